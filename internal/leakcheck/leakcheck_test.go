@@ -1,0 +1,128 @@
+package leakcheck_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+)
+
+// childEnv names the case that a re-executed test binary is to play.
+const childEnv = "LEAKCHECK_CHILD"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(childEnv) {
+	case "":
+		os.Exit(m.Run()) // a broken Main must not judge itself
+	case "before":
+		go leakForever()
+	}
+	leakcheck.Main(m)
+}
+
+func leakForever() { select {} }
+
+// TestChild is what the re-executed binary runs; in any other it does nothing.
+func TestChild(t *testing.T) {
+	switch os.Getenv(childEnv) {
+	case "leak":
+		go leakForever()
+	case "two leaks":
+		go leakForever()
+		go leakForever()
+	case "fail":
+		go leakForever()
+		t.Error("this test fails by itself")
+	case "late":
+		go func() { <-time.After(300 * time.Millisecond) }()
+	case "signal":
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, os.Interrupt)
+		signal.Stop(c)
+	}
+}
+
+func TestMainReportsWhatIsLeft(t *testing.T) {
+	tests := []struct {
+		child string
+		code  int
+		want  []string // in the output
+		never string   // not in the output
+	}{
+		{child: "nothing", code: 0, never: "leakcheck:"},
+		{child: "leak", code: 1, want: []string{"leakcheck: 1 goroutine(s)", "leakForever", "created by"}},
+		{child: "two leaks", code: 1, want: []string{"leakcheck: 2 goroutine(s)"}},
+		{child: "fail", code: 1, want: []string{"fails by itself"}, never: "leakcheck:"},
+		{child: "late", code: 0, never: "leakcheck:"},
+		{child: "before", code: 0, never: "leakcheck:"},
+		{child: "signal", code: 0, never: "leakcheck:"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.child, func(t *testing.T) {
+			t.Parallel()
+			code, out := reexec(t, tt.child, "-test.run=^TestChild$")
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d; output:\n%s", code, tt.code, out)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("output lacks %q:\n%s", want, out)
+				}
+			}
+			if tt.never != "" && strings.Contains(out, tt.never) {
+				t.Errorf("output has %q:\n%s", tt.never, out)
+			}
+		})
+	}
+}
+
+func TestMainDoesNotWaitForNothing(t *testing.T) {
+	start := time.Now()
+	if code, out := reexec(t, "nothing", "-test.run=^TestChild$"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	if took := time.Since(start); took >= leakcheck.Grace {
+		t.Errorf("a clean binary took %v, as long as the grace of a leaking one", took)
+	}
+}
+
+// TestMainUnderFuzzing runs the coordinator and its workers for real. What a
+// worker leaks is not reported: the coordinator kills it before the grace is over.
+func TestMainUnderFuzzing(t *testing.T) {
+	for _, child := range []string{"nothing", "leaking worker"} {
+		t.Run(child, func(t *testing.T) {
+			t.Parallel()
+			code, out := reexec(t, child,
+				"-test.run=^$", "-test.fuzz=^FuzzParse$", "-test.fuzztime=200x", "-test.parallel=2",
+				"-test.fuzzcachedir="+t.TempDir())
+			if code != 0 || strings.Contains(out, "leakcheck:") {
+				t.Errorf("exit code %d:\n%s", code, out)
+			}
+		})
+	}
+}
+
+func TestMainLists(t *testing.T) {
+	code, out := reexec(t, "nothing", "-test.list=^TestChild$")
+	if code != 0 || strings.TrimSpace(out) != "TestChild" {
+		t.Errorf("exit code %d, output %q, want only TestChild", code, out)
+	}
+}
+
+func reexec(t *testing.T, child string, args ...string) (code int, output string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), childEnv+"="+child, "GORACE=atexit_sleep_ms=0") // or a race build lingers for a second
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("running this test binary again: %v", err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
