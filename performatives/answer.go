@@ -1,0 +1,63 @@
+package performatives
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Answer returns what an agent with capabilities c answers to q. The error is a
+// [*Refusal]: [CodeUnknownAction] for an action that c lacks, and what Validate
+// finds for a query that is not well-formed. The answer shares no slice or map
+// with c, so that it can travel while c's owner goes on to change c.
+func (c Capabilities) Answer(q QueryCapabilities) (InformCapabilities, error) {
+	if err := q.Validate(); err != nil {
+		return InformCapabilities{}, err
+	}
+	switch q.Type {
+	case QuerySpecific:
+		return c.answerSpecific(q.Parameters), nil
+	case QueryActionDetails:
+		return c.answerDetails(q.Parameters.ActionName)
+	case QuerySummary:
+	}
+	return InformCapabilities{Capabilities: c.summary()}, nil
+}
+
+func (c Capabilities) answerSpecific(q QueryParameters) InformCapabilities {
+	matched := c.Match(q.Capabilities)
+	all := c.HasAll(q.Capabilities)
+	result := all || (q.MatchType == MatchAny && len(matched) > 0)
+	// The list is written even when empty: the asker expects both members.
+	return InformCapabilities{MatchResult: &result, Matched: append([]string{}, matched...)}
+}
+
+func (c Capabilities) answerDetails(name string) (InformCapabilities, error) {
+	a, ok := c.Action(name)
+	if !ok {
+		return InformCapabilities{}, &Refusal{Code: CodeUnknownAction, Text: fmt.Sprintf("there is no action %.64q", name)}
+	}
+	a.InputSchema, a.OutputSchema = slices.Clone(a.InputSchema), slices.Clone(a.OutputSchema)
+	a.Examples, a.Extra = slices.Clone(a.Examples), a.Extra.clone()
+	return InformCapabilities{Action: &a}, nil
+}
+
+// summary is c with no more of an action than its name and description.
+func (c Capabilities) summary() *Capabilities {
+	out := &Capabilities{
+		Topics:  append([]string{}, c.Topics...), // written even when empty, as Actions
+		Actions: make([]Action, len(c.Actions)),
+		Extra:   c.Extra.clone(),
+	}
+	for i, a := range c.Actions {
+		out.Actions[i] = Action{Name: a.Name, Description: a.Description}
+	}
+	return out
+}
+
+func distinct(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, n := range names {
+		set[FoldCapability(n)] = true
+	}
+	return set
+}

@@ -1,0 +1,86 @@
+package performatives
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Capabilities is what an agent says it can do: what discovery sees.
+type Capabilities struct {
+	Topics  []string `json:"topics"`  // fields of skill, such as "Python"
+	Actions []Action `json:"actions"` // tasks that it performs
+	Extra   Members  `json:"-"`
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (c Capabilities) MarshalJSON() ([]byte, error) { return marshalMembers(&c, c.Extra) }
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (c *Capabilities) UnmarshalJSON(b []byte) (err error) {
+	c.Extra, err = unmarshalMembers(b, c)
+	return err
+}
+
+// Action is one task that an agent performs.
+type Action struct {
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"input_schema"`  // JSON Schema of the parameters; empty = any
+	OutputSchema json.RawMessage `json:"output_schema"` // JSON Schema of the result; empty = any
+	Examples     []Content       `json:"examples"`
+	Extra        Members         `json:"-"`
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (a Action) MarshalJSON() ([]byte, error) { return marshalMembers(&a, a.Extra) }
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (a *Action) UnmarshalJSON(b []byte) (err error) {
+	a.Extra, err = unmarshalMembers(b, a)
+	return err
+}
+
+// FoldCapability returns the form under which names of capabilities are
+// compared: lower case, with _, - and space being the same (addenda §3).
+func FoldCapability(name string) string {
+	return strings.TrimSpace(capabilitySpaces.Replace(strings.ToLower(name)))
+}
+
+var capabilitySpaces = strings.NewReplacer("_", " ", "-", " ")
+
+// Match returns which of the wanted names c has among its topics and its
+// actions, as c writes them, and in the order of wanted. A name asked for twice
+// matches once.
+func (c Capabilities) Match(wanted []string) []string {
+	own := make(map[string]string, len(c.Topics)+len(c.Actions))
+	for _, a := range c.Actions {
+		own[FoldCapability(a.Name)] = a.Name
+	}
+	for _, t := range c.Topics {
+		own[FoldCapability(t)] = t
+	}
+	var matched []string
+	for _, w := range wanted {
+		if name, ok := own[FoldCapability(w)]; ok {
+			matched = append(matched, name)
+			delete(own, FoldCapability(w))
+		}
+	}
+	return matched
+}
+
+// HasAll reports whether c has every one of the wanted names.
+func (c Capabilities) HasAll(wanted []string) bool {
+	return len(c.Match(wanted)) == len(distinct(wanted))
+}
+
+// Action returns the action of that name, compared as [FoldCapability] does.
+func (c Capabilities) Action(name string) (Action, bool) {
+	want := FoldCapability(name)
+	for _, a := range c.Actions {
+		if FoldCapability(a.Name) == want {
+			return a, true
+		}
+	}
+	return Action{}, false
+}

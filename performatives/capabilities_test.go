@@ -1,0 +1,67 @@
+package performatives_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+func jules() p.Capabilities {
+	return p.Capabilities{
+		Topics: []string{"Python", "Unit Testing", "Version Control (Git)"},
+		Actions: []p.Action{
+			{
+				Name: "EXECUTE_DELEGATED_CODING_TASK", Description: "Does a coding task.",
+				InputSchema: []byte(`{"type":"object"}`), Examples: []p.Content{p.RawContent([]byte(`{}`))},
+				Extra: p.Members{"cost": []byte(`1`)},
+			},
+		},
+	}
+}
+
+func TestFoldCapability(t *testing.T) {
+	tests := map[string]string{
+		"Unit Testing": "unit testing", "unit_testing": "unit testing", "UNIT-TESTING": "unit testing",
+		"  Go ": "go", "_go-": "go", "": "", "_": "", "C++": "c++",
+	}
+	for in, want := range tests {
+		if got := p.FoldCapability(in); got != want {
+			t.Errorf("FoldCapability(%q) = %q, want %q", in, got, want)
+		}
+	}
+	names := rapid.StringOf(rapid.SampledFrom([]rune("aB _-\tİſ")))
+	rapid.Check(t, func(t *rapid.T) {
+		name := names.Draw(t, "name")
+		if once := p.FoldCapability(name); p.FoldCapability(once) != once {
+			t.Fatalf("%q folds to %q and then to %q", name, once, p.FoldCapability(once))
+		}
+	})
+}
+
+func TestMatch(t *testing.T) {
+	c := jules()
+	c.Topics = append(c.Topics, "python") // the same as Python
+	tests := []struct {
+		wanted, want []string
+	}{
+		{nil, nil},
+		{[]string{"Rust"}, nil},
+		{[]string{"unit-testing"}, []string{"Unit Testing"}},
+		{[]string{"unit_testing", "UNIT TESTING", "Rust"}, []string{"Unit Testing"}},
+		{[]string{"execute delegated coding task", "Unit Testing"}, []string{"EXECUTE_DELEGATED_CODING_TASK", "Unit Testing"}},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, c.Match(tt.wanted)); diff != "" {
+			t.Errorf("Match(%q) (-want +got):\n%s", tt.wanted, diff)
+		}
+	}
+	if a, ok := c.Action("Execute-Delegated-Coding-Task"); !ok || a.Name != "EXECUTE_DELEGATED_CODING_TASK" {
+		t.Errorf("Action = %+v, %t", a, ok)
+	}
+	if _, ok := c.Action("Python"); ok {
+		t.Error("a topic is taken for an action")
+	}
+}

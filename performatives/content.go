@@ -1,0 +1,193 @@
+package performatives
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Content is a value inside a payload whose type the specifications leave to
+// the application, such as a task's parameters. It holds either a Go value or
+// JSON that nobody has decoded yet: within a process the Go value travels as it
+// is, and JSON that came from outside is decoded by who needs it, once, and goes
+// out again as it came.
+//
+// The zero Content is empty. A Content is immutable: what it was made of belongs
+// to it, and must not be changed afterwards.
+type Content struct {
+	value any
+	raw   json.RawMessage
+}
+
+// ContentOf returns the Content of a Go value. The value must marshal to JSON if
+// it is to leave the process. A nil value gives an empty Content.
+func ContentOf(v any) Content {
+	switch v := v.(type) {
+	case Content:
+		return v
+	case json.RawMessage:
+		return RawContent(v)
+	case Raw:
+		return RawContent(json.RawMessage(v))
+	}
+	return Content{value: v}
+}
+
+// RawContent returns the Content of JSON text, which is not checked here.
+func RawContent(raw json.RawMessage) Content {
+	if len(raw) == 0 {
+		return Content{}
+	}
+	return Content{raw: raw}
+}
+
+// IsZero reports whether c is empty.
+func (c Content) IsZero() bool { return c.value == nil && c.raw == nil }
+
+// isNull reports whether c is the JSON null.
+func (c Content) isNull() bool { return string(c.raw) == "null" }
+
+// Value returns the Go value that c was made of, or nil when c is JSON or empty.
+func (c Content) Value() any { return c.value }
+
+// MarshalJSON writes the value; an empty Content is null. JSON is written as it
+// came; that result is c's and must not be changed.
+func (c Content) MarshalJSON() ([]byte, error) {
+	if c.raw != nil {
+		return slices.Clip(c.raw), nil
+	}
+	return json.Marshal(c.value)
+}
+
+// UnmarshalJSON keeps a copy of b.
+func (c *Content) UnmarshalJSON(b []byte) error {
+	*c = Content{raw: bytes.Clone(b)}
+	return nil
+}
+
+// Equal reports whether both would be the same JSON, numbers compared by their
+// text. Two Contents that cannot be marshalled are not equal.
+func (c Content) Equal(other Content) bool {
+	a, errA := c.MarshalJSON()
+	b, errB := other.MarshalJSON()
+	return errA == nil && errB == nil && equalJSON(a, b)
+}
+
+func equalJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	va, errA := decodeAny(a)
+	vb, errB := decodeAny(b)
+	return errA == nil && errB == nil && reflect.DeepEqual(va, vb)
+}
+
+func decodeAny(b []byte) (v any, err error) {
+	if !json.Valid(b) {
+		return nil, errors.New("performatives: malformed JSON") // a Decoder would stop after one value
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	err = d.Decode(&v)
+	return v, err
+}
+
+// Decode returns c as a T. A Go value of type T is returned as it is, without a
+// copy; anything else is converted through JSON. An empty Content is the zero T.
+// The error is a [*Refusal] with [CodeInvalidPayload] when the value does not fit T.
+func Decode[T any](c Content) (T, error) {
+	if v, ok := c.value.(T); ok {
+		return v, nil
+	}
+	var v T
+	if c.IsZero() {
+		return v, nil
+	}
+	b, err := c.MarshalJSON()
+	if err != nil {
+		return v, fmt.Errorf("performatives: content: %w", err)
+	}
+	if err := json.Unmarshal(b, &v); err != nil {
+		var zero T
+		return zero, misfit("content", err, reflect.TypeFor[T]())
+	}
+	return v, nil
+}
+
+// misfit turns an error of encoding/json into a refusal that names the field.
+func misfit(field string, err error, want reflect.Type) *Refusal {
+	var typeErr *json.UnmarshalTypeError
+	if errors.As(err, &typeErr) {
+		if typeErr.Field != "" {
+			field += "." + typeErr.Field
+		}
+		return invalid(field, jsonKind(typeErr.Type), "a JSON "+typeErr.Value)
+	}
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return refusal.within(field)
+	}
+	return invalid(field, jsonKind(want), "malformed JSON")
+}
+
+// jsonForm says what b looks like, from its first character.
+func jsonForm(b []byte) string {
+	b = bytes.TrimLeft(b, " \t\r\n")
+	if len(b) == 0 {
+		return "nothing"
+	}
+	switch b[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	}
+	return "another value"
+}
+
+// within returns r with its field seen from one level further out.
+func (r *Refusal) within(field string) *Refusal {
+	out := *r
+	if r.Field == "" {
+		out.Field = field
+	} else {
+		out.Field = field + "." + r.Field
+	}
+	out.Text = out.Field + ": " + strings.TrimPrefix(r.Text, r.Field+": ")
+	if out.Code == "" {
+		out.Code = CodeInvalidPayload // an application's Validate need not say
+	}
+	return &out
+}
+
+// jsonKind says what JSON a Go type is written as, in words for a peer.
+func jsonKind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Pointer:
+		return jsonKind(t.Elem())
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number"
+	}
+	return "another value"
+}

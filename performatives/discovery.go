@@ -1,0 +1,114 @@
+package performatives
+
+import "fmt"
+
+// QueryType says what QUERY_CAPABILITIES asks for (acl §4.8, addenda §3).
+type QueryType string
+
+// The kinds of query.
+const (
+	QuerySummary       QueryType = "summary"        // all topics and actions
+	QuerySpecific      QueryType = "specific"       // does it have these capabilities?
+	QueryActionDetails QueryType = "action_details" // everything about one action
+)
+
+// MatchType says how many of the capabilities asked for must be there.
+type MatchType string
+
+// The ways to match. The zero value stands for MatchAll.
+const (
+	MatchAll MatchType = "all"
+	MatchAny MatchType = "any"
+)
+
+// QueryCapabilities is the content of QUERY_CAPABILITIES (acl §4.8).
+type QueryCapabilities struct {
+	Type       QueryType       `json:"query_type"` // required
+	Parameters QueryParameters `json:"query_parameters"`
+	Extra      Members         `json:"-"`
+}
+
+// QueryParameters are the parameters of a query about capabilities.
+type QueryParameters struct {
+	Capabilities []string  `json:"capabilities"` // of a specific query: at least one
+	MatchType    MatchType `json:"match_type"`   // of a specific query; empty = all
+	ActionName   string    `json:"action_name"`  // of an action_details query
+	Extra        Members   `json:"-"`
+}
+
+// IsZero reports whether no parameter is set.
+func (q QueryParameters) IsZero() bool {
+	return len(q.Capabilities) == 0 && q.MatchType == "" && q.ActionName == "" && q.Extra == nil
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (q QueryParameters) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (q *QueryParameters) UnmarshalJSON(b []byte) (err error) {
+	q.Extra, err = unmarshalMembers(b, q)
+	return err
+}
+
+// Act returns [ActQueryCapabilities].
+func (QueryCapabilities) Act() Performative { return ActQueryCapabilities }
+
+// Validate checks the kind of query and that its parameters are there.
+func (q QueryCapabilities) Validate() error {
+	switch q.Type {
+	case QuerySummary:
+		return nil
+	case QuerySpecific:
+		return q.Parameters.validateSpecific()
+	case QueryActionDetails:
+		if q.Parameters.ActionName == "" {
+			return invalid("query_parameters.action_name", "a non-empty string", "nothing")
+		}
+		return nil
+	}
+	return invalid("query_type", "summary, specific or action_details", fmt.Sprintf("%.32q", string(q.Type)))
+}
+
+func (q QueryParameters) validateSpecific() error {
+	if len(q.Capabilities) == 0 {
+		return invalid("query_parameters.capabilities", "at least one name", "none")
+	}
+	switch q.MatchType {
+	case "", MatchAll, MatchAny:
+		return nil
+	}
+	return invalid("query_parameters.match_type", "all or any", fmt.Sprintf("%.32q", string(q.MatchType)))
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (q QueryCapabilities) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (q *QueryCapabilities) UnmarshalJSON(b []byte) (err error) {
+	q.Extra, err = unmarshalMembers(b, q)
+	return err
+}
+
+// InformCapabilities is the content of INFORM_CAPABILITIES. Which fields are set
+// depends on the kind of query that it answers (acl §4.9, addenda §3).
+type InformCapabilities struct {
+	Capabilities *Capabilities `json:"capabilities"`         // of a summary
+	MatchResult  *bool         `json:"match_result"`         // of a specific query
+	Matched      []string      `json:"matched_capabilities"` // of a specific query
+	Action       *Action       `json:"action"`               // of action_details
+	Extra        Members       `json:"-"`
+}
+
+// Act returns [ActInformCapabilities].
+func (InformCapabilities) Act() Performative { return ActInformCapabilities }
+
+// MarshalJSON writes the fields that are set, the status "success", then Extra.
+func (i InformCapabilities) MarshalJSON() ([]byte, error) {
+	return marshalStatus(&i, "success", i.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (i *InformCapabilities) UnmarshalJSON(b []byte) (err error) {
+	i.Extra, err = unmarshalStatus(b, i)
+	return err
+}

@@ -1,0 +1,35 @@
+package performatives
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// AgentID names an agent. Ids match without regard to case and display as they
+// were registered (addenda §3); compare them by [AgentID.Fold].
+type AgentID string
+
+// Fold returns the form under which ids are compared and looked up. It does not
+// allocate when id is lower case already.
+func (id AgentID) Fold() AgentID { return AgentID(strings.ToLower(string(id))) }
+
+// Is reports whether both ids name the same agent. It agrees with Fold, which
+// strings.EqualFold does not for letters with more than two forms, such as ſ.
+func (id AgentID) Is(other AgentID) bool { return id == other || id.Fold() == other.Fold() }
+
+// MessageID identifies one message. Ours are UUIDs of version 4; of a peer
+// anything that is not empty is accepted (addenda §1), within [MaxIDLength] and
+// without control characters.
+type MessageID string
+
+// ConversationID identifies a conversation: all messages of it carry the same.
+type ConversationID string
+
+// MaxIDLength is the greatest length of an id in bytes. It bounds what a peer
+// can make the runtime remember.
+const MaxIDLength = 256
+
+// NewID returns a random UUID of version 4 (RFC 9562 §5.4). It is safe for
+// concurrent use.
+func NewID() MessageID { return MessageID(uuid.NewString()) }

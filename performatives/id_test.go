@@ -1,0 +1,47 @@
+package performatives_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+func TestAgentIDIs(t *testing.T) {
+	tests := []struct {
+		a, b p.AgentID
+		want bool
+	}{
+		{"Jules", "jules", true},
+		{"JULES", "jUlEs", true},
+		{"Жюль", "жюль", true},
+		{"", "", true},
+		{"Jules", "Jules ", false},
+		{"Jules", "Eddy", false},
+		{"", "x", false},
+	}
+	for _, tt := range tests {
+		if got := tt.a.Is(tt.b); got != tt.want {
+			t.Errorf("%q.Is(%q) = %t", tt.a, tt.b, got)
+		}
+	}
+}
+
+// A directory looks up by Fold and an agent compares by Is: they must agree.
+func TestIsAgreesWithFold(t *testing.T) {
+	letters := rapid.StringOfN(rapid.SampledFrom([]rune("aAsSſkKKσΣςıIİi")), 0, 4, -1)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := p.AgentID(letters.Draw(t, "a")), p.AgentID(letters.Draw(t, "b"))
+		if a.Is(b) != (a.Fold() == b.Fold()) || a.Fold().Fold() != a.Fold() {
+			t.Fatalf("%q and %q: Is %t, folds %q and %q", a, b, a.Is(b), a.Fold(), b.Fold())
+		}
+	})
+}
+
+func TestFoldOfLowerCaseDoesNotAllocate(t *testing.T) {
+	id := p.AgentID("jules-7")
+	if n := testing.AllocsPerRun(100, func() { _ = id.Fold() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

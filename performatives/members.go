@@ -1,0 +1,239 @@
+package performatives
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Members are the members of a JSON object that no field stands for, by name,
+// as they came. They survive the trip through the swarm, so that a peer's
+// extensions reach the peer that knows them.
+//
+// A member without a value (not even null) is not written. In the Extra of a payload that
+// came from a peer, such a "status" notes that the peer wrote none where acl wants
+// a constant one; a payload made here gets it by itself.
+//
+// The Members of a [Message] or a payload must not be changed once it is made.
+type Members map[string]json.RawMessage
+
+// Equal reports whether both hold the same members with the same JSON, numbers
+// compared by their text. Members without a value do not count.
+func (m Members) Equal(other Members) bool {
+	return m.within(other) && other.within(m)
+}
+
+// within reports whether other has each member of m, with the same JSON.
+func (m Members) within(other Members) bool {
+	for name, value := range m {
+		if len(value) > 0 && !equalJSON(value, other[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// field is one field of a payload struct that a JSON member stands for.
+type field struct {
+	name  string
+	index int
+}
+
+var fieldsOf sync.Map // reflect.Type → []field
+
+// payloadFields lists the fields of struct type t that have a JSON name.
+func payloadFields(t reflect.Type) []field {
+	if fs, ok := fieldsOf.Load(t); ok {
+		return fs.([]field)
+	}
+	var fs []field
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			fs = append(fs, field{name, i})
+		}
+	}
+	fieldsOf.Store(t, fs)
+	return fs
+}
+
+// unmarshalMembers reads the JSON object b into the struct that v points to and
+// returns the members that the struct has no field for, which is never nil. A
+// known member whose value is Go's zero value stays among them too, because
+// writing the struct would leave it out. Names match exactly, unlike in
+// encoding/json; of a member that occurs twice the last counts.
+func unmarshalMembers(b []byte, v any) (Members, error) {
+	if jsonForm(b) != "an object" || !json.Valid(b) {
+		return nil, invalid("", "an object", malformed(b))
+	}
+	members := Members{}
+	s := reflect.ValueOf(v).Elem()
+	fields := payloadFields(s.Type())
+	err := eachMember(b, func(name string, raw []byte) error {
+		dst := fieldOf(s, fields, name)
+		if !dst.IsValid() {
+			members[name] = bytes.Clone(raw)
+			return nil
+		}
+		dst.SetZero() // the member may occur twice
+		delete(members, name)
+		if err := unmarshalMember(raw, dst); err != nil {
+			return misfit(name, err, dst.Type())
+		}
+		if dst.IsZero() {
+			members[name] = bytes.Clone(raw)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return members, nil
+}
+
+// fieldOf returns the field of s that the member of that name stands for, or the
+// invalid Value.
+func fieldOf(s reflect.Value, fields []field, name string) reflect.Value {
+	for _, f := range fields {
+		if f.name == name {
+			return s.Field(f.index)
+		}
+	}
+	return reflect.Value{}
+}
+
+// malformed says what b is that is not an object.
+func malformed(b []byte) string {
+	if form := jsonForm(b); form != "an object" {
+		return form
+	}
+	return "malformed JSON"
+}
+
+// unmarshalMember reads one member. null leaves a field unset, as if the member
+// were absent, save that of a Content, where it is a value.
+func unmarshalMember(raw []byte, dst reflect.Value) error {
+	switch p := dst.Addr().Interface().(type) {
+	case *Content:
+		return p.UnmarshalJSON(raw)
+	case *[]string:
+		return unmarshalStrings(raw, p)
+	case *string:
+		if text, ok := plainString(raw); ok { // most are
+			*p = text
+			return nil
+		}
+	}
+	if string(raw) == "null" {
+		return nil
+	}
+	return json.Unmarshal(raw, dst.Addr().Interface())
+}
+
+// unmarshalStrings refuses a null among strings, which encoding/json would read
+// as "" and so not write again as it came.
+func unmarshalStrings(raw []byte, dst *[]string) error {
+	var elems []*string
+	if err := json.Unmarshal(raw, &elems); err != nil || elems == nil {
+		return err
+	}
+	*dst = make([]string, len(elems))
+	for i, s := range elems {
+		if s == nil {
+			return invalid("", "an array of strings", "a null in it")
+		}
+		(*dst)[i] = *s
+	}
+	return nil
+}
+
+// statusMember is the member that some acts carry as a constant, so that no
+// field stands for it.
+const statusMember = "status"
+
+// unmarshalStatus is [unmarshalMembers] for a payload with a constant status. It
+// notes the absence of one, so that [marshalStatus] does not add it to what a
+// peer wrote.
+func unmarshalStatus(b []byte, v any) (Members, error) {
+	members, err := unmarshalMembers(b, v)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := members[statusMember]; !ok {
+		members[statusMember] = nil
+	}
+	return members, nil
+}
+
+// marshalStatus is [marshalMembers] with a constant status, unless extra has one
+// or notes its absence.
+func marshalStatus(v any, status string, extra Members) ([]byte, error) {
+	if _, ok := extra[statusMember]; ok {
+		return marshalMembers(v, extra)
+	}
+	with := make(Members, len(extra)+1)
+	maps.Copy(with, extra)
+	with[statusMember] = json.RawMessage(`"` + status + `"`)
+	return marshalMembers(v, with)
+}
+
+// marshalMembers writes the struct that v points to and then extra, as one JSON
+// object. Zero fields are left out, and so are members that a field has written.
+func marshalMembers(v any, extra Members) ([]byte, error) {
+	s := reflect.ValueOf(v).Elem()
+	fields := payloadFields(s.Type())
+	out := append(make([]byte, 0, 256), '{')
+	for _, f := range fields {
+		if s.Field(f.index).IsZero() {
+			continue
+		}
+		value, err := json.Marshal(s.Field(f.index).Addr().Interface())
+		if err != nil {
+			return nil, err
+		}
+		out = appendMember(out, f.name, value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		if dst := fieldOf(s, fields, name); dst.IsValid() && !dst.IsZero() {
+			continue
+		}
+		if value := extra[name]; len(value) > 0 {
+			out = appendMember(out, name, value)
+		}
+	}
+	return append(out, '}'), nil
+}
+
+func appendMember(out []byte, name string, value []byte) []byte {
+	if len(out) > 1 {
+		out = append(out, ',')
+	}
+	out = appendName(out, name)
+	out = append(out, ':')
+	return append(out, value...)
+}
+
+func appendName(out []byte, name string) []byte {
+	for i := range len(name) {
+		if c := name[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(name) // a string always marshals
+			return append(out, quoted...)
+		}
+	}
+	out = append(out, '"')
+	out = append(out, name...)
+	return append(out, '"')
+}
+
+// clone returns a copy that shares nothing with m.
+func (m Members) clone() Members {
+	out := maps.Clone(m)
+	for name, value := range out {
+		out[name] = slices.Clone(value)
+	}
+	return out
+}

@@ -1,0 +1,34 @@
+package performatives
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// FuzzEachMember compares with what encoding/json makes of the same object.
+func FuzzEachMember(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, ` { } `, `{"a":1}`, "{\n\"a\" : [ {\"b\":\"]}\"} , 2 ] ,\t\"c\":\"\\\"\"\r}", `{"a":1,"a":null,"":true}`,
+		`{"\u0061\\":-1.5e3,"é":{"x":{}},"z":[[],[]]}`, `{"a":"\\","b":"}"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var want map[string]json.RawMessage
+		if json.Unmarshal(b, &want) != nil || want == nil {
+			return
+		}
+		got := map[string]json.RawMessage{}
+		if err := eachMember(b, func(name string, value []byte) error {
+			got[name] = value
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", b, diff)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package performatives
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Raw is the payload of a type that nobody registered: a JSON object, as it came.
+// An empty Raw is an empty object.
+type Raw json.RawMessage
+
+// MarshalJSON writes r as it is. The result is r's and must not be changed.
+func (r Raw) MarshalJSON() ([]byte, error) {
+	if len(r) == 0 {
+		return []byte("{}"), nil
+	}
+	return slices.Clip(r), nil
+}
+
+// payload is what the built-in payload types have in common. A payload that a
+// message carries is always a value, never a pointer, so that a type switch has
+// one case a type.
+type payload interface {
+	Act() Performative // the act that the payload belongs to
+}
+
+// actOf returns the act of a built-in payload, or zero for any other.
+func actOf(v any) Performative {
+	if p, ok := v.(payload); ok {
+		return p.Act()
+	}
+	return 0
+}
+
+type decodeFunc func(json.RawMessage) (any, error)
+
+// decodePayload reads the JSON object raw into a T. A type that unmarshals itself
+// is called directly: encoding/json would only parse raw once more.
+func decodePayload[T any](raw json.RawMessage) (v T, err error) {
+	if form := jsonForm(raw); form != "an object" {
+		return v, invalid("payload", "an object", form)
+	}
+	if u, ok := any(&v).(json.Unmarshaler); ok {
+		err = u.UnmarshalJSON(raw)
+	} else {
+		err = json.Unmarshal(raw, &v)
+	}
+	if err != nil {
+		var zero T
+		return zero, misfit("payload", err, reflect.TypeFor[T]())
+	}
+	return v, nil
+}
+
+// decodeInto returns [decodePayload] of T without the type in its result.
+func decodeInto[T any]() decodeFunc {
+	return func(raw json.RawMessage) (any, error) {
+		v, err := decodePayload[T](raw)
+		if err != nil {
+			return nil, err
+		}
+		return v, nil
+	}
+}
+
+// builtin holds the decoder of each act whose payload the specifications define.
+var builtin = [endOfActs]decodeFunc{
+	ActTaskRequest:        decodeInto[TaskRequest](),
+	ActTaskAccept:         decodeInto[TaskAccept](),
+	ActTaskReject:         decodeInto[TaskReject](),
+	ActStatusUpdate:       decodeInto[StatusUpdate](),
+	ActInformResult:       decodeInto[InformResult](),
+	ActFailure:            decodeInto[Failure](),
+	ActNotUnderstood:      decodeInto[NotUnderstood](),
+	ActQueryIf:            decodeInto[QueryIf](),
+	ActInformIf:           decodeInto[InformIf](),
+	ActQueryRef:           decodeInto[QueryRef](),
+	ActInformRef:          decodeInto[InformRef](),
+	ActQueryCapabilities:  decodeInto[QueryCapabilities](),
+	ActInformCapabilities: decodeInto[InformCapabilities](),
+	ActRefuse:             decodeInto[Refuse](),
+	ActCancel:             decodeInto[Cancel](),
+}
+
+// PayloadAs returns the payload of m as a T: as it is when it is one, decoded
+// from JSON, and validated, when it is [Raw]. The error is a [*Refusal] with
+// [CodeInvalidPayload] when it does not fit T or is something else.
+func PayloadAs[T any](m *Message) (T, error) {
+	if v, ok := m.e.Payload.(T); ok {
+		return v, nil
+	}
+	var zero T
+	raw, ok := m.e.Payload.(Raw)
+	if !ok {
+		return zero, invalid("payload", reflect.TypeFor[T]().String(), fmt.Sprintf("%T", m.e.Payload))
+	}
+	if len(raw) == 0 {
+		raw = Raw("{}")
+	}
+	v, err := decodePayload[T](json.RawMessage(raw))
+	if err != nil {
+		return zero, err
+	}
+	if err := validatePayload(v); err != nil {
+		return zero, err
+	}
+	return v, nil
+}
+
+// payloadRefusal gives the error of a payload's own Validate the form that a
+// peer gets.
+func payloadRefusal(err error) error {
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return refusal.within("payload")
+	}
+	return &Refusal{Code: CodeInvalidPayload, Field: "payload", Text: "payload: " + err.Error()}
+}

@@ -1,0 +1,112 @@
+package performatives
+
+// QueryIf is the content of QUERY_IF: is the condition true? (acl §4.4)
+type QueryIf struct {
+	Condition Content `json:"condition"` // required
+	Extra     Members `json:"-"`
+}
+
+// Act returns [ActQueryIf].
+func (QueryIf) Act() Performative { return ActQueryIf }
+
+// Validate checks that there is a condition.
+func (q QueryIf) Validate() error {
+	if err := requireContent("condition", q.Condition); err != nil {
+		return err
+	}
+	if q.Condition.isNull() {
+		return invalid("condition", "a statement", "null")
+	}
+	return nil
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (q QueryIf) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (q *QueryIf) UnmarshalJSON(b []byte) (err error) {
+	q.Extra, err = unmarshalMembers(b, q)
+	return err
+}
+
+// InformIf is the content of INFORM_IF, the answer to QUERY_IF (addenda §2).
+type InformIf struct {
+	Condition Content `json:"condition"` // the condition of the query
+	Truth     *bool   `json:"truth"`     // required
+	Extra     Members `json:"-"`
+}
+
+// Act returns [ActInformIf].
+func (InformIf) Act() Performative { return ActInformIf }
+
+// Validate checks that the answer says true or false.
+func (i InformIf) Validate() error {
+	if i.Truth == nil {
+		return invalid("truth", "true or false", "nothing")
+	}
+	return nil
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (i InformIf) MarshalJSON() ([]byte, error) { return marshalMembers(&i, i.Extra) }
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (i *InformIf) UnmarshalJSON(b []byte) (err error) {
+	i.Extra, err = unmarshalMembers(b, i)
+	return err
+}
+
+// QueryRef is the content of QUERY_REF: what does the reference stand for? (acl §4.4)
+type QueryRef struct {
+	Reference string  `json:"reference"` // required
+	Extra     Members `json:"-"`
+}
+
+// Act returns [ActQueryRef].
+func (QueryRef) Act() Performative { return ActQueryRef }
+
+// Validate checks that there is a reference.
+func (q QueryRef) Validate() error {
+	if q.Reference == "" {
+		return invalid("reference", "a non-empty string", "nothing")
+	}
+	return nil
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (q QueryRef) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (q *QueryRef) UnmarshalJSON(b []byte) (err error) {
+	q.Extra, err = unmarshalMembers(b, q)
+	return err
+}
+
+// InformRef is the content of INFORM_REF, the answer to QUERY_REF (addenda §2).
+type InformRef struct {
+	Reference string  `json:"reference"` // the reference of the query
+	Value     Content `json:"value"`     // required; JSON null is a value
+	Extra     Members `json:"-"`
+}
+
+// Act returns [ActInformRef].
+func (InformRef) Act() Performative { return ActInformRef }
+
+// Validate checks that there is a value.
+func (i InformRef) Validate() error { return requireContent("value", i.Value) }
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (i InformRef) MarshalJSON() ([]byte, error) { return marshalMembers(&i, i.Extra) }
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (i *InformRef) UnmarshalJSON(b []byte) (err error) {
+	i.Extra, err = unmarshalMembers(b, i)
+	return err
+}
+
+func requireContent(field string, c Content) error {
+	if c.IsZero() {
+		return invalid(field, "a value", "nothing")
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package performatives_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// refusalAct is what acl §4.5 to §4.7 and addenda §6 say of an answer to asked.
+func refusalAct(asked p.Performative, code p.Code) p.Performative {
+	switch carrier := code.Traits().Carrier; {
+	case carrier != p.ActTaskReject, asked == p.ActTaskRequest:
+		return carrier
+	case asked == p.ActCancel, asked == p.ActAcceptProposal:
+		return p.ActFailure
+	}
+	return p.ActRefuse
+}
+
+func TestRefuseEveryCodeAndAct(t *testing.T) {
+	codes := append(p.Codes(), p.Code("out_of_coffee").Traits())
+	for act := range p.Performatives() {
+		asked := mustNew(t, envelope(act))
+		for _, row := range codes {
+			got := asked.Refuse("Ada", stamps()(), row.Code, "")
+			if !act.ExpectsReply() {
+				if got != nil {
+					t.Errorf("%s is refused, and its sender waits for nothing", act)
+				}
+				continue
+			}
+			want := p.Refusal{
+				Code: row.Code, Text: row.Text, Act: refusalAct(act, row.Code), From: "Ada", About: "w-1",
+			}
+			if refersToID[want.Act] {
+				want.About = "m-1"
+			}
+			if diff := cmp.Diff(&want, got.AsRefusal()); diff != "" {
+				t.Errorf("%s refused for %s (-want +got):\n%s", act, row.Code, diff)
+			}
+			if got.ConversationID() != "c-1" || got.Protocol() != "request" || got.Trace() != asked.Trace() ||
+				got.Receiver() != "Eddy" || got.ReplyWith() != "" || !got.Answers(asked) {
+				t.Errorf("%s refused for %s: %+v", act, row.Code, got.Envelope())
+			}
+		}
+	}
+}
+
+func TestRefuseText(t *testing.T) {
+	asked := mustNew(t, envelope(p.ActTaskRequest))
+	if got := asked.Refuse("Jules", stamps()(), p.CodeBusy, "back at noon").AsRefusal().Text; got != "back at noon" {
+		t.Errorf("text %q", got)
+	}
+	if got := asked.Refuse("Jules", stamps()(), "", "").AsRefusal(); got.Code != p.CodeInternal || got.Act != p.ActFailure {
+		t.Errorf("without a code: %+v", got)
+	}
+	if got := asked.Refuse("", stamps()(), p.CodeBusy, ""); got != nil {
+		t.Errorf("refused by nobody: %+v", got)
+	}
+}
+
+func TestAsRefusal(t *testing.T) {
+	tests := []struct {
+		act     p.Performative
+		payload any
+		code    p.Code
+		text    string
+	}{
+		{p.ActTaskReject, p.TaskReject{}, p.CodeIncapable, ""},
+		{p.ActRefuse, p.Refuse{ReasonText: "no"}, p.CodeIncapable, "no"},
+		{p.ActNotUnderstood, p.NotUnderstood{}, p.CodeParsingError, ""},
+		{p.ActFailure, p.Failure{}, p.CodeFailed, ""},
+		{p.ActFailure, p.Raw(`{"error_code":"E7","error_text":"fire"}`), "E7", "fire"},
+		{p.ActFailure, p.Raw(`{"error_code":7}`), p.CodeFailed, ""},
+		{p.ActFailure, map[string]any{"why": "fire"}, p.CodeFailed, ""},
+	}
+	for _, tt := range tests {
+		e := envelope(tt.act)
+		e.Payload = tt.payload
+		got := mustNew(t, e).AsRefusal()
+		if got == nil || got.Code != tt.code || got.Text != tt.text || got.Act != tt.act || got.From != "Eddy" || got.About != "m-0" {
+			t.Errorf("%s %v: %+v", tt.act, tt.payload, got)
+		}
+	}
+	for act := range p.Performatives() {
+		refuses := act == p.ActTaskReject || act == p.ActRefuse || act == p.ActNotUnderstood || act == p.ActFailure
+		if got := mustNew(t, envelope(act)).AsRefusal(); (got != nil) != refuses {
+			t.Errorf("%s: AsRefusal = %v", act, got)
+		}
+	}
+}

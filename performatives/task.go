@@ -1,0 +1,73 @@
+package performatives
+
+// TaskRequest is the content of TASK_REQUEST: a task that the sender asks the
+// receiver to perform (acl §4.1). Its priority is the message's.
+type TaskRequest struct {
+	TaskType    string  `json:"task_type"`        // required: what kind of task, such as "debug_code"
+	Description string  `json:"task_description"` // for people
+	Parameters  Content `json:"task_parameters"`  // an object; what it holds depends on TaskType
+	Extra       Members `json:"-"`                // members that no field stands for
+}
+
+// Act returns [ActTaskRequest].
+func (TaskRequest) Act() Performative { return ActTaskRequest }
+
+// Validate checks that there is a task type.
+func (t TaskRequest) Validate() error {
+	if t.TaskType == "" {
+		return invalid("task_type", "a non-empty string", "nothing")
+	}
+	return nil
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (t TaskRequest) MarshalJSON() ([]byte, error) { return marshalMembers(&t, t.Extra) }
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (t *TaskRequest) UnmarshalJSON(b []byte) (err error) {
+	t.Extra, err = unmarshalMembers(b, t)
+	return err
+}
+
+// TaskAccept is the content of TASK_ACCEPT: the task has been taken on (acl §4.2).
+type TaskAccept struct {
+	TaskID   string   `json:"task_id_assigned"`          // the worker's own id of the task
+	Estimate Estimate `json:"estimated_completion_time"` // zero = none given
+	Comments string   `json:"comments"`
+	Extra    Members  `json:"-"`
+}
+
+// Act returns [ActTaskAccept].
+func (TaskAccept) Act() Performative { return ActTaskAccept }
+
+// MarshalJSON writes the fields that are set, the status "accepted", then Extra.
+func (t TaskAccept) MarshalJSON() ([]byte, error) {
+	return marshalStatus(&t, "accepted", t.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (t *TaskAccept) UnmarshalJSON(b []byte) (err error) {
+	t.Extra, err = unmarshalStatus(b, t)
+	return err
+}
+
+// TaskReject is the content of TASK_REJECT: the task was never taken on (acl §4.5).
+type TaskReject struct {
+	ReasonCode Code    `json:"reason_code"` // such as [CodeBusy], [CodeIncapable], [CodeUnauthorized]
+	ReasonText string  `json:"reason_text"`
+	Extra      Members `json:"-"`
+}
+
+// Act returns [ActTaskReject].
+func (TaskReject) Act() Performative { return ActTaskReject }
+
+// MarshalJSON writes the fields that are set, the status "rejected", then Extra.
+func (t TaskReject) MarshalJSON() ([]byte, error) {
+	return marshalStatus(&t, "rejected", t.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+func (t *TaskReject) UnmarshalJSON(b []byte) (err error) {
+	t.Extra, err = unmarshalStatus(b, t)
+	return err
+}

@@ -1,0 +1,205 @@
+package performatives
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxNameLength bounds an ontology, a language and a protocol, in bytes.
+const maxNameLength = 1024
+
+// validate checks e as a whole. Its errors are [*Refusal] with the wrong field.
+// It runs for every message, so it calls its checks directly and allocates only
+// for an error.
+func (e *Envelope) validate() error {
+	if e.Performative == 0 {
+		return invalid("performative", "a known act", "none, and the payload implies none")
+	}
+	if !e.Performative.Valid() {
+		return invalid("performative", "a known act", e.Performative.String())
+	}
+	if err := e.checkIDs(); err != nil {
+		return err
+	}
+	if err := e.checkNames(); err != nil {
+		return err
+	}
+	if err := e.checkValues(); err != nil {
+		return err
+	}
+	return e.checkPayload()
+}
+
+func (e *Envelope) checkIDs() error {
+	id := string(e.ID) // often the ConversationID and the ReplyWith too
+	switch {
+	case e.ID == "":
+		return invalid("message_id", "a non-empty string", "nothing")
+	case e.Sender == "":
+		return invalid("sender", "the id of an agent", "nothing")
+	case e.InReplyTo == "" && e.Performative.IsReply():
+		return invalid("in_reply_to", "the message_id or reply_with of the message that this "+e.Performative.String()+" answers", "nothing")
+	case !plain(id, MaxIDLength):
+		return unfit("message_id", id, MaxIDLength)
+	case !plain(string(e.Sender), MaxIDLength):
+		return unfit("sender", string(e.Sender), MaxIDLength)
+	case !plain(string(e.Receiver), MaxIDLength):
+		return unfit("receiver", string(e.Receiver), MaxIDLength)
+	case string(e.ConversationID) != id && !plain(string(e.ConversationID), MaxIDLength):
+		return unfit("conversation_id", string(e.ConversationID), MaxIDLength)
+	case !plain(e.InReplyTo, MaxIDLength):
+		return unfit("in_reply_to", e.InReplyTo, MaxIDLength)
+	case e.ReplyWith != id && !plain(e.ReplyWith, MaxIDLength):
+		return unfit("reply_with", e.ReplyWith, MaxIDLength)
+	}
+	return nil
+}
+
+func (e *Envelope) checkNames() error {
+	switch {
+	case !plain(e.Ontology, maxNameLength):
+		return unfit("ontology", e.Ontology, maxNameLength)
+	case !plain(e.Language, maxNameLength):
+		return unfit("language", e.Language, maxNameLength)
+	case !plain(e.Protocol, maxNameLength):
+		return unfit("protocol", e.Protocol, maxNameLength)
+	}
+	return nil
+}
+
+// plain reports whether s is UTF-8 of at most limit bytes without control
+// characters, which would let a peer forge log lines.
+func plain(s string, limit int) bool {
+	if len(s) > limit {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf:
+			return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+		case c < ' ' || c == 0x7f:
+			return false
+		}
+	}
+	return true
+}
+
+// unfit is the refusal of a text that is not [plain].
+func unfit(field, s string, limit int) error {
+	switch {
+	case len(s) > limit:
+		return invalid(field, fmt.Sprintf("at most %d bytes", limit), strconv.Itoa(len(s)))
+	case !utf8.ValidString(s):
+		return invalid(field, "valid UTF-8", "other bytes")
+	}
+	return invalid(field, "no control characters", "one")
+}
+
+func (e *Envelope) checkValues() error {
+	switch {
+	case e.Timestamp.IsZero():
+		return invalid("timestamp", "a time", "nothing")
+	case !e.Priority.Valid():
+		return invalid("priority", "low, normal, high or urgent", e.Priority.String())
+	case e.Trace != "" && !validTrace(e.Trace):
+		return invalid("trace", "a W3C traceparent", fmt.Sprintf("%.64q", e.Trace))
+	}
+	return nil
+}
+
+// validTrace checks the form of a traceparent (W3C Trace Context §3.2). One of a
+// later version than 00 may have more parts, which are not looked at.
+func validTrace(s string) bool {
+	const zeros = "00000000000000000000000000000000"
+	if len(s) < 55 || len(s) > MaxIDLength || s[2] != '-' || s[35] != '-' || s[52] != '-' {
+		return false
+	}
+	version, trace, parent, flags := s[:2], s[3:35], s[36:52], s[53:55]
+	if !lowerHex(version) || !lowerHex(trace) || !lowerHex(parent) || !lowerHex(flags) {
+		return false
+	}
+	if version == "ff" || trace == zeros || parent == zeros[:len(parent)] {
+		return false
+	}
+	return len(s) == 55 || version != "00" && s[55] == '-' && plain(s, MaxIDLength)
+}
+
+func lowerHex(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// checkPayload checks that the content fits the act and is well-formed.
+func (e *Envelope) checkPayload() error {
+	if e.Payload == nil {
+		if builtin[e.Performative] != nil {
+			return invalid("payload", "the payload of "+e.Performative.String(), "nothing")
+		}
+		return nil
+	}
+	if raw, ok := e.Payload.(Raw); ok {
+		return raw.check()
+	}
+	if err := checkKind(e.Payload); err != nil {
+		return err
+	}
+	if own := actOf(e.Payload); own != 0 && own != e.Performative {
+		return invalid("payload", "the payload of "+e.Performative.String(), "that of "+own.String())
+	}
+	return validatePayload(e.Payload)
+}
+
+// checkKind refuses a payload that cannot be a JSON object or that is a pointer.
+func checkKind(payload any) error {
+	switch v := reflect.ValueOf(payload); v.Kind() {
+	case reflect.Struct:
+		return nil
+	case reflect.Map:
+		if v.IsNil() {
+			return invalid("payload", "an object", "a nil map")
+		}
+		return nil
+	case reflect.Pointer:
+		return invalid("payload", "a value, so that a type switch has one case a type", fmt.Sprintf("the pointer %T", payload))
+	}
+	return invalid("payload", "a struct, a map or Raw, so that it is a JSON object", fmt.Sprintf("%T", payload))
+}
+
+// check looks at both ends of r only: the dialect that read it has parsed it,
+// and a message must not cost another pass.
+func (r Raw) check() error {
+	trimmed := bytes.Trim(r, " \t\r\n")
+	if len(trimmed) == 0 || trimmed[0] == '{' && trimmed[len(trimmed)-1] == '}' {
+		return nil
+	}
+	if trimmed[0] == '{' {
+		return invalid("payload", "an object", "one that does not end")
+	}
+	return invalid("payload", "an object", jsonForm(trimmed))
+}
+
+// validator is what a payload implements that has something to check.
+type validator interface{ Validate() error }
+
+// validatePayload runs the payload's own Validate. Its error names the field as
+// seen from the message.
+func validatePayload(payload any) error {
+	v, ok := payload.(validator)
+	if !ok {
+		return nil
+	}
+	err := v.Validate()
+	if err == nil {
+		return nil
+	}
+	return payloadRefusal(err)
+}
