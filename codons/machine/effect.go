@@ -1,0 +1,111 @@
+package machine
+
+import (
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// EffectKind says what the shell is to do.
+type EffectKind uint8
+
+// The kinds of effects. The zero value is none.
+const (
+	EffectSend   EffectKind = iota + 1 // send a new message
+	EffectResend                       // send an earlier message again, unchanged
+	EffectArm                          // start a timer
+	EffectDisarm                       // stop a timer
+	EffectRun                          // start a job
+	EffectStop                         // ask a job to stop
+	EffectReport                       // tell the agent
+	EffectRefuse                       // answer the message that arrived with a refusal
+	EffectDrop                         // do nothing with what arrived, and count it
+)
+
+var effectNames = [...]string{
+	EffectSend: "send", EffectResend: "resend", EffectArm: "arm", EffectDisarm: "disarm", EffectRun: "run",
+	EffectStop: "stop", EffectReport: "report", EffectRefuse: "refuse", EffectDrop: "drop",
+}
+
+// String returns the name in lower case.
+func (k EffectKind) String() string {
+	if k == 0 || int(k) >= len(effectNames) {
+		return fmt.Sprintf("EffectKind(%d)", uint8(k))
+	}
+	return effectNames[k]
+}
+
+// Effect is one thing that the shell does after a step, in the order of the row.
+// Effects compare with ==. The constructors below make them.
+type Effect struct {
+	Kind EffectKind
+	Act  performatives.Performative // of Send and Resend
+	Name string                     // the timer, the job, what to report, the code, the reason; of Send the tag
+}
+
+// Send sends a new message, with a new id. What it says comes from the command
+// that caused the step, or from the shell.
+func Send(act performatives.Performative) Effect { return Effect{Kind: EffectSend, Act: act} }
+
+// SendTagged is [Send] of a message that the other side receives as
+// [ReceiveTagged].
+func SendTagged(act performatives.Performative, tag string) Effect {
+	return Effect{Kind: EffectSend, Act: act, Name: tag}
+}
+
+// Resend sends the latest message of that act again: the same content, the same
+// id, so that a peer which has it drops it as a duplicate. A refusal counts as a
+// message of the act that carried it.
+func Resend(act performatives.Performative) Effect { return Effect{Kind: EffectResend, Act: act} }
+
+// Arm starts a timer, or starts it anew when it runs.
+func Arm(timer string) Effect { return Effect{Kind: EffectArm, Name: timer} }
+
+// Disarm stops a timer. It does nothing when the timer does not run.
+func Disarm(timer string) Effect { return Effect{Kind: EffectDisarm, Name: timer} }
+
+// Run starts a [Job].
+func Run(job string) Effect { return Effect{Kind: EffectRun, Name: job} }
+
+// Stop asks a job to stop by ending its context. The job runs until it has said
+// its last word, as a [Command].
+func Stop(job string) Effect { return Effect{Kind: EffectStop, Name: job} }
+
+// Report tells the agent on this side.
+func Report(what string) Effect { return Effect{Kind: EffectReport, Name: what} }
+
+// Refuse answers the message that arrived with a refusal for that reason. The
+// act of the answer is [Effect.Answer].
+func Refuse(code performatives.Code) Effect { return Effect{Kind: EffectRefuse, Name: string(code)} }
+
+// Drop does nothing with what arrived, but counts it under that reason.
+func Drop(reason string) Effect { return Effect{Kind: EffectDrop, Name: reason} }
+
+// Answer returns the act that carries a [Refuse] of a message of that act:
+// TASK_REJECT only ever answers TASK_REQUEST, and CANCEL has no answer besides
+// INFORM, FAILURE and NOT_UNDERSTOOD (addenda §6).
+func (e Effect) Answer(to performatives.Performative) performatives.Performative {
+	carrier := performatives.Code(e.Name).Traits().Carrier
+	switch {
+	case carrier != performatives.ActTaskReject || to == performatives.ActTaskRequest:
+		return carrier
+	case to == performatives.ActCancel:
+		return performatives.ActFailure
+	}
+	return performatives.ActRefuse
+}
+
+// String returns words such as "send TASK_ACCEPT" or "arm deadline".
+func (e Effect) String() string {
+	text := e.Kind.String()
+	if e.Act != 0 {
+		text += " " + e.Act.String()
+	}
+	switch {
+	case e.Name == "":
+		return text
+	case e.Act != 0:
+		return text + " (" + e.Name + ")"
+	}
+	return text + " " + e.Name
+}

@@ -1,0 +1,38 @@
+package machine
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMarkdown(t *testing.T) {
+	for _, table := range []Table{ping(), haggle()} {
+		path := filepath.Join("testdata", table.Name+".md")
+		got := table.Markdown()
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s differs from what is rendered now; run the test with -update and look at the difference", path)
+		}
+		if again := table.Markdown(); again != got {
+			t.Error("the same table gives another text")
+		}
+	}
+}
+
+func TestSequenceOfABrokenTableIsEmpty(t *testing.T) {
+	if got := (Table{}).Sequence(); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
