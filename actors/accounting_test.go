@@ -1,0 +1,266 @@
+package actors
+
+import (
+	"math/rand/v2"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"pgregory.net/rapid"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// tracked is a message whose fate is counted.
+type tracked struct {
+	note
+	panics bool
+	fates  atomic.Int32
+}
+
+// ledger counts what became of tracked messages: each is handled once, refused
+// once, or a dead letter once.
+type ledger struct {
+	handled, refused, dead, open atomic.Int64
+	closed                       chan struct{} // when none is open any more
+}
+
+func newLedger(messages int) *ledger {
+	l := &ledger{closed: make(chan struct{})}
+	l.open.Store(int64(messages))
+	return l
+}
+
+// book counts one fate of a message.
+func (l *ledger) book(m any, account *atomic.Int64) {
+	t, ok := actor.UnwrapEnvelopeMessage(m).(*tracked)
+	if !ok {
+		return
+	}
+	t.fates.Add(1)
+	account.Add(1)
+	if l.open.Add(-1) == 0 {
+		close(l.closed)
+	}
+}
+
+func (l *ledger) refuse(m any, _ Reason) { l.book(m, &l.refused) }
+
+// watch books the system's dead letters.
+func (l *ledger) watch(system *actor.ActorSystem) (stop func()) {
+	subscription := system.EventStream.Subscribe(func(e any) {
+		if d, ok := e.(*actor.DeadLetterEvent); ok {
+			l.book(d.Message, &l.dead)
+		}
+	})
+	return func() { system.EventStream.Unsubscribe(subscription) }
+}
+
+// errorer is a test, or an iteration of one.
+type errorer interface {
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// check fails the test for each message without exactly one fate.
+func (l *ledger) check(t errorer, messages []*tracked) {
+	for _, m := range messages {
+		if n := m.fates.Load(); n != 1 {
+			t.Fatalf("message %d of sender %d, %v, has %d fates (handled %d, refused %d, dead %d)",
+				m.seq, m.sender, m.priority, n, l.handled.Load(), l.refused.Load(), l.dead.Load())
+		}
+	}
+}
+
+// orderly checks that the messages of a sender in a band come in order.
+type orderly struct {
+	t    errorer
+	last map[[2]int]int
+}
+
+func (o *orderly) see(m *tracked) {
+	key := [2]int{m.sender, m.priority.Band()}
+	if last, ok := o.last[key]; ok && m.seq <= last {
+		o.t.Errorf("sender %d, %v: %d came after %d", m.sender, m.priority, m.seq, last)
+	}
+	o.last[key] = m.seq
+}
+
+// receive books what it gets and panics when told to. Its order survives
+// restarts, as the mailbox does.
+func (l *ledger) receive(t errorer) actor.ReceiveFunc {
+	order := &orderly{t, map[[2]int]int{}}
+	return func(c actor.Context) {
+		if m, ok := c.Message().(*tracked); ok {
+			order.see(m)
+			l.book(m, &l.handled)
+			if m.panics {
+				panic(errBroken)
+			}
+		}
+	}
+}
+
+// sendAll sends each sender's messages from a goroutine of its own.
+func sendAll(wg *sync.WaitGroup, senders [][]*tracked, send func(*tracked)) {
+	for _, messages := range senders {
+		wg.Go(func() {
+			for i, m := range messages {
+				send(m)
+				if i%16 == 0 {
+					goruntime.Gosched()
+				}
+			}
+		})
+	}
+}
+
+// Whatever is posted, from anywhere, through suspensions, restarts, refusals and
+// the end: each message has one fate, and senders keep their order.
+func TestMailboxAccountsForEveryMessage(t *testing.T) {
+	system := newSystem()
+	guardian := actor.WithGuardian(Supervision{MaxRestarts: 3, Backoff: Backoff{Min: 1, Max: 1}}.Strategy())
+	rapid.Check(t, func(t *rapid.T) {
+		var senders [][]*tracked
+		var all []*tracked
+		for s := range rapid.IntRange(1, 4).Draw(t, "senders") {
+			plan := rapid.SliceOfN(rapid.IntRange(0, 79), 0, 120).Draw(t, "plan")
+			messages := make([]*tracked, len(plan))
+			for i, p := range plan {
+				messages[i] = &tracked{
+					note:   note{sender: s, seq: i, priority: performatives.Priority(p%4) - 1},
+					panics: p/4 == 0 && i%3 == 0,
+				}
+			}
+			senders, all = append(senders, messages), append(all, messages...)
+		}
+		events := rapid.SliceOfN(rapid.SampledFrom([]any{
+			&actor.SuspendMailbox{}, &actor.ResumeMailbox{}, &actor.SuspendMailbox{}, &actor.ResumeMailbox{},
+			&actor.Restart{}, &actor.Stop{},
+			closeMailbox{},
+		}), 0, 6).Draw(t, "events")
+		account(t, system, guardian, rapid.IntRange(1, 64).Draw(t, "capacity"), senders, all, events)
+	})
+}
+
+func account(
+	t *rapid.T, system *actor.ActorSystem, guardian actor.PropsOption,
+	capacity int, senders [][]*tracked, all []*tracked, events []any,
+) {
+	l := newLedger(len(all) + 1) // one for the end
+	defer l.watch(system)()
+	pool := NewPool(PoolOptions{Workers: 2, Throughput: 7})
+	pid := system.Root.Spawn(actor.PropsFromFunc(l.receive(t), guardian, actor.WithDispatcher(pool),
+		actor.WithMailbox(MailboxProducer(MailboxOptions{Capacity: capacity, OnRefuse: l.refuse}))))
+	process, _ := system.ProcessRegistry.Get(pid)
+	var wg sync.WaitGroup
+	sendAll(&wg, senders, func(m *tracked) {
+		if m.seq%2 == 0 {
+			system.Root.Send(pid, m)
+		} else {
+			process.SendUserMessage(pid, &actor.MessageEnvelope{Message: m}) // also when it is dead
+		}
+	})
+	wg.Go(func() {
+		for _, e := range events {
+			process.SendSystemMessage(pid, e)
+			goruntime.Gosched()
+		}
+	})
+	wg.Wait()
+	process.SendSystemMessage(pid, &actor.Stop{})
+	l.book(&tracked{}, &l.dead)
+	<-l.closed
+	closeRapid(t, pool)
+	l.check(t, all)
+}
+
+func closeRapid(t *rapid.T, p *Pool) {
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// 100,000 messages of all priorities, to actors that fail, are stopped and
+// replaced, and are too slow: every one is accounted for, exactly once.
+func TestEveryMessageOfManyIsAccountedFor(t *testing.T) {
+	const (
+		senderCount = 4
+		perSender   = 25_000
+		actorCount  = 8
+	)
+	senders := make([][]*tracked, senderCount)
+	var all []*tracked
+	for s := range senders {
+		r := rand.New(rand.NewPCG(uint64(s), 1))
+		for i := range perSender {
+			m := &tracked{note: note{sender: s, seq: i, priority: performatives.Priority(r.IntN(4)) - 1}, panics: r.IntN(500) == 0}
+			senders[s], all = append(senders[s], m), append(all, m)
+		}
+	}
+	system, l := newSystem(), newLedger(len(all))
+	defer l.watch(system)()
+	pool := NewPool(PoolOptions{})
+	mailbox := actor.WithMailbox(MailboxProducer(MailboxOptions{Capacity: 256, OnRefuse: l.refuse}))
+	supervision := Supervision{MaxRestarts: 5, Backoff: Backoff{Min: 1, Max: 1000}}
+	guardian := actor.WithGuardian(supervision.Strategy())
+	var current [actorCount]atomic.Pointer[actor.PID]
+	spawn := func(i int) {
+		current[i].Store(system.Root.Spawn(actor.PropsFromFunc(l.receive(t), mailbox, guardian, actor.WithDispatcher(pool))))
+	}
+	for i := range current {
+		spawn(i)
+	}
+	var sending sync.WaitGroup
+	sendAll(&sending, senders, func(m *tracked) {
+		system.Root.Send(current[m.seq%actorCount].Load(), m)
+	})
+	over := make(chan struct{})
+	var replacing sync.WaitGroup
+	replacing.Go(func() { replaceUntil(over, system, current[:], spawn) })
+	sending.Wait()
+	close(over)
+	replacing.Wait()
+	for i := range current {
+		stopped := system.Root.StopFuture(current[i].Load())
+		if err := stopped.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	<-l.closed
+	closePool(t, pool)
+	l.check(t, all)
+	t.Logf("handled %d, refused %d, dead letters %d", l.handled.Load(), l.refused.Load(), l.dead.Load())
+	for name, n := range map[string]int64{"handled": l.handled.Load(), "refused": l.refused.Load(), "dead": l.dead.Load()} {
+		if n == 0 {
+			t.Errorf("no message was %s: the test does not test that", name)
+		}
+	}
+}
+
+// replaceUntil stops random actors, gently and not, and spawns others.
+func replaceUntil(
+	over chan struct{}, system *actor.ActorSystem, current []atomic.Pointer[actor.PID], spawn func(int),
+) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for {
+		select {
+		case <-over:
+			return
+		default:
+		}
+		i := r.IntN(len(current))
+		old := current[i].Load()
+		if r.IntN(2) == 0 {
+			system.Root.Stop(old)
+		} else {
+			system.Root.Poison(old)
+		}
+		for range 50 { // some messages still go to the old one
+			goruntime.Gosched()
+		}
+		spawn(i)
+	}
+}

@@ -1,0 +1,144 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func closePool(tb testing.TB, p *Pool) {
+	tb.Helper()
+	if err := p.Close(context.Background()); err != nil {
+		tb.Error(err)
+	}
+}
+
+func TestPoolRunsEverythingOnce(t *testing.T) {
+	p := NewPool(PoolOptions{Workers: 3})
+	var ran atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 5000 {
+				p.Schedule(func() { ran.Add(1) })
+			}
+		})
+	}
+	wg.Wait()
+	closePool(t, p)
+	if n := ran.Load(); n != 20_000 {
+		t.Errorf("ran %d tasks, want 20000", n)
+	}
+}
+
+func TestPoolServesOthersWhileHandlersBlockForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const stuck = 500
+		p := NewPool(PoolOptions{Workers: 2})
+		release := make(chan struct{})
+		for range stuck {
+			p.Schedule(func() { <-release })
+		}
+		start := time.Now()
+		done := make(chan time.Time, 1)
+		p.Schedule(func() { done <- time.Now() })
+		if waited := (<-done).Sub(start); waited > time.Second*2 {
+			t.Errorf("a task behind %d stuck ones waited for %v", stuck, waited)
+		}
+		close(release)
+		synctest.Wait()
+		p.mu.Lock()
+		workers, stuckNow := len(p.workers), p.stuck
+		p.mu.Unlock()
+		if workers > p.options.Idle || stuckNow != 0 {
+			t.Errorf("%d workers are left, %d of them stuck; want at most %d, and none", workers, stuckNow, p.options.Idle)
+		}
+		closePool(t, p)
+	})
+}
+
+// Time stands still for a bubble whose pool is idle only if nothing ticks.
+func TestPoolHasNoTimerWhileIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(PoolOptions{})
+		for range 100 {
+			p.Schedule(func() {})
+		}
+		synctest.Wait()
+		time.Sleep(2 * DefaultStall) // a timer that is set runs out
+		p.mu.Lock()
+		if p.watching {
+			t.Error("the timer of an idle pool is set")
+		}
+		p.mu.Unlock()
+		closePool(t, p)
+	})
+}
+
+func TestPoolCloseWaitsForHandlers(t *testing.T) {
+	p := NewPool(PoolOptions{})
+	release := make(chan struct{})
+	started := make(chan struct{})
+	p.Schedule(func() { close(started); <-release })
+	<-started
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(cause)
+	if err := p.Close(ctx); !errors.Is(err, cause) {
+		t.Errorf("Close = %v, want the cause of its context", err)
+	}
+	close(release)
+	closePool(t, p)
+}
+
+func TestPoolRunsWhatIsScheduledAfterClose(t *testing.T) {
+	p := NewPool(PoolOptions{})
+	closePool(t, p)
+	done := make(chan struct{})
+	p.Schedule(func() { close(done) })
+	<-done
+	closePool(t, p)
+}
+
+func TestPoolReplacesAWorkerWhoseHandlerEndsIt(t *testing.T) {
+	p := NewPool(PoolOptions{Workers: 1})
+	p.Schedule(func() { goruntime.Goexit() })
+	done := make(chan struct{})
+	p.Schedule(func() { close(done) })
+	<-done
+	closePool(t, p)
+}
+
+func TestPoolStartStopStress(t *testing.T) {
+	for range 200 {
+		p := NewPool(PoolOptions{Workers: 2})
+		var ran atomic.Int32
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				for range 10 {
+					p.Schedule(func() { ran.Add(1) })
+				}
+			})
+		}
+		closePool(t, p)
+		wg.Wait()
+		closePool(t, p)
+		if ran.Load() != 30 {
+			t.Fatalf("ran %d tasks, want 30", ran.Load())
+		}
+	}
+}
+
+func TestPoolOptionsThatCannotBe(t *testing.T) {
+	for _, o := range []PoolOptions{{Workers: -1}, {Idle: -1}, {Throughput: -1}, {Stall: -1}} {
+		if o.withDefaults().validate() == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+}
