@@ -1,0 +1,77 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+)
+
+func TestGauge(t *testing.T) {
+	var g gauge
+	if err := g.wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	g.add(2)
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(errGoexit)
+	if err := g.wait(ended); !errors.Is(err, errGoexit) || g.value() != 2 {
+		t.Errorf("got %v at %d", err, g.value())
+	}
+	g.add(-2)
+	if err := g.wait(ended); err != nil {
+		t.Errorf("at zero: %v", err)
+	}
+}
+
+// No waiter sleeps through the moment at which the gauge reaches zero for good.
+func TestGaugeWakesAll(t *testing.T) {
+	for range 2000 {
+		var g gauge
+		g.add(3)
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { g.add(1); g.add(-1); g.add(-1) })
+			all.Go(func() {
+				if err := g.wait(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+func TestLatch(t *testing.T) {
+	for range 500 {
+		var l latch
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { <-l.done() })
+		}
+		all.Go(l.open)
+		all.Wait()
+		l.open()
+		<-l.done()
+	}
+}
+
+func TestDepartedForgets(t *testing.T) {
+	var d departed
+	d.add("Jules")
+	d.add("eliza")
+	d.add("JULES")
+	if !d.has("jules") || !d.has("Eliza") || d.has("eddy") {
+		t.Error("it does not fold")
+	}
+	for range rememberedDepartures - 1 {
+		d.add("crowd")
+	}
+	if d.has("eliza") || !d.has("jules") {
+		t.Error("it forgets the wrong ones")
+	}
+	d.add("crowd")
+	if d.has("jules") || len(d.ids) != 1 || len(d.ring) != rememberedDepartures {
+		t.Errorf("%d ids, %d places", len(d.ids), len(d.ring))
+	}
+}

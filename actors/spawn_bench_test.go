@@ -1,0 +1,107 @@
+package actors
+
+import (
+	"context"
+	goruntime "runtime"
+	"strconv"
+	"testing"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// idler is an agent, and idle an actor, that do nothing.
+type idler struct{}
+
+func (idler) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+type idle struct{}
+
+func (idle) Receive(actor.Context) {}
+
+// spawners returns what spawns the i-th agent, and the i-th bare actor with the
+// engine's own mailbox, and what stops them all.
+func spawners(b *testing.B) map[string]func() (spawn func(i int), stop func()) {
+	return map[string]func() (func(int), func()){
+		"agent": func() (func(int), func()) {
+			s, err := NewSystem(Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			ctx := context.Background()
+			return func(i int) {
+					if _, err := s.Spawn(ctx, Spec{ID: performatives.AgentID(strconv.Itoa(i)), New: func() Agent { return idler{} }}); err != nil {
+						b.Fatal(err)
+					}
+				}, func() {
+					if err := s.Stop(ctx); err != nil {
+						b.Error(err)
+					}
+				}
+		},
+		"bare": func() (func(int), func()) {
+			s := newSystem()
+			props := actor.PropsFromProducer(func() actor.Actor { return idle{} })
+			parent := make(chan actor.Context, 1)
+			pid := s.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				if _, ok := c.Message().(*actor.Started); ok {
+					parent <- c
+				}
+			}))
+			c := <-parent
+			return func(i int) { // as cheaply as it can be had
+					if _, err := c.SpawnNamed(props, strconv.Itoa(i)); err != nil {
+						b.Fatal(err)
+					}
+				}, func() {
+					_ = s.Root.StopFuture(pid).Wait()
+					s.Shutdown()
+				}
+		},
+	}
+}
+
+// BenchmarkSpawnAgent is the time of one spawn beside that of a bare actor.
+func BenchmarkSpawnAgent(b *testing.B) {
+	for name, start := range spawners(b) {
+		b.Run(name, func(b *testing.B) {
+			spawn, stop := start()
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				spawn(i)
+				i++
+			}
+			b.StopTimer()
+			stop()
+		})
+	}
+}
+
+// BenchmarkIdleAgent is what an agent that does nothing takes, beside a bare actor.
+func BenchmarkIdleAgent(b *testing.B) {
+	const n = 20_000
+	for name, start := range spawners(b) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				spawn, stop := start()
+				before := liveBytes()
+				for i := range n {
+					spawn(i)
+				}
+				after := liveBytes()
+				b.ReportMetric(float64(after-before)/n, "B/idle")
+				stop()
+			}
+		})
+	}
+}
+
+func liveBytes() uint64 {
+	var m goruntime.MemStats
+	goruntime.GC()
+	goruntime.GC()
+	goruntime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
