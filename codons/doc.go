@@ -1,0 +1,38 @@
+// Package codons is the library of conversations: each is a table of
+// [machine.Machine], two sides that run it as supervised actors, and a typed API.
+//
+//   - Task delegation ([Delegate], [Worker]): one agent has another perform a task.
+//   - Whispering Wind ([Whisper], [WhisperAll]): who can do what?
+//
+// The answering side is an [actors.Protocol] that a node is given; an agent plays
+// a role by implementing its interface. The asking side is a function that takes
+// a [Party], in whose name it asks.
+//
+// # Ordering
+//
+// One side of a conversation handles one event at a time: messages of its peer in
+// their order, reports of its handler in theirs. A CANCEL travels in a higher band
+// than its request and may overtake it; the task then never starts.
+//
+// # Backpressure
+//
+// An agent performs a bounded number of tasks at a time ([Limited]) and rejects
+// more as busy. A handler whose reports are not sent fast enough waits in
+// [Task.Report]. A conversation remembers the last 64 messages that it received,
+// to recognise those that come again, and an agent the answers of its last 256
+// conversations, to give them again. A fresh request under the name of one that has
+// ended begins another.
+//
+// # Shutdown
+//
+// A conversation whose agent stops, or that panics, ends in a state of its table
+// and tells its peer. Handlers are told by their context, and joined by
+// [actors.System.Stop].
+//
+// # Concurrency
+//
+// Functions that wait may be called from any goroutine, but not on an agent's own
+// actor. Handlers ([Worker].PerformTask) run beside one another.
+package codons
+
+//go:generate go test -run TestTablesAreDocumented -update-tables .

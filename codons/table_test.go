@@ -1,0 +1,209 @@
+package codons
+
+import (
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+func tables() []machine.Table { return []machine.Table{DelegationTable(), WhisperTable()} }
+
+func TestTablesCompile(t *testing.T) {
+	for _, table := range tables() {
+		if _, err := table.Compile(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEveryRowSaysWhy(t *testing.T) {
+	for _, table := range tables() {
+		for _, r := range table.Rows {
+			if r.Why == "" {
+				t.Errorf("%s: %s", table.Name, r)
+			}
+		}
+	}
+}
+
+// TestStragglersOfARoundChangeNothing holds in the second round; what a worker
+// says last of a round is believed even if it names the first request.
+func TestStragglersOfARoundChangeNothing(t *testing.T) {
+	m := DelegationTable().MustCompile()
+	c := machine.Conversation{Role: machine.Initiator, State: stateRequested}
+	for on, want := range map[machine.Symbol]machine.State{
+		machine.Stale(performatives.ActTaskAccept):                                    stateRequested,
+		machine.Stale(performatives.ActStatusUpdate):                                  stateRequested,
+		machine.Stale(performatives.ActInformResult):                                  stateCompleted,
+		machine.Stale(performatives.ActFailure):                                       stateFailed,
+		{Kind: machine.KindStale, Act: performatives.ActInformResult, Name: tagInput}: stateInputNeeded,
+	} {
+		if after, _, err := m.Step(c, machine.Event{On: on}); err != nil || after.State != want {
+			t.Errorf("%s: %s, %v, want %s", on, after.State, err, want)
+		}
+	}
+}
+
+// TestEveryReceptionHasARow holds for all acts, not only those of the protocol:
+// a peer may send anything.
+func TestEveryReceptionHasARow(t *testing.T) {
+	for _, table := range tables() {
+		m := table.MustCompile()
+		for _, r := range table.Rows {
+			for _, state := range r.From {
+				if state == machine.Idle {
+					continue
+				}
+				for act := range performatives.Performatives() {
+					for _, on := range []machine.Symbol{machine.Receive(act), machine.Duplicate(act), machine.Stale(act)} {
+						if !m.Takes(machine.Conversation{Role: r.Role, State: state}, on) {
+							t.Errorf("%s: %s in %s has no row for %s", table.Name, r.Role, state, on)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+var updateTables = flag.Bool("update-tables", false, "write the documentation of the tables in docs/codons anew")
+
+func TestTablesAreDocumented(t *testing.T) {
+	for _, table := range tables() {
+		path := filepath.Join("..", "docs", "codons", table.Name+".md")
+		got := table.Markdown()
+		if *updateTables {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s differs from the table; run the test with -update-tables and look at the difference", path)
+		}
+	}
+}
+
+func TestMonitorsAcceptWhatTheTablesDo(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, table := range tables() {
+		m := table.MustCompile()
+		for range 40 {
+			monitor := machine.NewMonitor(m)
+			for _, move := range machine.Walk(m, machine.Network{Repeat: 3}, 30, rng.IntN) {
+				if move.Says == (machine.Utterance{}) {
+					continue
+				}
+				if err := monitor.Observe(move.Says); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// TestMonitorsRefuseWhatNoAgentDoes holds for traces in the order of sending;
+// the last utterance of each is the illegal one.
+func TestMonitorsRefuseWhatNoAgentDoes(t *testing.T) {
+	asker := func(act performatives.Performative) machine.Utterance {
+		return machine.Utterance{From: machine.Initiator, Act: act}
+	}
+	worker := func(act performatives.Performative) machine.Utterance {
+		return machine.Utterance{From: machine.Responder, Act: act}
+	}
+	request, accept, result := asker(performatives.ActTaskRequest), worker(performatives.ActTaskAccept), worker(performatives.ActInformResult)
+	partial, status, cancel := result, worker(performatives.ActStatusUpdate), asker(performatives.ActCancel)
+	partial.Tag = tagInput
+	for name, trace := range map[string][]machine.Utterance{
+		"an answer to nothing":           {accept},
+		"a result without an acceptance": {request, result},
+		"two results":                    {request, accept, result, result},
+		"acceptance after the result":    {request, accept, result, accept},
+		"progress after the result":      {request, accept, result, status},
+		"rejection after acceptance":     {request, accept, worker(performatives.ActTaskReject)},
+		"a receipt without a CANCEL":     {request, accept, worker(performatives.ActInform)},
+		"a second task":                  {request, accept, request},
+		"a second task after the end":    {request, accept, result, request},
+		"a further round unasked for":    {request, accept, status, request},
+		"a round after a round unheard":  {request, accept, partial, request, request},
+		"progress after the receipt":     {request, accept, cancel, worker(performatives.ActInform), status},
+		"two CANCELs":                    {request, cancel, cancel},
+		"the asker's own result":         {request, accept, asker(performatives.ActInformResult)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			monitor := machine.NewMonitor(DelegationTable().MustCompile())
+			for i, u := range trace {
+				err := monitor.Observe(u)
+				var violation *machine.ViolationError
+				if last := i == len(trace)-1; errors.As(err, &violation) != last {
+					t.Fatalf("at %s: %v", u, err)
+				}
+			}
+		})
+	}
+}
+
+func FuzzDelegationStep(f *testing.F) {
+	m := DelegationTable().MustCompile()
+	f.Add(uint8(1), string(stateWorking), uint8(machine.KindReceive), uint8(performatives.ActCancel), "")
+	f.Fuzz(func(t *testing.T, role uint8, state string, kind, act uint8, name string) {
+		c := machine.Conversation{Role: machine.Role(role), State: machine.State(state)}
+		on := machine.Symbol{Kind: machine.Kind(kind), Act: performatives.Performative(act), Name: name}
+		after, _, err := m.Step(c, machine.Event{On: on})
+		var unexpected *machine.UnexpectedError
+		if err != nil && (!errors.As(err, &unexpected) || after != c) {
+			t.Fatalf("%+v, %v", after, err)
+		}
+	})
+}
+
+// BenchmarkStep takes the four steps of a responder that is asked, accepts,
+// reports and finishes.
+func BenchmarkStep(b *testing.B) {
+	m := DelegationTable().MustCompile()
+	now := time.Unix(1, 0)
+	events := []machine.Event{
+		{On: machine.Receive(performatives.ActTaskRequest), At: now},
+		{On: machine.Command(commandAccept), At: now},
+		{On: machine.Command(commandReport), At: now},
+		{On: machine.Command(commandFinish), At: now},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c := m.Start(machine.Responder, now)
+		for _, e := range events {
+			var err error
+			if c, _, err = m.Step(c, e); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/step")
+}
+
+// BenchmarkMonitor watches a delegation of four messages.
+func BenchmarkMonitor(b *testing.B) {
+	m := DelegationTable().MustCompile()
+	acts := []performatives.Performative{
+		performatives.ActTaskRequest, performatives.ActTaskAccept, performatives.ActStatusUpdate, performatives.ActInformResult,
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		monitor := machine.NewMonitor(m)
+		for i, act := range acts {
+			if err := monitor.Observe(machine.Utterance{From: machine.Role(min(i, 1)), Act: act}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
