@@ -1,0 +1,360 @@
+package codons
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// script is what one codon adds to a conversation on one side: the table says
+// what is to be done, the script does it. Its methods run on the conversation's
+// actor.
+type script interface {
+	// run starts a job of the table, stop ends its context.
+	run(c *conversation, job string)
+	stop(c *conversation, job string)
+	// payload is the content of the act that the table has the conversation send.
+	payload(c *conversation, e machine.Effect, data any) any
+	// report tells the agent or the caller what arrived.
+	report(c *conversation, what string, m *performatives.Message)
+	// timer is how long a timer of the table runs from now on: at most 0 is at
+	// once, never is not at all.
+	timer(c *conversation, name string) time.Duration
+	// tag is what the table must know of a message's content.
+	tag(m *performatives.Message) string
+	// ended is called once, in the state in which the conversation ended. last is
+	// the message that ended it, if one did.
+	ended(c *conversation, last *performatives.Message)
+	// abandoned is called once instead, for a conversation that never began.
+	abandoned(c *conversation, cause error)
+}
+
+// never is the time of a timer that does not run.
+const never time.Duration = math.MaxInt64
+
+// conversation is the actor of one conversation on one side. It turns what
+// happens into events, steps the codon's machine, and carries out the effects.
+// All its fields are touched only on its actor, but for those that never change.
+type conversation struct {
+	self   actors.Self
+	peer   performatives.AgentID
+	key    actors.Key
+	script script
+	// release detaches the conversation from its caller's ctx; nil without one.
+	release func() bool
+
+	correspondence
+	timers  timers
+	pid     atomic.Pointer[actor.PID] // nil until the actor has started
+	left    atomic.Pointer[error]     // why the caller withdrew, if it did
+	over    atomic.Bool               // nothing is left to do, but by the epilogue
+	pending []happening               // what the script said during a step
+	busy    bool                      // a step is under way
+}
+
+// happening is one event with what belongs to it.
+type happening struct {
+	on      machine.Symbol
+	message *performatives.Message
+	data    any
+}
+
+// command is an event that comes from the agent, from a job or from a caller.
+type command struct {
+	name string
+	data any
+}
+
+// Control exempts commands from the bounds of the conversation's mailbox: a job's
+// last word must never be lost. What a job may say often goes by say, which waits.
+func (*command) Control() {}
+
+// newAsking returns the side of a conversation that opens it, with a request.
+func newAsking(self actors.Self, m *machine.Machine, request *performatives.Message, s script) *conversation {
+	key := actors.Key{ID: request.ConversationID(), Peer: request.Receiver(), Initiator: true}
+	c := newConversation(self, m, machine.Initiator, key, request, s)
+	c.draft = request
+	return c
+}
+
+// newAnswering returns the side of a conversation that opening, from a peer, opens.
+func newAnswering(self actors.Self, m *machine.Machine, opening *performatives.Message, s script) *conversation {
+	key := actors.Key{ID: opening.ConversationID(), Peer: opening.Sender()}
+	return newConversation(self, m, machine.Responder, key, opening, s)
+}
+
+func newConversation(self actors.Self, m *machine.Machine, role machine.Role, key actors.Key, opening *performatives.Message, s script) *conversation {
+	c := &conversation{
+		self: self, peer: key.Peer, key: key, script: s,
+		correspondence: correspondence{
+			machine: m, state: m.Start(role, time.Now()), shared: string(opening.ID()) != string(key.ID),
+		},
+	}
+	c.sent, c.seen = c.fewSent[:0], c.fewSeen[:0]
+	return c
+}
+
+// Key returns what the conversation is found by.
+func (c *conversation) Key() actors.Key { return c.key }
+
+// Over reports whether the conversation has ended.
+func (c *conversation) Over() bool { return c.over.Load() }
+
+// Receive is the engine's entry: one event at a time.
+func (c *conversation) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *performatives.Message:
+		c.receive(m)
+	case *command:
+		c.happen(happening{on: machine.Command(m.name), data: m.data})
+	case tick:
+		for name, ok := c.timers.expired(time.Now()); ok; name, ok = c.timers.expired(time.Now()) {
+			c.happen(happening{on: machine.Timeout(name)})
+		}
+	case *actor.Started:
+		c.pid.Store(ctx.Self())
+		c.start()
+	case *actor.Stopping:
+		c.close()
+	}
+}
+
+// start takes the initiator's first step. When the caller has withdrawn already,
+// nobody need hear of the conversation.
+func (c *conversation) start() {
+	if c.state.Role != machine.Initiator {
+		return
+	}
+	if left := c.left.Load(); left != nil {
+		c.Abandon(*left)
+		c.self.End(c, nil)
+		return
+	}
+	c.happen(happening{on: machine.Command(commandStart)})
+}
+
+// begin starts the conversation of a caller, and withdraws it when ctx is cancelled.
+// ctx's deadline is the conversation's own, so it needs no withdrawal. The error
+// says that the conversation never ran.
+func (c *conversation) begin(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return c.abandonError(endOf(ctx))
+	}
+	c.release = context.AfterFunc(ctx, func() {
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			c.withdraw(endOf(ctx))
+		}
+	})
+	if err := c.self.Begin(c); err != nil {
+		c.release()
+		return fmt.Errorf("codons: %s with %q: %w", c.machine.Name(), c.peer, err)
+	}
+	return nil
+}
+
+// endOf is why ctx has ended: its error, and its cause where that says more.
+func endOf(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// withdraw is the caller's wish to end the conversation, from any goroutine. Only
+// the first counts.
+func (c *conversation) withdraw(cause error) {
+	if c.left.CompareAndSwap(nil, &cause) {
+		c.tell(commandCancel, nil)
+	}
+}
+
+// Abandon ends a conversation that never began, because its agent has stopped or
+// the caller has withdrawn.
+func (c *conversation) Abandon(cause error) {
+	if c.over.CompareAndSwap(false, true) {
+		c.detach()
+		c.script.abandoned(c, cause)
+	}
+}
+
+// receive turns a message into an event. What comes after the end is for the
+// epilogue.
+func (c *conversation) receive(m *performatives.Message) {
+	switch {
+	case c.over.Load():
+		c.self.Return(m)
+	case c.stray(c.key, m):
+		c.turnAway(m)
+	default:
+		c.happen(happening{on: c.classify(m, c.script.tag(m)), message: m})
+	}
+}
+
+// turnAway is what becomes of a message that is about an earlier conversation of
+// the same name.
+func (c *conversation) turnAway(m *performatives.Message) {
+	if m.Performative().ExpectsReply() {
+		c.self.System().Refuse(c.self.ID(), m, performatives.CodeConversationEnded, "")
+		return
+	}
+	c.drop(m, dropStale)
+}
+
+// tell sends a command to the conversation from any goroutine, once it has started.
+func (c *conversation) tell(name string, data any) { c.post(&command{name, data}) }
+
+func (c *conversation) post(event any) {
+	if pid := c.pid.Load(); pid != nil {
+		c.self.System().Engine().Root.Send(pid, event)
+	}
+}
+
+// happen takes an event, and then those that the script caused by it.
+func (c *conversation) happen(h happening) {
+	if c.busy {
+		c.pending = append(c.pending, h)
+		return
+	}
+	c.busy = true
+	defer func() { c.busy = false }()
+	c.step(h)
+	for len(c.pending) > 0 {
+		next := c.pending[0]
+		c.pending = c.pending[1:]
+		c.step(next)
+	}
+}
+
+func (c *conversation) step(h happening) {
+	from := c.state.State
+	next, effects, err := c.machine.Step(c.state, machine.Event{On: h.on, At: time.Now(), ID: idOf(h.message)})
+	if err != nil {
+		c.unexpected(h)
+		return
+	}
+	c.state = next
+	if h.message != nil {
+		c.noteReceived(h.message, effects)
+	}
+	c.publish(from, h.on)
+	for _, e := range effects {
+		c.carryOut(e, h)
+	}
+	if !c.over.Load() && c.machine.Terminal(c.state.State) {
+		c.finish(h.message)
+	}
+}
+
+// noteReceived remembers a message, and has it lead to the conversation what refers
+// to a later request than the first.
+func (c *conversation) noteReceived(m *performatives.Message, effects []machine.Effect) {
+	c.note(m, effects)
+	if c.request == m {
+		c.alias(m)
+	}
+}
+
+// alias lets a peer whose dialect has no conversation ids name the conversation by
+// a message of it.
+func (c *conversation) alias(m *performatives.Message) {
+	if string(m.ID()) != string(c.key.ID) {
+		_ = c.self.Alias(c.key, string(m.ID())) // a stopped agent gets no messages anyway
+	}
+}
+
+func idOf(m *performatives.Message) performatives.MessageID {
+	if m == nil {
+		return ""
+	}
+	return m.ID()
+}
+
+// unexpected is an event that the table has no row for: no message is lost even
+// so. A command has no one to tell.
+func (c *conversation) unexpected(h happening) {
+	if h.message != nil {
+		c.self.System().Refuse(c.self.ID(), h.message, performatives.CodeUnexpectedAct, "")
+		return
+	}
+	c.self.Logger().Error("event without a row", "conversation", string(c.key.ID), "state", string(c.state.State), "event", h.on.String())
+}
+
+func (c *conversation) publish(from machine.State, on machine.Symbol) {
+	events := &c.self.System().Events
+	if !actors.Wants[Transition](events) {
+		return
+	}
+	events.Publish(Transition{
+		At: actors.At{Time: c.state.Updated}, Agent: c.self.ID(), Peer: c.peer, Conversation: c.key.ID,
+		Protocol: c.machine.Name(), Role: c.state.Role, From: from, To: c.state.State, On: on,
+		Ended: c.machine.Terminal(c.state.State),
+	})
+}
+
+// carryOut does one effect of a step.
+func (c *conversation) carryOut(e machine.Effect, h happening) {
+	switch e.Kind {
+	case machine.EffectSend:
+		c.say(e, h.data)
+	case machine.EffectResend:
+		c.sendAgain(e.Act)
+	case machine.EffectArm:
+		if d := c.script.timer(c, e.Name); d != never {
+			c.timers.arm(e.Name, d, c.ring)
+		}
+	case machine.EffectDisarm:
+		c.timers.disarm(e.Name)
+	case machine.EffectRun:
+		c.script.run(c, e.Name)
+	case machine.EffectStop:
+		c.script.stop(c, e.Name)
+	case machine.EffectReport:
+		c.script.report(c, e.Name, h.message)
+	case machine.EffectRefuse:
+		c.refuse(h.message, performatives.Code(e.Name))
+	case machine.EffectDrop:
+		c.drop(h.message, e.Name)
+	}
+}
+
+// ring has the conversation look at its timers.
+func (c *conversation) ring() { c.post(tick{}) }
+
+// finish ends the conversation in its terminal state. Its agent is told first, so
+// that whoever learns of the end may use its name again.
+func (c *conversation) finish(last *performatives.Message) {
+	c.timers.stop()
+	c.self.End(c, c.epilogue())
+	c.over.Store(true)
+	c.detach()
+	c.script.ended(c, last)
+}
+
+func (c *conversation) detach() {
+	if c.release != nil {
+		c.release()
+	}
+}
+
+// close ends a conversation whose actor is stopped before its time. One that has
+// not got its first message yet has nothing to say.
+func (c *conversation) close() {
+	switch {
+	case c.over.Load():
+	case c.state.State == machine.Idle:
+		c.Abandon(actors.ErrStopped)
+	default:
+		c.happen(happening{on: machine.Command(commandStop)})
+	}
+	c.timers.stop()
+}

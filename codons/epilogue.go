@@ -1,0 +1,37 @@
+package codons
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// epilogue answers what comes after the end, as the table says. It runs on the
+// agent's actor, so it works on a copy, of which it keeps no more than the answers.
+func (c *conversation) epilogue() func(*performatives.Message) bool {
+	after := &conversation{
+		self: c.self, peer: c.peer, key: c.key, script: silent{},
+		correspondence: c.correspondence.afterlife(),
+	}
+	after.over.Store(true)
+	return func(m *performatives.Message) bool {
+		on := after.classify(m, "")
+		if on.Kind == machine.KindReceive && after.reopens(m) {
+			return false
+		}
+		after.happen(happening{on: on, message: m})
+		return true
+	}
+}
+
+// reopens reports whether a fresh opening act begins a new conversation under the
+// name of this one, as chat clients do, which name all their tasks alike. The one
+// whose CANCEL overtook it does not.
+func (c *conversation) reopens(m *performatives.Message) bool {
+	return slices.Contains(c.machine.Opening(), m.Performative()) && !c.withdrawn(c.key, m)
+}
+
+// silent is the script of a conversation that has ended: the table has it only
+// repeat, refuse and drop, for which it needs none.
+type silent struct{ script }

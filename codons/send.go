@@ -1,0 +1,69 @@
+package codons
+
+import (
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// say makes and sends a new message.
+func (c *conversation) say(e machine.Effect, data any) {
+	m, err := c.compose(c.self, e.Act, c.script.payload(c, e, data))
+	if err != nil {
+		c.self.Logger().Error("message not made", "conversation", string(c.key.ID), "performative", e.Act.String(), "err", err)
+		return
+	}
+	if c.state.Role == machine.Initiator || e.Name != "" { // a tag says that the peer may go on
+		c.alias(m)
+	}
+	c.keep(m)
+	if r := c.send(m); r != nil {
+		c.refused(m, r)
+	}
+}
+
+// sendAgain repeats a message. That the peer has no room for the copy now says
+// nothing about the first, which it may be working on.
+func (c *conversation) sendAgain(act performatives.Performative) {
+	m := c.lastSent(act)
+	if m == nil {
+		return
+	}
+	if r := c.send(m); r != nil && r.Code != performatives.CodeBusy {
+		c.refused(m, r)
+	}
+}
+
+// send routes a message, and returns why it could not be delivered to a peer from
+// which an answer is expected.
+func (c *conversation) send(m *performatives.Message) *performatives.Refusal {
+	err := c.self.Send(m)
+	if err == nil || !m.Performative().ExpectsReply() {
+		return nil
+	}
+	if r := asRefusal(err); r != nil {
+		return r
+	}
+	return &performatives.Refusal{Code: performatives.CodeInternal}
+}
+
+// refused handles the refusal of a message that was not delivered like one that
+// the peer had sent.
+func (c *conversation) refused(m *performatives.Message, r *performatives.Refusal) {
+	if answer := m.Refuse(m.Receiver(), c.self.Stamp(), r.Code, r.Text); answer != nil {
+		c.receive(answer)
+	}
+}
+
+func (c *conversation) refuse(m *performatives.Message, code performatives.Code) {
+	if answer := m.Refuse(c.self.ID(), c.self.Stamp(), code, ""); answer != nil {
+		c.keep(answer)
+		_ = c.self.Send(answer) // Send has dead-lettered it
+	}
+}
+
+// drop counts what nobody handles.
+func (c *conversation) drop(m *performatives.Message, reason string) {
+	if m != nil {
+		c.self.System().DeadLetter(string(c.self.ID()), m, performatives.Code(reason))
+	}
+}

@@ -1,0 +1,62 @@
+package codons
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestTimers has ticks be under way while their timers are stopped or set anew.
+func TestTimers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all timers
+		rung := make(chan struct{}, 8)
+		ring := func() { rung <- struct{}{} }
+		none := func(why string) {
+			t.Helper()
+			if name, ok := all.expired(time.Now()); ok {
+				t.Errorf("%s is due, but %s", name, why)
+			}
+		}
+		all.arm("a", time.Second, ring)
+		<-rung
+		all.arm("a", time.Hour, ring)
+		none("it was set anew")
+		all.arm("b", 0, ring)
+		<-rung
+		all.disarm("b")
+		none("it was stopped")
+		<-rung
+		if name, ok := all.expired(time.Now()); name != "a" || !ok {
+			t.Errorf("got %q, %t, want a", name, ok)
+		}
+		none("it counts once")
+		all.arm("c", time.Second, ring)
+		all.stop()
+		time.Sleep(time.Minute)
+		none("all were stopped")
+		if len(rung) != 0 {
+			t.Error("a stopped timer rings")
+		}
+	})
+}
+
+// TestTimersInOrder has the one alarm serve several clocks.
+func TestTimersInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all timers
+		rung := make(chan struct{}, 8)
+		start := time.Now()
+		for name, d := range map[string]time.Duration{"late": 3 * time.Second, "early": time.Second, "middle": 2 * time.Second} {
+			all.arm(name, d, func() { rung <- struct{}{} })
+		}
+		for i, want := range []string{"early", "middle", "late"} {
+			<-rung
+			name, ok := all.expired(time.Now())
+			if at := time.Since(start); name != want || !ok || at != time.Duration(i+1)*time.Second {
+				t.Errorf("got %q, %t after %v, want %s", name, ok, at, want)
+			}
+			all.expired(time.Now()) // which sets the alarm for the next
+		}
+	})
+}

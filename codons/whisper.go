@@ -1,0 +1,169 @@
+package codons
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Whisper asks one agent what it can do, and waits for the answer. The kinds of
+// query are those of [performatives.QueryCapabilities]. The error is an
+// [*EndError], or says what is wrong with the query. It must not be called on an
+// agent's own actor.
+func Whisper(ctx context.Context, p Party, to performatives.AgentID, q performatives.QueryCapabilities) (performatives.InformCapabilities, error) {
+	w, err := startWhisper(ctx, p.Self(), to, q)
+	if err != nil {
+		return performatives.InformCapabilities{}, err
+	}
+	<-w.done
+	return w.answer, w.err
+}
+
+// Candidate is an agent that answered a query for capabilities.
+type Candidate struct {
+	Agent   performatives.AgentID
+	Answer  performatives.InformCapabilities
+	Match   bool     // it has what was asked for; of a summary, always
+	Matched []string // which of the capabilities asked for, as it calls them
+}
+
+// whisperedAtOnce is how many queries of one WhisperAll are under way at a time, so
+// that a large swarm does not fill the asker's mailbox.
+const whisperedAtOnce = 512
+
+// WhisperAll asks many agents at once, until ctx's deadline or else
+// [DefaultDeadline], and returns those that answered: first those that match,
+// then by how much they have of what was asked for, then in the order of to. An
+// agent that fails, refuses or does not answer in time is no candidate; that nobody
+// answered is no error. The error says what is wrong with the query, or that p has
+// stopped. When ctx is cancelled, it is that, beside the candidates so far. It must
+// not be called on an agent's own actor. At most 512 queries are under way at a
+// time: of more agents, the later are asked as the earlier answer.
+func WhisperAll(ctx context.Context, p Party, to []performatives.AgentID, q performatives.QueryCapabilities) ([]Candidate, error) {
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	asked := make([]*whispered, 0, len(to))
+	for i, id := range to {
+		if i >= whisperedAtOnce {
+			<-asked[i-whisperedAtOnce].done
+		}
+		w, err := startWhisper(ctx, p.Self(), id, q)
+		if err != nil {
+			for _, w := range asked {
+				w.conversation.withdraw(err)
+			}
+			return nil, err
+		}
+		asked = append(asked, w)
+	}
+	var candidates []Candidate
+	for _, w := range asked {
+		<-w.done
+		if w.err == nil {
+			candidates = append(candidates, candidateOf(w.request.Receiver(), w.answer))
+		}
+	}
+	rank(candidates)
+	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return candidates, endOf(ctx)
+	}
+	return candidates, nil
+}
+
+func candidateOf(id performatives.AgentID, a performatives.InformCapabilities) Candidate {
+	return Candidate{Agent: id, Answer: a, Match: a.MatchResult == nil || *a.MatchResult, Matched: a.Matched}
+}
+
+func rank(cs []Candidate) {
+	slices.SortStableFunc(cs, func(a, b Candidate) int {
+		if a.Match != b.Match {
+			if a.Match {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(len(b.Matched), len(a.Matched))
+	})
+}
+
+// whispered is one query under way.
+type whispered struct {
+	conversation *conversation
+	request      *performatives.Message
+
+	// Touched on the conversation's actor, and read once done is closed.
+	retries int
+	answer  performatives.InformCapabilities
+	err     error
+	done    chan struct{}
+}
+
+func startWhisper(ctx context.Context, self actors.Self, to performatives.AgentID, q performatives.QueryCapabilities) (*whispered, error) {
+	stamp := self.Stamp()
+	by, ok := ctx.Deadline()
+	if !ok {
+		by = stamp.Time.Add(DefaultDeadline)
+	}
+	request, err := newRequest(performatives.Envelope{
+		ID: stamp.ID, Timestamp: stamp.Time, Sender: self.ID(), Receiver: to, Protocol: whisper.Name(),
+		ReplyWith: string(stamp.ID), ReplyBy: by, Language: performatives.LanguageJSON,
+		Ontology: performatives.OntologyCapabilityQuery, Payload: q,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := &whispered{request: request, done: make(chan struct{})}
+	w.conversation = newAsking(self, whisper, request, w)
+	if err := w.conversation.begin(ctx); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *whispered) abandoned(c *conversation, cause error) {
+	w.err = c.abandonError(cause)
+	close(w.done)
+}
+
+func (w *whispered) run(*conversation, string) {}
+
+func (w *whispered) stop(*conversation, string) {}
+
+func (w *whispered) payload(*conversation, machine.Effect, any) any {
+	return performatives.Cancel{Reason: "the asker no longer waits"}
+}
+
+func (w *whispered) report(*conversation, string, *performatives.Message) {}
+
+func (w *whispered) timer(_ *conversation, name string) time.Duration {
+	if name == timerRetry {
+		w.retries++
+		return backoff(DefaultRetry, w.retries)
+	}
+	return time.Until(w.request.ReplyBy())
+}
+
+func (w *whispered) tag(*performatives.Message) string { return "" }
+
+func (w *whispered) ended(c *conversation, last *performatives.Message) {
+	w.answer, w.err = w.end(c, last)
+	close(w.done)
+}
+
+func (w *whispered) end(c *conversation, last *performatives.Message) (performatives.InformCapabilities, error) {
+	if c.state.State != stateAnswered {
+		return performatives.InformCapabilities{}, c.endError(last)
+	}
+	a, err := performatives.PayloadAs[performatives.InformCapabilities](last)
+	if err != nil {
+		return a, c.unreadable(err)
+	}
+	return a, nil
+}
