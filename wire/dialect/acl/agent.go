@@ -1,0 +1,144 @@
+package acl
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// agents reads sender and receiver, and tells the style of the envelope by the
+// sender's.
+func (d *decoder) agents() {
+	if v := d.in.values[memSender]; len(v) > 0 && v[0] == '"' {
+		d.shape.style = IDE
+	}
+	d.out.Sender = d.agent(memSender)
+	d.out.Receiver = d.agent(memReceiver)
+	if d.out.Sender == "" {
+		d.invalid("sender.agent_id", "the id of an agent", nil)
+	}
+	if d.out.Receiver == "" && d.in.values[memReceiver] != nil {
+		d.blank(memReceiver) // a broadcast, said in so many words
+	}
+}
+
+// agent reads an agent, which is an object with an agent_id or a plain string.
+func (d *decoder) agent(m member) performatives.AgentID {
+	switch v := d.in.values[m]; {
+	case v == nil, isNull(v):
+		return ""
+	case v[0] == '"':
+		d.shape.plainReceiver = d.shape.plainReceiver || m == memReceiver
+		return performatives.AgentID(d.string(memberNames[m], v))
+	case isSimpleAgent(v):
+		return performatives.AgentID(d.string(memberNames[m], v[len(agentPrefix)-1:len(v)-1]))
+	case v[0] == '{':
+		return d.agentObject(m, v)
+	default:
+		d.invalid(memberNames[m], "an agent", v)
+		return ""
+	}
+}
+
+func (d *decoder) agentObject(m member, v []byte) performatives.AgentID {
+	field := memberNames[m] + ".agent_id"
+	a, ok := splitAgent(v)
+	if !ok {
+		d.refuse(performatives.CodeParsingError, field, "want no second "+field)
+		return ""
+	}
+	if a.id == nil {
+		return ""
+	}
+	id := performatives.AgentID(d.string(field, a.id))
+	if len(a.extra) > 0 && id != "" {
+		d.addMetadata(memberNames[m], append(a.extra, '}'))
+	}
+	return id
+}
+
+const agentPrefix = `{"agent_id":"`
+
+// isSimpleAgent reports whether an object that has been scanned before is an
+// agent_id and nothing else, written without a space: nearly all are.
+func isSimpleAgent(object []byte) bool {
+	if len(object) < len(agentPrefix)+2 || string(object[:len(agentPrefix)]) != agentPrefix {
+		return false
+	}
+	rest := object[len(agentPrefix):]
+	return plainRun(rest) == len(rest)-2 // the quote and the brace that end it
+}
+
+// agentObject is an agent that is written as an object.
+type agentObject struct {
+	id    []byte // the value of agent_id; nil = none
+	extra []byte // its other members, as an object that lacks its end; nil = none
+}
+
+// splitAgent reads an object that has been scanned before. It reports false for
+// one with two ids.
+func splitAgent(object []byte) (a agentObject, ok bool) {
+	s := scanner{data: object, depth: maxDepthLimit}
+	s.open('{')
+	for first := true; ; first = false {
+		name, more, _ := s.key(first)
+		if !more {
+			return a, true
+		}
+		value, _ := s.taken()
+		switch text, _ := unquote(name); {
+		case string(text) != "agent_id":
+			a.keep(name, value, len(object))
+		case a.id != nil:
+			return a, false
+		default:
+			a.id = value
+		}
+	}
+}
+
+// keep adds a member to the extra ones, of which there are at most limit bytes.
+func (a *agentObject) keep(name, value []byte, limit int) {
+	separator := byte(',')
+	if a.extra == nil {
+		separator = '{'
+		a.extra = make([]byte, 0, limit)
+	}
+	a.extra = append(append(append(append(a.extra, separator), name...), ':'), value...)
+}
+
+// agent writes an agent: as a string where plain is set, else as an object with
+// what else its sender said of it.
+func (w *writer) agent(m member, id performatives.AgentID, plain bool) {
+	if id == "" {
+		w.blank(m)
+		return
+	}
+	w.name(m)
+	if w.shape == ideShape {
+		id = id.Fold() // as the IDE clients write them
+	}
+	if plain {
+		w.dst = appendQuoted(w.dst, string(id))
+		return
+	}
+	w.dst = append(w.dst, `{"agent_id":`...)
+	w.dst = appendQuoted(w.dst, string(id))
+	if extra, ok := w.m.Metadata(memberNames[m]); ok && w.isAgentExtra(extra) {
+		w.dst = append(append(w.dst, ','), extra[1:]...)
+		return
+	}
+	w.dst = append(w.dst, '}')
+}
+
+// isAgentExtra reports whether a member of the metadata is what agentObject put
+// there, and not another dialect's member of the same name.
+func (w *writer) isAgentExtra(v json.RawMessage) bool {
+	s := scanner{data: v, depth: w.depth - 1}
+	if s.peek() != '{' || s.pos != 0 || !s.value() || s.pos != len(v) || !utf8.Valid(v) {
+		return false
+	}
+	a, ok := splitAgent(v)
+	return ok && a.id == nil && a.extra != nil
+}

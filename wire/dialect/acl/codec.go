@@ -1,0 +1,53 @@
+package acl
+
+import "github.com/ribosome-agents/ribosome/performatives"
+
+// Codec translates between the JSON of acl and [performatives.Message]. It is
+// safe for concurrent use.
+type Codec struct {
+	opts Options
+}
+
+// New returns a Codec. It fails where an option is out of range.
+func New(o Options) (*Codec, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return &Codec{o.withDefaults()}, nil
+}
+
+// Decode reads one message, in either [Style]. It keeps nothing of data. The error
+// is a [*DecodeError], which unwraps to the [*performatives.Refusal] that tells the
+// sender what was wrong, and how to answer it.
+func (c *Codec) Decode(data []byte) (*performatives.Message, error) {
+	d := decoder{codec: c}
+	if d.parse(data) {
+		if m := d.message(); m != nil {
+			return m, nil
+		}
+	}
+	return nil, d.failure()
+}
+
+// Encode returns m as JSON, in the style that it came in.
+func (c *Codec) Encode(m *performatives.Message) ([]byte, error) { return c.Append(nil, m) }
+
+// Append appends m as JSON to dst, in the style that it came in: [Spec] for a
+// message that this dialect has not decoded. It fails, and returns dst as it was,
+// for a message whose payload or metadata do not marshal to JSON.
+func (c *Codec) Append(dst []byte, m *performatives.Message) ([]byte, error) {
+	return c.AppendAs(dst, m, StyleOf(m))
+}
+
+// AppendAs is [Codec.Append] for a peer of that style. A message of the other
+// style loses its form and keeps its meaning.
+func (c *Codec) AppendAs(dst []byte, m *performatives.Message, style Style) ([]byte, error) {
+	if m.Performative() == performatives.ActRequest {
+		style = Spec // the style IDE has no name for FIPA's request
+	}
+	w := writer{dst: append(dst, '{'), m: m, shape: shapeFor(m, style), depth: c.opts.MaxDepth}
+	if err := w.message(); err != nil {
+		return dst, err
+	}
+	return append(w.dst, '}'), nil
+}

@@ -1,0 +1,285 @@
+package acl
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// decoder turns one envelope into a message. The first thing that is wrong stays
+// in refusal, and the rest is still read, so that an answer finds its way.
+type decoder struct {
+	codec   *Codec
+	in      envelope
+	text    strings.Builder // every string of the message, in one allocation
+	out     performatives.Envelope
+	shape   shape
+	refusal *performatives.Refusal
+}
+
+// refuse records what is wrong, unless something was already.
+func (d *decoder) refuse(code performatives.Code, field, text string) {
+	if d.refusal == nil {
+		d.refusal = &performatives.Refusal{Code: code, Field: field, Text: text}
+	}
+}
+
+// invalid records that a member is not what it should be.
+func (d *decoder) invalid(field, want string, got []byte) {
+	d.refuse(performatives.CodeInvalidPayload, field, fmt.Sprintf("%s: want %s, got %s", field, want, kindOf(got)))
+}
+
+// parse checks the JSON and finds the members.
+func (d *decoder) parse(data []byte) bool {
+	if limit := d.codec.opts.MaxBytes; len(data) > limit {
+		d.refuse(performatives.CodeParsingError, "", fmt.Sprintf("want at most %d bytes, got %d", limit, len(data)))
+		return false
+	}
+	if !utf8.Valid(data) {
+		d.refuse(performatives.CodeParsingError, "", "want UTF-8, got other bytes")
+		return false
+	}
+	s := scanner{data: data, depth: d.codec.opts.MaxDepth}
+	if s.peek() != '{' && s.value() && s.end() {
+		d.invalid("message", "an object", bytes.TrimLeft(data, " \t\r\n"))
+		return false
+	}
+	if s.want == "" && d.in.scan(&s) {
+		return true
+	}
+	d.refuse(performatives.CodeParsingError, "", s.problem())
+	return false
+}
+
+// message makes the message, or returns nil and leaves why in d.refusal.
+func (d *decoder) message() *performatives.Message {
+	d.prepare()
+	d.agents()
+	d.act()
+	d.strings()
+	d.times()
+	d.stamp()
+	d.metadata()
+	d.payload()
+	if d.refusal != nil {
+		return nil
+	}
+	return d.made()
+}
+
+func (d *decoder) made() *performatives.Message {
+	var sh *shape
+	if d.namesItself() || !d.shape.ordinary() {
+		sh = new(shape)
+		*sh = d.shape
+		d.out.Shape = sh
+	}
+	m, err := performatives.New(d.out)
+	if err != nil {
+		d.refusal = refusalOf(err)
+		return nil
+	}
+	if sh != nil {
+		sh.of = m
+	}
+	return m
+}
+
+// namesItself reports whether the envelope has the conversation_id of a
+// conversation that is named after the message, which would be left out.
+func (d *decoder) namesItself() bool {
+	return string(d.out.ConversationID) == string(d.out.ID)
+}
+
+// copied are the members whose text the message keeps.
+var copied = setOf(memID, memSender, memReceiver, memInReplyTo, memReplyWith, memConversation, memProtocol, memTrace, memOntology)
+
+// prepare notes which members there are, and makes room for their text.
+func (d *decoder) prepare() {
+	n := 0
+	for m, v := range d.in.values {
+		if v != nil {
+			d.shape.had |= 1 << m
+		}
+		if copied.has(member(m)) {
+			n += len(v)
+		}
+	}
+	d.text.Grow(n)
+}
+
+// str reads a member that is a string. null and "" are as good as none.
+func (d *decoder) str(m member) string {
+	v := d.in.values[m]
+	if v == nil {
+		return ""
+	}
+	if s := d.string(memberNames[m], v); s != "" {
+		return s
+	}
+	d.blank(m)
+	return ""
+}
+
+// blank keeps a member that says nothing, so that it is written again.
+func (d *decoder) blank(m member) {
+	d.shape.blanks = append(d.shape.blanks, blank{m, string(d.in.values[m])})
+}
+
+// string returns the text of a JSON string, "" for null.
+func (d *decoder) string(field string, v []byte) string {
+	if isNull(v) {
+		return ""
+	}
+	if v[0] != '"' {
+		d.invalid(field, "a string", v)
+		return ""
+	}
+	s, ok := unquote(v)
+	if !ok {
+		d.invalid(field, "text", v)
+		return ""
+	}
+	from := d.text.Len()
+	d.text.Write(s)
+	return d.text.String()[from:]
+}
+
+func isNull(v []byte) bool { return len(v) > 0 && v[0] == 'n' }
+
+func (d *decoder) act() {
+	v := d.in.values[memPerformative]
+	if len(v) == 0 || v[0] != '"' {
+		d.invalid("performative", "the name of an act", v)
+		return
+	}
+	name, _ := unquote(v)
+	act, ok := actOf(name, d.shape.style)
+	if !ok {
+		_, err := performatives.ParsePerformative(string(name))
+		d.refuse(performatives.CodeUnknownPerformative, "performative", refusalOf(err).Text)
+		return
+	}
+	d.out.Performative = act
+	if string(name) != actName(act, d.shape.style) {
+		d.shape.act = string(name)
+	}
+}
+
+func (d *decoder) strings() {
+	if d.in.values[memID] != nil || d.shape.style == Spec {
+		d.out.ID = performatives.MessageID(d.str(memID))
+	}
+	d.out.InReplyTo = d.str(memInReplyTo)
+	d.out.ReplyWith = d.str(memReplyWith)
+	d.out.ConversationID = performatives.ConversationID(d.str(memConversation))
+	d.out.Protocol = d.str(memProtocol)
+	d.out.Trace = d.str(memTrace)
+	d.out.Language = d.language()
+	d.out.Ontology = d.str(memOntology)
+	if d.shape.style == IDE && d.out.InReplyTo == "" && d.out.Performative.IsReply() {
+		// An IDE client tells what it answers by the conversation alone. One
+		// that we opened is named after the message that opened it.
+		d.out.InReplyTo = string(d.out.ConversationID)
+		d.shape.derived = true
+	}
+}
+
+// language is [decoder.str] without a copy of what nearly every message says.
+func (d *decoder) language() string {
+	if v := d.in.values[memLanguage]; len(v) > 2 && string(v[1:len(v)-1]) == performatives.LanguageJSON {
+		return performatives.LanguageJSON
+	}
+	return d.str(memLanguage)
+}
+
+func (d *decoder) times() {
+	d.out.Timestamp = d.time(memTimestamp)
+	d.out.ReplyBy = d.time(memReplyBy)
+}
+
+func (d *decoder) time(m member) time.Time {
+	v := d.in.values[m]
+	switch {
+	case v == nil:
+		return time.Time{}
+	case isNull(v), string(v) == `""`:
+		d.blank(m)
+		return time.Time{}
+	case v[0] != '"':
+		d.invalid(memberNames[m], "an ISO 8601 time", v)
+		return time.Time{}
+	}
+	text, _ := unquote(v)
+	t, ok := parseTime(text)
+	if !ok {
+		d.refuse(performatives.CodeInvalidPayload, memberNames[m], fmt.Sprintf("%s: want an ISO 8601 time, got %.48q", memberNames[m], text))
+	}
+	return t
+}
+
+// stamp gives the message what its envelope doesn't: a time, and in the style
+// IDE an id. A full envelope without an id is refused, for its sender could not
+// know what the answer refers to.
+func (d *decoder) stamp() {
+	needID := d.out.ID == "" && d.shape.style == IDE
+	if !needID && !d.out.Timestamp.IsZero() {
+		return
+	}
+	s := d.codec.opts.Stamper.Stamp()
+	if needID {
+		d.out.ID = s.ID
+	}
+	if d.out.Timestamp.IsZero() {
+		d.out.Timestamp = s.Time
+	}
+}
+
+// metadata collects the members that no field stands for.
+func (d *decoder) metadata() {
+	for _, u := range d.in.unknown {
+		if _, twice := d.out.Metadata[u.name]; twice {
+			d.refuse(performatives.CodeParsingError, "", fmt.Sprintf("want no second %.64q", u.name))
+		}
+		d.addMetadata(u.name, bytes.Clone(u.value))
+	}
+	if v := d.in.values[memVersion]; v != nil && string(v) != `"`+Version+`"` {
+		d.addMetadata(memberNames[memVersion], bytes.Clone(v))
+	}
+	if v := d.in.values[memBudget]; isNull(v) {
+		d.blank(memBudget)
+	} else if v != nil {
+		d.out.Budget = performatives.RawContent(bytes.Clone(v))
+	}
+}
+
+func (d *decoder) addMetadata(name string, value []byte) {
+	if d.out.Metadata == nil {
+		d.out.Metadata = make(performatives.Members, len(d.in.unknown)+1)
+	}
+	d.out.Metadata[name] = value
+}
+
+// kindOf says what a JSON value is, in words for a peer.
+func kindOf(v []byte) string {
+	if len(v) == 0 {
+		return "nothing"
+	}
+	switch v[0] {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}

@@ -1,0 +1,180 @@
+package acl
+
+// member is a member of the envelope that this dialect knows (acl §3; the
+// extensions are those of addenda §1), in the order in which they are written.
+type member uint8
+
+const (
+	memVersion member = iota
+	memID
+	memPerformative
+	memSender
+	memReceiver
+	memInReplyTo
+	memReplyWith
+	memConversation // extension
+	memReplyBy      // extension
+	memProtocol     // extension
+	memTrace        // extension
+	memBudget       // extension
+	memLanguage
+	memOntology
+	memTimestamp
+	memPayload
+	memberCount
+)
+
+var memberNames = [memberCount]string{
+	"mcp_version", "message_id", "performative", "sender", "receiver", "in_reply_to", "reply_with",
+	"conversation_id", "reply_by", "protocol", "trace", "budget", "language", "ontology", "timestamp", "payload",
+}
+
+// memberOf returns the member of that name, memberCount for one that nobody here
+// knows. At most five names have the same length, so that this is faster than a map.
+func memberOf(name []byte) member {
+	if len(name) >= len(byLength) {
+		return memberCount
+	}
+	for _, m := range byLength[len(name)] {
+		if memberNames[m] == string(name) {
+			return m
+		}
+	}
+	return memberCount
+}
+
+// byLength lists the members by the length of their names.
+var byLength = func() (table [16][]member) {
+	for m, name := range memberNames {
+		table[len(name)] = append(table[len(name)], member(m))
+	}
+	return table
+}()
+
+// memberSet is a set of members, one bit each.
+type memberSet uint32
+
+func setOf(ms ...member) (set memberSet) {
+	for _, m := range ms {
+		set |= 1 << m
+	}
+	return set
+}
+
+func (s memberSet) has(m member) bool { return s&(1<<m) != 0 }
+
+// optional are the members that are written when, and only when, the message has
+// something to say there.
+var optional = ^setOf(memVersion, memID, memConversation, memLanguage, memTimestamp, memPayload)
+
+// envelope is a message whose JSON has been checked and whose members have been
+// found, but not read. All slices are of the data that was scanned.
+type envelope struct {
+	values  [memberCount][]byte // each value as it came; nil = not there
+	unknown []unknownMember
+	payload payloadView
+}
+
+type unknownMember struct {
+	name  string
+	value []byte
+}
+
+// maxUnknown bounds what a peer's own members can make us remember. A message
+// that is nothing but tiny members would otherwise take many times its length.
+const maxUnknown = 1024
+
+// scan finds the members of the envelope in s. Where it reports false, s says
+// why, and e holds what came before that.
+func (e *envelope) scan(s *scanner) bool {
+	if !s.open('{') {
+		return false
+	}
+	for first := true; ; first = false {
+		name, more, ok := s.key(first)
+		switch {
+		case !ok:
+			return false
+		case !more:
+			return s.end()
+		case !e.member(s, name):
+			return false
+		}
+	}
+}
+
+func (e *envelope) member(s *scanner, quoted []byte) bool {
+	at := s.pos
+	name, ok := s.name(quoted)
+	if !ok {
+		return s.fail(at, "a name without half a surrogate pair")
+	}
+	m := memberOf(name)
+	if m == memberCount {
+		return e.foreign(s, name)
+	}
+	if e.values[m] != nil {
+		return s.fail(at, "no second "+memberNames[m])
+	}
+	if m == memPayload && s.peek() == '{' {
+		from := s.pos
+		ok = e.payload.scan(s)
+		e.values[m] = s.data[from:s.pos]
+		return ok
+	}
+	value, ok := s.taken()
+	e.values[m] = value
+	return ok
+}
+
+func (e *envelope) foreign(s *scanner, name []byte) bool {
+	at := s.pos
+	value, ok := s.taken()
+	if !ok {
+		return false
+	}
+	if len(e.unknown) == maxUnknown {
+		return s.fail(at, "no more unknown members")
+	}
+	e.unknown = append(e.unknown, unknownMember{string(name), value})
+	return true
+}
+
+// payloadView is what this dialect looks at in a payload, as it came. Of a member
+// that is there twice the last one counts, as it does in encoding/json.
+type payloadView struct {
+	priority   []byte
+	priorityAt int // where it begins in what was scanned
+	taskStatus []byte
+	taskType   []byte
+}
+
+// scan reads an object as payload.
+func (v *payloadView) scan(s *scanner) bool {
+	if !s.open('{') {
+		return false
+	}
+	for first := true; ; first = false {
+		quoted, more, ok := s.key(first)
+		if !ok || !more {
+			return ok
+		}
+		name, _ := s.name(quoted)
+		value, ok := s.taken()
+		if !ok {
+			return false
+		}
+		v.note(name, value, s.pos-len(value))
+	}
+}
+
+func (v *payloadView) note(name, value []byte, at int) {
+	switch string(name) {
+	case "priority":
+		v.priority, v.priorityAt = value, at
+	case "task_status":
+		v.taskStatus = value
+	case "task_type":
+		v.taskType = value
+	}
+}

@@ -1,0 +1,107 @@
+package acl
+
+import (
+	"bytes"
+	"errors"
+	"unicode"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// DecodeError is the error of [Codec.Decode]: why the message is refused, and
+// what could be read of it, so that its sender can be told. A field is empty where
+// the message had nothing there, or broke off before it. Every field may be set by
+// a transport that knows better: the Sender of a connection that has proved who it
+// is, say.
+type DecodeError struct {
+	Refusal        *performatives.Refusal
+	Style          Style
+	Act            performatives.Performative
+	ID             performatives.MessageID
+	Sender         performatives.AgentID
+	Receiver       performatives.AgentID
+	ConversationID performatives.ConversationID
+	ReplyWith      string
+}
+
+// Error returns the text of the refusal.
+func (e *DecodeError) Error() string { return "acl: " + e.Refusal.Error() }
+
+// Unwrap returns the refusal, so that errors.Is asks for its code.
+func (e *DecodeError) Unwrap() error { return e.Refusal }
+
+// noReference is what an answer refers to when the message told nothing: acl §4.7
+// demands an in_reply_to.
+const noReference = "unknown"
+
+// NotUnderstood makes the answer to the sender of the message: a NOT_UNDERSTOOD
+// from that agent (acl §4.7), to be written in e.Style. It refers to the
+// message_id, else to the reply_with or the conversation_id, else to "unknown". It
+// returns nil when the sender could not be read, and for a NOT_UNDERSTOOD, which
+// must never be answered by another.
+func (e *DecodeError) NotUnderstood(from performatives.AgentID, s performatives.Stamp) *performatives.Message {
+	if e.Sender == "" || e.Act == performatives.ActNotUnderstood {
+		return nil
+	}
+	answer := performatives.Envelope{
+		ID: s.ID, Timestamp: s.Time, Sender: from, Receiver: e.Sender, ConversationID: e.ConversationID,
+		Language: performatives.LanguageJSON, Ontology: performatives.OntologyNotUnderstood,
+		Payload: performatives.NotUnderstood{ReasonCode: e.Refusal.Code, ReasonText: e.Refusal.Text},
+	}
+	for _, ref := range []string{string(e.ID), e.ReplyWith, string(e.ConversationID), noReference} {
+		answer.InReplyTo = ref
+		if m, err := performatives.New(answer); err == nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// failure returns what is wrong together with what could be read.
+func (d *decoder) failure() *DecodeError {
+	v := &d.in.values
+	e := &DecodeError{
+		Refusal:        d.refusal,
+		ID:             performatives.MessageID(legible(v[memID])),
+		Sender:         legibleAgent(v[memSender]),
+		Receiver:       legibleAgent(v[memReceiver]),
+		ConversationID: performatives.ConversationID(legible(v[memConversation])),
+		ReplyWith:      legible(v[memReplyWith]),
+	}
+	if sender := v[memSender]; len(sender) > 0 && sender[0] == '"' {
+		e.Style = IDE
+	}
+	e.Act, _ = actOf([]byte(legible(v[memPerformative])), e.Style)
+	d.refusal.About = e.ID
+	return e
+}
+
+// legible returns the text of a value that may be anything: "" for what is no
+// string, or none that could be an id.
+func legible(v []byte) string {
+	if len(v) < 2 || v[0] != '"' || len(v) > 6*performatives.MaxIDLength {
+		return ""
+	}
+	text, ok := unquote(v)
+	if !ok || len(text) > performatives.MaxIDLength || bytes.ContainsFunc(text, unicode.IsControl) {
+		return ""
+	}
+	return string(text)
+}
+
+func legibleAgent(v []byte) performatives.AgentID {
+	if len(v) > 0 && v[0] == '{' {
+		a, _ := splitAgent(v)
+		v = a.id
+	}
+	return performatives.AgentID(legible(v))
+}
+
+// refusalOf returns the refusal that an error of package performatives is.
+func refusalOf(err error) *performatives.Refusal {
+	var refusal *performatives.Refusal
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text}
+}

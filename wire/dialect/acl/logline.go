@@ -1,0 +1,110 @@
+package acl
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Direction says whether a logged message was sent or received.
+type Direction uint8
+
+// The directions.
+const (
+	Sent     Direction = iota // MCP_MESSAGE_SENT
+	Received                  // MCP_MESSAGE_RECEIVED
+)
+
+var logPrefixes = [...]string{Sent: "MCP_MESSAGE_SENT: ", Received: "MCP_MESSAGE_RECEIVED: "}
+
+// String returns the prefix of a log line without its colon.
+func (d Direction) String() string {
+	if int(d) >= len(logPrefixes) {
+		return fmt.Sprintf("Direction(%d)", uint8(d))
+	}
+	return logPrefixes[d][:len(logPrefixes[d])-2]
+}
+
+// AppendLogLine appends m as a log line of acl §7.2, such as
+//
+//	MCP_MESSAGE_SENT: {"mcp_version":"0.1.0",…}
+//
+// without the newline that ends it. The JSON holds no line break, however the
+// payload came.
+func (c *Codec) AppendLogLine(dst []byte, d Direction, m *performatives.Message) ([]byte, error) {
+	if int(d) >= len(logPrefixes) {
+		return dst, fmt.Errorf("acl: log line: %s is no direction", d)
+	}
+	start := len(dst)
+	line, err := c.Append(append(dst, logPrefixes[d]...), m)
+	if err != nil {
+		return dst, err
+	}
+	if !bytes.ContainsAny(line[start:], "\r\n") {
+		return line, nil
+	}
+	return appendCompact(dst, line[start:])
+}
+
+func appendCompact(dst, line []byte) ([]byte, error) {
+	prefix, text, _ := bytes.Cut(line, []byte(": "))
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return dst, fmt.Errorf("acl: log line: %w", err)
+	}
+	dst = append(append(dst, prefix...), ": "...)
+	return append(dst, compact.Bytes()...), nil
+}
+
+// ErrNoLogLine is the error of [Codec.ParseLogLine] for a line that logs no message.
+var ErrNoLogLine = errors.New("acl: not a log line of a message")
+
+// ParseLogLine reads what [Codec.AppendLogLine] wrote. A logger may have put
+// something before it on the line, such as a time and a level. It fails with
+// [ErrNoLogLine] for any other line, and as [Codec.Decode] does.
+func (c *Codec) ParseLogLine(line []byte) (Direction, *performatives.Message, error) {
+	at, text, found := len(line), []byte(nil), Direction(0)
+	for d, prefix := range logPrefixes {
+		mark := []byte(prefix[:len(prefix)-1])
+		// The first mark counts: the message may quote the other in its text.
+		if i := bytes.Index(line, mark); i >= 0 && i < at {
+			at, text, found = i, line[i+len(mark):], Direction(d)
+		}
+	}
+	if at == len(line) {
+		return 0, nil, ErrNoLogLine
+	}
+	m, err := c.Decode(bytes.TrimSpace(text))
+	return found, m, err
+}
+
+// LogEntry is one message of a log.
+type LogEntry struct {
+	Direction Direction
+	Message   *performatives.Message
+}
+
+// ReadLog yields the messages that a log holds, and for each line that should hold
+// one and doesn't its error. Other lines are skipped. It ends after an error of r,
+// and at a line that is longer than a message can be.
+func (c *Codec) ReadLog(r io.Reader) iter.Seq2[LogEntry, error] {
+	return func(yield func(LogEntry, error) bool) {
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, c.opts.MaxBytes+4096)
+		for lines.Scan() {
+			d, m, err := c.ParseLogLine(lines.Bytes())
+			if !errors.Is(err, ErrNoLogLine) && !yield(LogEntry{d, m}, err) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(LogEntry{}, fmt.Errorf("acl: log: %w", err))
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package acl
+
+import (
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The limits that the zero [Options] stands for.
+const (
+	DefaultMaxBytes = 16 << 20
+	DefaultMaxDepth = 128
+)
+
+// maxDepthLimit is where encoding/json, which decodes typed payloads, gives up.
+const maxDepthLimit = 10_000
+
+// Options are the settings of a [Codec]. The zero value works.
+type Options struct {
+	// Registry knows the application's payload types; nil means only those of
+	// package performatives.
+	Registry *performatives.Registry
+	// Stamper gives an envelope its id or timestamp where it has none of its own.
+	// Nil means random UUIDs and the system's clock.
+	Stamper performatives.Stamper
+	// MaxBytes is the longest message that Decode reads, in bytes. Zero means
+	// DefaultMaxBytes.
+	MaxBytes int
+	// MaxDepth is how deep objects and arrays may nest, the envelope being the
+	// first level. Zero means DefaultMaxDepth; 10,000 is the most.
+	MaxDepth int
+}
+
+func (o Options) withDefaults() Options {
+	if o.Stamper == nil {
+		o.Stamper = systemStamper{}
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.MaxDepth == 0 {
+		o.MaxDepth = DefaultMaxDepth
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.MaxBytes < 0:
+		return fmt.Errorf("acl: Options.MaxBytes is %d, want 0 or more", o.MaxBytes)
+	case o.MaxDepth < 0 || o.MaxDepth > maxDepthLimit:
+		return fmt.Errorf("acl: Options.MaxDepth is %d, want 0 to %d", o.MaxDepth, maxDepthLimit)
+	}
+	return nil
+}

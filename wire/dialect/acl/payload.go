@@ -1,0 +1,152 @@
+package acl
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// payload reads the payload as a Go value, and the message's priority from it.
+func (d *decoder) payload() {
+	v := d.in.values[memPayload]
+	switch {
+	case v == nil:
+		return
+	case isNull(v):
+		d.blank(memPayload)
+		return
+	case v[0] != '{':
+		d.invalid("payload", "an object", v)
+		return
+	}
+	d.priority()
+	if d.out.Performative != 0 && d.refusal == nil {
+		d.content(v)
+	}
+}
+
+func (d *decoder) priority() {
+	p, err := readPriority(d.in.payload.priority)
+	if err != nil && d.out.Performative == performatives.ActTaskRequest {
+		d.refuse(performatives.CodeInvalidPayload, "payload.priority", fmt.Sprintf(
+			"payload.priority: want low, medium, normal, high, urgent or 1 to 5, got %.32s", d.in.payload.priority))
+	}
+	d.out.Priority = p
+}
+
+// content decodes the payload to the type that is registered for it.
+func (d *decoder) content(v []byte) {
+	var err error
+	if d.shape.bare = d.isBare(); d.shape.bare {
+		d.shape.payload = bytes.Clone(v)
+		d.out.Payload = performatives.TaskRequest{
+			TaskType:   lastSegment(d.out.Ontology),
+			Parameters: performatives.RawContent(d.shape.payload),
+		}
+		return
+	}
+	d.out.Payload, err = d.codec.opts.Registry.DecodePayload(d.out.Performative, d.out.Ontology, v)
+	if err != nil {
+		d.refusal = refusalOf(err)
+		return
+	}
+	if _, raw := d.out.Payload.(performatives.Raw); !raw && d.exact() {
+		d.shape.payload = bytes.Clone(v)
+	}
+}
+
+// isBare reports whether the payload is the parameters of a task that only the
+// ontology names, as IDE clients write it, and no type of the application's.
+func (d *decoder) isBare() bool {
+	if d.shape.style != IDE || d.out.Performative != performatives.ActTaskRequest || d.in.payload.taskType != nil {
+		return false
+	}
+	// Whether the application registered a type shows in what an empty payload
+	// becomes.
+	empty, _ := d.codec.opts.Registry.DecodePayload(d.out.Performative, d.out.Ontology, json.RawMessage("{}"))
+	_, builtin := empty.(performatives.TaskRequest)
+	return builtin
+}
+
+// exact reports whether the payload may be written as it came. A task_status in
+// another case may not: it goes out in lower case (addenda §2).
+func (d *decoder) exact() bool {
+	result, ok := d.out.Payload.(performatives.InformResult)
+	return !ok || string(d.in.payload.taskStatus) == `"`+string(result.Status)+`"`
+}
+
+// lastSegment returns what comes after the last colon or slash of an ontology:
+// elizaos:ide:explain_code names the task explain_code.
+func lastSegment(ontology string) string {
+	return ontology[strings.LastIndexAny(ontology, ":/")+1:]
+}
+
+// payload writes the payload. One that came in this form goes out as it came.
+func (w *writer) payload() error {
+	p := w.m.Payload()
+	switch {
+	case w.shape.of == w.m && w.shape.payload != nil:
+		w.name(memPayload)
+		w.dst = append(w.dst, w.shape.payload...)
+		return nil
+	case p == nil && (w.blank(memPayload) || !w.shape.had.has(memPayload)):
+		return nil
+	}
+	text, err := w.content(p)
+	if err != nil {
+		return fmt.Errorf("acl: payload: %w", err)
+	}
+	view, err := w.checkPayload(text)
+	if err != nil {
+		return err
+	}
+	w.name(memPayload)
+	w.prioritized(text, view)
+	return nil
+}
+
+// content returns the JSON of a payload.
+func (w *writer) content(p any) ([]byte, error) {
+	switch v := p.(type) {
+	case nil:
+		return []byte("{}"), nil
+	case performatives.Raw:
+		return v.MarshalJSON()
+	case performatives.TaskRequest:
+		if w.shape.bare && isBareRequest(v, w.m.Ontology()) {
+			return json.Marshal(v.Parameters)
+		}
+	}
+	return json.Marshal(p)
+}
+
+// isBareRequest reports whether the parameters of t say all of it, given its
+// ontology.
+func isBareRequest(t performatives.TaskRequest, ontology string) bool {
+	return t.TaskType == lastSegment(ontology) && t.Description == "" && len(t.Extra) == 0 && !t.Parameters.IsZero()
+}
+
+var (
+	errNoObject = errors.New("acl: payload: want a JSON object")
+	errNoUTF8   = errors.New("acl: want UTF-8")
+)
+
+// checkPayload checks the JSON of a payload: one that was made here may hold
+// what nobody has looked at.
+func (w *writer) checkPayload(text []byte) (view payloadView, err error) {
+	s := scanner{data: text, depth: w.depth - 1}
+	switch {
+	case s.peek() != '{':
+		return view, errNoObject
+	case !view.scan(&s), !s.end():
+		return view, fmt.Errorf("acl: payload: %s", s.problem())
+	case !utf8.Valid(text):
+		return view, errNoUTF8
+	}
+	return view, nil
+}
