@@ -1,0 +1,98 @@
+package runtime_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// Each event comes once, in the order in which it happened.
+func TestEventsOfOneRequest(t *testing.T) {
+	n := newNode(t, runtime.Options{})
+	r := listen(t, n)
+	if err := n.Spawn(within(t), "a", always(scripted{receive: echo})); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, n, "a")
+	if err := n.StopAgent(within(t), "a"); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	started := map[performatives.AgentID]bool{"node": true} // before we listened
+	for _, ev := range r.all() {
+		if ev.EventTime().IsZero() {
+			t.Errorf("%T has no time", ev)
+		}
+		switch e := ev.(type) {
+		case actors.MessageSent:
+			got = append(got, fmt.Sprintf("sent %s by %s", e.Message.Performative(), e.Message.Sender()))
+		case actors.AgentStarted:
+			started[e.Agent] = true // perhaps after the first message to it was sent
+		case actors.MessageReceived:
+			if !started[e.Agent] {
+				t.Errorf("%s has received before it started", e.Agent)
+			}
+			got = append(got, fmt.Sprintf("received %s by %s", e.Message.Performative(), e.Agent))
+		default:
+			got = append(got, fmt.Sprintf("%T", ev))
+		}
+	}
+	want := []string{
+		"sent REQUEST by node", "received REQUEST by a", "sent INFORM by a", "received INFORM by node",
+		"actors.AgentStopped",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestEventsOfDelegation(t *testing.T) {
+	n := newNode(t, runtime.Options{})
+	r := listen(t, n)
+	if err := n.Spawn(within(t), "w", func() actors.Agent { return succeed }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Delegate(within(t), "w", aTask); err != nil {
+		t.Fatal(err)
+	}
+	await(t, r, 2, func(e codons.Transition) bool { return e.Ended && e.Protocol == "task-delegation" })
+}
+
+// Sending costs nothing more for a stream that nobody reads.
+func TestSendAllocates(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	n := newNode(t, runtime.Options{})
+	if err := n.Spawn(within(t), "a", func() actors.Agent { return silentReceiver{} }); err != nil {
+		t.Fatal(err)
+	}
+	m := message(t, "x", "a", performatives.ActInform)
+	send := func() {
+		for range 100 {
+			if err := n.Send(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	send()
+	if got := testing.AllocsPerRun(20, send); got > 10 { // the queue itself may grow
+		t.Errorf("%v allocations in 100 sends, want none", got)
+	}
+	sub := actors.Subscribe[actors.DeadLetter](n.Events(), 1)
+	defer sub.Stop()
+	if got := testing.AllocsPerRun(20, send); got > 10 {
+		t.Errorf("%v allocations in 100 sends while someone listens to something else, want none", got)
+	}
+}
+
+// silentReceiver takes messages and does nothing.
+type silentReceiver struct{ silent }
+
+func (silentReceiver) Receive(*actors.Context, *performatives.Message) {}

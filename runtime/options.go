@@ -1,0 +1,82 @@
+package runtime
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// DefaultName is the name of a node that has none.
+const DefaultName = "node"
+
+// Options configures a [Node]. The zero value works.
+type Options struct {
+	// Name names the node, and the party that its own methods send as. Empty
+	// means [DefaultName].
+	Name string
+
+	// Capacity is the number of messages that each band of a mailbox holds. Zero
+	// means [actors.DefaultCapacity]. A full band refuses.
+	Capacity int
+
+	// Supervision is how agents are supervised that name no group. The zero value
+	// restarts each by itself, with a growing delay.
+	Supervision actors.Supervision
+
+	// Groups supervise the agents that are spawned [InGroup] of that name.
+	Groups map[string]actors.Supervision
+
+	// Delegation sets the times of delegated tasks.
+	Delegation codons.Delegation
+
+	// Protocols are further codons that agents answer, after those of this
+	// library.
+	Protocols []actors.Protocol
+
+	// Logger gets the node's log; [NewLogger] makes one. Nil discards it.
+	Logger *slog.Logger
+
+	// LogMessages logs each message that an agent sends or receives, as acl §7.2
+	// has it: MCP_MESSAGE_SENT: {json} and MCP_MESSAGE_RECEIVED: {json}, at info.
+	// A JSON logger has that line as its msg, which acl's ParseLogLine reads.
+	// It shows their content.
+	LogMessages bool
+
+	// Stamper gives messages their ids and times. Nil means random UUIDs and the
+	// wall clock.
+	Stamper performatives.Stamper
+
+	// Dispatcher runs the actors. Nil means a pool of workers that the node owns.
+	Dispatcher actor.Dispatcher
+}
+
+func (o Options) withDefaults() Options {
+	if o.Name == "" {
+		o.Name = DefaultName
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// system is what the actors are to be run with.
+func (o Options) system(router actors.Router) (actors.Options, error) {
+	groups := map[string]actors.Supervision{"": o.Supervision}
+	for name, g := range o.Groups {
+		if name == "" {
+			return actors.Options{}, fmt.Errorf("runtime: Options.Groups[%q]: the group without a name is Options.Supervision", name)
+		}
+		groups[name] = g
+	}
+	protocols := append([]actors.Protocol{o.Delegation, codons.WhisperingWind{}}, o.Protocols...)
+	return actors.Options{
+		Node: o.Name, Router: router, Protocols: protocols, Capacity: o.Capacity, Groups: groups,
+		Stamper: o.Stamper, Dispatcher: o.Dispatcher, Logger: o.Logger,
+	}, nil
+}

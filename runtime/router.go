@@ -1,0 +1,48 @@
+package runtime
+
+import (
+	"errors"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// router finds the receivers of messages: here, elsewhere, or nowhere. A cluster
+// adds the elsewhere.
+type router struct{ n *Node }
+
+// Route delivers m to its receiver, or to everybody when it has none.
+func (r router) Route(m *performatives.Message) error {
+	if m.Receiver() == "" {
+		return r.broadcast(m)
+	}
+	return r.n.system.Deliver(m.Receiver(), m)
+}
+
+// broadcast delivers m to every agent of the directory but its sender. Those that
+// cannot take it refuse it, each for itself, unless nobody could: then the sender
+// learns so at once.
+func (r router) broadcast(m *performatives.Message) error {
+	var failed []*performatives.Refusal
+	reached := false
+	for agent := range r.n.system.Agents() {
+		if agent.ID().Is(m.Sender()) {
+			continue
+		}
+		var refusal *performatives.Refusal
+		if err := r.n.system.Deliver(agent.ID(), m); errors.As(err, &refusal) {
+			failed = append(failed, refusal)
+			continue
+		}
+		reached = true
+	}
+	switch {
+	case reached:
+		for _, f := range failed {
+			r.n.system.Refuse(f.From, m, f.Code, f.Text)
+		}
+		return nil
+	case len(failed) > 0:
+		return failed[0]
+	}
+	return &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Text: "there is nobody to broadcast to"}
+}

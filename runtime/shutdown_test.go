@@ -1,0 +1,275 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+var aTask = performatives.TaskRequest{TaskType: "debug_code", Description: "x"}
+
+// A delegation that runs may finish, and what is queued behind it is refused.
+func TestStopFinishesWork(t *testing.T) {
+	n := newNode(t, runtime.Options{})
+	r := listen(t, n)
+	working, finish := make(chan struct{}), make(chan struct{})
+	err := n.Spawn(within(t), "w", func() actors.Agent {
+		return worker{func(context.Context, codons.Task) (performatives.InformResult, error) {
+			close(working)
+			<-finish
+			return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "done"}, nil
+		}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := codons.StartDelegation(within(t), n, "w", aTask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-working
+	stopped := make(chan error)
+	go func() { stopped <- n.Stop(within(t)) }()
+	for i := 0; ; i++ { // until the node takes on nothing new
+		if err := n.Spawn(within(t), performatives.AgentID(fmt.Sprint("late", i)), func() actors.Agent { return silent{} }); errors.Is(err, actors.ErrStopped) {
+			break
+		}
+	}
+	if _, err := codons.StartDelegation(within(t), n, "w", aTask); !errors.Is(err, actors.ErrStopped) {
+		t.Errorf("a delegation began: %v", err)
+	}
+	m := message(t, "x", "w", performatives.ActTaskRequest, func(e *performatives.Envelope) { e.Payload = aTask })
+	if err := n.Send(m); err != nil {
+		t.Error(err)
+	}
+	refused := await(t, r, 1, func(e actors.MessageRefused) bool { return e.Message == m })
+	if refused[0].Refusal.Code != performatives.CodeStopped {
+		t.Errorf("got %v", refused[0].Refusal)
+	}
+	close(finish)
+	if result, err := d.Wait(); err != nil || result.Summary != "done" {
+		t.Errorf("got %v, %v", result, err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// The error of Stop counts the handlers that ignore their context, and Stop can
+// be called again for the rest.
+func TestStopHandlerIgnoresContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, err := runtime.New(runtime.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		finish := make(chan struct{})
+		ctx := context.Background()
+		err = n.Spawn(ctx, "w", func() actors.Agent {
+			return worker{func(context.Context, codons.Task) (performatives.InformResult, error) {
+				<-finish
+				return performatives.InformResult{}, nil
+			}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := codons.StartDelegation(ctx, n, "w", aTask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		short, cancel := context.WithTimeout(ctx, 4*time.Second)
+		defer cancel()
+		if err := n.Stop(short); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 handlers") {
+			t.Errorf("got %v", err)
+		}
+		if _, err := d.Wait(); err == nil {
+			t.Error("the delegation succeeded")
+		}
+		close(finish)
+		if err := n.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Agents whose hooks do not return are counted too, and a ctx that has ended
+// keeps Stop from waiting.
+func TestStopHookHangs(t *testing.T) {
+	n := newNode(t, runtime.Options{})
+	release := blocked(t, n, "a", 10)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := n.Stop(ended); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "agents") {
+		t.Errorf("got %v", err)
+	}
+	release()
+	if err := n.Stop(within(t)); err != nil {
+		t.Error(err)
+	}
+	if err := n.Stop(ended); err != nil { // there is nothing to wait for
+		t.Error(err)
+	}
+	if err := n.Send(message(t, "x", "a", performatives.ActRequest)); code(err) != performatives.CodeStopped {
+		t.Errorf("Send: %v", err)
+	}
+}
+
+// Spawn, StopAgent, Ask and Stop race, and each returns.
+func TestStopRaces(t *testing.T) {
+	for range 50 {
+		n, err := runtime.New(runtime.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := within(t)
+		var all sync.WaitGroup
+		for i := range 4 {
+			id := performatives.AgentID(fmt.Sprint("a", i))
+			all.Go(func() {
+				for {
+					err := n.Spawn(ctx, id, always(scripted{receive: echo}))
+					if errors.Is(err, actors.ErrStopped) {
+						return
+					}
+					if err != nil {
+						t.Errorf("Spawn: %v", err)
+						return
+					}
+					_, _ = n.Self().Ask(ctx, message(t, n.Self().ID(), id, performatives.ActRequest))
+					if i%2 == 0 {
+						if err := n.StopAgent(ctx, id); err != nil {
+							t.Errorf("StopAgent: %v", err)
+						}
+						continue
+					}
+					return
+				}
+			})
+		}
+		for range 2 {
+			all.Go(func() {
+				if err := n.Stop(ctx); err != nil {
+					t.Errorf("Stop: %v", err)
+				}
+			})
+		}
+		all.Wait()
+		if c := n.Counts(); c.Agents != 0 || c.Open != 0 || c.Working != 0 {
+			t.Errorf("left: %+v", c)
+		}
+	}
+}
+
+// 200 nodes start and stop without a trace; TestMain counts their goroutines.
+func TestStartStopStress(t *testing.T) {
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 50 {
+				n, err := runtime.New(runtime.Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := n.Spawn(within(t), "a", always(scripted{})); err != nil {
+					t.Error(err)
+				}
+				if err := n.Send(message(t, "x", "a", performatives.ActInform)); err != nil {
+					t.Error(err)
+				}
+				if err := n.Stop(within(t)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A simulation runs the actors; its owner runs them to their end as well.
+func TestStopWithSim(t *testing.T) {
+	sim := actors.NewSim(actors.SimOptions{Seed: 1})
+	n, err := runtime.New(runtime.Options{Dispatcher: sim})
+	if err == nil {
+		err = n.Spawn(t.Context(), "plain", func() actors.Agent { return silent{} })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Send(message(t, "x", "plain", performatives.ActRequest)); err != nil {
+		t.Fatal(err)
+	}
+	sim.Run()
+	if c := n.Counts(); c.Refused != 1 {
+		t.Errorf("got %+v", c)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- n.Stop(within(t)) }()
+	for {
+		sim.Run()
+		select {
+		case err := <-stopped:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// A request to everybody that waits at an agent which stops is refused to who
+// asked, although it names no receiver.
+func TestStopRefusesBroadcast(t *testing.T) {
+	n := newNode(t, runtime.Options{})
+	release := blocked(t, n, "a", 10)
+	r := listen(t, n)
+	request := message(t, n.Self().ID(), "", performatives.ActRequest)
+	if err := n.Send(request); err != nil {
+		t.Fatal(err)
+	}
+	agent, _ := n.System().Lookup("a")
+	n.System().Engine().Root.Stop(agent.PID())
+	release()
+	refused := await(t, r, 1, func(e actors.MessageRefused) bool { return e.Message == request })
+	if refused[0].Refusal.Code != performatives.CodeStopped {
+		t.Errorf("got %v", refused[0].Refusal)
+	}
+	answers := await(t, r, 1, func(e actors.MessageSent) bool { return e.Message.Answers(request) })
+	if from := answers[0].Message.Sender(); from != n.Self().ID() {
+		t.Errorf("the answer is from %s, want the node", from)
+	}
+}
+
+// Who asks without a deadline does not keep the node from stopping.
+func TestStopEndsAsks(t *testing.T) {
+	n := newNode(t, runtime.Options{})
+	if err := n.Spawn(within(t), "silent", always(scripted{})); err != nil {
+		t.Fatal(err)
+	}
+	r := listen(t, n)
+	asked := make(chan error)
+	go func() {
+		_, err := n.Self().Ask(context.Background(), message(t, n.Self().ID(), "silent", performatives.ActRequest))
+		asked <- err
+	}()
+	await(t, r, 1, func(e actors.MessageReceived) bool { return e.Agent == "silent" })
+	if err := n.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := <-asked; !errors.Is(err, actors.ErrStopped) {
+		t.Errorf("Ask: %v", err)
+	}
+}

@@ -1,0 +1,331 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// quick restarts soon and often.
+func quick() actors.Supervision {
+	return actors.Supervision{MaxRestarts: actors.Unlimited, Backoff: actors.Backoff{Min: time.Millisecond, Max: time.Millisecond}}
+}
+
+// panicky panics at CONFIRM, and answers the number of its value.
+func panicky(born *atomic.Int64) func() actors.Agent {
+	return func() actors.Agent {
+		number := born.Add(1)
+		return &scripted{receive: func(c *actors.Context, m *performatives.Message) {
+			if m.Performative() == performatives.ActConfirm {
+				panic("as told")
+			}
+			_ = c.ReplyAs(m, performatives.ActInform, performatives.Raw(fmt.Sprint(`{"value":`, number, `}`)))
+		}}
+	}
+}
+
+func ask(t *testing.T, n *runtime.Node, to performatives.AgentID) string {
+	t.Helper()
+	answer, err := n.Self().Ask(within(t), message(t, n.Self().ID(), to, performatives.ActRequest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, ok := answer.Payload().(performatives.Raw)
+	if !ok {
+		t.Fatalf("got %v", answer.AsRefusal())
+	}
+	return string(raw)
+}
+
+// A failed agent starts again with a fresh value, and what was queued is served.
+func TestRestart(t *testing.T) {
+	n := newNode(t, runtime.Options{Supervision: quick()})
+	r := listen(t, n)
+	var born, starts, stops atomic.Int64
+	make1 := panicky(&born)
+	err := n.Spawn(within(t), "A", func() actors.Agent {
+		a := make1().(*scripted)
+		a.start = func(*actors.Context) error { starts.Add(1); return nil }
+		a.stop = func(*actors.Context) { stops.Add(1); panic("stop hooks may") }
+		return a
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := n.Send(message(t, "x", "A", performatives.ActConfirm)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := ask(t, n, "a"); got != `{"value":3}` { // queued behind both
+		t.Errorf("got %s", got)
+	}
+	if starts.Load() != 3 || stops.Load() != 2 {
+		t.Errorf("%d starts, %d stops", starts.Load(), stops.Load())
+	}
+	for _, e := range await[actors.Supervised](t, r, 2, nil) {
+		if e.Agent != "A" || e.Directive != actor.RestartDirective || !strings.Contains(string(e.Stack), "supervision_test.go") {
+			t.Errorf("got %+v, stack %s", e.SupervisionEvent, e.Stack)
+		}
+	}
+	started := await[actors.AgentStarted](t, r, 3, func(e actors.AgentStarted) bool { return e.Agent == "A" })
+	if len(started) != 3 || started[0].Again || !started[1].Again {
+		t.Errorf("got %+v", started)
+	}
+}
+
+// An agent that fails too often stops; its queue is refused and its id is free.
+func TestRestartLimit(t *testing.T) {
+	s := quick()
+	s.MaxRestarts = 2
+	n := newNode(t, runtime.Options{Supervision: s})
+	r := listen(t, n)
+	var born atomic.Int64
+	if err := n.Spawn(within(t), "A", panicky(&born)); err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan struct{})
+	err := n.Self().Watch("a", func(actors.Agent) { close(gone) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		_ = n.Send(message(t, "x", "A", performatives.ActConfirm))
+	}
+	m := message(t, n.Self().ID(), "A", performatives.ActRequest)
+	if got := refusalOf(within(t), n, m); got == nil || got.Code != performatives.CodeStopped {
+		t.Errorf("got %v", got)
+	}
+	<-gone
+	await(t, r, 1, func(e actors.AgentStopped) bool { return e.Agent == "A" })
+	if _, found := n.Directory().Lookup("A"); found {
+		t.Error("it is still in the directory")
+	}
+	if err := n.StopAgent(within(t), "A"); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Spawn(within(t), "A", panicky(&born)); err != nil {
+		t.Error(err)
+	}
+}
+
+// All agents of a group restart when one fails, and those of others do not.
+func TestAllForOne(t *testing.T) {
+	team := quick()
+	team.AllForOne = true
+	n := newNode(t, runtime.Options{Groups: map[string]actors.Supervision{"team": team}, Supervision: quick()})
+	r := listen(t, n)
+	var born [3]atomic.Int64
+	for i, id := range []performatives.AgentID{"a", "b", "c"} {
+		var opts []runtime.SpawnOption
+		if id != "c" {
+			opts = append(opts, runtime.InGroup("team"))
+		}
+		if err := n.Spawn(within(t), id, panicky(&born[i]), opts...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = n.Send(message(t, "x", "a", performatives.ActConfirm))
+	await(t, r, 2, func(e actors.AgentStarted) bool { return e.Again })
+	got := []string{ask(t, n, "a"), ask(t, n, "b"), ask(t, n, "c")}
+	if want := []string{`{"value":2}`, `{"value":2}`, `{"value":1}`}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// What a group escalates stops the group, and says so to whoever comes then.
+func TestEscalation(t *testing.T) {
+	n := newNode(t, runtime.Options{Groups: map[string]actors.Supervision{
+		"team": {Decider: func(error) actor.Directive { return actor.EscalateDirective }},
+	}})
+	r := listen(t, n)
+	var born atomic.Int64
+	for _, id := range []performatives.AgentID{"a", "b"} {
+		if err := n.Spawn(within(t), id, panicky(&born), runtime.InGroup("team")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = n.Send(message(t, "x", "a", performatives.ActConfirm))
+	await[actors.AgentStopped](t, r, 2, nil)
+	if got := await[actors.Supervised](t, r, 2, nil); len(got) != 2 {
+		t.Errorf("got %+v", got)
+	}
+	err := n.Spawn(within(t), "c", panicky(&born), runtime.InGroup("team"))
+	if !errors.Is(err, actors.ErrStopped) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A Start that fails again and again is a failure each time.
+func TestRestartStartFails(t *testing.T) {
+	n := newNode(t, runtime.Options{Supervision: quick()})
+	var born atomic.Int64
+	var stops atomic.Int64
+	err := n.Spawn(within(t), "a", func() actors.Agent {
+		number := born.Add(1)
+		if number == 3 {
+			return nil
+		}
+		return &scripted{
+			start: func(*actors.Context) error {
+				switch number {
+				case 2:
+					return errUnfit
+				case 4:
+					panic(errUnfit)
+				}
+				return nil
+			},
+			stop: func(*actors.Context) { stops.Add(1) },
+			receive: func(c *actors.Context, m *performatives.Message) {
+				if number == 1 {
+					panic(1)
+				}
+				_ = c.ReplyAs(m, performatives.ActInform, performatives.Raw(`{"alive":true}`))
+			},
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = n.Send(message(t, "x", "a", performatives.ActInform))
+	if got := ask(t, n, "a"); got != `{"alive":true}` || born.Load() != 5 || stops.Load() != 1 {
+		t.Errorf("got %s, %d values, %d stops", got, born.Load(), stops.Load())
+	}
+}
+
+func TestWatch(t *testing.T) {
+	n := newNode(t, runtime.Options{})
+	if err := n.Spawn(within(t), "a", always(scripted{})); err != nil {
+		t.Fatal(err)
+	}
+	seen := make(chan string, 4)
+	watch := func(id performatives.AgentID, what string) {
+		if err := n.Self().Watch(id, func(actors.Agent) { seen <- what }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watch("nobody", "unknown")
+	if got := <-seen; got != "unknown" {
+		t.Errorf("got %s", got)
+	}
+	watch("a", "first")
+	watch("A", "second")
+	if err := n.Self().Do(within(t), func(actors.Agent) {}); err != nil { // both watch by now
+		t.Fatal(err)
+	}
+	if err := n.StopAgent(within(t), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := <-seen, <-seen; a != "first" || b != "second" {
+		t.Errorf("got %s, %s", a, b)
+	}
+	watch("a", "stopped")
+	if got := <-seen; got != "stopped" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// What waits for an agent that stops is told so.
+func TestSelfOfStopped(t *testing.T) {
+	n := newNode(t, runtime.Options{})
+	self, err := n.Client(within(t), "client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(blocked(t, n, "slow", 10))
+	asked := make(chan error, 1)
+	sent := listen(t, n)
+	m := message(t, "client", "slow", performatives.ActRequest)
+	go func() { _, err := self.Ask(within(t), m); asked <- err }()
+	await(t, sent, 1, func(e actors.MessageSent) bool { return e.Message == m })
+	fired := make(chan struct{})
+	self.After(time.Hour, func(actors.Agent) { close(fired) })
+	if err := n.StopAgent(within(t), "client"); err != nil {
+		t.Fatal(err)
+	}
+	_, later := self.Ask(within(t), message(t, "client", "slow", performatives.ActRequest))
+	for what, err := range map[string]error{
+		"an Ask that waits": <-asked,
+		"Ask":               later,
+		"Do":                self.Do(within(t), func(actors.Agent) {}),
+		"Later":             self.Later(func(actors.Agent) {}),
+		"Watch":             self.Watch("slow", func(actors.Agent) {}),
+	} {
+		if !errors.Is(err, actors.ErrStopped) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if stop := self.After(0, func(actors.Agent) { close(fired) }); stop == nil {
+		t.Error("no stop")
+	}
+	select {
+	case <-fired:
+		t.Error("a timer of a stopped agent ran")
+	default:
+	}
+}
+
+func TestDo(t *testing.T) {
+	n := newNode(t, runtime.Options{Supervision: quick()})
+	self, err := n.Client(within(t), "client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = self.Do(within(t), func(actors.Agent) { panic(errUnfit) })
+	if p, ok := errors.AsType[*actors.PanicError](err); !ok || !errors.Is(err, errUnfit) || len(p.Stack) == 0 {
+		t.Errorf("got %v", err)
+	}
+	fired := make(chan struct{})
+	self.After(time.Millisecond, func(actors.Agent) { close(fired) })
+	<-fired
+	ctx, cancel := context.WithCancel(within(t))
+	free := make(chan struct{})
+	err = self.Do(ctx, func(actors.Agent) { cancel(); <-free })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	close(free)
+}
+
+func TestAsk(t *testing.T) {
+	n := newNode(t, runtime.Options{})
+	for id, receive := range map[performatives.AgentID]func(*actors.Context, *performatives.Message){
+		"echo": echo, "deaf": nil,
+		"busy": func(c *actors.Context, m *performatives.Message) {
+			_ = c.Reply(m, performatives.Refuse{ReasonCode: performatives.CodeBusy, ReasonText: "try later"})
+		},
+	} {
+		if err := n.Spawn(within(t), id, always(scripted{receive: receive})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	short, cancel := context.WithTimeout(within(t), 20*time.Millisecond)
+	defer cancel()
+	for to, want := range map[performatives.AgentID]error{
+		"busy": performatives.CodeBusy, "nobody": performatives.CodeUnknownAgent,
+	} {
+		_, err := n.Ask(within(t), to, performatives.TaskRequest{TaskType: "x", Description: "y"})
+		if !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", to, err, want)
+		}
+	}
+	if _, err := n.Ask(short, "deaf", performatives.TaskRequest{TaskType: "x", Description: "y"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("deaf: got %v", err)
+	}
+	answer, err := n.Self().Ask(within(t), message(t, n.Self().ID(), "Echo", performatives.ActRequest))
+	if err != nil || answer.Sender() != "echo" {
+		t.Errorf("echo: got %v, %v", answer, err)
+	}
+}
