@@ -1,0 +1,312 @@
+package pydebug
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// The steps that progress hears of, in this order; a diagnosis may end early.
+const (
+	StepReadTraceback  = "reading the traceback"
+	StepLocate         = "locating the failing line"
+	StepRecogniseShape = "recognising the mistake"
+	StepWriteFix       = "writing the fix"
+)
+
+// session is the state of one diagnosis.
+type session struct {
+	ctx      context.Context
+	in       Input
+	progress func(step string)
+	script   *script
+	tb       *traceback
+	site     *site
+	hazards  []*hazard
+	reason   string // why there is no fix
+}
+
+// Diagnose finds out why in.Code failed with in.Traceback and writes a fix if
+// it can. Nothing is executed. progress is called synchronously with each step
+// before it is taken; it may be nil.
+//
+// The error is that of ctx, [ErrCodeTooLarge] or [ErrTracebackTooLarge];
+// whatever else is wrong with the input is a Diagnosis.
+func Diagnose(ctx context.Context, in Input, progress func(step string)) (Diagnosis, error) {
+	switch {
+	case len(in.Code) > MaxCode:
+		return Diagnosis{}, fmt.Errorf("%w: %d bytes, at most %d", ErrCodeTooLarge, len(in.Code), MaxCode)
+	case len(in.Traceback) > MaxTraceback:
+		return Diagnosis{}, fmt.Errorf("%w: %d bytes, at most %d", ErrTracebackTooLarge, len(in.Traceback), MaxTraceback)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return Diagnosis{}, err
+	}
+	s := &session{ctx: ctx, in: in, progress: progress}
+	return s.run()
+}
+
+// run takes the steps until one of them ends the diagnosis.
+func (s *session) run() (Diagnosis, error) {
+	steps := []struct {
+		name string
+		do   func() *Diagnosis
+	}{
+		{StepReadTraceback, s.read},
+		{StepLocate, s.locate},
+		{StepRecogniseShape, s.recognise},
+		{StepWriteFix, s.write},
+	}
+	for _, step := range steps {
+		if s.progress != nil {
+			s.progress(step.name)
+		}
+		d := step.do()
+		if err := context.Cause(s.ctx); err != nil {
+			return Diagnosis{}, err
+		}
+		if d != nil {
+			return s.complete(*d), nil
+		}
+	}
+	return s.complete(*unfixed("No fix was found.", s.reason)), nil
+}
+
+// complete adds what every diagnosis tells.
+func (s *session) complete(d Diagnosis) Diagnosis {
+	if s.tb != nil {
+		d.ErrorType, d.ErrorMessage = s.tb.kind, s.tb.message
+	}
+	if s.site != nil {
+		d.Line = s.site.line
+	}
+	if len(s.hazards) > 0 {
+		c := s.hazards[0].candidate
+		start, end := c.span()
+		d.Expression = s.in.Code[start:end]
+		if d.Shape == "" {
+			d.Shape = s.hazards[0].shape
+		}
+	}
+	return d
+}
+
+// read reads the traceback and the source.
+func (s *session) read() *Diagnosis {
+	if d := s.foreign(); d != nil {
+		return d
+	}
+	s.tb = readTraceback(s.in.Traceback)
+	switch {
+	case strings.TrimSpace(s.in.Code) == "" && s.tb == nil:
+		return needsInput("There is neither code nor a traceback.", "Please send the script and the complete traceback that it ended with.")
+	case strings.TrimSpace(s.in.Code) == "":
+		return needsInput("The code is missing.", "Please send the source of the script that produced this traceback.")
+	case strings.TrimSpace(s.in.Traceback) == "":
+		return needsInput("The traceback is missing.", "Please run the script and send everything that it prints, from \"Traceback (most recent call last)\" to its last line.")
+	case s.tb == nil:
+		return needsInput("What was sent as the traceback names no Python error.", "Please send everything that Python prints, from \"Traceback (most recent call last)\" to its last line.")
+	case s.tb.kind == "":
+		return needsInput("The traceback is cut off before its last line, which names the error.", "Please send the traceback with its last line.")
+	}
+	s.script = parseScript(s.in.Code)
+	if !supported(s.tb.kind) {
+		return s.unsupported()
+	}
+	if p := s.script.problem; p != nil {
+		return needsInput("The code isn't valid Python, so it can't be what produced this traceback: "+p.String()+".",
+			"Please send the script exactly as it was run, with its indentation.")
+	}
+	return nil
+}
+
+// foreign answers for other languages.
+func (s *session) foreign() *Diagnosis {
+	language := strings.ToLower(strings.TrimSpace(s.in.Language))
+	named := language != "" && !strings.HasPrefix(language, "py")
+	looks := looksLikeJavaScript(s.in.Code, s.in.Traceback)
+	if !named && !looks {
+		return nil
+	}
+	what := "code in " + language
+	if !named {
+		what = "JavaScript"
+	}
+	return needsInput("This looks like "+what+"; only Python can be debugged here.", "Please send a Python script and its traceback.")
+}
+
+// looksLikeJavaScript is true only for what no Python script and traceback
+// would contain.
+func looksLikeJavaScript(code, traceback string) bool {
+	if strings.Contains(traceback, tracebackHeader) || strings.Contains(traceback, `File "`) {
+		return false
+	}
+	stack := strings.Contains(traceback, ".js:") || strings.Contains(traceback, "Uncaught ") || strings.Contains(traceback, ".ts:")
+	source := strings.Contains(code, "const ") || strings.Contains(code, "function ") || strings.Contains(code, "=> {") || strings.Contains(code, "console.log(")
+	return stack && source
+}
+
+// unsupported says what can be said about other errors.
+func (s *session) unsupported() *Diagnosis {
+	kind := s.tb.kind
+	where := ""
+	if n := len(s.tb.frames); n > 0 {
+		f := s.tb.frames[n-1]
+		where = fmt.Sprintf(" on line %d", f.line)
+		if f.text != "" {
+			where += fmt.Sprintf(", `%s`", f.text)
+		}
+		s.site = &site{line: f.line}
+	}
+	switch kind {
+	case "SyntaxError", "IndentationError", "TabError":
+		problem := ""
+		if p := s.script.problem; p != nil {
+			problem = " The first thing that can't be read is on " + p.String() + "."
+		}
+		return needsInput("Python refused to read the script"+where+": "+s.tb.message+"."+problem,
+			"Please correct the syntax there, run the script again and send the new traceback; or say what that line is meant to do.")
+	}
+	return unfixed(fmt.Sprintf("%s is not a kind of error that can be fixed here.", kind),
+		fmt.Sprintf("The script failed%s with %s. %s", where, describe(s.tb), adviceFor(kind)))
+}
+
+// adviceFor is what to look at for the errors that people meet most.
+func adviceFor(kind string) string {
+	switch kind {
+	case "TypeError":
+		return "A value there has another type than the operation wants, often None from a function that returns nothing. Print type() of each operand just before that line."
+	case "AttributeError":
+		return "The object there has no such attribute; if the message speaks of NoneType, look for what returned None."
+	case "NameError", "UnboundLocalError":
+		return "A name is read before it is assigned, or misspelt. Look for the assignment, and whether every path reaches it."
+	case "ValueError":
+		return "A value has the right type and the wrong content, such as int('') or an unpacking of another length. Print repr() of it just before that line."
+	case "FileNotFoundError", "PermissionError":
+		return "The path in the message is relative to where the script is started. Check it there."
+	case "ModuleNotFoundError", "ImportError":
+		return "A module isn't installed in the Python that ran the script, or a file of the script hides it by having its name."
+	}
+	return "Only IndexError, KeyError and ZeroDivisionError can be fixed here."
+}
+
+// locate finds the operation that failed.
+func (s *session) locate() *Diagnosis {
+	at, m := s.script.locate(s.tb)
+	if m != nil {
+		return needsInput(m.summary, m.request)
+	}
+	s.site = at
+	if len(at.candidates) == 0 {
+		return s.nothingThere()
+	}
+	open := s.script.unsafeOnly(at.candidates[:min(len(at.candidates), maxCandidates)], s.tb.kind)
+	if len(open) == 0 {
+		if d := s.contradiction(at.candidates); d != nil {
+			return d
+		}
+		open = at.candidates
+	}
+	at.candidates = s.script.narrow(open)
+	if len(at.candidates) > maxJoint {
+		return needsInput(fmt.Sprintf("Line %d has %d operations that can raise %s.", at.line, len(at.candidates), describe(s.tb)),
+			"Please run the script with Python 3.11 or newer, which marks the failing expression, and send that traceback.")
+	}
+	return nil
+}
+
+// maxJoint is how many operations of one statement are fixed together when it
+// isn't known which of them failed.
+const maxJoint = 3
+
+// nothingThere is for a line that can't raise the error by itself.
+func (s *session) nothingThere() *Diagnosis {
+	text := strings.TrimSpace(s.script.lineText(s.site.line))
+	last := s.tb.frames[max(0, len(s.tb.frames)-1):]
+	if len(last) > 0 && isLibrary(last[0].file) {
+		return unfixed(fmt.Sprintf("The error was raised inside %s, called by line %d.", baseName(last[0].file), s.site.line),
+			fmt.Sprintf("`%s` passes something to a library that it can't handle (%s). Look at the arguments of that call: an empty sequence or a missing key is the usual cause.", text, describe(s.tb)))
+	}
+	if strings.HasPrefix(s.tb.message, "Replacement index") {
+		return unfixed("A format string asks for more values than it is given.",
+			fmt.Sprintf("`%s` has more {} than arguments. Which of the two is wrong, can't be told from the code.", text))
+	}
+	if len(last) > 0 && last[0].text == "" {
+		return needsInput(fmt.Sprintf("Line %d of the code can't raise %s.", s.site.line, describe(s.tb)),
+			"Please send the code and the complete traceback of the same run.")
+	}
+	return unfixed(fmt.Sprintf("Nothing on line %d is known to raise %s.", s.site.line, describe(s.tb)),
+		fmt.Sprintf("`%s` has no subscript, call or division that fits the message; it may come from a class of your own or from a format string.", text))
+}
+
+// contradiction answers when a guard in the code excludes the reported error.
+func (s *session) contradiction(all []candidate) *Diagnosis {
+	for _, c := range all[:min(len(all), maxCandidates)] {
+		if !s.script.guarded(c, s.tb.kind) || s.script.changes(c) {
+			return nil
+		}
+	}
+	return needsInput(fmt.Sprintf("Line %d is already guarded against %s, so this traceback is probably of an older version.", s.site.line, s.tb.kind),
+		"Please run the code that you sent once more and send the traceback of that run, if it still fails.")
+}
+
+// changes reports whether what c reads is changed by a method somewhere, so
+// that a guard in front of it proves little.
+func (s *script) changes(c candidate) bool {
+	if c.node == nil {
+		return false
+	}
+	root := rootName(c.node.kids[0])
+	return root == "" || s.mutated(root)
+}
+
+// narrow drops what another candidate's guard covers: of the fixed fields of
+// one record, the greatest index stands for all. Inner operations come first.
+func (s *script) narrow(all []candidate) []candidate {
+	best := map[string]candidate{}
+	var rest []candidate
+	for _, c := range all {
+		k := s.constantIndex(c)
+		if k < 0 {
+			rest = append(rest, c)
+			continue
+		}
+		base := s.text(c.node.kids[0])
+		if old, ok := best[base]; !ok || k > s.constantIndex(old) {
+			best[base] = c
+		}
+	}
+	for _, c := range best {
+		rest = append(rest, c)
+	}
+	sort.Slice(rest, func(i, j int) bool {
+		si, ei := rest[i].span()
+		sj, ej := rest[j].span()
+		return ei < ej || ei == ej && si > sj
+	})
+	return rest
+}
+
+// recognise describes the hazards of what failed.
+func (s *session) recognise() *Diagnosis {
+	for _, c := range s.site.candidates {
+		h, reason := s.script.newHazard(c, s.tb.kind)
+		if h == nil {
+			return s.give(c, reason)
+		}
+		if kind, _, ok := strings.Cut(s.tb.message, " index out of range"); ok && h.shape == "index-out-of-range" && (kind == "tuple" || kind == "string") {
+			h.shape = kind + "-index"
+		}
+		s.hazards = append(s.hazards, h)
+	}
+	return nil
+}
+
+// give ends the diagnosis without a fix for c.
+func (s *session) give(c candidate, reason string) *Diagnosis {
+	start, end := c.span()
+	return unfixed(
+		fmt.Sprintf("Line %d fails at `%s`, and there is no safe fix.", s.site.line, s.in.Code[start:end]),
+		fmt.Sprintf("`%s` raised %s. It wasn't changed, because %s.", s.in.Code[start:end], describe(s.tb), reason))
+}

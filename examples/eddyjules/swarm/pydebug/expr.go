@@ -1,0 +1,284 @@
+package pydebug
+
+// precedence of the binary operators of Python, loosest first.
+var precedence = map[string]int{
+	"or": 1, "and": 2,
+	"in": 4, "is": 4, "not": 4, "<": 4, ">": 4, "<=": 4, ">=": 4, "==": 4, "!=": 4, "<>": 4,
+	"|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8, "+": 9, "-": 9,
+	"*": 10, "/": 10, "//": 10, "%": 10, "@": 10, "**": 12,
+}
+
+// maxOperators bounds the operators in a row, and so the height of the tree
+// that they make: a + b + c nests to the left.
+const maxOperators = 1000
+
+const (
+	precNot   = 3
+	precUnary = 11
+)
+
+// exprParser reads the expressions in tokens[pos:end]. It accepts more than
+// Python does; where it can't go on, it sets failed and what it has is kept.
+type exprParser struct {
+	src      string
+	tokens   []token
+	pos, end int
+	depth    int
+	failed   bool
+}
+
+// text is the text of the current token; empty at the end.
+func (p *exprParser) text() string {
+	if p.pos >= p.end {
+		return ""
+	}
+	if t := p.tokens[p.pos]; t.kind == tokenName || t.kind == tokenOp {
+		return p.src[t.start:t.end]
+	}
+	return "\x00" // a literal: equal to nothing that is asked for
+}
+
+func (p *exprParser) accept(text string) bool {
+	if p.text() == text {
+		p.pos++
+		return true
+	}
+	return false
+}
+
+// lastEnd is the end of the last token read.
+func (p *exprParser) lastEnd() int {
+	if p.pos == 0 {
+		return 0
+	}
+	return p.tokens[p.pos-1].end
+}
+
+// fail returns an empty name, so that callers never see nil.
+func (p *exprParser) fail() *node {
+	p.failed = true
+	at, line := p.lastEnd(), 0
+	if p.pos < p.end {
+		at, line = p.tokens[p.pos].start, p.tokens[p.pos].line
+	}
+	return newNode(nodeName, at, at, line)
+}
+
+// build makes a node from the start of the first kid to the last token read.
+func (p *exprParser) build(k nodeKind, start, line int, kids ...*node) *node {
+	return newNode(k, start, p.lastEnd(), line, kids...)
+}
+
+// list reads expr, expr, …: a tuple if there is a comma.
+func (p *exprParser) list() *node {
+	first := p.item()
+	if p.text() != "," {
+		return first
+	}
+	kids := []*node{first}
+	for p.accept(",") && p.startsExpr() && !p.failed {
+		kids = append(kids, p.item())
+	}
+	return p.build(nodeTuple, first.start, first.line, kids...)
+}
+
+// startsExpr reports whether an expression can begin here.
+func (p *exprParser) startsExpr() bool {
+	switch s := p.text(); s {
+	case "":
+		return false
+	case "not", "lambda", "await", "yield", "None", "True", "False", "(", "[", "{", "-", "+", "~", "*", "**", "...", "\x00":
+		return true
+	default:
+		return p.tokens[p.pos].kind == tokenName && !keywords[s]
+	}
+}
+
+// item reads one element of a list, which may be starred.
+func (p *exprParser) item() *node {
+	if s := p.text(); s == "*" || s == "**" {
+		t := p.tokens[p.pos]
+		p.pos++
+		n := p.build(nodeStar, t.start, t.line, p.binary(5))
+		n.op = s
+		return n
+	}
+	return p.expr()
+}
+
+// expr reads a conditional expression, a lambda, a yield or an x := y.
+func (p *exprParser) expr() *node {
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.depth > maxNesting || p.failed {
+		return p.fail()
+	}
+	switch p.text() {
+	case "lambda":
+		return p.lambda()
+	case "yield":
+		return p.yield()
+	}
+	n := p.binary(1)
+	switch {
+	case p.accept(":="):
+		return p.build(nodeWalrus, n.start, n.line, n, p.expr())
+	case p.text() == "if":
+		return p.ternary(n)
+	}
+	return n
+}
+
+func (p *exprParser) ternary(then *node) *node {
+	at := p.pos
+	p.pos++
+	cond := p.binary(1)
+	if !p.accept("else") {
+		p.pos = at // the if of a comprehension
+		return then
+	}
+	return p.build(nodeTernary, then.start, then.line, then, cond, p.expr())
+}
+
+func (p *exprParser) lambda() *node {
+	t := p.tokens[p.pos]
+	p.pos++
+	var kids []*node
+	for p.pos < p.end && p.text() != ":" && !p.failed {
+		if p.accept("=") {
+			kids = append(kids, p.expr())
+			continue
+		}
+		p.pos++
+	}
+	if !p.accept(":") {
+		return p.fail()
+	}
+	return p.build(nodeLambda, t.start, t.line, append(kids, p.expr())...)
+}
+
+func (p *exprParser) yield() *node {
+	t := p.tokens[p.pos]
+	p.pos++
+	p.accept("from")
+	var kids []*node
+	if p.startsExpr() {
+		kids = append(kids, p.list())
+	}
+	return p.build(nodeYield, t.start, t.line, kids...)
+}
+
+// binary reads operators that bind at least as tightly as level.
+func (p *exprParser) binary(level int) *node {
+	left := p.unary()
+	for steps := 0; !p.failed; steps++ {
+		op := p.text()
+		prec := precedence[op]
+		if prec == 0 || prec < level || op == "not" && !p.notIn() {
+			break
+		}
+		if steps > maxOperators {
+			return p.fail()
+		}
+		left = p.operation(left, op, prec)
+	}
+	return left
+}
+
+// notIn reports whether the not here is that of "not in".
+func (p *exprParser) notIn() bool {
+	return p.pos+1 < p.end && p.src[p.tokens[p.pos+1].start:p.tokens[p.pos+1].end] == "in"
+}
+
+// operation reads op and its right side.
+func (p *exprParser) operation(left *node, op string, prec int) *node {
+	at := p.tokens[p.pos].start
+	p.pos++
+	if op == "not" {
+		p.pos++
+		op = "not in"
+	} else if op == "is" && p.accept("not") {
+		op = "is not"
+	}
+	next := prec + 1
+	if op == "**" {
+		next = precUnary // binds to the right, and looser than a sign after it
+	}
+	p.depth++
+	if p.depth > maxNesting {
+		return p.fail()
+	}
+	right := p.binary(next)
+	p.depth--
+	n := p.build(binaryKind(prec), left.start, left.line, left, right)
+	n.op, n.opAt = op, at
+	return n
+}
+
+func binaryKind(prec int) nodeKind {
+	switch {
+	case prec <= 2:
+		return nodeBool
+	case prec == 4:
+		return nodeCompare
+	}
+	return nodeBinary
+}
+
+// unary reads not, signs and await in front of a primary.
+func (p *exprParser) unary() *node {
+	op := p.text()
+	kind, inner := nodeUnary, precUnary
+	switch op {
+	case "not":
+		kind, inner = nodeNot, precNot
+	case "-", "+", "~", "await":
+	default:
+		return p.trailers(p.atom())
+	}
+	t := p.tokens[p.pos]
+	p.pos++
+	p.depth++
+	if p.depth > maxNesting {
+		return p.fail()
+	}
+	n := p.build(kind, t.start, t.line, p.binary(inner))
+	p.depth--
+	n.end = n.kids[0].end
+	n.op = op
+	return n
+}
+
+// trailers reads what follows an atom: .name, [index], (arguments).
+func (p *exprParser) trailers(n *node) *node {
+	for steps := 0; !p.failed; steps++ {
+		at := p.pos
+		if steps > maxNesting {
+			return p.fail()
+		}
+		switch p.text() {
+		case ".":
+			n = p.attribute(n)
+		case "[":
+			n = p.subscript(n)
+		case "(":
+			n = p.call(n)
+		default:
+			return n
+		}
+		n.opAt = p.tokens[at].start
+	}
+	return n
+}
+
+func (p *exprParser) attribute(value *node) *node {
+	p.pos++
+	name := p.text()
+	if p.pos >= p.end || p.tokens[p.pos].kind != tokenName {
+		return p.fail()
+	}
+	p.pos++
+	n := p.build(nodeAttr, value.start, value.line, value)
+	n.op = name
+	return n
+}

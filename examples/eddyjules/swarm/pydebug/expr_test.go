@@ -1,0 +1,83 @@
+package pydebug
+
+import (
+	"strings"
+	"testing"
+)
+
+// shown writes the tree of n with all its brackets.
+func shown(s *script, n *node) string {
+	if len(n.kids) == 0 {
+		return s.text(n)
+	}
+	var kids []string
+	for _, kid := range n.kids {
+		kids = append(kids, shown(s, kid))
+	}
+	names := map[nodeKind]string{
+		nodeSubscript: "sub", nodeCall: "call", nodeTernary: "if", nodeLambda: "lambda", nodeComp: "comp",
+		nodeCompIn: "in", nodeCompIf: "where", nodeTuple: "tuple", nodeSlice: "slice", nodeKeyword: "kw",
+		nodeFString: "f", nodeInterp: "{}", nodeParen: "paren", nodeList: "list", nodeDict: "dict",
+		nodePair: "pair", nodeSet: "set", nodeWalrus: ":=", nodeStar: "star", nodeNot: "not", nodeYield: "yield",
+	}
+	name := names[n.kind]
+	if name == "" {
+		name = n.op
+	}
+	return name + "(" + strings.Join(kids, " ") + ")"
+}
+
+func TestExpressions(t *testing.T) {
+	tests := []struct{ src, want string }{
+		{"a + b * c ** -d", "+(a *(b **(c -(d))))"},
+		{"-a ** b - c", "-(-(**(a b)) c)"},
+		{"not a in b or c and d", "or(not(in(a b)) and(c d))"},
+		{"a not in b is not c", "is not(not in(a b) c)"},
+		{"a if b else c if d else e", "if(a b if(c d e))"},
+		{"x.y[1].z(2, k=3)[i, j:k]", "sub(call(z(sub(y(x) 1)) 2 kw(3)) tuple(i slice(j k)))"},
+		{"[a[i] for i in x if i if j]", "comp(sub(a i) in(i x) where(i) where(j))"},
+		{"{k: v for k, v in d.items()}", "comp(pair(k v) in(tuple(k v) call(items(d))))"},
+		{"sum(x for y in z)", "call(sum comp(x in(y z)))"},
+		{"lambda a, b=c[0]: a[1]", "lambda(sub(c 0) sub(a 1))"},
+		{"(yield x), *y", "tuple(paren(yield(x)) star(y))"},
+		{`f"{a[0]!r:{w}}" "b"`, "f({}(sub(a 0) {}(w)))"},
+		{"(p := q)[0]", "sub(paren(:=(p q)) 0)"},
+		{"{**a, 'b': c}, {d, e}, {}, ()", "tuple(dict(star(a) pair('b' c)) set(d e) {} ())"},
+	}
+	for _, tt := range tests {
+		s := parseScript(tt.src)
+		if len(s.all) != 1 || s.all[0].value == nil {
+			t.Errorf("%s: %d statements", tt.src, len(s.all))
+			continue
+		}
+		if got := shown(s, s.all[0].value); got != tt.want {
+			t.Errorf("%s\n got %s\nwant %s", tt.src, got, tt.want)
+		}
+	}
+}
+
+func TestStatements(t *testing.T) {
+	s := parseScript("a, b = c = d\nx[0] += 1\nfor i, (j, *k) in e: f; g = 1\nwith o() as p, q as r:\n    pass\nimport os.path as op, sys\nfrom m import (n as w)\nasync def h(self, u=1, *v):\n    return (z := u)\n")
+	want := map[string][]string{
+		"":       {"a", "b", "c"},
+		"for":    {"i", "j", "k"},
+		"with":   {"p", "r"},
+		"from":   {"n", "w"},
+		"def":    {"h"},
+		"return": {"z"},
+	}
+	seen := map[string]bool{}
+	for _, st := range s.all {
+		names, ok := want[st.keyword]
+		if !ok || seen[st.keyword] {
+			continue
+		}
+		seen[st.keyword] = true
+		if strings.Join(st.names, " ") != strings.Join(names, " ") {
+			t.Errorf("%s binds %q, want %q", st.keyword, st.names, names)
+		}
+	}
+	if len(seen) != len(want) || s.problem != nil {
+		t.Errorf("saw %v, problem %v", seen, s.problem)
+	}
+}

@@ -1,0 +1,75 @@
+package pydebug
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+func FuzzDiagnose(f *testing.F) {
+	for _, c := range readCorpus(f) {
+		f.Add(c.sections["script.py"], c.sections["traceback"])
+	}
+	f.Add(`x = f"{a[0]!r:>{w}}" f'''{b["k"]:{c}.2f}'''`, "IndexError: list index out of range")
+	f.Add("\ufeffx\\\n=\\\r\ny[ 0 ]", "KeyError: 'a'")
+	f.Add("{a:b for a,b in c if d[a] else e}", "KeyError")
+	f.Add("lambda x=y[0],*a,**k:(yield x[1])", "IndexError: x")
+	f.Add("async for x in y[0]: await z[1]", "IndexError: x")
+	f.Fuzz(func(t *testing.T, code, traceback string) {
+		if len(code) > 4096 || len(traceback) > 4096 {
+			return
+		}
+		in := Input{Code: code, Traceback: traceback}
+		d, err := Diagnose(context.Background(), in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkInvariants(t, in, d)
+	})
+}
+
+// FuzzTokenize: tokens are in order, lie within the source, and their brackets
+// match in pairs.
+func FuzzTokenize(f *testing.F) {
+	for _, c := range readCorpus(f) {
+		f.Add(c.sections["script.py"])
+	}
+	f.Add(`f"{x!r:{y}}" rb'\'' 0x1e+1 1e-5 "unclosed`)
+	f.Fuzz(func(t *testing.T, src string) {
+		tokens, _ := tokenize(src)
+		at := 0
+		for i, tok := range tokens {
+			if tok.start < at || tok.end < tok.start || tok.end > len(src) {
+				t.Fatalf("token %d at %d:%d after %d", i, tok.start, tok.end, at)
+			}
+			at = tok.end
+			if m := tok.match; m >= 0 && tokens[m].match != i {
+				t.Fatalf("token %d matches %d, which matches %d", i, m, tokens[m].match)
+			}
+		}
+	})
+}
+
+// FuzzUnifiedDiff: what the hunks keep and add, is the new text.
+func FuzzUnifiedDiff(f *testing.F) {
+	f.Add("a\nb\nc", "a\nc\n")
+	f.Add("", "x")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		if len(before)+len(after) > 10_000 {
+			return
+		}
+		a, b := splitLines(before), splitLines(after)
+		var out strings.Builder
+		at := 0
+		for _, c := range diffLines(a, b) {
+			if c.aStart < at {
+				t.Fatalf("changes out of order at line %d", c.aStart)
+			}
+			out.WriteString(strings.Join(a[at:c.aStart], "") + strings.Join(b[c.bStart:c.bEnd], ""))
+			at = c.aEnd
+		}
+		if out.WriteString(strings.Join(a[at:], "")); out.String() != after {
+			t.Errorf("%q to %q gave %q", before, after, out.String())
+		}
+	})
+}

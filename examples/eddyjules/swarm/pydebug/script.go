@@ -1,0 +1,193 @@
+package pydebug
+
+import (
+	"sort"
+	"strings"
+)
+
+// script is a parsed source.
+type script struct {
+	src      string
+	tokens   []token
+	root     []*stmt
+	all      []*stmt            // every statement in the order of the source
+	bindings map[string][]*stmt // the statements that assign a name
+	lines    []int              // where each line starts
+	newline  string             // the style of the first line ending
+	unit     string             // one step of indentation
+	problem  *syntaxProblem
+	passes   int // over the whole source, made by following values
+}
+
+// maxPasses bounds how often the whole source is searched for one diagnosis.
+const maxPasses = 50
+
+// parseScript never fails; what Python would refuse is in problem.
+func parseScript(src string) *script {
+	s := &script{src: src, bindings: map[string][]*stmt{}}
+	s.tokens, s.problem = tokenize(src)
+	var blocks *syntaxProblem
+	s.root, blocks = parseBlocks(src, s.tokens)
+	if s.problem == nil {
+		s.problem = blocks
+	}
+	for _, root := range s.root {
+		root.walk(s.index)
+	}
+	s.lines = lineStarts(src)
+	s.newline = "\n"
+	if i := strings.IndexAny(src, "\r\n"); i >= 0 {
+		s.newline = newlineAt(src, i)
+	}
+	s.unit = s.indentUnit()
+	return s
+}
+
+func (s *script) index(st *stmt) bool {
+	s.all = append(s.all, st)
+	for _, name := range st.names {
+		s.bindings[name] = append(s.bindings[name], st)
+	}
+	return true
+}
+
+func newlineAt(src string, i int) string {
+	switch {
+	case strings.HasPrefix(src[i:], "\r\n"):
+		return "\r\n"
+	case src[i] == '\r':
+		return "\r"
+	}
+	return "\n"
+}
+
+func lineStarts(src string) []int {
+	starts := []int{len(src) - len(strings.TrimPrefix(src, "\ufeff"))}
+	for i := 0; i < len(src); i++ {
+		if src[i] != '\n' && src[i] != '\r' {
+			continue
+		}
+		i += len(newlineAt(src, i)) - 1
+		starts = append(starts, i+1)
+	}
+	return starts
+}
+
+// indentUnit is the first step of indentation that the source takes.
+func (s *script) indentUnit() string {
+	for _, st := range s.all {
+		if st.parent != nil && st.leads && len(st.indent) > len(st.parent.indent) {
+			return st.indent[len(st.parent.indent):]
+		}
+	}
+	return "    "
+}
+
+// lineText is the text of a 1-based line without its ending; empty if there is
+// no such line.
+func (s *script) lineText(line int) string {
+	if line < 1 || line > len(s.lines) {
+		return ""
+	}
+	rest := s.src[s.lines[line-1]:]
+	return rest[:lineLength(rest)]
+}
+
+// lineOf returns the 1-based line of a byte offset.
+func (s *script) lineOf(offset int) int {
+	return max(1, sort.SearchInts(s.lines, offset+1))
+}
+
+// text returns the source of n on one line.
+func (s *script) text(n *node) string {
+	raw := s.src[n.start:n.end]
+	if !strings.ContainsAny(raw, "\r\n") {
+		return raw
+	}
+	return joinLines(raw)
+}
+
+// joinLines drops line endings, backslashes and comments between tokens.
+func joinLines(raw string) string {
+	tokens, _ := tokenize("(" + raw + ")")
+	var b strings.Builder
+	end := 1
+	for i, t := range tokens[1:max(1, len(tokens)-2)] {
+		if i > 0 && t.start > end {
+			b.WriteByte(' ')
+		}
+		b.WriteString(raw[t.start-1 : t.end-1])
+		end = t.end
+	}
+	return b.String()
+}
+
+// statementsOn returns the statements whose own lines include line.
+func (s *script) statementsOn(line int) []*stmt {
+	var found []*stmt
+	for _, st := range s.all {
+		if st.line <= line && line <= st.endLine {
+			found = append(found, st)
+		}
+	}
+	return found
+}
+
+// assignment returns the statement that most probably gave name the value that
+// use sees: the nearest one before it in its function, else in the module.
+func (s *script) assignment(name string, use *stmt) *stmt {
+	var local, global *stmt
+	function := use.function()
+	for _, b := range s.bindings[name] {
+		switch scope := b.function(); {
+		case scope == function && (b.start <= use.start || local == nil):
+			local = b
+		case scope == nil:
+			global = b
+		}
+	}
+	if local != nil {
+		return local
+	}
+	if function != nil && function.hasParameter(name) {
+		return function
+	}
+	return global
+}
+
+// hasParameter reports whether the def s takes name.
+func (s *stmt) hasParameter(name string) bool {
+	for _, t := range s.targets {
+		if t.kind == nodeName && t.op == name {
+			return true
+		}
+	}
+	return false
+}
+
+// assignedValue returns the value of the plain assignment `name = value` that
+// use sees, or nil.
+func (s *script) assignedValue(name string, use *stmt) *node {
+	a := s.assignment(name, use)
+	if a == nil || a == use || a.op != "=" || len(a.targets) == 0 || !a.targets[0].is(nodeName) {
+		return nil
+	}
+	return a.value
+}
+
+// resolve follows a name to the value that it was assigned; other expressions
+// are their own value.
+func (s *script) resolve(n *node, use *stmt) *node {
+	for range 4 {
+		n = n.unparen()
+		if !n.is(nodeName) {
+			return n
+		}
+		value := s.assignedValue(n.op, use)
+		if value == nil {
+			return n
+		}
+		n = value
+	}
+	return n
+}

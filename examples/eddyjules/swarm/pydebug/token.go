@@ -1,0 +1,51 @@
+package pydebug
+
+// tokenKind says what a token is.
+type tokenKind uint8
+
+const (
+	tokenName tokenKind = iota
+	tokenNumber
+	tokenString // a string or bytes literal without interpolation
+	tokenFStart // the prefix and opening quote of an f-string
+	tokenFText  // the literal text between interpolations
+	tokenFEnd   // the closing quote of an f-string
+	tokenOp     // operators, brackets and punctuation
+	tokenNewline
+)
+
+// token is one lexical element; start and end are byte offsets.
+type token struct {
+	kind       tokenKind
+	start, end int
+	line       int // 1-based line of start
+	match      int // index of the matching bracket, or -1
+}
+
+// keywords are the names that can't be variables.
+var keywords = map[string]bool{
+	"False": true, "None": true, "True": true, "and": true, "as": true, "assert": true,
+	"async": true, "await": true, "break": true, "class": true, "continue": true,
+	"def": true, "del": true, "elif": true, "else": true, "except": true, "finally": true,
+	"for": true, "from": true, "global": true, "if": true, "import": true, "in": true,
+	"is": true, "lambda": true, "nonlocal": true, "not": true, "or": true, "pass": true,
+	"raise": true, "return": true, "try": true, "while": true, "with": true, "yield": true,
+}
+
+// closers maps an opening bracket to the one that closes it.
+var closers = map[string]string{"(": ")", "[": "]", "{": "}"}
+
+// operators are the operators of more than one character, longest first.
+var operators = []string{
+	"**=", "//=", ">>=", "<<=", "...",
+	"**", "//", ">>", "<<", "<=", ">=", "==", "!=", "<>", "->", ":=",
+	"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=",
+}
+
+func isNameStart(c byte) bool {
+	return c == '_' || c >= 0x80 || (c|0x20 >= 'a' && c|0x20 <= 'z')
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isNamePart(c byte) bool { return isNameStart(c) || isDigit(c) }

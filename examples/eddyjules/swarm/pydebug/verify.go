@@ -1,0 +1,203 @@
+package pydebug
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// ErrNoPython means that there is no interpreter to run a script with.
+var ErrNoPython = errors.New("pydebug: no python3 found")
+
+// Defaults of [VerifyOptions].
+const (
+	DefaultTimeout     = 10 * time.Second
+	DefaultOutputLimit = 64 << 10
+)
+
+// VerifyOptions says what to run.
+type VerifyOptions struct {
+	// Original and Fixed are the two sources.
+	Original, Fixed string
+	// ErrorType is what Original is expected to end with, such as "IndexError".
+	ErrorType string
+	// ExitCode is what Fixed is expected to end with; see [Diagnosis].ExitCode.
+	ExitCode int
+	// Interpreter is the program that runs a script. Empty means the python3 of
+	// the PATH.
+	Interpreter string
+	// InterpreterArgs go before the name of the script. Nil means -I -B: no
+	// user's site-packages, no PYTHON* variables, no .pyc files.
+	InterpreterArgs []string
+	// Files are put beside the script by their base name, for a script that
+	// reads a sample.
+	Files map[string][]byte
+	// Args are the arguments of the script.
+	Args []string
+	// Timeout is for each run; zero means [DefaultTimeout].
+	Timeout time.Duration
+	// OutputLimit is how many bytes of stdout and of stderr each are kept, the
+	// last ones of stderr. Zero means [DefaultOutputLimit].
+	OutputLimit int
+}
+
+func (o VerifyOptions) withDefaults() (VerifyOptions, error) {
+	if o.Interpreter == "" {
+		o.Interpreter = "python3"
+	}
+	path, err := exec.LookPath(o.Interpreter)
+	if err != nil {
+		return o, fmt.Errorf("%w: %w", ErrNoPython, err)
+	}
+	o.Interpreter = path
+	if o.InterpreterArgs == nil {
+		o.InterpreterArgs = []string{"-I", "-B"}
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.OutputLimit <= 0 {
+		o.OutputLimit = DefaultOutputLimit
+	}
+	return o, nil
+}
+
+// RunResult is how one run ended.
+type RunResult struct {
+	// ExitCode is -1 if the run was ended by a signal or by the timeout.
+	ExitCode int
+	TimedOut bool
+	// ErrorType and ErrorMessage are the last exception on stderr; empty if
+	// there was none.
+	ErrorType, ErrorMessage string
+	// Stdout is the beginning of the output, Stderr the end of it.
+	Stdout, Stderr string
+}
+
+// VerifyResult tells about both runs.
+type VerifyResult struct {
+	Original, Fixed RunResult
+	// Reproduced means that the original raised the reported error.
+	Reproduced bool
+	// Passed means Reproduced, and that the fixed script raised nothing and
+	// ended with the expected exit code.
+	Passed bool
+}
+
+// Verify runs the original and the fixed script, one after the other, each in
+// an empty folder of its own with a minimal environment and without stdin. It
+// executes what it is given with the rights of this process: it bounds time
+// and output, and is no sandbox.
+//
+// It blocks until both runs are over; when ctx ends, the run is killed with
+// everything that it started, and the error is that of ctx. The error is
+// [ErrNoPython] if there is no interpreter.
+func Verify(ctx context.Context, options VerifyOptions) (VerifyResult, error) {
+	o, err := options.withDefaults()
+	if err != nil {
+		return VerifyResult{}, err
+	}
+	var v VerifyResult
+	if v.Original, err = o.run(ctx, o.Original); err != nil {
+		return v, err
+	}
+	v.Reproduced = v.Original.ExitCode != 0 && !v.Original.TimedOut && v.Original.ErrorType == o.ErrorType && o.ErrorType != ""
+	if v.Fixed, err = o.run(ctx, o.Fixed); err != nil {
+		return v, err
+	}
+	v.Passed = v.Reproduced && v.Fixed.ErrorType == "" && v.Fixed.ExitCode == o.ExitCode && !v.Fixed.TimedOut
+	return v, nil
+}
+
+// run executes one source in a folder of its own.
+func (o VerifyOptions) run(ctx context.Context, source string) (RunResult, error) {
+	dir, err := os.MkdirTemp("", "pydebug-")
+	if err != nil {
+		return RunResult{}, fmt.Errorf("pydebug: making a folder for the run: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	script := filepath.Join(dir, "script.py")
+	if err := o.place(dir, script, source); err != nil {
+		return RunResult{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	stdout, stderr := &headBuffer{limit: o.OutputLimit}, &tailBuffer{limit: o.OutputLimit}
+	cmd := exec.CommandContext(limited, o.Interpreter, append(append(append([]string(nil), o.InterpreterArgs...), script), o.Args...)...)
+	cmd.Dir, cmd.Env = dir, minimalEnv(dir)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.WaitDelay = time.Second
+	killGroup(cmd)
+	err = cmd.Run()
+	endGroup(cmd)
+	if cause := context.Cause(ctx); cause != nil {
+		return RunResult{}, cause
+	}
+	return o.result(cmd, err, limited.Err() != nil, stdout.String(), stderr.String())
+}
+
+// place writes the script and the files that it reads.
+func (o VerifyOptions) place(dir, script, source string) error {
+	for name, data := range o.Files {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), data, 0o600); err != nil {
+			return fmt.Errorf("pydebug: writing a sample file: %w", err)
+		}
+	}
+	if err := os.WriteFile(script, []byte(source), 0o600); err != nil {
+		return fmt.Errorf("pydebug: writing the script: %w", err)
+	}
+	return nil
+}
+
+// minimalEnv hides the environment of this process, which may hold secrets.
+func minimalEnv(dir string) []string {
+	return []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC"}
+}
+
+func (o VerifyOptions) result(cmd *exec.Cmd, err error, timedOut bool, stdout, stderr string) (RunResult, error) {
+	var exit *exec.ExitError
+	if err != nil && cmd.ProcessState == nil && !errors.As(err, &exit) {
+		return RunResult{}, fmt.Errorf("%w: %w", ErrNoPython, err)
+	}
+	r := RunResult{ExitCode: cmd.ProcessState.ExitCode(), TimedOut: timedOut, Stdout: stdout, Stderr: stderr}
+	if r.ExitCode != 0 && strings.Contains(stderr, "Error") || strings.Contains(stderr, tracebackHeader) {
+		if tb := readTraceback(stderr); tb != nil {
+			r.ErrorType, r.ErrorMessage = tb.kind, tb.message
+		}
+	}
+	return r, nil
+}
+
+// headBuffer keeps the first bytes that are written to it.
+type headBuffer struct {
+	limit int
+	data  []byte
+}
+
+func (b *headBuffer) Write(p []byte) (int, error) {
+	b.data = append(b.data, p[:min(len(p), b.limit-len(b.data))]...)
+	return len(p), nil
+}
+
+func (b *headBuffer) String() string { return string(b.data) }
+
+// tailBuffer keeps the last bytes that are written to it: a traceback comes last.
+type tailBuffer struct {
+	limit int
+	data  []byte
+}
+
+func (b *tailBuffer) Write(p []byte) (int, error) {
+	b.data = append(b.data, p[max(0, len(p)-b.limit):]...)
+	if len(b.data) > 2*b.limit {
+		b.data = append([]byte(nil), b.data[len(b.data)-b.limit:]...)
+	}
+	return len(p), nil
+}
+
+func (b *tailBuffer) String() string { return string(b.data[max(0, len(b.data)-b.limit):]) }
