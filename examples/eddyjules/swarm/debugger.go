@@ -1,0 +1,73 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Debugger is Jules's brain. Debug is called by many goroutines at a time, should
+// return soon once ctx ends, and calls report before each step that it takes. It
+// answers success only for a fix that it made and believes in. The Details of its
+// result are best a [Finding]. An error becomes FAILURE: a
+// [*performatives.Refusal] with its code and text, any other without its text.
+type Debugger interface {
+	Debug(ctx context.Context, p Problem, report func(step string)) (performatives.InformResult, error)
+}
+
+// Offline is the [Debugger] that is built in: it reads the traceback and the
+// source, and knows the common shapes of IndexError, KeyError and
+// ZeroDivisionError in Python.
+type Offline struct {
+	// Verify runs the original and the fixed script with python3 before it answers
+	// success. Only then does it say whether tests passed. It runs the code that
+	// it was given: use it for code that you trust.
+	Verify bool
+}
+
+// Debug implements [Debugger].
+func (o Offline) Debug(ctx context.Context, p Problem, report func(string)) (performatives.InformResult, error) {
+	in := pydebug.Input{Code: p.Code, Traceback: p.Traceback, Language: p.Language}
+	d, err := pydebug.Diagnose(ctx, in, report)
+	switch {
+	case errors.Is(err, pydebug.ErrCodeTooLarge), errors.Is(err, pydebug.ErrTracebackTooLarge):
+		return performatives.InformResult{}, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: err.Error()}
+	case err != nil:
+		return performatives.InformResult{}, err
+	}
+	return o.result(ctx, p, d, report)
+}
+
+func (o Offline) result(ctx context.Context, p Problem, d pydebug.Diagnosis, report func(string)) (performatives.InformResult, error) {
+	f := Finding{OriginalCode: p.Code, Line: d.Line, Expression: d.Expression, Error: errorOf(d)}
+	switch d.Status {
+	case pydebug.NeedsInput:
+		f.RequestForUser, f.Analysis = d.RequestForUser, d.Summary
+		f.Traceback, f.FileName = p.Traceback, p.FileName
+		return inform(performatives.StatusPartial, d.Summary, f), nil
+	case pydebug.Unfixed:
+		f.Analysis = d.Analysis
+		return inform(performatives.StatusFailure, d.Summary, f), nil
+	case pydebug.Fixed:
+	}
+	f.FixedCode, f.Explanation, f.Confidence = d.FixedCode, d.Explanation, d.Confidence
+	f.Diff = renamed(d.Diff, p.FileName)
+	if o.Verify {
+		return verify(ctx, d, f, report)
+	}
+	return inform(performatives.StatusSuccess, d.Summary, f), nil
+}
+
+// errorOf is the last line of the traceback.
+func errorOf(d pydebug.Diagnosis) string {
+	if d.ErrorMessage == "" {
+		return d.ErrorType
+	}
+	return d.ErrorType + ": " + d.ErrorMessage
+}
+
+func inform(s performatives.TaskStatus, summary string, f Finding) performatives.InformResult {
+	return performatives.InformResult{Status: s, Summary: summary, Details: performatives.ContentOf(f)}
+}

@@ -1,0 +1,76 @@
+package swarm
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// ActionExecute is Jules's action (addenda §3).
+const ActionExecute = "EXECUTE_DELEGATED_CODING_TASK"
+
+// Jules is a software engineer: a worker for debug_code.
+type Jules struct {
+	Brain Debugger // required
+	tasks int      // taken on so far
+}
+
+// Describe returns Jules's topics and its action (addenda §3).
+func (*Jules) Describe() performatives.Capabilities {
+	return performatives.Capabilities{
+		Topics: []string{
+			"Software Engineering", "Debugging", "Unit Testing", "Integration Testing", "Feature Implementation",
+			"Code Review", "Python", "JavaScript", "Go", "System Design", "API Development", "Database Interaction",
+			"Version Control (Git)", "Agile Methodologies", "DevOps Principles",
+		},
+		Actions: []performatives.Action{{
+			Name:         ActionExecute,
+			Description:  "Debugs the Python code that another agent delegates, and returns the fix or an analysis.",
+			InputSchema:  []byte(problemSchema),
+			OutputSchema: []byte(findingSchema),
+		}},
+	}
+}
+
+// The JSON Schemas of [Problem] and [Finding], for action_details.
+const (
+	problemSchema = `{"type":"object","properties":{"code_to_debug":{"type":"string"},"programming_language":{"const":"python"},"error_log":{"type":"string"},"desired_outcome":{"type":"string"},"file_name":{"type":"string"}}}`
+	findingSchema = `{"type":"object","properties":{"original_code":{"type":"string"},"fixed_code":{"type":"string"},"diff":{"type":"string"},"explanation":{"type":"string"},"tests_passed":{"type":"boolean"},"request_for_user":{"type":"string"},"error_encountered":{"type":"string"},"analysis":{"type":"string"},"line":{"type":"integer"},"expression":{"type":"string"},"confidence":{"type":"number"},"error_log":{"type":"string"},"file_name":{"type":"string"}}}`
+)
+
+// ConsiderTask accepts a debug_code that makes sense, and nothing else.
+func (j *Jules) ConsiderTask(_ context.Context, t codons.Task) codons.Decision {
+	if no := consider(t); no != nil {
+		return *no
+	}
+	j.tasks++
+	return codons.AcceptWith(performatives.TaskAccept{
+		TaskID:   fmt.Sprintf("jules-%d", j.tasks),
+		Estimate: performatives.EstimateOf(time.Second),
+		Comments: "Starting now.", // acl §4.2
+	})
+}
+
+// PerformTask debugs.
+func (j *Jules) PerformTask(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+	problem, err := problemOf(t)
+	if err != nil {
+		return performatives.InformResult{}, err
+	}
+	done := 0.0
+	return j.Brain.Debug(ctx, problem, func(step string) {
+		_ = t.Progress(done, step) // who no longer listens has cancelled, which ctx tells
+		done = min(done+stepShare, almostDone)
+	})
+}
+
+// A brain names its steps and does not say how many there are: the built-in one
+// takes four, and one more to verify. What is said to be done never reaches 100
+// before the result.
+const (
+	stepShare  = 20.0
+	almostDone = 95.0
+)

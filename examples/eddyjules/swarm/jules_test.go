@@ -1,0 +1,162 @@
+package swarm_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// patient works until its context ends, and tells why it did.
+func patient() (b brain, working chan struct{}, why chan error) {
+	working, why = make(chan struct{}), make(chan error, 1)
+	return func(ctx context.Context, _ swarm.Problem, _ func(string)) (performatives.InformResult, error) {
+		close(working)
+		<-ctx.Done()
+		why <- context.Cause(ctx)
+		return performatives.InformResult{}, ctx.Err()
+	}, working, why
+}
+
+func TestCancelStopsTheBrain(t *testing.T) {
+	b, working, why := patient()
+	s := play(t, swarm.Options{Brain: b})
+	ctx, cancel := context.WithCancel(s.ctx)
+	d, err := codons.StartDelegation(ctx, s.user, swarm.EddyID, debugCode(sample()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-working
+	cancel()
+	_, err = d.Wait()
+	wantEnd(t, err, "cancelled", performatives.CodeCanceled)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v; want it to be the caller's context", err)
+	}
+	if got := <-why; !errors.Is(got, codons.ErrCanceled) {
+		t.Errorf("Jules's brain was stopped by %v", got)
+	}
+	s.wantActs(swarm.EddyID, "User", performatives.ActTaskAccept, performatives.ActInform)
+	s.wantActs(swarm.JulesID, swarm.EddyID, performatives.ActInformCapabilities, performatives.ActTaskAccept, performatives.ActInform)
+}
+
+func TestDeadlineStopsTheBrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // the engine's throttle of dead letters outlives a node by a second
+		b, _, why := patient()
+		s := play(t, swarm.Options{Brain: b})
+		ctx, cancel := context.WithTimeout(s.ctx, time.Second)
+		defer cancel()
+		began := time.Now()
+		if _, err := s.ask(ctx, sample()); !errors.Is(err, performatives.CodeTimeout) {
+			t.Errorf("got %v", err)
+		}
+		if got := time.Since(began); got != time.Second {
+			t.Errorf("it took %v of a second", got)
+		}
+		// The CANCEL of an asker whose time is up may be as fast as Jules's own clock.
+		if got := <-why; !errors.Is(got, context.DeadlineExceeded) && !errors.Is(got, codons.ErrCanceled) {
+			t.Errorf("Jules's brain was stopped by %v", got)
+		}
+	})
+}
+
+func TestMoreInputInTheSameConversation(t *testing.T) {
+	whole := sample()
+	for name, tt := range map[string]struct{ first, second swarm.Problem }{
+		"traceback": {swarm.Problem{Code: whole.Code, FileName: "my.py"}, swarm.Problem{Traceback: whole.Traceback}},
+		"code":      {swarm.Problem{Traceback: whole.Traceback}, swarm.Problem{Code: whole.Code, FileName: "my.py"}},
+		"version":   {swarm.Problem{Code: "pass\n", Traceback: whole.Traceback}, swarm.Problem{Code: whole.Code, FileName: "my.py"}},
+	} {
+		for _, to := range []performatives.AgentID{swarm.EddyID, swarm.JulesID} {
+			t.Run(name+" to "+string(to), func(t *testing.T) {
+				s := play(t, swarm.Options{})
+				rounds := 0
+				r, err := codons.Delegate(s.ctx, s.user, to, debugCode(tt.first),
+					codons.WithInput(func(_ context.Context, r performatives.InformResult) (performatives.TaskRequest, bool) {
+						rounds++
+						if r.Status != performatives.StatusPartial || r.RequestForUser() == "" {
+							t.Errorf("asked for input by %+v", r)
+						}
+						return debugCode(tt.second), true
+					}))
+				if err != nil || r.Status != performatives.StatusSuccess || rounds != 1 {
+					t.Fatalf("got %+v, %v in %d further rounds", r, err, rounds)
+				}
+				if f := finding(t, r); f.FixedCode == "" || !strings.HasPrefix(f.Diff, "--- a/my.py\n+++ b/my.py\n@@") {
+					t.Errorf("got %+v", f)
+				}
+				asked := s.between("User", to)
+				if asked[0].ConversationID() != asked[len(asked)-1].ConversationID() {
+					t.Error("the further round was another conversation")
+				}
+			})
+		}
+	}
+}
+
+func TestNobodyAnswersTheRequestForInput(t *testing.T) {
+	s := play(t, swarm.Options{})
+	r, err := s.ask(s.ctx, swarm.Problem{Code: sample().Code})
+	if err != nil || r.Status != performatives.StatusPartial || r.RequestForUser() == "" {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+func TestFlakyPanicsOnce(t *testing.T) {
+	for _, steps := range []int{0, 1, 2, 5} {
+		f := &swarm.Flaky{Debugger: brain(func(_ context.Context, _ swarm.Problem, report func(string)) (performatives.InformResult, error) {
+			for range steps {
+				report("thinking")
+			}
+			return performatives.InformResult{Status: performatives.StatusSuccess}, nil
+		})}
+		var panics atomic.Int32
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				defer func() {
+					if recover() != nil {
+						panics.Add(1)
+					}
+				}()
+				_, _ = f.Debug(t.Context(), swarm.Problem{}, func(string) {})
+			})
+		}
+		wg.Wait()
+		if panics.Load() != 1 {
+			t.Errorf("with %d steps it panicked %d times", steps, panics.Load())
+		}
+	}
+}
+
+func TestChaosIsSurvived(t *testing.T) {
+	s := play(t, swarm.Options{Brain: &swarm.Flaky{Debugger: swarm.Offline{}}})
+	r, err := s.ask(s.ctx, sample())
+	if err != nil || r.Status != performatives.StatusSuccess {
+		t.Fatalf("got %v, %v", r, err)
+	}
+	s.wantActs(swarm.JulesID, swarm.EddyID, performatives.ActInformCapabilities,
+		performatives.ActTaskAccept, performatives.ActFailure, performatives.ActTaskAccept, performatives.ActInformResult)
+}
+
+func TestTooLargeIsRefused(t *testing.T) {
+	s := play(t, swarm.Options{})
+	_, err := s.ask(s.ctx, swarm.Problem{Code: strings.Repeat("#", 2<<20), Traceback: sample().Traceback})
+	wantEnd(t, err, "failed", performatives.CodeInvalidPayload)
+}
+
+func TestBrainMayAnswerAsItLikes(t *testing.T) {
+	s := play(t, swarm.Options{Brain: says("a brain of my own")})
+	if r, err := s.ask(s.ctx, swarm.Problem{}); err != nil || r.Summary != "a brain of my own" {
+		t.Errorf("got %v, %v", r, err)
+	}
+}

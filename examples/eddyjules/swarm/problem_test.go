@@ -1,0 +1,26 @@
+package swarm
+
+import "testing"
+
+func TestRenamed(t *testing.T) {
+	const diff = "--- a/old.py\n+++ b/old.py\n@@ -1 +1 @@\n-x\n+y\n"
+	for name, want := range map[string]string{
+		"":                   "old.py",
+		"new.py":             "new.py",
+		"/home/me/new.py":    "new.py",
+		`C:\Users\me\new.py`: "new.py",
+		"my file.py":         "my file.py",
+		"..":                 "old.py",
+		"/":                  "old.py",
+		"a\n+++ b/b":         "b",
+		"a/x\ny":             "old.py",
+		"x\x1b[2J":           "old.py",
+	} {
+		if got := renamed(diff, name); got != "--- a/"+want+"\n+++ b/"+want+"\n@@ -1 +1 @@\n-x\n+y\n" {
+			t.Errorf("%q: got %q", name, got)
+		}
+	}
+	if got := renamed("", "new.py"); got != "" {
+		t.Errorf("of no diff: %q", got)
+	}
+}
