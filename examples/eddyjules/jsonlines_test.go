@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+)
+
+// line is one line of the output; the last has an outcome.
+type line struct {
+	Agent     performatives.AgentID
+	Direction string
+	Message   json.RawMessage
+	Outcome   *string
+	Result    *performatives.InformResult
+	Error     string
+}
+
+// read decodes all lines, and checks what holds for each.
+func read(t *testing.T, stdout string) (lines []line, messages []*performatives.Message) {
+	t.Helper()
+	codec, err := acl.New(acl.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text := range strings.Lines(stdout) {
+		var l line
+		d := json.NewDecoder(strings.NewReader(text))
+		if err := d.Decode(&l); err != nil || d.More() {
+			t.Fatalf("not one JSON object: %v: %s", err, text)
+		}
+		lines = append(lines, l)
+		if l.Outcome != nil {
+			break
+		}
+		m, err := codec.Decode(l.Message)
+		if err != nil {
+			t.Fatalf("not a message of acl: %v: %s", err, text)
+		}
+		messages = append(messages, m)
+		who := map[string]performatives.AgentID{"sent": m.Sender(), "received": m.Receiver()}[l.Direction]
+		if who == "" || who != l.Agent {
+			t.Errorf("%s %s what %s sent to %s", l.Agent, l.Direction, m.Sender(), m.Receiver())
+		}
+	}
+	if len(lines) != strings.Count(stdout, "\n") || len(lines) != len(messages)+1 {
+		t.Fatalf("%d of %d lines, %d of them messages", len(lines), strings.Count(stdout, "\n"), len(messages))
+	}
+	return lines, messages
+}
+
+func TestJSON(t *testing.T) {
+	files(t)
+	for name, tt := range map[string]struct {
+		args    []string
+		outcome string
+		code    int
+	}{
+		"success":         {nil, "success", 0},
+		"chaos":           {[]string{"--chaos"}, "success", 0},
+		"partial success": {[]string{"--code", "other.py"}, "partial_success", 0},
+		"failure":         {[]string{"--code", "broken.py", "--traceback", "broken.txt"}, "failure", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runs(t, append(tt.args, "--json")...)
+			lines, messages := read(t, r.stdout)
+			last := lines[len(lines)-1]
+			if r.code != tt.code || *last.Outcome != tt.outcome || last.Result == nil || string(last.Result.Status) != tt.outcome || last.Error != "" {
+				t.Errorf("exit code %d with %+v", r.code, last)
+			}
+			causal(t, lines, messages)
+		})
+	}
+}
+
+// causal checks that each message was sent, then received, and nothing else; and
+// that nobody answers what they have not received.
+func causal(t *testing.T, lines []line, messages []*performatives.Message) {
+	t.Helper()
+	said := map[performatives.MessageID][]string{}
+	received := map[performatives.AgentID][]string{}
+	for i, m := range messages {
+		said[m.ID()] = append(said[m.ID()], lines[i].Direction)
+		switch {
+		case lines[i].Direction == "received":
+			received[m.Receiver()] = append(received[m.Receiver()], string(m.ID()), m.ReplyWith())
+		case m.Performative().IsReply() && !slices.Contains(received[m.Sender()], m.InReplyTo()):
+			t.Errorf("%s answers with %s what it has not received", m.Sender(), m.Performative())
+		}
+	}
+	for i, m := range messages {
+		if got := said[m.ID()]; !slices.Equal(got, []string{"sent", "received"}) {
+			t.Errorf("line %d: %s from %s to %s was %v", i, m.Performative(), m.Sender(), m.Receiver(), got)
+		}
+	}
+}
+
+func TestJSONWithoutResult(t *testing.T) {
+	r := runs(t, "--json", "--deadline", "1ns")
+	if r.code != exitFailed {
+		t.Errorf("exit code %d", r.code)
+	}
+	read(t, r.stdout)
+	const want = `{"outcome":"timed_out","result":null,"error":"the deadline passed before there was a result; try again with a longer --deadline"}` + "\n"
+	if !strings.HasSuffix(r.stdout, want) {
+		t.Errorf("got:\n%s", r.stdout)
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// end prints what Eddy tells the user: the diagnosis, the diff and what to do next.
+func (t *transcript) end(r performatives.InformResult, err error) error {
+	if err != nil {
+		t.print("\n" + t.paper.paint(red, "No result.") + "\n") // stderr says why
+		return t.printed()
+	}
+	f, err := performatives.Decode[swarm.Finding](r.Details)
+	if err != nil {
+		f = swarm.Finding{} // another debugger's details; the summary still holds
+	}
+	t.part("Eddy to you", r.Summary)
+	t.where(f)
+	t.part("Why, and what changes", f.Explanation)
+	if f.Analysis != r.Summary {
+		t.part("What was found", f.Analysis)
+	}
+	t.part("What is needed from you", f.RequestForUser)
+	t.diff(f.Diff)
+	if f.TestsPassed != nil && *f.TestsPassed {
+		t.part("Verified with python3", "The original fails as reported, the fixed script does not.")
+	}
+	t.part("Next", t.options.next(r, f))
+	return t.printed()
+}
+
+func (t *transcript) printed() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return printing(t.err)
+}
+
+func (t *transcript) where(f swarm.Finding) {
+	if f.Error == "" {
+		return
+	}
+	t.print("\n")
+	if f.Expression != "" {
+		t.print(fmt.Sprintf("  line %d: %s\n", f.Line, t.paper.paint(bold, oneLine(f.Expression))))
+	}
+	t.print("  " + t.paper.paint(red, oneLine(f.Error)) + "\n")
+}
+
+// part prints a paragraph under its title. Prose is wrapped; a line that is set off
+// or belongs to a diff stays as it is.
+func (t *transcript) part(title, text string) {
+	if text == "" {
+		return
+	}
+	t.print("\n" + t.paper.paint(bold, title) + "\n")
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		lines := []string{line}
+		if line != "" && !strings.ContainsRune(` +-@\`, rune(line[0])) {
+			lines = wrap(line, width-2)
+		}
+		for _, l := range lines {
+			t.print(strings.TrimRight("  "+t.paper.clean(l), " ") + "\n")
+		}
+	}
+}
+
+// diff prints a diff so that patch understands it: set in by the same everywhere,
+// and to the byte as it is.
+func (t *transcript) diff(diff string) {
+	if diff == "" {
+		return
+	}
+	t.print("\n")
+	for line := range strings.Lines(diff) {
+		t.print("  " + t.paper.paint(diffColor(line), strings.TrimSuffix(line, "\n")) + "\n")
+	}
+}
+
+func diffColor(line string) string {
+	switch line[0] {
+	case '+':
+		return green
+	case '-':
+		return red
+	case '@':
+		return blue
+	}
+	return ""
+}

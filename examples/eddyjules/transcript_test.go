@@ -1,0 +1,172 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
+	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+var update = flag.Bool("update", false, "write the transcripts in testdata anew")
+
+// A transcript holds no ids or times, and two agents never say things to each other
+// in another order; but who speaks first when several do is chance.
+func TestTranscripts(t *testing.T) {
+	golden, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files(t)
+	t.Setenv("PATH", "") // no advice that depends on the machine
+	for name, args := range map[string][]string{
+		"sample":       nil,
+		"chaos":        {"--chaos"},
+		"own":          {"--code", "my logs.py", "--traceback", "error.txt"},
+		"no_traceback": {"--code", "my logs.py"},
+		"mismatch":     {"--code", "other.py", "--traceback", "error.txt"},
+		"no_fix":       {"--code", "broken.py", "--traceback", "broken.txt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := runs(t, args...).stdout
+			file := filepath.Join(golden, name+".txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf("%v; -update writes it", err)
+			}
+			if diff := cmp.Diff(split(string(want)), split(got)); diff != "" {
+				t.Errorf("another transcript (-want +got); if it is meant, -update:\n%s", diff)
+			}
+		})
+	}
+}
+
+var speech = regexp.MustCompile(`^ *(\w+ → \w+) `)
+
+// split cuts a transcript into what each says to each, in order, and the report,
+// which is under no name. An incident belongs to what it explains: the next line.
+func split(transcript string) map[string]string {
+	talk, report, _ := strings.Cut(transcript, "\n\n")
+	parts := map[string]string{"": report}
+	pair, incident := "", ""
+	for line := range strings.Lines(talk + "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "! ") {
+			incident = line
+			continue
+		}
+		if m := speech.FindStringSubmatch(line); m != nil {
+			pair = m[1]
+		}
+		parts[pair] += incident + line
+		incident = ""
+	}
+	return parts
+}
+
+func TestPatchAppliesWhatIsPrinted(t *testing.T) {
+	if _, err := exec.LookPath("patch"); err != nil {
+		t.Skip("there is no patch here")
+	}
+	sample := pydebug.Sample()
+	for name, code := range map[string]string{
+		"as it is":   sample.Code,
+		"CRLF":       strings.ReplaceAll(sample.Code, "\n", "\r\n"),
+		"form feed":  strings.Replace(sample.Code, "Yield the", "Yield\fthe", 1),
+		"no newline": strings.TrimSpace(sample.Code),
+	} {
+		t.Run(name, func(t *testing.T) {
+			files(t)
+			if err := os.WriteFile("a b.py", []byte(code), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := runs(t, "--code", "a b.py", "--traceback", "error.txt")
+			if !strings.Contains(r.stdout, "@@") {
+				t.Skip("there is no fix")
+			}
+			patch := exec.CommandContext(t.Context(), "patch", "a b.py")
+			patch.Stdin = strings.NewReader(r.stdout)
+			if out, err := patch.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			got, err := os.ReadFile("a b.py")
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := strings.ReplaceAll(string(got), "\r\n", "\n") // patch may drop them
+			want, err := swarm.Offline{}.Debug(t.Context(), swarm.Problem{Code: code, Traceback: sample.Traceback}, func(string) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := performatives.Decode[swarm.Finding](want.Details)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.ReplaceAll(f.FixedCode, "\r\n", "\n"), again); diff != "" {
+				t.Errorf("not the fixed script (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTerminalIsNotObeyedTo(t *testing.T) {
+	const evil = "a\x1b[2Jb\u009b1mc\u202ed\te"
+	onTerminal := paper{terminal: true, color: true}
+	if got, want := onTerminal.paint(red, evil), red+"a[2Jb1mcd\te"+reset; got != want {
+		t.Errorf("got %q; want %q", got, want)
+	}
+	if got := (paper{}).paint(red, evil); got != evil {
+		t.Errorf("in a pipe: got %q", got)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"", ""},
+		{"one two", "one two"},
+		{"one two three", "one two\nthree"},
+		{"überlange wörter hier", "überlange\nwörter\nhier"},
+		{"1234567890 1", "1234567890\n1"},
+	} {
+		if got := strings.Join(wrap(tt.in, 9), "\n"); got != tt.want {
+			t.Errorf("%q: got %q; want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	if got := oneLine(" a\r\n  b\tc "); got != "a b c" {
+		t.Errorf("got %q", got)
+	}
+	if got := []rune(oneLine(strings.Repeat("é", 1000))); len(got) != 400 || got[399] != '…' {
+		t.Errorf("got %d characters", len(got))
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for in, want := range map[string]string{
+		"dir/a-b_c.py": "dir/a-b_c.py",
+		"a b.py":       "'a b.py'",
+		"it's.py":      `'it'\''s.py'`,
+		"$(rm).py":     "'$(rm).py'",
+		"":             "''",
+		"-x.py":        "./-x.py",
+		"~x.py":        "'~x.py'",
+	} {
+		if got := quoted(in); got != want {
+			t.Errorf("%q: got %s; want %s", in, got, want)
+		}
+	}
+}
