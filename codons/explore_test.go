@@ -17,10 +17,10 @@ var defensive = map[string][]string{
 	},
 }
 
-// TestTablesSurviveTheWorstNetwork explores both roles over a network that loses,
+// TestExploreTheWorstNetwork explores both roles over a network that loses,
 // duplicates and reorders, with every timer expiring and every agent stopping at
 // any moment.
-func TestTablesSurviveTheWorstNetwork(t *testing.T) {
+func TestExploreTheWorstNetwork(t *testing.T) {
 	for _, table := range tables() {
 		t.Run(table.Name, func(t *testing.T) {
 			result, err := machine.Explore(table.MustCompile(), machine.Network{})
@@ -38,10 +38,10 @@ func TestTablesSurviveTheWorstNetwork(t *testing.T) {
 	}
 }
 
-// TestTablesNeedNoTimers explores a network that delivers: then no conversation
+// TestExploreWithoutTimers explores a network that delivers: then no conversation
 // may depend on a timer to come to its end, and no pair that the table calls
 // rough may come about.
-func TestTablesNeedNoTimers(t *testing.T) {
+func TestExploreWithoutTimers(t *testing.T) {
 	for _, table := range tables() {
 		result, err := machine.Explore(table.MustCompile(), machine.Calm())
 		if err != nil {
