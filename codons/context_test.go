@@ -1,0 +1,35 @@
+package codons
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestTaskContext(t *testing.T) {
+	deadline := time.Now().Add(time.Hour)
+	for _, test := range []struct{ cause, err error }{
+		{ErrDeadline, context.DeadlineExceeded},
+		{ErrCanceled, context.Canceled},
+		{ErrEnded, context.Canceled},
+	} {
+		ctx, end := working(deadline)
+		if at, ok := ctx.Deadline(); !ok || !at.Equal(deadline) || ctx.Err() != nil {
+			t.Fatalf("deadline %v, %t, error %v", at, ok, ctx.Err())
+		}
+		child, cancel := context.WithTimeout(ctx, 2*time.Hour)
+		if at, _ := child.Deadline(); !at.Equal(deadline) {
+			t.Errorf("a sub-task may take until %v, want %v", at, deadline)
+		}
+		end(test.cause)
+		<-child.Done()
+		cancel()
+		if err := ctx.Err(); !errors.Is(err, test.err) || !errors.Is(context.Cause(child), test.cause) {
+			t.Errorf("%v: got %v, cause %v", test.cause, err, context.Cause(child))
+		}
+	}
+	if at, ok := considering(deadline).Deadline(); !ok || !at.Equal(deadline) {
+		t.Errorf("a decision's deadline is %v, %t", at, ok)
+	}
+}
