@@ -316,7 +316,7 @@ func TestRetriesAreCountedOfEachMessage(t *testing.T) {
 		w.spawn("Jules", &worker{perform: patient})
 		w.net.lose(p.ActTaskRequest, 3)
 		accepted := make(chan struct{})
-		d := w.start(t.Context(), codons.WithRetry(time.Second), codons.WithAccepted(func(p.TaskAccept) { close(accepted) }))
+		d := w.start(t.Context(), codons.WithRetry(codons.Retry{First: time.Second, Jitter: -1}), codons.WithAccepted(func(p.TaskAccept) { close(accepted) }))
 		<-accepted
 		w.net.lose(p.ActCancel, 1)
 		d.Cancel()

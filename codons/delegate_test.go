@@ -328,7 +328,7 @@ func TestUndeliverable(t *testing.T) {
 		<-entered
 		full := 0
 		for range 8 {
-			d, err := codons.StartDelegation(t.Context(), w.eddy, "Slow", task(), codons.WithRetry(0))
+			d, err := codons.StartDelegation(t.Context(), w.eddy, "Slow", task(), codons.WithRetry(codons.NoRetry()))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -196,7 +196,7 @@ func delegationConsider() []machine.Row {
 			Goto(stateConsidering, machine.Arm(timerDeadline), machine.Run(jobConsider)).
 			Because("a task arrives"),
 		idle.When(machine.Receive(performatives.ActCancel)).
-			Goto(stateCancelled, machine.Send(performatives.ActInform)).
+			Goto(stateCancelled, machine.SendTagged(performatives.ActInform, tagReceipt)).
 			Because("it travels in a higher band and overtook its request, or the request was lost"),
 		considering.When(machine.Command(commandAccept)).
 			Goto(stateWorking, machine.Send(performatives.ActTaskAccept), machine.Run(jobPerform)).
@@ -211,7 +211,7 @@ func delegationConsider() []machine.Row {
 			Goto(stateFailed, machine.Send(performatives.ActFailure)).
 			Because("the agent panicked over it"),
 		considering.When(machine.Receive(performatives.ActCancel)).
-			Goto(stateCancelled, machine.Stop(jobConsider), machine.Send(performatives.ActInform)).
+			Goto(stateCancelled, machine.Stop(jobConsider), machine.SendTagged(performatives.ActInform, tagReceipt)).
 			Because("nothing was begun, so nothing has to stop first"),
 		considering.When(machine.Timeout(timerDeadline)).
 			Goto(stateTimedOut, machine.Stop(jobConsider), machine.Send(performatives.ActFailure)).
@@ -264,7 +264,7 @@ func delegationWorkInput() []machine.Row {
 			Goto(stateConsidering, machine.Arm(timerDeadline), machine.Run(jobConsider)).
 			Because("the further round, with what was asked for"),
 		input.When(machine.Receive(performatives.ActCancel)).
-			Goto(stateCancelled, machine.Send(performatives.ActInform)).
+			Goto(stateCancelled, machine.SendTagged(performatives.ActInform, tagReceipt)).
 			Because("the asker wants no further round"),
 		input.When(machine.Timeout(timerDeadline)).
 			Goto(stateCompleted).
@@ -283,7 +283,7 @@ func delegationWorkCancelling() []machine.Row {
 	cancelling := answers(stateCancelling)
 	return []machine.Row{
 		cancelling.When(machine.Command(commandFinish), machine.Command(commandNeedInput), machine.Command(commandFail)).
-			Goto(stateCancelled, machine.Send(performatives.ActInform)).
+			Goto(stateCancelled, machine.SendTagged(performatives.ActInform, tagReceipt)).
 			Because("the handler has returned; what it made was withdrawn"),
 		cancelling.When(machine.Command(commandReport)).
 			Stay(machine.Drop(dropLate)).

@@ -15,6 +15,13 @@ var defensive = map[string][]string{
 		"initiator in working on receive TASK_REJECT",
 		"initiator in working on receive NOT_UNDERSTOOD",
 	},
+	"request": disagreed,
+}
+
+// disagreed is the peer of an exchange that turns down what it had agreed to.
+var disagreed = []string{
+	"initiator in agreed on receive REFUSE",
+	"initiator in agreed on receive NOT_UNDERSTOOD",
 }
 
 // TestExploreTheWorstNetwork explores both roles over a network that loses,

@@ -11,39 +11,37 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// reportsUnderWay is how many reports of a handler may wait to be sent; the next
-// waits for room.
+// reportsUnderWay is how many words of a handler may wait to be carried out; the
+// next waits for room.
 const reportsUnderWay = 16
 
-// handler is one run of a worker's PerformTask, on a goroutine of its own.
+// handler is one run of an agent's code for a conversation, on a goroutine of its
+// own.
 type handler struct {
 	conversation *conversation
-	worker       Worker
-	task         Task
+	perform      func(context.Context, *handler) (command string, data any) // its last word
 	place        *place
 	ctx          context.Context //nolint:containedctx // the handler owns it
 	cancel       context.CancelCauseFunc
-	underWay     chan struct{} // holds a token for each report that is not sent yet; nil before the first
+	underWay     chan struct{} // holds a token for each word that is not carried out yet; nil before the first
 
-	mu       sync.Mutex // puts every report before the last word
+	mu       sync.Mutex // puts every word before the last
 	returned bool
 	overdue  *time.Timer // until the handler should have returned
 }
 
-func newHandler(c *conversation, s *workScript) *handler {
-	h := &handler{
-		conversation: c, worker: s.bench.worker, place: s.place.Swap(nil),
-	}
-	h.ctx, h.cancel = working(s.bench.deadline(c.request))
-	h.task, _ = s.bench.task(c.request, s.previous) // it was readable when the agent considered it
-	h.task.report = h.report
+// newHandler returns a handler that has until the deadline. It gives p back when
+// it has returned.
+func newHandler(c *conversation, deadline time.Time, p *place, perform func(context.Context, *handler) (string, any)) *handler {
+	h := &handler{conversation: c, perform: perform, place: p}
+	h.ctx, h.cancel = working(deadline)
 	return h
 }
 
-// run calls the worker. What it panics with stays here, but for the event; its
-// last word is said also when it calls runtime.Goexit.
+// run calls the agent's code. What it panics with stays here, but for the event;
+// its last word is said also when it calls runtime.Goexit.
 func (h *handler) run() {
-	name, data := commandFail, any(performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the worker panicked"})
+	name, data := commandFail, any(performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler panicked"})
 	returned := false
 	defer func() {
 		if v := recover(); v != nil || !returned {
@@ -51,30 +49,8 @@ func (h *handler) run() {
 		}
 		h.finish(name, data)
 	}()
-	name, data = h.perform()
+	name, data = h.perform(h.ctx, h)
 	returned = true
-}
-
-// perform returns the handler's last word.
-func (h *handler) perform() (name string, data any) {
-	result, err := h.worker.PerformTask(h.ctx, h.task)
-	if err != nil {
-		return commandFail, failureOf(err)
-	}
-	return h.outcome(result)
-}
-
-// outcome is the command of a result. One that is not valid is the worker's fault
-// and told as a failure, so that the asker is not left without an answer.
-func (h *handler) outcome(r performatives.InformResult) (string, any) {
-	if err := r.Validate(); err != nil {
-		h.conversation.self.Logger().Error("the worker's result is not valid", "conversation", string(h.conversation.key.ID), "err", err)
-		return commandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the worker returned no valid result"}
-	}
-	if r.RequestForUser() != "" {
-		return commandNeedInput, r
-	}
-	return commandFinish, r
 }
 
 // finish says the last word, once there is room for another task: whoever hears it
@@ -91,8 +67,9 @@ func (h *handler) finish(name string, data any) {
 	h.conversation.tell(name, data)
 }
 
-// report passes on a report at the pace at which the conversation sends them.
-func (h *handler) report(u performatives.StatusUpdate) error {
+// say has the conversation take a command of a handler that goes on, at the pace
+// at which it carries them out. The error is why the handler is to end.
+func (h *handler) say(name string, data any) error {
 	select {
 	case h.room() <- struct{}{}:
 	case <-h.ctx.Done():
@@ -103,11 +80,11 @@ func (h *handler) report(u performatives.StatusUpdate) error {
 	if h.ctx.Err() != nil {
 		return context.Cause(h.ctx)
 	}
-	h.conversation.tell(commandReport, u)
+	h.conversation.tell(name, data)
 	return nil
 }
 
-// room is where a report waits until it is sent.
+// room is where a word waits until it is carried out.
 func (h *handler) room() chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,8 +94,20 @@ func (h *handler) room() chan struct{} {
 	return h.underWay
 }
 
-// sent makes room for another report.
-func (h *handler) sent() { <-h.room() }
+// said makes room for another word.
+func (h *handler) said() { <-h.room() }
+
+// leaveBehind is told that the conversation has ended, in which there may have been
+// no handler. One that was cancelled has had its grace.
+func (h *handler) leaveBehind(grace time.Duration) {
+	if h == nil {
+		return
+	}
+	if h.conversation.cancel != nil {
+		grace = 0
+	}
+	h.outlive(grace)
+}
 
 // outlive is told that the conversation has ended. A handler that has not returned
 // after the grace is made known.

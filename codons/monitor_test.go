@@ -35,7 +35,7 @@ type course struct {
 
 var machines = func() map[string]*machine.Machine {
 	all := map[string]*machine.Machine{}
-	for _, t := range []machine.Table{codons.DelegationTable(), codons.WhisperTable()} {
+	for _, t := range []machine.Table{codons.DelegationTable(), codons.WhisperTable(), codons.RequestTable()} {
 		all[t.Name] = t.MustCompile()
 	}
 	return all
@@ -85,8 +85,13 @@ func (o *monitor) observe(ev actors.Event) {
 }
 
 func tagOf(m *p.Message) string {
-	if r, ok := m.Payload().(p.InformResult); ok && r.RequestForUser() != "" {
-		return "input"
+	switch c := m.Payload().(type) {
+	case p.InformResult:
+		if c.RequestForUser() != "" {
+			return "input"
+		}
+	case p.Receipt:
+		return "receipt"
 	}
 	return ""
 }

@@ -433,7 +433,7 @@ func TestLostRequestIsSentAgain(t *testing.T) {
 			}})
 			w.net.lose(act, 3)
 			start := time.Now()
-			_, err := w.delegate(t.Context(), codons.WithRetry(time.Second))
+			_, err := w.delegate(t.Context(), codons.WithRetry(codons.Retry{First: time.Second, Jitter: -1}))
 			wantEnd(t, err, "rejected", p.CodeIncapable)
 			wantElapsed(t, start, 7*time.Second) // 1 + 2 + 4
 			if asked != 1 {
@@ -450,7 +450,7 @@ func TestNoRetry(t *testing.T) {
 		w.net.lose(p.ActTaskRequest, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		_, err := w.delegate(ctx, codons.WithRetry(0))
+		_, err := w.delegate(ctx, codons.WithRetry(codons.NoRetry()))
 		wantEnd(t, err, "timed_out", p.CodeTimeout)
 		if n := len(w.monitor.lines()); n != 1 {
 			t.Errorf("said %q", w.monitor.lines())
@@ -465,7 +465,7 @@ func TestRetryFindsNoRoom(t *testing.T) {
 		full := atomic.Bool{}
 		w.net.intercept(func(*p.Message) bool { return full.Load() })
 		full.Store(true)
-		d := w.start(t.Context(), codons.WithRetry(time.Second))
+		d := w.start(t.Context(), codons.WithRetry(codons.Retry{First: time.Second, Jitter: -1}))
 		synctest.Wait()
 		full.Store(false)
 		w.net.busy.Store(true)

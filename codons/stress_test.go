@@ -134,7 +134,7 @@ func (w *world) roll(d *dice, agents int) error {
 	if d.upTo(2) == 0 {
 		opts = append(opts, codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return task(), d.upTo(3) > 0 }))
 	}
-	opts = append(opts, codons.WithRetry(30*time.Millisecond), codons.WithGrace(d.moment()))
+	opts = append(opts, codons.WithRetry(codons.Retry{First: 30 * time.Millisecond}), codons.WithGrace(d.moment()))
 	del, err := codons.StartDelegation(ctx, w.eddy, to, task(), opts...)
 	if err != nil {
 		return err

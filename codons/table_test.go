@@ -13,7 +13,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-func tables() []machine.Table { return []machine.Table{DelegationTable(), WhisperTable()} }
+func tables() []machine.Table {
+	return []machine.Table{DelegationTable(), WhisperTable(), RequestTable()}
+}
 
 func TestTablesCompile(t *testing.T) {
 	for _, table := range tables() {
@@ -124,6 +126,8 @@ func TestMonitorsRefuseWhatNoAgentDoes(t *testing.T) {
 	request, accept, result := asker(performatives.ActTaskRequest), worker(performatives.ActTaskAccept), worker(performatives.ActInformResult)
 	partial, status, cancel := result, worker(performatives.ActStatusUpdate), asker(performatives.ActCancel)
 	partial.Tag = tagInput
+	done := worker(performatives.ActInform)
+	done.Tag = tagReceipt
 	for name, trace := range map[string][]machine.Utterance{
 		"an answer to nothing":           {accept},
 		"a result without an acceptance": {request, result},
@@ -136,7 +140,7 @@ func TestMonitorsRefuseWhatNoAgentDoes(t *testing.T) {
 		"a second task after the end":    {request, accept, result, request},
 		"a further round unasked for":    {request, accept, status, request},
 		"a round after a round unheard":  {request, accept, partial, request, request},
-		"progress after the receipt":     {request, accept, cancel, worker(performatives.ActInform), status},
+		"progress after the receipt":     {request, accept, cancel, done, status},
 		"two CANCELs":                    {request, cancel, cancel},
 		"the asker's own result":         {request, accept, asker(performatives.ActInformResult)},
 	} {

@@ -12,9 +12,10 @@ const (
 	stateConsidering machine.State = "considering"  // delegation, responder: the agent makes up its mind
 	stateWorking     machine.State = "working"      // delegation: the task was taken on
 	stateInputNeeded machine.State = "input_needed" // delegation: a partial result asks for more
-	stateCancelling  machine.State = "cancelling"   // delegation: withdrawn, and the work has not stopped yet
-	stateAsked       machine.State = "asked"        // query, initiator: no answer yet
-	stateAnswering   machine.State = "answering"    // query, responder: the agent looks for the answer
+	stateCancelling  machine.State = "cancelling"   // withdrawn, and the work has not stopped yet
+	stateAsked       machine.State = "asked"        // exchange, initiator: no answer yet
+	stateAnswering   machine.State = "answering"    // exchange, responder: the agent's handler runs
+	stateAgreed      machine.State = "agreed"       // exchange: the responder has agreed and works on it
 
 	stateCompleted     machine.State = "completed"      // there is a result, perhaps a partial one
 	stateAnswered      machine.State = "answered"       // the query has its answer
@@ -53,6 +54,7 @@ const (
 	commandReject        = "reject"         // responder: do not
 	commandRefuse        = "refuse"         // responder: do not answer the query
 	commandNotUnderstood = "not_understood" // responder: the request makes no sense
+	commandAgree         = "agree"          // responder: it will be done, and takes a while
 	commandReport        = "report"         // responder: progress
 	commandFinish        = "finish"         // responder: the result
 	commandNeedInput     = "need_input"     // responder: a partial result, and a request for more
@@ -63,8 +65,13 @@ const (
 // partial_success with result_details.request_for_user (addenda §3).
 const tagInput = "input"
 
+// tagReceipt marks the INFORM that answers a CANCEL, where an INFORM may also be the
+// answer to the request.
+const tagReceipt = "receipt"
+
 // What the tables report to the agent.
 const (
+	reportAgreed   = "agreed"   // that the responder has agreed
 	reportAccepted = "accepted" // the payload of a TASK_ACCEPT
 	reportProgress = "progress" // the payload of a STATUS_UPDATE
 	reportInput    = "input"    // the partial result, with what the worker needs

@@ -25,19 +25,6 @@ type Worker interface {
 	PerformTask(ctx context.Context, t Task) (performatives.InformResult, error)
 }
 
-// Limited is a [Worker] with a limit of its own.
-type Limited interface {
-	Worker
-	// MaxTasks is how many tasks may run at a time; the next is rejected as busy.
-	// A restart of the agent forgets the handlers that still run.
-	// It is read once. A number below 1 means [DefaultMaxTasks].
-	MaxTasks() int
-}
-
-// DefaultMaxTasks is how many tasks an agent performs at a time unless it is
-// [Limited].
-const DefaultMaxTasks = 1024
-
 // Task is a task that an agent was asked to perform.
 type Task struct {
 	performatives.TaskRequest

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -16,8 +14,8 @@ import (
 // query are those of [performatives.QueryCapabilities]. The error is an
 // [*EndError], or says what is wrong with the query. It must not be called on an
 // agent's own actor.
-func Whisper(ctx context.Context, p Party, to performatives.AgentID, q performatives.QueryCapabilities) (performatives.InformCapabilities, error) {
-	w, err := startWhisper(ctx, p.Self(), to, q)
+func Whisper(ctx context.Context, p Party, to performatives.AgentID, q performatives.QueryCapabilities, opts ...Option) (performatives.InformCapabilities, error) {
+	w, err := startWhisper(ctx, p.Self(), to, q, newOptions(opts))
 	if err != nil {
 		return performatives.InformCapabilities{}, err
 	}
@@ -45,7 +43,7 @@ const whisperedAtOnce = 512
 // stopped. When ctx is cancelled, it is that, beside the candidates so far. It must
 // not be called on an agent's own actor. At most 512 queries are under way at a
 // time: of more agents, the later are asked as the earlier answer.
-func WhisperAll(ctx context.Context, p Party, to []performatives.AgentID, q performatives.QueryCapabilities) ([]Candidate, error) {
+func WhisperAll(ctx context.Context, p Party, to []performatives.AgentID, q performatives.QueryCapabilities, opts ...Option) ([]Candidate, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
@@ -54,7 +52,7 @@ func WhisperAll(ctx context.Context, p Party, to []performatives.AgentID, q perf
 		if i >= whisperedAtOnce {
 			<-asked[i-whisperedAtOnce].done
 		}
-		w, err := startWhisper(ctx, p.Self(), id, q)
+		w, err := startWhisper(ctx, p.Self(), id, q, newOptions(opts))
 		if err != nil {
 			for _, w := range asked {
 				w.conversation.withdraw(err)
@@ -95,62 +93,23 @@ func rank(cs []Candidate) {
 
 // whispered is one query under way.
 type whispered struct {
-	conversation *conversation
-	request      *performatives.Message
-
-	// Touched on the conversation's actor, and read once done is closed.
-	retries int
-	answer  performatives.InformCapabilities
-	err     error
-	done    chan struct{}
+	asker
+	answer performatives.InformCapabilities // read once done is closed
 }
 
-func startWhisper(ctx context.Context, self actors.Self, to performatives.AgentID, q performatives.QueryCapabilities) (*whispered, error) {
-	stamp := self.Stamp()
-	by, ok := ctx.Deadline()
-	if !ok {
-		by = stamp.Time.Add(DefaultDeadline)
+func startWhisper(ctx context.Context, self actors.Self, to performatives.AgentID, q performatives.QueryCapabilities, o options) (*whispered, error) {
+	if o.ontology == "" {
+		o.ontology = performatives.OntologyCapabilityQuery
 	}
-	request, err := newRequest(performatives.Envelope{
-		ID: stamp.ID, Timestamp: stamp.Time, Sender: self.ID(), Receiver: to, Protocol: whisper.Name(),
-		ReplyWith: string(stamp.ID), ReplyBy: by, Language: performatives.LanguageJSON,
-		Ontology: performatives.OntologyCapabilityQuery, Payload: q,
-	})
-	if err != nil {
+	w := &whispered{asker: asker{options: o}}
+	if err := w.prepare(ctx, self, whisper, to, performatives.ActQueryCapabilities, q); err != nil {
 		return nil, err
 	}
-	w := &whispered{request: request, done: make(chan struct{})}
-	w.conversation = newAsking(self, whisper, request, w)
-	if err := w.conversation.begin(ctx); err != nil {
+	if err := w.begin(ctx, self, whisper, w); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
-
-func (w *whispered) abandoned(c *conversation, cause error) {
-	w.err = c.abandonError(cause)
-	close(w.done)
-}
-
-func (w *whispered) run(*conversation, string) {}
-
-func (w *whispered) stop(*conversation, string) {}
-
-func (w *whispered) payload(*conversation, machine.Effect, any) any {
-	return performatives.Cancel{Reason: "the asker no longer waits"}
-}
-
-func (w *whispered) report(*conversation, string, *performatives.Message) {}
-
-func (w *whispered) timer(_ *conversation, name string) time.Duration {
-	if name == timerRetry {
-		w.retries++
-		return backoff(DefaultRetry, w.retries)
-	}
-	return time.Until(w.request.ReplyBy())
-}
-
-func (w *whispered) tag(*performatives.Message) string { return "" }
 
 func (w *whispered) ended(c *conversation, last *performatives.Message) {
 	w.answer, w.err = w.end(c, last)

@@ -85,7 +85,7 @@ func whisperAnswer() []machine.Row {
 			Goto(stateAnswering, machine.Arm(timerDeadline), machine.Run(jobAnswer)).
 			Because("a query arrives"),
 		idle.When(machine.Receive(performatives.ActCancel)).
-			Goto(stateCancelled, machine.Send(performatives.ActInform)).
+			Goto(stateCancelled, machine.SendTagged(performatives.ActInform, tagReceipt)).
 			Because("it travels in a higher band and overtook its query, or the query was lost"),
 		answering.When(machine.Command(commandAnswer)).
 			Goto(stateAnswered, machine.Send(performatives.ActInformCapabilities)).
@@ -100,7 +100,7 @@ func whisperAnswer() []machine.Row {
 			Goto(stateFailed, machine.Send(performatives.ActFailure)).
 			Because("an unknown action (addenda §3), or an error"),
 		answering.When(machine.Receive(performatives.ActCancel)).
-			Goto(stateCancelled, machine.Stop(jobAnswer), machine.Send(performatives.ActInform)).
+			Goto(stateCancelled, machine.Stop(jobAnswer), machine.SendTagged(performatives.ActInform, tagReceipt)).
 			Because("a query has no effects that would have to stop first"),
 		answering.When(machine.Timeout(timerDeadline)).
 			Goto(stateTimedOut, machine.Stop(jobAnswer), machine.Send(performatives.ActFailure)).

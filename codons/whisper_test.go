@@ -169,7 +169,7 @@ func TestWhisperIsRetried(t *testing.T) {
 		for _, act := range []p.Performative{p.ActQueryCapabilities, p.ActInformCapabilities} {
 			w.net.lose(act, 2)
 			start := time.Now()
-			if _, err := codons.Whisper(t.Context(), w.eddy, "Jules", summary); err != nil {
+			if _, err := codons.Whisper(t.Context(), w.eddy, "Jules", summary, codons.WithRetry(codons.Retry{Jitter: -1})); err != nil {
 				t.Error(err)
 			}
 			wantElapsed(t, start, 3*codons.DefaultRetry)

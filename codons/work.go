@@ -24,7 +24,7 @@ type workScript struct {
 func (s *workScript) run(c *conversation, job string) {
 	switch {
 	case job == jobPerform:
-		s.handler = newHandler(c, s)
+		s.handler = newHandler(c, s.bench.times.deadline(c.request), s.place.Swap(nil), s.perform(c))
 		c.self.System().Work(s.handler.run)
 	case s.decided != nil:
 		d := *s.decided
@@ -65,69 +65,60 @@ func (s *workScript) considerAgain(c *conversation) {
 	}
 }
 
-// leave gives back the place of a task that no handler works on.
-func (s *workScript) leave() { s.place.Swap(nil).giveBack() }
-
-// stop ends the handler's context; the cause is what made the table stop it.
-func (s *workScript) stop(c *conversation, job string) {
-	if job == jobPerform {
-		s.handler.cancel(s.cause(c))
+// perform is the handler of a task. It was readable when the agent considered it.
+func (s *workScript) perform(c *conversation) func(context.Context, *handler) (string, any) {
+	t, _ := s.bench.task(c.request, s.previous)
+	return func(ctx context.Context, h *handler) (string, any) {
+		t.report = func(u performatives.StatusUpdate) error { return h.say(commandReport, u) }
+		result, err := s.bench.worker.PerformTask(ctx, t)
+		if err != nil {
+			return commandFail, failureOf(err)
+		}
+		return outcome(c, result)
 	}
 }
 
-func (s *workScript) cause(c *conversation) error {
-	switch c.state.State { //nolint:exhaustive // any other state ends the work with the agent
-	case stateCancelling, stateCancelled:
-		return ErrCanceled
-	case stateTimedOut:
-		return ErrDeadline
+// outcome is the command of a result. One that is not valid is the worker's fault
+// and told as a failure, so that the asker is not left without an answer.
+func outcome(c *conversation, r performatives.InformResult) (string, any) {
+	if err := r.Validate(); err != nil {
+		c.self.Logger().Error("the worker's result is not valid", "conversation", string(c.key.ID), "err", err)
+		return commandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the worker returned no valid result"}
 	}
-	return ErrEnded
+	if r.RequestForUser() != "" {
+		return commandNeedInput, r
+	}
+	return commandFinish, r
+}
+
+// leave gives back the place of a task that no handler works on.
+func (s *workScript) leave() { s.place.Swap(nil).giveBack() }
+
+// stop ends the handler's context.
+func (s *workScript) stop(c *conversation, job string) {
+	if job == jobPerform {
+		s.handler.cancel(c.cause())
+	}
 }
 
 func (s *workScript) payload(c *conversation, e machine.Effect, data any) any {
 	switch e.Act { //nolint:exhaustive // every other act has its payload from the command
 	case performatives.ActStatusUpdate:
-		s.handler.sent()
+		s.handler.said()
 	case performatives.ActInformResult:
 		if r, ok := data.(performatives.InformResult); ok && e.Name == tagInput {
 			s.previous = append(s.previous, r)
 		}
 	case performatives.ActInform:
 		s.leave() // before the asker learns of it
-		return performatives.Receipt{Text: "nothing runs any more"}
+		return receipt
 	case performatives.ActFailure:
 		s.leave()
 		if data == nil {
-			return s.failure(c)
+			return c.failure()
 		}
 	}
 	return data
-}
-
-// failure is what the table reports of its own accord: no handler's word is
-// behind it.
-func (s *workScript) failure(c *conversation) performatives.Failure {
-	code := performatives.CodeStopped
-	switch {
-	case c.state.State == stateTimedOut:
-		code = performatives.CodeTimeout
-	case c.cancel != nil:
-		code = performatives.CodeStillRunning
-	}
-	return performatives.Failure{ErrorCode: code, ErrorText: code.Traits().Text}
-}
-
-// failureOf is what a peer learns of a handler's error.
-func failureOf(err error) performatives.Failure {
-	if r := asRefusal(err); r != nil {
-		return performatives.Failure{ErrorCode: r.Code, ErrorText: r.Text}
-	}
-	code := performatives.CodeFailed
-	if errors.Is(err, context.DeadlineExceeded) {
-		code = performatives.CodeTimeout
-	}
-	return performatives.Failure{ErrorCode: code, ErrorText: code.Traits().Text}
 }
 
 func (s *workScript) report(*conversation, string, *performatives.Message) {}
@@ -136,23 +127,16 @@ func (s *workScript) timer(c *conversation, name string) time.Duration {
 	if name == timerGrace {
 		return s.bench.times.Grace
 	}
-	return time.Until(s.bench.deadline(c.request))
+	return time.Until(s.bench.times.deadline(c.request))
 }
 
 func (s *workScript) tag(*performatives.Message) string { return "" }
 
 // ended gives back what the conversation holds, and has an eye on a handler that
-// outlives it. One that was cancelled has had its grace.
+// outlives it.
 func (s *workScript) ended(c *conversation, _ *performatives.Message) {
 	s.leave()
-	if s.handler == nil {
-		return
-	}
-	grace := s.bench.times.Grace
-	if c.cancel != nil {
-		grace = 0
-	}
-	s.handler.outlive(grace)
+	s.handler.leaveBehind(s.bench.times.Grace)
 }
 
 func (s *workScript) abandoned(*conversation, error) { s.leave() }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -20,29 +19,18 @@ var (
 	ErrEnded = errors.New("codons: the conversation has ended")
 )
 
-var delegation = DelegationTable().MustCompile()
+var delegation = compiled(DelegationTable())
 
 // Delegation is the protocol that makes every [Worker] answer TASK_REQUEST. The
 // zero value works.
-type Delegation struct {
-	// Deadline is how long a task may take whose request names no ReplyBy. Zero
-	// means [DefaultDeadline].
-	Deadline time.Duration
-	// Grace is how long a handler has to return once its context has ended: then an
-	// asker that sent CANCEL is told that it still runs, and [actors.WorkAbandoned]
-	// is published. Zero means [DefaultGrace].
-	Grace time.Duration
-}
+type Delegation Times
 
 // Name returns "task-delegation".
 func (Delegation) Name() string { return delegation.Name() }
 
 // Opens reports whether m begins a delegation: a TASK_REQUEST, or its CANCEL where
 // that comes first.
-func (d Delegation) Opens(m *performatives.Message) bool {
-	return m.Performative() == performatives.ActTaskRequest ||
-		m.Performative() == performatives.ActCancel && m.Protocol() == d.Name()
-}
+func (Delegation) Opens(m *performatives.Message) bool { return opens(m, delegation, true) }
 
 // Bind returns the responder of a [Worker].
 func (d Delegation) Bind(self actors.Self, agent actors.Agent) actors.Responding {
@@ -50,15 +38,5 @@ func (d Delegation) Bind(self actors.Self, agent actors.Agent) actors.Responding
 	if !ok {
 		return nil
 	}
-	if d.Deadline <= 0 {
-		d.Deadline = DefaultDeadline
-	}
-	if d.Grace <= 0 {
-		d.Grace = DefaultGrace
-	}
-	limit := DefaultMaxTasks
-	if l, ok := agent.(Limited); ok && l.MaxTasks() > 0 {
-		limit = l.MaxTasks()
-	}
-	return &bench{times: d, self: self, worker: w, limit: int64(limit)}
+	return &bench{places: places{limit: limitOf(agent)}, times: Times(d).withDefaults(), self: self, worker: w}
 }

@@ -47,7 +47,7 @@ func inWorldOf(t *testing.T, d codons.Delegation, test func(t *testing.T, w *wor
 
 func newWorld(t testing.TB, d codons.Delegation, o actors.Options) *world {
 	w := &world{t: t, net: &network{}, monitor: newMonitor()}
-	o.Protocols = []actors.Protocol{d, codons.WhisperingWind{}}
+	o.Protocols = codons.Protocols(codons.Times(d))
 	o.Router = w.net
 	sys, err := actors.NewSystem(o)
 	if err != nil {

@@ -138,6 +138,13 @@ func lowerHex(s string) bool {
 	return true
 }
 
+// CheckPayload says, in a [*Refusal], why a payload cannot be the content of that
+// act, as [New] would; nil when it can.
+func CheckPayload(act Performative, payload any) error {
+	e := Envelope{Performative: act, Payload: payload}
+	return e.checkPayload()
+}
+
 // checkPayload checks that the content fits the act and is well-formed.
 func (e *Envelope) checkPayload() error {
 	if e.Payload == nil {

@@ -31,8 +31,8 @@ type Options struct {
 	// Groups supervise the agents that are spawned [InGroup] of that name.
 	Groups map[string]actors.Supervision
 
-	// Delegation sets the times of delegated tasks.
-	Delegation codons.Delegation
+	// Times are how long agents get to answer in the conversations of this library.
+	Times codons.Times
 
 	// Protocols are further codons that agents answer, after those of this
 	// library.
@@ -74,7 +74,7 @@ func (o Options) system(router actors.Router) (actors.Options, error) {
 		}
 		groups[name] = g
 	}
-	protocols := append([]actors.Protocol{o.Delegation, codons.WhisperingWind{}}, o.Protocols...)
+	protocols := append(codons.Protocols(o.Times), o.Protocols...)
 	return actors.Options{
 		Node: o.Name, Router: router, Protocols: protocols, Capacity: o.Capacity, Groups: groups,
 		Stamper: o.Stamper, Dispatcher: o.Dispatcher, Logger: o.Logger,

@@ -1,0 +1,116 @@
+package codons
+
+import (
+	"context"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// asker is what the asking sides of all codons have in common. Their scripts embed
+// it, and add at least what the end means: ended, which closes done last.
+type asker struct {
+	conversation *conversation
+	options      options
+	request      *performatives.Message
+
+	// Touched on the conversation's actor, and read once done is closed.
+	retries int
+	err     error
+	done    chan struct{}
+}
+
+// prepare makes the opening act. Its error says what is wrong with it.
+func (a *asker) prepare(ctx context.Context, self actors.Self, m *machine.Machine, to performatives.AgentID, act performatives.Performative, payload any) error {
+	stamp := self.Stamp()
+	by, ok := ctx.Deadline()
+	if !ok {
+		by = stamp.Time.Add(DefaultDeadline)
+	}
+	request, err := newRequest(performatives.Envelope{
+		ID: stamp.ID, Timestamp: stamp.Time, Performative: act, Sender: self.ID(), Receiver: to,
+		ConversationID: a.options.conversation, Protocol: m.Name(), ReplyWith: string(stamp.ID), ReplyBy: by,
+		Language: performatives.LanguageJSON, Ontology: a.options.ontology, Priority: a.options.priority,
+		Trace: a.options.trace, Payload: payload,
+	})
+	a.request, a.done = request, make(chan struct{})
+	return err
+}
+
+// newRequest makes the opening act of a conversation between two.
+func newRequest(e performatives.Envelope) (*performatives.Message, error) {
+	if e.Receiver == "" {
+		return nil, &performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, About: e.ID, Field: "receiver",
+			Text: "receiver: want the id of an agent, got nothing",
+		}
+	}
+	return performatives.New(e)
+}
+
+// begin starts the conversation that prepare made the opening act of. s is the
+// script that embeds a.
+func (a *asker) begin(ctx context.Context, self actors.Self, m *machine.Machine, s script) error {
+	a.conversation = newAsking(self, m, a.request, s)
+	return a.conversation.begin(ctx)
+}
+
+func (a *asker) run(*conversation, string) {}
+
+func (a *asker) stop(*conversation, string) {}
+
+func (a *asker) payload(_ *conversation, e machine.Effect, data any) any {
+	a.retries = 0 // they are counted of each message
+	if e.Act == performatives.ActCancel && data == nil {
+		return performatives.Cancel{Reason: "the asker no longer wants the result"}
+	}
+	return data
+}
+
+func (a *asker) report(*conversation, string, *performatives.Message) {}
+
+// timer knows the deadline, the grace and the retries.
+func (a *asker) timer(c *conversation, name string) time.Duration {
+	switch name {
+	case timerGrace:
+		return a.options.grace
+	case timerRetry:
+		a.retries++
+		return a.retry(c.state.State).wait(a.request.ID(), a.retries)
+	}
+	return time.Until(a.request.ReplyBy())
+}
+
+// retry is the policy in a state: a CANCEL has only the grace for its retries.
+func (a *asker) retry(in machine.State) Retry {
+	r := a.options.retry
+	if in != stateCancelling || r.First < 0 {
+		return r
+	}
+	if r.First == 0 {
+		r.First = DefaultRetry
+	}
+	r.First = min(r.First, max(a.options.grace/4, 1))
+	return r
+}
+
+func (a *asker) tag(*performatives.Message) string { return "" }
+
+func (a *asker) abandoned(c *conversation, cause error) {
+	a.err = c.abandonError(cause)
+	close(a.done)
+}
+
+// Conversation returns the id of the conversation.
+func (a *asker) Conversation() performatives.ConversationID { return a.request.ConversationID() }
+
+// Done is closed when the conversation has ended on this side.
+func (a *asker) Done() <-chan struct{} { return a.done }
+
+// Cancel withdraws what was asked for: the peer gets CANCEL, and the conversation
+// ends with its receipt, or with an answer that was faster, or once the grace has
+// passed. It does not wait for that. Cancelling again, or what has ended, does
+// nothing.
+func (a *asker) Cancel() { a.conversation.withdraw(context.Canceled) }

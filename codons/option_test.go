@@ -1,0 +1,54 @@
+package codons
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+func TestRetryWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		retry Retry
+		want  []time.Duration // without jitter
+	}{
+		"default":          {Retry{}, []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second}},
+		"first":            {Retry{First: time.Second}, []time.Duration{time.Second, 2 * time.Second}},
+		"max":              {Retry{First: time.Second, Max: 3 * time.Second}, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second}},
+		"max before first": {Retry{First: 5 * time.Second, Max: time.Second}, []time.Duration{5 * time.Second, 5 * time.Second}},
+		"never":            {NoRetry(), []time.Duration{never, never}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i, want := range c.want {
+				plain := c.retry
+				plain.Jitter = -1
+				if got := plain.wait("m", i+1); got != want {
+					t.Errorf("retry %d: %v, want %v", i+1, got, want)
+				}
+				if got := c.retry.wait("m", i+1); want != never && (got > want || got < want-want/4) {
+					t.Errorf("retry %d with jitter: %v, want at most a quarter less than %v", i+1, got, want)
+				}
+			}
+			if got := c.retry.wait("m", 1000); got <= 0 {
+				t.Errorf("the thousandth: %v", got)
+			}
+		})
+	}
+}
+
+// TestJitterSpreads holds for messages that were sent at once, and is the same each
+// time, so that a simulation can be repeated.
+func TestJitterSpreads(t *testing.T) {
+	seen := map[time.Duration]bool{}
+	for i := range 100 {
+		id := performatives.MessageID(rune('a' + i))
+		wait := Retry{}.wait(id, 1)
+		if wait != (Retry{}).wait(id, 1) {
+			t.Fatal("two waits for one message")
+		}
+		seen[wait] = true
+	}
+	if len(seen) < 90 {
+		t.Errorf("%d different waits for 100 messages", len(seen))
+	}
+}

@@ -1,0 +1,81 @@
+package codons
+
+import (
+	"context"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Pending is the asking side of a conversation that ends with one answer, a T.
+// All its methods may be called from any goroutine.
+type Pending[T any] struct {
+	asker
+	read   func(*performatives.Message) (T, error)
+	answer T
+}
+
+// Wait returns the answer, or an [*EndError] that says why there is none.
+func (p *Pending[T]) Wait() (T, error) {
+	<-p.done
+	return p.answer, p.err
+}
+
+// question is how a conversation of the exchange family is begun.
+type question[T any] struct {
+	machine *machine.Machine
+	to      performatives.AgentID
+	act     performatives.Performative
+	payload any
+	read    func(*performatives.Message) (T, error) // the answer that a message gives
+}
+
+// start begins the conversation.
+func (q question[T]) start(ctx context.Context, party Party, o options) (*Pending[T], error) {
+	p := &Pending[T]{asker: asker{options: o}, read: q.read}
+	if err := p.prepare(ctx, party.Self(), q.machine, q.to, q.act, q.payload); err != nil {
+		return nil, err
+	}
+	if err := p.begin(ctx, party.Self(), q.machine, p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// ask begins the conversation and waits for its end.
+func (q question[T]) ask(ctx context.Context, party Party, o options) (T, error) {
+	p, err := q.start(ctx, party, o)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return p.Wait()
+}
+
+// tag tells the receipt of a CANCEL from an answer that is an INFORM too.
+func (p *Pending[T]) tag(m *performatives.Message) string { return receiptTag(p.conversation, m) }
+
+func (p *Pending[T]) ended(c *conversation, last *performatives.Message) {
+	defer close(p.done)
+	if last == nil || last.AsRefusal() != nil || c.state.State == stateCancelled {
+		p.err = c.endError(last)
+		return
+	}
+	answer, err := p.read(last)
+	if err != nil {
+		p.err = c.unreadable(err)
+		return
+	}
+	p.answer = answer
+}
+
+// receiptTag is the tag of an INFORM that answers this side's CANCEL.
+func receiptTag(c *conversation, m *performatives.Message) string {
+	if m.Performative() != performatives.ActInform {
+		return ""
+	}
+	if cancel := c.lastSent(performatives.ActCancel); cancel != nil && m.Answers(cancel) {
+		return tagReceipt
+	}
+	return ""
+}
