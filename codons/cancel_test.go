@@ -164,8 +164,8 @@ func TestCancelOvertakesItsRequest(t *testing.T) {
 		wantEnd(t, err, "cancelled", p.CodeCanceled)
 		_, _ = backlog.Wait()
 		w.settled(0)
-		if n := w.monitor.count("Jules -> Eddy: TASK_REJECT canceled"); n != 1 || considered != 1 {
-			t.Errorf("%d refusals of the late request, %d tasks considered: %q", n, considered, w.monitor.lines())
+		if n := w.monitor.count("Jules -> Eddy: INFORM (again)"); n != 1 || considered != 1 {
+			t.Errorf("%d receipts for the late request, %d tasks considered: %q", n, considered, w.monitor.lines())
 		}
 		if _, err := w.delegate(t.Context()); err != nil {
 			t.Errorf("a place is missing: %v", err)

@@ -61,14 +61,14 @@ func delegationAsk() []machine.Row {
 		idle.When(machine.Command(commandStart)).
 			Goto(stateRequested, machine.Send(performatives.ActTaskRequest), machine.Arm(timerDeadline), machine.Arm(timerRetry)).
 			Because("the agent delegates a task"),
-		requested.When(machine.Timeout(timerRetry)).
+		both.When(machine.Timeout(timerRetry)).
 			Stay(machine.Resend(performatives.ActTaskRequest), machine.Arm(timerRetry)).
-			Because("the request or its answer was lost: the same id lets the worker tell a retry from a second task"),
+			Because("the request, or an answer to it, may be lost: the same id lets the worker tell a retry from a second task"),
 		requested.When(machine.Receive(performatives.ActTaskAccept)).
-			Goto(stateWorking, machine.Disarm(timerRetry), machine.Report(reportAccepted)).
+			Goto(stateWorking, machine.Report(reportAccepted)).
 			Because("the worker has taken the task on"),
 		requested.When(machine.Receive(performatives.ActStatusUpdate)).
-			Goto(stateWorking, machine.Disarm(timerRetry), machine.Report(reportProgress)).
+			Goto(stateWorking, machine.Report(reportProgress)).
 			Because("progress overtook the acceptance, which it implies"),
 		both.When(machine.Stale(performatives.ActTaskAccept), machine.Stale(performatives.ActStatusUpdate)).
 			Stay(machine.Drop(dropStale)).
@@ -320,12 +320,9 @@ func delegationWorkEnded() []machine.Row {
 			again(performatives.ActTaskReject, stateRejected),
 			again(performatives.ActNotUnderstood, stateNotUnderstood),
 			again(performatives.ActFailure, stateFailed, stateTimedOut),
-			answers(stateCancelled).When(machine.Duplicate(performatives.ActCancel)).
+			answers(stateCancelled).When(machine.Duplicate(performatives.ActCancel), machine.Receive(performatives.ActTaskRequest)).
 				Stay(machine.Resend(performatives.ActInform)).
-				Because("the asker has not heard the receipt"),
-			answers(stateCancelled).When(machine.Receive(performatives.ActTaskRequest)).
-				Stay(machine.Refuse(performatives.CodeCanceled)).
-				Because("its CANCEL overtook it"),
+				Because("the asker has not heard the receipt, or its CANCEL overtook the request"),
 			answers(stateFailed, stateCancelled, stateTimedOut).When(
 				machine.Command(commandAccept), machine.Command(commandReject), machine.Command(commandNotUnderstood), machine.Command(commandFail),
 			).
@@ -366,7 +363,6 @@ func delegationPairs() []machine.Pair {
 		rough(stateFailed, stateCompleted, "a further round came after the worker's deadline had closed the conversation with the partial result"),
 		pair(stateCompleted, stateCancelled, "the partial result stands: the asker declined the further round, or the result outran its CANCEL"),
 		rough(stateCompleted, stateFailed, "the partial result stands: the worker stopped before a further round"),
-		pair(stateRejected, stateCancelled, "CANCEL overtook its request, and the refusal of the late request outran the receipt"),
 
 		rough(stateTimedOut, stateCompleted, "the result was lost, or came too late"),
 		rough(stateTimedOut, stateRejected, "the rejection was lost, or came too late"),

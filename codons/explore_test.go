@@ -88,9 +88,9 @@ func TestBrokenTablesAreFound(t *testing.T) {
 			want: machine.Unhandled,
 		},
 		{
-			name: "a retry timer that runs on in working",
+			name: "a retry timer that runs on once input is needed",
 			change: func(r *machine.Row) {
-				if r.From[0] == stateRequested && r.To == stateWorking {
+				if r.From[0] == stateRequested && r.To == stateInputNeeded {
 					r.Do = r.Do[1:]
 				}
 			},

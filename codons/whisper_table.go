@@ -133,12 +133,9 @@ func whisperEnded() []machine.Row {
 			again(performatives.ActRefuse, stateRefused),
 			again(performatives.ActNotUnderstood, stateNotUnderstood),
 			again(performatives.ActFailure, stateFailed, stateTimedOut),
-			answers(stateCancelled).When(machine.Duplicate(performatives.ActCancel)).
+			answers(stateCancelled).When(machine.Duplicate(performatives.ActCancel), machine.Receive(performatives.ActQueryCapabilities)).
 				Stay(machine.Resend(performatives.ActInform)).
-				Because("the asker has not heard the receipt"),
-			answers(stateCancelled).When(machine.Receive(performatives.ActQueryCapabilities)).
-				Stay(machine.Refuse(performatives.CodeCanceled)).
-				Because("its CANCEL overtook it"),
+				Because("the asker has not heard the receipt, or its CANCEL overtook the query"),
 			answers(stateFailed, stateCancelled, stateTimedOut).When(
 				machine.Command(commandAnswer), machine.Command(commandRefuse), machine.Command(commandNotUnderstood), machine.Command(commandFail),
 			).
