@@ -15,6 +15,7 @@ type asker struct {
 	conversation *conversation
 	options      options
 	request      *performatives.Message
+	child        child
 
 	// Touched on the conversation's actor, and read once done is closed.
 	retries int
@@ -29,14 +30,22 @@ func (a *asker) prepare(ctx context.Context, self actors.Self, m *machine.Machin
 	if !ok {
 		by = stamp.Time.Add(DefaultDeadline)
 	}
-	request, err := newRequest(performatives.Envelope{
+	e := performatives.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Performative: act, Sender: self.ID(), Receiver: to,
 		ConversationID: a.options.conversation, Protocol: m.Name(), ReplyWith: string(stamp.ID), ReplyBy: by,
 		Language: performatives.LanguageJSON, Ontology: a.options.ontology, Priority: a.options.priority,
 		Trace: a.options.trace, Payload: payload,
-	})
-	a.request, a.done = request, make(chan struct{})
-	return err
+	}
+	var err error
+	if a.child, err = adopt(ctx, &e, a.options.budget); err != nil {
+		return err
+	}
+	if a.request, err = newRequest(e); err != nil {
+		a.child.castOff()
+		return err
+	}
+	a.done = make(chan struct{})
+	return nil
 }
 
 // newRequest makes the opening act of a conversation between two.
@@ -54,6 +63,7 @@ func newRequest(e performatives.Envelope) (*performatives.Message, error) {
 // script that embeds a.
 func (a *asker) begin(ctx context.Context, self actors.Self, m *machine.Machine, s script) error {
 	a.conversation = newAsking(self, m, a.request, s)
+	a.conversation.child = a.child
 	return a.conversation.begin(ctx)
 }
 
@@ -108,6 +118,11 @@ func (a *asker) Conversation() performatives.ConversationID { return a.request.C
 
 // Done is closed when the conversation has ended on this side.
 func (a *asker) Done() <-chan struct{} { return a.done }
+
+// Spent returns what the conversation has cost of its budget, and what it began
+// with it, once Done is closed; a peer that keeps no account has used all that it was
+// given. The map is not to be changed.
+func (a *asker) Spent() Budget { return a.conversation.spent }
 
 // Cancel withdraws what was asked for: the peer gets CANCEL, and the conversation
 // ends with its receipt, or with an answer that was faster, or once the grace has

@@ -59,6 +59,9 @@ func notUnderstood(err error) Decision {
 
 func (b *bench) task(m *performatives.Message, previous []performatives.InformResult) (Task, error) {
 	req, err := performatives.PayloadAs[performatives.TaskRequest](m)
+	if err == nil {
+		_, err = budgetOf(m)
+	}
 	return Task{
 		TaskRequest: req, Message: m, Previous: slices.Clone(previous), Agent: b.self,
 		report: func(performatives.StatusUpdate) error { return ErrEnded },

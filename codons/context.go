@@ -12,23 +12,32 @@ import (
 type taskContext struct {
 	context.Context //nolint:containedctx // it is one
 	deadline        time.Time
+	scope           *scope // nil for a decision
 }
 
-// working returns the context of a handler, and what ends it. Only the first cause
-// counts.
-func working(deadline time.Time) (context.Context, context.CancelCauseFunc) {
+// working returns the context of a handler that works in a scope, and what ends it.
+// Only the first cause counts.
+func working(s *scope) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a task: nothing above it has a context
-	return taskContext{ctx, deadline}, end
+	return taskContext{ctx, s.deadline, s}, end
 }
 
 // considering returns the context of a decision, which nothing ends: it must not
 // take long enough for that.
 func considering(deadline time.Time) context.Context {
-	return taskContext{context.Background(), deadline} //nolint:forbidigo // the root of a task: nothing above it has a context
+	return taskContext{Context: context.Background(), deadline: deadline} //nolint:forbidigo // the root of a task: nothing above it has a context
 }
 
 // Deadline returns the task's deadline.
 func (c taskContext) Deadline() (time.Time, bool) { return c.deadline, true }
+
+// Value returns the scope for its key.
+func (c taskContext) Value(key any) any {
+	if key == (scopeKey{}) && c.scope != nil {
+		return c.scope
+	}
+	return c.Context.Value(key)
+}
 
 // Err returns context.DeadlineExceeded where the deadline ended the work.
 func (c taskContext) Err() error {

@@ -51,6 +51,10 @@ type conversation struct {
 	script script
 	// release detaches the conversation from its caller's ctx; nil without one.
 	release func() bool
+	child   child                        // of the scope in which it was begun
+	parent  performatives.ConversationID // in whose work it was begun; empty without one
+	work    *scope                       // of its handler, on the side that answers; nil before that runs
+	spent   Budget                       // what it has cost, on the side that asked; read once it has ended
 
 	correspondence
 	timers  timers
@@ -94,7 +98,7 @@ func newAnswering(self actors.Self, m *machine.Machine, opening *performatives.M
 
 func newConversation(self actors.Self, m *machine.Machine, role machine.Role, key actors.Key, opening *performatives.Message, s script) *conversation {
 	c := &conversation{
-		self: self, peer: key.Peer, key: key, script: s,
+		self: self, peer: key.Peer, key: key, script: s, parent: parentOf(opening),
 		correspondence: correspondence{
 			machine: m, state: m.Start(role, time.Now()), shared: string(opening.ID()) != string(key.ID),
 		},
@@ -147,6 +151,7 @@ func (c *conversation) start() {
 // says that the conversation never ran.
 func (c *conversation) begin(ctx context.Context) error {
 	if ctx.Err() != nil {
+		c.child.castOff()
 		return c.abandonError(endOf(ctx))
 	}
 	c.release = context.AfterFunc(ctx, func() {
@@ -156,6 +161,7 @@ func (c *conversation) begin(ctx context.Context) error {
 	})
 	if err := c.self.Begin(c); err != nil {
 		c.release()
+		c.child.castOff()
 		return fmt.Errorf("codons: %s with %q: %w", c.machine.Name(), c.peer, err)
 	}
 	return nil
@@ -183,7 +189,9 @@ func (c *conversation) withdraw(cause error) {
 func (c *conversation) Abandon(cause error) {
 	if c.over.CompareAndSwap(false, true) {
 		c.detach()
+		c.child.settle(nil)
 		c.script.abandoned(c, cause)
+		c.child.leave(true)
 	}
 }
 
@@ -296,7 +304,7 @@ func (c *conversation) publish(from machine.State, on machine.Symbol) {
 	}
 	events.Publish(Transition{
 		At: actors.At{Time: c.state.Updated}, Agent: c.self.ID(), Peer: c.peer, Conversation: c.key.ID,
-		Protocol: c.machine.Name(), Role: c.state.Role, From: from, To: c.state.State, On: on,
+		Parent: c.parent, Protocol: c.machine.Name(), Role: c.state.Role, From: from, To: c.state.State, On: on,
 		Ended: c.machine.Terminal(c.state.State),
 	})
 }
@@ -337,7 +345,21 @@ func (c *conversation) finish(last *performatives.Message) {
 	c.self.End(c, c.epilogue())
 	c.over.Store(true)
 	c.detach()
+	if c.state.Role == machine.Initiator {
+		c.spent = c.child.used(last)
+		c.child.settle(c.spent)
+	}
 	c.script.ended(c, last)
+	c.child.leave(c.stopped(last))
+}
+
+// stopped reports whether the peer's work has stopped, as far as this side can know.
+func (c *conversation) stopped(last *performatives.Message) bool {
+	if last == nil {
+		return false
+	}
+	r := last.AsRefusal()
+	return r == nil || r.Code != performatives.CodeStillRunning
 }
 
 func (c *conversation) detach() {

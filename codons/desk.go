@@ -48,10 +48,17 @@ func (s *deskScript) run(c *conversation, _ string) {
 		s.decline(c, performatives.CodeBusy, s.desk.full())
 		return
 	}
-	s.handler = newHandler(c, s.desk.times.deadline(c.request), p, func(ctx context.Context, h *handler) (string, any) {
+	h, err := newHandler(c, s.desk.times.deadline(c.request), p, func(ctx context.Context, h *handler) (string, any) {
 		return s.desk.answer(ctx, c, h)
 	})
-	c.self.System().Work(s.handler.run)
+	if err != nil {
+		p.giveBack()
+		name, data := turndown(err)
+		c.happen(happening{on: machine.Command(name), data: data})
+		return
+	}
+	s.handler = h
+	c.self.System().Work(h.run)
 }
 
 func (s *deskScript) decline(c *conversation, code performatives.Code, text string) {

@@ -12,6 +12,7 @@ type Transition struct {
 	Agent        performatives.AgentID // whose side it is
 	Peer         performatives.AgentID
 	Conversation performatives.ConversationID
+	Parent       performatives.ConversationID // in whose work this one was begun; empty without one
 	Protocol     string
 	Role         machine.Role
 	From, To     machine.State

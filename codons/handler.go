@@ -2,6 +2,7 @@ package codons
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -21,21 +22,34 @@ type handler struct {
 	conversation *conversation
 	perform      func(context.Context, *handler) (command string, data any) // its last word
 	place        *place
+	scope        *scope
 	ctx          context.Context //nolint:containedctx // the handler owns it
 	cancel       context.CancelCauseFunc
 	underWay     chan struct{} // holds a token for each word that is not carried out yet; nil before the first
 
 	mu       sync.Mutex // puts every word before the last
 	returned bool
-	overdue  *time.Timer // until the handler should have returned
+	left     chan struct{} // closed when the conversation has ended without the handler
+	overdue  *time.Timer   // until the handler should have returned
 }
 
-// newHandler returns a handler that has until the deadline. It gives p back when
-// it has returned.
-func newHandler(c *conversation, deadline time.Time, p *place, perform func(context.Context, *handler) (string, any)) *handler {
-	h := &handler{conversation: c, perform: perform, place: p}
-	h.ctx, h.cancel = working(deadline)
-	return h
+// newHandler returns a handler of the conversation's latest request, that has until
+// the deadline. It gives p back when it has returned. The error says that the
+// request's budget makes no sense.
+func newHandler(c *conversation, deadline time.Time, p *place, perform func(context.Context, *handler) (string, any)) (*handler, error) {
+	if c.work == nil {
+		s, err := openScope(c.request, deadline)
+		if err != nil {
+			return nil, err
+		}
+		c.work = s
+	} else {
+		c.work.reopen(c.request, deadline)
+	}
+	h := &handler{conversation: c, perform: perform, place: p, scope: c.work}
+	h.ctx, h.cancel = working(h.scope)
+	h.scope.ctx, h.scope.cancel = h.ctx, h.cancel
+	return h, nil
 }
 
 // run calls the agent's code. What it panics with stays here, but for the event;
@@ -47,10 +61,38 @@ func (h *handler) run() {
 		if v := recover(); v != nil || !returned {
 			h.conversation.panicked(v, debug.Stack())
 		}
+		if err := h.settle(); err != nil {
+			name, data = commandFail, failureOf(err)
+		}
 		h.finish(name, data)
 	}()
 	name, data = h.perform(h.ctx, h)
 	returned = true
+}
+
+// settle ends what the handler has begun and not waited for. A receipt says that
+// nothing runs any more: where something below does, the handler counts as not
+// returned until its conversation has ended without it. The error is what was
+// overspent.
+func (h *handler) settle() error {
+	canceled := errors.Is(context.Cause(h.ctx), ErrCanceled)
+	h.cancel(ErrEnded)
+	if !h.scope.close() && canceled {
+		<-h.withoutIt()
+	}
+	_, over := h.scope.ledger.account()
+	return over
+}
+
+// withoutIt returns what is closed once the conversation has ended without the
+// handler.
+func (h *handler) withoutIt() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.left == nil {
+		h.left = make(chan struct{})
+	}
+	return h.left
 }
 
 // finish says the last word, once there is room for another task: whoever hears it
@@ -107,7 +149,23 @@ func (h *handler) leaveBehind(grace time.Duration) {
 		grace = 0
 	}
 	h.outlive(grace)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.left == nil {
+		h.left = ended
+		return
+	}
+	if h.left != ended {
+		close(h.left)
+	}
 }
+
+// ended is closed.
+var ended = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // outlive is told that the conversation has ended. A handler that has not returned
 // after the grace is made known.

@@ -22,6 +22,7 @@ type options struct {
 	conversation performatives.ConversationID
 	grace        time.Duration
 	retry        Retry
+	budget       Budget
 }
 
 // newOptions applies opts to the defaults.
@@ -61,6 +62,13 @@ func WithGrace(d time.Duration) Option { return func(o *options) { o.grace = d }
 // acts that the peer recognises as the same ones are: it answers them with its
 // first answer.
 func WithRetry(r Retry) Option { return func(o *options) { o.retry = r } }
+
+// WithBudget says how much the work on it may use. Below a conversation that has a
+// budget itself, it is leased out of that one and what is not used is given back;
+// when that does not suffice, nothing is begun and the error says what is missing.
+// Without it, such a conversation gets all that is left there at the time, so that
+// several at a time should each be given a part.
+func WithBudget(b Budget) Option { return func(o *options) { o.budget = b } }
 
 // Retry is how a message is sent again while it has no answer: after First, then
 // after twice as long each time, up to Max. The zero value has the defaults.

@@ -12,6 +12,9 @@ func (c *conversation) say(e machine.Effect, data any) {
 		c.self.Logger().Error("message not made", "conversation", string(c.key.ID), "performative", e.Act.String(), "err", err)
 		return
 	}
+	if c.work != nil && c.machine.Terminal(c.state.State) {
+		m = c.accountFor(m)
+	}
 	if c.state.Role == machine.Initiator || e.Name != "" { // a tag says that the peer may go on
 		c.alias(m)
 	}
@@ -19,6 +22,23 @@ func (c *conversation) say(e machine.Effect, data any) {
 	if r := c.send(m); r != nil {
 		c.refused(m, r)
 	}
+}
+
+// accountFor has the last word say what the work has used, if it was given a budget.
+func (c *conversation) accountFor(m *performatives.Message) *performatives.Message {
+	if !c.work.account {
+		return m
+	}
+	used, _ := c.work.ledger.account()
+	if used == nil {
+		used = Budget{}
+	}
+	e := m.Envelope()
+	e.Budget = performatives.ContentOf(used)
+	if with, err := performatives.New(e); err == nil { // as m was made, it is valid
+		return with
+	}
+	return m
 }
 
 // sendAgain repeats a message. That the peer has no room for the copy now says

@@ -24,7 +24,9 @@ type workScript struct {
 func (s *workScript) run(c *conversation, job string) {
 	switch {
 	case job == jobPerform:
-		s.handler = newHandler(c, s.bench.times.deadline(c.request), s.place.Swap(nil), s.perform(c))
+		// Its error is not of this place: the agent was not asked about a task whose
+		// budget makes no sense.
+		s.handler, _ = newHandler(c, s.bench.times.deadline(c.request), s.place.Swap(nil), s.perform(c))
 		c.self.System().Work(s.handler.run)
 	case s.decided != nil:
 		d := *s.decided

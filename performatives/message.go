@@ -24,7 +24,7 @@ type Envelope struct {
 	Priority       Priority       // zero = Normal
 	Timestamp      time.Time      // required: when the message was made
 	Trace          string         // W3C traceparent; empty = not traced
-	Budget         Content        // reserved: carried, not interpreted
+	Budget         Content        // what the work may use, and in an answer, what it used; this package does not interpret it
 	Metadata       Members        // members of the envelope that no field stands for
 	Payload        any            // a payload type of this package, a registered one, or Raw
 	Shape          any            // private to the dialect that decoded the message: how it was written
@@ -104,7 +104,7 @@ func (m *Message) Timestamp() time.Time { return m.e.Timestamp }
 // Trace returns the W3C traceparent, or nothing.
 func (m *Message) Trace() string { return m.e.Trace }
 
-// Budget returns the reserved budget as it came.
+// Budget returns what the work may use, or in an answer what it used, as it came.
 func (m *Message) Budget() Content { return m.e.Budget }
 
 // Payload returns the content: a payload type of this package, a registered
