@@ -46,10 +46,28 @@ func (*end) Control()   {}
 func (*again) Control() {}
 func (*lost) Control()  {}
 
+// Priority is that of the conversation, if it has one: an urgent one begins at once.
+func (b *begin) Priority() performatives.Priority {
+	if c, ok := b.conversation.(prioritized); ok {
+		return c.Priority()
+	}
+	return performatives.Normal
+}
+
 func (*alias) Priority() performatives.Priority { return performatives.Urgent }
 func (*end) Priority() performatives.Priority   { return performatives.Urgent }
 func (*again) Priority() performatives.Priority { return performatives.Urgent }
 func (*lost) Priority() performatives.Priority  { return performatives.Urgent }
+
+// hurry says nothing but that whoever gets it is to have its turn first: it brings a
+// conversation that was just begun before others.
+type hurry struct{}
+
+// Priority is Urgent.
+func (hurry) Priority() performatives.Priority { return performatives.Urgent }
+
+// Control exempts it from the bounds of the mailbox.
+func (hurry) Control() {}
 
 func (d *do) run(c *cell, _ actor.Context) { d.fn(c.agent) }
 
@@ -73,7 +91,10 @@ func (b *begin) run(c *cell, ctx actor.Context) {
 	former := c.convs.find(b.conversation.Key())
 	switch {
 	case former == nil:
-		c.open(ctx, b.conversation)
+		e := c.open(ctx, b.conversation)
+		if b.Priority() == performatives.Urgent {
+			ctx.Send(e.pid, hurry{})
+		}
 	case !former.over():
 		c.sys.abandon(b.conversation, ErrConversationExists)
 	default:

@@ -23,9 +23,10 @@ type Key struct {
 // When it is over it calls [Self.End], once, and is stopped. A failure in it ends
 // it and leaves the agent alone.
 //
-// Two further methods are called when it has them: Abandon(error), once, instead
-// of starting it, when it cannot begin; and Over() bool, from any goroutine, which
-// reports whether End was called.
+// Three further methods are called when it has them: Abandon(error), once, instead
+// of starting it, when it cannot begin; Over() bool, from any goroutine, which
+// reports whether End was called; and Priority() performatives.Priority, which is
+// the band in which it begins.
 type Conversation interface {
 	actor.Actor
 	// Key returns what the conversation is found by. It never changes.
@@ -70,6 +71,7 @@ func (g *guarded) Receive(ctx actor.Context) {
 		if g.failed { // it may not have said that it is over
 			_ = Self{g.cell}.post(&lost{g.conversation.Key(), ctx.Self()}) // a stopped agent knows
 		}
+	case hurry:
 	default:
 		g.receive(ctx)
 	}

@@ -69,12 +69,13 @@ func (o PoolOptions) validate() error {
 }
 
 // Pool is an [actor.Dispatcher] of long-lived workers, whose stacks have grown
-// to what the handlers need. It serves scheduled mailboxes in order.
+// to what the handlers need. It serves scheduled mailboxes in order, but those with
+// an urgent message first: of any 33 turns while others wait, at least one is theirs.
 //
 // A handler that blocks, even for ever, does not keep other mailboxes from being
 // served: when mailboxes wait and a worker has not finished its turn for a Stall,
 // another worker takes its place. There are no more than Workers busy ones at a
-// time besides the stuck ones. Its queue holds each mailbox at most once.
+// time besides the stuck ones. Its queues hold each mailbox at most once each.
 //
 // Workers start when they are needed, and those beyond Idle end when they are
 // not. While nothing waits, no timer runs. All methods may be called by any
@@ -84,6 +85,8 @@ type Pool struct {
 
 	mu       sync.Mutex
 	queue    taskQueue
+	express  taskQueue // comes before queue
+	streak   int       // turns out of express since the last out of queue
 	workers  []*worker // all of them
 	idle     []*worker // those that wait to be summoned
 	stuck    int       // workers whose stuck is set
@@ -127,6 +130,15 @@ func (p *Pool) Schedule(fn func()) {
 	p.send(w, fresh)
 }
 
+// ScheduleFirst is Schedule ahead of all that Schedule was given.
+func (p *Pool) ScheduleFirst(fn func()) {
+	p.mu.Lock()
+	p.express.push(fn)
+	w, fresh := p.summonLocked()
+	p.mu.Unlock()
+	p.send(w, fresh)
+}
+
 // Throughput returns how many messages a mailbox handles in one turn.
 func (p *Pool) Throughput() int { return p.options.Throughput }
 
@@ -164,7 +176,24 @@ func (p *Pool) Close(ctx context.Context) error {
 func (p *Pool) waiting() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.queue.empty()
+	return !p.emptyHandedLocked()
+}
+
+// emptyHandedLocked reports whether no mailbox waits.
+func (p *Pool) emptyHandedLocked() bool { return p.queue.empty() && p.express.empty() }
+
+// expressStreak is how many turns in a row the express lane may have while the queue
+// waits.
+const expressStreak = 32
+
+// nextLocked returns the mailbox whose turn it is, or nil.
+func (p *Pool) nextLocked() func() {
+	if !p.express.empty() && (p.streak < expressStreak || p.queue.empty()) {
+		p.streak++
+		return p.express.pop()
+	}
+	p.streak = 0
+	return p.queue.pop()
 }
 
 // emptyLocked lets Close return.
@@ -183,7 +212,7 @@ func (p *Pool) emptyLocked() {
 // when enough are at work. One is on its way at a time; it summons the next.
 func (p *Pool) summonLocked() (w *worker, fresh bool) {
 	switch n := len(p.idle); {
-	case p.queue.empty() || p.summoned:
+	case p.emptyHandedLocked() || p.summoned:
 		return nil, false
 	case p.busyLocked() >= p.options.Workers:
 		p.watchLocked()
@@ -236,7 +265,7 @@ func (p *Pool) take(w *worker) (fn func(), stay bool) {
 	p.mu.Lock()
 	p.arriveLocked(w)
 	if p.busyLocked() <= p.options.Workers {
-		fn = p.queue.pop()
+		fn = p.nextLocked()
 	}
 	if fn != nil {
 		w.turns++
@@ -297,7 +326,7 @@ func (p *Pool) watchLocked() {
 func (p *Pool) watch() {
 	p.mu.Lock()
 	p.watching = false
-	if p.queue.empty() {
+	if p.emptyHandedLocked() {
 		p.mu.Unlock()
 		return
 	}

@@ -58,6 +58,8 @@ const (
 	wordSystem    = 1 << (performatives.Bands + iota - 1) // system is not empty
 	wordSuspended                                         // the bands are masked
 	wordRunning                                           // someone serves, or is scheduled to
+	wordQueued                                            // someone is scheduled to, and has not begun
+	wordExpress                                           // and has been scheduled ahead of others
 	wordStarted                                           // Start was called
 )
 
@@ -74,7 +76,7 @@ func MailboxProducer(o MailboxOptions) actor.MailboxProducer {
 
 func newMailbox(config *mailboxConfig) *Mailbox {
 	m := &Mailbox{config: config}
-	m.run = m.serveAll
+	m.run = m.serveScheduled
 	// Until Start nobody may serve: protoactor registers an actor before its
 	// mailbox knows its invoker.
 	m.word.Store(wordRunning)
@@ -104,7 +106,7 @@ func (m *Mailbox) PostSystemMessage(message any) {
 			break
 		}
 	}
-	m.wake(wordSystem)
+	m.wake(wordSystem, false)
 }
 
 // RegisterHandlers tells the mailbox whom it serves and where. The engine calls
@@ -118,7 +120,7 @@ func (m *Mailbox) RegisterHandlers(invoker actor.MessageInvoker, dispatcher acto
 func (m *Mailbox) Start() {
 	m.word.Or(wordStarted)
 	m.word.And(^uint32(wordRunning))
-	m.schedule()
+	m.schedule(false)
 }
 
 // Close has the mailbox refuse what is queued, and everything posted later, with
@@ -203,8 +205,24 @@ func (m *Mailbox) push(message any, i int, exempt bool) Reason {
 	if reason != 0 {
 		return reason
 	}
-	m.wake(1 << i)
+	m.wake(1<<i, expressly(i, message))
 	return 0
+}
+
+// expressly reports whether a message of a band is to be served before other mailboxes
+// are. An agent's own commands are not, but for the beginning of a conversation:
+// they are in that band only to overtake messages.
+func expressly(i int, message any) bool {
+	if i != performatives.Urgent.Band() {
+		return false
+	}
+	switch message.(type) {
+	case *begin:
+		return true
+	case command:
+		return false
+	}
+	return true
 }
 
 func (m *Mailbox) newBand(i int) *band {
@@ -217,28 +235,58 @@ func (m *Mailbox) newBand(i int) *band {
 
 // wake announces a message that has been queued. The consumer clears a band's
 // bit before it empties the band, so that whoever queues later sees it clear.
-func (m *Mailbox) wake(bit uint32) {
+func (m *Mailbox) wake(bit uint32, express bool) {
 	w := m.word.Load()
 	if w&bit == 0 {
 		w = m.word.Or(bit) | bit
 	}
-	if w&wordRunning == 0 {
-		m.schedule()
+	switch {
+	case w&wordRunning == 0:
+		m.schedule(express)
+	case express && w&wordQueued != 0:
+		m.hurry()
 	}
 }
 
 // schedule starts a consumer if there is something to serve and none runs.
-func (m *Mailbox) schedule() {
+func (m *Mailbox) schedule(express bool) {
+	mark := uint32(wordRunning | wordQueued)
+	if express {
+		mark |= wordExpress
+	}
 	for {
 		w := m.word.Load()
 		if w&wordRunning != 0 || !runnable(w) {
 			return
 		}
-		if m.word.CompareAndSwap(w, w|wordRunning) {
-			m.dispatcher.Schedule(m.run)
+		if m.word.CompareAndSwap(w, w|mark) {
+			m.dispatch(express)
 			return
 		}
 	}
+}
+
+// hurry has a consumer that waits for its turn come before others: it is scheduled
+// a second time, and whichever comes first serves.
+func (m *Mailbox) hurry() {
+	for {
+		w := m.word.Load()
+		if w&wordQueued == 0 || w&wordExpress != 0 {
+			return
+		}
+		if m.word.CompareAndSwap(w, w|wordExpress) {
+			m.dispatch(true)
+			return
+		}
+	}
+}
+
+func (m *Mailbox) dispatch(express bool) {
+	if d, ok := m.dispatcher.(expressing); ok && express {
+		d.ScheduleFirst(m.run)
+		return
+	}
+	m.dispatcher.Schedule(m.run)
 }
 
 // runnable reports whether a mailbox of word w, and without a claim, has

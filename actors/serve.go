@@ -22,6 +22,12 @@ type queueing interface {
 	waiting() bool
 }
 
+// expressing is a dispatcher whose queue has an express lane: what is scheduled there
+// comes before what waits in the queue, but does not starve it.
+type expressing interface {
+	ScheduleFirst(fn func())
+}
+
 // outcome is why serving ended.
 type outcome uint8
 
@@ -30,6 +36,14 @@ const (
 	outcomeDrained                // there is nothing to serve
 	outcomeSpent                  // the throughput is used up
 )
+
+// serveScheduled serves, unless a consumer that was scheduled later, and had the
+// express lane, has come first.
+func (m *Mailbox) serveScheduled() {
+	if m.word.And(^uint32(wordQueued|wordExpress))&wordQueued != 0 {
+		m.serveAll()
+	}
+}
 
 // serveAll serves until nothing is left or the throughput is used up. It runs on
 // the dispatcher, and only while it holds wordRunning.
@@ -76,8 +90,14 @@ func (m *Mailbox) giveWay() bool {
 	if !q.waiting() {
 		return false
 	}
-	m.dispatcher.Schedule(m.run)
+	m.again()
 	return true
+}
+
+// again schedules another turn of the consumer that runs.
+func (m *Mailbox) again() {
+	m.word.Or(wordQueued)
+	m.dispatch(false)
 }
 
 // rest gives up wordRunning, unless something to serve has come.
@@ -189,7 +209,7 @@ func (m *Mailbox) fail(value any, message any) {
 	if value == nil {
 		value = errGoexit
 		// The goroutine is ending: another has to serve the rest.
-		defer m.dispatcher.Schedule(m.run)
+		defer m.again()
 	}
 	if m.stopped {
 		return // it was OnRefuse that panicked

@@ -93,16 +93,26 @@ func (a *asker) timer(c *conversation, name string) time.Duration {
 	return time.Until(a.request.ReplyBy())
 }
 
+// patience is how many times as long as for the first answer an asker waits for the
+// last one before it asks again: that something takes long is no sign that it is lost.
+const patience = 6
+
 // retry is the policy in a state: a CANCEL has only the grace for its retries.
 func (a *asker) retry(in machine.State) Retry {
 	r := a.options.retry
-	if in != stateCancelling || r.First < 0 {
+	if r.First < 0 {
 		return r
 	}
 	if r.First == 0 {
 		r.First = DefaultRetry
 	}
-	r.First = min(r.First, max(a.options.grace/4, 1))
+	switch in { //nolint:exhaustive // all others wait for a first answer
+	case stateCancelling:
+		r.First = min(r.First, max(a.options.grace/4, 1))
+	case stateWorking, stateAgreed:
+		r.First *= patience
+		r.Max *= patience
+	}
 	return r
 }
 

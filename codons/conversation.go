@@ -49,6 +49,8 @@ type conversation struct {
 	peer   performatives.AgentID
 	key    actors.Key
 	script script
+	// priority is the band of the opening act, and so of all that belongs to it.
+	priority performatives.Priority
 	// release detaches the conversation from its caller's ctx; nil without one.
 	release func() bool
 	child   child                        // of the scope in which it was begun
@@ -76,7 +78,11 @@ type happening struct {
 type command struct {
 	name string
 	data any
+	band performatives.Priority
 }
+
+// Priority is that of the conversation.
+func (c *command) Priority() performatives.Priority { return c.band }
 
 // Control exempts commands from the bounds of the conversation's mailbox: a job's
 // last word must never be lost. What a job may say often goes by say, which waits.
@@ -98,7 +104,7 @@ func newAnswering(self actors.Self, m *machine.Machine, opening *performatives.M
 
 func newConversation(self actors.Self, m *machine.Machine, role machine.Role, key actors.Key, opening *performatives.Message, s script) *conversation {
 	c := &conversation{
-		self: self, peer: key.Peer, key: key, script: s, parent: parentOf(opening),
+		self: self, peer: key.Peer, key: key, script: s, priority: opening.Priority(), parent: parentOf(opening),
 		correspondence: correspondence{
 			machine: m, state: m.Start(role, time.Now()), shared: string(opening.ID()) != string(key.ID),
 		},
@@ -109,6 +115,9 @@ func newConversation(self actors.Self, m *machine.Machine, role machine.Role, ke
 
 // Key returns what the conversation is found by.
 func (c *conversation) Key() actors.Key { return c.key }
+
+// Priority returns the band of the conversation.
+func (c *conversation) Priority() performatives.Priority { return c.priority }
 
 // Over reports whether the conversation has ended.
 func (c *conversation) Over() bool { return c.over.Load() }
@@ -219,7 +228,7 @@ func (c *conversation) turnAway(m *performatives.Message) {
 }
 
 // tell sends a command to the conversation from any goroutine, once it has started.
-func (c *conversation) tell(name string, data any) { c.post(&command{name, data}) }
+func (c *conversation) tell(name string, data any) { c.post(&command{name, data, c.priority}) }
 
 func (c *conversation) post(event any) {
 	if pid := c.pid.Load(); pid != nil {

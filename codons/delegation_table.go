@@ -65,10 +65,10 @@ func delegationAsk() []machine.Row {
 			Stay(machine.Resend(performatives.ActTaskRequest), machine.Arm(timerRetry)).
 			Because("the request, or an answer to it, may be lost: the same id lets the worker tell a retry from a second task"),
 		requested.When(machine.Receive(performatives.ActTaskAccept)).
-			Goto(stateWorking, machine.Report(reportAccepted)).
+			Goto(stateWorking, machine.Arm(timerRetry), machine.Report(reportAccepted)).
 			Because("the worker has taken the task on"),
 		requested.When(machine.Receive(performatives.ActStatusUpdate)).
-			Goto(stateWorking, machine.Report(reportProgress)).
+			Goto(stateWorking, machine.Arm(timerRetry), machine.Report(reportProgress)).
 			Because("progress overtook the acceptance, which it implies"),
 		both.When(machine.Stale(performatives.ActTaskAccept), machine.Stale(performatives.ActStatusUpdate)).
 			Stay(machine.Drop(dropStale)).

@@ -115,7 +115,7 @@ func (x exchange) ask() []machine.Row {
 	if x.agree {
 		rows = append(rows,
 			asked.When(machine.Receive(performatives.ActAgree)).
-				Goto(stateAgreed, machine.Report(reportAgreed)).
+				Goto(stateAgreed, machine.Arm(timerRetry), machine.Report(reportAgreed)).
 				Because("it will be done; agree may be skipped, lost or overtaken (addenda §6)"))
 	}
 	for _, a := range x.allAnswers() {

@@ -71,7 +71,8 @@ func WithRetry(r Retry) Option { return func(o *options) { o.retry = r } }
 func WithBudget(b Budget) Option { return func(o *options) { o.budget = b } }
 
 // Retry is how a message is sent again while it has no answer: after First, then
-// after twice as long each time, up to Max. The zero value has the defaults.
+// after twice as long each time, up to Max. Once the peer has agreed, the times are
+// six times as long. The zero value has the defaults.
 type Retry struct {
 	First  time.Duration // zero means [DefaultRetry], less is never
 	Max    time.Duration // zero means 16 times First
