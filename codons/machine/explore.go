@@ -108,6 +108,7 @@ type explorer struct {
 	timers [2][]string
 	jobs   [2][]Job
 	words  [2]map[string]bool // commands that only jobs say
+	free   [2][][]Symbol      // commands that the agent may say, by state
 
 	messages [2][]message
 	places   map[message]int
@@ -152,7 +153,21 @@ func newExplorer(m *Machine, n Network) *explorer {
 			x.words[j.Role][word] = true
 		}
 	}
+	x.listCommands()
 	return x
+}
+
+// listCommands notes what the agents may say in which state.
+func (x *explorer) listCommands() {
+	for _, r := range Roles() {
+		x.free[r] = make([][]Symbol, len(x.states))
+	}
+	for _, s := range x.order {
+		if s.on.Kind == KindCommand && !x.words[s.role][s.on.Name] {
+			i := x.index[s.state]
+			x.free[s.role][i] = append(x.free[s.role][i], s.on)
+		}
+	}
 }
 
 // walk visits every joint state, nearest first.

@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -14,7 +15,7 @@ type message struct {
 	act   performatives.Performative
 	tag   string
 	n     uint8 // counts the sender's different messages of that act, from 1
-	round uint8 // the opening act that it belongs to, counted from 1; 0 before any
+	about uint8 // of the responder: 1 + the index of the initiator's message that it answers; 0 for none
 }
 
 func (m message) String() string {
@@ -48,14 +49,40 @@ func (s set) each(yield func(int) bool) {
 
 // side is one role's half of a joint state.
 type side struct {
-	state uint8 // index in explorer.states
-	round uint8 // the opening act it sent, or took, last
-	armed set   // timers that run
-	runs  set   // jobs that have not said their last word
-	asked set   // of those, the ones that were asked to stop
-	sent  set   // its messages
-	out   set   // of those, the ones that the network may still deliver
-	seen  set   // the other side's messages that have arrived
+	state   uint8 // index in explorer.states
+	request uint8 // of the responder: 1 + the index of the message that it has to answer
+	cancel  uint8 // and of the CANCEL that it has to answer
+	armed   set   // timers that run
+	runs    set   // jobs that have not said their last word
+	asked   set   // of those, the ones that were asked to stop
+	sent    set   // its messages
+	out     set   // of those, the ones that the network may still deliver
+	seen    set   // the other side's messages that have arrived
+}
+
+// hear notes what the responder has to answer from now on: as a shell does, the
+// latest message that expects a reply and was taken on.
+func (s *side) hear(act performatives.Performative, i int, do []Effect) {
+	switch {
+	case !act.ExpectsReply() || slices.ContainsFunc(do, declines):
+	case act == performatives.ActCancel:
+		s.cancel = uint8(i + 1)
+	default:
+		s.request = uint8(i + 1)
+	}
+}
+
+// declines reports whether an effect means that the message was not taken on.
+func declines(e Effect) bool { return e.Kind == EffectRefuse || e.Kind == EffectDrop }
+
+// about returns which message the responder's next one answers: the receipt and
+// what takes its place answer the CANCEL, all else the request (addenda §6).
+func (s *side) about(act performatives.Performative) uint8 {
+	receipt := act == performatives.ActInform || act == performatives.ActFailure
+	if s.cancel != 0 && (s.request == 0 || receipt) {
+		return s.cancel
+	}
+	return s.request
 }
 
 // joint is a state of a whole conversation: both sides and what is between them.

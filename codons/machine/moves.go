@@ -77,9 +77,8 @@ func (x *explorer) spoken(r Role, from side, yield func(Symbol, side) bool) bool
 			}
 		}
 	}
-	for _, s := range x.order {
-		ours := s.role == r && s.on.Kind == KindCommand && s.state == x.states[from.state]
-		if ours && !x.words[r][s.on.Name] && !yield(s.on, from) {
+	for _, on := range x.free[r][from.state] {
+		if !yield(on, from) {
 			return false
 		}
 	}
@@ -106,10 +105,20 @@ func (x *explorer) classify(j joint, r Role, i int, msg *message) Symbol {
 	switch {
 	case j[r].seen.has(i):
 		return Duplicate(msg.act)
-	case r == Initiator && msg.round != 0 && msg.round < j[r].round:
+	case r == Initiator && x.stale(j, msg):
 		return Symbol{Kind: KindStale, Act: msg.act, Name: msg.tag}
 	}
 	return ReceiveTagged(msg.act, msg.tag)
+}
+
+// stale reports whether the initiator has sent another message of the act that
+// msg answers since.
+func (x *explorer) stale(j joint, msg *message) bool {
+	if msg.about == 0 {
+		return false
+	}
+	asked := x.messages[Initiator][msg.about-1]
+	return int(asked.n) < x.count(j, Initiator, asked.act)
 }
 
 // take takes one step and yields where it leads. It reports whether to go on.
@@ -156,9 +165,8 @@ func (x *explorer) count(j joint, r Role, act performatives.Performative) int {
 func (x *explorer) apply(j joint, r Role, s *step, msg *message, move *Move) joint {
 	me := &j[r]
 	me.state = x.index[s.to]
-	opens := msg != nil && s.on.Kind == KindReceive && slices.Contains(x.Opening(), msg.act)
-	if opens && !slices.ContainsFunc(s.do, declines) {
-		me.round = msg.round
+	if msg != nil && r == Responder && s.on.Kind == KindReceive {
+		me.hear(msg.act, x.places[*msg], s.do)
 	}
 	for _, e := range s.do {
 		x.effect(&j, r, e, msg, move)
@@ -172,22 +180,18 @@ func (x *explorer) apply(j joint, r Role, s *step, msg *message, move *Move) joi
 	return j
 }
 
-// declines reports whether an effect means that the message was not taken on.
-func declines(e Effect) bool { return e.Kind == EffectRefuse || e.Kind == EffectDrop }
-
 // effect carries out one effect.
 func (x *explorer) effect(j *joint, r Role, e Effect, msg *message, move *Move) {
 	me := &j[r]
 	switch e.Kind {
 	case EffectSend:
-		round := me.round
-		if r == Initiator && slices.Contains(x.Opening(), e.Act) {
-			round++
-			me.round = round
-		}
-		x.send(j, message{from: r, act: e.Act, tag: e.Name, round: round}, move)
+		x.send(j, message{from: r, act: e.Act, tag: e.Name, about: me.about(e.Act)}, move)
 	case EffectRefuse:
-		x.send(j, message{from: r, act: e.Answer(msg.act), round: msg.round}, move)
+		refusal := message{from: r, act: e.Answer(msg.act)}
+		if r == Responder {
+			refusal.about = uint8(x.places[*msg] + 1)
+		}
+		x.send(j, refusal, move)
 	case EffectResend:
 		x.resend(j, r, e, move)
 	case EffectArm, EffectDisarm, EffectRun, EffectStop, EffectReport, EffectDrop:
