@@ -18,6 +18,8 @@ const (
 	LeftRunning     Problem = "job left running"   // nobody asked it to stop, or it is started twice
 	NothingToResend Problem = "nothing to resend"  // the message was never sent
 	TooMany         Problem = "too many messages"  // the table cannot be explored within the bounds
+	Forbidden       Problem = "forbidden state"    // of a group: what must never be
+	Undecidable     Problem = "undecidable rule"   // of a group: a rule is due and allows no decision
 )
 
 // Counterexample is how a conversation comes to a problem, by the fewest moves.

@@ -37,3 +37,38 @@ type TableError struct {
 
 // Error names the table and its fault.
 func (e *TableError) Error() string { return fmt.Sprintf("machine: %s: %s", e.Table, e.Fault) }
+
+// CoordinationError is one fault that [Coordination.Validate] found.
+type CoordinationError struct {
+	Coordination string
+	Rule         string // empty where the fault is outside of any rule
+	Fault        string
+}
+
+// Error names the rule and its fault.
+func (e *CoordinationError) Error() string {
+	if e.Rule == "" {
+		return fmt.Sprintf("machine: %s: %s", e.Coordination, e.Fault)
+	}
+	return fmt.Sprintf("machine: %s: rule %s: %s", e.Coordination, e.Rule, e.Fault)
+}
+
+// DecisionError is what [Rule.Check] finds wrong with a decision.
+type DecisionError struct {
+	Rule    string
+	Member  int    // whose command is wrong; negative where it is the number of members
+	Command string // empty where it is missing
+	Fault   string
+}
+
+// Error names all of it.
+func (e *DecisionError) Error() string {
+	text := "machine: rule " + e.Rule
+	if e.Member >= 0 {
+		text += fmt.Sprintf(": member %d", e.Member)
+	}
+	if e.Command != "" {
+		text += ": " + e.Command
+	}
+	return text + ": " + e.Fault
+}

@@ -1,6 +1,9 @@
 package machine
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // silent is what decides whether a side ends when it hears nothing any more.
 type silent struct {
@@ -80,28 +83,51 @@ func (x *explorer) rearmed(armed set, s *step) set {
 
 // checkEnds finds joint states from which both sides cannot come to an end.
 func (x *explorer) checkEnds() error {
-	before := make([][]int32, len(x.nodes))
-	for _, e := range x.edges {
-		before[e.to] = append(before[e.to], e.from)
-	}
-	var todo []int32
-	free := make([]bool, len(x.nodes))
-	for i := range x.nodes {
-		if x.ended(x.nodes[i].joint) {
-			free[i], todo = true, append(todo, int32(i))
-		}
-	}
-	for ; len(todo) > 0; todo = todo[1:] {
-		for _, from := range before[todo[0]] {
-			if !free[from] {
-				free[from], todo = true, append(todo, from)
-			}
-		}
-	}
-	for i := range x.nodes {
-		if !free[i] {
-			return x.counterexample(Stuck, int32(i), nil, "nothing that can happen from here ends it on both sides")
-		}
+	free := canReach(len(x.nodes), x.edges, func(at int32) bool { return x.ended(x.nodes[at].joint) }, nil)
+	if at := slices.Index(free, false); at >= 0 {
+		return x.counterexample(Stuck, int32(at), nil, "nothing that can happen from here ends it on both sides")
 	}
 	return nil
+}
+
+// canReach returns which of n nodes an edge after the other leads from to a goal,
+// or to one of more.
+func canReach(n int, edges []edge, goal func(int32) bool, more []int32) []bool {
+	first, before := backwards(n, edges)
+	free, todo := make([]bool, n), make([]int32, 0, n)
+	reach := func(at int32) {
+		if !free[at] {
+			free[at], todo = true, append(todo, at)
+		}
+	}
+	for at := range int32(n) {
+		if goal(at) {
+			reach(at)
+		}
+	}
+	for _, at := range more {
+		reach(at)
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, from := range before[first[todo[0]]:first[todo[0]+1]] {
+			reach(from)
+		}
+	}
+	return free
+}
+
+// backwards sorts edges by where they lead: those to a node begin at its first.
+func backwards(n int, edges []edge) (first []int, before []int32) {
+	first, before = make([]int, n+2), make([]int32, len(edges))
+	for _, e := range edges {
+		first[e.to+2]++
+	}
+	for i := range n {
+		first[i+2] += first[i+1]
+	}
+	for _, e := range edges {
+		before[first[e.to+1]] = e.from
+		first[e.to+1]++
+	}
+	return first, before
 }
