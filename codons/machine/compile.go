@@ -35,6 +35,7 @@ func (t Table) Compile() (*Machine, error) {
 	if err := errors.Join(c.faults...); err != nil {
 		return nil, err
 	}
+	c.machine.layout = newLayout(c.machine)
 	return c.machine, nil
 }
 

@@ -1,9 +1,6 @@
 package machine
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Network says what an exploration may do to a conversation. The zero value is
 // the worst: messages are lost, duplicated without bound and delivered in any
@@ -101,14 +98,8 @@ func Explore(m *Machine, n Network) (Result, error) {
 
 // explorer is the state of one exploration.
 type explorer struct {
-	*Machine
-	net    Network
-	states []State
-	index  map[State]uint8
-	timers [2][]string
-	jobs   [2][]Job
-	words  [2]map[string]bool // commands that only jobs say
-	free   [2][][]Symbol      // commands that the agent may say, by state
+	*layout
+	net Network
 
 	messages [2][]message
 	places   map[message]int
@@ -134,39 +125,9 @@ type node struct {
 type edge struct{ from, to int32 }
 
 func newExplorer(m *Machine, n Network) *explorer {
-	x := &explorer{
-		Machine: m, net: n, index: map[State]uint8{}, places: map[message]int{},
+	return &explorer{
+		layout: m.layout, net: n, places: map[message]int{},
 		ids: map[joint]int32{}, taken: map[*step]bool{}, ends: map[Pair]int{}, silence: map[silent]bool{},
-	}
-	for i, s := range slices.Concat([]State{Idle}, m.table.Live, m.table.Terminal) {
-		x.states, x.index[s] = append(x.states, s), uint8(i)
-	}
-	for _, t := range m.table.Timers {
-		x.timers[t.Role] = append(x.timers[t.Role], t.Name)
-	}
-	for _, r := range Roles() {
-		x.words[r] = map[string]bool{}
-	}
-	for _, j := range m.table.Jobs {
-		x.jobs[j.Role] = append(x.jobs[j.Role], j)
-		for _, word := range slices.Concat(j.Says, j.Ends) {
-			x.words[j.Role][word] = true
-		}
-	}
-	x.listCommands()
-	return x
-}
-
-// listCommands notes what the agents may say in which state.
-func (x *explorer) listCommands() {
-	for _, r := range Roles() {
-		x.free[r] = make([][]Symbol, len(x.states))
-	}
-	for _, s := range x.order {
-		if s.on.Kind == KindCommand && !x.words[s.role][s.on.Name] {
-			i := x.index[s.state]
-			x.free[s.role][i] = append(x.free[s.role][i], s.on)
-		}
 	}
 }
 

@@ -15,6 +15,7 @@ type Machine struct {
 	terminal map[State]bool
 	steps    map[key]*step
 	order    []*step // as written, wildcards last per row
+	layout   *layout
 }
 
 // key is what a step is looked up by.

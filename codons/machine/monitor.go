@@ -3,6 +3,7 @@ package machine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,28 +54,38 @@ func (e *ViolationError) Error() string {
 // Monitor watches the messages of one conversation, in the order in which they
 // were sent, and says which of them the table does not allow. It sees neither
 // timers, commands and jobs nor what was lost or when what was not arrived: it
-// follows every course that these may have taken.
+// follows every course that these may have taken, and no other. [CheckMonitor]
+// shows that for a table.
 //
-// A Monitor is not safe for concurrent use. Observe costs tens of microseconds,
-// more as the conversation grows longer; it is for tests and for debugging.
+// Of messages of one side that are alike, such as progress reports, it tells 16
+// apart, and of all messages of one side 64. With more it may miss violations; it
+// never sees one where there is none.
+//
+// A Monitor is not safe for concurrent use. Observe takes some tens of
+// microseconds, in a long conversation some hundreds.
 type Monitor struct {
-	x      *explorer
-	may    [2]map[side]bool // where each role may have stood after it last spoke
-	said   [2][]said
-	opened int
+	*layout
+	said    [2][]said
+	count   map[performatives.Performative]int // of the initiator's different messages of an act
+	courses []course
+	blind   bool // too much was said to go on
 }
 
 // said is one message on the trace.
 type said struct {
 	Utterance
-	opened int // how many opening acts the trace had when it was sent, it included
+	n    int  // of the initiator: counts its different messages of that act, from 1
+	many bool // it stands for any number of messages
 }
+
+// maxAlike is how many messages that are alike a monitor tells apart.
+const maxAlike = 16
 
 // NewMonitor returns a monitor of a conversation that has not begun.
 func NewMonitor(m *Machine) *Monitor {
 	return &Monitor{
-		x:   newExplorer(m, Network{}.withDefaults()),
-		may: [2]map[side]bool{{side{}: true}, {side{}: true}},
+		layout: m.layout, count: map[performatives.Performative]int{},
+		courses: []course{{may: [2][]side{{{}}, {{}}}}},
 	}
 }
 
@@ -82,177 +93,136 @@ func NewMonitor(m *Machine) *Monitor {
 // [*ViolationError]; it counts as sent, so that the other side is not blamed for
 // answering it, and its sender as one who did not move.
 func (o *Monitor) Observe(u Utterance) error {
-	after, expected := o.speak(u)
-	legal := len(after) > 0
-	if u.Again && o.has(u) { // the network may have sent it again, too
-		legal = true
-		for s := range o.may[u.From] {
-			after[s] = true
-		}
+	if o.blind {
+		return nil
 	}
-	if !u.Again && slices.Contains(o.x.Opening(), u.Act) && u.From == Initiator {
-		o.opened++
+	after := o.speak(u)
+	var err error
+	if len(after) == 0 {
+		err = &ViolationError{Table: o.Name(), Got: u, Expected: o.expected(u.From)}
+		after = o.unmoved(u)
 	}
-	if !u.Again && len(o.said[u.From]) < setSize {
-		o.said[u.From] = append(o.said[u.From], said{u, o.opened})
+	o.courses = after
+	if !u.Again {
+		o.record(u)
 	}
-	if !legal {
-		return &ViolationError{Table: o.x.Name(), Got: u, Expected: expected}
-	}
-	o.may[u.From] = after
-	return nil
+	return err
 }
 
 // States returns the states in which a role may be now, in the order of the table.
 func (o *Monitor) States(r Role) []State {
 	var in set
-	for s := range o.reachable(r) {
-		in = in.with(int(s.state))
+	for _, c := range o.courses {
+		for _, s := range o.reachable(c, r) {
+			in = in.with(int(s.state))
+		}
 	}
 	var states []State
 	for i := range in.each {
-		states = append(states, o.x.states[i])
+		states = append(states, o.states[i])
 	}
 	return states
 }
+
+// speak returns the courses in which u can be said, after it.
+func (o *Monitor) speak(u Utterance) []course {
+	repeated := u.Again && o.has(u)
+	var after []course
+	for _, c := range o.courses {
+		stood := o.uttered(c, u)
+		if repeated { // the network may have sent it again, too
+			stood[0] = append(stood[0], c.may[u.From]...)
+		}
+		for about := range uint8(len(o.said[Initiator]) + 1) {
+			if len(stood[about]) > 0 {
+				after = append(after, c.after(u, about, stood[about]))
+			}
+		}
+	}
+	return after
+}
+
+// unmoved returns the courses after an illegal message.
+func (o *Monitor) unmoved(u Utterance) []course {
+	after := slices.Clone(o.courses)
+	for i, c := range after {
+		after[i] = c.after(u, aboutAny, c.may[u.From])
+	}
+	return after
+}
+
+// record notes a message that was not on the trace before.
+func (o *Monitor) record(u Utterance) {
+	if u.From == Initiator {
+		o.count[u.Act]++
+	}
+	said := said{Utterance: u, n: o.count[u.Act]}
+	switch alike, last := o.alike(u); {
+	case alike >= maxAlike && !o.asks(u):
+		o.blur(u.From, last)
+	case len(o.said[u.From]) == setSize:
+		o.blind = true
+	default:
+		o.said[u.From] = append(o.said[u.From], said)
+	}
+}
+
+// blur lets a message stand for those like it that come after it, the newest
+// included.
+func (o *Monitor) blur(r Role, i int) {
+	o.said[r][i].many = true
+	for k, c := range o.courses {
+		if r == Responder {
+			o.courses[k].about = slices.Clone(c.about[:len(o.said[r])])
+			o.courses[k].about[i] = aboutAny
+		}
+	}
+}
+
+// alike returns how many messages of the trace are like u, and the last of them.
+func (o *Monitor) alike(u Utterance) (n, last int) {
+	for i, s := range o.said[u.From] {
+		if s.Utterance == u {
+			n, last = n+1, i
+		}
+	}
+	return n, last
+}
+
+// asks reports whether answers may refer to u.
+func (o *Monitor) asks(u Utterance) bool { return u.From == Initiator && u.Act.ExpectsReply() }
 
 // has reports whether a role has said the same before.
 func (o *Monitor) has(u Utterance) bool {
 	return slices.ContainsFunc(o.said[u.From], func(s said) bool { return s.Act == u.Act && s.Tag == u.Tag })
 }
 
-// speak returns where the sender may stand after saying u, and what else it might
-// have said.
-func (o *Monitor) speak(u Utterance) (map[side]bool, []Utterance) {
-	after := map[side]bool{}
+// expected returns what a role might say now.
+func (o *Monitor) expected(r Role) []Utterance {
 	var could []Utterance
-	for from := range o.reachable(u.From) {
-		for to, says := range o.steps(u.From, from) {
-			switch {
-			case says == u:
-				after[to] = true
-			case says != Utterance{} && !slices.Contains(could, says):
-				could = append(could, says)
+	for _, c := range o.courses {
+		kinds := o.kinds(c, r)
+		for _, from := range o.reachable(c, r) {
+			for says := range o.steps(c, r, from, kinds) {
+				if says.Utterance != (Utterance{}) && !slices.Contains(could, says.Utterance) {
+					could = append(could, says.Utterance)
+				}
 			}
 		}
 	}
 	slices.SortFunc(could, func(a, b Utterance) int {
 		return cmp.Or(cmp.Compare(a.Act, b.Act), cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.String(), b.String()))
 	})
-	return after, could
+	return could
 }
 
-// reachable returns where a role may stand now: after what it said last, and
-// whatever happened to it since in silence.
-func (o *Monitor) reachable(r Role) map[side]bool {
-	reached := map[side]bool{}
-	var todo []side
-	add := func(s side) {
-		if !reached[s] {
-			reached[s], todo = true, append(todo, s)
-		}
+// fork returns a monitor that has seen the same.
+func (o *Monitor) fork() *Monitor {
+	other := *o
+	for _, r := range Roles() {
+		other.said[r] = slices.Clone(o.said[r])
 	}
-	for s := range o.may[r] {
-		add(s)
-	}
-	for ; len(todo) > 0; todo = todo[1:] {
-		for to, says := range o.steps(r, todo[0]) {
-			if says == (Utterance{}) {
-				add(to)
-			}
-		}
-	}
-	return reached
-}
-
-// steps yields all that may happen to a role, and what it says then.
-func (o *Monitor) steps(r Role, from side) func(yield func(side, Utterance) bool) {
-	return func(yield func(side, Utterance) bool) {
-		for cause := range o.causes(r, from) {
-			s := o.x.find(r, o.x.states[from.state], cause.on)
-			if s == nil {
-				continue // the shell is told that it is unexpected, and nothing changes
-			}
-			to := cause.side
-			to.state = o.x.index[s.to]
-			for _, e := range s.do {
-				o.x.keep(&to, r, e)
-			}
-			if o.x.terminal[s.to] {
-				to.armed = 0
-			}
-			if !yield(to, o.utters(r, s, cause.on)) {
-				return
-			}
-		}
-	}
-}
-
-// utters returns what a step says, zero for a step that says nothing.
-func (o *Monitor) utters(r Role, s *step, on Symbol) Utterance {
-	for _, e := range s.do {
-		switch e.Kind {
-		case EffectSend:
-			return Utterance{From: r, Act: e.Act, Tag: e.Name}
-		case EffectRefuse:
-			return Utterance{From: r, Act: e.Answer(on.Act)}
-		case EffectResend:
-			for _, before := range slices.Backward(o.said[r]) {
-				if before.Act == e.Act {
-					return Utterance{From: r, Act: e.Act, Tag: before.Tag, Again: true}
-				}
-			}
-		case EffectArm, EffectDisarm, EffectRun, EffectStop, EffectReport, EffectDrop:
-		}
-	}
-	return Utterance{}
-}
-
-// cause is an event that a trace does not show.
-type cause struct {
-	on   Symbol
-	side side // before the step
-}
-
-// causes yields the events that may come to a side: expiries, commands, and what
-// the other side has said so far.
-func (o *Monitor) causes(r Role, from side) func(yield func(cause) bool) {
-	return func(yield func(cause) bool) {
-		for i := range from.armed.each {
-			next := from
-			next.armed = from.armed.without(i)
-			if !yield(cause{Timeout(o.x.timers[r][i]), next}) {
-				return
-			}
-		}
-		_ = o.x.spoken(r, from, func(on Symbol, next side) bool { return yield(cause{on, next}) }) && o.arrivals(r, from, yield)
-	}
-}
-
-// arrivals yields the messages that may arrive now. A message that was sent
-// before this side's latest opening act answers an earlier one; one that was
-// sent after it may, too.
-func (o *Monitor) arrivals(r Role, from side, yield func(cause) bool) bool {
-	for i, said := range o.said[r.Other()] {
-		next := from
-		next.seen = from.seen.with(i)
-		if from.seen.has(i) {
-			if !yield(cause{Duplicate(said.Act), next}) {
-				return false
-			}
-			continue
-		}
-		if r == Initiator && o.opened > 1 && !yield(cause{Symbol{Kind: KindStale, Act: said.Act, Name: said.Tag}, next}) {
-			return false
-		}
-		if r == Initiator && said.opened < o.opened {
-			// It may have arrived before that act was sent: then it is in said
-			// already, and seen; now it can only be stale.
-			continue
-		}
-		if !yield(cause{ReceiveTagged(said.Act, said.Tag), next}) {
-			return false
-		}
-	}
-	return true
+	other.count = maps.Clone(o.count)
+	other.courses = slices.Clone(o.courses)
+	return &other
 }

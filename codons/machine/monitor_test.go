@@ -2,8 +2,7 @@ package machine
 
 import (
 	"errors"
-	"maps"
-	"math/rand/v2"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -61,60 +60,6 @@ func haggle() Table {
 	}
 }
 
-// reference tells legal traces from others the slow way: it holds every joint
-// state that the trace may have led to.
-type reference struct {
-	x     *explorer
-	at    map[joint]bool
-	trace []Utterance
-}
-
-func newReference(m *Machine) *reference {
-	x := newExplorer(m, Network{Repeat: 100}.withDefaults())
-	return &reference{x: x, at: map[joint]bool{{}: true}}
-}
-
-func (r *reference) observe(u Utterance) bool {
-	after := map[joint]bool{}
-	reached := map[joint]bool{}
-	var todo []joint
-	for j := range r.at {
-		reached[j], todo = true, append(todo, j)
-	}
-	for ; len(todo) > 0; todo = todo[1:] {
-		for to, via := range r.x.moves(todo[0]) {
-			switch {
-			case via.Says == u:
-				after[to] = true
-			case via.Says == Utterance{} && !reached[to]:
-				reached[to], todo = true, append(todo, to)
-			}
-		}
-		r.x.problem = nil
-	}
-	first := u
-	first.Again = false
-	if u.Again && slices.Contains(r.trace, first) { // the network may repeat anything
-		maps.Copy(after, r.at)
-	}
-	r.trace = append(r.trace, u)
-	if len(after) == 0 {
-		return false
-	}
-	r.at = after
-	return true
-}
-
-// legal returns how many utterances of a trace the reference accepts.
-func (r *reference) legal(trace []Utterance) int {
-	for i, u := range trace {
-		if !r.observe(u) {
-			return i
-		}
-	}
-	return len(trace)
-}
-
 func monitored(m *Machine, trace []Utterance) (int, error) {
 	o := NewMonitor(m)
 	for i, u := range trace {
@@ -123,16 +68,6 @@ func monitored(m *Machine, trace []Utterance) (int, error) {
 		}
 	}
 	return len(trace), nil
-}
-
-func says(moves []Move) []Utterance {
-	var trace []Utterance
-	for _, m := range moves {
-		if m.Says != (Utterance{}) {
-			trace = append(trace, m.Says)
-		}
-	}
-	return trace
 }
 
 func TestHaggleIsSound(t *testing.T) {
@@ -146,14 +81,14 @@ func TestHaggleIsSound(t *testing.T) {
 // TestMonitorAcceptsEveryExploredTrace follows the shortest way to every joint
 // state, and from there every move.
 func TestMonitorAcceptsEveryExploredTrace(t *testing.T) {
-	for _, table := range []Table{ping(), haggle()} {
+	for _, table := range []Table{ping(), haggle(), contractNet()} {
 		m := table.MustCompile()
 		x := newExplorer(m, Network{}.withDefaults())
 		if err := x.walk(); err != nil {
 			t.Fatal(err)
 		}
 		for i := range x.nodes {
-			trace := says(x.path(int32(i)))
+			trace := spoken(x.path(int32(i)))
 			for _, via := range x.moves(x.nodes[i].joint) {
 				if via.Says == (Utterance{}) {
 					continue
@@ -164,50 +99,6 @@ func TestMonitorAcceptsEveryExploredTrace(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestMonitorAgreesWithTheReference mutates explored traces and expects the
-// monitor to refuse what the reference refuses, at the same message.
-func TestMonitorAgreesWithTheReference(t *testing.T) {
-	m := haggle().MustCompile()
-	rng := rand.New(rand.NewPCG(1, 2))
-	refused := 0
-	for range 500 {
-		trace := mutate(rng, says(Walk(m, Network{}, 25, rng.IntN)))
-		trace = trace[:min(len(trace), 8)]
-		want := newReference(m).legal(trace)
-		if got, err := monitored(m, trace); got != want {
-			t.Fatalf("legal up to %d, the monitor says %d (%v): %v", want, got, err, trace)
-		}
-		if want < len(trace) {
-			refused++
-		}
-	}
-	if refused < 100 {
-		t.Errorf("only %d of the mutants are illegal", refused)
-	}
-}
-
-// mutate drops, doubles, swaps or changes one message.
-func mutate(rng *rand.Rand, trace []Utterance) []Utterance {
-	if len(trace) < 2 {
-		return trace
-	}
-	trace = slices.Clone(trace)
-	i := rng.IntN(len(trace))
-	switch rng.IntN(4) {
-	case 0:
-		return slices.Delete(trace, i, i+1)
-	case 1:
-		return slices.Insert(trace, i, trace[rng.IntN(len(trace))])
-	case 2:
-		k := rng.IntN(len(trace))
-		trace[i], trace[k] = trace[k], trace[i]
-	default:
-		acts := []p.Performative{p.ActRequest, p.ActInform, p.ActStatusUpdate, p.ActFailure, p.ActRefuse, p.ActCancel}
-		trace[i].Act = acts[rng.IntN(len(acts))]
-	}
-	return trace
 }
 
 func TestMonitorNamesWhatItExpected(t *testing.T) {
@@ -226,5 +117,124 @@ func TestMonitorNamesWhatItExpected(t *testing.T) {
 	}
 	if got := o.States(Responder); !slices.Equal(got, []State{Idle, "answering", "lost"}) {
 		t.Errorf("the responder may be in %v", got)
+	}
+}
+
+// reported is a contract net's trace with that many progress reports.
+func reported(reports int) []Utterance {
+	trace := []Utterance{
+		{From: Initiator, Act: p.ActCFP}, {From: Responder, Act: p.ActPropose}, {From: Initiator, Act: p.ActAcceptProposal},
+	}
+	return append(trace, slices.Repeat([]Utterance{{From: Responder, Act: p.ActStatusUpdate}}, reports)...)
+}
+
+// TestReportsCostLittle would not end if the monitor told apart which of the
+// reports have arrived.
+func TestReportsCostLittle(t *testing.T) {
+	m := contractNet().MustCompile()
+	for _, reports := range []int{1, 14, 60, 200} {
+		o := NewMonitor(m)
+		for _, u := range append(reported(reports), Utterance{From: Initiator, Act: p.ActCancel}, Utterance{From: Responder, Act: p.ActInform}) {
+			if err := o.Observe(u); err != nil {
+				t.Fatalf("after %d reports: %v", reports, err)
+			}
+		}
+		if len(o.courses) > 2 || len(o.reachable(o.courses[0], Initiator)) > 20 {
+			t.Errorf("after %d reports: %d courses, %d sides", reports, len(o.courses), len(o.reachable(o.courses[0], Initiator)))
+		}
+		if err := o.Observe(Utterance{From: Responder, Act: p.ActStatusUpdate}); err == nil {
+			t.Errorf("after %d reports: one after the receipt is legal", reports)
+		}
+	}
+}
+
+// echo is a table whose initiator thanks for every report.
+func echo() Table {
+	return Table{
+		Name: "echo", Live: []State{"on"}, Terminal: []State{"off"},
+		Timers: []Timer{{Role: Initiator, Name: "deadline"}, {Role: Responder, Name: "deadline"}},
+		Rows: []Row{
+			For(Initiator, Idle).When(Command("start")).Goto("on", Send(p.ActSubscribe), Arm("deadline")),
+			For(Initiator, "on").When(Receive(p.ActInform)).Stay(Send(p.ActConfirm)),
+			For(Initiator, "on").When(Timeout("deadline")).Goto("off"),
+			For(Initiator, "on", "off").When(OtherNotices(), OtherDuplicates()).Stay(Drop("late")),
+			For(Responder, Idle).When(Receive(p.ActSubscribe)).Goto("on", Arm("deadline")),
+			For(Responder, "on").When(Command("tell")).Stay(Send(p.ActInform)),
+			For(Responder, "on").When(Receive(p.ActConfirm)).Stay(Report("thanks")),
+			For(Responder, "on").When(Timeout("deadline")).Goto("off"),
+			For(Responder, "on", "off").When(OtherNotices(), OtherDuplicates()).Stay(Drop("late")),
+		},
+		Agree: []Pair{{Initiator: "off", Responder: "off"}, {Initiator: "off", Responder: Idle}},
+	}
+}
+
+// TestMoreThanAMonitorTellsApart goes beyond its bounds, where it may miss a
+// violation but must not see one that is none.
+func TestMoreThanAMonitorTellsApart(t *testing.T) {
+	m := echo().MustCompile()
+	for _, n := range []int{maxAlike, maxAlike + 1, 100} {
+		o := NewMonitor(m)
+		trace := append([]Utterance{{From: Initiator, Act: p.ActSubscribe}}, slices.Repeat([]Utterance{{From: Responder, Act: p.ActInform}}, n)...)
+		for i, u := range append(trace, slices.Repeat([]Utterance{{From: Initiator, Act: p.ActConfirm}}, n)...) {
+			if err := o.Observe(u); err != nil {
+				t.Fatalf("of %d, message %d: %v", n, i, err)
+			}
+		}
+		err := o.Observe(Utterance{From: Initiator, Act: p.ActConfirm})
+		if tells := n <= maxAlike; tells != (err != nil) {
+			t.Errorf("thanks for nothing after %d: %v", n, err)
+		}
+	}
+}
+
+// TestARequestTooMany says more different requests than a monitor can tell apart.
+func TestARequestTooMany(t *testing.T) {
+	o := NewMonitor(haggle().MustCompile())
+	for i := range setSize + 10 {
+		for _, u := range []Utterance{{From: Initiator, Act: p.ActRequest}, {From: Responder, Act: p.ActInform, Tag: "offer"}} {
+			if err := o.Observe(u); err != nil {
+				t.Fatalf("round %d: %v", i, err)
+			}
+		}
+	}
+}
+
+// TestAViolationBlamesItsSenderAlone lets the initiator answer a result that the
+// responder could not have.
+func TestAViolationBlamesItsSenderAlone(t *testing.T) {
+	o := NewMonitor(echo().MustCompile())
+	for _, u := range []struct {
+		Utterance
+		illegal bool
+	}{
+		{Utterance{From: Initiator, Act: p.ActSubscribe}, false},
+		{Utterance{From: Responder, Act: p.ActAgree}, true},
+		{Utterance{From: Responder, Act: p.ActInform}, false},
+		{Utterance{From: Initiator, Act: p.ActConfirm}, false},
+		{Utterance{From: Initiator, Act: p.ActConfirm}, true},
+		{Utterance{From: Initiator, Act: p.ActConfirm, Again: true}, false},
+	} {
+		if err := o.Observe(u.Utterance); (err != nil) != u.illegal {
+			t.Errorf("%s: %v", u.Utterance, err)
+		}
+	}
+}
+
+func BenchmarkObserve(b *testing.B) {
+	m := contractNet().MustCompile()
+	for _, reports := range []int{0, 14} {
+		b.Run(fmt.Sprintf("%d reports", reports), func(b *testing.B) {
+			trace := reported(reports)
+			b.ReportAllocs()
+			for b.Loop() {
+				o := NewMonitor(m)
+				for _, u := range trace {
+					if err := o.Observe(u); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(trace)), "µs/message")
+		})
 	}
 }

@@ -60,31 +60,6 @@ func (x *explorer) commands(j joint, r Role, yield yields) bool {
 	})
 }
 
-// spoken calls yield with every command that may come to a side, and the side
-// before its step, until yield says no.
-func (x *explorer) spoken(r Role, from side, yield func(Symbol, side) bool) bool {
-	for i := range from.runs.each {
-		for _, word := range x.jobs[r][i].Says {
-			if !yield(Command(word), from) {
-				return false
-			}
-		}
-		next := from
-		next.runs, next.asked = from.runs.without(i), from.asked.without(i)
-		for _, word := range x.jobs[r][i].Ends {
-			if !yield(Command(word), next) {
-				return false
-			}
-		}
-	}
-	for _, on := range x.free[r][from.state] {
-		if !yield(on, from) {
-			return false
-		}
-	}
-	return true
-}
-
 // deliveries lets every message on the way to a role arrive.
 func (x *explorer) deliveries(j joint, r Role, yield yields) bool {
 	for i := range j[r.Other()].out.each {
@@ -195,31 +170,10 @@ func (x *explorer) effect(j *joint, r Role, e Effect, msg *message, move *Move) 
 	case EffectResend:
 		x.resend(j, r, e, move)
 	case EffectArm, EffectDisarm, EffectRun, EffectStop, EffectReport, EffectDrop:
-		x.keep(me, r, e)
-	}
-}
-
-// keep carries out an effect on a side's timers and jobs.
-func (x *explorer) keep(me *side, r Role, e Effect) {
-	switch e.Kind {
-	case EffectArm:
-		me.armed = me.armed.with(slices.Index(x.timers[r], e.Name))
-	case EffectDisarm:
-		me.armed = me.armed.without(slices.Index(x.timers[r], e.Name))
-	case EffectRun:
-		i := x.job(r, e.Name)
-		if me.runs.has(i) {
+		if !x.keep(me, r, e) {
 			x.violate(LeftRunning, "job "+e.Name+" is started while it runs")
 		}
-		me.runs = me.runs.with(i)
-	case EffectStop:
-		me.asked |= me.runs & (1 << x.job(r, e.Name))
-	case EffectSend, EffectResend, EffectRefuse, EffectReport, EffectDrop:
 	}
-}
-
-func (x *explorer) job(r Role, name string) int {
-	return slices.IndexFunc(x.jobs[r], func(j Job) bool { return j.Name == name })
 }
 
 // send puts a new message on its way.

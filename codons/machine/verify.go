@@ -75,7 +75,7 @@ func (x *explorer) rearmed(armed set, s *step) set {
 	me := side{armed: armed}
 	for _, e := range s.do {
 		if e.Kind == EffectArm || e.Kind == EffectDisarm {
-			x.keep(&me, s.role, e)
+			_ = x.keep(&me, s.role, e) // a timer, so true
 		}
 	}
 	return me.armed
