@@ -22,8 +22,11 @@ func contractNet() Table {
 			{Role: Responder, Name: "perform", Says: []string{"report"}, Ends: []string{"finish", "fail"}},
 		},
 		Timers: []Timer{
-			{Role: Initiator, Name: "deadline"}, {Role: Initiator, Name: "retry"}, {Role: Initiator, Name: "grace"},
-			{Role: Responder, Name: "deadline"}, {Role: Responder, Name: "grace"},
+			{Role: Initiator, Name: "deadline"},
+			{Role: Initiator, Name: "retry"},
+			{Role: Initiator, Name: "grace"},
+			{Role: Responder, Name: "deadline"},
+			{Role: Responder, Name: "grace"},
 		},
 		Rows:  append(netInitiator(), netResponder()...),
 		Agree: netPairs(),

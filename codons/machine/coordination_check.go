@@ -11,7 +11,7 @@ const maxCommands = 15
 
 // Validate refuses, naming the rule, what can be seen without exploring: states
 // and commands that the table does not have, commands without a row where a rule
-// says them, rules that would be due for ever. All faults come joined; each is a
+// says them or with one that does nothing. All faults come joined; each is a
 // [*CoordinationError].
 func (c Coordination) Validate() error {
 	v := &validator{coordination: c}
@@ -96,11 +96,11 @@ func (v *validator) checkAbout(r Rule, s State) {
 		return
 	}
 	for _, c := range r.Say {
-		switch step := m.find(Initiator, s, Command(c.Command)); {
-		case step == nil:
+		switch on := Command(c.Command); {
+		case m.find(Initiator, s, on) == nil:
 			v.fault(r.Name, "the initiator has no row for command %s in %s", c.Command, s)
-		case step.to == s:
-			v.fault(r.Name, "command %s leaves a member in %s, and the rule would be due for ever", c.Command, s)
+		case !m.layout.stirs(Initiator, s, on):
+			v.fault(r.Name, "command %s does nothing in %s", c.Command, s)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (o *Monitor) kinds(c course, r Role) []kind {
 	var kinds []kind
 	for i, s := range said {
 		k := slices.IndexFunc(kinds, func(k kind) bool {
-			return said[k.first] == s && !s.many && !o.asks(s.Utterance) && (r == Responder || c.about[k.first] == c.about[i])
+			return said[k.first] == s && !s.many && (r == Responder || c.about[k.first] == c.about[i])
 		})
 		if k < 0 {
 			k, kinds = len(kinds), append(kinds, kind{first: i})

@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -76,4 +77,37 @@ func ExampleMonitor() {
 	// Output:
 	// <nil>
 	// machine: query: responder: AGREE is not legal here, expected INFORM_IF
+}
+
+func ExampleExploreGroup() {
+	table := query()
+	asker := func(in ...machine.State) machine.Row { return machine.For(machine.Initiator, in...) }
+	table.Rows = append(
+		table.Rows,
+		asker("asked").When(machine.Command("hang up")).Goto("timed_out"),
+		asker("answered", "timed_out").When(machine.Command("hang up")).Stay(machine.Drop("late")),
+	)
+	first := machine.Coordination{
+		Name: "first answer", Machine: table.MustCompile(),
+		Rules: []machine.Rule{{
+			Name: "enough", Doc: "somebody has answered",
+			When: func(c machine.Census) bool { return c.Count("answered") > 0 },
+			Of:   []machine.State{"asked"},
+			Say:  []machine.Choice{{Command: "hang up"}},
+		}},
+	}
+	fmt.Println(machine.ExploreGroup(first, 3, machine.Network{}))
+
+	rule, due := first.Due([]machine.State{"asked", "answered", "timed_out"})
+	fmt.Println(rule.Name, due, rule.Check([]machine.State{"asked", "answered"}, []string{"", ""}))
+	// Output:
+	// 3 members: 7 pair states in 6 classes, 101 group states, 277 transitions, 11 decisions, 1 of 1 rules used <nil>
+	// enough true machine: rule enough: member 0: the member gets no command
+}
+
+func ExampleCheckMonitor() {
+	chance := rand.New(rand.NewPCG(1, 2))
+	fmt.Println(machine.CheckMonitor(query().MustCompile(), machine.MonitorCheck{Traces: 50, Walks: 10}, chance.IntN))
+	// Output:
+	// alphabet of 4, 50 traces (all of up to 5 messages), 10 walks, 500 mutants, 250 of them impossible <nil>
 }

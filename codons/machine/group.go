@@ -58,17 +58,10 @@ func (r GroupResult) String() string {
 // A violation is a [*GroupCounterexample], or the pair's [*Counterexample]. The
 // same arguments give the same result, always. It is for tests.
 func ExploreGroup(c Coordination, n int, net Network) (GroupResult, error) {
-	if n < 1 || n > maxMembers {
-		return GroupResult{}, fmt.Errorf("machine: %s: a group of %d is not explored, only 1 to %d", c.Name, n, maxMembers)
-	}
-	if err := c.Validate(); err != nil {
-		return GroupResult{}, err
-	}
-	p, err := newPairs(c, net.withDefaults())
+	g, err := newGroup(c, n, net)
 	if err != nil {
 		return GroupResult{}, err
 	}
-	g := &group{pairs: p, coordination: c, n: n, ids: map[members]int32{}, decisions: map[string]int{}}
 	if err := g.walk(); err != nil {
 		return g.result(), err
 	}
@@ -114,6 +107,21 @@ type turn struct {
 	deliver bool  // the arc is that of its pending command
 	rule    *Rule // what was decided
 	say     [maxMembers]uint8
+}
+
+// newGroup explores the pair of a group.
+func newGroup(c Coordination, n int, net Network) (*group, error) {
+	if n < 1 || n > maxMembers {
+		return nil, fmt.Errorf("machine: %s: a group of %d is not explored, only 1 to %d", c.Name, n, maxMembers)
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	p, err := newPairs(c, net.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	return &group{pairs: p, coordination: c, n: n, ids: map[members]int32{}, decisions: map[string]int{}}, nil
 }
 
 // walk visits every state, nearest first.
@@ -292,13 +300,17 @@ func (g *group) checkState(at int32) error {
 
 // checkEnds finds states from which some member cannot come to an end.
 func (g *group) checkEnds() error {
-	free := canReach(len(g.nodes), g.edges, func(at int32) bool {
-		return !slices.ContainsFunc(g.nodes[at].members[:g.n], func(m member) bool { return m.pending != noAction || !g.over(m.class) })
-	}, g.beyond)
-	if at := slices.Index(free, false); at >= 0 {
+	if at := slices.Index(g.free(), false); at >= 0 {
 		return g.counterexample(Stuck, int32(at), "nothing that is sure to happen from here ends all members")
 	}
 	return nil
+}
+
+// free returns from which states all members can come to an end.
+func (g *group) free() []bool {
+	return canReach(len(g.nodes), g.edges, func(at int32) bool {
+		return !slices.ContainsFunc(g.nodes[at].members[:g.n], func(m member) bool { return m.pending != noAction || !g.over(m.class) })
+	}, g.beyond)
 }
 
 func (g *group) result() GroupResult {

@@ -1,17 +1,22 @@
 package machine
 
 import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
-	"time"
 )
 
 // awardOne is the coordination of a contract net: once all have answered, at most
 // one proposal is taken.
 func awardOne() Coordination {
 	return Coordination{
-		Name: "award one", Machine: contractNet().MustCompile(),
+		Name: "award-one", Machine: contractNet().MustCompile(),
 		Rules: []Rule{{
-			Name: "award", Doc: "nobody is left to answer",
+			Name: "award", Doc: "nobody is left to answer: at most one proposal is taken",
 			When: func(c Census) bool { return c.Count(Idle, called) == 0 },
 			Of:   []State{proposed},
 			Say:  []Choice{{Command: "award", Max: 1}, {Command: "decline"}},
@@ -24,15 +29,345 @@ func awardOne() Coordination {
 	}
 }
 
+// sellOne is the coordination of an auction: whoever bids first gets it.
+func sellOne() Coordination {
+	return Coordination{
+		Name: "sell-one", Machine: auction().MustCompile(),
+		Rules: []Rule{
+			{
+				Name: "close", Doc: "it is sold", When: func(c Census) bool { return c.Count("sold") > 0 },
+				Of: []State{"opened", "calling", "bid"}, Say: []Choice{{Command: "decline"}},
+			},
+			{
+				Name: "sell", Doc: "somebody bids", When: func(c Census) bool { return c.Count(Idle) == 0 },
+				Of: []State{"bid"}, Say: []Choice{{Command: "award", Min: 1, Max: 1}, {Command: "decline"}},
+			},
+			{
+				Name: "call", Doc: "nobody bids yet: the price falls, or nobody gets it", When: func(c Census) bool { return c.Count(Idle) == 0 },
+				Of: []State{"opened", "calling"}, Say: []Choice{{Command: "call"}, {Command: "decline"}},
+			},
+		},
+		Never: []Never{{Name: "sold twice", When: func(i, r Census) bool { return max(i.Count("sold"), r.Count("sold")) > 1 }}},
+	}
+}
+
 func TestExploreGroup(t *testing.T) {
-	for _, net := range []Network{{}, Calm()} {
-		for n := 1; n <= 3; n++ {
-			start := time.Now()
-			r, err := ExploreGroup(awardOne(), n, net)
-			t.Log(r, time.Since(start))
-			if err != nil {
-				t.Fatal(err)
+	for _, c := range []Coordination{awardOne(), sellOne()} {
+		for n := 1; n <= maxMembers; n++ {
+			for _, net := range []Network{{}, Calm()} {
+				r, err := ExploreGroup(c, n, net)
+				t.Log(c.Name, r)
+				if err != nil {
+					t.Error(err)
+				}
+				if n > 1 && len(r.Unused) > 0 {
+					t.Errorf("%s with %d: rules that are never due: %s", c.Name, n, r.Unused)
+				}
 			}
 		}
+	}
+}
+
+// TestExploreGroupFinds breaks the contract net once for each problem.
+func TestExploreGroupFinds(t *testing.T) {
+	rule := func(change func(*Rule)) func(*Coordination, *Table) {
+		return func(c *Coordination, _ *Table) { change(&c.Rules[0]) }
+	}
+	for _, c := range []struct {
+		name    string
+		members int
+		net     Network
+		change  func(*Coordination, *Table)
+		problem Problem
+		want    string // a part of the counterexample
+	}{
+		{
+			"a command that comes too late has no row", 1,
+			Network{},
+			func(_ *Coordination, t *Table) {
+				for i, r := range t.Rows {
+					if r.Role == Initiator && len(r.On) == 4 && r.On[1] == Command("award") {
+						t.Rows[i].On = []Symbol{r.On[0], r.On[2], r.On[3]}
+					}
+				}
+			},
+			Unhandled, "no row of the initiator in lapsed for command award, which is on its way to member 1",
+		},
+		{
+			"all are awarded", 2,
+			Network{},
+			rule(func(r *Rule) { r.Say = r.Say[:1]; r.Say[0].Max = 0 }),
+			Forbidden, "two are awarded: the initiator's members are awarded, awarded",
+		},
+		{
+			"a rule that looks at once who has proposed", 2,
+			Network{},
+			rule(func(r *Rule) { r.When = func(Census) bool { return true } }),
+			Forbidden, "two are awarded",
+		},
+		{
+			"an award that must be", 3,
+			Network{},
+			rule(func(r *Rule) { r.Say[1].Min, r.Say[0].Min = 1, 1 }),
+			Undecidable, "rule award is due, and allows no decision about",
+		},
+		{
+			"a rule that waits for a proposal of everyone", 2, Calm(),
+			rule(func(r *Rule) { r.When = func(c Census) bool { return c.Count(proposed) == c.Len() } }),
+			Stuck, "nothing that is sure to happen from here ends all members",
+		},
+		{
+			"a pair that disagrees", 2,
+			Network{},
+			func(_ *Coordination, t *Table) { t.Agree = t.Agree[1:] },
+			Disagreement, "the initiator ends completed and the responder completed",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			group, table := awardOne(), contractNet()
+			c.change(&group, &table)
+			group.Machine = table.MustCompile()
+			_, err := ExploreGroup(group, c.members, c.net)
+			if problem := problemOf(err); problem != c.problem || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s with %q", err, c.problem, c.want)
+			}
+		})
+	}
+}
+
+// problemOf returns what an exploration found.
+func problemOf(err error) Problem {
+	var group *GroupCounterexample
+	var pair *Counterexample
+	switch {
+	case errors.As(err, &group):
+		return group.Problem
+	case errors.As(err, &pair):
+		return pair.Problem
+	}
+	return ""
+}
+
+// TestUnbiddenCommandsAreNoWayOut has a rule that is never due and an agent that
+// may cancel, or not.
+func TestUnbiddenCommandsAreNoWayOut(t *testing.T) {
+	c := awardOne()
+	c.Rules[0].When = func(Census) bool { return false }
+	if _, err := ExploreGroup(c, 1, Calm()); problemOf(err) != Stuck {
+		t.Errorf("got %v", err)
+	}
+	c.Unbidden = nil // then it is the agent's part, like start
+	if _, err := ExploreGroup(c, 1, Calm()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGroupCounterexampleReads(t *testing.T) {
+	c := awardOne()
+	c.Rules[0].Say = []Choice{{Command: "award"}}
+	_, err := ExploreGroup(c, 2, Calm())
+	want := `machine: award-one with 2 members: forbidden state: two are awarded: the initiator's members are awarded, awarded, the responders proposed, proposed
+   1  member 1  initiator  command start                     idle → called  sends CFP
+   2  member 2  initiator  command start                     idle → called  sends CFP
+   3  member 2  responder  receive CFP                       idle → considering
+   4  member 1  responder  receive CFP                       idle → considering
+   5  member 1  responder  command propose                   considering → proposed  sends PROPOSE
+   6  member 2  responder  command propose                   considering → proposed  sends PROPOSE
+   7  member 2  initiator  receive PROPOSE                   called → proposed
+   8  member 1  initiator  receive PROPOSE                   called → proposed
+   9  rule award: member 1 award, member 2 award
+  10  member 1  initiator  command award                     proposed → awarded  sends ACCEPT_PROPOSAL
+  11  member 2  initiator  command award                     proposed → awarded  sends ACCEPT_PROPOSAL`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestExploreGroupRefuses(t *testing.T) {
+	for _, n := range []int{-1, 0, maxMembers + 1} {
+		if _, err := ExploreGroup(awardOne(), n, Network{}); err == nil {
+			t.Errorf("a group of %d is explored", n)
+		}
+	}
+	if _, err := ExploreGroup(awardOne(), 2, Network{MaxStates: 1100}); err == nil || !strings.Contains(err.Error(), "more than 1100 states of a group of 2") {
+		t.Errorf("got %v", err)
+	}
+	var fault *CoordinationError
+	if _, err := ExploreGroup(Coordination{}, 1, Network{}); !errors.As(err, &fault) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestExploreGroupIsDeterministic(t *testing.T) {
+	a, _ := ExploreGroup(sellOne(), 2, Network{})
+	b, _ := ExploreGroup(sellOne(), 2, Network{})
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("got %v and %v", a, b)
+	}
+}
+
+// firstAnswer asks many and hangs up on the others when one has answered.
+func firstAnswer() Coordination {
+	table := ping()
+	table.Rows = append(
+		table.Rows,
+		For(Initiator, "asked").When(Command("hang up")).Goto("lost"),
+		For(Initiator, "done", "lost").When(Command("hang up")).Stay(Drop("late")),
+	)
+	return Coordination{
+		Name: "first", Machine: table.MustCompile(),
+		Rules: []Rule{{
+			Name: "enough", When: func(c Census) bool { return c.Count("done") > 0 },
+			Of: []State{"asked"}, Say: []Choice{{Command: "hang up"}},
+		}},
+	}
+}
+
+// plain explores a group without any of the reductions: joint states instead of
+// classes, members in their order. It returns what a group can see of each state,
+// and whether all members can end from there.
+type plain struct {
+	c     Coordination
+	x     *explorer
+	ids   map[string]int32
+	nodes [][]actor
+	edges []edge
+}
+
+func explorePlainly(c Coordination, n int, net Network) map[string]bool {
+	g := &plain{c: c, x: newExplorer(c.Machine, net.withDefaults()), ids: map[string]int32{}}
+	first := g.x.visit(joint{}, -1, Move{})
+	g.visit(slices.Repeat([]actor{{at: first}}, n))
+	for at := int32(0); int(at) < len(g.nodes); at++ {
+		g.expand(at)
+	}
+	free := canReach(len(g.nodes), g.edges, g.over, nil)
+	seen := map[string]bool{}
+	for at, members := range g.nodes {
+		seen[g.look(members)+fmt.Sprint(free[at])] = true
+	}
+	return seen
+}
+
+func (g *plain) visit(members []actor) int32 {
+	key := fmt.Sprint(members)
+	id, known := g.ids[key]
+	if !known {
+		id = int32(len(g.nodes))
+		g.ids[key], g.nodes = id, append(g.nodes, members)
+	}
+	return id
+}
+
+func (g *plain) expand(at int32) {
+	now, calm := g.nodes[at], g.x.net.calm()
+	for i, me := range now {
+		for to, via := range g.x.moves(g.x.nodes[me.at].joint) {
+			next, name := slices.Clone(now), via.On.Name
+			next[i].at = g.x.visit(to, me.at, via)
+			ours := via.Role == Initiator && via.On.Kind == KindCommand
+			action := uint8(slices.Index(g.c.commands(), name) + 1)
+			unasked := ours && slices.Contains(g.c.Unbidden, name)
+			switch {
+			case unasked && calm:
+				g.visit(next)
+			case unasked || !ours || action == noAction:
+				g.edges = append(g.edges, edge{at, g.visit(next)})
+			}
+			if ours && action != noAction && me.pending == action {
+				next = slices.Clone(next)
+				next[i].pending = noAction
+				g.edges = append(g.edges, edge{at, g.visit(next)})
+			}
+		}
+	}
+	g.decide(at)
+}
+
+func (g *plain) decide(at int32) {
+	now := g.nodes[at]
+	states := make([]State, len(now))
+	for i, m := range now {
+		if m.pending != noAction {
+			return
+		}
+		states[i] = g.x.pair(g.x.nodes[m.at].joint).Initiator
+	}
+	rule, due := g.c.Due(states)
+	if !due {
+		return
+	}
+	names := append([]string{""}, g.c.commands()...)
+	for code := range pow(len(names), len(now)) {
+		next, commands := slices.Clone(now), make([]string, len(now))
+		for i := range next {
+			next[i].pending = uint8(code % len(names))
+			commands[i], code = names[next[i].pending], code/len(names)
+		}
+		if rule.Check(states, commands) == nil {
+			g.edges = append(g.edges, edge{at, g.visit(next)})
+		}
+	}
+}
+
+func pow(base, n int) int {
+	all := 1
+	for range n {
+		all *= base
+	}
+	return all
+}
+
+func (g *plain) over(at int32) bool {
+	return !slices.ContainsFunc(g.nodes[at], func(m actor) bool { return m.pending != noAction || !g.x.ended(g.x.nodes[m.at].joint) })
+}
+
+func (g *plain) look(members []actor) string {
+	words := make([]string, len(members))
+	for i, m := range members {
+		words[i] = fmt.Sprint(g.x.pair(g.x.nodes[m.at].joint), m.pending)
+	}
+	slices.Sort(words)
+	return strings.Join(words, "; ")
+}
+
+// TestReductionsLoseNothing compares ExploreGroup with the plain product, also
+// where a group gets stuck.
+func TestReductionsLoseNothing(t *testing.T) {
+	stuck := awardOne()
+	stuck.Rules[0].When = func(c Census) bool { return c.Count(proposed) == c.Len() }
+	for _, c := range []struct {
+		name    string
+		c       Coordination
+		members int
+		net     Network
+	}{
+		{"a contract net of one", awardOne(), 1, Network{}},
+		{"a contract net of two, calm", awardOne(), 2, Calm()},
+		{"a contract net of two, stuck", stuck, 2, Calm()},
+		{"three questions, the first answer counts", firstAnswer(), 3, Network{}},
+	} {
+		want := explorePlainly(c.c, c.members, c.net)
+		g, err := newGroup(c.c, c.members, c.net)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.walk(); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		free := g.free()
+		for at, node := range g.nodes {
+			words := make([]string, g.n)
+			for i, m := range node.members[:g.n] {
+				words[i] = fmt.Sprint(Pair{Initiator: g.state(m.class, Initiator), Responder: g.state(m.class, Responder)}, m.pending)
+			}
+			slices.Sort(words)
+			got[strings.Join(words, "; ")+fmt.Sprint(free[at])] = true
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %d looks, want %d", c.name, len(got), len(want))
+		}
+		t.Log(c.name, len(got), "looks of", len(g.nodes), "states;", len(want))
 	}
 }

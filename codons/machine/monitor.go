@@ -66,7 +66,7 @@ func (e *ViolationError) Error() string {
 type Monitor struct {
 	*layout
 	said    [2][]said
-	count   map[performatives.Performative]int // of the initiator's different messages of an act
+	count   map[performatives.Performative]int // of the initiator's different messages of an act that the responder answers
 	courses []course
 	blind   bool // too much was said to go on
 }
@@ -74,7 +74,7 @@ type Monitor struct {
 // said is one message on the trace.
 type said struct {
 	Utterance
-	n    int  // of the initiator: counts its different messages of that act, from 1
+	n    int  // of an act that the responder answers: counts those of it, from 1
 	many bool // it stands for any number of messages
 }
 
@@ -153,12 +153,13 @@ func (o *Monitor) unmoved(u Utterance) []course {
 
 // record notes a message that was not on the trace before.
 func (o *Monitor) record(u Utterance) {
-	if u.From == Initiator {
+	said := said{Utterance: u}
+	if u.From == Initiator && u.Act.ExpectsReply() {
 		o.count[u.Act]++
+		said.n = o.count[u.Act]
 	}
-	said := said{Utterance: u, n: o.count[u.Act]}
 	switch alike, last := o.alike(u); {
-	case alike >= maxAlike && !o.asks(u):
+	case alike >= maxAlike && said.n == 0:
 		o.blur(u.From, last)
 	case len(o.said[u.From]) == setSize:
 		o.blind = true
@@ -188,9 +189,6 @@ func (o *Monitor) alike(u Utterance) (n, last int) {
 	}
 	return n, last
 }
-
-// asks reports whether answers may refer to u.
-func (o *Monitor) asks(u Utterance) bool { return u.From == Initiator && u.Act.ExpectsReply() }
 
 // has reports whether a role has said the same before.
 func (o *Monitor) has(u Utterance) bool {

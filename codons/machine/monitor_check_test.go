@@ -7,7 +7,7 @@ import (
 )
 
 func TestCheckMonitor(t *testing.T) {
-	for _, table := range []Table{ping(), haggle(), contractNet()} {
+	for _, table := range []Table{ping(), echo(), auction(), haggle(), contractNet()} {
 		start := time.Now()
 		r, err := CheckMonitor(table.MustCompile(), MonitorCheck{}, rand.New(rand.NewPCG(5, 6)).IntN)
 		t.Log(table.Name, r, time.Since(start))

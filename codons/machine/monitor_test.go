@@ -81,7 +81,7 @@ func TestHaggleIsSound(t *testing.T) {
 // TestMonitorAcceptsEveryExploredTrace follows the shortest way to every joint
 // state, and from there every move.
 func TestMonitorAcceptsEveryExploredTrace(t *testing.T) {
-	for _, table := range []Table{ping(), haggle(), contractNet()} {
+	for _, table := range []Table{ping(), echo(), auction(), haggle(), contractNet()} {
 		m := table.MustCompile()
 		x := newExplorer(m, Network{}.withDefaults())
 		if err := x.walk(); err != nil {
@@ -145,26 +145,6 @@ func TestReportsCostLittle(t *testing.T) {
 		if err := o.Observe(Utterance{From: Responder, Act: p.ActStatusUpdate}); err == nil {
 			t.Errorf("after %d reports: one after the receipt is legal", reports)
 		}
-	}
-}
-
-// echo is a table whose initiator thanks for every report.
-func echo() Table {
-	return Table{
-		Name: "echo", Live: []State{"on"}, Terminal: []State{"off"},
-		Timers: []Timer{{Role: Initiator, Name: "deadline"}, {Role: Responder, Name: "deadline"}},
-		Rows: []Row{
-			For(Initiator, Idle).When(Command("start")).Goto("on", Send(p.ActSubscribe), Arm("deadline")),
-			For(Initiator, "on").When(Receive(p.ActInform)).Stay(Send(p.ActConfirm)),
-			For(Initiator, "on").When(Timeout("deadline")).Goto("off"),
-			For(Initiator, "on", "off").When(OtherNotices(), OtherDuplicates()).Stay(Drop("late")),
-			For(Responder, Idle).When(Receive(p.ActSubscribe)).Goto("on", Arm("deadline")),
-			For(Responder, "on").When(Command("tell")).Stay(Send(p.ActInform)),
-			For(Responder, "on").When(Receive(p.ActConfirm)).Stay(Report("thanks")),
-			For(Responder, "on").When(Timeout("deadline")).Goto("off"),
-			For(Responder, "on", "off").When(OtherNotices(), OtherDuplicates()).Stay(Drop("late")),
-		},
-		Agree: []Pair{{Initiator: "off", Responder: "off"}, {Initiator: "off", Responder: Idle}},
 	}
 }
 
