@@ -309,7 +309,7 @@ func (g *group) checkEnds() error {
 // free returns from which states all members can come to an end.
 func (g *group) free() []bool {
 	return canReach(len(g.nodes), g.edges, func(at int32) bool {
-		return !slices.ContainsFunc(g.nodes[at].members[:g.n], func(m member) bool { return m.pending != noAction || !g.over(m.class) })
+		return !slices.ContainsFunc(g.nodes[at].members[:g.n], func(m member) bool { return !g.over(m.class) })
 	}, g.beyond)
 }
 

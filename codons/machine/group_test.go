@@ -162,6 +162,16 @@ func TestUnbiddenCommandsAreNoWayOut(t *testing.T) {
 	}
 }
 
+// TestABoundIsNoDeadEnd lets a call overtake another: then the bid is stale, and
+// nothing but a third call, beyond the bound, goes on from there.
+func TestABoundIsNoDeadEnd(t *testing.T) {
+	c := sellOne()
+	c.Rules[2].Say = c.Rules[2].Say[:1]
+	if _, err := ExploreGroup(c, 1, Calm()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestGroupCounterexampleReads(t *testing.T) {
 	c := awardOne()
 	c.Rules[0].Say = []Choice{{Command: "award"}}
