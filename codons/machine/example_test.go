@@ -107,7 +107,7 @@ func ExampleExploreGroup() {
 
 func ExampleCheckMonitor() {
 	chance := rand.New(rand.NewPCG(1, 2))
-	fmt.Println(machine.CheckMonitor(query().MustCompile(), machine.MonitorCheck{Traces: 50, Walks: 10}, chance.IntN))
+	fmt.Println(machine.CheckMonitor(query().MustCompile(), machine.MonitorCheck{Traces: 50, Walks: 100, Mutate: 10}, chance.IntN))
 	// Output:
-	// alphabet of 4, 50 traces (all of up to 5 messages), 10 walks, 500 mutants, 250 of them impossible <nil>
+	// alphabet of 4, 50 traces (all of up to 5 messages), 100 walks, 500 mutants, 250 of them impossible <nil>
 }

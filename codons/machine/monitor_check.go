@@ -9,8 +9,9 @@ import (
 // MonitorCheck bounds a [CheckMonitor].
 type MonitorCheck struct {
 	Traces int // different possible traces to begin with, the shortest ones; zero means 300
-	Walks  int // courses of random moves; zero means 200
-	Length int // messages of each of these at most; zero means 8
+	Walks  int // courses of random moves; zero means 1,000
+	Mutate int // of these, those that are mutated as well; zero means 100
+	Length int // messages of each of these at most; zero means 8, at most 15
 }
 
 func (c MonitorCheck) withDefaults() MonitorCheck {
@@ -18,11 +19,15 @@ func (c MonitorCheck) withDefaults() MonitorCheck {
 		c.Traces = 300
 	}
 	if c.Walks == 0 {
-		c.Walks = 200
+		c.Walks = 1000
+	}
+	if c.Mutate == 0 {
+		c.Mutate = 100
 	}
 	if c.Length == 0 {
 		c.Length = 8
 	}
+	c.Length = min(c.Length, maxAlike-1)
 	return c
 }
 
@@ -69,7 +74,7 @@ func (e *MonitorError) Error() string {
 //
 //   - every possible trace, the shortest first, and each with every message that
 //     the table knows after it;
-//   - random walks, and every mutant of each: one message dropped, one of the
+//   - random walks, and every mutant of some: one message dropped, one of the
 //     table's added, two neighbours exchanged, at every place.
 //
 // So the monitor accepts all traces that it is tried on and that a conversation
@@ -78,13 +83,11 @@ func (e *MonitorError) Error() string {
 // The table has to pass [Explore]. choose picks a number from 0 up to n, as for
 // [Walk]. It takes seconds; it is for tests.
 func CheckMonitor(m *Machine, c MonitorCheck, choose func(n int) int) (MonitorReport, error) {
-	k := &monitorCheck{MonitorCheck: c.withDefaults(), machine: m, alphabet: m.alphabet()}
+	k := &monitorCheck{MonitorCheck: c.withDefaults(), machine: m, monitor: m, alphabet: m.alphabet()}
 	k.report.Alphabet = len(k.alphabet)
 	err := k.enumerate()
-	for range k.Walks {
-		if err == nil {
-			err = k.mutate(Walk(m, Network{Repeat: k.Length}, 12*k.Length, choose))
-		}
+	for i := 0; i < k.Walks && err == nil; i++ {
+		err = k.walk(Walk(m, Network{Repeat: k.Length}, 12*k.Length, choose), i < k.Mutate)
 	}
 	return k.report, err
 }
@@ -92,7 +95,8 @@ func CheckMonitor(m *Machine, c MonitorCheck, choose func(n int) int) (MonitorRe
 // monitorCheck is the state of one check.
 type monitorCheck struct {
 	MonitorCheck
-	machine  *Machine
+	machine  *Machine // of the oracle
+	monitor  *Machine // of the monitor: the same, but in a test of this
 	alphabet []Utterance
 	oracle   *oracle
 	report   MonitorReport
@@ -110,7 +114,7 @@ type prefix struct {
 func (k *monitorCheck) begin() (prefix, error) {
 	k.oracle = newOracle(k.machine)
 	belief, err := k.oracle.start()
-	return prefix{belief: belief, monitor: NewMonitor(k.machine)}, err
+	return prefix{belief: belief, monitor: NewMonitor(k.monitor)}, err
 }
 
 // extend has both judge one more message. They have to agree; then possible says
@@ -151,32 +155,42 @@ func (k *monitorCheck) enumerate() error {
 	return nil
 }
 
-// mutate tries a walk and its mutants.
-func (k *monitorCheck) mutate(walk []Move) error {
-	first, err := k.begin()
-	if err != nil {
-		return err
-	}
-	trace := spoken(walk)
+// walk tries a course, and its mutants. That a course is possible needs no oracle.
+func (k *monitorCheck) walk(course []Move, mutate bool) error {
+	trace := spoken(course)
 	trace = trace[:min(len(trace), k.Length)]
-	at := []prefix{first}
-	for i, u := range trace {
-		next, possible, err := k.extend(at[i], u)
-		if err != nil {
-			return err
-		}
-		if !possible {
-			return fmt.Errorf("machine: %s: the oracle takes a walk for impossible: %s", k.machine.Name(), join(next.trace))
-		}
-		at = append(at, next)
-	}
 	k.report.Walks++
-	for i := range at {
-		if err := k.mutants(at[i], trace[i:]); err != nil {
-			return err
+	if mutate {
+		return k.mutate(trace)
+	}
+	o := NewMonitor(k.monitor)
+	for i, u := range trace {
+		if o.Observe(u) != nil {
+			return &MonitorError{Table: k.machine.Name(), Trace: trace[:i+1], Possible: true}
 		}
 	}
 	return nil
+}
+
+// mutate tries a trace and its mutants.
+func (k *monitorCheck) mutate(trace []Utterance) error {
+	p, err := k.begin()
+	if err != nil {
+		return err
+	}
+	for i := range trace {
+		if err := k.mutants(p, trace[i:]); err != nil {
+			return err
+		}
+		possible := false
+		if p, possible, err = k.extend(p, trace[i]); err != nil {
+			return err
+		}
+		if !possible {
+			return fmt.Errorf("machine: %s: the oracle takes a walk for impossible: %s", k.machine.Name(), join(p.trace))
+		}
+	}
+	return k.mutants(p, nil)
 }
 
 // mutants tries a trace with one change at one place.
