@@ -4,6 +4,10 @@
 // loses, duplicates and reorders, [Monitor] checks a live trace against it, and
 // [Table.Markdown] and its siblings render it as documentation.
 //
+// A table is about one initiator and one responder. A [Coordination] binds the
+// conversations of one initiator with many responders by rules, which are data,
+// too: the shell asks them what is due, and [ExploreGroup] walks groups of them.
+//
 // The package is pure: no clock, goroutine, lock, channel, randomness or log.
 // Times and ids arrive in events; what is to be done leaves as effects, which the
 // conversation actor carries out. A conversation's state is plain data and every

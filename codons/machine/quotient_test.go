@@ -22,11 +22,13 @@ func TestQuotient(t *testing.T) {
 		},
 		{
 			"a silent step towards an action does not",
-			graph{looks: []uint64{1, 1, 2}, arcs: [][]arc{{{0, 1}}, {{1, 2}}, nil}}, 2,
+			graph{looks: []uint64{1, 1, 2}, arcs: [][]arc{{{0, 1}}, {{1, 2}}, nil}},
+			2,
 		},
 		{
 			"nor does a silent cycle",
-			graph{looks: []uint64{1, 1, 1, 2}, arcs: [][]arc{{{0, 1}}, {{0, 2}}, {{0, 0}, {1, 3}}, nil}}, 2,
+			graph{looks: []uint64{1, 1, 1, 2}, arcs: [][]arc{{{0, 1}}, {{0, 2}}, {{0, 0}, {1, 3}}, nil}},
+			2,
 		},
 	} {
 		q, class := c.graph.quotient()

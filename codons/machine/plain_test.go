@@ -1,0 +1,158 @@
+package machine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// plain explores a group without any of the reductions: joint states instead of
+// classes, members in their order. It returns what a group can see of each state,
+// and whether all members can end from there.
+type plain struct {
+	c     Coordination
+	x     *explorer
+	ids   map[string]int32
+	nodes [][]actor
+	edges []edge
+}
+
+func explorePlainly(c Coordination, n int, net Network) map[string]bool {
+	g := &plain{c: c, x: newExplorer(c.Machine, net.withDefaults()), ids: map[string]int32{}}
+	first := g.x.visit(joint{}, -1, Move{})
+	g.visit(slices.Repeat([]actor{{at: first}}, n))
+	for at := int32(0); int(at) < len(g.nodes); at++ {
+		g.expand(at)
+	}
+	free := canReach(len(g.nodes), g.edges, g.over, nil)
+	seen := map[string]bool{}
+	for at, members := range g.nodes {
+		seen[g.look(members)+fmt.Sprint(free[at])] = true
+	}
+	return seen
+}
+
+func (g *plain) visit(members []actor) int32 {
+	key := fmt.Sprint(members)
+	id, known := g.ids[key]
+	if !known {
+		id = int32(len(g.nodes))
+		g.ids[key], g.nodes = id, append(g.nodes, members)
+	}
+	return id
+}
+
+func (g *plain) expand(at int32) {
+	now, calm := g.nodes[at], g.x.net.calm()
+	for i, me := range now {
+		for to, via := range g.x.moves(g.x.nodes[me.at].joint) {
+			next, name := slices.Clone(now), via.On.Name
+			next[i].at = g.x.visit(to, me.at, via)
+			ours := via.Role == Initiator && via.On.Kind == KindCommand
+			action := uint8(slices.Index(g.c.commands(), name) + 1)
+			unasked := ours && slices.Contains(g.c.Unbidden, name)
+			switch {
+			case unasked && calm:
+				g.visit(next)
+			case unasked || !ours || action == noAction:
+				g.edges = append(g.edges, edge{at, g.visit(next)})
+			}
+			if ours && action != noAction && me.pending == action {
+				next = slices.Clone(next)
+				next[i].pending = noAction
+				g.edges = append(g.edges, edge{at, g.visit(next)})
+			}
+		}
+	}
+	g.decide(at)
+}
+
+func (g *plain) decide(at int32) {
+	now := g.nodes[at]
+	states := make([]State, len(now))
+	for i, m := range now {
+		if m.pending != noAction {
+			return
+		}
+		states[i] = g.x.pair(g.x.nodes[m.at].joint).Initiator
+	}
+	rule, due := g.c.Due(states)
+	if !due {
+		return
+	}
+	names := append([]string{""}, g.c.commands()...)
+	for code := range pow(len(names), len(now)) {
+		next, commands := slices.Clone(now), make([]string, len(now))
+		for i := range next {
+			next[i].pending = uint8(code % len(names))
+			commands[i], code = names[next[i].pending], code/len(names)
+		}
+		if rule.Check(states, commands) == nil {
+			g.edges = append(g.edges, edge{at, g.visit(next)})
+		}
+	}
+}
+
+func pow(base, n int) int {
+	all := 1
+	for range n {
+		all *= base
+	}
+	return all
+}
+
+func (g *plain) over(at int32) bool {
+	return !slices.ContainsFunc(g.nodes[at], func(m actor) bool { return m.pending != noAction || !g.x.ended(g.x.nodes[m.at].joint) })
+}
+
+func (g *plain) look(members []actor) string {
+	words := make([]string, len(members))
+	for i, m := range members {
+		words[i] = fmt.Sprint(g.x.pair(g.x.nodes[m.at].joint), m.pending)
+	}
+	slices.Sort(words)
+	return strings.Join(words, "; ")
+}
+
+// TestReductionsLoseNothing compares ExploreGroup with the plain product, also
+// where a group gets stuck.
+func TestReductionsLoseNothing(t *testing.T) {
+	stuck := awardOne()
+	stuck.Rules[0].When = func(c Census) bool { return c.Count(proposed) == c.Len() }
+	for _, c := range []struct {
+		name    string
+		c       Coordination
+		members int
+		net     Network
+	}{
+		{"a contract net of one", awardOne(), 1, Network{}},
+		{"a contract net of two, calm", awardOne(), 2, Calm()},
+		{"a contract net of two, stuck", stuck, 2, Calm()},
+		{"three questions, the first answer counts", firstAnswer(), 3, Network{}},
+	} {
+		want := explorePlainly(c.c, c.members, c.net)
+		g, err := newGroup(c.c, c.members, c.net)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.walk(); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		free := g.free()
+		for at, node := range g.nodes {
+			words := make([]string, g.n)
+			for i, m := range node.members[:g.n] {
+				words[i] = fmt.Sprint(Pair{Initiator: g.state(m.class, Initiator), Responder: g.state(m.class, Responder)}, m.pending)
+			}
+			slices.Sort(words)
+			got[strings.Join(words, "; ")+fmt.Sprint(free[at])] = true
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %d looks, want %d", c.name, len(got), len(want))
+		}
+		t.Log(c.name, len(got), "looks of", len(g.nodes), "states;", len(want))
+	}
+}
