@@ -11,7 +11,7 @@ import (
 
 func TestCheckMonitor(t *testing.T) {
 	for _, table := range []Table{ping(), echo(), auction(), haggle(), contractNet()} {
-		r, err := CheckMonitor(table.MustCompile(), MonitorCheck{Walks: 300, Mutate: 40}, rand.New(rand.NewPCG(5, 6)).IntN)
+		r, err := CheckMonitor(table.MustCompile(), MonitorCheck{Traces: 200, Walks: 200, Mutate: 25}, rand.New(rand.NewPCG(5, 6)).IntN)
 		t.Log(table.Name, r)
 		if err != nil {
 			t.Error(err)

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,13 +15,22 @@ import (
 type plain struct {
 	c     Coordination
 	x     *explorer
+	moves map[int32][]plainMove // of each joint state
 	ids   map[string]int32
 	nodes [][]actor
 	edges []edge
 }
 
+// plainMove is a move of a pair.
+type plainMove struct {
+	to     int32
+	ours   bool  // it is a command of the initiator
+	action uint8 // of the rules
+	name   string
+}
+
 func explorePlainly(c Coordination, n int, net Network) map[string]bool {
-	g := &plain{c: c, x: newExplorer(c.Machine, net.withDefaults()), ids: map[string]int32{}}
+	g := &plain{c: c, x: newExplorer(c.Machine, net.withDefaults()), moves: map[int32][]plainMove{}, ids: map[string]int32{}}
 	first := g.x.visit(joint{}, -1, Move{})
 	g.visit(slices.Repeat([]actor{{at: first}}, n))
 	for at := int32(0); int(at) < len(g.nodes); at++ {
@@ -35,31 +45,46 @@ func explorePlainly(c Coordination, n int, net Network) map[string]bool {
 }
 
 func (g *plain) visit(members []actor) int32 {
-	key := fmt.Sprint(members)
-	id, known := g.ids[key]
+	var key []byte
+	for _, m := range members {
+		key = append(binary.LittleEndian.AppendUint32(key, uint32(m.at)), m.pending)
+	}
+	id, known := g.ids[string(key)]
 	if !known {
 		id = int32(len(g.nodes))
-		g.ids[key], g.nodes = id, append(g.nodes, members)
+		g.ids[string(key)], g.nodes = id, append(g.nodes, members)
 	}
 	return id
+}
+
+// movesOf lists the moves of a joint state once.
+func (g *plain) movesOf(at int32) []plainMove {
+	if _, done := g.moves[at]; !done {
+		g.moves[at] = nil
+		for to, via := range g.x.moves(g.x.nodes[at].joint) {
+			g.moves[at] = append(g.moves[at], plainMove{
+				to: g.x.visit(to, at, via), ours: via.Role == Initiator && via.On.Kind == KindCommand,
+				action: uint8(slices.Index(g.c.commands(), via.On.Name) + 1), name: via.On.Name,
+			})
+		}
+	}
+	return g.moves[at]
 }
 
 func (g *plain) expand(at int32) {
 	now, calm := g.nodes[at], g.x.net.calm()
 	for i, me := range now {
-		for to, via := range g.x.moves(g.x.nodes[me.at].joint) {
-			next, name := slices.Clone(now), via.On.Name
-			next[i].at = g.x.visit(to, me.at, via)
-			ours := via.Role == Initiator && via.On.Kind == KindCommand
-			action := uint8(slices.Index(g.c.commands(), name) + 1)
-			unasked := ours && slices.Contains(g.c.Unbidden, name)
+		for _, move := range g.movesOf(me.at) {
+			next := slices.Clone(now)
+			next[i].at = move.to
+			unasked := move.ours && slices.Contains(g.c.Unbidden, move.name)
 			switch {
 			case unasked && calm:
 				g.visit(next)
-			case unasked || !ours || action == noAction:
+			case unasked || !move.ours || move.action == noAction:
 				g.edges = append(g.edges, edge{at, g.visit(next)})
 			}
-			if ours && action != noAction && me.pending == action {
+			if move.ours && move.action != noAction && me.pending == move.action {
 				next = slices.Clone(next)
 				next[i].pending = noAction
 				g.edges = append(g.edges, edge{at, g.visit(next)})
