@@ -21,6 +21,8 @@ func (l *latch) open() {
 	}
 }
 
+func (l *latch) isOpen() bool { return l.c.Load() == opened }
+
 // done is closed once the latch is open.
 func (l *latch) done() <-chan struct{} {
 	if c := l.c.Load(); c != nil {

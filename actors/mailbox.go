@@ -113,6 +113,9 @@ func (m *Mailbox) PostSystemMessage(message any) {
 // it once, before Start.
 func (m *Mailbox) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Dispatcher) {
 	m.invoker, m.dispatcher = invoker, dispatcher
+	if sim, ok := dispatcher.(*Sim); ok {
+		m.dispatcher = sim.dispatcher()
+	}
 	m.process = processOf(invoker)
 }
 

@@ -139,9 +139,9 @@ func (s Self) Later(fn func(Agent)) error { return s.post(&do{fn: fn}) }
 // bounds of the mailbox do not apply to it, so that no timer is lost. It outlives a
 // restart: fn gets the agent's value of that time.
 func (s Self) After(d time.Duration, fn func(Agent)) (stop func() bool) {
-	return time.AfterFunc(d, func() {
+	return s.c.sys.AfterFunc(d, func() {
 		_ = s.post(&alarm{do{fn: fn}}) // it has stopped
-	}).Stop
+	})
 }
 
 // Watch has fn run on the agent's actor once the agent with that id has stopped;

@@ -96,15 +96,31 @@ func drained(invoker actor.MessageInvoker) {
 // joins when it stops.
 func (s *System) Work(fn func()) {
 	s.work.add(1)
-	go func() {
+	work := func() {
 		defer s.work.add(-1)
 		fn()
-	}()
+	}
+	if s.sim != nil {
+		s.sim.Go(work)
+		return
+	}
+	go work()
+}
+
+// AfterFunc calls fn, which must not block, once d has passed, unless stop is
+// called before; stop reports whether it was. What may be due at the same time as
+// others takes its timers from here, for the sake of simulations.
+func (s *System) AfterFunc(d time.Duration, fn func()) (stop func() bool) {
+	if s.sim != nil {
+		return s.sim.AfterFunc(d, fn)
+	}
+	return time.AfterFunc(d, fn).Stop
 }
 
 // stopActor stops an agent and waits until it has.
 func (s *System) stopActor(ctx context.Context, c *cell) error {
 	s.engine.Root.Stop(c.pid.Load())
+	s.help(c.done.isOpen)
 	select {
 	case <-c.done.done():
 		return nil

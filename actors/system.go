@@ -35,6 +35,7 @@ type System struct {
 	opts    Options
 	engine  *actor.ActorSystem
 	pool    *Pool          // nil when the caller brought a dispatcher
+	sim     *Sim           // the caller's dispatcher, when it is a simulation
 	mailbox *mailboxConfig // of agents that have no capacity of their own
 
 	newConversationMailbox actor.MailboxProducer
@@ -67,6 +68,7 @@ func NewSystem(o Options) (*System, error) {
 		s.pool = NewPool(PoolOptions{})
 		s.opts.Dispatcher = s.pool
 	}
+	s.sim, _ = s.opts.Dispatcher.(*Sim)
 	s.mailbox = s.mailboxConfig(o.Capacity)
 	s.newConversationMailbox = MailboxProducer(MailboxOptions{Capacity: o.Capacity, OnRefuse: s.undeliveredInConversation})
 	s.conversationFailure = s.supervise(Supervision{Decider: stop}, s.agentOfConversation)
@@ -200,6 +202,7 @@ func (s *System) register(ctx context.Context, c *cell) error {
 func (s *System) awaitStart(ctx context.Context, c *cell, started <-chan error) (Self, error) {
 	ctx, cancel := context.WithTimeout(ctx, MaxStartTime)
 	defer cancel()
+	s.help(func() bool { return len(started) > 0 })
 	select {
 	case err := <-started:
 		if err == nil {
@@ -210,6 +213,13 @@ func (s *System) awaitStart(ctx context.Context, c *cell, started <-chan error) 
 	case <-ctx.Done():
 		s.engine.Root.Stop(c.pid.Load())
 		return Self{}, fmt.Errorf("actors: spawn %q: Start has not returned: %w", c.spec.ID, context.Cause(ctx))
+	}
+}
+
+// help runs the simulation, where the system is one, for whoever is about to wait.
+func (s *System) help(until func() bool) {
+	if s.sim != nil {
+		s.sim.help(until)
 	}
 }
 

@@ -263,7 +263,7 @@ func (c *conversation) step(h happening) {
 	if h.message != nil {
 		c.noteReceived(h.message, effects)
 	}
-	c.publish(from, h.on)
+	c.publish(from, h)
 	for _, e := range effects {
 		c.carryOut(e, h)
 	}
@@ -306,15 +306,15 @@ func (c *conversation) unexpected(h happening) {
 	c.self.Logger().Error("event without a row", "conversation", string(c.key.ID), "state", string(c.state.State), "event", h.on.String())
 }
 
-func (c *conversation) publish(from machine.State, on machine.Symbol) {
+func (c *conversation) publish(from machine.State, h happening) {
 	events := &c.self.System().Events
 	if !actors.Wants[Transition](events) {
 		return
 	}
 	events.Publish(Transition{
 		At: actors.At{Time: c.state.Updated}, Agent: c.self.ID(), Peer: c.peer, Conversation: c.key.ID,
-		Parent: c.parent, Protocol: c.machine.Name(), Role: c.state.Role, From: from, To: c.state.State, On: on,
-		Ended: c.machine.Terminal(c.state.State),
+		Parent: c.parent, Protocol: c.machine.Name(), Role: c.state.Role, From: from, To: c.state.State, On: h.on,
+		Message: idOf(h.message), Ended: c.machine.Terminal(c.state.State),
 	})
 }
 

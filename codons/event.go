@@ -17,7 +17,8 @@ type Transition struct {
 	Role         machine.Role
 	From, To     machine.State
 	On           machine.Symbol
-	Ended        bool // To is terminal
+	Message      performatives.MessageID // that On is about; empty when it is about none
+	Ended        bool                    // To is terminal
 }
 
 // HandlerPanicked says that code of an agent or a caller panicked, or ended its

@@ -22,7 +22,7 @@ type Node struct {
 func New(o Options) (*Node, error) {
 	o = o.withDefaults()
 	n := &Node{}
-	so, err := o.system(router{n})
+	so, err := o.system(o.network(router{n}))
 	if err != nil {
 		return nil, err
 	}

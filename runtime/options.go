@@ -53,6 +53,9 @@ type Options struct {
 
 	// Dispatcher runs the actors. Nil means a pool of workers that the node owns.
 	Dispatcher actor.Dispatcher
+
+	// network is put between the agents and the node's router. Nil is none.
+	network func(actors.Router) actors.Router
 }
 
 func (o Options) withDefaults() Options {
@@ -61,6 +64,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.network == nil {
+		o.network = func(r actors.Router) actors.Router { return r }
 	}
 	return o
 }

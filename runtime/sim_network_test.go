@@ -1,0 +1,68 @@
+package runtime_test
+
+import (
+	"errors"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// simNetwork is between the agents: it loses, repeats and delays.
+type simNetwork struct {
+	swarm    *simSwarm
+	next     actors.Router
+	lossless bool
+}
+
+func (n *simNetwork) between(next actors.Router) actors.Router {
+	n.next = next
+	return n
+}
+
+// Route delivers m now, later, twice or never.
+func (n *simNetwork) Route(m *p.Message) error {
+	s := n.swarm
+	if n.lossless || m.Receiver() == "" {
+		return n.deliver(m)
+	}
+	switch s.dice.n(40) {
+	case 0:
+		s.deeds.count("lose")
+		s.note("lost     %s", m.ID())
+		return nil
+	case 1:
+		s.deeds.count("repeat")
+		n.deliverIn(s.dice.upTo(2*time.Second), m)
+	case 2:
+		s.deeds.count("delay")
+		n.deliverIn(s.dice.upTo(2*time.Second), m)
+		return nil
+	case 3, 4, 5, 6, 7, 8, 9:
+		n.deliverIn(s.dice.upTo(20*time.Millisecond), m)
+		return nil
+	}
+	return n.deliver(m)
+}
+
+func (n *simNetwork) deliver(m *p.Message) error {
+	if m.Receiver() != "" { // of a broadcast nobody knows how many it reaches
+		n.swarm.attempted(m)
+	}
+	return n.next.Route(m)
+}
+
+// deliverIn delivers m after d, and answers it if that fails: who sent it takes it
+// for delivered.
+func (n *simNetwork) deliverIn(d time.Duration, m *p.Message) {
+	s := n.swarm
+	system := s.node.System()
+	system.AfterFunc(d, func() {
+		s.otherwise()
+		var r *p.Refusal
+		if err := n.deliver(m); !errors.As(err, &r) {
+			return
+		}
+		system.Refuse(m.Receiver(), m, r.Code, r.Text)
+	})
+}

@@ -1,0 +1,148 @@
+package runtime_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var seedsFlag = flag.Int("seeds", 0, "how many seeds TestSim runs, from 1 on; 0 = 20, and 2 under the race detector")
+
+// TestSim runs a swarm of 50 agents that do what they like over a network that
+// loses, repeats and delays, in virtual time and in an order that a seed decides.
+// Each seed is run twice, and has to give the same transcript, byte by byte.
+func TestSim(t *testing.T) {
+	deeds := new(tally)
+	t.Run("seeds", func(t *testing.T) {
+		for _, seed := range simSeeds() {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				testSeed(t, seed, deeds)
+			})
+		}
+	})
+	if *seedFlag != 0 || t.Failed() {
+		return
+	}
+	for _, name := range everyDeed() {
+		if deeds.of(name) == 0 {
+			t.Errorf("nobody ever did %q: the simulation is too mild", name)
+		}
+	}
+}
+
+func simSeeds() []uint64 {
+	if *seedFlag != 0 {
+		return []uint64{*seedFlag}
+	}
+	n := *seedsFlag
+	switch {
+	case n == 0 && raceEnabled:
+		n = 2
+	case n == 0:
+		n = 20
+	}
+	seeds := make([]uint64, n)
+	for i := range seeds {
+		seeds[i] = uint64(i + 1)
+	}
+	return seeds
+}
+
+func testSeed(t *testing.T, seed uint64, deeds *tally) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("to repeat: go test ./runtime -run '^TestSim$' -v -seed %d", seed)
+		}
+	})
+	first := simulate(t, seed)
+	if first == nil {
+		return
+	}
+	for _, problem := range first.problems() {
+		t.Error(problem)
+	}
+	if *seedFlag != 0 && testing.Verbose() {
+		t.Logf("seed %d:\n%s\nhow both sides ended:\n%s", seed, first.transcript(), &first.pairs)
+	}
+	if again := simulate(t, seed); again != nil {
+		if diff := firstDifference(first.transcript(), again.transcript()); diff != "" {
+			t.Errorf("seed %d gives another transcript the second time:\n%s", seed, diff)
+		}
+	}
+	deeds.add(first.deeds)
+}
+
+// simulate returns the chronicle of one run.
+func simulate(t *testing.T, seed uint64) (c *chronicle) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimSwarm(t, seed)
+		s.sim.Await(s.live)
+		if n := s.sim.Run(); n > 0 {
+			t.Errorf("%d steps were left at the end", n)
+		}
+		c = s.chronicle
+		time.Sleep(time.Second) // the engine has a goroutine that waits for a timer
+	})
+	return c
+}
+
+// firstDifference shows where two texts part, with what comes before.
+func firstDifference(a, b string) string {
+	if a == b {
+		return ""
+	}
+	as, bs := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")
+	i := 0
+	for i < min(len(as), len(bs)) && as[i] == bs[i] {
+		i++
+	}
+	part := func(lines []string) string { return strings.Join(lines[min(i, len(lines)):min(i+3, len(lines))], "") }
+	return fmt.Sprintf("after\n%sfirst\n%sthen\n%s", strings.Join(as[max(0, i-5):i], ""), part(as), part(bs))
+}
+
+// tally counts things by name.
+type tally struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *tally) count(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = make(map[string]int)
+	}
+	c.n[name]++
+}
+
+func (c *tally) add(other *tally) {
+	for name, n := range other.n {
+		for range n {
+			c.count(name)
+		}
+	}
+}
+
+func (c *tally) of(name string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n[name]
+}
+
+// String lists the names in order.
+func (c *tally) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(c.n)) {
+		fmt.Fprintf(&b, "%6d %s\n", c.n[name], name)
+	}
+	return b.String()
+}
