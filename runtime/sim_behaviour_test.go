@@ -41,12 +41,23 @@ var (
 		{"return nonsense", 1, func(*job) (p.InformResult, error) { return p.InformResult{}, nil }},
 	}
 
+	// services are what an agent does about a request.
+	services = []option[func(*service) (any, error)]{
+		{"serve", 4, func(*service) (any, error) { return p.Raw(`{}`), nil }},
+		{"agree and serve", 3, (*service).agree},
+		{"refuse to serve", 1, func(*service) (any, error) { return nil, &p.Refusal{Code: p.CodeForbidden} }},
+		{"fail serving", 1, func(*service) (any, error) { return nil, errors.New("serving") }},
+		{"panic serving", 1, func(*service) (any, error) { panic("serving") }},
+	}
+
 	// errands are what an asker does, and say how it ended.
 	errands = []option[func(*errand) string]{
 		{"delegate", 6, func(x *errand) string { return x.delegate(context.Background(), x.options()...) }},
 		{"delegate with a deadline", 3, (*errand).delegateInTime},
 		{"delegate and cancel", 3, (*errand).delegateAndCancel},
 		{"delegate and forget", 1, (*errand).delegateAndForget},
+		{"request", 4, func(x *errand) string { return x.request(context.Background()) }},
+		{"request and withdraw", 2, (*errand).requestAndWithdraw},
 		{"whisper to one", 2, (*errand).whisper},
 		{"whisper to many", 2, (*errand).whisperToMany},
 		{"whisper and withdraw", 1, (*errand).whisperAndWithdraw},
@@ -115,6 +126,23 @@ func (j *job) change() (p.InformResult, error) {
 	return success, err
 }
 
+// service is one request that an agent answers.
+type service struct {
+	*simSwarm
+	ctx     context.Context
+	request codons.Requested
+	name    string
+}
+
+func (v *service) agree() (any, error) {
+	err := v.request.Agree()
+	v.sim.Yield(v.name)
+	if err != nil {
+		return nil, err
+	}
+	return nil, v.pause(v.ctx, v.name, v.dice.upTo(3*time.Second))
+}
+
 // errand is what an asker is about.
 type errand struct {
 	*simSwarm
@@ -129,7 +157,7 @@ func simTask(hands int) p.TaskRequest {
 // options are some of those that change how a delegation goes.
 func (x *errand) options() []codons.DelegateOption {
 	opts := []codons.DelegateOption{
-		codons.WithRetry(x.dice.upTo(time.Second)),
+		codons.WithRetry(codons.Retry{First: x.dice.upTo(time.Second)}),
 		codons.WithGrace(x.dice.upTo(time.Second)),
 		codons.WithPriority(p.Low + p.Priority(x.dice.n(int(p.Bands)))),
 	}
@@ -173,6 +201,18 @@ func (x *errand) delegateAndForget() string {
 		x.self.After(x.dice.upTo(5*time.Second), func(actors.Agent) { d.Cancel() })
 	}
 	return simEnd("begun", err)
+}
+
+func (x *errand) request(ctx context.Context) string {
+	_, err := codons.Request[p.Raw](ctx, x.self, x.anyone(), p.Raw(`{}`), codons.WithGrace(x.dice.upTo(time.Second)))
+	return simEnd("answered", err)
+}
+
+func (x *errand) requestAndWithdraw() string {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	x.self.System().AfterFunc(x.dice.upTo(time.Second), cancel)
+	return x.request(ctx)
 }
 
 func (x *errand) whisper() string {
@@ -222,7 +262,8 @@ func (x *errand) broadcast() string {
 func (x *errand) message(to p.AgentID, act p.Performative) *p.Message {
 	stamp := x.self.Stamp()
 	m, err := p.New(p.Envelope{
-		ID: stamp.ID, Timestamp: stamp.Time, Sender: x.self.ID(), Receiver: to, Performative: act, Payload: p.Raw(`{}`),
+		ID: stamp.ID, Timestamp: stamp.Time, Sender: x.self.ID(), Receiver: to, Performative: act,
+		Protocol: "small talk", Payload: p.Raw(`{}`),
 	})
 	if err != nil {
 		x.t.Error(err)

@@ -13,7 +13,7 @@ import (
 // simTables are the codons of the swarm.
 var simTables = func() map[string]machine.Table {
 	all := make(map[string]machine.Table)
-	for _, t := range []machine.Table{codons.DelegationTable(), codons.WhisperTable()} {
+	for _, t := range []machine.Table{codons.DelegationTable(), codons.WhisperTable(), codons.RequestTable()} {
 		all[t.Name] = t
 	}
 	return all

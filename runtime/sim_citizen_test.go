@@ -50,6 +50,13 @@ func (c *citizen) PerformTask(ctx context.Context, t codons.Task) (p.InformResul
 	return w.do(&job{c.swarm, ctx, t, "job " + string(c.id) + " " + string(t.Message.ID())})
 }
 
+// HandleRequest does something as the dice fall.
+func (c *citizen) HandleRequest(ctx context.Context, r codons.Requested) (any, error) {
+	s := pick(c.swarm.dice, services)
+	c.swarm.deeds.count(s.name)
+	return s.do(&service{c.swarm, ctx, r, "service " + string(c.id) + " " + string(r.Message.ID())})
+}
+
 // Receive answers what belongs to no codon.
 func (c *citizen) Receive(x *actors.Context, m *p.Message) {
 	c.swarm.handled(m)

@@ -43,7 +43,7 @@ func newSimSwarm(t *testing.T, seed uint64) *simSwarm {
 	node, err := runtime.New(runtime.Options{
 		Dispatcher: s.sim, Stamper: &simStamper{}, Capacity: 64,
 		Supervision: actors.Supervision{Backoff: actors.Backoff{Jitter: 0.5}, Random: s.dice.fraction},
-		Delegation:  codons.Delegation{Grace: 300 * time.Millisecond},
+		Times:       codons.Times{Grace: 300 * time.Millisecond},
 	}.WithNetwork(s.net.between))
 	if err != nil {
 		t.Fatal(err)
@@ -222,6 +222,9 @@ func everyDeed() []string {
 		names = append(names, o.name)
 	}
 	for _, o := range decisions {
+		names = append(names, o.name)
+	}
+	for _, o := range services {
 		names = append(names, o.name)
 	}
 	return names
