@@ -110,14 +110,23 @@ func (s *Sim) Yield(name string) {
 // Step runs one of the things that are scheduled, and reports whether there was
 // one.
 func (s *Sim) Step() bool {
-	if !s.owned.Load() {
-		defer s.dismiss()
-	}
+	defer s.own()()
 	return s.step()
 }
 
+// own notes that someone runs the simulation, until it calls release.
+func (s *Sim) own() (release func()) {
+	s.owned.Store(true)
+	return func() {
+		s.dismiss()
+		s.owned.Store(false)
+	}
+}
+
 func (s *Sim) step() bool {
-	s.rest()
+	if s.settle != nil {
+		s.settle()
+	}
 	fn := s.pick()
 	switch {
 	case fn == nil:
@@ -167,8 +176,13 @@ func (w *simWorker) work() {
 // Run steps until nothing is scheduled, and returns the number of steps. No time
 // passes. It does not return while the actors keep one another busy.
 func (s *Sim) Run() int {
+	defer s.own()()
+	return s.run()
+}
+
+func (s *Sim) run() int {
 	n := 0
-	for s.Step() {
+	for s.step() {
 		n++
 	}
 	return n
@@ -195,11 +209,9 @@ func (s *Sim) Await(fn func()) {
 // runUntil runs until over is closed. What happens at that very time is run too,
 // whichever comes first.
 func (s *Sim) runUntil(over <-chan struct{}) {
-	s.owned.Store(true)
-	defer s.owned.Store(false)
-	defer s.dismiss()
+	defer s.own()()
 	for {
-		s.Run()
+		s.run()
 		select {
 		case <-over:
 			return
@@ -212,9 +224,16 @@ func (s *Sim) runUntil(over <-chan struct{}) {
 	}
 }
 
-// help runs the simulation for someone who waits for it, unless its owner does.
+// help runs the simulation for someone who waits for it, unless another goroutine
+// does. Without settling there is no other: it is called within a step.
 func (s *Sim) help(until func() bool) {
-	for !s.owned.Load() && !until() && s.Step() {
+	if s.settle != nil {
+		if s.owned.Load() {
+			return
+		}
+		defer s.own()()
+	}
+	for !until() && s.step() {
 	}
 }
 
@@ -230,12 +249,6 @@ type simMailbox struct {
 
 // Schedule keeps fn for a later step.
 func (m *simMailbox) Schedule(fn func()) { m.add(simTask{order: m.order, fn: fn}) }
-
-func (s *Sim) rest() {
-	if s.settle != nil {
-		s.settle()
-	}
-}
 
 // source returns the order of a new source of tasks.
 func (s *Sim) source() uint64 {

@@ -1,12 +1,18 @@
 package actors
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // simulate has five actors pass a message around, and returns who got it when.
@@ -56,6 +62,160 @@ func TestSimWithVirtualTimers(t *testing.T) {
 		synctest.Wait()
 		if n := sim.Run(); n != 1 || after != time.Hour {
 			t.Errorf("%d steps, after %v; want 1, after 1h", n, after)
+		}
+	})
+}
+
+// settling runs test in a bubble, with a system that a settling simulation runs.
+func settling(t *testing.T, test func(t *testing.T, sim *Sim, sys *System)) {
+	bubble(t, func(t *testing.T) {
+		sim := NewSim(SimOptions{Settle: synctest.Wait})
+		sys := newAgents(t, Options{Dispatcher: sim})
+		test(t, sim, sys)
+		sim.Await(func() {
+			if err := sys.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+func newAgents(t *testing.T, o Options) *System {
+	t.Helper()
+	sys, err := NewSystem(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sys
+}
+
+// beginner is an agent that starts by a function.
+type beginner func(*Context) error
+
+func (beginner) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (b beginner) Start(c *Context) error { return b(c) }
+
+func spawnBeginner(ctx context.Context, sys *System, id performatives.AgentID, start func(*Context) error) error {
+	_, err := sys.Spawn(ctx, Spec{ID: id, New: func() Agent { return beginner(start) }})
+	return err
+}
+
+// spawnsInSim spawns agents whose Start succeeds, fails, panics and spawns another.
+func spawnsInSim(t *testing.T, sys *System) {
+	t.Helper()
+	ctx := t.Context()
+	if err := spawnBeginner(ctx, sys, "fails", func(*Context) error { return errBroken }); !errors.Is(err, errBroken) {
+		t.Errorf("Spawn = %v, want what Start returned", err)
+	}
+	if err := spawnBeginner(ctx, sys, "panics", func(*Context) error { panic("oops") }); err == nil {
+		t.Error("Spawn of an agent that panics as it starts returned nil")
+	}
+	var inner error
+	err := spawnBeginner(ctx, sys, "outer", func(*Context) error {
+		inner = spawnBeginner(ctx, sys, "inner", func(*Context) error { return nil })
+		return nil
+	})
+	if err != nil || inner != nil {
+		t.Errorf("Spawn = %v, and within a Start %v", err, inner)
+	}
+	for id, want := range map[performatives.AgentID]bool{"fails": false, "panics": false, "outer": true, "inner": true} {
+		if _, got := sys.Lookup(id); got != want {
+			t.Errorf("%s runs: %t, want %t", id, got, want)
+		}
+	}
+	if err := sys.StopAgent(ctx, "inner"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSimSpawnsAgentsThatHaveToStart(t *testing.T) {
+	t.Run("on the owner's goroutine", func(t *testing.T) {
+		sim := NewSim(SimOptions{})
+		sys := newAgents(t, Options{Dispatcher: sim})
+		spawnsInSim(t, sys)
+		if err := sys.StopAgent(t.Context(), "outer"); err != nil {
+			t.Error(err)
+		}
+		if err := sys.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("before a settling simulation runs", func(t *testing.T) {
+		settling(t, func(t *testing.T, _ *Sim, sys *System) { spawnsInSim(t, sys) })
+	})
+	t.Run("in a settling simulation", func(t *testing.T) {
+		settling(t, func(t *testing.T, sim *Sim, sys *System) { sim.Await(func() { spawnsInSim(t, sys) }) })
+	})
+}
+
+// contend has handlers, timers and whoever waited be woken all at once, and returns
+// in which order they go on.
+func contend(t *testing.T, seed uint64) (order []string) {
+	bubble(t, func(t *testing.T) {
+		sim := NewSim(SimOptions{Seed: seed, Settle: synctest.Wait})
+		sys := newAgents(t, Options{Dispatcher: sim})
+		note := func(kind string, i int) { order = append(order, fmt.Sprint(kind, i, " ", time.Now().Nanosecond())) }
+		wake := make(chan struct{})
+		for i := range 8 {
+			sys.Work(func() {
+				note("began", i)
+				<-wake
+				sim.Yield(fmt.Sprint("worker ", i))
+				note("went on", i)
+			})
+			sys.AfterFunc(time.Millisecond, func() { note("timer", i) })
+			sys.AfterFunc(time.Hour, func() { note("never", i) })()
+		}
+		sim.RunFor(time.Millisecond)
+		close(wake)
+		sim.Await(func() {
+			time.Sleep(time.Second)
+			if err := sys.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	return order
+}
+
+func TestSimOrdersWhatWakesAtOnce(t *testing.T) {
+	first := contend(t, 1)
+	if len(first) != 24 {
+		t.Fatalf("%d things happened, want 24: %q", len(first), first)
+	}
+	if slices.IsSorted(first[:8]) || slices.IsSorted(first[16:]) {
+		t.Errorf("the order is not the seed's: %q", first)
+	}
+	for range 50 {
+		if diff := cmp.Diff(first, contend(t, 1)); diff != "" {
+			t.Fatalf("the same seed gives another order (-first +second):\n%s", diff)
+		}
+	}
+	if cmp.Equal(first, contend(t, 2)) {
+		t.Error("another seed gives the same order")
+	}
+}
+
+// A step that waits does not keep the others from being run.
+func TestSimGoesOnWithoutAStepThatWaits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sim := NewSim(SimOptions{Settle: synctest.Wait})
+		var order []string
+		done := make(chan struct{})
+		sim.Schedule(func() {
+			<-done
+			order = append(order, "waited")
+		})
+		sim.Run()
+		sim.Schedule(func() { order = append(order, "other") })
+		sim.Run()
+		close(done)
+		if n := sim.Run(); n != 0 {
+			t.Errorf("%d steps were left", n)
+		}
+		if diff := cmp.Diff([]string{"other", "waited"}, order); diff != "" {
+			t.Errorf("order (-want +got):\n%s", diff)
 		}
 	})
 }

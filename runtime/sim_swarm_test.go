@@ -19,7 +19,7 @@ const (
 	simAgents = 50
 	simAskers = 30               // of them
 	simBusy   = 2 * time.Minute  // for so long they run errands
-	simPause  = 40 * time.Second // at most, between one's errands
+	simPause  = 55 * time.Second // at most, between one's errands
 	simQuiet  = 10 * time.Minute // longer than any conversation
 )
 
