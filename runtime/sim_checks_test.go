@@ -38,7 +38,8 @@ func (s simSide) other() simSide {
 type simTalk struct {
 	state machine.State
 	ended bool
-	stops int // of the peer, when it began
+	stops int  // of the peer, until then
+	alone bool // the peer has stopped meanwhile
 }
 
 func (c *chronicle) stepLocked(e codons.Transition) {
@@ -55,6 +56,9 @@ func (c *chronicle) stepLocked(e codons.Transition) {
 		return
 	}
 	last := talks[len(talks)-1]
+	if !last.ended {
+		last.alone = c.stops[e.Peer] > last.stops
+	}
 	last.state, last.ended = e.To, e.Ended
 }
 
@@ -126,7 +130,7 @@ func (c *chronicle) agreement(side simSide, talk *simTalk) string {
 	case len(others) == 0 && c.turned[side.conversation]:
 		c.pairs.count(how + " (the agent was not there, or failed, and the runtime refused for it)")
 		return ""
-	case c.stops[side.peer] > talk.stops:
+	case talk.alone:
 		c.pairs.count(how + " (the agent stopped, and came back without a memory)")
 		return ""
 	}
