@@ -148,8 +148,42 @@ func (c *cell) openFor(ctx actor.Context, p int, m *performatives.Message) bool 
 		c.sys.refuse(c.spec.ID, m, performatives.CodeStopped, "")
 		return true
 	}
-	ctx.Send(c.open(ctx, role.Open(m)).pid, m)
+	ctx.Send(c.open(ctx, c.respond(role, m)).pid, m)
 	return true
+}
+
+// respond asks the agent's role for the conversation that m begins. When the agent
+// fails on it, the sender is told so, and the same message, should it come again,
+// must not begin what has failed already.
+func (c *cell) respond(role Responding, m *performatives.Message) Conversation {
+	begun := false
+	defer func() {
+		if !begun {
+			c.remember(&entry{key: Key{ID: m.ConversationID(), Peer: m.Sender()}}, c.failedOn(m))
+		}
+	}()
+	conversation := role.Open(m)
+	begun = true
+	return conversation
+}
+
+// failedOn answers m, and the CANCEL of what it was to begin, like the first time.
+func (c *cell) failedOn(m *performatives.Message) func(*performatives.Message) bool {
+	return func(late *performatives.Message) bool {
+		if late.ID() != m.ID() && late.Performative() != performatives.ActCancel {
+			return false
+		}
+		c.sys.refuse(c.spec.ID, late, performatives.CodeInternal, "")
+		return true
+	}
+}
+
+// remember keeps the epilogue of a conversation that is over.
+func (c *cell) remember(e *entry, late func(*performatives.Message) bool) {
+	if c.ended == nil {
+		c.ended = newEnded()
+	}
+	c.ended.remember(e, late)
 }
 
 // open starts the actor of a conversation as a child of this one.

@@ -121,10 +121,7 @@ func (e *end) run(c *cell, ctx actor.Context) {
 		ctx.Stop(ended.pid) // what the cell has given it meanwhile comes back
 	}
 	if e.late != nil {
-		if c.ended == nil {
-			c.ended = newEnded()
-		}
-		c.ended.remember(ended, e.late)
+		c.remember(ended, e.late)
 	}
 }
 

@@ -127,8 +127,8 @@ func (c *chronicle) agreement(side simSide, talk *simTalk) string {
 		}
 	}
 	switch {
-	case len(others) == 0 && c.turned[side.conversation]:
-		c.pairs.count(how + " (the agent was not there, or failed, and the runtime refused for it)")
+	case c.turned[side.conversation] && (len(others) == 0 || !c.failed[side.conversation]):
+		c.pairs.count(how + " (the agent was not there, had no room, or failed, and the runtime refused for it)")
 		return ""
 	case talk.alone:
 		c.pairs.count(how + " (the agent stopped, and came back without a memory)")

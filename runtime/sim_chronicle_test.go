@@ -29,6 +29,7 @@ type chronicle struct {
 	stops    map[p.AgentID]int         // how often an agent has stopped
 	broken   []string                  // problems that were seen at once
 	turned   map[p.ConversationID]bool // something of it was refused, and not by a conversation
+	failed   map[p.ConversationID]bool // because the agent failed
 }
 
 // simFate is what became of the copies of one message.
@@ -38,7 +39,7 @@ func newChronicle() *chronicle {
 	return &chronicle{
 		deeds: new(tally), start: time.Now(),
 		fates: make(map[p.MessageID]*simFate), talks: make(map[simSide][]*simTalk),
-		turned: make(map[p.ConversationID]bool), stops: make(map[p.AgentID]int),
+		turned: make(map[p.ConversationID]bool), failed: make(map[p.ConversationID]bool), stops: make(map[p.AgentID]int),
 	}
 }
 
@@ -102,6 +103,9 @@ func (c *chronicle) observe(ev actors.Event) {
 		if e.Message.ID() != c.handling { // else a conversation failed on it
 			c.fateLocked(e.Message.ID()).refused++
 			c.turned[e.Message.ConversationID()] = true
+			if e.Refusal.Code == p.CodeInternal {
+				c.failed[e.Message.ConversationID()] = true
+			}
 		}
 	case actors.DeadLetter:
 		c.observeDeadLocked(e)
