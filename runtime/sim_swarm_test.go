@@ -188,7 +188,13 @@ func (d *simDice) fraction() float64 {
 
 func (d *simDice) oneIn(n int) bool { return d.n(n) == 0 }
 
-func (d *simDice) upTo(max time.Duration) time.Duration { return time.Duration(d.n(int(max))) + 1 }
+// simTick is so coarse that much happens at the same time.
+const simTick = 5 * time.Millisecond
+
+// upTo returns at least one tick.
+func (d *simDice) upTo(max time.Duration) time.Duration {
+	return simTick * time.Duration(1+d.n(int(max/simTick)))
+}
 
 // option is one of several things that may be done.
 type option[F any] struct {
