@@ -9,6 +9,7 @@ FUZZTIME ?= 5s
 BENCH    ?= .
 COUNT    ?= 1
 BENCHTIME ?= 1s
+SEEDS    ?= 1000
 
 .PHONY: help
 help: ## this list
@@ -49,6 +50,10 @@ explore: ## the exhaustive explorer (tests named TestExplore…), with what it v
 	@targets=$$(.ci/targets '^TestExplore'); \
 	if [[ -z $$targets ]]; then echo "there are no explorations"; exit; fi; \
 	go test -count=1 -v -run '^TestExplore' $$(cut -d' ' -f1 <<<"$$targets" | sort -u)
+
+.PHONY: sim
+sim: ## 1,000 seeds of the simulated swarm; SEEDS=n
+	go test ./runtime -count=1 -timeout 15m -run '^TestSim$$' -seeds $(SEEDS)
 
 .PHONY: generate
 generate: ## everything that is written by a program, the README's code among it
