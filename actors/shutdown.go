@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -25,8 +27,8 @@ func (s *System) Stop(ctx context.Context) error {
 	drain, cancel := drainTime(ctx)
 	_ = s.open.wait(drain) // what is left is ended below
 	cancel()
-	for _, pid := range s.groups {
-		s.engine.Root.Stop(pid)
+	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
+		s.engine.Root.Stop(s.groups[name])
 	}
 	errs := []error{
 		s.awaitZero(ctx, &s.running, "agents"),

@@ -1,7 +1,9 @@
 package runtime
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -35,6 +37,7 @@ func (r router) broadcast(m *performatives.Message) error {
 		}
 		reached = true
 	}
+	slices.SortFunc(failed, func(a, b *performatives.Refusal) int { return cmp.Compare(a.From, b.From) }) // the agents come in no order
 	switch {
 	case reached:
 		for _, f := range failed {

@@ -15,7 +15,7 @@ import (
 
 // What the agents of the simulated swarm do: to have them do more, add a line to
 // one of the tables. Whatever waits, here or in what it calls, goes on in a turn
-// of its own: see simSwarm.turn and pause.
+// of its own: it calls idle or pause, or Yield where it has waited otherwise.
 var (
 	// decisions are what a worker answers to a request.
 	decisions = []option[func() codons.Decision]{
@@ -115,7 +115,7 @@ func (j *job) needInput() (p.InformResult, error) {
 }
 
 func (j *job) ignoreCancel() (p.InformResult, error) {
-	_ = j.pause(context.Background(), j.name, j.dice.upTo(5*time.Second))
+	j.idle(j.name, j.dice.upTo(5*time.Second))
 	return success, nil
 }
 

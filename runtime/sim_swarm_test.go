@@ -66,7 +66,7 @@ func (s *simSwarm) live() {
 	busy.Wait()
 	s.sim.Yield("live")
 	s.net.lossless = true
-	s.pause(context.Background(), "live", simQuiet)
+	s.idle("live", simQuiet)
 	if n := s.node.Counts(); n.Open != 0 || n.Working != 0 {
 		s.t.Errorf("when all should be over: %+v", n)
 	}
@@ -105,7 +105,7 @@ func (s *simSwarm) spawn(id p.AgentID) {
 func (s *simSwarm) ask(id p.AgentID) {
 	x := &errand{simSwarm: s, name: "asker " + string(id)}
 	for start := time.Now(); time.Since(start) < simBusy; {
-		s.pause(context.Background(), x.name, s.dice.upTo(simPause))
+		s.idle(x.name, s.dice.upTo(simPause))
 		self, ok := s.node.System().Lookup(id)
 		if !ok {
 			continue
@@ -122,7 +122,7 @@ func (s *simSwarm) ask(id p.AgentID) {
 // disturb stops agents and spawns them again, and has others fail.
 func (s *simSwarm) disturb() {
 	for start := time.Now(); time.Since(start) < simBusy; {
-		s.pause(context.Background(), "disturb", s.dice.upTo(10*time.Second))
+		s.idle("disturb", s.dice.upTo(10*time.Second))
 		id := s.anyone()
 		if self, ok := s.node.System().Lookup(id); ok && s.dice.oneIn(3) {
 			s.deeds.count("fail")
@@ -133,13 +133,19 @@ func (s *simSwarm) disturb() {
 		if err := s.node.StopAgent(context.Background(), id); err != nil {
 			s.t.Error(err)
 		}
-		s.pause(context.Background(), "disturb", s.dice.upTo(time.Second))
+		s.idle("disturb", s.dice.upTo(time.Second))
 		s.spawn(id)
 	}
 }
 
-// pause waits for d, or for the end of ctx, which it returns. Every name waits by
-// itself.
+// idle waits for d. Nobody else waits under that name.
+func (s *simSwarm) idle(name string, d time.Duration) {
+	time.Sleep(d)
+	s.sim.Yield(name)
+}
+
+// pause waits for d, or for the end of ctx, which it returns. Nobody else waits
+// under that name.
 func (s *simSwarm) pause(ctx context.Context, name string, d time.Duration) error {
 	select {
 	case <-time.After(d):
