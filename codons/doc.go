@@ -6,7 +6,8 @@
 //
 // The answering side is an [actors.Protocol] that a node is given; an agent plays
 // a role by implementing its interface. The asking side is a function that takes
-// a [Party], in whose name it asks.
+// a [Party], in whose name it asks. [Library] lists all codons, docs/codons.md
+// describes them, and a [Watch] checks that agents keep to them.
 //
 // # Ordering
 //
@@ -34,5 +35,3 @@
 // Functions that wait may be called from any goroutine, but not on an agent's own
 // actor. Handlers ([Worker].PerformTask) run beside one another.
 package codons
-
-//go:generate go test -run TestTablesAreDocumented -update-tables .

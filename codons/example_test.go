@@ -91,3 +91,43 @@ func ExampleWhisperAll() {
 	// Eliza false []
 	// <nil>
 }
+
+// hasty is an agent that takes messages as they come, and skips the acceptance.
+type hasty struct{ poet }
+
+func (hasty) Receive(c *actors.Context, m *p.Message) {
+	_ = c.Reply(m, p.InformResult{Status: p.StatusSuccess, Summary: "done already"})
+}
+
+func ExampleNewWatch() {
+	ctx := context.Background()
+	system, err := actors.NewSystem(actors.Options{Protocols: []actors.Protocol{codons.Delegation{}}})
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = system.Stop(ctx) }()
+	spawn(ctx, system, "Hasty", hasty{})
+	eliza := spawn(ctx, system, "Eliza", poet{})
+
+	watch, err := codons.NewWatch(&system.Events, codons.WatchOptions{})
+	if err != nil {
+		panic(err)
+	}
+	violations := actors.Subscribe[codons.Violation](&system.Events, 16)
+	defer violations.Stop()
+
+	result, err := codons.Delegate(ctx, eliza, "Hasty", p.TaskRequest{TaskType: "write_poem"})
+	fmt.Println(result.Summary, err) // the asker's table takes it
+	if err := watch.Stop(ctx); err != nil {
+		panic(err)
+	}
+	v := <-violations.C
+	fmt.Println(v.Sender, "to", v.Receiver)
+	fmt.Println(v)
+	fmt.Println(watch.Counts().Messages, "messages,", watch.Counts().Violations, "violation")
+	// Output:
+	// done already <nil>
+	// Hasty to Eliza
+	// machine: task-delegation: responder: INFORM_RESULT is not legal here, expected FAILURE, NOT_UNDERSTOOD, TASK_ACCEPT, TASK_REJECT
+	// 2 messages, 1 violation
+}

@@ -4,96 +4,44 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxObserved is how many messages of a conversation are checked: what may have
-// arrived when not makes the checks ever more expensive.
-const maxObserved = 12
-
-// monitor checks what is said against the tables, and writes it down.
+// monitor has what is said checked against the tables, and writes it down.
 type monitor struct {
+	watch      *codons.Watch
 	mu         sync.Mutex
-	limit      int // conversations to check; 0 is all
-	courses    map[course]*machine.Monitor
 	said       map[p.MessageID]bool
-	opened     map[course]p.AgentID
-	length     map[course]int
-	violations []error
+	violations []codons.Violation
 	transcript []string
 }
 
-// course is one conversation. Both ids are in lower case, the lesser first.
-type course struct {
-	id   p.ConversationID
-	a, b p.AgentID
-}
-
-var machines = func() map[string]*machine.Machine {
-	all := map[string]*machine.Machine{}
-	for _, t := range []machine.Table{codons.DelegationTable(), codons.WhisperTable(), codons.RequestTable()} {
-		all[t.Name] = t.MustCompile()
+// newMonitor watches a world's events, until its watch is stopped.
+func newMonitor(t testing.TB, events *actors.Events) *monitor {
+	t.Helper()
+	o := &monitor{said: map[p.MessageID]bool{}}
+	events.Listen(o.observe, actors.About[actors.MessageSent](), actors.About[codons.Violation]())
+	var err error
+	if o.watch, err = codons.NewWatch(events, codons.WatchOptions{Messages: 12, Queue: 1 << 16}); err != nil {
+		t.Fatal(err)
 	}
-	return all
-}()
-
-func newMonitor() *monitor {
-	return &monitor{
-		courses: map[course]*machine.Monitor{}, said: map[p.MessageID]bool{},
-		opened: map[course]p.AgentID{}, length: map[course]int{},
-	}
+	return o
 }
 
 func (o *monitor) observe(ev actors.Event) {
-	sent, ok := ev.(actors.MessageSent)
-	if !ok {
-		return
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	m := sent.Message
-	repeated := o.said[m.ID()]
-	o.said[m.ID()] = true
-	o.transcript = append(o.transcript, line(m, repeated))
-	from, to := m.Sender().Fold(), m.Receiver().Fold()
-	if from == to || machines[m.Protocol()] == nil {
-		return // of a talk with oneself the sides cannot be told
+	switch e := ev.(type) {
+	case actors.MessageSent:
+		o.transcript = append(o.transcript, line(e.Message, o.said[e.Message.ID()]))
+		o.said[e.Message.ID()] = true
+	case codons.Violation:
+		o.violations = append(o.violations, e)
 	}
-	k := course{m.ConversationID(), min(from, to), max(from, to)}
-	fresh := m.Performative() == p.ActTaskRequest && !repeated && m.InReplyTo() == "" // under a name that was used before
-	if o.courses[k] == nil || fresh {
-		if o.limit > 0 && len(o.courses) == o.limit {
-			return
-		}
-		o.length[k] = 0
-		o.courses[k], o.opened[k] = machine.NewMonitor(machines[m.Protocol()]), from
-	}
-	if o.length[k]++; o.length[k] > maxObserved {
-		return
-	}
-	u := machine.Utterance{From: machine.Responder, Act: m.Performative(), Tag: tagOf(m), Again: repeated}
-	if o.opened[k] == from {
-		u.From = machine.Initiator
-	}
-	if err := o.courses[k].Observe(u); err != nil {
-		o.violations = append(o.violations, fmt.Errorf("%s of %s to %s: %w", m.Performative(), from, to, err))
-	}
-}
-
-func tagOf(m *p.Message) string {
-	switch c := m.Payload().(type) {
-	case p.InformResult:
-		if c.RequestForUser() != "" {
-			return "input"
-		}
-	case p.Receipt:
-		return "receipt"
-	}
-	return ""
 }
 
 // line is a message as transcripts show it.

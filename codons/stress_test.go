@@ -14,6 +14,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -86,9 +87,9 @@ func TestStress(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	inWorldOf(t, codons.Delegation{Grace: 20 * time.Millisecond}, func(t *testing.T, w *world) {
+		begun := w.countBeginnings()
+		w.lawless.Store(true) // but see below
 		d := &dice{Rand: rand.New(rand.NewPCG(seed, 0))}
-		w.monitor.limit = 300
-		w.lawless.Store(true) // the runtime, too, refuses for an agent that restarts
 		const agents, callers, each = 4, 25, 80
 		for i := range agents {
 			w.spawn(p.AgentID(fmt.Sprint("Jules ", i)), fickle(d))
@@ -117,8 +118,43 @@ func TestStress(t *testing.T) {
 		for i := range agents {
 			w.wantRoom(p.AgentID(fmt.Sprint("Jules ", i)))
 		}
+		w.wantLawful(begun)
 		t.Logf("%d good ends, %d others, %+v", ends[0].Load(), ends[1].Load(), w.Counts())
 	})
+}
+
+// countBeginnings counts from now on how often each conversation begins for the
+// side that answers.
+func (w *world) countBeginnings() func(p.ConversationID) int {
+	var mu sync.Mutex
+	n := map[p.ConversationID]int{}
+	w.Events.Listen(func(ev actors.Event) {
+		if e := ev.(codons.Transition); e.Role == machine.Responder && e.From == machine.Idle {
+			mu.Lock()
+			n[e.Conversation]++
+			mu.Unlock()
+		}
+	}, actors.About[codons.Transition]())
+	return func(id p.ConversationID) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return n[id]
+	}
+}
+
+// wantLawful expects everyone to have kept to the tables, save where a further round
+// reached an agent that had restarted and took it for a new task.
+func (w *world) wantLawful(begun func(p.ConversationID) int) {
+	w.t.Helper()
+	if err := w.monitor.watch.Stop(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, v := range w.monitor.violations {
+		if begun(v.Conversation) < 2 {
+			w.t.Errorf("%s to %s in %s: %v", v.Sender, v.Receiver, v.Conversation, v)
+		}
+	}
+	w.t.Logf("watched: %+v", w.monitor.watch.Counts())
 }
 
 // roll makes one delegation of some kind and returns its end.

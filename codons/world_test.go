@@ -46,7 +46,7 @@ func inWorldOf(t *testing.T, d codons.Delegation, test func(t *testing.T, w *wor
 }
 
 func newWorld(t testing.TB, d codons.Delegation, o actors.Options) *world {
-	w := &world{t: t, net: &network{}, monitor: newMonitor()}
+	w := &world{t: t, net: &network{}}
 	o.Protocols = codons.Protocols(codons.Times(d))
 	o.Router = w.net
 	sys, err := actors.NewSystem(o)
@@ -54,7 +54,7 @@ func newWorld(t testing.TB, d codons.Delegation, o actors.Options) *world {
 		t.Fatal(err)
 	}
 	w.System, w.net.system = sys, sys
-	sys.Events.Listen(w.monitor.observe)
+	w.monitor = newMonitor(t, &sys.Events)
 	w.eddy = w.spawn("Eddy", &worker{})
 	return w
 }
@@ -70,9 +70,15 @@ func (w *world) stop() {
 		if n := w.Counts(); n.Open != 0 || n.Working != 0 || n.Agents != 0 {
 			w.t.Errorf("after the end: %+v", n)
 		}
+		if err := w.monitor.watch.Stop(ctx); err != nil {
+			w.t.Error(err)
+		}
+		if n := w.monitor.watch.Counts(); n.Dropped > 0 {
+			w.t.Errorf("not all was checked: %+v", n)
+		}
 		if !w.lawless.Load() {
-			for _, err := range w.monitor.violations {
-				w.t.Error(err)
+			for _, v := range w.monitor.violations {
+				w.t.Errorf("%s to %s: %v", v.Sender, v.Receiver, v)
 			}
 		}
 	})

@@ -7,6 +7,9 @@
 //	result, err := node.Delegate(ctx, "Jules", performatives.TaskRequest{TaskType: "debug_code"})
 //	err = node.Stop(ctx)
 //
+// With [Options.Watch] the node checks what its agents say against the tables of
+// their codons.
+//
 // # Ordering
 //
 // Within a node a message is delivered at most once, in order per sender and

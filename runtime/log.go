@@ -61,6 +61,7 @@ func (l *eventLog) interests(ctx context.Context) []actors.Interest {
 	of := []actors.Interest{
 		actors.About[actors.MessageRefused](), actors.About[actors.DeadLetter](), actors.About[actors.Supervised](),
 		actors.About[actors.AgentStarted](), actors.About[actors.AgentStopped](), actors.About[actors.WorkAbandoned](),
+		actors.About[codons.Violation](),
 	}
 	if l.messages {
 		of = append(of, actors.About[actors.MessageSent](), actors.About[actors.MessageReceived]())
@@ -93,6 +94,9 @@ func (l *eventLog) write(ev actors.Event) {
 		l.logger.Info("agent stopped", "agent", string(e.Agent))
 	case actors.WorkAbandoned:
 		l.logger.Warn("handler still runs", "agent", string(e.Agent), "conversation", string(e.Conversation))
+	case codons.Violation:
+		l.logger.Warn("protocol violated", "agent", string(e.Sender), "peer", string(e.Receiver), "conversation", string(e.Conversation),
+			"performative", e.Got.Act.String(), "err", e.ViolationError)
 	case codons.Transition:
 		l.logger.Debug("conversation", "agent", string(e.Agent), "peer", string(e.Peer), "conversation", string(e.Conversation),
 			"protocol", e.Protocol, "role", e.Role.String(), "from", string(e.From), "to", string(e.To), "on", e.On.String())

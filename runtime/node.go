@@ -13,7 +13,8 @@ import (
 // called from any goroutine, but those that wait not on an agent's own actor.
 type Node struct {
 	system *actors.System
-	self   actors.Self // what the node's own methods send as
+	self   actors.Self   // what the node's own methods send as
+	watch  *codons.Watch // nil without Options.Watch
 	unlog  func()
 }
 
@@ -30,12 +31,24 @@ func New(o Options) (*Node, error) {
 		return nil, fmt.Errorf("runtime: %w", err)
 	}
 	n.unlog = logEvents(o, n.Events())
+	if err := n.startWatch(o.Watch); err != nil {
+		_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
+		return nil, fmt.Errorf("runtime: Options.Watch: %w", err)
+	}
 	n.self, err = n.Client(context.Background(), performatives.AgentID(o.Name)) //nolint:forbidigo // a client has nothing to start that could take time
 	if err != nil {
 		_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
 		return nil, fmt.Errorf("runtime: Options.Name: %w", err)
 	}
 	return n, nil
+}
+
+// startWatch watches the node, if that is wanted.
+func (n *Node) startWatch(o *codons.WatchOptions) (err error) {
+	if o != nil {
+		n.watch, err = codons.NewWatch(n.Events(), *o)
+	}
+	return err
 }
 
 // Name returns the node's name.
@@ -48,9 +61,19 @@ func (n *Node) Self() actors.Self { return n.self }
 // System returns the node's actors: the way down.
 func (n *Node) System() *actors.System { return n.system }
 
-// Events returns the stream of all that happens on the node. See [Describe] for
-// the types of events and what they say.
+// Events returns the stream of all that happens on the node: the types are those of
+// [actors.Event], [codons.Transition], [codons.HandlerPanicked] and
+// [codons.Violation].
 func (n *Node) Events() *actors.Events { return &n.system.Events }
+
+// WatchCounts returns what the node has checked of its conversations since it
+// started, zero without [Options.Watch].
+func (n *Node) WatchCounts() codons.WatchCounts {
+	if n.watch == nil {
+		return codons.WatchCounts{}
+	}
+	return n.watch.Counts()
+}
 
 // Counts returns totals since the node started.
 func (n *Node) Counts() actors.Counts { return n.system.Counts() }
@@ -146,11 +169,16 @@ func (n *Node) Whisper(ctx context.Context, q performatives.QueryCapabilities) (
 }
 
 // Stop ends the node in order; see [actors.System.Stop] for what it waits for and
-// what its error says. Stopping again is harmless.
+// what its error says. A watch then checks what was said last, or Stop returns its
+// error: see [codons.Watch.Stop]. Stopping again is harmless.
 func (n *Node) Stop(ctx context.Context) error {
 	err := n.system.Stop(ctx)
-	if err == nil { // else there may be more to tell
-		n.unlog()
+	if err != nil { // there may be more to tell
+		return err
 	}
+	if n.watch != nil {
+		err = n.watch.Stop(ctx)
+	}
+	n.unlog()
 	return err
 }

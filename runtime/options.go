@@ -47,6 +47,12 @@ type Options struct {
 	// It shows their content.
 	LogMessages bool
 
+	// Watch has the node check what its agents say against the tables of the codons,
+	// and log and publish what breaks one as a [codons.Violation]. Nil means no
+	// watch; &codons.WatchOptions{} is one with the usual bounds. It costs a
+	// goroutine that is busy while agents talk, and never delays a message.
+	Watch *codons.WatchOptions
+
 	// Stamper gives messages their ids and times. Nil means random UUIDs and the
 	// wall clock.
 	Stamper performatives.Stamper

@@ -1,0 +1,48 @@
+package machine_test
+
+import (
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// TestInterjectedRefusals: they are heard, and move nobody.
+func TestInterjectedRefusals(t *testing.T) {
+	const ask, yes, no, done = performatives.ActRequest, performatives.ActAgree, performatives.ActRefuse, performatives.ActInform
+	asks := func(from ...machine.State) machine.Row { return machine.For(machine.Initiator, from...).Because("x") }
+	answers := func(from ...machine.State) machine.Row { return machine.For(machine.Responder, from...).Because("x") }
+	m := machine.Table{
+		Name: "errand", Live: []machine.State{"asked", "going", "again"}, Terminal: []machine.State{"over"},
+		Rows: []machine.Row{
+			asks(machine.Idle).When(machine.Command("start")).Goto("asked", machine.Send(ask)),
+			asks("asked").When(machine.Receive(no)).Goto("again"),
+			asks("asked").When(machine.Receive(yes)).Stay(machine.Drop("news")),
+			asks("asked", "again").When(machine.Receive(done)).Goto("over"),
+			asks("again").When(machine.Command("insist")).Goto("over", machine.Send(performatives.ActCancel)),
+			answers(machine.Idle).When(machine.Receive(ask)).Goto("going", machine.Send(yes)),
+			answers(machine.Idle).When(machine.Command("sulk")).Goto("over", machine.Send(no)),
+			answers("going").When(machine.Command("return")).Goto("over", machine.Send(done)),
+			answers("going").When(machine.Receive(performatives.ActCancel)).Goto("over"),
+		},
+	}.MustCompile()
+	refusal := machine.Utterance{From: machine.Responder, Act: no}
+	for name, interjected := range map[string]bool{"by the runtime": true, "by nobody": false} {
+		t.Run(name, func(t *testing.T) {
+			monitor := machine.NewMonitor(m)
+			say := func(legal bool, from machine.Role, act performatives.Performative) {
+				t.Helper()
+				if err := monitor.Observe(machine.Utterance{From: from, Act: act}); (err == nil) != legal {
+					t.Errorf("%s: %v", act, err)
+				}
+			}
+			say(true, machine.Initiator, ask)
+			if interjected {
+				monitor.Interject(refusal)
+			}
+			say(true, machine.Responder, yes) // it has not refused
+			say(interjected, machine.Initiator, performatives.ActCancel)
+			say(true, machine.Responder, done)
+		})
+	}
+}
