@@ -42,11 +42,11 @@ func aRequest(t *testing.T) *p.Message {
 
 // A conversation has room for three timers.
 func TestTablesHaveFewTimers(t *testing.T) {
-	for _, m := range []*machine.Machine{delegation, whisper} {
+	for _, table := range tables() {
 		n := map[machine.Role]int{}
-		for _, timer := range m.Table().Timers {
+		for _, timer := range table.Timers {
 			if n[timer.Role]++; n[timer.Role] > len(timers{}.due) {
-				t.Errorf("%s: the %s has more than %d timers", m.Name(), timer.Role, len(timers{}.due))
+				t.Errorf("%s: the %s has more than %d timers", table.Name, timer.Role, len(timers{}.due))
 			}
 		}
 	}

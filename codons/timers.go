@@ -6,10 +6,14 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
+// maxClocks is how many clocks of one side may run at a time. A test holds the tables
+// to it.
+const maxClocks = 4
+
 // timers are the clocks of one conversation. They share one timer of the runtime,
 // which is set to the earliest of them.
 type timers struct {
-	due   [3]clock // those that run, in no order
+	due   [maxClocks]clock // those that run, in no order
 	n     int
 	alarm *time.Timer
 }
@@ -84,7 +88,7 @@ func (t *timers) earliest() int {
 
 // stop ends all clocks.
 func (t *timers) stop() {
-	t.due, t.n = [3]clock{}, 0
+	t.due, t.n = [maxClocks]clock{}, 0
 	if t.alarm != nil {
 		t.alarm.Stop()
 	}
