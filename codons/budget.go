@@ -34,6 +34,9 @@ const DefaultDepth = 32
 
 // Validate checks that no allowance is negative or without a name.
 func (b Budget) Validate() error {
+	if len(b) == 0 {
+		return nil
+	}
 	for _, r := range slices.Sorted(maps.Keys(b)) {
 		if r == "" || b[r] < 0 {
 			return &performatives.Refusal{

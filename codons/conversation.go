@@ -110,6 +110,7 @@ func newConversation(self actors.Self, m *machine.Machine, role machine.Role, ke
 		},
 	}
 	c.sent, c.seen = c.fewSent[:0], c.fewSeen[:0]
+	c.timers.ring = c.ring
 	return c
 }
 
@@ -327,7 +328,7 @@ func (c *conversation) carryOut(e machine.Effect, h happening) {
 		c.sendAgain(e.Act)
 	case machine.EffectArm:
 		if d := c.script.timer(c, e.Name); d != never {
-			c.timers.arm(e.Name, d, c.ring)
+			c.timers.arm(e.Name, d)
 		}
 	case machine.EffectDisarm:
 		c.timers.disarm(e.Name)
@@ -344,7 +345,7 @@ func (c *conversation) carryOut(e machine.Effect, h happening) {
 	}
 }
 
-// ring has the conversation look at its timers.
+// ring has the conversation look at its timers. It is called on a goroutine of its own.
 func (c *conversation) ring() { c.post(tick{}) }
 
 // finish ends the conversation in its terminal state. Its agent is told first, so
@@ -367,8 +368,7 @@ func (c *conversation) stopped(last *performatives.Message) bool {
 	if last == nil {
 		return false
 	}
-	r := last.AsRefusal()
-	return r == nil || r.Code != performatives.CodeStillRunning
+	return last.Performative() != performatives.ActFailure || last.AsRefusal().Code != performatives.CodeStillRunning
 }
 
 func (c *conversation) detach() {

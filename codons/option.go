@@ -1,9 +1,6 @@
 package codons
 
 import (
-	"hash/fnv"
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -114,10 +111,16 @@ func (r Retry) jitter() float64 {
 	return min(r.Jitter, 1)
 }
 
-// chance is a number from 0 up to 1 that an id and a count decide.
+// chance is a number from 0 up to 1 that an id and a count decide: FNV-1a, which
+// needs no memory.
 func chance(of performatives.MessageID, n int) float64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(of))                           // a hash never fails
-	_, _ = h.Write(strconv.AppendInt(nil, int64(n), 10)) // a hash never fails
-	return float64(h.Sum64()>>11) / math.Exp2(53)
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	for i := range len(of) {
+		h = (h ^ uint64(of[i])) * prime
+	}
+	h = (h ^ uint64(n)) * prime
+	h ^= h >> 32 // its low bits are the better ones
+	h *= prime
+	return float64(h>>11) / (1 << 53)
 }

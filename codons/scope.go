@@ -234,6 +234,9 @@ func (p child) used(last *performatives.Message) Budget {
 
 // limits is all that the conversation may have used.
 func (p child) limits() Budget {
+	if len(p.granted) == 0 {
+		return nil
+	}
 	all := Budget{}
 	for r, n := range p.granted {
 		if r != Depth {

@@ -13,6 +13,7 @@ const maxClocks = 4
 // timers are the clocks of one conversation. They share one timer of the runtime,
 // which is set to the earliest of them.
 type timers struct {
+	ring  func()           // called, on a goroutine of its own, when a clock is due
 	due   [maxClocks]clock // those that run, in no order
 	n     int
 	alarm *time.Timer
@@ -27,14 +28,13 @@ type clock struct {
 // harmless: what is due is looked up.
 type tick struct{}
 
-// arm starts a clock, or starts it anew. ring is called, on a goroutine of its
-// own, when one is due.
-func (t *timers) arm(name string, d time.Duration, ring func()) {
+// arm starts a clock, or starts it anew.
+func (t *timers) arm(name string, d time.Duration) {
 	t.disarm(name)
 	t.due[t.n] = clock{name, time.Now().Add(d)}
 	t.n++
 	if t.alarm == nil {
-		t.alarm = time.AfterFunc(max(d, 0), ring)
+		t.alarm = time.AfterFunc(max(d, 0), t.ring)
 		return
 	}
 	t.set()

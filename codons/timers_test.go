@@ -9,20 +9,19 @@ import (
 // TestTimers has ticks be under way while their timers are stopped or set anew.
 func TestTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var all timers
 		rung := make(chan struct{}, 8)
-		ring := func() { rung <- struct{}{} }
+		all := timers{ring: func() { rung <- struct{}{} }}
 		none := func(why string) {
 			t.Helper()
 			if name, ok := all.expired(time.Now()); ok {
 				t.Errorf("%s is due, but %s", name, why)
 			}
 		}
-		all.arm("a", time.Second, ring)
+		all.arm("a", time.Second)
 		<-rung
-		all.arm("a", time.Hour, ring)
+		all.arm("a", time.Hour)
 		none("it was set anew")
-		all.arm("b", 0, ring)
+		all.arm("b", 0)
 		<-rung
 		all.disarm("b")
 		none("it was stopped")
@@ -31,7 +30,7 @@ func TestTimers(t *testing.T) {
 			t.Errorf("got %q, %t, want a", name, ok)
 		}
 		none("it counts once")
-		all.arm("c", time.Second, ring)
+		all.arm("c", time.Second)
 		all.stop()
 		time.Sleep(time.Minute)
 		none("all were stopped")
@@ -44,11 +43,11 @@ func TestTimers(t *testing.T) {
 // TestTimersInOrder has the one alarm serve several clocks.
 func TestTimersInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var all timers
 		rung := make(chan struct{}, 8)
+		all := timers{ring: func() { rung <- struct{}{} }}
 		start := time.Now()
 		for name, d := range map[string]time.Duration{"late": 3 * time.Second, "early": time.Second, "middle": 2 * time.Second} {
-			all.arm(name, d, func() { rung <- struct{}{} })
+			all.arm(name, d)
 		}
 		for i, want := range []string{"early", "middle", "late"} {
 			<-rung
