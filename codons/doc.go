@@ -9,6 +9,14 @@
 // a [Party], in whose name it asks. [Library] lists all codons, docs/codons.md
 // describes them, and a [Watch] checks that agents keep to them.
 //
+// # Composition
+//
+// A conversation that is begun with the ctx of a handler is a child of the
+// handler's: its deadline is no later, its budget is leased ([WithBudget], [Spend]), it
+// is withdrawn when that ctx ends, and it has ended before the handler's conversation
+// does. So a receipt says that nothing runs any more in the whole tree. [Detach] is
+// for what must go on all the same.
+//
 // # Ordering
 //
 // One side of a conversation handles one event at a time: messages of its peer in
