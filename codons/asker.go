@@ -18,9 +18,10 @@ type asker struct {
 	child        child
 
 	// Touched on the conversation's actor, and read once done is closed.
-	retries int
-	err     error
-	done    chan struct{}
+	retries  int
+	retrying machine.State // in which they were counted
+	err      error
+	done     chan struct{}
 }
 
 // prepare makes the opening act. Its error says what is wrong with it.
@@ -72,7 +73,7 @@ func (a *asker) run(*conversation, string) {}
 func (a *asker) stop(*conversation, string) {}
 
 func (a *asker) payload(_ *conversation, e machine.Effect, data any) any {
-	a.retries = 0 // they are counted of each message
+	a.retries = 0 // and of each message
 	if e.Act == performatives.ActCancel && data == nil {
 		return performatives.Cancel{Reason: "the asker no longer wants the result"}
 	}
@@ -87,6 +88,9 @@ func (a *asker) timer(c *conversation, name string) time.Duration {
 	case timerGrace:
 		return a.options.grace
 	case timerRetry:
+		if a.retrying != c.state.State { // they are counted of each state
+			a.retries, a.retrying = 0, c.state.State
+		}
 		a.retries++
 		return a.retry(c.state.State).wait(a.request.ID(), a.retries)
 	}
