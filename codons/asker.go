@@ -33,7 +33,7 @@ func (a *asker) prepare(ctx context.Context, self actors.Self, m *machine.Machin
 	}
 	e := performatives.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Performative: act, Sender: self.ID(), Receiver: to,
-		ConversationID: a.options.conversation, Protocol: m.Name(), ReplyWith: string(stamp.ID), ReplyBy: by,
+		ConversationID: a.options.conversation, Protocol: m.Name(), ReplyWith: string(stamp.ID), ReplyBy: by, InReplyTo: a.options.inReplyTo,
 		Language: performatives.LanguageJSON, Ontology: a.options.ontology, Priority: a.options.priority,
 		Trace: a.options.trace, Payload: payload,
 	}
@@ -92,9 +92,20 @@ func (a *asker) timer(c *conversation, name string) time.Duration {
 			a.retries, a.retrying = 0, c.state.State
 		}
 		a.retries++
-		return a.retry(c.state.State).wait(a.request.ID(), a.retries)
+		wait := a.retry(c.state.State).wait(a.request.ID(), a.retries)
+		return min(wait, a.latest(wait))
 	}
 	return time.Until(a.request.ReplyBy())
+}
+
+// latest is when a retry comes at the latest, so that patience does not outlast the
+// deadline: when half of the time that is left has passed, but no sooner than an
+// ordinary one.
+func (a *asker) latest(wait time.Duration) time.Duration {
+	if wait == never || a.request.ReplyBy().IsZero() {
+		return never
+	}
+	return max(time.Until(a.request.ReplyBy())/2, a.retry("").First)
 }
 
 // patience is how many times as long as for the first answer an asker waits for the

@@ -92,7 +92,7 @@ func (c *correspondence) note(m *performatives.Message, effects []machine.Effect
 	switch {
 	case m.Performative() == performatives.ActCancel:
 		c.cancel = m
-	case m.Performative().ExpectsReply():
+	case m.Performative().ExpectsReply() || slices.Contains(c.machine.Opening(), m.Performative()):
 		c.request = m
 		c.mention(m)
 	}

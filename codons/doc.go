@@ -3,6 +3,10 @@
 //
 //   - Task delegation ([Delegate], [Worker]): one agent has another perform a task.
 //   - Whispering Wind ([Whisper], [WhisperAll]): who can do what?
+//   - Brokering ([AskThrough], [Mediator]): an agent finds others, asks them, and passes
+//     on what they answer.
+//   - Recruiting ([Recruit], [Mediator], [DeliveryHandler]): an agent finds others, who
+//     deliver what came of a task to a designated receiver themselves.
 //
 // The answering side is an [actors.Protocol] that a node is given; an agent plays
 // a role by implementing its interface. The asking side is a function that takes

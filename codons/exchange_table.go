@@ -14,9 +14,11 @@ type exchange struct {
 
 	opening performatives.Performative
 	agree   bool   // the responder may say that it will do it, before it has
+	reports bool   // having agreed, it may say how far it is
 	job     string // what the responder's handler does
 	opened  string // why the conversation is begun
 	answers []answerAct
+	denial  *answerAct // in place of REFUSE, for an opening act that asks for nothing
 }
 
 // answerAct is one way in which an exchange ends well.
@@ -28,16 +30,20 @@ type answerAct struct {
 }
 
 // answersTurningDown are the answers that every exchange has besides its own.
-func answersTurningDown() []answerAct {
+func (x exchange) answersTurningDown() []answerAct {
+	refusal := answerAct{commandRefuse, performatives.ActRefuse, stateRefused, "not for this asker, or not now (addenda §6)"}
+	if x.denial != nil {
+		refusal = *x.denial
+	}
 	return []answerAct{
-		{commandRefuse, performatives.ActRefuse, stateRefused, "not for this asker, or not now (addenda §6)"},
+		refusal,
 		{commandNotUnderstood, performatives.ActNotUnderstood, stateNotUnderstood, "it answers any act and ends the conversation (addenda §6)"},
 		{commandFail, performatives.ActFailure, stateFailed, "it was tried and could not be carried out"},
 	}
 }
 
 func (x exchange) allAnswers() []answerAct {
-	return append(slices.Clone(x.answers), answersTurningDown()...)
+	return append(slices.Clone(x.answers), x.answersTurningDown()...)
 }
 
 // ends are the terminal states that an answer brings about.
@@ -67,6 +73,9 @@ func (x exchange) table() machine.Table {
 	job := machine.Job{Role: machine.Responder, Name: jobAnswer, Doc: x.job}
 	if x.agree {
 		job.Says = []string{commandAgree}
+	}
+	if x.reports {
+		job.Says = append(job.Says, commandReport)
 	}
 	for _, a := range x.allAnswers() {
 		job.Ends = append(job.Ends, a.command)
@@ -118,6 +127,9 @@ func (x exchange) ask() []machine.Row {
 				Goto(stateAgreed, machine.Arm(timerRetry), machine.Report(reportAgreed)).
 				Because("it will be done; agree may be skipped, lost or overtaken (addenda §6)"))
 	}
+	if x.reports {
+		rows = append(rows, x.askReports()...)
+	}
 	for _, a := range x.allAnswers() {
 		rows = append(rows, during.When(machine.Receive(a.act)).Goto(a.end).Because(a.why))
 	}
@@ -146,6 +158,11 @@ func (x exchange) askCancelling() []machine.Row {
 	}
 	if x.agree {
 		rows = append(rows, cancelling.When(machine.Receive(performatives.ActAgree)).
+			Stay(machine.Drop(dropLate)).
+			Because("it says nothing about the end"))
+	}
+	if x.reports {
+		rows = append(rows, cancelling.When(machine.Receive(performatives.ActStatusUpdate)).
 			Stay(machine.Drop(dropLate)).
 			Because("it says nothing about the end"))
 	}
@@ -196,8 +213,11 @@ func (x exchange) serve() []machine.Row {
 	for _, a := range x.answers {
 		rows = append(rows, during.When(machine.Command(a.command)).Goto(a.end, machine.Send(a.act)).Because(a.why))
 	}
-	for _, a := range answersTurningDown() {
+	for _, a := range x.answersTurningDown() {
 		rows = append(rows, answers(stateAnswering).When(machine.Command(a.command)).Goto(a.end, machine.Send(a.act)).Because(a.why))
+	}
+	if x.reports {
+		rows = append(rows, x.serveReports()...)
 	}
 	return append(rows, x.serveAgreed()...)
 }
@@ -246,6 +266,11 @@ func (x exchange) serveCancelling() []machine.Row {
 			Stay(machine.Drop(dropLate)).
 			Because("the asker does not care any more"))
 	}
+	if x.reports {
+		rows = append(rows, cancelling.When(machine.Command(commandReport)).
+			Stay(machine.Drop(dropLate)).
+			Because("the asker does not care any more"))
+	}
 	return rows
 }
 
@@ -277,6 +302,9 @@ func (x exchange) serveEnded() []machine.Row {
 	outlived := x.lastWords()
 	if x.agree {
 		outlived = append(outlived, machine.Command(commandAgree))
+	}
+	if x.reports {
+		outlived = append(outlived, machine.Command(commandReport))
 	}
 	return concat(rows,
 		[]machine.Row{

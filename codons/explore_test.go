@@ -15,7 +15,9 @@ var defensive = map[string][]string{
 		"initiator in working on receive TASK_REJECT",
 		"initiator in working on receive NOT_UNDERSTOOD",
 	},
-	"request": disagreed,
+	"request":    disagreed,
+	"brokering":  disagreed,
+	"recruiting": disagreed,
 }
 
 // disagreed is the peer of an exchange that turns down what it had agreed to.

@@ -19,6 +19,9 @@ func Library() []Codon {
 		delegationCodon(),
 		whisperCodon(),
 		requestCodon(),
+		brokeringCodon(),
+		recruitingCodon(),
+		deliveryCodon(),
 	}
 }
 

@@ -35,6 +35,11 @@ func opens(m *performatives.Message, of *machine.Machine, usual bool) bool {
 // plays the roles whose interfaces it implements.
 func Protocols(t Times) []actors.Protocol {
 	return []actors.Protocol{
-		Delegation(t), WhisperingWind{}, Requests(t),
+		Delegation(t),
+		WhisperingWind{},
+		Requests(t),
+		Brokering(t),
+		Recruiting(t),
+		Deliveries(t),
 	}
 }

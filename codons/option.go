@@ -19,6 +19,7 @@ type options struct {
 	conversation performatives.ConversationID
 	grace        time.Duration
 	retry        Retry
+	inReplyTo    string // what an opening act that is an answer refers to
 	budget       Budget
 }
 

@@ -1,6 +1,8 @@
 package codons
 
 import (
+	"slices"
+
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -57,19 +59,33 @@ func (c *conversation) sendAgain(act performatives.Performative) {
 // which an answer is expected.
 func (c *conversation) send(m *performatives.Message) *performatives.Refusal {
 	err := c.self.Send(m)
-	if err == nil || !m.Performative().ExpectsReply() {
+	if err == nil || !m.Performative().ExpectsReply() && !c.opening(m) {
 		return nil
 	}
-	if r := asRefusal(err); r != nil {
-		return r
+	r := asRefusal(err)
+	switch {
+	case r == nil:
+		return &performatives.Refusal{Code: performatives.CodeInternal}
+	case r.Code == performatives.CodeBusy && !m.Performative().ExpectsReply():
+		return nil // it comes again
 	}
-	return &performatives.Refusal{Code: performatives.CodeInternal}
+	return r
+}
+
+// opening reports whether m opens the conversation, be it by an act that elsewhere
+// asks for nothing.
+func (c *conversation) opening(m *performatives.Message) bool {
+	return slices.Contains(c.machine.Opening(), m.Performative())
 }
 
 // refused handles the refusal of a message that was not delivered like one that
 // the peer had sent.
 func (c *conversation) refused(m *performatives.Message, r *performatives.Refusal) {
-	if answer := m.Refuse(m.Receiver(), c.self.Stamp(), r.Code, r.Text); answer != nil {
+	answer := m.Refuse(m.Receiver(), c.self.Stamp(), r.Code, r.Text)
+	if answer == nil {
+		answer = undelivered(m, c.self.Stamp(), r)
+	}
+	if answer != nil {
 		c.receive(answer)
 	}
 }

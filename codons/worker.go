@@ -38,5 +38,5 @@ func (d Delegation) Bind(self actors.Self, agent actors.Agent) actors.Responding
 	if !ok {
 		return nil
 	}
-	return &bench{places: places{limit: limitOf(agent)}, times: Times(d).withDefaults(), self: self, worker: w}
+	return &bench{places: places{limit: limitOf(agent)}, times: Times(d).withDefaults(), self: self, worker: recruitable{w}}
 }

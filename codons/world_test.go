@@ -35,8 +35,18 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 
 func inWorldOf(t *testing.T, d codons.Delegation, test func(t *testing.T, w *world)) {
 	t.Helper()
+	inWorldWithOf(t, d, actors.Options{}, test)
+}
+
+func inWorldWith(t *testing.T, o actors.Options, test func(t *testing.T, w *world)) {
+	t.Helper()
+	inWorldWithOf(t, codons.Delegation{}, o, test)
+}
+
+func inWorldWithOf(t *testing.T, d codons.Delegation, o actors.Options, test func(t *testing.T, w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, d, actors.Options{})
+		w := newWorld(t, d, o)
 		defer func() {
 			w.stop()
 			time.Sleep(time.Second) // the engine has a goroutine that waits for a timer
@@ -242,6 +252,7 @@ type network struct {
 	filter func(*p.Message) (taken bool)
 	busy   atomic.Bool // every mailbox is full
 	before func(*p.Message)
+	full   func(*p.Message) bool // the receiver's mailbox is, for that message; set before anything is sent
 }
 
 func (n *network) intercept(f func(*p.Message) bool) {
@@ -260,7 +271,7 @@ func (n *network) Route(m *p.Message) error {
 	if taken {
 		return nil
 	}
-	if n.busy.Load() {
+	if n.busy.Load() || n.full != nil && n.full(m) {
 		return &p.Refusal{Code: p.CodeBusy, About: m.ID()}
 	}
 	return n.system.Deliver(m.Receiver(), m)

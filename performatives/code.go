@@ -39,6 +39,7 @@ const (
 	CodeTimeout      Code = "timeout"          // ReplyBy passed before the answer
 	CodeFailed       Code = "execution_failed" // the handler returned an error
 	CodeStillRunning Code = "still_running"    // cancelled, and the handler has not returned
+	CodeNoMatch      Code = "no_match"         // no agent was found that can do it, and would
 	CodeBudget       Code = "budget_exceeded"  // the allowance for it does not suffice
 	CodeInternal     Code = "internal_error"   // a panic, or a fault of the runtime
 )
@@ -78,6 +79,7 @@ var codeTable = []CodeTraits{
 	{CodeTimeout, ActFailure, true, "the deadline passed before the work was done", "TIMEOUT", "TIMEOUT", "E006", "SERVICE_UNAVAILABLE", 503, -32004},
 	{CodeFailed, ActFailure, false, "the work failed", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},
 	{CodeStillRunning, ActFailure, false, "the work was cancelled and has not stopped yet", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},
+	{CodeNoMatch, ActFailure, true, "no agent was found for this", "TOOL_NOT_FOUND", "AGENT_NOT_FOUND", "E005", "NOT_FOUND", 404, -32003},
 	{CodeBudget, ActFailure, false, "the budget does not suffice", "EXECUTION_FAILED", "INTERNAL_ERROR", "E007", "INTERNAL_ERROR", 500, -32603},
 	{CodeInternal, ActFailure, true, "the agent failed", "INTERNAL_ERROR", "INTERNAL_ERROR", "E008", "INTERNAL_ERROR", 500, -32603},
 }
