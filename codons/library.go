@@ -22,6 +22,7 @@ func Library() []Codon {
 		brokeringCodon(),
 		recruitingCodon(),
 		deliveryCodon(),
+		compositionCodon(),
 	}
 }
 
