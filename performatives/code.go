@@ -33,6 +33,7 @@ const (
 	CodeExpired           Code = "deadline_expired"   // ReplyBy passed before the work began
 	CodeCanceled          Code = "canceled"           // the asker withdrew it
 	CodeConversationEnded Code = "conversation_ended" // the conversation is over
+	CodeRejected          Code = "rejected"           // the proposal was not taken
 
 	// Of work that was taken on and could not be carried out.
 
@@ -76,6 +77,7 @@ var codeTable = []CodeTraits{
 	{CodeExpired, ActTaskReject, false, "the deadline had passed before the work began", "TIMEOUT", "TIMEOUT", "E006", "SERVICE_UNAVAILABLE", 503, -32004},
 	{CodeCanceled, ActTaskReject, false, "the request was cancelled", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INVALID_REQUEST", 400, -32603},
 	{CodeConversationEnded, ActFailure, false, "the conversation has ended", "INTERNAL_ERROR", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32600},
+	{CodeRejected, ActTaskReject, false, "the proposal was not taken", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INVALID_REQUEST", 400, -32603},
 	{CodeTimeout, ActFailure, true, "the deadline passed before the work was done", "TIMEOUT", "TIMEOUT", "E006", "SERVICE_UNAVAILABLE", 503, -32004},
 	{CodeFailed, ActFailure, false, "the work failed", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},
 	{CodeStillRunning, ActFailure, false, "the work was cancelled and has not stopped yet", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},

@@ -15,6 +15,8 @@ func refusalAct(asked p.Performative, code p.Code) p.Performative {
 		return carrier
 	case asked == p.ActCancel, asked == p.ActAcceptProposal:
 		return p.ActFailure
+	case asked == p.ActPropose:
+		return p.ActRejectProposal
 	}
 	return p.ActRefuse
 }
@@ -70,6 +72,8 @@ func TestAsRefusal(t *testing.T) {
 	}{
 		{p.ActTaskReject, p.TaskReject{}, p.CodeIncapable, ""},
 		{p.ActRefuse, p.Refuse{ReasonText: "no"}, p.CodeIncapable, "no"},
+		{p.ActRejectProposal, p.RejectProposal{ReasonText: "too dear"}, p.CodeRejected, "too dear"},
+		{p.ActRejectProposal, p.Raw(`{"reason_code":"deadline_expired"}`), p.CodeExpired, ""},
 		{p.ActNotUnderstood, p.NotUnderstood{}, p.CodeParsingError, ""},
 		{p.ActFailure, p.Failure{}, p.CodeFailed, ""},
 		{p.ActFailure, p.Raw(`{"error_code":"E7","error_text":"fire"}`), "E7", "fire"},
@@ -85,7 +89,7 @@ func TestAsRefusal(t *testing.T) {
 		}
 	}
 	for act := range p.Performatives() {
-		refuses := act == p.ActTaskReject || act == p.ActRefuse || act == p.ActNotUnderstood || act == p.ActFailure
+		refuses := act == p.ActTaskReject || act == p.ActRefuse || act == p.ActRejectProposal || act == p.ActNotUnderstood || act == p.ActFailure
 		if got := mustNew(t, envelope(act)).AsRefusal(); (got != nil) != refuses {
 			t.Errorf("%s: AsRefusal = %v", act, got)
 		}

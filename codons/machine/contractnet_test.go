@@ -107,8 +107,8 @@ func netResponder() []Row {
 		again(p.ActNotUnderstood, notUnderstood),
 		again(p.ActFailure, failed, lapsed),
 		in(failed, lapsed).When(Receive(p.ActAcceptProposal)).Stay(Resend(p.ActFailure)),
-		in(cancelled).When(Duplicate(p.ActCancel)).Stay(Resend(p.ActInform)),
-		in(cancelled).When(Receive(p.ActCFP), Receive(p.ActAcceptProposal)).Stay(Refuse(p.CodeCanceled)),
+		in(cancelled).When(Duplicate(p.ActCancel), Receive(p.ActAcceptProposal)).Stay(Resend(p.ActInform)),
+		in(cancelled).When(Receive(p.ActCFP)).Stay(Refuse(p.CodeCanceled)),
 		in(failed, cancelled, lapsed).When(
 			Command("propose"), Command("refuse"), Command("not_understood"), Command("fail"), Command("report"), Command("finish"),
 		).Stay(Drop("late")),

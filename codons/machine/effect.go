@@ -82,15 +82,17 @@ func Refuse(code performatives.Code) Effect { return Effect{Kind: EffectRefuse, 
 func Drop(reason string) Effect { return Effect{Kind: EffectDrop, Name: reason} }
 
 // Answer returns the act that carries a [Refuse] of a message of that act:
-// TASK_REJECT only ever answers TASK_REQUEST, and CANCEL has no answer besides
-// INFORM, FAILURE and NOT_UNDERSTOOD (addenda §6).
+// TASK_REJECT only ever answers TASK_REQUEST, REJECT_PROPOSAL only PROPOSE, and
+// neither CANCEL nor ACCEPT_PROPOSAL is ever refused (addenda §6).
 func (e Effect) Answer(to performatives.Performative) performatives.Performative {
 	carrier := performatives.Code(e.Name).Traits().Carrier
 	switch {
 	case carrier != performatives.ActTaskReject || to == performatives.ActTaskRequest:
 		return carrier
-	case to == performatives.ActCancel:
+	case to == performatives.ActCancel, to == performatives.ActAcceptProposal:
 		return performatives.ActFailure
+	case to == performatives.ActPropose:
+		return performatives.ActRejectProposal
 	}
 	return performatives.ActRefuse
 }
