@@ -17,6 +17,8 @@ type asker struct {
 	request      *performatives.Message
 	child        child
 
+	watch func(machine.Symbol, machine.State) // of the conversation; nil without a coordinator
+
 	// Touched on the conversation's actor, and read once done is closed.
 	retries  int
 	retrying machine.State // in which they were counted
@@ -65,6 +67,7 @@ func newRequest(e performatives.Envelope) (*performatives.Message, error) {
 func (a *asker) begin(ctx context.Context, self actors.Self, m *machine.Machine, s script) error {
 	a.conversation = newAsking(self, m, a.request, s)
 	a.conversation.child = a.child
+	a.conversation.watch = a.watch
 	return a.conversation.begin(ctx)
 }
 

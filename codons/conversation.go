@@ -57,6 +57,9 @@ type conversation struct {
 	parent  performatives.ConversationID // in whose work it was begun; empty without one
 	work    *scope                       // of its handler, on the side that answers; nil before that runs
 	spent   Budget                       // what it has cost, on the side that asked; read once it has ended
+	// watch is told of each step, once it is done, and of the end of a conversation
+	// that never began; nil without a coordinator. It runs on the conversation's actor.
+	watch func(on machine.Symbol, at machine.State)
 
 	correspondence
 	timers  timers
@@ -202,6 +205,14 @@ func (c *conversation) Abandon(cause error) {
 		c.child.settle(nil)
 		c.script.abandoned(c, cause)
 		c.child.leave(true)
+		c.stepped(machine.Symbol{}, stateAbandoned)
+	}
+}
+
+// stepped tells whoever watches the conversation.
+func (c *conversation) stepped(on machine.Symbol, at machine.State) {
+	if c.watch != nil {
+		c.watch(on, at)
 	}
 }
 
@@ -256,6 +267,7 @@ func (c *conversation) happen(h happening) {
 func (c *conversation) step(h happening) {
 	from := c.state.State
 	next, effects, err := c.machine.Step(c.state, machine.Event{On: h.on, At: time.Now(), ID: idOf(h.message)})
+	defer func() { c.stepped(h.on, c.state.State) }()
 	if err != nil {
 		c.unexpected(h)
 		return
