@@ -17,7 +17,7 @@ const rememberedMessages = 64
 type correspondence struct {
 	machine *machine.Machine
 	state   machine.Conversation
-	request *performatives.Message    // the latest that the responder has to answer
+	request *performatives.Message    // the latest that this side has to answer, but for CANCEL
 	cancel  *performatives.Message    // the CANCEL that it has to answer
 	draft   *performatives.Message    // the opening act, made before the conversation began
 	sent    []*performatives.Message  // the latest of each act
@@ -35,8 +35,10 @@ type correspondence struct {
 // They are copies, which keep nothing else of the conversation in memory.
 func (c *correspondence) afterlife() correspondence {
 	out := correspondence{machine: c.machine, state: c.state, seen: slices.Clone(c.seen)}
-	if c.state.Role == machine.Responder {
-		out.sent = slices.Clone(c.sent)
+	for _, m := range c.sent {
+		if c.state.Role == machine.Responder || m.Performative() == performatives.ActRejectProposal {
+			out.sent = append(out.sent, m)
+		}
 	}
 	if c.request == nil {
 		out.cancel = c.cancel
@@ -86,11 +88,9 @@ func (c *correspondence) note(m *performatives.Message, effects []machine.Effect
 		return
 	}
 	c.seen = appendBounded(c.seen, m.ID())
-	if c.state.Role == machine.Initiator || turnedAway(effects) {
-		return
-	}
 	switch {
-	case m.Performative() == performatives.ActCancel:
+	case turnedAway(effects):
+	case m.Performative() == performatives.ActCancel && c.state.Role == machine.Responder:
 		c.cancel = m
 	case m.Performative().ExpectsReply() || slices.Contains(c.machine.Opening(), m.Performative()):
 		c.request = m
@@ -160,6 +160,8 @@ func (c *correspondence) compose(self actors.Self, act performatives.Performativ
 		m := c.draft
 		c.draft = nil
 		return m, nil
+	case act.IsReply() && c.request != nil: // the initiator's answer to a proposal
+		return c.request.ReplyFrom(self.ID(), self.Stamp(), act, payload)
 	}
 	return c.lastRequest().Follow(self.Stamp(), payload)
 }

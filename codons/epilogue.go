@@ -27,9 +27,11 @@ func (c *conversation) epilogue() func(*performatives.Message) bool {
 
 // reopens reports whether a fresh opening act begins a new conversation under the
 // name of this one, as chat clients do, which name all their tasks alike. The one
-// whose CANCEL overtook it does not.
+// whose CANCEL overtook it does not, nor does a further round of this one, which
+// refers to the round before.
 func (c *conversation) reopens(m *performatives.Message) bool {
-	return slices.Contains(c.machine.Opening(), m.Performative()) && !c.withdrawn(c.key, m)
+	further := slices.Contains(c.seen, performatives.MessageID(m.InReplyTo()))
+	return slices.Contains(c.machine.Opening(), m.Performative()) && !further && !c.withdrawn(c.key, m)
 }
 
 // silent is the script of a conversation that has ended: the table has it only

@@ -15,9 +15,18 @@ var defensive = map[string][]string{
 		"initiator in working on receive TASK_REJECT",
 		"initiator in working on receive NOT_UNDERSTOOD",
 	},
-	"request":    disagreed,
-	"brokering":  disagreed,
-	"recruiting": disagreed,
+	"contract-net":          misbid,
+	"iterated-contract-net": misbid,
+	"request":               disagreed,
+	"brokering":             disagreed,
+	"recruiting":            disagreed,
+}
+
+// misbid is the bidder whose proposal makes no sense, or who does not know what an
+// award is.
+var misbid = []string{
+	"initiator in called on receive PROPOSE (unreadable)",
+	"initiator in awarded on receive NOT_UNDERSTOOD",
 }
 
 // disagreed is the peer of an exchange that turns down what it had agreed to.

@@ -19,6 +19,8 @@ func Library() []Codon {
 		delegationCodon(),
 		whisperCodon(),
 		requestCodon(),
+		contractNetCodon(),
+		iteratedContractNetCodon(),
 		brokeringCodon(),
 		recruitingCodon(),
 		deliveryCodon(),

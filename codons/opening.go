@@ -38,6 +38,8 @@ func Protocols(t Times) []actors.Protocol {
 		Delegation(t),
 		WhisperingWind{},
 		Requests(t),
+		ContractNets(t),
+		IteratedContractNets(t),
 		Brokering(t),
 		Recruiting(t),
 		Deliveries(t),

@@ -2,6 +2,7 @@ package codons
 
 import (
 	"slices"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -14,6 +15,9 @@ func (c *conversation) say(e machine.Effect, data any) {
 		c.self.Logger().Error("message not made", "conversation", string(c.key.ID), "performative", e.Act.String(), "err", err)
 		return
 	}
+	if d, ok := c.script.(dated); ok {
+		m = dueBy(m, d.replyBy(c, e))
+	}
 	if c.work != nil && c.machine.Terminal(c.state.State) {
 		m = c.accountFor(m)
 	}
@@ -24,6 +28,26 @@ func (c *conversation) say(e machine.Effect, data any) {
 	if r := c.send(m); r != nil {
 		c.refused(m, r)
 	}
+}
+
+// dated is a script some of whose acts have a ReplyBy of their own.
+type dated interface {
+	script
+	// replyBy is until when the act is to be answered; zero leaves it as it is.
+	replyBy(c *conversation, e machine.Effect) time.Time
+}
+
+// dueBy is m with that ReplyBy.
+func dueBy(m *performatives.Message, by time.Time) *performatives.Message {
+	if by.IsZero() || by.Equal(m.ReplyBy()) {
+		return m
+	}
+	e := m.Envelope()
+	e.ReplyBy = by
+	if dated, err := performatives.New(e); err == nil { // as m was made, it is valid
+		return dated
+	}
+	return m
 }
 
 // accountFor has the last word say what the work has used, if it was given a budget.
