@@ -35,6 +35,10 @@ type cell struct {
 	ended    *ended
 	bound    []Responding // per protocol; nil where the agent does not play the role
 	watching map[string][]func(Agent)
+	guards   []Guard // that the agent has; see guarding
+	guarding bool    // guards have been looked for
+
+	acquaintances atomic.Pointer[acquaintances] // nil before the first; outlives restarts
 }
 
 // Receive is the engine's entry: one message at a time.
@@ -88,7 +92,8 @@ func (c *cell) handle(ctx actor.Context, m *performatives.Message) {
 }
 
 // dispatch finds who handles m: the question that it answers, its conversation,
-// the memory of an ended one, a codon that it opens, or the agent's own Receive.
+// the memory of an ended one, a codon that it opens, or the agent's own Receive. The
+// agent's guards are asked before the last two.
 func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 	if as := c.asks.Load(); as != nil && as.take(m) {
 		return
@@ -104,7 +109,12 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		c.sys.refuse(c.spec.ID, m, performatives.CodeExpired, "")
 		return
 	}
-	if p := c.sys.opened(m); p >= 0 && c.openFor(ctx, p, m) {
+	p := c.sys.opened(m)
+	if r := c.forbidden(m, p >= 0); r != nil {
+		c.sys.refuse(c.spec.ID, m, r.Code, r.Text)
+		return
+	}
+	if p >= 0 && c.openFor(ctx, p, m) {
 		return
 	}
 	if r, ok := c.agent.(Receiver); ok {
@@ -305,6 +315,7 @@ func (c *cell) stopAgent(ctx actor.Context) {
 func (c *cell) reset() {
 	c.sys.open.add(-c.countOpen())
 	c.agent, c.up, c.convs, c.bound, c.watching = nil, false, nil, nil, nil
+	c.guards, c.guarding = nil, false
 }
 
 // countOpen returns how many conversations are open, not counting aliases.

@@ -195,9 +195,13 @@ func (cs conversations) unlink(k Key) *entry {
 // no conversation ids is recognised by what its message answers. Requests are for
 // the side that answers and the rest for the side that asked; only where that side
 // is not there does the other get what a confused peer has sent, but never what
-// the agent has sent itself.
+// the agent has sent itself. An answer that expects one in turn, as the acceptance of
+// a proposal may, is for whoever asked if it answers the first request.
 func (cs conversations) of(m *performatives.Message) *entry {
 	asks := m.Performative().ExpectsReply()
+	if m.Performative().IsReply() && m.InReplyTo() == string(m.ConversationID()) {
+		asks = false
+	}
 	if e := cs.on(m, !asks); e != nil {
 		return e
 	}

@@ -41,7 +41,8 @@ type System struct {
 	newConversationMailbox actor.MailboxProducer
 	conversationFailure    actor.SupervisorStrategy
 
-	cells    sync.Map // folded AgentID → *cell
+	guarding []Guarding // the protocols of opts that are
+	cells    sync.Map   // folded AgentID → *cell
 	departed departed
 	groups   map[string]*actor.PID
 	draining atomic.Bool
@@ -61,6 +62,11 @@ func NewSystem(o Options) (*System, error) {
 		return nil, err
 	}
 	s := &System{opts: o, groups: make(map[string]*actor.PID)}
+	for _, p := range s.opts.Protocols {
+		if g, ok := p.(Guarding); ok {
+			s.guarding = append(s.guarding, g)
+		}
+	}
 	if s.opts.Router == nil {
 		s.opts.Router = localRouter{s}
 	}

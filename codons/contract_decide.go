@@ -18,8 +18,8 @@ type Bidding struct {
 	Again bool  // another round is allowed
 }
 
-// Verdict is a decision about proposals. The zero Verdict rejects all.
-type Verdict struct {
+// Selection is a decision about proposals. The zero Selection rejects all.
+type Selection struct {
 	Award []performatives.AgentID // whose bids win
 	// Revise are those who may bid again, on the terms of Call. Its zero value is the
 	// call as it was; ResultBy and Round are the codon's.
@@ -30,7 +30,7 @@ type Verdict struct {
 // LowestCost is the decision that is made unless [WithDecision] has another: it
 // awards the proposals of the lowest cost, as many as are wanted. Of equal ones,
 // those of earlier bidders win.
-func LowestCost(_ context.Context, b Bidding) Verdict {
+func LowestCost(_ context.Context, b Bidding) Selection {
 	bids := slices.Clone(b.Bids)
 	slices.SortStableFunc(bids, func(a, b Bid) int {
 		switch {
@@ -41,7 +41,7 @@ func LowestCost(_ context.Context, b Bidding) Verdict {
 		}
 		return 0
 	})
-	var v Verdict
+	var v Selection
 	for _, bid := range bids[:min(b.Open, len(bids))] {
 		v.Award = append(v.Award, bid.Bidder)
 	}
@@ -85,7 +85,7 @@ func openAwards(r *machine.Rule) int {
 }
 
 // revise begins another round, if the verdict has one.
-func (t *Tender) revise(v Verdict) *revision {
+func (t *Tender) revise(v Selection) *revision {
 	if len(v.Revise) == 0 {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (t *Tender) revise(v Verdict) *revision {
 
 // order is what a verdict says to one bidder. Who neither wins nor bids again may
 // still be needed, should a winner fail.
-func (t *Tender) order(m *tendered, v Verdict, again *revision) order {
+func (t *Tender) order(m *tendered, v Selection, again *revision) order {
 	id := m.conversation.peer
 	switch {
 	case slices.ContainsFunc(v.Award, id.Is):
@@ -126,7 +126,7 @@ func (t *Tender) deliverBy() time.Time {
 }
 
 // check says what is wrong with a verdict.
-func (v Verdict) check(b Bidding) error {
+func (v Selection) check(b Bidding) error {
 	if len(v.Revise) > 0 && !b.Again {
 		return fmt.Errorf("the decision calls for another round after round %d, the last", b.Call.Round)
 	}

@@ -89,16 +89,16 @@ func TestReserveLapses(t *testing.T) {
 }
 
 func TestDecisionsThatAreNotAllowed(t *testing.T) {
-	for name, decide := range map[string]func(context.Context, codons.Bidding) codons.Verdict{
-		"a stranger": func(context.Context, codons.Bidding) codons.Verdict { return codons.Verdict{Award: []p.AgentID{"Z"}} },
-		"twice": func(context.Context, codons.Bidding) codons.Verdict {
-			return codons.Verdict{Award: []p.AgentID{"A", "a"}}
+	for name, decide := range map[string]func(context.Context, codons.Bidding) codons.Selection{
+		"a stranger": func(context.Context, codons.Bidding) codons.Selection { return codons.Selection{Award: []p.AgentID{"Z"}} },
+		"twice": func(context.Context, codons.Bidding) codons.Selection {
+			return codons.Selection{Award: []p.AgentID{"A", "a"}}
 		},
-		"too many": func(context.Context, codons.Bidding) codons.Verdict {
-			return codons.Verdict{Award: []p.AgentID{"A", "B"}}
+		"too many": func(context.Context, codons.Bidding) codons.Selection {
+			return codons.Selection{Award: []p.AgentID{"A", "B"}}
 		},
-		"no more rounds": func(context.Context, codons.Bidding) codons.Verdict { return codons.Verdict{Revise: []p.AgentID{"A"}} },
-		"a panic":        func(context.Context, codons.Bidding) codons.Verdict { panic("oh") },
+		"no more rounds": func(context.Context, codons.Bidding) codons.Selection { return codons.Selection{Revise: []p.AgentID{"A"}} },
+		"a panic":        func(context.Context, codons.Bidding) codons.Selection { panic("oh") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
@@ -117,9 +117,9 @@ func TestDecisionsThatAreNotAllowed(t *testing.T) {
 // TestCallIsCancelled while bidders consider, while a decision is made, and while a
 // winner works.
 func TestCallIsCancelled(t *testing.T) {
-	slow := func(ctx context.Context, _ codons.Bidding) codons.Verdict {
+	slow := func(ctx context.Context, _ codons.Bidding) codons.Selection {
 		<-ctx.Done()
-		return codons.Verdict{Award: []p.AgentID{"A"}}
+		return codons.Selection{Award: []p.AgentID{"A"}}
 	}
 	for name, c := range map[string]struct {
 		bidder *craftsman

@@ -25,7 +25,7 @@ type callOptions struct {
 	winners int
 	rounds  int
 	reserve bool
-	decide  func(context.Context, Bidding) Verdict
+	decide  func(context.Context, Bidding) Selection
 }
 
 // WithProposalsWithin says how long bidders have for their proposals, in each
@@ -49,9 +49,9 @@ func WithWinners(n int) CallOption { return callOption(func(o *callOptions) { o.
 // WithDecision has decide choose among the proposals, in place of [LowestCost]. It
 // is called when nobody is left to answer the call, and with [WithReserve] again
 // when a winner was lost. It may take its time, while the proposals' validity runs:
-// it runs on a goroutine of its own, and ctx ends with the call. A Verdict that is
+// it runs on a goroutine of its own, and ctx ends with the call. A Selection that is
 // not allowed, and a panic, withdraw the call from all.
-func WithDecision(decide func(ctx context.Context, b Bidding) Verdict) CallOption {
+func WithDecision(decide func(ctx context.Context, b Bidding) Selection) CallOption {
 	return callOption(func(o *callOptions) { o.decide = decide })
 }
 
@@ -62,7 +62,7 @@ func WithDecision(decide func(ctx context.Context, b Bidding) Verdict) CallOptio
 func WithReserve() CallOption { return callOption(func(o *callOptions) { o.reserve = true }) }
 
 // WithRounds makes it an iterated contract net, of at most so many rounds: a
-// decision may call for better proposals ([Verdict].Revise). Less than two is none.
+// decision may call for better proposals ([Selection].Revise). Less than two is none.
 func WithRounds(n int) CallOption { return callOption(func(o *callOptions) { o.rounds = n }) }
 
 func newCallOptions(opts []CallOption) callOptions {

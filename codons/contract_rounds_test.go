@@ -26,12 +26,12 @@ func yielding(t *testing.T, first, step, floor float64) *craftsman {
 
 // bargain calls those for less who bid less than a limit, and awards in the last
 // round, or when only one is left.
-func bargain(limit float64) func(context.Context, codons.Bidding) codons.Verdict {
-	return func(ctx context.Context, b codons.Bidding) codons.Verdict {
+func bargain(limit float64) func(context.Context, codons.Bidding) codons.Selection {
+	return func(ctx context.Context, b codons.Bidding) codons.Selection {
 		if !b.Again || len(b.Bids) == 1 {
 			return codons.LowestCost(ctx, b)
 		}
-		v := codons.Verdict{Call: codons.Call{Terms: p.ContentOf(map[string]any{"below": limit})}}
+		v := codons.Selection{Call: codons.Call{Terms: p.ContentOf(map[string]any{"below": limit})}}
 		for _, bid := range b.Bids {
 			if bid.Proposal.Cost < limit {
 				v.Revise = append(v.Revise, bid.Bidder)
@@ -60,9 +60,9 @@ func TestRoundsTranscript(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		ids := w.hire(yielding(t, 9, 1, 1))
 		rounds := 0
-		a, err := w.call(t.Context(), ids, codons.WithRounds(2), codons.WithDecision(func(ctx context.Context, b codons.Bidding) codons.Verdict {
+		a, err := w.call(t.Context(), ids, codons.WithRounds(2), codons.WithDecision(func(ctx context.Context, b codons.Bidding) codons.Selection {
 			if rounds++; b.Again {
-				return codons.Verdict{Revise: ids}
+				return codons.Selection{Revise: ids}
 			}
 			return codons.LowestCost(ctx, b)
 		}))
@@ -86,9 +86,9 @@ func TestRoundsSurviveLosses(t *testing.T) {
 				return first && m.Performative() == act
 			})
 			ids := w.hire(yielding(t, 9, 1, 1))
-			a, err := w.call(t.Context(), ids, codons.WithRounds(2), codons.WithDecision(func(ctx context.Context, b codons.Bidding) codons.Verdict {
+			a, err := w.call(t.Context(), ids, codons.WithRounds(2), codons.WithDecision(func(ctx context.Context, b codons.Bidding) codons.Selection {
 				if b.Again {
-					return codons.Verdict{Revise: ids}
+					return codons.Selection{Revise: ids}
 				}
 				return codons.LowestCost(ctx, b)
 			}))
@@ -107,9 +107,9 @@ func TestAwardAndRevise(t *testing.T) {
 	for name, first := range map[string]*craftsman{"A": {cost: 1}, "B": {cost: 1, perform: failing}} {
 		inWorld(t, func(t *testing.T, w *world) {
 			ids := w.hire(first, yielding(t, 9, 1, 1))
-			a, err := w.call(t.Context(), ids, codons.WithRounds(2), codons.WithDecision(func(ctx context.Context, b codons.Bidding) codons.Verdict {
+			a, err := w.call(t.Context(), ids, codons.WithRounds(2), codons.WithDecision(func(ctx context.Context, b codons.Bidding) codons.Selection {
 				if b.Again {
-					return codons.Verdict{Award: []p.AgentID{"A"}, Revise: []p.AgentID{"B"}}
+					return codons.Selection{Award: []p.AgentID{"A"}, Revise: []p.AgentID{"B"}}
 				}
 				return codons.LowestCost(ctx, b)
 			}))

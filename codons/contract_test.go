@@ -121,7 +121,7 @@ func TestContractNetTranscript(t *testing.T) {
 		a, err := w.call(t.Context(), w.hire(&craftsman{cost: 5}))
 		wantWinners(t, a, err, "A")
 		b, err := codons.CallForProposals(t.Context(), w.eddy, []p.AgentID{"A"}, codons.Call{Task: task()}, codons.WithDecision(
-			func(context.Context, codons.Bidding) codons.Verdict { return codons.Verdict{} }))
+			func(context.Context, codons.Bidding) codons.Selection { return codons.Selection{} }))
 		if !errors.Is(err, codons.ErrNoAward) {
 			t.Errorf("got %v", err)
 		}
@@ -217,13 +217,13 @@ func TestSeveralWinners(t *testing.T) {
 func TestBusyBidder(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		ids := w.hire(&craftsman{cost: 1, max: 1})
-		rejecting := codons.WithDecision(func(ctx context.Context, _ codons.Bidding) codons.Verdict {
+		rejecting := codons.WithDecision(func(ctx context.Context, _ codons.Bidding) codons.Selection {
 			b, err := w.call(ctx, ids)
 			if !errors.Is(err, codons.ErrNoAward) {
 				t.Errorf("got %v", err)
 			}
 			wantLoss(t, b, "A", "refused", p.CodeBusy)
-			return codons.Verdict{}
+			return codons.Selection{}
 		})
 		if _, err := w.call(t.Context(), ids, rejecting); !errors.Is(err, codons.ErrNoAward) {
 			t.Errorf("got %v", err)

@@ -39,18 +39,32 @@ type deskScript struct {
 
 // run starts the handler, if there is time and room for it.
 func (s *deskScript) run(c *conversation, _ string) {
+	if p := s.admit(c); p != nil {
+		s.start(c, p, func(ctx context.Context, h *handler) (string, any) { return s.desk.answer(ctx, c, h) })
+	}
+}
+
+// admit takes a place for the handler, or turns the request down and returns nil.
+func (s *deskScript) admit(c *conversation) *place {
 	if c.request.Expired(time.Now()) {
 		s.decline(c, performatives.CodeExpired, "")
-		return
+		return nil
 	}
 	p := s.desk.take()
 	if p == nil {
 		s.decline(c, performatives.CodeBusy, s.desk.full())
-		return
 	}
-	h, err := newHandler(c, s.desk.times.deadline(c.request), p, func(ctx context.Context, h *handler) (string, any) {
-		return s.desk.answer(ctx, c, h)
-	})
+	return p
+}
+
+// start runs a handler on a goroutine of its own, for the first job of the
+// conversation or a further one, which has no more time than the first.
+func (s *deskScript) start(c *conversation, p *place, perform func(context.Context, *handler) (string, any)) {
+	deadline := s.desk.times.deadline(c.request)
+	if c.work != nil {
+		deadline = c.work.deadline
+	}
+	h, err := newHandler(c, deadline, p, perform)
 	if err != nil {
 		p.giveBack()
 		name, data := turndown(err)

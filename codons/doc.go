@@ -2,6 +2,13 @@
 // [machine.Machine], two sides that run it as supervised actors, and a typed API.
 //
 //   - Task delegation ([Delegate], [Worker]): one agent has another perform a task.
+//   - Request ([Request], [RequestHandler]), and request when ([RequestWhen]): one
+//     agent has another do something, now or once a condition is true.
+//   - Query ([QueryIf], [QueryRef]): is it true, what is it?
+//   - Propose ([Propose]): may I? Approval ([Approve], [Approver]): a step that waits
+//     for an agent or a person ([ApprovalQueue]), with escalation and a default.
+//   - Handshake ([Handshake]): who are you? An agent may require it
+//     ([HandshakeRequirer]).
 //   - Whispering Wind ([Whisper], [WhisperAll]): who can do what?
 //   - Brokering ([AskThrough], [Mediator]): an agent finds others, asks them, and passes
 //     on what they answer.

@@ -31,12 +31,12 @@ func ExampleWithRounds() {
 	eliza := spawn(ctx, system, "Eliza", poet{})
 
 	// All may bid again, until the third round.
-	decide := func(ctx context.Context, b codons.Bidding) codons.Verdict {
+	decide := func(ctx context.Context, b codons.Bidding) codons.Selection {
 		best := codons.LowestCost(ctx, b)
 		if !b.Again {
 			return best
 		}
-		var v codons.Verdict
+		var v codons.Selection
 		for _, bid := range b.Bids {
 			fmt.Println("round", b.Call.Round, bid.Bidder, bid.Proposal.Cost)
 			v.Revise = append(v.Revise, bid.Bidder)

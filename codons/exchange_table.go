@@ -177,7 +177,15 @@ func (x exchange) askCancelling() []machine.Row {
 // other row names.
 func (x exchange) askEnded() []machine.Row {
 	ended := append(x.ends(), stateCancelled, stateTimedOut, stateAbandoned)
-	return concat(
+	var late []machine.Row
+	for _, a := range x.answers {
+		if a.act.ExpectsReply() {
+			late = append(late, asks(stateTimedOut, stateAbandoned).When(machine.Receive(a.act)).
+				Stay(machine.Drop(dropLate)).
+				Because("here it ends the conversation, so its sender waits for nothing"))
+		}
+	}
+	return concat(late,
 		[]machine.Row{
 			asks(ended...).When(machine.Command(commandCancel), machine.Command(commandStop)).
 				Stay(machine.Drop(dropLate)).

@@ -20,6 +20,10 @@ var defensive = map[string][]string{
 	"request":               disagreed,
 	"brokering":             disagreed,
 	"recruiting":            disagreed,
+	"query-if":              disagreed,
+	"query-ref":             disagreed,
+	"request-when":          disagreed,
+	"approval":              disagreed,
 }
 
 // misbid is the bidder whose proposal makes no sense, or who does not know what an

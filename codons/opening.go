@@ -36,8 +36,11 @@ func opens(m *performatives.Message, of *machine.Machine, usual bool) bool {
 func Protocols(t Times) []actors.Protocol {
 	return []actors.Protocol{
 		Delegation(t),
+		Handshakes(t), // before the Whispering Wind, which takes any question for capabilities
 		WhisperingWind{},
 		Requests(t),
+		QueriesIf(t), QueriesRef(t), Proposals(t), RequestsWhen(t),
+		Approvals(t),
 		ContractNets(t),
 		IteratedContractNets(t),
 		Brokering(t),

@@ -19,6 +19,7 @@ type options struct {
 	conversation performatives.ConversationID
 	grace        time.Duration
 	retry        Retry
+	agreed       func()
 	inReplyTo    string // what an opening act that is an answer refers to
 	budget       Budget
 }
@@ -60,6 +61,12 @@ func WithGrace(d time.Duration) Option { return func(o *options) { o.grace = d }
 // acts that the peer recognises as the same ones are: it answers them with its
 // first answer.
 func WithRetry(r Retry) Option { return func(o *options) { o.retry = r } }
+
+// WithAgreed has fn called when the peer says that it will do it, and takes a while
+// (AGREE), in the codons that have that act. It may never be: AGREE may be skipped,
+// lost, or overtaken by the answer. fn must not block, nor wait for the
+// conversation; its panic ends that.
+func WithAgreed(fn func()) Option { return func(o *options) { o.agreed = fn } }
 
 // WithBudget says how much the work on it may use. Below a conversation that has a
 // budget itself, it is leased out of that one and what is not used is given back;

@@ -55,9 +55,15 @@ func (q question[T]) ask(ctx context.Context, party Party, o options) (T, error)
 // tag tells the receipt of a CANCEL from an answer that is an INFORM too.
 func (p *Pending[T]) tag(m *performatives.Message) string { return receiptTag(p.conversation, m) }
 
+func (p *Pending[T]) report(_ *conversation, what string, _ *performatives.Message) {
+	if what == reportAgreed && p.options.agreed != nil {
+		p.options.agreed()
+	}
+}
+
 func (p *Pending[T]) ended(c *conversation, last *performatives.Message) {
 	defer close(p.done)
-	if last == nil || last.AsRefusal() != nil || c.state.State == stateCancelled {
+	if last == nil || turnsDown(last) || c.state.State == stateCancelled {
 		p.err = c.endError(last)
 		return
 	}
@@ -67,6 +73,12 @@ func (p *Pending[T]) ended(c *conversation, last *performatives.Message) {
 		return
 	}
 	p.answer = answer
+}
+
+// turnsDown reports whether m says that there is no answer. That a proposal is
+// rejected is one.
+func turnsDown(m *performatives.Message) bool {
+	return m.Performative() != performatives.ActRejectProposal && m.AsRefusal() != nil
 }
 
 // receiptTag is the tag of an INFORM that answers this side's CANCEL.

@@ -153,7 +153,7 @@ func TestRequestSurvivesLosses(t *testing.T) {
 				return bill{3}, r.Agree()
 			}})
 			w.net.lose(act, 2)
-			got, err := codons.Request[bill](t.Context(), w.eddy, "Shop", order{"tea"})
+			got, err := codons.Request[bill](t.Context(), w.eddy, "Shop", order{"tea"}, codons.WithRetry(codons.Retry{First: time.Second}))
 			if err != nil || got.Price != 3 || calls != 1 {
 				t.Errorf("%s: got %+v, %v after %d calls", act, got, err, calls)
 			}

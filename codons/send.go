@@ -83,7 +83,10 @@ func (c *conversation) sendAgain(act performatives.Performative) {
 // which an answer is expected.
 func (c *conversation) send(m *performatives.Message) *performatives.Refusal {
 	err := c.self.Send(m)
-	if err == nil || !m.Performative().ExpectsReply() && !c.opening(m) {
+	switch {
+	case err == nil, c.machine.Terminal(c.state.State):
+		return nil // the system has counted it, and an end waits for nothing
+	case !m.Performative().ExpectsReply() && !c.opening(m):
 		return nil
 	}
 	r := asRefusal(err)

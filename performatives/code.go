@@ -26,6 +26,7 @@ const (
 	CodeIncapable         Code = "incapable"          // the agent does not do such tasks
 	CodeUnauthorized      Code = "unauthorized"       // who asks is not known
 	CodeForbidden         Code = "forbidden"          // who asks is known and may not
+	CodeHandshakeRequired Code = "handshake_required" // who asks has to shake hands first
 	CodeRateLimited       Code = "rate_limited"       // too many messages; retry later
 	CodeUnknownAgent      Code = "agent_not_found"    // no agent has that id
 	CodeUnknownAction     Code = "action_not_found"   // the agent has no action of that name
@@ -70,6 +71,7 @@ var codeTable = []CodeTraits{
 	{CodeIncapable, ActTaskReject, false, "the agent cannot do this", "TOOL_NOT_FOUND", "INTERNAL_ERROR", "E005", "NOT_FOUND", 404, -32003},
 	{CodeUnauthorized, ActTaskReject, false, "authentication failed", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
 	{CodeForbidden, ActTaskReject, false, "this is not permitted", "UNAUTHORIZED", "UNAUTHORIZED", "E002", "FORBIDDEN", 403, -32002},
+	{CodeHandshakeRequired, ActTaskReject, false, "shake hands first", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
 	{CodeRateLimited, ActTaskReject, true, "too many messages", "INTERNAL_ERROR", "RATE_LIMITED", "E007", "RATE_LIMIT_EXCEEDED", 429, -32000},
 	{CodeUnknownAgent, ActTaskReject, false, "there is no such agent", "INTERNAL_ERROR", "AGENT_NOT_FOUND", "E004", "NOT_FOUND", 404, -32003},
 	{CodeUnknownAction, ActFailure, false, "there is no such action", "TOOL_NOT_FOUND", "INTERNAL_ERROR", "E005", "NOT_FOUND", 404, -32601},

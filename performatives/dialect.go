@@ -66,6 +66,7 @@ var shared = map[word]Code{
 	{DialectRAG, "UNAUTHORIZED"}:    CodeUnauthorized,
 	{DialectRAG, "INTERNAL_ERROR"}:  CodeInternal,
 
+	{DialectRossNet, "E001"}: CodeUnauthorized,
 	{DialectRossNet, "E003"}: CodeInvalidPayload,
 	{DialectRossNet, "E005"}: CodeIncapable,
 	{DialectRossNet, "E006"}: CodeTimeout,
@@ -73,10 +74,12 @@ var shared = map[word]Code{
 	{DialectRossNet, "E999"}: CodeFailed,
 
 	{DialectWire, "INVALID_REQUEST"}:     CodeInvalidPayload,
+	{DialectWire, "UNAUTHORIZED"}:        CodeUnauthorized,
 	{DialectWire, "NOT_FOUND"}:           CodeUnknownAgent,
 	{DialectWire, "INTERNAL_ERROR"}:      CodeInternal,
 	{DialectWire, "SERVICE_UNAVAILABLE"}: CodeStopped,
 
+	{DialectJSONRPC, "-32001"}: CodeUnauthorized,
 	{DialectJSONRPC, "-32600"}: CodeUnexpectedAct, // invalid request
 	{DialectJSONRPC, "-32601"}: CodeUnknownAction, // method not found
 	{DialectJSONRPC, "-32602"}: CodeInvalidPayload,

@@ -23,9 +23,10 @@ const (
 
 // QueryCapabilities is the content of QUERY_CAPABILITIES (acl §4.8).
 type QueryCapabilities struct {
-	Type       QueryType       `json:"query_type"` // required
-	Parameters QueryParameters `json:"query_parameters"`
-	Extra      Members         `json:"-"`
+	Type         QueryType       `json:"query_type"` // required
+	Parameters   QueryParameters `json:"query_parameters"`
+	Capabilities *Capabilities   `json:"capabilities"` // of a handshake: the speaker's own (addenda §2)
+	Extra        Members         `json:"-"`
 }
 
 // QueryParameters are the parameters of a query about capabilities.

@@ -50,7 +50,7 @@ func (a *auctioneer) options() []codons.CallOption {
 }
 
 // bargain has the workers underbid each other until one is left.
-func bargain(ctx context.Context, b codons.Bidding) codons.Verdict {
+func bargain(ctx context.Context, b codons.Bidding) codons.Selection {
 	v := codons.LowestCost(ctx, b)
 	if !b.Again || len(b.Bids) < 2 {
 		return v

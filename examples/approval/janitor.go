@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// janitor is an agent that deletes files, but never without approval.
+type janitor struct{ options }
+
+func (*janitor) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Actions: []performatives.Action{{Name: "clean_up", Description: "frees space"}}}
+}
+
+func (*janitor) ConsiderTask(context.Context, codons.Task) codons.Decision { return codons.Accept() }
+
+// PerformTask makes the files, asks, and deletes them where it may.
+func (j *janitor) PerformTask(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+	dir, err := os.MkdirTemp("", "approval-")
+	if err != nil {
+		return performatives.InformResult{}, refusal(err)
+	}
+	if !j.keep {
+		defer os.RemoveAll(dir)
+	}
+	files, err := j.litter(dir)
+	if err != nil {
+		return performatives.InformResult{}, refusal(err)
+	}
+	decision, err := j.ask(ctx, t, dir, files)
+	if err != nil {
+		return performatives.InformResult{}, err
+	}
+	if !decision.Approved {
+		return j.report(performatives.StatusFailure, dir, "Nothing was deleted: "+reason(decision))
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			return performatives.InformResult{}, refusal(err)
+		}
+	}
+	return j.report(performatives.StatusSuccess, dir, "Deleted "+count(len(files))+", as "+string(decision.By)+" approved"+because(decision.Reason))
+}
+
+// litter makes the files.
+func (j *janitor) litter(dir string) ([]string, error) {
+	var files []string
+	for i := range j.files {
+		file := filepath.Join(dir, fmt.Sprintf("log-%03d.txt", i+1))
+		if err := os.WriteFile(file, []byte("something that nobody has read for years\n"), 0o600); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// ask waits for the person, for as long as the flag says. The conversation is the
+// task's: whoever withdraws the task withdraws the question.
+func (j *janitor) ask(ctx context.Context, t codons.Task, dir string, files []string) (codons.Approval, error) {
+	ctx, cancel := context.WithTimeout(ctx, j.deadline)
+	defer cancel()
+	return codons.Approve(ctx, t.Agent, personID, codons.Step{
+		What: fmt.Sprintf("delete %s in %s", count(len(files)), dir),
+		Why:  "nobody has read them for years",
+		Data: performatives.ContentOf(files),
+	}, codons.WithDefault(false))
+}
+
+// report counts what is really there.
+func (*janitor) report(s performatives.TaskStatus, dir, text string) (performatives.InformResult, error) {
+	left, err := os.ReadDir(dir)
+	if err != nil {
+		return performatives.InformResult{}, refusal(err)
+	}
+	return performatives.InformResult{Status: s, Summary: fmt.Sprintf("%s. %s left.", text, count(len(left)))}, nil
+}
+
+func reason(d codons.Approval) string {
+	if d.Default {
+		return "no answer came in time, and that means no"
+	}
+	return string(d.By) + " said no" + because(d.Reason)
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+// refusal is an error that the person who runs the program may read.
+func refusal(err error) error {
+	return &performatives.Refusal{Code: performatives.CodeFailed, Text: err.Error()}
+}
