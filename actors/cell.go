@@ -154,6 +154,10 @@ func (c *cell) openFor(ctx actor.Context, p int, m *performatives.Message) bool 
 	if role == nil {
 		return false
 	}
+	if t, ok := role.(Taking); ok {
+		t.Take(m)
+		return true
+	}
 	if c.sys.draining.Load() {
 		c.sys.refuse(c.spec.ID, m, performatives.CodeStopped, "")
 		return true
@@ -206,15 +210,18 @@ func (c *cell) open(ctx actor.Context, conv Conversation) *entry {
 	if c.convs == nil {
 		c.convs = make(conversations)
 	}
+	if st, ok := conv.(interface{ Standing() bool }); ok {
+		e.stands = st.Standing()
+	}
 	c.convs.add(e)
-	c.sys.open.add(1)
+	c.sys.openOf(e).add(1)
 	return e
 }
 
 func (c *cell) untrack(k Key) *entry {
 	e := c.convs.remove(k)
 	if e != nil {
-		c.sys.open.add(-1)
+		c.sys.openOf(e).add(-1)
 	}
 	return e
 }
@@ -313,22 +320,20 @@ func (c *cell) stopAgent(ctx actor.Context) {
 // being children, are stopped by the engine; each ends in a state of its table and
 // is remembered like any other.
 func (c *cell) reset() {
-	c.sys.open.add(-c.countOpen())
+	c.forgetOpen()
 	c.agent, c.up, c.convs, c.bound, c.watching = nil, false, nil, nil, nil
 	c.guards, c.guarding = nil, false
 }
 
-// countOpen returns how many conversations are open, not counting aliases.
-func (c *cell) countOpen() int {
-	n := 0
+// forgetOpen counts no conversation as open any more.
+func (c *cell) forgetOpen() {
 	for id, e := range c.convs {
 		for ; e != nil; e = e.next {
-			if e.key.ID == id {
-				n++
+			if e.key.ID == id { // and is no alias
+				c.sys.openOf(e).add(-1)
 			}
 		}
 	}
-	return n
 }
 
 // terminated is told of every child that stopped and every actor watched.

@@ -26,7 +26,9 @@ type Key struct {
 // Three further methods are called when it has them: Abandon(error), once, instead
 // of starting it, when it cannot begin; Over() bool, from any goroutine, which
 // reports whether End was called; and Priority() performatives.Priority, which is
-// the band in which it begins.
+// the band in which it begins. A fourth, Standing() bool, is called once as it begins,
+// and reports that it goes on until someone ends it, so that [System.Stop] does not
+// wait for its end but brings it about.
 type Conversation interface {
 	actor.Actor
 	// Key returns what the conversation is found by. It never changes.
@@ -51,6 +53,15 @@ type Responding interface {
 	// Open returns the conversation that m begins; it gets m as its first message.
 	// It is called on the agent's actor.
 	Open(m *performatives.Message) Conversation
+}
+
+// Taking is a [Responding] of conversations that end with their first message:
+// none is begun, and no actor spawned.
+type Taking interface {
+	Responding
+	// Take handles the message on the agent's actor. It must not block. Open is
+	// never called.
+	Take(m *performatives.Message)
 }
 
 // guarded is the actor of a conversation. The engine knows no way out for an
@@ -114,6 +125,7 @@ type entry struct {
 	conv    Conversation                      // nil once it has ended
 	late    func(*performatives.Message) bool // of one that has ended; see [Self.End]
 	own     bool                              // the peer is the agent itself
+	stands  bool                              // the system's stop does not wait for it
 	aliases []performatives.ConversationID    // further ids under which it is found
 	next    *entry
 }

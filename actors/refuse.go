@@ -144,5 +144,5 @@ type Counts struct {
 
 // Counts returns the current figures.
 func (s *System) Counts() Counts {
-	return Counts{s.refused.Load(), s.dead.Load(), s.running.value(), s.open.value(), s.work.value()}
+	return Counts{s.refused.Load(), s.dead.Load(), s.running.value(), s.open.value() + s.standing.value(), s.work.value()}
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // Stop ends the system in order: no agent, conversation or task begins any more;
-// those under way may finish; what is then still queued is refused to its sender
+// those under way may finish, but for conversations that stand until someone ends
+// them; what is then still queued is refused to its sender
 // and what still runs is told to stop; the actors end and their goroutines are
 // joined. It keeps a quarter of ctx's time, at most a second, for that ending.
 // Without a deadline it waits for the conversations, each of which has its own.
@@ -54,6 +55,14 @@ func drainTime(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/4, time.Second)))
+}
+
+// openOf is where a conversation counts.
+func (s *System) openOf(e *entry) *gauge {
+	if e.stands {
+		return &s.standing
+	}
+	return &s.open
 }
 
 func (s *System) awaitZero(ctx context.Context, g *gauge, what string) error {

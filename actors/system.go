@@ -48,7 +48,8 @@ type System struct {
 	draining atomic.Bool
 	stopping atomic.Bool // the engine has been shut down
 	ended    atomic.Bool // Stop has returned nil
-	open     gauge       // conversations under way
+	open     gauge       // conversations under way that end by themselves
+	standing gauge       // those that go on until someone ends them
 	running  gauge       // agents
 	work     gauge       // handlers under way
 	dead     atomic.Uint64

@@ -15,6 +15,7 @@ type asker struct {
 	conversation *conversation
 	options      options
 	request      *performatives.Message
+	endless      bool // without a deadline of the caller's there is none
 	child        child
 
 	watch func(machine.Symbol, machine.State) // of the conversation; nil without a coordinator
@@ -30,7 +31,7 @@ type asker struct {
 func (a *asker) prepare(ctx context.Context, self actors.Self, m *machine.Machine, to performatives.AgentID, act performatives.Performative, payload any) error {
 	stamp := self.Stamp()
 	by, ok := ctx.Deadline()
-	if !ok {
+	if !ok && !a.endless {
 		by = stamp.Time.Add(DefaultDeadline)
 	}
 	e := performatives.Envelope{
@@ -66,6 +67,7 @@ func newRequest(e performatives.Envelope) (*performatives.Message, error) {
 // script that embeds a.
 func (a *asker) begin(ctx context.Context, self actors.Self, m *machine.Machine, s script) error {
 	a.conversation = newAsking(self, m, a.request, s)
+	a.conversation.stands = a.endless
 	a.conversation.child = a.child
 	a.conversation.watch = a.watch
 	return a.conversation.begin(ctx)

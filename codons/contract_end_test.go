@@ -90,15 +90,19 @@ func TestReserveLapses(t *testing.T) {
 
 func TestDecisionsThatAreNotAllowed(t *testing.T) {
 	for name, decide := range map[string]func(context.Context, codons.Bidding) codons.Selection{
-		"a stranger": func(context.Context, codons.Bidding) codons.Selection { return codons.Selection{Award: []p.AgentID{"Z"}} },
+		"a stranger": func(context.Context, codons.Bidding) codons.Selection {
+			return codons.Selection{Award: []p.AgentID{"Z"}}
+		},
 		"twice": func(context.Context, codons.Bidding) codons.Selection {
 			return codons.Selection{Award: []p.AgentID{"A", "a"}}
 		},
 		"too many": func(context.Context, codons.Bidding) codons.Selection {
 			return codons.Selection{Award: []p.AgentID{"A", "B"}}
 		},
-		"no more rounds": func(context.Context, codons.Bidding) codons.Selection { return codons.Selection{Revise: []p.AgentID{"A"}} },
-		"a panic":        func(context.Context, codons.Bidding) codons.Selection { panic("oh") },
+		"no more rounds": func(context.Context, codons.Bidding) codons.Selection {
+			return codons.Selection{Revise: []p.AgentID{"A"}}
+		},
+		"a panic": func(context.Context, codons.Bidding) codons.Selection { panic("oh") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {

@@ -66,6 +66,7 @@ type conversation struct {
 	pid     atomic.Pointer[actor.PID] // nil until the actor has started
 	left    atomic.Pointer[error]     // why the caller withdrew, if it did
 	over    atomic.Bool               // nothing is left to do, but by the epilogue
+	stands  bool                      // it goes on until someone ends it
 	pending []happening               // what the script said during a step
 	busy    bool                      // a step is under way
 }
@@ -125,6 +126,9 @@ func (c *conversation) Priority() performatives.Priority { return c.priority }
 
 // Over reports whether the conversation has ended.
 func (c *conversation) Over() bool { return c.over.Load() }
+
+// Standing reports whether the conversation goes on until someone ends it.
+func (c *conversation) Standing() bool { return c.stands }
 
 // Receive is the engine's entry: one event at a time.
 func (c *conversation) Receive(ctx actor.Context) {
@@ -341,6 +345,8 @@ func (c *conversation) carryOut(e machine.Effect, h happening) {
 	case machine.EffectArm:
 		if d := c.script.timer(c, e.Name); d != never {
 			c.timers.arm(e.Name, d)
+		} else {
+			c.timers.disarm(e.Name) // it may run from before
 		}
 	case machine.EffectDisarm:
 		c.timers.disarm(e.Name)

@@ -35,6 +35,9 @@ type correspondence struct {
 // They are copies, which keep nothing else of the conversation in memory.
 func (c *correspondence) afterlife() correspondence {
 	out := correspondence{machine: c.machine, state: c.state, seen: slices.Clone(c.seen)}
+	if c.request != nil && !slices.Contains(out.seen, c.request.ID()) {
+		out.seen = append(out.seen, c.request.ID())
+	}
 	for _, m := range c.sent {
 		if c.state.Role == machine.Responder || m.Performative() == performatives.ActRejectProposal {
 			out.sent = append(out.sent, m)
@@ -50,7 +53,7 @@ func (c *correspondence) afterlife() correspondence {
 func (c *correspondence) classify(m *performatives.Message, tag string) machine.Symbol {
 	act := m.Performative()
 	switch {
-	case slices.Contains(c.seen, m.ID()):
+	case c.saw(m):
 		return machine.Duplicate(act)
 	case m.InReplyTo() != "" && slices.Contains(c.former, m.InReplyTo()):
 		return machine.Stale(act)
@@ -58,6 +61,13 @@ func (c *correspondence) classify(m *performatives.Message, tag string) machine.
 		return machine.ReceiveTagged(act, tag)
 	}
 	return machine.Receive(act)
+}
+
+// saw reports whether a message has come before. What this side has to answer is
+// recognised however much has come since.
+func (c *correspondence) saw(m *performatives.Message) bool {
+	return slices.Contains(c.seen, m.ID()) ||
+		c.request != nil && c.request.ID() == m.ID() || c.cancel != nil && c.cancel.ID() == m.ID()
 }
 
 // stray reports whether m is about another conversation that had the same name: a
@@ -84,7 +94,7 @@ func (c *correspondence) withdrawn(k actors.Key, m *performatives.Message) bool 
 
 // note remembers a message that was received, and what it made this side do.
 func (c *correspondence) note(m *performatives.Message, effects []machine.Effect) {
-	if slices.Contains(c.seen, m.ID()) {
+	if c.saw(m) {
 		return
 	}
 	c.seen = appendBounded(c.seen, m.ID())
@@ -169,7 +179,7 @@ func (c *correspondence) compose(self actors.Self, act performatives.Performativ
 // lastRequest is what a further act of the initiator refers to.
 func (c *correspondence) lastRequest() *performatives.Message {
 	for _, m := range slices.Backward(c.sent) {
-		if m.Performative() != performatives.ActCancel {
+		if m.Performative() != performatives.ActCancel && m.Performative().ExpectsReply() {
 			return m
 		}
 	}

@@ -24,6 +24,8 @@ var defensive = map[string][]string{
 	"query-ref":             disagreed,
 	"request-when":          disagreed,
 	"approval":              disagreed,
+	"subscribe":             forgetful,
+	"request-whenever":      forgetful,
 }
 
 // misbid is the bidder whose proposal makes no sense, or who does not know what an
@@ -31,6 +33,13 @@ var defensive = map[string][]string{
 var misbid = []string{
 	"initiator in called on receive PROPOSE (unreadable)",
 	"initiator in awarded on receive NOT_UNDERSTOOD",
+}
+
+// forgetful is the publisher that has forgotten that it agreed, as by the loss of its
+// node, and turns the heartbeat of its subscriber down.
+var forgetful = []string{
+	"initiator in subscribed on receive REFUSE",
+	"initiator in subscribed on receive NOT_UNDERSTOOD",
 }
 
 // disagreed is the peer of an exchange that turns down what it had agreed to.

@@ -49,7 +49,7 @@ type reserved struct {
 	*worker
 	*observatory
 	*council
-	*gardener
+	*sprinkler
 	*shop
 	*host
 }
@@ -62,7 +62,7 @@ func newReserved() *reserved {
 	return &reserved{
 		&worker{},
 		&observatory{truth: func(codons.AskedIf) (bool, error) { return true, nil }, value: func(codons.AskedRef) (any, error) { return 1, nil }},
-		&council{consider: thrifty}, &gardener{},
+		&council{consider: thrifty}, &sprinkler{},
 		&shop{func(context.Context, codons.Requested) (any, error) { return bill{1}, nil }},
 		&host{consider: func(context.Context, codons.Greeting) error { return nil }},
 	}

@@ -30,6 +30,9 @@ func Library() []Codon {
 		brokeringCodon(),
 		recruitingCodon(),
 		deliveryCodon(),
+		notifyCodon(),
+		subscribeCodon(),
+		requestWheneverCodon(),
 		compositionCodon(),
 	}
 }

@@ -46,5 +46,8 @@ func Protocols(t Times) []actors.Protocol {
 		Brokering(t),
 		Recruiting(t),
 		Deliveries(t),
+		Notices{},
+		Subscriptions(t),
+		StandingRequests(t),
 	}
 }

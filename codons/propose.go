@@ -38,9 +38,9 @@ func proposalTo(to performatives.AgentID, proposal any) question[Verdict] {
 	}
 }
 
-// acceptance is the content of our ACCEPT_PROPOSAL, its member named as in
+// consent is the content of our ACCEPT_PROPOSAL, its member named as in
 // [performatives.RejectProposal]. A peer's may have any: the act says it all.
-type acceptance struct {
+type consent struct {
 	ReasonText string `json:"reason_text,omitempty"`
 }
 
@@ -48,7 +48,7 @@ type acceptance struct {
 // proposal is not wanted is none: nobody considered it.
 func readVerdict(m *performatives.Message) (Verdict, error) {
 	if m.Performative() == performatives.ActAcceptProposal {
-		a, _ := performatives.PayloadAs[acceptance](m) // see its comment
+		a, _ := performatives.PayloadAs[consent](m) // see its comment
 		return Verdict{Accepted: true, Reason: a.ReasonText}, nil
 	}
 	r, _ := performatives.PayloadAs[performatives.RejectProposal](m) // likewise
@@ -63,7 +63,7 @@ func readVerdict(m *performatives.Message) (Verdict, error) {
 // say returns the command of a verdict, and its content.
 func (v Verdict) say() (string, any) {
 	if v.Accepted {
-		return commandAccept, acceptance{ReasonText: v.Reason}
+		return commandAccept, consent{ReasonText: v.Reason}
 	}
 	return commandReject, performatives.RejectProposal{ReasonCode: performatives.CodeRejected, ReasonText: v.Reason}
 }

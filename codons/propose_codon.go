@@ -12,7 +12,7 @@ func proposeCodon() Codon {
 		Example: "ExamplePropose",
 		Payloads: []Payload{
 			{performatives.ActPropose, performatives.Raw{}, "what would be done, in a type of the application's"},
-			{performatives.ActAcceptProposal, acceptance{}, "it may be done, and why if there is a reason"},
+			{performatives.ActAcceptProposal, consent{}, "it may be done, and why if there is a reason"},
 			{performatives.ActRejectProposal, performatives.RejectProposal{}, "it must not be done, and why if there is a reason"},
 			{performatives.ActInform, performatives.Receipt{}, "the receipt for a CANCEL"},
 		},
@@ -28,7 +28,7 @@ func approvalCodon() Codon {
 		Payloads: []Payload{
 			{performatives.ActPropose, Step{}, "the step, for people and for programs"},
 			{performatives.ActAgree, nil, "it has been seen, and will be decided about"},
-			{performatives.ActAcceptProposal, acceptance{}, "approved, and why if there is a reason"},
+			{performatives.ActAcceptProposal, consent{}, "approved, and why if there is a reason"},
 			{performatives.ActRejectProposal, performatives.RejectProposal{}, "denied, and why if there is a reason"},
 			{performatives.ActInform, performatives.Receipt{}, "the receipt for a CANCEL"},
 		},

@@ -9,13 +9,13 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// weather is a condition, station a value.
+// weather is a condition, platform a value.
 type (
 	weather struct {
 		City string `json:"city"`
 		Rain bool   `json:"rain"`
 	}
-	station struct {
+	platform struct {
 		Height int `json:"height"`
 	}
 )
@@ -76,14 +76,14 @@ func TestQueryRefGivesTheValue(t *testing.T) {
 		w.spawn("Oracle", &observatory{value: func(q codons.AskedRef) (any, error) {
 			switch q.Reference {
 			case "station":
-				return station{70}, nil
+				return platform{70}, nil
 			case "raw":
 				return json.RawMessage(`{"height":7}`), nil
 			}
 			return nil, nil //nolint:nilnil // null is a value
 		}})
 		for reference, want := range map[string]int{"station": 70, "raw": 7, "nothing": 0} {
-			got, err := codons.QueryRef[station](t.Context(), w.eddy, "Oracle", reference)
+			got, err := codons.QueryRef[platform](t.Context(), w.eddy, "Oracle", reference)
 			if err != nil || got.Height != want {
 				t.Errorf("%s: got %+v, %v", reference, got, err)
 			}

@@ -12,29 +12,29 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// gardener does things when the weather is right.
-type gardener struct {
+// sprinkler does things when the weather is right.
+type sprinkler struct {
 	plain
 	consider func(context.Context, codons.RequestedWhen) error
 	await    func(context.Context, codons.RequestedWhen) error
 	perform  func(context.Context, codons.RequestedWhen) (any, error)
 }
 
-func (g *gardener) ConsiderWhen(ctx context.Context, r codons.RequestedWhen) error {
+func (g *sprinkler) ConsiderWhen(ctx context.Context, r codons.RequestedWhen) error {
 	if g.consider == nil {
 		return nil
 	}
 	return g.consider(ctx, r)
 }
 
-func (g *gardener) AwaitCondition(ctx context.Context, r codons.RequestedWhen) error {
+func (g *sprinkler) AwaitCondition(ctx context.Context, r codons.RequestedWhen) error {
 	if g.await == nil {
 		return nil
 	}
 	return g.await(ctx, r)
 }
 
-func (g *gardener) PerformWhen(ctx context.Context, r codons.RequestedWhen) (any, error) {
+func (g *sprinkler) PerformWhen(ctx context.Context, r codons.RequestedWhen) (any, error) {
 	if g.perform == nil {
 		return bill{3}, nil
 	}
@@ -50,7 +50,7 @@ func kindRequestWhen() kind {
 	return kind{
 		name: "request-when", opening: p.ActRequestWhen, answer: p.ActInform, good: bill{3},
 		agent: func(h handle) actors.Agent {
-			return &gardener{consider: func(ctx context.Context, _ codons.RequestedWhen) error {
+			return &sprinkler{consider: func(ctx context.Context, _ codons.RequestedWhen) error {
 				return h(ctx, func() error { return nil })
 			}}
 		},
@@ -65,7 +65,7 @@ func kindAgreedWhen() kind {
 	k := kindRequestWhen()
 	k.name, k.agrees, k.agreed = "request-when agreed", true, true
 	k.agent = func(h handle) actors.Agent {
-		return &gardener{await: func(ctx context.Context, _ codons.RequestedWhen) error {
+		return &sprinkler{await: func(ctx context.Context, _ codons.RequestedWhen) error {
 			return h(ctx, func() error { return nil })
 		}}
 	}
@@ -75,7 +75,7 @@ func kindAgreedWhen() kind {
 func TestRequestWhenWaitsForTheCondition(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rain := make(chan struct{})
-		w.spawn("Gardener", &gardener{
+		w.spawn("Gardener", &sprinkler{
 			await: func(_ context.Context, r codons.RequestedWhen) error {
 				if c, _ := p.Decode[string](r.Condition); c != "it rains" {
 					t.Errorf("waits for %q", c)
@@ -95,7 +95,7 @@ func TestRequestWhenWaitsForTheCondition(t *testing.T) {
 		}
 		synctest.Wait()
 		if !agreed {
-			t.Error("the gardener has not agreed while it waits")
+			t.Error("the sprinkler has not agreed while it waits")
 		}
 		close(rain)
 		got, err := pending.Wait()
@@ -110,7 +110,7 @@ func TestRequestWhenWaitsForTheCondition(t *testing.T) {
 // all the same.
 func TestRequestWhenIsAlwaysAgreedTo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.spawn("Gardener", &gardener{})
+		w.spawn("Gardener", &sprinkler{})
 		a := w.puppet("puppet")
 		a.say(p.Envelope{Receiver: "Gardener", Performative: p.ActRequestWhen, Payload: p.Raw(`{"condition":true,"action":"dig"}`)})
 		a.next(p.ActAgree)
@@ -130,7 +130,7 @@ func TestRequestWhenIsAlwaysAgreedTo(t *testing.T) {
 // TestRequestWhenNothingIsDoneTooLate has the condition come true as the request ends.
 func TestRequestWhenNothingIsDoneTooLate(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.spawn("Gardener", &gardener{
+		w.spawn("Gardener", &sprinkler{
 			await: func(ctx context.Context, _ codons.RequestedWhen) error { <-ctx.Done(); return nil },
 			perform: func(context.Context, codons.RequestedWhen) (any, error) {
 				t.Error("it was done although nobody wanted it any more")
@@ -158,7 +158,7 @@ func TestRequestWhenNothingIsDoneTooLate(t *testing.T) {
 // TestRequestWhenFailsAfterAgree has each step after AGREE fail.
 func TestRequestWhenFailsAfterAgree(t *testing.T) {
 	refusal := &p.Refusal{Code: p.CodeForbidden, Text: "not here"}
-	for _, g := range []*gardener{
+	for _, g := range []*sprinkler{
 		{await: func(context.Context, codons.RequestedWhen) error { return refusal }},
 		{perform: func(context.Context, codons.RequestedWhen) (any, error) { return nil, refusal }},
 	} {
@@ -175,7 +175,7 @@ func TestRequestWhenFailsAfterAgree(t *testing.T) {
 // each time when it is too late.
 func TestRequestWhenGivesItsPlaceBack(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		g := &gardener{consider: func(ctx context.Context, _ codons.RequestedWhen) error { <-ctx.Done(); return nil }}
+		g := &sprinkler{consider: func(ctx context.Context, _ codons.RequestedWhen) error { <-ctx.Done(); return nil }}
 		w.spawn("Gardener", g)
 		for range 2 * g.MaxTasks() {
 			pending, err := codons.StartRequestWhen[bill](t.Context(), w.eddy, "Gardener", sowing())
@@ -195,7 +195,7 @@ func TestRequestWhenGivesItsPlaceBack(t *testing.T) {
 func TestRequestWhenHasOneDeadline(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var first, second time.Time
-		w.spawn("Gardener", &gardener{
+		w.spawn("Gardener", &sprinkler{
 			consider: func(ctx context.Context, _ codons.RequestedWhen) error {
 				first, _ = ctx.Deadline()
 				time.Sleep(time.Minute)

@@ -21,7 +21,7 @@ func (c *conversation) say(e machine.Effect, data any) {
 	if c.work != nil && c.machine.Terminal(c.state.State) {
 		m = c.accountFor(m)
 	}
-	if c.state.Role == machine.Initiator || e.Name != "" { // a tag says that the peer may go on
+	if c.state.Role == machine.Initiator && (e.Act.ExpectsReply() || c.opening(m)) || e.Name != "" { // a tag says that the peer may go on
 		c.alias(m)
 	}
 	c.keep(m)
@@ -83,20 +83,27 @@ func (c *conversation) sendAgain(act performatives.Performative) {
 // which an answer is expected.
 func (c *conversation) send(m *performatives.Message) *performatives.Refusal {
 	err := c.self.Send(m)
-	switch {
-	case err == nil, c.machine.Terminal(c.state.State):
-		return nil // the system has counted it, and an end waits for nothing
-	case !m.Performative().ExpectsReply() && !c.opening(m):
+	if err == nil || c.machine.Terminal(c.state.State) { // the system has counted it, and an end waits for nothing
 		return nil
 	}
 	r := asRefusal(err)
-	switch {
-	case r == nil:
-		return &performatives.Refusal{Code: performatives.CodeInternal}
-	case r.Code == performatives.CodeBusy && !m.Performative().ExpectsReply():
-		return nil // it comes again
+	if r == nil {
+		r = &performatives.Refusal{Code: performatives.CodeInternal}
 	}
-	return r
+	expects := m.Performative().ExpectsReply()
+	if s, ok := c.script.(sender); ok && !expects {
+		s.undelivered(c, r)
+	}
+	if expects || c.opening(m) && r.Code != performatives.CodeBusy { // one that is busy comes again
+		return r
+	}
+	return nil
+}
+
+// sender is a script that wants to know of messages that expect no answer, when they
+// could not be delivered. They are dead letters already.
+type sender interface {
+	undelivered(c *conversation, r *performatives.Refusal)
 }
 
 // opening reports whether m opens the conversation, be it by an act that elsewhere
