@@ -15,7 +15,7 @@ func (c *conversation) cause() error {
 	switch c.state.State { //nolint:exhaustive // any other state ends the work with the agent
 	case stateCancelling, stateCancelled:
 		return ErrCanceled
-	case stateTimedOut:
+	case stateTimedOut, stateCompleted: // completed with a partial result, whose handler waited in vain
 		return ErrDeadline
 	}
 	return ErrEnded
@@ -80,6 +80,14 @@ func asFailure(data any) any {
 		return performatives.Failure{ErrorCode: p.ReasonCode, ErrorText: p.ReasonText}
 	case performatives.NotUnderstood:
 		return performatives.Failure{ErrorCode: p.ReasonCode, ErrorText: p.ReasonText}
+	}
+	return data
+}
+
+// asReject is what TASK_REJECT carries where a codon turns down by it.
+func asReject(data any) any {
+	if p, ok := data.(performatives.Refuse); ok {
+		return performatives.TaskReject{ReasonCode: p.ReasonCode, ReasonText: p.ReasonText}
 	}
 	return data
 }

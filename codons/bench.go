@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -65,5 +66,8 @@ func (b *bench) task(m *performatives.Message, previous []performatives.InformRe
 	return Task{
 		TaskRequest: req, Message: m, Previous: slices.Clone(previous), Agent: b.self,
 		report: func(performatives.StatusUpdate) error { return ErrEnded },
+		ask: func(context.Context, performatives.InformResult) (performatives.TaskRequest, error) {
+			return performatives.TaskRequest{}, ErrEnded
+		},
 	}, err
 }

@@ -33,18 +33,28 @@ func Delegate(ctx context.Context, p Party, to performatives.AgentID, task perfo
 // with the task, [actors.ErrStopped] or [actors.ErrMailboxFull] when the party
 // cannot take it on, or an [*EndError] when ctx has ended already.
 func StartDelegation(ctx context.Context, p Party, to performatives.AgentID, task performatives.TaskRequest, opts ...DelegateOption) (*Delegated, error) {
-	d := &Delegated{with: delegateOptions{options: defaultOptions()}}
-	for _, opt := range opts {
-		opt.delegate(&d.with)
-	}
-	d.options = d.with.options
-	if err := d.prepare(ctx, p.Self(), delegation, to, performatives.ActTaskRequest, task); err != nil {
+	d, err := newDelegation(ctx, p, to, task, opts)
+	if err != nil {
 		return nil, err
 	}
 	if err := d.begin(ctx, p.Self(), delegation, d); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// newDelegation makes a delegation that has not begun.
+func newDelegation(ctx context.Context, p Party, to performatives.AgentID, task performatives.TaskRequest, opts []DelegateOption) (*Delegated, error) {
+	d := &Delegated{with: delegateOptions{options: defaultOptions()}}
+	for _, opt := range opts {
+		opt.delegate(&d.with)
+	}
+	d.options, d.values = d.with.options, context.WithoutCancel(ctx)
+	if from := d.with.inputFrom; from != "" {
+		d.with.onInput = passOn(p, to, from, task)
+	}
+	err := d.prepare(ctx, p.Self(), delegation, to, performatives.ActTaskRequest, task)
+	return d, err
 }
 
 // DelegateOption changes one thing about a delegation: any [Option] does, and so do
@@ -64,6 +74,8 @@ type delegateOptions struct {
 	onAccept   func(performatives.TaskAccept)
 	onProgress func(performatives.StatusUpdate)
 	onInput    func(context.Context, performatives.InformResult) (performatives.TaskRequest, bool)
+	inputFrom  performatives.AgentID
+	repeatable bool
 }
 
 // WithAccepted has fn called when the task is accepted, in each round. fn must not
@@ -91,12 +103,15 @@ func WithInput(fn func(ctx context.Context, r performatives.InformResult) (perfo
 // goroutine.
 type Delegated struct {
 	asker
-	with delegateOptions
+	with   delegateOptions
+	values context.Context //nolint:containedctx // the caller's, without its end: what is begun for an answer belongs to the same work
 
 	// Touched on the conversation's actor, and read once done is closed.
 	partial  *performatives.InformResult // the latest that asked for input
 	endInput context.CancelFunc
 	result   performatives.InformResult
+	given    bool // what the partial result asked for
+	unserved error
 }
 
 // Wait returns the end of the delegation, as [Delegate] does.
@@ -105,10 +120,19 @@ func (d *Delegated) Wait() (performatives.InformResult, error) {
 	return d.result, d.err
 }
 
+// Unserved returns, once the delegation has ended with a partial result although the
+// caller had given what that asks for, or was about to, why the worker did not go on;
+// nil after any other end.
+func (d *Delegated) Unserved() error {
+	<-d.done
+	return d.unserved
+}
+
 func (d *Delegated) payload(c *conversation, e machine.Effect, data any) any {
 	if e.Act == performatives.ActCancel && d.partial != nil {
 		data = performatives.Cancel{Reason: "the partial result will do"}
 	}
+	d.given = e.Act == performatives.ActTaskRequest && d.partial != nil
 	return d.asker.payload(c, e, data)
 }
 
@@ -143,7 +167,7 @@ func (d *Delegated) askForInput(c *conversation, r performatives.InformResult) {
 		c.happen(happening{on: machine.Command(commandDecline)})
 		return
 	}
-	ctx, cancel := context.WithDeadlineCause(context.Background(), d.request.ReplyBy(), ErrDeadline) //nolint:forbidigo // the conversation owns it
+	ctx, cancel := context.WithDeadlineCause(d.values, d.request.ReplyBy(), ErrDeadline)
 	d.endInput = cancel
 	c.self.System().Work(func() {
 		defer cancel()
@@ -196,11 +220,26 @@ func (d *Delegated) end(c *conversation, last *performatives.Message) (performat
 		return performatives.InformResult{}, c.endError(last)
 	}
 	if last == nil || last.Performative() != performatives.ActInformResult {
-		return *d.partial, nil // the partial result stands: the table completes without a last word only then
+		d.unserved = d.turnedDown(c, last)
+		return *d.partial, nil // it stands: the table completes without a result only then
 	}
 	r, err := performatives.PayloadAs[performatives.InformResult](last)
 	if err != nil {
 		return r, c.unreadable(err)
 	}
 	return r, nil
+}
+
+// turnedDown is why the further round was not served, if there was to be one.
+func (d *Delegated) turnedDown(c *conversation, last *performatives.Message) error {
+	switch {
+	case last != nil:
+		return c.endError(last)
+	case d.given:
+		return &EndError{
+			Protocol: c.machine.Name(), Peer: c.peer, State: c.state.State,
+			Refusal: performatives.Refusal{Code: performatives.CodeTimeout, From: c.peer}, cause: context.DeadlineExceeded,
+		}
+	}
+	return nil
 }

@@ -1,6 +1,9 @@
 package codons
 
-import "github.com/ribosome-agents/ribosome/performatives"
+import (
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
 
 // delegationCodon is [DelegationTable] with what its documentation adds.
 func delegationCodon() Codon {
@@ -8,6 +11,9 @@ func delegationCodon() Codon {
 		Table:   DelegationTable(),
 		Example: "ExampleDelegate",
 		Tag:     (*Delegated)(nil).tag,
+		Sees: map[machine.State]string{
+			stateCompleted: "the result; the partial one where a further round was not served, and Delegated.Unserved says why",
+		},
 		Payloads: []Payload{
 			{performatives.ActTaskRequest, performatives.TaskRequest{}, "the task; in a further round, what the worker still needed"},
 			{performatives.ActTaskAccept, performatives.TaskAccept{}, "the task is taken on, perhaps with an estimate"},

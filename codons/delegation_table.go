@@ -5,6 +5,17 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
+// What a worker whose handler asks has besides what all tables share.
+const (
+	stateInputGiven machine.State = "input_given" // initiator: a further round has no answer yet
+	stateAwaiting   machine.State = "awaiting"    // responder: the handler waits for what it asked for
+
+	commandAsk = "ask" // responder: a partial result, and the handler waits for the answer
+
+	reportAnswer = "answer" // to the handler: the further round
+	reportMuted  = "muted"  // to the handler: it is not its turn
+)
+
 // DelegationTable returns the codon of a delegated task: request, accept, result
 // (acl §4, addenda §2, §3 and §6).
 func DelegationTable() machine.Table {
@@ -14,7 +25,9 @@ func DelegationTable() machine.Table {
 		Purpose: "One agent asks another to carry out a task. The worker accepts or rejects it, " +
 			"reports progress, and ends with a result, a failure, or a partial result that asks for more input.",
 		Source: "acl §4 and §7; addenda §2, §3 and §6; FIPA Request Interaction Protocol (SC00026H)",
-		Live:   []machine.State{stateRequested, stateConsidering, stateWorking, stateInputNeeded, stateCancelling},
+		Live: []machine.State{
+			stateRequested, stateInputGiven, stateConsidering, stateWorking, stateAwaiting, stateInputNeeded, stateCancelling,
+		},
 		Terminal: []machine.State{
 			stateCompleted, stateRejected, stateNotUnderstood, stateFailed, stateCancelled, stateTimedOut, stateAbandoned,
 		},
@@ -22,7 +35,7 @@ func DelegationTable() machine.Table {
 		Timers: delegationTimers(),
 		Rows: concat(
 			delegationAsk(), delegationInput(), delegationCancelling(), delegationAskEnded(),
-			delegationConsider(), delegationWork(), delegationWorkInput(), delegationWorkCancelling(), delegationWorkEnded(),
+			delegationConsider(), delegationWork(), delegationWorkAwaiting(), delegationWorkInput(), delegationWorkCancelling(), delegationWorkEnded(),
 		),
 		Agree: delegationPairs(),
 	}
@@ -37,7 +50,7 @@ func delegationJobs() []machine.Job {
 		},
 		{
 			Role: machine.Responder, Name: jobPerform,
-			Says: []string{commandReport},
+			Says: []string{commandReport, commandAsk},
 			Ends: []string{commandFinish, commandNeedInput, commandFail},
 			Doc:  "the agent's handler does the work",
 		},
@@ -56,7 +69,8 @@ func delegationTimers() []machine.Timer {
 
 // delegationAsk is the initiator from the request to its answer.
 func delegationAsk() []machine.Row {
-	idle, requested, working, both := asks(machine.Idle), asks(stateRequested), asks(stateWorking), asks(stateRequested, stateWorking)
+	idle, requested, working := asks(machine.Idle), asks(stateRequested, stateInputGiven), asks(stateWorking)
+	both, first := asks(stateRequested, stateInputGiven, stateWorking), asks(stateRequested, stateWorking)
 	return []machine.Row{
 		idle.When(machine.Command(commandStart)).
 			Goto(stateRequested, machine.Send(performatives.ActTaskRequest), machine.Arm(timerDeadline), machine.Arm(timerRetry)).
@@ -70,7 +84,7 @@ func delegationAsk() []machine.Row {
 		requested.When(machine.Receive(performatives.ActStatusUpdate)).
 			Goto(stateWorking, machine.Arm(timerRetry), machine.Report(reportProgress)).
 			Because("progress overtook the acceptance, which it implies"),
-		both.When(machine.Stale(performatives.ActTaskAccept), machine.Stale(performatives.ActStatusUpdate)).
+		asks(stateInputGiven, stateWorking).When(machine.Stale(performatives.ActTaskAccept), machine.Stale(performatives.ActStatusUpdate)).
 			Stay(machine.Drop(dropStale)).
 			Because("a straggler of an earlier round must not pass for an answer to this one; " +
 				"no other act can be one, since the partial result was the last word of its round"),
@@ -86,16 +100,22 @@ func delegationAsk() []machine.Row {
 		both.When(machine.ReceiveTagged(performatives.ActInformResult, tagInput)).
 			Goto(stateInputNeeded, machine.Disarm(timerRetry), machine.Report(reportInput)).
 			Because("a partial result asks for more (addenda §3)"),
-		both.When(machine.Receive(performatives.ActTaskReject)).
+		first.When(machine.Receive(performatives.ActTaskReject)).
 			Goto(stateRejected).
 			Because("never taken on; a worker that rejects what it had accepted is believed"),
-		both.When(machine.Receive(performatives.ActNotUnderstood)).
+		first.When(machine.Receive(performatives.ActNotUnderstood)).
 			Goto(stateNotUnderstood).
 			Because("it answers any act and ends the conversation (addenda §6)"),
-		both.When(machine.Receive(performatives.ActFailure)).
+		first.When(machine.Receive(performatives.ActFailure)).
 			Goto(stateFailed).
 			Because("taken on and not carried out (acl §4.6)"),
-		both.When(machine.Timeout(timerDeadline)).
+		asks(stateInputGiven).When(
+			machine.Receive(performatives.ActTaskReject), machine.Receive(performatives.ActNotUnderstood), machine.Receive(performatives.ActFailure),
+			machine.Timeout(timerDeadline),
+		).
+			Goto(stateCompleted).
+			Because("the further round was turned down, or not taken on in time, and the partial result stands"),
+		first.When(machine.Timeout(timerDeadline)).
 			Goto(stateTimedOut).
 			Because("the worker keeps the same deadline and stops by itself"),
 		both.When(machine.Command(commandCancel)).
@@ -112,7 +132,7 @@ func delegationInput() []machine.Row {
 	input := asks(stateInputNeeded)
 	return []machine.Row{
 		input.When(machine.Command(commandAnswer)).
-			Goto(stateRequested, machine.Send(performatives.ActTaskRequest), machine.Arm(timerRetry)).
+			Goto(stateInputGiven, machine.Send(performatives.ActTaskRequest), machine.Arm(timerRetry)).
 			Because("a further round in the same conversation (addenda §3); the deadline stays the conversation's"),
 		input.When(machine.Command(commandDecline), machine.Command(commandCancel)).
 			Goto(stateCompleted, machine.Send(performatives.ActCancel)).
@@ -123,6 +143,9 @@ func delegationInput() []machine.Row {
 		input.When(machine.Receive(performatives.ActFailure)).
 			Goto(stateCompleted).
 			Because("the worker stopped before the further round: the partial result stands"),
+		input.When(machine.Receive(performatives.ActInformResult)).
+			Goto(stateCompleted).
+			Because("the worker went on without an answer, and this is the result"),
 		input.When(machine.Receive(performatives.ActTaskAccept), machine.Receive(performatives.ActStatusUpdate)).
 			Stay(machine.Drop(dropLate)).
 			Because("the result of their round overtook them"),
@@ -169,7 +192,7 @@ func delegationCancelling() []machine.Row {
 // delegationAskEnded is the initiator's afterlife, and what it does with
 // everything that no other row names.
 func delegationAskEnded() []machine.Row {
-	live := []machine.State{stateRequested, stateWorking, stateInputNeeded, stateCancelling}
+	live := []machine.State{stateRequested, stateInputGiven, stateWorking, stateInputNeeded, stateCancelling}
 	ended := []machine.State{
 		stateCompleted, stateRejected, stateNotUnderstood, stateFailed, stateCancelled, stateTimedOut, stateAbandoned,
 	}
@@ -256,6 +279,44 @@ func delegationWork() []machine.Row {
 	}
 }
 
+// delegationWorkAwaiting is the responder whose handler has asked for something, and
+// goes on where it was once it has it.
+func delegationWorkAwaiting() []machine.Row {
+	working, awaiting := answers(stateWorking), answers(stateAwaiting)
+	return []machine.Row{
+		working.When(machine.Command(commandAsk)).
+			Goto(stateAwaiting, machine.SendTagged(performatives.ActInformResult, tagInput)).
+			Because("the handler lacks something, and waits for it (addenda §3)"),
+		awaiting.When(machine.Receive(performatives.ActTaskRequest)).
+			Goto(stateWorking, machine.Send(performatives.ActTaskAccept), machine.Report(reportAnswer)).
+			Because("the further round is the handler's answer, and the work goes on where it was"),
+		awaiting.When(machine.Command(commandFinish)).
+			Goto(stateCompleted, machine.Send(performatives.ActInformResult)).
+			Because("the handler would not wait any longer, and did without"),
+		awaiting.When(machine.Command(commandFail), machine.Command(commandNeedInput)).
+			Goto(stateFailed, machine.Send(performatives.ActFailure)).
+			Because("the handler gave up, or asks for more before it has its answer"),
+		awaiting.When(machine.Command(commandAsk)).
+			Stay(machine.Report(reportMuted)).
+			Because("one question at a time"),
+		awaiting.When(machine.Command(commandReport)).
+			Stay(machine.Report(reportMuted)).
+			Because("it is the asker's turn, who would not hear it"),
+		awaiting.When(machine.Receive(performatives.ActCancel)).
+			Goto(stateCancelling, machine.Stop(jobPerform), machine.Arm(timerGrace)).
+			Because("the asker wants no further round, and the handler still runs"),
+		awaiting.When(machine.Timeout(timerDeadline)).
+			Goto(stateCompleted, machine.Stop(jobPerform)).
+			Because("the partial result was the last word"),
+		awaiting.When(machine.Command(commandStop)).
+			Goto(stateFailed, machine.Stop(jobPerform), machine.Send(performatives.ActFailure)).
+			Because("the agent stops, and nobody is left to get the answer"),
+		awaiting.When(machine.Duplicate(performatives.ActTaskRequest)).
+			Stay(machine.Resend(performatives.ActInformResult)).
+			Because("the asker has not heard the partial result"),
+	}
+}
+
 // delegationWorkInput is the responder after a partial result.
 func delegationWorkInput() []machine.Row {
 	input := answers(stateInputNeeded)
@@ -285,7 +346,10 @@ func delegationWorkCancelling() []machine.Row {
 		cancelling.When(machine.Command(commandFinish), machine.Command(commandNeedInput), machine.Command(commandFail)).
 			Goto(stateCancelled, machine.SendTagged(performatives.ActInform, tagReceipt)).
 			Because("the handler has returned; what it made was withdrawn"),
-		cancelling.When(machine.Command(commandReport)).
+		cancelling.When(machine.Receive(performatives.ActTaskRequest)).
+			Stay(machine.Drop(dropLate)).
+			Because("a further round that its CANCEL has overtaken"),
+		cancelling.When(machine.Command(commandReport), machine.Command(commandAsk)).
 			Stay(machine.Drop(dropLate)).
 			Because("the asker does not care any more"),
 		cancelling.When(machine.Timeout(timerGrace), machine.Timeout(timerDeadline)).
@@ -303,7 +367,7 @@ func delegationWorkCancelling() []machine.Row {
 // delegationWorkEnded is the responder's afterlife, and what it does with
 // everything that no other row names.
 func delegationWorkEnded() []machine.Row {
-	live := []machine.State{stateConsidering, stateWorking, stateInputNeeded, stateCancelling}
+	live := []machine.State{stateConsidering, stateWorking, stateAwaiting, stateInputNeeded, stateCancelling}
 	ended := []machine.State{
 		stateCompleted, stateRejected, stateNotUnderstood, stateFailed, stateCancelled, stateTimedOut,
 	}
@@ -317,6 +381,9 @@ func delegationWorkEnded() []machine.Row {
 	return concat(
 		[]machine.Row{
 			again(performatives.ActInformResult, stateCompleted),
+			answers(stateCompleted).When(machine.Receive(performatives.ActTaskRequest)).
+				Stay(machine.Resend(performatives.ActInformResult)).
+				Because("a further round crossed with the end; a task of its own begins another conversation"),
 			again(performatives.ActTaskReject, stateRejected),
 			again(performatives.ActNotUnderstood, stateNotUnderstood),
 			again(performatives.ActFailure, stateFailed, stateTimedOut),
@@ -328,8 +395,11 @@ func delegationWorkEnded() []machine.Row {
 			).
 				Stay(machine.Drop(dropLate)).
 				Because("the agent made up its mind after the end"),
-			answers(stateFailed, stateTimedOut).When(
-				machine.Command(commandReport), machine.Command(commandFinish), machine.Command(commandNeedInput),
+			answers(stateCompleted).When(machine.Command(commandFail)).
+				Stay(machine.Drop(dropLate)).
+				Because("the handler was still waiting for its answer at the deadline"),
+			answers(stateCompleted, stateFailed, stateTimedOut).When(
+				machine.Command(commandReport), machine.Command(commandAsk), machine.Command(commandFinish), machine.Command(commandNeedInput),
 			).
 				Stay(machine.Drop(dropLate)).
 				Because("the handler outlived the conversation"),
@@ -360,9 +430,11 @@ func delegationPairs() []machine.Pair {
 		rough(stateTimedOut, stateTimedOut, ""),
 
 		rough(stateFailed, stateTimedOut, "the worker's deadline passed first, and its FAILURE says so"),
-		rough(stateFailed, stateCompleted, "a further round came after the worker's deadline had closed the conversation with the partial result"),
 		pair(stateCompleted, stateCancelled, "the partial result stands: the asker declined the further round, or the result outran its CANCEL"),
-		rough(stateCompleted, stateFailed, "the partial result stands: the worker stopped before a further round"),
+		pair(stateCompleted, stateFailed, "the partial result stands: the worker gave up, or stopped, before a further round"),
+		pair(stateCompleted, stateRejected, "the partial result stands: the worker rejected a further round"),
+		pair(stateCompleted, stateNotUnderstood, "the partial result stands: the worker did not understand a further round"),
+		rough(stateCompleted, stateTimedOut, "the partial result stands: a further round came too late"),
 
 		rough(stateTimedOut, stateCompleted, "the result was lost, or came too late"),
 		rough(stateTimedOut, stateRejected, "the rejection was lost, or came too late"),

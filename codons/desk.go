@@ -91,6 +91,8 @@ func (s *deskScript) payload(c *conversation, e machine.Effect, data any) any {
 		return receipt
 	case e.Act == performatives.ActAgree:
 		s.handler.said()
+	case e.Act == performatives.ActTaskReject:
+		return asReject(data)
 	case e.Act == performatives.ActFailure && data == nil:
 		return c.failure()
 	case e.Act == performatives.ActFailure:

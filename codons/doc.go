@@ -2,6 +2,8 @@
 // [machine.Machine], two sides that run it as supervised actors, and a typed API.
 //
 //   - Task delegation ([Delegate], [Worker]): one agent has another perform a task.
+//   - Tool call ([CallTool], [ToolAgent]): a delegation of one question and one
+//     answer, typed by Go and by JSON Schema.
 //   - Request ([Request], [RequestHandler]), and request when ([RequestWhen]): one
 //     agent has another do something, now or once a condition is true.
 //   - Query ([QueryIf], [QueryRef]): is it true, what is it?

@@ -15,6 +15,10 @@ var defensive = map[string][]string{
 		"initiator in working on receive TASK_REJECT",
 		"initiator in working on receive NOT_UNDERSTOOD",
 	},
+	"tool-call": {
+		"initiator in asked on receive TASK_ACCEPT",
+		"initiator in asked on receive STATUS_UPDATE",
+	},
 	"contract-net":          misbid,
 	"iterated-contract-net": misbid,
 	"request":               disagreed,
@@ -134,6 +138,22 @@ func TestBrokenTablesAreFound(t *testing.T) {
 			change: func(r *machine.Row) {
 				if r.To == stateTimedOut && r.Do != nil && r.Do[0] == machine.Stop(jobPerform) {
 					r.Do = r.Do[1:]
+				}
+			},
+			want: machine.LeftRunning,
+		},
+		{
+			name: "a further round that its CANCEL has overtaken", network: machine.Calm(),
+			remove: func(r machine.Row) bool {
+				return r.From[0] == stateCancelling && r.On[0] == machine.Receive(performatives.ActTaskRequest)
+			},
+			want: machine.Disagreement,
+		},
+		{
+			name: "a handler that waits for its answer after the deadline",
+			change: func(r *machine.Row) {
+				if r.From[0] == stateAwaiting && r.On[0] == machine.Timeout(timerDeadline) {
+					r.Do = nil
 				}
 			},
 			want: machine.LeftRunning,

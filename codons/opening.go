@@ -39,6 +39,7 @@ func Protocols(t Times) []actors.Protocol {
 		Handshakes(t), // before the Whispering Wind, which takes any question for capabilities
 		WhisperingWind{},
 		Requests(t),
+		ToolCalls(t),
 		QueriesIf(t), QueriesRef(t), Proposals(t), RequestsWhen(t),
 		Approvals(t),
 		ContractNets(t),

@@ -150,8 +150,8 @@ func TestRoundIsRejected(t *testing.T) {
 			}
 			return codons.Accept()
 		}})
-		_, err := w.delegate(t.Context(), codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return task(), true }))
-		wantEnd(t, err, "rejected", p.CodeForbidden)
+		d := w.start(t.Context(), codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return task(), true }))
+		wantPartial(t, d, p.CodeForbidden)
 		w.settled(0)
 	})
 }
@@ -165,11 +165,20 @@ func TestRoundPanics(t *testing.T) {
 			return codons.Accept()
 		}})
 		start := time.Now()
-		_, err := w.delegate(t.Context(), codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return task(), true }))
-		wantEnd(t, err, "failed", p.CodeInternal)
+		d := w.start(t.Context(), codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return task(), true }))
+		wantPartial(t, d, p.CodeInternal)
 		wantElapsed(t, start, 0)
-		noSecret(t, err)
+		noSecret(t, d.Unserved())
 	})
+}
+
+// wantPartial expects that the first partial result stands, because of that code.
+func wantPartial(t *testing.T, d *codons.Delegated, code p.Code) {
+	t.Helper()
+	got, err := d.Wait()
+	if err != nil || got.RequestForUser() != "round 0" || !errors.Is(d.Unserved(), code) {
+		t.Errorf("got %+v, %v, for want of %v", got, err, d.Unserved())
+	}
 }
 
 // TestTranscripts writes down who says what to whom.
@@ -255,8 +264,7 @@ func TestRoundTimesOutWhileConsidered(t *testing.T) {
 		input := codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return task(), true })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := w.delegate(ctx, input)
-		wantTimeout(t, err)
+		wantPartial(t, w.start(ctx, input), p.CodeTimeout)
 		time.Sleep(time.Hour)
 		w.settled(0)
 		if _, err := w.delegate(t.Context(), input); err != nil {

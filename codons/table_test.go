@@ -43,12 +43,12 @@ func TestEveryRowSaysWhy(t *testing.T) {
 // says last of a round is believed even if it names the first request.
 func TestStragglersOfARoundChangeNothing(t *testing.T) {
 	m := DelegationTable().MustCompile()
-	c := machine.Conversation{Role: machine.Initiator, State: stateRequested}
+	c := machine.Conversation{Role: machine.Initiator, State: stateInputGiven}
 	for on, want := range map[machine.Symbol]machine.State{
-		machine.Stale(performatives.ActTaskAccept):                                    stateRequested,
-		machine.Stale(performatives.ActStatusUpdate):                                  stateRequested,
+		machine.Stale(performatives.ActTaskAccept):                                    stateInputGiven,
+		machine.Stale(performatives.ActStatusUpdate):                                  stateInputGiven,
 		machine.Stale(performatives.ActInformResult):                                  stateCompleted,
-		machine.Stale(performatives.ActFailure):                                       stateFailed,
+		machine.Stale(performatives.ActFailure):                                       stateCompleted,
 		{Kind: machine.KindStale, Act: performatives.ActInformResult, Name: tagInput}: stateInputNeeded,
 	} {
 		if after, _, err := m.Step(c, machine.Event{On: on}); err != nil || after.State != want {

@@ -38,6 +38,7 @@ type Task struct {
 	Agent actors.Self
 
 	report func(performatives.StatusUpdate) error
+	ask    func(context.Context, performatives.InformResult) (performatives.TaskRequest, error)
 }
 
 // Report tells the asker how far the work has come. It may be called only by

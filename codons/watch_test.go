@@ -193,8 +193,8 @@ func TestWatchOfPeerWithoutConversationIDs(t *testing.T) {
 	w.ask("c")
 	w.sent(w.make("J", p.Envelope{InReplyTo: "c", Payload: p.TaskAccept{}}))
 	w.sent(w.make("J", p.Envelope{InReplyTo: "m1", Payload: asking("more")}))
-	w.sent(w.make("J", p.Envelope{InReplyTo: "m1", Payload: result(p.StatusSuccess)}))
-	w.want(codons.WatchCounts{Conversations: 1, Messages: 4, Watching: 1}, "responder: INFORM_RESULT")
+	w.sent(w.make("J", p.Envelope{InReplyTo: "m1", Payload: p.TaskReject{}}))
+	w.want(codons.WatchCounts{Conversations: 1, Messages: 4, Watching: 1}, "responder: TASK_REJECT")
 }
 
 func TestWatchOfNamesUsedAgain(t *testing.T) {

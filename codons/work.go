@@ -18,6 +18,7 @@ type workScript struct {
 	decided  *Decision // made as the conversation opened
 	previous []performatives.InformResult
 	handler  *handler              // the latest; nil before the first
+	inquiry  inquiry               // of the handler
 	place    atomic.Pointer[place] // taken, and not handed to a handler yet
 }
 
@@ -72,6 +73,9 @@ func (s *workScript) perform(c *conversation) func(context.Context, *handler) (s
 	t, _ := s.bench.task(c.request, s.previous)
 	return func(ctx context.Context, h *handler) (string, any) {
 		t.report = func(u performatives.StatusUpdate) error { return h.say(commandReport, u) }
+		t.ask = func(ctx context.Context, r performatives.InformResult) (performatives.TaskRequest, error) {
+			return s.inquiry.ask(ctx, h, r)
+		}
 		result, err := s.bench.worker.PerformTask(ctx, t)
 		if err != nil {
 			return commandFail, failureOf(err)
@@ -107,7 +111,15 @@ func (s *workScript) payload(c *conversation, e machine.Effect, data any) any {
 	switch e.Act { //nolint:exhaustive // every other act has its payload from the command
 	case performatives.ActStatusUpdate:
 		s.handler.said()
+	case performatives.ActTaskAccept:
+		if data == nil { // of the round that answers the handler
+			return performatives.TaskAccept{}
+		}
 	case performatives.ActInformResult:
+		if q, ok := data.(asked); ok {
+			s.handler.said()
+			data = q.InformResult
+		}
 		if r, ok := data.(performatives.InformResult); ok && e.Name == tagInput {
 			s.previous = append(s.previous, r)
 		}
@@ -116,14 +128,26 @@ func (s *workScript) payload(c *conversation, e machine.Effect, data any) any {
 		return receipt
 	case performatives.ActFailure:
 		s.leave()
-		if data == nil {
+		switch data.(type) {
+		case nil:
 			return c.failure()
+		case performatives.InformResult:
+			return askedTwice
 		}
 	}
 	return data
 }
 
-func (s *workScript) report(*conversation, string, *performatives.Message) {}
+// report hands the handler the answer that it waits for, or makes room for its next
+// word when it is not its turn.
+func (s *workScript) report(_ *conversation, what string, m *performatives.Message) {
+	switch what {
+	case reportAnswer:
+		s.inquiry.answered(m)
+	case reportMuted:
+		s.handler.said()
+	}
+}
 
 func (s *workScript) timer(c *conversation, name string) time.Duration {
 	if name == timerGrace {

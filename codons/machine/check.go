@@ -140,6 +140,9 @@ func (c *compiler) checkTerminal(i int, r Row) {
 func (c *compiler) checkGraph() {
 	used := map[State]bool{}
 	for _, role := range Roles() {
+		if !c.table.has(role) {
+			continue
+		}
 		reached := c.reach(role, Idle)
 		for i, r := range c.table.Rows {
 			for _, from := range r.From {

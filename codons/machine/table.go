@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -62,6 +63,12 @@ type Pair struct {
 	Initiator, Responder State
 	Rough                bool   // only where messages are lost or late, or an agent stops
 	Note                 string // why the two differ; empty where they agree
+}
+
+// has reports whether the table has rows of that role. One without a responder is
+// about what a single agent does, and says nothing to anybody.
+func (t Table) has(role Role) bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Role == role })
 }
 
 // For starts a row of that role in those states. It reads as a sentence:

@@ -46,7 +46,8 @@ func (x *explorer) pair(j joint) Pair {
 // ended, and the responder has too, or may never hear of it.
 func (x *explorer) ended(j joint) bool {
 	p := x.pair(j)
-	return x.terminal[p.Initiator] && (x.terminal[p.Responder] || p.Responder == Idle && !x.net.Reliable)
+	unheard := p.Responder == Idle && (!x.net.Reliable || !x.table.has(Responder))
+	return x.terminal[p.Initiator] && (x.terminal[p.Responder] || unheard)
 }
 
 // endsInSilence reports whether a side comes to an end by its timers alone. A
