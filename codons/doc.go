@@ -12,6 +12,8 @@
 //   - Handshake ([Handshake]): who are you? An agent may require it
 //     ([HandshakeRequirer]).
 //   - Whispering Wind ([Whisper], [WhisperAll]): who can do what?
+//   - English and Dutch auction ([EnglishAuction], [DutchAuction], [AuctionBidder]): one
+//     agent sells to whoever bids most, or first.
 //   - Brokering ([AskThrough], [Mediator]): an agent finds others, asks them, and passes
 //     on what they answer.
 //   - Recruiting ([Recruit], [Mediator], [DeliveryHandler]): an agent finds others, who

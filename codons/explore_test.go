@@ -30,6 +30,8 @@ var defensive = map[string][]string{
 	"approval":              disagreed,
 	"subscribe":             forgetful,
 	"request-whenever":      forgetful,
+	"english-auction":       misprice(true),
+	"dutch-auction":         misprice(false),
 }
 
 // misbid is the bidder whose proposal makes no sense, or who does not know what an

@@ -30,6 +30,8 @@ func Library() []Codon {
 		approvalCodon(),
 		contractNetCodon(),
 		iteratedContractNetCodon(),
+		englishAuctionCodon(),
+		dutchAuctionCodon(),
 		subscribeCodon(),
 		notifyCodon(),
 		brokeringCodon(),

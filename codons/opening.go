@@ -44,6 +44,8 @@ func Protocols(t Times) []actors.Protocol {
 		Approvals(t),
 		ContractNets(t),
 		IteratedContractNets(t),
+		EnglishAuctions(t),
+		DutchAuctions(t),
 		Brokering(t),
 		Recruiting(t),
 		Deliveries(t),
