@@ -41,7 +41,7 @@ func (a *asker) prepare(ctx context.Context, self actors.Self, m *machine.Machin
 		Trace: a.options.trace, Payload: payload,
 	}
 	var err error
-	if a.child, err = adopt(ctx, &e, a.options.budget); err != nil {
+	if a.child, err = adopt(ctx, &e, &a.options); err != nil {
 		return err
 	}
 	if a.request, err = newRequest(e); err != nil {

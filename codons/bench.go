@@ -47,7 +47,7 @@ func (b *bench) consider(m *performatives.Message, previous []performatives.Info
 			p.giveBack()
 		}
 	}()
-	return b.worker.ConsiderTask(considering(b.times.deadline(m)), t).orDefault(), p
+	return b.worker.ConsiderTask(considering(b.times.deadline(m), m), t).orDefault(), p
 }
 
 // notUnderstood is the answer to a request whose content is none.

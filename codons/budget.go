@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -78,13 +79,13 @@ func budgetOf(m *performatives.Message) (Budget, error) {
 // the error is a [*performatives.Refusal] with [performatives.CodeBudget] that names
 // the shortfall, ctx ends with it, and the conversation ends in FAILURE with it,
 // whatever the handler returns. Without a budget there is no limit, and outside of a
-// handler nothing to take from. It may be called from any goroutine.
+// handler, as in a decision, nothing to take from. It may be called from any goroutine.
 func Spend(ctx context.Context, used Budget) error {
 	if err := used.Validate(); err != nil {
 		return err
 	}
 	s := scopeOf(ctx)
-	if s == nil {
+	if s == nil || s.deciding {
 		return nil
 	}
 	err := s.ledger.spend(used)
@@ -95,8 +96,9 @@ func Spend(ctx context.Context, used Budget) error {
 }
 
 // Left returns what is left of the budget of a handler's conversation, without what
-// is leased to conversations that it has begun and that go on. It names the resources
-// that are limited. The map is the caller's.
+// is leased to conversations that it has begun and that go on, and to a decision, what
+// there would be. It names the resources that are limited, and is nil outside of both.
+// A number below 0 is what a peer has overdrawn. The map is the caller's.
 func Left(ctx context.Context) Budget {
 	s := scopeOf(ctx)
 	if s == nil {
@@ -148,14 +150,33 @@ func (l *ledger) spend(used Budget) error {
 
 func (l *ledger) takeLocked(used Budget) {
 	for r, n := range used {
-		if _, limited := l.left[r]; limited {
-			l.left[r] -= n
+		if r == Depth {
+			continue // nobody uses it up
+		}
+		if left, limited := l.left[r]; limited {
+			l.left[r] = minus(left, n)
 		}
 		if l.spent == nil {
 			l.spent = Budget{}
 		}
-		l.spent[r] += n
+		l.spent[r] = plus(l.spent[r], n)
 	}
+}
+
+// plus and minus stop at the last number that there is: what a peer says that it
+// used must not make a large debt a large allowance. n is not negative.
+func plus(a, n int64) int64 {
+	if a > math.MaxInt64-n {
+		return math.MaxInt64
+	}
+	return a + n
+}
+
+func minus(a, n int64) int64 {
+	if a < math.MinInt64+n {
+		return math.MinInt64
+	}
+	return a - n
 }
 
 // shortLocked says which resource does not suffice, and by how much.
@@ -175,9 +196,9 @@ func (l *ledger) shortLocked(want Budget) error {
 }
 
 // lease takes the allowance of a conversation that is begun out of this one: what is
-// asked for, and of all else that is limited, all that is left. Beginning it is a
-// call of this one's.
-func (l *ledger) lease(asked Budget) (Budget, error) {
+// asked for, and of all else that is limited, all that is left, or nothing for a
+// frugal one. Beginning it is a call of this one's.
+func (l *ledger) lease(asked Budget, frugal bool) (Budget, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	granted := Budget{}
@@ -190,11 +211,14 @@ func (l *ledger) lease(asked Budget) (Budget, error) {
 		return nil, err
 	}
 	for r, left := range l.left {
-		if _, named := asked[r]; !named {
-			granted[r] = left
-			if r == Calls {
-				granted[r]--
-			}
+		if _, named := asked[r]; named {
+			continue
+		}
+		if r == Calls {
+			left--
+		}
+		if granted[r] = max(left, 0); frugal { // it is overdrawn where a child has used too much
+			granted[r] = 0
 		}
 	}
 	l.moveLocked(l.heldLocked(granted), 1)
@@ -219,7 +243,7 @@ func (l *ledger) heldLocked(granted Budget) Budget {
 		return granted
 	}
 	held := maps.Clone(granted)
-	held[Calls]++
+	held[Calls] = plus(held[Calls], 1)
 	return held
 }
 
@@ -232,14 +256,34 @@ func (l *ledger) moveLocked(b Budget, sign int64) {
 		if l.leased == nil {
 			l.leased = Budget{}
 		}
-		l.left[r] -= sign * n
 		l.leased[r] += sign * n
+		if sign > 0 {
+			l.left[r] = minus(l.left[r], n)
+		} else {
+			l.left[r] = plus(l.left[r], n)
+		}
 	}
 }
 
-// account returns what was spent, and the first shortfall.
-func (l *ledger) account() (Budget, error) {
+// account returns what was spent. What is leased to conversations that go on may be.
+func (l *ledger) account() Budget {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return maps.Clone(l.spent), l.over
+	used := maps.Clone(l.spent)
+	if used == nil {
+		used = Budget{}
+	}
+	for r, n := range l.leased {
+		if n > 0 {
+			used[r] = plus(used[r], n)
+		}
+	}
+	return used
+}
+
+// shortfall returns the first one.
+func (l *ledger) shortfall() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.over
 }

@@ -14,7 +14,7 @@ func TestTaskContext(t *testing.T) {
 		{ErrCanceled, context.Canceled},
 		{ErrEnded, context.Canceled},
 	} {
-		ctx, end := working(&scope{deadline: deadline})
+		ctx, end := working(&scope{}, deadline)
 		if at, ok := ctx.Deadline(); !ok || !at.Equal(deadline) || ctx.Err() != nil {
 			t.Fatalf("deadline %v, %t, error %v", at, ok, ctx.Err())
 		}
@@ -29,7 +29,7 @@ func TestTaskContext(t *testing.T) {
 			t.Errorf("%v: got %v, cause %v", test.cause, err, context.Cause(child))
 		}
 	}
-	if at, ok := considering(deadline).Deadline(); !ok || !at.Equal(deadline) {
+	if at, ok := considering(deadline, nil).Deadline(); !ok || !at.Equal(deadline) {
 		t.Errorf("a decision's deadline is %v, %t", at, ok)
 	}
 }

@@ -57,6 +57,7 @@ type conversation struct {
 	parent  performatives.ConversationID // in whose work it was begun; empty without one
 	work    *scope                       // of its handler, on the side that answers; nil before that runs
 	spent   Budget                       // what it has cost, on the side that asked; read once it has ended
+	account *performatives.Message       // the latest that said what the peer has used, on the side that asked
 	// watch is told of each step, once it is done, and of the end of a conversation
 	// that never began; nil without a coordinator. It runs on the conversation's actor.
 	watch func(on machine.Symbol, at machine.State)
@@ -80,9 +81,10 @@ type happening struct {
 
 // command is an event that comes from the agent, from a job or from a caller.
 type command struct {
-	name string
-	data any
-	band performatives.Priority
+	name  string
+	data  any
+	band  performatives.Priority
+	loose bool // a handler's last word, and something below it perhaps runs on
 }
 
 // Priority is that of the conversation.
@@ -136,7 +138,7 @@ func (c *conversation) Receive(ctx actor.Context) {
 	case *performatives.Message:
 		c.receive(m)
 	case *command:
-		c.happen(happening{on: machine.Command(m.name), data: m.data})
+		c.obey(m)
 	case tick:
 		for name, ok := c.timers.expired(time.Now()); ok; name, ok = c.timers.expired(time.Now()) {
 			c.happen(happening{on: machine.Timeout(name)})
@@ -147,6 +149,17 @@ func (c *conversation) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		c.close()
 	}
+}
+
+// obey takes a command. A receipt says that nothing runs any more, so that to one who
+// has sent CANCEL a handler that has left something running is one that does not
+// return. Only here is it known whether the CANCEL came before the last word.
+func (c *conversation) obey(m *command) {
+	if m.loose && c.state.State == stateCancelling {
+		c.happen(happening{on: machine.Timeout(timerGrace)})
+		return
+	}
+	c.happen(happening{on: machine.Command(m.name), data: m.data})
 }
 
 // start takes the initiator's first step. When the caller has withdrawn already,
@@ -202,15 +215,21 @@ func (c *conversation) withdraw(cause error) {
 }
 
 // Abandon ends a conversation that never began, because its agent has stopped or
-// the caller has withdrawn.
+// the caller has withdrawn, or one whose actor failed even over its end: then the peer
+// may work on.
 func (c *conversation) Abandon(cause error) {
-	if c.over.CompareAndSwap(false, true) {
-		c.detach()
-		c.child.settle(nil)
-		c.script.abandoned(c, cause)
-		c.child.leave(true)
-		c.stepped(machine.Symbol{}, stateAbandoned)
+	if !c.over.CompareAndSwap(false, true) {
+		return
 	}
+	begun := c.state.State != machine.Idle
+	defer c.child.leave(!begun, begun)
+	c.detach()
+	if begun {
+		c.spent = c.child.limits()
+	}
+	c.child.settle(c.spent)
+	c.script.abandoned(c, cause)
+	c.stepped(machine.Symbol{}, stateAbandoned)
 }
 
 // stepped tells whoever watches the conversation.
@@ -244,7 +263,7 @@ func (c *conversation) turnAway(m *performatives.Message) {
 }
 
 // tell sends a command to the conversation from any goroutine, once it has started.
-func (c *conversation) tell(name string, data any) { c.post(&command{name, data, c.priority}) }
+func (c *conversation) tell(name string, data any) { c.post(&command{name, data, c.priority, false}) }
 
 func (c *conversation) post(event any) {
 	if pid := c.pid.Load(); pid != nil {
@@ -293,6 +312,9 @@ func (c *conversation) step(h happening) {
 // to a later request than the first.
 func (c *conversation) noteReceived(m *performatives.Message, effects []machine.Effect) {
 	c.note(m, effects)
+	if c.state.Role == machine.Initiator && !m.Budget().IsZero() {
+		c.account = m
+	}
 	if c.request == m {
 		c.alias(m)
 	}
@@ -373,20 +395,41 @@ func (c *conversation) finish(last *performatives.Message) {
 	c.self.End(c, c.epilogue())
 	c.over.Store(true)
 	c.detach()
+	defer func() { c.child.leave(c.stopped(last)) }() // also when the answer makes the caller's code panic
 	if c.state.Role == machine.Initiator {
-		c.spent = c.child.used(last)
+		c.spent = c.child.used(c.lastAccount(last))
 		c.child.settle(c.spent)
 	}
 	c.script.ended(c, last)
-	c.child.leave(c.stopped(last))
 }
 
-// stopped reports whether the peer's work has stopped, as far as this side can know.
-func (c *conversation) stopped(last *performatives.Message) bool {
-	if last == nil {
-		return false
+// lastAccount returns the message that says what the peer has used: the last one, or
+// where a partial result stands without a further word, that.
+func (c *conversation) lastAccount(last *performatives.Message) *performatives.Message {
+	if last == nil && c.state.State == stateCompleted {
+		return c.account
 	}
-	return last.Performative() != performatives.ActFailure || last.AsRefusal().Code != performatives.CodeStillRunning
+	return last
+}
+
+// stopped reports whether the peer's work has stopped, as far as this side can know,
+// and whether it was to: it was withdrawn, or the peer says so. A FAILURE that the
+// peer's table sends of its own accord comes before its handler has returned.
+func (c *conversation) stopped(last *performatives.Message) (stopped, withdrawn bool) {
+	withdrawn = c.left.Load() != nil || c.state.State == stateAbandoned
+	if last == nil {
+		return false, withdrawn
+	}
+	if last.Performative() != performatives.ActFailure {
+		return true, withdrawn
+	}
+	switch last.AsRefusal().Code { //nolint:exhaustive // those of a table's own failures
+	case performatives.CodeStillRunning:
+		return false, true
+	case performatives.CodeTimeout, performatives.CodeStopped:
+		return false, withdrawn
+	}
+	return true, withdrawn
 }
 
 func (c *conversation) detach() {

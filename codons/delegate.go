@@ -94,7 +94,7 @@ func WithProgress(fn func(performatives.StatusUpdate)) DelegateOption {
 // It returns the task for a further round of the same conversation, or false to
 // leave it at that result, which is also what happens without this option. It may
 // take its time: it runs on a goroutine of its own, and ctx ends with the
-// conversation. An invalid task, or a panic, leaves it at that result too.
+// conversation. What it begins with ctx belongs to what this delegation belongs to. An invalid task, or a panic, leaves it at that result too.
 func WithInput(fn func(ctx context.Context, r performatives.InformResult) (performatives.TaskRequest, bool)) DelegateOption {
 	return delegateOption(func(o *delegateOptions) { o.onInput = fn })
 }

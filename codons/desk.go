@@ -60,7 +60,7 @@ func (s *deskScript) admit(c *conversation) *place {
 // start runs a handler on a goroutine of its own, for the first job of the
 // conversation or a further one, which has no more time than the first.
 func (s *deskScript) start(c *conversation, p *place, perform func(context.Context, *handler) (string, any)) {
-	deadline := s.desk.times.deadline(c.request)
+	deadline := c.deadline(s.desk.times)
 	if c.work != nil {
 		deadline = c.work.deadline
 	}

@@ -2,7 +2,6 @@ package codons
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -29,8 +28,7 @@ type handler struct {
 
 	mu       sync.Mutex // puts every word before the last
 	returned bool
-	left     chan struct{} // closed when the conversation has ended without the handler
-	overdue  *time.Timer   // until the handler should have returned
+	overdue  *time.Timer // until the handler should have returned
 }
 
 // newHandler returns a handler of the conversation's latest request, that has until
@@ -38,17 +36,14 @@ type handler struct {
 // request's budget makes no sense.
 func newHandler(c *conversation, deadline time.Time, p *place, perform func(context.Context, *handler) (string, any)) (*handler, error) {
 	if c.work == nil {
-		s, err := openScope(c.request, deadline)
+		s, err := openScope(c.request)
 		if err != nil {
 			return nil, err
 		}
 		c.work = s
-	} else {
-		c.work.reopen(c.request, deadline)
 	}
 	h := &handler{conversation: c, perform: perform, place: p, scope: c.work}
-	h.ctx, h.cancel = working(h.scope)
-	h.scope.ctx, h.scope.cancel = h.ctx, h.cancel
+	h.ctx, h.cancel = h.scope.work(c.request, deadline)
 	return h, nil
 }
 
@@ -61,43 +56,27 @@ func (h *handler) run() {
 		if v := recover(); v != nil || !returned {
 			h.conversation.panicked(v, debug.Stack())
 		}
-		if err := h.settle(); err != nil {
+		stopped, err := h.settle()
+		if err != nil {
 			name, data = commandFail, failureOf(err)
 		}
-		h.finish(name, data)
+		h.finish(name, data, stopped)
 	}()
 	name, data = h.perform(h.ctx, h)
 	returned = true
 }
 
-// settle ends what the handler has begun and not waited for. A receipt says that
-// nothing runs any more: where something below does, the handler counts as not
-// returned until its conversation has ended without it. The error is what was
-// overspent.
-func (h *handler) settle() error {
-	canceled := errors.Is(context.Cause(h.ctx), ErrCanceled)
+// settle ends what the handler has begun and not waited for. It reports whether all
+// that was withdrawn has stopped; the error is what was overspent.
+func (h *handler) settle() (stopped bool, overspent error) {
 	h.cancel(ErrEnded)
-	if !h.scope.close() && canceled {
-		<-h.withoutIt()
-	}
-	_, over := h.scope.ledger.account()
-	return over
-}
-
-// withoutIt returns what is closed once the conversation has ended without the
-// handler.
-func (h *handler) withoutIt() <-chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.left == nil {
-		h.left = make(chan struct{})
-	}
-	return h.left
+	stopped = h.scope.close()
+	return stopped, h.scope.ledger.shortfall()
 }
 
 // finish says the last word, once there is room for another task: whoever hears it
-// may ask for that at once.
-func (h *handler) finish(name string, data any) {
+// may ask for that at once. stopped says that nothing runs any more below the handler.
+func (h *handler) finish(name string, data any, stopped bool) {
 	h.mu.Lock()
 	h.returned = true
 	if h.overdue != nil {
@@ -106,7 +85,8 @@ func (h *handler) finish(name string, data any) {
 	h.cancel(ErrEnded)
 	h.mu.Unlock()
 	h.place.giveBack()
-	h.conversation.tell(name, data)
+	c := h.conversation
+	c.post(&command{name, data, c.priority, !stopped})
 }
 
 // say has the conversation take a command of a handler that goes on, at the pace
@@ -149,23 +129,7 @@ func (h *handler) leaveBehind(grace time.Duration) {
 		grace = 0
 	}
 	h.outlive(grace)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.left == nil {
-		h.left = ended
-		return
-	}
-	if h.left != ended {
-		close(h.left)
-	}
 }
-
-// ended is closed.
-var ended = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 // outlive is told that the conversation has ended. A handler that has not returned
 // after the grace is made known.

@@ -60,7 +60,7 @@ func (n *newsroom) decide(m *performatives.Message) (sub Subscription, f Feed, p
 			p.giveBack()
 		}
 	}()
-	f, err = n.consider(considering(n.times.deadline(m)), Subscribing{Subscription: sub, Message: m, Agent: n.self})
+	f, err = n.consider(considering(n.times.deadline(m), m), Subscribing{Subscription: sub, Message: m, Agent: n.self})
 	switch {
 	case err != nil:
 		f = Feed{}

@@ -186,7 +186,7 @@ func (b *noticeboard) Take(m *performatives.Message) {
 	}
 	b.remember(key)
 	noted(b.self, m.Sender(), m, machine.Responder, machine.Receive(performatives.ActInform))
-	b.agent.HandleNotice(considering(Times{}.withDefaults().deadline(m)), Notice{Message: m, Agent: b.self})
+	b.agent.HandleNotice(considering(Times{}.withDefaults().deadline(m), nil), Notice{Message: m, Agent: b.self})
 }
 
 func (b *noticeboard) remember(key noticeKey) {

@@ -22,6 +22,7 @@ type options struct {
 	agreed       func()
 	inReplyTo    string // what an opening act that is an answer refers to
 	budget       Budget
+	frugal       bool // of what budget does not name, it needs nothing
 }
 
 // newOptions applies opts to the defaults.
@@ -35,7 +36,9 @@ func newOptions(opts []Option) options {
 
 func defaultOptions() options { return options{grace: 2 * DefaultGrace} }
 
-// WithPriority gives the conversation, all that is said in it, a band.
+// WithPriority gives the conversation, all that is said in it, a band. Below a
+// conversation that has another, [performatives.Normal] is as good as nothing said: it
+// has that one's.
 func WithPriority(p performatives.Priority) Option { return func(o *options) { o.priority = p } }
 
 // WithOntology says in which vocabulary the content is written.

@@ -2,6 +2,7 @@ package codons
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -20,6 +21,8 @@ func (p *Pending[T]) Wait() (T, error) {
 	<-p.done
 	return p.answer, p.err
 }
+
+var errUnread = errors.New("codons: the type of the answer panicked as it was read")
 
 // question is how a conversation of the exchange family is begun.
 type question[T any] struct {
@@ -62,17 +65,26 @@ func (p *Pending[T]) report(_ *conversation, what string, _ *performatives.Messa
 }
 
 func (p *Pending[T]) ended(c *conversation, last *performatives.Message) {
-	defer close(p.done)
+	returned := false
+	defer func() { // also when the caller's type panics
+		if !returned {
+			p.err = c.unreadable(errUnread)
+		}
+		close(p.done)
+	}()
+	p.answer, p.err = p.end(c, last)
+	returned = true
+}
+
+func (p *Pending[T]) end(c *conversation, last *performatives.Message) (answer T, err error) {
 	if last == nil || turnsDown(last) || c.state.State == stateCancelled {
-		p.err = c.endError(last)
-		return
+		return answer, c.endError(last)
 	}
-	answer, err := p.read(last)
-	if err != nil {
-		p.err = c.unreadable(err)
-		return
+	if answer, err = p.read(last); err != nil {
+		var none T
+		return none, c.unreadable(err)
 	}
-	p.answer = answer
+	return answer, nil
 }
 
 // turnsDown reports whether m says that there is no answer. That a proposal is

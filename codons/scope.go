@@ -25,18 +25,19 @@ const memberParent = "parent_conversation_id"
 // others, it is withdrawn when the handler's ctx ends, and the handler's
 // conversation does not say its last word before the child has ended.
 type scope struct {
-	request  *performatives.Message
-	deadline time.Time
 	depth    int64 // levels that may still be below
 	account  bool  // the request has a budget, so the last word says what was used
+	deciding bool  // nothing may begin, because it is not decided yet whether the work does
 	ledger   ledger
-	ctx      context.Context //nolint:containedctx // the handler's, which owns the scope
-	cancel   context.CancelCauseFunc
 
 	mu       sync.Mutex
+	request  *performatives.Message // of the round
+	deadline time.Time
+	ctx      context.Context //nolint:containedctx // the handler's, which owns the scope; nil without one
+	cancel   context.CancelCauseFunc
 	children int
 	closed   bool
-	loose    bool          // a child that was withdrawn has perhaps not stopped
+	loose    bool          // a child that was withdrawn has perhaps not stopped, in whichever round
 	idle     chan struct{} // closed when the last child of a closed scope has ended; nil without any
 }
 
@@ -48,14 +49,14 @@ func scopeOf(ctx context.Context) *scope {
 	return s
 }
 
-// openScope returns the scope of the work on a request, until the deadline. The error
-// says that its budget makes no sense.
-func openScope(request *performatives.Message, deadline time.Time) (*scope, error) {
+// openScope returns the scope of the work on a request. The error says that its budget
+// makes no sense.
+func openScope(request *performatives.Message) (*scope, error) {
 	b, err := budgetOf(request)
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{request: request, deadline: deadline, depth: DefaultDepth}
+	s := &scope{depth: DefaultDepth}
 	if depth, limited := b[Depth]; limited {
 		s.depth = depth
 	}
@@ -66,22 +67,31 @@ func openScope(request *performatives.Message, deadline time.Time) (*scope, erro
 	return s, nil
 }
 
-// reopen lets the work go on in a further round.
-func (s *scope) reopen(request *performatives.Message, deadline time.Time) *scope {
+// work begins a round of the work, and returns the context of its handler. Code of an
+// earlier round may still hold on to the scope.
+func (s *scope) work(request *performatives.Message, deadline time.Time) (context.Context, context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.request, s.deadline, s.closed, s.idle = request, deadline, false, nil
-	return s
+	s.ctx, s.cancel = working(s, deadline)
+	return s.ctx, s.cancel
 }
 
 // overspent ends the work.
-func (s *scope) overspent(err error) { s.cancel(err) }
+func (s *scope) overspent(err error) {
+	s.mu.Lock()
+	cancel := s.cancel
+	s.mu.Unlock()
+	cancel(err)
+}
 
 // enter begins a child, and returns what it may use.
-func (s *scope) enter(asked Budget) (Budget, error) {
+func (s *scope) enter(asked Budget, frugal bool) (Budget, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case s.deciding:
+		return nil, ErrDeciding
 	case s.closed:
 		return nil, ErrEnded
 	case s.depth <= 0:
@@ -93,7 +103,7 @@ func (s *scope) enter(asked Budget) (Budget, error) {
 			Code: performatives.CodeBudget, Text: fmt.Sprintf("%d conversations are under way below this one, which is the limit", MaxChildren),
 		}
 	}
-	granted, err := s.ledger.lease(asked)
+	granted, err := s.ledger.lease(asked, frugal)
 	if err != nil {
 		return nil, err
 	}
@@ -105,12 +115,13 @@ func (s *scope) enter(asked Budget) (Budget, error) {
 	return granted, nil
 }
 
-// leave ends a child. stopped says that nothing of it runs any more.
-func (s *scope) leave(stopped bool) {
+// leave ends a child. stopped says that nothing of it runs any more, withdrawn that it
+// was to stop: one that was not, and has let its time pass, keeps the same deadline.
+func (s *scope) leave(stopped, withdrawn bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.children--
-	s.loose = s.loose || !stopped && s.ctx.Err() != nil
+	s.loose = s.loose || !stopped && (withdrawn || s.ctx.Err() != nil)
 	if s.children == 0 && s.idle != nil {
 		close(s.idle)
 		s.idle = nil
@@ -144,7 +155,8 @@ type child struct {
 
 // adopt makes the conversation that e opens a child of the scope of ctx, if it has
 // one.
-func adopt(ctx context.Context, e *performatives.Envelope, asked Budget) (child, error) {
+func adopt(ctx context.Context, e *performatives.Envelope, o *options) (child, error) {
+	asked := o.budget
 	if err := asked.Validate(); err != nil {
 		return child{}, err
 	}
@@ -155,7 +167,7 @@ func adopt(ctx context.Context, e *performatives.Envelope, asked Budget) (child,
 		}
 		return child{granted: asked}, nil
 	}
-	granted, err := s.enter(asked)
+	granted, err := s.enter(asked, o.frugal)
 	if err != nil {
 		return child{}, err
 	}
@@ -167,6 +179,8 @@ func adopt(ctx context.Context, e *performatives.Envelope, asked Budget) (child,
 // passOn gives a child what it has of its parent. A detached one may outlive the
 // deadline.
 func (s *scope) passOn(e *performatives.Envelope, detached bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !detached && e.ReplyBy.After(s.deadline) {
 		e.ReplyBy = s.deadline
 	}
@@ -193,6 +207,16 @@ func parentOf(m *performatives.Message) performatives.ConversationID {
 	return performatives.ConversationID(id)
 }
 
+// context returns the context of the caller's code in the conversation, which belongs
+// to the scope, too.
+func (p child) context() context.Context {
+	ctx := context.Background() //nolint:forbidigo // the conversation owns what is made of it
+	if p.scope != nil {
+		ctx = context.WithValue(ctx, scopeKey{}, p.scope)
+	}
+	return ctx
+}
+
 // settle gives back what the conversation did not use; nil means that it was never
 // begun. It comes before anybody learns of the end, so that whoever does can use it.
 func (p child) settle(used Budget) {
@@ -201,18 +225,17 @@ func (p child) settle(used Budget) {
 	}
 }
 
-// leave lets the conversation in whose work this one was begun end. stopped says that
-// the peer has, as far as is known.
-func (p child) leave(stopped bool) {
+// leave lets the conversation in whose work this one was begun end: see [scope.leave].
+func (p child) leave(stopped, withdrawn bool) {
 	if p.scope != nil {
-		p.scope.leave(stopped)
+		p.scope.leave(stopped, withdrawn)
 	}
 }
 
 // castOff is settle and leave for a conversation that was never begun.
 func (p child) castOff() {
 	p.settle(nil)
-	p.leave(true)
+	p.leave(true, false)
 }
 
 // used is what a conversation used that last has ended, if a message did. One that

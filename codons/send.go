@@ -18,7 +18,7 @@ func (c *conversation) say(e machine.Effect, data any) {
 	if d, ok := c.script.(dated); ok {
 		m = dueBy(m, d.replyBy(c, e))
 	}
-	if c.work != nil && c.machine.Terminal(c.state.State) {
+	if c.keepsAccount() && (e.Name == tagInput || c.machine.Terminal(c.state.State)) {
 		m = c.accountFor(m)
 	}
 	if c.state.Role == machine.Initiator && (e.Act.ExpectsReply() || c.opening(m)) || e.Name != "" { // a tag says that the peer may go on
@@ -50,14 +50,24 @@ func dueBy(m *performatives.Message, by time.Time) *performatives.Message {
 	return m
 }
 
-// accountFor has the last word say what the work has used, if it was given a budget.
-func (c *conversation) accountFor(m *performatives.Message) *performatives.Message {
-	if !c.work.account {
-		return m
+// keepsAccount reports whether the peer gave this side a budget. Of a request that has
+// not come, only its CANCEL, that is not known.
+func (c *conversation) keepsAccount() bool {
+	switch {
+	case c.state.Role == machine.Initiator:
+		return false
+	case c.work != nil:
+		return c.work.account
 	}
-	used, _ := c.work.ledger.account()
-	if used == nil {
-		used = Budget{}
+	return c.request == nil || !c.request.Budget().IsZero()
+}
+
+// accountFor has a last word, which a partial result may be, say what the work has
+// used: nothing where there was none.
+func (c *conversation) accountFor(m *performatives.Message) *performatives.Message {
+	used := Budget{}
+	if c.work != nil {
+		used = c.work.ledger.account()
 	}
 	e := m.Envelope()
 	e.Budget = performatives.ContentOf(used)

@@ -49,6 +49,16 @@ func (t *timers) disarm(name string) {
 	}
 }
 
+// at returns when a clock is due, if it runs.
+func (t *timers) at(name string) (time.Time, bool) {
+	for _, c := range t.due[:t.n] {
+		if c.name == name {
+			return c.at, true
+		}
+	}
+	return time.Time{}, false
+}
+
 func (t *timers) remove(i int) {
 	t.n--
 	t.due[i] = t.due[t.n]

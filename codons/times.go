@@ -36,6 +36,17 @@ func (t Times) deadline(m *performatives.Message) time.Time {
 	return time.Now().Add(t.Deadline)
 }
 
+// deadline is until when the handler of the latest request may take: where that does
+// not say, the time that the conversation has kept since the request came.
+func (c *conversation) deadline(t Times) time.Time {
+	if c.request.ReplyBy().IsZero() {
+		if at, ok := c.timers.at(timerDeadline); ok {
+			return at
+		}
+	}
+	return t.deadline(c.request)
+}
+
 // timer is how long a timer of an answering side runs from now on.
 func (t Times) timer(c *conversation, name string) time.Duration {
 	if name == timerGrace {

@@ -101,6 +101,7 @@ func startWhisper(ctx context.Context, self actors.Self, to performatives.AgentI
 	if o.ontology == "" {
 		o.ontology = performatives.OntologyCapabilityQuery
 	}
+	o.frugal = true // an answer out of what the agent describes costs nothing but the call
 	w := &whispered{asker: asker{options: o}}
 	if err := w.prepare(ctx, self, whisper, to, performatives.ActQueryCapabilities, q); err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func (s *workScript) run(c *conversation, job string) {
 	case job == jobPerform:
 		// Its error is not of this place: the agent was not asked about a task whose
 		// budget makes no sense.
-		s.handler, _ = newHandler(c, s.bench.times.deadline(c.request), s.place.Swap(nil), s.perform(c))
+		s.handler, _ = newHandler(c, c.deadline(s.bench.times), s.place.Swap(nil), s.perform(c))
 		c.self.System().Work(s.handler.run)
 	case s.decided != nil:
 		d := *s.decided

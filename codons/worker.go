@@ -19,6 +19,10 @@ var (
 	ErrEnded = errors.New("codons: the conversation has ended")
 )
 
+// ErrDeciding says that a conversation was to begin with the ctx of a decision, such as
+// [Worker].ConsiderTask has it. It can begin once the task has been taken on.
+var ErrDeciding = errors.New("codons: no conversation begins in a decision")
+
 var delegation = compiled(DelegationTable())
 
 // Delegation is the protocol that makes every [Worker] answer TASK_REQUEST. The
