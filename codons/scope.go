@@ -74,6 +74,9 @@ func (s *scope) work(request *performatives.Message, deadline time.Time) (contex
 	defer s.mu.Unlock()
 	s.request, s.deadline, s.closed, s.idle = request, deadline, false, nil
 	s.ctx, s.cancel = working(s, deadline)
+	if err := s.ledger.shortfall(); err != nil {
+		s.cancel(err) // code of the earlier round spent more since
+	}
 	return s.ctx, s.cancel
 }
 

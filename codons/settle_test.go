@@ -99,7 +99,7 @@ func TestAChildWhoseTimeHasPassed(t *testing.T) {
 // TestAnAnswerWhoseTypePanics must not keep the handler that asked waiting for ever.
 func TestAnAnswerWhoseTypePanics(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.spawn("Shop", &shop{func(context.Context, codons.Requested) (any, error) { return bill{3}, nil }})
+		w.spawn("Shop", &shop{func(context.Context, codons.Requested) (any, error) { return p.Raw(`{"price":3}`), nil }})
 		var asked error
 		w.spawn("Middle", &worker{perform: func(ctx context.Context, t codons.Task) (p.InformResult, error) {
 			_, asked = codons.Request[explosive](ctx, t.Agent, "Shop", order{"tea"})
@@ -358,29 +358,31 @@ func TestADeadlineOfTheAgentsOwnFlowsDown(t *testing.T) {
 	})
 }
 
-// TestWhatAnEarlierRoundLeft may go on to use the context that it had.
+// TestWhatAnEarlierRoundLeft may go on to use the context that it had, as the further
+// round begins.
 func TestWhatAnEarlierRoundLeft(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		done := make(chan struct{})
+		var spent error
 		w.spawn("Jules", &worker{perform: func(ctx context.Context, t codons.Task) (p.InformResult, error) {
 			if len(t.Previous) > 0 {
-				return result(p.StatusSuccess), nil
+				return patient(ctx, t)
 			}
-			kept := context.WithoutCancel(ctx)
 			go func() {
-				defer close(done)
-				for range 1000 {
-					_ = codons.Spend(kept, codons.Budget{codons.Tokens: 1})
-					if d, err := codons.StartDelegation(kept, t.Agent, "Nobody", t.TaskRequest); err == nil {
-						<-d.Done()
-					}
-				}
+				time.Sleep(time.Second)
+				spent = codons.Spend(ctx, codons.Budget{codons.Tokens: 501})
 			}()
 			return asking("more"), nil
 		}})
-		_, _ = w.delegate(t.Context(), codons.WithBudget(codons.Budget{codons.Tokens: 500}),
-			codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return task(), true }))
-		<-done
+		_, err := w.delegate(t.Context(), codons.WithBudget(codons.Budget{codons.Tokens: 500}),
+			codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) {
+				time.Sleep(time.Second)
+				return task(), true
+			}))
+		wantEnd(t, err, "failed", p.CodeBudget)
+		synctest.Wait()
+		if !errors.Is(spent, p.CodeBudget) {
+			t.Error(spent)
+		}
 		w.settled(0)
 	})
 }
