@@ -109,3 +109,77 @@ func TestTheExpressLaneStarvesNobody(t *testing.T) {
 		t.Errorf("the ordinary one was served as number %d, want %d", at, expressStreak)
 	}
 }
+
+// rally is two mailboxes that keep each other busy: whoever is served an urgent
+// message sends the other an ordinary one and an urgent one.
+type rally struct {
+	other  *Mailbox
+	pool   *Pool
+	rounds int // left
+	queued int // the most that the pool's queues had
+	done   chan struct{}
+}
+
+func (*rally) InvokeSystemMessage(any)  {}
+func (*rally) EscalateFailure(any, any) {}
+
+func (r *rally) InvokeUserMessage(message any) {
+	if message.(banded).priority != performatives.Urgent {
+		return
+	}
+	if r.rounds--; r.rounds == 0 {
+		close(r.done)
+	}
+	if r.rounds <= 0 {
+		return
+	}
+	r.other.PostUserMessage(inBand("ordinary", performatives.Normal))
+	r.other.PostUserMessage(inBand("urgent", performatives.Urgent))
+	r.pool.mu.Lock()
+	defer r.pool.mu.Unlock()
+	r.queued = max(r.queued, r.pool.queue.n+r.pool.express.n)
+}
+
+// TestNoQueueHasAMailboxTwice although each turn in the express lane overtakes one in
+// the queue, which has its own turn but seldom.
+func TestNoQueueHasAMailboxTwice(t *testing.T) {
+	pool := NewPool(PoolOptions{Workers: 1, Stall: 1 << 40})
+	var sides [2]*rally
+	for i := range sides {
+		sides[i] = &rally{other: NewMailbox(MailboxOptions{}), pool: pool, rounds: 1000, done: make(chan struct{})}
+	}
+	for i, r := range sides {
+		r.other.RegisterHandlers(sides[1-i], pool)
+	}
+	for _, r := range sides {
+		r.other.Start()
+	}
+	sides[0].other.PostUserMessage(inBand("serve", performatives.Urgent))
+	<-sides[1].done
+	closePool(t, pool) // the other one may not have ended its turn yet
+	for i, r := range sides {
+		if r.queued > 2*len(sides) {
+			t.Errorf("side %d: the queues had %d entries for %d mailboxes", i, r.queued, len(sides))
+		}
+	}
+}
+
+// TestHurryingWhatAnotherHasScheduled has someone without a hurry be faster between
+// an urgent message and its wakeup.
+func TestHurryingWhatAnotherHasScheduled(t *testing.T) {
+	got := hold(t, 2, 3, func(m []*Mailbox) {
+		m[0].PostUserMessage(inBand("first", performatives.Normal))
+		m[1].PostUserMessage(inBand("second", performatives.Normal))
+		if reason := m[1].band(performatives.Urgent).push(inBand("late", performatives.Urgent), 1, false); reason != 0 {
+			t.Error(reason)
+		}
+		m[1].word.Or(1 << performatives.Urgent.Band())
+		m[1].schedule(true)
+	})
+	if want := []string{"1 late", "1 second", "0 first"}; !slices.Equal(got, want) {
+		t.Errorf("served %q, want %q", got, want)
+	}
+}
+
+// band returns the band of a priority.
+func (m *Mailbox) band(p performatives.Priority) *band { return m.newBand(p.Band()) }

@@ -59,7 +59,8 @@ const (
 	wordSuspended                                         // the bands are masked
 	wordRunning                                           // someone serves, or is scheduled to
 	wordQueued                                            // someone is scheduled to, and has not begun
-	wordExpress                                           // and has been scheduled ahead of others
+	wordOrdinary                                          // the dispatcher's queue has it, if only for a turn that is over
+	wordExpress                                           // its express lane has it, likewise
 	wordStarted                                           // Start was called
 )
 
@@ -76,7 +77,7 @@ func MailboxProducer(o MailboxOptions) actor.MailboxProducer {
 
 func newMailbox(config *mailboxConfig) *Mailbox {
 	m := &Mailbox{config: config}
-	m.run = m.serveScheduled
+	m.run = m.serveOrdinary
 	// Until Start nobody may serve: protoactor registers an actor before its
 	// mailbox knows its invoker.
 	m.word.Store(wordRunning)
@@ -253,17 +254,20 @@ func (m *Mailbox) wake(bit uint32, express bool) {
 
 // schedule starts a consumer if there is something to serve and none runs.
 func (m *Mailbox) schedule(express bool) {
-	mark := uint32(wordRunning | wordQueued)
-	if express {
-		mark |= wordExpress
-	}
+	lane := m.lane(express)
 	for {
 		w := m.word.Load()
-		if w&wordRunning != 0 || !runnable(w) {
+		switch {
+		case w&wordRunning != 0:
+			if express { // someone else was faster, and may not be in a hurry
+				m.hurry()
+			}
+			return
+		case !runnable(w):
 			return
 		}
-		if m.word.CompareAndSwap(w, w|mark) {
-			m.dispatch(express)
+		if m.word.CompareAndSwap(w, w|wordRunning|wordQueued|lane) {
+			m.dispatch(lane, w)
 			return
 		}
 	}
@@ -272,24 +276,40 @@ func (m *Mailbox) schedule(express bool) {
 // hurry has a consumer that waits for its turn come before others: it is scheduled
 // a second time, and whichever comes first serves.
 func (m *Mailbox) hurry() {
+	if m.lane(true) != wordExpress {
+		return
+	}
 	for {
 		w := m.word.Load()
 		if w&wordQueued == 0 || w&wordExpress != 0 {
 			return
 		}
 		if m.word.CompareAndSwap(w, w|wordExpress) {
-			m.dispatch(true)
+			m.dispatch(wordExpress, w)
 			return
 		}
 	}
 }
 
-func (m *Mailbox) dispatch(express bool) {
-	if d, ok := m.dispatcher.(expressing); ok && express {
-		d.ScheduleFirst(m.run)
-		return
+// lane returns the bit of where the mailbox is scheduled.
+func (m *Mailbox) lane(express bool) uint32 {
+	if _, ok := m.dispatcher.(expressing); ok && express {
+		return wordExpress
 	}
-	m.dispatcher.Schedule(m.run)
+	return wordOrdinary
+}
+
+// dispatch schedules a consumer in a lane, unless before, with word w, an entry of an
+// earlier turn was still there, which the other lane overtook: that one serves. So no
+// lane ever has more than one, however long it is.
+func (m *Mailbox) dispatch(lane, w uint32) {
+	switch {
+	case w&lane != 0:
+	case lane == wordExpress:
+		m.dispatcher.(expressing).ScheduleFirst(m.serveExpress)
+	default:
+		m.dispatcher.Schedule(m.run)
+	}
 }
 
 // runnable reports whether a mailbox of word w, and without a claim, has

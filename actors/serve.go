@@ -37,10 +37,14 @@ const (
 	outcomeSpent                  // the throughput is used up
 )
 
-// serveScheduled serves, unless a consumer that was scheduled later, and had the
-// express lane, has come first.
-func (m *Mailbox) serveScheduled() {
-	if m.word.And(^uint32(wordQueued|wordExpress))&wordQueued != 0 {
+func (m *Mailbox) serveOrdinary() { m.serveScheduled(wordOrdinary) }
+
+func (m *Mailbox) serveExpress() { m.serveScheduled(wordExpress) }
+
+// serveScheduled serves, unless a consumer that was scheduled in the other lane has
+// come first.
+func (m *Mailbox) serveScheduled(lane uint32) {
+	if m.word.And(^(wordQueued|lane))&wordQueued != 0 {
 		m.serveAll()
 	}
 }
@@ -96,8 +100,7 @@ func (m *Mailbox) giveWay() bool {
 
 // again schedules another turn of the consumer that runs.
 func (m *Mailbox) again() {
-	m.word.Or(wordQueued)
-	m.dispatch(false)
+	m.dispatch(wordOrdinary, m.word.Or(wordQueued|wordOrdinary))
 }
 
 // rest gives up wordRunning, unless something to serve has come.

@@ -28,6 +28,15 @@ func (d shaky) Schedule(fn func()) {
 	shake()
 }
 
+func (d shaky) ScheduleFirst(fn func()) {
+	shake()
+	d.Pool.ScheduleFirst(func() {
+		shake()
+		fn()
+	})
+	shake()
+}
+
 func (d shaky) Throughput() int { shake(); return d.Pool.Throughput() }
 
 func (d shaky) waiting() bool { shake(); return d.Pool.waiting() }
@@ -127,9 +136,9 @@ func (p *wakeupPlan) check(t *testing.T, seed uint64, pool *Pool) {
 	}
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
-	if pool.queue.n != 0 || pool.stuck != 0 || pool.summoned || len(pool.idle) != len(pool.workers) {
+	if pool.queue.n != 0 || pool.express.n != 0 || pool.stuck != 0 || pool.summoned || len(pool.idle) != len(pool.workers) {
 		t.Errorf("seed %d: the pool rests with %d tasks, %d stuck, %d of %d workers idle, summoned %t",
-			seed, pool.queue.n, pool.stuck, len(pool.idle), len(pool.workers), pool.summoned)
+			seed, pool.queue.n+pool.express.n, pool.stuck, len(pool.idle), len(pool.workers), pool.summoned)
 	}
 }
 
