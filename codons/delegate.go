@@ -30,8 +30,10 @@ func Delegate(ctx context.Context, p Party, to performatives.AgentID, task perfo
 
 // StartDelegation is [Delegate] without the wait. As with Delegate, the end of ctx
 // cancels the task. The error is a [*performatives.Refusal] that says what is wrong
-// with the task, [actors.ErrStopped] or [actors.ErrMailboxFull] when the party
-// cannot take it on, or an [*EndError] when ctx has ended already.
+// with the task, or with [performatives.CodeBudget] what is missing for it,
+// [actors.ErrStopped] or [actors.ErrMailboxFull] when the party cannot take it on, or
+// an [*EndError] when ctx has ended already. It is [ErrEnded] when ctx is that of a
+// handler that has returned, and [ErrDeciding] when it is that of a decision.
 func StartDelegation(ctx context.Context, p Party, to performatives.AgentID, task performatives.TaskRequest, opts ...DelegateOption) (*Delegated, error) {
 	d, err := newDelegation(ctx, p, to, task, opts)
 	if err != nil {

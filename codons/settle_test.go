@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"math"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -116,166 +116,6 @@ type explosive struct{}
 
 func (*explosive) UnmarshalJSON([]byte) error { panic("boom") }
 
-// middle has Eddy delegate to an agent with that handler, whose budget is 100 tokens
-// and 5 calls, and returns what the handler says is left.
-func (w *world) middle(perform func(context.Context, codons.Task) error) (left string, d *codons.Delegated, err error) {
-	w.t.Helper()
-	w.spawn("Middle", &worker{perform: func(ctx context.Context, t codons.Task) (p.InformResult, error) {
-		err := perform(ctx, t)
-		return p.InformResult{Status: p.StatusSuccess, Summary: codons.Left(ctx).String()}, err
-	}})
-	d, err = codons.StartDelegation(w.t.Context(), w.eddy, "Middle", task(),
-		codons.WithBudget(codons.Budget{codons.Tokens: 100, codons.Calls: 5}))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	r, err := d.Wait()
-	return r.Summary, d, err
-}
-
-// TestQuestionsCostOnlyTheirCall although nobody gave them a budget.
-func TestQuestionsCostOnlyTheirCall(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		ids := []p.AgentID{"A", "B", "C"}
-		for _, id := range ids {
-			w.spawn(id, &worker{})
-		}
-		left, _, err := w.middle(func(ctx context.Context, t codons.Task) error {
-			got, err := codons.WhisperAll(ctx, t.Agent, ids, p.QueryCapabilities{Type: p.QuerySummary})
-			if len(got) != len(ids) {
-				w.t.Errorf("%d of %d answered", len(got), len(ids))
-			}
-			return err
-		})
-		if err != nil || left != "calls 2, depth 32, tokens 100" {
-			t.Errorf("left %q, %v", left, err)
-		}
-	})
-}
-
-// TestWhatNeverRanCostsNothing wherever the CANCEL reached it.
-func TestWhatNeverRanCostsNothing(t *testing.T) {
-	t.Run("its request was lost", func(t *testing.T) {
-		inWorld(t, func(t *testing.T, w *world) {
-			w.spawn("Leaf", &worker{})
-			left, _, err := w.middle(func(ctx context.Context, t codons.Task) error {
-				w.net.lose(p.ActTaskRequest, 1)
-				d, err := codons.StartDelegation(ctx, t.Agent, "Leaf", t.TaskRequest)
-				if err == nil {
-					synctest.Wait()
-					d.Cancel()
-					_, err = d.Wait()
-					wantEnd(w.t, err, "cancelled", p.CodeCanceled)
-				}
-				return nil
-			})
-			if err != nil || left != "calls 4, depth 32, tokens 100" {
-				t.Errorf("left %q, %v", left, err)
-			}
-		})
-	})
-	t.Run("the agent panicked over it", func(t *testing.T) {
-		inWorld(t, func(t *testing.T, w *world) {
-			rounds := atomic.Int64{}
-			w.spawn("Leaf", &worker{consider: func(context.Context, codons.Task) codons.Decision {
-				if rounds.Add(1) > 1 {
-					panic("boom")
-				}
-				return codons.Accept()
-			}, perform: func(context.Context, codons.Task) (p.InformResult, error) { return asking("more"), nil }})
-			left, _, err := w.middle(func(ctx context.Context, t codons.Task) error {
-				_, err := codons.Delegate(ctx, t.Agent, "Leaf", t.TaskRequest,
-					codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return task(), true }))
-				wantEnd(w.t, err, "failed", p.CodeInternal)
-				return nil
-			})
-			if err != nil || left != "calls 4, depth 32, tokens 100" {
-				t.Errorf("left %q, %v", left, err)
-			}
-		})
-	})
-}
-
-// TestAPartialResultSaysWhatItCost because no further word may come.
-func TestAPartialResultSaysWhatItCost(t *testing.T) {
-	for name, c := range map[string]struct {
-		opts []codons.DelegateOption
-		left string
-	}{
-		"it stands":       {nil, "calls 4, depth 32, tokens 93"},
-		"it is continued": {[]codons.DelegateOption{codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return task(), true })}, "calls 4, depth 32, tokens 86"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				w.spawn("Leaf", &worker{perform: func(ctx context.Context, t codons.Task) (p.InformResult, error) {
-					if len(t.Previous) > 0 {
-						return result(p.StatusSuccess), codons.Spend(ctx, codons.Budget{codons.Tokens: 7})
-					}
-					return asking("more"), codons.Spend(ctx, codons.Budget{codons.Tokens: 7})
-				}})
-				left, _, err := w.middle(func(ctx context.Context, t codons.Task) error {
-					_, err := codons.Delegate(ctx, t.Agent, "Leaf", t.TaskRequest, c.opts...)
-					return err
-				})
-				if err != nil || left != c.left {
-					t.Errorf("left %q, %v", left, err)
-				}
-			})
-		})
-	}
-}
-
-// TestWhatIsUnderWayMayBeUsed when the last word is said without waiting for it.
-func TestWhatIsUnderWayMayBeUsed(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.spawn("Leaf", &worker{perform: patient})
-		w.spawn("Middle", &worker{perform: func(ctx context.Context, t codons.Task) (p.InformResult, error) {
-			_ = codons.Spend(ctx, codons.Budget{codons.Tokens: 7})
-			undo, cancel := context.WithTimeout(codons.Detach(ctx), time.Minute)
-			defer cancel()
-			return codons.Delegate(undo, t.Agent, "Leaf", t.TaskRequest, codons.WithBudget(codons.Budget{codons.Tokens: 40}))
-		}})
-		d, err := codons.StartDelegation(t.Context(), w.eddy, "Middle", task(), codons.WithBudget(codons.Budget{codons.Tokens: 100}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		d.Cancel()
-		_, err = d.Wait()
-		wantEnd(t, err, "failed", p.CodeStillRunning)
-		if got := d.Spent().String(); got != "tokens 47" {
-			t.Errorf("spent %q", got)
-		}
-		time.Sleep(time.Minute)
-		w.settled(0)
-	})
-}
-
-// TestNumbersBeyondReason neither make an allowance out of a debt nor a debt out of
-// an allowance.
-func TestNumbersBeyondReason(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.spawn("Leaf", &worker{perform: spends(codons.Budget{codons.Tokens: math.MaxInt64})})
-		left, d, err := w.middle(func(ctx context.Context, t codons.Task) error {
-			_, err := codons.Delegate(ctx, t.Agent, "Leaf", t.TaskRequest, codons.WithBudget(codons.Budget{codons.Calls: math.MaxInt64}))
-			if !errors.Is(err, p.CodeBudget) || !strings.Contains(err.Error(), "calls: ") {
-				w.t.Errorf("so many calls: %v", err)
-			}
-			for range 3 {
-				_, err = codons.Delegate(ctx, t.Agent, "Leaf", t.TaskRequest)
-				wantEnd(w.t, err, "failed", p.CodeBudget)
-			}
-			return nil
-		})
-		if err != nil || !strings.HasPrefix(left, "calls 2, depth 32, tokens -") {
-			t.Errorf("left %q, %v", left, err)
-		}
-		if spent := d.Spent()[codons.Tokens]; spent != math.MaxInt64 {
-			t.Errorf("spent %d", spent)
-		}
-	})
-}
-
 // TestADecisionBeginsNothing since nothing is decided yet, but may look at the budget.
 func TestADecisionBeginsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -300,26 +140,6 @@ func TestADecisionBeginsNothing(t *testing.T) {
 		wantEnd(t, err, "rejected", p.CodeIncapable)
 		if calls.Load() != 1 {
 			t.Errorf("it decided %d times", calls.Load())
-		}
-		w.settled(0)
-	})
-}
-
-// TestInputBelongsToTheHandlerThatAsked so that its depth holds there, too.
-func TestInputBelongsToTheHandlerThatAsked(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.spawn("Leaf", &worker{perform: func(context.Context, codons.Task) (p.InformResult, error) { return asking("more"), nil }})
-		var input error
-		left, _, err := w.middle(func(ctx context.Context, t codons.Task) error {
-			_, err := codons.Delegate(ctx, t.Agent, "Leaf", t.TaskRequest, codons.WithBudget(codons.Budget{codons.Calls: 0}),
-				codons.WithInput(func(ctx context.Context, _ p.InformResult) (p.TaskRequest, bool) {
-					_, input = codons.Delegate(ctx, t.Agent, "Leaf", t.TaskRequest, codons.WithBudget(codons.Budget{codons.Tokens: 101}))
-					return p.TaskRequest{}, false
-				}))
-			return err
-		})
-		if err != nil || !errors.Is(input, p.CodeBudget) || left != "calls 4, depth 32, tokens 100" {
-			t.Errorf("left %q, %v; what was begun for the input: %v", left, err, input)
 		}
 		w.settled(0)
 	})
@@ -385,4 +205,122 @@ func TestWhatAnEarlierRoundLeft(t *testing.T) {
 		}
 		w.settled(0)
 	})
+}
+
+// clumsy is a stamper that panics once it is told to.
+type clumsy struct{ broken atomic.Bool }
+
+func (s *clumsy) Stamp() p.Stamp {
+	if s.broken.Load() {
+		panic("no more stamps")
+	}
+	return p.Stamp{ID: p.NewID(), Time: time.Now()}
+}
+
+// TestAChildWhoseAgentStops leaves a peer that has perhaps not been told to stop, and
+// may have used all that it got.
+func TestAChildWhoseAgentStops(t *testing.T) {
+	t.Run("in order", func(t *testing.T) { childWhoseAgentStops(t, false) })
+	t.Run("and fails over the end", func(t *testing.T) { childWhoseAgentStops(t, true) })
+}
+
+func childWhoseAgentStops(t *testing.T, fails bool) {
+	t.Helper()
+	s := &clumsy{}
+	inWorldWith(t, actors.Options{Stamper: s}, func(t *testing.T, w *world) {
+		release := w.stuck("Stuck")
+		other := w.spawn("Other", &worker{})
+		left := make(chan string, 1)
+		w.spawn("Middle", &worker{perform: func(ctx context.Context, task codons.Task) (p.InformResult, error) {
+			d, err := codons.StartDelegation(ctx, other, "Stuck", task.TaskRequest)
+			if err != nil {
+				return p.InformResult{}, err
+			}
+			synctest.Wait()
+			s.broken.Store(fails)
+			if err := w.StopAgent(ctx, "Other"); err != nil {
+				t.Error(err)
+			}
+			<-d.Done()
+			s.broken.Store(false)
+			left <- codons.Left(ctx).String() + ", spent " + d.Spent().String()
+			return patient(ctx, task)
+		}})
+		d, err := codons.StartDelegation(t.Context(), w.eddy, "Middle", task(), codons.WithBudget(codons.Budget{codons.Tokens: 9}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := <-left; got != "depth 32, tokens 0, spent tokens 9" {
+			t.Errorf("left %s", got)
+		}
+		d.Cancel()
+		_, err = d.Wait()
+		wantEnd(t, err, "failed", p.CodeStillRunning)
+		release()
+		w.settled(0)
+	})
+}
+
+// TestADetachedChildThatIsStuck is as good a reason not to say that all has stopped.
+func TestADetachedChildThatIsStuck(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		release := w.stuck("Stuck")
+		w.spawn("Middle", &worker{perform: func(ctx context.Context, t codons.Task) (p.InformResult, error) {
+			<-ctx.Done()
+			undo, cancel := context.WithTimeout(codons.Detach(ctx), time.Second)
+			defer cancel()
+			return codons.Delegate(undo, t.Agent, "Stuck", t.TaskRequest)
+		}})
+		d, err := codons.StartDelegation(t.Context(), w.eddy, "Middle", task())
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		start := time.Now()
+		d.Cancel()
+		_, err = d.Wait()
+		wantEnd(t, err, "failed", p.CodeStillRunning)
+		wantElapsed(t, start, time.Second) // nothing would be learned from waiting longer
+		release()
+		w.settled(0)
+	})
+}
+
+// TestNobodyAllowsMoreThanHeHas of the depth.
+func TestNobodyAllowsMoreThanHeHas(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var calls atomic.Int64
+		w.spawn("Loop", &worker{perform: func(ctx context.Context, t codons.Task) (p.InformResult, error) {
+			if calls.Add(1) > 100 {
+				return result(p.StatusSuccess), nil
+			}
+			return codons.Delegate(codons.Detach(ctx), t.Agent, "Loop", t.TaskRequest, codons.WithBudget(codons.Budget{codons.Depth: math.MaxInt64}))
+		}})
+		_, err := codons.Delegate(t.Context(), w.eddy, "Loop", task())
+		wantEnd(t, err, "failed", p.CodeBudget)
+		if calls.Load() != codons.DefaultDepth+1 {
+			t.Errorf("%d levels, want %d", calls.Load(), codons.DefaultDepth+1)
+		}
+		w.settled(0)
+	})
+}
+
+// TestAFailureThatComesBeforeTheEnd is one that the peer's table sent of its own accord.
+func TestAFailureThatComesBeforeTheEnd(t *testing.T) {
+	for _, code := range []p.Code{p.CodeTimeout, p.CodeStopped, p.CodeStillRunning} {
+		inWorld(t, func(t *testing.T, w *world) {
+			a := w.puppet("Leaf")
+			w.spawn("Middle", &worker{perform: delegates("Leaf")})
+			d, err := codons.StartDelegation(t.Context(), w.eddy, "Middle", task())
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.next(p.ActTaskRequest)
+			d.Cancel()
+			a.reply(a.next(p.ActCancel), p.Failure{ErrorCode: code})
+			_, err = d.Wait()
+			wantEnd(t, err, "failed", p.CodeStillRunning)
+			w.settled(0)
+		})
+	}
 }

@@ -12,7 +12,8 @@ import (
 type Worker interface {
 	actors.Agent
 	// ConsiderTask decides whether to take a task on. It runs on the agent's own
-	// actor, must not block, and may read and change the agent's fields.
+	// actor, must not block, and may read and change the agent's fields. It may look
+	// at what the task may use ([Left]), but no conversation begins with ctx.
 	ConsiderTask(ctx context.Context, t Task) Decision
 
 	// PerformTask does the work and returns its result. It runs on a goroutine of
