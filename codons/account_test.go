@@ -110,8 +110,7 @@ func TestWhatNeverRanCostsNothing(t *testing.T) {
 			left, _, err := w.middle(func(ctx context.Context, t codons.Task) error {
 				_, err := codons.Delegate(ctx, t.Agent, "Leaf", t.TaskRequest,
 					codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return task(), true }))
-				wantEnd(w.t, err, "failed", p.CodeInternal)
-				return nil
+				return err
 			})
 			if err != nil || left != "calls 4, depth 32, tokens 100" {
 				t.Errorf("left %q, %v", left, err)
@@ -123,12 +122,13 @@ func TestWhatNeverRanCostsNothing(t *testing.T) {
 // TestAPartialResultSaysWhatItCost because no further word may come.
 func TestAPartialResultSaysWhatItCost(t *testing.T) {
 	for name, c := range map[string]struct {
-		goOn, lost bool
-		left       string
+		goOn, lost, refused bool
+		left                string
 	}{
 		"it stands":                {left: "calls 4, depth 32, tokens 93"},
 		"it is continued":          {goOn: true, left: "calls 4, depth 32, tokens 86"},
 		"nobody knows what it was": {goOn: true, lost: true, left: "calls 0, depth 32, tokens 0"},
+		"its sequel was refused":   {goOn: true, refused: true, left: "calls 4, depth 32, tokens 93"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
@@ -143,15 +143,15 @@ func TestAPartialResultSaysWhatItCost(t *testing.T) {
 					defer cancel()
 					_, err := codons.Delegate(short, t.Agent, "Leaf", t.TaskRequest,
 						codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) {
-							if c.lost {
+							switch {
+							case c.lost:
 								w.net.lose(p.ActTaskRequest, math.MaxInt)
+							case c.refused:
+								w.net.busy.Store(true)
 							}
 							return task(), c.goOn
 						}))
-					if c.lost {
-						wantEnd(w.t, err, "timed_out", p.CodeTimeout)
-						return nil
-					}
+					w.net.busy.Store(false)
 					return err
 				})
 				if err != nil || left != c.left {

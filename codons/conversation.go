@@ -58,6 +58,7 @@ type conversation struct {
 	work    *scope                       // of its handler, on the side that answers; nil before that runs
 	spent   Budget                       // what it has cost, on the side that asked; read once it has ended
 	account *performatives.Message       // the latest that said what the peer has used, on the side that asked
+	asked   bool                         // a request has been sent since
 	// watch is told of each step, once it is done, and of the end of a conversation
 	// that never began; nil without a coordinator. It runs on the conversation's actor.
 	watch func(on machine.Symbol, at machine.State)
@@ -313,7 +314,7 @@ func (c *conversation) step(h happening) {
 func (c *conversation) noteReceived(m *performatives.Message, effects []machine.Effect) {
 	c.note(m, effects)
 	if c.state.Role == machine.Initiator && !m.Budget().IsZero() {
-		c.account = m
+		c.account, c.asked = m, false
 	}
 	if c.request == m {
 		c.alias(m)
@@ -404,10 +405,14 @@ func (c *conversation) finish(last *performatives.Message) {
 }
 
 // lastAccount returns the message that says what the peer has used: the last one, or
-// where a partial result stands without a further word, that.
+// where a partial result stands and nothing was done since, that.
 func (c *conversation) lastAccount(last *performatives.Message) *performatives.Message {
-	if last == nil && c.state.State == stateCompleted {
+	switch {
+	case c.account == nil || last != nil && !last.Budget().IsZero():
+	case last == nil && c.state.State == stateCompleted && !c.asked:
 		return c.account
+	case last != nil && last.AsRefusal() != nil && last.Performative() != performatives.ActFailure:
+		return c.account // the further round was not taken on
 	}
 	return last
 }

@@ -18,7 +18,10 @@ func (c *conversation) say(e machine.Effect, data any) {
 	if d, ok := c.script.(dated); ok {
 		m = dueBy(m, d.replyBy(c, e))
 	}
-	if c.keepsAccount() && (e.Name == tagInput || c.machine.Terminal(c.state.State)) {
+	if c.state.Role == machine.Initiator && e.Act != performatives.ActCancel {
+		c.asked = true
+	}
+	if c.keepsAccount() && (c.state.State == stateInputNeeded || c.machine.Terminal(c.state.State)) { // one who waits for input may spend more
 		m = c.accountFor(m)
 	}
 	if c.state.Role == machine.Initiator && (e.Act.ExpectsReply() || c.opening(m)) || e.Name != "" { // a tag says that the peer may go on
