@@ -210,16 +210,6 @@ func parentOf(m *performatives.Message) performatives.ConversationID {
 	return performatives.ConversationID(id)
 }
 
-// context returns the context of the caller's code in the conversation, which belongs
-// to the scope, too.
-func (p child) context() context.Context {
-	ctx := context.Background() //nolint:forbidigo // the conversation owns what is made of it
-	if p.scope != nil {
-		ctx = context.WithValue(ctx, scopeKey{}, p.scope)
-	}
-	return ctx
-}
-
 // settle gives back what the conversation did not use; nil means that it was never
 // begun. It comes before anybody learns of the end, so that whoever does can use it.
 func (p child) settle(used Budget) {
