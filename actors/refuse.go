@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -41,7 +42,7 @@ func (s *System) refuse(from performatives.AgentID, m *performatives.Message, co
 	}
 	reply := m.Refuse(from, s.Stamp(), code, text)
 	if reply == nil {
-		s.deadLetter(string(m.Receiver()), m, code)
+		s.deadLetter(string(cmp.Or(m.Receiver(), from)), m, code) // of a broadcast, who it did not reach
 		return
 	}
 	s.noteRefused(m, refusal(m, from, code, text))

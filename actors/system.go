@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -308,7 +309,7 @@ func (s *System) send(m *performatives.Message) error {
 	if m.Performative().ExpectsReply() {
 		s.noteRefused(m, r)
 	} else {
-		s.deadLetter(string(m.Receiver()), m, r.Code)
+		s.deadLetter(string(cmp.Or(m.Receiver(), r.From)), m, r.Code)
 	}
 	return r
 }

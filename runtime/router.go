@@ -21,8 +21,8 @@ func (r router) Route(m *performatives.Message) error {
 }
 
 // broadcast delivers m to every agent of the directory but its sender. Those that
-// cannot take it refuse it, each for itself, unless nobody could: then the sender
-// learns so at once.
+// cannot take it refuse it, each for itself; when nobody could, the sender learns of the
+// first at once.
 func (r router) broadcast(m *performatives.Message) error {
 	var failed []*performatives.Refusal
 	reached := false
@@ -32,20 +32,23 @@ func (r router) broadcast(m *performatives.Message) error {
 		}
 		var refusal *performatives.Refusal
 		if err := r.n.system.Deliver(agent.ID(), m); errors.As(err, &refusal) {
+			refusal.From = agent.ID() // also of one that has just stopped
 			failed = append(failed, refusal)
 			continue
 		}
 		reached = true
 	}
 	slices.SortFunc(failed, func(a, b *performatives.Refusal) int { return cmp.Compare(a.From, b.From) }) // the agents come in no order
+	var first error
 	switch {
 	case reached:
-		for _, f := range failed {
-			r.n.system.Refuse(f.From, m, f.Code, f.Text)
-		}
-		return nil
 	case len(failed) > 0:
-		return failed[0]
+		first, failed = failed[0], failed[1:]
+	default:
+		return &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Text: "there is nobody to broadcast to"}
 	}
-	return &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Text: "there is nobody to broadcast to"}
+	for _, f := range failed {
+		r.n.system.Refuse(f.From, m, f.Code, f.Text)
+	}
+	return first
 }
