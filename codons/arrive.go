@@ -1,15 +1,18 @@
 package codons
 
-// heard is told that the publisher has agreed, or has informed, which implies it.
-func (s *Stream[T]) heard() {
+// heard is told that the publisher has agreed, or has informed, which implies it. It
+// reports whether that is the first time.
+func (s *Stream[T]) heard() (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	first = !s.answered
 	s.status.State, s.answered = StreamSubscribed, true
 	if s.broken != nil {
 		s.broken.Attempts = s.status.Attempts
 	}
 	s.status.Attempts = 0
 	s.firstLocked()
+	return first
 }
 
 // firstLocked lets go who waits for the publisher's first word.

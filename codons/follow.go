@@ -12,8 +12,13 @@ import (
 // follow begins a stream of a codon.
 func follow[T any](ctx context.Context, p Party, m *machine.Machine, act performatives.Performative, to performatives.AgentID, sub Subscription, opts []StreamOption) (*Stream[T], error) {
 	o := newStreamOptions(opts)
-	sub.Window = o.buffer
 	sub.HeartbeatMillis = max(o.heartbeat, 0).Milliseconds()
+	if sub.Window = o.buffer; o.heartbeat < 0 || to.Is(p.Self().ID()) {
+		sub.Window = 0 // nothing would get it going again; or the CONFIRM would come to this side
+	}
+	if o.budget == nil {
+		o.budget = nothingOf(ctx)
+	}
 	s := &Stream[T]{
 		party: p.Self(), machine: m, to: to, act: act, options: o, backlog: newBacklog[T](o.buffer),
 		first: make(chan struct{}), done: make(chan struct{}),
@@ -28,6 +33,18 @@ func follow[T any](ctx context.Context, p Party, m *machine.Machine, act perform
 		return nil, err
 	}
 	return s, nil
+}
+
+// nothingOf is no part of the budget of the work to which ctx belongs, if it has one: a
+// stream goes on beside that work, which must not find all of it leased. What informs is
+// no work for it.
+func nothingOf(ctx context.Context) Budget {
+	none := Left(ctx)
+	for r := range none {
+		none[r] = 0
+	}
+	delete(none, Depth)
+	return none
 }
 
 // awaited waits for the publisher's first word. A stream that ended before is none.
@@ -50,6 +67,9 @@ func (s *Stream[T]) begin() error {
 		sub.Since = &since
 	}
 	s.run, s.number = "", 0
+	if s.status.Breaks > 0 {
+		s.options.conversation = "" // of that name the publisher may still have the one that broke
+	}
 	s.mu.Unlock()
 	f := &followScript[T]{stream: s, asker: asker{options: s.options.options, endless: true}}
 	if err := f.prepare(s.ctx, s.party, s.machine, s.to, s.act, sub); err != nil {
@@ -69,7 +89,9 @@ type followScript[T any] struct {
 func (f *followScript[T]) report(c *conversation, what string, m *performatives.Message) {
 	if !f.heard {
 		f.heard = true
-		f.stream.heard()
+		if f.stream.heard() && what == reportAgreed && f.options.agreed != nil {
+			f.options.agreed()
+		}
 	}
 	if what == reportAgreed {
 		if a, err := performatives.PayloadAs[Agreed](m); err == nil && a.Stream != "" {

@@ -70,6 +70,13 @@ func (n *newsroom) decide(m *performatives.Message) (sub Subscription, f Feed, p
 	return sub, f, p, err
 }
 
+// An event for which the subscriber's agent has no room is sent again, after a time that
+// grows from the one to the other.
+const (
+	crowdedRetry    = 10 * time.Millisecond
+	crowdedRetryMax = time.Second
+)
+
 // burst is how many events are sent in a row before the conversation looks at what
 // else has come.
 const burst = 64
@@ -82,20 +89,30 @@ type publishScript struct {
 	place        *place
 	err          error // why the subscriber is turned down
 
-	outlet    *outlet // nil before the AGREE
-	agreed    Agreed
+	outlet  *outlet // nil before the AGREE
+	agreed  Agreed
+	sent           // so far
+	before  sent   // the latest event
+	event   entry  // the latest
+	lost    uint64 // before it
+	crowded bool   // the subscriber's agent had no room for it
+	turned  int    // how often that was so in a row
+	row     int    // sent in a row
+}
+
+// sent is how far a subscriber has been informed.
+type sent struct {
 	number    uint64 // of the latest event
 	confirmed uint64 // of the latest that has come, and what was lost here since
 	asked     uint64 // of the latest of which that was to be said
 	held      bool   // no more is sent before something is confirmed
-	row       int    // sent in a row
 }
 
 // run gives the decision, and lets the subscriber in.
 func (s *publishScript) run(c *conversation, _ string) {
 	err := s.err
 	if err == nil {
-		o := &outlet{tell: c.tell}
+		o := &outlet{tell: c.tell, panicked: c.panicked}
 		if s.agreed, err = s.feed.attach(o, s.subscription.Since, string(c.self.Stamp().ID)); err == nil {
 			s.outlet = o
 		}
@@ -122,7 +139,7 @@ func (s *publishScript) payload(c *conversation, e machine.Effect, data any) any
 		s.leave() // before the subscriber learns of it
 		return receipt
 	case e.Act == performatives.ActInform:
-		return s.next(c)
+		return s.next()
 	case e.Act == performatives.ActFailure:
 		s.leave()
 		if data == nil {
@@ -132,10 +149,11 @@ func (s *publishScript) payload(c *conversation, e machine.Effect, data any) any
 	return data
 }
 
-// next is the oldest event that waits. What follows it is seen to.
-func (s *publishScript) next(c *conversation) Published {
-	window := uint64(s.subscription.Window)
+// next is the oldest event that waits.
+func (s *publishScript) next() Published {
+	window := s.subscription.window()
 	e, lost := s.outlet.take()
+	s.before, s.event, s.lost = s.sent, e, lost
 	s.number += lost + 1
 	s.confirmed, s.asked = s.confirmed+lost, s.asked+lost // what was never sent is not under way
 	p := Published{
@@ -146,7 +164,6 @@ func (s *publishScript) next(c *conversation) Published {
 	if window > 0 && (s.held || s.number-s.asked >= (window+1)/2) {
 		p.Confirm, s.asked = true, s.number
 	}
-	s.follow(c)
 	return p
 }
 
@@ -154,6 +171,12 @@ func (s *publishScript) next(c *conversation) Published {
 func (s *publishScript) follow(c *conversation) {
 	s.row++
 	switch why := s.outlet.closed(); {
+	case s.crowded:
+		s.crowded, s.row = false, 0
+		s.turned++
+		wait := Retry{First: crowdedRetry, Max: crowdedRetryMax}.wait(c.request.ID(), s.turned)
+		c.self.System().AfterFunc(wait, func() { c.tell(commandPublish, nil) })
+		return
 	case why != nil:
 		c.happen(happening{on: machine.Command(commandClose), data: *why})
 	case s.held:
@@ -166,6 +189,7 @@ func (s *publishScript) follow(c *conversation) {
 		s.row = 0
 		c.tell(commandPublish, nil) // behind what else has come
 	}
+	s.turned = 0
 }
 
 // failure is what the table reports of its own accord.
@@ -182,6 +206,9 @@ func (s *publishScript) failure(c *conversation) performatives.Failure {
 // may go, to find out.
 func (s *publishScript) report(c *conversation, what string, m *performatives.Message) {
 	switch {
+	case what == reportSent:
+		s.follow(c)
+		return
 	case what == reportConfirmed:
 		p, err := performatives.PayloadAs[Confirmed](m)
 		if err != nil || p.Number > s.number {
@@ -190,16 +217,22 @@ func (s *publishScript) report(c *conversation, what string, m *performatives.Me
 		}
 		s.confirmed = max(s.confirmed, p.Number)
 	case s.held:
-		s.confirmed = max(s.confirmed, s.number+1-uint64(s.subscription.Window))
+		s.confirmed = max(s.confirmed, s.number+1-s.subscription.window())
 	}
-	if s.held && s.number-s.confirmed < uint64(s.subscription.Window) {
+	if s.held && s.number-s.confirmed < s.subscription.window() {
 		s.held = false
 		s.goOn(c)
 	}
 }
 
-// undelivered ends the subscription of an agent that is not there any more.
-func (s *publishScript) undelivered(c *conversation, r *performatives.Refusal) {
+// undelivered has an event for which there is no room wait, and ends the subscription of
+// an agent that is not there any more.
+func (s *publishScript) undelivered(c *conversation, m *performatives.Message, r *performatives.Refusal) {
+	if r.Code == performatives.CodeBusy && m.Performative() == performatives.ActInform {
+		s.outlet.putBack(s.event, s.lost)
+		s.sent, s.crowded = s.before, true
+		return
+	}
 	if s.outlet != nil && (r.Code == performatives.CodeUnknownAgent || r.Code == performatives.CodeStopped) {
 		c.happen(happening{on: machine.Command(commandClose), data: performatives.Failure{ErrorCode: r.Code, ErrorText: r.Text}})
 	}

@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"runtime/debug"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -19,6 +20,8 @@ type outlet struct {
 	match func(any) bool // which events are for the subscriber; nil is all
 	edge  bool           // of those only the first in a row
 	tell  func(command string, data any)
+	// panicked is told of a panic of match, which ends this subscription and no other.
+	panicked func(v any, stack []byte)
 
 	mu      sync.Mutex
 	ring    []entry // nil before the first
@@ -26,6 +29,7 @@ type outlet struct {
 	head, n int
 	was     bool   // the event before was a match
 	lost    uint64 // before the oldest
+	out     bool   // one was taken, and may be put back
 	claimed bool   // the conversation takes events out, or will, and need not be told
 	closing *performatives.Failure
 }
@@ -62,14 +66,30 @@ func (o *outlet) drop() {
 }
 
 // take returns the oldest event and how many were lost before it. It must not be
-// called on an empty outlet. Nobody is told of what comes next before a release.
+// called on an empty outlet. It may be put back; then, or once it is sent, closed must be
+// called. Nobody is told of what comes next before a release.
 func (o *outlet) take() (e entry, lost uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	e, lost = o.ring[o.head], o.lost
 	o.drop()
-	o.lost = 0
+	o.lost, o.out = 0, true
 	return e, lost
+}
+
+// putBack is for the event that was taken last, before which so many were lost. When the
+// room has been filled meanwhile, it is the oldest, and lost itself.
+func (o *outlet) putBack(e entry, lost uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lost += lost
+	if o.n == o.room {
+		o.lost++
+		return
+	}
+	o.head = (o.head + o.room - 1) % o.room // nothing was lost since it was taken, as there was room
+	o.ring[o.head] = e
+	o.n++
 }
 
 // release reports whether there is something to take. If not, the conversation is
@@ -92,7 +112,7 @@ func (o *outlet) miss(n uint64) {
 func (o *outlet) close(why performatives.Failure) {
 	o.mu.Lock()
 	o.closing = &why
-	empty := o.n == 0
+	empty := o.n == 0 && !o.out
 	o.mu.Unlock()
 	if empty {
 		o.tell(commandClose, why)
@@ -103,11 +123,38 @@ func (o *outlet) close(why performatives.Failure) {
 func (o *outlet) closed() *performatives.Failure {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.out = false
 	if o.n > 0 {
 		return nil
 	}
 	return o.closing
 }
 
-// wants reports whether an event is for the subscriber.
-func (o *outlet) wants(v any) bool { return o.match == nil || o.match(v) }
+// wants reports whether an event is for the subscriber. The predicate may depend on what
+// the subscriber asked for: when it panics, that one's subscription ends, and neither the
+// publisher nor another subscriber notices.
+func (o *outlet) wants(v any) (wants bool) {
+	if o.match == nil {
+		return true
+	}
+	if o.ending() {
+		return false
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			o.panicked(recover(), debug.Stack())
+			code := performatives.CodeFailed // to ask again would not help
+			o.close(performatives.Failure{ErrorCode: code, ErrorText: "the filter of the subscription panicked"})
+		}
+	}()
+	wants, returned = o.match(v), true
+	return wants
+}
+
+// ending reports whether no event is wanted any more.
+func (o *outlet) ending() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closing != nil
+}

@@ -67,10 +67,31 @@ func (s *Stream[T]) again(after time.Duration) {
 func (s *Stream[T]) resume() {
 	switch err := s.begin(); {
 	case errors.Is(err, actors.ErrMailboxFull):
-		s.broke(err)
+		s.broke(s.unbegun(err))
 	case err != nil:
-		s.finish(err)
+		s.finish(s.unbegun(err))
 	}
+}
+
+// unbegun says why there is no next conversation: the party has no room or no budget for
+// it, or stops, or the work to which the stream belongs has just ended.
+func (s *Stream[T]) unbegun(err error) error {
+	var end *EndError
+	if errors.As(err, &end) {
+		return err
+	}
+	end = &EndError{Protocol: s.machine.Name(), Peer: s.to, State: stateAbandoned, cause: err}
+	switch r := asRefusal(err); {
+	case r != nil:
+		end.Refusal, end.cause = *r, nil
+	case errors.Is(err, actors.ErrMailboxFull):
+		end.Refusal = performatives.Refusal{Code: performatives.CodeBusy, From: s.party.ID()}
+	case errors.Is(err, actors.ErrStopped):
+		end.Refusal = performatives.Refusal{Code: performatives.CodeStopped, From: s.party.ID()}
+	case errors.Is(err, ErrEnded):
+		end.Refusal = performatives.Refusal{Code: performatives.CodeCanceled, From: s.party.ID()}
+	}
+	return end
 }
 
 // pause is the time between a break and the next attempt: a conversation of nobody,
@@ -92,7 +113,7 @@ func (p *pause) begin(ctx context.Context, after time.Duration, self actors.Self
 			cut(code, cause)
 		}
 	}
-	timer := time.AfterFunc(after, func() {
+	timer := self.System().AfterFunc(after, func() {
 		if p.end() {
 			p.over()
 		}
@@ -103,7 +124,7 @@ func (p *pause) begin(ctx context.Context, after time.Duration, self actors.Self
 			end(performatives.CodeStopped, actors.ErrStopped)
 		}
 	}, actors.About[actors.AgentStopped]())
-	p.stop = []func(){func() { timer.Stop() }, func() { release() }, quiet}
+	p.stop = []func(){func() { timer() }, func() { release() }, quiet}
 }
 
 // end ends the pause, and reports whether it was the first to.

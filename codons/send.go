@@ -105,7 +105,7 @@ func (c *conversation) send(m *performatives.Message) *performatives.Refusal {
 	}
 	expects := m.Performative().ExpectsReply()
 	if s, ok := c.script.(sender); ok && !expects {
-		s.undelivered(c, r)
+		s.undelivered(c, m, r)
 	}
 	if expects || c.opening(m) && r.Code != performatives.CodeBusy { // one that is busy comes again
 		return r
@@ -116,7 +116,7 @@ func (c *conversation) send(m *performatives.Message) *performatives.Refusal {
 // sender is a script that wants to know of messages that expect no answer, when they
 // could not be delivered. They are dead letters already.
 type sender interface {
-	undelivered(c *conversation, r *performatives.Refusal)
+	undelivered(c *conversation, m *performatives.Message, r *performatives.Refusal)
 }
 
 // opening reports whether m opens the conversation, be it by an act that elsewhere

@@ -175,8 +175,10 @@ func WithBuffer(n int) StreamOption { return streamOption(func(o *streamOptions)
 // it began with. After three without a word of the publisher, the stream is broken;
 // after four without one, the publisher gives its subscriber up. Zero means
 // [DefaultHeartbeat], less none: then neither side notices when the other is gone
-// without a word, and a publisher that says nothing at first is waited for as long as
-// [DefaultDeadline].
+// without a word, a publisher that says nothing at first is waited for as long as
+// [DefaultDeadline], and it sends all there is, however much waits to be read: nothing
+// would get it going again if word of that were lost. Neither does it wait for an agent
+// that is subscribed to itself. The heartbeat is from a millisecond to a day.
 func WithHeartbeat(d time.Duration) StreamOption {
 	return streamOption(func(o *streamOptions) { o.heartbeat = d })
 }
@@ -199,6 +201,9 @@ func newStreamOptions(opts []StreamOption) streamOptions {
 	}
 	if o.heartbeat == 0 {
 		o.heartbeat = DefaultHeartbeat
+	}
+	if o.heartbeat > 0 { // the publisher has to agree about it
+		o.heartbeat = min(max(o.heartbeat, time.Millisecond), longestHeartbeat)
 	}
 	return o
 }

@@ -20,7 +20,7 @@ type Subscription struct {
 	// out has no heartbeat and confirms nothing.
 
 	HeartbeatMillis int64 `json:"heartbeat_ms,omitempty"` // the act is repeated at least this often
-	Window          int   `json:"window,omitempty"`       // how many events may be under way until one is confirmed
+	Window          int   `json:"window,omitempty"`       // how many events may be under way until one is confirmed; means nothing without a heartbeat
 }
 
 // Validate checks that there is a topic.
@@ -44,8 +44,19 @@ func invalidContent(field, want, got string) error {
 
 // heartbeat is how often the subscriber says that it lives; zero is never.
 func (s Subscription) heartbeat() time.Duration {
-	const longest = 24 * time.Hour
-	return time.Duration(min(s.HeartbeatMillis, longest.Milliseconds())) * time.Millisecond
+	return time.Duration(min(s.HeartbeatMillis, longestHeartbeat.Milliseconds())) * time.Millisecond
+}
+
+// longestHeartbeat is the longest that either side keeps to.
+const longestHeartbeat = 24 * time.Hour
+
+// window is how many events may be under way; zero is any number, as for a subscriber
+// without a heartbeat: nothing would get it going again if one were lost.
+func (s Subscription) window() uint64 {
+	if s.HeartbeatMillis == 0 {
+		return 0
+	}
+	return uint64(s.Window)
 }
 
 // Position is a place in what a topic publishes. Its zero value is before all.

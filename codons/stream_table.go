@@ -31,6 +31,7 @@ const (
 	reportEvent     = "event"     // initiator: what an INFORM carries
 	reportConfirmed = "confirmed" // responder: how far the events have come
 	reportProbed    = "probed"    // responder: the subscriber has asked again
+	reportSent      = "sent"      // responder: the event is on its way, or could not be sent
 )
 
 // streamEnds are the ways in which the publisher ends a stream.
@@ -217,7 +218,7 @@ func (x stream) publish() []machine.Row {
 	subscribed := answers(stateSubscribed)
 	return []machine.Row{
 		subscribed.When(machine.Command(commandPublish)).
-			Stay(machine.Send(performatives.ActInform)).
+			Stay(machine.Send(performatives.ActInform), machine.Report(reportSent)).
 			Because(x.informs),
 		subscribed.When(machine.Command(commandClose)).
 			Goto(stateFailed, machine.Send(performatives.ActFailure)).

@@ -50,9 +50,13 @@ func (t *Topic[T]) Subscribers() int { return len(t.board.subscribers()) }
 func (t *Topic[T]) Feed() Feed { return Feed{board: &t.board} }
 
 // Where is what the topic publishes of which want is true. want must not change
-// anything, must not block, and may run on any goroutine.
+// anything, must not block, and may run on any goroutine. Its panic ends the
+// subscription with FAILURE, and no other.
 func (t *Topic[T]) Where(want func(T) bool) Feed {
-	return Feed{board: &t.board, match: func(v any) bool { return want(v.(T)) }} //nolint:forcetypeassert // only T is published
+	return Feed{board: &t.board, match: func(v any) bool {
+		e, _ := v.(T) // only T is published; of an interface it may be nil, which v.(T) alone would not take
+		return want(e)
+	}}
 }
 
 // Whenever is what the topic publishes when cond becomes true: the first for which it
