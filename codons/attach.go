@@ -23,7 +23,7 @@ type attachment struct {
 // topic that it remembers, else from now on. The outlet is to be released once the
 // subscriber knows. The error says that the topic is closed.
 func (f Feed) attach(o *outlet, since *Position, stream string) (Agreed, error) {
-	o.match, o.edge, o.room, o.claimed = f.match, f.edge, f.board.buffer(), true
+	o.match, o.edge, o.ring.room, o.claimed = f.match, f.edge, f.board.buffer(), true
 	a := &attachment{board: f.board, outlet: o}
 	a.begin(since, stream)
 	for round := 0; ; round++ {

@@ -38,34 +38,28 @@ type item[T any] struct {
 // backlog is what waits for a consumer: so many events at most, of which the oldest are
 // lost, and counted, when there is no room.
 type backlog[T any] struct {
-	mu      sync.Mutex
-	ring    []item[T] // grows up to room
-	room    int
-	head, n int
-	news    chan struct{} // holds a token when there is something to take
+	mu   sync.Mutex
+	ring ring[item[T]]
+	news chan struct{} // holds a token when there is something to take
 }
 
 func newBacklog[T any](room int) *backlog[T] {
-	return &backlog[T]{room: room, news: make(chan struct{}, 1)}
+	return &backlog[T]{ring: ring[item[T]]{room: room}, news: make(chan struct{}, 1)}
 }
 
 // put adds an event. What is to be done about one that makes room is the caller's.
 func (b *backlog[T]) put(e item[T]) (dropped func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case b.n == len(b.ring) && b.n < b.room:
-		b.grow()
-	case b.n == b.room:
-		old, heir := b.pop(), &e
-		if b.n > 0 {
-			heir = &b.ring[b.head]
+	if b.ring.full() {
+		old, heir := b.ring.pop(), &e
+		if b.ring.n > 0 {
+			heir = b.ring.oldest()
 		}
 		heir.inherit(old.Event)
 		dropped = old.gone
 	}
-	b.ring[(b.head+b.n)%len(b.ring)] = e
-	b.n++
+	b.ring.push(e)
 	b.tell()
 	return dropped
 }
@@ -79,31 +73,15 @@ func (e *Event[T]) inherit(old Event[T]) {
 	}
 }
 
-func (b *backlog[T]) pop() item[T] {
-	e := b.ring[b.head]
-	b.ring[b.head] = item[T]{}
-	b.head = (b.head + 1) % len(b.ring)
-	b.n--
-	return e
-}
-
-func (b *backlog[T]) grow() {
-	ring := make([]item[T], min(b.room, max(16, 2*len(b.ring))))
-	for i := range b.n {
-		ring[i] = b.ring[(b.head+i)%len(b.ring)]
-	}
-	b.ring, b.head = ring, 0
-}
-
 // take returns the oldest event, and false when there is none.
 func (b *backlog[T]) take() (Event[T], bool) {
 	b.mu.Lock()
-	if b.n == 0 {
+	if b.ring.n == 0 {
 		b.mu.Unlock()
 		return Event[T]{}, false
 	}
-	e := b.pop()
-	if b.n > 0 {
+	e := b.ring.pop()
+	if b.ring.n > 0 {
 		b.tell()
 	}
 	b.mu.Unlock()

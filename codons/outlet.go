@@ -24,9 +24,7 @@ type outlet struct {
 	panicked func(v any, stack []byte)
 
 	mu      sync.Mutex
-	ring    []entry // nil before the first
-	room    int
-	head, n int
+	ring    ring[entry]
 	was     bool   // the event before was a match
 	lost    uint64 // before the oldest
 	out     bool   // one was taken, and may be put back
@@ -44,25 +42,14 @@ func (o *outlet) put(e entry, matches bool) bool {
 	if !matches {
 		return false
 	}
-	if o.ring == nil {
-		o.ring = make([]entry, o.room)
+	if o.ring.full() {
+		o.ring.pop()
+		o.lost++
 	}
-	if o.n == o.room {
-		o.drop()
-	}
-	o.ring[(o.head+o.n)%o.room] = e
-	o.n++
+	o.ring.push(e)
 	wake := !o.claimed
 	o.claimed = true
 	return wake
-}
-
-// drop loses the oldest.
-func (o *outlet) drop() {
-	o.ring[o.head] = entry{}
-	o.head = (o.head + 1) % o.room
-	o.n--
-	o.lost++
 }
 
 // take returns the oldest event and how many were lost before it. It must not be
@@ -71,8 +58,7 @@ func (o *outlet) drop() {
 func (o *outlet) take() (e entry, lost uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	e, lost = o.ring[o.head], o.lost
-	o.drop()
+	e, lost = o.ring.pop(), o.lost
 	o.lost, o.out = 0, true
 	return e, lost
 }
@@ -83,13 +69,11 @@ func (o *outlet) putBack(e entry, lost uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.lost += lost
-	if o.n == o.room {
+	if o.ring.full() {
 		o.lost++
 		return
 	}
-	o.head = (o.head + o.room - 1) % o.room // nothing was lost since it was taken, as there was room
-	o.ring[o.head] = e
-	o.n++
+	o.ring.putBack(e) // nothing was lost since it was taken, as there was room
 }
 
 // release reports whether there is something to take. If not, the conversation is
@@ -97,7 +81,7 @@ func (o *outlet) putBack(e entry, lost uint64) {
 func (o *outlet) release() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.claimed = o.n > 0
+	o.claimed = o.ring.n > 0
 	return o.claimed
 }
 
@@ -112,7 +96,7 @@ func (o *outlet) miss(n uint64) {
 func (o *outlet) close(why performatives.Failure) {
 	o.mu.Lock()
 	o.closing = &why
-	empty := o.n == 0 && !o.out
+	empty := o.ring.n == 0 && !o.out
 	o.mu.Unlock()
 	if empty {
 		o.tell(commandClose, why)
@@ -124,7 +108,7 @@ func (o *outlet) closed() *performatives.Failure {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.out = false
-	if o.n > 0 {
+	if o.ring.n > 0 {
 		return nil
 	}
 	return o.closing

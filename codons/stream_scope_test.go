@@ -120,6 +120,7 @@ func TestAStreamIsLeftAsItResumes(t *testing.T) {
 			return false
 		})
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		if held == nil || s.Status().State != codons.StreamBroken {
 			t.Fatalf("%+v", s.Status())
 		}
