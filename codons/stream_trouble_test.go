@@ -252,3 +252,27 @@ func TestAThousandSubscribers(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatComesLaterIsNotLost: an event that was turned away has its number again.
+func TestWhatComesLaterIsNotLost(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		st := newStation(codons.TopicOptions{})
+		st.everyNth()
+		w.spawn("Station", st)
+		turned := false
+		w.net.full = func(m *p.Message) bool {
+			first := m.Performative() == p.ActInform && !turned
+			turned = turned || first
+			return first
+		}
+		s, err := codons.Subscribe[beat](t.Context(), w.eddy, "Station", nth(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.publish(1, 2)
+		if got := read(t, s, 1); got[0].Value.N != 2 || got[0].Lost != 0 {
+			t.Errorf("got %+v", got)
+		}
+		_ = s.Unsubscribe()
+	})
+}

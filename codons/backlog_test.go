@@ -1,0 +1,45 @@
+package codons
+
+import "testing"
+
+// TestABacklogTellsOfAllThatIsLost: an event that makes room leaves what it had to tell to
+// the next.
+func TestABacklogTellsOfAllThatIsLost(t *testing.T) {
+	b := newBacklog[int](2)
+	broken := &Break{Attempts: 1}
+	b.put(item[int]{Event: Event[int]{Value: 1, Lost: 3, Uncounted: true, Break: broken}})
+	gone := 0
+	for v := 2; v <= 4; v++ {
+		if dropped := b.put(item[int]{Event: Event[int]{Value: v, Lost: 1}, gone: func() { gone++ }}); dropped != nil {
+			dropped()
+		}
+	}
+	if e, ok := b.take(); !ok || e.Value != 3 || e.Lost != 3+1+1+1+1 || !e.Uncounted || e.Break != broken {
+		t.Errorf("got %+v", e)
+	}
+	if e, ok := b.take(); !ok || e.Value != 4 || e.Lost != 1 || e.Uncounted || gone != 3 {
+		t.Errorf("got %+v, %d are gone", e, gone)
+	}
+}
+
+// TestAnOutletTakesBack what it gave, with what was lost before it, as long as there is
+// room.
+func TestAnOutletTakesBack(t *testing.T) {
+	for meanwhile, want := range map[uint64]struct{ seq, lost uint64 }{0: {3, 2}, 1: {4, 3}, 2: {5, 4}} {
+		o := &outlet{ring: ring[entry]{room: 2}}
+		for seq := uint64(1); seq <= 4; seq++ {
+			o.put(entry{seq: seq}, true)
+		}
+		e, lost := o.take()
+		if e.seq != 3 || lost != 2 {
+			t.Fatalf("got %d, %d lost", e.seq, lost)
+		}
+		for seq := range meanwhile {
+			o.put(entry{seq: 5 + seq}, true)
+		}
+		o.putBack(e, lost)
+		if e, lost := o.take(); e.seq != want.seq || lost != want.lost {
+			t.Errorf("after %d: got %d, %d lost, want %+v", meanwhile, e.seq, lost, want)
+		}
+	}
+}
