@@ -128,6 +128,18 @@ func (s *System) AfterFunc(d time.Duration, fn func()) (stop func() bool) {
 	return time.AfterFunc(d, fn).Stop
 }
 
+// Turn is for a goroutine that is about to wait for others: it calls what Turn
+// returns when it goes on, each time. That does nothing, save in a simulation, where
+// it returns once it is the goroutine's turn.
+func (s *System) Turn() func() {
+	if s.sim != nil && s.sim.settle != nil {
+		return s.sim.Turn()
+	}
+	return atOnce
+}
+
+func atOnce() {}
+
 // stopActor stops an agent and waits until it has.
 func (s *System) stopActor(ctx context.Context, c *cell) error {
 	s.engine.Root.Stop(c.pid.Load())

@@ -107,6 +107,17 @@ func (s *Sim) Yield(name string) {
 	<-turn
 }
 
+// Turn is [Sim.Yield] for who has no name: call it before the wait, in a step, and
+// what it returns after each wait.
+func (s *Sim) Turn() func() {
+	order := s.source()
+	return func() {
+		turn := make(chan struct{})
+		s.add(simTask{order: order, fn: func() { close(turn) }})
+		<-turn
+	}
+}
+
 // Step runs one of the things that are scheduled, and reports whether there was
 // one.
 func (s *Sim) Step() bool {

@@ -109,13 +109,7 @@ func (o *approveOptions) ask(ctx context.Context, p Party, who performatives.Age
 	if err != nil {
 		return Verdict{}, err
 	}
-	late := time.NewTimer(share - min(share/8, time.Second))
-	defer late.Stop()
-	select {
-	case <-pending.Done():
-	case <-late.C:
-		pending.Cancel()
-	}
+	defer p.Self().System().AfterFunc(share-min(share/8, time.Second), pending.Cancel)()
 	return pending.Wait()
 }
 

@@ -143,6 +143,21 @@ func (a *asker) abandoned(c *conversation, cause error) {
 	close(a.done)
 }
 
+// await returns when the conversation has ended on this side.
+func (a *asker) await() { awaitEnd(a.conversation.self, a.done) }
+
+// awaitEnd waits for done, and goes on in its turn.
+func awaitEnd(self actors.Self, done <-chan struct{}) {
+	select {
+	case <-done:
+		return
+	default:
+	}
+	turn := self.System().Turn()
+	<-done
+	turn()
+}
+
 // Conversation returns the id of the conversation.
 func (a *asker) Conversation() performatives.ConversationID { return a.request.ConversationID() }
 

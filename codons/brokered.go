@@ -48,7 +48,7 @@ type Brokered struct {
 
 // Wait returns the answers, as [AskThrough] does.
 func (b *Brokered) Wait() ([]ProxyReply, error) {
-	<-b.done
+	b.await()
 	return b.replies, b.err
 }
 

@@ -132,7 +132,7 @@ func (t *Tender) Cancel() { t.group.cancel(context.Canceled) }
 
 // Wait returns what came of the call, as [CallForProposals] does.
 func (t *Tender) Wait() (Allocation, error) {
-	<-t.group.done
+	awaitEnd(t.members[0].conversation.self, t.group.done)
 	var a Allocation
 	for _, m := range t.members {
 		if m.err != nil {

@@ -97,7 +97,7 @@ func (g *coordinator) begin(ctx context.Context, self actors.Self, m *machine.Ma
 func (g *coordinator) giveUp(err error) error {
 	g.cancel(err)
 	for _, a := range g.members {
-		<-a.done
+		a.await()
 	}
 	close(g.done)
 	return err
@@ -125,16 +125,18 @@ func (g *coordinator) run(ctx context.Context, self actors.Self) {
 	defer close(g.done)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(ErrEnded)
+	turn := self.System().Turn()
 	for {
 		states, busy, over := g.look()
 		if over {
 			return
 		}
 		if rule, due := g.rules.Due(states); due && !busy && g.deciding(ctx) {
-			g.carryOut(ctx, self, rule, states)
+			g.carryOut(ctx, self, rule, states, turn)
 			continue
 		}
 		<-g.changed
+		turn()
 	}
 }
 
@@ -160,28 +162,34 @@ func (g *coordinator) look() (states []machine.State, busy, over bool) {
 
 // carryOut has a rule decided, and tells the members. It returns at once when there
 // is no one left to tell.
-func (g *coordinator) carryOut(ctx context.Context, self actors.Self, r *machine.Rule, states []machine.State) {
+func (g *coordinator) carryOut(ctx context.Context, self actors.Self, r *machine.Rule, states []machine.State, turn func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(ErrEnded)
 	decided := make(chan decision, 1)
 	self.System().Work(func() { g.choose(ctx, r, states, decided) })
 	for {
+		<-g.changed
+		turn()
 		select {
 		case d := <-decided:
-			switch {
-			case !g.deciding(ctx): // the members are withdrawn, or out of time
-			case d.err != nil:
-				g.fail(d.err)
-			default:
-				g.tell(d.orders)
-			}
+			g.conclude(ctx, d)
 			return
-		case <-g.changed:
-			if _, _, over := g.look(); over {
-				g.wake() // run is to see it too
-				return
-			}
+		default:
 		}
+		if _, _, over := g.look(); over {
+			return
+		}
+	}
+}
+
+// conclude does what was decided, unless the members are withdrawn, or out of time.
+func (g *coordinator) conclude(ctx context.Context, d decision) {
+	switch {
+	case !g.deciding(ctx):
+	case d.err != nil:
+		g.fail(d.err)
+	default:
+		g.tell(d.orders)
 	}
 }
 
@@ -200,6 +208,7 @@ func (g *coordinator) choose(ctx context.Context, r *machine.Rule, states []mach
 			g.members[0].conversation.panicked(v, debug.Stack())
 		}
 		decided <- d
+		g.wake()
 	}()
 	orders, err := g.decide(ctx, r, states)
 	if err == nil {

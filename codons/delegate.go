@@ -118,7 +118,7 @@ type Delegated struct {
 
 // Wait returns the end of the delegation, as [Delegate] does.
 func (d *Delegated) Wait() (performatives.InformResult, error) {
-	<-d.done
+	d.await()
 	return d.result, d.err
 }
 
@@ -126,7 +126,7 @@ func (d *Delegated) Wait() (performatives.InformResult, error) {
 // caller had given what that asks for, or was about to, why the worker did not go on;
 // nil after any other end.
 func (d *Delegated) Unserved() error {
-	<-d.done
+	d.await()
 	return d.unserved
 }
 

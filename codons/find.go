@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -199,8 +200,7 @@ func (t *try) delegate(ctx context.Context, p Party, to performatives.AgentID, t
 	if err != nil {
 		return performatives.InformResult{}, err
 	}
-	t.await(d)
-	return d.Wait()
+	return t.await(p.Self(), d)
 }
 
 // listen learns of the acceptance before the caller's own functions do. Progress
@@ -238,18 +238,17 @@ func (t *try) taken() bool {
 }
 
 // await withdraws a task that nobody has taken on in its time.
-func (t *try) await(d *Delegated) {
+func (t *try) await(self actors.Self, d *Delegated) (performatives.InformResult, error) {
 	if t.repeatable {
-		return // the share is its deadline
+		return d.Wait() // the share is its deadline
 	}
-	late := time.NewTimer(t.share)
-	defer late.Stop()
-	select {
-	case <-t.accepted:
-	case <-d.Done():
-	case <-late.C:
-		d.Cancel()
-	}
+	stop := self.System().AfterFunc(t.share, func() {
+		if !t.taken() {
+			d.Cancel()
+		}
+	})
+	defer stop()
+	return d.Wait()
 }
 
 // mayFollow reports whether another agent may be given a task that ended so.

@@ -28,7 +28,7 @@ type handler struct {
 
 	mu       sync.Mutex // puts every word before the last
 	returned bool
-	overdue  *time.Timer // until the handler should have returned
+	overdue  func() bool // stops the time until the handler should have returned
 }
 
 // newHandler returns a handler of the conversation's latest request, that has until
@@ -70,7 +70,7 @@ func (h *handler) run() {
 // that was withdrawn has stopped; the error is what was overspent.
 func (h *handler) settle() (stopped bool, overspent error) {
 	h.cancel(ErrEnded)
-	stopped = h.scope.close()
+	stopped = h.scope.close(h.conversation.self)
 	return stopped, h.scope.ledger.shortfall()
 }
 
@@ -80,7 +80,7 @@ func (h *handler) finish(name string, data any, stopped bool) {
 	h.mu.Lock()
 	h.returned = true
 	if h.overdue != nil {
-		h.overdue.Stop()
+		h.overdue()
 	}
 	h.cancel(ErrEnded)
 	h.mu.Unlock()
@@ -150,7 +150,7 @@ func (h *handler) late(grace time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.returned && grace > 0 {
-		h.overdue = time.AfterFunc(grace, func() { h.outlive(0) })
+		h.overdue = h.conversation.self.System().AfterFunc(grace, func() { h.outlive(0) })
 		return false
 	}
 	return !h.returned

@@ -18,7 +18,7 @@ type Pending[T any] struct {
 
 // Wait returns the answer, or an [*EndError] that says why there is none.
 func (p *Pending[T]) Wait() (T, error) {
-	<-p.done
+	p.await()
 	return p.answer, p.err
 }
 

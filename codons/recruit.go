@@ -65,7 +65,7 @@ type Recruiter struct {
 
 // Wait returns the end of it, as [Recruit] does.
 func (r *Recruiter) Wait() (Recruitment, error) {
-	<-r.done
+	r.await()
 	return r.got, r.err
 }
 

@@ -42,6 +42,7 @@ type sagaRun struct {
 	over  <-chan struct{} // of ctx, until it was heard
 	grace *time.Timer
 	bound *time.Timer
+	turn  func() // see actors.System.Turn
 }
 
 // sagaWord is a job's last.
@@ -56,7 +57,7 @@ func newSagaRun(ctx context.Context, s Saga, p Party, from SagaState) *sagaRun {
 	r := &sagaRun{
 		saga: s, party: p, machine: sagaMachine(len(s.Steps)), ctx: ctx, results: map[string]any{},
 		words: make(chan sagaWord, 2*len(s.Steps)), ends: map[string]context.CancelFunc{}, over: ctx.Done(),
-		grace: time.NewTimer(0), bound: time.NewTimer(0),
+		grace: time.NewTimer(0), bound: time.NewTimer(0), turn: p.Self().System().Turn(),
 	}
 	r.grace.Stop()
 	r.bound.Stop()
@@ -80,12 +81,17 @@ func (r *sagaRun) stop() {
 	r.bound.Stop()
 }
 
-// next waits for what happens.
+// next waits for what happens. A job's last word comes before what ends its time.
 func (r *sagaRun) next() machine.Symbol {
 	select {
 	case w := <-r.words:
-		r.note(w)
-		return machine.Command(w.name)
+		return r.heard(w)
+	default:
+		defer r.turn()
+	}
+	select {
+	case w := <-r.words:
+		return r.heard(w)
 	case <-r.over:
 		r.over = nil
 		r.blame(r.saga.Steps[r.number()-1].Name, endOf(r.ctx))
@@ -100,6 +106,11 @@ func (r *sagaRun) next() machine.Symbol {
 		r.lose(i, fmt.Errorf("codons: not undone in its time: %w", context.DeadlineExceeded))
 		return machine.Timeout(timerBound)
 	}
+}
+
+func (r *sagaRun) heard(w sagaWord) machine.Symbol {
+	r.note(w)
+	return machine.Command(w.name)
 }
 
 // number is the step that the state is about.
@@ -270,6 +281,7 @@ func (s SagaStep) unknown(err error) bool {
 func (r *sagaRun) undo(ctx context.Context, step SagaStep, i int) func() sagaWord {
 	done := r.results[step.Name]
 	return func() sagaWord {
+		turn := r.party.Self().System().Turn()
 		for n := 1; ; n++ {
 			if step.Undo == nil {
 				return sagaWord{name: sagaUndid(i), step: i}
@@ -278,7 +290,9 @@ func (r *sagaRun) undo(ctx context.Context, step SagaStep, i int) func() sagaWor
 			if err == nil {
 				return sagaWord{name: sagaUndid(i), step: i}
 			}
-			if !await(ctx, step.Retry.wait(performatives.MessageID(step.Name), n)) {
+			waited := await(ctx, step.Retry.wait(performatives.MessageID(step.Name), n))
+			turn()
+			if !waited {
 				return sagaWord{name: sagaLost(i), step: i, err: err}
 			}
 		}

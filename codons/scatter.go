@@ -138,7 +138,7 @@ func scatter(ctx context.Context, p Party, to []performatives.AgentID, task perf
 		members = append(members, d)
 	}
 	c.start(ctx, p.Self())
-	<-c.done
+	awaitEnd(p.Self(), c.done)
 	return members, c.failed()
 }
 

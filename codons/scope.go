@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -133,7 +134,7 @@ func (s *scope) leave(stopped, withdrawn bool) {
 
 // close lets no child begin any more, and waits for those under way: the caller has
 // ended their ctx. It reports whether all that were withdrawn have stopped.
-func (s *scope) close() (stopped bool) {
+func (s *scope) close(self actors.Self) (stopped bool) {
 	s.mu.Lock()
 	s.closed = true
 	if s.children > 0 {
@@ -142,7 +143,7 @@ func (s *scope) close() (stopped bool) {
 	idle := s.idle
 	s.mu.Unlock()
 	if idle != nil {
-		<-idle
+		awaitEnd(self, idle)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ func Whisper(ctx context.Context, p Party, to performatives.AgentID, q performat
 	if err != nil {
 		return performatives.InformCapabilities{}, err
 	}
-	<-w.done
+	w.await()
 	return w.answer, w.err
 }
 
@@ -50,7 +50,7 @@ func WhisperAll(ctx context.Context, p Party, to []performatives.AgentID, q perf
 	asked := make([]*whispered, 0, len(to))
 	for i, id := range to {
 		if i >= whisperedAtOnce {
-			<-asked[i-whisperedAtOnce].done
+			asked[i-whisperedAtOnce].await()
 		}
 		w, err := startWhisper(ctx, p.Self(), id, q, newOptions(opts))
 		if err != nil {
@@ -63,7 +63,7 @@ func WhisperAll(ctx context.Context, p Party, to []performatives.AgentID, q perf
 	}
 	var candidates []Candidate
 	for _, w := range asked {
-		<-w.done
+		w.await()
 		if w.err == nil {
 			candidates = append(candidates, candidateOf(w.request.Receiver(), w.answer))
 		}

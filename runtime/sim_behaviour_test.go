@@ -31,7 +31,11 @@ var (
 		{"succeed", 6, func(*job) (p.InformResult, error) { return success, nil }},
 		{"work", 6, (*job).work},
 		{"report progress", 3, (*job).progress},
-		{"delegate a part", 5, (*job).delegate},
+		{"delegate a part", 4, (*job).delegate},
+		{"scatter a part", 1, (*job).scatter},
+		{"put a part out to tender", 1, (*job).tender},
+		{"leave a part to itself", 1, (*job).leaveAPart},
+		{"spend", 2, (*job).spend},
 		{"ask for input", 3, (*job).needInput},
 		{"ignore cancel", 2, (*job).ignoreCancel},
 		{"change itself", 2, (*job).change},
@@ -50,6 +54,18 @@ var (
 		{"panic serving", 1, func(*service) (any, error) { panic("serving") }},
 	}
 
+	// answers are what an agent does before it answers in any other codon.
+	answers = []option[func(*answering) error]{
+		{"answer", 8, func(*answering) error { return nil }},
+		{"answer later", 6, (*answering).later},
+		{"answer in spite of a cancel", 2, (*answering).regardless},
+		{"answer with help", 2, (*answering).withHelp},
+		{"refuse to answer", 1, func(*answering) error { return &p.Refusal{Code: p.CodeForbidden} }},
+		{"not understand a question", 1, func(*answering) error { return &p.Refusal{Code: p.CodeUnknownOntology} }},
+		{"fail answering", 1, func(*answering) error { return errors.New("answering") }},
+		{"panic answering", 1, func(*answering) error { panic("answering") }},
+	}
+
 	// errands are what an asker does, and say how it ended.
 	errands = []option[func(*errand) string]{
 		{"delegate", 6, func(x *errand) string { return x.delegate(context.Background(), x.options()...) }},
@@ -63,6 +79,20 @@ var (
 		{"whisper and withdraw", 1, (*errand).whisperAndWithdraw},
 		{"ask", 2, (*errand).ask},
 		{"broadcast", 1, (*errand).broadcast},
+		{"call for proposals", 2, (*errand).callForProposals},
+		{"call for proposals in rounds", 1, (*errand).callInRounds},
+		{"call for proposals and withdraw", 1, (*errand).callAndWithdraw},
+		{"scatter", 2, (*errand).scatter},
+		{"scatter and withdraw", 1, (*errand).scatterAndWithdraw},
+		{"find and delegate", 2, (*errand).findAndDelegate},
+		{"ask whether", 1, (*errand).queryIf},
+		{"ask what", 1, (*errand).queryRef},
+		{"propose", 1, (*errand).propose},
+		{"have it approved", 2, (*errand).approve},
+		{"call a tool", 2, (*errand).callTool},
+		{"run a saga", 2, (*errand).saga},
+		{"run a saga and withdraw", 1, (*errand).sagaAndWithdraw},
+		{"delegate with a budget", 2, (*errand).delegateWithBudget},
 	}
 )
 

@@ -85,6 +85,9 @@ func everyDeed() []string {
 	for _, o := range decisions {
 		names = append(names, o.name)
 	}
+	for _, o := range answers {
+		names = append(names, o.name)
+	}
 	for _, o := range services {
 		names = append(names, o.name)
 	}

@@ -13,8 +13,8 @@ import (
 // simTables are the codons of the swarm.
 var simTables = func() map[string]machine.Table {
 	all := make(map[string]machine.Table)
-	for _, t := range []machine.Table{codons.DelegationTable(), codons.WhisperTable(), codons.RequestTable()} {
-		all[t.Name] = t
+	for _, c := range codons.Library() {
+		all[c.Table.Name] = c.Table
 	}
 	return all
 }()
