@@ -208,12 +208,10 @@ func (cs conversations) unlink(k Key) *entry {
 // the side that answers and the rest for the side that asked; only where that side
 // is not there does the other get what a confused peer has sent, but never what
 // the agent has sent itself. An answer that expects one in turn, as the acceptance of
-// a proposal may, is for whoever asked if it answers the first request.
+// a proposal may, and a proposal is for whoever asked if it answers a request that the
+// other side has got.
 func (cs conversations) of(m *performatives.Message) *entry {
-	asks := m.Performative().ExpectsReply()
-	if m.Performative().IsReply() && m.InReplyTo() == string(m.ConversationID()) {
-		asks = false
-	}
+	asks := m.Performative().ExpectsReply() && !cs.answers(m)
 	if e := cs.on(m, !asks); e != nil {
 		return e
 	}
@@ -221,6 +219,15 @@ func (cs conversations) of(m *performatives.Message) *entry {
 		return e
 	}
 	return nil
+}
+
+// answers reports whether m comes from the answering side although it asks in turn.
+func (cs conversations) answers(m *performatives.Message) bool {
+	if act := m.Performative(); !act.IsReply() && act != performatives.ActPropose {
+		return false
+	}
+	about := performatives.ConversationID(m.InReplyTo())
+	return about != "" && (about == m.ConversationID() || cs.find(Key{about, m.Sender(), false}) != nil)
 }
 
 // on returns the conversation on that side that m belongs to, or nil.
