@@ -64,7 +64,7 @@ func (c *chronicle) stepLocked(e codons.Transition) {
 
 // problems lists what is wrong with the run.
 func (c *chronicle) problems() []string {
-	problems := append(c.broken, c.accounting()...)
+	problems := slices.Concat(c.broken, c.accounting(), c.unexplained())
 	for _, side := range c.order {
 		for _, talk := range c.talks[side] {
 			if !talk.ended {
@@ -90,6 +90,32 @@ func (s simSide) opened() simSide {
 	o := s.other()
 	o.role = machine.Initiator
 	return o
+}
+
+// violations lists the messages that break a table without a reason: a stop, or a
+// refusal by the runtime, which the agent knows nothing of.
+func (c *chronicle) unexplained() []string {
+	var problems []string
+	for _, v := range c.violations {
+		if !c.turned[v.Conversation] && !c.interrupted(v) {
+			problems = append(problems, fmt.Sprintf("%s: %v", v.Message, v.ViolationError))
+		}
+	}
+	return problems
+}
+
+// interrupted reports whether one of the two has stopped since they began.
+func (c *chronicle) interrupted(v codons.Violation) bool {
+	for _, side := range c.order {
+		if side.conversation == v.Conversation && (side.agent.Is(v.Sender) || side.peer.Is(v.Sender)) {
+			for _, talk := range c.talks[side] {
+				if c.stops[side.peer] > talk.stops {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // accounting compares what reached a node with what became of it.

@@ -17,19 +17,20 @@ type chronicle struct {
 	pairs  tally         // how both sides of conversations ended
 	counts actors.Counts // at the end
 
-	mu       sync.Mutex
-	start    time.Time
-	text     bytes.Buffer
-	fates    map[p.MessageID]*simFate
-	handling p.MessageID // the message that a conversation handles
-	refused  uint64
-	dead     uint64
-	talks    map[simSide][]*simTalk
-	order    []simSide                 // of talks
-	stops    map[p.AgentID]int         // how often an agent has stopped
-	broken   []string                  // problems that were seen at once
-	turned   map[p.ConversationID]bool // something of it was refused, and not by a conversation
-	failed   map[p.ConversationID]bool // because the agent failed
+	mu         sync.Mutex
+	start      time.Time
+	text       bytes.Buffer
+	fates      map[p.MessageID]*simFate
+	handling   p.MessageID // the message that a conversation handles
+	refused    uint64
+	dead       uint64
+	talks      map[simSide][]*simTalk
+	order      []simSide         // of talks
+	stops      map[p.AgentID]int // how often an agent has stopped
+	violations []codons.Violation
+	broken     []string                  // problems that were seen at once
+	turned     map[p.ConversationID]bool // something of it was refused, and not by a conversation
+	failed     map[p.ConversationID]bool // because the agent failed
 }
 
 // simFate is what became of the copies of one message.
@@ -120,6 +121,8 @@ func (c *chronicle) observe(ev actors.Event) {
 		c.noteLocked("failed   %s: %v, %v in %v", e.Agent, e.Reason, e.Directive, e.Delay)
 	case actors.WorkAbandoned:
 		c.noteLocked("abandons %s %s", e.Agent, e.Conversation)
+	case codons.Violation:
+		c.violations = append(c.violations, e)
 	case codons.HandlerPanicked:
 		c.noteLocked("panicked %s %s %v", e.Agent, e.Conversation, e.Value)
 	}

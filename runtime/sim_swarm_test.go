@@ -53,6 +53,15 @@ func newSimSwarm(t *testing.T, seed uint64) *simSwarm {
 	return s
 }
 
+// guard has the codons watched.
+func (s *simSwarm) guard() *codons.Watch {
+	w, err := codons.NewWatch(s.node.Events(), codons.WatchOptions{Conversations: 1 << 14, Messages: codons.MaxWatchedMessages})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return w
+}
+
 // live is all that happens. It runs as a part of the simulation.
 func (s *simSwarm) live() {
 	for i := range simAgents {

@@ -61,7 +61,7 @@ func testSeed(t *testing.T, seed uint64, deeds *tally) {
 			t.Logf("to repeat: go test ./runtime -run '^TestSim$' -v -seed %d", seed)
 		}
 	})
-	first := simulate(t, seed)
+	first := simulate(t, seed, true)
 	if first == nil {
 		return
 	}
@@ -71,7 +71,7 @@ func testSeed(t *testing.T, seed uint64, deeds *tally) {
 	if *seedFlag != 0 && testing.Verbose() {
 		t.Logf("seed %d:\n%s\nhow both sides ended:\n%s", seed, first.transcript(), &first.pairs)
 	}
-	if again := simulate(t, seed); again != nil {
+	if again := simulate(t, seed, false); again != nil {
 		if diff := firstDifference(first.transcript(), again.transcript()); diff != "" {
 			t.Errorf("seed %d gives another transcript the second time:\n%s", seed, diff)
 		}
@@ -79,10 +79,14 @@ func testSeed(t *testing.T, seed uint64, deeds *tally) {
 	deeds.add(first.deeds)
 }
 
-// simulate returns the chronicle of one run.
-func simulate(t *testing.T, seed uint64) (c *chronicle) {
+// simulate returns the chronicle of one run. Whether a Watch looks on changes nothing.
+func simulate(t *testing.T, seed uint64, watched bool) (c *chronicle) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimSwarm(t, seed)
+		if watched {
+			w := s.guard()
+			defer func() { _ = w.Stop(t.Context()) }() // the context goes on
+		}
 		s.sim.Await(s.live)
 		if n := s.sim.Run(); n > 0 {
 			t.Errorf("%d steps were left at the end", n)
