@@ -56,7 +56,9 @@ func (c *correspondence) classify(m *performatives.Message, tag string) machine.
 	case c.saw(m):
 		return machine.Duplicate(act)
 	case m.InReplyTo() != "" && slices.Contains(c.former, m.InReplyTo()):
-		return machine.Stale(act)
+		stale := machine.Stale(act)
+		stale.Name = tag // a table may know by it what has become of the earlier request
+		return stale
 	case tag != "":
 		return machine.ReceiveTagged(act, tag)
 	}
