@@ -49,7 +49,7 @@ func nothingOf(ctx context.Context) Budget {
 
 // awaited waits for the publisher's first word. A stream that ended before is none.
 func (s *Stream[T]) awaited() (*Stream[T], error) {
-	<-s.first
+	awaitEnd(s.party, s.first)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.answered {

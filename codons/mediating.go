@@ -26,8 +26,11 @@ type word struct {
 // returns when every conversation with them has ended.
 func (m *mediation) askAll(ctx context.Context, targets []performatives.AgentID) (ProxyReplies, error) {
 	words := make(chan word, newsUnderWay) // one channel, so that what is said first is passed on first
+	system := m.q.Agent.System()
+	first, turn := system.Turn(), system.Turn()
 	go func() {
 		defer close(words)
+		first()
 		if m.q.Want == WantAll {
 			m.askEach(ctx, targets, words)
 			return
@@ -36,11 +39,13 @@ func (m *mediation) askAll(ctx context.Context, targets []performatives.AgentID)
 	}()
 	var replies []ProxyReply
 	for w := range words {
+		turn()
 		if w.last {
 			replies = append(replies, w.ProxyReply)
 		}
 		_ = m.say(ProxyNews{Reply: &w.ProxyReply}) // when nobody listens any more, ctx has ended, and so do the conversations
 	}
+	turn()
 	return m.outcome(ctx, replies)
 }
 
@@ -62,7 +67,9 @@ func (m *mediation) askEach(ctx context.Context, targets []performatives.AgentID
 	room := make(chan struct{}, askedAtOnce)
 	for _, id := range targets {
 		room <- struct{}{}
+		turn := m.q.Agent.System().Turn()
 		under.Go(func() {
+			turn()
 			words <- word{m.ask(ctx, id, words), true}
 			<-room
 		})

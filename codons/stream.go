@@ -136,7 +136,7 @@ func (s *Stream[T]) Position() Position {
 // broken and nothing had to be withdrawn; else it is [Stream.Err].
 func (s *Stream[T]) Unsubscribe() error {
 	s.leave()
-	<-s.done
+	awaitEnd(s.party, s.done)
 	if err := s.Err(); !errors.Is(err, performatives.CodeCanceled) {
 		return err
 	}

@@ -93,6 +93,13 @@ var (
 		{"run a saga", 2, (*errand).saga},
 		{"run a saga and withdraw", 1, (*errand).sagaAndWithdraw},
 		{"delegate with a budget", 2, (*errand).delegateWithBudget},
+		{"shake hands", 1, (*errand).handshake},
+		{"request when", 1, (*errand).requestWhen},
+		{"subscribe", 2, (*errand).subscribe},
+		{"request whenever", 1, (*errand).requestWhenever},
+		{"publish", 2, (*errand).publish},
+		{"ask through a broker", 2, (*errand).askThrough},
+		{"recruit", 2, (*errand).recruit},
 	}
 )
 

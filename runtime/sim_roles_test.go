@@ -17,6 +17,12 @@ var _ interface {
 	codons.ProposalHandler
 	codons.Approver
 	codons.ToolAgent
+	codons.RequestWhenHandler
+	codons.HandshakeHandler
+	codons.Publisher
+	codons.WheneverHandler
+	codons.Mediator
+	codons.DeliveryHandler
 } = (*citizen)(nil)
 
 // answering is an answer under way.

@@ -31,6 +31,7 @@ type simSwarm struct {
 	dice *simDice
 	node *runtime.Node
 	net  *simNetwork
+	news map[p.AgentID]*codons.Topic[int] // of each agent; they outlive it
 }
 
 func newSimSwarm(t *testing.T, seed uint64) *simSwarm {
@@ -40,6 +41,10 @@ func newSimSwarm(t *testing.T, seed uint64) *simSwarm {
 		dice: &simDice{rand: rand.New(rand.NewPCG(seed, 1))},
 	}
 	s.net = &simNetwork{swarm: s}
+	s.news = make(map[p.AgentID]*codons.Topic[int], simAgents)
+	for i := range simAgents {
+		s.news[simID(i)] = codons.NewTopic[int](codons.TopicOptions{Buffer: 3, History: 5})
+	}
 	node, err := runtime.New(runtime.Options{
 		Dispatcher: s.sim, Stamper: &simStamper{}, Capacity: 64,
 		Supervision: actors.Supervision{Backoff: actors.Backoff{Jitter: 0.5}, Random: s.dice.fraction},
