@@ -92,7 +92,7 @@ func (s simSide) opened() simSide {
 	return o
 }
 
-// violations lists the messages that break a table without a reason: a stop, or a
+// unexplained lists the messages that break a table without a reason: a stop, or a
 // refusal by the runtime, which the agent knows nothing of.
 func (c *chronicle) unexplained() []string {
 	var problems []string

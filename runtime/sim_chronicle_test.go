@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -118,6 +119,9 @@ func (c *chronicle) observe(ev actors.Event) {
 		c.stops[e.Agent]++
 		c.noteLocked("stopped  %s", e.Agent)
 	case actors.Supervised:
+		if strings.Contains(fmt.Sprint(e.Reason), "runtime error") {
+			c.broken = append(c.broken, fmt.Sprintf("%s: %v", e.Agent, e.Reason))
+		}
 		c.noteLocked("failed   %s: %v, %v in %v", e.Agent, e.Reason, e.Directive, e.Delay)
 	case actors.WorkAbandoned:
 		c.noteLocked("abandons %s %s", e.Agent, e.Conversation)
@@ -138,6 +142,9 @@ func (c *chronicle) observeDeadLocked(e actors.DeadLetter) {
 	c.noteLocked("dead     %s for %s: %s", m.ID(), e.To, e.Code)
 	if m.ID() != c.handling { // else the table drops it
 		c.fateLocked(m.ID()).dead++
+		if m.Protocol() == "delivery" { // which its sender learns at once
+			c.turned[m.ConversationID()] = true
+		}
 	}
 }
 
@@ -163,7 +170,10 @@ func simSummary(m *p.Message) string {
 	case p.TaskRequest:
 		return c.Description
 	case p.StatusUpdate:
-		return fmt.Sprint(*c.Progress, "% ", c.Description)
+		if c.Progress != nil {
+			return fmt.Sprint(*c.Progress, "% ", c.Description)
+		}
+		return c.Description
 	case p.InformResult:
 		return fmt.Sprint(c.Status, " ", c.Summary, c.RequestForUser())
 	}
