@@ -97,7 +97,6 @@ var (
 		{"request when", 1, (*errand).requestWhen},
 		{"subscribe", 2, (*errand).subscribe},
 		{"request whenever", 1, (*errand).requestWhenever},
-		{"publish", 2, (*errand).publish},
 		{"ask through a broker", 2, (*errand).askThrough},
 		{"recruit", 2, (*errand).recruit},
 	}

@@ -118,13 +118,14 @@ func (x *errand) subscribe() string { return x.follow(codons.Subscribe[int]) }
 
 func (x *errand) requestWhenever() string { return x.follow(codons.RequestWhenever[int]) }
 
-// publish tells all news of an agent.
-func (x *errand) publish() string {
-	for range 20 {
-		x.news[x.anyone()].Publish(x.dice.n(10))
-		x.idle(x.name, x.dice.upTo(500*time.Millisecond))
+// publish tells the news of all agents.
+func (s *simSwarm) publish() {
+	for start := time.Now(); time.Since(start) < simBusy; {
+		s.idle("publish", s.dice.upTo(time.Second))
+		for i := range simAgents {
+			s.news[simID(i)].Publish(s.dice.n(10))
+		}
 	}
-	return "told"
 }
 
 // proxy is what is asked of a mediator.

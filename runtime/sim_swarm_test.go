@@ -77,6 +77,7 @@ func (s *simSwarm) live() {
 		s.begin(&busy, func() { s.ask(simID(i)) })
 	}
 	s.begin(&busy, s.disturb)
+	s.begin(&busy, s.publish)
 	busy.Wait()
 	s.sim.Yield("live")
 	s.net.lossless = true
