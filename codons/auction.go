@@ -45,8 +45,8 @@ func DutchAuction(ctx context.Context, p Party, bidders []performatives.AgentID,
 }
 
 // StartEnglishAuction is [EnglishAuction] without the wait. The error says that
-// there are no bidders, or that one is there twice, or what is wrong with the lot,
-// or that the party cannot begin: then nobody bids any more.
+// there are no bidders, or that one is there twice, or is the party itself, or what is
+// wrong with the lot, or that the party cannot begin: then nobody bids any more.
 func StartEnglishAuction(ctx context.Context, p Party, bidders []performatives.AgentID, lot Lot, opts ...Option) (*Auction, error) {
 	return floor{englishAuction, true}.open(ctx, p, bidders, lot, opts)
 }
@@ -73,7 +73,7 @@ type Auction struct {
 }
 
 func (f floor) open(ctx context.Context, p Party, bidders []performatives.AgentID, lot Lot, opts []Option) (*Auction, error) {
-	if err := f.check(bidders); err != nil {
+	if err := f.check(p.Self().ID(), bidders); err != nil {
 		return nil, err
 	}
 	lot.EndsBy = endsBy(ctx, lot)
@@ -92,11 +92,14 @@ func (f floor) open(ctx context.Context, p Party, bidders []performatives.AgentI
 	return a, nil
 }
 
-func (f floor) check(bidders []performatives.AgentID) error {
+func (f floor) check(auctioneer performatives.AgentID, bidders []performatives.AgentID) error {
 	if len(bidders) == 0 {
 		return fmt.Errorf("codons: %s: there are no bidders", f.machine.Name())
 	}
 	for i, id := range bidders {
+		if id.Is(auctioneer) { // what it announces to itself would be taken for its own answers
+			return fmt.Errorf("codons: %s: %q sells, and cannot bid", f.machine.Name(), id)
+		}
 		if slices.ContainsFunc(bidders[:i], id.Is) {
 			return fmt.Errorf("codons: %s: %q bids twice", f.machine.Name(), id)
 		}
@@ -146,7 +149,7 @@ func (a *Auction) Cancel() { a.group.cancel(context.Canceled) }
 
 // Wait returns what came of the auction, as [EnglishAuction] does.
 func (a *Auction) Wait() (Sale, error) {
-	<-a.group.done
+	awaitEnd(a.members[0].conversation.self, a.group.done)
 	var sale Sale
 	var winner error
 	errs := []error{ErrNoSale}

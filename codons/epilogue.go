@@ -30,8 +30,16 @@ func (c *conversation) epilogue() func(*performatives.Message) bool {
 // whose CANCEL overtook it does not, nor does a further round of this one, which
 // refers to the round before.
 func (c *conversation) reopens(m *performatives.Message) bool {
-	further := slices.Contains(c.seen, performatives.MessageID(m.InReplyTo()))
+	further := slices.Contains(c.seen, performatives.MessageID(m.InReplyTo())) || c.continues(m)
 	return slices.Contains(c.machine.Opening(), m.Performative()) && !further && !c.withdrawn(c.key, m)
+}
+
+// continues reports whether an act that expects no answer, and so may open a
+// conversation as well as go on with one, refers to something in a conversation that
+// has its name from its own first message: to what has not come yet.
+func (c *conversation) continues(m *performatives.Message) bool {
+	named := slices.Contains(c.seen, performatives.MessageID(c.key.ID))
+	return named && m.InReplyTo() != "" && !m.Performative().ExpectsReply()
 }
 
 // silent is the script of a conversation that has ended: the table has it only
