@@ -81,7 +81,13 @@ func (n DutchAuctions) Bind(self actors.Self, agent actors.Agent) actors.Respond
 	return newSeat(self, agent, dutchAuction, Times(n))
 }
 
+// opensAuction reports whether m is the first that a bidder may hear of an auction. A
+// receipt is none: it answers the CANCEL of an auctioneer that has forgotten, as by a
+// restart, what it has sold.
 func opensAuction(m *performatives.Message, of *machine.Machine) bool {
+	if _, receipt := m.Payload().(performatives.Receipt); receipt {
+		return false
+	}
 	return opens(m, of, false) || m.Protocol() == of.Name() && slices.Contains(auctionActs, m.Performative())
 }
 

@@ -479,3 +479,28 @@ func TestRequestAtAnotherPrice(t *testing.T) {
 		w.settled(0)
 	})
 }
+
+// TestAReceiptOpensNoAuction holds where an auctioneer has forgotten what it has
+// withdrawn.
+func TestAReceiptOpensNoAuction(t *testing.T) {
+	for _, protocol := range []actors.Protocol{codons.EnglishAuctions{}, codons.DutchAuctions{}} {
+		for _, c := range []struct {
+			payload any
+			want    bool
+		}{
+			{p.Receipt{Text: "nothing runs any more"}, false},
+			{codons.Lot{Item: "a clock", Start: 10, Step: 1, EndsBy: time.Unix(60, 0)}, true},
+		} {
+			m, err := p.New(p.Envelope{
+				ID: "m", Timestamp: time.Unix(1, 0), Sender: "A", Receiver: "B", Performative: p.ActInform,
+				Protocol: protocol.Name(), InReplyTo: "cancel", Payload: c.payload,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := protocol.Opens(m); got != c.want {
+				t.Errorf("%s: %T opens one: %t, want %t", protocol.Name(), c.payload, got, c.want)
+			}
+		}
+	}
+}

@@ -82,6 +82,8 @@ var (
 		{"call for proposals", 2, (*errand).callForProposals},
 		{"call for proposals in rounds", 1, (*errand).callInRounds},
 		{"call for proposals and withdraw", 1, (*errand).callAndWithdraw},
+		{"auction to who bids most", 1, (*errand).englishAuction},
+		{"auction to who bids first", 1, (*errand).dutchAuction},
 		{"scatter", 2, (*errand).scatter},
 		{"scatter and withdraw", 1, (*errand).scatterAndWithdraw},
 		{"find and delegate", 2, (*errand).findAndDelegate},

@@ -68,6 +68,27 @@ func (x *errand) callInRounds() string {
 	}))
 }
 
+// lot is what is sold.
+func (x *errand) lot() codons.Lot {
+	return codons.Lot{Item: "it", Start: 30, Step: 10, Reserve: int64(x.dice.n(40)), RoundTime: x.dice.upTo(time.Second)}
+}
+
+func (x *errand) englishAuction() string {
+	ctx, cancel := x.question()
+	defer cancel()
+	sale, err := codons.EnglishAuction(ctx, x.self, x.some(3), x.lot())
+	return simEnd(fmt.Sprint("sold to ", sale.Winner, " for ", sale.Price), err)
+}
+
+func (x *errand) dutchAuction() string {
+	ctx, cancel := x.question()
+	defer cancel()
+	lot := x.lot()
+	lot.Reserve /= 2
+	sale, err := codons.DutchAuction(ctx, x.self, x.some(3), lot)
+	return simEnd(fmt.Sprint("sold to ", sale.Winner, " for ", sale.Price), err)
+}
+
 // scatterTo delegates to a few at once.
 func (s *simSwarm) scatterTo(ctx context.Context, self actors.Self, hands int) (codons.Scattered, error) {
 	gather := []codons.Gather{

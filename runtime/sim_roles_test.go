@@ -17,6 +17,7 @@ var _ interface {
 	codons.ProposalHandler
 	codons.Approver
 	codons.ToolAgent
+	codons.AuctionBidder
 	codons.RequestWhenHandler
 	codons.HandshakeHandler
 	codons.Publisher
@@ -73,6 +74,16 @@ func (c *citizen) ConsiderCall(ctx context.Context, call codons.Called) (codons.
 // PerformAward delivers.
 func (c *citizen) PerformAward(ctx context.Context, a codons.Awarded) (p.InformResult, error) {
 	return success, c.answer(ctx, a.Agent, a.Message)
+}
+
+// ConsiderPrice bids, or passes.
+func (c *citizen) ConsiderPrice(ctx context.Context, o codons.Offered) (bool, error) {
+	return c.swarm.dice.oneIn(2), c.answer(ctx, o.Agent, o.Message)
+}
+
+// SettlePurchase pays.
+func (c *citizen) SettlePurchase(ctx context.Context, b codons.Bought) (p.InformResult, error) {
+	return success, c.answer(ctx, b.Agent, b.Message)
 }
 
 // HandleQueryIf answers.
