@@ -504,3 +504,27 @@ func TestAReceiptOpensNoAuction(t *testing.T) {
 		}
 	}
 }
+
+// TestALateAnswerOpensNoAuction: an agent that answers a copy of the auctioneer's
+// REQUEST once more, as after its restart, answers a side that asked, and announces
+// nothing.
+func TestALateAnswerOpensNoAuction(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		seller := w.spawn("Seller", &collector{value: 5})
+		bidder := w.puppet("Bidder")
+		a, err := codons.StartEnglishAuction(t.Context(), seller, []p.AgentID{"Bidder"}, codons.Lot{Item: "a clock", Start: 10, Step: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		announced := bidder.next(p.ActInform)
+		a.Cancel()
+		_, _ = a.Wait()
+		synctest.Wait()
+		answer, err := announced.ReplyAs(bidder.Stamp(), p.ActInform, news{"done"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bidder.send(answer)
+		w.settled(0)
+	})
+}

@@ -36,9 +36,10 @@ func (c *conversation) reopens(m *performatives.Message) bool {
 
 // continues reports whether an act that expects no answer, and so may open a
 // conversation as well as go on with one, refers to something in a conversation that
-// has its name from its own first message: to what has not come yet.
+// has its name from its own first message, to what has not come yet; or answers this
+// side, which asked.
 func (c *conversation) continues(m *performatives.Message) bool {
-	named := slices.Contains(c.seen, performatives.MessageID(c.key.ID))
+	named := c.state.Role == machine.Initiator || slices.Contains(c.seen, performatives.MessageID(c.key.ID))
 	return named && m.InReplyTo() != "" && !m.Performative().ExpectsReply()
 }
 
