@@ -3,6 +3,7 @@ package codons_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +131,24 @@ func TestBrokerAsksAll(t *testing.T) {
 		}
 		wantLines(t, summaries(t, replies), "Ada: done by Ada", "Bad: Bad: the handler panicked (internal_error)",
 			"Busy: Busy: the agent is busy (busy)", "Slow: Slow: the deadline passed before the work was done (timeout)")
+		w.settled(0)
+	})
+}
+
+// TestBrokerAsksMany has more to pass on than may wait for it.
+func TestBrokerAsksMany(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var known []p.AgentID
+		for i := range 100 {
+			id := p.AgentID(fmt.Sprintf("Worker %d", i))
+			w.spawn(id, doing("done"))
+			known = append(known, id)
+		}
+		w.spawn("Broker", knows(known...))
+		replies, err := codons.AskThrough(t.Context(), w.eddy, "Broker", debuggers(codons.WantAll))
+		if err != nil || len(replies) != len(known) {
+			t.Errorf("%d replies, %v", len(replies), err)
+		}
 		w.settled(0)
 	})
 }

@@ -85,7 +85,8 @@ type command struct {
 	name  string
 	data  any
 	band  performatives.Priority
-	loose bool // a handler's last word, and something below it perhaps runs on
+	loose bool     // a handler's last word, and something below it perhaps runs on
+	by    *handler // who said it and goes on; nil for a last word, and what no handler said
 }
 
 // Priority is that of the conversation.
@@ -156,6 +157,9 @@ func (c *conversation) Receive(ctx actor.Context) {
 // has sent CANCEL a handler that has left something running is one that does not
 // return. Only here is it known whether the CANCEL came before the last word.
 func (c *conversation) obey(m *command) {
+	if m.by != nil {
+		defer m.by.said() // whatever became of it
+	}
 	if m.loose && c.state.State == stateCancelling {
 		c.happen(happening{on: machine.Timeout(timerGrace)})
 		return
@@ -264,7 +268,9 @@ func (c *conversation) turnAway(m *performatives.Message) {
 }
 
 // tell sends a command to the conversation from any goroutine, once it has started.
-func (c *conversation) tell(name string, data any) { c.post(&command{name, data, c.priority, false}) }
+func (c *conversation) tell(name string, data any) {
+	c.post(&command{name: name, data: data, band: c.priority})
+}
 
 func (c *conversation) post(event any) {
 	if pid := c.pid.Load(); pid != nil {

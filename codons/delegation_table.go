@@ -13,7 +13,6 @@ const (
 	commandAsk = "ask" // responder: a partial result, and the handler waits for the answer
 
 	reportAnswer = "answer" // to the handler: the further round
-	reportMuted  = "muted"  // to the handler: it is not its turn
 )
 
 // DelegationTable returns the codon of a delegated task: request, accept, result
@@ -297,10 +296,10 @@ func delegationWorkAwaiting() []machine.Row {
 			Goto(stateFailed, machine.Send(performatives.ActFailure)).
 			Because("the handler gave up, or asks for more before it has its answer"),
 		awaiting.When(machine.Command(commandAsk)).
-			Stay(machine.Report(reportMuted)).
+			Stay(machine.Drop(dropLate)).
 			Because("one question at a time"),
 		awaiting.When(machine.Command(commandReport)).
-			Stay(machine.Report(reportMuted)).
+			Stay(machine.Drop(dropLate)).
 			Because("it is the asker's turn, who would not hear it"),
 		awaiting.When(machine.Receive(performatives.ActCancel)).
 			Goto(stateCancelling, machine.Stop(jobPerform), machine.Arm(timerGrace)).

@@ -89,8 +89,6 @@ func (s *deskScript) payload(c *conversation, e machine.Effect, data any) any {
 	switch {
 	case e.Name == tagReceipt:
 		return receipt
-	case e.Act == performatives.ActAgree:
-		s.handler.said()
 	case e.Act == performatives.ActTaskReject:
 		return asReject(data)
 	case e.Act == performatives.ActFailure && data == nil:

@@ -86,7 +86,7 @@ func (h *handler) finish(name string, data any, stopped bool) {
 	h.mu.Unlock()
 	h.place.giveBack()
 	c := h.conversation
-	c.post(&command{name, data, c.priority, !stopped})
+	c.post(&command{name: name, data: data, band: c.priority, loose: !stopped})
 }
 
 // say has the conversation take a command of a handler that goes on, at the pace
@@ -102,7 +102,8 @@ func (h *handler) say(name string, data any) error {
 	if h.ctx.Err() != nil {
 		return context.Cause(h.ctx)
 	}
-	h.conversation.tell(name, data)
+	c := h.conversation
+	c.post(&command{name: name, data: data, band: c.priority, by: h})
 	return nil
 }
 

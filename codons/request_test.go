@@ -186,3 +186,23 @@ func TestRequestsBeyondTheLimitAreBusy(t *testing.T) {
 type closed struct{ shop }
 
 func (*closed) MaxTasks() int { return 1 }
+
+// TestAgreesOften says once what the handler says all the time.
+func TestAgreesOften(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.spawn("Shop", &shop{func(_ context.Context, r codons.Requested) (any, error) {
+			for range 100 {
+				if err := r.Agree(); err != nil {
+					return nil, err
+				}
+			}
+			return bill{1}, nil
+		}})
+		agreed := 0
+		_, err := codons.Request[bill](t.Context(), w.eddy, "Shop", order{"tea"}, codons.WithAgreed(func() { agreed++ }))
+		if err != nil || agreed != 1 {
+			t.Errorf("agreed %d times, %v", agreed, err)
+		}
+		w.settled(0)
+	})
+}

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -73,13 +72,6 @@ func (s *whenScript) perform(ctx context.Context, c *conversation) (string, any)
 		return turndown(err)
 	}
 	return c.answerWith(commandAnswer, performatives.ActInform, answer)
-}
-
-func (s *whenScript) payload(c *conversation, e machine.Effect, data any) any {
-	if e.Act == performatives.ActAgree { // the last word of the first job, which waits for no room
-		return nil
-	}
-	return s.deskScript.payload(c, e, data)
 }
 
 func (s *whenScript) ended(c *conversation, last *performatives.Message) {

@@ -109,15 +109,12 @@ func (s *workScript) stop(c *conversation, job string) {
 
 func (s *workScript) payload(c *conversation, e machine.Effect, data any) any {
 	switch e.Act { //nolint:exhaustive // every other act has its payload from the command
-	case performatives.ActStatusUpdate:
-		s.handler.said()
 	case performatives.ActTaskAccept:
 		if data == nil { // of the round that answers the handler
 			return performatives.TaskAccept{}
 		}
 	case performatives.ActInformResult:
 		if q, ok := data.(asked); ok {
-			s.handler.said()
 			data = q.InformResult
 		}
 		if r, ok := data.(performatives.InformResult); ok && e.Name == tagInput {
@@ -138,14 +135,10 @@ func (s *workScript) payload(c *conversation, e machine.Effect, data any) any {
 	return data
 }
 
-// report hands the handler the answer that it waits for, or makes room for its next
-// word when it is not its turn.
+// report hands the handler the answer that it waits for.
 func (s *workScript) report(_ *conversation, what string, m *performatives.Message) {
-	switch what {
-	case reportAnswer:
+	if what == reportAnswer {
 		s.inquiry.answered(m)
-	case reportMuted:
-		s.handler.said()
 	}
 }
 
