@@ -3,6 +3,7 @@ package actors
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,6 +40,7 @@ type cell struct {
 	guarding bool    // guards have been looked for
 
 	acquaintances atomic.Pointer[acquaintances] // nil before the first; outlives restarts
+	locals        atomic.Pointer[sync.Map]      // nil before the first; outlives restarts
 }
 
 // Receive is the engine's entry: one message at a time.

@@ -21,7 +21,7 @@ const (
 type DeliverTo struct {
 	Receiver     performatives.AgentID        `json:"receiver"`
 	Conversation performatives.ConversationID `json:"conversation_id"` // of the PROXY
-	InReplyTo    string                       `json:"in_reply_to"`     // the PROXY
+	InReplyTo    string                       `json:"in_reply_to"`     // the ticket, or without one the PROXY
 }
 
 // Validate checks that the receiver can be told what the delivery is about.

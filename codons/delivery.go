@@ -13,7 +13,7 @@ var delivery = compiled(DeliveryTable())
 
 // Delivery is what came of a task, brought by one who was recruited for it.
 type Delivery struct {
-	Recruit      performatives.AgentID        // who performed the task
+	Recruit      performatives.AgentID        // who performed the task, as who brings it says
 	Conversation performatives.ConversationID // of the PROXY that asked for it
 	TaskType     string
 	Result       performatives.InformResult // zero when Err is set
@@ -25,12 +25,14 @@ type Delivery struct {
 // its behalf: the designated receiver of a [Recruit] by someone else.
 type DeliveryHandler interface {
 	actors.Agent
-	// HandleDelivery takes d, which is confirmed by nil. A [*performatives.Refusal]
-	// is told with its code and text, as DISCONFIRM, any other error, or a panic, as
-	// FAILURE without its text. It runs on a goroutine of its conversation, so it must not touch the
-	// agent's fields but by [actors.Self.Do]. A delivery whose confirmation was lost
-	// is confirmed again without it, unless 256 other conversations have ended
-	// meanwhile.
+	// HandleDelivery takes d, which is confirmed by nil. Anyone may bring one: those
+	// recruited show the [Proxy].Ticket that they were recruited with, as
+	// d.Message.InReplyTo, and bring what they have done themselves, but for those in
+	// whose place the recruiter delivers. A [*performatives.Refusal] is told with its
+	// code and text, as DISCONFIRM, any other error, or a panic, as FAILURE without its
+	// text. It runs on a goroutine of its conversation, so it must not touch the agent's
+	// fields but by [actors.Self.Do]. A delivery whose confirmation was lost is
+	// confirmed again without it, unless 256 other conversations have ended meanwhile.
 	HandleDelivery(ctx context.Context, d Delivery) error
 }
 
@@ -72,7 +74,7 @@ func taken(err error) (string, any) {
 
 // receiveDelivery has whoever waits for d take it.
 func receiveDelivery(ctx context.Context, self actors.Self, role DeliveryHandler, d Delivery) error {
-	if in := inboxOf(self, d.Conversation); in != nil {
+	if in := inboxesOf(self).find(d.Message.InReplyTo()); in != nil {
 		return in.take(d)
 	}
 	if role != nil {

@@ -10,47 +10,64 @@ import (
 // inbox is where the deliveries of one recruiting arrive whose initiator is the
 // designated receiver itself.
 type inbox struct {
-	self actors.Self
-	id   performatives.ConversationID
+	of        *inboxes
+	ticket    string                // who shows it was given the task
+	recruiter performatives.AgentID // who delivers also for others
 
 	mu     sync.Mutex
 	closed *performatives.Refusal // why nothing more is taken
-	got    []Delivery
+	got    []Delivery             // one of each recruit
 }
 
-// inboxes has those that are open, by inboxKey. The table of a conversation cannot
-// hold them: a delivery comes from an agent that has no part in that one.
-var inboxes sync.Map
-
-type inboxKey struct {
-	self actors.Self
-	id   performatives.ConversationID
+// inboxes are those of one agent that are open, by their tickets. They are not in the
+// recruitings themselves, because a delivery comes from an agent that has no part in
+// those.
+type inboxes struct {
+	mu   sync.Mutex
+	open map[string]*inbox
 }
 
-func openInbox(self actors.Self, id performatives.ConversationID) *inbox {
-	in := &inbox{self: self, id: id}
-	inboxes.LoadOrStore(inboxKey{self, id}, in) // one of that name is under way: this one will not begin
+type inboxesKey struct{}
+
+func inboxesOf(self actors.Self) *inboxes {
+	all, _ := self.Local(inboxesKey{}, func() any { return &inboxes{open: make(map[string]*inbox)} }).(*inboxes)
+	return all
+}
+
+func openInbox(self actors.Self, ticket string, recruiter performatives.AgentID) *inbox {
+	all := inboxesOf(self)
+	in := &inbox{of: all, ticket: ticket, recruiter: recruiter}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.open[ticket] = in
 	return in
 }
 
-// inboxOf returns the inbox that an agent has for a recruiting, or nil.
-func inboxOf(self actors.Self, id performatives.ConversationID) *inbox {
-	in, _ := inboxes.Load(inboxKey{self, id})
-	i, _ := in.(*inbox)
-	return i
+// find returns the inbox with that ticket, or nil.
+func (a *inboxes) find(ticket string) *inbox {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.open[ticket]
 }
 
-// take takes a delivery, once however often it comes.
+// take takes a delivery, once however often it comes, and one of each recruit: nobody
+// but the recruiter brings what another has done.
 func (i *inbox) take(d Delivery) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, before := range i.got {
-		if before.Message.ID() == d.Message.ID() {
+		switch {
+		case before.Message.ID() == d.Message.ID():
 			return nil
+		case before.Recruit.Is(d.Recruit):
+			return &performatives.Refusal{Code: performatives.CodeUnexpectedAct, Text: string(d.Recruit) + " has delivered already"}
 		}
 	}
 	if i.closed != nil {
 		return i.closed
+	}
+	if by := d.Message.Sender(); !by.Is(d.Recruit) && !by.Is(i.recruiter) {
+		return &performatives.Refusal{Code: performatives.CodeForbidden, Text: "only the recruiter delivers in another's place"}
 	}
 	i.got = append(i.got, d)
 	return nil
@@ -74,6 +91,8 @@ func (i *inbox) remove() []Delivery {
 		return nil
 	}
 	i.shut(performatives.CodeConversationEnded)
-	inboxes.CompareAndDelete(inboxKey{i.self, i.id}, i)
+	i.of.mu.Lock()
+	defer i.of.mu.Unlock()
+	delete(i.of.open, i.ticket)
 	return i.got
 }

@@ -1,6 +1,8 @@
 package codons
 
 import (
+	"fmt"
+
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -31,6 +33,10 @@ type Proxy struct {
 	// Receiver is the designated receiver, to whom those recruited deliver. Empty
 	// means who sends the PROXY. A broker passes on to nobody else.
 	Receiver performatives.AgentID `json:"designated_receiver,omitempty"`
+	// Ticket is what those recruited refer to as they deliver (in_reply_to), so that the
+	// receiver can tell them from others: it should be hard to guess. Without it, they
+	// refer to the PROXY. [Recruit] makes one where the deliveries come to itself.
+	Ticket string `json:"ticket,omitempty"`
 }
 
 // Validate checks that the Proxy says whom it wants and for what.
@@ -42,6 +48,8 @@ func (p Proxy) Validate() error {
 		return wrongProxy("match_type", "all or any")
 	case p.Want != "" && p.Want != WantOne && p.Want != WantAll:
 		return wrongProxy("want", "one or all")
+	case len(p.Ticket) > performatives.MaxIDLength:
+		return wrongProxy("ticket", fmt.Sprintf("at most %d bytes", performatives.MaxIDLength))
 	case p.forTask() == !p.Request.IsZero():
 		return wrongProxy("task", "a task or a request, and not both")
 	case p.forTask():

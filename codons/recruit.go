@@ -10,9 +10,11 @@ import (
 // Recruit asks a [Mediator] to find agents that perform a task, and waits until
 // they have delivered what came of it. Where proxy designates no receiver, they
 // deliver here, and Recruit returns the deliveries in the order in which they came:
-// with [WantOne] mostly one, with [WantAll] one of each agent that took it on. Where
-// it designates another agent, that one gets them as a [DeliveryHandler], and
-// Recruit returns once it has confirmed them.
+// with [WantOne] mostly one, with [WantAll] one of each agent that took it on. Nobody
+// else can deliver: each has to show the ticket that is made for this recruiting, and
+// that the recruiter hands on with the task. Where proxy designates another agent,
+// that one gets the deliveries as a [DeliveryHandler], and Recruit returns once it has
+// confirmed them.
 //
 // ctx's deadline, or else [DefaultDeadline], is the PROXY's ReplyBy. When ctx is
 // cancelled, the recruiter has those recruited stop, and a delivery that comes later
@@ -35,11 +37,15 @@ func StartRecruiting(ctx context.Context, p Party, recruiter performatives.Agent
 	}
 	self := p.Self()
 	r := &Recruiter{mediated: newMediated(opts), one: proxy.Want != WantAll}
+	here := proxy.Receiver == "" || proxy.Receiver.Is(self.ID())
+	if here {
+		proxy.Ticket = string(self.Stamp().ID)
+	}
 	if err := r.prepare(ctx, self, recruiting, recruiter, performatives.ActProxy, proxy); err != nil {
 		return nil, err
 	}
-	if proxy.Receiver == "" || proxy.Receiver.Is(self.ID()) {
-		r.inbox = openInbox(self, r.request.ConversationID())
+	if here {
+		r.inbox = openInbox(self, proxy.Ticket, recruiter)
 	}
 	if err := r.begin(ctx, self, recruiting, r); err != nil {
 		r.inbox.remove()
@@ -98,9 +104,11 @@ func (r *Recruiter) empty() {
 
 // order is what a recruiter adds to the task.
 func (m *mediation) order() DeliverTo {
-	return DeliverTo{
-		Receiver: m.q.receiver(), Conversation: m.q.Message.ConversationID(), InReplyTo: string(m.q.Message.ID()),
+	to := DeliverTo{Receiver: m.q.receiver(), Conversation: m.q.Message.ConversationID(), InReplyTo: m.q.Ticket}
+	if to.InReplyTo == "" {
+		to.InReplyTo = string(m.q.Message.ID())
 	}
+	return to
 }
 
 // recruited is the reply of one who has performed its task. One that knows nothing

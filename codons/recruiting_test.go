@@ -2,6 +2,7 @@ package codons_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -93,11 +94,18 @@ func TestRecruitsDeliverToAThird(t *testing.T) {
 		}})
 		w.spawn("Worse", &worker{perform: func(context.Context, codons.Task) (p.InformResult, error) { panic("oh") }})
 		w.spawn("Broker", knows("Ada", "Bad", "Worse", "Porch"))
-		got, err := codons.Recruit(t.Context(), w.eddy, "Broker", toPorch(codons.WantAll))
+		q := toPorch(codons.WantAll)
+		q.Ticket = "our ticket"
+		got, err := codons.Recruit(t.Context(), w.eddy, "Broker", q)
 		if err != nil || len(got.Deliveries) != 0 {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		wantLines(t, brought(third.deliveries()), "Ada: by Ada", "Bad failed: forbidden", "Worse failed: internal_error")
+		for _, d := range third.deliveries() {
+			if d.Message.InReplyTo() != "our ticket" {
+				t.Errorf("%s refers to %q", d.Recruit, d.Message.InReplyTo())
+			}
+		}
 		delivered := map[p.AgentID]bool{}
 		for _, r := range got.Recruits {
 			delivered[r.Agent] = r.Delivered
@@ -369,31 +377,91 @@ func TestDeliveryOfNonsense(t *testing.T) {
 	})
 }
 
+// errand is the task of one that was recruited from outside.
+type errand struct {
+	*puppet
+	task *p.Message
+	to   codons.DeliverTo
+}
+
+// recruited has Eddy recruit an agent from outside, which takes the task on.
+func (w *world) recruited() (*codons.Recruiter, errand) {
+	w.t.Helper()
+	w.spawn("Broker", &codons.Broker{})
+	e := errand{puppet: w.puppet("Outside")}
+	r, err := codons.StartRecruiting(w.t.Context(), w.eddy, "Broker", codons.Proxy{Agents: []p.AgentID{"Outside"}, Task: task()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	e.task = e.next(p.ActTaskRequest)
+	e.reply(e.task, p.TaskAccept{})
+	t, err := p.PayloadAs[p.TaskRequest](e.task)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := json.Unmarshal(t.Extra["deliver_to"], &e.to); err != nil {
+		w.t.Fatal(err)
+	}
+	return r, e
+}
+
+// brings is a delivery of e's task, by whom and with what it likes.
+func (e errand) brings(by *puppet, edit func(*p.Envelope), recruit p.AgentID) {
+	note := fmt.Appendf(nil, `{"conversation_id":%q,"recruit":%q}`, e.to.Conversation, recruit)
+	v := p.Envelope{
+		Performative: p.ActInformResult, Receiver: "Eddy", Protocol: "delivery", InReplyTo: e.to.InReplyTo,
+		Payload: p.InformResult{Status: p.StatusSuccess, Summary: "done", Extra: p.Members{"delivery": note}},
+	}
+	edit(&v)
+	by.say(v)
+}
+
+// done tells the recruiter that the task is delivered.
+func (e errand) done() {
+	e.reply(e.task, p.InformResult{Status: p.StatusSuccess, Extra: p.Members{"delivered": []byte(`"eddy"`)}})
+}
+
 // TestDeliveryIsTakenOnce has it come again when its conversation is forgotten.
 func TestDeliveryIsTakenOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.spawn("Broker", &codons.Broker{})
-		outside := w.puppet("Outside")
-		r, err := codons.StartRecruiting(t.Context(), w.eddy, "Broker", codons.Proxy{Agents: []p.AgentID{"Outside"}, Task: task()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		request := outside.next(p.ActTaskRequest)
-		outside.reply(request, p.TaskAccept{})
-		note := fmt.Appendf(nil, `{"conversation_id":%q}`, r.Conversation())
+		r, e := w.recruited()
 		for _, id := range []p.ConversationID{"first", "again"} {
-			outside.say(p.Envelope{
-				ID: "same", ConversationID: id, Performative: p.ActInformResult, Receiver: "Eddy", Protocol: "delivery", InReplyTo: "x",
-				Payload: p.InformResult{Status: p.StatusSuccess, Summary: "done", Extra: p.Members{"delivery": note}},
-			})
-			outside.next(p.ActConfirm)
+			e.brings(e.puppet, func(v *p.Envelope) { v.ID, v.ConversationID = "same", id }, "")
+			e.next(p.ActConfirm)
 		}
-		outside.reply(request, p.InformResult{Status: p.StatusSuccess, Extra: p.Members{"delivered": []byte(`"eddy"`)}})
+		e.brings(e.puppet, func(*p.Envelope) {}, "Outside")
+		if d := e.next(p.ActDisconfirm); !strings.Contains(fmt.Sprint(d.Payload()), "has delivered already") {
+			t.Errorf("another result: %+v", d.Payload())
+		}
+		e.done()
 		got, err := r.Wait()
 		if err != nil {
 			t.Error(err)
 		}
 		wantLines(t, brought(got.Deliveries), "Outside: done")
+		w.settled(0)
+	})
+}
+
+// TestDeliveryByOthers is not believed, though they know of the recruiting.
+func TestDeliveryByOthers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		r, e := w.recruited()
+		other := w.puppet("Other")
+		for _, ref := range []string{string(r.Conversation()), "x", string(e.task.ID())} {
+			e.brings(other, func(v *p.Envelope) { v.InReplyTo = ref }, "")
+			other.next(p.ActDisconfirm)
+		}
+		e.brings(e.puppet, func(*p.Envelope) {}, "Jules")
+		if d := e.next(p.ActDisconfirm); !strings.Contains(fmt.Sprint(d.Payload()), "in another's place") {
+			t.Errorf("in another's name: %+v", d.Payload())
+		}
+		e.reply(e.task, p.InformResult{Status: p.StatusFailure, Summary: "no"})
+		got, err := r.Wait()
+		if err != nil || got.Deliveries[0].Message.Sender() != "Broker" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		wantLines(t, brought(got.Deliveries), "Outside: no")
 		w.settled(0)
 	})
 }
