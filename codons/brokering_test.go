@@ -153,6 +153,33 @@ func TestBrokerAsksMany(t *testing.T) {
 	})
 }
 
+// TestBrokerSharesTheBudget among all that it asks.
+func TestBrokerSharesTheBudget(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		left := &worker{perform: func(ctx context.Context, _ codons.Task) (p.InformResult, error) {
+			had := codons.Left(ctx)
+			delete(had, codons.Depth)
+			return p.InformResult{Status: p.StatusSuccess, Summary: had.String()}, codons.Spend(ctx, had)
+		}}
+		w.spawn("Ada", left)
+		w.spawn("Jules", left)
+		w.spawn("Broker", &codons.Broker{})
+		q := codons.Proxy{Agents: []p.AgentID{"Ada", "Jules"}, Task: task(), Want: codons.WantAll}
+		replies, err := codons.AskThrough(t.Context(), w.eddy, "Broker", q, codons.WithBudget(codons.Budget{codons.Tokens: 100, codons.Calls: 11}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantLines(t, summaries(t, replies), "Ada: calls 4, tokens 50", "Jules: calls 4, tokens 50")
+		q.Want = codons.WantOne
+		replies, err = codons.AskThrough(t.Context(), w.eddy, "Broker", q, codons.WithBudget(codons.Budget{codons.Tokens: 100, codons.Calls: 11}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantLines(t, summaries(t, replies), "Ada: calls 10, tokens 100")
+		w.settled(0)
+	})
+}
+
 func TestBrokerPassesRequestsOn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.spawn("Shop", &shop{func(_ context.Context, r codons.Requested) (any, error) {

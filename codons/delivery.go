@@ -51,12 +51,13 @@ func (Deliveries) Opens(m *performatives.Message) bool { return opens(m, deliver
 // Bind returns the responder of an agent; every agent has one.
 func (d Deliveries) Bind(self actors.Self, agent actors.Agent) actors.Responding {
 	role, _ := agent.(DeliveryHandler)
+	reserved := reserves(agent)
 	return dock{newDesk(self, agent, delivery, Times(d), func(ctx context.Context, c *conversation, _ *handler) (string, any) {
 		got, err := deliveryOf(c.request)
 		if err != nil {
 			return turndown(err)
 		}
-		return taken(receiveDelivery(ctx, self, role, got))
+		return taken(receiveDelivery(ctx, self, role, reserved, got))
 	})}
 }
 
@@ -73,9 +74,14 @@ func taken(err error) (string, any) {
 }
 
 // receiveDelivery has whoever waits for d take it.
-func receiveDelivery(ctx context.Context, self actors.Self, role DeliveryHandler, d Delivery) error {
+func receiveDelivery(ctx context.Context, self actors.Self, role DeliveryHandler, reserved bool, d Delivery) error {
 	if in := inboxesOf(self).find(d.Message.InReplyTo()); in != nil {
 		return in.take(d)
+	}
+	if reserved {
+		if r := stranger(self, d.Message); r != nil {
+			return r
+		}
 	}
 	if role != nil {
 		return role.HandleDelivery(ctx, d)

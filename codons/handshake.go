@@ -97,11 +97,14 @@ type Greeting struct {
 // [performatives.CodeHandshakeRequired], in all codons, and does not reach
 // [actors.Receiver].Receive either; what expects no reply is dead-lettered. A CANCEL
 // passes, for it begins nothing. So does the Whispering Wind: to be found is what
-// comes before a handshake, and discovery tells everyone no less.
+// comes before a handshake, and discovery tells everyone no less. So does a delivery
+// of one whom the agent itself has had recruited; any other is answered by DISCONFIRM.
+// What answers something and begins nothing passes, too, to an agent that has a
+// Receive: only it knows what it has asked.
 type HandshakeRequirer interface {
 	actors.Agent
-	// RequiresHandshake reports whether it is so. It is called on the agent's actor,
-	// once after each start.
+	// RequiresHandshake reports whether it is so. It is called on the agent's actor
+	// after each start, and must not change between two.
 	RequiresHandshake() bool
 }
 
@@ -148,7 +151,7 @@ func considerHandshake(ctx context.Context, c *conversation, self actors.Self, a
 
 // Guard returns the guard of a [HandshakeRequirer].
 func (Handshakes) Guard(self actors.Self, agent actors.Agent) actors.Guard {
-	if r, ok := agent.(HandshakeRequirer); !ok || !r.RequiresHandshake() {
+	if !reserves(agent) {
 		return nil
 	}
 	return func(m *performatives.Message) *performatives.Refusal {
@@ -156,11 +159,25 @@ func (Handshakes) Guard(self actors.Self, agent actors.Agent) actors.Guard {
 		case performatives.ActCancel, performatives.ActQueryCapabilities:
 			return nil
 		}
-		if m.Sender().Is(self.ID()) || self.Knows(m.Sender()) {
-			return nil
+		if opens(m, delivery, false) {
+			return nil // by itself nobody answers it; see receiveDelivery
 		}
-		return &performatives.Refusal{Code: performatives.CodeHandshakeRequired, From: self.ID(), About: m.ID()}
+		return stranger(self, m)
 	}
+}
+
+// reserves reports whether an agent talks only to those that it knows.
+func reserves(agent actors.Agent) bool {
+	r, ok := agent.(HandshakeRequirer)
+	return ok && r.RequiresHandshake()
+}
+
+// stranger is the refusal of what comes from one who has not shaken hands; else nil.
+func stranger(self actors.Self, m *performatives.Message) *performatives.Refusal {
+	if m.Sender().Is(self.ID()) || self.Knows(m.Sender()) {
+		return nil
+	}
+	return &performatives.Refusal{Code: performatives.CodeHandshakeRequired, From: self.ID(), About: m.ID()}
 }
 
 // greeter is a desk whose answers decide whom the agent knows.

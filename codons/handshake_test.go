@@ -288,6 +288,37 @@ func TestReceiversAreGuarded(t *testing.T) {
 	})
 }
 
+// reservedPorch takes deliveries of those that have shaken hands.
+type reservedPorch struct{ *porch }
+
+func (reservedPorch) RequiresHandshake() bool { return true }
+
+// TestStrangersDeliver only what the agent itself has had them recruited for.
+func TestStrangersDeliver(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		third := &porch{}
+		self := w.spawn("Porch", reservedPorch{third})
+		jules := w.spawn("Jules", doing("done"))
+		w.spawn("Broker", knows("Jules"))
+		got, err := codons.Recruit(t.Context(), self, "Broker", debuggers(""))
+		if err != nil {
+			t.Error(err)
+		}
+		wantLines(t, brought(got.Deliveries), "Jules: done")
+		_, err = codons.Recruit(t.Context(), w.eddy, "Broker", toPorch(""))
+		wantEnd(t, err, "failed", p.CodeHandshakeRequired)
+		wantLines(t, brought(third.deliveries()))
+		if _, err := codons.Handshake(t.Context(), jules, "Porch"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := codons.Recruit(t.Context(), w.eddy, "Broker", toPorch("")); err != nil {
+			t.Error(err)
+		}
+		wantLines(t, brought(third.deliveries()), "Jules: done")
+		w.settled(0)
+	})
+}
+
 // TestHandshakeOutlivesARestart of the agent that requires it.
 func TestHandshakeOutlivesARestart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

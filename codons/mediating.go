@@ -60,8 +60,9 @@ func (m *mediation) askInTurn(ctx context.Context, targets []performatives.Agent
 	}
 }
 
-// askEach asks all of them.
+// askEach asks all of them, each with an equal share of the budget.
 func (m *mediation) askEach(ctx context.Context, targets []performatives.AgentID, words chan<- word) {
+	m.share = partOf(Left(ctx), len(targets))
 	var under sync.WaitGroup
 	defer under.Wait()
 	room := make(chan struct{}, askedAtOnce)
@@ -74,6 +75,25 @@ func (m *mediation) askEach(ctx context.Context, targets []performatives.AgentID
 			<-room
 		})
 	}
+}
+
+// partOf returns one of n equal parts of what is left of a budget; nil of none. Beginning
+// each conversation is a call of its own.
+func partOf(left Budget, n int) Budget {
+	var part Budget
+	for r, all := range left {
+		if r == Depth {
+			continue // it is not used up
+		}
+		if part == nil {
+			part = Budget{}
+		}
+		part[r] = max(all, 0) / int64(n)
+		if r == Calls {
+			part[r] = max(part[r]-1, 0)
+		}
+	}
+	return part
 }
 
 // tookOn reports whether an agent has begun with what it was asked, so that no
@@ -128,7 +148,7 @@ func (m *mediation) ask(ctx context.Context, id performatives.AgentID, words cha
 
 // put puts the question. tell must not block.
 func (m *mediation) put(ctx context.Context, id performatives.AgentID, tell func(ProxyReply)) (ProxyReply, error) {
-	common := []Option{WithGrace(m.grace), WithPriority(m.q.Message.Priority()), WithTrace(m.q.Message.Trace())}
+	common := []Option{WithBudget(m.share), WithGrace(m.grace), WithPriority(m.q.Message.Priority()), WithTrace(m.q.Message.Trace())}
 	if !m.q.forTask() {
 		answer, err := Request[any](ctx, m.q.Agent, id, contentPayload(m.q.Request), append(common, WithOntology(m.q.Message.Ontology()))...)
 		return ProxyReply{Agent: id, Performative: performatives.ActInform, Content: performatives.ContentOf(answer)}, err

@@ -107,6 +107,7 @@ type mediation struct {
 	grace    time.Duration
 	handler  *handler
 	q        Proxied
+	share    Budget // of each of those that are asked at a time; nil for all that there is
 }
 
 func newMediation(self actors.Self, agent actors.Agent, m *machine.Machine, t Times, recruits bool) actors.Responding {
@@ -135,6 +136,9 @@ func newMediation(self actors.Self, agent actors.Agent, m *machine.Machine, t Ti
 func (m *mediation) run(ctx context.Context) (ProxyReplies, error) {
 	if m.recruits && !m.q.forTask() {
 		return ProxyReplies{}, wrongProxy("payload.task", "a task: only its result can be delivered")
+	}
+	if !m.recruits && m.q.Receiver != "" && !m.q.Receiver.Is(m.q.Message.Sender()) {
+		return ProxyReplies{}, wrongProxy("payload.designated_receiver", "nobody else: a broker passes the answers on to who asks")
 	}
 	if err := m.mediator.ConsiderProxy(ctx, m.q); err != nil {
 		return ProxyReplies{}, err

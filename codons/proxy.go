@@ -12,7 +12,7 @@ type Want string
 // The ways to want agents. The zero value stands for WantOne.
 const (
 	WantOne Want = "one" // the first that takes it on
-	WantAll Want = "all" // all that are found
+	WantAll Want = "all" // all that are found, each with an equal share of the mediator's budget
 )
 
 // Proxy is the content of PROXY: which agents are wanted, and what is to be asked

@@ -551,6 +551,11 @@ func TestRecruiterOfRawProxy(t *testing.T) {
 			Payload: p.Raw(`{"capabilities":["debugging"],"request":{}}`),
 		})
 		a.next(p.ActNotUnderstood)
+		a.say(p.Envelope{
+			Performative: p.ActProxy, Receiver: "Broker", Protocol: "brokering",
+			Payload: p.Raw(`{"capabilities":["debugging"],"task":{"task_type":"debug_code"},"designated_receiver":"Porch"}`),
+		})
+		a.next(p.ActNotUnderstood)
 		a.silence()
 	})
 }
