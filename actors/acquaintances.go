@@ -15,12 +15,25 @@ const rememberedAcquaintances = 4096
 // does so across its own restarts, until [Self.Forget], or until a peer that runs
 // here stops: another of the same name is another. It remembers the last 4096.
 func (s Self) Know(peer performatives.AgentID) {
-	a := s.c.acquaintances.Load()
-	if a == nil {
-		s.c.acquaintances.CompareAndSwap(nil, &acquaintances{})
-		a = s.c.acquaintances.Load()
+	s.acquaintances().add(peer.Fold(), s.c.sys.incarnation(peer))
+}
+
+// Expect has the agent know whoever has that id, until met is called: what a peer says
+// once it has shaken hands may overtake its answer. met, called once, leaves alone what
+// Know and Forget have done.
+func (s Self) Expect(peer performatives.AgentID) (met func()) {
+	a, id := s.acquaintances(), peer.Fold()
+	a.expect(id, 1)
+	return func() { a.expect(id, -1) }
+}
+
+// acquaintances returns those of the agent, and makes them first.
+func (s Self) acquaintances() *acquaintances {
+	if a := s.c.acquaintances.Load(); a != nil {
+		return a
 	}
-	a.add(peer.Fold(), s.c.sys.incarnation(peer))
+	s.c.acquaintances.CompareAndSwap(nil, &acquaintances{})
+	return s.c.acquaintances.Load()
 }
 
 // Forget ends what Know began. It does nothing for a stranger.
@@ -47,10 +60,11 @@ func (s *System) incarnation(id performatives.AgentID) weak.Pointer[cell] {
 
 // acquaintances are the peers that one agent knows, by their folded ids.
 type acquaintances struct {
-	mu    sync.Mutex
-	known map[performatives.AgentID]acquaintance
-	ring  []performatives.AgentID // in the order in which they were met
-	next  int
+	mu       sync.Mutex
+	known    map[performatives.AgentID]acquaintance
+	ring     []performatives.AgentID // in the order in which they were met
+	next     int
+	expected map[performatives.AgentID]int // how often, at the moment
 }
 
 type acquaintance struct {
@@ -77,6 +91,17 @@ func (a *acquaintances) add(id performatives.AgentID, who weak.Pointer[cell]) {
 	a.next = (a.next + 1) % rememberedAcquaintances
 }
 
+func (a *acquaintances) expect(id performatives.AgentID, n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.expected == nil {
+		a.expected = make(map[performatives.AgentID]int)
+	}
+	if a.expected[id] += n; a.expected[id] == 0 {
+		delete(a.expected, id)
+	}
+}
+
 func (a *acquaintances) remove(id performatives.AgentID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -87,5 +112,5 @@ func (a *acquaintances) has(id performatives.AgentID, who weak.Pointer[cell]) bo
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	k, ok := a.known[id]
-	return ok && k.who == who
+	return ok && k.who == who || a.expected[id] > 0
 }

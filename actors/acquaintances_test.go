@@ -108,3 +108,26 @@ func TestAcquaintancesOfManyGoroutines(t *testing.T) {
 		_ = s.Stop(t.Context())
 	})
 }
+
+// TestAgentsExpectEachOther until each expectation is over, whatever else they learn.
+func TestAgentsExpectEachOther(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		_, spawn := acquainted(t)
+		a := spawn("a")
+		first, second := a.Expect("b"), a.Expect("B")
+		a.Forget("b")
+		first()
+		if !a.Knows("b") {
+			t.Error("the second is not over")
+		}
+		a.Know("b")
+		second()
+		if !a.Knows("b") {
+			t.Error("has forgotten what it learned meanwhile")
+		}
+		a.Forget("b")
+		if a.Knows("b") {
+			t.Error("expects b for ever")
+		}
+	})
+}

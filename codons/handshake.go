@@ -17,7 +17,8 @@ var handshake = compiled(HandshakeTable())
 // refuses a further handshake, or forgets the other ([actors.Self.Forget]).
 //
 // What the peer says while it is asked may overtake its answer, so the party knows it
-// from the question on, and forgets it where the handshake fails. ctx's deadline, or
+// from the question on, and until it fails. A refusal, but for that of a peer that was
+// busy or got the question too late, ends an earlier handshake, too. ctx's deadline, or
 // else [DefaultDeadline], is the question's ReplyBy, and its cancellation withdraws
 // it. The error is an [*EndError], of state "refused" where the peer does not want
 // to, or says that the party cannot begin. It must not be called on an agent's own
@@ -28,10 +29,12 @@ func Handshake(ctx context.Context, p Party, to performatives.AgentID, opts ...O
 	if o.ontology == "" {
 		o.ontology = performatives.OntologyCapabilityQuery
 	}
-	known := self.Knows(to)
-	self.Know(to)
+	defer self.Expect(to)()
 	theirs, err := handOut(self, to).ask(ctx, p, o)
-	if err != nil && (!known || refused(err)) {
+	switch {
+	case err == nil:
+		self.Know(to)
+	case refused(err):
 		self.Forget(to)
 	}
 	return theirs, err
@@ -40,7 +43,13 @@ func Handshake(ctx context.Context, p Party, to performatives.AgentID, opts ...O
 // refused reports whether a peer has said no.
 func refused(err error) bool {
 	var end *EndError
-	return errors.As(err, &end) && end.State == stateRefused
+	return errors.As(err, &end) && end.State == stateRefused && saysNo(end.Refusal.Code)
+}
+
+// saysNo reports whether a REFUSE with that code is the agent's own word: one that has
+// no room for the question, or gets it too late, was not asked.
+func saysNo(code performatives.Code) bool {
+	return code != performatives.CodeBusy && code != performatives.CodeExpired
 }
 
 func handOut(self actors.Self, to performatives.AgentID) question[performatives.Capabilities] {
@@ -191,13 +200,12 @@ func (g greeter) Open(m *performatives.Message) actors.Conversation {
 // greetScript is the responder of one handshake.
 type greetScript struct{ deskScript }
 
-// payload has the agent know the peer before that learns of it, and may say more. An
-// agent that has no room for the question has not said no.
+// payload has the agent know the peer before that learns of it, and may say more.
 func (s *greetScript) payload(c *conversation, e machine.Effect, data any) any {
 	switch r, _ := data.(performatives.Refuse); {
 	case e.Act == performatives.ActInformCapabilities:
 		c.self.Know(c.peer)
-	case e.Act == performatives.ActRefuse && r.ReasonCode != performatives.CodeBusy:
+	case e.Act == performatives.ActRefuse && saysNo(r.ReasonCode):
 		c.self.Forget(c.peer)
 	}
 	return s.deskScript.payload(c, e, data)

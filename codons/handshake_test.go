@@ -288,6 +288,53 @@ func TestReceiversAreGuarded(t *testing.T) {
 	})
 }
 
+// TestHandshakesCross has each ask the other, and one of the two come to nothing.
+func TestHandshakesCross(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		r := newReserved()
+		r.host.consider = func(ctx context.Context, _ codons.Greeting) error { <-ctx.Done(); return context.Cause(ctx) }
+		self := w.spawn("Reserved", r)
+		u, _ := startHandshake(t.Context(), w.eddy, "Reserved")
+		synctest.Wait()
+		if _, err := codons.Handshake(t.Context(), self, "Eddy"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := u.wait(); err == nil {
+			t.Fatal("both came to something")
+		}
+		if !w.eddy.Knows("Reserved") || !self.Knows("Eddy") {
+			t.Error("one has forgotten the other")
+		}
+		w.settled(0)
+	})
+}
+
+// TestHandshakeMeetsNoRoom is no refusal, on either side.
+func TestHandshakeMeetsNoRoom(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		r := newReserved()
+		r.worker.max = 1
+		self := w.spawn("Reserved", r)
+		if _, err := codons.Handshake(t.Context(), w.eddy, "Reserved"); err != nil {
+			t.Fatal(err)
+		}
+		hold := make(chan struct{})
+		r.host.consider = func(context.Context, codons.Greeting) error { <-hold; return nil }
+		u, _ := startHandshake(t.Context(), w.spawn("Eliza", plain{}), "Reserved")
+		synctest.Wait()
+		_, err := codons.Handshake(t.Context(), w.eddy, "Reserved")
+		wantEnd(t, err, "refused", p.CodeBusy)
+		if !w.eddy.Knows("Reserved") || !self.Knows("Eddy") {
+			t.Error("one has forgotten the other")
+		}
+		close(hold)
+		if _, err := u.wait(); err != nil {
+			t.Error(err)
+		}
+		w.settled(0)
+	})
+}
+
 // reservedPorch takes deliveries of those that have shaken hands.
 type reservedPorch struct{ *porch }
 
