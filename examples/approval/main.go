@@ -7,7 +7,8 @@
 //	echo "n not today" | go run ./examples/approval --deadline 5s
 //
 // Answer y or n, and a reason if you like. No answer before the deadline means no, and
-// so does the end of the input. An interrupt withdraws the question.
+// so does the end of the input. An interrupt withdraws the question. The folder goes in
+// the end, whatever is still in it, but with --keep.
 //
 // It exits with 0 when the files were deleted, 1 for a failure or an interruption, 2
 // when it is called wrongly, and 3 when the step was not approved. With 1 and 2, one
@@ -114,7 +115,7 @@ func stopNode(n *runtime.Node) {
 // explain says in one line why there is no result.
 func explain(err error) string {
 	if errors.Is(err, context.Canceled) {
-		return "interrupted before there was a decision; nothing was deleted"
+		return "interrupted; without approval nothing is deleted"
 	}
 	return err.Error()
 }

@@ -59,6 +59,7 @@ func TestRun(t *testing.T) {
 		"unknown flag": {[]string{"--fast"}, "", exitUsage, "", "--help lists the flags", -1},
 		"argument":     {[]string{"x"}, "", exitUsage, "", `unexpected argument "x"`, -1},
 		"no time":      {[]string{"--deadline", "0s"}, "", exitUsage, "", "leaves no time", -1},
+		"too patient":  {[]string{"--deadline", "2562047h47m"}, "", exitUsage, "", "want at most 24h", -1},
 		"no files":     {[]string{"--files", "0"}, "", exitUsage, "", "want 1 to 1000", -1},
 		"many files":   {[]string{"--files", "1001"}, "", exitUsage, "", "want 1 to 1000", -1},
 	} {
@@ -135,7 +136,7 @@ func TestInterrupted(t *testing.T) {
 			}}
 			var stderr bytes.Buffer
 			code := run(ctx, []string{"--keep"}, silence(t), stdout, &stderr)
-			if code != exitFailed || stderr.String() != "approval: interrupted before there was a decision; nothing was deleted\n" {
+			if code != exitFailed || stderr.String() != "approval: interrupted; without approval nothing is deleted\n" {
 				t.Errorf("exit code %d, stderr %q", code, &stderr)
 			}
 			if files, err := filepath.Glob(filepath.Join(tmp, "approval-*", "*")); err != nil || len(files) != 3 {

@@ -13,16 +13,20 @@ const usage = `usage: approval [flags]
 A janitor makes a temporary folder with some files, and asks you before it deletes
 them. Answer y or n, and a reason if you like.
 
-  --deadline DURATION how long you have, such as 500ms or 1m (default 1m); without an
-                      answer by then, the files are kept
+  --deadline DURATION how long you have, such as 500ms or 1m (default 1m), at most 24h; without
+                      an answer by then, the files are kept
   --files N           how many files to make, 1 to 1000 (default 3)
-  --keep              leave the folder behind, to look at
+  --keep              leave the folder behind, to look at; without it, it goes in
+                      the end with what is still in it
 
 Exit codes: 0 deleted, 1 failed or interrupted, 2 called wrongly, 3 not approved.
 `
 
 // maxFiles is as many as fit on a screen that scrolls.
 const maxFiles = 1000
+
+// maxDeadline is more patience than anybody has.
+const maxDeadline = 24 * time.Hour
 
 // options are the flags.
 type options struct {
@@ -51,6 +55,8 @@ func parse(args []string) (*options, error) {
 		return nil, fmt.Errorf("unexpected argument %q; --help lists the flags", f.Arg(0))
 	case o.deadline <= 0:
 		return nil, fmt.Errorf("--deadline %v leaves no time; give it some, such as 30s", o.deadline)
+	case o.deadline > maxDeadline:
+		return nil, fmt.Errorf("--deadline %v: want at most %v", o.deadline, maxDeadline)
 	case o.files < 1 || o.files > maxFiles:
 		return nil, fmt.Errorf("--files %d: want 1 to %d", o.files, maxFiles)
 	}
