@@ -162,10 +162,12 @@ func (m *mediation) find(ctx context.Context) ([]performatives.AgentID, error) {
 		return nil, err
 	}
 	var targets []performatives.AgentID
+	seen := make(map[performatives.AgentID]bool)
 	for _, id := range found {
-		if m.q.suits(id, m.recruits) && !slices.ContainsFunc(targets, id.Is) {
+		if !seen[id.Fold()] && m.q.suits(id, m.recruits) {
 			targets = append(targets, id)
 		}
+		seen[id.Fold()] = true
 	}
 	if len(targets) == 0 {
 		return nil, &performatives.Refusal{Code: performatives.CodeNoMatch}

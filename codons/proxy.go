@@ -21,7 +21,7 @@ type Proxy struct {
 	// Capabilities are what an agent must have, all of them unless Match says any.
 	Capabilities []string                `json:"capabilities,omitempty"`
 	Match        performatives.MatchType `json:"match_type,omitempty"`
-	// Agents, when not empty, are the only ones that may be asked.
+	// Agents, when not empty, are the only ones that may be asked, at most [MaxChildren].
 	Agents []performatives.AgentID `json:"agents,omitempty"`
 	Want   Want                    `json:"want,omitempty"`
 
@@ -48,6 +48,8 @@ func (p Proxy) Validate() error {
 		return wrongProxy("match_type", "all or any")
 	case p.Want != "" && p.Want != WantOne && p.Want != WantAll:
 		return wrongProxy("want", "one or all")
+	case len(p.Agents) > MaxChildren:
+		return wrongProxy("agents", fmt.Sprintf("at most %d", MaxChildren))
 	case len(p.Ticket) > performatives.MaxIDLength:
 		return wrongProxy("ticket", fmt.Sprintf("at most %d bytes", performatives.MaxIDLength))
 	case p.forTask() == !p.Request.IsZero():

@@ -2,6 +2,7 @@ package codons
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -94,9 +95,17 @@ func (r *Recruiter) abandoned(c *conversation, cause error) {
 	r.asker.abandoned(c, cause)
 }
 
-// empty takes what has been delivered. Where one was wanted, that is the end of it.
+// empty takes what has been delivered, which shows better than the recruiter can know
+// who has. Where one was wanted, that is the end of it.
 func (r *Recruiter) empty() {
+	if r.inbox == nil {
+		return
+	}
 	r.got.Deliveries = r.inbox.remove()
+	for i := range r.got.Recruits {
+		by := r.got.Recruits[i].Agent
+		r.got.Recruits[i].Delivered = slices.ContainsFunc(r.got.Deliveries, func(d Delivery) bool { return d.Recruit.Is(by) })
+	}
 	if r.one && len(r.got.Deliveries) > 0 {
 		r.err = nil
 	}

@@ -466,6 +466,40 @@ func TestDeliveryByOthers(t *testing.T) {
 	})
 }
 
+// TestRecruitSaysThatItHasDelivered without having done so.
+func TestRecruitSaysThatItHasDelivered(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		r, e := w.recruited()
+		e.done()
+		got, err := r.Wait()
+		if err != nil || len(got.Deliveries) != 0 || got.Recruits[0].Delivered {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		w.settled(0)
+	})
+}
+
+// TestProxyOfTooMany does not keep a mediator busy.
+func TestProxyOfTooMany(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.spawn("Broker", &codons.Broker{})
+		q := codons.Proxy{Task: task()}
+		for i := range codons.MaxChildren + 1 {
+			q.Agents = append(q.Agents, p.AgentID(fmt.Sprint(i)))
+		}
+		if _, err := codons.Recruit(t.Context(), w.eddy, "Broker", q); !isCode(err, p.CodeInvalidPayload) {
+			t.Errorf("got %v", err)
+		}
+		q.Agents = q.Agents[1:]
+		_, err := codons.Recruit(t.Context(), w.eddy, "Broker", q)
+		wantEnd(t, err, "failed", p.CodeNoMatch)
+		q.Ticket, q.Receiver = strings.Repeat("x", p.MaxIDLength+1), "Porch"
+		if _, err := codons.Recruit(t.Context(), w.eddy, "Broker", q); !isCode(err, p.CodeInvalidPayload) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // TestRecruitUnderANameInUse ends at once, and takes nothing from the first.
 func TestRecruitUnderANameInUse(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
