@@ -335,6 +335,21 @@ func TestHandshakeMeetsNoRoom(t *testing.T) {
 	})
 }
 
+// TestHandshakeLetsThePeerAskFirst has it know more of whom it shakes hands with.
+func TestHandshakeLetsThePeerAskFirst(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		self := w.spawn("Reserved", newReserved())
+		w.spawn("Host", &host{consider: func(ctx context.Context, g codons.Greeting) error {
+			_, err := codons.QueryIf(ctx, g.Agent, g.Message.Sender(), "x")
+			return err
+		}})
+		if _, err := codons.Handshake(t.Context(), self, "Host"); err != nil {
+			t.Error(err)
+		}
+		w.settled(0)
+	})
+}
+
 // reservedPorch takes deliveries of those that have shaken hands.
 type reservedPorch struct{ *porch }
 

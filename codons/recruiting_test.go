@@ -466,6 +466,42 @@ func TestDeliveryByOthers(t *testing.T) {
 	})
 }
 
+// TestDeliveryAfterTheEnd is one that nobody expects.
+func TestDeliveryAfterTheEnd(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		r, e := w.recruited()
+		e.done()
+		if _, err := r.Wait(); err != nil {
+			t.Error(err)
+		}
+		e.brings(e.puppet, func(*p.Envelope) {}, "")
+		if d := e.next(p.ActDisconfirm); !strings.Contains(fmt.Sprint(d.Payload()), "no such delivery is expected") {
+			t.Errorf("got %+v", d.Payload())
+		}
+	})
+}
+
+// TestRecruiterOfAllDies leaves the initiator with what has come, and without the rest.
+func TestRecruiterOfAllDies(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.spawn("Ada", doing("done"))
+		w.spawn("Jules", &worker{perform: patient})
+		w.spawn("Broker", knows("Ada", "Jules"))
+		r, err := codons.StartRecruiting(t.Context(), w.eddy, "Broker", debuggers(codons.WantAll))
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := w.StopAgent(t.Context(), "Broker"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.Wait()
+		wantEnd(t, err, "failed", p.CodeStopped)
+		wantLines(t, brought(got.Deliveries), "Ada: done")
+		w.settled(0)
+	})
+}
+
 // TestRecruitSaysThatItHasDelivered without having done so.
 func TestRecruitSaysThatItHasDelivered(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
