@@ -143,7 +143,8 @@ func (c *compiler) checkGraph() {
 		if !c.table.has(role) {
 			continue
 		}
-		reached := c.reach(role, Idle)
+		next, back := c.edges(role)
+		reached, ending := reach(next, Idle), reach(back, c.table.Terminal...)
 		for i, r := range c.table.Rows {
 			for _, from := range r.From {
 				if r.Role == role && c.known(from) && !reached[from] {
@@ -152,7 +153,7 @@ func (c *compiler) checkGraph() {
 			}
 		}
 		for _, s := range slices.Concat([]State{Idle}, c.table.Live) {
-			if reached[s] && !c.ends(role, s) {
+			if reached[s] && !ending[s] {
 				c.fault("the %s cannot get from %s to a terminal state", role, s)
 			}
 		}
@@ -167,27 +168,27 @@ func (c *compiler) checkGraph() {
 	}
 }
 
-// reach returns the states that a role can get to from one.
-func (c *compiler) reach(role Role, from State) map[State]bool {
-	reached := map[State]bool{from: true}
-	for todo := []State{from}; len(todo) > 0; todo = todo[1:] {
-		for _, s := range c.machine.order {
-			if s.role == role && s.state == todo[0] && !reached[s.to] {
-				reached[s.to] = true
-				todo = append(todo, s.to)
-			}
+// edges returns to which states a role can get from one by one step, and from which.
+func (c *compiler) edges(role Role) (next, back map[State][]State) {
+	next, back = map[State][]State{}, map[State][]State{}
+	for _, s := range c.machine.order {
+		if s.role == role && s.state != s.to {
+			next[s.state], back[s.to] = append(next[s.state], s.to), append(back[s.to], s.state)
+		}
+	}
+	return next, back
+}
+
+// reach returns the states that the edges lead to from some, and those.
+func reach(edges map[State][]State, from ...State) map[State]bool {
+	reached := map[State]bool{}
+	for todo := slices.Clip(from); len(todo) > 0; todo = todo[1:] {
+		if s := todo[0]; !reached[s] {
+			reached[s] = true
+			todo = append(todo, edges[s]...)
 		}
 	}
 	return reached
-}
-
-func (c *compiler) ends(role Role, from State) bool {
-	for s := range c.reach(role, from) {
-		if c.machine.terminal[s] {
-			return true
-		}
-	}
-	return false
 }
 
 // sends reports whether a role ever sends an act, be it as a refusal.
