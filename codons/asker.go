@@ -98,7 +98,7 @@ func (a *asker) timer(c *conversation, name string) time.Duration {
 		}
 		a.retries++
 		wait := a.retry(c.state.State).wait(a.request.ID(), a.retries)
-		return min(wait, a.latest(wait))
+		return min(wait, a.latest(c, wait))
 	}
 	return time.Until(a.request.ReplyBy())
 }
@@ -106,11 +106,12 @@ func (a *asker) timer(c *conversation, name string) time.Duration {
 // latest is when a retry comes at the latest, so that patience does not outlast the
 // deadline: when half of the time that is left has passed, but no sooner than an
 // ordinary one.
-func (a *asker) latest(wait time.Duration) time.Duration {
-	if wait == never || a.request.ReplyBy().IsZero() {
+func (a *asker) latest(c *conversation, wait time.Duration) time.Duration {
+	by, running := c.timers.at(timerDeadline) // of the stage at hand: the request's may be over
+	if wait == never || !running {
 		return never
 	}
-	return max(time.Until(a.request.ReplyBy())/2, a.retry("").First)
+	return max(time.Until(by)/2, a.retry("").First)
 }
 
 // patience is how many times as long as for the first answer an asker waits for the
