@@ -83,7 +83,9 @@ func (f floor) open(ctx context.Context, p Party, bidders []performatives.AgentI
 	ctx, cancel := context.WithDeadline(ctx, lot.EndsBy)
 	a := &Auction{floor: f, lot: lot, bidding: bidding{bids: make([]int64, len(bidders))}}
 	a.group = newCoordinator(f.coordination(), a.decide)
-	if err := a.begin(ctx, p.Self(), bidders, newOptions(opts)); err != nil {
+	o := newOptions(opts)
+	parted(ctx, len(bidders))(&o)
+	if err := a.begin(ctx, p.Self(), bidders, o); err != nil {
 		defer cancel()
 		return nil, a.group.giveUp(err)
 	}

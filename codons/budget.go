@@ -225,6 +225,37 @@ func (l *ledger) lease(asked Budget, frugal bool) (Budget, error) {
 	return granted, nil
 }
 
+// parted has each of n conversations that are to go on at the same time get an equal
+// part of what is left now where its budget names nothing, for the first of them would
+// get all of it. ctx is what they are begun with.
+func parted(ctx context.Context, n int) Option {
+	s := scopeOf(ctx)
+	if s == nil {
+		return func(*options) {}
+	}
+	left := s.ledger.remaining()
+	return func(o *options) { o.budget = left.part(o.budget, int64(n)) }
+}
+
+// part is asked, and of all that it does not name the n-th part of b, which is less
+// than 0 where a peer has overdrawn it. Beginning each of the n is a call.
+func (b Budget) part(asked Budget, n int64) Budget {
+	part := maps.Clone(asked)
+	for r, left := range b {
+		if _, named := asked[r]; named || left < 0 {
+			continue
+		}
+		if r == Calls {
+			left -= n
+		}
+		if part == nil {
+			part = Budget{}
+		}
+		part[r] = max(left/n, 0)
+	}
+	return part
+}
+
 // settle ends a lease, of which used was used; nil when the conversation was never
 // begun.
 func (l *ledger) settle(granted, used Budget) {

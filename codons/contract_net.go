@@ -18,7 +18,9 @@ import (
 // ([WithDecision]) is made as soon as all have answered. The result is due by the
 // call's ResultBy, or else ctx's deadline, or else within [DefaultDeadline].
 // Cancelling ctx withdraws the call from all, at any stage, and waits for their
-// receipts.
+// receipts. Below a conversation that has a budget, each bidder gets an equal part of
+// what is left, also for the work should it win, but of what [WithBudget] names, that
+// much each.
 //
 // The error joins [ErrNoAward] with why each bid was lost, when nobody delivered; it
 // is that of [StartCall] when nothing was begun, and tells of a decision that was
@@ -51,6 +53,7 @@ func StartCall(ctx context.Context, p Party, bidders []performatives.AgentID, ca
 	}
 	t.call.Round = 1
 	t.call.ResultBy = resultBy(ctx, call)
+	parted(ctx, len(bidders))(&t.with.options)
 	ctx, cancel := context.WithDeadline(ctx, t.call.ResultBy)
 	rules := t.rules(len(bidders))
 	t.group = newCoordinator(rules, t.decide)

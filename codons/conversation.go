@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -411,11 +412,12 @@ func (c *conversation) finish(last *performatives.Message) {
 }
 
 // lastAccount returns the message that says what the peer has used: the last one, or
-// where a partial result stands and nothing was done since, that.
+// where a partial result stands, or a proposal was not taken, and nothing was done since,
+// that.
 func (c *conversation) lastAccount(last *performatives.Message) *performatives.Message {
 	switch {
 	case c.account == nil || last != nil && !last.Budget().IsZero():
-	case last == nil && c.state.State == stateCompleted && !c.asked:
+	case last == nil && !c.asked && slices.Contains([]machine.State{stateCompleted, stateRejected, stateLapsed}, c.state.State):
 		return c.account
 	case last != nil && last.AsRefusal() != nil && last.Performative() != performatives.ActFailure:
 		return c.account // the further round was not taken on

@@ -75,7 +75,8 @@ func WithAgreed(fn func()) Option { return func(o *options) { o.agreed = fn } }
 // budget itself, it is leased out of that one and what is not used is given back;
 // when that does not suffice, nothing is begun and the error says what is missing.
 // Without it, such a conversation gets all that is left there at the time, so that
-// several at a time should each be given a part.
+// several at a time should each be given a part, as [Scatter] and [CallForProposals]
+// do by themselves.
 func WithBudget(b Budget) Option { return func(o *options) { o.budget = b } }
 
 // Retry is how a message is sent again while it has no answer: after First, then

@@ -18,10 +18,10 @@ func (c *conversation) say(e machine.Effect, data any) {
 	if d, ok := c.script.(dated); ok {
 		m = dueBy(m, d.replyBy(c, e))
 	}
-	if c.state.Role == machine.Initiator && e.Act != performatives.ActCancel {
+	if c.state.Role == machine.Initiator && e.Act != performatives.ActCancel && e.Act.ExpectsReply() {
 		c.asked = true
 	}
-	if c.keepsAccount() && (c.state.State == stateInputNeeded || c.machine.Terminal(c.state.State)) { // one who waits for input may spend more
+	if c.keepsAccount() && c.rests(e.Act) {
 		m = c.accountFor(m)
 	}
 	if c.state.Role == machine.Initiator && (e.Act.ExpectsReply() || c.opening(m)) || e.Name != "" { // a tag says that the peer may go on
@@ -31,6 +31,12 @@ func (c *conversation) say(e machine.Effect, data any) {
 	if r := c.send(m); r != nil {
 		c.refused(m, r)
 	}
+}
+
+// rests reports whether nothing is done any more once an act is said, or not until more
+// is asked for: one whose handler waits for input may spend more.
+func (c *conversation) rests(act performatives.Performative) bool {
+	return c.state.State == stateInputNeeded || act == performatives.ActPropose || c.machine.Terminal(c.state.State)
 }
 
 // dated is a script some of whose acts have a ReplyBy of their own.
@@ -65,7 +71,7 @@ func (c *conversation) keepsAccount() bool {
 	return c.request == nil || !c.request.Budget().IsZero()
 }
 
-// accountFor has a last word, which a partial result may be, say what the work has
+// accountFor has a last word, which a partial result or a proposal may be, say what the work has
 // used: nothing where there was none.
 func (c *conversation) accountFor(m *performatives.Message) *performatives.Message {
 	used := Budget{}
