@@ -365,3 +365,68 @@ func TestFailureIsNoLapse(t *testing.T) {
 		wantLoss(t, a, "A", "failed", p.CodeTimeout)
 	})
 }
+
+// TestAwardsAreRepeatedSeldom while the winner works, long after the call was due.
+func TestAwardsAreRepeatedSeldom(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		ids := w.hire(&craftsman{perform: func(context.Context, codons.Awarded) (p.InformResult, error) {
+			time.Sleep(time.Hour)
+			return result(p.StatusSuccess), nil
+		}})
+		said := 0
+		w.net.intercept(func(m *p.Message) bool {
+			if m.Performative() == p.ActAcceptProposal {
+				said++
+			}
+			return false
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
+		defer cancel()
+		a, err := w.call(ctx, ids, codons.WithProposalsWithin(time.Minute))
+		wantWinners(t, a, err, "A")
+		if said < 2 || said > 40 { // at least one every ten seconds, were it not for the longer waits
+			t.Errorf("awarded %d times", said)
+		}
+	})
+}
+
+// TestUnreadableResult is none: the reserve is awarded.
+func TestUnreadableResult(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		ids := w.hire(&craftsman{cost: 2})
+		a := w.puppet("Z")
+		go func() {
+			a.reply(a.next(p.ActCFP), codons.Proposal{Cost: 1})
+			award := a.next(p.ActAcceptProposal)
+			a.say(p.Envelope{
+				Receiver: "Eddy", Performative: p.ActInformResult, ConversationID: award.ConversationID(), InReplyTo: award.ReplyWith(),
+				Payload: p.Raw(`{"task_status":7}`),
+			})
+		}()
+		got, err := w.call(t.Context(), append(ids, "Z"), codons.WithReserve())
+		wantWinners(t, got, err, "A")
+		wantLoss(t, got, "Z", "completed", p.CodeInvalidPayload)
+		w.settled(0)
+	})
+}
+
+// TestBiddersShareTheBudget of the handler that calls them.
+func TestBiddersShareTheBudget(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		ids := w.hire(&craftsman{cost: 2}, &craftsman{cost: 1, perform: func(ctx context.Context, _ codons.Awarded) (p.InformResult, error) {
+			return p.InformResult{Status: p.StatusSuccess, Summary: codons.Left(ctx).String()}, codons.Spend(ctx, codons.Budget{codons.Tokens: 45})
+		}})
+		w.spawn("Middle", &worker{perform: func(ctx context.Context, t codons.Task) (p.InformResult, error) {
+			a, err := codons.CallForProposals(ctx, t.Agent, ids, codons.Call{Task: t.TaskRequest})
+			if err != nil {
+				return p.InformResult{}, err
+			}
+			return a.Awards[0].Result, nil
+		}})
+		d, err := w.delegateTo("Middle", codons.Budget{codons.Tokens: 91, codons.Calls: 4})
+		got, _ := d.Wait()
+		if err != nil || got.Summary != "calls 1, depth 31, tokens 45" || d.Spent().String() != "calls 2, tokens 45" {
+			t.Errorf("the winner had %q, spent %q, %v", got.Summary, d.Spent(), err)
+		}
+	})
+}

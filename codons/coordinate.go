@@ -244,8 +244,12 @@ func (g *coordinator) tell(orders []order) {
 	}
 }
 
-// moved is told of each step of a member, on the actor of its conversation.
+// moved is told of each step of a member, on the actor of its conversation. A result
+// that makes no sense is to the rules what a failure is: nobody can use it.
 func (g *coordinator) moved(i int, on machine.Symbol, at machine.State) {
+	if at == stateCompleted && g.members[i].err != nil {
+		at = stateFailed
+	}
 	g.mu.Lock()
 	g.states[i] = at
 	if on == machine.Command(g.pending[i]) || g.rules.Machine.Terminal(at) {

@@ -1,9 +1,11 @@
 package codons
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -51,7 +53,7 @@ type Answer struct {
 // Scattered is a task that many agents were given.
 type Scattered struct {
 	Answers []Answer // of each agent, in the order in which they were named
-	Best    int      // of [BestOf], which of them; else the first that completed the task
+	Best    int      // of [BestOf], which of them; else the first, as they were named, that has completed the task
 }
 
 // QuorumError says that too few agents completed a task. errors.Is and errors.As find
@@ -91,7 +93,9 @@ func (e *QuorumError) Unwrap() []error {
 // ([performatives.StatusFailure]). Answers that come in spite of the CANCEL are
 // given, too, so there may be more than were wanted.
 //
-// ctx is for all of them, as for [Delegate]; each option is for each. The error is a
+// ctx is for all of them, as for [Delegate]; each option is for each. Below a
+// conversation that has a budget, each gets an equal part of what is left, but of what
+// [WithBudget] names, that much each. The error is a
 // [*QuorumError], or says what is wrong with the task, or that p cannot begin. It must
 // not be called on an agent's own actor.
 func Scatter(ctx context.Context, p Party, to []performatives.AgentID, task performatives.TaskRequest, g Gather, opts ...DelegateOption) (Scattered, error) {
@@ -123,6 +127,7 @@ func Scatter(ctx context.Context, p Party, to []performatives.AgentID, task perf
 // scatter has the members run to their ends.
 func scatter(ctx context.Context, p Party, to []performatives.AgentID, task performatives.TaskRequest, rules machine.Coordination, opts []DelegateOption) ([]*Delegated, error) {
 	c := newCoordinator(rules, withdrawing)
+	opts = append(slices.Clone(opts), parted(ctx, len(to)))
 	members := make([]*Delegated, 0, len(to))
 	for _, id := range to {
 		d, err := newDelegation(ctx, p, id, task, opts)
@@ -162,7 +167,7 @@ func (g Gather) choose(answers []Answer) int {
 		if g.best != nil {
 			score = g.best(a)
 		}
-		if best < 0 || score > top {
+		if best < 0 || cmp.Less(top, score) { // what is not a number is less than all that are
 			best, top = i, score
 		}
 	}

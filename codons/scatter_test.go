@@ -3,6 +3,7 @@ package codons_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -172,5 +173,103 @@ func TestScatterStopsWithItsParty(t *testing.T) {
 			t.Errorf("stopped: %q", got)
 		}
 		w.settled(0)
+	})
+}
+
+// TestScatterSharesTheBudget of the handler that asks: each has an equal part.
+func TestScatterSharesTheBudget(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts []codons.DelegateOption
+		want string // what each has
+		code p.Code
+	}{
+		"equal parts":   {nil, "calls 2, depth 31, tokens 30", ""},
+		"parts of ours": {[]codons.DelegateOption{codons.WithBudget(codons.Budget{codons.Tokens: 31})}, "", p.CodeBudget},
+		"one named":     {[]codons.DelegateOption{codons.WithBudget(codons.Budget{codons.Calls: 1})}, "calls 1, depth 31, tokens 30", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				to := []p.AgentID{"A", "B", "C"}
+				for _, id := range to {
+					w.spawn(id, &worker{perform: func(ctx context.Context, _ codons.Task) (p.InformResult, error) {
+						left := codons.Left(ctx)
+						time.Sleep(time.Second) // so that none gives back what another could have
+						return p.InformResult{Status: p.StatusSuccess, Summary: left.String()}, codons.Spend(ctx, codons.Budget{codons.Tokens: left[codons.Tokens]})
+					}})
+				}
+				var got codons.Scattered
+				w.spawn("Middle", &worker{perform: func(ctx context.Context, t codons.Task) (_ p.InformResult, err error) {
+					got, err = codons.Scatter(ctx, t.Agent, to, t.TaskRequest, codons.AllOf(), c.opts...)
+					return result(p.StatusSuccess), err
+				}})
+				_, err := w.delegateTo("Middle", codons.Budget{codons.Tokens: 92, codons.Calls: 9})
+				if c.code != "" {
+					wantEnd(t, err, "failed", c.code)
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, a := range got.Answers {
+					if a.Result.Summary != c.want {
+						t.Errorf("%s had %q, want %q", a.Agent, a.Result.Summary, c.want)
+					}
+				}
+				w.settled(0)
+			})
+		})
+	}
+}
+
+// TestScatterOfAnOverdrawnBudget begins, and leaves it to each what it does with nothing.
+func TestScatterOfAnOverdrawnBudget(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.spawn("Waster", &worker{perform: spends(codons.Budget{codons.Tokens: 200})})
+		w.spawn("A", &worker{})
+		w.spawn("Middle", &worker{perform: func(ctx context.Context, t codons.Task) (p.InformResult, error) {
+			_, _ = codons.Delegate(ctx, t.Agent, "Waster", t.TaskRequest)
+			_, err := codons.Scatter(ctx, t.Agent, []p.AgentID{"A", "A"}, t.TaskRequest, codons.AllOf())
+			return result(p.StatusSuccess), err
+		}})
+		if _, err := w.delegateTo("Middle", codons.Budget{codons.Tokens: 100}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestScatterDoesNotCountNonsense as an answer: it goes on with the others.
+func TestScatterDoesNotCountNonsense(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		villageOf(w)
+		a := w.puppet("P")
+		go func() {
+			m := a.next(p.ActTaskRequest)
+			a.say(p.Envelope{
+				Receiver: "Eddy", Performative: p.ActInformResult, ConversationID: m.ConversationID(), InReplyTo: m.ReplyWith(),
+				Payload: p.Raw(`{"task_status":7}`),
+			})
+		}()
+		got, err := codons.Scatter(t.Context(), w.eddy, []p.AgentID{"P", "A"}, task(), codons.FirstOf())
+		if err != nil || got.Best != 1 {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		wantEnd(t, got.Answers[0].Err, "completed", p.CodeInvalidPayload)
+		w.settled(0)
+	})
+}
+
+func TestBestIsANumber(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		villageOf(w)
+		score := func(a codons.Answer) float64 {
+			if a.Agent == "A" {
+				return math.NaN()
+			}
+			return -1
+		}
+		got, err := codons.Scatter(t.Context(), w.eddy, []p.AgentID{"A", "B"}, task(), codons.BestOf(score))
+		if err != nil || got.Best != 1 {
+			t.Errorf("got %+v, %v", got, err)
+		}
 	})
 }
