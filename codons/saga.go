@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ const DefaultUndoTime = time.Minute
 // also pass it on from one to the next: each does its part as a step, and has the next
 // agent do the rest as another, so that a failure comes back the same way and each
 // undoes its own.
+//
+// Below a conversation that has a budget, undoing is paid for by that one, too: give each
+// Do a part of it ([WithBudget]), since what one leaves nobody can undo with more.
 //
 // Not offered: forward recovery, by which a crashed saga goes on from a save-point
 // instead of back; steps that run beside one another; and isolation: others see what
@@ -47,12 +51,12 @@ type SagaStep struct {
 	// its own. ctx ends with the saga's, and it should return soon then.
 	Do func(ctx context.Context, earlier map[string]any) (any, error)
 	// Undo undoes it. done is what Do returned, nil when nobody knows whether it was done:
-	// then Undo must do no harm if it was not. It is tried again until it succeeds, so it
-	// must be safe to repeat. ctx does not end with the saga's, and has UndoTime. Nil is
+	// then Undo must do no harm if it was not. It is tried again until it succeeds, but
+	// not once p has stopped ([actors.ErrStopped]), so it must be safe to repeat. ctx does not end with the saga's, and has UndoTime. Nil is
 	// for a step that leaves nothing behind.
 	Undo func(ctx context.Context, done any) error
 	// Unknown says whether a Do that returned an error may have been done, so that it is
-	// undone too. Nil is [StepUnknown].
+	// undone too, as it is after a panic. Nil is [StepUnknown].
 	Unknown  func(error) bool
 	UndoTime time.Duration // for Undo, with all its tries; zero means [DefaultUndoTime]
 	Retry    Retry         // how long to wait before Undo is tried again; the zero value begins with [DefaultRetry]
@@ -163,14 +167,32 @@ func (s Saga) run(ctx context.Context, p Party, first string, from SagaState) (m
 
 // StepUnknown reports whether a step that failed with err may have been done, so that
 // it is undone too. It was not if a peer says that it never took it on, or could not
-// carry it out, or if the error has nothing to do with a conversation or its time.
+// carry it out, or if the error has nothing to do with a conversation or its time. Where
+// there were several peers, it may have been as soon as one of them may have done it; of
+// a [*SagaError], if something could not be undone.
 func StepUnknown(err error) bool {
-	var end *EndError
-	if errors.As(err, &end) {
-		return end.unknown()
+	switch e := err.(type) { //nolint:errorlint // what it wraps is looked at below
+	case *EndError:
+		return e.unknown()
+	case *SagaError:
+		return len(e.Lost) > 0
+	case *panickedError:
+		return true
+	case *QuorumError:
+		if e.Got > 0 {
+			return true
+		}
 	}
-	var panicked *panickedError
-	return errors.As(err, &panicked) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if err == context.Canceled || err == context.DeadlineExceeded { //nolint:errorlint // the same
+		return true
+	}
+	switch e := err.(type) { //nolint:errorlint // the same
+	case interface{ Unwrap() error }:
+		return StepUnknown(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), StepUnknown)
+	}
+	return false
 }
 
 // unknown reports whether the peer may have done what it was asked to.
@@ -180,7 +202,8 @@ func (e *EndError) unknown() bool {
 		return false
 	case stateFailed:
 		switch e.Refusal.Code { //nolint:exhaustive // of the codes, those that end work from outside
-		case performatives.CodeStillRunning, performatives.CodeTimeout, performatives.CodeStopped, performatives.CodeInternal:
+		case performatives.CodeStillRunning, performatives.CodeTimeout, performatives.CodeStopped, performatives.CodeInternal,
+			performatives.CodeBudget: // it is told of, whatever the work came to
 			return true
 		}
 		return false

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -226,7 +227,14 @@ func (r *sagaRun) begin(job string) {
 	state := r.snapshot()
 	r.party.Self().System().Work(func() {
 		defer func() { r.words <- word }() // also when the step calls runtime.Goexit
-		if err := r.saga.tell(ctx, state); err != nil && do {
+		err := r.saga.tell(ctx, state)
+		switch {
+		case err == nil && do && ctx.Err() != nil:
+			err = endOf(r.ctx) // nobody wants it any more, and it has done nothing yet
+		case err != nil && !do:
+			r.party.Self().Logger().Error("a state of a saga is not known", "step", step.Name, "err", err)
+		}
+		if err != nil && do {
 			word = sagaWord{name: sagaFailed(i), step: i, err: err}
 			return
 		}
@@ -241,7 +249,7 @@ func (s Saga) tell(ctx context.Context, state SagaState) error {
 	if s.Journal == nil {
 		return nil
 	}
-	if err := s.Journal(ctx, state); err != nil {
+	if _, err := caught(func() (any, error) { return nil, s.Journal(ctx, state) }); err != nil {
 		return fmt.Errorf("codons: the journal of a saga: %w", err)
 	}
 	return nil
@@ -270,14 +278,19 @@ func (r *sagaRun) doing(ctx context.Context, step SagaStep, i int) func() sagaWo
 	}
 }
 
+// unknown reports whether a step that failed with err may have been done, as one that
+// panicked may, and one of which the caller's code cannot say.
 func (s SagaStep) unknown(err error) bool {
-	if s.Unknown != nil {
-		return s.Unknown(err)
+	var panicked *panickedError
+	if s.Unknown == nil || errors.As(err, &panicked) {
+		return StepUnknown(err)
 	}
-	return StepUnknown(err)
+	unknown, failed := caught(func() (any, error) { return s.Unknown(err), nil })
+	return failed != nil || unknown == true
 }
 
-// undo is the job that undoes a step: it tries until it succeeds, or until ctx ends.
+// undo is the job that undoes a step: it tries until it succeeds, or until ctx ends, or
+// until there is no agent any more that could.
 func (r *sagaRun) undo(ctx context.Context, step SagaStep, i int) func() sagaWord {
 	done := r.results[step.Name]
 	return func() sagaWord {
@@ -290,7 +303,7 @@ func (r *sagaRun) undo(ctx context.Context, step SagaStep, i int) func() sagaWor
 			if err == nil {
 				return sagaWord{name: sagaUndid(i), step: i}
 			}
-			waited := await(ctx, step.Retry.wait(performatives.MessageID(step.Name), n))
+			waited := !errors.Is(err, actors.ErrStopped) && await(ctx, step.Retry.wait(performatives.MessageID(step.Name), n))
 			turn()
 			if !waited {
 				return sagaWord{name: sagaLost(i), step: i, err: err}
@@ -314,13 +327,13 @@ func await(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// panickedError is a panic of a step: nobody knows what it had done by then.
+// panickedError is a panic of a step, or of other code of the caller's: nobody knows what it had done by then.
 type panickedError struct {
 	value any
 	stack []byte
 }
 
-func (e *panickedError) Error() string { return fmt.Sprintf("codons: the step panicked: %v", e.value) }
+func (e *panickedError) Error() string { return fmt.Sprintf("codons: it panicked: %v", e.value) }
 
 // caught calls a step, and returns an error also when it panics or ends its goroutine.
 func caught(call func() (any, error)) (v any, err error) {
