@@ -111,9 +111,11 @@ func FindAndDelegate(ctx context.Context, p Party, s Search, task performatives.
 // is for all of the work, and a failure is followed by the next, too.
 //
 // The time is ctx's, or else [DefaultDeadline]. When ctx is cancelled, the agent at
-// work gets CANCEL, and nobody else is asked. The error is a [*NobodyError], or says
-// what is wrong with the task, or that p cannot begin. It must not be called on an
-// agent's own actor.
+// work gets CANCEL, and nobody else is asked. Below a conversation that has a budget,
+// one that never said what it has used may have used all that it was given: leave
+// something for those that come after it, by [WithBudget]. The error is a
+// [*NobodyError], or says what is wrong with the task, or that p cannot begin. It must
+// not be called on an agent's own actor.
 func DelegateToAny(ctx context.Context, p Party, to []performatives.AgentID, task performatives.TaskRequest, opts ...DelegateOption) (Found, error) {
 	ctx, done := bounded(ctx)
 	defer done()

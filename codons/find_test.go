@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -183,6 +184,41 @@ func TestFindDoesNotWaitForTheMute(t *testing.T) {
 		defer cancel()
 		found, err = codons.DelegateToAny(ctx, w.eddy, []p.AgentID{"Mute", "Jules"}, task())
 		if err != nil || found.Agent != "Jules" || !errors.Is(found.Earlier[0].Err, p.CodeTimeout) {
+			t.Errorf("got %+v, %v", found, err)
+		}
+		w.settled(0)
+	})
+}
+
+// TestFindAmongMany asks more than it does at a time, of whom one never answers.
+func TestFindAmongMany(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.net.intercept(func(m *p.Message) bool { return m.Receiver() == "Mute" })
+		w.spawn("Mute", &worker{})
+		many := codons.Agents{"Mute"}
+		for i := range 512 {
+			many = append(many, p.AgentID(fmt.Sprint("Poet ", i)))
+			w.spawn(many[i+1], &shop{})
+		}
+		w.spawn("Jules", &worker{})
+		search := codons.Search{Among: append(many, "Jules"), Need: []string{"debugging"}}
+		found, err := codons.FindAndDelegate(t.Context(), w.eddy, search, task())
+		if err != nil || found.Agent != "Jules" {
+			t.Errorf("got %+v, %v", found, err)
+		}
+		w.settled(0)
+	})
+}
+
+// TestFindHasNoTimeForAll has so many never answer that the others are not asked.
+func TestFindHasNoTimeForAll(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.net.intercept(func(m *p.Message) bool { return m.Receiver() == "Mute" })
+		w.spawn("Mute", &worker{})
+		w.spawn("Jules", &worker{})
+		many := append(codons.Agents{"Jules"}, slices.Repeat(codons.Agents{"Mute"}, 600)...)
+		found, err := codons.FindAndDelegate(t.Context(), w.eddy, codons.Search{Among: many}, task())
+		if err != nil || found.Agent != "Jules" {
 			t.Errorf("got %+v, %v", found, err)
 		}
 		w.settled(0)

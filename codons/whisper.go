@@ -15,7 +15,7 @@ import (
 // [*EndError], or says what is wrong with the query. It must not be called on an
 // agent's own actor.
 func Whisper(ctx context.Context, p Party, to performatives.AgentID, q performatives.QueryCapabilities, opts ...Option) (performatives.InformCapabilities, error) {
-	w, err := startWhisper(ctx, p.Self(), to, q, newOptions(opts))
+	w, err := startWhisper(ctx, p.Self(), to, q, newOptions(opts), nil)
 	if err != nil {
 		return performatives.InformCapabilities{}, err
 	}
@@ -48,15 +48,15 @@ func WhisperAll(ctx context.Context, p Party, to []performatives.AgentID, q perf
 		return nil, err
 	}
 	asked := make([]*whispered, 0, len(to))
-	for i, id := range to {
-		if i >= whisperedAtOnce {
-			asked[i-whisperedAtOnce].await()
+	room := make(chan struct{}, min(len(to), whisperedAtOnce))
+	for _, id := range to {
+		enter(p.Self(), room)
+		w, err := startWhisper(ctx, p.Self(), id, q, newOptions(opts), room)
+		if err != nil && ctx.Err() != nil {
+			break // there was no time left for the others
 		}
-		w, err := startWhisper(ctx, p.Self(), id, q, newOptions(opts))
 		if err != nil {
-			for _, w := range asked {
-				w.conversation.withdraw(err)
-			}
+			withdrawAll(asked, err)
 			return nil, err
 		}
 		asked = append(asked, w)
@@ -73,6 +73,28 @@ func WhisperAll(ctx context.Context, p Party, to []performatives.AgentID, q perf
 		return candidates, endOf(ctx)
 	}
 	return candidates, nil
+}
+
+// withdrawAll ends the queries, and waits until they have.
+func withdrawAll(asked []*whispered, cause error) {
+	for _, w := range asked {
+		w.conversation.withdraw(cause)
+	}
+	for _, w := range asked {
+		w.await()
+	}
+}
+
+// enter waits for room for a query, and goes on in its turn.
+func enter(self actors.Self, room chan struct{}) {
+	select {
+	case room <- struct{}{}:
+		return
+	default:
+	}
+	turn := self.System().Turn()
+	room <- struct{}{}
+	turn()
 }
 
 func candidateOf(id performatives.AgentID, a performatives.InformCapabilities) Candidate {
@@ -95,14 +117,15 @@ func rank(cs []Candidate) {
 type whispered struct {
 	asker
 	answer performatives.InformCapabilities // read once done is closed
+	room   chan struct{}                    // holds a token for it until it has ended; nil for one alone
 }
 
-func startWhisper(ctx context.Context, self actors.Self, to performatives.AgentID, q performatives.QueryCapabilities, o options) (*whispered, error) {
+func startWhisper(ctx context.Context, self actors.Self, to performatives.AgentID, q performatives.QueryCapabilities, o options, room chan struct{}) (*whispered, error) {
 	if o.ontology == "" {
 		o.ontology = performatives.OntologyCapabilityQuery
 	}
 	o.frugal = true // an answer out of what the agent describes costs nothing but the call
-	w := &whispered{asker: asker{options: o}}
+	w := &whispered{asker: asker{options: o}, room: room}
 	if err := w.prepare(ctx, self, whisper, to, performatives.ActQueryCapabilities, q); err != nil {
 		return nil, err
 	}
@@ -114,7 +137,20 @@ func startWhisper(ctx context.Context, self actors.Self, to performatives.AgentI
 
 func (w *whispered) ended(c *conversation, last *performatives.Message) {
 	w.answer, w.err = w.end(c, last)
+	w.leave()
 	close(w.done)
+}
+
+func (w *whispered) abandoned(c *conversation, cause error) {
+	w.leave()
+	w.asker.abandoned(c, cause)
+}
+
+// leave makes room for another query.
+func (w *whispered) leave() {
+	if w.room != nil {
+		<-w.room
+	}
 }
 
 func (w *whispered) end(c *conversation, last *performatives.Message) (performatives.InformCapabilities, error) {
