@@ -155,10 +155,17 @@ func argumentsAs[In any](c performatives.Content) (In, error) {
 	if err != nil {
 		return in, misfit(argumentsField, "not a JSON value")
 	}
-	if v, ok := any(in).(interface{ Validate() error }); ok {
+	v, ok := any(in).(validator)
+	if !ok {
+		v, ok = any(&in).(validator) // the method may be the pointer's
+	}
+	if ok {
 		if err := v.Validate(); err != nil {
 			return in, misfit(argumentsField, err.Error())
 		}
 	}
 	return in, nil
 }
+
+// validator is a type that knows more of what it may hold than a schema says.
+type validator interface{ Validate() error }

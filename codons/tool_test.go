@@ -359,3 +359,37 @@ func BenchmarkToolCheck(b *testing.B) {
 		})
 	}
 }
+
+// reversed is a type that checks itself, by a method of its pointer.
+type reversed struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+func (r *reversed) Validate() error {
+	if r.From < r.To {
+		return errors.New("from is before to")
+	}
+	return nil
+}
+
+func TestToolArgumentsCheckThemselves(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		tool, err := codons.NewTool("count down", "", func(context.Context, reversed) (price, error) { return price{}, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools, err := codons.NewTools(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.spawn("Till", &till{Tools: tools})
+		for _, in := range []any{reversed{1, 2}, p.Raw(`{"from":1,"to":2}`)} {
+			_, err := codons.CallTool[any, price](t.Context(), w.eddy, "Till", "count down", in)
+			wantEnd(t, err, "not_understood", p.CodeInvalidPayload)
+		}
+		if _, err := codons.CallTool[reversed, price](t.Context(), w.eddy, "Till", "count down", reversed{2, 1}); err != nil {
+			t.Error(err)
+		}
+	})
+}
