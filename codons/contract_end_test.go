@@ -430,3 +430,21 @@ func TestBiddersShareTheBudget(t *testing.T) {
 		}
 	})
 }
+
+// TestDecisionAboutWhoIsGone has a proposal lapse while its caller makes up its mind: the
+// next decision is made all the same.
+func TestDecisionAboutWhoIsGone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		ids := w.hire(&craftsman{cost: 1, perform: failing}, &craftsman{cost: 2}, &craftsman{consider: func(context.Context, codons.Called) (codons.Proposal, error) {
+			return codons.Proposal{Cost: 3, ValidUntil: time.Now().Add(5 * time.Second)}, nil
+		}})
+		a, err := w.call(t.Context(), ids, codons.WithReserve(), codons.WithDecision(func(ctx context.Context, b codons.Bidding) codons.Selection {
+			time.Sleep(10 * time.Second)
+			return codons.LowestCost(ctx, b)
+		}))
+		wantWinners(t, a, err, "B")
+		wantLoss(t, a, "A", "failed", p.CodeFailed)
+		wantLoss(t, a, "C", "lapsed", p.CodeExpired)
+		w.settled(0)
+	})
+}
