@@ -50,6 +50,14 @@ func (allRounder) PerformAward(context.Context, codons.Awarded) (p.InformResult,
 	return p.InformResult{Status: p.StatusSuccess}, nil
 }
 
+func (allRounder) ConsiderPrice(_ context.Context, o codons.Offered) (bool, error) {
+	return o.Price <= 10, nil
+}
+
+func (allRounder) SettlePurchase(context.Context, codons.Bought) (p.InformResult, error) {
+	return p.InformResult{Status: p.StatusSuccess}, nil
+}
+
 // PerformTask asks back where the task says so.
 func (allRounder) PerformTask(ctx context.Context, t codons.Task) (p.InformResult, error) {
 	if t.TaskType == "ask back" {
@@ -120,6 +128,33 @@ func conversations() map[string]conversed {
 		},
 		"contract net of 3": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
 			_, err := codons.CallForProposals(ctx, from, to, codons.Call{Task: task})
+			return err
+		},
+		"iterated contract net of 3": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
+			_, err := codons.CallForProposals(ctx, from, to, codons.Call{Task: task}, codons.WithRounds(2), codons.WithDecision(
+				func(ctx context.Context, b codons.Bidding) codons.Selection {
+					if b.Again {
+						return codons.Selection{Revise: to[:2]}
+					}
+					return codons.LowestCost(ctx, b)
+				}))
+			return err
+		},
+		"English auction of 3": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
+			_, err := codons.EnglishAuction(ctx, from, to, codons.Lot{Item: "it", Start: 9, Step: 1})
+			return err
+		},
+		"Dutch auction of 3": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
+			_, err := codons.DutchAuction(ctx, from, to, codons.Lot{Item: "it", Start: 11, Step: 1})
+			return err
+		},
+		"saga of 2": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
+			step := func(id p.AgentID) codons.SagaStep {
+				return codons.SagaStep{Name: string(id), Do: func(ctx context.Context, _ map[string]any) (any, error) {
+					return codons.Delegate(ctx, from, id, task)
+				}}
+			}
+			_, err := codons.Saga{Steps: []codons.SagaStep{step(to[0]), step(to[1])}}.Run(ctx, from)
 			return err
 		},
 		"scatter to 3": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
