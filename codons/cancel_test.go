@@ -324,3 +324,20 @@ func TestRetriesAreCountedOfEachMessage(t *testing.T) {
 		wantEnd(t, err, "cancelled", p.CodeCanceled)
 	})
 }
+
+// TestACancelThatFindsNoRoom comes again: the work must not go on because the
+// worker's mailbox was full for a moment.
+func TestACancelThatFindsNoRoom(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.spawn("Jules", &worker{perform: patient})
+		d := w.start(t.Context())
+		synctest.Wait()
+		w.net.busy.Store(true)
+		d.Cancel()
+		synctest.Wait()
+		w.net.busy.Store(false)
+		_, err := d.Wait()
+		wantEnd(t, err, "cancelled", p.CodeCanceled)
+		w.settled(0)
+	})
+}

@@ -28,9 +28,11 @@ func (c *conversation) say(e machine.Effect, data any) {
 		c.alias(m)
 	}
 	c.keep(m)
-	if r := c.send(m); r != nil {
-		c.refused(m, r)
+	r := c.send(m)
+	if r == nil || r.Code == performatives.CodeBusy && e.Act == performatives.ActCancel {
+		return // a CANCEL that found no room is no answer: the work goes on, and it comes again
 	}
+	c.refused(m, r)
 }
 
 // rests reports whether nothing is done any more once an act is said, or not until more
