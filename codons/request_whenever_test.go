@@ -31,6 +31,7 @@ func TestRequestWhenever(t *testing.T) {
 		w.spawn("Station", st)
 		early := w.whenever(3)
 		st.publish(1, 5)
+		synctest.Wait() // the transcript has what it led to before what comes next
 		late := w.whenever(3)
 		for _, n := range []int{6, 2, 3, 7, 8, 1, 9} {
 			st.publish(n, n)
