@@ -185,7 +185,7 @@ func adopt(ctx context.Context, e *performatives.Envelope, o *options) (child, e
 func (s *scope) passOn(e *performatives.Envelope, detached bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !detached && e.ReplyBy.After(s.deadline) {
+	if !detached && (e.ReplyBy.IsZero() || e.ReplyBy.After(s.deadline)) {
 		e.ReplyBy = s.deadline
 	}
 	if e.Trace == "" {

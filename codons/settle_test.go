@@ -324,3 +324,30 @@ func TestAFailureThatComesBeforeTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestAStreamEndsByItsParentsDeadline although it has none of its own, and the ctx that
+// it was begun with has none any more.
+func TestAStreamEndsByItsParentsDeadline(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var by time.Time
+		w.net.before = func(m *p.Message) {
+			if m.Performative() == p.ActSubscribe {
+				by = m.ReplyBy()
+			}
+		}
+		w.spawn("Station", newStation(codons.TopicOptions{}))
+		w.spawn("Middle", &worker{perform: func(ctx context.Context, task codons.Task) (p.InformResult, error) {
+			s, err := codons.Subscribe[beat](context.WithoutCancel(ctx), task.Agent, "Station", codons.Subscription{Topic: "beats"})
+			if err != nil {
+				return p.InformResult{}, err
+			}
+			return result(p.StatusSuccess), s.Unsubscribe()
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		want, _ := ctx.Deadline()
+		if _, err := codons.Delegate(ctx, w.eddy, "Middle", task()); err != nil || !by.Equal(want) {
+			t.Errorf("the stream may take until %v, its parent until %v; %v", by, want, err)
+		}
+	})
+}
