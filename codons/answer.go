@@ -8,7 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var whisper = compiled(WhisperTable())
+var whisper = WhisperTable().MustCompile()
 
 // WhisperingWind is the protocol that makes every agent answer
 // QUERY_CAPABILITIES out of what it describes.

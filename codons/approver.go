@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var approval = compiled(ApprovalTable())
+var approval = ApprovalTable().MustCompile()
 
 // Step is what an agent will do if it is approved.
 type Step struct {

@@ -161,8 +161,8 @@ func (x auction) pairs() []machine.Pair {
 }
 
 var (
-	englishAuction = compiled(EnglishAuctionTable())
-	dutchAuction   = compiled(DutchAuctionTable())
+	englishAuction = EnglishAuctionTable().MustCompile()
+	dutchAuction   = DutchAuctionTable().MustCompile()
 )
 
 // auctionActs are the acts with which a bidder may first hear of an auction.

@@ -103,6 +103,6 @@ func (t tender) award(won, open int) machine.Rule {
 }
 
 var (
-	contractNet         = compiled(ContractNetTable())
-	iteratedContractNet = compiled(IteratedContractNetTable())
+	contractNet         = ContractNetTable().MustCompile()
+	iteratedContractNet = IteratedContractNetTable().MustCompile()
 )

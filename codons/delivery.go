@@ -9,7 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var delivery = compiled(DeliveryTable())
+var delivery = DeliveryTable().MustCompile()
 
 // Delivery is what came of a task, brought by one who was recruited for it.
 type Delivery struct {

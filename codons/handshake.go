@@ -9,7 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var handshake = compiled(HandshakeTable())
+var handshake = HandshakeTable().MustCompile()
 
 // Handshake tells an agent what the party can do, and returns what that agent can do,
 // both as the Whispering Wind sums it up. From then on, either takes the other for

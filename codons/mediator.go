@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	brokering  = compiled(BrokeringTable())
-	recruiting = compiled(RecruitingTable())
+	brokering  = BrokeringTable().MustCompile()
+	recruiting = RecruitingTable().MustCompile()
 )
 
 // Mediator is an agent that finds others for those who ask it to, as a broker

@@ -10,7 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var notify = compiled(NotifyTable())
+var notify = NotifyTable().MustCompile()
 
 // Notify tells an agent something and expects no answer (FIPA inform, SC00037J).
 // payload is the content: a struct, a map or [performatives.Raw]. It does not wait,
@@ -140,16 +140,13 @@ type Notices struct{}
 // Name returns "notify".
 func (Notices) Name() string { return notify.Name() }
 
-// Opens reports whether m is a notice: an INFORM that says so, or one that belongs
-// to no other codon and answers nothing.
+// Opens reports whether m is a notice: an INFORM that says so, or one that names no
+// protocol and answers nothing.
 func (Notices) Opens(m *performatives.Message) bool {
-	switch {
-	case m.Performative() != performatives.ActInform:
+	if m.Performative() != performatives.ActInform {
 		return false
-	case m.Protocol() == notify.Name():
-		return true
 	}
-	return m.InReplyTo() == "" && !named[m.Protocol()]
+	return m.Protocol() == notify.Name() || m.Protocol() == "" && m.InReplyTo() == ""
 }
 
 // Bind returns the responder of a [Notified].

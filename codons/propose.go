@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var propose = compiled(ProposeTable())
+var propose = ProposeTable().MustCompile()
 
 // Verdict is the answer to a proposal.
 type Verdict struct {

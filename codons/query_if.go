@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var queryIf = compiled(QueryIfTable())
+var queryIf = QueryIfTable().MustCompile()
 
 // QueryIf asks an agent whether a condition is true, and waits for the answer. The
 // condition is anything that the agent understands: a text, a struct, JSON as a

@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var queryRef = compiled(QueryRefTable())
+var queryRef = QueryRefTable().MustCompile()
 
 // QueryRef asks an agent what a reference stands for, and waits for the value, which
 // is read as a T: as it is when it is one, else through JSON.

@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var request = compiled(RequestTable())
+var request = RequestTable().MustCompile()
 
 // Request asks an agent to do something and waits until it is done. in is the
 // content: a struct, a map or [performatives.Raw]. The answer is read as an Out;

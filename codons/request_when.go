@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var requestWhen = compiled(RequestWhenTable())
+var requestWhen = RequestWhenTable().MustCompile()
 
 // When is the content of REQUEST_WHEN: what is to be done, and what has to be true
 // before. Both are whatever the two agents understand: a text, a struct, JSON. The

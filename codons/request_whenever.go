@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var requestWhenever = compiled(RequestWheneverTable())
+var requestWhenever = RequestWheneverTable().MustCompile()
 
 // RequestWhenever asks an agent to do something each time a condition becomes true,
 // and to say so. sub.Topic names that, sub.Parameters may hold the condition, in

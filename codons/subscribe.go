@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var subscribe = compiled(SubscribeTable())
+var subscribe = SubscribeTable().MustCompile()
 
 // Subscribe has an agent inform the party of what happens, and returns once it has
 // agreed, or informed. Events are read as T, whether they came from within the process

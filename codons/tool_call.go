@@ -8,7 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-var toolCall = compiled(ToolCallTable())
+var toolCall = ToolCallTable().MustCompile()
 
 // CallTool has an agent run one of its tools and waits for the result. The agent is a
 // [ToolAgent], or anyone outside who answers TASK_REQUEST. in is the arguments: a

@@ -23,7 +23,7 @@ var (
 // [Worker].ConsiderTask has it. It can begin once the task has been taken on.
 var ErrDeciding = errors.New("codons: no conversation begins in a decision")
 
-var delegation = compiled(DelegationTable())
+var delegation = DelegationTable().MustCompile()
 
 // Delegation is the protocol that makes every [Worker] answer TASK_REQUEST. The
 // zero value works.
