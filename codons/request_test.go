@@ -206,3 +206,17 @@ func TestAgreesOften(t *testing.T) {
 		w.settled(0)
 	})
 }
+
+// TestRequestIsRepeatedBeforeItsDeadline although the patience with a peer that has
+// agreed is longer than what is left.
+func TestRequestIsRepeatedBeforeItsDeadline(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.spawn("Shop", &shop{func(_ context.Context, r codons.Requested) (any, error) { return bill{3}, r.Agree() }})
+		w.net.lose(p.ActInform, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+		defer cancel()
+		if got, err := codons.Request[bill](ctx, w.eddy, "Shop", order{"tea"}); err != nil || got.Price != 3 {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
