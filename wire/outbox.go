@@ -1,0 +1,196 @@
+package wire
+
+import (
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// outbox holds what a session has to write: frames of its own first, then messages,
+// a higher band before a lower one. It is bounded: who puts a message in learns that it
+// is full, and the session's own answers wait for room.
+type outbox struct {
+	mu       sync.Mutex
+	frames   []Frame // pings, pongs and answers
+	bytes    int     // of frames
+	bands    [performatives.Bands]ring
+	messages int
+	last     []Frame // after everything else; nothing gets in once it is set
+	sealed   bool
+	mute     bool // messages wait: nobody knows yet how to write them
+
+	capacity, maxBytes int
+	wake               chan struct{} // there may be something to write
+	room               chan struct{} // there may be room for a frame
+}
+
+func newOutbox(l Limits) *outbox {
+	return &outbox{
+		capacity: l.Outbox, maxBytes: l.OutboxBytes, mute: true,
+		wake: make(chan struct{}, 1), room: make(chan struct{}, 1),
+	}
+}
+
+// putResult is what became of a message.
+type putResult uint8
+
+const (
+	putQueued putResult = iota
+	putFull
+	putSealed
+)
+
+// put queues a message.
+func (o *outbox) put(m *performatives.Message) putResult {
+	o.mu.Lock()
+	switch {
+	case o.sealed:
+		o.mu.Unlock()
+		return putSealed
+	case o.messages >= o.capacity:
+		o.mu.Unlock()
+		return putFull
+	}
+	o.bands[m.Priority().Band()].push(m)
+	o.messages++
+	o.mu.Unlock()
+	signal(o.wake)
+	return putQueued
+}
+
+// putFrames queues frames of the session's own, and reports false when there is no room
+// for them now. One that is longer than all the room gets in when nothing else waits.
+func (o *outbox) putFrames(frames ...Frame) bool {
+	n := 0
+	for _, f := range frames {
+		n += len(f.Data) + frameCost
+	}
+	o.mu.Lock()
+	switch {
+	case o.sealed: // nobody reads them any more
+		o.mu.Unlock()
+		return true
+	case o.bytes > 0 && o.bytes+n > o.maxBytes:
+		o.mu.Unlock()
+		return false
+	}
+	o.frames = append(o.frames, frames...)
+	o.bytes += n
+	o.mu.Unlock()
+	signal(o.wake)
+	return true
+}
+
+// frameCost is what a frame costs besides its bytes, so that empty ones are bounded too.
+const frameCost = 64
+
+// speak lets messages out: the session's dialect is known.
+func (o *outbox) speak() {
+	o.mu.Lock()
+	o.mute = false
+	o.mu.Unlock()
+	signal(o.wake)
+}
+
+// seal lets nothing in any more. last is written at the very end.
+func (o *outbox) seal(last []Frame) {
+	o.mu.Lock()
+	if !o.sealed {
+		o.sealed, o.last = true, last
+	}
+	o.mu.Unlock()
+	signal(o.wake)
+	signal(o.room)
+}
+
+// batch is what is to be written next.
+type batch struct {
+	frames   []Frame
+	messages []*performatives.Message
+	last     []Frame
+	final    bool // nothing comes after it
+}
+
+// take moves what waits, up to max messages, into b.
+func (o *outbox) take(b *batch, maxMessages int) {
+	o.mu.Lock()
+	b.frames = append(b.frames[:0], o.frames...)
+	clear(o.frames)
+	o.frames, o.bytes = o.frames[:0], 0
+	if cap(o.frames) > maxIdleFrames {
+		o.frames = nil
+	}
+	b.messages = b.messages[:0]
+	for i := len(o.bands) - 1; i >= 0 && !o.mute; i-- {
+		for len(b.messages) < maxMessages && o.bands[i].n > 0 {
+			b.messages = append(b.messages, o.bands[i].pop())
+		}
+	}
+	o.messages -= len(b.messages)
+	b.final = o.sealed && (o.messages == 0 || o.mute)
+	b.last = nil
+	if b.final {
+		b.last, o.last = o.last, nil
+	}
+	o.mu.Unlock()
+	signal(o.room)
+}
+
+// maxIdleFrames is how many places for frames are kept.
+const maxIdleFrames = 256
+
+// drain empties the outbox and returns the messages in it.
+func (o *outbox) drain() []*performatives.Message {
+	o.seal(nil)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var left []*performatives.Message
+	for i := len(o.bands) - 1; i >= 0; i-- {
+		for o.bands[i].n > 0 {
+			left = append(left, o.bands[i].pop())
+		}
+	}
+	o.messages, o.frames, o.bytes = 0, nil, 0
+	return left
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// ring is a queue that gives its memory back when it is empty.
+type ring struct {
+	items []*performatives.Message
+	head  int
+	n     int
+}
+
+func (r *ring) push(m *performatives.Message) {
+	if r.n == len(r.items) {
+		r.grow()
+	}
+	r.items[(r.head+r.n)%len(r.items)] = m
+	r.n++
+}
+
+func (r *ring) pop() *performatives.Message {
+	m := r.items[r.head]
+	r.items[r.head] = nil
+	r.head = (r.head + 1) % len(r.items)
+	r.n--
+	if r.n == 0 && len(r.items) > maxIdleFrames {
+		*r = ring{}
+	}
+	return m
+}
+
+func (r *ring) grow() {
+	items := make([]*performatives.Message, max(8, 2*len(r.items)))
+	for i := range r.n {
+		items[i] = r.items[(r.head+i)%len(r.items)]
+	}
+	r.items, r.head = items, 0
+}

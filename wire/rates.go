@@ -1,0 +1,67 @@
+package wire
+
+import (
+	"net"
+	"sync"
+
+	"golang.org/x/time/rate"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// rates limits many parties to the same rate, each by itself.
+type rates struct {
+	limit Rate
+	mu    sync.Mutex
+	by    map[string]*rate.Limiter
+}
+
+// maxLimiters is how many parties are remembered; beyond it, those whose allowance is
+// full again are forgotten.
+const maxLimiters = 65_536
+
+func newRates(r Rate) *rates { return &rates{limit: r, by: make(map[string]*rate.Limiter)} }
+
+// allow counts a message of an agent.
+func (r *rates) allow(id performatives.AgentID) error { return r.count(string(id.Fold())) }
+
+// allowAddr counts a connection from an address.
+func (r *rates) allowAddr(addr string) error {
+	if host, _, err := net.SplitHostPort(addr); err == nil {
+		addr = host
+	}
+	return r.count(addr)
+}
+
+func (r *rates) count(who string) error {
+	if r.limit.Messages == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	l := r.by[who]
+	if l == nil {
+		if len(r.by) >= maxLimiters {
+			r.forget()
+		}
+		l = newLimiter(r.limit)
+		r.by[who] = l
+	}
+	r.mu.Unlock()
+	return allow(l, r.limit)
+}
+
+// forget drops those who have not used any of their allowance lately, since a new limiter
+// would treat them alike; when there are none, any.
+func (r *rates) forget() {
+	for who, l := range r.by {
+		if l.Tokens() >= float64(r.limit.Messages) {
+			delete(r.by, who)
+		}
+	}
+	for who := range r.by {
+		if len(r.by) < maxLimiters {
+			return
+		}
+		delete(r.by, who)
+	}
+}

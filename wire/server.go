@@ -1,0 +1,198 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// core is what the sessions of one server, or of one client, share.
+type core struct {
+	opts     Options
+	agents   *rates
+	accepts  *rates
+	replays  *replays
+	sessions atomic.Uint64 // so far
+}
+
+func newCore(o Options) (*core, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	return &core{opts: o, agents: newRates(o.AgentRate), accepts: newRates(o.AcceptRate), replays: newReplays(o.ReplayWindow)}, nil
+}
+
+// dialectOf returns the language of a connection with that first frame, or nil.
+func (c *core) dialectOf(conn Conn, first []byte, initiator bool) Dialect {
+	if s, ok := conn.(Speaking); ok {
+		return s.Dialect()
+	}
+	if len(c.opts.Dialects) == 0 {
+		return nil
+	}
+	for _, d := range c.opts.Dialects {
+		if !initiator && d.Recognizes(first) {
+			return d
+		}
+	}
+	return c.opts.Dialects[0]
+}
+
+// Server runs the sessions that peers open, of any number of listeners, with the same
+// rules for all.
+type Server struct {
+	core *core
+
+	mu       sync.Mutex
+	open     map[*Session]struct{}
+	stopping bool
+	running  sync.WaitGroup
+}
+
+// NewServer returns a server without sessions. The error names the option that is wrong.
+func NewServer(o Options) (*Server, error) {
+	if o.Auth == nil && !o.Anonymous {
+		return nil, errors.New("wire: Options.Auth is nil: set Anonymous to let everyone in")
+	}
+	if o.Auth != nil && o.Anonymous {
+		return nil, errors.New("wire: Options.Anonymous is set, and so is Auth: want one")
+	}
+	c, err := newCore(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{core: c, open: make(map[*Session]struct{})}, nil
+}
+
+// Limits returns the limits of the server's sessions, for its transports.
+func (s *Server) Limits() Limits { return s.core.opts.Limits }
+
+// Options returns what the server was made of, with the defaults, for its transports.
+func (s *Server) Options() Options { return s.core.opts }
+
+// Admit says whether one more connection of that peer is welcome, before anything is
+// read from it: ErrTooMany, ErrClosed, or a [*LimitError].
+func (s *Server) Admit(p Peer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stopping:
+		return ErrClosed
+	case len(s.open) >= s.core.opts.MaxConnections:
+		return ErrTooMany
+	}
+	return s.core.accepts.allowAddr(p.Addr)
+}
+
+// Authenticate finds out who a peer is by what it shows as it connects. It returns nil
+// and no error when the server is anonymous. ErrNoCredentials means that it shows
+// nothing: it may still authenticate by its messages. Any other error is a
+// [*performatives.Refusal] that may be told to it.
+func (s *Server) Authenticate(ctx context.Context, c Credentials) (*Identity, error) {
+	if s.core.opts.Auth == nil {
+		return nil, nil //nolint:nilnil // nobody has to be anyone
+	}
+	id, err := s.core.authenticate(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &id, nil
+}
+
+// Serve runs a session on conn until it ends, and returns why. id is who the connection
+// has proved to be; nil means that its messages have to. Serve closes conn.
+func (s *Server) Serve(conn Conn, id *Identity) error {
+	session := newSession(s.core, conn, id, false)
+	if err := s.add(session); err != nil {
+		r := &performatives.Refusal{Code: performatives.CodeBusy, Text: publicText(err)}
+		_ = conn.Write([]Frame{{Kind: KindError, Err: r}, {Kind: KindClose}}) // as a courtesy
+		_ = conn.Close()
+		return err
+	}
+	defer s.remove(session)
+	session.run()
+	return session.err
+}
+
+func (s *Server) add(session *Session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stopping:
+		return ErrClosed
+	case len(s.open) >= s.core.opts.MaxConnections:
+		return ErrTooMany
+	}
+	s.open[session] = struct{}{}
+	s.running.Add(1)
+	return nil
+}
+
+func (s *Server) remove(session *Session) {
+	s.mu.Lock()
+	delete(s.open, session)
+	s.mu.Unlock()
+	s.running.Done()
+}
+
+// Sessions returns the sessions under way.
+func (s *Server) Sessions() []*Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sessions := make([]*Session, 0, len(s.open))
+	for session := range s.open {
+		sessions = append(sessions, session)
+	}
+	return sessions
+}
+
+// Stop takes on no session more, closes each in order, and returns when none is left.
+// When ctx ends first, it ends them at once and returns the cause. Stopping again is
+// harmless.
+func (s *Server) Stop(ctx context.Context) error {
+	s.mu.Lock()
+	s.stopping = true
+	s.mu.Unlock()
+	sessions := s.Sessions()
+	for _, session := range sessions {
+		session.step(event{what: stopping})
+	}
+	var err error
+	for _, session := range sessions {
+		if e := session.Stop(ctx); e != nil {
+			err = e
+		}
+	}
+	s.running.Wait()
+	return err
+}
+
+// Connect begins a session on a connection that this end has opened. It speaks the
+// connection's dialect, or else the first of o.Dialects. Its owner must stop it; when
+// Connect fails, conn has been closed.
+func Connect(conn Conn, o Options) (*Session, error) {
+	s, err := connect(conn, o)
+	if err != nil {
+		_ = conn.Close() // nobody uses it
+		return nil, err
+	}
+	go s.run()
+	return s, nil
+}
+
+func connect(conn Conn, o Options) (*Session, error) {
+	c, err := newCore(o)
+	if err != nil {
+		return nil, err
+	}
+	d := c.dialectOf(conn, nil, true)
+	if d == nil {
+		return nil, errors.New("wire: Options.Dialects is empty")
+	}
+	s := newSession(c, conn, nil, true)
+	return s, s.speak(d)
+}
