@@ -66,6 +66,7 @@ type event struct {
 type effects struct {
 	send []Frame
 	last []Frame
+	arm  bool // next has come nearer
 	end  bool
 }
 
@@ -114,10 +115,11 @@ func (l *life) settle() effects {
 
 // hear is anything that the peer says.
 func (l *life) hear(e event) effects {
+	answered := l.asked
 	l.heard, l.asked = e.at, false
 	switch {
 	case e.what == heardPing && l.state != stateClosing:
-		return effects{send: []Frame{{Kind: KindPong, Data: e.data}}}
+		return effects{send: []Frame{{Kind: KindPong, Data: e.data}}, arm: answered}
 	case e.what == heardError:
 		return l.end(&PeerError{e.tell})
 	case e.what == heardClose:
@@ -127,7 +129,7 @@ func (l *life) hear(e event) effects {
 		}
 		return l.close(e.at, nil)
 	}
-	return effects{}
+	return effects{arm: answered}
 }
 
 // close begins the end: what is queued is written, then frames and that this end
@@ -141,7 +143,7 @@ func (l *life) close(at time.Time, reason error, frames ...Frame) effects {
 	if reason != nil {
 		text = []byte(publicText(reason))
 	}
-	return effects{last: append(frames, Frame{Kind: KindClose, Data: text})}
+	return effects{last: append(frames, Frame{Kind: KindClose, Data: text}), arm: true}
 }
 
 func (l *life) end(reason error) effects {

@@ -61,6 +61,10 @@ func newSession(c *core, conn Conn, id *Identity, initiator bool) *Session {
 		s.life.state = stateOpen
 	default:
 		s.life.authBy = now.Add(c.opts.AuthTime)
+	}
+	if s.life.state == stateOpen {
+		conn.SetLimit(c.opts.Limits.Frame)
+	} else {
 		conn.SetLimit(c.opts.Limits.Unauthenticated)
 	}
 	return s
@@ -188,6 +192,8 @@ func (s *Session) step(e event) {
 	}
 	if len(do.last) > 0 {
 		s.out.seal(do.last)
+	}
+	if do.arm {
 		s.arm()
 	}
 	if do.end {

@@ -1,0 +1,208 @@
+package wiretest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// oneToken lets whoever has the token be the agent a.
+type oneToken string
+
+// Authenticate compares the token.
+func (o oneToken) Authenticate(_ context.Context, c wire.Credentials) (wire.Identity, error) {
+	switch c.Token {
+	case "":
+		return wire.Identity{}, wire.ErrNoCredentials
+	case string(o):
+		return wire.Identity{Name: "a", Method: "test"}, nil
+	}
+	return wire.Identity{}, &performatives.Refusal{Code: performatives.CodeUnauthorized}
+}
+
+// serverStops: what it has said before still arrives, and both ends are in order.
+func serverStops(t *testing.T, tr Transport) {
+	h := serve(t, tr, nil)
+	g := connect(t, tr, h.addr, nil)
+	send(t, g.Session, Message(t, "a", "b", "hello"))
+	h.Await(t, 1)
+	const n = 200
+	for i := range n {
+		send(t, h.Session(t, 0), Message(t, "b", "a", fmt.Sprint(i)))
+	}
+	h.stop(t)
+	wantEnd(t, h.AwaitEnd(t, 1)[0], nil)
+	wantEnd(t, g.AwaitEnd(t, 1)[0], nil)
+	inOrder(t, g.Await(t, n))
+	if err := h.Session(t, 0).Send(Message(t, "b", "a", "late")); !errors.Is(err, performatives.CodeStopped) {
+		t.Errorf("Send after the end: %v", err)
+	}
+	refused(t, tr, h.addr)
+}
+
+func clientStops(t *testing.T, tr Transport) {
+	h := serve(t, tr, nil)
+	g := connect(t, tr, h.addr, nil)
+	const n = 200
+	for i := range n {
+		send(t, g.Session, Message(t, "a", "b", fmt.Sprint(i)))
+	}
+	g.stop(t)
+	wantEnd(t, g.Err(), nil)
+	wantEnd(t, h.AwaitEnd(t, 1)[0], nil)
+	inOrder(t, h.Await(t, n))
+}
+
+func clientHangsUp(t *testing.T, tr Transport) {
+	h := serve(t, tr, nil)
+	conn := dial(t, tr, h.addr, wire.Limits{})
+	h.Session(t, 0)
+	_ = conn.Close()
+	if h.AwaitEnd(t, 1)[0] == nil {
+		t.Error("a peer that hung up ended in order")
+	}
+}
+
+func sessionStops(t *testing.T, tr Transport) {
+	h := serve(t, tr, nil)
+	g := connect(t, tr, h.addr, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := h.Session(t, 0).Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wantEnd(t, g.AwaitEnd(t, 1)[0], nil)
+}
+
+// keepAlive: the ends of an idle session hear of each other.
+func keepAlive(t *testing.T, tr Transport) {
+	often := func(o *wire.Options) { o.KeepAlive = wire.KeepAlive{Interval: 5 * time.Millisecond, Timeout: patience} }
+	h := serve(t, tr, often)
+	conn := dial(t, tr, h.addr, wire.Limits{})
+	h.Session(t, 0)
+	pings := make(chan wire.Frame)
+	done := make(chan error, 1)
+	go func() {
+		_, err := conn.Read(func(f wire.Frame) {
+			if f.Kind == wire.KindPing {
+				if err := conn.Write([]wire.Frame{{Kind: wire.KindPong, Data: f.Data}}); err == nil {
+					pings <- f
+				}
+			}
+		})
+		done <- err
+	}()
+	for range 3 {
+		select {
+		case <-pings:
+		case <-time.After(patience):
+			t.Fatal("no ping")
+		}
+	}
+	_ = conn.Close()
+	for reading := true; reading; {
+		select {
+		case <-pings:
+		case <-done:
+			reading = false
+		}
+	}
+}
+
+// silentPeer says nothing, not even that it is there.
+func silentPeer(t *testing.T, tr Transport) {
+	h := serve(t, tr, func(o *wire.Options) {
+		o.KeepAlive = wire.KeepAlive{Interval: 5 * time.Millisecond, Timeout: 50 * time.Millisecond}
+	})
+	dial(t, tr, h.addr, wire.Limits{})
+	wantEnd(t, h.AwaitEnd(t, 1)[0], wire.ErrDead)
+}
+
+// neverReads: the outbox of one who does not read fills, what does not fit is refused,
+// and another is served all the while. In the end everything has a fate.
+func neverReads(t *testing.T, tr Transport) {
+	const capacity = 64
+	h := serve(t, tr, func(o *wire.Options) {
+		o.Limits.Outbox = capacity
+		o.Limits.CloseTime = 20 * time.Millisecond
+	})
+	h.Answer = echo(t)
+	idle := dial(t, tr, h.addr, wire.Limits{})
+	session := h.Session(t, 0)
+	if _, speaks := idle.(wire.Speaking); !speaks {
+		if err := idle.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(`{"act":"INFORM","ID":"1","From":"a","To":"b","Time":1,"Payload":{}}`)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sent := 0
+	for ; ; sent++ {
+		err := session.Send(Message(t, "b", "a", Long(64<<10)))
+		if errors.Is(err, performatives.CodeBusy) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sent > 100_000 {
+			t.Fatal("the outbox takes everything")
+		}
+	}
+	other := connect(t, tr, h.addr, nil)
+	send(t, other.Session, Ask(t, "c", "d", "are you there?"))
+	other.Await(t, 1)
+	_ = idle.Close()
+	h.AwaitEnd(t, 1)
+	if back := len(h.Undeliverable()); back < capacity-1 || back > sent+1 {
+		t.Errorf("%d messages came back of %d, of which at least %d waited", back, sent, capacity-1)
+	}
+}
+
+func fullDisconnects(t *testing.T, tr Transport) {
+	h := serve(t, tr, func(o *wire.Options) { o.Limits.Outbox, o.Full = 8, wire.FullDisconnect })
+	dial(t, tr, h.addr, wire.Limits{})
+	session := h.Session(t, 0)
+	for {
+		if err := session.Send(Message(t, "b", "a", Long(64<<10))); err != nil {
+			break
+		}
+	}
+	wantEnd(t, h.AwaitEnd(t, 1)[0], wire.ErrSlow)
+}
+
+// stress: sessions come, talk and go in every way at once.
+func stress(t *testing.T, tr Transport) {
+	h := serve(t, tr, nil)
+	h.Answer = echo(t)
+	var running sync.WaitGroup
+	for i := range 20 {
+		conn := dial(t, tr, h.addr, wire.Limits{})
+		running.Go(func() {
+			var r Recorder
+			s, err := wire.Connect(conn, wire.Options{Handler: &r, Dialects: []wire.Dialect{Dialect{}}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for j := range i {
+				_ = s.Send(Ask(t, "a", "b", fmt.Sprint(j)))
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			if i%3 == 0 {
+				cancel()
+			}
+			_ = s.Stop(ctx)
+		})
+	}
+	running.Wait()
+	h.stop(t)
+	if len(h.Sessions()) != 0 {
+		t.Error("sessions are left")
+	}
+}

@@ -1,0 +1,184 @@
+package wiretest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+func bothWays(t *testing.T, tr Transport) {
+	h := serve(t, tr, nil)
+	g := connect(t, tr, h.addr, nil)
+	const n = 500
+	for i := range n {
+		send(t, g.Session, Message(t, "a", "b", fmt.Sprint(i)))
+	}
+	inOrder(t, h.Await(t, n))
+	for i := range n {
+		send(t, h.Session(t, 0), Message(t, "b", "a", fmt.Sprint(i)))
+	}
+	inOrder(t, g.Await(t, n))
+}
+
+func inOrder(t testing.TB, got []*performatives.Message) {
+	t.Helper()
+	for i, m := range got {
+		if Text(m) != fmt.Sprint(i) {
+			t.Fatalf("message %d is %q", i, Text(m))
+		}
+	}
+}
+
+func everything(t *testing.T, tr Transport) {
+	h := serve(t, tr, nil)
+	g := connect(t, tr, h.addr, nil)
+	want := Of(t, performatives.Envelope{
+		Sender: "a", Receiver: "b", Performative: performatives.ActInform, ConversationID: "c", InReplyTo: "r", Priority: performatives.Urgent,
+		Payload: performatives.Raw(`{"text":"ünïcode 𝄞 \u0000 \" \\ \n","n":9007199254740993}`),
+	})
+	send(t, g.Session, want)
+	got := h.Await(t, 1)[0]
+	same := cmp.Options{
+		cmpopts.IgnoreFields(performatives.Envelope{}, "Shape", "Timestamp"),
+		cmpopts.EquateEmpty(),
+		cmp.Comparer(func(a, b performatives.Content) bool { return a.Equal(b) }),
+	}
+	if diff := cmp.Diff(want.Envelope(), got.Envelope(), same); diff != "" {
+		t.Errorf("(-sent +received):\n%s", diff)
+	}
+}
+
+// manyRequests come back to the right callers, of which there are many on one
+// connection.
+func manyRequests(t *testing.T, tr Transport) {
+	h := serve(t, tr, nil)
+	h.Answer = echo(t)
+	g := connect(t, tr, h.addr, nil)
+	const n = 10_000
+	want := make(map[performatives.ConversationID]string, n)
+	for i := range n {
+		m := Ask(t, "a", "b", fmt.Sprint(i))
+		want[m.ConversationID()] = Text(m)
+		send(t, g.Session, m)
+	}
+	for _, m := range g.Await(t, n) {
+		if want[m.ConversationID()] != Text(m) {
+			t.Fatalf("%s was answered %q, want %q", m.ConversationID(), Text(m), want[m.ConversationID()])
+		}
+		delete(want, m.ConversationID())
+	}
+	if len(want) > 0 {
+		t.Errorf("%d requests have no answer", len(want))
+	}
+}
+
+// frame is a limit for the tests of long frames.
+const frame = 1 << 20
+
+func longFrames(t *testing.T, tr Transport) {
+	limit := func(o *wire.Options) { o.Limits.Frame = frame }
+	h := serve(t, tr, limit)
+	h.Answer = echo(t)
+	g := connect(t, tr, h.addr, limit)
+	for _, n := range []int{0, 1, 125, 126, 127, 4 << 10, 64 << 10, frame - 1<<10} {
+		send(t, g.Session, Ask(t, "a", "b", Long(n)))
+	}
+	for i, m := range g.Await(t, 8) {
+		if got, want := len(Text(m)), len(Text(h.Received()[i])); got != want {
+			t.Errorf("answer %d has %d bytes, want %d", i, got, want)
+		}
+	}
+}
+
+// tooLong is turned away by the sender's own session, and by the receiver's.
+func tooLong(t *testing.T, tr Transport) {
+	h := serve(t, tr, func(o *wire.Options) { o.Limits.Frame = frame })
+	careful := connect(t, tr, h.addr, func(o *wire.Options) { o.Limits.Frame = frame })
+	send(t, careful.Session, Message(t, "a", "b", Long(2*frame)))
+	careful.wait(t, "the message to come back", func() bool { return len(careful.undelivered) == 1 })
+	send(t, careful.Session, Message(t, "a", "b", "short"))
+	if got := h.Await(t, 1); Text(got[0]) != "short" {
+		t.Errorf("the long message arrived")
+	}
+
+	careless := connect(t, tr, h.addr, nil)
+	send(t, careless.Session, Message(t, "a", "b", Long(2*frame)))
+	if err := h.AwaitEnd(t, 1)[0]; err == nil {
+		t.Error("the session goes on after a frame that is too long")
+	}
+	careless.AwaitEnd(t, 1)
+	send(t, careful.Session, Message(t, "a", "b", "still there"))
+	h.Await(t, 2)
+}
+
+func tooLongUnauthenticated(t *testing.T, tr Transport) {
+	if tr.Unlimited {
+		t.Skip("the transport has one limit only")
+	}
+	h := serve(t, tr, func(o *wire.Options) {
+		o.Anonymous, o.Auth, o.Limits.Unauthenticated = false, oneToken("secret"), 1000
+	})
+	stranger := connect(t, tr, h.addr, nil)
+	send(t, stranger.Session, Message(t, "a", "b", Long(2000)))
+	h.AwaitEnd(t, 1)
+
+	friend := connect(t, tr, h.addr, func(o *wire.Options) { o.Token = func() string { return "secret" } })
+	send(t, friend.Session, Message(t, "a", "b", "here I am"))
+	h.Await(t, 1)
+	send(t, friend.Session, Message(t, "a", "b", Long(2000)))
+	h.Await(t, 2)
+}
+
+func unwritable(t *testing.T, tr Transport) {
+	h := serve(t, tr, nil)
+	g := connect(t, tr, h.addr, nil)
+	var bad any = func() {} // no JSON says this
+	m := Of(t, performatives.Envelope{
+		Sender: "a", Receiver: "b", Performative: performatives.ActQueryIf, Ontology: "unwritable",
+		Payload: performatives.QueryIf{Condition: performatives.ContentOf(bad)},
+	})
+	send(t, g.Session, m)
+	g.wait(t, "the message to come back", func() bool { return len(g.undelivered) == 1 })
+	send(t, g.Session, Message(t, "a", "b", "the next"))
+	h.Await(t, 1)
+}
+
+func tooMany(t *testing.T, tr Transport) {
+	h := serve(t, tr, func(o *wire.Options) { o.MaxConnections = 1 })
+	first := connect(t, tr, h.addr, nil)
+	send(t, first.Session, Message(t, "a", "b", "first"))
+	h.Await(t, 1)
+	refused(t, tr, h.addr)
+	send(t, first.Session, Message(t, "a", "b", "still there"))
+	h.Await(t, 2)
+	first.stop(t)
+	h.AwaitEnd(t, 1)
+}
+
+// refused checks that a further connection is turned away, as it is opened or at once
+// after it.
+func refused(t *testing.T, tr Transport, addr string) {
+	t.Helper()
+	conn, err := tr.Dial(t.Context(), addr, wire.Limits{})
+	if err != nil {
+		return
+	}
+	var r Recorder
+	s, err := wire.Connect(conn, wire.Options{Handler: &r, Dialects: []wire.Dialect{Dialect{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told *wire.PeerError
+	if err := r.AwaitEnd(t, 1)[0]; err == nil {
+		t.Error("a connection too many ended in order")
+	} else if errors.As(err, &told) && told.Refusal == nil {
+		t.Errorf("the refusal says nothing: %v", err)
+	}
+	<-s.Done()
+}
