@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"io"
+	"log/slog"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -122,7 +123,7 @@ func (s *Session) take(in Inbound) {
 	}
 	switch {
 	case in.Err != nil:
-		s.logger().Debug("message refused", "err", in.Err.Code)
+		s.noteRefused(in.Err.Code)
 		s.answer(in.Answer)
 	case in.Message == nil:
 		if err := s.authenticate(in.Token); err != nil {
@@ -137,14 +138,25 @@ func (s *Session) take(in Inbound) {
 		}
 		if err := s.core.opts.Handler.Receive(s, in.Message); err != nil {
 			s.turnDown(codec, in, err)
+			return
 		}
+		s.core.totals.received.Add(1)
 	}
 }
 
 // turnDown tells the peer that something is not served.
 func (s *Session) turnDown(codec Codec, in Inbound, err error) {
-	s.logger().Debug("message refused", "err", AsRefusal(err).Code)
+	s.noteRefused(AsRefusal(err).Code)
 	s.answer(codec.Refuse(nil, in, err))
+}
+
+// noteRefused counts what is not served. A log line each would be a way to flood the
+// log, so it is for those who look.
+func (s *Session) noteRefused(code performatives.Code) {
+	s.core.totals.refused.Add(1)
+	if log := s.core.opts.Logger; log.Enabled(s.ctx, slog.LevelDebug) {
+		s.logger().Debug("message refused", "err", code)
+	}
 }
 
 // answer queues a frame of the session's own. When there is no room for it the peer

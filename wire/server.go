@@ -16,6 +16,20 @@ type core struct {
 	accepts  *rates
 	replays  *replays
 	sessions atomic.Uint64 // so far
+	totals   totals
+}
+
+// totals count the messages of all sessions.
+type totals struct{ received, refused, sent, undelivered atomic.Uint64 }
+
+// Counts are totals since a server was made.
+type Counts struct {
+	Open        int    // sessions under way
+	Sessions    uint64 // so far
+	Received    uint64 // messages that were handed to the handler, and that it took
+	Refused     uint64 // what peers sent and was not served
+	Sent        uint64 // messages that were written
+	Undelivered uint64 // messages that were given back to the handler
 }
 
 func newCore(o Options) (*core, error) {
@@ -148,6 +162,17 @@ func (s *Server) Sessions() []*Session {
 		sessions = append(sessions, session)
 	}
 	return sessions
+}
+
+// Counts returns the current figures.
+func (s *Server) Counts() Counts {
+	t := &s.core.totals
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Counts{
+		Open: len(s.open), Sessions: s.core.sessions.Load(), Received: t.received.Load(), Refused: t.refused.Load(),
+		Sent: t.sent.Load(), Undelivered: t.undelivered.Load(),
+	}
 }
 
 // Stop takes on no session more, closes each in order, and returns when none is left.

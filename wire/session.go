@@ -175,6 +175,7 @@ func (s *Session) finish() {
 }
 
 func (s *Session) undelivered(m *performatives.Message, code performatives.Code, text string) {
+	s.core.totals.undelivered.Add(1)
 	s.core.opts.Handler.Undelivered(s, m, &performatives.Refusal{Code: code, About: m.ID(), Text: text})
 }
 

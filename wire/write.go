@@ -121,6 +121,7 @@ func (w *writer) flush() error {
 // written forgets what has been written.
 func (w *writer) written(err error) error {
 	if err == nil {
+		w.s.core.totals.sent.Add(uint64(len(w.unsent)))
 		clear(w.unsent)
 		w.unsent = w.unsent[:0]
 	}

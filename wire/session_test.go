@@ -1,0 +1,209 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
+)
+
+// peer is the far end of a session, as bytes.
+type peer struct {
+	wire.Conn
+	t *testing.T
+}
+
+// say sends data frames.
+func (p peer) say(frames ...string) {
+	p.t.Helper()
+	for _, f := range frames {
+		if err := p.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(f)}}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// hear returns the text of the next message.
+func (p peer) hear() string {
+	p.t.Helper()
+	data, err := p.Read(func(wire.Frame) {})
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+// open opens a session with a server of those options, for a test in a bubble.
+func open(t *testing.T, o wire.Options) (*wire.Server, *wiretest.Recorder, peer) {
+	t.Helper()
+	r := &wiretest.Recorder{}
+	if o.Handler == nil {
+		o.Handler = r
+	}
+	o.Dialects = []wire.Dialect{wiretest.Dialect{}}
+	o.Anonymous = o.Auth == nil
+	s, err := wire.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, far := wiretest.Pipe()
+	go func() { _ = s.Serve(far, nil) }()
+	t.Cleanup(func() {
+		_ = near.Close()
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, r, peer{near, t}
+}
+
+const hello = `{"ID":"1","act":"INFORM","From":"a","To":"b","Time":1,"Payload":{"text":"hello"}}`
+
+func TestUrgentOvertakesWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, r, far := open(t, wire.Options{})
+		far.say(hello)
+		s := r.Session(t, 0)
+		send := func(p performatives.Priority, text string) {
+			e := performatives.Envelope{Sender: "b", Receiver: "a", Performative: performatives.ActInform, Priority: p, Payload: wiretest.Raw(text)}
+			if err := s.Send(wiretest.Of(t, e)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send(performatives.Low, "being written")
+		synctest.Wait()
+		for _, p := range []performatives.Priority{performatives.Low, performatives.Normal, performatives.High, performatives.Urgent} {
+			send(p, p.String()+" 1")
+			send(p, p.String()+" 2")
+		}
+		want := []string{"being written", "urgent 1", "urgent 2", "high 1", "high 2", "normal 1", "normal 2", "low 1", "low 2"}
+		for _, w := range want {
+			if got := far.hear(); !strings.Contains(got, w) {
+				t.Errorf("got %s, want %s", got, w)
+			}
+		}
+	})
+}
+
+// A peer that asks nonsense and reads no answer is read no further than what its answers
+// have room for.
+func TestAnswersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _, far := open(t, wire.Options{Limits: wire.Limits{OutboxBytes: 4 << 10}})
+		said := make(chan int, 1)
+		go func() {
+			n := 0
+			for ; n < 100_000; n++ {
+				if far.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte("nonsense")}}) != nil {
+					break
+				}
+			}
+			said <- n
+		}()
+		synctest.Wait()
+		if refused := s.Counts().Refused; refused == 0 || refused > 100 {
+			t.Errorf("%d messages were read whose answers nobody reads", refused)
+		}
+		_ = far.Close()
+		<-said
+	})
+}
+
+func TestPeerIsToldWhatIsWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := wire.Options{}
+		r := &wiretest.Recorder{Answer: func(_ *wire.Session, m *performatives.Message) error {
+			if wiretest.Text(m) == "secret" {
+				return errors.New("the database password is 1234")
+			}
+			return &performatives.Refusal{Code: performatives.CodeUnknownAgent, Text: "there is no agent b"}
+		}}
+		o.Handler = r
+		s, _, far := open(t, o)
+		far.say(hello)
+		if got := far.hear(); !strings.Contains(got, "agent_not_found") || !strings.Contains(got, "there is no agent b") {
+			t.Errorf("a refusal of the handler's: %s", got)
+		}
+		far.say(strings.Replace(hello, "hello", "secret", 1))
+		if got := far.hear(); !strings.Contains(got, "internal_error") || strings.Contains(got, "1234") {
+			t.Errorf("an error of the handler's: %s", got)
+		}
+		far.say("nonsense")
+		if got := far.hear(); !strings.Contains(got, "parsing_error") {
+			t.Errorf("nonsense: %s", got)
+		}
+		if c := s.Counts(); c.Refused != 3 || c.Received != 0 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// A session that says nothing is asked, and then given up.
+func TestSilentSessionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, r, far := open(t, wire.Options{KeepAlive: wire.KeepAlive{Interval: 5 * time.Second, Timeout: 10 * time.Second}})
+		begun := time.Now()
+		go far.hear()
+		if err := r.AwaitEnd(t, 1)[0]; !errors.Is(err, wire.ErrDead) {
+			t.Errorf("ended with %v", err)
+		}
+		if got := time.Since(begun); got != 10*time.Second {
+			t.Errorf("ended after %v", got)
+		}
+	})
+}
+
+// A message that waits for a peer that goes comes back, whatever it is waiting for.
+func TestWhatIsNotWrittenComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, r, far := open(t, wire.Options{})
+		session := r.Session(t, 0)
+		if err := session.Send(wiretest.Message(t, "b", "a", "nobody knows its language yet")); err != nil {
+			t.Fatal(err)
+		}
+		far.say(hello)
+		synctest.Wait() // it is being written
+		for i := range 3 {
+			if err := session.Send(wiretest.Message(t, "b", "a", fmt.Sprint(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = far.Close()
+		r.AwaitEnd(t, 1)
+		if got := len(r.Undeliverable()); got != 4 {
+			t.Errorf("%d messages came back, want 4", got)
+		}
+		if c := s.Counts(); c.Sent != 0 || c.Undelivered != 4 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+func TestServerOptions(t *testing.T) {
+	ok := func() wire.Options { return wire.Options{Handler: &wiretest.Recorder{}, Anonymous: true} }
+	for name, c := range map[string]struct {
+		change func(*wire.Options)
+		want   string
+	}{
+		"no handler":        {func(o *wire.Options) { o.Handler = nil }, "Options.Handler"},
+		"nobody decides":    {func(o *wire.Options) { o.Anonymous = false }, "Options.Auth"},
+		"a rate without":    {func(o *wire.Options) { o.AgentRate.Messages = 1 }, "Options.AgentRate"},
+		"a negative limit":  {func(o *wire.Options) { o.Limits.Outbox = -1 }, "Options.Limits.Outbox"},
+		"a missing dialect": {func(o *wire.Options) { o.Dialects = []wire.Dialect{nil} }, "Options.Dialects[0]"},
+		"a policy too many": {func(o *wire.Options) { o.Full = 7 }, "Options.Full"},
+		"a negative window": {func(o *wire.Options) { o.ReplayWindow = -1 }, "Options.ReplayWindow"},
+	} {
+		o := ok()
+		c.change(&o)
+		if _, err := wire.NewServer(o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want it to name %s", name, err, c.want)
+		}
+	}
+}
