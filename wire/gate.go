@@ -14,6 +14,7 @@ import (
 // gate is what a session knows about what it may let through. It belongs to the reader.
 type gate struct {
 	limit    Rate
+	proved   *Identity     // by the connection itself; nil for none
 	messages *rate.Limiter // nil without a limit
 	patience *rate.Limiter // for what is over the limit
 	token    [sha256.Size]byte
@@ -24,8 +25,8 @@ type gate struct {
 // maxBadTokens is how many bad tokens in a row a session may show.
 const maxBadTokens = 8
 
-func (g *gate) init(o Options) {
-	g.limit = o.ConnectionRate
+func (g *gate) init(o Options, proved *Identity) {
+	g.limit, g.proved = o.ConnectionRate, proved
 	g.messages, g.patience = newLimiter(o.ConnectionRate), newLimiter(o.ConnectionRate)
 }
 
@@ -67,51 +68,54 @@ func (s *Session) authenticate(token string) error {
 }
 
 // who returns the identity of the token, or, without one, of the connection.
-func (s *Session) who(token string) (Identity, error) {
+func (s *Session) who(token string) (*Identity, error) {
 	id, err := s.identify(token)
 	switch {
 	case err != nil:
 		s.suspect(token)
-		return Identity{}, err
+		return nil, err
 	case !id.Expires.IsZero() && !time.Now().Before(id.Expires):
-		return Identity{}, unauthorized("the credentials have expired")
+		return nil, unauthorized("the credentials have expired")
 	}
 	s.gate.bad = 0
 	s.trust(id)
 	return id, nil
 }
 
+// anyone is who a peer is when nobody asks.
+var anyone = &Identity{}
+
 // identify looks at the credentials. A token that was the last one's is not verified
 // again before it expires.
-func (s *Session) identify(token string) (Identity, error) {
-	known := s.identity.Load()
+func (s *Session) identify(token string) (*Identity, error) {
 	switch {
 	case s.core.opts.Auth == nil || s.initiator:
-		return Identity{}, nil
-	case token == "" && known != nil && s.gate.bearer == nil:
-		return *known, nil
+		return anyone, nil
+	case token == "" && s.gate.proved != nil:
+		return s.gate.proved, nil
 	case token == "":
-		return Identity{}, unauthorized("the message carries no credentials")
+		return nil, unauthorized("the message carries no credentials")
 	}
 	sum := sha256.Sum256([]byte(token))
 	if s.gate.bearer != nil && sum == s.gate.token {
-		return *s.gate.bearer, nil
+		return s.gate.bearer, nil
 	}
 	id, err := s.core.authenticate(s.ctx, Credentials{Token: token, Peer: s.peer})
 	if err != nil {
-		return Identity{}, err
+		return nil, err
 	}
 	s.gate.token, s.gate.bearer = sum, &id
-	return id, nil
+	return &id, nil
 }
 
 // trust notes that the peer has authenticated.
-func (s *Session) trust(id Identity) {
-	first := s.identity.Load() == nil
-	if s.gate.bearer != nil || first {
-		s.identity.Store(&id)
+func (s *Session) trust(id *Identity) {
+	known := s.identity.Load()
+	if known == id {
+		return
 	}
-	if first {
+	s.identity.Store(id)
+	if known == nil {
 		s.conn.SetLimit(s.core.opts.Limits.Frame)
 		s.step(event{what: proved})
 		s.logger().Debug("peer authenticated", "as", string(id.Name), "method", id.Method)
@@ -145,11 +149,11 @@ func (s *Session) admit(in Inbound) error {
 	if err := s.core.agents.allow(m.Sender()); err != nil {
 		return err
 	}
-	if err := s.core.replays.check(s.id, id, m); err != nil {
+	if err := s.core.replays.check(s.id, *id, m); err != nil {
 		return err
 	}
 	if authorize := s.core.opts.Authorize; authorize != nil {
-		if err := authorize(id, m); err != nil {
+		if err := authorize(*id, m); err != nil {
 			s.logger().Info("message forbidden", "agent", string(m.Sender()), "receiver", string(m.Receiver()), "err", err)
 			return &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID()}
 		}

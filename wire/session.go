@@ -50,7 +50,7 @@ func newSession(c *core, conn Conn, id *Identity, initiator bool) *Session {
 		id: fmt.Sprintf("%s-%d", conn.Peer().Transport, c.sessions.Add(1)), conn: conn, peer: conn.Peer(), core: c,
 		initiator: initiator, out: newOutbox(c.opts.Limits), done: make(chan struct{}),
 	}
-	s.gate.init(c.opts)
+	s.gate.init(c.opts, id)
 	s.life = life{state: stateOpening, keep: c.opts.KeepAlive, closes: c.opts.Limits.CloseTime, heard: now}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background()) //nolint:forbidigo // a session outlives whoever began it
 	switch {
