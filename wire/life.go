@@ -177,11 +177,12 @@ func (l *life) tick(now time.Time) effects {
 
 // next is when tick has something to do, if nothing happens before; zero for never.
 func (l *life) next() time.Time {
-	switch {
-	case l.state == stateClosed:
+	switch l.state {
+	case stateClosed:
 		return time.Time{}
-	case l.state == stateClosing:
+	case stateClosing:
 		return l.closeBy
+	case stateOpening, stateOpen:
 	}
 	var next time.Time
 	if l.keep.Timeout > 0 {

@@ -219,5 +219,6 @@ func connect(conn Conn, o Options) (*Session, error) {
 		return nil, errors.New("wire: Options.Dialects is empty")
 	}
 	s := newSession(c, conn, nil, true)
-	return s, s.speak(d)
+	err = s.speak(d)
+	return s, err
 }

@@ -87,16 +87,16 @@ func keepAlive(t *testing.T, tr Transport) {
 	conn := dial(t, tr, h.addr, wire.Limits{})
 	h.Session(t, 0)
 	pings := make(chan wire.Frame)
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	go func() {
-		_, err := conn.Read(func(f wire.Frame) {
+		defer close(done)
+		_, _ = conn.Read(func(f wire.Frame) {
 			if f.Kind == wire.KindPing {
 				if err := conn.Write([]wire.Frame{{Kind: wire.KindPong, Data: f.Data}}); err == nil {
 					pings <- f
 				}
 			}
 		})
-		done <- err
 	}()
 	for range 3 {
 		select {
