@@ -111,16 +111,23 @@ type batch struct {
 	final    bool // nothing comes after it
 }
 
+// forget lets go of what b holds, and keeps its room.
+func (b *batch) forget() {
+	clear(b.frames)
+	clear(b.messages)
+	*b = batch{frames: b.frames[:0], messages: b.messages[:0]}
+}
+
 // take moves what waits, up to max messages, into b.
 func (o *outbox) take(b *batch, maxMessages int) {
+	b.forget()
 	o.mu.Lock()
-	b.frames = append(b.frames[:0], o.frames...)
+	b.frames = append(b.frames, o.frames...)
 	clear(o.frames)
 	o.frames, o.bytes = o.frames[:0], 0
 	if cap(o.frames) > maxIdleFrames {
 		o.frames = nil
 	}
-	b.messages = b.messages[:0]
 	for i := len(o.bands) - 1; i >= 0 && !o.mute; i-- {
 		for len(b.messages) < maxMessages && o.bands[i].n > 0 {
 			b.messages = append(b.messages, o.bands[i].pop())
@@ -128,7 +135,6 @@ func (o *outbox) take(b *batch, maxMessages int) {
 	}
 	o.messages -= len(b.messages)
 	b.final = o.sealed && (o.messages == 0 || o.mute)
-	b.last = nil
 	if b.final {
 		b.last, o.last = o.last, nil
 	}

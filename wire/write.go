@@ -1,55 +1,94 @@
 package wire
 
-import "github.com/ribosome-agents/ribosome/performatives"
+import (
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
 
 // maxBatch is the most messages of one write.
 const maxBatch = 512
 
-// writer is the state of a session's writer. What it has encoded and not written is
+// writer is what a session needs to write. What it has encoded and not written is
 // bounded by Limits.OutboxBytes and one message.
 type writer struct {
 	s      *Session
+	batch  batch
 	frames []Frame
 	buf    []byte
-	bytes  int
 	unsent []*performatives.Message // that frames hold
 }
 
-// write is the session's writer: it writes what is queued, all of it at once, and then
-// waits for more.
+// writers lends a session a writer for as long as it has something to write, so that
+// the thousands that are idle hold none.
+var writers = sync.Pool{New: func() any { return new(writer) }}
+
+// maxPooled is the largest buffer that is kept for others.
+const maxPooled = 1 << 20
+
+// write is the session's writing goroutine: it writes what is queued, all of it at
+// once, and then waits for more.
 func (s *Session) write() {
-	w := writer{s: s}
-	var b batch
 	for {
 		select {
 		case <-s.out.wake:
 		case <-s.ctx.Done():
 			return
 		}
-		for more := true; more; {
-			s.out.take(&b, maxBatch)
-			if err := w.write(&b); err != nil {
-				s.step(event{what: lost, err: err})
-				return
-			}
-			if b.final {
-				s.step(event{what: flushed})
-			}
-			more = len(b.messages) > 0 && s.ctx.Err() == nil
+		w := writers.Get().(*writer)
+		w.s = s
+		err := w.writeAll()
+		w.giveBack()
+		if err != nil {
+			s.step(event{what: lost, err: err})
+			return
 		}
 	}
 }
 
-// write writes a batch.
-func (w *writer) write(b *batch) error {
-	w.frames, w.buf, w.bytes = append(w.frames[:0], b.frames...), w.buf[:0], 0
-	for i, m := range b.messages {
+// giveBack forgets the session and all that was its own.
+func (w *writer) giveBack() {
+	if cap(w.buf) > maxPooled {
+		w.buf = nil
+	}
+	w.batch.forget()
+	w.forget()
+	w.s = nil
+	writers.Put(w)
+}
+
+// forget makes room, and lets go of what was in it.
+func (w *writer) forget() {
+	clear(w.frames)
+	clear(w.unsent)
+	w.frames, w.buf, w.unsent = w.frames[:0], w.buf[:0], w.unsent[:0]
+}
+
+// writeAll writes until nothing is queued.
+func (w *writer) writeAll() error {
+	for more := true; more; {
+		w.s.out.take(&w.batch, maxBatch)
+		if err := w.writeBatch(); err != nil {
+			return err
+		}
+		if w.batch.final {
+			w.s.step(event{what: flushed})
+		}
+		more = len(w.batch.messages) > 0 && w.s.ctx.Err() == nil
+	}
+	return nil
+}
+
+// writeBatch writes what was taken.
+func (w *writer) writeBatch() error {
+	w.frames = append(w.frames, w.batch.frames...)
+	for i, m := range w.batch.messages {
 		if err := w.message(m); err != nil {
-			w.lose(b.messages[i+1:])
+			w.lose(w.batch.messages[i+1:])
 			return err
 		}
 	}
-	w.frames = append(w.frames, b.last...)
+	w.frames = append(w.frames, w.batch.last...)
 	if err := w.flush(); err != nil {
 		w.lose(nil)
 		return err
@@ -62,7 +101,6 @@ func (w *writer) lose(rest []*performatives.Message) {
 	for _, m := range append(w.unsent, rest...) {
 		w.s.undelivered(m, performatives.CodeStopped, "the connection to the agent was lost")
 	}
-	w.unsent = nil
 }
 
 // message encodes m, and writes when enough has come together.
@@ -84,11 +122,10 @@ func (w *writer) message(m *performatives.Message) error {
 	w.buf = buf
 	w.unsent = append(w.unsent, m)
 	w.frames = append(w.frames, Frame{Kind: KindData, Data: buf[start:len(buf):len(buf)]})
-	w.bytes += len(buf) - start
 	if method := w.agreed(codec); method != "" {
 		return w.compress(method)
 	}
-	if w.bytes >= w.s.core.opts.Limits.OutboxBytes {
+	if len(buf) >= w.s.core.opts.Limits.OutboxBytes {
 		return w.flush()
 	}
 	return nil
@@ -118,28 +155,11 @@ func (w *writer) flush() error {
 	return w.written(w.s.conn.Write(w.frames))
 }
 
-// written forgets what has been written.
+// written makes room once frames are with the transport.
 func (w *writer) written(err error) error {
-	if err == nil {
+	if err == nil { // else they are still to be given back
 		w.s.core.totals.sent.Add(uint64(len(w.unsent)))
-		clear(w.unsent)
-		w.unsent = w.unsent[:0]
+		w.forget()
 	}
-	w.reset()
 	return err
-}
-
-// maxIdleBuffer is how much of a buffer is kept between writes.
-const maxIdleBuffer = 64 << 10
-
-// reset makes room, and gives the memory of a burst back.
-func (w *writer) reset() {
-	clear(w.frames)
-	w.frames, w.buf, w.bytes = w.frames[:0], w.buf[:0], 0
-	if cap(w.buf) > maxIdleBuffer {
-		w.buf = nil
-	}
-	if cap(w.frames) > maxBatch {
-		w.frames = nil
-	}
 }
