@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -151,11 +152,23 @@ func (s *Session) run() {
 	s.core.opts.Handler.Opened(s)
 	s.arm()
 	var writer sync.WaitGroup
-	writer.Go(s.write)
-	s.read()
+	writer.Go(func() { s.guard(s.write) })
+	s.guard(s.read)
 	<-s.ctx.Done() // reading may end before writing does
 	writer.Wait()
 	s.finish()
+}
+
+// guard ends the session when fn panics: what a peer says must not be able to end the
+// process.
+func (s *Session) guard(fn func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.logger().Error("session panicked", "err", fmt.Sprint(v), "stack", string(debug.Stack()))
+			s.step(event{what: lost, err: errPanicked})
+		}
+	}()
+	fn()
 }
 
 // finish is the last thing that happens to a session.

@@ -186,6 +186,18 @@ func TestWhatIsNotWrittenComesBack(t *testing.T) {
 	})
 }
 
+// What a peer says cannot end the process, whatever the handler makes of it.
+func TestPanicEndsTheSessionOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &wiretest.Recorder{Answer: func(*wire.Session, *performatives.Message) error { panic("no") }}
+		_, _, far := open(t, wire.Options{Handler: r})
+		far.say(hello)
+		if err := r.AwaitEnd(t, 1)[0]; err == nil || !strings.Contains(err.Error(), "panicked") {
+			t.Errorf("ended with %v", err)
+		}
+	})
+}
+
 func TestServerOptions(t *testing.T) {
 	ok := func() wire.Options { return wire.Options{Handler: &wiretest.Recorder{}, Anonymous: true} }
 	for name, c := range map[string]struct {
