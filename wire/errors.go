@@ -18,7 +18,7 @@ var (
 	// ErrDead means that nothing was heard of a peer for [KeepAlive].Timeout.
 	ErrDead = errors.New("wire: the peer is silent")
 	// ErrSlow means that a peer did not read what was sent to it.
-	ErrSlow = errors.New("wire: the peer does not read")
+	ErrSlow     = errors.New("wire: the peer does not read")
 	errPanicked = errors.New("wire: a dialect or a handler panicked")
 	// ErrHungUp means that a peer ended the connection without saying so.
 	ErrHungUp = errors.New("wire: the peer hung up")

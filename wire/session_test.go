@@ -198,6 +198,30 @@ func TestPanicEndsTheSessionOnly(t *testing.T) {
 	})
 }
 
+// bomb is a payload that cannot be written.
+type bomb struct{}
+
+// MarshalJSON panics.
+func (bomb) MarshalJSON() ([]byte, error) { panic("no") }
+
+func TestMessageThatPanicsComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, r, far := open(t, wire.Options{})
+		far.say(hello)
+		for _, payload := range []any{performatives.QueryIf{Condition: performatives.ContentOf(bomb{})}, performatives.QueryIf{Condition: performatives.ContentOf(1)}} {
+			if err := r.Session(t, 0).Send(wiretest.Of(t, performatives.Envelope{Sender: "b", Receiver: "a", Payload: payload})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := far.hear(); !strings.Contains(got, "QUERY_IF") {
+			t.Errorf("the session does not go on: %s", got)
+		}
+		if got := len(r.Undeliverable()); got != 1 {
+			t.Errorf("%d messages came back, want 1", got)
+		}
+	})
+}
+
 func TestServerOptions(t *testing.T) {
 	ok := func() wire.Options { return wire.Options{Handler: &wiretest.Recorder{}, Anonymous: true} }
 	for name, c := range map[string]struct {

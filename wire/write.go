@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -107,7 +108,7 @@ func (w *writer) lose(rest []*performatives.Message) {
 func (w *writer) message(m *performatives.Message) error {
 	codec := w.s.language.Load().codec
 	start := len(w.buf)
-	buf, err := codec.Encode(w.buf, m)
+	buf, err := encode(codec, w.buf, m)
 	switch {
 	case err != nil:
 		w.s.logger().Warn("message not written", "performative", m.Performative().String(), "err", err)
@@ -129,6 +130,17 @@ func (w *writer) message(m *performatives.Message) error {
 		return w.flush()
 	}
 	return nil
+}
+
+// encode has the codec write m. A payload is an application's type, and its MarshalJSON
+// may panic.
+func encode(c Codec, dst []byte, m *performatives.Message) (buf []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			buf, err = dst, fmt.Errorf("%w: %v", errPanicked, v)
+		}
+	}()
+	return c.Encode(dst, m)
 }
 
 // agreed returns the compression that what was just encoded agrees on.
