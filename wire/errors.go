@@ -58,23 +58,26 @@ func (e *LimitError) Unwrap() error {
 }
 
 // AsRefusal gives any error the form that a peer gets: a [*performatives.Refusal] in
-// err's tree is as it is, and of any other error the peer learns nothing.
+// err's tree is as it is, a server that is full or stops is busy, and of any other error
+// the peer learns nothing.
 func AsRefusal(err error) *performatives.Refusal {
 	var r *performatives.Refusal
-	if errors.As(err, &r) {
+	switch {
+	case errors.As(err, &r):
 		return r
+	case errors.Is(err, ErrTooMany):
+		return &performatives.Refusal{Code: performatives.CodeBusy, Text: "there are too many connections"}
+	case errors.Is(err, ErrClosed):
+		return &performatives.Refusal{Code: performatives.CodeBusy, Text: "the server stops"}
 	}
 	return &performatives.Refusal{Code: performatives.CodeInternal}
 }
 
 // publicText is what a peer may be told of err.
 func publicText(err error) string {
-	switch r := AsRefusal(err); {
-	case r.Text != "":
+	r := AsRefusal(err)
+	if r.Text != "" {
 		return r.Text
-	case errors.Is(err, ErrClosed):
-		return "the server stops"
-	default:
-		return r.Code.Traits().Text
 	}
+	return r.Code.Traits().Text
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-
-	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // core is what the sessions of one server, or of one client, share.
@@ -122,8 +120,7 @@ func (s *Server) Authenticate(ctx context.Context, c Credentials) (*Identity, er
 func (s *Server) Serve(conn Conn, id *Identity) error {
 	session := newSession(s.core, conn, id, false)
 	if err := s.add(session); err != nil {
-		r := &performatives.Refusal{Code: performatives.CodeBusy, Text: publicText(err)}
-		_ = conn.Write([]Frame{{Kind: KindError, Err: r}, {Kind: KindClose}}) // as a courtesy
+		_ = conn.Write([]Frame{{Kind: KindError, Err: AsRefusal(err)}, {Kind: KindClose}}) // as a courtesy
 		_ = conn.Close()
 		return err
 	}

@@ -1,0 +1,27 @@
+package wire_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// What a peer is told of an error: never more than a refusal says.
+func TestErrorObjectOf(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		want wire.ErrorObject
+	}{
+		"a refusal":   {&performatives.Refusal{Code: performatives.CodeForbidden, Text: "not you"}, wire.ErrorObject{Code: "FORBIDDEN", Message: "not you"}},
+		"full":        {fmt.Errorf("accept: %w", wire.ErrTooMany), wire.ErrorObject{Code: "SERVICE_UNAVAILABLE", Message: "there are too many connections"}},
+		"stopping":    {wire.ErrClosed, wire.ErrorObject{Code: "SERVICE_UNAVAILABLE", Message: "the server stops"}},
+		"another one": {errors.New("/etc/secret: no such file"), wire.ErrorObject{Code: "INTERNAL_ERROR", Message: "the agent failed"}},
+	} {
+		if got := wire.ErrorObjectOf(tt.err); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
