@@ -19,6 +19,8 @@ type Transport struct {
 	// Unlimited means that the transport cannot change the limit of frames while a
 	// connection is open.
 	Unlimited bool
+	// Wordless means that to hang up is the transport's one way to close.
+	Wordless bool
 }
 
 // Run holds a transport to what sessions rely on.
