@@ -1,0 +1,72 @@
+package tcp
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// wireCodes are the codes of wire's Standard Error Codes in the words of this program.
+var wireCodes = map[string]performatives.Code{
+	"INVALID_REQUEST":     performatives.CodeParsingError,
+	"UNAUTHORIZED":        performatives.CodeUnauthorized,
+	"FORBIDDEN":           performatives.CodeForbidden,
+	"NOT_FOUND":           performatives.CodeUnknownAgent,
+	"RATE_LIMIT_EXCEEDED": performatives.CodeRateLimited,
+	"INTERNAL_ERROR":      performatives.CodeInternal,
+	"SERVICE_UNAVAILABLE": performatives.CodeBusy,
+}
+
+// maxErrorText is how much of what a peer says about an error is kept.
+const maxErrorText = 512
+
+// errorPayload is what an ERROR frame says of err.
+func errorPayload(err error, f form) []byte {
+	o := wire.ErrorObjectOf(err)
+	if f == versioned {
+		return []byte(o.Message)
+	}
+	return o.JSON()
+}
+
+// parseError reads the payload of an ERROR frame: an error object, by itself or in the
+// envelope of wire's Error Response Format, or else text.
+func parseError(b []byte) *performatives.Refusal {
+	var said struct {
+		wire.ErrorObject
+		Error *wire.ErrorObject `json:"error"`
+	}
+	if json.Unmarshal(b, &said) != nil {
+		return textError(b)
+	}
+	o := said.ErrorObject
+	if said.Error != nil {
+		o = *said.Error
+	}
+	r := &performatives.Refusal{Code: performatives.CodeInternal, Text: cleanText(o.Message)}
+	if code, ok := wireCodes[o.Code]; ok {
+		r.Code = code
+	}
+	if o.Details != nil {
+		r.Field = cleanText(o.Details.Field)
+	}
+	return r
+}
+
+// textError is an error of which only a text is known.
+func textError(b []byte) *performatives.Refusal {
+	return &performatives.Refusal{Code: performatives.CodeInternal, Text: cleanText(string(b[:min(len(b), maxErrorText)]))}
+}
+
+// cleanText makes what a peer says fit for a line of a log.
+func cleanText(s string) string {
+	s = strings.ToValidUTF8(s[:min(len(s), maxErrorText)], "")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7F {
+			return ' '
+		}
+		return r
+	}, s)
+}

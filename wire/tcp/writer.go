@@ -1,0 +1,135 @@
+package tcp
+
+import (
+	"encoding/binary"
+	"io"
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// writer makes bytes of frames. It is used under the lock of its connection.
+type writer struct {
+	dst    io.Writer
+	form   form
+	server bool
+	b      []byte // what has not been written yet; nil between two writes
+}
+
+// Frames are copied together until they have chunk bytes; a payload of that length goes
+// out by itself, since to copy it costs more than a write does.
+const chunk = 32 << 10
+
+// writeBuffers are shared by all connections: one that does not write has none.
+var writeBuffers = sync.Pool{New: func() any { return &writeBuffer{b: make([]byte, 0, busyBuffer)} }}
+
+type writeBuffer struct{ b []byte }
+
+// write writes frames in as few writes as it can.
+func (w *writer) write(frames []wire.Frame) error {
+	buf := writeBuffers.Get().(*writeBuffer) //nolint:errcheck,forcetypeassert // nothing else is in there
+	defer writeBuffers.Put(buf)
+	w.b = buf.b[:0]
+	err := w.writeAll(frames)
+	if cap(w.b) <= 2*busyBuffer {
+		buf.b = w.b[:0]
+	}
+	w.b = nil
+	return err
+}
+
+func (w *writer) writeAll(frames []wire.Frame) error {
+	for _, f := range frames {
+		if err := w.frame(f); err != nil {
+			return err
+		}
+		if len(w.b) < chunk {
+			continue
+		}
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+func (w *writer) flush() error {
+	if len(w.b) == 0 {
+		return nil
+	}
+	_, err := w.dst.Write(w.b)
+	w.b = w.b[:0]
+	return err
+}
+
+// frame adds a frame to what is to be written.
+func (w *writer) frame(f wire.Frame) error {
+	h := header{form: w.form, typ: uint16(f.Kind)}
+	if w.form == versioned {
+		if h.typ = versionedType(f, w.server); h.typ == 0 {
+			return nil
+		}
+	}
+	payload := w.payload(f)
+	if w.form == flagged && f.Kind == wire.KindData && len(payload) >= minCompressed && w.compressed(h, payload) {
+		return nil
+	}
+	return w.raw(h, payload)
+}
+
+// raw adds a frame as it is.
+func (w *writer) raw(h header, payload []byte) error {
+	h.length = uint32(len(payload)) //nolint:gosec // the session's limit is far below
+	w.b = h.append(w.b)
+	if len(payload) < chunk {
+		w.b = append(w.b, payload...)
+		return nil
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	_, err := w.dst.Write(payload)
+	return err
+}
+
+// compressed adds a frame compressed, if that makes it shorter.
+func (w *writer) compressed(h header, payload []byte) bool {
+	start := len(w.b)
+	h.compressed = true
+	b, ok := appendGzip(h.append(w.b), payload)
+	if !ok {
+		w.b = b[:start]
+		return false
+	}
+	body := start + h.form.headerLen()
+	binary.BigEndian.PutUint32(b[body-4:], uint32(len(b)-body)) //nolint:gosec // shorter than payload
+	w.b = b
+	return true
+}
+
+// payload is what a frame carries in this form.
+func (w *writer) payload(f wire.Frame) []byte {
+	switch {
+	case f.Kind == wire.KindError && f.Err == nil: // it has been written already
+		return f.Data
+	case f.Kind == wire.KindError:
+		return errorPayload(f.Err, w.form)
+	case w.form == versioned && f.Kind != wire.KindData:
+		return healthPayload
+	}
+	return f.Data
+}
+
+// versionedType is the type of a frame in the versioned form, or zero when it has none.
+func versionedType(f wire.Frame, server bool) uint16 {
+	switch f.Kind {
+	case wire.KindData:
+		return dataType(f.Data, server)
+	case wire.KindPing, wire.KindPong:
+		return typeHealth
+	case wire.KindError:
+		return typeError
+	case wire.KindClose: // is the end of the stream
+	}
+	return 0
+}
