@@ -2,10 +2,12 @@ package tcp_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
@@ -38,28 +40,85 @@ func stop(t testing.TB, fn func(context.Context) error) {
 	}
 }
 
-// transport is the package as the conformance suite sees it.
-func transport(scheme string, o tcp.Options, d tcp.DialOptions) wiretest.Transport {
-	return wiretest.Transport{
-		Listen: func(t testing.TB, s *wire.Server) string { return scheme + listen(t, s, o).Addr().String() },
-		Dial: func(ctx context.Context, addr string, l wire.Limits) (wire.Conn, error) {
-			d.Limits = l
-			return tcp.Dial(ctx, addr, d)
-		},
+// host is a server with its listener. It answers each message with the text of it.
+type host struct {
+	*wire.Server
+	wiretest.Recorder
+	listener *tcp.Listener
+	addr     string
+}
+
+// serve starts a server that lets everyone in, unless change says otherwise.
+func serve(t testing.TB, o tcp.Options, change func(*wire.Options)) *host {
+	t.Helper()
+	h := &host{}
+	h.Answer = echo
+	wo := wire.Options{Handler: &h.Recorder, Dialects: []wire.Dialect{wiretest.Dialect{}}, Anonymous: true}
+	if change != nil {
+		change(&wo)
 	}
+	var err error
+	if h.Server, err = wire.NewServer(wo); err != nil {
+		t.Fatal(err)
+	}
+	h.listener = listen(t, h.Server, o)
+	h.addr = h.listener.Addr().String()
+	t.Cleanup(func() { stop(t, h.Stop) })
+	return h
 }
 
-func TestConformance(t *testing.T) {
-	wiretest.Run(t, transport("tcp://", tcp.Options{}, tcp.DialOptions{}))
+// echo answers a message with its own payload.
+func echo(s *wire.Session, m *performatives.Message) error {
+	answer, err := performatives.New(performatives.Envelope{
+		ID: performatives.NewID(), Timestamp: time.Now(), Sender: m.Receiver(), Receiver: m.Sender(),
+		InReplyTo: string(m.ID()), Performative: performatives.ActInform, Payload: m.Payload(),
+	})
+	if err != nil {
+		return err
+	}
+	return s.Send(answer)
 }
 
-func TestConformanceVersioned(t *testing.T) {
-	tr := transport("", tcp.Options{}, tcp.DialOptions{Versioned: true})
-	tr.Wordless = true
-	wiretest.Run(t, tr)
+// guest is a session with a host.
+type guest struct {
+	*wire.Session
+	wiretest.Recorder
 }
 
-func TestConformanceTLS(t *testing.T) {
-	pki := newPKI(t)
-	wiretest.Run(t, transport("tcps://", tcp.Options{TLS: pki.server()}, tcp.DialOptions{TLS: pki.client()}))
+// join opens a session.
+func join(t testing.TB, addr string, d tcp.DialOptions, dialect wire.Dialect) *guest {
+	t.Helper()
+	g := &guest{}
+	o := wire.Options{Handler: &g.Recorder, Dialects: []wire.Dialect{dialect}, Limits: d.Limits}
+	var err error
+	if g.Session, err = wire.Connect(dial(t, addr, d), o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, g.Stop) })
+	return g
+}
+
+func dial(t testing.TB, addr string, d tcp.DialOptions) wire.Conn {
+	t.Helper()
+	conn, err := tcp.Dial(t.Context(), addr, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// ask sends n messages more, waits for the answers, and checks that they are in order.
+func (g *guest) ask(t testing.TB, n int, text string) {
+	t.Helper()
+	before := len(g.Received())
+	for i := range n {
+		if err := g.Send(wiretest.Ask(t, "a", "b", fmt.Sprint(i, text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, m := range g.Await(t, before+n)[before:] {
+		if got, want := wiretest.Text(m), fmt.Sprint(i, text); got != want {
+			t.Fatalf("answer %d has %d bytes that are not those of the question, %d", i, len(got), len(want))
+		}
+	}
 }

@@ -15,6 +15,8 @@ import (
 
 // pki is an authority with a certificate for a server on loopback and one for a client.
 type pki struct {
+	root         *x509.Certificate
+	signer       *ecdsa.PrivateKey
 	roots        *x509.CertPool
 	serve, agent tls.Certificate
 }
@@ -30,18 +32,20 @@ func newPKI(t testing.TB) pki {
 	rootCert := sign(t, root, root, signer, signer)
 	pool := x509.NewCertPool()
 	pool.AddCert(rootCert.Leaf)
-	leaf := func(serial int64, name string, use x509.ExtKeyUsage) tls.Certificate {
-		return sign(t, &x509.Certificate{
-			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
-			NotBefore: root.NotBefore, NotAfter: root.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
-			ExtKeyUsage: []x509.ExtKeyUsage{use}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		}, root, newKey(t), signer)
-	}
-	return pki{
-		roots: pool,
-		serve: leaf(2, "node", x509.ExtKeyUsageServerAuth),
-		agent: leaf(3, "a", x509.ExtKeyUsageClientAuth),
-	}
+	p := pki{root: root, signer: signer, roots: pool}
+	p.serve, p.agent = p.leaf(t, "node"), p.leaf(t, "a")
+	return p
+}
+
+// leaf makes a certificate of that name, for either end.
+func (p pki) leaf(t testing.TB, name string) tls.Certificate {
+	t.Helper()
+	return sign(t, &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
+		NotBefore: p.root.NotBefore, NotAfter: p.root.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"},
+	}, p.root, newKey(t), p.signer)
 }
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {
