@@ -73,15 +73,10 @@ func (f form) parse(b []byte) (h header, ok bool, err error) {
 	if err := checkMagic(b); err != nil {
 		return h, false, err
 	}
-	if f == undecided {
-		if f = detect(b); f == undecided {
-			return h, false, nil
-		}
-	}
 	switch {
 	case f == versioned:
 		return parseVersioned(b)
-	case len(b) < 3:
+	case f == undecided || len(b) < 3:
 		return h, false, nil
 	}
 	h = header{form: f, role: role(b[2]), typ: uint16(b[2])}
@@ -102,9 +97,11 @@ func (f form) parse(b []byte) (h header, ok bool, err error) {
 	return h, true, nil
 }
 
-// detect tells the form of a connection by its first bytes.
+// detect tells the form of a connection by its first bytes, when enough have come.
 func detect(b []byte) form {
 	switch {
+	case checkMagic(b) != nil:
+		return undecided
 	case len(b) >= 3 && b[2] != magic2, len(b) >= 4 && b[3] != magic3:
 		return plain
 	case len(b) >= 4:

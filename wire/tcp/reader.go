@@ -68,6 +68,10 @@ func (r *reader) header() (header, error) {
 	r.within = true
 	f := form(r.form.Load()) // of when the frame began
 	for {
+		if f == undecided {
+			f = detect(r.buf.bytes())
+			r.form.Store(uint32(f)) // nobody else does before there has been a frame
+		}
 		h, ok, err := f.parse(r.buf.bytes())
 		if err == nil && ok {
 			err = r.check(h)
@@ -77,7 +81,6 @@ func (r *reader) header() (header, error) {
 		}
 		if ok {
 			r.buf.next(h.form.headerLen())
-			r.form.CompareAndSwap(uint32(undecided), uint32(h.form))
 			return h, nil
 		}
 		if err := r.fill(f.headerLen()); err != nil {

@@ -1,0 +1,265 @@
+package tcp_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/tcp"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
+)
+
+// allocated is how many bytes fn makes the process allocate.
+func allocated(fn func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fn()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// heap is how many bytes are in use.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// besides returns a peer that is served all the while.
+func besides(t *testing.T, h *host) *guest {
+	t.Helper()
+	g := join(t, h.addr, tcp.DialOptions{}, wiretest.Dialect{})
+	g.ask(t, 10, "before")
+	t.Cleanup(func() {
+		if !t.Failed() {
+			g.ask(t, 10, "after")
+		}
+	})
+	return g
+}
+
+// Garbage is refused with a word of why, whatever follows it.
+func TestGarbage(t *testing.T) {
+	h := serve(t, tcp.Options{}, nil)
+	besides(t, h)
+	for i, b := range [][]byte{
+		[]byte("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"),
+		{0x16, 0x03, 0x01, 0x02, 0x00, 0x01}, // TLS, to one who does not speak it
+		bytes.Repeat([]byte{0xFF}, 100_000),
+		{0},
+	} {
+		r := rawDial(t, h)
+		_, _ = r.Write(b) // fails, perhaps, when the server has read enough
+		r.refused("INVALID_REQUEST", "a frame does not begin with 4D 43")
+		wantRefusal(t, h.AwaitEnd(t, i+1)[i], "a frame does not begin with 4D 43")
+	}
+}
+
+func wantRefusal(t *testing.T, err error, text string) {
+	t.Helper()
+	var r *performatives.Refusal
+	if !errors.As(err, &r) || r.Text != text {
+		t.Errorf("the session ended with %v, want %q", err, text)
+	}
+}
+
+// A frame has its time from the first byte, and a connection without one all of it.
+func TestHalfFrameAndSilence(t *testing.T) {
+	h := serve(t, tcp.Options{}, func(o *wire.Options) { o.Limits.FrameTime = 50 * time.Millisecond })
+	besides(t, h)
+	silent := rawDial(t, h)
+	h.Session(t, 1)
+	for i, half := range [][]byte{frame7(1, question("hello"))[:20], {0x4D}, frame16(1, 1, "{}")[:16]} {
+		r := rawDial(t, h)
+		r.write(half)
+		wantRefusal(t, h.AwaitEnd(t, i+1)[i], "a frame did not come in time")
+		if len(half) < 16 || half[2] != 0x50 {
+			r.refused("INVALID_REQUEST", "a frame did not come in time")
+		} else if typ, p := r.read16(); typ != 5 || string(p) != "a frame did not come in time" {
+			t.Errorf("type %d: %s", typ, p)
+		}
+	}
+	silent.write(frame7(1, question("I am here"))) // longer than a frame may take
+	if typ, p := silent.read7(); typ != 1 || !strings.Contains(string(p), "I am here") {
+		t.Errorf("type %d: %s", typ, p)
+	}
+}
+
+// A peer that sends a byte at a time is served if it is in time, and so is a frame after
+// another that took long.
+func TestByteByByte(t *testing.T) {
+	h := serve(t, tcp.Options{}, nil)
+	besides(t, h)
+	for _, f := range [][]byte{frame7(1, question("hello")), frame16(1, 1, question("hello"))} {
+		r := rawDial(t, h)
+		for range 2 {
+			for _, b := range f {
+				r.write([]byte{b})
+			}
+		}
+		for range 2 {
+			header := 7
+			if f[2] == 0x50 {
+				header = 16
+			}
+			if _, p := r.frame(header); !strings.Contains(string(p), "hello") {
+				t.Errorf("the answer is %s", p)
+			}
+		}
+	}
+}
+
+// What a header announces is refused before anything is allocated for it, or costs
+// nothing until it comes.
+func TestAnnouncements(t *testing.T) {
+	h := serve(t, tcp.Options{}, nil)
+	besides(t, h)
+	n := allocated(func() {
+		for range 20 {
+			r := rawDial(t, h)
+			r.write([]byte{0x4D, 0x43, 1, 0xFF, 0xFF, 0xFF, 0xFF})
+			r.refused("INVALID_REQUEST", "the frame is longer than 16777216 bytes")
+			half := rawDial(t, h)
+			half.write([]byte{0x4D, 0x43, 1, 0x01, 0, 0, 0}) // 16 MiB, which may come
+			_ = half.Close()
+		}
+	})
+	if n > 16<<20 {
+		t.Errorf("%d bytes were allocated for announcements", n)
+	}
+	h.AwaitEnd(t, 40)
+}
+
+// A gzip bomb is unpacked as far as the limit.
+func TestGzipBomb(t *testing.T) {
+	h := serve(t, tcp.Options{}, func(o *wire.Options) {
+		o.Dialects = []wire.Dialect{zipDialect{on: true}}
+		o.Limits.Frame = 1 << 20
+	})
+	bomb := zipped(t, strings.Repeat("\x00", 256<<20))
+	r := rawDial(t, h)
+	r.write(frame7(1, question("gzip?")))
+	r.read7()
+	var said []byte
+	n := allocated(func() {
+		r.write(frame8(1, 1, bomb))
+		_, said = r.read8()
+		h.AwaitEnd(t, 1)
+	})
+	if n > 16<<20 {
+		t.Errorf("%d bytes were allocated", n)
+	}
+	if !strings.Contains(string(said), "longer than 1048576 bytes after decompression") {
+		t.Errorf("the peer was told %s", said)
+	}
+	other := join(t, h.addr, tcp.DialOptions{}, zipDialect{on: true})
+	other.ask(t, 1, "me?")
+	other.ask(t, 10, "after")
+}
+
+// 100,000 tiny frames of one who does not read the answers yet: it is read more slowly,
+// others are not, and in the end it has an answer to each.
+func TestManyTinyFrames(t *testing.T) {
+	const n = 100_000
+	h := serve(t, tcp.Options{}, nil)
+	other := besides(t, h)
+	before := heap()
+	r := rawDial(t, h)
+	var written atomic.Int64
+	done := make(chan error, 1)
+	go func() {
+		chunk := bytes.Repeat(append(frame7(2, ""), frame7(1, "{}")...), 100)
+		for range n / 200 {
+			k, err := r.Write(chunk)
+			written.Add(int64(k))
+			if err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	for range 20 {
+		other.ask(t, 20, "meanwhile")
+		if now := heap(); now > before+32<<20 {
+			t.Fatalf("%d bytes more in use after %d bytes came", now-before, written.Load())
+		}
+	}
+	answers := 0
+	for answers < n/2 { // a pong may be left out where nobody reads them
+		if typ, _ := r.read7(); typ == 1 {
+			answers++
+		}
+	}
+	if err := <-done; err != nil {
+		t.Errorf("the peer could not write: %v", err)
+	}
+}
+
+// A peer that asks and never reads stalls, and ends when a write has taken too long.
+func TestNeverReads(t *testing.T) {
+	h := serve(t, tcp.Options{}, func(o *wire.Options) {
+		o.Limits.FrameTime = 300 * time.Millisecond
+		o.Limits.Outbox = 64
+	})
+	h.Answer = func(s *wire.Session, m *performatives.Message) error {
+		if wiretest.Text(m) != "greedy" {
+			return echo(s, m)
+		}
+		return s.Send(wiretest.Message(t, "b", "a", wiretest.Long(256<<10)))
+	}
+	other := besides(t, h)
+	before := heap()
+	r := rawDial(t, h)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ask := frame7(1, question("greedy"))
+		for {
+			if _, err := r.Write(ask); err != nil {
+				return
+			}
+		}
+	}()
+	for ended := false; !ended; {
+		other.ask(t, 5, "meanwhile")
+		ended = len(h.Ends()) > 0
+		if now := heap(); now > before+128<<20 { // the outbox holds 16 MiB, the recorder keeps all messages
+			t.Fatalf("%d bytes more in use", now-before)
+		}
+	}
+	if err := h.Ends()[0]; !errors.Is(err, wire.ErrSlow) {
+		t.Errorf("the session ended with %v, want %v", err, wire.ErrSlow)
+	}
+	<-done
+}
+
+// A peer that hangs up within a frame, or between two, without a word.
+func TestHangsUp(t *testing.T) {
+	h := serve(t, tcp.Options{}, nil)
+	besides(t, h)
+	r := rawDial(t, h)
+	r.write(frame7(1, question("hello"))[:30])
+	_ = r.Close()
+	if err := h.AwaitEnd(t, 1)[0]; !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("within a frame: %v", err)
+	}
+	r = rawDial(t, h)
+	r.write(frame7(2, ""))
+	r.read7()
+	if err := r.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.AwaitEnd(t, 2)[1]; !errors.Is(err, wire.ErrHungUp) {
+		t.Errorf("between two: %v", err)
+	}
+}
