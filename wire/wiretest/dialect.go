@@ -1,6 +1,7 @@
 package wiretest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func (c codec) Decode(frame []byte, take func(wire.Inbound)) {
 	})
 	if err != nil {
 		r := wire.AsRefusal(err)
-		take(wire.Inbound{Err: r, Answer: c.refusal(nil, string(f.ID), r)})
+		take(wire.Inbound{Err: r, Answer: c.refusal(nil, cmp.Or(string(f.ID), "?"), r)})
 		return
 	}
 	take(wire.Inbound{Message: m, Token: f.Token})
