@@ -63,6 +63,7 @@ type Negotiating interface {
 	Codec
 	// Agreed returns, once, the method that both ends agreed on, after the Encode of
 	// the frame that says so or the Decode of the one that did; else nothing. It is
-	// called by either goroutine.
+	// called by either goroutine, and before what Decode takes is handed on, so that
+	// whoever answers that at once does it in the compression.
 	Agreed() (method string)
 }

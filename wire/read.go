@@ -100,8 +100,11 @@ func (s *Session) speak(d Dialect) error {
 
 // negotiated switches to the compression that what was just read agreed on.
 func (s *Session) negotiated(codec Codec) {
+	if !s.initiator {
+		return
+	}
 	n, ok := codec.(Negotiating)
-	if !ok || !s.initiator {
+	if !ok {
 		return
 	}
 	if c, ok := s.conn.(Compressing); ok {
@@ -116,6 +119,7 @@ func (s *Session) negotiated(codec Codec) {
 // take takes one thing that a frame held.
 func (s *Session) take(in Inbound) {
 	codec := s.language.Load().codec
+	s.negotiated(codec) // before anybody can answer what was agreed on
 	if err := s.gate.rate(); err != nil {
 		s.turnDown(codec, in, err)
 		s.gate.slowDown(s.ctx)
