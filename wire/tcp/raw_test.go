@@ -1,6 +1,7 @@
 package tcp_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
@@ -19,7 +20,8 @@ import (
 // raw is a peer that writes its bytes itself.
 type raw struct {
 	net.Conn
-	t testing.TB
+	t  testing.TB
+	in *bufio.Reader
 }
 
 func rawDial(t testing.TB, h *host) raw {
@@ -29,10 +31,10 @@ func rawDial(t testing.TB, h *host) raw {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(3 * patience)); err != nil {
 		t.Fatal(err)
 	}
-	return raw{c, t}
+	return raw{c, t, bufio.NewReaderSize(c, 64<<10)}
 }
 
 func (r raw) write(parts ...[]byte) {
@@ -62,7 +64,7 @@ func (r raw) frame(header int) (h, payload []byte) {
 func (r raw) bytes(n int) []byte {
 	r.t.Helper()
 	b := make([]byte, n)
-	if _, err := io.ReadFull(r, b); err != nil {
+	if _, err := io.ReadFull(r.in, b); err != nil {
 		r.t.Fatal(err)
 	}
 	return b
@@ -71,7 +73,7 @@ func (r raw) bytes(n int) []byte {
 // ends checks that nothing more comes.
 func (r raw) ends() {
 	r.t.Helper()
-	if n, err := r.Read(make([]byte, 1)); n > 0 || err == nil {
+	if n, err := r.in.Read(make([]byte, 1)); n > 0 || err == nil {
 		r.t.Error("there is more to read")
 	}
 }

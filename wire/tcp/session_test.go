@@ -38,7 +38,7 @@ func TestForms(t *testing.T) {
 			g := join(t, tt.scheme+h.addr, tt.client, zipDialect{on: tt.zip})
 			g.ask(t, 1, "may I?")
 			g.ask(t, 100, "short")
-			g.ask(t, 20, strings.Repeat("long ", 20_000))
+			g.ask(t, 5, strings.Repeat("long ", 20_000))
 			if got, want := h.Session(t, 0).Peer(), g.Peer(); got.TLS != (tt.server.TLS != nil) || got.TLS != want.TLS || got.Transport != "tcp" || want.Addr != h.addr {
 				t.Errorf("the peers are %+v and %+v", got, want)
 			}
