@@ -1,0 +1,152 @@
+package ws
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Handler returns what takes connections for server on an HTTP server that the caller
+// has. Every one that is let in becomes a session, which goes on after ServeHTTP has
+// returned, and ends by server.Stop; any other gets an HTTP answer. Of the options, Addr
+// and TLS are the HTTP server's affair. Handler panics when server is nil or an option
+// wrong.
+func Handler(server *wire.Server, o Options) http.Handler {
+	h, err := newHandler(server, o)
+	if err != nil {
+		panic(err)
+	}
+	return h
+}
+
+// handler makes sessions of requests.
+type handler struct {
+	server  *wire.Server
+	opts    Options
+	pending sync.WaitGroup // requests and connections that are no session yet
+}
+
+func newHandler(server *wire.Server, o Options) (*handler, error) {
+	o = o.withDefaults()
+	if server == nil {
+		return nil, errors.New("ws: the server is nil")
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return &handler{server: server, opts: o}, nil
+}
+
+// ServeHTTP makes a session of the request, or says why not.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.pending.Add(1)
+	defer h.pending.Done()
+	id, err := h.admit(r)
+	if err != nil {
+		answer(w, err)
+		return
+	}
+	c, err := h.upgrade(w, r)
+	if err != nil {
+		h.server.Options().Logger.Debug("no upgrade", "peer", r.RemoteAddr, "err", err)
+		return
+	}
+	h.serve(c, id)
+}
+
+// serve runs the session on a goroutine of its own, since the request's would keep the
+// request and the HTTP server's buffers. The server's Stop joins it; a connection that it
+// does not take on is closed.
+func (h *handler) serve(c *conn, id *wire.Identity) {
+	h.pending.Add(1)
+	c.owned = h.pending.Done
+	go func() {
+		defer c.own()
+		_ = h.server.Serve(c, id) // the session has logged why it ended
+	}()
+}
+
+// admit says who the peer is, or why it is not let in.
+func (h *handler) admit(r *http.Request) (*wire.Identity, error) {
+	if err := h.wellFormed(r); err != nil {
+		return nil, err
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && !h.opts.welcomes(origin, r.Host) {
+		return nil, denied(http.StatusForbidden, performatives.CodeForbidden, "pages of that origin may not connect")
+	}
+	if err := h.server.Admit(peerOf(r)); err != nil {
+		return nil, unavailable(err)
+	}
+	return h.authenticate(r)
+}
+
+// wellFormed checks that the request is one for an upgrade.
+func (h *handler) wellFormed(r *http.Request) error {
+	switch {
+	case !h.opts.serves(r.URL.Path):
+		return denied(http.StatusNotFound, performatives.CodeUnknownAgent, "there is nothing at this path")
+	case r.Method != http.MethodGet:
+		return denied(http.StatusMethodNotAllowed, performatives.CodeParsingError, "want the method GET")
+	case !hasToken(r.Header, "Connection", "upgrade") || !hasToken(r.Header, "Upgrade", "websocket"):
+		return denied(http.StatusUpgradeRequired, performatives.CodeParsingError, "want an upgrade to websocket")
+	case r.Header.Get("Sec-Websocket-Version") != "13":
+		return denied(http.StatusUpgradeRequired, performatives.CodeParsingError, "want version 13 of websocket")
+	}
+	return nil
+}
+
+// authenticate finds out who the peer is by its certificate or its token.
+func (h *handler) authenticate(r *http.Request) (*wire.Identity, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), h.server.Options().AuthTime)
+	defer cancel()
+	cred := wire.Credentials{Token: bearer(r.Header.Get("Authorization")), Peer: peerOf(r)}
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		cred.Certificates = r.TLS.VerifiedChains[0]
+	}
+	id, err := h.server.Authenticate(ctx, cred)
+	switch {
+	case err == nil:
+		return id, nil
+	case errors.Is(err, wire.ErrNoCredentials) && cred.Token == "" && h.opts.LateAuth:
+		return nil, nil //nolint:nilnil // its messages have to say who it is
+	case errors.Is(err, wire.ErrNoCredentials) && cred.Token == "":
+		return nil, denied(http.StatusUnauthorized, performatives.CodeUnauthorized, "credentials are required")
+	case errors.Is(err, wire.ErrNoCredentials):
+		return nil, denied(http.StatusUnauthorized, performatives.CodeUnauthorized, "the token is not accepted")
+	}
+	return nil, &refused{status: wire.AsRefusal(err).Code.Traits().HTTP, err: err}
+}
+
+// bearer returns the token of an Authorization header; clients in the field write it with
+// and without the word (addenda §5).
+func bearer(header string) string {
+	header = strings.TrimSpace(header)
+	if scheme, token, ok := strings.Cut(header, " "); ok && strings.EqualFold(scheme, "bearer") {
+		return strings.TrimSpace(token)
+	}
+	if strings.EqualFold(header, "bearer") {
+		return ""
+	}
+	return header
+}
+
+// hasToken reports whether a header's list of words has one.
+func hasToken(header http.Header, name, token string) bool {
+	for _, line := range header.Values(name) {
+		for word := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(word), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func peerOf(r *http.Request) wire.Peer {
+	return wire.Peer{Transport: "ws", Addr: r.RemoteAddr, Path: r.URL.Path, TLS: r.TLS != nil}
+}

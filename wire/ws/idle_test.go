@@ -1,0 +1,3 @@
+package ws
+
+func crowd() bool { return false }

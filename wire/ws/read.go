@@ -1,0 +1,108 @@
+package ws
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Read returns the next message.
+func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
+	c.own()
+	c.release()
+	if c.failed != nil {
+		return nil, c.failed
+	}
+	c.control = control
+	if err := c.next(); err != nil {
+		c.release()
+		c.failed = c.explain(err)
+		return nil, c.failed
+	}
+	return c.data, nil
+}
+
+// next reads a message.
+func (c *conn) next() error {
+	c.within = false
+	c.socket.next()
+	kind, r, err := c.ws.NextReader()
+	if err != nil {
+		return err
+	}
+	c.within, c.socket.between = true, false
+	if err := c.gather(r); err != nil {
+		return err
+	}
+	if kind == websocket.TextMessage && !utf8.Valid(c.data) {
+		return errNotText
+	}
+	return nil
+}
+
+// heard passes on a ping or a pong.
+func (c *conn) heard(kind wire.Kind) func(string) error {
+	return func(data string) error {
+		c.control(wire.Frame{Kind: kind, Data: []byte(data)})
+		if !c.within {
+			c.socket.next()
+		}
+		return nil
+	}
+}
+
+// gather reads all of a message. The memory for it grows with what has arrived, never
+// with what was announced.
+func (c *conn) gather(r io.Reader) error {
+	c.data = (*buffers.Get().(*[]byte))[:0]
+	for {
+		if len(c.data) == cap(c.data) {
+			c.grow()
+		}
+		n, err := r.Read(c.data[len(c.data):cap(c.data)])
+		c.data = c.data[:len(c.data)+n]
+		switch {
+		case len(c.data) > c.limit:
+			return websocket.ErrReadLimit
+		case err == io.EOF: //nolint:errorlint // the reader's own word for the end of a message
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// grow doubles the memory of a message, to at most one byte more than it may have.
+func (c *conn) grow() {
+	more := make([]byte, len(c.data), max(len(c.data)+1, min(2*cap(c.data), c.limit+1)))
+	copy(more, c.data)
+	c.release()
+	c.data = more
+}
+
+// release gives back the memory of the last message.
+func (c *conn) release() {
+	if b := c.data; cap(b) > 0 && cap(b) <= maxIdleBuffer {
+		buffers.Put(&b)
+	}
+	c.data = nil
+}
+
+const (
+	minBuffer     = 4 << 10
+	maxIdleBuffer = 2 * maxBuffer // what is kept of the memory that a burst took
+)
+
+// buffers are for what is read and for what is written.
+var buffers = sync.Pool{New: func() any {
+	b := make([]byte, 0, minBuffer)
+	return &b
+}}
+
+// lostError is a connection that is no more.
+func lostError(err error) error { return fmt.Errorf("ws: connection lost: %w", err) }

@@ -1,0 +1,60 @@
+package ws
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// RefusedError is returned by [Dial] when the server answers anything but an upgrade.
+type RefusedError struct {
+	Status     int                    // of HTTP
+	Refusal    *performatives.Refusal // what the server says; nil when it is none of wire's errors
+	RetryAfter time.Duration          // zero when the server does not say
+}
+
+// Error returns the status, and what the server says.
+func (e *RefusedError) Error() string {
+	text := fmt.Sprintf("ws: the server answers %d %s", e.Status, http.StatusText(e.Status))
+	if e.Refusal == nil {
+		return text
+	}
+	return text + ": " + e.Refusal.Error()
+}
+
+// Unwrap returns the refusal, so that errors.Is asks for its code.
+func (e *RefusedError) Unwrap() error {
+	if e.Refusal == nil {
+		return nil
+	}
+	return e.Refusal
+}
+
+// maxText is how much of a server's text gets into an error.
+const maxText = 256
+
+// refusedBy reads an answer, whose body gorilla has cut to 1 KiB.
+func refusedBy(r *http.Response) error {
+	e := &RefusedError{Status: r.StatusCode}
+	if s, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil && s > 0 && s <= int(maxRetryAfter/time.Second) {
+		e.RetryAfter = time.Duration(s) * time.Second
+	}
+	var o wire.ErrorObject
+	body, err := io.ReadAll(r.Body)
+	if err != nil || json.Unmarshal(body, &o) != nil {
+		return e
+	}
+	if code, ok := performatives.CodeBy(performatives.DialectWire, o.Code); ok {
+		e.Refusal = &performatives.Refusal{Code: code, Text: cut(o.Message, maxText)}
+	}
+	return e
+}
+
+// maxRetryAfter is the longest pause that is believed.
+const maxRetryAfter = 24 * time.Hour
