@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/gorilla/websocket"
@@ -45,6 +46,9 @@ func Dial(ctx context.Context, rawURL string, o DialOptions) (wire.Conn, error) 
 	switch {
 	case err == nil || errors.As(err, &r):
 		return connOf(c), err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		<-ctx.Done() // the socket's deadline was that of ctx
+		fallthrough
 	case ctx.Err() != nil:
 		err = context.Cause(ctx) // rather than what became of the socket by it
 	}
@@ -135,11 +139,23 @@ func (o DialOptions) upgrade(ctx context.Context, u *url.URL, network net.Conn) 
 		return nil, refusedBy(answer)
 	case err != nil:
 		_ = raw(network).Close() // gorilla has, unless it failed before it took it
-		return nil, err
+		return nil, s.strange(err)
 	}
 	s.deflates = o.Compression && strings.Contains(answer.Header.Get("Sec-Websocket-Extensions"), "permessage-deflate")
 	peer := wire.Peer{Transport: "ws", Addr: network.RemoteAddr().String(), Path: u.Path, TLS: u.Scheme == "wss"}
 	return newConn(gorilla, s, peer, o.Limits, true), nil
+}
+
+// strange is an answer that is no HTTP, or too much of it. What is wrong with it may be
+// as long as the answer.
+func (s *socket) strange(err error) error {
+	switch {
+	case s.allowance <= 0:
+		return errLongHandshake
+	case len(err.Error()) > maxText:
+		return errors.New(cut(err.Error(), maxText))
+	}
+	return err
 }
 
 func (o DialOptions) header() http.Header {

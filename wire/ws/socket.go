@@ -37,7 +37,7 @@ const (
 	readAhead    = 32 << 10 // how much is read at a time when much comes
 )
 
-var errLongHandshake = errors.New("ws: the answer to the upgrade is too long")
+var errLongHandshake = errors.New("the answer to the upgrade is too long")
 
 var readAheads = sync.Pool{New: func() any { return new([readAhead]byte) }}
 

@@ -1,0 +1,259 @@
+package ws
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// guard knows one token, and breaks at another.
+type guard struct{}
+
+func (guard) Authenticate(_ context.Context, c wire.Credentials) (wire.Identity, error) {
+	switch {
+	case c.Token == "secret":
+		return wire.Identity{Name: "a", Method: "test"}, nil
+	case c.Token == "broken":
+		return wire.Identity{}, &performatives.Refusal{Code: performatives.CodeInternal}
+	case c.Token != "":
+		return wire.Identity{}, &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: "the token is wrong"}
+	case len(c.Certificates) > 0:
+		return wire.Identity{Name: performatives.AgentID(c.Certificates[0].Subject.CommonName), Method: "mtls"}, nil
+	}
+	return wire.Identity{}, wire.ErrNoCredentials
+}
+
+// guarded asks for credentials.
+func guarded(o *wire.Options) { o.Anonymous, o.Auth = false, guard{} }
+
+// upgrade is a request that is let in by a guarded server.
+func upgrade(change func(*http.Request)) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "http://example.com/mcp", nil)
+	for name, value := range map[string]string{
+		"Connection": "keep-alive, Upgrade", "Upgrade": "WebSocket", "Sec-WebSocket-Version": "13",
+		"Sec-WebSocket-Key": "x3JJHMbDL1EzLkh9GBhXDw==", "Authorization": "Bearer secret",
+	} {
+		r.Header.Set(name, value)
+	}
+	if change != nil {
+		change(r)
+	}
+	return r
+}
+
+func set(name, value string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
+func del(name string) func(*http.Request) { return func(r *http.Request) { r.Header.Del(name) } }
+
+func TestAnswers(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*http.Request)
+		status int
+		code   string
+		header [2]string
+		says   string
+	}{
+		{"another path", func(r *http.Request) { r.URL.Path = "/mcp/x" }, 404, "NOT_FOUND", [2]string{}, "path"},
+		{"another method", func(r *http.Request) { r.Method = http.MethodPost }, 405, "INVALID_REQUEST", [2]string{"Allow", "GET"}, "GET"},
+		{"no upgrade", del("Upgrade"), 426, "INVALID_REQUEST", [2]string{"Upgrade", "websocket"}, "upgrade"},
+		{"another upgrade", set("Upgrade", "h2c"), 426, "INVALID_REQUEST", [2]string{"Upgrade", "websocket"}, "upgrade"},
+		{"no connection header", del("Connection"), 426, "INVALID_REQUEST", [2]string{"Connection", "Upgrade"}, "upgrade"},
+		{"an old version", set("Sec-WebSocket-Version", "8"), 426, "INVALID_REQUEST", [2]string{"Sec-WebSocket-Version", "13"}, "13"},
+		{"no key", del("Sec-WebSocket-Key"), 400, "INVALID_REQUEST", [2]string{}, "Sec-WebSocket-Key"},
+		{"a short key", set("Sec-WebSocket-Key", "eA=="), 400, "INVALID_REQUEST", [2]string{}, "Sec-WebSocket-Key"},
+		{"another origin", set("Origin", "http://evil.example"), 403, "FORBIDDEN", [2]string{}, "origin"},
+		{"no credentials", del("Authorization"), 401, "UNAUTHORIZED", [2]string{"WWW-Authenticate", "Bearer"}, "credentials"},
+		{"an empty token", set("Authorization", "Bearer"), 401, "UNAUTHORIZED", [2]string{"WWW-Authenticate", "Bearer"}, "credentials"},
+		{"a bad token", set("Authorization", "Bearer nonsense"), 401, "UNAUTHORIZED", [2]string{"WWW-Authenticate", "Bearer"}, "the token is wrong"},
+		{"our own fault", set("Authorization", "broken"), 500, "INTERNAL_ERROR", [2]string{}, ""},
+		{"no hijacking", nil, 500, "INTERNAL_ERROR", [2]string{}, ""}, // which httptest cannot
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &host{}
+			so := h.serverOptions(t)
+			guarded(&so)
+			server, err := wire.NewServer(so)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantAnswer(t, Handler(server, Options{}), upgrade(c.change), c.status, c.code, c.header, c.says)
+		})
+	}
+}
+
+func wantAnswer(t *testing.T, h http.Handler, r *http.Request, status int, code string, header [2]string, says string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	var o wire.ErrorObject
+	if err := json.Unmarshal(w.Body.Bytes(), &o); err != nil {
+		t.Fatalf("the body %q: %v", w.Body, err)
+	}
+	if w.Code != status || o.Code != code || !strings.Contains(o.Message, says) || o.Message == "" {
+		t.Errorf("%d %+v; want %d %s and %q", w.Code, o, status, code, says)
+	}
+	if got := w.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("the answer is of type %q", got)
+	}
+	if header[0] != "" && w.Header().Get(header[0]) != header[1] {
+		t.Errorf("%s is %q, want %q", header[0], w.Header().Get(header[0]), header[1])
+	}
+	if s := w.Body.String(); strings.Contains(s, "secret") || strings.Contains(s, "nonsense") {
+		t.Errorf("the answer shows the token: %s", s)
+	}
+}
+
+func TestUnavailable(t *testing.T) {
+	newServer := func(change func(*wire.Options)) *wire.Server {
+		so := new(host).serverOptions(t)
+		change(&so)
+		server, err := wire.NewServer(so)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return server
+	}
+	t.Run("stopped", func(t *testing.T) {
+		server := newServer(func(*wire.Options) {})
+		if err := server.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantAnswer(t, Handler(server, Options{}), upgrade(nil), 503, "SERVICE_UNAVAILABLE", [2]string{}, "stops")
+	})
+	t.Run("too fast", func(t *testing.T) {
+		server := newServer(func(o *wire.Options) { o.AcceptRate = wire.Rate{Messages: 1, Window: time.Minute} })
+		h := Handler(server, Options{})
+		h.ServeHTTP(httptest.NewRecorder(), upgrade(nil))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, upgrade(nil))
+		var o wire.ErrorObject
+		if err := json.Unmarshal(w.Body.Bytes(), &o); err != nil {
+			t.Fatal(err)
+		}
+		want := wire.ErrorDetails{Limit: 1, Window: "1m", RetryAfter: 60}
+		if w.Code != 429 || o.Code != "RATE_LIMIT_EXCEEDED" || o.Details == nil || *o.Details != want || w.Header().Get("Retry-After") != "60" {
+			t.Errorf("%d %+v %+v, Retry-After %q", w.Code, o, o.Details, w.Header().Get("Retry-After"))
+		}
+	})
+}
+
+func TestBearer(t *testing.T) {
+	for header, want := range map[string]string{
+		"": "", "Bearer": "", "bearer ": "", "Bearer x": "x", "bEARER  x ": "x", "x": "x", " x": "x", "Bearerx": "Bearerx", "Basic x": "Basic x",
+	} {
+		if got := bearer(header); got != want {
+			t.Errorf("bearer(%q) = %q, want %q", header, got, want)
+		}
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	for _, c := range []struct {
+		allowed []string
+		origin  string
+		want    bool
+	}{
+		{nil, "http://example.com", true},
+		{nil, "https://EXAMPLE.com", true},
+		{nil, "http://example.com:81", false},
+		{nil, "http://example.com.evil", false},
+		{nil, "null", false},
+		{nil, "%", false},
+		{[]string{"*"}, "http://evil.example", true},
+		{[]string{"https://app.example"}, "https://App.example", true},
+		{[]string{"https://app.example"}, "http://app.example", false},
+		{[]string{"https://app.example"}, "http://example.com", false},
+		{[]string{"https://app.example", "null"}, "null", true},
+	} {
+		if got := (Options{Origins: c.allowed}).welcomes(c.origin, "example.com"); got != c.want {
+			t.Errorf("%v welcomes %s: %v", c.allowed, c.origin, got)
+		}
+	}
+}
+
+// What a client gets to know of each refusal.
+func TestRefusedError(t *testing.T) {
+	h := start(t, Options{}, func(o *wire.Options) {
+		guarded(o)
+		o.AcceptRate = wire.Rate{Messages: 2, Window: time.Hour}
+	})
+	_, err := Dial(t.Context(), h.URL(), DialOptions{Token: "hush"})
+	wantRefused(t, err, 401, performatives.CodeUnauthorized, "the token is wrong")
+	_, err = Dial(t.Context(), strings.Replace(h.URL(), "/mcp", "/else", 1), DialOptions{})
+	wantRefused(t, err, 404, performatives.CodeUnknownAgent, "path")
+	g := visit(t, h.URL(), DialOptions{Token: "secret"})
+	g.ask(t, "hello", 1)
+	_, err = Dial(t.Context(), h.URL(), DialOptions{Token: "secret"})
+	wantRefused(t, err, 429, performatives.CodeRateLimited, "rate")
+	var r *RefusedError
+	if !errors.As(err, &r) || r.RetryAfter <= 0 || r.RetryAfter > time.Hour {
+		t.Errorf("RetryAfter is %v", r.RetryAfter)
+	}
+}
+
+func wantRefused(t *testing.T, err error, status int, code performatives.Code, says string) {
+	t.Helper()
+	var r *RefusedError
+	if !errors.As(err, &r) {
+		t.Fatalf("the error is %v", err)
+	}
+	if r.Status != status || !errors.Is(err, code) && r.Refusal.Code.Traits().Wire != code.Traits().Wire || !strings.Contains(err.Error(), says) {
+		t.Errorf("%v (%v); want status %d, %s and %q", err, r.Refusal, status, code, says)
+	}
+	var refusal *performatives.Refusal
+	if !errors.As(err, &refusal) {
+		t.Error("there is no refusal in the error")
+	}
+	if strings.Contains(err.Error(), "hush") {
+		t.Error("the error shows the token")
+	}
+}
+
+// A server that is not ours may answer anything.
+func TestStrangeAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		says   string
+	}{
+		"text": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "go away", http.StatusTeapot) }, "418"},
+		"fine": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }, "200"},
+		"long": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502); _, _ = w.Write(make([]byte, 1<<20)) }, "502"},
+		"long text": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"code":"FORBIDDEN","message":"` + strings.Repeat("\u009b", 500)))
+		}, "200"},
+		"endless header": {func(w http.ResponseWriter, _ *http.Request) {
+			for range 2000 {
+				w.Header().Add("X", strings.Repeat("x", 100))
+			}
+		}, "too long"},
+		"no HTTP": {func(w http.ResponseWriter, _ *http.Request) {
+			network, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = network.Write([]byte("HTTP/1.1 200 OK\r\n" + strings.Repeat("x", 9000) + "\r\n\r\n"))
+			_ = network.Close()
+		}, "malformed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(c.answer)
+			defer server.Close()
+			conn, err := Dial(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http"), DialOptions{})
+			if conn != nil || err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 400 {
+				t.Errorf("Dial returns %v and %v", conn, err)
+			}
+		})
+	}
+}
