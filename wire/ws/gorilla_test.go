@@ -2,6 +2,7 @@ package ws
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -271,8 +272,12 @@ func TestSessionWithGorilla(t *testing.T) {
 	if err != nil || kind != websocket.TextMessage || !(wiretest.Dialect{}).Recognizes(got) {
 		t.Errorf("the answer is %q of kind %d, %v", got, kind, err)
 	}
-	h.Server.Stop(t.Context())
-	if _, _, err := theirs.ReadMessage(); !websocket.IsCloseError(err, 1001) {
+	stopped := make(chan error)
+	go func() { stopped <- h.Server.Stop(context.Background()) }()
+	if _, _, err := theirs.ReadMessage(); !websocket.IsCloseError(err, 1001) { // it answers by itself
 		t.Errorf("the server's end came as %v", err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }
