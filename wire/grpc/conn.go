@@ -1,0 +1,220 @@
+package grpc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// maxBatch is the most bytes of one gRPC message that holds more than one frame.
+const maxBatch = 1 << 20
+
+// stream is what the streams of both ends have in common.
+type stream interface {
+	SendMsg(m any) error
+	RecvMsg(m any) error
+}
+
+// conn is a stream as a connection.
+type conn struct {
+	stream   stream
+	peer     wire.Peer
+	patience time.Duration // for one write
+	abort    func()        // ends the stream at once
+	closing  func(said bool)
+	lost     func(error) error // says what an error of RecvMsg is
+
+	in    carrier
+	rest  []byte // of in, not read yet
+	limit int    // bytes of a field of a Frame
+
+	out   carrier
+	buf   []byte // of out
+	timer *time.Timer
+	late  atomic.Bool                           // a write took too long
+	said  atomic.Bool                           // the last frame has been written
+	told  atomic.Pointer[performatives.Refusal] // why this end gives up, as it said
+
+	once sync.Once
+	done chan struct{} // closed by Close
+}
+
+var _ wire.Speaking = (*conn)(nil)
+
+func newConn(s stream, p wire.Peer, l wire.Limits) *conn {
+	return &conn{stream: s, peer: p, patience: l.FrameTime, limit: l.Frame, done: make(chan struct{})}
+}
+
+// Peer says who is at the other end.
+func (c *conn) Peer() wire.Peer { return c.peer }
+
+// Dialect returns [Dialect].
+func (c *conn) Dialect() wire.Dialect { return Dialect{} }
+
+// SetLimit sets how many bytes an envelope or a signal may have.
+func (c *conn) SetLimit(bytes int) { c.limit = bytes }
+
+// Close ends the stream. One whose last frame has been written ends once the peer has
+// got that, and what comes until then is dropped.
+func (c *conn) Close() error {
+	c.once.Do(func() {
+		close(c.done)
+		c.closing(c.said.Load())
+	})
+	return nil
+}
+
+func (c *conn) closed() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Read returns the envelopes that come next: as many as one gRPC message has in a row.
+func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
+	for {
+		data, err := c.next(control)
+		if len(data) > 0 || err != nil {
+			return data, err
+		}
+		if err := c.stream.RecvMsg(&c.in.m); err != nil {
+			return nil, c.lost(err)
+		}
+		c.rest = c.in.bytes()
+	}
+}
+
+// next takes from what has been received the envelopes up to the next signal, or up to
+// one that is too long, since the limit may change before it is its turn. It returns
+// nothing when nothing is left.
+func (c *conn) next(control func(wire.Frame)) ([]byte, error) {
+	n := 0
+	for n < len(c.rest) && !c.closed() {
+		num, size := field(c.rest[n:])
+		isSignal := num >= framePing
+		switch {
+		case size < 0:
+			return nil, errNoFrame()
+		case (isSignal || size > c.limit) && n > 0:
+			return c.take(n), nil
+		case size > c.limit:
+			return nil, errTooLong(c.limit)
+		case isSignal:
+			f, ok := signal(num, c.take(size))
+			if !ok {
+				return nil, errNoFrame()
+			}
+			control(f)
+		default:
+			n += size
+		}
+	}
+	if c.closed() {
+		c.rest = nil
+		return nil, nil
+	}
+	return c.take(n), nil
+}
+
+// take cuts the first n bytes off the rest.
+func (c *conn) take(n int) []byte {
+	b := c.rest[:n:n]
+	c.rest = c.rest[n:]
+	return b
+}
+
+func errNoFrame() error {
+	return &performatives.Refusal{Code: performatives.CodeParsingError, Text: "the message is no protobuf Frame"}
+}
+
+func errTooLong(limit int) error {
+	return &performatives.Refusal{Code: performatives.CodeParsingError, Text: fmt.Sprintf("the message is longer than %d bytes", limit)}
+}
+
+// maxIdleBuffer is how much of a buffer is kept between writes.
+const maxIdleBuffer = 64 << 10
+
+// Write writes frames as gRPC messages of many frames each.
+func (c *conn) Write(frames []wire.Frame) error {
+	for len(frames) > 0 {
+		b, n := c.batch(frames)
+		if err := c.send(b); err != nil {
+			return err
+		}
+		for _, f := range frames[:n] {
+			c.note(f)
+		}
+		frames = frames[n:]
+	}
+	if cap(c.buf) > maxIdleBuffer {
+		c.buf = nil
+	}
+	return nil
+}
+
+// batch returns the bytes of the first n frames. One that is alone is not copied: gRPC
+// does.
+func (c *conn) batch(frames []wire.Frame) (b []byte, n int) {
+	if len(frames) == 1 && frames[0].Kind == wire.KindData {
+		return frames[0].Data, 1
+	}
+	c.buf = c.buf[:0]
+	for _, f := range frames {
+		if n > 0 && len(c.buf)+len(f.Data) > maxBatch {
+			break
+		}
+		c.buf = appendWire(c.buf, f)
+		n++
+	}
+	return c.buf, n
+}
+
+// send sends one gRPC message, for which there is a time: SendMsg knows none.
+func (c *conn) send(b []byte) error {
+	if c.timer == nil {
+		c.timer = time.AfterFunc(c.patience, c.tooLate)
+	} else {
+		c.timer.Reset(c.patience)
+	}
+	c.out.set(b)
+	err := c.stream.SendMsg(&c.out.m)
+	c.timer.Stop()
+	c.out.set(nil)
+	switch {
+	case c.late.Load():
+		return wire.ErrSlow
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("grpc: the peer has ended the stream: %w", io.ErrClosedPipe)
+	case err != nil:
+		return fmt.Errorf("grpc: write: %w", err)
+	}
+	return nil
+}
+
+func (c *conn) tooLate() {
+	c.late.Store(true)
+	c.abort()
+}
+
+// note remembers what of a frame matters for the end.
+func (c *conn) note(f wire.Frame) {
+	switch f.Kind {
+	case wire.KindError:
+		c.told.Store(f.Err)
+	case wire.KindClose:
+		c.said.Store(true)
+		if s, ok := c.stream.(interface{ CloseSend() error }); ok {
+			_ = s.CloseSend() // it never fails
+		}
+	case wire.KindData, wire.KindPing, wire.KindPong:
+	}
+}

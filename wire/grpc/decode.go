@@ -1,0 +1,286 @@
+package grpc
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// decoder turns one envelope into a message. The first thing that is wrong stays in
+// refusal, and the rest is still read, so that an answer finds its way. What it makes
+// shares nothing with what it reads.
+type decoder struct {
+	opts      *wire.CodecOptions
+	e         performatives.Envelope
+	act       int32
+	priority  int32
+	timestamp moment
+	replyBy   moment
+	payload   []byte
+	budget    []byte
+	token     string
+	refusal   *performatives.Refusal
+}
+
+// moment is a google.protobuf.Timestamp.
+type moment struct {
+	present        bool
+	seconds, nanos int64
+}
+
+// refuse records what is wrong, unless something was already.
+func (d *decoder) refuse(code performatives.Code, field, text string) {
+	if d.refusal == nil {
+		d.refusal = &performatives.Refusal{Code: code, Field: field, Text: text}
+	}
+}
+
+func (d *decoder) invalid(field, text string) {
+	d.refuse(performatives.CodeInvalidPayload, field, field+": "+text)
+}
+
+// message makes the message, or returns nil and leaves why in d.refusal.
+func (d *decoder) message(data []byte) *performatives.Message {
+	if limit := d.opts.MaxBytes; limit > 0 && len(data) > limit {
+		d.refuse(performatives.CodeParsingError, "", fmt.Sprintf("want at most %d bytes, got %d", limit, len(data)))
+		return nil
+	}
+	d.fields(data)
+	d.numbers()
+	d.times()
+	d.contents()
+	if d.refusal != nil {
+		return nil
+	}
+	m, err := performatives.New(d.e)
+	if err != nil {
+		d.refusal = wire.AsRefusal(err)
+		return nil
+	}
+	return m
+}
+
+// fields reads the fields; of one that occurs twice the last counts. What has another
+// type than ribosome.proto says is unknown, and so is ignored.
+func (d *decoder) fields(data []byte) {
+	ok := eachField(data, func(num protowire.Number, text []byte, n uint64) {
+		if text != nil {
+			d.text(num, text)
+			return
+		}
+		switch num {
+		case fieldPerformative:
+			d.act = int32(n)
+		case fieldPriority:
+			d.priority = int32(n)
+		}
+	})
+	if !ok {
+		d.refuse(performatives.CodeParsingError, "", "the envelope is no protobuf")
+	}
+}
+
+// eachField calls f with each field that is a varint or has a length, and reports whether
+// data is well-formed. text is nil for a varint, and else not.
+func eachField(data []byte, f func(num protowire.Number, text []byte, n uint64)) bool {
+	for len(data) > 0 {
+		num, typ, tag := protowire.ConsumeTag(data)
+		if tag < 0 {
+			return false
+		}
+		data = data[tag:]
+		size := protowire.ConsumeFieldValue(num, typ, data)
+		if size < 0 {
+			return false
+		}
+		switch typ { //nolint:exhaustive // no field of ours has another type
+		case protowire.BytesType:
+			text, _ := protowire.ConsumeBytes(data)
+			f(num, text, 0)
+		case protowire.VarintType:
+			n, _ := protowire.ConsumeVarint(data)
+			f(num, nil, n)
+		}
+		data = data[size:]
+	}
+	return true
+}
+
+// text reads a field that has a length.
+func (d *decoder) text(num protowire.Number, text []byte) {
+	switch num {
+	case fieldID:
+		d.e.ID = performatives.MessageID(text)
+	case fieldSender:
+		d.e.Sender = performatives.AgentID(text)
+	case fieldReceiver:
+		d.e.Receiver = performatives.AgentID(text)
+	case fieldConversationID:
+		d.conversation(text)
+	case fieldProtocol:
+		d.e.Protocol = string(text)
+	case fieldInReplyTo:
+		d.e.InReplyTo = string(text)
+	case fieldReplyWith:
+		d.e.ReplyWith = string(text)
+	case fieldReplyBy:
+		d.moment(&d.replyBy, "reply_by", text)
+	case fieldTimestamp:
+		d.moment(&d.timestamp, "timestamp", text)
+	case fieldLanguage:
+		d.language(text)
+	case fieldOntology:
+		d.e.Ontology = string(text)
+	case fieldTrace:
+		d.e.Trace = string(text)
+	case fieldPayload:
+		d.payload = text
+	case fieldBudget:
+		d.budget = text
+	case fieldMetadata:
+		d.metadata(text)
+	case fieldAuthToken:
+		d.authToken(text)
+	}
+}
+
+// conversation and language are without a copy where that is common.
+func (d *decoder) conversation(text []byte) {
+	if string(text) == string(d.e.ID) {
+		d.e.ConversationID = performatives.ConversationID(d.e.ID)
+		return
+	}
+	d.e.ConversationID = performatives.ConversationID(text)
+}
+
+func (d *decoder) language(text []byte) {
+	if string(text) == performatives.LanguageJSON {
+		d.e.Language = performatives.LanguageJSON
+		return
+	}
+	d.e.Language = string(text)
+}
+
+func (d *decoder) authToken(text []byte) {
+	if !utf8.Valid(text) {
+		d.refuse(performatives.CodeParsingError, "auth_token", "auth_token: want UTF-8, got other bytes")
+		return
+	}
+	d.token = string(text)
+}
+
+// moment reads a timestamp. One that occurs twice is merged, as protobuf wants it.
+func (d *decoder) moment(t *moment, field string, text []byte) {
+	t.present = true
+	ok := eachField(text, func(num protowire.Number, text []byte, n uint64) {
+		switch {
+		case text != nil:
+		case num == timestampSeconds:
+			t.seconds = int64(n)
+		case num == timestampNanos:
+			t.nanos = int64(int32(n))
+		}
+	})
+	if !ok {
+		d.refuse(performatives.CodeParsingError, field, field+": want a Timestamp, got no protobuf")
+	}
+}
+
+// metadata reads an entry of the map.
+func (d *decoder) metadata(text []byte) {
+	var name string
+	value := []byte{}
+	ok := eachField(text, func(num protowire.Number, text []byte, _ uint64) {
+		switch {
+		case text == nil:
+		case num == entryKey:
+			name = string(text)
+		case num == entryValue:
+			value = text
+		}
+	})
+	switch err := checkEntry(name, value); {
+	case !ok:
+		d.refuse(performatives.CodeParsingError, "metadata", "metadata: want entries, got no protobuf")
+	case err != nil:
+		d.invalid("metadata", err.Error())
+	default:
+		if d.e.Metadata == nil {
+			d.e.Metadata = make(performatives.Members)
+		}
+		d.e.Metadata[name] = bytes.Clone(value)
+	}
+}
+
+// numbers looks at the fields that are enums.
+func (d *decoder) numbers() {
+	var ok bool
+	if d.e.Performative, ok = actOf(d.act); !ok {
+		d.refuse(performatives.CodeUnknownPerformative, "performative", fmt.Sprintf("performative %d is none of the known acts", d.act))
+	}
+	if d.e.Priority, ok = priorityOf(d.priority); !ok {
+		d.invalid("priority", fmt.Sprintf("want 0 to 3, got %d", d.priority))
+	}
+}
+
+// times looks at the timestamps. A message without one gets that of its arrival.
+func (d *decoder) times() {
+	d.e.ReplyBy = d.time("reply_by", d.replyBy)
+	d.e.Timestamp = d.time("timestamp", d.timestamp)
+	if d.e.Timestamp.IsZero() && d.refusal == nil {
+		d.e.Timestamp = d.opts.Stamper.Stamp().Time
+	}
+}
+
+func (d *decoder) time(field string, t moment) time.Time {
+	switch {
+	case !t.present:
+		return time.Time{}
+	case t.seconds < minSeconds, t.seconds > maxSeconds, t.nanos < 0, t.nanos > 999_999_999:
+		d.invalid(field, "want a time of the years 1 to 9999")
+		return time.Time{}
+	}
+	return time.Unix(t.seconds, t.nanos).UTC()
+}
+
+// contents reads what is JSON.
+func (d *decoder) contents() {
+	if len(d.budget) > 0 {
+		if err := checkJSON(d.budget); err != nil {
+			d.invalid("budget", err.Error())
+			return
+		}
+		d.e.Budget = performatives.RawContent(bytes.Clone(d.budget))
+	}
+	if d.refusal != nil {
+		return
+	}
+	if len(d.payload) > 0 {
+		if err := checkJSON(d.payload); err != nil {
+			d.invalid("payload", err.Error())
+			return
+		}
+	}
+	payload, err := d.opts.Registry.DecodePayload(d.e.Performative, d.e.Ontology, d.payload)
+	if err != nil {
+		d.refusal = wire.AsRefusal(err)
+		return
+	}
+	d.e.Payload = payload
+}
+
+// bare returns a token without the word that says what kind it is.
+func bare(token string) string {
+	const bearer = "bearer "
+	if len(token) > len(bearer) && strings.EqualFold(token[:len(bearer)], bearer) {
+		return strings.TrimSpace(token[len(bearer):])
+	}
+	return token
+}

@@ -1,0 +1,146 @@
+package grpc
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// DialOptions configures a connection that this end opens.
+type DialOptions struct {
+	// TLS is how a grpcs connection is encrypted. Nil means as the system does.
+	TLS *tls.Config
+	// Token is a bearer token, without the word Bearer, by which the connection
+	// authenticates. It is sent in the clear where the connection is. Empty means none.
+	Token string
+	// Limits are those of the session, of which Frame and FrameTime count here.
+	Limits wire.Limits
+}
+
+// linger is how long a client that has said its last word waits for the server to end
+// the stream, because to cancel it drops what has not been written to the network.
+const linger = time.Second
+
+// Dial opens a connection to grpc://host:port, or grpcs://host:port with TLS, for
+// [wire.Connect]. It returns once the server has taken the connection on, or with a
+// [*performatives.Refusal] in the error's tree when that turns it down. ctx is for
+// dialling alone.
+func Dial(ctx context.Context, target string, o DialOptions) (wire.Conn, error) {
+	host, encrypted, err := parse(target, o)
+	if err != nil {
+		return nil, err
+	}
+	limits := o.Limits.WithDefaults()
+	config := o.TLS
+	if encrypted && config == nil {
+		config = new(tls.Config)
+	}
+	cc, err := rpc.NewClient("passthrough:///"+host, clientOptions(config, limits)...)
+	if err != nil {
+		return nil, fmt.Errorf("grpc: dial %s: %w", host, err)
+	}
+	c, err := open(ctx, cc, o.Token, limits)
+	if err != nil {
+		_ = cc.Close() // nobody uses it
+		return nil, fmt.Errorf("grpc: dial %s: %w", host, err)
+	}
+	c.peer = wire.Peer{Transport: "grpc", Addr: host, Path: fullMethod, TLS: encrypted}
+	return c, nil
+}
+
+// parse splits grpc://host:port.
+func parse(target string, o DialOptions) (host string, encrypted bool, err error) {
+	u, err := url.Parse(target)
+	if err != nil {
+		return "", false, errors.New("grpc: the address is no URL: want grpc://host:port or grpcs://host:port")
+	}
+	switch {
+	case u.Scheme != "grpc" && u.Scheme != "grpcs", u.Port() == "", u.User != nil, u.Path != "" && u.Path != "/", u.RawQuery != "":
+		return "", false, fmt.Errorf("grpc: want grpc://host:port or grpcs://host:port, got %s", u.Redacted())
+	case u.Scheme == "grpc" && o.TLS != nil:
+		return "", false, errors.New("grpc: DialOptions.TLS is set: want grpcs://host:port")
+	}
+	return u.Host, u.Scheme == "grpcs", nil
+}
+
+func clientOptions(config *tls.Config, l wire.Limits) []rpc.DialOption {
+	return []rpc.DialOption{
+		rpc.WithTransportCredentials(secure(config)),
+		rpc.WithDefaultCallOptions(rpc.MaxCallRecvMsgSize(maxMessage(l))),
+		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingTime, Timeout: pingTime}),
+		rpc.WithMaxHeaderListSize(maxHeader),
+		rpc.WithDisableServiceConfig(),
+		rpc.WithSharedWriteBuffer(true),
+	}
+}
+
+// open begins a stream, which ends with cc.
+func open(ctx context.Context, cc *rpc.ClientConn, token string, l wire.Limits) (*conn, error) {
+	streaming, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if token != "" {
+		streaming = metadata.AppendToOutgoingContext(streaming, "authorization", "Bearer "+token)
+	}
+	stop := context.AfterFunc(ctx, cancel)
+	s, err := cc.NewStream(streaming, &rpc.StreamDesc{StreamName: methodName, ServerStreams: true, ClientStreams: true}, fullMethod)
+	if err == nil {
+		err = accepted(s)
+	}
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		cancel()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, refusalOf(err)
+	}
+	return clientConn(s, l, func() {
+		cancel()
+		_ = cc.Close() // it is over either way
+	}), nil
+}
+
+// accepted waits for the server to take the stream on.
+func accepted(s rpc.ClientStream) error {
+	header, err := s.Header()
+	if err != nil || header != nil {
+		return err
+	}
+	var c carrier
+	if err := s.RecvMsg(&c.m); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return errors.New("the server has ended the stream")
+}
+
+// clientConn is the connection of a client, which hangUp ends.
+func clientConn(s rpc.ClientStream, l wire.Limits, hangUp func()) *conn {
+	c := newConn(s, wire.Peer{}, l)
+	c.abort = hangUp
+	c.closing = func(said bool) {
+		if said {
+			time.AfterFunc(linger, hangUp)
+			return
+		}
+		hangUp()
+	}
+	c.lost = func(err error) error {
+		hangUp()
+		if errors.Is(err, io.EOF) {
+			return io.EOF
+		}
+		return fmt.Errorf("grpc: read: %w", err)
+	}
+	return c
+}

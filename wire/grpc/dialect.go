@@ -1,0 +1,94 @@
+package grpc
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Dialect is the language of this package's connections: the Frame of ribosome.proto,
+// of which a frame of ours is one with a single Envelope, and what is read may hold any
+// number. Fields that it does not know are ignored. The zero value is all there is.
+type Dialect struct{}
+
+var _ wire.Dialect = Dialect{}
+
+// Name returns "protobuf".
+func (Dialect) Name() string { return "protobuf" }
+
+// Recognizes reports whether a frame begins with an Envelope.
+func (Dialect) Recognizes(frame []byte) bool {
+	num, typ, n := protowire.ConsumeTag(frame)
+	if n < 0 || num != frameEnvelopes || typ != protowire.BytesType {
+		return false
+	}
+	_, n = protowire.ConsumeBytes(frame[n:])
+	return n >= 0
+}
+
+// Open returns the codec of one session, which keeps no state.
+func (Dialect) Open(o wire.CodecOptions) (wire.Codec, error) { return &codec{o}, nil }
+
+// codec translates between envelopes and messages.
+type codec struct{ opts wire.CodecOptions }
+
+// Decode reads the envelopes of a frame. One that is no message is answered by a
+// NOT_UNDERSTOOD to its sender; the others are taken all the same.
+func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
+	for len(frame) > 0 {
+		num, typ, tag := protowire.ConsumeTag(frame)
+		size := -1
+		if tag >= 0 {
+			size = protowire.ConsumeFieldValue(num, typ, frame[tag:])
+		}
+		if size < 0 {
+			take(c.broken(&decoder{refusal: &performatives.Refusal{Code: performatives.CodeParsingError, Text: "the message is no protobuf Frame"}}))
+			return
+		}
+		if num == frameEnvelopes && typ == protowire.BytesType {
+			envelope, _ := protowire.ConsumeBytes(frame[tag:])
+			take(c.envelope(envelope))
+		}
+		frame = frame[tag+size:]
+	}
+}
+
+// envelope reads one envelope.
+func (c *codec) envelope(data []byte) wire.Inbound {
+	d := decoder{opts: &c.opts}
+	m := d.message(data)
+	if m == nil {
+		return c.broken(&d)
+	}
+	return wire.Inbound{Message: m, Token: bare(d.token)}
+}
+
+// Encode appends a Frame that holds m alone.
+func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	var token string
+	if c.opts.Token != nil {
+		token = c.opts.Token()
+	}
+	return appendFrame(dst, m, token)
+}
+
+// Refuse appends the answer that turns a message down, or nothing when it expects none.
+func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
+	if in.Message == nil {
+		return dst
+	}
+	return c.append(dst, wire.RefusalOf(in.Message, c.opts.Local, c.opts.Stamper.Stamp(), err))
+}
+
+// append appends a message of the session's own, which marshals; nil is none.
+func (c *codec) append(dst []byte, m *performatives.Message) []byte {
+	if m == nil {
+		return dst
+	}
+	frame, err := c.Encode(dst, m)
+	if err != nil {
+		return dst
+	}
+	return frame
+}

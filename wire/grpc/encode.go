@@ -1,0 +1,178 @@
+package grpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// appendFrame appends a Frame that holds m alone, with a token unless that is empty. On
+// an error it returns dst as it was.
+func appendFrame(dst []byte, m *performatives.Message, token string) ([]byte, error) {
+	start := len(dst)
+	out := append(protowire.AppendTag(dst, frameEnvelopes, protowire.BytesType), 0)
+	body := len(out)
+	out, err := appendEnvelope(out, m)
+	if err != nil {
+		return dst[:start], err
+	}
+	out = appendString(out, fieldAuthToken, token)
+	return lengthen(out, body), nil
+}
+
+// lengthen writes how long what begins at body is before it, where one byte has been
+// left for that.
+func lengthen(out []byte, body int) []byte {
+	n := len(out) - body
+	if more := protowire.SizeVarint(uint64(n)) - 1; more > 0 {
+		out = append(out, make([]byte, more)...)
+		copy(out[body+more:], out[body:body+n])
+	}
+	protowire.AppendVarint(out[:body-1], uint64(n))
+	return out
+}
+
+// appendEnvelope appends the fields of m, in the order of their numbers.
+func appendEnvelope(out []byte, m *performatives.Message) ([]byte, error) {
+	out = appendString(out, fieldID, string(m.ID()))
+	out = appendNumber(out, fieldPerformative, uint64(m.Performative()))
+	out = appendString(out, fieldSender, string(m.Sender()))
+	out = appendString(out, fieldReceiver, string(m.Receiver()))
+	out = appendString(out, fieldConversationID, string(m.ConversationID()))
+	out = appendString(out, fieldProtocol, m.Protocol())
+	out = appendString(out, fieldInReplyTo, m.InReplyTo())
+	out = appendString(out, fieldReplyWith, m.ReplyWith())
+	out, err := appendTime(out, fieldReplyBy, m.ReplyBy())
+	if err != nil {
+		return nil, err
+	}
+	if out, err = appendTime(out, fieldTimestamp, m.Timestamp()); err != nil {
+		return nil, err
+	}
+	out = appendString(out, fieldLanguage, m.Language())
+	out = appendString(out, fieldOntology, m.Ontology())
+	out = appendNumber(out, fieldPriority, uint64(priorityNumber(m.Priority())))
+	out = appendString(out, fieldTrace, m.Trace())
+	return appendContents(out, m)
+}
+
+// appendContents appends what of m is JSON.
+func appendContents(out []byte, m *performatives.Message) ([]byte, error) {
+	out, err := appendPayload(out, m.Payload())
+	if err != nil {
+		return nil, err
+	}
+	if budget := m.Budget(); !budget.IsZero() {
+		text, err := budget.MarshalJSON()
+		if err == nil {
+			err = checkJSON(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("grpc: budget: %w", err)
+		}
+		out = appendBytes(out, fieldBudget, text)
+	}
+	return appendMetadata(out, m)
+}
+
+var errNoObject = errors.New("want a JSON object")
+
+func appendPayload(out []byte, payload any) ([]byte, error) {
+	if payload == nil {
+		return out, nil
+	}
+	text, err := marshal(payload)
+	if err == nil {
+		err = checkJSON(text)
+	}
+	if err == nil && !isObject(text) {
+		err = errNoObject
+	}
+	if err != nil {
+		return nil, fmt.Errorf("grpc: payload: %w", err)
+	}
+	return appendBytes(out, fieldPayload, text), nil
+}
+
+// marshal returns the JSON of a payload. What marshals itself does so without the second
+// pass of package json; it is checked afterwards anyway.
+func marshal(payload any) ([]byte, error) {
+	if m, ok := payload.(json.Marshaler); ok {
+		return m.MarshalJSON()
+	}
+	return json.Marshal(payload)
+}
+
+// appendMetadata appends the entries of a map, sorted, so that a message has one form.
+func appendMetadata(out []byte, m *performatives.Message) ([]byte, error) {
+	var names []string
+	for name := range m.AllMetadata() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		value, _ := m.Metadata(name)
+		if len(value) == 0 {
+			continue // it notes an absence
+		}
+		if err := checkEntry(name, value); err != nil {
+			return nil, fmt.Errorf("grpc: metadata: %w", err)
+		}
+		out = append(protowire.AppendTag(out, fieldMetadata, protowire.BytesType), 0)
+		body := len(out)
+		out = appendString(out, entryKey, name)
+		out = lengthen(appendBytes(out, entryValue, value), body)
+	}
+	return out, nil
+}
+
+// appendString appends a field, unless it is empty.
+func appendString(out []byte, num protowire.Number, s string) []byte {
+	if s == "" {
+		return out
+	}
+	return protowire.AppendString(protowire.AppendTag(out, num, protowire.BytesType), s)
+}
+
+func appendBytes(out []byte, num protowire.Number, b []byte) []byte {
+	if len(b) == 0 {
+		return out
+	}
+	return protowire.AppendBytes(protowire.AppendTag(out, num, protowire.BytesType), b)
+}
+
+// appendNumber appends a field, unless it is zero.
+func appendNumber(out []byte, num protowire.Number, n uint64) []byte {
+	if n == 0 {
+		return out
+	}
+	return protowire.AppendVarint(protowire.AppendTag(out, num, protowire.VarintType), n)
+}
+
+// appendTime appends a google.protobuf.Timestamp, unless t is zero.
+func appendTime(out []byte, num protowire.Number, t time.Time) ([]byte, error) {
+	if t.IsZero() {
+		return out, nil
+	}
+	seconds := t.Unix()
+	if seconds < minSeconds || seconds > maxSeconds {
+		return nil, fmt.Errorf("grpc: the year %d cannot be written", t.Year())
+	}
+	out = append(protowire.AppendTag(out, num, protowire.BytesType), 0)
+	body := len(out)
+	out = appendNumber(out, timestampSeconds, uint64(seconds))
+	out = appendNumber(out, timestampNanos, uint64(t.Nanosecond()))
+	return lengthen(out, body), nil
+}
+
+// The range of a google.protobuf.Timestamp: the years 1 to 9999.
+const (
+	minSeconds = -62_135_596_800
+	maxSeconds = 253_402_300_799
+)

@@ -1,0 +1,90 @@
+package grpc
+
+import (
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/grpc/ribosomev1"
+)
+
+// The numbers of the fields in ribosome.proto.
+const (
+	frameEnvelopes protowire.Number = 1
+	framePing      protowire.Number = 2
+	framePong      protowire.Number = 3
+	frameError     protowire.Number = 4
+	frameClose     protowire.Number = 5
+
+	signalData protowire.Number = 1 // of Ping and Pong; the reason of Close
+
+	errorCode  protowire.Number = 1
+	errorText  protowire.Number = 2
+	errorAbout protowire.Number = 3
+	errorField protowire.Number = 4
+
+	fieldID             protowire.Number = 1
+	fieldPerformative   protowire.Number = 2
+	fieldSender         protowire.Number = 3
+	fieldReceiver       protowire.Number = 4
+	fieldConversationID protowire.Number = 5
+	fieldProtocol       protowire.Number = 6
+	fieldInReplyTo      protowire.Number = 7
+	fieldReplyWith      protowire.Number = 8
+	fieldReplyBy        protowire.Number = 9
+	fieldTimestamp      protowire.Number = 10
+	fieldLanguage       protowire.Number = 11
+	fieldOntology       protowire.Number = 12
+	fieldPriority       protowire.Number = 13
+	fieldTrace          protowire.Number = 14
+	fieldPayload        protowire.Number = 15
+	fieldBudget         protowire.Number = 16
+	fieldMetadata       protowire.Number = 17
+	fieldAuthToken      protowire.Number = 18
+
+	timestampSeconds protowire.Number = 1
+	timestampNanos   protowire.Number = 2
+
+	entryKey   protowire.Number = 1
+	entryValue protowire.Number = 2
+)
+
+// priorityNumber returns the number of a priority on the wire.
+func priorityNumber(p performatives.Priority) ribosomev1.Priority {
+	switch p {
+	case performatives.Low:
+		return ribosomev1.Priority_PRIORITY_LOW
+	case performatives.High:
+		return ribosomev1.Priority_PRIORITY_HIGH
+	case performatives.Urgent:
+		return ribosomev1.Priority_PRIORITY_URGENT
+	case performatives.Normal:
+	}
+	return ribosomev1.Priority_PRIORITY_NORMAL
+}
+
+// priorityOf returns the priority of a number on the wire, and whether it is one.
+func priorityOf(n int32) (performatives.Priority, bool) {
+	switch n {
+	case int32(ribosomev1.Priority_PRIORITY_NORMAL):
+		return performatives.Normal, true
+	case int32(ribosomev1.Priority_PRIORITY_HIGH):
+		return performatives.High, true
+	case int32(ribosomev1.Priority_PRIORITY_URGENT):
+		return performatives.Urgent, true
+	case int32(ribosomev1.Priority_PRIORITY_LOW):
+		return performatives.Low, true
+	}
+	return performatives.Normal, false
+}
+
+// actOf returns the act of a number on the wire, and whether it is one. Acts have the
+// numbers of their constants.
+func actOf(n int32) (performatives.Performative, bool) {
+	if n < 0 || n > math.MaxUint8 {
+		return 0, false
+	}
+	act := performatives.Performative(n)
+	return act, act.Valid()
+}

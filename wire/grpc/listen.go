@@ -1,0 +1,125 @@
+package grpc
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Options configures a [Listener].
+type Options struct {
+	Addr string // such as 127.0.0.1:8445; port 0 is any that is free
+	// TLS is how connections are encrypted; of peers with certificates, ClientCAs and
+	// ClientAuth say which are believed. Nil means in the clear.
+	TLS *tls.Config
+	// MaxStreams is how many streams one HTTP/2 connection may have at a time; each
+	// counts for [wire.Options].MaxConnections. Zero means [DefaultMaxStreams].
+	MaxStreams int
+}
+
+// DefaultMaxStreams is what HTTP/2 recommends as the least (RFC 9113 §6.5.2), rounded.
+const DefaultMaxStreams = 128
+
+const (
+	maxHeader = 16 << 10         // bytes of a call's metadata: a token is in it
+	idleTime  = time.Minute      // how long an HTTP/2 connection lives without a stream
+	pingTime  = 30 * time.Second // of silence before HTTP/2 asks whether the host is there
+	minPing   = 10 * time.Second // a client that asks more often is sent away
+	flushTime = time.Second      // for what has been written when all streams are over
+)
+
+// Listener takes streams for a [wire.Server].
+type Listener struct {
+	addr    net.Addr
+	server  *rpc.Server
+	service *service
+	serving sync.WaitGroup
+}
+
+// Listen begins to take streams. Its owner must stop it.
+func Listen(server *wire.Server, o Options) (*Listener, error) {
+	if o.MaxStreams < 0 {
+		return nil, fmt.Errorf("grpc: Options.MaxStreams is %d", o.MaxStreams)
+	}
+	socket, err := net.Listen("tcp", o.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("grpc: %w", err)
+	}
+	l := &Listener{addr: socket.Addr(), server: rpc.NewServer(serverOptions(server.Options(), o)...)}
+	l.service = register(l.server, server)
+	bounded := newBounded(socket, server.Options().MaxConnections)
+	l.serving.Go(func() { _ = l.server.Serve(bounded) }) // it ends by Stop
+	return l, nil
+}
+
+func serverOptions(s wire.Options, o Options) []rpc.ServerOption {
+	streams := o.MaxStreams
+	if streams == 0 {
+		streams = DefaultMaxStreams
+	}
+	return []rpc.ServerOption{
+		rpc.Creds(secure(o.TLS)),
+		rpc.MaxRecvMsgSize(maxMessage(s.Limits)),
+		rpc.MaxConcurrentStreams(uint32(streams)),
+		rpc.MaxHeaderListSize(maxHeader),
+		rpc.ConnectionTimeout(s.AuthTime),
+		rpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleTime, Time: pingTime, Timeout: pingTime}),
+		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
+		rpc.SharedWriteBuffer(true), // idle connections hold none
+		rpc.WaitForHandlers(true),
+	}
+}
+
+// maxMessage is the longest gRPC message that is received: one long frame, or a batch of
+// a peer whose own limit is another.
+func maxMessage(l wire.Limits) int { return max(l.Frame, maxBatch) }
+
+// Addr returns the address that it listens on.
+func (l *Listener) Addr() net.Addr { return l.addr }
+
+// Stop takes on no stream more, and returns when those under way are over, which they are
+// when the [wire.Server] is stopped. When ctx ends first, it cuts them off and returns
+// the cause. Stopping again is harmless.
+func (l *Listener) Stop(ctx context.Context) error {
+	drained := make(chan struct{})
+	go func() {
+		l.server.GracefulStop()
+		close(drained)
+	}()
+	over := make(chan struct{})
+	go func() {
+		l.service.sessions.Wait()
+		close(over)
+	}()
+	var err error
+	select {
+	case <-over:
+		wait(drained, flushTime)
+	case <-drained:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	l.server.Stop()
+	<-drained
+	<-over
+	l.serving.Wait()
+	return err
+}
+
+// wait waits for a channel, but not for longer than d.
+func wait(c <-chan struct{}, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-c:
+	case <-t.C:
+	}
+}

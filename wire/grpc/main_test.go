@@ -1,0 +1,45 @@
+package grpc
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
+
+// patience is how long a test waits for what happens at once when all is well.
+const patience = 30 * time.Second
+
+// listen takes streams for a server until the test ends.
+func listen(t testing.TB, server *wire.Server, o Options) *Listener {
+	t.Helper()
+	o.Addr = "127.0.0.1:0"
+	l, err := Listen(server, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := l.Stop(ctx); err != nil {
+			t.Errorf("the listener did not stop: %v", err)
+		}
+	})
+	return l
+}
+
+func TestTransport(t *testing.T) {
+	wiretest.Run(t, wiretest.Transport{
+		Listen: func(t testing.TB, server *wire.Server) string {
+			return "grpc://" + listen(t, server, Options{}).Addr().String()
+		},
+		Dial: func(ctx context.Context, addr string, l wire.Limits) (wire.Conn, error) {
+			return Dial(ctx, addr, DialOptions{Limits: l})
+		},
+	})
+}

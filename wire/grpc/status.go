@@ -1,0 +1,68 @@
+package grpc
+
+import (
+	"errors"
+	"net/http"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// statusOf returns how a call ends that err has ended: with the code that is nearest to
+// the HTTP equivalent of wire's Standard Error Codes. Of an error that is no refusal the
+// peer learns nothing.
+func statusOf(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, wire.ErrClosed):
+		return status.Error(codes.Unavailable, "the server stops")
+	case errors.Is(err, wire.ErrTooMany):
+		return status.Error(codes.ResourceExhausted, "too many connections")
+	}
+	r := wire.AsRefusal(err)
+	text := r.Text
+	if text == "" {
+		text = r.Code.Traits().Text
+	}
+	return status.Error(statusCode(r.Code), text)
+}
+
+func statusCode(c performatives.Code) codes.Code {
+	switch c.Traits().HTTP {
+	case http.StatusBadRequest:
+		return codes.InvalidArgument
+	case http.StatusUnauthorized:
+		return codes.Unauthenticated
+	case http.StatusForbidden:
+		return codes.PermissionDenied
+	case http.StatusNotFound:
+		return codes.NotFound
+	case http.StatusTooManyRequests:
+		return codes.ResourceExhausted
+	case http.StatusServiceUnavailable:
+		return codes.Unavailable
+	}
+	return codes.Internal
+}
+
+// refusalOf returns the refusal that a call has ended with, or err itself when the call
+// has not got as far as that.
+func refusalOf(err error) error {
+	s, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	code, ok := map[codes.Code]performatives.Code{
+		codes.Unauthenticated:   performatives.CodeUnauthorized,
+		codes.PermissionDenied:  performatives.CodeForbidden,
+		codes.ResourceExhausted: performatives.CodeRateLimited,
+	}[s.Code()]
+	if !ok {
+		return errors.New(s.Message())
+	}
+	return &performatives.Refusal{Code: code, Text: s.Message()}
+}
