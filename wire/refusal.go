@@ -38,15 +38,20 @@ func withDetails(answer *performatives.Message, d *ErrorDetails) *performatives.
 	e := answer.Envelope()
 	switch p := e.Payload.(type) {
 	case performatives.TaskReject:
-		p.Extra, e.Payload = extra, p
+		p.Extra = extra
+		e.Payload = p
 	case performatives.Refuse:
-		p.Extra, e.Payload = extra, p
+		p.Extra = extra
+		e.Payload = p
 	case performatives.RejectProposal:
-		p.Extra, e.Payload = extra, p
+		p.Extra = extra
+		e.Payload = p
 	case performatives.NotUnderstood:
-		p.Extra, e.Payload = extra, p
+		p.Extra = extra
+		e.Payload = p
 	case performatives.Failure:
-		p.Extra, e.Payload = extra, p
+		p.Extra = extra
+		e.Payload = p
 	}
 	detailed, err := performatives.New(e)
 	if err != nil {
