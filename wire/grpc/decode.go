@@ -100,7 +100,7 @@ func eachField(data []byte, f func(num protowire.Number, text []byte, n uint64))
 		if size < 0 {
 			return false
 		}
-		switch typ { //nolint:exhaustive // no field of ours has another type
+		switch typ { // no field of ours has another
 		case protowire.BytesType:
 			text, _ := protowire.ConsumeBytes(data)
 			f(num, text, 0)

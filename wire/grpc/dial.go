@@ -80,7 +80,6 @@ func clientOptions(config *tls.Config, l wire.Limits) []rpc.DialOption {
 		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingTime, Timeout: pingTime}),
 		rpc.WithMaxHeaderListSize(maxHeader),
 		rpc.WithDisableServiceConfig(),
-		rpc.WithSharedWriteBuffer(true),
 	}
 }
 

@@ -73,7 +73,6 @@ func serverOptions(s wire.Options, o Options) []rpc.ServerOption {
 		rpc.ConnectionTimeout(s.AuthTime),
 		rpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleTime, Time: pingTime, Timeout: pingTime}),
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
-		rpc.SharedWriteBuffer(true), // idle connections hold none
 		rpc.WaitForHandlers(true),
 	}
 }
@@ -96,7 +95,7 @@ func (l *Listener) Stop(ctx context.Context) error {
 	}()
 	over := make(chan struct{})
 	go func() {
-		l.service.sessions.Wait()
+		l.service.wait()
 		close(over)
 	}()
 	var err error

@@ -46,13 +46,38 @@ func register(r rpc.ServiceRegistrar, server *wire.Server) *service {
 
 // service serves streams as sessions.
 type service struct {
-	server   *wire.Server
-	sessions sync.WaitGroup
+	server *wire.Server
+
+	mu       sync.Mutex
+	stopping bool
+	running  sync.WaitGroup // streams, and sessions
+}
+
+// begin counts a stream, unless the service stops.
+func (s *service) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stopping {
+		s.running.Add(1)
+	}
+	return !s.stopping
+}
+
+// wait takes on no stream more, and returns when none is left.
+func (s *service) wait() {
+	s.mu.Lock()
+	s.stopping = true
+	s.mu.Unlock()
+	s.running.Wait()
 }
 
 // connect serves one stream. The session runs beside it, because a stream of a gRPC
 // server ends only by the return of its handler.
 func (s *service) connect(stream rpc.ServerStream) error {
+	if !s.begin() {
+		return statusOf(wire.ErrClosed)
+	}
+	defer s.running.Done()
 	p := peerOf(stream.Context())
 	if err := s.server.Admit(p); err != nil {
 		return statusOf(err)
@@ -68,7 +93,7 @@ func (s *service) connect(stream rpc.ServerStream) error {
 	c.abort = func() { _ = c.Close() }
 	c.closing = func(bool) {} // the handler sees
 	c.lost = receiveError(s.server.Limits())
-	s.sessions.Go(func() { _ = s.server.Serve(c, id) }) // the peer has been told, and the log too
+	s.running.Go(func() { _ = s.server.Serve(c, id) }) // the peer has been told, and the log too
 	<-c.done
 	return c.ending()
 }
@@ -91,7 +116,7 @@ func receiveError(l wire.Limits) func(error) error {
 		if errors.Is(err, io.EOF) {
 			return io.EOF
 		}
-		switch status.Code(err) { //nolint:exhaustive // the others mean that the stream is gone
+		switch status.Code(err) { // the others mean that the stream is gone
 		case codes.ResourceExhausted:
 			return errTooLong(l.Frame)
 		case codes.Internal, codes.Unimplemented:
