@@ -1,0 +1,263 @@
+package grpc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"pgregory.net/rapid"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/grpc/ribosomev1"
+)
+
+// tape is a stream in memory: what it plays was recorded, and it records what is sent.
+type tape struct {
+	play [][]byte
+	sent [][]byte
+	stop chan struct{} // SendMsg waits for it, if it is not nil
+}
+
+func (s *tape) RecvMsg(m any) error {
+	if len(s.play) == 0 {
+		return io.EOF
+	}
+	b := s.play[0]
+	s.play = s.play[1:]
+	return proto.Unmarshal(b, m.(*emptypb.Empty))
+}
+
+func (s *tape) SendMsg(m any) error {
+	if s.stop != nil {
+		<-s.stop
+		return errors.New("the stream has ended")
+	}
+	b, err := proto.Marshal(m.(*emptypb.Empty))
+	s.sent = append(s.sent, b)
+	return err
+}
+
+func newTape(play ...[]byte) (*tape, *conn) {
+	s := &tape{play: play}
+	c := newConn(s, wire.Peer{}, wire.Limits{}.WithDefaults())
+	c.abort, c.closing = func() {}, func(bool) {}
+	c.lost = func(err error) error { return err }
+	return s, c
+}
+
+// readAll lists what a connection reads, until its end.
+func readAll(c *conn) (got []string, err error) {
+	control := func(f wire.Frame) {
+		text := string(f.Data)
+		if f.Err != nil {
+			text = f.Err.Error()
+		}
+		got = append(got, fmt.Sprintf("%d %s", f.Kind, text))
+	}
+	for {
+		data, err := c.Read(control)
+		if err != nil {
+			return got, err
+		}
+		got = append(got, fmt.Sprintf("%x", data))
+	}
+}
+
+// What is written in one message is read as it was written: envelopes in a row
+// together, signals in their places.
+func TestWrittenAndRead(t *testing.T) {
+	one, two := appendSignal(nil, frameEnvelopes, []byte("\x0a\x011")), appendSignal(nil, frameEnvelopes, []byte("\x0a\x012"))
+	s, c := newTape()
+	refusal := &performatives.Refusal{Code: performatives.CodeBusy, Text: "no", About: "m-1", Field: "f"}
+	if err := c.Write([]wire.Frame{
+		{Kind: wire.KindPing, Data: []byte("now")}, {Kind: wire.KindData, Data: one}, {Kind: wire.KindData, Data: two},
+		{Kind: wire.KindPong}, {Kind: wire.KindData, Data: one}, {Kind: wire.KindError, Err: refusal},
+		{Kind: wire.KindError}, {Kind: wire.KindClose, Data: []byte("bye")},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.sent) != 1 {
+		t.Fatalf("%d messages for one write", len(s.sent))
+	}
+	_, reader := newTape(s.sent[0])
+	got, err := readAll(reader)
+	if !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	want := []string{
+		"2 now", fmt.Sprintf("%x%x", one, two), "3 ", fmt.Sprintf("%x", one), "4 no (busy)",
+		"4 the agent failed (internal_error)", "5 bye",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var f ribosomev1.Frame
+	if err := proto.Unmarshal(s.sent[0], &f); err != nil || len(f.Envelopes) != 3 || string(f.Ping.Data) != "now" || f.Close.Reason != "bye" || f.Pong == nil {
+		t.Errorf("generated code reads %v, %v", &f, err)
+	}
+}
+
+// Batches are bounded, whatever is written, and nothing is lost or changed.
+func TestBatches(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, c := newTape()
+		sizes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 200), rapid.IntRange(100_000, 1_500_000)), 1, 20).Draw(t, "sizes")
+		var frames []wire.Frame
+		var all []byte
+		for i, n := range sizes {
+			data := appendSignal(nil, frameEnvelopes, bytes.Repeat([]byte{byte(i)}, n))
+			frames = append(frames, wire.Frame{Kind: wire.KindData, Data: data})
+			all = append(all, data...)
+		}
+		if err := c.Write(frames); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(slices.Concat(s.sent...), all) {
+			t.Fatal("other bytes than were written")
+		}
+		for i, b := range s.sent {
+			if _, size := field(b); len(b) > maxBatch && size != len(b) {
+				t.Fatalf("message %d has %d bytes and more than one frame", i, len(b))
+			}
+			if i > 0 && len(s.sent[i-1])+len(b) < maxBatch/2 {
+				t.Fatalf("messages %d and %d could be one", i-1, i)
+			}
+		}
+		if cap(c.buf) > maxIdleBuffer {
+			t.Fatalf("%d bytes are kept", cap(c.buf))
+		}
+	})
+}
+
+// A limit holds from the next frame on, also in the middle of a message.
+func TestLimitChangesInsideAMessage(t *testing.T) {
+	short, long := appendSignal(nil, frameEnvelopes, make([]byte, 10)), appendSignal(nil, frameEnvelopes, make([]byte, 1000))
+	_, c := newTape(slices.Concat(short, long))
+	c.SetLimit(100)
+	if got, err := c.Read(nil); err != nil || !bytes.Equal(got, short) {
+		t.Fatalf("%x, %v", got, err)
+	}
+	c.SetLimit(2000)
+	if got, err := c.Read(nil); err != nil || !bytes.Equal(got, long) {
+		t.Fatalf("%x, %v", got, err)
+	}
+	_, c = newTape(slices.Concat(short, long))
+	c.SetLimit(100)
+	_, _ = c.Read(nil)
+	if _, err := c.Read(nil); !errors.Is(err, performatives.CodeParsingError) || !strings.Contains(err.Error(), "longer than 100 bytes") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLimitHoldsForSignals(t *testing.T) {
+	_, c := newTape(appendSignal(nil, framePing, make([]byte, 1000)))
+	c.SetLimit(100)
+	if got, err := readAll(c); len(got) > 0 || !errors.Is(err, performatives.CodeParsingError) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestReadOfWhatIsNoSignal(t *testing.T) {
+	for name, b := range map[string][]byte{
+		"ping":  appendSignal(nil, framePing, []byte{0xff}),
+		"error": appendSignal(nil, frameError, []byte{0x0a}),
+	} {
+		_, c := newTape(b)
+		if got, err := readAll(c); len(got) > 0 || !errors.Is(err, performatives.CodeParsingError) {
+			t.Errorf("%s: got %v, %v", name, got, err)
+		}
+	}
+}
+
+// Fields of later versions, and empty messages, are passed over.
+func TestUnknownFieldsAreIgnored(t *testing.T) {
+	frame, err := proto.Marshal(&ribosomev1.Frame{Envelopes: []*ribosomev1.Envelope{inform("1")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	future := []byte{6<<3 | 0, 42, 7<<3 | 2, 1, 'x', 2<<3 | 0, 1} // the last is a ping of another type
+	_, c := newTape(nil, slices.Concat(future, frame, future))
+	data, err := c.Read(func(f wire.Frame) { t.Errorf("signal %+v", f) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := decodeOne(t, newCodec(t), data); m.ID() != "1" {
+		t.Errorf("read %v", m.Envelope())
+	}
+}
+
+// What a peer says of its error may end up in a log.
+func TestErrorsOfPeersAreLegible(t *testing.T) {
+	b, err := proto.Marshal(&ribosomev1.Error{Code: "busy", Text: "a\nb", About: strings.Repeat("x", 5000), Field: "f"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, ok := signal(frameError, appendSignal(nil, frameError, b))
+	if diff := cmp.Diff(&performatives.Refusal{Code: "busy", Field: "f"}, f.Err); !ok || diff != "" {
+		t.Error(diff)
+	}
+}
+
+// After Close nothing is read, though the stream goes on until the peer has ended it.
+func TestNothingIsReadAfterClose(t *testing.T) {
+	_, c := newTape(appendSignal(nil, framePing, nil), appendSignal(nil, frameEnvelopes, []byte("\x0a\x011")))
+	_ = c.Close()
+	_ = c.Close()
+	if got, err := readAll(c); len(got) > 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// A write that the peer does not take ends the stream, and is not waited for longer.
+func TestWriteGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := newTape()
+		s.stop = make(chan struct{})
+		c.abort = func() { close(s.stop) }
+		began := time.Now()
+		err := c.Write([]wire.Frame{{Kind: wire.KindPing}})
+		if !errors.Is(err, wire.ErrSlow) || time.Since(began) != c.patience {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// FuzzRead: whatever is received, reading ends in order or with a refusal, gives every
+// envelope to the codec, and nothing is longer than the limit.
+func FuzzRead(f *testing.F) {
+	f.Add(appendSignal(appendSignal(nil, framePing, []byte("x")), frameEnvelopes, []byte("\x0a\x011")), 10)
+	f.Add(appendWire(appendWire(nil, wire.Frame{Kind: wire.KindError, Err: &performatives.Refusal{Code: "busy"}}), wire.Frame{Kind: wire.KindClose}), 100)
+	f.Fuzz(func(t *testing.T, b []byte, limit int) {
+		_, c := newTape(b)
+		c.SetLimit(limit)
+		var envelopes []byte
+		for {
+			data, err := c.Read(func(f wire.Frame) {
+				if len(f.Data) > limit {
+					t.Fatalf("a signal of %d bytes", len(f.Data))
+				}
+			})
+			if err != nil {
+				break
+			}
+			envelopes = append(envelopes, data...)
+		}
+		for len(envelopes) > 0 {
+			num, size := field(envelopes)
+			if size < 0 || size > limit || num > frameEnvelopes {
+				t.Fatalf("field %d of %d bytes in data", num, size)
+			}
+			envelopes = envelopes[size:]
+		}
+	})
+}
