@@ -125,6 +125,12 @@ func (s *Server) Serve(conn Conn, id *Identity) error {
 		return err
 	}
 	defer s.remove(session)
+	if c, ok := conn.(Speaking); ok { // the peer need not say the first word
+		if err := session.speak(c.Dialect()); err != nil {
+			_ = conn.Close()
+			return err
+		}
+	}
 	session.run()
 	return session.err
 }
