@@ -109,8 +109,8 @@ func (c *conn) ending() error {
 	return status.Error(codes.Aborted, "the session has ended")
 }
 
-// receiveError says what an error of a server's RecvMsg means. What gRPC itself refuses
-// is the peer's fault, and the stream can still be written to.
+// receiveError says what an error of a server's RecvMsg means. What gRPC itself refuses,
+// it has told the peer by the status with which it has ended the stream.
 func receiveError(l wire.Limits) func(error) error {
 	return func(err error) error {
 		if errors.Is(err, io.EOF) {
@@ -118,9 +118,9 @@ func receiveError(l wire.Limits) func(error) error {
 		}
 		switch status.Code(err) { // the others mean that the stream is gone
 		case codes.ResourceExhausted:
-			return errTooLong(l.Frame)
-		case codes.Internal, codes.Unimplemented:
-			return errNoFrame()
+			return fmt.Errorf("grpc: the peer's message is longer than %d bytes", maxMessage(l))
+		case codes.Internal:
+			return errors.New("grpc: the peer's message is no protobuf Frame")
 		}
 		return fmt.Errorf("grpc: read: %w", err)
 	}
