@@ -1,0 +1,146 @@
+package auth
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// CertField is the part of a certificate that names an agent.
+type CertField uint8
+
+// The fields.
+const (
+	CertAuto       CertField = iota // the URI; of a certificate without any URI, the common name
+	CertURI                         // the first URI that fits CertOptions.Prefix
+	CertDNS                         // the first DNS name
+	CertCommonName                  // the common name of the subject
+)
+
+// CertOptions configures [Certificates]. The zero value works.
+type CertOptions struct {
+	Field CertField
+	// Prefix is what comes before the name in a URI, such as
+	// spiffe://example.org/agent/. Empty means that any spiffe URI will do, and that the
+	// name comes after its first /agent/.
+	Prefix string
+	// Agents are what each may speak as, besides its name.
+	Agents []performatives.AgentID
+	// Scopes are those of all who have a certificate.
+	Scopes []string
+}
+
+type certificates struct {
+	opaque
+	opts CertOptions
+}
+
+// Certificates returns an authenticator that takes the name of a peer from the certificate
+// that it showed in the TLS handshake, until that expires. It relies on the chain having
+// been verified ([wire.Credentials].Certificates, see [VerifiedChain]).
+//
+// A certificate with URIs of which none fits is rejected, rather than known by its common
+// name: it was made for something else.
+func Certificates(o CertOptions) (wire.Authenticator, error) {
+	if o.Field > CertCommonName {
+		return nil, fmt.Errorf("auth: CertOptions.Field is %d", o.Field)
+	}
+	if o.Prefix != "" && !strings.HasSuffix(o.Prefix, "/") {
+		return nil, errors.New("auth: CertOptions.Prefix does not end with /: the name would be part of a longer one")
+	}
+	if _, err := agentIDs(texts(o.Agents)); err != nil {
+		return nil, fmt.Errorf("auth: CertOptions.Agents: %w", err)
+	}
+	return &certificates{"auth.Certificates", o}, nil
+}
+
+// VerifiedChain returns the chain of the peer's certificate, leaf first, or nil when it
+// showed none or none was verified. PeerCertificates, which anybody can make up, are not
+// looked at.
+func VerifiedChain(s *tls.ConnectionState) []*x509.Certificate {
+	if s == nil || len(s.VerifiedChains) == 0 {
+		return nil
+	}
+	return s.VerifiedChains[0]
+}
+
+// Authenticate takes the name from the leaf.
+func (a *certificates) Authenticate(_ context.Context, c wire.Credentials) (wire.Identity, error) {
+	if len(c.Certificates) == 0 {
+		return wire.Identity{}, wire.ErrNoCredentials
+	}
+	leaf := c.Certificates[0]
+	now := time.Now()
+	if now.Before(leaf.NotBefore) || now.After(leaf.NotAfter) {
+		return wire.Identity{}, rejected("certificate", "it has expired, or is not valid yet")
+	}
+	name, err := a.name(leaf)
+	if err == nil {
+		err = checkName(name)
+	}
+	if err != nil {
+		return wire.Identity{}, &RejectedError{Method: "certificate", Reason: "it names no agent", Err: err}
+	}
+	return wire.Identity{
+		Name: performatives.AgentID(name), Agents: a.opts.Agents, Method: "certificate", Scopes: a.opts.Scopes, Expires: leaf.NotAfter,
+	}, nil
+}
+
+// name returns the name in the field that is asked for.
+func (a *certificates) name(leaf *x509.Certificate) (string, error) {
+	switch a.opts.Field {
+	case CertDNS:
+		if len(leaf.DNSNames) == 0 {
+			return "", errors.New("it has no DNS name")
+		}
+		return leaf.DNSNames[0], nil
+	case CertCommonName:
+		return leaf.Subject.CommonName, nil
+	case CertAuto:
+		if len(leaf.URIs) == 0 {
+			return leaf.Subject.CommonName, nil
+		}
+	case CertURI:
+	}
+	for _, u := range leaf.URIs {
+		if name, ok := a.below(u.String()); ok {
+			return name, nil
+		}
+	}
+	return "", errors.New("it has no URI that fits")
+}
+
+// below returns what comes after the prefix: a path that needs no decoding (SPIFFE-ID
+// §2.2), since two names could otherwise be written alike.
+func (a *certificates) below(uri string) (string, bool) {
+	name, ok := strings.CutPrefix(uri, a.opts.Prefix)
+	if a.opts.Prefix == "" {
+		if _, name, ok = strings.Cut(uri, "/agent/"); ok {
+			ok = strings.HasPrefix(uri, "spiffe://")
+		}
+	}
+	if !ok || strings.ContainsAny(name, "%?#") {
+		return "", false
+	}
+	for segment := range strings.SplitSeq(name, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return "", false
+		}
+	}
+	return name, true
+}
+
+func texts(ids []performatives.AgentID) []string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = string(id)
+	}
+	return list
+}

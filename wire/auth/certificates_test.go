@@ -1,0 +1,97 @@
+package auth
+
+import (
+	"crypto/tls"
+	"errors"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+func uris(list ...string) func(*certTemplate) {
+	return func(c *certTemplate) {
+		c.Subject.CommonName, c.DNSNames = "common", []string{"dns.example.org", "other.example.org"}
+		for _, u := range list {
+			c.URIs = append(c.URIs, must(url.Parse(u)))
+		}
+	}
+}
+
+func TestCertificates(t *testing.T) {
+	ca := newAuthority(t)
+	prefix := CertOptions{Prefix: "spiffe://example.org/agent/"}
+	for name, tt := range map[string]struct {
+		o    CertOptions
+		cert func(*certTemplate)
+		want string // empty: rejected
+	}{
+		"URI":                          {CertOptions{}, uris("spiffe://any.org/ns/a/agent/crm"), "crm"},
+		"below":                        {prefix, uris("spiffe://example.org/agent/crm/invoices"), "crm/invoices"},
+		"the first that fits":          {prefix, uris("spiffe://other.org/agent/a", "spiffe://example.org/agent/b", "spiffe://example.org/agent/c"), "b"},
+		"another domain":               {prefix, uris("spiffe://other.org/agent/crm"), ""},
+		"a longer domain":              {prefix, uris("spiffe://example.org.evil.org/agent/crm"), ""},
+		"no spiffe":                    {CertOptions{}, uris("https://example.org/agent/crm"), ""},
+		"no name":                      {prefix, uris("spiffe://example.org/agent/"), ""},
+		"dots":                         {prefix, uris("spiffe://example.org/agent/../crm"), ""},
+		"encoded":                      {prefix, uris("spiffe://example.org/agent/crm%2Finvoices"), ""},
+		"query":                        {prefix, uris("spiffe://example.org/agent/crm?x"), ""},
+		"no URI":                       {CertOptions{}, uris(), "common"},
+		"no URI, and it is asked for":  {CertOptions{Field: CertURI}, uris(), ""},
+		"DNS":                          {CertOptions{Field: CertDNS}, uris("spiffe://any.org/agent/crm"), "dns.example.org"},
+		"no DNS":                       {CertOptions{Field: CertDNS}, func(c *certTemplate) { c.Subject.CommonName = "common" }, ""},
+		"common name":                  {CertOptions{Field: CertCommonName}, uris("spiffe://any.org/agent/crm"), "common"},
+		"no common name":               {CertOptions{}, func(*certTemplate) {}, ""},
+		"a common name with a newline": {CertOptions{}, func(c *certTemplate) { c.Subject.CommonName = "a\nb" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cred := ca.leaf(t, tt.cert)
+			got, err := must(Certificates(tt.o)).Authenticate(t.Context(), cred)
+			switch {
+			case tt.want == "":
+				checkRejected(t, err, "names no agent")
+			case err != nil || string(got.Name) != tt.want || !got.Expires.Equal(cred.Certificates[0].NotAfter):
+				t.Errorf("%+v, %v, want %s until the end of the certificate", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestCertificatesExpired(t *testing.T) {
+	ca := newAuthority(t)
+	auth := must(Certificates(CertOptions{}))
+	for name, change := range map[string]func(*certTemplate){
+		"expired":       func(c *certTemplate) { c.Subject.CommonName, c.NotAfter = "a", time.Now().Add(-time.Minute) },
+		"not yet valid": func(c *certTemplate) { c.Subject.CommonName, c.NotBefore = "a", time.Now().Add(time.Minute) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := auth.Authenticate(t.Context(), ca.leaf(t, change))
+			checkRejected(t, err, "expired, or is not valid yet")
+		})
+	}
+	if _, err := auth.Authenticate(t.Context(), wire.Credentials{Token: "x"}); !errors.Is(err, wire.ErrNoCredentials) {
+		t.Errorf("no certificate: %v", err)
+	}
+}
+
+func TestCertOptions(t *testing.T) {
+	for _, o := range []CertOptions{{Field: 9}, {Prefix: "spiffe://example.org/agent"}, {Agents: []performatives.AgentID{""}}} {
+		if _, err := Certificates(o); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+}
+
+// What a peer sends is no proof; what was verified is.
+func TestVerifiedChain(t *testing.T) {
+	ca := newAuthority(t)
+	chain := ca.leaf(t, uris()).Certificates
+	if got := VerifiedChain(&tls.ConnectionState{PeerCertificates: chain}); got != nil {
+		t.Error("a chain that nobody verified counts")
+	}
+	if VerifiedChain(nil) != nil {
+		t.Error("a connection without TLS has a chain")
+	}
+}

@@ -1,0 +1,85 @@
+package auth
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// maxTokenFile is the greatest length of a file of tokens in bytes.
+const maxTokenFile = 1 << 20
+
+// LoadTokens reads a file of tokens, as [ParseTokens] does. The warnings are for the owner
+// of the file: that others can read it.
+func LoadTokens(path string) (list []Token, warnings []string, err error) {
+	text, err := readSmall(path, maxTokenFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	if list, err = ParseTokens(text); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if w := Exposed(path); w != "" {
+		warnings = append(warnings, w)
+	}
+	return list, warnings, nil
+}
+
+// ParseTokens reads a list of tokens, one a line, in words that spaces or tabs separate:
+// the agent that has it, the token, and then further agents that it may speak as, or, after
+// "scope:", a scope. Empty lines, and what comes after a word that begins with #, say nothing.
+//
+//	# agent   token                             further agents and scopes
+//	crm       Vq0m8cQy5m3kz7o2hZ4p1A            billing scope:read
+//	gateway   cR8dXw2nT6uJf9aLs3kEyQ            *
+//
+// An agent can have more than one token, so that one can replace another. The error names
+// the line, and never a token.
+func ParseTokens(text []byte) ([]Token, error) {
+	var list []Token
+	first := make(map[Secret]int)
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		t, ok, err := parseToken(string(line))
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("auth: line %d: %w", n, err)
+		case !ok:
+			continue
+		case first[t.Value] > 0:
+			return nil, fmt.Errorf("auth: line %d: the token is the one of line %d", n, first[t.Value])
+		}
+		first[t.Value] = n
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// parseToken reads a line, and reports whether it has a token.
+func parseToken(line string) (Token, bool, error) {
+	words := strings.Fields(line)
+	for i, w := range words {
+		if strings.HasPrefix(w, "#") {
+			words = words[:i]
+			break
+		}
+	}
+	switch len(words) {
+	case 0:
+		return Token{}, false, nil
+	case 1:
+		return Token{}, false, fmt.Errorf("want the name of an agent and its token")
+	}
+	t := Token{Name: performatives.AgentID(words[0]), Value: Secret(words[1])}
+	for _, w := range words[2:] {
+		if scope, ok := strings.CutPrefix(w, "scope:"); ok {
+			t.Scopes = append(t.Scopes, scope)
+			continue
+		}
+		t.Agents = append(t.Agents, performatives.AgentID(w))
+	}
+	return t, true, t.validate()
+}
