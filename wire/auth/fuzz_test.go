@@ -1,0 +1,71 @@
+package auth
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+func FuzzParseKeys(f *testing.F) {
+	f.Add(jwks(jwkOf("a", rsaKey().Public()), jwkOf("b", p256().Public()), jwkOf("c", edKey().Public()), jwkOf("d", []byte(secret64))), true)
+	f.Add(jwks(jwkOf("a", p384().Public()), jwkOf("a", p521().Public())), false)
+	f.Add([]byte(`{"keys":[{"kty":"RSA","n":"AQ","e":"AQAB"},null,7]}`), false)
+	set := &keySet{opts: JWKSOptions{}.withDefaults()}
+	f.Fuzz(func(t *testing.T, text []byte, symmetric bool) {
+		keys, err := parseKeys(text, symmetric)
+		if (err == nil) != (len(keys) > 0) || len(keys) > maxKeys {
+			t.Fatalf("%d keys, %v", len(keys), err)
+		}
+		for _, k := range keys {
+			if _, secret := k.key.([]byte); !usable(k.key) || secret && !symmetric {
+				t.Errorf("a key of type %T that is not for use", k.key)
+			}
+		}
+		for _, a := range algorithms {
+			if key, ok := set.lookUp(&fetched{keys: keys, at: time.Now()}, "a", a.name); ok && !a.fits(key) {
+				t.Errorf("%s gets a key of type %T", a.name, key)
+			}
+		}
+	})
+}
+
+func FuzzParseTokens(f *testing.F) {
+	f.Add([]byte("# agents\ncrm " + tokenA + " billing scope:read # all\ngateway " + tokenB + " *\n"))
+	f.Add([]byte("a b\r\n\x00"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		list, err := ParseTokens(text)
+		if err != nil {
+			return
+		}
+		if _, err := Tokens(list); err != nil {
+			t.Errorf("read, and not accepted: %v", err)
+		}
+	})
+}
+
+func FuzzParseRules(f *testing.F) {
+	f.Add([]byte(`[{"agent":"crm","allow":["eddy","billing/*"],"acts":["TASK_REQUEST"]},{"scope":"admin","allow":["*"]}]`))
+	f.Add([]byte(`[{"agent":"*","allow":[""]}]`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		rules, err := ParseRules(text)
+		if err != nil {
+			return
+		}
+		if a, err := rules.Authorizer(); a == nil || err != nil {
+			t.Errorf("read, and not accepted: %v", err)
+		}
+	})
+}
+
+func FuzzIsJWT(f *testing.F) {
+	f.Add(sign(f, "HS256", "a", []byte(secret64), claims()))
+	f.Add("e30.e30.")
+	a := must(JWT(JWTOptions{Secret: secret64}))
+	f.Fuzz(func(t *testing.T, token string) {
+		if isJWT(token) && Secret(token).check() == nil {
+			t.Error("one token, two authenticators")
+		}
+		_, _ = a.Authenticate(t.Context(), wire.Credentials{Token: token})
+	})
+}

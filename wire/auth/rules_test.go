@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+func message(t testing.TB, act performatives.Performative, receiver string) *performatives.Message {
+	t.Helper()
+	return must(performatives.New(performatives.Envelope{
+		ID: "m-1", Performative: act, Sender: "crm", Receiver: performatives.AgentID(receiver), InReplyTo: "m-0",
+		Timestamp: time.Unix(1, 0), Payload: performatives.Raw(`{}`),
+	}))
+}
+
+func TestRules(t *testing.T) {
+	rules := must(ParseRules([]byte(`[
+		{"agent": "crm", "allow": ["Eddy", "billing/*"], "acts": ["TASK_REQUEST", "CANCEL"]},
+		{"agent": "team/*", "scope": "write", "allow": ["store*"]},
+		{"scope": "admin", "allow": ["*"]},
+		{"agent": "*", "allow": ["lobby"], "acts": ["QUERY_CAPABILITIES"]}
+	]`)))
+	authorize := must(rules.Authorizer())
+	crm, team := wire.Identity{Name: "CRM"}, wire.Identity{Name: "team/a", Scopes: []string{"read", "write"}}
+	for name, tt := range map[string]struct {
+		who  wire.Identity
+		act  performatives.Performative
+		to   string
+		want bool
+	}{
+		"an agent, regardless of case":     {crm, performatives.ActTaskRequest, "eddy", true},
+		"below":                            {crm, performatives.ActCancel, "billing/x", true},
+		"not billing itself":               {crm, performatives.ActCancel, "billing", false},
+		"another act":                      {crm, performatives.ActInform, "eddy", false},
+		"another agent":                    {crm, performatives.ActTaskRequest, "jules", false},
+		"a longer name":                    {crm, performatives.ActTaskRequest, "eddy2", false},
+		"nobody in particular":             {crm, performatives.ActTaskRequest, "", false},
+		"below crm is not crm":             {wire.Identity{Name: "crm/a"}, performatives.ActTaskRequest, "eddy", false},
+		"agent and scope":                  {team, performatives.ActInform, "stores", true},
+		"the agent without the scope":      {wire.Identity{Name: "team/a"}, performatives.ActInform, "stores", false},
+		"the scope without the agent":      {wire.Identity{Name: "a", Scopes: []string{"write"}}, performatives.ActInform, "stores", false},
+		"a scope":                          {wire.Identity{Scopes: []string{"admin"}}, performatives.ActInform, "anyone", true},
+		"a scope, to nobody in particular": {wire.Identity{Scopes: []string{"admin"}}, performatives.ActInform, "", true},
+		"a part of a scope":                {wire.Identity{Scopes: []string{"adm"}}, performatives.ActInform, "anyone", false},
+		"anyone":                           {wire.Identity{}, performatives.ActQueryCapabilities, "lobby", true},
+		"anyone, another act":              {wire.Identity{}, performatives.ActTaskRequest, "lobby", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := authorize(tt.who, message(t, tt.act, tt.to)); (err == nil) != tt.want {
+				t.Errorf("%v, want it permitted: %v", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseRulesRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		`{}`:                               "cannot unmarshal",
+		`[]`:                               "the array is empty",
+		`null`:                             "the array is empty",
+		`[null]`:                           "rule 0: want an agent or a scope",
+		`[{"agent":"a","allow":["b"]}] []`: "after the array",
+		`[{"agent":"a","allow":["b"],"deny":["c"]}]`: `unknown field "deny"`,
+		`[{"agent":"a"}]`:              "allow is empty",
+		`[{"agent":"a","allow":[""]}]`: "empty pattern",
+		`[{"agent":"a","allow":["b"]},{"agent":"a*b","allow":[]}]`:  "rule 1: allow is empty",
+		`[{"agent":"a*b","allow":["b"]}]`:                           "has to be at the end",
+		`[{"agent":"a","allow":["*b"]}]`:                            "has to be at the end",
+		`[{"agent":"a","allow":["b**"]}]`:                           "has to be at the end",
+		`[{"agent":"a","allow":["b"],"acts":["TASK_REQUEST","X"]}]`: "none of the known acts",
+	} {
+		if _, err := ParseRules([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q in it", text, err, want)
+		}
+	}
+	if a, err := Rules(nil).Authorizer(); a != nil || err != nil {
+		t.Errorf("no rules: %v, want no authorizer", err)
+	}
+	if _, err := (Rules{{Agent: "a"}}).Authorizer(); err == nil {
+		t.Error("a rule that allows nothing is accepted")
+	}
+}
+
+func TestLoadRules(t *testing.T) {
+	path := writeFile(t, []byte(`[{"agent":"a","allow":["b"]}]`))
+	if r, err := LoadRules(path); err != nil || len(r) != 1 {
+		t.Errorf("%v, %v", r, err)
+	}
+	if err := os.WriteFile(path, []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadRules(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("%v, want the file's name in it", err)
+	}
+}

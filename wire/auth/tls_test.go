@@ -1,0 +1,225 @@
+package auth
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pki is the files of a server and a client, and who made them.
+type pki struct {
+	dir    string
+	ca     *authority
+	server Files
+	client Files
+}
+
+func (p *pki) write(t testing.TB, name string, text []byte) string {
+	t.Helper()
+	path := filepath.Join(p.dir, name)
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func newPKI(t testing.TB) *pki {
+	t.Helper()
+	p := &pki{dir: t.TempDir(), ca: newAuthority(t)}
+	roots := p.write(t, "ca.pem", p.ca.pem)
+	p.issueServer(t, 10)
+	cert, key := p.ca.issue(t, 20, func(c *x509.Certificate) { c.Subject.CommonName = "crm" })
+	p.server = Files{Cert: p.dir + "/server.pem", Key: p.dir + "/server.key", ClientCA: roots}
+	p.client = Files{Cert: p.write(t, "client.pem", cert), Key: p.write(t, "client.key", key), RootCA: roots, ServerName: "node.example.org"}
+	return p
+}
+
+func (p *pki) issueServer(t testing.TB, serial int64) {
+	t.Helper()
+	cert, key := p.ca.issue(t, serial, func(c *x509.Certificate) { c.DNSNames = []string{"node.example.org"} })
+	p.write(t, "server.pem", cert)
+	p.write(t, "server.key", key)
+}
+
+// dial returns the ends of a connection over a socket, which has room for an alert that
+// nobody reads yet.
+func dial(t *testing.T) (a, b net.Conn) {
+	t.Helper()
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
+	defer l.Close()
+	b = must(net.Dial("tcp", l.Addr().String()))
+	return must(l.Accept()), b
+}
+
+// shake shakes hands, and returns what each end knows of the other.
+func shake(t *testing.T, a, b net.Conn, server, client *tls.Config) (ofServer, ofClient tls.ConnectionState, err error) {
+	t.Helper()
+	s, c := tls.Server(a, server), tls.Client(b, client)
+	failed := make(chan error, 1)
+	go func() {
+		err := s.Handshake()
+		if err == nil {
+			_, err = s.Write([]byte("x"))
+		}
+		a.Close()
+		failed <- err
+	}()
+	errC := c.Handshake()
+	if errC == nil {
+		_, errC = c.Read(make([]byte, 1)) // in TLS 1.3 a client learns only now that it is turned away
+	}
+	b.Close()
+	return s.ConnectionState(), c.ConnectionState(), errors.Join(errC, <-failed)
+}
+
+func TestTLS(t *testing.T) {
+	p := newPKI(t)
+	required, plain := p.server, p.client
+	required.RequireClientCert = true
+	plain.Cert, plain.Key = "", ""
+	other := newPKI(t)
+	stranger := other.client
+	stranger.RootCA = p.client.RootCA
+	elsewhere := p.client
+	elsewhere.ServerName = "other.example.org"
+	for name, tt := range map[string]struct {
+		server, client Files
+		good, chain    bool
+	}{
+		"both certificates":          {required, p.client, true, true},
+		"asked for and not required": {p.server, plain, true, false},
+		"given":                      {p.server, p.client, true, true},
+		"required and missing":       {required, plain, false, false},
+		"of another authority":       {p.server, stranger, false, false},
+		"another server's":           {p.server, elsewhere, false, false},
+		"an unknown server":          {other.server, plain, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := dial(t)
+			server, _, err := shake(t, a, b, must(ServerTLS(tt.server)), must(ClientTLS(tt.client)))
+			if (err == nil) != tt.good || (err == nil && (len(VerifiedChain(&server)) == 2) != tt.chain) {
+				t.Errorf("%v, a chain of %d", err, len(VerifiedChain(&server)))
+			}
+		})
+	}
+}
+
+func TestTLSVersionsAndSuites(t *testing.T) {
+	p := newPKI(t)
+	for name, tt := range map[string]struct {
+		change func(*tls.Config)
+		good   bool
+	}{
+		"1.3": {func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 }, true},
+		"1.2": {func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }, true},
+		"1.1": {func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }, false},
+		"weak one": {func(c *tls.Config) {
+			c.MaxVersion, c.CipherSuites = tls.VersionTLS12, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := must(ClientTLS(p.client))
+			tt.change(client)
+			a, b := dial(t)
+			if _, _, err := shake(t, a, b, must(ServerTLS(p.server)), client); (err == nil) != tt.good {
+				t.Error(err)
+			}
+		})
+	}
+	for _, s := range tls.InsecureCipherSuites() {
+		if bytes.Contains([]byte(strings.Join(suiteNames(), " ")), []byte(s.Name+" ")) {
+			t.Errorf("%s is insecure", s.Name)
+		}
+	}
+}
+
+func suiteNames() []string {
+	names := make([]string, 0, len(suites))
+	for _, s := range suites {
+		names = append(names, tls.CipherSuiteName(s))
+	}
+	return append(names, "")
+}
+
+func TestTLSReload(t *testing.T) {
+	p := newPKI(t)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(p.ca.cert.NotBefore) + 90*time.Minute) // a bubble's clock starts long ago
+		var failures []error
+		p.server.Failed = func(err error) { failures = append(failures, err) }
+		server, client := must(ServerTLS(p.server)), must(ClientTLS(p.client))
+		serial := func() int64 {
+			t.Helper()
+			a, b := net.Pipe()
+			_, c, err := shake(t, a, b, server, client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.PeerCertificates[0].SerialNumber.Int64()
+		}
+		expect := func(want int64, told int) {
+			t.Helper()
+			time.Sleep(recheck)
+			if got := serial(); got != want || len(failures) != told {
+				t.Errorf("certificate %d, want %d; the owner heard %v, want %d errors", got, want, failures, told)
+			}
+		}
+		expect(10, 0)
+		p.issueServer(t, 11)
+		expect(11, 0)
+		p.write(t, "server.key", privatePEM(rsaKey())) // the certificate comes later
+		expect(11, 1)
+		if !strings.Contains(failures[0].Error(), p.server.Key) || strings.Contains(failures[0].Error(), "BEGIN") {
+			t.Errorf("%v, want the names of the files", failures[0])
+		}
+		if err := os.Remove(p.server.Cert); err != nil {
+			t.Fatal(err)
+		}
+		expect(11, 2)
+		p.issueServer(t, 12)
+		expect(12, 2)
+	})
+}
+
+func TestTLSFiles(t *testing.T) {
+	p := newPKI(t)
+	garbage := p.write(t, "garbage", []byte("hunter2"))
+	change := func(f Files, do func(*Files)) Files { do(&f); return f }
+	for want, f := range map[string]Files{
+		"needs Cert and Key": {},
+		"want ClientCA":      {Cert: p.server.Cert, Key: p.server.Key, RequireClientCert: true},
+		"are for clients":    change(p.server, func(f *Files) { f.ServerName = "a" }),
+		"missing":            change(p.server, func(f *Files) { f.Key = p.dir + "/missing" }),
+		"garbage and":        change(p.server, func(f *Files) { f.Cert = garbage }),
+		"no certificate in":  change(p.server, func(f *Files) { f.ClientCA = garbage }),
+	} {
+		if _, err := ServerTLS(f); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%v, want %q in it", err, want)
+		}
+	}
+	for want, f := range map[string]Files{
+		"both of Cert and Key": {Cert: p.client.Cert},
+		"are for servers":      {ClientCA: garbage},
+		"no certificate in":    {RootCA: garbage},
+		"missing":              {RootCA: p.dir + "/missing"},
+		"and":                  change(p.client, func(f *Files) { f.Key = garbage }),
+	} {
+		if _, err := ClientTLS(f); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%v, want %q in it", err, want)
+		}
+	}
+	if _, err := ClientTLS(Files{}); err != nil {
+		t.Errorf("a client without files: %v", err)
+	}
+}
