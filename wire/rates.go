@@ -51,7 +51,8 @@ func (r *rates) count(who string) error {
 }
 
 // forget drops those who have not used any of their allowance lately, since a new limiter
-// would treat them alike; when there are none, any.
+// would treat them alike; and then any, until a quarter of the room is free: it looks at
+// all, and must not have to for each new party.
 func (r *rates) forget() {
 	for who, l := range r.by {
 		if l.Tokens() >= float64(r.limit.Messages) {
@@ -59,7 +60,7 @@ func (r *rates) forget() {
 		}
 	}
 	for who := range r.by {
-		if len(r.by) < maxLimiters {
+		if len(r.by) <= maxLimiters*3/4 {
 			return
 		}
 		delete(r.by, who)
