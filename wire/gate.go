@@ -145,7 +145,7 @@ func (s *Session) admit(in Inbound) error {
 	if !id.MaySpeakAs(m.Sender()) {
 		return &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID(), Field: "sender", Text: "the sender is not who has authenticated"}
 	}
-	if err := s.core.agents.allow(m.Sender()); err != nil {
+	if err := s.core.agents.allow(id.account(m.Sender())); err != nil {
 		return err
 	}
 	if err := s.core.replays.check(s.id, *id, m); err != nil {

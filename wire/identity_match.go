@@ -22,6 +22,20 @@ func (i Identity) MaySpeakAs(agent performatives.AgentID) bool {
 	return false
 }
 
+// account returns whom a message of agent counts for: not a name below those of the
+// identity, since a peer can make up as many of them as it likes.
+func (i Identity) account(agent performatives.AgentID) performatives.AgentID {
+	if i.Name != "" && covers(i.Name, agent) {
+		return i.Name
+	}
+	for _, a := range i.Agents {
+		if a != "*" && covers(a, agent) {
+			return a
+		}
+	}
+	return agent
+}
+
 // covers reports whether agent is name, or below it.
 func covers(name, agent performatives.AgentID) bool {
 	n, a := string(name.Fold()), string(agent.Fold())

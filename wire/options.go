@@ -32,7 +32,8 @@ type Options struct {
 	AuthTime time.Duration
 
 	// ConnectionRate and AgentRate bound the messages of one connection and of one
-	// agent, over all its connections. The zero Rate is no bound.
+	// agent, over all its connections. What is below the name that a peer has proved
+	// counts for that name. The zero Rate is no bound.
 	ConnectionRate, AgentRate Rate
 	// AcceptRate bounds the new connections of one address (of a host, not a port).
 	AcceptRate Rate
