@@ -71,7 +71,7 @@ func (s *Session) who(token string) (*Identity, error) {
 	id, err := s.identify(token)
 	switch {
 	case err != nil:
-		s.suspect(token)
+		s.suspect(token, err)
 		return nil, err
 	case !id.Expires.IsZero() && !time.Now().Before(id.Expires):
 		return nil, unauthorized("the credentials have expired")
@@ -100,7 +100,12 @@ func (s *Session) identify(token string) (*Identity, error) {
 		return s.gate.bearer, nil
 	}
 	id, err := s.core.authenticate(s.ctx, Credentials{Token: token, Peer: s.peer})
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNoCredentials) && s.gate.proved != nil: // as if it were not there
+		return s.gate.proved, nil
+	case errors.Is(err, ErrNoCredentials):
+		return nil, unauthorized("")
+	case err != nil:
 		return nil, err
 	}
 	s.gate.token, s.gate.bearer = sum, &id
@@ -121,9 +126,10 @@ func (s *Session) trust(id *Identity) {
 	}
 }
 
-// suspect counts bad tokens; a peer that tries many is sent away.
-func (s *Session) suspect(token string) {
-	if token == "" {
+// suspect counts bad tokens; a peer that tries many is sent away. That the fault is ours
+// does not count.
+func (s *Session) suspect(token string, err error) {
+	if token == "" || !errors.Is(err, performatives.CodeUnauthorized) {
 		return
 	}
 	if s.gate.bad++; s.gate.bad >= maxBadTokens {
@@ -165,16 +171,22 @@ func unauthorized(text string) *performatives.Refusal {
 }
 
 // authenticate asks the authenticator, whose errors may tell more than a peer should
-// know.
+// know: the log gets all, and the peer only the refusal in it.
 func (c *core) authenticate(ctx context.Context, cred Credentials) (Identity, error) {
 	id, err := c.opts.Auth.Authenticate(ctx, cred)
 	var r *performatives.Refusal
 	switch {
-	case err == nil, errors.As(err, &r):
-		return id, err
+	case err == nil:
+		return id, nil
 	case errors.Is(err, ErrNoCredentials):
-		return id, ErrNoCredentials
+		return Identity{}, ErrNoCredentials
+	case !errors.As(err, &r):
+		r = unauthorized("")
 	}
-	c.opts.Logger.Warn("authentication failed", "peer", cred.Peer.Addr, "err", err)
-	return Identity{}, unauthorized("")
+	log := c.opts.Logger.Info
+	if r.Code != performatives.CodeUnauthorized { // the fault is ours
+		log = c.opts.Logger.Warn
+	}
+	log("authentication failed", "peer", cred.Peer.Addr, "err", err)
+	return Identity{}, r
 }

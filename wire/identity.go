@@ -37,7 +37,8 @@ type Authenticator interface {
 	// Authenticate returns who the credentials prove the peer to be. The error is a
 	// [*performatives.Refusal] with CodeUnauthorized and a text that says no more than
 	// the peer may know; CodeInternal when the fault is ours; it is ErrNoCredentials
-	// when there is nothing that this authenticator looks at.
+	// when there is nothing that this authenticator looks at. An error that wraps the
+	// refusal is logged, and must hold no credential; the peer gets the refusal alone.
 	Authenticate(ctx context.Context, c Credentials) (Identity, error)
 }
 
