@@ -118,6 +118,9 @@ func (s *Session) negotiated(codec Codec) {
 
 // take takes one thing that a frame held.
 func (s *Session) take(in Inbound) {
+	if s.deaf.Load() { // because of something before it in the same frame
+		return
+	}
 	codec := s.language.Load().codec
 	s.negotiated(codec) // before anybody can answer what was agreed on
 	if err := s.gate.rate(); err != nil {
