@@ -34,7 +34,7 @@ type Codec interface {
 	// Encode appends m to dst as one frame. It returns dst as it was when there is
 	// nothing to write (now): the dialect has no words for m, or m is part of a batch
 	// that is not complete. An error means that m cannot be written; it is told to
-	// m's sender.
+	// m's sender: a [*performatives.Refusal] with its code and text.
 	Encode(dst []byte, m *performatives.Message) ([]byte, error)
 	// Refuse appends the frame that tells the peer that what it sent is not served,
 	// because of err, whose text may be shown. It returns dst as it was when nobody
@@ -54,6 +54,9 @@ type Inbound struct {
 	// Answer is a frame for the peer: what the dialect itself answers, or how it
 	// tells of Err. Empty means none.
 	Answer []byte
+	// ID is the peer's own id of the message, for the protection against replay, in a
+	// dialect whose Message.ID is not made by the peer. Empty means that Message.ID is it.
+	ID string
 	// Ref is private to the codec, for Refuse.
 	Ref any
 }

@@ -154,7 +154,7 @@ func (s *Session) admit(in Inbound) error {
 	if err := s.core.agents.allow(id.account(m.Sender())); err != nil {
 		return err
 	}
-	if err := s.core.replays.check(s.id, *id, m); err != nil {
+	if err := s.core.replays.check(s.id, *id, in); err != nil {
 		return err
 	}
 	if authorize := s.core.opts.Authorize; authorize != nil {

@@ -28,16 +28,17 @@ func newReplays(window time.Duration) *replays {
 	return &replays{window: window, seed: maphash.MakeSeed(), now: make(map[uint64]string)}
 }
 
-// check says whether m is too old, too new, or a replay.
-func (r *replays) check(session string, id Identity, m *performatives.Message) error {
+// check says whether what came in is too old, too new, or a replay.
+func (r *replays) check(session string, id Identity, in Inbound) error {
 	if r.window == 0 {
 		return nil
 	}
+	m := in.Message
 	now := time.Now()
 	if d := now.Sub(m.Timestamp()); d > r.window || d < -r.window {
 		return &performatives.Refusal{Code: performatives.CodeUnauthorized, About: m.ID(), Field: "timestamp", Text: "the timestamp is too far from now"}
 	}
-	key := r.key(id, m)
+	key := r.key(id, in)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Sub(r.since) >= 2*r.window { // a message is acceptable for at most two windows
@@ -57,10 +58,14 @@ func (r *replays) check(session string, id Identity, m *performatives.Message) e
 	return nil
 }
 
-func (r *replays) key(id Identity, m *performatives.Message) uint64 {
+func (r *replays) key(id Identity, in Inbound) uint64 {
+	m, own := in.Message, in.ID
+	if own == "" {
+		own = string(in.Message.ID())
+	}
 	var h maphash.Hash
 	h.SetSeed(r.seed)
-	for _, s := range []string{string(id.Name), string(m.Sender().Fold()), string(m.ID()), m.Timestamp().UTC().Format(time.RFC3339Nano)} {
+	for _, s := range []string{string(id.Name), string(m.Sender().Fold()), own, m.Timestamp().UTC().Format(time.RFC3339Nano)} {
 		_, _ = h.WriteString(s) // never fails
 		_ = h.WriteByte(0)
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -112,7 +113,7 @@ func (w *writer) message(m *performatives.Message) error {
 	switch {
 	case err != nil:
 		w.s.logger().Warn("message not written", "performative", m.Performative().String(), "err", err)
-		w.s.undelivered(m, performatives.CodeInvalidPayload, "the message cannot be written in the peer's protocol")
+		w.unwritable(m, err)
 		return nil
 	case len(buf)-start > w.s.core.opts.Limits.Frame:
 		w.s.undelivered(m, performatives.CodeInvalidPayload, "the message is longer than the connection carries")
@@ -141,6 +142,16 @@ func encode(c Codec, dst []byte, m *performatives.Message) (buf []byte, err erro
 		}
 	}()
 	return c.Encode(dst, m)
+}
+
+// unwritable gives back what the codec does not write: a refusal of the codec's says why.
+func (w *writer) unwritable(m *performatives.Message, err error) {
+	var r *performatives.Refusal
+	if errors.As(err, &r) {
+		w.s.undelivered(m, r.Code, r.Text)
+		return
+	}
+	w.s.undelivered(m, performatives.CodeInvalidPayload, "the message cannot be written in the peer's protocol")
 }
 
 // agreed returns the compression that what was just encoded agrees on.
