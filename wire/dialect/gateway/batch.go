@@ -1,0 +1,40 @@
+package gateway
+
+// batch is a JSON-RPC batch of the peer's: its answers wait for each other, and go out
+// in the order of the requests. It is guarded by the codec's lock.
+type batch struct {
+	answers [][]byte // nil until there is one; empty for a request that gets none
+	left    int      // answers that are missing
+	bytes   int
+}
+
+func newBatch(requests int) *batch { return &batch{answers: make([][]byte, requests), left: requests} }
+
+// put takes an answer, and replaces an earlier one to the same request.
+func (b *batch) put(slot int, answer []byte) {
+	if b.answers[slot] == nil {
+		b.left--
+	}
+	b.bytes += len(answer) - len(b.answers[slot])
+	b.answers[slot] = append([]byte{}, answer...)
+}
+
+// appendTo appends the answers as an array, or nothing when there is none.
+func (b *batch) appendTo(dst []byte) []byte {
+	n := len(dst)
+	for _, a := range b.answers {
+		if len(a) == 0 {
+			continue
+		}
+		if len(dst) == n {
+			dst = append(dst, '[')
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, a...)
+	}
+	if len(dst) == n {
+		return dst
+	}
+	return append(dst, ']')
+}

@@ -1,0 +1,188 @@
+package gateway
+
+import (
+	"bytes"
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// codec is a session's state: what either end has asked and the other not answered.
+type codec struct {
+	opts    Options
+	session wire.CodecOptions
+
+	mu      sync.Mutex
+	pending pending
+	held    int    // bytes of answers that wait for their batches
+	agreed  string // the compression that Agreed has not told yet
+	done    bool   // a compression has been agreed on
+	mcp     bool   // the peer introduced itself with a version of MCP's
+}
+
+func newCodec(o Options, s wire.CodecOptions) *codec {
+	return &codec{opts: o, session: s, pending: newPending(s.MaxPending)}
+}
+
+var _ wire.Negotiating = (*codec)(nil)
+
+// Agreed returns the compression that both ends have just agreed on.
+func (c *codec) Agreed() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	method := c.agreed
+	c.agreed = ""
+	return method
+}
+
+// Decode reads one envelope and gives take what it holds: one thing, or one for each
+// JSON-RPC message of a batch.
+func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
+	e := readEnvelope(frame, c.session.MaxBytes, c.opts.MaxDepth)
+	switch {
+	case e.refusal != nil:
+		take(c.faulty(&e))
+	case e.payload == nil:
+		take(c.peerError(&e))
+	case e.payload[0] == '[':
+		c.decodeBatch(&e, take)
+	default:
+		r := readRPC(e.payload)
+		take(c.inbound(&e, &r, c.originOf(&e, &r)))
+	}
+}
+
+// originOf is where the answer to a message outside a batch goes. It keeps nothing of
+// the frame.
+func (c *codec) originOf(e *envelope, r *rpc) *origin {
+	o := &origin{correlation: idText(e.id)}
+	if r.answered() {
+		o.id = idOrNull(r.id)
+	}
+	return o
+}
+
+func idOrNull(id []byte) []byte {
+	if id == nil {
+		return []byte(nullID)
+	}
+	return bytes.Clone(id)
+}
+
+// faulty is an envelope that is none. It is answered, unless it is an answer itself or
+// a notification.
+func (c *codec) faulty(e *envelope) wire.Inbound {
+	o := &origin{id: []byte(nullID), correlation: idText(e.id)}
+	switch {
+	case is(e.payload, '{'):
+		r := readRPC(e.payload)
+		o.id = nil
+		if r.answered() {
+			o.id = idOrNull(r.id)
+		}
+	case e.fault != nil && e.payload == nil:
+		o.id = nil
+	}
+	return c.refused(e, o, e.refusal)
+}
+
+// refused is something that the codec itself refuses.
+func (c *codec) refused(e *envelope, o *origin, r *performatives.Refusal) wire.Inbound {
+	return wire.Inbound{Token: e.token, Err: r, Ref: o, Answer: c.fail(nil, o, r)}
+}
+
+// maxEmptyBatch is what an empty batch is answered with (JSON-RPC 2.0 §6).
+const emptyBatchText = "mcp_payload: want at least one JSON-RPC message in a batch"
+
+// decodeBatch reads a batch. Each of its messages counts for itself.
+func (c *codec) decodeBatch(e *envelope, take func(wire.Inbound)) {
+	messages, answers, ok := c.split(e.payload)
+	o := &origin{id: []byte(nullID), correlation: idText(e.id)}
+	switch {
+	case !ok:
+		take(c.refused(e, o, invalidRequest("mcp_payload", "mcp_payload: the batch has too many messages")))
+	case len(messages) == 0:
+		take(c.refused(e, o, invalidRequest("mcp_payload", emptyBatchText)))
+	}
+	b, slot := newBatch(answers), 0
+	for i := range messages {
+		o := c.originOf(e, &messages[i])
+		if messages[i].answered() {
+			o.batch, o.slot = b, slot
+			slot++
+		}
+		take(c.inbound(e, &messages[i], o))
+	}
+}
+
+// split reads the messages of a batch and counts those that get an answer. It reports
+// false when there are too many.
+func (c *codec) split(batch []byte) (messages []rpc, answers int, ok bool) {
+	w := walker{text: batch}
+	w.enter('[')
+	for {
+		text, more := w.element()
+		if !more {
+			return messages, answers, true
+		}
+		if len(messages) == c.opts.MaxBatch {
+			return nil, 0, false
+		}
+		r := readRPC(text)
+		if r.method == methodInitialize && r.kind == kindRequest {
+			r.kind = kindBroken
+			r.refuse("mcp_payload", "initialize cannot be part of a batch")
+		}
+		if r.answered() {
+			answers++
+		}
+		messages = append(messages, r)
+	}
+}
+
+// Refuse answers a request that the session or its handler does not serve.
+func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
+	o, ok := in.Ref.(*origin)
+	if !ok {
+		return dst
+	}
+	c.mu.Lock()
+	if o.cancels != nil {
+		o.cancels.cancelled = false // it goes on, and so will be answered
+	}
+	if o.call != nil {
+		if c.pending.calls[o.call.message.ConversationID()] != o.call {
+			c.mu.Unlock()
+			return dst // the handler has answered it already
+		}
+		c.pending.removeCall(o.call)
+	}
+	c.mu.Unlock()
+	if o.batch != nil && o.call == nil && len(in.Answer) == 0 && c.complete(o.batch) {
+		return dst // what was refused too late has been answered
+	}
+	return c.fail(dst, o, err)
+}
+
+func (c *codec) complete(b *batch) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return b.left == 0
+}
+
+// stamp returns an id and the time.
+func (c *codec) stamp() performatives.Stamp { return c.session.Stamper.Stamp() }
+
+// deadline is when a request has to have been answered.
+func (c *codec) deadline(now time.Time, timeout time.Duration) time.Time {
+	if timeout == 0 {
+		timeout = c.opts.Timeout
+	}
+	return now.Add(timeout)
+}
+
+func invalidRequest(field, text string) *performatives.Refusal {
+	return &performatives.Refusal{Code: performatives.CodeUnexpectedAct, Field: field, Text: text}
+}

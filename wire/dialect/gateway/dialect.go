@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Name is the name of the dialect.
+const Name = "gateway"
+
+// Dialect is the language of wire's envelopes. It is safe for concurrent use.
+type Dialect struct{ opts Options }
+
+var _ wire.Dialect = (*Dialect)(nil)
+
+// New returns a Dialect. It fails where an option is out of range.
+func New(o Options) (*Dialect, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return &Dialect{o.withDefaults()}, nil
+}
+
+// Name returns "gateway".
+func (d *Dialect) Name() string { return Name }
+
+// Recognizes reports whether frame is an object with an mcp_payload, or an error of a
+// source's; or an array of such. It checks no more than that.
+func (d *Dialect) Recognizes(frame []byte) bool {
+	w := walker{text: frame}
+	if w.peek() == '[' {
+		w.pos++
+		w.peek()
+	}
+	if !w.enter('{') {
+		return false
+	}
+	var broken, source bool
+	for {
+		name, ok := w.name()
+		if !ok {
+			return broken && source
+		}
+		switch string(name) {
+		case `"mcp_payload"`:
+			return true
+		case `"error"`:
+			broken = true
+		case `"source"`:
+			source = true
+		}
+		w.skip()
+	}
+}
+
+// Open returns the codec of one session. It is a [wire.Negotiating].
+func (d *Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
+	if o.Stamper == nil {
+		return nil, errors.New("gateway: CodecOptions.Stamper is nil")
+	}
+	if o.Local == "" {
+		o.Local = NamespaceSystem
+	}
+	return newCodec(d.opts, o), nil
+}
+
+// The namespaces that wire names.
+const (
+	NamespaceSystem  = "system"
+	NamespaceDefault = "default"
+)
+
+// Namespace returns whom a JSON-RPC message is for (wire, Namespace Extraction; addenda
+// §5): target, the target_namespace, when there is one; system for initialize and
+// tools/*; ns for ns.method; else default.
+func Namespace(target, method string) string {
+	switch {
+	case target != "":
+		return target
+	case method == methodInitialize || strings.HasPrefix(method, "tools/"):
+		return NamespaceSystem
+	}
+	if ns, _, ok := splitMethod(method); ok {
+		return ns
+	}
+	return NamespaceDefault
+}
+
+// splitMethod splits ns.method at its first dot. It reports false for a method of
+// JSON-RPC's or MCP's own.
+func splitMethod(method string) (ns, name string, ok bool) {
+	if strings.HasPrefix(method, notifications) || strings.HasPrefix(method, "rpc.") {
+		return "", "", false
+	}
+	ns, name, _ = strings.Cut(method, ".")
+	return ns, name, ns != "" && name != ""
+}

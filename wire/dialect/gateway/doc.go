@@ -1,0 +1,2 @@
+// Package gateway reads and writes the envelopes of the Wire Protocol.
+package gateway

@@ -1,0 +1,177 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Encode writes m as one envelope: an answer or news of a request of the peer's, or
+// something of our own. An answer that nobody waits for any more is not written.
+func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	c.mu.Lock()
+	call := c.pending.callOf(m)
+	c.mu.Unlock()
+	if call == nil {
+		return c.own(dst, m)
+	}
+	switch m.Performative() { //nolint:exhaustive // all other acts are no answers
+	case performatives.ActTaskAccept, performatives.ActAgree:
+		return dst, nil // JSON-RPC knows only the end
+	case performatives.ActStatusUpdate:
+		return c.news(dst, m, call)
+	case performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInform,
+		performatives.ActInformIf, performatives.ActInformRef, performatives.ActConfirm, performatives.ActDisconfirm,
+		performatives.ActTaskReject, performatives.ActRefuse, performatives.ActRejectProposal,
+		performatives.ActNotUnderstood, performatives.ActFailure:
+		return c.end(dst, m, call), nil
+	}
+	return c.own(dst, m)
+}
+
+// end answers a call, once.
+func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
+	c.mu.Lock()
+	if c.pending.calls[call.message.ConversationID()] != call {
+		c.mu.Unlock()
+		return dst
+	}
+	c.pending.removeCall(call)
+	cancelled := call.cancelled
+	c.mu.Unlock()
+	if cancelled {
+		return c.unanswered(dst, &call.origin)
+	}
+	h := header{
+		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(call.correlation), message: m,
+	}
+	if r := m.AsRefusal(); r != nil {
+		r.Field = ""
+		f := faultOf(r)
+		f.raw = dataOf(m)
+		h.fault = f.object.JSON()
+		return c.answer(dst, &call.origin, f.rpc(call.id), h)
+	}
+	result, err := c.resultFor(m, call)
+	if err != nil || !json.Valid(result) {
+		return c.fail(dst, &call.origin, &performatives.Refusal{Code: performatives.CodeFailed, Text: "the answer cannot be written"})
+	}
+	out := c.answer(dst, &call.origin, appendRPC(nil, member{"result", result}, member{"id", call.id}), h)
+	if call.hello != nil && call.hello.gzip && len(out) > len(dst) {
+		c.agree()
+	}
+	return out
+}
+
+// unanswered leaves out the answer to a request that was cancelled, and completes its
+// batch.
+func (c *codec) unanswered(dst []byte, o *origin) []byte {
+	if o.batch == nil {
+		return dst
+	}
+	return c.batched(dst, o, nil)
+}
+
+// dataOf is the data of an error that has come from another gateway.
+func dataOf(m *performatives.Message) []byte {
+	var extra performatives.Members
+	switch p := m.Payload().(type) {
+	case performatives.Failure:
+		extra = p.Extra
+	case performatives.NotUnderstood:
+		extra = p.Extra
+	case performatives.TaskReject:
+		extra = p.Extra
+	case performatives.Refuse:
+		extra = p.Extra
+	}
+	if data := extra["data"]; json.Valid(data) {
+		return data
+	}
+	return nil
+}
+
+// resultFor is the result that answers a call.
+func (c *codec) resultFor(m *performatives.Message, call *call) ([]byte, error) {
+	switch {
+	case call.hello != nil:
+		return c.welcome(call.hello)
+	case call.method == methodList:
+		p, err := payloadAs[performatives.InformCapabilities](m)
+		if err != nil {
+			return nil, err
+		}
+		return toolList(p, call.mcp)
+	case m.Performative() != performatives.ActInformResult:
+		return plainResult(m, call.method == methodCall)
+	}
+	p, err := payloadAs[performatives.InformResult](m)
+	if err != nil {
+		return nil, err
+	}
+	if call.method == methodCall {
+		return toolResult(p)
+	}
+	return methodResult(p)
+}
+
+// payloadAs is the payload as a type of package performatives, which an application's
+// own type may stand for.
+func payloadAs[T any](m *performatives.Message) (T, error) {
+	v, err := performatives.PayloadAs[T](m)
+	if err == nil {
+		return v, nil
+	}
+	text, err := marshal(m.Payload())
+	if err != nil {
+		return v, err
+	}
+	err = json.Unmarshal(text, &v)
+	return v, err
+}
+
+// news tells the peer how far a call has come, if it asked for that.
+func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, error) {
+	p, err := payloadAs[performatives.StatusUpdate](m)
+	if err != nil {
+		return dst, fmt.Errorf("gateway: progress: %w", err)
+	}
+	if call.token == nil {
+		return dst, nil
+	}
+	params, over, err := c.progressOf(p, call)
+	if err != nil || over {
+		return dst, err
+	}
+	body := appendRPC(nil, member{"method", []byte(`"` + methodProgress + `"`)}, member{"params", params})
+	return c.appendEnvelope(dst, header{
+		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(call.correlation), message: m,
+	}, body)
+}
+
+// progressOf is the params of a notification. Without a percentage it repeats the last:
+// MCP wants a number.
+func (c *codec) progressOf(p performatives.StatusUpdate, call *call) (params []byte, over bool, err error) {
+	c.mu.Lock()
+	if p.Progress != nil {
+		call.progress = *p.Progress
+	}
+	progress, over := call.progress, call.cancelled
+	c.mu.Unlock()
+	out := struct {
+		Token    json.RawMessage        `json:"progressToken"`
+		Progress float64                `json:"progress"`
+		Total    int                    `json:"total,omitempty"`
+		Message  string                 `json:"message,omitempty"`
+		Results  *performatives.Content `json:"intermediate_results,omitempty"`
+	}{Token: call.token, Progress: progress, Message: p.Description}
+	if p.Progress != nil {
+		out.Total = progressOf100
+	}
+	if !p.Results.IsZero() {
+		out.Results = &p.Results
+	}
+	params, err = marshal(out)
+	return params, over, err
+}

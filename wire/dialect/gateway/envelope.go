@@ -1,0 +1,309 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// envelope is a frame whose members have been read. Its slices are of the frame, or
+// copies where a message keeps them.
+type envelope struct {
+	id          []byte // as it came: a string, a number, null, or nil for none
+	source      performatives.AgentID
+	target      string
+	token       string
+	correlation []byte // as it came
+	timestamp   time.Time
+	timeout     time.Duration // metadata.timeout_ms; zero for none
+	priority    performatives.Priority
+	payload     []byte // mcp_payload as it came; nil for none
+	fault       []byte // the error object; nil for none
+	metadata    performatives.Members
+	refusal     *performatives.Refusal // the first thing that is wrong
+}
+
+// The most that a message may make this end remember beyond its payload.
+const (
+	maxMembers = 1024                            // members that no field stands for
+	maxID      = 6*performatives.MaxIDLength + 2 // bytes of an id, a correlation id or a progress token as it is written
+)
+
+// The prefixes under which the message's metadata has members of the envelope and of
+// the JSON-RPC message that no field stands for. Members of the envelope's own metadata
+// have none.
+const (
+	prefixEnvelope = "envelope."
+	prefixPayload  = "mcp_payload."
+)
+
+// refuse notes what is wrong, unless something was before.
+func (e *envelope) refuse(code performatives.Code, field, text string) {
+	if e.refusal == nil {
+		e.refusal = &performatives.Refusal{Code: code, Field: field, Text: text}
+	}
+}
+
+// wrong notes that a member is not what it should be.
+func (e *envelope) wrong(field, want string, got []byte) {
+	e.refuse(performatives.CodeUnexpectedAct, field, field+": want "+want+", got "+kindOf(got))
+}
+
+// readEnvelope reads a frame. What is wrong is in the result's refusal, and the rest is
+// read nevertheless, so that an answer finds its way.
+func readEnvelope(frame []byte, maxBytes, maxDepth int) (e envelope) {
+	if text := malformed(frame, maxBytes, maxDepth); text != "" {
+		e.refuse(performatives.CodeParsingError, "", text)
+		return e
+	}
+	w := walker{text: frame}
+	if !w.enter('{') {
+		e.wrong("message", "an object", bytes.TrimLeft(frame, " \t\r\n"))
+		return e
+	}
+	seen := make(map[string]bool, 12)
+	for {
+		name, ok := w.name()
+		if !ok {
+			break
+		}
+		e.member(seen, unquote(name), w.value())
+	}
+	e.complete(seen)
+	return e
+}
+
+// malformed says why a frame is not read at all, or nothing.
+func malformed(frame []byte, maxBytes, maxDepth int) string {
+	switch {
+	case maxBytes > 0 && len(frame) > maxBytes:
+		return fmt.Sprintf("want at most %d bytes, got %d", maxBytes, len(frame))
+	case !utf8.Valid(frame):
+		return "want UTF-8, got other bytes"
+	case !json.Valid(frame):
+		return syntaxError(frame)
+	case depth(frame) > maxDepth:
+		return fmt.Sprintf("want objects and arrays nested at most %d deep", maxDepth)
+	}
+	return ""
+}
+
+// syntaxError says where text stops being JSON.
+func syntaxError(text []byte) string {
+	var v json.RawMessage
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(text, &v); errors.As(err, &syntax) {
+		return fmt.Sprintf("at byte %d: %s", syntax.Offset, syntax.Error())
+	}
+	return "the message is no JSON"
+}
+
+func (e *envelope) member(seen map[string]bool, name, v []byte) {
+	if seen[string(name)] {
+		e.refuse(performatives.CodeUnexpectedAct, "", fmt.Sprintf("want no second %.64q", name))
+		return
+	}
+	if len(seen) >= maxMembers {
+		e.refuse(performatives.CodeUnexpectedAct, "", fmt.Sprintf("want at most %d members", maxMembers))
+		return
+	}
+	seen[string(name)] = true
+	switch string(name) {
+	case "id":
+		e.readID(v)
+	case "timestamp":
+		e.readTimestamp(v)
+	case "source":
+		e.source = performatives.AgentID(e.text("source", v))
+	case "target_namespace":
+		e.target = e.text("target_namespace", v)
+	case "auth_token":
+		e.token = bearer(e.text("auth_token", v))
+	case "correlation_id":
+		e.readCorrelation(v)
+	case "metadata":
+		e.readMetadata(v)
+	case "mcp_payload":
+		e.payload = v
+	case "error":
+		e.fault = v
+	default:
+		e.keep(prefixEnvelope+string(name), v)
+	}
+}
+
+// text reads a string; null is as good as none.
+func (e *envelope) text(field string, v []byte) string {
+	switch {
+	case isNull(v):
+		return ""
+	case !is(v, '"'):
+		e.wrong(field, "a string", v)
+		return ""
+	}
+	return string(unquote(v))
+}
+
+func (e *envelope) readID(v []byte) {
+	switch {
+	case !is(v, '"') && !isNumber(v) && !isNull(v):
+		e.wrong("id", "a string, a number or null", v)
+	case len(v) > maxID:
+		e.refuse(performatives.CodeUnexpectedAct, "id", fmt.Sprintf("id: want at most %d bytes, got %d", maxID, len(v)))
+	default:
+		e.id = v
+	}
+}
+
+func (e *envelope) readCorrelation(v []byte) {
+	if len(v) > maxID {
+		e.refuse(performatives.CodeUnexpectedAct, "correlation_id", fmt.Sprintf("correlation_id: want at most %d bytes, got %d", maxID, len(v)))
+		return
+	}
+	if !isNull(v) {
+		e.correlation = v
+		e.keep("correlation_id", v)
+	}
+}
+
+func (e *envelope) readTimestamp(v []byte) {
+	if !is(v, '"') {
+		e.wrong("timestamp", "an ISO 8601 time", v)
+		return
+	}
+	t, ok := parseTime(string(unquote(v)))
+	if !ok {
+		e.refuse(performatives.CodeUnexpectedAct, "timestamp", fmt.Sprintf("timestamp: want an ISO 8601 time, got %.48q", unquote(v)))
+	}
+	e.timestamp = t
+}
+
+// readMetadata reads the members of metadata, of which two are fields of the message.
+func (e *envelope) readMetadata(v []byte) {
+	w := walker{text: v}
+	if isNull(v) {
+		return
+	}
+	if !w.enter('{') {
+		e.wrong("metadata", "an object", v)
+		return
+	}
+	for {
+		quoted, ok := w.name()
+		if !ok {
+			return
+		}
+		switch name, v := string(unquote(quoted)), w.value(); name {
+		case "timeout_ms":
+			e.readTimeout(v)
+		case "priority":
+			e.readPriority(v)
+		default:
+			e.keep(name, v)
+		}
+	}
+}
+
+// maxTimeout is the longest deadline of a request.
+const maxTimeout = 100 * 365 * 24 * time.Hour
+
+func (e *envelope) readTimeout(v []byte) {
+	ms, err := strconv.ParseFloat(string(v), 64)
+	if isNull(v) {
+		return
+	}
+	if err != nil || ms <= 0 || ms > float64(maxTimeout/time.Millisecond) {
+		e.refuse(performatives.CodeInvalidPayload, "metadata.timeout_ms", "metadata.timeout_ms: want a number of milliseconds above 0")
+		return
+	}
+	e.timeout = max(time.Duration(ms*float64(time.Millisecond)), 1)
+}
+
+// readPriority keeps what it reads, so that it is written again as it came.
+func (e *envelope) readPriority(v []byte) {
+	if isNull(v) {
+		return
+	}
+	p, ok := priorityOf(v)
+	if !ok {
+		e.refuse(performatives.CodeInvalidPayload, "metadata.priority", "metadata.priority: want low, medium, normal, high, urgent or 1 to 5")
+		return
+	}
+	e.priority = p
+	e.keep("priority", v)
+}
+
+func priorityOf(v []byte) (performatives.Priority, bool) {
+	text := v
+	if is(v, '"') {
+		text = unquote(v)
+	}
+	p, err := performatives.ParsePriority(string(text))
+	return p, err == nil
+}
+
+// keep keeps a member that no field stands for. One that looks like a credential is
+// not kept: what is in a message may be logged and shown.
+func (e *envelope) keep(name string, v []byte) {
+	if secret(name) {
+		return
+	}
+	if _, twice := e.metadata[name]; twice || len(e.metadata) >= maxMembers {
+		e.refuse(performatives.CodeUnexpectedAct, "", fmt.Sprintf("want no second %.64q, and at most %d members", name, maxMembers))
+		return
+	}
+	if e.metadata == nil {
+		e.metadata = make(performatives.Members)
+	}
+	e.metadata[name] = bytes.Clone(v)
+}
+
+var secretSpelling = strings.NewReplacer("_", "", "-", "", prefixEnvelope, "", prefixPayload, "")
+
+func secret(name string) bool {
+	switch secretSpelling.Replace(strings.ToLower(name)) {
+	case "authtoken", "authorization":
+		return true
+	}
+	return false
+}
+
+// bearer takes the word Bearer off a token.
+func bearer(token string) string {
+	const word = "bearer "
+	if len(token) > len(word) && strings.EqualFold(token[:len(word)], word) {
+		return strings.TrimLeft(token[len(word):], " ")
+	}
+	return token
+}
+
+// complete checks that nothing is missing.
+func (e *envelope) complete(seen map[string]bool) {
+	switch {
+	case e.source == "":
+		e.refuse(performatives.CodeUnexpectedAct, "source", "source: want a non-empty string, got nothing")
+	case !seen["timestamp"]:
+		e.refuse(performatives.CodeUnexpectedAct, "timestamp", "timestamp: want an ISO 8601 time, got nothing")
+	case e.payload == nil && e.fault == nil:
+		e.refuse(performatives.CodeUnexpectedAct, "mcp_payload", "mcp_payload: want a JSON-RPC message or a batch, got nothing")
+	}
+}
+
+// idText is an id as the text of a correlation_id: that of a number is its digits, of
+// null nothing.
+func idText(id []byte) string {
+	switch {
+	case is(id, '"'):
+		return string(unquote(id))
+	case isNull(id):
+		return ""
+	}
+	return string(id)
+}

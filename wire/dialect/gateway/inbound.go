@@ -1,0 +1,225 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// inbound is what one JSON-RPC message of the peer's means.
+func (c *codec) inbound(e *envelope, r *rpc, o *origin) wire.Inbound {
+	if e.refusal == nil && r.refusal != nil && r.kind != kindResponse {
+		return c.refused(e, o, r.refusal)
+	}
+	switch r.kind {
+	case kindResponse:
+		return c.response(e, r)
+	case kindNotification:
+		return c.notification(e, r, o)
+	case kindRequest:
+		return c.request(e, r, o)
+	case kindBroken:
+	}
+	return c.refused(e, o, invalidRequest("mcp_payload", "mcp_payload: want a JSON-RPC message"))
+}
+
+// request is a request of the peer's.
+func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
+	switch r.method {
+	case methodPing:
+		return wire.Inbound{Token: e.token, Ref: o, Answer: c.pong(o)}
+	case methodInitialize:
+		return c.initialize(e, r, o)
+	case methodList:
+		return c.serve(e, r, o, performatives.QueryCapabilities{Type: performatives.QuerySummary}, nil)
+	case methodCall:
+		return c.toolCall(e, r, o)
+	}
+	if _, name, ok := splitMethod(r.method); ok {
+		task := performatives.TaskRequest{TaskType: name}
+		if r.params != nil {
+			task.Parameters = performatives.RawContent(bytes.Clone(r.params))
+		}
+		return c.serve(e, r, o, task, nil)
+	}
+	f := methodNotFound(r.method)
+	refusal := &performatives.Refusal{Code: performatives.CodeUnknownAction, Field: "mcp_payload.method", Text: methodNotFoundText}
+	return wire.Inbound{Token: e.token, Err: refusal, Ref: o, Answer: c.tell(nil, o, f)}
+}
+
+// pong answers a ping.
+func (c *codec) pong(o *origin) []byte {
+	s := c.stamp()
+	return c.answer(nil, o, appendRPC(nil, member{"result", []byte("{}")}, member{"id", o.id}), header{
+		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.correlation),
+	})
+}
+
+// toolCall reads the parameters of tools/call.
+func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
+	var name, arguments, description, meta []byte
+	task := performatives.TaskRequest{}
+	object(r.params, map[string]*[]byte{
+		"name": &name, "arguments": &arguments, "task_description": &description, "_meta": &meta,
+	}, func(name string, v []byte) {
+		if len(task.Extra) < maxMembers && !secret(name) {
+			task.Extra = with(task.Extra, name, bytes.Clone(v))
+		}
+	})
+	switch {
+	case !is(name, '"') || len(name) == 2:
+		return c.refused(e, o, invalidParams("name", "a non-empty string", name))
+	case arguments != nil && !is(arguments, '{') && !isNull(arguments):
+		return c.refused(e, o, invalidParams("arguments", "an object", arguments))
+	case is(arguments, '{'):
+		task.Parameters = performatives.RawContent(bytes.Clone(arguments))
+	}
+	task.TaskType, task.Description = text(name), text(description)
+	if rest := withoutToken(meta); rest != nil {
+		task.Extra = with(task.Extra, "_meta", rest)
+	}
+	return c.serve(e, r, o, task, nil)
+}
+
+// with returns m with one member more.
+func with(m performatives.Members, name string, v []byte) performatives.Members {
+	if m == nil {
+		m = make(performatives.Members)
+	}
+	m[name] = v
+	return m
+}
+
+// withoutToken returns what a _meta says beyond the progress token, or nil.
+func withoutToken(meta []byte) []byte {
+	if !is(meta, '{') {
+		return nil
+	}
+	rest := performatives.Members{}
+	object(meta, map[string]*[]byte{"progressToken": new([]byte)}, func(name string, v []byte) {
+		if len(rest) < maxMembers {
+			rest[name] = v
+		}
+	})
+	if len(rest) == 0 {
+		return nil
+	}
+	out, err := marshal(map[string]json.RawMessage(rest))
+	if err != nil {
+		return nil // cannot be: it is part of valid JSON
+	}
+	return out
+}
+
+// invalidParams is the refusal of parameters (-32602).
+func invalidParams(name, want string, got []byte) *performatives.Refusal {
+	field := "mcp_payload.params." + name
+	return &performatives.Refusal{
+		Code: performatives.CodeInvalidPayload, Field: field, Text: fmt.Sprintf("%s: want %s, got %s", field, want, kindOf(got)),
+	}
+}
+
+// progressToken reads the token of params._meta; nil for none. One that cannot be a
+// token is none.
+func progressToken(params []byte) []byte {
+	var meta, token []byte
+	object(params, map[string]*[]byte{"_meta": &meta}, nil)
+	object(meta, map[string]*[]byte{"progressToken": &token}, nil)
+	if !is(token, '"') && !isNumber(token) || len(token) > maxID {
+		return nil
+	}
+	return bytes.Clone(token)
+}
+
+// serve gives a request to the swarm, and remembers where the answer goes.
+func (c *codec) serve(e *envelope, r *rpc, o *origin, payload any, h *hello) wire.Inbound {
+	s := c.stamp()
+	by := c.deadline(s.Time, e.timeout)
+	m, err := c.message(e, r, performatives.Envelope{ID: s.ID, ReplyBy: by, Payload: payload})
+	if err != nil {
+		return c.refused(e, o, renamed(err))
+	}
+	stub, err := outline(m)
+	if err != nil {
+		return c.refused(e, o, renamed(err))
+	}
+	call := &call{
+		origin: *o, message: stub, method: r.method, token: progressToken(r.params), hello: h, expires: by.Add(linger),
+	}
+	call.origin.id = bytes.Clone(o.id)
+	o.call = call
+	c.mu.Lock()
+	call.mcp = c.mcp
+	ok := c.pending.addCall(call, s.Time)
+	c.mu.Unlock()
+	if !ok {
+		o.call = nil
+		return c.refused(e, o, &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many requests are under way on this connection"})
+	}
+	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
+}
+
+// ownID is what the peer calls a message, for the protection against replay.
+func ownID(e *envelope, r *rpc) string { return string(e.id) + " " + string(r.id) }
+
+// message makes a message of the peer's for the namespace that it is for.
+func (c *codec) message(e *envelope, r *rpc, env performatives.Envelope) (*performatives.Message, error) {
+	env.Sender = e.source
+	if env.Receiver == "" {
+		env.Receiver = performatives.AgentID(Namespace(e.target, r.method))
+	}
+	env.Timestamp = e.timestamp
+	if env.Priority == performatives.Normal {
+		env.Priority = e.priority
+	}
+	env.Metadata = metadataFor(e, r)
+	return performatives.New(env)
+}
+
+// metadataFor is the metadata of one message of an envelope: its own copy.
+func metadataFor(e *envelope, r *rpc) performatives.Members {
+	if len(e.metadata)+len(r.extra) == 0 {
+		return nil
+	}
+	out := make(performatives.Members, len(e.metadata)+len(r.extra))
+	maps.Copy(out, e.metadata)
+	maps.Copy(out, r.extra)
+	return out
+}
+
+// outline is a message with no more of a payload than its act demands: what is kept of
+// it while it is under way.
+func outline(m *performatives.Message) (*performatives.Message, error) {
+	e := performatives.Envelope{
+		ID: m.ID(), Performative: m.Performative(), Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
+		Protocol: m.Protocol(), ReplyWith: m.ReplyWith(), ReplyBy: m.ReplyBy(), Language: m.Language(), Ontology: m.Ontology(),
+		Priority: m.Priority(), Timestamp: m.Timestamp(), Trace: m.Trace(),
+	}
+	switch m.Performative() { //nolint:exhaustive // of all others nothing is kept
+	case performatives.ActTaskRequest:
+		e.Payload = performatives.TaskRequest{TaskType: "outline"}
+	case performatives.ActQueryCapabilities:
+		e.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary}
+	case performatives.ActCancel:
+		e.Payload = performatives.Cancel{}
+	}
+	return performatives.New(e)
+}
+
+// envelopeNames are the names that wire has for fields of a message.
+var envelopeNames = map[string]string{"sender": "source", "receiver": "target_namespace"}
+
+// renamed is the refusal that package performatives has for a message, in wire's words.
+func renamed(err error) *performatives.Refusal {
+	r := *wire.AsRefusal(err)
+	if name, ok := envelopeNames[r.Field]; ok {
+		r.Code = performatives.CodeUnexpectedAct
+		r.Text = name + r.Text[min(len(r.Field), len(r.Text)):]
+		r.Field = name
+	}
+	return &r
+}

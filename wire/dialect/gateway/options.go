@@ -1,0 +1,74 @@
+package gateway
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// The settings that the zero [Options] stands for.
+const (
+	DefaultName     = "ribosome"
+	DefaultVersion  = "0.1.0"
+	DefaultTimeout  = 5 * time.Minute
+	DefaultMaxDepth = 128
+	DefaultMaxBatch = 1024
+)
+
+// maxDepthLimit is where encoding/json gives up.
+const maxDepthLimit = 10_000
+
+// Options are the settings of a [Dialect]. The zero value works.
+type Options struct {
+	// Name and Version are what initialize says of this program. Empty means
+	// DefaultName and DefaultVersion.
+	Name, Version string
+	// BinaryProtocol, PerMessageAuth and Streaming are what initialize says that the
+	// server offers (wire, Capability Discovery): TCP frames, an auth_token in each
+	// message, and results in parts, of which this dialect knows none.
+	BinaryProtocol, PerMessageAuth, Streaming bool
+	// Rate is what initialize says of the rate limit. The zero Rate means that there is
+	// none.
+	Rate wire.Rate
+	// Timeout is the deadline of a request that gives none. Zero means DefaultTimeout.
+	Timeout time.Duration
+	// MaxDepth is how deep the objects and arrays of a frame may nest. Zero means
+	// DefaultMaxDepth; 10,000 is the most.
+	MaxDepth int
+	// MaxBatch is how many JSON-RPC messages a batch may have. Zero means DefaultMaxBatch.
+	MaxBatch int
+}
+
+func (o Options) withDefaults() Options {
+	if o.Name == "" {
+		o.Name = DefaultName
+	}
+	if o.Version == "" {
+		o.Version = DefaultVersion
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.MaxDepth == 0 {
+		o.MaxDepth = DefaultMaxDepth
+	}
+	if o.MaxBatch == 0 {
+		o.MaxBatch = DefaultMaxBatch
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.Timeout < 0:
+		return fmt.Errorf("gateway: Options.Timeout is %v, want 0 or more", o.Timeout)
+	case o.MaxDepth < 0 || o.MaxDepth > maxDepthLimit:
+		return fmt.Errorf("gateway: Options.MaxDepth is %d, want 0 to %d", o.MaxDepth, maxDepthLimit)
+	case o.MaxBatch < 0:
+		return fmt.Errorf("gateway: Options.MaxBatch is %d, want 0 or more", o.MaxBatch)
+	case o.Rate.Messages < 0 || o.Rate.Messages > 0 && o.Rate.Window <= 0:
+		return fmt.Errorf("gateway: Options.Rate is %d messages in %v, want both above 0, or neither", o.Rate.Messages, o.Rate.Window)
+	}
+	return nil
+}

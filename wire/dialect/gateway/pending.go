@@ -1,0 +1,180 @@
+package gateway
+
+import (
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// origin is where an answer goes: what of the peer's it answers. It is the Ref of a
+// [wire.Inbound].
+type origin struct {
+	id          []byte // the JSON-RPC id; nil for what gets no answer
+	correlation string // the envelope's id
+	batch       *batch // nil outside a batch
+	slot        int
+	call        *call // of a request that the swarm serves
+	cancels     *call // of a CANCEL
+}
+
+// call is a request of the peer's that the swarm serves.
+type call struct {
+	origin
+	message   *performatives.Message // without its payload
+	method    string
+	mcp       bool   // the peer speaks a version of MCP's
+	token     []byte // the progress token; nil for none
+	progress  float64
+	cancelled bool   // the peer wants no answer
+	hello     *hello // of initialize
+	expires   time.Time
+}
+
+// request is a request of ours to the peer.
+type request struct {
+	id       string                 // the JSON-RPC id: a number
+	envelope string                 // the id of the envelope
+	message  *performatives.Message // without its payload
+	method   string
+	cancel   *performatives.Message // that withdrew it, without its payload
+	expires  time.Time
+}
+
+// party is one end of a conversation.
+type party struct {
+	agent        performatives.AgentID
+	conversation performatives.ConversationID
+}
+
+func partyOf(m *performatives.Message) party { return party{m.Sender().Fold(), m.ConversationID()} }
+
+// pending is what is under way between the two ends. It is guarded by the codec's lock.
+type pending struct {
+	limit                     int
+	calls                     map[performatives.ConversationID]*call
+	ids                       map[string]*call // by JSON-RPC id; the latest, where a peer repeats them
+	requests                  map[string]*request
+	parties                   map[party]*request
+	envelopes                 map[string]*request
+	withdrawn                 []*request // that were cancelled, the oldest first
+	counter                   uint64
+	sweepCalls, sweepRequests time.Time // when there may be something that has expired
+}
+
+func newPending(limit int) pending {
+	return pending{
+		limit: limit, calls: make(map[performatives.ConversationID]*call), ids: make(map[string]*call),
+		requests: make(map[string]*request), parties: make(map[party]*request), envelopes: make(map[string]*request),
+	}
+}
+
+// linger is how long after its deadline an entry may be given up: the answer that says
+// that the deadline has passed comes after it. Entries are given up only to make room.
+const linger = time.Minute
+
+// maxWithdrawn is how many requests are remembered that were cancelled: MCP asks a peer
+// not to answer those, and one that does is seldom late.
+const maxWithdrawn = 256
+
+// addCall reports whether there was room.
+func (p *pending) addCall(c *call, now time.Time) bool {
+	if p.full(len(p.calls)) && !p.sweepedCalls(now) {
+		return false
+	}
+	p.calls[c.message.ConversationID()] = c
+	if !isNull(c.id) {
+		p.ids[key(c.id)] = c
+	}
+	return true
+}
+
+func (p *pending) full(n int) bool { return p.limit > 0 && n >= p.limit }
+
+func (p *pending) removeCall(c *call) {
+	delete(p.calls, c.message.ConversationID())
+	if k := key(c.id); p.ids[k] == c {
+		delete(p.ids, k)
+	}
+}
+
+// sweepedCalls gives up requests that nobody has answered in time, which no handler
+// should do. Those of a batch stay, since the batch would never be complete.
+func (p *pending) sweepedCalls(now time.Time) bool {
+	if now.Before(p.sweepCalls) {
+		return false
+	}
+	p.sweepCalls = now.Add(linger)
+	for _, c := range p.calls {
+		switch {
+		case c.batch != nil:
+		case now.After(c.expires):
+			p.removeCall(c)
+		case c.expires.Before(p.sweepCalls):
+			p.sweepCalls = c.expires
+		}
+	}
+	return !p.full(len(p.calls))
+}
+
+// callOf returns the request that a message of the swarm's is about.
+func (p *pending) callOf(m *performatives.Message) *call {
+	if c := p.calls[m.ConversationID()]; c != nil {
+		return c
+	}
+	return p.calls[performatives.ConversationID(m.InReplyTo())]
+}
+
+// addRequest reports whether there was room.
+func (p *pending) addRequest(r *request, now time.Time) bool {
+	for p.full(len(p.requests)) && len(p.withdrawn) > 0 {
+		p.forget()
+	}
+	if p.full(len(p.requests)) && !p.sweepedRequests(now) {
+		return false
+	}
+	p.requests[r.id], p.parties[partyOf(r.message)], p.envelopes[r.envelope] = r, r, r
+	return true
+}
+
+func (p *pending) removeRequest(r *request) {
+	delete(p.requests, r.id)
+	if k := partyOf(r.message); p.parties[k] == r {
+		delete(p.parties, k)
+	}
+	if p.envelopes[r.envelope] == r {
+		delete(p.envelopes, r.envelope)
+	}
+}
+
+// sweepedRequests gives up requests whose askers wait no longer.
+func (p *pending) sweepedRequests(now time.Time) bool {
+	if now.Before(p.sweepRequests) {
+		return false
+	}
+	p.sweepRequests = now.Add(linger)
+	for _, r := range p.requests {
+		switch {
+		case now.After(r.expires):
+			p.removeRequest(r)
+		case r.expires.Before(p.sweepRequests):
+			p.sweepRequests = r.expires
+		}
+	}
+	return !p.full(len(p.requests))
+}
+
+// withdraw notes that a request was cancelled.
+func (p *pending) withdraw(r *request) {
+	p.withdrawn = append(p.withdrawn, r)
+	if len(p.withdrawn) > maxWithdrawn {
+		p.forget()
+	}
+}
+
+// forget gives up the request that was cancelled first. It may have been answered.
+func (p *pending) forget() {
+	p.removeRequest(p.withdrawn[0])
+	n := copy(p.withdrawn, p.withdrawn[1:])
+	p.withdrawn[n] = nil
+	p.withdrawn = p.withdrawn[:n]
+}

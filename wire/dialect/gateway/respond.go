@@ -1,0 +1,156 @@
+package gateway
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// response is the peer's answer to a request of ours. It gets no answer, whatever is
+// wrong with it.
+func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
+	c.mu.Lock()
+	q := c.pending.requests[idText(r.id)]
+	if q != nil {
+		c.pending.removeRequest(q)
+	}
+	c.mu.Unlock()
+	if q == nil {
+		return wire.Inbound{Token: e.token, Err: invalidRequest("mcp_payload.id", "mcp_payload.id: want the id of a request that waits for an answer")}
+	}
+	return c.answered(e, r, q)
+}
+
+// peerError is an envelope with nothing but an error object. What it is about, its
+// correlation_id says.
+func (c *codec) peerError(e *envelope) wire.Inbound {
+	c.mu.Lock()
+	q := c.pending.envelopes[idText(e.correlation)]
+	if q != nil {
+		c.pending.removeRequest(q)
+	}
+	c.mu.Unlock()
+	if q == nil {
+		return wire.Inbound{Token: e.token, Err: invalidRequest("correlation_id", "correlation_id: want the id of a request that waits for an answer")}
+	}
+	return c.answered(e, &rpc{kind: kindResponse, fault: e.fault}, q)
+}
+
+// answered makes the message that an answer is to a request of ours.
+func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
+	m, err := c.answerTo(e, r, q)
+	if err != nil { // the asker must not wait for more
+		refusal := &performatives.Refusal{Code: performatives.CodeFailed, Text: "the peer's answer cannot be read"}
+		m, err = c.refusal(e, r, q, refusal, nil)
+	}
+	if err != nil {
+		return wire.Inbound{Token: e.token, Err: renamed(err)}
+	}
+	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r)}
+}
+
+func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Message, error) {
+	switch {
+	case r.refusal != nil:
+		return nil, r.refusal
+	case r.result == nil && q.cancel != nil:
+		// It has answered, and so it works no longer. What the error says is that.
+		return c.reply(e, r, q.cancel, performatives.ActInform, performatives.Receipt{Text: "the peer has ended the request"})
+	case r.result == nil:
+		refusal, data := refusalOf(r.fault)
+		return c.refusal(e, r, q, refusal, data)
+	}
+	switch q.method {
+	case methodInitialize:
+		p, err := c.introduced(r.result)
+		if err != nil {
+			return c.refusal(e, r, q, wire.AsRefusal(err), nil)
+		}
+		return c.reply(e, r, q.message, performatives.ActInformCapabilities, p)
+	case methodList:
+		return c.reply(e, r, q.message, performatives.ActInformCapabilities, listed(r.result))
+	}
+	return c.reply(e, r, q.message, performatives.ActInformResult, resultOf(r.result))
+}
+
+// listed reads the result of tools/list.
+func listed(result []byte) performatives.InformCapabilities {
+	var tools []byte
+	out := performatives.InformCapabilities{}
+	object(result, map[string]*[]byte{"tools": &tools}, func(name string, v []byte) {
+		if len(out.Extra) < maxMembers {
+			out.Extra = with(out.Extra, name, bytes.Clone(v))
+		}
+	})
+	out.Capabilities = &performatives.Capabilities{Actions: actionsOf(tools)}
+	return out
+}
+
+// refusal makes the refusal of a request of ours.
+func (c *codec) refusal(e *envelope, r *rpc, q *request, why *performatives.Refusal, data []byte) (*performatives.Message, error) {
+	s := performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}
+	m := q.message.Refuse(q.message.Receiver(), s, why.Code, why.Text)
+	if m == nil {
+		m = q.message.Refuse(e.source, s, why.Code, why.Text)
+	}
+	if m == nil {
+		return nil, why
+	}
+	env := m.Envelope()
+	env.Metadata = metadataFor(e, r)
+	if data != nil {
+		env.Payload = withData(env.Payload, performatives.Members{"data": data})
+	}
+	return performatives.New(env)
+}
+
+// withData adds members to the payload of a refusal.
+func withData(payload any, extra performatives.Members) any {
+	switch p := payload.(type) {
+	case performatives.Failure:
+		p.Extra = extra
+		return p
+	case performatives.NotUnderstood:
+		p.Extra = extra
+		return p
+	case performatives.TaskReject:
+		p.Extra = extra
+		return p
+	case performatives.Refuse:
+		p.Extra = extra
+		return p
+	}
+	return payload
+}
+
+// maxErrorText is how much of a peer's error text is taken.
+const maxErrorText = 4096
+
+// refusalOf reads a JSON-RPC error, or the text's error object. The reason that a
+// gateway of ours gives is more exact than the code, which it has to agree with.
+func refusalOf(fault []byte) (*performatives.Refusal, []byte) {
+	var code, message, data, reason []byte
+	object(fault, map[string]*[]byte{"code": &code, "message": &message, "data": &data}, nil)
+	object(data, map[string]*[]byte{"reason_code": &reason}, nil)
+	r := &performatives.Refusal{Code: performatives.CodeFailed, Text: shortened(text(message))}
+	dialect := performatives.DialectJSONRPC
+	if is(code, '"') {
+		dialect = performatives.DialectWire
+	}
+	if known, ok := performatives.CodeBy(dialect, idText(code)); ok {
+		r.Code = known
+		if own := performatives.Code(text(reason)); own.Known() && own.Traits().In(dialect) == idText(code) {
+			r.Code = own
+		}
+	}
+	return r, bytes.Clone(data)
+}
+
+func shortened(s string) string {
+	if len(s) <= maxErrorText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxErrorText], "")
+}

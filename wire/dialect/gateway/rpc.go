@@ -1,0 +1,222 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The methods that this dialect knows by name.
+const (
+	methodInitialize = "initialize"
+	methodPing       = "ping"
+	methodList       = "tools/list"
+	methodCall       = "tools/call"
+
+	notifications      = "notifications/"
+	methodInitialized  = notifications + "initialized"
+	methodCancelled    = notifications + "cancelled"
+	methodProgress     = notifications + "progress"
+	metadataMethod     = "mcp_method" // of a notification: the method by which it came
+	progressOf100      = 100
+	jsonrpcVersion     = `"2.0"`
+	nullID             = "null"
+	methodNotFoundText = "Method not found"
+)
+
+// kind says what a JSON-RPC message is.
+type kind uint8
+
+const (
+	kindBroken kind = iota // none of the following; it is answered
+	kindRequest
+	kindNotification
+	kindResponse // perhaps a broken one; it is never answered
+)
+
+// rpc is one JSON-RPC message whose members have been found. Its slices are of the
+// frame.
+type rpc struct {
+	kind    kind
+	id      []byte // as it came; nil for none, or none that could be written again
+	method  string
+	params  []byte // nil for none
+	result  []byte
+	fault   []byte // the error
+	extra   performatives.Members
+	refusal *performatives.Refusal
+}
+
+func (r *rpc) refuse(field, text string) {
+	if r.refusal == nil {
+		r.refusal = &performatives.Refusal{Code: performatives.CodeUnexpectedAct, Field: field, Text: field + ": " + text}
+	}
+}
+
+func (r *rpc) wrong(field, want string, got []byte) {
+	r.refuse("mcp_payload."+field, "want "+want+", got "+kindOf(got))
+}
+
+// readRPC reads a JSON-RPC message.
+func readRPC(text []byte) (r rpc) {
+	w := walker{text: text}
+	if !w.enter('{') {
+		r.refuse("mcp_payload", "want a JSON-RPC message, got "+kindOf(bytes.TrimLeft(text, " \t\r\n")))
+		return r
+	}
+	var found memberSet
+	for {
+		quoted, ok := w.name()
+		if !ok {
+			break
+		}
+		r.member(&found, string(unquote(quoted)), w.value())
+	}
+	r.classify(found)
+	return r
+}
+
+// memberSet is the members of a JSON-RPC message that were there.
+type memberSet struct{ version, id, method, params, result, fault bool }
+
+func (r *rpc) member(found *memberSet, name string, v []byte) {
+	var seen *bool
+	switch name {
+	case "jsonrpc":
+		seen = &found.version
+		if string(v) != jsonrpcVersion {
+			r.refuse("mcp_payload.jsonrpc", `want "2.0"`)
+		}
+	case "id":
+		seen = &found.id
+		r.readID(v)
+	case "method":
+		seen = &found.method
+		r.readMethod(v)
+	case "params":
+		seen = &found.params
+		r.readParams(v)
+	case "result":
+		seen, r.result = &found.result, v
+	case "error":
+		seen, r.fault = &found.fault, v
+	default:
+		r.keep(name, v)
+		return
+	}
+	if *seen {
+		r.refuse("mcp_payload."+name, "want no second one")
+	}
+	*seen = true
+}
+
+func (r *rpc) readID(v []byte) {
+	switch {
+	case !is(v, '"') && !isNumber(v) && !isNull(v):
+		r.wrong("id", "a string, a number or null", v)
+	case len(v) > maxID:
+		r.refuse("mcp_payload.id", fmt.Sprintf("want at most %d bytes, got %d", maxID, len(v)))
+	default:
+		r.id = v
+	}
+}
+
+func (r *rpc) readMethod(v []byte) {
+	if !is(v, '"') || len(v) == 2 {
+		r.wrong("method", "a non-empty string", v)
+		return
+	}
+	if len(v) > maxID {
+		r.refuse("mcp_payload.method", fmt.Sprintf("want at most %d bytes, got %d", maxID, len(v)))
+		return
+	}
+	r.method = string(unquote(v))
+}
+
+func (r *rpc) readParams(v []byte) {
+	switch {
+	case is(v, '{'), is(v, '['):
+		r.params = v
+	case !isNull(v):
+		r.wrong("params", "an object or an array", v)
+	}
+}
+
+func (r *rpc) keep(name string, v []byte) {
+	if secret(name) {
+		return
+	}
+	if _, twice := r.extra[prefixPayload+name]; twice || len(r.extra) >= maxMembers {
+		r.refuse("mcp_payload", fmt.Sprintf("want no second %.64q, and at most %d members", name, maxMembers))
+		return
+	}
+	if r.extra == nil {
+		r.extra = make(performatives.Members)
+	}
+	r.extra[prefixPayload+name] = bytes.Clone(v)
+}
+
+// classify says what the message is, and checks that it is that.
+func (r *rpc) classify(found memberSet) {
+	if !found.version {
+		r.refuse("mcp_payload.jsonrpc", `want "2.0", got nothing`)
+	}
+	answers := found.result || found.fault
+	switch {
+	case found.method && answers:
+		r.refuse("mcp_payload", "want a method, or a result, or an error")
+	case answers:
+		r.kind = kindResponse
+		if found.result && found.fault {
+			r.refuse("mcp_payload", "want a result or an error, got both")
+		}
+	case !found.method:
+		r.refuse("mcp_payload", "want a method, a result or an error")
+	case r.refusal != nil: // stays broken
+	case found.id:
+		r.kind = kindRequest
+	default:
+		r.kind = kindNotification
+	}
+}
+
+// answered reports whether the message gets an answer.
+func (r *rpc) answered() bool { return r.kind == kindBroken || r.kind == kindRequest }
+
+// key is an id as a key of a map. The string "1" and the number 1 are two.
+func key(id []byte) string {
+	if is(id, '"') {
+		return `"` + string(unquote(id))
+	}
+	return string(id)
+}
+
+// object finds some members of an object. A name that comes twice counts as it came
+// last, as in encoding/json; rest gets the members that nobody asked for.
+func object(text []byte, want map[string]*[]byte, rest func(name string, v []byte)) {
+	w := walker{text: text}
+	if !w.enter('{') {
+		return
+	}
+	for {
+		quoted, ok := w.name()
+		if !ok {
+			return
+		}
+		name, v := string(unquote(quoted)), w.value()
+		if dst, ok := want[name]; ok {
+			*dst = v
+		} else if rest != nil {
+			rest(name, v)
+		}
+	}
+}
+
+// text returns a JSON string's text, or nothing for any other value.
+func text(v []byte) string {
+	if !is(v, '"') {
+		return ""
+	}
+	return string(unquote(v))
+}
