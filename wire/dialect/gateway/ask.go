@@ -167,7 +167,7 @@ func timeLeft(m *performatives.Message, now time.Time) time.Duration {
 
 // traced is the correlation_id that a request came with, if it came from a gateway.
 func traced(m *performatives.Message) []byte {
-	if v, ok := m.Metadata("correlation_id"); ok && json.Valid(v) {
+	if v, ok := m.Metadata(metadataCorrelation); ok && json.Valid(v) {
 		return v
 	}
 	return nil

@@ -93,7 +93,7 @@ func (c *codec) refused(e *envelope, o *origin, r *performatives.Refusal) wire.I
 	return wire.Inbound{Token: e.token, Err: r, Ref: o, Answer: c.fail(nil, o, r)}
 }
 
-// maxEmptyBatch is what an empty batch is answered with (JSON-RPC 2.0 §6).
+// emptyBatchText is what an empty batch is answered with (JSON-RPC 2.0 §6).
 const emptyBatchText = "mcp_payload: want at least one JSON-RPC message in a batch"
 
 // decodeBatch reads a batch. Each of its messages counts for itself.

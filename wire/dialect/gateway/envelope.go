@@ -42,6 +42,9 @@ const (
 const (
 	prefixEnvelope = "envelope."
 	prefixPayload  = "mcp_payload."
+
+	metadataCorrelation = prefixEnvelope + "correlation_id" // of a request, for tracing
+	metadataMethod      = prefixPayload + "method"          // of a notification
 )
 
 // refuse notes what is wrong, unless something was before.
@@ -68,13 +71,13 @@ func readEnvelope(frame []byte, maxBytes, maxDepth int) (e envelope) {
 		e.wrong("message", "an object", bytes.TrimLeft(frame, " \t\r\n"))
 		return e
 	}
-	seen := make(map[string]bool, 12)
+	var seen uint16
 	for {
 		name, ok := w.name()
 		if !ok {
 			break
 		}
-		e.member(seen, unquote(name), w.value())
+		e.member(&seen, unquote(name), w.value())
 	}
 	e.complete(seen)
 	return e
@@ -105,16 +108,31 @@ func syntaxError(text []byte) string {
 	return "the message is no JSON"
 }
 
-func (e *envelope) member(seen map[string]bool, name, v []byte) {
-	if seen[string(name)] {
+// envelopeMembers are the members of an envelope, in the order in which wire lists them.
+var envelopeMembers = []string{
+	"id", "timestamp", "source", "target_namespace", "auth_token", "correlation_id", "metadata", "mcp_payload", "error",
+}
+
+const timestampBit = 1 << 1
+
+// memberBit returns the bit of a member in a set of them; 0 for one that nobody here
+// knows.
+func memberBit(name []byte) uint16 {
+	for i, known := range envelopeMembers {
+		if known == string(name) {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+func (e *envelope) member(seen *uint16, name, v []byte) {
+	bit := memberBit(name)
+	if bit&*seen != 0 {
 		e.refuse(performatives.CodeUnexpectedAct, "", fmt.Sprintf("want no second %.64q", name))
 		return
 	}
-	if len(seen) >= maxMembers {
-		e.refuse(performatives.CodeUnexpectedAct, "", fmt.Sprintf("want at most %d members", maxMembers))
-		return
-	}
-	seen[string(name)] = true
+	*seen |= bit
 	switch string(name) {
 	case "id":
 		e.readID(v)
@@ -169,7 +187,7 @@ func (e *envelope) readCorrelation(v []byte) {
 	}
 	if !isNull(v) {
 		e.correlation = v
-		e.keep("correlation_id", v)
+		e.keep(metadataCorrelation, v)
 	}
 }
 
@@ -255,14 +273,25 @@ func (e *envelope) keep(name string, v []byte) {
 	if secret(name) {
 		return
 	}
-	if _, twice := e.metadata[name]; twice || len(e.metadata) >= maxMembers {
-		e.refuse(performatives.CodeUnexpectedAct, "", fmt.Sprintf("want no second %.64q, and at most %d members", name, maxMembers))
+	if text := unfit(e.metadata, name, strings.TrimPrefix(name, prefixEnvelope)); text != "" {
+		e.refuse(performatives.CodeUnexpectedAct, "", text)
 		return
 	}
 	if e.metadata == nil {
 		e.metadata = make(performatives.Members)
 	}
 	e.metadata[name] = bytes.Clone(v)
+}
+
+// unfit says why one more member is not kept, or nothing.
+func unfit(members performatives.Members, name, written string) string {
+	if _, twice := members[name]; twice {
+		return fmt.Sprintf("want no second %.64q", written)
+	}
+	if len(members) >= maxMembers {
+		return fmt.Sprintf("want at most %d members", maxMembers)
+	}
+	return ""
 }
 
 var secretSpelling = strings.NewReplacer("_", "", "-", "", prefixEnvelope, "", prefixPayload, "")
@@ -285,11 +314,11 @@ func bearer(token string) string {
 }
 
 // complete checks that nothing is missing.
-func (e *envelope) complete(seen map[string]bool) {
+func (e *envelope) complete(seen uint16) {
 	switch {
 	case e.source == "":
 		e.refuse(performatives.CodeUnexpectedAct, "source", "source: want a non-empty string, got nothing")
-	case !seen["timestamp"]:
+	case seen&timestampBit == 0:
 		e.refuse(performatives.CodeUnexpectedAct, "timestamp", "timestamp: want an ISO 8601 time, got nothing")
 	case e.payload == nil && e.fault == nil:
 		e.refuse(performatives.CodeUnexpectedAct, "mcp_payload", "mcp_payload: want a JSON-RPC message or a batch, got nothing")

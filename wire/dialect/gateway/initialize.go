@@ -18,9 +18,8 @@ var (
 	mcpVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"}
 )
 
-// Versions returns the versions of this protocol that are spoken here, the newest
-// first. The slice is the caller's.
-func Versions() []string { return slices.Clone(versions) }
+// supported are the versions of this protocol's own as wire lists them.
+var supported = slices.Sorted(slices.Values(versions))
 
 var date = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
@@ -37,7 +36,7 @@ type hello struct {
 // negotiate chooses a version: the one that the peer prefers, else the newest that both
 // know. A date that is unknown here is answered by our newest: MCP leaves it to the
 // peer whether it speaks that. It reports false when there is none in common.
-func negotiate(preferred string, supported []string) (hello, bool) {
+func negotiate(preferred string, others []string) (hello, bool) {
 	if slices.Contains(versions, preferred) {
 		return hello{version: preferred}, true
 	}
@@ -45,12 +44,12 @@ func negotiate(preferred string, supported []string) (hello, bool) {
 		return hello{version: preferred, mcp: true}, true
 	}
 	for _, v := range versions {
-		if slices.Contains(supported, v) {
+		if slices.Contains(others, v) {
 			return hello{version: v}, true
 		}
 	}
 	for _, v := range mcpVersions {
-		if slices.Contains(supported, v) {
+		if slices.Contains(others, v) {
 			return hello{version: v, mcp: true}, true
 		}
 	}
@@ -62,15 +61,15 @@ func negotiate(preferred string, supported []string) (hello, bool) {
 
 // initialize reads the peer's introduction.
 func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
-	var preferred, supported, offers []byte
+	var preferred, others, offers []byte
 	extra := performatives.Members{}
-	object(r.params, map[string]*[]byte{"protocolVersion": &preferred, "supportedVersions": &supported, "capabilities": &offers},
+	object(r.params, map[string]*[]byte{"protocolVersion": &preferred, "supportedVersions": &others, "capabilities": &offers},
 		func(name string, v []byte) {
 			if len(extra) < maxMembers && !secret(name) {
 				extra[name] = bytes.Clone(v)
 			}
 		})
-	h, ok := negotiate(text(preferred), stringsOf(supported))
+	h, ok := negotiate(text(preferred), stringsOf(others))
 	if !ok {
 		return c.noVersion(e, o)
 	}
@@ -91,7 +90,7 @@ func (c *codec) noVersion(e *envelope, o *origin) wire.Inbound {
 		Code: performatives.CodeInvalidPayload, Field: "mcp_payload.params.protocolVersion", Text: "there is no protocol version in common",
 	}
 	f := faultOf(refusal)
-	f.data = faultData{Supported: slices.Concat(versions, mcpVersions)}
+	f.data = faultData{Supported: slices.Concat(supported, mcpVersions)}
 	return wire.Inbound{Token: e.token, Err: refusal, Ref: o, Answer: c.tell(nil, o, f)}
 }
 
@@ -233,7 +232,7 @@ func (c *codec) welcome(h *hello) ([]byte, error) {
 		ProtocolVersion string  `json:"protocolVersion"`
 		ServerInfo      program `json:"serverInfo"`
 		Capabilities    offered `json:"capabilities"`
-	}{h.version, program{c.opts.Name, c.opts.Version, slices.Concat(versions, mcpVersions)}, o})
+	}{h.version, program{c.opts.Name, c.opts.Version, supported}, o})
 }
 
 // introduction is the params of our own initialize.
@@ -251,7 +250,7 @@ func (c *codec) introduction(q performatives.QueryCapabilities) ([]byte, error) 
 		capabilities["compression"] = json.RawMessage(`["` + compressionGzip + `"]`)
 	}
 	params := map[string]any{
-		"protocolVersion": versions[0], "supportedVersions": versions, "clientInfo": program{Name: c.opts.Name, Version: c.opts.Version},
+		"protocolVersion": versions[0], "supportedVersions": supported, "clientInfo": program{Name: c.opts.Name, Version: c.opts.Version},
 	}
 	for name, v := range q.Extra {
 		params[name] = v

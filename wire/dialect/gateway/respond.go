@@ -40,6 +40,7 @@ func (c *codec) peerError(e *envelope) wire.Inbound {
 
 // answered makes the message that an answer is to a request of ours.
 func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
+	delete(e.metadata, metadataCorrelation) // what it answers, the message says itself
 	m, err := c.answerTo(e, r, q)
 	if err != nil { // the asker must not wait for more
 		refusal := &performatives.Refusal{Code: performatives.CodeFailed, Text: "the peer's answer cannot be read"}

@@ -25,7 +25,7 @@ type textContent struct {
 
 // toolResult is the result of tools/call, in MCP's shape.
 func toolResult(p performatives.InformResult) ([]byte, error) {
-	out := extraMembers(p.Extra)
+	out := resultExtra(p)
 	details, err := detailsOf(p)
 	if err != nil {
 		return nil, err
@@ -50,6 +50,16 @@ func extraMembers(extra performatives.Members) map[string]any {
 		if len(v) > 0 {
 			out[name] = v
 		}
+	}
+	return out
+}
+
+// resultExtra are the members that neither MCP nor we have a name for. Those that acl
+// has one for are there when a peer wrote them empty.
+func resultExtra(p performatives.InformResult) map[string]any {
+	out := extraMembers(p.Extra)
+	for _, name := range []string{"task_status", "result_summary", "result_details", "artifacts"} {
+		delete(out, name)
 	}
 	return out
 }
@@ -88,7 +98,7 @@ func methodResult(p performatives.InformResult) ([]byte, error) {
 	if err != nil || details != nil && p.Status != performatives.StatusFailure {
 		return details, err
 	}
-	out := extraMembers(p.Extra)
+	out := resultExtra(p)
 	out[resultStatus], out["summary"] = p.Status, p.Summary
 	if details != nil {
 		out["details"] = details

@@ -18,7 +18,6 @@ const (
 	methodInitialized  = notifications + "initialized"
 	methodCancelled    = notifications + "cancelled"
 	methodProgress     = notifications + "progress"
-	metadataMethod     = "mcp_method" // of a notification: the method by which it came
 	progressOf100      = 100
 	jsonrpcVersion     = `"2.0"`
 	nullID             = "null"
@@ -147,8 +146,8 @@ func (r *rpc) keep(name string, v []byte) {
 	if secret(name) {
 		return
 	}
-	if _, twice := r.extra[prefixPayload+name]; twice || len(r.extra) >= maxMembers {
-		r.refuse("mcp_payload", fmt.Sprintf("want no second %.64q, and at most %d members", name, maxMembers))
+	if text := unfit(r.extra, prefixPayload+name, name); text != "" {
+		r.refuse("mcp_payload", text)
 		return
 	}
 	if r.extra == nil {

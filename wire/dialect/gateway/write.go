@@ -86,7 +86,7 @@ func appendMetadata(dst []byte, h header) ([]byte, error) {
 		case strings.HasPrefix(name, prefixPayload):
 		case !outer:
 			own = append(own, name)
-		case !envelopeMember(of):
+		case memberBit([]byte(of)) == 0:
 			dst = append(appendString(append(dst, ','), of), ':')
 			dst = append(dst, members[name]...)
 		}
@@ -102,14 +102,6 @@ func appendMetadata(dst []byte, h header) ([]byte, error) {
 		dst = append(append(appendString(dst, name), ':'), members[name]...)
 	}
 	return append(dst, '}'), nil
-}
-
-func envelopeMember(name string) bool {
-	switch name {
-	case "id", "timestamp", "source", "target_namespace", "auth_token", "correlation_id", "metadata", "mcp_payload", "error":
-		return true
-	}
-	return false
 }
 
 // metadataOf collects the members of a message's metadata, checked, with what wire
@@ -129,7 +121,7 @@ func metadataOf(h header) (performatives.Members, error) {
 		if !json.Valid(v) {
 			return nil, errors.New("gateway: metadata is no JSON")
 		}
-		if name != "correlation_id" && name != metadataMethod && name != "priority" && !secret(name) {
+		if name != "priority" && !secret(name) {
 			put(name, v)
 		}
 	}
