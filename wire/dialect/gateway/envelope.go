@@ -153,7 +153,9 @@ func (e *envelope) member(seen *uint16, name, v []byte) {
 	case "error":
 		e.fault = v
 	default:
-		e.keep(prefixEnvelope+string(name), v)
+		if e.refusal == nil { // else nobody will ask
+			e.keep(prefixEnvelope+string(name), v)
+		}
 	}
 }
 
@@ -215,7 +217,7 @@ func (e *envelope) readMetadata(v []byte) {
 	}
 	for {
 		quoted, ok := w.name()
-		if !ok {
+		if !ok || e.refusal != nil {
 			return
 		}
 		switch name, v := string(unquote(quoted)), w.value(); name {

@@ -70,7 +70,7 @@ func readRPC(text []byte) (r rpc) {
 		if !ok {
 			break
 		}
-		r.member(&found, string(unquote(quoted)), w.value())
+		r.member(&found, unquote(quoted), w.value())
 	}
 	r.classify(found)
 	return r
@@ -79,9 +79,9 @@ func readRPC(text []byte) (r rpc) {
 // memberSet is the members of a JSON-RPC message that were there.
 type memberSet struct{ version, id, method, params, result, fault bool }
 
-func (r *rpc) member(found *memberSet, name string, v []byte) {
+func (r *rpc) member(found *memberSet, name, v []byte) {
 	var seen *bool
-	switch name {
+	switch string(name) {
 	case "jsonrpc":
 		seen = &found.version
 		if string(v) != jsonrpcVersion {
@@ -101,11 +101,13 @@ func (r *rpc) member(found *memberSet, name string, v []byte) {
 	case "error":
 		seen, r.fault = &found.fault, v
 	default:
-		r.keep(name, v)
+		if r.refusal == nil {
+			r.keep(string(name), v)
+		}
 		return
 	}
 	if *seen {
-		r.refuse("mcp_payload."+name, "want no second one")
+		r.refuse("mcp_payload."+string(name), "want no second one")
 	}
 	*seen = true
 }
