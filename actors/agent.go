@@ -17,7 +17,7 @@ import (
 type Agent interface {
 	// Describe says what the agent can do, for discovery. It is called once
 	// before the agent starts, by whoever spawns it, and must not depend on
-	// anything that changes.
+	// anything that changes: what does is for [Self.Announce].
 	Describe() performatives.Capabilities
 }
 
@@ -61,7 +61,8 @@ type Spec struct {
 	// holds. Zero means that of [Options].
 	Capacity int
 
-	// Hidden keeps the agent out of discovery; it can be addressed all the same.
+	// Hidden keeps the agent out of discovery, until its first [Self.Announce]; it can
+	// be addressed all the same.
 	Hidden bool
 }
 

@@ -20,10 +20,11 @@ type cell struct {
 	spec      Spec
 	pid       atomic.Pointer[actor.PID] // nil until the actor exists
 	mailbox   *Mailbox
-	done      latch                      // open once the agent has stopped for good
-	asks      atomic.Pointer[asks]       // nil until the first
-	started   chan error                 // takes the result of the first start; nil when nobody waits
-	describes performatives.Capabilities // what the agent said before it started; never changes
+	done      latch                                      // open once the agent has stopped for good
+	asks      atomic.Pointer[asks]                       // nil until the first
+	started   chan error                                 // takes the result of the first start; nil when nobody waits
+	describes performatives.Capabilities                 // what the agent said before it started; never changes
+	announced atomic.Pointer[performatives.Capabilities] // what it has said since; nil before, and then Spec.Hidden holds
 
 	agent    Agent
 	fresh    bool         // agent is the value that Spawn made
@@ -116,7 +117,7 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		c.sys.refuse(c.spec.ID, m, r.Code, r.Text)
 		return
 	}
-	if p >= 0 && c.openFor(ctx, p, m) {
+	if p >= 0 && c.answers(p, m) && c.openFor(ctx, p, m) {
 		return
 	}
 	if r, ok := c.agent.(Receiver); ok {

@@ -66,6 +66,14 @@ type AgentStarted struct {
 	Again bool // after a restart
 }
 
+// AgentAnnounced says that an agent can be found from now on, as one that can do what
+// it says here and nothing else.
+type AgentAnnounced struct {
+	At
+	Agent        performatives.AgentID
+	Capabilities performatives.Capabilities // not to be changed
+}
+
 // AgentStopped says that an agent that had started has stopped for good.
 type AgentStopped struct {
 	At

@@ -22,9 +22,14 @@ func (s Self) Self() Self { return s }
 // ID returns the agent's id as it was registered.
 func (s Self) ID() performatives.AgentID { return s.c.spec.ID }
 
-// Describe returns what the agent said it can do, before it started. Do not
-// change it.
-func (s Self) Describe() performatives.Capabilities { return s.c.describes }
+// Describe returns what the agent said it can do: before it started, or in its last
+// [Self.Announce]. Do not change it.
+func (s Self) Describe() performatives.Capabilities {
+	if c := s.c.announced.Load(); c != nil {
+		return *c
+	}
+	return s.c.describes
+}
 
 // PID returns the agent's actor: the way down to the engine.
 func (s Self) PID() *actor.PID { return s.c.pid.Load() }

@@ -250,7 +250,7 @@ func (s *System) Agents() iter.Seq[Self] {
 	return func(yield func(Self) bool) {
 		s.cells.Range(func(_, v any) bool {
 			c := v.(*cell)
-			return c.spec.Hidden || c.pid.Load() == nil || yield(Self{c})
+			return c.hidden() || c.pid.Load() == nil || yield(Self{c})
 		})
 	}
 }
@@ -279,6 +279,13 @@ func (s *System) Deliver(id performatives.AgentID, m *performatives.Message) err
 		return refusal(m, id, performatives.CodeStopped, "")
 	}
 	return refusal(m, "", performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", id))
+}
+
+// Knew reports whether an agent with that id runs here or has stopped here, as far as
+// the system remembers: the last 1024.
+func (s *System) Knew(id performatives.AgentID) bool {
+	_, ok := s.lookup(id)
+	return ok || s.departed.has(id)
 }
 
 // opened returns the index of the protocol that m begins a conversation of, or -1.

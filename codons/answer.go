@@ -36,8 +36,8 @@ func (a answerer) Open(m *performatives.Message) actors.Conversation {
 	return newAnswering(a.self, whisper, m, &answerScript{})
 }
 
-// answerScript is the responder of one query. What the agent said about itself
-// when it started never changes, so nobody has to be asked again.
+// answerScript is the responder of one query. What the agent has said about itself
+// is with its cell, so nobody has to be asked again.
 type answerScript struct{}
 
 func (s *answerScript) run(c *conversation, _ string) {

@@ -299,7 +299,7 @@ func (c *conversation) stopped(last *performatives.Message) (stopped, withdrawn 
 	switch last.AsRefusal().Code { //nolint:exhaustive // those of a table's own failures
 	case performatives.CodeStillRunning:
 		return false, true
-	case performatives.CodeTimeout, performatives.CodeStopped:
+	case performatives.CodeTimeout, performatives.CodeStopped, performatives.CodeDisconnected:
 		return false, withdrawn
 	}
 	return true, withdrawn

@@ -203,7 +203,7 @@ func (e *EndError) unknown() bool {
 	case stateFailed:
 		switch e.Refusal.Code { //nolint:exhaustive // of the codes, those that end work from outside
 		case performatives.CodeStillRunning, performatives.CodeTimeout, performatives.CodeStopped, performatives.CodeInternal,
-			performatives.CodeBudget: // it is told of, whatever the work came to
+			performatives.CodeDisconnected, performatives.CodeBudget: // it is told of, whatever the work came to
 			return true
 		}
 		return false

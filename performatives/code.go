@@ -40,6 +40,7 @@ const (
 
 	CodeTimeout      Code = "timeout"          // ReplyBy passed before the answer
 	CodeFailed       Code = "execution_failed" // the handler returned an error
+	CodeDisconnected Code = "disconnected"     // the connection to the agent was lost before its answer
 	CodeStillRunning Code = "still_running"    // cancelled, and the handler has not returned
 	CodeNoMatch      Code = "no_match"         // no agent was found that can do it, and would
 	CodeBudget       Code = "budget_exceeded"  // the allowance for it does not suffice
@@ -81,6 +82,7 @@ var codeTable = []CodeTraits{
 	{CodeConversationEnded, ActFailure, false, "the conversation has ended", "INTERNAL_ERROR", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32600},
 	{CodeRejected, ActTaskReject, false, "the proposal was not taken", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INVALID_REQUEST", 400, -32603},
 	{CodeTimeout, ActFailure, true, "the deadline passed before the work was done", "TIMEOUT", "TIMEOUT", "E006", "SERVICE_UNAVAILABLE", 503, -32004},
+	{CodeDisconnected, ActFailure, true, "the agent disconnected", "INTERNAL_ERROR", "AGENT_NOT_FOUND", "E007", "SERVICE_UNAVAILABLE", 503, -32004},
 	{CodeFailed, ActFailure, false, "the work failed", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},
 	{CodeStillRunning, ActFailure, false, "the work was cancelled and has not stopped yet", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},
 	{CodeNoMatch, ActFailure, true, "no agent was found for this", "TOOL_NOT_FOUND", "AGENT_NOT_FOUND", "E005", "NOT_FOUND", 404, -32003},

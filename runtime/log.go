@@ -61,7 +61,7 @@ func (l *eventLog) interests(ctx context.Context) []actors.Interest {
 	of := []actors.Interest{
 		actors.About[actors.MessageRefused](), actors.About[actors.DeadLetter](), actors.About[actors.Supervised](),
 		actors.About[actors.AgentStarted](), actors.About[actors.AgentStopped](), actors.About[actors.WorkAbandoned](),
-		actors.About[codons.Violation](),
+		actors.About[actors.AgentAnnounced](), actors.About[codons.Violation](),
 	}
 	if l.messages {
 		of = append(of, actors.About[actors.MessageSent](), actors.About[actors.MessageReceived]())
@@ -90,6 +90,8 @@ func (l *eventLog) write(ev actors.Event) {
 			"delay", e.Delay, "err", e.Reason)
 	case actors.AgentStarted:
 		l.logger.Info("agent started", "agent", string(e.Agent), "again", e.Again)
+	case actors.AgentAnnounced:
+		l.logger.Info("agent announced", "agent", string(e.Agent), "topics", len(e.Capabilities.Topics), "actions", len(e.Capabilities.Actions))
 	case actors.AgentStopped:
 		l.logger.Info("agent stopped", "agent", string(e.Agent))
 	case actors.WorkAbandoned:
