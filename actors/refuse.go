@@ -147,3 +147,14 @@ type Counts struct {
 func (s *System) Counts() Counts {
 	return Counts{s.refused.Load(), s.dead.Load(), s.running.value(), s.open.value() + s.standing.value(), s.work.value()}
 }
+
+// Refused counts and publishes that m, which has not been routed, is refused, and that
+// whoever has sent it is told so by the caller. A message that expects no reply is a dead
+// letter.
+func (s *System) Refused(m *performatives.Message, r *performatives.Refusal) {
+	if m.Performative().ExpectsReply() {
+		s.noteRefused(m, r)
+		return
+	}
+	s.deadLetter(string(cmp.Or(m.Receiver(), r.From)), m, r.Code)
+}

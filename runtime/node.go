@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
@@ -16,6 +17,7 @@ type Node struct {
 	self   actors.Self   // what the node's own methods send as
 	watch  *codons.Watch // nil without Options.Watch
 	unlog  func()
+	uplink atomic.Pointer[Uplink] // nil without one
 }
 
 // New starts a node without agents. Its owner must call [Node.Stop]. The error

@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// router finds the receivers of messages: here, elsewhere, or nowhere. A cluster
-// adds the elsewhere.
+// router finds the receivers of messages: here, elsewhere, or nowhere. Elsewhere is where
+// the node's [Uplink] leads, if it has one.
 type router struct{ n *Node }
 
 // Route delivers m to its receiver, or to everybody when it has none.
@@ -17,7 +17,14 @@ func (r router) Route(m *performatives.Message) error {
 	if m.Receiver() == "" {
 		return r.broadcast(m)
 	}
-	return r.n.system.Deliver(m.Receiver(), m)
+	err := r.n.system.Deliver(m.Receiver(), m)
+	if err == nil {
+		return nil
+	}
+	if up := r.n.uplink.Load(); up != nil && !r.n.system.Knew(m.Receiver()) {
+		return up.route(m)
+	}
+	return err
 }
 
 // broadcast delivers m to every agent of the directory but its sender. Those that

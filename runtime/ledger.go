@@ -1,0 +1,191 @@
+package runtime
+
+import (
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// ledger keeps the conversations of one session that are open: those in which one side
+// waits for the last word of the other. It is what tells both sides how they end when
+// the session does, and answers a peer whose question nobody answers. A broadcast is not
+// in it: nobody knows whose word would be the last.
+//
+// It is safe for concurrent use; its methods take the time as an argument and call
+// nobody.
+type ledger struct {
+	limits ledgerLimits
+
+	mu     sync.Mutex
+	sealed bool
+	n      int
+	talks  map[performatives.ConversationID]*talk // chained by next
+	about  map[string]*talk                       // by the id and the reply_with of a message that expects an answer
+	failed map[sent]bool                          // what open conversations waited for when the ledger was sealed
+}
+
+// ledgerLimits bound a ledger.
+type ledgerLimits struct {
+	open     int           // conversations
+	grace    time.Duration // after a ReplyBy, in which an answer may still come
+	patience time.Duration // with a request that has no ReplyBy
+}
+
+// maxNamesakes is how many open conversations of one session may have the same id, as
+// those of one call for proposals to many have. It bounds the search among them.
+const maxNamesakes = 4096
+
+func newLedger(l ledgerLimits) *ledger {
+	return &ledger{limits: l, talks: make(map[performatives.ConversationID]*talk), about: make(map[string]*talk)}
+}
+
+// entry is a message as a ledger sees it: agents by the names that are theirs on this
+// node, whatever the message says.
+type entry struct {
+	message *performatives.Message
+	local   performatives.AgentID // on this side of the session
+	peer    performatives.AgentID // on the other
+	inbound bool                  // peer has sent it
+}
+
+// expect notes a message before it is passed on, if it is one to be answered. The error
+// is a [*performatives.Refusal]: too many conversations are open, or the session is over.
+// undo is for a message that was not passed on after all.
+func (l *ledger) expect(e entry, now time.Time) (undo func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sealed {
+		return nil, &performatives.Refusal{Code: performatives.CodeStopped, About: e.message.ID(), Text: "the connection to the agent has closed"}
+	}
+	if !e.message.Performative().ExpectsReply() || l.answeredLocked(e) != nil {
+		return func() {}, nil
+	}
+	if t := l.askedLocked(e); t != nil {
+		l.askLocked(t, e.message, now)
+		return func() {}, nil
+	}
+	t, err := l.openLocked(e, now)
+	if err != nil {
+		return nil, err
+	}
+	return func() { l.forget(t) }, nil
+}
+
+// passed notes a message that has been passed on. It closes the conversation whose last
+// word it is.
+func (l *ledger) passed(e entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.answeredLocked(e); t != nil {
+		if t.closes(e.message) {
+			l.removeLocked(t)
+		}
+		return
+	}
+	if e.message.Performative() != performatives.ActRejectProposal { // which ends what its sender has asked for
+		return
+	}
+	if t := l.askedLocked(e); t != nil {
+		l.removeLocked(t)
+	}
+}
+
+// localOf returns with whom of this side an open conversation of the peer's is, to which
+// a message belongs that names somebody else.
+func (l *ledger) localOf(peer performatives.AgentID, m *performatives.Message) (performatives.AgentID, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for t := l.talks[m.ConversationID()]; t != nil; t = t.next {
+		if t.inbound && t.peer.Is(peer) {
+			return t.local, true
+		}
+	}
+	if t := l.about[m.InReplyTo()]; t != nil && t.inbound && t.peer.Is(peer) {
+		return t.local, true
+	}
+	return "", false
+}
+
+// lost notes that a message to the peer was not delivered although it was passed on. It
+// reports whether nobody has told its sender so yet.
+func (l *ledger) lost(m *performatives.Message) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sealed {
+		key := sent{m.ID(), m.Receiver().Fold()}
+		told := l.failed[key]
+		delete(l.failed, key) // of a repetition nobody has been told
+		return !told
+	}
+	for t := l.talks[m.ConversationID()]; t != nil; t = t.next {
+		if !t.inbound && t.asked.ID() == m.ID() && t.peer.Is(m.Receiver()) {
+			l.removeLocked(t)
+			break
+		}
+	}
+	return true
+}
+
+// sent is a message to one agent of the peer's.
+type sent struct {
+	id performatives.MessageID
+	to performatives.AgentID // folded
+}
+
+// expired forgets the conversations that nobody can wait for any more, and returns them.
+func (l *ledger) expired(now time.Time) []*talk {
+	return l.takeOut(func(t *talk) bool { return !t.due.IsZero() && !now.Before(t.due) })
+}
+
+// of forgets the conversations of one of the peer's agents, and returns them.
+func (l *ledger) of(peer performatives.AgentID) []*talk {
+	return l.takeOut(func(t *talk) bool { return t.peer.Is(peer) })
+}
+
+// seal ends the ledger, and returns what was open: nothing will be noted any more.
+func (l *ledger) seal() []*talk {
+	l.mu.Lock()
+	l.sealed = true
+	l.failed = make(map[sent]bool)
+	l.mu.Unlock()
+	all := l.takeOut(func(*talk) bool { return true })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range all {
+		if !t.inbound {
+			l.failed[sent{t.asked.ID(), t.peer.Fold()}] = true
+		}
+	}
+	return all
+}
+
+// open returns how many conversations are open.
+func (l *ledger) open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n
+}
+
+func (l *ledger) takeOut(which func(*talk) bool) []*talk {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []*talk
+	for _, t := range l.talks {
+		for ; t != nil; t = t.next {
+			if which(t) {
+				out = append(out, t)
+			}
+		}
+	}
+	for _, t := range out {
+		l.removeLocked(t)
+	}
+	return out
+}
+
+func (l *ledger) forget(t *talk) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.removeLocked(t)
+}

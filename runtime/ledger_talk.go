@@ -1,0 +1,171 @@
+package runtime
+
+import (
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// talk is one open conversation of a [ledger].
+type talk struct {
+	local, peer performatives.AgentID
+	inbound     bool // the peer began it
+	first       *performatives.Message
+	asked       *performatives.Message // the latest of who began it that expects an answer
+	due         time.Time              // when nobody waits any more; zero is never
+	refs        []string               // under which about has it
+	next        *talk                  // of the same conversation id
+	gone        bool
+}
+
+// maxRefs is how many messages of one conversation are remembered, so that an answer
+// finds it whose dialect has no conversation ids.
+const maxRefs = 8
+
+// askedLocked returns the conversation that the sender of e has begun and to which e
+// belongs, or nil.
+func (l *ledger) askedLocked(e entry) *talk {
+	for t := l.talks[e.message.ConversationID()]; t != nil; t = t.next {
+		if t.inbound == e.inbound && t.local.Is(e.local) && t.peer.Is(e.peer) {
+			return t
+		}
+	}
+	if t := l.about[e.message.InReplyTo()]; t != nil && t.inbound == e.inbound && t.peer.Is(e.peer) {
+		return t
+	}
+	return nil
+}
+
+// answeredLocked returns the conversation that the receiver of e has begun and in which
+// e answers, or nil. Who answers for a namespace has another name than who was asked.
+func (l *ledger) answeredLocked(e entry) *talk {
+	act := e.message.Performative()
+	if act.ExpectsReply() && !act.IsReply() && act != performatives.ActPropose {
+		return nil
+	}
+	for t := l.talks[e.message.ConversationID()]; t != nil; t = t.next {
+		if t.inbound != e.inbound && t.local.Is(e.local) && t.peer.Is(e.peer) {
+			return t
+		}
+	}
+	if t := l.about[e.message.InReplyTo()]; t != nil && t.inbound != e.inbound && t.side(e.inbound).Is(e.receiver()) {
+		return t
+	}
+	return nil
+}
+
+// receiver is whom e is for.
+func (e entry) receiver() performatives.AgentID {
+	if e.inbound {
+		return e.local
+	}
+	return e.peer
+}
+
+// side returns who of t gets what is inbound, or is not.
+func (t *talk) side(inbound bool) performatives.AgentID {
+	if inbound {
+		return t.local
+	}
+	return t.peer
+}
+
+func (l *ledger) openLocked(e entry, now time.Time) (*talk, error) {
+	if l.n >= l.limits.open || l.crowdedLocked(e.message.ConversationID()) {
+		return nil, &performatives.Refusal{
+			Code: performatives.CodeBusy, About: e.message.ID(), Text: "too many conversations are open over this connection",
+		}
+	}
+	t := &talk{local: e.local, peer: e.peer, inbound: e.inbound, first: e.message}
+	t.next, l.talks[e.message.ConversationID()] = l.talks[e.message.ConversationID()], t
+	l.n++
+	l.askLocked(t, e.message, now)
+	return t, nil
+}
+
+// crowdedLocked reports whether enough conversations of that name are open.
+func (l *ledger) crowdedLocked(id performatives.ConversationID) bool {
+	n := 0
+	for t := l.talks[id]; t != nil; t = t.next {
+		n++
+	}
+	return n >= maxNamesakes
+}
+
+// askLocked notes that who began t asks something, for the first time or again.
+func (l *ledger) askLocked(t *talk, m *performatives.Message, now time.Time) {
+	t.asked = m
+	switch {
+	case !m.ReplyBy().IsZero():
+		t.due = m.ReplyBy().Add(l.limits.grace)
+	case t.streams():
+	case t.due.IsZero():
+		t.due = now.Add(l.limits.patience)
+	}
+	l.referLocked(t, string(m.ID()))
+	if with := m.ReplyWith(); with != "" {
+		l.referLocked(t, with)
+	}
+}
+
+func (l *ledger) referLocked(t *talk, ref string) {
+	if l.about[ref] == t {
+		return
+	}
+	if len(t.refs) == maxRefs {
+		l.unreferLocked(t, t.refs[0])
+		t.refs = append(t.refs[:0], t.refs[1:]...)
+	}
+	t.refs = append(t.refs, ref)
+	l.about[ref] = t
+}
+
+func (l *ledger) unreferLocked(t *talk, ref string) {
+	if l.about[ref] == t { // else a later message has taken the name over
+		delete(l.about, ref)
+	}
+}
+
+func (l *ledger) removeLocked(t *talk) {
+	if t.gone {
+		return
+	}
+	t.gone = true
+	l.n--
+	for _, ref := range t.refs {
+		l.unreferLocked(t, ref)
+	}
+	id := t.first.ConversationID()
+	if l.talks[id] == t {
+		if l.talks[id] = t.next; t.next == nil {
+			delete(l.talks, id)
+		}
+		return
+	}
+	for p := l.talks[id]; p != nil; p = p.next {
+		if p.next == t {
+			p.next = t.next
+			return
+		}
+	}
+}
+
+// streams reports whether any number of INFORMs answer what t asks for.
+func (t *talk) streams() bool {
+	act := t.first.Performative()
+	return act == performatives.ActSubscribe || act == performatives.ActRequestWhenever
+}
+
+// closes reports whether m, of the side that answers, is the last word of t.
+func (t *talk) closes(m *performatives.Message) bool {
+	switch m.Performative() { //nolint:exhaustive // any other act is the last word
+	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate, performatives.ActPropose:
+		return false
+	case performatives.ActInform:
+		return !t.streams() || t.asked.Performative() == performatives.ActCancel && m.Answers(t.asked)
+	case performatives.ActInformResult:
+		r, err := performatives.PayloadAs[performatives.InformResult](m)
+		return err != nil || r.RequestForUser() == "" // which asks for a further round
+	}
+	return true
+}

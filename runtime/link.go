@@ -1,0 +1,225 @@
+package runtime
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// link is a session between agents of this node and agents elsewhere: what both ends of
+// one have in common. Its ledger says what is to be done when it ends.
+type link struct {
+	node    *Node
+	session *wire.Session
+	ledger  *ledger
+	sweeps  atomic.Bool // a sweep is to come
+
+	mu    sync.Mutex
+	stop  func() bool // the next sweep; nil before the first
+	ended bool
+}
+
+func newLink(n *Node, s *wire.Session, limits ledgerLimits) *link {
+	return &link{node: n, session: s, ledger: newLedger(limits)}
+}
+
+// send passes a message of local's on to peer. The error is a [*performatives.Refusal].
+func (l *link) send(m *performatives.Message, local, peer performatives.AgentID) error {
+	return l.pass(entry{message: m, local: local, peer: peer}, l.session.Send)
+}
+
+// deliver passes a message of peer's on to local. The error is a
+// [*performatives.Refusal], and the node has counted the message.
+func (l *link) deliver(m *performatives.Message, local, peer performatives.AgentID) error {
+	noted := false
+	err := l.pass(entry{message: m, local: local, peer: peer, inbound: true}, func(m *performatives.Message) error {
+		noted = true
+		return l.node.Send(m)
+	})
+	if err != nil && !noted {
+		return l.node.turnAway(m, err)
+	}
+	return err
+}
+
+// pass notes a message and passes it on.
+func (l *link) pass(e entry, on func(*performatives.Message) error) error {
+	undo, err := l.ledger.expect(e, time.Now())
+	if err != nil {
+		return err
+	}
+	if err := on(e.message); err != nil {
+		undo()
+		return err
+	}
+	l.ledger.passed(e)
+	l.sweepLater()
+	return nil
+}
+
+// turnAway counts a message from outside that is not passed on, and returns why.
+func (n *Node) turnAway(m *performatives.Message, why error) error {
+	r := wire.AsRefusal(why)
+	n.system.Refused(m, r)
+	return r
+}
+
+// undelivered is told of a message that the session has taken and not written.
+func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal) {
+	if m.Performative().ExpectsReply() {
+		if l.ledger.lost(m) {
+			l.node.system.Refuse(m.Receiver(), m, why.Code, why.Text)
+		}
+		return
+	}
+	l.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
+	if why.Code == performatives.CodeInvalidPayload {
+		l.substitute(m, why)
+	}
+}
+
+// substitute tells the peer that an answer cannot be written, so that it does not wait
+// for it.
+func (l *link) substitute(m *performatives.Message, why *performatives.Refusal) {
+	switch m.Performative() { //nolint:exhaustive // the acts that are no last word
+	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate, performatives.ActFailure:
+		return
+	}
+	if m.InReplyTo() == "" {
+		return
+	}
+	s := l.node.system.Stamp()
+	failure, err := performatives.New(performatives.Envelope{
+		ID: s.ID, Timestamp: s.Time, Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
+		Protocol: m.Protocol(), InReplyTo: m.InReplyTo(), Priority: m.Priority(), Ontology: performatives.OntologyExecutionFailure,
+		Payload: performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: why.Text},
+	})
+	if err == nil {
+		_ = l.session.Send(failure) // the session ends: then nobody waits
+	}
+}
+
+// end ends what is open, for the reason that both sides are told. It reports false when
+// that has been done before.
+func (l *link) end(why performatives.Failure) bool {
+	l.mu.Lock()
+	if l.ended {
+		l.mu.Unlock()
+		return false
+	}
+	l.ended = true
+	if l.stop != nil {
+		l.stop()
+	}
+	l.mu.Unlock()
+	l.lose(l.ledger.seal(), why)
+	return true
+}
+
+// lose tells the agents of this side that conversations are over: those who wait for an
+// answer, by FAILURE, and those who work for the peer, by CANCEL in its name.
+func (l *link) lose(talks []*talk, why performatives.Failure) {
+	if len(talks) == 0 {
+		return
+	}
+	l.node.system.Work(func() {
+		words := make([]lastWord, 0, len(talks))
+		for _, t := range talks {
+			if m := t.last(l.node.system.Stamp(), why); m != nil {
+				words = append(words, lastWord{t.local, m})
+			}
+		}
+		l.node.insist(words)
+	})
+}
+
+// lastWord is a message that comes in a peer's stead.
+type lastWord struct {
+	to      performatives.AgentID
+	message *performatives.Message
+}
+
+// last is the word of the peer that ends t, made in its stead; nil when it has said it.
+func (t *talk) last(s performatives.Stamp, why performatives.Failure) *performatives.Message {
+	if !t.inbound {
+		return t.asked.Refuse(t.peer, s, why.ErrorCode, why.ErrorText)
+	}
+	if t.asked.Performative() == performatives.ActCancel {
+		return nil
+	}
+	m, err := t.first.Follow(s, performatives.Cancel{Reason: why.ErrorText})
+	if err != nil {
+		return nil // only an invalid stamp
+	}
+	return m
+}
+
+// patienceWithBusy is how long what ends a conversation waits for room in a mailbox.
+const patienceWithBusy = 10 * time.Second
+
+// insist delivers words in a peer's stead. So many may come at once that a mailbox has
+// no room for all of them.
+func (n *Node) insist(words []lastWord) {
+	for _, w := range words {
+		if actors.Wants[actors.MessageSent](n.Events()) {
+			n.Events().Publish(actors.MessageSent{At: actors.At{Time: time.Now()}, Message: w.message})
+		}
+	}
+	until := time.Now().Add(patienceWithBusy)
+	for wait := time.Millisecond; len(words) > 0; wait = min(2*wait, 100*time.Millisecond) {
+		words = n.deliverAll(words, time.Now().Before(until))
+		if len(words) > 0 {
+			room := time.NewTimer(wait)
+			<-room.C
+		}
+	}
+}
+
+// deliverAll delivers what it can, and returns what there is no room for yet if that is
+// to be tried again.
+func (n *Node) deliverAll(words []lastWord, again bool) []lastWord {
+	var left []lastWord
+	for _, w := range words {
+		err := n.system.Deliver(w.to, w.message)
+		switch {
+		case err == nil:
+		case again && errors.Is(err, performatives.CodeBusy):
+			left = append(left, w)
+		default:
+			n.system.DeadLetter(string(w.to), w.message, wire.AsRefusal(err).Code)
+		}
+	}
+	return left
+}
+
+// sweepLater has somebody look after what nobody answers.
+func (l *link) sweepLater() {
+	if l.sweeps.Load() || l.ledger.open() == 0 || !l.sweeps.CompareAndSwap(false, true) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.stop = l.node.system.AfterFunc(l.ledger.limits.grace, l.sweep)
+	}
+}
+
+// sweep answers the peer's questions that nobody has answered in time, and forgets those
+// of this side, whose askers know the time.
+func (l *link) sweep() {
+	for _, t := range l.ledger.expired(time.Now()) {
+		if !t.inbound {
+			continue
+		}
+		if late := t.asked.Refuse(t.local, l.node.system.Stamp(), performatives.CodeTimeout, ""); late != nil {
+			_ = l.session.Send(late) // the session ends, or the peer does not read
+		}
+	}
+	l.sweeps.Store(false)
+	l.sweepLater()
+}

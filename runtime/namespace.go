@@ -1,0 +1,170 @@
+package runtime
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The namespaces of all agents (wire, Namespace Extraction). They are no agents, and no
+// agent outside may call itself so.
+const (
+	namespaceSystem  performatives.AgentID = "system"
+	namespaceDefault performatives.AgentID = "default"
+)
+
+// referenceAgents is what QUERY_REF asks the namespace system for: a list of the agents.
+const referenceAgents = "agents"
+
+// serve answers a message that is for no agent: for a namespace, which is the node's
+// visible agents, or those of them whose ids are its name or begin with it and a slash.
+func (p *Peers) serve(l *peerLink, from *proxy, m *performatives.Message) error {
+	if local, ok := l.ledger.localOf(from.id, m); ok { // what is under way goes on where it is
+		return l.deliver(readdress(m, local), local, from.id)
+	}
+	agents := p.covered(m.Receiver(), from.id)
+	if len(agents) == 0 && !p.all(m.Receiver()) {
+		return p.node.turnAway(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
+	}
+	switch m.Performative() { //nolint:exhaustive // a namespace does no more
+	case performatives.ActQueryCapabilities:
+		return p.describe(l, m, agents)
+	case performatives.ActTaskRequest:
+		return p.assign(l, from, m, agents)
+	case performatives.ActQueryRef:
+		return p.refer(l, m)
+	case performatives.ActCancel:
+		return p.node.turnAway(m, refused(performatives.CodeConversationEnded, ""))
+	}
+	return p.node.turnAway(m, refused(performatives.CodeIncapable, "a namespace is asked for capabilities and for tasks only"))
+}
+
+// all reports whether a name stands for every agent.
+func (p *Peers) all(name performatives.AgentID) bool {
+	return name == "" || p.reserved(name.Fold())
+}
+
+// covered returns the visible agents of a namespace but for who asks, by id.
+func (p *Peers) covered(name, asker performatives.AgentID) []actors.Self {
+	all, folded := p.all(name), string(name.Fold())
+	var agents []actors.Self
+	for a := range p.node.system.Agents() {
+		if !a.ID().Is(asker) && (all || within(folded, string(a.ID().Fold()))) {
+			agents = append(agents, a)
+		}
+	}
+	slices.SortFunc(agents, func(a, b actors.Self) int { return cmp.Compare(a.ID(), b.ID()) })
+	return agents
+}
+
+// within reports whether an id belongs to a namespace, both folded.
+func within(namespace, id string) bool {
+	rest, ok := strings.CutPrefix(id, namespace)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// describe tells what the agents of a namespace can do, each action with its schemas.
+func (p *Peers) describe(l *peerLink, m *performatives.Message, agents []actors.Self) error {
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
+	if err != nil {
+		return p.node.turnAway(m, err)
+	}
+	all := union(agents)
+	answer := performatives.InformCapabilities{Capabilities: &all}
+	if q.Type != performatives.QuerySummary {
+		if answer, err = all.Answer(q); err != nil {
+			return p.node.turnAway(m, err)
+		}
+	}
+	return p.reply(l, m, performatives.ActInformCapabilities, answer)
+}
+
+// union is what several agents can do. Of two actions of one name, that of the first
+// agent is meant.
+func union(agents []actors.Self) performatives.Capabilities {
+	all := performatives.Capabilities{Topics: []string{}, Actions: []performatives.Action{}}
+	topics, actions := make(map[string]bool), make(map[string]bool)
+	for _, agent := range agents {
+		c := agent.Describe()
+		for _, t := range c.Topics {
+			if name := performatives.FoldCapability(t); !topics[name] {
+				topics[name] = true
+				all.Topics = append(all.Topics, t)
+			}
+		}
+		for _, a := range c.Actions {
+			if name := performatives.FoldCapability(a.Name); !actions[name] {
+				actions[name] = true
+				all.Actions = append(all.Actions, a)
+			}
+		}
+	}
+	return all
+}
+
+// assign gives a task to the first agent of a namespace that has the action of its name.
+func (p *Peers) assign(l *peerLink, from *proxy, m *performatives.Message, agents []actors.Self) error {
+	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
+	if err != nil {
+		return p.node.turnAway(m, err)
+	}
+	for _, a := range agents {
+		if _, ok := a.Describe().Action(task.TaskType); ok {
+			return l.deliver(readdress(m, a.ID()), a.ID(), from.id)
+		}
+	}
+	return p.node.turnAway(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
+}
+
+// listed is an agent in the answer to QUERY_REF.
+type listed struct {
+	ID      performatives.AgentID  `json:"id"`
+	Node    string                 `json:"node"`
+	Topics  []string               `json:"topics"`
+	Actions []performatives.Action `json:"actions"`
+}
+
+// refer lists the agents of the node.
+func (p *Peers) refer(l *peerLink, m *performatives.Message) error {
+	q, err := performatives.PayloadAs[performatives.QueryRef](m)
+	if err != nil {
+		return p.node.turnAway(m, err)
+	}
+	if q.Reference != referenceAgents || !p.all(m.Receiver()) {
+		return p.node.turnAway(m, refused(performatives.CodeIncapable, fmt.Sprintf("%.64q stands for nothing here", q.Reference)))
+	}
+	agents := []listed{}
+	for _, e := range p.node.Directory().All() {
+		agents = append(agents, listed{
+			e.ID, e.Node, append([]string{}, e.Capabilities.Topics...), append([]performatives.Action{}, e.Capabilities.Actions...),
+		})
+	}
+	return p.reply(l, m, performatives.ActInformRef, performatives.InformRef{Reference: q.Reference, Value: performatives.ContentOf(agents)})
+}
+
+// reply answers in the name of whoever was asked.
+func (p *Peers) reply(l *peerLink, m *performatives.Message, act performatives.Performative, payload any) error {
+	from := cmp.Or(m.Receiver(), p.node.self.ID())
+	answer, err := m.ReplyFrom(from, p.node.system.Stamp(), act, payload)
+	if err != nil {
+		return p.node.turnAway(m, refused(performatives.CodeInternal, ""))
+	}
+	if err := l.session.Send(answer); err != nil {
+		return p.node.turnAway(m, err)
+	}
+	return nil
+}
+
+// asRefusal gives any error the form that a sender gets.
+func asRefusal(err error) *performatives.Refusal {
+	var r *performatives.Refusal
+	if errors.As(err, &r) {
+		return r
+	}
+	return refused(performatives.CodeInternal, "")
+}

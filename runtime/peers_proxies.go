@@ -1,0 +1,173 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// speaker returns the proxy of who speaks over l, and makes it first. A session that is
+// replaced must have let go of the id; that is a matter of a few messages in mailboxes.
+func (p *Peers) speaker(l *peerLink, id performatives.AgentID) (*proxy, error) {
+	if l.last != nil && l.last.id == id && l.last.current() {
+		return l.last, nil
+	}
+	for {
+		agent, fresh, wait, err := p.claim(l, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case wait != nil:
+			<-wait
+			continue
+		case fresh:
+			err = p.spawn(agent)
+		}
+		if err != nil {
+			return nil, err
+		}
+		l.last = agent
+		return agent, nil
+	}
+}
+
+// claim gives the id to l, or returns what to wait for before trying again.
+func (p *Peers) claim(l *peerLink, id performatives.AgentID) (agent *proxy, fresh bool, wait <-chan struct{}, err error) {
+	key := id.Fold()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	current := p.proxies[key]
+	switch {
+	case l.over:
+		return nil, false, nil, refused(performatives.CodeStopped, "another connection speaks for the agent")
+	case current != nil && current.link == l:
+		return current, false, nil, nil
+	case p.reserved(key):
+		return nil, false, nil, refused(performatives.CodeForbidden, "the name is reserved: speak as another agent")
+	case current != nil && !current.isReady():
+		return nil, false, current.ready, nil
+	case current != nil && !mayReplace(l, current.link):
+		return nil, false, nil, refused(performatives.CodeForbidden, "the agent is connected, by a connection that has authenticated")
+	case current != nil:
+		p.replaceLocked(current.link)
+		return nil, false, p.leaving[key].gone, nil
+	case p.leaving[key] != nil:
+		return nil, false, p.leaving[key].gone, nil
+	case len(l.agents) >= p.opts.MaxAgents:
+		return nil, false, nil, refused(performatives.CodeBusy, "the connection speaks as too many agents")
+	}
+	agent = &proxy{id: id, peers: p, link: l, ready: make(chan struct{}), gone: make(chan struct{})}
+	p.proxies[key], l.agents[key] = agent, agent
+	return agent, true, nil, nil
+}
+
+func refused(code performatives.Code, text string) *performatives.Refusal {
+	return &performatives.Refusal{Code: code, Text: text}
+}
+
+// reserved reports whether nobody outside may speak under that name.
+func (p *Peers) reserved(id performatives.AgentID) bool {
+	return id == namespaceSystem || id == namespaceDefault || p.node.self.ID().Is(id)
+}
+
+// mayReplace reports whether a session may take an agent over from another.
+func mayReplace(by, of *peerLink) bool {
+	if _, authenticated := of.session.Identity(); !authenticated {
+		return true
+	}
+	_, authenticated := by.session.Identity()
+	return authenticated
+}
+
+// spawn starts the agent of a proxy.
+func (p *Peers) spawn(a *proxy) error {
+	//nolint:forbidigo // a proxy has nothing to start that could take time
+	self, err := p.node.system.Spawn(context.Background(), actors.Spec{ID: a.id, New: func() actors.Agent { return a }, Hidden: true})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer close(a.ready)
+	key := a.id.Fold()
+	switch {
+	case err != nil:
+		a.failed = true
+		close(a.gone)
+		if p.proxies[key] == a {
+			delete(p.proxies, key)
+			delete(a.link.agents, key)
+		}
+		if p.leaving[key] == a {
+			delete(p.leaving, key)
+		}
+		return spawnRefusal(err)
+	case p.proxies[key] != a: // the session was replaced meanwhile
+		a.self = self
+		a.stopAgent()
+		return refused(performatives.CodeStopped, "another connection speaks for the agent")
+	}
+	a.self = self
+	return nil
+}
+
+func spawnRefusal(err error) error {
+	switch {
+	case errors.Is(err, actors.ErrExists):
+		return refused(performatives.CodeForbidden, "an agent of that name runs on the node: speak as another")
+	case errors.Is(err, actors.ErrStopped):
+		return refused(performatives.CodeStopped, "the node stops")
+	}
+	return refused(performatives.CodeInternal, "")
+}
+
+// replaced is what agents are told of a peer that has come back by another session.
+var replaced = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected, and has come back"}
+
+// replaceLocked ends a session in favour of another.
+func (p *Peers) replaceLocked(l *peerLink) {
+	l.link.end(replaced)
+	p.retireLocked(l)
+	l.session.Dismiss(refused(performatives.CodeStopped, "another connection speaks for the agent"))
+}
+
+// end ends what a session was for.
+func (p *Peers) end(l *peerLink, why performatives.Failure) {
+	l.link.end(why)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.retireLocked(l)
+}
+
+// retireLocked takes the agents of a session off the node. What they still get is
+// refused to its senders.
+func (p *Peers) retireLocked(l *peerLink) {
+	l.over = true
+	for key, a := range l.agents {
+		a.retired.Store(true)
+		delete(p.proxies, key)
+		p.leaving[key] = a
+		if a.isReady() {
+			a.stopAgent()
+		}
+	}
+	clear(l.agents)
+}
+
+// stopped is told of each agent of the node that has stopped. Another agent that has the
+// same name may run by now.
+func (p *Peers) stopped(ev actors.Event) {
+	id := ev.(actors.AgentStopped).Agent
+	key := id.Fold()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.leaving[key]; a.hasStopped() {
+		delete(p.leaving, key)
+		close(a.gone)
+	}
+	if a := p.proxies[key]; a.hasStopped() { // not by its session
+		a.retired.Store(true)
+		delete(p.proxies, key)
+		delete(a.link.agents, key)
+		close(a.gone)
+	}
+}

@@ -1,0 +1,169 @@
+package runtime
+
+import (
+	"sync/atomic"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// proxy is the agent that stands for one of a peer's.
+type proxy struct {
+	id      performatives.AgentID
+	peers   *Peers
+	link    *peerLink
+	ready   chan struct{} // closed once self is valid or failed is set
+	self    actors.Self
+	failed  bool
+	gone    chan struct{} // closed once the agent has stopped
+	retired atomic.Bool   // it speaks for the peer no more
+	known   atomic.Bool   // the peer has introduced itself
+
+	asked performatives.MessageID // what the node has asked it; of the session's reader
+}
+
+var (
+	_ actors.StandIn = (*proxy)(nil)
+	_ actors.Stopper = (*proxy)(nil)
+)
+
+// Describe returns nothing: what the peer can do, it says later.
+func (a *proxy) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+// Answers lets the node answer the Whispering Wind for a peer that has introduced itself.
+// All else is for the peer.
+func (a *proxy) Answers(protocol string, _ *performatives.Message) bool {
+	return a.known.Load() && protocol == codons.WhisperingWind{}.Name()
+}
+
+// Receive passes a message on to the peer, or refuses it.
+func (a *proxy) Receive(c *actors.Context, m *performatives.Message) {
+	to := m
+	if m.Receiver() == "" { // a peer with many agents is told for each
+		to = readdress(m, a.id)
+	}
+	if err := a.link.send(to, m.Sender(), a.id); err != nil {
+		r := asRefusal(err)
+		c.System().Refuse(a.id, m, r.Code, r.Text)
+	}
+}
+
+// Stop tells the peer of what is open when the agent stops although its session goes on:
+// the node stops.
+func (a *proxy) Stop(c *actors.Context) {
+	s := c.System()
+	talks := a.link.ledger.of(a.id)
+	for _, t := range talks {
+		var last *performatives.Message
+		if t.inbound {
+			last = t.asked.Refuse(t.local, s.Stamp(), performatives.CodeStopped, "")
+		} else if t.asked.Performative() != performatives.ActCancel {
+			last, _ = t.first.Follow(s.Stamp(), performatives.Cancel{Reason: "the agent that asked has stopped"})
+		}
+		if last != nil {
+			_ = a.link.session.Send(last) // the session ends: the peer knows
+		}
+	}
+	a.link.lose(talks, performatives.Failure{ErrorCode: performatives.CodeStopped})
+}
+
+// introduce takes what the peer says of itself, and reports whether m does so. A peer
+// that has tools and does not name them is asked.
+func (a *proxy) introduce(m *performatives.Message) bool {
+	if m.Performative() != performatives.ActQueryCapabilities {
+		return false
+	}
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
+	if err != nil || q.Capabilities == nil {
+		return false
+	}
+	a.announce(*q.Capabilities)
+	if len(q.Capabilities.Actions) == 0 && hasTools(*q.Capabilities) {
+		a.ask(m)
+	}
+	return true
+}
+
+// announce lets the agents of the node find the peer, if it has anything to offer.
+func (a *proxy) announce(c performatives.Capabilities) {
+	if len(c.Topics) == 0 && len(c.Actions) == 0 && !a.known.Load() {
+		return
+	}
+	a.known.Store(true)
+	a.self.Announce(c)
+}
+
+// hasTools reports whether a peer says that it has tools: the capability of the
+// gateway's initialize, true or an object.
+func hasTools(c performatives.Capabilities) bool {
+	switch tools := string(c.Extra["tools"]); tools {
+	case "", "null", "false":
+		return false
+	}
+	return true
+}
+
+// ask asks the peer what it can do.
+func (a *proxy) ask(m *performatives.Message) {
+	s := a.peers.node.system.Stamp()
+	question, err := performatives.New(performatives.Envelope{
+		ID: s.ID, Timestamp: s.Time, Sender: namespaceSystem, Receiver: a.id, ReplyWith: string(s.ID), Language: m.Language(),
+		Ontology: performatives.OntologyCapabilityQuery, Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary},
+	})
+	if err != nil || a.link.session.Send(question) != nil {
+		return // it stays hidden, and may introduce itself again
+	}
+	a.asked = s.ID
+}
+
+// answered takes the answer to ask, and reports whether m is one.
+func (a *proxy) answered(m *performatives.Message) bool {
+	if a.asked == "" || m.InReplyTo() != string(a.asked) {
+		return false
+	}
+	a.asked = ""
+	if c, err := performatives.PayloadAs[performatives.InformCapabilities](m); err == nil && c.Capabilities != nil {
+		a.announce(*c.Capabilities)
+	}
+	return true
+}
+
+// current reports whether the proxy speaks for the peer.
+func (a *proxy) current() bool { return !a.retired.Load() }
+
+func (a *proxy) isReady() bool {
+	select {
+	case <-a.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// stopAgent has the agent stop, and does not wait for it.
+func (a *proxy) stopAgent() {
+	if !a.failed {
+		a.self.System().Engine().Root.Stop(a.self.PID())
+	}
+}
+
+// hasStopped reports whether the agent has run and runs no more.
+func (a *proxy) hasStopped() bool {
+	if a == nil || !a.isReady() || a.failed {
+		return false
+	}
+	current, runs := a.self.System().Lookup(a.id)
+	return !runs || current != a.self
+}
+
+// readdress returns m for that receiver.
+func readdress(m *performatives.Message, to performatives.AgentID) *performatives.Message {
+	e := m.Envelope()
+	e.Receiver = to
+	copied, err := performatives.New(e)
+	if err != nil {
+		return m // only an id that no agent could have
+	}
+	return copied
+}
