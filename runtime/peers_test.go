@@ -1,0 +1,233 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// report is a worker that tells its progress and is done.
+var reporter = worker{func(_ context.Context, t codons.Task) (performatives.InformResult, error) {
+	if err := t.Progress(50, "half"); err != nil {
+		return performatives.InformResult{}, err
+	}
+	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "done: " + t.Description}, nil
+}}
+
+func being(a actors.Agent) func() actors.Agent { return func() actors.Agent { return a } }
+
+// directions runs a test with the asker here and the agent there, and the other way.
+func directions(t *testing.T, create func() actors.Agent, test func(t *testing.T, asker codons.Party, h *hub, o *outpost)) {
+	t.Run("to the peer", func(t *testing.T) {
+		h := newHub(t, noPeerOptions)
+		o := connected(t, h, "out", crew{"Jules": create})
+		test(t, h, h, o)
+	})
+	t.Run("from the peer", func(t *testing.T) {
+		h := newHub(t, noPeerOptions)
+		h.spawn("Jules", create)
+		o := connected(t, h, "out", nil)
+		test(t, o, h, o)
+	})
+}
+
+func TestDelegateAcross(t *testing.T) {
+	directions(t, being(reporter), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
+		accepted, progress := 0, 0.0
+		got, err := codons.Delegate(within(t), asker, "jules", performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
+			codons.WithAccepted(func(performatives.TaskAccept) { accepted++ }),
+			codons.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
+		if err != nil || got.Summary != "done: x" || accepted != 1 || progress != 50 {
+			t.Errorf("got %+v, %v, accepted %d times, %v %%", got, err, accepted, progress)
+		}
+	})
+}
+
+// obedient works until it is told to stop.
+func obedient(started chan<- struct{}, ended chan<- error) worker {
+	return worker{func(ctx context.Context, _ codons.Task) (performatives.InformResult, error) {
+		started <- struct{}{}
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return performatives.InformResult{}, ctx.Err()
+	}}
+}
+
+func TestCancelAcross(t *testing.T) {
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	directions(t, being(obedient(started, ended)), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
+		d, err := codons.StartDelegation(within(t), asker, "Jules", task("debug_code"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-started
+		d.Cancel()
+		_, err = d.Wait()
+		var end *codons.EndError
+		if !errors.As(err, &end) || end.State != "cancelled" {
+			t.Errorf("got %v, want the receipt", err)
+		}
+		if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+			t.Errorf("the work ended because of %v", why)
+		}
+	})
+}
+
+func TestDeadlineAcross(t *testing.T) {
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	directions(t, being(obedient(started, ended)), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
+		ctx, cancel := context.WithTimeout(within(t), 50*time.Millisecond)
+		defer cancel()
+		_, err := codons.Delegate(ctx, asker, "Jules", task("debug_code"))
+		if !errors.Is(err, performatives.CodeTimeout) {
+			t.Errorf("got %v", err)
+		}
+		<-started
+		if why := <-ended; !errors.Is(why, codons.ErrDeadline) {
+			t.Errorf("the work ended because of %v", why)
+		}
+	})
+}
+
+func TestNeedInputAcross(t *testing.T) {
+	curious := worker{func(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+		more, err := t.NeedInput(ctx, "which file?")
+		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: more.Description}, err
+	}}
+	directions(t, being(curious), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
+		got, err := codons.Delegate(within(t), asker, "Jules", task("debug_code"),
+			codons.WithInput(func(_ context.Context, r performatives.InformResult) (performatives.TaskRequest, bool) {
+				return performatives.TaskRequest{TaskType: "debug_code", Description: "main.py, since you ask " + r.RequestForUser()}, true
+			}))
+		if err != nil || got.Summary != "main.py, since you ask which file?" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
+func TestWhisperAcross(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("Eliza", always(scripted{topics: []string{"Poetry"}}))
+	o := connected(t, h, "out", crew{"Jules": being(reporter)})
+	cs, err := h.Whisper(within(t), performatives.QueryCapabilities{
+		Type: performatives.QuerySpecific, Parameters: performatives.QueryParameters{Capabilities: []string{"debugging"}},
+	})
+	if err != nil || len(cs) != 2 || cs[0].Agent != "Jules" || !cs[0].Match || cs[1].Match {
+		t.Errorf("the hub finds %+v, %v", cs, err)
+	}
+	answer, err := codons.Whisper(within(t), o, "eliza", performatives.QueryCapabilities{Type: performatives.QuerySummary})
+	if err != nil || len(answer.Capabilities.Topics) != 1 {
+		t.Errorf("the peer learns %+v, %v", answer, err)
+	}
+	if e, ok := h.Directory().Lookup("jules"); !ok || e.ID != "Jules" || e.Node != "hub" {
+		t.Errorf("the directory has %+v, %t", e, ok)
+	}
+}
+
+// An agent that has not introduced itself is hidden, and asked itself what it can do.
+func TestHiddenPeerAnswersForItself(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	o := newOutpost(t, h, "out", silently)
+	if err := o.Spawn(within(t), "Jules", being(reporter)); err != nil {
+		t.Fatal(err)
+	}
+	h.spawn("Eliza", always(scripted{receive: echo}))
+	if err := o.up.Connect(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	jules, _ := o.System().Lookup("Jules")
+	if _, err := jules.Ask(within(t), message(t, "Jules", "Eliza", performatives.ActRequest)); err != nil {
+		t.Fatal(err)
+	}
+	if ids := h.Directory().IDs(); len(ids) != 1 {
+		t.Errorf("visible are %v", ids)
+	}
+	got, err := codons.Whisper(within(t), h, "Jules", performatives.QueryCapabilities{Type: performatives.QuerySummary})
+	if err != nil || len(got.Capabilities.Topics) != 1 {
+		t.Errorf("asked itself: %+v, %v", got, err)
+	}
+}
+
+// reserved is a worker that talks to nobody whom it does not know.
+type reserved struct{ worker }
+
+func (reserved) RequiresHandshake() bool { return true }
+
+func TestHandshakeAcross(t *testing.T) {
+	directions(t, being(reserved{reporter}), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
+		if _, err := codons.Delegate(within(t), asker, "Jules", task("debug_code")); !errors.Is(err, performatives.CodeHandshakeRequired) {
+			t.Errorf("a stranger gets %v", err)
+		}
+		theirs, err := codons.Handshake(within(t), asker, "Jules")
+		if err != nil || len(theirs.Topics) != 1 {
+			t.Fatalf("Handshake = %+v, %v", theirs, err)
+		}
+		if _, err := codons.Delegate(within(t), asker, "Jules", task("debug_code")); err != nil {
+			t.Errorf("an acquaintance gets %v", err)
+		}
+	})
+}
+
+// publisher informs about numbers.
+type publisher struct {
+	scripted
+	numbers *codons.Topic[int]
+}
+
+func (p *publisher) ConsiderSubscription(context.Context, codons.Subscribing) (codons.Feed, error) {
+	return p.numbers.Feed(), nil
+}
+
+func TestSubscribeAcross(t *testing.T) {
+	numbers := codons.NewTopic[int](codons.TopicOptions{})
+	directions(t, being(&publisher{numbers: numbers, scripted: scripted{topics: []string{"Numbers"}}}), func(t *testing.T, asker codons.Party, h *hub, _ *outpost) {
+		stream, err := codons.Subscribe[int](within(t), asker, "Jules", codons.Subscription{Topic: "numbers"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			numbers.Publish(i)
+			if e, err := stream.Next(within(t)); err != nil || e.Value != i || e.Lost > 0 {
+				t.Fatalf("got %+v, %v, want %d", e, err, i)
+			}
+		}
+		if err := stream.Unsubscribe(); err != nil || numbers.Subscribers() != 0 {
+			t.Errorf("Unsubscribe = %v, %d are left", err, numbers.Subscribers())
+		}
+	})
+}
+
+// bidder bids at its price.
+type bidder struct {
+	worker
+	price float64
+}
+
+func (b bidder) ConsiderCall(context.Context, codons.Called) (codons.Proposal, error) {
+	return codons.Proposal{Cost: b.price}, nil
+}
+
+func (b bidder) PerformAward(context.Context, codons.Awarded) (performatives.InformResult, error) {
+	return performatives.InformResult{Status: performatives.StatusSuccess}, nil
+}
+
+func TestContractNetAcross(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("Ada", being(bidder{reporter, 3}))
+	o := connected(t, h, "out", crew{"Bob": being(bidder{reporter, 2})})
+	bidders := []performatives.AgentID{"Ada", "Bob"}
+	for name, party := range map[string]codons.Party{"the hub": h, "the peer": o} {
+		all, err := codons.CallForProposals(within(t), party, bidders, codons.Call{Task: task("paint")})
+		if err != nil || len(all.Awards) != 1 || all.Awards[0].Bidder != "Bob" || len(all.Lost) != 1 {
+			t.Errorf("%s awards %+v, %v", name, all, err)
+		}
+	}
+	if counts := h.Counts(); counts.DeadLetters != 0 {
+		t.Errorf("the hub counts %+v", counts)
+	}
+}
