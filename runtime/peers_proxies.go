@@ -74,11 +74,13 @@ func (p *Peers) reserved(id performatives.AgentID) bool {
 
 // mayReplace reports whether a session may take an agent over from another.
 func mayReplace(by, of *peerLink) bool {
-	if _, authenticated := of.session.Identity(); !authenticated {
-		return true
-	}
-	_, authenticated := by.session.Identity()
-	return authenticated
+	return !proved(of) || proved(by)
+}
+
+// proved reports whether the peer has proved to be anyone in particular.
+func proved(l *peerLink) bool {
+	id, ok := l.session.Identity()
+	return ok && (id.Name != "" || len(id.Agents) > 0)
 }
 
 // spawn starts the agent of a proxy.

@@ -83,6 +83,29 @@ func (h *hub) away(id performatives.AgentID, n int) {
 	await(h.t, h.events, n, func(e actors.AgentStopped) bool { return e.Agent.Is(id) })
 }
 
+// back waits until an agent can be found that has stopped n times.
+func (h *hub) back(id performatives.AgentID, n int) {
+	h.t.Helper()
+	h.away(id, n)
+	all := await[actors.Event](h.t, h.events, 0, nil)
+	for seen, stops := len(all), 0; ; seen = len(all) {
+		stops = 0
+		for _, ev := range all {
+			switch e := ev.(type) {
+			case actors.AgentStopped:
+				if e.Agent.Is(id) {
+					stops++
+				}
+			case actors.AgentAnnounced:
+				if e.Agent.Is(id) && stops >= n {
+					return
+				}
+			}
+		}
+		all = await[actors.Event](h.t, h.events, seen+1, nil)
+	}
+}
+
 // outpost is a node that reaches the hub's agents by an uplink.
 type outpost struct {
 	*runtime.Node

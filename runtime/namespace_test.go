@@ -1,0 +1,232 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// skilled is a worker with actions.
+type skilled struct {
+	worker
+	actions []performatives.Action
+}
+
+func (s skilled) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Topics: []string{"Skills"}, Actions: s.actions}
+}
+
+// canDo is a worker that has those actions, and says in its result who it is.
+func canDo(actions ...string) func() actors.Agent {
+	s := skilled{worker: worker{func(_ context.Context, t codons.Task) (performatives.InformResult, error) {
+		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: string(t.Agent.ID())}, nil
+	}}}
+	for _, name := range actions {
+		s.actions = append(s.actions, performatives.Action{Name: name, Description: "does " + name, InputSchema: []byte(`{"type":"object"}`)})
+	}
+	return being(s)
+}
+
+func TestNamespaceDescribesItsAgents(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("crm/invoices", canDo("send_invoice", "list"))
+	h.spawn("crm/contacts", canDo("add contact", "LIST"))
+	h.spawn("crmx", canDo("other"))
+	c := newCaller(t, h, nil)
+	for i, test := range []struct {
+		to   performatives.AgentID
+		want []string
+	}{
+		{"crm", []string{"add contact", "LIST", "send_invoice"}},
+		{"CRM", []string{"add contact", "LIST", "send_invoice"}},
+		{"system", []string{"add contact", "LIST", "send_invoice", "other"}},
+		{"default", []string{"add contact", "LIST", "send_invoice", "other"}},
+		{"hub", []string{"add contact", "LIST", "send_invoice", "other"}},
+		{"crmx", []string{"other"}},
+	} {
+		c.say(message(t, "Eddy", test.to, performatives.ActQueryCapabilities, with(performatives.QueryCapabilities{Type: performatives.QuerySummary})))
+		m := c.answer(i + 1)
+		a, err := performatives.PayloadAs[performatives.InformCapabilities](m)
+		if err != nil || a.Capabilities == nil || !m.Sender().Is(test.to) {
+			t.Fatalf("%s: %s from %s, %v", test.to, m.Performative(), m.Sender(), err)
+		}
+		var names []string
+		for _, a := range a.Capabilities.Actions {
+			names = append(names, a.Name)
+			if test.to != "crmx" && len(a.InputSchema) == 0 { // an agent's own summary has none
+				t.Errorf("%s: %s has no schema", test.to, a.Name)
+			}
+		}
+		if !slices.Equal(names, test.want) {
+			t.Errorf("%s has %q, want %q", test.to, names, test.want)
+		}
+	}
+}
+
+func TestNamespaceAssignsTasks(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("crm/b", canDo("list"))
+	h.spawn("crm/a", canDo("List"))
+	h.spawn("aaa", canDo("list"))
+	h.spawn("real", canDo("list"))
+	h.spawn("real/below", canDo("count"))
+	c := newCaller(t, h, nil)
+	n := 0
+	result := func(to performatives.AgentID, action string) (string, performatives.Code) {
+		c.say(message(t, "Eddy", to, performatives.ActTaskRequest, with(task(action))))
+		for {
+			n++
+			m := c.answer(n)
+			if r := m.AsRefusal(); r != nil {
+				return "", r.Code
+			}
+			if m.Performative() == performatives.ActInformResult {
+				p, err := performatives.PayloadAs[performatives.InformResult](m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p.Summary, ""
+			}
+		}
+	}
+	for _, test := range []struct {
+		to     performatives.AgentID
+		action string
+		who    string
+		code   performatives.Code
+	}{
+		{"crm", "list", "crm/a", ""},
+		{"crm", "LIST", "crm/a", ""},
+		{"system", "list", "aaa", ""},
+		{"hub", "list", "aaa", ""},
+		{"default", "count", "real/below", ""},
+		{"real", "count", "real", ""}, // an agent wins over a namespace, and takes what it is given
+		{"crm", "count", "", performatives.CodeUnknownAction},
+		{"nobody", "count", "", performatives.CodeUnknownAgent},
+	} {
+		if who, code := result(test.to, test.action); who != test.who || code != test.code {
+			t.Errorf("%s of %s is done by %q, %q, want %q, %q", test.action, test.to, who, code, test.who, test.code)
+		}
+	}
+}
+
+// A task does not come back to who gives it.
+func TestNamespaceLeavesOutTheAsker(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Eddy", "system", performatives.ActQueryCapabilities, offers("list")))
+	c.answer(1)
+	c.say(message(t, "Eddy", "system", performatives.ActTaskRequest, with(task("list"))))
+	if r := c.answer(2).AsRefusal(); r == nil || r.Code != performatives.CodeUnknownAction {
+		t.Errorf("told %v", r)
+	}
+}
+
+// A conversation with a namespace goes on with the agent that it was given to.
+func TestCancelInNamespace(t *testing.T) {
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	h := newHub(t, noPeerOptions)
+	h.spawn("crm/a", being(skilled{obedient(started, ended), []performatives.Action{{Name: "list"}}}))
+	c := newCaller(t, h, nil)
+	request := message(t, "Eddy", "crm", performatives.ActTaskRequest, with(task("list")))
+	c.say(request)
+	<-started
+	cancel, err := request.Follow(performatives.Stamp{ID: "c1", Time: request.Timestamp()}, performatives.Cancel{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.say(cancel)
+	if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+		t.Errorf("the work ended because of %v", why)
+	}
+	if !slices.ContainsFunc(c.Await(t, 2), func(m *performatives.Message) bool {
+		return m.Performative() == performatives.ActInform && m.Sender() == "crm/a"
+	}) {
+		t.Error("there is no receipt")
+	}
+	c.say(cancel) // the conversation is over
+	if r := c.answer(3).AsRefusal(); r == nil || r.Code != performatives.CodeConversationEnded {
+		t.Errorf("told %v", r)
+	}
+}
+
+func TestListOfAgents(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("Jules", canDo("debug_code"))
+	o := newOutpost(t, h, "out")
+	if err := o.up.Connect(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := o.Ask(within(t), "system", performatives.QueryRef{Reference: "agents"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := performatives.PayloadAs[performatives.InformRef](m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents, err := performatives.Decode[[]struct {
+		ID, Node string
+		Topics   []string
+		Actions  []performatives.Action
+	}](a.Value)
+	if err != nil || len(agents) != 1 || agents[0].ID != "Jules" || agents[0].Node != "hub" || len(agents[0].Actions) != 1 {
+		t.Errorf("got %+v, %v", agents, err)
+	}
+	if _, err := o.Ask(within(t), "system", performatives.QueryRef{Reference: "weather"}); !errors.Is(err, performatives.CodeIncapable) {
+		t.Errorf("an unknown reference: %v", err)
+	}
+}
+
+func TestIntroductions(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("Eliza", canDo("chat"))
+	for name, to := range map[string]performatives.AgentID{"a": "system", "b": "hub", "c": "", "d": "Eliza"} {
+		c := newCaller(t, h, nil)
+		id := performatives.AgentID(name)
+		c.say(message(t, id, to, performatives.ActQueryCapabilities, offers("work-"+name)))
+		a, err := performatives.PayloadAs[performatives.InformCapabilities](c.answer(1))
+		if err != nil || a.Capabilities == nil {
+			t.Errorf("to %q: %+v, %v", to, a, err)
+		} else if _, ok := a.Capabilities.Action("chat"); !ok {
+			t.Errorf("to %q: told of %+v", to, a.Capabilities.Actions)
+		}
+		if e, ok := h.Directory().Lookup(id); !ok || len(e.Capabilities.Actions) != 1 || !slices.Contains(h.Directory().IDs(), id) {
+			t.Errorf("to %q: found as %+v, %t", to, e, ok)
+		}
+	}
+}
+
+// A peer that has tools, and does not name them, is asked.
+func TestToolsWithoutNames(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Gateway", "system", performatives.ActQueryCapabilities, with(performatives.QueryCapabilities{
+		Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{Extra: performatives.Members{"tools": []byte("true")}},
+	})))
+	var question *performatives.Message
+	for _, m := range c.Await(t, 2) {
+		if m.Performative() == performatives.ActQueryCapabilities {
+			question = m
+		}
+	}
+	if question == nil || question.Receiver() != "Gateway" {
+		t.Fatal("it is not asked")
+	}
+	if slices.Contains(h.Directory().IDs(), "Gateway") {
+		t.Error("it is found before it has answered")
+	}
+	answer, err := question.Reply(performatives.Stamp{ID: "a1", Time: question.Timestamp()}, performatives.InformCapabilities{
+		Capabilities: &performatives.Capabilities{Actions: []performatives.Action{{Name: "weather"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.say(answer)
+	h.visible("Gateway")
+}

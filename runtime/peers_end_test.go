@@ -1,0 +1,359 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Whoever waits for an answer learns at once that the connection is lost, and what is
+// worked on for nobody stops.
+func TestDisconnectInMidTask(t *testing.T) {
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	directions(t, being(obedient(started, ended)), func(t *testing.T, asker codons.Party, _ *hub, o *outpost) {
+		d, err := codons.StartDelegation(context.Background(), asker, "Jules", task("debug_code"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-started
+		o.disconnect()
+		_, err = d.Wait()
+		var end *codons.EndError
+		if !errors.As(err, &end) || end.State != "failed" || !errors.Is(err, performatives.CodeDisconnected) {
+			t.Errorf("the asker is told %v", err)
+		}
+		if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+			t.Errorf("the work ended because of %v", why)
+		}
+	})
+}
+
+// undecided accepts a task only when the test is over.
+type undecided struct {
+	worker
+	asked chan<- struct{}
+}
+
+func (u undecided) ConsiderTask(ctx context.Context, _ codons.Task) codons.Decision {
+	u.asked <- struct{}{}
+	<-ctx.Done()
+	return codons.Accept()
+}
+
+func TestDisconnectBeforeAcceptance(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	jules := newCaller(t, h, nil)
+	jules.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+	h.visible("Jules")
+	d, err := codons.StartDelegation(context.Background(), h, "Jules", task("debug_code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := jules.answer(2); m.Performative() != performatives.ActTaskRequest {
+		t.Fatalf("got %s", m.Performative())
+	}
+	jules.cut()
+	if _, err = d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
+		t.Errorf("the asker is told %v", err)
+	}
+	h.away("Jules", 1)
+	if _, err := h.Delegate(within(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
+		t.Errorf("while it is away: %v", err)
+	}
+	if _, ok := h.Directory().Lookup("Jules"); ok {
+		t.Error("it can still be found")
+	}
+}
+
+func TestDisconnectEndsSubscriptions(t *testing.T) {
+	numbers := codons.NewTopic[int](codons.TopicOptions{})
+	directions(t, being(&publisher{numbers: numbers, scripted: scripted{topics: []string{"Numbers"}}}), func(t *testing.T, asker codons.Party, _ *hub, o *outpost) {
+		stream, err := codons.Subscribe[int](within(t), asker, "Jules", codons.Subscription{Topic: "numbers"}, codons.WithRetry(codons.Retry{First: -1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.disconnect()
+		for deadline := time.Now().Add(patience); numbers.Subscribers() > 0 && time.Now().Before(deadline); {
+			numbers.Publish(1) // what is published now reaches nobody
+		}
+		if n := numbers.Subscribers(); n != 0 {
+			t.Errorf("%d subscribers are left", n)
+		}
+		_ = stream
+	})
+}
+
+func TestReconnectAndGoOn(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	o := connected(t, h, "out", crew{"Jules": being(reporter)})
+	for i := range 3 {
+		if _, err := h.Delegate(within(t), "Jules", task("debug_code")); err != nil {
+			t.Fatalf("round %d: %v", i, err)
+		}
+		o.disconnect()
+		h.away("Jules", i+1)
+		if err := o.up.Connect(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		h.back("Jules", i+1)
+	}
+}
+
+func TestUplinkRuns(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	dials := 0
+	o := newOutpost(t, h, "out", func(o *runtime.UplinkOptions) {
+		o.Backoff = actors.Backoff{Min: time.Millisecond, Max: time.Millisecond}
+		dial := o.Dial
+		o.Dial = func(ctx context.Context, handler wire.Handler) (*wire.Session, error) {
+			if dials++; dials == 2 {
+				return nil, errors.New("as the test wants it")
+			}
+			return dial(ctx, handler)
+		}
+	})
+	if err := o.Spawn(within(t), "Jules", being(reporter)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(within(t))
+	ran := make(chan error)
+	go func() { ran <- o.up.Run(ctx) }()
+	h.visible("Jules")
+	o.disconnect()
+	h.back("Jules", 1)
+	cancel()
+	if err := <-ran; err != nil || dials != 3 {
+		t.Errorf("Run = %v after %d dials", err, dials)
+	}
+	if !o.up.Connected() {
+		t.Error("the session is for Stop to end")
+	}
+}
+
+func TestUplinkWithoutSession(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("Jules", being(reporter))
+	o := newOutpost(t, h, "out")
+	if _, err := o.Delegate(within(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
+		t.Errorf("not connected: %v", err)
+	}
+	if _, err := o.Node.Uplink(runtime.UplinkOptions{Dial: func(context.Context, wire.Handler) (*wire.Session, error) { return nil, nil }}); !errors.Is(err, runtime.ErrUplink) {
+		t.Errorf("a second uplink: %v", err)
+	}
+	if err := o.up.Connect(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.up.Connect(within(t)); !errors.Is(err, runtime.ErrConnected) {
+		t.Errorf("a second session: %v", err)
+	}
+	if _, err := o.Delegate(within(t), "Nobody", task("debug_code")); !errors.Is(err, performatives.CodeUnknownAgent) {
+		t.Errorf("nobody has that name: %v", err)
+	}
+	if err := o.up.Stop(within(t)); err != nil {
+		t.Error(err)
+	}
+	if err := o.up.Connect(within(t)); !errors.Is(err, runtime.ErrUplinkStopped) {
+		t.Errorf("after Stop: %v", err)
+	}
+}
+
+func TestSecondSessionReplacesTheFirst(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	first := newCaller(t, h, nil)
+	first.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+	h.visible("Jules")
+	d, err := codons.StartDelegation(context.Background(), h, "Jules", task("debug_code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.answer(2)
+	second := newCaller(t, h, nil)
+	second.say(message(t, "jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+	if _, err = d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
+		t.Errorf("the asker is told %v", err)
+	}
+	second.answer(1)
+	first.AwaitEnd(t, 1)
+	first.cut() // its clean-up
+	_, err = codons.StartDelegation(context.Background(), h, "Jules", task("debug_code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := second.answer(2); m.Performative() != performatives.ActTaskRequest {
+		t.Errorf("the second session gets %s", m.Performative())
+	}
+	if got := len(first.Received()); got != 2 {
+		t.Errorf("the first session got %d messages", got)
+	}
+}
+
+func TestReplacementNeedsEqualProof(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	proved := newCaller(t, h, &wire.Identity{Name: "Jules"})
+	proved.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+	h.visible("Jules")
+	thief := newCaller(t, h, nil)
+	thief.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+	if r := thief.answer(1).AsRefusal(); r == nil || r.Code != performatives.CodeForbidden {
+		t.Errorf("the thief is told %v", r)
+	}
+	if !h.runs("Jules") {
+		t.Error("the agent is gone")
+	}
+}
+
+func (h *hub) runs(id performatives.AgentID) bool { _, ok := h.Directory().Lookup(id); return ok }
+
+func TestNamesThatNobodyMaySpeakAs(t *testing.T) {
+	h := newHub(t, runtime.PeerOptions{MaxAgents: 2})
+	h.spawn("Eliza", always(scripted{receive: echo}))
+	c := newCaller(t, h, nil)
+	n := 0
+	for _, name := range []performatives.AgentID{"eliza", "Hub", "SYSTEM", "default"} {
+		c.say(message(t, name, "Eliza", performatives.ActRequest))
+		n++
+		if r := c.answer(n).AsRefusal(); r == nil || r.Code != performatives.CodeForbidden {
+			t.Errorf("%s is told %v", name, r)
+		}
+	}
+	for i := range 2 {
+		c.say(message(t, performatives.AgentID(fmt.Sprint("a", i)), "Eliza", performatives.ActRequest))
+		n++
+		if r := c.answer(n).AsRefusal(); r != nil {
+			t.Errorf("agent %d: %v", i, r)
+		}
+	}
+	c.say(message(t, "a2", "Eliza", performatives.ActRequest))
+	if r := c.answer(n + 1).AsRefusal(); r == nil || r.Code != performatives.CodeBusy {
+		t.Errorf("the third agent of a connection is told %v", r)
+	}
+}
+
+// Sessions that take one agent over from another, again and again, leave the last of
+// them in place, and nothing behind.
+func TestReplacementRace(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("Eliza", always(scripted{receive: echo}))
+	for range 20 {
+		var callers []*caller
+		for range 4 {
+			callers = append(callers, newCaller(t, h, nil))
+		}
+		done := make(chan struct{})
+		for _, c := range callers {
+			go func() {
+				defer func() { done <- struct{}{} }()
+				for range 3 {
+					m := message(t, "Jules", "Eliza", performatives.ActRequest)
+					if c.session.Send(m) != nil {
+						return // it has been replaced
+					}
+				}
+			}()
+		}
+		for range callers {
+			<-done
+		}
+		for _, c := range callers {
+			c.cut()
+		}
+	}
+	last := newCaller(t, h, nil)
+	last.say(message(t, "Jules", "Eliza", performatives.ActRequest))
+	if m := last.answer(1); m.Performative() != performatives.ActInform {
+		t.Errorf("the last is told %s", m.Performative())
+	}
+	if n := h.Counts().Agents; n != 3 { // the node's own, Eliza and Jules
+		t.Errorf("%d agents run", n)
+	}
+}
+
+// A request that nobody answers is answered when its time is over, so that no caller
+// waits for ever.
+func TestUnansweredRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, runtime.PeerOptions{Grace: time.Second, Patience: time.Hour})
+		h.spawn("Silent", always(scripted{receive: func(*actors.Context, *performatives.Message) {}}))
+		c := newCaller(t, h, nil)
+		start := time.Now()
+		c.say(message(t, "Jules", "Silent", performatives.ActRequest, func(e *performatives.Envelope) { e.ReplyBy = start.Add(time.Minute) }))
+		c.say(message(t, "Jules", "Silent", performatives.ActRequest))
+		time.Sleep(time.Minute - time.Second)
+		if n := len(c.Received()); n != 0 {
+			t.Errorf("%d answers before the deadline", n)
+		}
+		time.Sleep(4 * time.Second)
+		if r := c.answer(1).AsRefusal(); r == nil || r.Code != performatives.CodeTimeout || r.From != "Silent" {
+			t.Errorf("told %v", r)
+		}
+		time.Sleep(time.Hour)
+		if r := c.answer(2).AsRefusal(); r == nil || r.Code != performatives.CodeTimeout {
+			t.Errorf("told %v", r)
+		}
+		time.Sleep(time.Hour)
+		if n := len(c.Received()); n != 2 {
+			t.Errorf("%d answers", n)
+		}
+	})
+}
+
+func TestNodeStopsWithPeers(t *testing.T) {
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	h := newHub(t, noPeerOptions)
+	h.spawn("Jules", being(obedient(started, ended)))
+	h.spawn("Silent", always(scripted{receive: func(*actors.Context, *performatives.Message) {}}))
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(task("debug_code"))))
+	<-started
+	c.say(message(t, "Eddy", "Silent", performatives.ActRequest))
+	await(t, h.events, 1, func(e actors.MessageReceived) bool { return e.Agent == "Silent" })
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if err := h.Stop(ctx); err != nil {
+		panic(err)
+	}
+	refusals := 0
+	for _, m := range c.Await(t, 3) { // the acceptance and two ends
+		if r := m.AsRefusal(); r != nil {
+			refusals++
+			if r.Code != performatives.CodeStopped {
+				t.Errorf("told %v", r)
+			}
+		}
+	}
+	if refusals != 2 {
+		t.Errorf("%d of 2 requests were answered", refusals)
+	}
+	c.say(message(t, "Eddy", "Silent", performatives.ActRequest))
+	if r := c.answer(4).AsRefusal(); r == nil || r.Code != performatives.CodeStopped {
+		t.Errorf("after the stop: %v", r)
+	}
+}
+
+func TestServerStopsBeforeNode(t *testing.T) {
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	h := newHub(t, noPeerOptions)
+	h.spawn("Jules", being(obedient(started, ended)))
+	o := connected(t, h, "out", nil)
+	d, err := codons.StartDelegation(context.Background(), o, "Jules", task("debug_code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	h.stopServer()
+	if _, err := d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
+		t.Errorf("told %v", err)
+	}
+	if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+		t.Errorf("the work ended because of %v", why)
+	}
+}
