@@ -104,7 +104,7 @@ func (c *correspondence) note(m *performatives.Message, effects []machine.Effect
 	case turnedAway(effects):
 	case m.Performative() == performatives.ActCancel && c.state.Role == machine.Responder:
 		c.cancel = m
-	case m.Performative().ExpectsReply() || slices.Contains(c.machine.Opening(), m.Performative()):
+	case m.Performative().ExpectsReply() || c.machine.Opens(m.Performative()):
 		c.request = m
 		c.mention(m)
 	}

@@ -31,7 +31,7 @@ func (c *conversation) epilogue() func(*performatives.Message) bool {
 // refers to the round before.
 func (c *conversation) reopens(m *performatives.Message) bool {
 	further := slices.Contains(c.seen, performatives.MessageID(m.InReplyTo())) || c.continues(m)
-	return slices.Contains(c.machine.Opening(), m.Performative()) && !further && !c.withdrawn(c.key, m)
+	return c.machine.Opens(m.Performative()) && !further && !c.withdrawn(c.key, m)
 }
 
 // continues reports whether an act that expects no answer, and so may open a

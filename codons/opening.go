@@ -1,8 +1,6 @@
 package codons
 
 import (
-	"slices"
-
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -14,9 +12,9 @@ import (
 func opens(m *performatives.Message, of *machine.Machine, usual bool) bool {
 	switch m.Protocol() {
 	case of.Name():
-		return m.Performative() == performatives.ActCancel || slices.Contains(of.Opening(), m.Performative())
+		return m.Performative() == performatives.ActCancel || of.Opens(m.Performative())
 	case "":
-		return usual && slices.Contains(of.Opening(), m.Performative())
+		return usual && of.Opens(m.Performative())
 	}
 	return false
 }

@@ -1,7 +1,6 @@
 package codons
 
 import (
-	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -130,7 +129,7 @@ type sender interface {
 // opening reports whether m opens the conversation, be it by an act that elsewhere
 // asks for nothing.
 func (c *conversation) opening(m *performatives.Message) bool {
-	return slices.Contains(c.machine.Opening(), m.Performative())
+	return c.machine.Opens(m.Performative())
 }
 
 // refused handles the refusal of a message that was not delivered like one that

@@ -24,6 +24,7 @@ func (t Table) Compile() (*Machine, error) {
 	c.checkHeader()
 	c.expand(false)
 	c.expand(true) // wildcards take what is left
+	c.machine.opening = c.machine.findOpening()
 	for i, r := range t.Rows {
 		c.checkRow(i, r)
 	}

@@ -16,6 +16,7 @@ type Machine struct {
 	steps    map[key]*step
 	order    []*step // as written, wildcards last per row
 	layout   *layout
+	opening  []performatives.Performative // what the initiator sends from Idle
 }
 
 // key is what a step is looked up by.
@@ -118,7 +119,13 @@ func (m *Machine) Expects(c Conversation) []Symbol {
 
 // Opening returns the acts that open a conversation: what the initiator sends
 // from Idle.
-func (m *Machine) Opening() []performatives.Performative {
+func (m *Machine) Opening() []performatives.Performative { return slices.Clone(m.opening) }
+
+// Opens reports whether act opens a conversation.
+func (m *Machine) Opens(act performatives.Performative) bool { return slices.Contains(m.opening, act) }
+
+// findOpening finds the acts of Opening.
+func (m *Machine) findOpening() []performatives.Performative {
 	var acts []performatives.Performative
 	for _, s := range m.order {
 		if s.role != Initiator || s.state != Idle {

@@ -1,0 +1,198 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/tcp"
+)
+
+// BenchmarkPeerEcho has an agent send 1 KiB of acl back to a peer, over TCP, so many at a
+// time, beside a server that sends back frames without looking into them. The peer is the
+// same for both: it reads what there is, and sends as many anew in one write.
+func BenchmarkPeerEcho(b *testing.B) {
+	for _, window := range []int{64, 1} {
+		b.Run(fmt.Sprintf("window=%d/raw", window), func(b *testing.B) { benchEcho(b, window, rawEcho(b)) })
+		b.Run(fmt.Sprintf("window=%d/agent", window), func(b *testing.B) { benchEcho(b, window, agentEcho(b)) })
+	}
+}
+
+// echoAgent answers each INFORM by another.
+type echoAgent struct{}
+
+// Describe returns no capabilities.
+func (echoAgent) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+// Receive answers.
+func (echoAgent) Receive(c *actors.Context, m *performatives.Message) {
+	answer, err := m.ReplyAs(c.Stamp(), performatives.ActInform, m.Payload())
+	if err == nil {
+		_ = c.Send(answer) // the peer is gone
+	}
+}
+
+// agentEcho returns the address of a node with that agent.
+func agentEcho(b *testing.B) string {
+	b.Helper()
+	node, err := runtime.New(runtime.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = node.Stop(context.Background()) })
+	if err := node.Spawn(b.Context(), "Echo", func() actors.Agent { return echoAgent{} }); err != nil {
+		b.Fatal(err)
+	}
+	peers, err := runtime.NewPeers(node, runtime.PeerOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	server, err := wire.NewServer(wire.Options{Handler: peers, Dialects: []wire.Dialect{acl.Dialect{}}, Anonymous: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = server.Stop(context.Background()) })
+	l, err := tcp.Listen(server, tcp.Options{Addr: "127.0.0.1:0"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = l.Stop(context.Background()) })
+	return l.Addr().String()
+}
+
+// rawEcho returns the address of a server that sends back what it reads.
+func rawEcho(b *testing.B) string {
+	b.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close() //nolint:errcheck // it has ended
+				in := newFrames(conn)
+				for {
+					whole, _, err := in.next()
+					if err != nil {
+						return
+					}
+					if _, err := conn.Write(whole); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// frames reads as many whole frames as there are.
+type frames struct {
+	conn net.Conn
+	buf  []byte
+	used int // bytes that next has returned
+}
+
+func newFrames(c net.Conn) *frames { return &frames{conn: c, buf: make([]byte, 0, 256<<10)} }
+
+// next returns at least one frame, and how many.
+func (f *frames) next() (whole []byte, n int, err error) {
+	f.buf = slices.Delete(f.buf, 0, f.used)
+	for f.used = 0; ; {
+		for rest := f.buf[f.used:]; len(rest) >= 7; rest = f.buf[f.used:] {
+			size := 7 + int(binary.BigEndian.Uint32(rest[3:]))
+			if len(rest) < size {
+				break
+			}
+			f.used += size
+			n++
+		}
+		if n > 0 {
+			return f.buf[:f.used], n, nil
+		}
+		got, err := f.conn.Read(f.buf[len(f.buf):cap(f.buf)])
+		if err != nil {
+			return nil, 0, io.EOF
+		}
+		f.buf = f.buf[:len(f.buf)+got]
+	}
+}
+
+// benchEcho is the peer.
+func benchEcho(b *testing.B, window int, addr string) {
+	b.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // the benchmark is over
+	one := echoFrame(b)
+	many := slices.Repeat(one, window)
+	in := newFrames(conn)
+	took := make([]time.Duration, 0, 1<<20)
+	b.SetBytes(int64(len(one)))
+	b.ReportAllocs()
+	send := func(n int) {
+		if _, err := conn.Write(many[:n*len(one)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ResetTimer()
+	send(min(window, b.N))
+	for sent, back := min(window, b.N), 0; back < b.N; {
+		begun := time.Now()
+		_, n, err := in.next()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(took) < cap(took) {
+			took = append(took, time.Since(begun))
+		}
+		back += n
+		n = min(n, b.N-sent)
+		if sent += n; n > 0 {
+			send(n)
+		}
+	}
+	b.StopTimer()
+	if window == 1 {
+		slices.Sort(took)
+		b.ReportMetric(float64(took[len(took)/2]), "p50-ns")
+	}
+}
+
+// echoFrame is a frame with an acl message of 1 KiB.
+func echoFrame(b *testing.B) []byte {
+	b.Helper()
+	body, err := json.Marshal(map[string]any{
+		"mcp_version": "0.1.0", "message_id": "550e8400-e29b-41d4-a716-446655440000", "timestamp": "2026-01-15T10:30:45Z",
+		"sender": map[string]string{"agent_id": "Peer"}, "receiver": map[string]string{"agent_id": "Echo"},
+		"performative": "INFORM", "reply_with": "1", "language": "application/json", "ontology": "bench",
+		"payload": map[string]string{"text": strings.Repeat("x", 742)},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if len(body) < 1000 || len(body) > 1050 {
+		b.Fatalf("the message has %d bytes", len(body))
+	}
+	return append(binary.BigEndian.AppendUint32([]byte{'M', 'C', 1}, uint32(len(body))), body...)
+}
