@@ -214,6 +214,30 @@ func TestJWKSSingleFlight(t *testing.T) {
 	})
 }
 
+// One who asks for keys and leaves does not spoil the attempt for the others.
+func TestJWKSLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := issuer{hold: make(chan struct{})}
+		i.publish(jwks(jwkOf("a", p256().Public())))
+		auth := i.auth(t, JWKSOptions{})
+		cred := wire.Credentials{Token: sign(t, "ES256", "a", p256(), claims())}
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan struct{})
+		go func() {
+			defer close(left)
+			_, _ = auth.Authenticate(ctx, cred)
+		}()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		close(i.hold)
+		<-left
+		if _, err := auth.Authenticate(t.Context(), cred); err != nil || i.count() != 1 {
+			t.Errorf("%v after %d fetches, want the keys of the first", err, i.count())
+		}
+	})
+}
+
 func TestJWKSHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := issuer{hold: make(chan struct{})}

@@ -137,6 +137,9 @@ func TestTLSVersionsAndSuites(t *testing.T) {
 			}
 		})
 	}
+	if s, c := must(ServerTLS(p.server)), must(ClientTLS(p.client)); s.MinVersion != tls.VersionTLS12 || c.MinVersion != tls.VersionTLS12 {
+		t.Errorf("versions %x and %x, want 1.2 at least", s.MinVersion, c.MinVersion)
+	}
 	for _, s := range tls.InsecureCipherSuites() {
 		if bytes.Contains([]byte(strings.Join(suiteNames(), " ")), []byte(s.Name+" ")) {
 			t.Errorf("%s is insecure", s.Name)
@@ -180,15 +183,16 @@ func TestTLSReload(t *testing.T) {
 		expect(11, 0)
 		p.write(t, "server.key", privatePEM(rsaKey())) // the certificate comes later
 		expect(11, 1)
+		expect(11, 2) // still
 		if !strings.Contains(failures[0].Error(), p.server.Key) || strings.Contains(failures[0].Error(), "BEGIN") {
 			t.Errorf("%v, want the names of the files", failures[0])
 		}
 		if err := os.Remove(p.server.Cert); err != nil {
 			t.Fatal(err)
 		}
-		expect(11, 2)
+		expect(11, 3)
 		p.issueServer(t, 12)
-		expect(12, 2)
+		expect(12, 3)
 	})
 }
 
