@@ -158,7 +158,7 @@ func (v *visitor) expect(code, message string) {
 }
 
 // ended returns why the session is over, and whether it is.
-func (v *visitor) ended() (error, bool) { //nolint:revive,staticcheck // the error is the value
+func (v *visitor) ended() (error, bool) {
 	select {
 	case err := <-v.over:
 		return err, true
@@ -538,4 +538,16 @@ func TestTokenThatNobodyLooksAt(t *testing.T) {
 		e.visit(nil).expect("UNAUTHORIZED", message("crm", tokenWrong))
 		e.visit(&wire.Identity{Name: "crm"}).expect("FORBIDDEN", message("eddy", tokenEddy))
 	})
+}
+
+func TestCredentialsShowNoToken(t *testing.T) {
+	c := wire.Credentials{Token: tokenCRM, Peer: wire.Peer{Addr: "192.0.2.1:5"}}
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "c", c)
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s %q %x", c, c, &c, c, c, c), log.String()} {
+		noToken(t, "the text", text)
+		if !strings.Contains(text, "192.0.2.1:5") {
+			t.Errorf("%s does not say whose they are", text)
+		}
+	}
 }

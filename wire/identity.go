@@ -3,6 +3,8 @@ package wire
 import (
 	"context"
 	"crypto/x509"
+	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -16,6 +18,14 @@ type Credentials struct {
 	Certificates []*x509.Certificate
 	Peer         Peer
 }
+
+// Format writes who shows what, and nothing of the token, whatever the verb.
+func (c Credentials) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "credentials of %s: token %t, %d certificates", c.Peer.Addr, c.Token != "", len(c.Certificates))
+}
+
+// LogValue returns what Format writes.
+func (c Credentials) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
 
 // Identity is who a peer has proved to be.
 type Identity struct {
