@@ -74,7 +74,7 @@ func fetch(ctx context.Context, c *http.Client, u *url.URL, limit int64, timeout
 	if err != nil {
 		return nil, plainError(err)
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }() // it was only read
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the answer is %d", answer.StatusCode)
 	}

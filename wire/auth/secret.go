@@ -5,7 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime"
+	goruntime "runtime"
 )
 
 // Secret is a text that is not to be seen, such as a token. Printed, logged or written as
@@ -49,7 +49,7 @@ func (o opaque) MarshalText() ([]byte, error) { return []byte(o), nil }
 // there is not exposed.
 func Exposed(path string) (warning string) {
 	info, err := os.Stat(path)
-	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
+	if err != nil || goruntime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s can be read or changed by others than its owner (mode %04o): chmod 600", path, info.Mode().Perm())

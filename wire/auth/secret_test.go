@@ -51,7 +51,8 @@ func TestRedaction(t *testing.T) {
 
 func shows(t *testing.T, how, text, hidden string) {
 	t.Helper()
-	for _, form := range []string{hidden[:12], fmt.Sprintf("%x", hidden[:8]), fmt.Sprintf("%X", hidden[:8]), strings.Trim(fmt.Sprint([]byte(hidden[:8])), "[]")} {
+	numbers := strings.Trim(fmt.Sprintf("%d", []byte(hidden[:8])), "[]")
+	for _, form := range []string{hidden[:12], fmt.Sprintf("%x", hidden[:8]), fmt.Sprintf("%X", hidden[:8]), numbers} {
 		if strings.Contains(text, form) {
 			t.Errorf("%s shows it: %s", how, text)
 		}

@@ -57,7 +57,7 @@ func (p *pki) issueServer(t testing.TB, serial int64) {
 func dial(t *testing.T) (a, b net.Conn) {
 	t.Helper()
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	b = must(net.Dial("tcp", l.Addr().String()))
 	return must(l.Accept()), b
 }
@@ -72,14 +72,14 @@ func shake(t *testing.T, a, b net.Conn, server, client *tls.Config) (ofServer, o
 		if err == nil {
 			_, err = s.Write([]byte("x"))
 		}
-		a.Close()
+		_ = a.Close()
 		failed <- err
 	}()
 	errC := c.Handshake()
 	if errC == nil {
 		_, errC = c.Read(make([]byte, 1)) // in TLS 1.3 a client learns only now that it is turned away
 	}
-	b.Close()
+	_ = b.Close()
 	return s.ConnectionState(), c.ConnectionState(), errors.Join(errC, <-failed)
 }
 
