@@ -53,7 +53,7 @@ func TestRatesForget(t *testing.T) {
 		if n := len(r.by); n > maxLimiters*3/4+1 {
 			t.Errorf("%d names are remembered after one too many, want room for more", n)
 		}
-		flood(maxLimiters)
+		flood(maxLimiters / 4)
 		if n := len(r.by); n > maxLimiters {
 			t.Errorf("%d names are remembered, want at most %d", n, maxLimiters)
 		}
