@@ -16,7 +16,8 @@ func FuzzRead(f *testing.F) {
 	for _, seed := range [][]byte{
 		nil, frame(0x81, []byte("hello")), frame(0x82, make([]byte, 300)), announce(0x81, 1<<63), announce(0x81, 4<<30),
 		append(frame(0x01, []byte("a")), frame(0x80, []byte("b"))...), frame(0xc1, bomb(f, 1<<20)), frame(0xc1, bomb(f, 100)),
-		append(frame(0x89, []byte("ping")), frame(0x8a, nil)...), frame(0x88, []byte{3, 0xe8, 'b', 'y', 'e'}), {0x81, 1, 'x'},
+		append(frame(0x89, []byte("ping")), frame(0x8a, nil)...), frame(0x88, []byte{3, 0xe8, 'b', 'y', 'e'}),
+		{0x81, 1, 'x'},
 		append(frame(0x41, bomb(f, 10)), frame(0x80, nil)...),
 	} {
 		f.Add(seed, true)

@@ -69,7 +69,7 @@ func (c *conn) gather(r io.Reader) error {
 		switch {
 		case len(c.data) > c.limit:
 			return websocket.ErrReadLimit
-		case err == io.EOF: //nolint:errorlint // the reader's own word for the end of a message
+		case err == io.EOF:
 			return nil
 		case err != nil:
 			return err

@@ -97,7 +97,9 @@ func TestTLS(t *testing.T) {
 	if _, err := Dial(t.Context(), h.URL(), DialOptions{TLS: &tls.Config{RootCAs: ca.pool(), ServerName: "other"}}); err == nil {
 		t.Error("a certificate of another name is trusted")
 	}
-	g.Session.Stop(t.Context())
+	if err := g.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if err := h.AwaitEnd(t, 1)[0]; err != nil {
 		t.Errorf("the session ended with %v", err)
 	}
