@@ -39,7 +39,7 @@ func (bare) Encode(dst []byte, m *message) ([]byte, error) {
 	return append(dst, m.Payload().(performatives.Raw)...), nil
 }
 
-// handler calls receive for each message.
+// receiver is a handler that is called for each message.
 type receiver func(s *wire.Session, m *message) error
 
 func (receiver) Opened(*wire.Session)                                        {}
