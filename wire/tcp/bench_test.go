@@ -105,7 +105,7 @@ func loopback(b *testing.B) (client, server net.Conn) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	if client, err = net.Dial("tcp", l.Addr().String()); err != nil {
 		b.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func BenchmarkWrite(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer l.Close()
+		defer func() { _ = l.Close() }()
 		c := dial(b, l.Addr().String(), tcp.DialOptions{})
 		server, err := l.Accept()
 		if err != nil {

@@ -60,7 +60,7 @@ func (b *buffer) filled(n int) {
 func (b *buffer) makeRoom(most int) {
 	switch {
 	case len(b.b) < busyBuffer && (b.more || b.r == 0):
-		b.busy = busyBuffers.Get().(*[busyBuffer]byte) //nolint:errcheck,forcetypeassert // nothing else is in there
+		b.busy = busyBuffers.Get().(*[busyBuffer]byte)
 		b.w, b.r = copy(b.busy[:], b.bytes()), 0
 		b.b = b.busy[:]
 	case b.r > 0:

@@ -71,7 +71,7 @@ func (c *conn) closeWrite() {
 func (c *conn) writeRaw(h header, payload []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	h.length = uint32(len(payload)) //nolint:gosec // a few bytes
+	h.length = uint32(len(payload))
 	if err := c.stream.SetWriteDeadline(time.Now().Add(c.patience)); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package tcp
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -84,7 +85,7 @@ func TestGolden(t *testing.T) {
 			if g.form == versioned { // in which the end of the stream says so
 				want = append(want, wire.Frame{Kind: wire.KindClose})
 			}
-			if diff := cmp.Diff(want, got, cmp.Transformer("text", func(b []byte) string { return string(b) })); diff != "" || err != io.EOF {
+			if diff := cmp.Diff(want, got, cmp.Transformer("text", func(b []byte) string { return string(b) })); diff != "" || !errors.Is(err, io.EOF) {
 				t.Errorf("read %v:\n%s", err, diff)
 			}
 			if g.readOnly {
@@ -134,7 +135,7 @@ func TestGzipForm(t *testing.T) {
 			t.Errorf("%s: flags %d and %d bytes of %d", name, b[3], len(b), len(tt.payload))
 		}
 		c, _ := play(bytes.NewReader(b), flagged, true, len(tt.payload))
-		if got, err := heard(c); err != io.EOF || len(got) != 1 || !bytes.Equal(got[0].Data, tt.payload) {
+		if got, err := heard(c); !errors.Is(err, io.EOF) || len(got) != 1 || !bytes.Equal(got[0].Data, tt.payload) {
 			t.Errorf("%s: read %d frames, %v", name, len(got), err)
 		}
 	}

@@ -41,7 +41,7 @@ func (c *compressor) Write(p []byte) (int, error) {
 // appendGzip appends b compressed to dst, and reports whether that made it shorter. When
 // it did not, dst is as it was.
 func appendGzip(dst, b []byte) ([]byte, bool) {
-	c := compressors.Get().(*compressor) //nolint:errcheck,forcetypeassert // nothing else is in there
+	c := compressors.Get().(*compressor)
 	defer compressors.Put(c)
 	c.dst = dst
 	c.zip.Reset(c)
@@ -66,7 +66,7 @@ type decompressor struct {
 // gunzip appends what b holds compressed to dst, at most limit bytes. The memory that it
 // takes grows with what comes out.
 func gunzip(dst, b []byte, limit int) ([]byte, error) {
-	d := decompressors.Get().(*decompressor) //nolint:errcheck,forcetypeassert // nothing else is in there
+	d := decompressors.Get().(*decompressor)
 	defer d.release()
 	d.src.Reset(b)
 	if err := d.zip.Reset(&d.src); err != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,18 +19,18 @@ import (
 
 // allocated is how many bytes fn makes the process allocate.
 func allocated(fn func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
 	fn()
-	runtime.ReadMemStats(&after)
+	goruntime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
 }
 
 // heap is how many bytes are in use.
 func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
+	var m goruntime.MemStats
+	goruntime.GC()
+	goruntime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 

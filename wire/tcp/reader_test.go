@@ -116,7 +116,7 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	peak = len(c.in.buf.b)
-	if _, err := c.Read(func(wire.Frame) {}); err != io.EOF || peak > 5<<20 || len(c.in.buf.b) != smallBuffer {
+	if _, err := c.Read(func(wire.Frame) {}); !errors.Is(err, io.EOF) || peak > 5<<20 || len(c.in.buf.b) != smallBuffer {
 		t.Errorf("a long frame: %v, a buffer of %d bytes, then of %d", err, peak, len(c.in.buf.b))
 	}
 }
@@ -168,7 +168,7 @@ func TestDeadlines(t *testing.T) {
 	parts := &script{parts: [][]byte{one, one[:3], one[3:9], one[9:], append(bytes.Clone(one), one...), append(bytes.Clone(one), one[:1]...), one[1:]}}
 	c, tape := play(parts, plain, true, 1<<20)
 	frames, err := heard(c)
-	if err != io.EOF || len(frames) != 6 {
+	if !errors.Is(err, io.EOF) || len(frames) != 6 {
 		t.Fatalf("%d frames, %v", len(frames), err)
 	}
 	var got []bool

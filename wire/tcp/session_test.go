@@ -163,7 +163,7 @@ func TestMutualTLSStrangers(t *testing.T) {
 func TestWeakTLS(t *testing.T) {
 	pki := newPKI(t)
 	config := pki.server()
-	config.MinVersion = tls.VersionTLS10 //nolint:gosec // what is tested
+	config.MinVersion = tls.VersionTLS10
 	chosen := config.Clone()
 	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return chosen, nil }
 	h := serve(t, tcp.Options{TLS: config}, nil)

@@ -54,7 +54,7 @@ func TestDialGivesUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	done := make(chan struct{})

@@ -2,7 +2,9 @@ package tcp
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/wire"
@@ -27,7 +29,7 @@ type writeBuffer struct{ b []byte }
 
 // write writes frames in as few writes as it can.
 func (w *writer) write(frames []wire.Frame) error {
-	buf := writeBuffers.Get().(*writeBuffer) //nolint:errcheck,forcetypeassert // nothing else is in there
+	buf := writeBuffers.Get().(*writeBuffer)
 	defer writeBuffers.Put(buf)
 	w.b = buf.b[:0]
 	err := w.writeAll(frames)
@@ -79,7 +81,10 @@ func (w *writer) frame(f wire.Frame) error {
 
 // raw adds a frame as it is.
 func (w *writer) raw(h header, payload []byte) error {
-	h.length = uint32(len(payload)) //nolint:gosec // the session's limit is far below
+	if uint64(len(payload)) > math.MaxUint32 {
+		return errors.New("tcp: a frame is longer than its header can say")
+	}
+	h.length = uint32(len(payload))
 	w.b = h.append(w.b)
 	if len(payload) < chunk {
 		w.b = append(w.b, payload...)
@@ -102,7 +107,7 @@ func (w *writer) compressed(h header, payload []byte) bool {
 		return false
 	}
 	body := start + h.form.headerLen()
-	binary.BigEndian.PutUint32(b[body-4:], uint32(len(b)-body)) //nolint:gosec // shorter than payload
+	binary.BigEndian.PutUint32(b[body-4:], uint32(len(b)-body))
 	w.b = b
 	return true
 }
