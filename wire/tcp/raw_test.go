@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -218,6 +219,27 @@ func TestRaw16WithoutNegotiation(t *testing.T) {
 	r.write(frame16(1, 1, question("hello")))
 	if typ, p := r.read16(); typ != 2 || !strings.Contains(string(p), "hello") {
 		t.Fatalf("type %d: %s", typ, p)
+	}
+}
+
+// A server that closes ends its direction, and waits for the peer to do so too.
+func TestRaw16ServerCloses(t *testing.T) {
+	h := serve(t, tcp.Options{}, func(o *wire.Options) { o.Limits.CloseTime = time.Hour })
+	r := rawDial(t, h)
+	r.write(frame16(1, 1, question("hello")))
+	r.read16()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		stop(t, h.Session(t, 0).Stop)
+	}()
+	if _, err := r.in.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("read %v, want the end", err)
+	}
+	_ = r.Close()
+	<-done
+	if err := h.AwaitEnd(t, 1)[0]; err != nil {
+		t.Errorf("the session ended with %v", err)
 	}
 }
 

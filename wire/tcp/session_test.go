@@ -123,6 +123,24 @@ func TestMutualTLSWithoutCertificate(t *testing.T) {
 	}
 }
 
+// A certificate that nobody has verified proves nothing.
+func TestUnverifiedCertificate(t *testing.T) {
+	pki, other := newPKI(t), newPKI(t)
+	config := pki.server()
+	config.ClientAuth = tls.RequireAnyClientCert
+	h := serve(t, tcp.Options{TLS: config}, func(o *wire.Options) { o.Anonymous, o.Auth = false, byCertificate{} })
+	strange := pki.client()
+	strange.Certificates = []tls.Certificate{other.agent}
+	g := join(t, h.addr, tcp.DialOptions{TLS: strange}, wiretest.Dialect{})
+	if err := g.Send(wiretest.Ask(t, "a", "b", "let me in")); err != nil {
+		t.Fatal(err)
+	}
+	g.Await(t, 1)
+	if id, ok := h.Session(t, 0).Identity(); ok || len(h.Received()) != 0 {
+		t.Errorf("identity %+v, and %d messages were taken", id, len(h.Received()))
+	}
+}
+
 // A certificate that is not welcome is told so.
 func TestMutualTLSRefused(t *testing.T) {
 	pki := newPKI(t)
