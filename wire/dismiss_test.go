@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ func TestDismissalTellsWhy(t *testing.T) {
 	if len(do.last) != 1 || do.last[0].Kind != KindClose || string(do.last[0].Data) != why.Text {
 		t.Errorf("a dismissed peer is told %+v", do.last)
 	}
-	if l.reason != error(why) {
+	if !errors.Is(l.reason, performatives.CodeStopped) {
 		t.Errorf("the session ends because of %v", l.reason)
 	}
 }

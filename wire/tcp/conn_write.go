@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/wire"
@@ -18,12 +19,16 @@ func (c *conn) Write(frames []wire.Frame) error {
 
 // write is Write under the lock.
 func (c *conn) write(frames []wire.Frame) error {
-	if len(frames) == 0 {
-		return nil
-	}
-	if c.form() == versioned {
+	switch c.form() {
+	case undecided:
+		frames = withoutPings(frames)
+	case versioned:
 		c.out.form = versioned
 		c.noteHealth(frames)
+	case plain, flagged:
+	}
+	if len(frames) == 0 {
+		return nil
 	}
 	if err := c.stream.SetWriteDeadline(time.Now().Add(c.patience)); err != nil {
 		return err
@@ -35,6 +40,12 @@ func (c *conn) write(frames []wire.Frame) error {
 		c.closeWrite()
 	}
 	return nil
+}
+
+// withoutPings leaves out what would ask a peer that has said nothing yet, since nobody
+// knows in which form it would understand the question. It is alive once it speaks.
+func withoutPings(frames []wire.Frame) []wire.Frame {
+	return slices.DeleteFunc(slices.Clone(frames), func(f wire.Frame) bool { return f.Kind == wire.KindPing })
 }
 
 // noteHealth remembers that a health check is a question.

@@ -86,6 +86,9 @@ func keepAlive(t *testing.T, tr Transport) {
 	h := serve(t, tr, often)
 	conn := dial(t, tr, h.addr, wire.Limits{})
 	h.Session(t, 0)
+	if err := conn.Write([]wire.Frame{{Kind: wire.KindPing}}); err != nil { // so that the server knows how it speaks
+		t.Fatal(err)
+	}
 	pings := make(chan wire.Frame)
 	done := make(chan struct{})
 	go func() {
