@@ -156,7 +156,7 @@ func TestAuthorizationThatIsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cc.Close()
+	defer func() { _ = cc.Close() }()
 	for _, values := range [][]string{{"Basic YTpi"}, {"Bearer "}, {"Bearer secret", "Bearer secret"}} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		ctx = metadata.NewOutgoingContext(ctx, metadata.MD{"authorization": values})
@@ -268,7 +268,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	cancel() // which is too late to end the connection
 	if err := conn.Write([]wire.Frame{{Kind: wire.KindPing}}); err != nil {
 		t.Error(err)

@@ -186,7 +186,9 @@ func TestGivingUpHasAStatus(t *testing.T) {
 // Streams of one HTTP/2 connection know nothing of each other: one that is not read, and
 // another that breaks a rule, cost the third nothing.
 func TestStreamsAreIndependent(t *testing.T) {
-	h := serve(t, Options{}, func(o *wire.Options) { o.Limits.Frame, o.Limits.CloseTime = 100_000, 10*time.Millisecond })
+	h := serve(t, Options{}, func(o *wire.Options) {
+		o.Limits.Frame, o.Limits.Outbox, o.Limits.CloseTime = 100_000, 64, 10*time.Millisecond
+	})
 	h.Answer = echo
 	cc := dialPlain(t, h.addr)
 	idle := callPlain(t, cc, "")
@@ -224,9 +226,8 @@ func TestPeerThatNeverReads(t *testing.T) {
 	h := serve(t, Options{}, func(o *wire.Options) { o.Limits.FrameTime = 50 * time.Millisecond })
 	callPlain(t, dialPlain(t, h.addr), "")
 	session := h.Session(t, 0)
-	const n = 200
-	for range n {
-		send(t, session, wiretest.Message(t, "b", "a", wiretest.Long(10_000)))
+	for range 200 {
+		_ = session.Send(wiretest.Message(t, "b", "a", wiretest.Long(10_000))) // it may have ended by now
 	}
 	if err := h.AwaitEnd(t, 1)[0]; !errors.Is(err, wire.ErrSlow) {
 		t.Errorf("the session ended with %v", err)

@@ -81,13 +81,20 @@ func compareGenerated(t fataler, m *performatives.Message, e *ribosomev1.Envelop
 		replyBy = clock(e.ReplyBy.AsTime())
 	}
 	rows := []row{
-		{"id", e.Id, string(m.ID())}, {"performative", e.Performative.String(), "PERFORMATIVE_" + m.Performative().String()},
-		{"sender", e.Sender, string(m.Sender())}, {"receiver", e.Receiver, string(m.Receiver())},
-		{"conversation", e.ConversationId, string(m.ConversationID())}, {"protocol", e.Protocol, m.Protocol()},
-		{"in_reply_to", e.InReplyTo, m.InReplyTo()}, {"reply_with", e.ReplyWith, m.ReplyWith()},
-		{"reply_by", replyBy, clock(m.ReplyBy())}, {"timestamp", clock(e.Timestamp.AsTime()), clock(m.Timestamp())},
-		{"language", e.Language, m.Language()}, {"ontology", e.Ontology, m.Ontology()},
-		{"priority", e.Priority.String(), "PRIORITY_" + strings.ToUpper(m.Priority().String())}, {"trace", e.Trace, m.Trace()},
+		{"id", e.Id, string(m.ID())},
+		{"performative", e.Performative.String(), "PERFORMATIVE_" + m.Performative().String()},
+		{"sender", e.Sender, string(m.Sender())},
+		{"receiver", e.Receiver, string(m.Receiver())},
+		{"conversation", e.ConversationId, string(m.ConversationID())},
+		{"protocol", e.Protocol, m.Protocol()},
+		{"in_reply_to", e.InReplyTo, m.InReplyTo()},
+		{"reply_with", e.ReplyWith, m.ReplyWith()},
+		{"reply_by", replyBy, clock(m.ReplyBy())},
+		{"timestamp", clock(e.Timestamp.AsTime()), clock(m.Timestamp())},
+		{"language", e.Language, m.Language()},
+		{"ontology", e.Ontology, m.Ontology()},
+		{"priority", e.Priority.String(), "PRIORITY_" + strings.ToUpper(m.Priority().String())},
+		{"trace", e.Trace, m.Trace()},
 	}
 	for _, r := range rows {
 		if r.got != r.want {

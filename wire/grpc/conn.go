@@ -87,7 +87,10 @@ func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
 			return data, err
 		}
 		if err := c.stream.RecvMsg(&c.in.m); err != nil {
-			return nil, c.lost(err)
+			if err = c.lost(err); c.late.Load() {
+				err = wire.ErrSlow // the writer has ended the stream
+			}
+			return nil, err
 		}
 		c.rest = c.in.bytes()
 	}

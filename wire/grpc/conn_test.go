@@ -80,9 +80,14 @@ func TestWrittenAndRead(t *testing.T) {
 	s, c := newTape()
 	refusal := &performatives.Refusal{Code: performatives.CodeBusy, Text: "no", About: "m-1", Field: "f"}
 	if err := c.Write([]wire.Frame{
-		{Kind: wire.KindPing, Data: []byte("now")}, {Kind: wire.KindData, Data: one}, {Kind: wire.KindData, Data: two},
-		{Kind: wire.KindPong}, {Kind: wire.KindData, Data: one}, {Kind: wire.KindError, Err: refusal},
-		{Kind: wire.KindError}, {Kind: wire.KindClose, Data: []byte("bye")},
+		{Kind: wire.KindPing, Data: []byte("now")},
+		{Kind: wire.KindData, Data: one},
+		{Kind: wire.KindData, Data: two},
+		{Kind: wire.KindPong},
+		{Kind: wire.KindData, Data: one},
+		{Kind: wire.KindError, Err: refusal},
+		{Kind: wire.KindError},
+		{Kind: wire.KindClose, Data: []byte("bye")},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +190,7 @@ func TestUnknownFieldsAreIgnored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	future := []byte{6<<3 | 0, 42, 7<<3 | 2, 1, 'x', 2<<3 | 0, 1} // the last is a ping of another type
+	future := []byte{6 << 3, 42, 7<<3 | 2, 1, 'x', 2 << 3, 1} // fields 6, 7, and a ping of another type
 	_, c := newTape(nil, slices.Concat(future, frame, future))
 	data, err := c.Read(func(f wire.Frame) { t.Errorf("signal %+v", f) })
 	if err != nil {

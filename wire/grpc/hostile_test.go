@@ -187,7 +187,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	_ = c.SetReadDeadline(time.Now().Add(patience))
 	if n, err := c.Read(make([]byte, 1)); err == nil {
 		t.Errorf("one too many is told %d bytes", n)
