@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -170,13 +171,14 @@ func (c *conn) batch(frames []wire.Frame) (b []byte, n int) {
 	if len(frames) == 1 && frames[0].Kind == wire.KindData {
 		return frames[0].Data, 1
 	}
-	c.buf = c.buf[:0]
-	for _, f := range frames {
-		if n > 0 && len(c.buf)+len(f.Data) > maxBatch {
-			break
-		}
-		c.buf = appendWire(c.buf, f)
+	size := 0
+	for n < len(frames) && (n == 0 || size+len(frames[n].Data) <= maxBatch) {
+		size += len(frames[n].Data)
 		n++
+	}
+	c.buf = slices.Grow(c.buf[:0], size)
+	for _, f := range frames[:n] {
+		c.buf = appendWire(c.buf, f)
 	}
 	return c.buf, n
 }

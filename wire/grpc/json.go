@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -19,13 +18,16 @@ var (
 
 // checkJSON says why text is no JSON value that travels.
 func checkJSON(text []byte) error {
-	switch {
-	case !utf8.Valid(text):
+	if !utf8.Valid(text) {
 		return errNoUTF8
-	case !json.Valid(text):
+	}
+	s := scanner{text: text}
+	switch s.scan() {
+	case notJSON:
 		return errNoJSON
-	case depthOf(text) > maxDepth:
+	case tooDeep:
 		return errTooDeep
+	case scanned:
 	}
 	return nil
 }
@@ -36,30 +38,6 @@ func checkEntry(name string, value []byte) error {
 		return errNoUTF8
 	}
 	return checkJSON(value)
-}
-
-// depthOf returns how deep valid JSON nests, or 0 when that cannot be much.
-func depthOf(text []byte) int {
-	if bytes.Count(text, []byte{'{'})+bytes.Count(text, []byte{'['}) <= maxDepth {
-		return 0
-	}
-	depth, deepest := 0, 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			for i++; text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			depth++
-			deepest = max(deepest, depth)
-		case '}', ']':
-			depth--
-		}
-	}
-	return deepest
 }
 
 // isObject reports whether valid JSON is an object.
