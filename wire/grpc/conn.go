@@ -87,7 +87,7 @@ func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
 		if len(data) > 0 || err != nil {
 			return data, err
 		}
-		if err := c.stream.RecvMsg(&c.in.m); err != nil {
+		if err := c.stream.RecvMsg(&c.in); err != nil {
 			if err = c.lost(err); c.late.Load() {
 				err = wire.ErrSlow // the writer has ended the stream
 			}
@@ -191,7 +191,7 @@ func (c *conn) send(b []byte) error {
 		c.timer.Reset(c.patience)
 	}
 	c.out.set(b)
-	err := c.stream.SendMsg(&c.out.m)
+	err := c.stream.SendMsg(&c.out)
 	c.timer.Stop()
 	c.out.set(nil)
 	switch {

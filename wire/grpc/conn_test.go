@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/emptypb"
 	"pgregory.net/rapid"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -34,7 +33,7 @@ func (s *tape) RecvMsg(m any) error {
 	}
 	b := s.play[0]
 	s.play = s.play[1:]
-	return proto.Unmarshal(b, m.(*emptypb.Empty))
+	return proto.Unmarshal(b, m.(*carrier))
 }
 
 func (s *tape) SendMsg(m any) error {
@@ -42,7 +41,7 @@ func (s *tape) SendMsg(m any) error {
 		<-s.stop
 		return errors.New("the stream has ended")
 	}
-	b, err := proto.Marshal(m.(*emptypb.Empty))
+	b, err := proto.Marshal(m.(*carrier))
 	s.sent = append(s.sent, b)
 	return err
 }

@@ -76,7 +76,7 @@ func parse(target string, o DialOptions) (host string, encrypted bool, err error
 func clientOptions(config *tls.Config, l wire.Limits) []rpc.DialOption {
 	return []rpc.DialOption{
 		rpc.WithTransportCredentials(secure(config)),
-		rpc.WithDefaultCallOptions(rpc.MaxCallRecvMsgSize(maxMessage(l))),
+		rpc.WithDefaultCallOptions(rpc.MaxCallRecvMsgSize(maxMessage(l)), rpc.ForceCodecV2(passing{})),
 		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingTime, Timeout: pingTime}),
 		rpc.WithMaxHeaderListSize(maxHeader),
 		rpc.WithDisableServiceConfig(),
@@ -117,7 +117,7 @@ func accepted(s rpc.ClientStream) error {
 		return err
 	}
 	var c carrier
-	if err := s.RecvMsg(&c.m); err != nil && !errors.Is(err, io.EOF) {
+	if err := s.RecvMsg(&c); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	return errors.New("the server has ended the stream")

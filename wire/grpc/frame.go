@@ -4,20 +4,10 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
-
-// carrier moves the bytes of a Frame through gRPC. It is a message without fields of its
-// own: whatever it holds is unknown to it, and so protobuf writes and reads it as it is,
-// with whatever codec a gRPC server or client has for protobuf.
-type carrier struct{ m emptypb.Empty }
-
-func (c *carrier) set(b []byte) { c.m.ProtoReflect().SetUnknown(b) }
-
-func (c *carrier) bytes() []byte { return c.m.ProtoReflect().GetUnknown() }
 
 // appendWire appends a frame of a session's as the bytes of a Frame. Data is that
 // already.

@@ -67,6 +67,7 @@ func serverOptions(s wire.Options, o Options) []rpc.ServerOption {
 	}
 	return []rpc.ServerOption{
 		rpc.Creds(secure(o.TLS)),
+		rpc.ForceServerCodecV2(passing{}),
 		rpc.MaxRecvMsgSize(maxMessage(s.Limits)),
 		rpc.MaxConcurrentStreams(uint32(streams)),
 		rpc.MaxHeaderListSize(maxHeader),

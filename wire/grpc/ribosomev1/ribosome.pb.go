@@ -15,7 +15,8 @@
 // unless the server says otherwise; compressed messages are not accepted. The server
 // puts many envelopes into one message, up to 1 MiB; one envelope that is longer
 // comes alone. Many gRPC libraries receive no more than 4 MiB unless they are told to:
-// raise their limit if you expect more.
+// raise their limit if you expect more. What is too long ends the call, with an error or
+// with RESOURCE_EXHAUSTED.
 //
 // A reader ignores fields that it does not know, so that later versions can add some.
 
