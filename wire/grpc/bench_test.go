@@ -132,7 +132,7 @@ func benchBare(b *testing.B, window int) {
 		}
 	}
 	_ = c.CloseSend()
-	<-received
+	_ = <-received
 }
 
 // BenchmarkCodec writes and reads a message with 1 KiB of payload; generated is generated

@@ -152,6 +152,36 @@ func TestServerStopsAClientOfGeneratedCode(t *testing.T) {
 	}
 }
 
+// The last words of a client arrive, although it closes at once.
+func TestLastWordsArrive(t *testing.T) {
+	h := serve(t, Options{}, nil)
+	const rounds, n = 10, 20
+	c := newCodec(t)
+	for i := range rounds {
+		conn, err := Dial(t.Context(), "grpc://"+h.addr, DialOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var frames []wire.Frame
+		for range n {
+			frames = append(frames, wire.Frame{Kind: wire.KindData, Data: encode(t, c, wiretest.Message(t, "a", "b", wiretest.Long(2000)))})
+		}
+		if err := conn.Write(append(frames, wire.Frame{Kind: wire.KindClose})); err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.Close()
+		if _, err := conn.Read(func(wire.Frame) {}); err == nil {
+			t.Error("something is read after Close")
+		}
+		h.Await(t, (i+1)*n)
+	}
+	for _, err := range h.AwaitEnd(t, rounds) {
+		if err != nil {
+			t.Errorf("a session ended with %v", err)
+		}
+	}
+}
+
 // What breaks a rule of the session ends the call with an error and a status.
 func TestGivingUpHasAStatus(t *testing.T) {
 	h := serve(t, Options{}, func(o *wire.Options) { o.Limits.Frame = 1000 })

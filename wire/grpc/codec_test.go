@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -191,6 +192,8 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 		{"a line break", change(func(e *ribosomev1.Envelope) { e.Receiver = "a\nb" }), performatives.CodeInvalidPayload, "receiver"},
 		{"a priority of the future", change(func(e *ribosomev1.Envelope) { e.Priority = 4 }), performatives.CodeInvalidPayload, "priority"},
 		{"a trace that is none", change(func(e *ribosomev1.Envelope) { e.Trace = "x" }), performatives.CodeInvalidPayload, "trace"},
+		{"a time beyond all years", change(func(e *ribosomev1.Envelope) { e.ReplyBy = &timestamppb.Timestamp{Seconds: maxSeconds + 1} }), performatives.CodeInvalidPayload, "reply_by"},
+		{"nanoseconds below zero", change(func(e *ribosomev1.Envelope) { e.Timestamp = &timestamppb.Timestamp{Nanos: -1} }), performatives.CodeInvalidPayload, "timestamp"},
 		{"no JSON", change(func(e *ribosomev1.Envelope) { e.Payload = []byte(`{"a":}`) }), performatives.CodeInvalidPayload, "payload"},
 		{"no object", change(func(e *ribosomev1.Envelope) { e.Payload = []byte(`[]`) }), performatives.CodeInvalidPayload, "payload"},
 		{"no UTF-8", change(func(e *ribosomev1.Envelope) { e.Payload = []byte("{\"a\":\"\xff\"}") }), performatives.CodeInvalidPayload, "payload"},
