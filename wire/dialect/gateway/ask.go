@@ -2,7 +2,10 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,11 +38,11 @@ func (c *codec) own(dst []byte, m *performatives.Message) ([]byte, error) {
 // ask writes a request. One that is under way already is not written again: nothing is
 // lost on a connection, so that a retry has nothing to mend.
 func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
-	method, params, err := c.asked(m)
+	stub, err := outline(m)
 	if err != nil {
 		return dst, err
 	}
-	stub, err := outline(m)
+	method, err := c.methodOf(m)
 	if err != nil {
 		return dst, err
 	}
@@ -49,77 +52,121 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	if err != nil || again {
 		return dst, err
 	}
-	if method == methodCall {
-		params = withToken(params, q.id)
+	out, err := c.asked(dst, m, q, now.Time)
+	if err == nil && !c.fits(len(out)-len(dst)) {
+		err = &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the message is longer than the connection carries"}
 	}
-	out, err := c.appendEnvelope(dst, header{
-		id: q.envelope, time: m.Timestamp(), source: string(m.Sender()), target: string(m.Receiver()), correlation: traced(m),
-		timeout: timeLeft(m, now.Time), message: m,
-	}, appendRPC(nil, append([]member{{"method", appendString(nil, method)}, {"params", params}, {"id", []byte(q.id)}}, extraOf(m)...)...))
-	if err != nil || !c.fits(len(out)-len(dst)) {
+	if err != nil {
 		c.mu.Lock()
 		c.pending.removeRequest(q)
 		c.mu.Unlock()
-		if err == nil {
-			err = &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the message is longer than the connection carries"}
-		}
 		return dst, err
 	}
 	return out, nil
 }
 
-// asked is the method and the params of a request.
-func (c *codec) asked(m *performatives.Message) (method string, params []byte, err error) {
-	if m.Performative() == performatives.ActTaskRequest {
-		params, err = callParams(m)
-		return methodCall, params, err
+// asked appends the envelope of a request.
+func (c *codec) asked(dst []byte, m *performatives.Message, q *request, now time.Time) ([]byte, error) {
+	params, err := c.params(m, q)
+	if err != nil {
+		return dst, err
 	}
-	q, err := payloadAs[performatives.QueryCapabilities](m)
-	switch {
-	case err != nil:
-		return "", nil, err
-	case c.session.Initiator && q.Capabilities != nil:
-		params, err = c.introduction(q)
-		return methodInitialize, params, err
-	}
-	return methodList, []byte("{}"), nil
+	return c.appendEnvelope(dst, header{
+		id: q.envelope, time: m.Timestamp(), source: string(m.Sender()), target: string(m.Receiver()), correlation: traced(m),
+		timeout: timeLeft(m, now), message: m,
+	}, appendRPC(nil, append([]member{{"method", appendString(nil, q.method)}, {"params", params}, {"id", []byte(q.id)}}, extraOf(m)...)...))
 }
 
-// callParams are the params of tools/call, with room for the token at their end.
-func callParams(m *performatives.Message) ([]byte, error) {
+// methodOf is the method of a request: tools/call for a task, initialize for what the
+// end that opened the connection says of itself, else tools/list.
+func (c *codec) methodOf(m *performatives.Message) (string, error) {
+	if m.Performative() == performatives.ActTaskRequest {
+		return methodCall, nil
+	}
+	p, err := payloadAs[performatives.QueryCapabilities](m)
+	if err == nil && c.session.Initiator && p.Capabilities != nil {
+		return methodInitialize, nil
+	}
+	return methodList, err
+}
+
+// params returns the params of a request.
+func (c *codec) params(m *performatives.Message, q *request) ([]byte, error) {
+	switch q.method {
+	case methodCall:
+		return callParams(m, q.id)
+	case methodInitialize:
+		p, err := payloadAs[performatives.QueryCapabilities](m)
+		if err != nil {
+			return nil, err
+		}
+		return c.introduction(p)
+	}
+	return []byte("{}"), nil
+}
+
+// callParams are the params of tools/call, with the id of the request as the progress
+// token.
+func callParams(m *performatives.Message, token string) ([]byte, error) {
 	p, err := payloadAs[performatives.TaskRequest](m)
 	if err != nil {
 		return nil, err
 	}
-	params := make(map[string]any, len(p.Extra)+2)
-	for name, v := range p.Extra {
-		if len(v) > 0 {
-			params[name] = v
+	dst := appendString([]byte(`{"name":`), p.TaskType)
+	if p.Description != "" {
+		dst = appendString(append(dst, `,"task_description":`...), p.Description)
+	}
+	if !p.Parameters.IsZero() {
+		if dst, err = appendContent(append(dst, `,"arguments":`...), p.Parameters); err != nil {
+			return nil, err
 		}
 	}
-	if p.Description != "" {
-		params["task_description"] = p.Description
+	for _, name := range slices.Sorted(maps.Keys(p.Extra)) {
+		switch v := p.Extra[name]; {
+		case callMember(name) || len(v) == 0:
+		case !json.Valid(v):
+			return nil, fmt.Errorf("gateway: %.64q is no JSON", name)
+		default:
+			dst = append(append(appendString(append(dst, ','), name), ':'), v...)
+		}
 	}
-	params["name"] = p.TaskType
-	if !p.Parameters.IsZero() {
-		params["arguments"] = p.Parameters
-	}
-	return marshal(params)
+	return append(appendMeta(append(dst, `,"_meta":`...), p.Extra["_meta"], token), '}'), nil
 }
 
-// withToken adds the progress token, which is the id of the request, to the params.
-func withToken(params []byte, token string) []byte {
-	var meta []byte
-	object(params, map[string]*[]byte{"_meta": &meta}, nil)
-	members := map[string]json.RawMessage{}
-	object(meta, nil, func(name string, v []byte) { members[name] = v })
-	members["progressToken"] = json.RawMessage(token)
-	all := map[string]json.RawMessage{}
-	object(params, nil, func(name string, v []byte) { all[name] = v })
-	all["_meta"], _ = marshal(members) // parts of valid JSON
-	out, _ := marshal(all)
-	return out
+// callMember reports whether a member of the params of tools/call has a field.
+func callMember(name string) bool {
+	switch name {
+	case "name", "arguments", "_meta", "task_description", "task_type", "task_parameters":
+		return true
+	}
+	return false
 }
+
+// appendMeta appends a _meta with a progress token of ours in place of any other.
+func appendMeta(dst, meta []byte, token string) []byte {
+	dst = append(append(dst, `{"progressToken":`...), token...)
+	if json.Valid(meta) {
+		object(meta, func(name string, v []byte) {
+			dst = append(append(appendString(append(dst, ','), name), ':'), v...)
+		}, found{"progressToken", new([]byte)})
+	}
+	return append(dst, '}')
+}
+
+// appendContent appends the JSON of a content: as it came, or that of the Go value.
+func appendContent(dst []byte, content performatives.Content) ([]byte, error) {
+	if content.Value() != nil {
+		text, err := marshal(content)
+		return append(dst, text...), err
+	}
+	text, err := content.MarshalJSON()
+	if err != nil || !json.Valid(text) {
+		return dst, errors.Join(errNoJSON, err)
+	}
+	return append(dst, text...), nil
+}
+
+var errNoJSON = errors.New("gateway: the payload is no JSON")
 
 // register notes a request and gives it its ids. again is true for one that is under
 // way already.

@@ -62,7 +62,7 @@ func (e *envelope) wrong(field, want string, got []byte) {
 // readEnvelope reads a frame. What is wrong is in the result's refusal, and the rest is
 // read nevertheless, so that an answer finds its way.
 func readEnvelope(frame []byte, maxBytes, maxDepth int) (e envelope) {
-	if text := malformed(frame, maxBytes, maxDepth); text != "" {
+	if text := malformed(frame, maxBytes); text != "" {
 		e.refuse(performatives.CodeParsingError, "", text)
 		return e
 	}
@@ -79,12 +79,17 @@ func readEnvelope(frame []byte, maxBytes, maxDepth int) (e envelope) {
 		}
 		e.member(&seen, unquote(name), w.value())
 	}
+	if w.deepest >= maxDepth { // the envelope itself is the first level
+		e = envelope{}
+		e.refuse(performatives.CodeParsingError, "", fmt.Sprintf("want objects and arrays nested at most %d deep", maxDepth))
+		return e
+	}
 	e.complete(seen)
 	return e
 }
 
 // malformed says why a frame is not read at all, or nothing.
-func malformed(frame []byte, maxBytes, maxDepth int) string {
+func malformed(frame []byte, maxBytes int) string {
 	switch {
 	case maxBytes > 0 && len(frame) > maxBytes:
 		return fmt.Sprintf("want at most %d bytes, got %d", maxBytes, len(frame))
@@ -92,8 +97,6 @@ func malformed(frame []byte, maxBytes, maxDepth int) string {
 		return "want UTF-8, got other bytes"
 	case !json.Valid(frame):
 		return syntaxError(frame)
-	case depth(frame) > maxDepth:
-		return fmt.Sprintf("want objects and arrays nested at most %d deep", maxDepth)
 	}
 	return ""
 }

@@ -35,7 +35,7 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	case methodInitialize:
 		return c.initialize(e, r, o)
 	case methodList:
-		return c.serve(e, r, o, performatives.QueryCapabilities{Type: performatives.QuerySummary}, nil)
+		return c.serve(e, r, o, performatives.QueryCapabilities{Type: performatives.QuerySummary}, &call{})
 	case methodCall:
 		return c.toolCall(e, r, o)
 	}
@@ -44,7 +44,7 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 		if r.params != nil {
 			task.Parameters = performatives.RawContent(bytes.Clone(r.params))
 		}
-		return c.serve(e, r, o, task, nil)
+		return c.serve(e, r, o, task, &call{token: progressToken(metaOf(r.params))})
 	}
 	f := methodNotFound(r.method)
 	refusal := &performatives.Refusal{Code: performatives.CodeUnknownAction, Field: "mcp_payload.method", Text: methodNotFoundText}
@@ -63,13 +63,11 @@ func (c *codec) pong(o *origin) []byte {
 func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var name, arguments, description, meta []byte
 	task := performatives.TaskRequest{}
-	object(r.params, map[string]*[]byte{
-		"name": &name, "arguments": &arguments, "task_description": &description, "_meta": &meta,
-	}, func(name string, v []byte) {
+	object(r.params, func(name string, v []byte) {
 		if len(task.Extra) < maxMembers && !secret(name) {
 			task.Extra = with(task.Extra, name, bytes.Clone(v))
 		}
-	})
+	}, found{"name", &name}, found{"arguments", &arguments}, found{"task_description", &description}, found{"_meta", &meta})
 	switch {
 	case !is(name, '"') || len(name) == 2:
 		return c.refused(e, o, invalidParams("name", "a non-empty string", name))
@@ -82,7 +80,7 @@ func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if rest := withoutToken(meta); rest != nil {
 		task.Extra = with(task.Extra, "_meta", rest)
 	}
-	return c.serve(e, r, o, task, nil)
+	return c.serve(e, r, o, task, &call{token: progressToken(meta)})
 }
 
 // with returns m with one member more.
@@ -100,11 +98,11 @@ func withoutToken(meta []byte) []byte {
 		return nil
 	}
 	rest := performatives.Members{}
-	object(meta, map[string]*[]byte{"progressToken": new([]byte)}, func(name string, v []byte) {
+	object(meta, func(name string, v []byte) {
 		if len(rest) < maxMembers {
 			rest[name] = v
 		}
-	})
+	}, found{"progressToken", new([]byte)})
 	if len(rest) == 0 {
 		return nil
 	}
@@ -123,43 +121,42 @@ func invalidParams(name, want string, got []byte) *performatives.Refusal {
 	}
 }
 
-// progressToken reads the token of params._meta; nil for none. One that cannot be a
-// token is none.
-func progressToken(params []byte) []byte {
-	var meta, token []byte
-	object(params, map[string]*[]byte{"_meta": &meta}, nil)
-	object(meta, map[string]*[]byte{"progressToken": &token}, nil)
+// metaOf returns params._meta, or nil.
+func metaOf(params []byte) (meta []byte) {
+	object(params, nil, found{"_meta", &meta})
+	return meta
+}
+
+// progressToken reads the token of a _meta; nil for none. One that cannot be a token is
+// none.
+func progressToken(meta []byte) (token []byte) {
+	object(meta, nil, found{"progressToken", &token})
 	if !is(token, '"') && !isNumber(token) || len(token) > maxID {
 		return nil
 	}
 	return bytes.Clone(token)
 }
 
-// serve gives a request to the swarm, and remembers where the answer goes.
-func (c *codec) serve(e *envelope, r *rpc, o *origin, payload any, h *hello) wire.Inbound {
+// serve gives a request to the swarm, and remembers in call where the answer goes.
+func (c *codec) serve(e *envelope, r *rpc, o *origin, payload any, call *call) wire.Inbound {
 	s := c.stamp()
 	by := c.deadline(s.Time, e.timeout)
 	m, err := c.message(e, r, performatives.Envelope{ID: s.ID, ReplyBy: by, Payload: payload})
 	if err != nil {
 		return c.refused(e, o, renamed(err))
 	}
-	stub, err := outline(m)
-	if err != nil {
+	if call.message, err = outline(m); err != nil {
 		return c.refused(e, o, renamed(err))
 	}
-	call := &call{
-		origin: *o, message: stub, method: r.method, token: progressToken(r.params), hello: h, expires: by.Add(linger),
-	}
-	call.origin.id = bytes.Clone(o.id)
-	o.call = call
+	call.origin, call.method, call.expires = *o, r.method, by.Add(linger)
 	c.mu.Lock()
 	call.mcp = c.mcp
 	ok := c.pending.addCall(call, s.Time)
 	c.mu.Unlock()
 	if !ok {
-		o.call = nil
 		return c.refused(e, o, &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many requests are under way on this connection"})
 	}
+	o.call = call
 	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
 }
 

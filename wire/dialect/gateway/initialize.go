@@ -63,19 +63,18 @@ func negotiate(preferred string, others []string) (hello, bool) {
 func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var preferred, others, offers []byte
 	extra := performatives.Members{}
-	object(r.params, map[string]*[]byte{"protocolVersion": &preferred, "supportedVersions": &others, "capabilities": &offers},
-		func(name string, v []byte) {
-			if len(extra) < maxMembers && !secret(name) {
-				extra[name] = bytes.Clone(v)
-			}
-		})
+	object(r.params, func(name string, v []byte) {
+		if len(extra) < maxMembers && !secret(name) {
+			extra[name] = bytes.Clone(v)
+		}
+	}, found{"protocolVersion", &preferred}, found{"supportedVersions", &others}, found{"capabilities", &offers})
 	h, ok := negotiate(text(preferred), stringsOf(others))
 	if !ok {
 		return c.noVersion(e, o)
 	}
 	h.gzip = c.offers() && slices.Contains(compressions(offers), compressionGzip)
 	own := capabilitiesOf(offers)
-	in := c.serve(e, r, o, performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &own, Extra: extra}, &h)
+	in := c.serve(e, r, o, performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &own, Extra: extra}, &call{hello: &h})
 	if in.Err == nil {
 		c.mu.Lock()
 		c.mcp = h.mcp
@@ -100,7 +99,7 @@ func (c *codec) offers() bool { return slices.Contains(c.session.Compression, co
 // compressions reads the compression of some capabilities: a list, or one name.
 func compressions(capabilities []byte) []string {
 	var v []byte
-	object(capabilities, map[string]*[]byte{"compression": &v}, nil)
+	object(capabilities, nil, found{"compression", &v})
 	if name := text(v); name != "" {
 		return []string{name}
 	}
@@ -132,7 +131,7 @@ func stringsOf(v []byte) (out []string) {
 // and everything else as it came.
 func capabilitiesOf(v []byte) performatives.Capabilities {
 	out := performatives.Capabilities{}
-	object(v, nil, func(name string, v []byte) {
+	object(v, func(name string, v []byte) {
 		if name == "tools" && is(v, '[') {
 			out.Actions = actionsOf(v)
 			return
@@ -171,12 +170,11 @@ func actionOf(v []byte) (a performatives.Action) {
 		return a
 	}
 	var name, description, input, output []byte
-	object(v, map[string]*[]byte{"name": &name, "description": &description, "inputSchema": &input, "outputSchema": &output},
-		func(name string, v []byte) {
-			if len(a.Extra) < maxMembers {
-				a.Extra = with(a.Extra, name, bytes.Clone(v))
-			}
-		})
+	object(v, func(name string, v []byte) {
+		if len(a.Extra) < maxMembers {
+			a.Extra = with(a.Extra, name, bytes.Clone(v))
+		}
+	}, found{"name", &name}, found{"description", &description}, found{"inputSchema", &input}, found{"outputSchema", &output})
 	a.Name, a.Description = text(name), text(description)
 	a.InputSchema, a.OutputSchema = schema(input), schema(output)
 	return a
@@ -263,11 +261,11 @@ func (c *codec) introduction(q performatives.QueryCapabilities) ([]byte, error) 
 func (c *codec) introduced(result []byte) (performatives.InformCapabilities, error) {
 	var version, offers []byte
 	out := performatives.InformCapabilities{}
-	object(result, map[string]*[]byte{"protocolVersion": &version, "capabilities": &offers}, func(name string, v []byte) {
+	object(result, func(name string, v []byte) {
 		if len(out.Extra) < maxMembers {
 			out.Extra = with(out.Extra, name, bytes.Clone(v))
 		}
-	})
+	}, found{"protocolVersion", &version}, found{"capabilities", &offers})
 	if v := text(version); !slices.Contains(versions, v) && !slices.Contains(mcpVersions, v) {
 		return out, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: fmt.Sprintf("the peer speaks version %.32q of the protocol", v)}
 	}

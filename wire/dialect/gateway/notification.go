@@ -57,7 +57,7 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 // effect, as MCP says.
 func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var id, reason []byte
-	object(r.params, map[string]*[]byte{"requestId": &id, "reason": &reason}, nil)
+	object(r.params, nil, found{"requestId", &id}, found{"reason", &reason})
 	nothing := wire.Inbound{Token: e.token, Ref: o}
 	c.mu.Lock()
 	call := c.pending.ids[key(id)]
@@ -85,9 +85,7 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 // no token.
 func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 	var token, done, total, message, results []byte
-	object(r.params, map[string]*[]byte{
-		"progressToken": &token, "progress": &done, "total": &total, "message": &message, "intermediate_results": &results,
-	}, nil)
+	object(r.params, nil, found{"progressToken", &token}, found{"progress", &done}, found{"total", &total}, found{"message", &message}, found{"intermediate_results", &results})
 	if token == nil {
 		return wire.Inbound{}, false
 	}

@@ -80,11 +80,11 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 func listed(result []byte) performatives.InformCapabilities {
 	var tools []byte
 	out := performatives.InformCapabilities{}
-	object(result, map[string]*[]byte{"tools": &tools}, func(name string, v []byte) {
+	object(result, func(name string, v []byte) {
 		if len(out.Extra) < maxMembers {
 			out.Extra = with(out.Extra, name, bytes.Clone(v))
 		}
-	})
+	}, found{"tools", &tools})
 	out.Capabilities = &performatives.Capabilities{Actions: actionsOf(tools)}
 	return out
 }
@@ -133,8 +133,8 @@ const maxErrorText = 4096
 // gateway of ours gives is more exact than the code, which it has to agree with.
 func refusalOf(fault []byte) (*performatives.Refusal, []byte) {
 	var code, message, data, reason []byte
-	object(fault, map[string]*[]byte{"code": &code, "message": &message, "data": &data}, nil)
-	object(data, map[string]*[]byte{"reason_code": &reason}, nil)
+	object(fault, nil, found{"code", &code}, found{"message", &message}, found{"data", &data})
+	object(data, nil, found{"reason_code", &reason})
 	r := &performatives.Refusal{Code: performatives.CodeFailed, Text: shortened(text(message))}
 	dialect := performatives.DialectJSONRPC
 	if is(code, '"') {

@@ -174,7 +174,7 @@ func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
 		return out, err
 	}
 	members := extraMembers(a.Extra)
-	object(out, nil, func(name string, v []byte) { members[name] = json.RawMessage(v) })
+	object(out, func(name string, v []byte) { members[name] = json.RawMessage(v) })
 	return marshal(members)
 }
 
@@ -182,13 +182,11 @@ func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
 func resultOf(result []byte) performatives.InformResult {
 	var contents, details, isError, status, artifacts []byte
 	p := performatives.InformResult{Status: performatives.StatusSuccess}
-	object(result, map[string]*[]byte{
-		resultContent: &contents, resultStructured: &details, resultIsError: &isError, resultStatus: &status, resultArtifacts: &artifacts,
-	}, func(name string, v []byte) {
+	object(result, func(name string, v []byte) {
 		if len(p.Extra) < maxMembers {
 			p.Extra = with(p.Extra, name, bytes.Clone(v))
 		}
-	})
+	}, found{resultContent, &contents}, found{resultStructured, &details}, found{resultIsError, &isError}, found{resultStatus, &status}, found{resultArtifacts, &artifacts})
 	if !is(contents, '[') { // it is no tool of MCP's, and this is what it says
 		return performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.RawContent(bytes.Clone(result))}
 	}
@@ -232,7 +230,7 @@ func summaryOf(contents []byte) (summary string, plain bool) {
 			return strings.Join(texts, "\n"), plain && len(texts) <= 1
 		}
 		var kind, words []byte
-		object(elem, map[string]*[]byte{"type": &kind, "text": &words}, func(string, []byte) { plain = false })
+		object(elem, func(string, []byte) { plain = false }, found{"type", &kind}, found{"text", &words})
 		if text(kind) != "text" {
 			plain = false
 			continue

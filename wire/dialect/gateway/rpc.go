@@ -64,15 +64,15 @@ func readRPC(text []byte) (r rpc) {
 		r.refuse("mcp_payload", "want a JSON-RPC message, got "+kindOf(bytes.TrimLeft(text, " \t\r\n")))
 		return r
 	}
-	var found memberSet
+	var seen memberSet
 	for {
 		quoted, ok := w.name()
 		if !ok {
 			break
 		}
-		r.member(&found, unquote(quoted), w.value())
+		r.member(&seen, unquote(quoted), w.value())
 	}
-	r.classify(found)
+	r.classify(seen)
 	return r
 }
 
@@ -193,23 +193,34 @@ func key(id []byte) string {
 	return string(id)
 }
 
+// found is a member of an object that is looked for, and where its value goes.
+type found struct {
+	name  string
+	value *[]byte
+}
+
 // object finds some members of an object. A name that comes twice counts as it came
 // last, as in encoding/json; rest gets the members that nobody asked for.
-func object(text []byte, want map[string]*[]byte, rest func(name string, v []byte)) {
+func object(text []byte, rest func(name string, v []byte), want ...found) {
 	w := walker{text: text}
 	if !w.enter('{') {
 		return
 	}
+members:
 	for {
 		quoted, ok := w.name()
 		if !ok {
 			return
 		}
-		name, v := string(unquote(quoted)), w.value()
-		if dst, ok := want[name]; ok {
-			*dst = v
-		} else if rest != nil {
-			rest(name, v)
+		name, v := unquote(quoted), w.value()
+		for _, f := range want {
+			if f.name == string(name) {
+				*f.value = v
+				continue members
+			}
+		}
+		if rest != nil {
+			rest(string(name), v)
 		}
 	}
 }

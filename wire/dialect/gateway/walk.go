@@ -9,8 +9,9 @@ import (
 // no syntax, that is [json.Valid]'s; but it never goes past the end of text that is no
 // JSON.
 type walker struct {
-	text []byte
-	pos  int
+	text    []byte
+	pos     int
+	deepest int // of the values that were skipped: how deep objects and arrays nest in them
 }
 
 // peek skips white space and returns the byte after it, 0 at the end.
@@ -82,6 +83,7 @@ func (w *walker) skip() {
 			w.skipString()
 		case '{', '[':
 			depth++
+			w.deepest = max(w.deepest, depth)
 			w.pos++
 		case '}', ']':
 			depth--
@@ -107,37 +109,35 @@ func (w *walker) ends() bool {
 	return false
 }
 
-// skipString goes past the string that begins here.
+// skipString goes past the string that begins here. Most strings have few escapes, and
+// no byte is looked at more than twice.
 func (w *walker) skipString() {
-	for w.pos++; w.pos < len(w.text); w.pos++ {
-		switch w.text[w.pos] {
-		case '\\':
-			w.pos++
-		case '"':
-			w.pos++
+	w.pos++
+	for end := w.pos; ; end++ {
+		i := bytes.IndexByte(w.text[min(end, len(w.text)):], '"')
+		if i < 0 {
+			w.pos = len(w.text)
+			return
+		}
+		end += i
+		if !w.skipEscapes(end) {
+			w.pos = end + 1
 			return
 		}
 	}
-	w.pos = len(w.text)
 }
 
-// depth returns how deep the objects and arrays of text nest.
-func depth(text []byte) int {
-	w, now, most := walker{text: text}, 0, 0
-	for w.pos < len(text) {
-		switch text[w.pos] {
-		case '"':
-			w.skipString()
-			continue
-		case '{', '[':
-			now++
-			most = max(most, now)
-		case '}', ']':
-			now--
+// skipEscapes goes past the escape sequences before the quote at end, and reports
+// whether the last of them has escaped it.
+func (w *walker) skipEscapes(end int) bool {
+	for w.pos < end {
+		i := bytes.IndexByte(w.text[w.pos:end], '\\')
+		if i < 0 {
+			return false
 		}
-		w.pos++
+		w.pos += i + 2
 	}
-	return most
+	return w.pos > end
 }
 
 // unquote returns the text of a JSON string: a slice of it where it has no escapes.
