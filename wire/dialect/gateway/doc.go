@@ -85,8 +85,9 @@
 // A peer that offers tools is announced as an agent by the name of its source. Say so in
 // initialize: capabilities.tools as an array of {name, description, inputSchema,
 // outputSchema}, or true or an object; then the node asks with tools/list and takes the
-// tools from the answer, {"tools": […]}, of which it reads one page. From then on requests
-// come, with ids of the node's own and whoever asks as source:
+// tools from the answer, {"tools": […]}, of which it reads one page. What you know about
+// beyond your tools may stand in capabilities.topics, an array of names. From then on
+// requests come, with ids of the node's own and whoever asks as source:
 //
 //	{"id": "…", "timestamp": "…", "source": "Eddy", "target_namespace": "my-client",
 //	 "metadata": {"timeout_ms": 29990},

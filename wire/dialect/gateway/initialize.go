@@ -107,7 +107,7 @@ func compressions(capabilities []byte) []string {
 }
 
 // maxList is how many elements of a list of names are looked at.
-const maxList = 64
+const maxList = 1024
 
 // stringsOf reads the strings of an array.
 func stringsOf(v []byte) (out []string) {
@@ -127,13 +127,17 @@ func stringsOf(v []byte) (out []string) {
 	return out
 }
 
-// capabilitiesOf reads what an end offers: its tools as actions where it lists them,
-// and everything else as it came.
+// capabilitiesOf reads what an end offers: its tools as actions where it lists them, its
+// topics (an extension: what it knows about), and everything else as it came.
 func capabilitiesOf(v []byte) performatives.Capabilities {
 	out := performatives.Capabilities{}
 	object(v, func(name string, v []byte) {
-		if name == "tools" && is(v, '[') {
+		switch {
+		case name == "tools" && is(v, '['):
 			out.Actions = actionsOf(v)
+			return
+		case name == "topics" && is(v, '['):
+			out.Topics = stringsOf(v)
 			return
 		}
 		if len(out.Extra) < maxMembers {
@@ -235,26 +239,35 @@ func (c *codec) welcome(h *hello) ([]byte, error) {
 
 // introduction is the params of our own initialize.
 func (c *codec) introduction(q performatives.QueryCapabilities) ([]byte, error) {
-	capabilities := performatives.Members{}
-	for name, v := range q.Capabilities.Extra {
-		capabilities[name] = v
-	}
-	if tools, err := toolsOf(q.Capabilities.Actions, false); err != nil {
+	capabilities, err := c.offer(*q.Capabilities)
+	if err != nil {
 		return nil, err
-	} else if len(q.Capabilities.Actions) > 0 {
-		capabilities["tools"] = tools
+	}
+	params := extraMembers(q.Extra)
+	if _, ok := params["clientInfo"]; !ok {
+		params["clientInfo"] = program{Name: c.opts.Name, Version: c.opts.Version}
+	}
+	params["protocolVersion"], params["supportedVersions"], params["capabilities"] = versions[0], supported, capabilities
+	return marshal(params)
+}
+
+// offer is what an agent of ours can do, as capabilities of initialize.
+func (c *codec) offer(own performatives.Capabilities) (map[string]any, error) {
+	out := extraMembers(own.Extra)
+	if len(own.Actions) > 0 {
+		tools, err := toolsOf(own.Actions, false)
+		if err != nil {
+			return nil, err
+		}
+		out["tools"] = tools
+	}
+	if len(own.Topics) > 0 {
+		out["topics"] = own.Topics
 	}
 	if c.offers() {
-		capabilities["compression"] = json.RawMessage(`["` + compressionGzip + `"]`)
+		out["compression"] = []string{compressionGzip}
 	}
-	params := map[string]any{
-		"protocolVersion": versions[0], "supportedVersions": supported, "clientInfo": program{Name: c.opts.Name, Version: c.opts.Version},
-	}
-	for name, v := range q.Extra {
-		params[name] = v
-	}
-	params["capabilities"] = capabilities
-	return marshal(params)
+	return out, nil
 }
 
 // introduced reads the answer to our own initialize.

@@ -40,13 +40,16 @@ type request struct {
 	expires  time.Time
 }
 
-// party is one end of a conversation.
+// party is one end of a conversation with one agent: what is for several of the peer's
+// is asked of each.
 type party struct {
-	agent        performatives.AgentID
+	agent, with  performatives.AgentID
 	conversation performatives.ConversationID
 }
 
-func partyOf(m *performatives.Message) party { return party{m.Sender().Fold(), m.ConversationID()} }
+func partyOf(m *performatives.Message) party {
+	return party{m.Sender().Fold(), m.Receiver().Fold(), m.ConversationID()}
+}
 
 // pending is what is under way between the two ends. It is guarded by the codec's lock.
 type pending struct {
