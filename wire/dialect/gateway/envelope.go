@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -34,17 +32,6 @@ type envelope struct {
 const (
 	maxMembers = 1024                            // members that no field stands for
 	maxID      = 6*performatives.MaxIDLength + 2 // bytes of an id, a correlation id or a progress token as it is written
-)
-
-// The prefixes under which the message's metadata has members of the envelope and of
-// the JSON-RPC message that no field stands for. Members of the envelope's own metadata
-// have none.
-const (
-	prefixEnvelope = "envelope."
-	prefixPayload  = "mcp_payload."
-
-	metadataCorrelation = prefixEnvelope + "correlation_id" // of a request, for tracing
-	metadataMethod      = prefixPayload + "method"          // of a notification
 )
 
 // refuse notes what is wrong, unless something was before.
@@ -206,116 +193,6 @@ func (e *envelope) readTimestamp(v []byte) {
 		e.refuse(performatives.CodeUnexpectedAct, "timestamp", fmt.Sprintf("timestamp: want an ISO 8601 time, got %.48q", unquote(v)))
 	}
 	e.timestamp = t
-}
-
-// readMetadata reads the members of metadata, of which two are fields of the message.
-func (e *envelope) readMetadata(v []byte) {
-	w := walker{text: v}
-	if isNull(v) {
-		return
-	}
-	if !w.enter('{') {
-		e.wrong("metadata", "an object", v)
-		return
-	}
-	for {
-		quoted, ok := w.name()
-		if !ok || e.refusal != nil {
-			return
-		}
-		switch name, v := string(unquote(quoted)), w.value(); name {
-		case "timeout_ms":
-			e.readTimeout(v)
-		case "priority":
-			e.readPriority(v)
-		default:
-			e.keep(name, v)
-		}
-	}
-}
-
-// maxTimeout is the longest deadline of a request.
-const maxTimeout = 100 * 365 * 24 * time.Hour
-
-func (e *envelope) readTimeout(v []byte) {
-	ms, err := strconv.ParseFloat(string(v), 64)
-	if isNull(v) {
-		return
-	}
-	if err != nil || ms <= 0 || ms > float64(maxTimeout/time.Millisecond) {
-		e.refuse(performatives.CodeInvalidPayload, "metadata.timeout_ms", "metadata.timeout_ms: want a number of milliseconds above 0")
-		return
-	}
-	e.timeout = max(time.Duration(ms*float64(time.Millisecond)), 1)
-}
-
-// readPriority keeps what it reads, so that it is written again as it came.
-func (e *envelope) readPriority(v []byte) {
-	if isNull(v) {
-		return
-	}
-	p, ok := priorityOf(v)
-	if !ok {
-		e.refuse(performatives.CodeInvalidPayload, "metadata.priority", "metadata.priority: want low, medium, normal, high, urgent or 1 to 5")
-		return
-	}
-	e.priority = p
-	e.keep("priority", v)
-}
-
-func priorityOf(v []byte) (performatives.Priority, bool) {
-	text := v
-	if is(v, '"') {
-		text = unquote(v)
-	}
-	p, err := performatives.ParsePriority(string(text))
-	return p, err == nil
-}
-
-// keep keeps a member that no field stands for. One that looks like a credential is
-// not kept: what is in a message may be logged and shown.
-func (e *envelope) keep(name string, v []byte) {
-	if secret(name) {
-		return
-	}
-	if text := unfit(e.metadata, name, strings.TrimPrefix(name, prefixEnvelope)); text != "" {
-		e.refuse(performatives.CodeUnexpectedAct, "", text)
-		return
-	}
-	if e.metadata == nil {
-		e.metadata = make(performatives.Members)
-	}
-	e.metadata[name] = bytes.Clone(v)
-}
-
-// unfit says why one more member is not kept, or nothing.
-func unfit(members performatives.Members, name, written string) string {
-	if _, twice := members[name]; twice {
-		return fmt.Sprintf("want no second %.64q", written)
-	}
-	if len(members) >= maxMembers {
-		return fmt.Sprintf("want at most %d members", maxMembers)
-	}
-	return ""
-}
-
-var secretSpelling = strings.NewReplacer("_", "", "-", "", prefixEnvelope, "", prefixPayload, "")
-
-func secret(name string) bool {
-	switch secretSpelling.Replace(strings.ToLower(name)) {
-	case "authtoken", "authorization":
-		return true
-	}
-	return false
-}
-
-// bearer takes the word Bearer off a token.
-func bearer(token string) string {
-	const word = "bearer "
-	if len(token) > len(word) && strings.EqualFold(token[:len(word)], word) {
-		return strings.TrimLeft(token[len(word):], " ")
-	}
-	return token
 }
 
 // complete checks that nothing is missing.

@@ -76,19 +76,6 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 	return c.reply(e, r, q.message, performatives.ActInformResult, resultOf(r.result))
 }
 
-// listed reads the result of tools/list.
-func listed(result []byte) performatives.InformCapabilities {
-	var tools []byte
-	out := performatives.InformCapabilities{}
-	object(result, func(name string, v []byte) {
-		if len(out.Extra) < maxMembers {
-			out.Extra = with(out.Extra, name, bytes.Clone(v))
-		}
-	}, found{"tools", &tools})
-	out.Capabilities = &performatives.Capabilities{Actions: actionsOf(tools)}
-	return out
-}
-
 // refusal makes the refusal of a request of ours.
 func (c *codec) refusal(e *envelope, r *rpc, q *request, why *performatives.Refusal, data []byte) (*performatives.Message, error) {
 	s := performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}

@@ -66,6 +66,8 @@ func frameAt(at time.Time, token, payload string) string {
 	return fmt.Sprintf(`{"id":"e-1","timestamp":%q,"source":"peer","auth_token":%q,"mcp_payload":%s}`, at.Format(time.RFC3339Nano), token, payload)
 }
 
+type content interface{ Act() performatives.Performative }
+
 // worker answers tasks: it accepts, reports, and is done.
 func worker(s *wire.Session, m *performatives.Message) error {
 	n := 0

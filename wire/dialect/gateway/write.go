@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -71,83 +68,6 @@ func correlated(id string) []byte {
 		return nil
 	}
 	return appendString(nil, id)
-}
-
-// appendMetadata appends the metadata of a message, and the members of its envelope
-// that no field stands for.
-func appendMetadata(dst []byte, h header) ([]byte, error) {
-	members, err := metadataOf(h)
-	if err != nil {
-		return dst, err
-	}
-	var own []string
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		switch of, outer := strings.CutPrefix(name, prefixEnvelope); {
-		case strings.HasPrefix(name, prefixPayload):
-		case !outer:
-			own = append(own, name)
-		case memberBit([]byte(of)) == 0:
-			dst = append(appendString(append(dst, ','), of), ':')
-			dst = append(dst, members[name]...)
-		}
-	}
-	if len(own) == 0 {
-		return dst, nil
-	}
-	dst = append(dst, `,"metadata":{`...)
-	for i, name := range own {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(append(appendString(dst, name), ':'), members[name]...)
-	}
-	return append(dst, '}'), nil
-}
-
-// metadataOf collects the members of a message's metadata, checked, with what wire
-// says there and we in fields.
-func metadataOf(h header) (performatives.Members, error) {
-	if h.message == nil {
-		return nil, nil //nolint:nilnil // nil is no metadata
-	}
-	var members performatives.Members
-	put := func(name string, v []byte) {
-		if members == nil {
-			members = make(performatives.Members)
-		}
-		members[name] = v
-	}
-	for name, v := range h.message.AllMetadata() {
-		if !json.Valid(v) {
-			return nil, errors.New("gateway: metadata is no JSON")
-		}
-		if name != "priority" && !secret(name) {
-			put(name, v)
-		}
-	}
-	if p := h.message.Priority(); p != performatives.Normal || known(h.message, p) {
-		put("priority", prioritized(h.message, p))
-	}
-	if h.timeout > 0 {
-		ms, _ := json.Marshal(max(h.timeout.Milliseconds(), 1)) // a number always marshals
-		put("timeout_ms", ms)
-	}
-	return members, nil
-}
-
-// known reports whether the message came with its priority, so that it is written
-// again as it came.
-func known(m *performatives.Message, p performatives.Priority) bool {
-	v, ok := m.Metadata("priority")
-	own, fits := priorityOf(v)
-	return ok && fits && own == p
-}
-
-func prioritized(m *performatives.Message, p performatives.Priority) []byte {
-	if v, ok := m.Metadata("priority"); ok && known(m, p) {
-		return v
-	}
-	return appendString(nil, p.String())
 }
 
 // appendString appends s as a JSON string.

@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"bytes"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// compressions reads the compression of some capabilities: a list, or one name.
+func compressions(capabilities []byte) []string {
+	var v []byte
+	object(capabilities, nil, found{"compression", &v})
+	if name := text(v); name != "" {
+		return []string{name}
+	}
+	return stringsOf(v)
+}
+
+// maxList is how many elements of a list of names are looked at.
+const maxList = 1024
+
+// stringsOf reads the strings of an array.
+func stringsOf(v []byte) (out []string) {
+	w := walker{text: v}
+	if !w.enter('[') {
+		return nil
+	}
+	for range maxList {
+		elem, ok := w.element()
+		if !ok {
+			break
+		}
+		if s := text(elem); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// capabilitiesOf reads what an end offers: its tools as actions where it lists them, its
+// topics (an extension: what it knows about), and everything else as it came.
+func capabilitiesOf(v []byte) performatives.Capabilities {
+	out := performatives.Capabilities{}
+	object(v, func(name string, v []byte) {
+		switch {
+		case name == "tools" && is(v, '['):
+			out.Actions = actionsOf(v)
+			return
+		case name == "topics" && is(v, '['):
+			out.Topics = stringsOf(v)
+			return
+		}
+		if len(out.Extra) < maxMembers {
+			out.Extra = with(out.Extra, name, bytes.Clone(v))
+		}
+	})
+	return out
+}
+
+// offer is what an agent of ours can do, as capabilities of initialize.
+func (c *codec) offer(own performatives.Capabilities) (map[string]any, error) {
+	out := extraMembers(own.Extra)
+	if len(own.Actions) > 0 {
+		tools, err := toolsOf(own.Actions, false)
+		if err != nil {
+			return nil, err
+		}
+		out["tools"] = tools
+	}
+	if len(own.Topics) > 0 {
+		out["topics"] = own.Topics
+	}
+	if c.offers() {
+		out["compression"] = []string{compressionGzip}
+	}
+	return out, nil
+}

@@ -1,0 +1,102 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// methodOf is the method of a request: tools/call for a task, initialize for what the
+// end that opened the connection says of itself, else tools/list.
+func (c *codec) methodOf(m *performatives.Message) (string, error) {
+	if m.Performative() == performatives.ActTaskRequest {
+		return methodCall, nil
+	}
+	p, err := payloadAs[performatives.QueryCapabilities](m)
+	if err == nil && c.session.Initiator && p.Capabilities != nil {
+		return methodInitialize, nil
+	}
+	return methodList, err
+}
+
+// params returns the params of a request.
+func (c *codec) params(m *performatives.Message, q *request) ([]byte, error) {
+	switch q.method {
+	case methodCall:
+		return callParams(m, q.id)
+	case methodInitialize:
+		p, err := payloadAs[performatives.QueryCapabilities](m)
+		if err != nil {
+			return nil, err
+		}
+		return c.introduction(p)
+	}
+	return []byte("{}"), nil
+}
+
+// callParams are the params of tools/call, with the id of the request as the progress
+// token.
+func callParams(m *performatives.Message, token string) ([]byte, error) {
+	p, err := payloadAs[performatives.TaskRequest](m)
+	if err != nil {
+		return nil, err
+	}
+	dst := appendString([]byte(`{"name":`), p.TaskType)
+	if p.Description != "" {
+		dst = appendString(append(dst, `,"task_description":`...), p.Description)
+	}
+	if !p.Parameters.IsZero() {
+		if dst, err = appendContent(append(dst, `,"arguments":`...), p.Parameters); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Extra)) {
+		switch v := p.Extra[name]; {
+		case callMember(name) || len(v) == 0:
+		case !json.Valid(v):
+			return nil, fmt.Errorf("gateway: %.64q is no JSON", name)
+		default:
+			dst = append(append(appendString(append(dst, ','), name), ':'), v...)
+		}
+	}
+	return append(appendMeta(append(dst, `,"_meta":`...), p.Extra["_meta"], token), '}'), nil
+}
+
+// callMember reports whether a member of the params of tools/call has a field.
+func callMember(name string) bool {
+	switch name {
+	case "name", "arguments", "_meta", "task_description", "task_type", "task_parameters":
+		return true
+	}
+	return false
+}
+
+// appendMeta appends a _meta with a progress token of ours in place of any other.
+func appendMeta(dst, meta []byte, token string) []byte {
+	dst = append(append(dst, `{"progressToken":`...), token...)
+	if json.Valid(meta) {
+		object(meta, func(name string, v []byte) {
+			dst = append(append(appendString(append(dst, ','), name), ':'), v...)
+		}, found{"progressToken", new([]byte)})
+	}
+	return append(dst, '}')
+}
+
+// appendContent appends the JSON of a content: as it came, or that of the Go value.
+func appendContent(dst []byte, content performatives.Content) ([]byte, error) {
+	if content.Value() != nil {
+		text, err := marshal(content)
+		return append(dst, text...), err
+	}
+	text, err := content.MarshalJSON()
+	if err != nil || !json.Valid(text) {
+		return dst, errors.Join(errNoJSON, err)
+	}
+	return append(dst, text...), nil
+}
+
+var errNoJSON = errors.New("gateway: the payload is no JSON")

@@ -1,0 +1,118 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// maxTools is how many tools of a list are taken.
+const maxTools = 10_000
+
+// actionsOf reads a list of tools. What is none is passed over.
+func actionsOf(v []byte) []performatives.Action {
+	actions := []performatives.Action{}
+	w := walker{text: v}
+	w.enter('[')
+	for len(actions) < maxTools {
+		elem, ok := w.element()
+		if !ok {
+			break
+		}
+		if a := actionOf(elem); a.Name != "" {
+			actions = append(actions, a)
+		}
+	}
+	return actions
+}
+
+// actionOf reads a tool: an object, or its bare name.
+func actionOf(v []byte) (a performatives.Action) {
+	if is(v, '"') {
+		a.Name = text(v)
+		return a
+	}
+	var name, description, input, output []byte
+	object(v, func(name string, v []byte) {
+		if len(a.Extra) < maxMembers {
+			a.Extra = with(a.Extra, name, bytes.Clone(v))
+		}
+	}, found{"name", &name}, found{"description", &description}, found{"inputSchema", &input}, found{"outputSchema", &output})
+	a.Name, a.Description = text(name), text(description)
+	a.InputSchema, a.OutputSchema = schema(input), schema(output)
+	return a
+}
+
+func schema(v []byte) json.RawMessage {
+	if !is(v, '{') {
+		return nil
+	}
+	return bytes.Clone(v)
+}
+
+// toolList is the result of tools/list. MCP wants a schema of each tool.
+func toolList(p performatives.InformCapabilities, mcp bool) ([]byte, error) {
+	var actions []performatives.Action
+	if p.Capabilities != nil {
+		actions = p.Capabilities.Actions
+	} else if p.Action != nil {
+		actions = []performatives.Action{*p.Action}
+	}
+	tools, err := toolsOf(actions, mcp)
+	if err != nil {
+		return nil, err
+	}
+	return append(append([]byte(`{"tools":`), tools...), '}'), nil
+}
+
+func toolsOf(actions []performatives.Action, mcp bool) (json.RawMessage, error) {
+	var out bytes.Buffer
+	out.WriteByte('[')
+	for i, a := range actions {
+		text, err := toolOf(a, mcp)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.Write(text)
+	}
+	out.WriteByte(']')
+	return out.Bytes(), nil
+}
+
+// anyObject is the schema of a tool that says nothing about its arguments.
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
+	if len(a.InputSchema) == 0 && mcp {
+		a.InputSchema = anyObject
+	}
+	out, err := marshal(struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Input       json.RawMessage `json:"inputSchema,omitempty"`
+		Output      json.RawMessage `json:"outputSchema,omitempty"`
+	}{a.Name, a.Description, a.InputSchema, a.OutputSchema})
+	if err != nil || len(a.Extra) == 0 {
+		return out, err
+	}
+	members := extraMembers(a.Extra)
+	object(out, func(name string, v []byte) { members[name] = json.RawMessage(v) })
+	return marshal(members)
+}
+
+// listed reads the result of tools/list.
+func listed(result []byte) performatives.InformCapabilities {
+	var tools []byte
+	out := performatives.InformCapabilities{}
+	object(result, func(name string, v []byte) {
+		if len(out.Extra) < maxMembers {
+			out.Extra = with(out.Extra, name, bytes.Clone(v))
+		}
+	}, found{"tools", &tools})
+	out.Capabilities = &performatives.Capabilities{Actions: actionsOf(tools)}
+	return out
+}

@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// program is a clientInfo or a serverInfo.
+type program struct {
+	Name              string   `json:"name"`
+	Version           string   `json:"version"`
+	SupportedVersions []string `json:"supportedVersions,omitempty"`
+}
+
+// offered are the capabilities that initialize answers with (wire, Capability Discovery).
+type offered struct {
+	Tools          any      `json:"tools"`
+	Resources      *bool    `json:"resources,omitempty"` // not for MCP, where only an object may stand
+	Streaming      bool     `json:"streaming"`
+	BinaryProtocol bool     `json:"binary_protocol"`
+	PerMessageAuth bool     `json:"per_message_auth"`
+	RateLimiting   limits   `json:"rate_limiting"`
+	Compression    []string `json:"compression,omitempty"`
+}
+
+type limits struct {
+	Enabled      bool   `json:"enabled"`
+	DefaultLimit int    `json:"default_limit,omitempty"`
+	Window       string `json:"window,omitempty"`
+}
+
+// welcome is the result of initialize.
+func (c *codec) welcome(h *hello) ([]byte, error) {
+	o := offered{
+		Tools: true, Resources: new(bool), Streaming: c.opts.Streaming, BinaryProtocol: c.opts.BinaryProtocol, PerMessageAuth: c.opts.PerMessageAuth,
+	}
+	if h.mcp {
+		o.Tools, o.Resources = struct{}{}, nil
+	}
+	if c.opts.Rate.Messages > 0 {
+		d := wire.ErrorObjectOf(&wire.LimitError{Limit: c.opts.Rate}).Details
+		o.RateLimiting = limits{Enabled: true, DefaultLimit: d.Limit, Window: d.Window}
+	}
+	if h.gzip {
+		o.Compression = []string{compressionGzip}
+	}
+	return marshal(struct {
+		ProtocolVersion string  `json:"protocolVersion"`
+		ServerInfo      program `json:"serverInfo"`
+		Capabilities    offered `json:"capabilities"`
+	}{h.version, program{c.opts.Name, c.opts.Version, supported}, o})
+}
+
+// introduction is the params of our own initialize.
+func (c *codec) introduction(q performatives.QueryCapabilities) ([]byte, error) {
+	capabilities, err := c.offer(*q.Capabilities)
+	if err != nil {
+		return nil, err
+	}
+	params := extraMembers(q.Extra)
+	if _, ok := params["clientInfo"]; !ok {
+		params["clientInfo"] = program{Name: c.opts.Name, Version: c.opts.Version}
+	}
+	params["protocolVersion"], params["supportedVersions"], params["capabilities"] = versions[0], supported, capabilities
+	return marshal(params)
+}
+
+// introduced reads the answer to our own initialize.
+func (c *codec) introduced(result []byte) (performatives.InformCapabilities, error) {
+	var version, offers []byte
+	out := performatives.InformCapabilities{}
+	object(result, func(name string, v []byte) {
+		if len(out.Extra) < maxMembers {
+			out.Extra = with(out.Extra, name, bytes.Clone(v))
+		}
+	}, found{"protocolVersion", &version}, found{"capabilities", &offers})
+	if v := text(version); !slices.Contains(versions, v) && !slices.Contains(mcpVersions, v) {
+		return out, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: fmt.Sprintf("the peer speaks version %.32q of the protocol", v)}
+	}
+	out.Extra = with(out.Extra, "protocolVersion", bytes.Clone(version))
+	own := capabilitiesOf(offers)
+	out.Capabilities = &own
+	if c.offers() && slices.Contains(compressions(offers), compressionGzip) {
+		c.agree()
+	}
+	return out, nil
+}
+
+// agree begins to compress, unless that has begun.
+func (c *codec) agree() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.done {
+		c.done, c.agreed = true, compressionGzip
+	}
+}
+
+// compressionGzip is the one compression of TCP frames (addenda §5).
+const compressionGzip = "gzip"
+
+// offers reports whether the connection can compress.
+func (c *codec) offers() bool { return slices.Contains(c.session.Compression, compressionGzip) }
