@@ -92,8 +92,9 @@ func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 	nothing := wire.Inbound{Token: e.token, Ref: o} // the request has ended
 	c.mu.Lock()
 	q := c.pending.requests[idText(token)]
+	over := q == nil || q.cancel != nil
 	c.mu.Unlock()
-	if q == nil || q.cancel != nil {
+	if over {
 		return nothing, true
 	}
 	update := performatives.StatusUpdate{Progress: percentage(done, total), Description: text(message)}

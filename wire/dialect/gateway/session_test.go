@@ -66,14 +66,14 @@ func frameAt(at time.Time, token, payload string) string {
 	return fmt.Sprintf(`{"id":"e-1","timestamp":%q,"source":"peer","auth_token":%q,"mcp_payload":%s}`, at.Format(time.RFC3339Nano), token, payload)
 }
 
-type content interface{ Act() performatives.Performative }
+type content interface {
+	Act() performatives.Performative
+}
 
 // worker answers tasks: it accepts, reports, and is done.
 func worker(s *wire.Session, m *performatives.Message) error {
 	n := 0
-	say := func(payload interface {
-		Act() performatives.Performative
-	}) error {
+	say := func(payload content) error {
 		n++
 		stamp := performatives.Stamp{ID: m.ID() + performatives.MessageID(fmt.Sprint("-", n)), Time: time.Now()}
 		answer, err := m.ReplyFrom("Jules", stamp, payload.Act(), payload)

@@ -1,0 +1,188 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// clock is a Stamper whose time the test sets.
+type clock struct {
+	counter
+	ahead time.Duration
+}
+
+func (c *clock) Stamp() performatives.Stamp {
+	s := c.counter.Stamp()
+	s.Time = s.Time.Add(c.ahead)
+	return s
+}
+
+func ask(t testing.TB, n int, payload acting) *performatives.Message {
+	t.Helper()
+	m, err := performatives.New(performatives.Envelope{
+		ID: performatives.MessageID(fmt.Sprintf("%s-%d", payload.Act(), n)), ConversationID: performatives.ConversationID(fmt.Sprint("c-", n)),
+		Sender: "Eddy", Receiver: "peer", Timestamp: epoch, Payload: payload,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Requests that a peer does not answer make room once nobody waits for them, and not
+// before.
+func TestRequestsExpire(t *testing.T) {
+	at := &clock{}
+	c := open(t, Options{Timeout: time.Minute}, wire.CodecOptions{Stamper: at, MaxPending: 2})
+	send := func(n int) error {
+		_, err := c.Encode(nil, ask(t, n, performatives.TaskRequest{TaskType: "a"}))
+		return err
+	}
+	if err := errors.Join(send(1), send(2)); err != nil {
+		t.Fatal(err)
+	}
+	at.ahead = time.Minute // the deadline: the answer may still come
+	if err := send(3); !errors.Is(err, performatives.CodeBusy) {
+		t.Errorf("got %v, want busy", err)
+	}
+	at.ahead = time.Minute + linger + time.Second
+	if err := send(4); err != nil {
+		t.Error(err)
+	}
+	if n := len(c.pending.requests); n != 1 {
+		t.Errorf("%d requests are under way", n)
+	}
+}
+
+// So do requests of the peer's that no handler has answered.
+func TestCallsExpire(t *testing.T) {
+	at := &clock{}
+	c := open(t, Options{Timeout: time.Minute}, wire.CodecOptions{Stamper: at, MaxPending: 2})
+	for i := range 3 {
+		if in := one(t, c, toolCall(fmt.Sprint(i))); (in.Err == nil) != (i < 2) {
+			t.Fatalf("%d: %v", i, in.Err)
+		}
+	}
+	at.ahead = time.Minute + 2*linger
+	if in := one(t, c, toolCall("4")); in.Err != nil {
+		t.Error(in.Err)
+	}
+	if n := len(c.pending.calls); n != 1 {
+		t.Errorf("%d calls are under way", n)
+	}
+}
+
+// A peer that never answers what was cancelled, as MCP wants it, fills nothing.
+func TestCancelledRequestsAreForgotten(t *testing.T) {
+	c := open(t, Options{}, wire.CodecOptions{MaxPending: 1 << 14})
+	for i := range 3 * maxWithdrawn {
+		for _, m := range []*performatives.Message{ask(t, i, performatives.TaskRequest{TaskType: "a"}), ask(t, i, performatives.Cancel{})} {
+			if out, err := c.Encode(nil, m); err != nil || len(out) == 0 {
+				t.Fatalf("wrote %q, %v", out, err)
+			}
+		}
+	}
+	p := &c.pending
+	if len(p.requests) != maxWithdrawn || len(p.withdrawn) != maxWithdrawn || len(p.parties) != maxWithdrawn || len(p.envelopes) != maxWithdrawn {
+		t.Errorf("%d requests, %d withdrawn, %d parties, %d envelopes", len(p.requests), len(p.withdrawn), len(p.parties), len(p.envelopes))
+	}
+}
+
+// What the connection cannot carry becomes an error that it can.
+func TestAnswersThatAreTooLong(t *testing.T) {
+	c := open(t, Options{}, wire.CodecOptions{MaxBytes: 1 << 13})
+	long := `{"task_status":"success","result_summary":"` + strings.Repeat("x", 1<<13) + `"}`
+	out := answered(t, c, one(t, c, toolCall("1")), "a", performatives.ActInformResult, long)
+	if r := parse(t, out); r.Payload.Error == nil || r.Payload.Error.Code != -32603 || r.Error == nil {
+		t.Errorf("got %.200s", out)
+	}
+	var batch []wire.Inbound
+	c.Decode([]byte(`{"id":1,"timestamp":"2024-01-15T10:30:45Z","source":"s","mcp_payload":[`+
+		`{"jsonrpc":"2.0","id":1,"method":"a.b"},{"jsonrpc":"2.0","id":2,"method":"a.b"}]}`), func(in wire.Inbound) { batch = append(batch, in) })
+	answered(t, c, batch[0], "a", performatives.ActInformResult, long)
+	out = answered(t, c, batch[1], "a", performatives.ActInformResult, `{"task_status":"success"}`)
+	if !strings.Contains(string(out), `"code":-32603`) || !strings.Contains(string(out), `"result"`) || c.held != 0 {
+		t.Errorf("got %s, %d bytes held", out, c.held)
+	}
+	task := performatives.TaskRequest{TaskType: "a", Description: strings.Repeat("x", 1<<13)}
+	if _, err := c.Encode(nil, ask(t, 1, task)); !errors.Is(err, performatives.CodeInvalidPayload) || len(c.pending.requests) != 0 {
+		t.Errorf("got %v, %d requests", err, len(c.pending.requests))
+	}
+}
+
+// What an agent says that is no JSON or no text is no frame either.
+func TestAnswersThatCannotBeWritten(t *testing.T) {
+	for name, details := range map[string]performatives.Content{
+		"no JSON":   performatives.RawContent([]byte(`{`)),
+		"no UTF-8":  performatives.RawContent([]byte("\"\xff\"")),
+		"a channel": performatives.ContentOf(make(chan int)),
+	} {
+		c := open(t, Options{}, wire.CodecOptions{})
+		in := one(t, c, toolCall("1"))
+		m, err := in.Message.ReplyFrom("a", performatives.Stamp{ID: "m", Time: epoch}, performatives.ActInformResult,
+			performatives.InformResult{Status: performatives.StatusSuccess, Details: details})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := c.Encode(nil, m)
+		if r := parse(t, out); err != nil || r.Payload.Error == nil || string(r.Payload.ID) != "1" {
+			t.Errorf("%s: %v, %s", name, err, out)
+		}
+		task := performatives.TaskRequest{TaskType: "a", Parameters: details}
+		if out, err := c.Encode(nil, ask(t, 1, task)); err == nil || len(out) > 0 || len(c.pending.requests) > 0 {
+			t.Errorf("%s: wrote %s, %v", name, out, err)
+		}
+	}
+}
+
+// One end asks and cancels while the peer reports and answers.
+func TestBothDirectionsAtOnce(t *testing.T) {
+	const n = 2000
+	c := open(t, Options{}, wire.CodecOptions{MaxPending: n})
+	written := make(chan string, n)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(written)
+		for i := range n {
+			out, err := c.Encode(nil, ask(t, i, performatives.TaskRequest{TaskType: "a"}))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			written <- string(parse(t, out).Payload.ID)
+			if i%3 == 0 {
+				if _, err := c.Encode(nil, ask(t, i, performatives.Cancel{})); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	ends := 0
+	wg.Go(func() {
+		take := func(in wire.Inbound) {
+			if m := in.Message; m != nil && m.Performative() != performatives.ActStatusUpdate {
+				ends++
+			}
+		}
+		for id := range written {
+			for _, payload := range []string{
+				`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"progress":1,"total":2}}`,
+				`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"no"}}`,
+				`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`,
+			} {
+				c.Decode([]byte(`{"id":1,"timestamp":"2024-01-15T10:30:45Z","source":"peer","mcp_payload":`+payload+`}`), take)
+			}
+		}
+	})
+	wg.Wait()
+	if ends != n {
+		t.Errorf("%d of %d requests were answered", ends, n)
+	}
+}
