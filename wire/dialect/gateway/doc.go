@@ -96,14 +96,16 @@
 //
 // Answer with result or error under the same id, in an envelope of your own; report
 // progress, if you like, by notifications/progress with the token. A result without
-// content is taken as the details as a whole; of content, the texts are the summary. An
-// error of -32601 to -32603 or above says which refusal the asker gets. When
-// notifications/cancelled names a request, stop it. If you answer it nevertheless, the
-// asker learns that the work has ended, from an error, or gets the result; if you do not,
-// as MCP has it, nobody can say that it has stopped, and the asker stops waiting after a
-// grace of its own. INFORM, CONFIRM and DISCONFIRM of an agent come as notifications by
-// the name of the act: notifications/inform. For other acts there are no words, and their
-// senders are told so.
+// content is taken as the details as a whole; of content, the texts are the summary. The
+// code of an error says whether the asker is told that you did not understand, that you
+// do not take the task on, or that it failed.
+//
+// When notifications/cancelled names a request, stop it. If you answer it nevertheless,
+// the asker learns from an error that the work has ended, or gets the result; if you do
+// not, as MCP has it, nobody can say that it has stopped, and the asker stops waiting
+// after a grace of its own. INFORM, CONFIRM and DISCONFIRM of an agent come as
+// notifications by the name of the act: notifications/inform. For other acts there are no
+// words, and their senders are told so.
 //
 // # In the swarm
 //
