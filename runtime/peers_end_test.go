@@ -314,8 +314,9 @@ func TestNodeStopsWithPeers(t *testing.T) {
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(task("debug_code"))))
 	<-started
+	received := listen(t, h.Node, actors.About[actors.MessageReceived]())
 	c.say(message(t, "Eddy", "Silent", performatives.ActRequest))
-	await(t, h.events, 1, func(e actors.MessageReceived) bool { return e.Agent == "Silent" })
+	await(t, received, 1, func(e actors.MessageReceived) bool { return e.Agent == "Silent" })
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	if err := h.Stop(ctx); err != nil {

@@ -36,7 +36,7 @@ func newHub(t testing.TB, o runtime.PeerOptions, with ...func(*wire.Options)) *h
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hub{Node: n, t: t, server: server, events: listen(t, n)}
+	h := &hub{Node: n, t: t, server: server, events: listen(t, n, actors.About[actors.AgentAnnounced](), actors.About[actors.AgentStopped]())}
 	t.Cleanup(h.stopServer)
 	return h
 }
@@ -109,8 +109,7 @@ func (h *hub) back(id performatives.AgentID, n int) {
 // outpost is a node that reaches the hub's agents by an uplink.
 type outpost struct {
 	*runtime.Node
-	up     *runtime.Uplink
-	events *record
+	up *runtime.Uplink
 
 	mu  sync.Mutex
 	cut func() // the connection under way
@@ -119,7 +118,7 @@ type outpost struct {
 func newOutpost(t testing.TB, h *hub, name string, with ...func(*runtime.UplinkOptions)) *outpost {
 	t.Helper()
 	n := newNode(t, runtime.Options{Name: name})
-	o := &outpost{Node: n, events: listen(t, n)}
+	o := &outpost{Node: n}
 	options := runtime.UplinkOptions{Introduce: true, Dial: func(_ context.Context, handler wire.Handler) (*wire.Session, error) {
 		s, cut, err := h.dial(nil, handler)
 		o.mu.Lock()

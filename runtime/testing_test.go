@@ -119,7 +119,7 @@ type record struct {
 	more   chan struct{}
 }
 
-func listen(t testing.TB, n *runtime.Node) *record {
+func listen(t testing.TB, n *runtime.Node, of ...actors.Interest) *record {
 	r := &record{more: make(chan struct{}, 1)}
 	t.Cleanup(n.Events().Listen(func(ev actors.Event) {
 		r.mu.Lock()
@@ -129,7 +129,7 @@ func listen(t testing.TB, n *runtime.Node) *record {
 		case r.more <- struct{}{}:
 		default:
 		}
-	}))
+	}, of...))
 	return r
 }
 

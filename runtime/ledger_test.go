@@ -1,0 +1,245 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+var epoch = time.Unix(1_000_000, 0)
+
+var testLimits = ledgerLimits{open: 4, grace: time.Second, patience: time.Minute}
+
+// act makes a message of a conversation.
+func act(t *testing.T, id string, a p.Performative, mod func(*p.Envelope)) *p.Message {
+	t.Helper()
+	e := p.Envelope{ID: p.MessageID(id), Performative: a, Sender: "s", Receiver: "r", ConversationID: "c", Timestamp: epoch, Payload: p.Raw(`{}`)}
+	if a.IsReply() {
+		e.InReplyTo = "q"
+	}
+	if mod != nil {
+		mod(&e)
+	}
+	m, err := p.New(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// note passes a message through the ledger; in says that the peer has sent it.
+func note(t *testing.T, l *ledger, m *p.Message, in bool) error {
+	t.Helper()
+	e := entry{message: m, local: "here", peer: "there", inbound: in}
+	if _, err := l.expect(e, epoch); err != nil {
+		return err
+	}
+	l.passed(e)
+	return nil
+}
+
+// What opens a conversation, keeps it open and closes it, the same both ways.
+func TestLedgerKnowsTheLastWord(t *testing.T) {
+	input := p.InformResult{Status: p.StatusPartial, Details: p.ContentOf(map[string]string{"request_for_user": "which file?"})}
+	receipt := func(e *p.Envelope) { e.InReplyTo = "x" }
+	type step struct {
+		act   p.Performative
+		reply bool // of the side that answers
+		mod   func(*p.Envelope)
+		open  int
+	}
+	for name, steps := range map[string][]step{
+		"notice":      {{p.ActInform, false, nil, 0}, {p.ActStatusUpdate, false, nil, 0}},
+		"request":     {{p.ActRequest, false, nil, 1}, {p.ActAgree, true, nil, 1}, {p.ActInform, true, nil, 0}},
+		"refusal":     {{p.ActRequest, false, nil, 1}, {p.ActRefuse, true, nil, 0}},
+		"repetition":  {{p.ActRequest, false, nil, 1}, {p.ActRequest, false, nil, 1}, {p.ActInform, true, nil, 0}},
+		"own inform":  {{p.ActRequest, false, nil, 1}, {p.ActInform, false, nil, 1}, {p.ActFailure, true, nil, 0}},
+		"delegation":  {{p.ActTaskRequest, false, nil, 1}, {p.ActTaskAccept, true, nil, 1}, {p.ActStatusUpdate, true, nil, 1}, {p.ActInformResult, true, nil, 0}},
+		"more input":  {{p.ActTaskRequest, false, nil, 1}, {p.ActInformResult, true, func(e *p.Envelope) { e.Payload = input }, 1}, {p.ActTaskRequest, false, nil, 1}, {p.ActInformResult, true, nil, 0}},
+		"cancelled":   {{p.ActTaskRequest, false, nil, 1}, {p.ActTaskAccept, true, nil, 1}, {p.ActCancel, false, nil, 1}, {p.ActInform, true, nil, 0}},
+		"late cancel": {{p.ActCancel, false, nil, 1}, {p.ActFailure, true, nil, 0}},
+		"won":         {{p.ActCFP, false, nil, 1}, {p.ActPropose, true, nil, 1}, {p.ActAcceptProposal, false, nil, 1}, {p.ActInformResult, true, nil, 0}},
+		"lost":        {{p.ActCFP, false, nil, 1}, {p.ActPropose, true, nil, 1}, {p.ActRejectProposal, false, nil, 0}},
+		"proposal":    {{p.ActPropose, false, nil, 1}, {p.ActAcceptProposal, true, nil, 0}},
+		"stream": {
+			{p.ActSubscribe, false, nil, 1}, {p.ActAgree, true, nil, 1}, {p.ActInform, true, nil, 1}, {p.ActInform, true, nil, 1},
+			{p.ActCancel, false, func(e *p.Envelope) { e.ID = "x" }, 1}, {p.ActInform, true, nil, 1}, {p.ActInform, true, receipt, 0},
+		},
+		"stream's end": {{p.ActRequestWhenever, false, nil, 1}, {p.ActInform, true, nil, 1}, {p.ActFailure, true, nil, 0}},
+	} {
+		for _, inbound := range []bool{false, true} {
+			l := newLedger(testLimits)
+			for i, s := range steps {
+				mod := s.mod
+				if i == 0 && mod == nil {
+					mod = func(e *p.Envelope) { e.ID = "q" }
+				}
+				if err := note(t, l, act(t, fmt.Sprint("m", i), s.act, mod), inbound != s.reply); err != nil {
+					t.Fatal(err)
+				}
+				if l.open() != s.open {
+					t.Errorf("%s, inbound %t: after step %d, %s, %d are open", name, inbound, i, s.act, l.open())
+					break
+				}
+			}
+			if len(l.talks)+len(l.about) != 0 && steps[len(steps)-1].open == 0 {
+				t.Errorf("%s: something is left: %v, %v", name, l.talks, l.about)
+			}
+		}
+	}
+}
+
+// An answer may refer to what it answers by its id or reply_with alone, where the peer's
+// dialect has no conversation ids.
+func TestLedgerFindsByReference(t *testing.T) {
+	for _, ref := range []string{"q", "w"} {
+		l := newLedger(testLimits)
+		if err := note(t, l, act(t, "q", p.ActRequest, func(e *p.Envelope) { e.ReplyWith = "w" }), false); err != nil {
+			t.Fatal(err)
+		}
+		other := act(t, "a", p.ActInform, func(e *p.Envelope) { e.ConversationID, e.InReplyTo = "a", "z" })
+		answer := act(t, "a", p.ActInform, func(e *p.Envelope) { e.ConversationID, e.InReplyTo = "a", ref })
+		for _, m := range []*p.Message{other, answer} {
+			if err := note(t, l, m, true); err != nil {
+				t.Fatal(err)
+			}
+			if open := l.open(); (open == 0) != (m == answer) {
+				t.Errorf("after an answer to %s, %d are open", m.InReplyTo(), open)
+			}
+		}
+	}
+}
+
+// Conversations of one id with several agents, as those of a call to many, are told
+// apart, and so are the two that two agents begin with each other.
+func TestLedgerTellsNamesakesApart(t *testing.T) {
+	l := newLedger(testLimits)
+	add := func(peer p.AgentID, a p.Performative, in bool) {
+		e := entry{message: act(t, "q", a, nil), local: "here", peer: peer, inbound: in}
+		if _, err := l.expect(e, epoch); err != nil {
+			t.Fatal(err)
+		}
+		l.passed(e)
+	}
+	add("a", p.ActCFP, false)
+	add("b", p.ActCFP, false)
+	add("A", p.ActCFP, true)
+	if l.open() != 3 {
+		t.Fatalf("%d are open", l.open())
+	}
+	add("B", p.ActRefuse, true)
+	if l.open() != 2 {
+		t.Errorf("%d are open", l.open())
+	}
+	if got := l.of("a"); len(got) != 2 || l.open() != 0 {
+		t.Errorf("of a: %d, and %d are open", len(got), l.open())
+	}
+}
+
+func TestLedgerIsBounded(t *testing.T) {
+	l := newLedger(testLimits)
+	open := func(i int) error {
+		return note(t, l, act(t, fmt.Sprint("q", i), p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(fmt.Sprint(i)) }), i%2 == 0)
+	}
+	for i := range testLimits.open {
+		if err := open(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := open(9); !errors.Is(err, p.CodeBusy) {
+		t.Errorf("one too many: %v", err)
+	}
+	if err := open(1); err != nil {
+		t.Errorf("a repetition: %v", err)
+	}
+	if err := note(t, l, act(t, "n", p.ActInform, nil), true); err != nil {
+		t.Errorf("a notice: %v", err)
+	}
+}
+
+// A conversation refers to no more messages than it needs, however long it is.
+func TestLedgerForgetsOldReferences(t *testing.T) {
+	l := newLedger(testLimits)
+	for i := range 100 {
+		if err := note(t, l, act(t, fmt.Sprint("q", i), p.ActTaskRequest, nil), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l.open() != 1 || len(l.about) != maxRefs {
+		t.Errorf("%d open, %d references", l.open(), len(l.about))
+	}
+}
+
+func TestLedgerExpires(t *testing.T) {
+	l := newLedger(testLimits)
+	for id, mod := range map[string]func(*p.Envelope){
+		"dated":   func(e *p.Envelope) { e.ReplyBy = epoch.Add(10 * time.Second) },
+		"undated": nil,
+		"stream":  func(e *p.Envelope) { e.Performative = p.ActSubscribe },
+	} {
+		m := act(t, id, p.ActRequest, func(e *p.Envelope) {
+			e.ConversationID = p.ConversationID(id)
+			if mod != nil {
+				mod(e)
+			}
+		})
+		if err := note(t, l, m, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		after time.Duration
+		want  p.MessageID
+	}{{11*time.Second - 1, ""}, {11 * time.Second, "dated"}, {time.Minute - 1, ""}, {time.Minute, "undated"}, {time.Hour, ""}} {
+		var got p.MessageID
+		for _, t := range l.expired(epoch.Add(test.after)) {
+			got += t.asked.ID()
+		}
+		if got != test.want {
+			t.Errorf("after %v: %q, want %q", test.after, got, test.want)
+		}
+	}
+}
+
+func TestLedgerUndoes(t *testing.T) {
+	l := newLedger(testLimits)
+	undo, err := l.expect(entry{message: act(t, "q", p.ActRequest, nil), local: "here", peer: "there"}, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo()
+	undo()
+	if l.open() != 0 || len(l.about)+len(l.talks) != 0 {
+		t.Errorf("%d are open", l.open())
+	}
+}
+
+// Each message that does not arrive is told of once: by its loss or by the end.
+func TestLedgerTellsOfLossOnce(t *testing.T) {
+	l := newLedger(testLimits)
+	m := act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Receiver = "there" })
+	if err := note(t, l, m, false); err != nil {
+		t.Fatal(err)
+	}
+	if !l.lost(m) || l.open() != 0 {
+		t.Error("a loss before the end is not to be told")
+	}
+	if err := note(t, l, m, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.seal(); len(got) != 1 {
+		t.Errorf("%d were open", len(got))
+	}
+	if l.lost(m) {
+		t.Error("who has been told by the end is told again")
+	}
+	if !l.lost(m) {
+		t.Error("of a repetition nobody has been told")
+	}
+	if err := note(t, l, m, false); !errors.Is(err, p.CodeStopped) {
+		t.Errorf("after the end: %v", err)
+	}
+}

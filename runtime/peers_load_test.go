@@ -1,0 +1,193 @@
+package runtime_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+func TestManyRequestsOnOneConnection(t *testing.T) {
+	const callers, each = 50, 200
+	h := newHub(t, noPeerOptions)
+	var held []*performatives.Message // all of them, until the last has come
+	create := always(scripted{receive: func(c *actors.Context, m *performatives.Message) {
+		if held = append(held, m); len(held) < callers*each {
+			return
+		}
+		rand.Shuffle(len(held), func(i, j int) { held[i], held[j] = held[j], held[i] })
+		for _, m := range held {
+			if err := c.ReplyAs(m, performatives.ActInform, m.Payload()); err != nil {
+				t.Error(err)
+			}
+		}
+	}})
+	if err := h.Spawn(within(t), "Jules", create, runtime.WithCapacity(callers*each)); err != nil {
+		t.Fatal(err)
+	}
+	o := newOutpost(t, h, "out", silently)
+	if err := o.up.Connect(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	var asking sync.WaitGroup
+	for i := range callers {
+		self, err := o.Client(within(t), performatives.AgentID(fmt.Sprint("caller", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range each {
+			question := message(t, self.ID(), "Jules", performatives.ActRequest, with(performatives.Raw(`{"n":`+strconv.Itoa(i*each+n)+`}`)))
+			asking.Go(func() {
+				answer, err := self.Ask(within(t), question)
+				if err != nil || string(answer.Payload().(performatives.Raw)) != string(question.Payload().(performatives.Raw)) {
+					t.Errorf("%s gets %v, %v", question.Payload(), answer, err)
+				}
+			})
+		}
+	}
+	asking.Wait()
+	if c := h.Counts(); c.Refused+c.DeadLetters != 0 {
+		t.Errorf("the hub counts %+v", c)
+	}
+}
+
+func TestSlowCallDelaysNobody(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	h.spawn("Slow", being(obedient(started, ended)))
+	h.spawn("Quick", always(scripted{receive: echo}))
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Eddy", "Slow", performatives.ActTaskRequest, with(task("sleep"))))
+	<-started
+	for i := range 100 {
+		c.say(message(t, "Eddy", "Quick", performatives.ActRequest))
+		c.answer(i + 2) // after the acceptance
+	}
+	select {
+	case <-ended:
+		t.Error("the slow call is over")
+	default:
+	}
+}
+
+// A peer that does not read costs its askers an answer, and nobody else anything.
+func TestFullOutbox(t *testing.T) {
+	h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Limits.Outbox = 4 })
+	h.spawn("Eliza", always(scripted{receive: echo}))
+	release := make(chan struct{})
+	c := &caller{t: t}
+	c.Answer = func(_ *wire.Session, m *performatives.Message) error {
+		if m.Performative() == performatives.ActRequest {
+			<-release
+		}
+		return nil
+	}
+	var err error
+	if c.session, c.cut, err = h.dial(nil, &c.Recorder); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.cut)
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("read")))
+	h.visible("Jules")
+	self, err := h.Client(within(t), "asker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan error, 1000)
+	for range cap(answers) {
+		question := message(t, "asker", "Jules", performatives.ActRequest)
+		go func() {
+			answer, err := self.Ask(within(t), question)
+			if err == nil && answer.AsRefusal() != nil {
+				err = answer.AsRefusal()
+			}
+			answers <- err
+		}()
+	}
+	for range cap(answers) - 600 { // what the writer holds already is at most one batch
+		if err := <-answers; !errors.Is(err, performatives.CodeBusy) {
+			t.Fatalf("told %v", err)
+		}
+	}
+	if _, err := h.Ask(within(t), "Eliza", performatives.Receipt{}); err == nil {
+		t.Error("an INFORM expects no answer")
+	}
+	close(release)
+	c.cut()
+	for range 600 {
+		switch err := <-answers; {
+		case errors.Is(err, performatives.CodeBusy), errors.Is(err, performatives.CodeStopped), errors.Is(err, performatives.CodeDisconnected):
+		default:
+			t.Fatalf("told %v", err)
+		}
+	}
+}
+
+// Whatever becomes of connections, each question has exactly one answer, or none that
+// its asker was told of at once.
+func TestEveryQuestionIsAnsweredOnce(t *testing.T) {
+	const questions = 20_000
+	h := newHub(t, noPeerOptions)
+	answers := make([]atomic.Int32, questions)
+	var left sync.WaitGroup
+	number := func(id string) int {
+		n, err := strconv.Atoi(id[1:])
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	asker := always(scripted{receive: func(_ *actors.Context, m *performatives.Message) {
+		if answers[number(m.InReplyTo())].Add(1) == 1 {
+			left.Done()
+		}
+	}})
+	if err := h.Spawn(within(t), "asker", asker, runtime.WithCapacity(questions), runtime.Hidden()); err != nil {
+		t.Fatal(err)
+	}
+	o := connected(t, h, "out", crew{"Jules": always(scripted{topics: []string{"x"}, receive: func(c *actors.Context, m *performatives.Message) {
+		if rand.IntN(10) > 0 {
+			echo(c, m)
+		}
+	}})})
+	for i := range questions {
+		left.Add(1)
+		m := message(t, "asker", "Jules", performatives.ActRequest, func(e *performatives.Envelope) { e.ID = performatives.MessageID("q" + strconv.Itoa(i)) })
+		if err := h.Send(m); err != nil {
+			answers[i].Add(1)
+			left.Done()
+		}
+		if i%4000 == 3999 {
+			o.disconnect()
+			h.away("Jules", i/4000+1)
+			if err := o.up.Connect(within(t)); err != nil {
+				t.Fatal(err)
+			}
+			h.back("Jules", i/4000+1)
+		}
+	}
+	o.disconnect()
+	done := make(chan struct{})
+	go func() { left.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-within(t).Done():
+		t.Error("there are questions without an answer")
+	}
+	if err := h.Stop(within(t)); err != nil { // nothing more comes
+		t.Fatal(err)
+	}
+	for i := range answers {
+		if n := answers[i].Load(); n != 1 {
+			t.Errorf("question %d has %d answers", i, n)
+		}
+	}
+}
