@@ -22,7 +22,6 @@ type ledger struct {
 	n      int
 	talks  map[performatives.ConversationID]*talk // chained by next
 	about  map[string]*talk                       // by the id and the reply_with of a message that expects an answer
-	failed map[sent]bool                          // what open conversations waited for when the ledger was sealed
 }
 
 // ledgerLimits bound a ledger.
@@ -51,25 +50,26 @@ type entry struct {
 
 // expect notes a message before it is passed on, if it is one to be answered. The error
 // is a [*performatives.Refusal]: too many conversations are open, or the session is over.
-// undo is for a message that was not passed on after all.
-func (l *ledger) expect(e entry, now time.Time) (undo func(), err error) {
+// undo is for a message that was not passed on after all; it reports false when the end
+// of the session has told its sender already.
+func (l *ledger) expect(e entry, now time.Time) (undo func() bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.sealed {
 		return nil, &performatives.Refusal{Code: performatives.CodeStopped, About: e.message.ID(), Text: "the connection to the agent has closed"}
 	}
 	if !e.message.Performative().ExpectsReply() || l.answeredLocked(e) != nil {
-		return func() {}, nil
+		return func() bool { return true }, nil
 	}
 	if t := l.askedLocked(e); t != nil {
 		l.askLocked(t, e.message, now)
-		return func() {}, nil
+		return func() bool { return l.isOpen(t) }, nil
 	}
 	t, err := l.openLocked(e, now)
 	if err != nil {
 		return nil, err
 	}
-	return func() { l.forget(t) }, nil
+	return func() bool { return l.forget(t) }, nil
 }
 
 // passed notes a message that has been passed on. It closes the conversation whose last
@@ -107,30 +107,19 @@ func (l *ledger) localOf(peer performatives.AgentID, m *performatives.Message) (
 	return "", false
 }
 
-// lost notes that a message to the peer was not delivered although it was passed on. It
-// reports whether nobody has told its sender so yet.
+// lost notes that a message to the peer has not arrived, as far as anybody knows. It
+// reports whether its sender still waits, and is to be told so: the peer may have
+// answered what only perhaps was lost, and the end of the session tells who waits then.
 func (l *ledger) lost(m *performatives.Message) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.sealed {
-		key := sent{m.ID(), m.Receiver().Fold()}
-		told := l.failed[key]
-		delete(l.failed, key) // of a repetition nobody has been told
-		return !told
-	}
 	for t := l.talks[m.ConversationID()]; t != nil; t = t.next {
 		if !t.inbound && t.asked.ID() == m.ID() && t.peer.Is(m.Receiver()) {
 			l.removeLocked(t)
-			break
+			return true
 		}
 	}
-	return true
-}
-
-// sent is a message to one agent of the peer's.
-type sent struct {
-	id performatives.MessageID
-	to performatives.AgentID // folded
+	return false
 }
 
 // expired forgets the conversations that nobody can wait for any more, and returns them.
@@ -147,17 +136,8 @@ func (l *ledger) of(peer performatives.AgentID) []*talk {
 func (l *ledger) seal() []*talk {
 	l.mu.Lock()
 	l.sealed = true
-	l.failed = make(map[sent]bool)
 	l.mu.Unlock()
-	all := l.takeOut(func(*talk) bool { return true })
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, t := range all {
-		if !t.inbound {
-			l.failed[sent{t.asked.ID(), t.peer.Fold()}] = true
-		}
-	}
-	return all
+	return l.takeOut(func(*talk) bool { return true })
 }
 
 // open returns how many conversations are open.
@@ -184,8 +164,17 @@ func (l *ledger) takeOut(which func(*talk) bool) []*talk {
 	return out
 }
 
-func (l *ledger) forget(t *talk) {
+func (l *ledger) isOpen(t *talk) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return !t.gone
+}
+
+// forget closes t, and reports whether it was open.
+func (l *ledger) forget(t *talk) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := !t.gone
 	l.removeLocked(t)
+	return was
 }

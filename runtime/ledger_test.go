@@ -210,8 +210,12 @@ func TestLedgerUndoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	undo()
-	undo()
+	if !undo() {
+		t.Error("there was nothing to undo")
+	}
+	if undo() {
+		t.Error("it was undone twice")
+	}
 	if l.open() != 0 || len(l.about)+len(l.talks) != 0 {
 		t.Errorf("%d are open", l.open())
 	}
@@ -225,7 +229,10 @@ func TestLedgerTellsOfLossOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !l.lost(m) || l.open() != 0 {
-		t.Error("a loss before the end is not to be told")
+		t.Error("a loss before the end is not told")
+	}
+	if l.lost(m) {
+		t.Error("the loss of a repetition is told again")
 	}
 	if err := note(t, l, m, false); err != nil {
 		t.Fatal(err)
@@ -235,9 +242,6 @@ func TestLedgerTellsOfLossOnce(t *testing.T) {
 	}
 	if l.lost(m) {
 		t.Error("who has been told by the end is told again")
-	}
-	if !l.lost(m) {
-		t.Error("of a repetition nobody has been told")
 	}
 	if err := note(t, l, m, false); !errors.Is(err, p.CodeStopped) {
 		t.Errorf("after the end: %v", err)

@@ -54,7 +54,9 @@ func (l *link) pass(e entry, on func(*performatives.Message) error) error {
 		return err
 	}
 	if err := on(e.message); err != nil {
-		undo()
+		if !undo() && !e.inbound {
+			return nil // the end of the session comes between, and tells
+		}
 		return err
 	}
 	l.ledger.passed(e)
