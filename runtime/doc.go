@@ -10,6 +10,40 @@
 // With [Options.Watch] the node checks what its agents say against the tables of
 // their codons.
 //
+// # Peers
+//
+// Agents of other processes come by sessions of package wire. At the node that they
+// connect to, [Peers] is the handler of its server:
+//
+//	peers, err := runtime.NewPeers(node, runtime.PeerOptions{})
+//	server, err := wire.NewServer(wire.Options{Handler: peers, …})
+//	…
+//	err = server.Stop(ctx) // first: peers are told, and what they wait for ends
+//	err = node.Stop(ctx)
+//
+// Whoever speaks is an agent of the node under its own id from then on, hidden until it
+// introduces itself by a QUERY_CAPABILITIES with its own Capabilities: to the
+// namespace system, to the node's name, without a receiver, or to an agent, as a
+// handshake. A namespace is who an agent's id begins with, up to a slash; system and
+// default are all. It answers QUERY_CAPABILITIES with the actions of its agents and
+// gives a TASK_REQUEST to the first of them, by id, that has the action and has not
+// sent it. An agent of that very id comes before a namespace. Who answers a task does
+// so under its own name. system lists its agents by QUERY_REF "agents".
+//
+// At the other end, an [Uplink] leads a node to the agents of another:
+//
+//	up, err := node.Uplink(runtime.UplinkOptions{Dial: …})
+//	err = up.Connect(ctx)
+//	result, err := node.Delegate(ctx, "Jules", task)
+//	err = node.Stop(ctx)
+//	err = up.Stop(ctx) // last: it carries the node's last words
+//
+// When a session ends, who waits for an answer by it is told at once: by FAILURE
+// (disconnected) in the name of who would have answered. What is worked on for its
+// agents is withdrawn by CANCEL. What goes to them while they are away is refused.
+// Broadcasts of a node reach the agents that have introduced themselves; of a peer's
+// broadcast nobody keeps account, nor do those of a node leave it by its uplink.
+//
 // # Ordering
 //
 // Within a node a message is delivered at most once, in order per sender and

@@ -65,8 +65,13 @@ func TestLedgerKnowsTheLastWord(t *testing.T) {
 		"lost":        {{p.ActCFP, false, nil, 1}, {p.ActPropose, true, nil, 1}, {p.ActRejectProposal, false, nil, 0}},
 		"proposal":    {{p.ActPropose, false, nil, 1}, {p.ActAcceptProposal, true, nil, 0}},
 		"stream": {
-			{p.ActSubscribe, false, nil, 1}, {p.ActAgree, true, nil, 1}, {p.ActInform, true, nil, 1}, {p.ActInform, true, nil, 1},
-			{p.ActCancel, false, func(e *p.Envelope) { e.ID = "x" }, 1}, {p.ActInform, true, nil, 1}, {p.ActInform, true, receipt, 0},
+			{p.ActSubscribe, false, nil, 1},
+			{p.ActAgree, true, nil, 1},
+			{p.ActInform, true, nil, 1},
+			{p.ActInform, true, nil, 1},
+			{p.ActCancel, false, func(e *p.Envelope) { e.ID = "x" }, 1},
+			{p.ActInform, true, nil, 1},
+			{p.ActInform, true, receipt, 0},
 		},
 		"stream's end": {{p.ActRequestWhenever, false, nil, 1}, {p.ActInform, true, nil, 1}, {p.ActFailure, true, nil, 0}},
 	} {

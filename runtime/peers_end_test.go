@@ -37,18 +37,6 @@ func TestDisconnectInMidTask(t *testing.T) {
 	})
 }
 
-// undecided accepts a task only when the test is over.
-type undecided struct {
-	worker
-	asked chan<- struct{}
-}
-
-func (u undecided) ConsiderTask(ctx context.Context, _ codons.Task) codons.Decision {
-	u.asked <- struct{}{}
-	<-ctx.Done()
-	return codons.Accept()
-}
-
 func TestDisconnectBeforeAcceptance(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	jules := newCaller(t, h, nil)
@@ -320,7 +308,7 @@ func TestNodeStopsWithPeers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	if err := h.Stop(ctx); err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
 	refusals := 0
 	for _, m := range c.Await(t, 3) { // the acceptance and two ends
