@@ -184,12 +184,19 @@ func TestSecondSessionReplacesTheFirst(t *testing.T) {
 	}
 }
 
+// strict is the authenticator of a server whose peers prove who they are as they connect.
+type strict struct{}
+
+func (strict) Authenticate(context.Context, wire.Credentials) (wire.Identity, error) {
+	return wire.Identity{}, wire.ErrNoCredentials
+}
+
 func TestReplacementNeedsEqualProof(t *testing.T) {
-	h := newHub(t, noPeerOptions)
+	h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Auth, o.Anonymous = strict{}, false })
 	proved := newCaller(t, h, &wire.Identity{Name: "Jules"})
 	proved.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 	h.visible("Jules")
-	thief := newCaller(t, h, nil)
+	thief := newCaller(t, h, &wire.Identity{Method: "none"})
 	thief.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 	if r := thief.answer(1).AsRefusal(); r == nil || r.Code != performatives.CodeForbidden {
 		t.Errorf("the thief is told %v", r)
