@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// localAgents are the agents of the node itself, to whom those outside delegate back.
+func localAgents() map[performatives.AgentID]func() actors.Agent {
+	return map[performatives.AgentID]func() actors.Agent{
+		"Lexicon":    func() actors.Agent { return lexicon{} },
+		"Arithmetic": func() actors.Agent { return arithmetic{} },
+	}
+}
+
+// lexicon knows the words that are in every English text.
+type lexicon struct{}
+
+var stopWords = func() map[string]bool {
+	m := make(map[string]bool)
+	for w := range strings.FieldsSeq(`a about after all an and any are as at be because been before but by can could did do does for from
+		had has have he her here him his how i if in into is it its just like me more my no not now of on only or other our out over
+		said she so some such than that the their them then there these they this those to too up very was we were what when where
+		which who why will with would you your`) {
+		m[w] = true
+	}
+	return m
+}()
+
+// Describe is what discovery sees.
+func (lexicon) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Topics: []string{"English"}, Actions: []performatives.Action{{
+		Name: "stop_words", Description: "Says which of some words are in every text.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"words":{"type":"array","items":{"type":"string"}}},"required":["words"]}`),
+	}}}
+}
+
+// ConsiderTask takes on what it can do.
+func (lexicon) ConsiderTask(_ context.Context, t codons.Task) codons.Decision {
+	return accept(t, "stop_words")
+}
+
+// PerformTask looks the words up.
+func (lexicon) PerformTask(_ context.Context, t codons.Task) (performatives.InformResult, error) {
+	in, err := performatives.Decode[struct {
+		Words []string `json:"words"`
+	}](t.Parameters)
+	if err != nil {
+		return performatives.InformResult{}, err
+	}
+	found := []string{}
+	for i, w := range in.Words {
+		if stopWords[strings.ToLower(w)] {
+			found = append(found, w)
+		}
+		if 2*i/len(in.Words) != 2*(i+1)/len(in.Words) {
+			if err := t.Progress(float64(100*(i+1)/len(in.Words)), fmt.Sprintf("%d words are looked up", i+1)); err != nil {
+				return performatives.InformResult{}, err
+			}
+		}
+	}
+	return success(fmt.Sprintf("%d of %d words", len(found), len(in.Words)), map[string]any{"stop_words": found}), nil
+}
+
+// arithmetic knows primes.
+type arithmetic struct{}
+
+// maxDigits bounds the work of one test.
+const maxDigits = 1000
+
+// Describe is what discovery sees.
+func (arithmetic) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Topics: []string{"mathematics"}, Actions: []performatives.Action{{
+		Name: "is_prime", Description: "Says which of some numbers, written in decimal, are prime.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"numbers":{"type":"array","items":{"type":"string","pattern":"^[0-9]{1,1000}$"}}},"required":["numbers"]}`),
+	}}}
+}
+
+// ConsiderTask takes on what it can do.
+func (arithmetic) ConsiderTask(_ context.Context, t codons.Task) codons.Decision {
+	return accept(t, "is_prime")
+}
+
+// PerformTask tests the numbers, one after the other.
+func (arithmetic) PerformTask(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+	in, err := performatives.Decode[struct {
+		Numbers []string `json:"numbers"`
+	}](t.Parameters)
+	if err != nil {
+		return performatives.InformResult{}, err
+	}
+	primes := []string{}
+	for i, text := range in.Numbers {
+		n, ok := new(big.Int).SetString(text, 10)
+		if !ok || len(text) > maxDigits {
+			return performatives.InformResult{}, &performatives.Refusal{
+				Code: performatives.CodeFailed, Text: fmt.Sprintf("numbers[%d]: want a number of at most %d digits", i, maxDigits),
+			}
+		}
+		is := "is not prime"
+		if n.ProbablyPrime(20) {
+			primes, is = append(primes, text), "is prime"
+		}
+		if err := t.Progress(float64(100*(i+1)/len(in.Numbers)), text+" "+is); err != nil {
+			return performatives.InformResult{}, err
+		}
+		if ctx.Err() != nil {
+			return performatives.InformResult{}, context.Cause(ctx)
+		}
+	}
+	return success(fmt.Sprintf("%d of %d numbers are prime", len(primes), len(in.Numbers)), map[string]any{"primes": primes}), nil
+}
+
+// accept takes a task on that is of the one type.
+func accept(t codons.Task, taskType string) codons.Decision {
+	if t.TaskType != taskType {
+		return codons.Reject(performatives.CodeIncapable, "the only task here is "+taskType)
+	}
+	return codons.Accept()
+}
+
+func success(summary string, details any) performatives.InformResult {
+	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: summary, Details: performatives.ContentOf(details)}
+}
