@@ -1,0 +1,169 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The types of frames (wire, Frame Types).
+const (
+	frameData byte = iota + 1
+	framePing
+	framePong
+	frameError
+	frameClose
+)
+
+// bareNode is a node that is no more than its end of a connection.
+type bareNode struct {
+	*testing.T
+	listener net.Listener
+	conn     net.Conn
+}
+
+// accept takes a connection, and welcomes the agent.
+func (n *bareNode) accept() {
+	n.Helper()
+	var err error
+	if n.conn, err = n.listener.Accept(); err != nil {
+		n.Fatal(err)
+	}
+	conn := n.conn
+	n.Cleanup(func() { _ = conn.Close() })
+	hello := n.hear(performatives.ActQueryCapabilities)
+	if hello.Token != "open sesame" || hello.Payload["query_type"] != "summary" || hello.Payload["capabilities"] == nil {
+		n.Errorf("it introduces itself by %+v", hello)
+	}
+	n.say(performatives.ActInformCapabilities, "c1", hello.ID, hello.ID, `{"status":"success","capabilities":{}}`)
+}
+
+func (n *bareNode) write(kind byte, payload string) {
+	n.Helper()
+	frame := binary.BigEndian.AppendUint32([]byte{0x4D, 0x43, kind}, uint32(len(payload)))
+	if _, err := n.conn.Write(append(frame, payload...)); err != nil {
+		n.Fatal(err)
+	}
+}
+
+func (n *bareNode) read(kind byte) []byte {
+	n.Helper()
+	var header [7]byte
+	if _, err := io.ReadFull(n.conn, header[:]); err != nil {
+		n.Fatal(err)
+	}
+	payload := make([]byte, binary.BigEndian.Uint32(header[3:]))
+	if _, err := io.ReadFull(n.conn, payload); err != nil {
+		n.Fatal(err)
+	}
+	if header[0] != 0x4D || header[1] != 0x43 || header[2] != kind {
+		n.Fatalf("got a frame % X with %s", header, payload)
+	}
+	return payload
+}
+
+// said is what the tests look at of a message.
+type said struct {
+	ID           string         `json:"message_id"`
+	Act          string         `json:"performative"`
+	InReplyTo    string         `json:"in_reply_to"`
+	Conversation string         `json:"conversation_id"`
+	Token        string         `json:"auth_token"`
+	Payload      map[string]any `json:"payload"`
+}
+
+func (n *bareNode) hear(act performatives.Performative) said {
+	n.Helper()
+	var m said
+	if err := json.Unmarshal(n.read(frameData), &m); err != nil || m.Act != act.String() {
+		n.Fatalf("got %+v, %v, want %s", m, err, act)
+	}
+	return m
+}
+
+func (n *bareNode) say(act performatives.Performative, id, conversation, inReplyTo, payload string) {
+	n.Helper()
+	n.write(frameData, fmt.Sprintf(`{"message_id":%q,"performative":%q,"sender":{"agent_id":"Host"},"receiver":{"agent_id":"Wordsmith"},
+		"conversation_id":%q,"in_reply_to":%q,"timestamp":"2026-11-21T14:00:00Z","payload":%s}`, id, act.String(), conversation, inReplyTo, payload))
+}
+
+// bare starts the agent in Python and takes its connection.
+func bare(t *testing.T) (*bareNode, *exec.Cmd, *screen) {
+	t.Helper()
+	needs(t, "python3")
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	cmd := exec.CommandContext(t.Context(), "python3", "-B", filepath.Join("python", "agent.py"), "--port", port)
+	stderr := tell(t, "open sesame", cmd)
+	n := &bareNode{T: t, listener: l}
+	n.accept()
+	return n, cmd, stderr
+}
+
+func TestFrames(t *testing.T) {
+	n, cmd, stderr := bare(t)
+	n.write(framePing, "\x00\x00\x01\x8D\x9F\x3A\x4B\x28")
+	if got := n.read(framePong); string(got) != "\x00\x00\x01\x8D\x9F\x3A\x4B\x28" {
+		t.Errorf("PONG % X", got)
+	}
+	n.write(frameError, `{"code":"UNAUTHORIZED","message":"authentication failed"}`)
+	n.read(frameClose)
+	n.write(frameClose, "")
+	if err := cmd.Wait(); err == nil || !strings.Contains(stderr.String(), "does not want this agent: UNAUTHORIZED: authentication failed") {
+		t.Errorf("got %v, stderr %q", err, stderr)
+	}
+}
+
+// TestRepeated sends what a node sends when it cannot know whether it was heard.
+func TestRepeated(t *testing.T) {
+	n, _, _ := bare(t)
+	const task = `{"task_type":"make_coffee"}`
+	for range 2 {
+		n.say(performatives.ActTaskRequest, "t1", "k1", "", task)
+		if m := n.hear(performatives.ActTaskReject); m.InReplyTo != "t1" || m.Conversation != "k1" {
+			t.Errorf("got %+v", m)
+		}
+	}
+	// A CANCEL overtakes its request, which then begins nothing.
+	n.say(performatives.ActCancel, "t3", "k2", "t2", `{}`)
+	receipt := n.hear(performatives.ActInform)
+	n.say(performatives.ActTaskRequest, "t2", "k2", "", `{"task_type":"count_words","task_parameters":{"text":"a"}}`)
+	if again := n.hear(performatives.ActInform); again.ID != receipt.ID || again.Payload["status"] != "done" {
+		t.Errorf("got %+v, and %+v", receipt, again)
+	}
+	n.say(performatives.ActQueryIf, "q1", "k3", "", `{"condition":{}}`) // expects nothing: it has no reply_with
+	n.write(frameClose, "that is all")
+	n.read(frameClose)
+}
+
+// TestLost loses the connection: in order, by hanging up, and by what is no frame.
+func TestLost(t *testing.T) {
+	n, _, _ := bare(t)
+	n.write(frameClose, "that is all")
+	n.read(frameClose)
+	_ = n.conn.Close()
+	n.accept()
+	_ = n.conn.Close()
+	n.accept()
+	for _, garbage := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "\x4D\x43\x01\xFF\xFF\xFF\xFF", "\x4D\x43\x09\x00\x00\x00\x00", "\x4D\x43\x01\x00\x00\x00\x01{"} {
+		if _, err := n.conn.Write([]byte(garbage)); err != nil {
+			t.Error(err)
+		}
+		n.read(frameClose)
+		_ = n.conn.Close()
+		n.accept()
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"net"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/auth"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
+	"github.com/ribosome-agents/ribosome/wire/tcp"
+	"github.com/ribosome-agents/ribosome/wire/ws"
+)
+
+// token is Wordsmith's and Factorizer's.
+const token = "0123456789abcdef0123456789abcdef"
+
+// guarded starts a node that wants tokens.
+func guarded(t *testing.T) (*runtime.Node, *wire.Server) {
+	t.Helper()
+	n, err := runtime.New(runtime.Options{Name: nodeName})
+	if err != nil {
+		t.Fatal(err)
+	}
+	peers, err := runtime.NewPeers(n, runtime.PeerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	envelopes, err := gateway.New(gateway.Options{PerMessageAuth: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := auth.Tokens([]auth.Token{{Name: "Wordsmith", Value: token}, {Name: "Factorizer", Value: "fedcba9876543210fedcba9876543210"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := wire.NewServer(wire.Options{Handler: peers, Dialects: []wire.Dialect{acl.Dialect{}, envelopes}, Auth: known})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := n.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return n, server
+}
+
+// tell runs a command with a token, and returns what it says.
+func tell(t *testing.T, token string, cmd *exec.Cmd) *screen {
+	t.Helper()
+	var stderr screen
+	cmd.Stderr = &stderr
+	cmd.Env = append(cmd.Environ(), "RIBOSOME_TOKEN="+token)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return &stderr
+}
+
+// certificate returns a certificate for 127.0.0.1, and a file to trust it by.
+func certificate(t *testing.T) (tls.Certificate, string) {
+	t.Helper()
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := os.WriteFile(file, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s.TLS.Certificates[0], file
+}
+
+// TestTLSAndToken joins by a connection that is encrypted, with a token, and with another
+// agent's.
+func TestTLSAndToken(t *testing.T) {
+	needs(t, "python3")
+	n, server := guarded(t)
+	cert, ca := certificate(t)
+	l, err := tcp.Listen(server, tcp.Options{Addr: "127.0.0.1:0", TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Stop(context.Background()) })
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	args := []string{"-B", filepath.Join("python", "agent.py"), "--port", port, "--ca", ca, "--id"}
+	testTokens(t, n, func(id string) *exec.Cmd { return exec.CommandContext(t.Context(), "python3", append(args, id)...) }, "Wordsmith")
+}
+
+// TestTokenOverWebSocket does so by WebSocket, where a browser can show a token only in
+// its messages.
+func TestTokenOverWebSocket(t *testing.T) {
+	needs(t, "node")
+	n, server := guarded(t)
+	l, err := ws.Listen(server, ws.Options{Addr: "127.0.0.1:0", LateAuth: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Stop(context.Background()) })
+	command, err := nodeCommand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append(command[1:len(command):len(command)], filepath.Join("js", "agent.mjs"), l.URL())
+	testTokens(t, n, func(id string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), command[0], args...)
+		cmd.Env = append(os.Environ(), "AGENT_ID="+id)
+		return cmd
+	}, "Wordsmith")
+}
+
+func testTokens(t *testing.T, n *runtime.Node, command func(id string) *exec.Cmd, id string) {
+	t.Helper()
+	joined := actors.Subscribe[actors.AgentAnnounced](n.Events(), 4)
+	defer joined.Stop()
+	tell(t, token, command(id))
+	if who := <-joined.C; string(who.Agent) != id {
+		t.Errorf("%s has joined", who.Agent)
+	}
+	for name, wrong := range map[string]struct{ id, token string }{
+		"another's": {"Factorizer", token}, "none": {id, ""}, "a wrong one": {id, "00000000000000000000000000000000"},
+	} {
+		cmd := command(wrong.id)
+		stderr := tell(t, wrong.token, cmd)
+		if err := cmd.Wait(); err == nil || !strings.Contains(stderr.String(), "does not want this agent") || strings.Contains(stderr.String(), token) {
+			t.Errorf("with %s token it ends with %v, and says %q", name, err, stderr)
+		}
+	}
+}
