@@ -19,9 +19,15 @@ import (
 // JSON object a line otherwise. Level is the least that is written.
 func NewLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	if isTerminal(w) {
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
+		return NewTextLogger(w, level)
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// NewTextLogger returns a logger for people, wherever w leads: in colour on a terminal.
+// Level is the least that is written.
+func NewTextLogger(w io.Writer, level slog.Leveler) *slog.Logger {
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(w)}))
 }
 
 func isTerminal(w io.Writer) bool {

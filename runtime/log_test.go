@@ -153,3 +153,14 @@ func TestNewLogger(t *testing.T) {
 		t.Error("a dumb terminal gets colours")
 	}
 }
+
+// A logger for people writes what is no JSON, and no colours where nobody sees them.
+func TestTextLogger(t *testing.T) {
+	var out bytes.Buffer
+	log := runtime.NewTextLogger(&out, slog.LevelInfo)
+	log.Debug("too little")
+	log.Info("agent started", "agent", "Jules")
+	if got := out.String(); !strings.HasSuffix(got, " INF agent started agent=Jules\n") || strings.ContainsAny(got, "\x1b{") || strings.Count(got, "\n") != 1 {
+		t.Errorf("got %q", got)
+	}
+}
