@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// agentsCmd is ribosome agents.
+type agentsCmd struct {
+	JSON     bool          `name:"json" help:"Print one JSON array"`
+	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+
+	clientFlags `group:"The node:"`
+}
+
+// systemAgent is who answers for a node itself, and agentsReference what it is asked
+// for.
+const (
+	systemAgent     performatives.AgentID = "system"
+	agentsReference                       = "agents"
+)
+
+// present is an agent of a node, as the node tells of it.
+type present struct {
+	ID      performatives.AgentID  `json:"id"`
+	Node    string                 `json:"node"`
+	Topics  []string               `json:"topics"`
+	Actions []performatives.Action `json:"actions"`
+}
+
+// run asks the node, and prints what it says.
+func (c *agentsCmd) run(ctx context.Context, std streams) error {
+	if c.Deadline <= 0 {
+		return usagef("--deadline 0s leaves no time; give it some, such as 10s")
+	}
+	l, err := c.plan()
+	if err != nil {
+		return err
+	}
+	all, err := c.ask(ctx, l)
+	if err != nil {
+		return l.explain(err, string(systemAgent)).failure()
+	}
+	out := newPrinter(std.out)
+	if c.JSON {
+		out.json(all)
+	} else {
+		out.print(table(rowsOf(all)))
+	}
+	return out.end()
+}
+
+func (c *agentsCmd) ask(ctx context.Context, l *link) ([]present, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Deadline)
+	defer cancel()
+	if err := l.join(ctx); err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	all, err := codons.QueryRef[[]present](ctx, l, systemAgent, agentsReference)
+	if all == nil {
+		all = []present{} // an empty list is none, too
+	}
+	return all, err
+}
+
+// rowsOf is the table of agents.
+func rowsOf(all []present) [][]string {
+	rows := [][]string{{"AGENT", "NODE", "ACTIONS", "TOPICS"}}
+	for _, a := range all {
+		var actions []string
+		for _, action := range a.Actions {
+			actions = append(actions, action.Name)
+		}
+		rows = append(rows, []string{oneLine(string(a.ID)), oneLine(a.Node), orDash(actions), orDash(a.Topics)})
+	}
+	return rows
+}
+
+// orDash joins words, of which there may be none.
+func orDash(words []string) string {
+	if len(words) == 0 {
+		return "-"
+	}
+	return oneLine(strings.Join(words, ", "))
+}

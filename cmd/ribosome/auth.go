@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"log/slog"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/auth"
+)
+
+// maxSecret is how long a file with a token, a key or certificates may be, in bytes.
+const maxSecret = 1 << 20
+
+// authenticator makes what finds out who a peer is; nil lets everyone in.
+func (c *nodeCmd) authenticator(log *slog.Logger) (wire.Authenticator, error) {
+	var all []wire.Authenticator
+	for _, kind := range []func(*slog.Logger) (wire.Authenticator, error){c.jwt, c.tokens, c.certificates} {
+		one, err := kind(log)
+		if err != nil {
+			return nil, err
+		}
+		if one != nil {
+			all = append(all, one)
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil //nolint:nilnil // --no-auth
+	}
+	return auth.Any(all...), nil
+}
+
+// tokens knows the tokens of --tokens.
+func (c *nodeCmd) tokens(log *slog.Logger) (wire.Authenticator, error) {
+	if c.Tokens == "" {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	text, err := readFile("--tokens", c.Tokens, maxSecret)
+	if err != nil {
+		return nil, err
+	}
+	list, err := auth.ParseTokens(text)
+	if err != nil {
+		return nil, usagef("--tokens %s: %s; write an agent and its token a line", c.Tokens, reason(err))
+	}
+	if len(list) == 0 {
+		return nil, usagef("--tokens %s has no token in it; write an agent and its token a line", c.Tokens)
+	}
+	if w := auth.Exposed(c.Tokens); w != "" {
+		log.Warn(w)
+	}
+	return auth.Tokens(list)
+}
+
+// jwt verifies JSON Web Tokens by the key of --jwt-key or --jwks-url.
+func (c *nodeCmd) jwt(log *slog.Logger) (wire.Authenticator, error) {
+	o := auth.JWTOptions{Algorithms: c.JWTAlg, Issuer: c.JWTIssuer, Audience: c.JWTAudience}
+	flag, value := "--jwt-key", c.JWTKey
+	switch {
+	case c.JWKSURL != "":
+		flag, value = "--jwks-url", c.JWKSURL
+		o.JWKS = auth.JWKSOptions{URL: c.JWKSURL, Failed: func(err error) { log.Warn("keys not fetched", "err", err) }}
+	case c.JWTKey == "":
+		return nil, nil //nolint:nilnil // there is none
+	default:
+		text, err := readFile(flag, c.JWTKey, maxSecret)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.HasPrefix(bytes.TrimSpace(text), []byte("-----BEGIN ")) {
+			o.KeyFile = c.JWTKey
+		} else {
+			o.SecretFile = c.JWTKey
+		}
+	}
+	a, err := auth.JWT(o)
+	if err != nil {
+		return nil, usagef("%s %s: %s; see also --jwt-alg", flag, value, reason(err))
+	}
+	return a, nil
+}
+
+// certificates knows peers by their client certificates.
+func (c *nodeCmd) certificates(*slog.Logger) (wire.Authenticator, error) {
+	if c.ClientCA == "" {
+		return nil, nil //nolint:nilnil // they show none
+	}
+	return auth.Certificates(auth.CertOptions{})
+}
+
+// authorizer says who may talk to whom; nil permits all.
+func (c *nodeCmd) authorizer() (wire.Authorizer, error) {
+	if c.Rules == "" {
+		return nil, nil //nolint:nilnil // everything is permitted
+	}
+	text, err := readFile("--rules", c.Rules, maxSecret)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := auth.ParseRules(text)
+	if err != nil {
+		return nil, usagef(`--rules %s: %s; write a JSON array such as [{"agent":"crm","allow":["Eddy"]}]`, c.Rules, reason(err))
+	}
+	return rules.Authorizer()
+}
+
+// config returns the TLS configuration of a node; nil when none is wanted.
+func (c *nodeCmd) config() (*tls.Config, error) {
+	if c.TLSCert == "" {
+		return nil, nil //nolint:nilnil // no TLS
+	}
+	err := readable("--tls-cert", c.TLSCert, "--tls-key", c.TLSKey, "--client-ca", c.ClientCA)
+	if err != nil {
+		return nil, err
+	}
+	config, err := auth.ServerTLS(auth.Files{Cert: c.TLSCert, Key: c.TLSKey, ClientCA: c.ClientCA, RequireClientCert: c.RequireClientCert})
+	if err != nil {
+		return nil, usagef("TLS: %s; check --tls-cert, --tls-key and --client-ca", reason(err))
+	}
+	return config, nil
+}
+
+// readable refuses files that cannot be read, by their flags. An empty name is none.
+func readable(flagsAndNames ...string) error {
+	for i := 0; i < len(flagsAndNames); i += 2 {
+		if flagsAndNames[i+1] == "" {
+			continue
+		}
+		if _, err := readFile(flagsAndNames[i], flagsAndNames[i+1], maxSecret); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reason is an error of package auth without the name of the package.
+func reason(err error) string { return strings.TrimPrefix(err.Error(), "auth: ") }

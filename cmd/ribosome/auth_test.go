@@ -1,0 +1,178 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// The tokens of the tests.
+const (
+	anasToken  = "Ana-0123456789abcdefghijk" //nolint:gosec // nobody else's
+	otherToken = "other-0123456789abcdefghi" //nolint:gosec // nobody's
+)
+
+// Static tokens, over each transport, and what becomes of a wrong one and of none.
+func TestTokens(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "tokens", "Ana "+anasToken+"\n")
+	writeFile(t, "token", anasToken+"\n")
+	n := hosts(t, "--tokens", "tokens", "--swarm", "eddyjules")
+	for scheme, url := range n.at {
+		t.Run(scheme, func(t *testing.T) {
+			call := []string{"call", "Jules", "debug_code", "-q", "--addr", url, "--as", "Ana"}
+			t.Setenv("RIBOSOME_TOKEN", anasToken)
+			if r := runs(t, call...); r.code != exitDone {
+				t.Errorf("by the environment, got %+v", r)
+			}
+			if r := runs(t, append(call, "--as", "Ana/cli")...); r.code != exitDone {
+				t.Errorf("as an agent below, got %+v", r)
+			}
+			if r := runs(t, append(call, "--as", "Bob")...); r.code != exitFailed ||
+				r.stderr != "ribosome: the node at "+url+" does not permit it: the sender is not who has authenticated (forbidden); check --as and the rules there\n" {
+				t.Errorf("as another, got %+v", r)
+			}
+			t.Setenv("RIBOSOME_TOKEN", "")
+			if r := runs(t, append(call, "--token-file", "token")...); r.code != exitDone {
+				t.Errorf("by a file, got %+v", r)
+			}
+			wrong := runs(t, append(call, "--token", otherToken)...)
+			if wrong.code != exitFailed || !strings.HasPrefix(wrong.stderr, "ribosome: the node at "+url+" does not accept the token: ") ||
+				!strings.HasSuffix(wrong.stderr, " (unauthorized); get one that is valid, and check --addr\n") {
+				t.Errorf("with a wrong token, got %+v", wrong)
+			}
+			none := runs(t, call...)
+			if none.code != exitFailed || !strings.HasPrefix(none.stderr, "ribosome: the node at "+url+" wants to know who calls: ") ||
+				!strings.HasSuffix(none.stderr, " (unauthorized); give a token with --token-file or RIBOSOME_TOKEN\n") {
+				t.Errorf("without a token, got %+v", none)
+			}
+			l := runs(t, "listen", "--as", "Ana", "--addr", url, "--token", otherToken)
+			if l.code != exitFailed || !strings.Contains(l.stderr, " does not accept the token: ") || strings.Count(l.stderr, "\n") != 1 {
+				t.Errorf("listening with a wrong token, got %+v", l)
+			}
+			noSecrets(t, wrong, none, l)
+		})
+	}
+	noSecrets(t, n.end())
+}
+
+// noSecrets looks for tokens in all that was printed and logged.
+func noSecrets(t *testing.T, all ...ran) {
+	t.Helper()
+	for _, r := range all {
+		for _, secret := range []string{anasToken, otherToken, "0123456789abc", "eyJ"} {
+			if strings.Contains(r.stdout+r.stderr, secret) {
+				t.Errorf("%q is in %+v", secret, r)
+			}
+		}
+	}
+}
+
+// JSON Web Tokens, by the public key of a certificate and by a shared secret.
+func TestJWT(t *testing.T) {
+	t.Chdir(t.TempDir())
+	pki(t)
+	secret := strings.Repeat("0123456789abcdef", 4)
+	writeFile(t, "secret", secret+"\n")
+	claims := func(issuer string) jwt.MapClaims {
+		return jwt.MapClaims{"sub": "Ana", "iss": issuer, "aud": "node", "exp": time.Now().Add(time.Hour).Unix()}
+	}
+	for name, tt := range map[string]struct {
+		key    string
+		method jwt.SigningMethod
+		by     any
+	}{
+		"ES256": {"server.pem", jwt.SigningMethodES256, privateKey(t, "server.key")},
+		"HS256": {"secret", jwt.SigningMethodHS256, []byte(secret)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := hosts(t, "--jwt-key", tt.key, "--jwt-alg", name, "--jwt-issuer", "us", "--jwt-audience", "node", "--swarm", "eddyjules")
+			for issuer, code := range map[string]int{"us": exitDone, "them": exitFailed} {
+				token, err := jwt.NewWithClaims(tt.method, claims(issuer)).SignedString(tt.by)
+				if err != nil {
+					t.Fatal(err)
+				}
+				writeFile(t, "token", token)
+				for scheme, url := range n.at {
+					r := runs(t, "call", "Jules", "debug_code", "-q", "--addr", url, "--as", "Ana", "--token-file", "token")
+					if r.code != code {
+						t.Errorf("%s, issued by %s: got %+v", scheme, issuer, r)
+					}
+					noSecrets(t, r)
+				}
+			}
+			noSecrets(t, n.end())
+		})
+	}
+}
+
+func privateKey(t *testing.T, name string) *ecdsa.PrivateKey {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(text)
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.(*ecdsa.PrivateKey)
+}
+
+// TLS, and client certificates that say who calls.
+func TestTLS(t *testing.T) {
+	t.Chdir(t.TempDir())
+	pki(t)
+	n := hosts(t, "--tls-cert", "server.pem", "--tls-key", "server.key", "--client-ca", "ca.pem", "--require-client-cert", "--swarm", "eddyjules")
+	for scheme, url := range n.at {
+		t.Run(scheme, func(t *testing.T) {
+			own := []string{"--cert", "Crm.pem", "--key", "Crm.key"}
+			for name, tt := range map[string]struct {
+				url  string
+				args []string
+				code int
+				line string // in it
+			}{
+				"right":             {url, append(own, "--ca", "ca.pem", "--as", "Crm"), exitDone, ""},
+				"another's name":    {url, append(own, "--ca", "ca.pem", "--as", "Ana"), exitFailed, " does not permit it: the sender is not who has authenticated (forbidden); check --as"},
+				"no authority":      {url, own, exitFailed, ": nobody that is trusted has signed its certificate; name the authority with --ca"},
+				"another authority": {url, append(own, "--ca", "other.pem"), exitFailed, ": nobody that is trusted has signed its certificate; name the authority with --ca"},
+				"another host":      {strings.Replace(url, "127.0.0.1", "127.0.0.2", 1), append(own, "--ca", "ca.pem"), exitFailed, "cannot reach"},
+				"no certificate":    {url, []string{"--ca", "ca.pem", "--as", "Crm"}, exitFailed, "client certificate"},
+				"no TLS":            {strings.Replace(url, "s://", "://", 1), nil, exitFailed, "s://"},
+			} {
+				r := runs(t, append([]string{"call", "Jules", "debug_code", "-q", "--deadline", "20s", "--addr", tt.url}, tt.args...)...)
+				if r.code != tt.code || !strings.Contains(r.stderr, tt.line) || strings.Count(r.stderr, "\n") != tt.code {
+					t.Errorf("%s: got %+v, want %d and %q", name, r, tt.code, tt.line)
+				}
+			}
+		})
+	}
+}
+
+// Rules, and the rate. The first call takes two messages: a partial result is declined.
+func TestRulesAndRate(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "tokens", "Ana "+anasToken+"\n")
+	writeFile(t, "rules.json", `[{"agent":"Ana","allow":["Jules","system"]}]`)
+	n := hosts(t, "--tokens", "tokens", "--rules", "rules.json", "--rate", "3/1h", "--swarm", "eddyjules")
+	call := func(agent string) ran {
+		return runs(t, "call", agent, "debug_code", "-q", "--addr", n.at["tcp"], "--as", "Ana", "--token", anasToken)
+	}
+	if r := call("Jules"); r.code != exitDone {
+		t.Errorf("what is permitted: %+v", r)
+	}
+	if r := call("Eddy"); r.code != exitFailed || !strings.Contains(r.stderr, " does not permit it: this is not permitted (forbidden); check --as and the rules there\n") {
+		t.Errorf("what is not: %+v", r)
+	}
+	if r := call("Jules"); r.code != exitFailed || !strings.Contains(r.stderr, "rate limit exceeded (rate_limited); ") {
+		t.Errorf("what is too much: %+v", r)
+	}
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/auth"
+)
+
+// clientFlags say which node is meant, and how to get in.
+type clientFlags struct {
+	Addr      string `placeholder:"URL" help:"Address of the node: ws://, wss://, tcp://, tcps://, grpc:// or grpcs://, with host and port"`
+	As        string `placeholder:"NAME" help:"Name to speak under; without it, a random one"`
+	Token     string `placeholder:"TOKEN" help:"Bearer token; better in the environment or a file, since others can see the flags of a process"`
+	TokenFile string `placeholder:"FILE" help:"File with the bearer token"`
+	CA        string `name:"ca" placeholder:"FILE" help:"Authorities in PEM that the certificate of the node is checked against; without it, those of the system"`
+	Cert      string `placeholder:"FILE" help:"Client certificate in PEM"`
+	Key       string `placeholder:"FILE" help:"Private key of the client certificate in PEM"`
+	MaxFrame  size   `default:"16MiB" help:"Longest frame"`
+}
+
+// bearer returns the source of the token; nil for none. A file is read again when it
+// changes.
+func (f *clientFlags) bearer() (func() string, error) {
+	switch {
+	case f.Token != "" && f.TokenFile != "":
+		return nil, usagef("there is a token from --token or %s, and --token-file names another; leave one", variable("token"))
+	case f.Token != "":
+		token := strings.TrimPrefix(f.Token, "Bearer ")
+		return func() string { return token }, checkToken("--token", token)
+	case f.TokenFile == "":
+		return nil, nil //nolint:nilnil // without one
+	}
+	text, err := readFile("--token-file", f.TokenFile, maxSecret)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkToken("--token-file "+f.TokenFile, strings.TrimSpace(string(text))); err != nil {
+		return nil, err
+	}
+	source, err := auth.FileToken(f.TokenFile)
+	if err != nil {
+		return nil, usagef("--token-file %s: %s; write the token into it", f.TokenFile, reason(err))
+	}
+	return auth.Func(context.Background(), source, nil), nil // the file of before will do
+}
+
+// checkToken refuses what cannot be sent as a token, without telling it.
+func checkToken(from, token string) error {
+	switch {
+	case token == "":
+		return usagef("%s is empty; write the token into it", from)
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return usagef("%s is no token: there are spaces or special characters in it; give the bare token", from)
+	}
+	return nil
+}
+
+// speaker returns as whom to speak.
+func (f *clientFlags) speaker() (performatives.AgentID, error) {
+	if f.As == "" {
+		return performatives.AgentID("cli-" + strings.ToLower(rand.Text()[:8])), nil
+	}
+	if strings.TrimSpace(f.As) != f.As || strings.ContainsFunc(f.As, unicode.IsControl) {
+		return "", usagef("--as %.40q is no name for an agent; want one without spaces around it", f.As)
+	}
+	return performatives.AgentID(f.As), nil
+}
+
+// listOf joins words as people do.
+func listOf(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return fmt.Sprintf("%s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
+}

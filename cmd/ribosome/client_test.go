@@ -1,0 +1,196 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The task of the issue, over each transport.
+func TestCall(t *testing.T) {
+	n := open(t)
+	for scheme, url := range n.at {
+		t.Run(scheme, func(t *testing.T) {
+			r := runs(t, "call", "Jules", "debug_code", "-d", "@testdata/task.json", "--addr", url)
+			if r.code != exitDone || !strings.HasPrefix(r.stdout, "success: ") || !strings.Contains(r.stdout, "\n  \"fixed_code\": \"") {
+				t.Errorf("got %+v", r)
+			}
+			if lines := strings.Split(r.stderr, "\n"); len(lines) < 4 || lines[0] != "accepted, about 1s: Starting now." || lines[1] != "  0%: reading the traceback" {
+				t.Errorf("the progress is %q", r.stderr)
+			}
+			if r := runs(t, "call", "Eddy", "debug_code", "-d", "@testdata/task.json", "--addr", url, "-q"); r.code != exitDone || r.stderr != "" {
+				t.Errorf("quiet, got %+v", r)
+			}
+		})
+	}
+}
+
+// What --json prints is one JSON object, however it ends, with the same exit codes.
+func TestCallJSON(t *testing.T) {
+	n := open(t)
+	for name, tt := range map[string]struct {
+		args    []string
+		code    int
+		outcome string
+		reason  string
+	}{
+		"success": {[]string{"Jules", "debug_code", "-d", "@testdata/task.json"}, exitDone, "success", ""},
+		"partial": {[]string{"Jules", "debug_code"}, exitDone, "partial_success", ""},
+		"failure": {[]string{"Jules", "debug_code", "-d", `{"code_to_debug":"x = int('a')\n","error_log":"Traceback (most recent call last):\n  File \"b.py\", line 1, in <module>\n    x = int('a')\nValueError: invalid literal"}`}, exitFailed, "failure", ""},
+		"refused": {[]string{"Eliza", "sing"}, exitFailed, "rejected", "incapable"},
+		"late":    {[]string{"Jules", "debug_code", "--deadline", "1ns"}, exitFailed, "timed_out", "timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runs(t, append([]string{"call", "--json", "-q", "--addr", n.at["tcp"]}, tt.args...)...)
+			var got struct {
+				Outcome string
+				Result  *struct {
+					Status string `json:"task_status"`
+				}
+				Error *struct{ Code, Text string }
+			}
+			if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || strings.Count(r.stdout, "\n") != 1 {
+				t.Fatalf("%v: %+v", err, r)
+			}
+			if r.code != tt.code || got.Outcome != tt.outcome || (got.Result == nil) == (got.Error == nil) {
+				t.Errorf("got %+v", r)
+			}
+			if got.Result != nil && got.Result.Status != tt.outcome || got.Error != nil && (got.Error.Code != tt.reason || !strings.Contains(r.stderr, got.Error.Text)) {
+				t.Errorf("got %+v", r)
+			}
+			if lines := strings.Count(r.stderr, "\n"); lines != tt.code {
+				t.Errorf("%d lines on stderr: %s", lines, r.stderr)
+			}
+		})
+	}
+}
+
+// Why a call has no result, in one line that says what to do.
+func TestCallFails(t *testing.T) {
+	n := open(t)
+	host := func(scheme string) string {
+		h, _, _ := strings.Cut(strings.TrimPrefix(n.at[scheme], scheme+"://"), "/")
+		return h
+	}
+	closed := func() string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		return l.Addr().String()
+	}()
+	for name, tt := range map[string]struct {
+		args []string
+		line string
+	}{
+		"unknown agent":     {[]string{"Nobody", "x", "--addr", n.at["tcp"]}, `there is no agent Nobody at ` + n.at["tcp"] + `; ribosome agents --addr ` + n.at["tcp"] + ` lists them`},
+		"unknown over ws":   {[]string{"Nobody", "x", "--addr", n.at["ws"]}, `there is no agent Nobody at ` + n.at["ws"] + `; ribosome agents --addr ` + n.at["ws"] + ` lists them`},
+		"unknown over grpc": {[]string{"Nobody", "x", "--addr", n.at["grpc"]}, `there is no agent Nobody at ` + n.at["grpc"] + `; ribosome agents --addr ` + n.at["grpc"] + ` lists them`},
+		"unknown action":    {[]string{"Jules", "sing", "--addr", n.at["tcp"]}, `Jules cannot do it: the only task here is debug_code (incapable); ribosome agents --addr ` + n.at["tcp"] + ` lists who can do what`},
+		"wrong parameters":  {[]string{"Jules", "debug_code", "-d", "3", "--addr", n.at["grpc"]}, `Jules did not understand it: task_parameters: content: want an object, got a JSON number (invalid_payload_structure) (invalid_payload_structure); check --data`},
+		"another's name":    {[]string{"Jules", "debug_code", "--as", "Eddy", "--addr", n.at["ws"]}, `the node at ` + n.at["ws"] + ` does not permit it: an agent of that name runs on the node: speak as another (forbidden); check --as and the rules there`},
+		"nobody, tcp":       {[]string{"Jules", "x", "--addr", "tcp://" + closed}, `cannot reach tcp://` + closed + `: nobody listens there; start the node, or check --addr`},
+		"nobody, ws":        {[]string{"Jules", "x", "--addr", "ws://" + closed}, `cannot reach ws://` + closed + `/mcp: nobody listens there; start the node, or check --addr`},
+		"nobody, grpc":      {[]string{"Jules", "x", "--addr", "grpc://" + closed}, `cannot reach grpc://` + closed + `: nobody listens there; start the node, or check --addr`},
+		"no host":           {[]string{"Jules", "x", "--addr", "tcp://nobody.invalid:1"}, `cannot reach tcp://nobody.invalid:1: there is no host of that name; check --addr`},
+		"no path":           {[]string{"Jules", "x", "--addr", "ws://" + host("ws") + "/x"}, `cannot reach ws://` + host("ws") + `/x: there is no WebSocket at this path; use that of the node's --ws-path, such as /mcp`},
+		"no TLS, tcp":       {[]string{"Jules", "x", "--addr", "tcps://" + host("tcp")}, `cannot reach tcps://` + host("tcp") + `: it does not speak TLS there; use tcp:// if that is right`},
+		"no TLS, ws":        {[]string{"Jules", "x", "--addr", "wss://" + host("ws")}, `cannot reach wss://` + host("ws") + `/mcp: it does not speak TLS there; use ws:// if that is right`},
+		"no TLS, grpc":      {[]string{"Jules", "x", "--addr", "grpcs://" + host("grpc")}, `cannot reach grpcs://` + host("grpc") + `: it does not speak TLS there; use grpc:// if that is right`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runs(t, append([]string{"call", "-q"}, tt.args...)...)
+			if r.code != exitFailed || r.stdout != "" || r.stderr != "ribosome: "+tt.line+"\n" {
+				t.Errorf("exit code %d, stdout %q, stderr\n%s, want\nribosome: %s", r.code, r.stdout, r.stderr, tt.line)
+			}
+		})
+	}
+}
+
+func TestAgents(t *testing.T) {
+	n := open(t)
+	for scheme, url := range n.at {
+		r := runs(t, "agents", "--addr", url)
+		lines := strings.Split(r.stdout, "\n")
+		if r.code != exitDone || r.stderr != "" || len(lines) != 5 ||
+			lines[0] != "AGENT  NODE  ACTIONS                        TOPICS" ||
+			lines[1] != "Eddy   node  DELEGATE_CODING_TASK_TO_JULES  Developer Support, Delegation" ||
+			lines[2] != "Eliza  node  -                              Conversation, Storytelling, Philosophy" {
+			t.Errorf("%s: got %+v", scheme, r)
+		}
+		var all []present
+		r = runs(t, "agents", "--addr", url, "--json")
+		if err := json.Unmarshal([]byte(r.stdout), &all); err != nil || len(all) != 3 || all[2].ID != "Jules" || all[2].Node != "node" || len(all[2].Topics) != 15 || len(all[2].Actions) != 1 {
+			t.Errorf("%s: %v: got %+v", scheme, err, r)
+		}
+	}
+	empty := hosts(t, "--no-auth", "--name", "n2")
+	if r := runs(t, "agents", "--addr", empty.at["ws"], "--json"); r.code != exitDone || r.stdout != "[]\n" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// An agent joins over each transport, gets a task, and answers it.
+func TestListen(t *testing.T) {
+	n := open(t)
+	for _, scheme := range slices.Sorted(maps.Keys(n.at)) {
+		t.Run(scheme, func(t *testing.T) {
+			url := n.at[scheme]
+			l := begins(t, "listen", "--addr", url, "--as", "Rubber", "--topic", "Ducks", "--action", "explain=Listens.", "--answer", `{"said":"quack"}`)
+			l.shows(&l.stderr, "connected to "+url+" as Rubber\n")
+			if r := runs(t, "agents", "--addr", n.at["tcp"]); !strings.Contains(r.stdout, "\nRubber  node  explain                        Ducks\n") {
+				t.Errorf("the node does not know it: %s", r.stdout)
+			}
+			r := runs(t, "call", "rubber", "explain", "-d", `{"why":1}`, "--as", "Ana", "--addr", n.at["tcp"])
+			if want := "success: answered by ribosome listen\n\n{\n  \"said\": \"quack\"\n}\n"; r.code != exitDone || r.stdout != want {
+				t.Errorf("got %+v, want %s", r, want)
+			}
+			got := l.end()
+			if got.code != exitDone || strings.Count(got.stdout, "\n") != 1 || !strings.HasSuffix(got.stdout, ` TASK_REQUEST from Ana: {"task_type":"explain","task_parameters":{"why":1}}`+"\n") {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestListenRejects(t *testing.T) {
+	n := open(t)
+	l := begins(t, "listen", "--addr", n.at["ws"], "--as", "Rubber", "--json")
+	l.shows(&l.stderr, "connected")
+	r := runs(t, "call", "Rubber", "explain", "--addr", n.at["grpc"])
+	if r.code != exitFailed || !strings.Contains(r.stderr, "Rubber cannot do it: this agent only listens (incapable)") {
+		t.Errorf("got %+v", r)
+	}
+	got := l.end()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(got.stdout), &m); err != nil || m["performative"] != "TASK_REQUEST" {
+		t.Errorf("%v: got %+v", err, got)
+	}
+}
+
+// An agent that loses its node comes back once there is one again.
+func TestListenComesBack(t *testing.T) {
+	first := hosts(t, "--no-auth")
+	url := first.at["tcp"]
+	l := begins(t, "listen", "--addr", url, "--as", "Rubber")
+	l.shows(&l.stderr, "connected to "+url+" as Rubber\n")
+	first.end()
+	l.shows(&l.stderr, "not connected, next attempt in ")
+	second := begins(t, "node", "--tcp", strings.TrimPrefix(url, "tcp://"), "--no-auth")
+	second.shows(&second.stdout, "listening on")
+	l.shows(&l.stderr, "\nconnected to "+url+" as Rubber\n")
+	if got := l.end(); got.code != exitDone {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestListenNowhere(t *testing.T) {
+	r := runs(t, "listen", "--addr", "tcp://127.0.0.1:1", "--as", "Rubber")
+	if r.code != exitFailed || r.stderr != "ribosome: cannot reach tcp://127.0.0.1:1: nobody listens there; start the node, or check --addr\n" {
+		t.Errorf("got %+v", r)
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
+)
+
+// configKey is the one flag that is no key of the file that it names.
+const configKey = "config"
+
+// maxConfig is how long a configuration file may be, in bytes.
+const maxConfig = 1 << 20
+
+// configFile is what a configuration file says: a flat mapping of flags' names to
+// their values. One file can serve all commands; each reads what it has a flag for.
+type configFile struct {
+	name     string
+	settings map[string]setting
+}
+
+// setting is one entry of a [configFile].
+type setting struct {
+	file  string
+	key   string
+	line  int
+	words []string
+	list  bool
+}
+
+// readConfig reads a file whose keys must be among flags. No value of it gets into an
+// error: it may be a secret.
+func readConfig(name string, flags map[string]*kong.Flag) (configFile, error) {
+	file := configFile{name: name, settings: make(map[string]setting)}
+	text, err := readFile("--config", name, maxConfig)
+	if err != nil {
+		return file, err
+	}
+	top, err := topOf(name, text)
+	if err != nil || top == nil {
+		return file, err
+	}
+	for i := 0; i < len(top.Content); i += 2 {
+		if err := file.add(top.Content[i], top.Content[i+1], flags); err != nil {
+			return file, err
+		}
+	}
+	return file, nil
+}
+
+// topOf returns the mapping that a file consists of; nil of an empty one.
+func topOf(name string, text []byte) (*yaml.Node, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var doc, second yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, nil //nolint:nilnil // an empty file says nothing
+	case err != nil:
+		return nil, usagef("%s is not YAML%s; write one key and its value a line, such as tcp: 127.0.0.1:8444", name, lineOf(err))
+	}
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, usagef("%s holds more than one YAML document; leave one", name)
+	}
+	top := doc.Content[0]
+	if top.Kind == yaml.ScalarNode && top.Tag == "!!null" {
+		return nil, nil //nolint:nilnil // nor does one with comments only
+	}
+	if top.Kind != yaml.MappingNode {
+		return nil, usagef("%s is no mapping; write one key and its value a line, such as tcp: 127.0.0.1:8444", name)
+	}
+	return top, nil
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (line \d+)`)
+
+// lineOf returns where YAML breaks off. The rest of the error may quote the file.
+func lineOf(err error) string {
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		return " from " + m[1] + " on"
+	}
+	return ""
+}
+
+// add takes one entry.
+func (c *configFile) add(key, value *yaml.Node, flags map[string]*kong.Flag) error {
+	at := fmt.Sprintf("%s, line %d", c.name, key.Line)
+	if key.Value == configKey {
+		return usagef("%s: %s names this file, and cannot be in it; leave it out", at, configKey)
+	}
+	if _, ok := flags[key.Value]; !ok {
+		return unknownKey(at, key.Value, flags)
+	}
+	if first, twice := c.settings[key.Value]; twice {
+		return usagef("%s: %s is given twice, first in line %d; leave one", at, key.Value, first.line)
+	}
+	s := setting{file: c.name, key: key.Value, line: key.Line}
+	if value.Kind == yaml.AliasNode {
+		value = value.Alias
+	}
+	items := []*yaml.Node{value}
+	if s.list = value.Kind == yaml.SequenceNode; s.list {
+		items = value.Content
+	}
+	for _, item := range items {
+		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
+			return usagef("%s: %s wants a value, or a list of values; see ribosome node --help", at, key.Value)
+		}
+		s.words = append(s.words, item.Value)
+	}
+	c.settings[key.Value] = s
+	return nil
+}
+
+var flagLike = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]{0,23}$`)
+
+// unknownKey names the key, unless it can be none, and the nearest known one.
+func unknownKey(at, key string, flags map[string]*kong.Flag) error {
+	if !flagLike.MatchString(key) {
+		return usagef("%s: this key is no flag; the keys are the flags without their dashes, see ribosome node --help", at)
+	}
+	known := slices.Sorted(maps.Keys(flags))
+	known = slices.DeleteFunc(known, func(k string) bool { return k == configKey })
+	return usagef("%s: there is no key %s; the nearest is %s, and ribosome node --help lists the others", at, key, nearest(key, known))
+}
+
+// value returns what the flag is to be decoded from.
+func (s setting) value(flag *kong.Flag) (any, error) {
+	switch {
+	case flag.IsSlice():
+		list := make([]any, len(s.words))
+		for i, w := range s.words {
+			list[i] = w
+		}
+		return list, nil
+	case s.list:
+		return nil, usagef("%s, line %d: %s wants one value, not a list", s.file, s.line, s.key)
+	}
+	return s.words[0], nil
+}

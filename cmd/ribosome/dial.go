@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
+	"github.com/ribosome-agents/ribosome/wire/tcp"
+	"github.com/ribosome-agents/ribosome/wire/ws"
+)
+
+// address is where a node is reached.
+type address struct {
+	transport string // ws, tcp or grpc
+	secure    bool
+	host      string // and port
+	url       string // without what may be secret
+	path      string // of ws
+}
+
+const addressHint = "such as tcp://127.0.0.1:8444; ws, wss, tcp, tcps, grpc and grpcs are known"
+
+// parseAddress reads the URL of a node.
+func parseAddress(text string) (address, error) {
+	if text == "" {
+		return address{}, usagef("no address; say where the node is with --addr, %s", addressHint)
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return address{}, usagef("--addr is no address; want one %s", addressHint)
+	}
+	a := address{transport: strings.TrimSuffix(u.Scheme, "s"), host: u.Host, path: u.Path}
+	a.secure = a.transport != u.Scheme
+	if a.transport == "w" { // ws ends with an s
+		a.transport, a.secure = "ws", false
+	}
+	switch {
+	case a.transport != "ws" && a.transport != "tcp" && a.transport != "grpc":
+		return a, usagef("--addr: there is no transport %.16q; want an address %s", u.Scheme, addressHint)
+	case u.User != nil:
+		return a, usagef("--addr has a name or a password in it; give a token with --token-file instead")
+	case a.transport != "ws" && strings.Trim(u.Path, "/") != "", u.RawQuery != "", u.Fragment != "":
+		return a, usagef("--addr says more than where the node is; want an address %s", addressHint)
+	}
+	return a, a.complete(u)
+}
+
+// complete fills in what an address may leave out.
+func (a *address) complete(u *url.URL) error {
+	switch {
+	case u.Port() != "":
+	case a.transport != "ws":
+		return usagef("--addr %s://%s lacks the port; want an address %s", u.Scheme, u.Host, addressHint)
+	case a.secure:
+		a.host = net.JoinHostPort(u.Hostname(), "443")
+	default:
+		a.host = net.JoinHostPort(u.Hostname(), "80")
+	}
+	if a.transport == "ws" && strings.Trim(a.path, "/") == "" {
+		a.path = "/mcp"
+	}
+	if a.transport != "ws" {
+		a.path = ""
+	}
+	a.url = u.Scheme + "://" + a.host + a.path
+	return nil
+}
+
+// dial opens a session with the node.
+func (l *link) dial(ctx context.Context, h wire.Handler) (*wire.Session, error) {
+	o := wire.Options{Handler: h, Dialects: []wire.Dialect{acl.Dialect{}}, Limits: l.limits}
+	conn, err := l.connect(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := wire.Connect(conn, o)
+	if err == nil {
+		l.session.Store(s)
+	}
+	return s, err
+}
+
+// connect opens a connection. TCP has no place for a token, so that each message has to
+// carry it.
+func (l *link) connect(ctx context.Context, o *wire.Options) (wire.Conn, error) {
+	token := ""
+	if l.token != nil {
+		token = l.token()
+	}
+	switch l.at.transport {
+	case "ws":
+		return ws.Dial(ctx, l.at.url, ws.DialOptions{TLS: l.tls, Token: token, Limits: l.limits})
+	case "grpc":
+		return grpc.Dial(ctx, l.at.url, grpc.DialOptions{TLS: l.tls, Token: token, Limits: l.limits})
+	}
+	o.Token = l.token
+	return tcp.Dial(ctx, l.at.url, tcp.DialOptions{TLS: l.tls, Limits: l.limits})
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// problem is why there is no result.
+type problem struct {
+	Outcome string             `json:"-"`              // in a word
+	Code    performatives.Code `json:"code,omitempty"` // of the refusal, if it was one
+	Text    string             `json:"text"`           // for people: why, and what to do
+}
+
+func (p *problem) failure() error {
+	if p == nil {
+		return nil
+	}
+	return &failure{p.Text}
+}
+
+// explain says in one line why agent gave no result, and what to do; nil for no error.
+func (l *link) explain(err error, agent string) *problem {
+	var usage *usageError
+	var refusal *performatives.Refusal
+	var end *codons.EndError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &usage):
+		return &problem{Outcome: "error", Text: usage.text}
+	case errors.Is(err, context.Canceled):
+		return interrupted(err, agent)
+	case errors.Is(err, performatives.CodeTimeout), errors.Is(err, performatives.CodeExpired), errors.Is(err, context.DeadlineExceeded):
+		return &problem{"timed_out", performatives.CodeTimeout, "the deadline passed before " + l.who(agent) + " answered; try again with a longer --deadline"}
+	}
+	p := &problem{Outcome: "error", Text: l.unreachable(err)}
+	if errors.As(err, &end) {
+		p.Outcome = string(end.State)
+	}
+	if errors.As(err, &refusal) {
+		p.Code = refusal.Code
+	}
+	if s := l.session.Load(); refusal != nil && (s != nil || isAuth(refusal.Code)) {
+		p.Text = l.refused(refusal, agent)
+	}
+	if (p.Code == performatives.CodeDisconnected || p.Code == performatives.CodeStopped) && l.cutOff {
+		p.Text = l.cut()
+	}
+	p.Text = oneLine(p.Text)
+	return p
+}
+
+// isAuth reports whether a code is about who may do what.
+func isAuth(c performatives.Code) bool {
+	return c == performatives.CodeUnauthorized || c == performatives.CodeForbidden
+}
+
+// who is the agent, or the node.
+func (l *link) who(agent string) string {
+	if agent == "" || agent == string(systemAgent) {
+		return "the node at " + l.at.url
+	}
+	return agent
+}
+
+// interrupted tells whether the agent has said that it stopped.
+func interrupted(err error, agent string) *problem {
+	p := &problem{"cancelled", performatives.CodeCanceled, "interrupted; run it again for a result"}
+	var end *codons.EndError
+	switch {
+	case !errors.As(err, &end):
+	case end.State == "cancelled":
+		p.Text = fmt.Sprintf("interrupted; %s has stopped", agent)
+	case end.Refusal.Code == performatives.CodeStillRunning:
+		p.Text = fmt.Sprintf("interrupted; %s was told, and still runs", agent)
+	default:
+		p.Text = fmt.Sprintf("interrupted; %s was told, and has not said that it stopped", agent)
+	}
+	return p
+}
+
+// refused says who refused, why, and what to do.
+func (l *link) refused(r *performatives.Refusal, agent string) string {
+	reason := *r
+	reason.From = ""
+	switch r.Code { //nolint:exhaustive // the others have no advice of their own
+	case performatives.CodeUnauthorized:
+		if l.token == nil {
+			return l.who("") + " wants to know who calls: " + reason.Error() + "; give a token with --token-file or " + variable("token")
+		}
+		return l.who("") + " does not accept the token: " + reason.Error() + "; get one that is valid, and check --addr"
+	case performatives.CodeForbidden:
+		return fmt.Sprintf("%s does not permit it: %s; check --as and the rules there", l.who(""), reason.Error())
+	case performatives.CodeUnknownAgent:
+		return fmt.Sprintf("there is no agent %s at %s; ribosome agents --addr %s lists them", agent, l.at.url, l.at.url)
+	case performatives.CodeIncapable, performatives.CodeUnknownAction:
+		return fmt.Sprintf("%s cannot do it: %s; ribosome agents --addr %s lists who can do what", l.who(agent), reason.Error(), l.at.url)
+	case performatives.CodeInvalidPayload:
+		return fmt.Sprintf("%s did not understand it: %s; check --data", l.who(agent), reason.Error())
+	}
+	advice := "this will not change by trying again"
+	if r.Code.Traits().Retry {
+		advice = "try again"
+	}
+	return fmt.Sprintf("%s gave no result: %s; %s", l.who(agent), reason.Error(), advice)
+}

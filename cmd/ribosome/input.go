@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode/utf8"
+)
+
+// readFile reads a file of at most limit bytes. The error names the flag and says what
+// to do.
+func readFile(flag, name string, limit int) ([]byte, error) {
+	f, err := os.Open(name)
+	if err == nil {
+		defer f.Close()
+		var text []byte
+		if text, err = readAll(f, limit); err == nil {
+			return text, nil
+		}
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) { // its operation tells people nothing
+		return nil, usagef("%s %s: %v; name a file that can be read", flag, name, at.Err)
+	}
+	return nil, usagef("%s %s: %v", flag, name, err)
+}
+
+func readAll(r io.Reader, limit int) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err == nil && len(text) > limit {
+		err = fmt.Errorf("it is longer than %d bytes", limit)
+	}
+	return text, err
+}
+
+// readJSON reads the value of a flag that is JSON: as it is, in a file (@FILE), or on
+// stdin (@-).
+func readJSON(flag, value string, stdin io.Reader, limit int) (json.RawMessage, error) {
+	var (
+		text = []byte(value)
+		at   = flag
+		err  error
+	)
+	switch name, file := strings.CutPrefix(value, "@"); {
+	case file && name == "-":
+		at = "stdin"
+		if text, err = readAll(stdin, limit); err != nil {
+			return nil, usagef("%s @-: %v", flag, err)
+		}
+	case file:
+		at = name
+		if text, err = readFile(flag, name, limit); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkJSON(text); err != nil {
+		return nil, usagef("%s is not JSON: %v; give JSON as it is, or @FILE, or @- for stdin", at, err)
+	}
+	return text, nil
+}
+
+// checkJSON says where the text stops being one JSON value, and never what it holds.
+func checkJSON(text []byte) error {
+	if !utf8.Valid(text) {
+		return errors.New("it is no UTF-8")
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return errors.New("it is empty")
+	}
+	var any json.RawMessage
+	var syntax *json.SyntaxError
+	switch err := json.Unmarshal(text, &any); {
+	case err == nil:
+		return nil
+	case !errors.As(err, &syntax):
+		return err
+	}
+	line, column := position(text, int(syntax.Offset))
+	return fmt.Errorf("line %d, column %d: %s", line, column, syntax.Error())
+}
+
+// position returns the line and the column of the byte before offset, both from 1, the
+// column in characters.
+func position(text []byte, offset int) (line, column int) {
+	before := text[:max(0, min(offset-1, len(text)))]
+	line = bytes.Count(before, []byte("\n")) + 1
+	column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return line, column
+}

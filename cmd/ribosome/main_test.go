@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+)
+
+// asProgram has the test binary be the program itself.
+const asProgram = "TEST_AS_RIBOSOME" // not RIBOSOME_…, which are flags
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	for _, v := range os.Environ() { // whoever tests may use the program, too
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "RIBOSOME_") {
+			_ = os.Unsetenv(name)
+		}
+	}
+	leakcheck.Main(m)
+}
+
+// ran is what a run left behind.
+type ran struct {
+	code           int
+	stdout, stderr string
+}
+
+// runs runs the program until it ends.
+func runs(t *testing.T, args ...string) ran {
+	t.Helper()
+	return runsWith(t.Context(), "", args...)
+}
+
+func runsWith(ctx context.Context, stdin string, args ...string) ran {
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, args, strings.NewReader(stdin), &stdout, &stderr)
+	return ran{code, stdout.String(), stderr.String()}
+}
+
+// writeFile writes a file into a folder of the test's own, and returns its name.
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

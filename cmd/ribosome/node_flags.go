@@ -1,0 +1,153 @@
+package main
+
+import (
+	"net"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// nodeCmd is ribosome node.
+type nodeCmd struct {
+	Name        string        `default:"node" help:"Name of the node"`
+	Swarm       string        `default:"none" placeholder:"NAME" help:"Swarm to host: eddyjules or none"`
+	StopTimeout time.Duration `default:"10s" help:"How long what is under way may take after a signal to stop"`
+
+	listenFlags `group:"Listeners, at least one:"`
+	authFlags   `group:"Who may connect, and do what:"`
+	tlsFlags    `group:"TLS, for all listeners:"`
+	limitFlags  `group:"Limits:"`
+	logFlags    `group:"Log, on stderr:"`
+}
+
+// listenFlags say where a node can be reached.
+type listenFlags struct {
+	WS       string   `name:"ws" placeholder:"ADDR" help:"WebSocket address, such as 127.0.0.1:8443; port 0 is any that is free"`
+	WSPath   string   `name:"ws-path" default:"/mcp" placeholder:"PATH" help:"Path of the WebSocket: /mcp"`
+	WSOrigin []string `name:"ws-origin" placeholder:"ORIGIN" help:"Origins of web pages that may connect; without it, only pages of the same host"`
+	TCP      string   `name:"tcp" placeholder:"ADDR" help:"TCP address"`
+	GRPC     string   `name:"grpc" placeholder:"ADDR" help:"gRPC address"`
+	Compress bool     `help:"Compress what is sent to peers that want it: permessage-deflate or gzip"`
+}
+
+// authFlags say who may connect, and do what.
+type authFlags struct {
+	NoAuth      bool     `name:"no-auth" help:"Let everyone in; only with listeners on loopback addresses"`
+	Tokens      string   `placeholder:"FILE" help:"Bearer tokens: a file that says who has which"`
+	JWTKey      string   `name:"jwt-key" placeholder:"FILE" help:"Key that JSON Web Tokens are signed with: a secret, or a public key in PEM"`
+	JWKSURL     string   `name:"jwks-url" placeholder:"URL" help:"Address of the keys that JSON Web Tokens are signed with"`
+	JWTAlg      []string `name:"jwt-alg" placeholder:"ALG" help:"Algorithms that a JSON Web Token may be signed by, such as HS256 or EdDSA; without it, those that go with the key"`
+	JWTIssuer   string   `name:"jwt-issuer" placeholder:"ISS" help:"Issuer that a JSON Web Token must name"`
+	JWTAudience string   `name:"jwt-audience" placeholder:"AUD" help:"Audience that a JSON Web Token must name"`
+	Rules       string   `placeholder:"FILE" help:"Rules of who may talk to which agent; without it, everyone to all"`
+}
+
+// tlsFlags are the certificates of a node.
+type tlsFlags struct {
+	TLSCert           string `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; it makes the listeners wss, tcps and grpcs"`
+	TLSKey            string `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM"`
+	ClientCA          string `name:"client-ca" placeholder:"FILE" help:"Authorities in PEM whose client certificates prove who a peer is"`
+	RequireClientCert bool   `name:"require-client-cert" help:"Refuse a peer without such a certificate"`
+}
+
+// limitFlags bound what peers can ask of a node.
+type limitFlags struct {
+	Rate           rate          `placeholder:"N/WINDOW" help:"Messages of each agent, and of each connection, such as 100/1m; without it, no bound"`
+	ReplayWindow   time.Duration `placeholder:"DURATION" help:"How far the timestamp of a message may be from now, and how long its id may not come again; without it, neither is checked"`
+	MaxFrame       size          `default:"16MiB" help:"Longest frame"`
+	MaxConnections int           `default:"16384" help:"Most connections at a time"`
+	PingInterval   time.Duration `default:"30s" help:"Silence after which a peer is asked whether it is there; 0s is never"`
+	PingTimeout    time.Duration `default:"60s" help:"Silence after which a peer is given up; 0s is never"`
+}
+
+// logFlags say what is written to the log.
+type logFlags struct {
+	LogLevel    string `default:"info" enum:"debug,info,warn,error" help:"Least that is written: debug, info, warn or error"`
+	LogFormat   string `default:"auto" enum:"auto,tint,json" help:"tint for people, json for programs, auto by whether stderr is a terminal"`
+	LogMessages bool   `help:"Write each message with its content"`
+}
+
+// addresses are the listeners' flags and what they say.
+func (f *listenFlags) addresses() [][2]string {
+	var all [][2]string
+	for _, a := range [][2]string{{"--ws", f.WS}, {"--tcp", f.TCP}, {"--grpc", f.GRPC}} {
+		if a[1] != "" {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// check refuses what the flags do not mean.
+func (c *nodeCmd) check(known runtime.Swarms) error {
+	addresses := c.addresses()
+	if len(addresses) == 0 {
+		return usagef("no listener; give the node an address to be reached at, such as --tcp 127.0.0.1:8444")
+	}
+	for _, a := range addresses {
+		if _, port, err := net.SplitHostPort(a[1]); err != nil || port == "" {
+			return usagef("%s %s: want a host and a port, such as 127.0.0.1:8444", a[0], a[1])
+		}
+	}
+	if err := c.checkAuth(addresses); err != nil {
+		return err
+	}
+	switch {
+	case c.WSPath == "" || c.WSPath[0] != '/':
+		return usagef("--ws-path %s: want a path that begins with a slash, such as /mcp", c.WSPath)
+	case c.MaxConnections <= 0:
+		return usagef("--max-connections %d lets nobody in; want a number above 0", c.MaxConnections)
+	case c.PingTimeout > 0 && c.PingInterval >= c.PingTimeout:
+		return usagef("--ping-timeout %v is not longer than --ping-interval %v, so that no peer had time to answer; make it longer", c.PingTimeout, c.PingInterval)
+	}
+	return c.checkSwarm(known)
+}
+
+func (c *nodeCmd) checkSwarm(known runtime.Swarms) error {
+	if c.Swarm == noSwarm {
+		return nil
+	}
+	for _, name := range known.Names() {
+		if name == c.Swarm {
+			return nil
+		}
+	}
+	return usagef("--swarm %s: there is no such swarm; want one of %s", c.Swarm, listOf(append(known.Names(), noSwarm)))
+}
+
+// checkAuth demands a choice of who may connect.
+func (c *nodeCmd) checkAuth(addresses [][2]string) error {
+	some := c.Tokens != "" || c.JWTKey != "" || c.JWKSURL != "" || c.ClientCA != ""
+	jwt := c.JWTKey != "" || c.JWKSURL != ""
+	switch {
+	case c.NoAuth && some:
+		return usagef("--no-auth lets everyone in, and other flags say who may; leave one or the other")
+	case !c.NoAuth && !some:
+		return usagef("nothing says who may connect; give --tokens, --jwt-key, --jwks-url or --client-ca, or --no-auth on a loopback address")
+	case c.JWTKey != "" && c.JWKSURL != "":
+		return usagef("--jwt-key and --jwks-url both say where the keys are; leave one")
+	case !jwt && (len(c.JWTAlg) > 0 || c.JWTIssuer != "" || c.JWTAudience != ""):
+		return usagef("--jwt-alg, --jwt-issuer and --jwt-audience are about tokens that nothing checks; add --jwt-key or --jwks-url")
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		return usagef("--tls-cert and --tls-key belong together; give both")
+	case c.ClientCA != "" && c.TLSCert == "":
+		return usagef("--client-ca needs TLS; add --tls-cert and --tls-key")
+	case c.RequireClientCert && c.ClientCA == "":
+		return usagef("--require-client-cert needs --client-ca, which says whose certificates count")
+	}
+	if c.NoAuth {
+		return onLoopback(addresses)
+	}
+	return nil
+}
+
+// onLoopback refuses addresses that others than this machine could reach.
+func onLoopback(addresses [][2]string) error {
+	for _, a := range addresses {
+		host, port, _ := net.SplitHostPort(a[1])
+		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return usagef("--no-auth would let everyone in who reaches %s %s; use 127.0.0.1:%s, or say who may connect with --tokens, --jwt-key, --jwks-url or --client-ca", a[0], a[1], port)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestNodeStartsAndStops(t *testing.T) {
+	n := open(t)
+	for scheme, url := range n.at {
+		host, _, _ := strings.Cut(strings.TrimPrefix(url, scheme+"://"), "/")
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatalf("%s: %v", url, err)
+		}
+		_ = c.Close()
+	}
+	if len(n.at) != 3 || !strings.HasSuffix(n.at["ws"], "/mcp") {
+		t.Errorf("it listens on %v", n.at)
+	}
+	r := n.end()
+	if r.code != exitDone || strings.Count(r.stdout, "\n") != 3 {
+		t.Errorf("got %+v", r)
+	}
+	for _, url := range n.at {
+		_, rest, _ := strings.Cut(url, "://")
+		host, _, _ := strings.Cut(rest, "/")
+		if c, err := net.Dial("tcp", host); err == nil {
+			_ = c.Close()
+			t.Errorf("%s: somebody listens on", url)
+		}
+	}
+}
+
+func TestPortTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	addr := l.Addr().String()
+	for _, flag := range []string{"--ws", "--tcp", "--grpc"} {
+		r := runs(t, "node", flag, addr, "--no-auth", "--log-level", "error")
+		if want := "ribosome: " + flag + " " + addr + ": another program listens there; stop it, or choose another port\n"; r.code != exitFailed || r.stderr != want {
+			t.Errorf("got %+v, want %s", r, want)
+		}
+	}
+}
+
+// Files that a node is given, and that make no sense.
+func TestBadFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	pki(t)
+	writeFile(t, "empty", "# nobody\n")
+	writeFile(t, "weak", "crm s3cret\n")
+	writeFile(t, "words", "s3cret\n")
+	writeFile(t, "rules.json", `[{"agent":"crm","alow":["Eddy"]}]`)
+	tokens := writeFile(t, "tokens", "crm Vq0m8cQy5m3kz7o2hZ4p1A\n")
+	for name, tt := range map[string]struct {
+		args []string
+		line string // as it begins
+	}{
+		"no tokens":         {[]string{"--tokens", "empty"}, `--tokens empty has no token in it; write an agent and its token a line`},
+		"weak token":        {[]string{"--tokens", "weak"}, `--tokens weak: line 1: the token is shorter than 22 bytes`},
+		"no token":          {[]string{"--tokens", "words"}, `--tokens words: line 1: want the name of an agent and its token; write an agent and its token a line`},
+		"missing tokens":    {[]string{"--tokens", "nope"}, `--tokens nope: no such file or directory; name a file that can be read`},
+		"weak key":          {[]string{"--jwt-key", "words"}, `--jwt-key words: words: a shared secret has at least`},
+		"private key":       {[]string{"--jwt-key", "ca.key"}, `--jwt-key ca.key: ca.key: it holds a private key: want the public one; see also --jwt-alg`},
+		"algorithm":         {[]string{"--jwt-key", "ca.pem", "--jwt-alg", "HS256"}, `--jwt-key ca.pem: `},
+		"keys in the clear": {[]string{"--jwks-url", "http://example.org/"}, `--jwks-url http://example.org/: `},
+		"rules":             {[]string{"--tokens", tokens, "--rules", "rules.json"}, `--rules rules.json: rules: json: unknown field "alow"; write a JSON array such as [{"agent":"crm","allow":["Eddy"]}]`},
+		"missing rules":     {[]string{"--tokens", tokens, "--rules", "nope"}, `--rules nope: no such file or directory`},
+		"no pair":           {[]string{"--tokens", tokens, "--tls-cert", "server.pem", "--tls-key", "ca.key"}, `TLS: `},
+		"no authority":      {[]string{"--tls-cert", "server.pem", "--tls-key", "server.key", "--client-ca", "words"}, `TLS: words: no certificate in it; check --tls-cert, --tls-key and --client-ca`},
+		"origin":            {[]string{"--tokens", tokens, "--ws", "127.0.0.1:0", "--ws-origin", "example.org"}, `--ws 127.0.0.1:0: `},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runs(t, append([]string{"node", "--tcp", "127.0.0.1:0", "--log-level", "error"}, tt.args...)...)
+			if r.code != exitUsage || !strings.HasPrefix(r.stderr, "ribosome: "+tt.line) || strings.Count(r.stderr, "\n") != 1 {
+				t.Errorf("exit code %d, stderr\n%s, want\nribosome: %s", r.code, r.stderr, tt.line)
+			}
+			if strings.Contains(r.stderr, "s3cret") {
+				t.Error("it tells a secret")
+			}
+		})
+	}
+}
+
+// A file of tokens that others can read is worth a warning.
+func TestExposedTokens(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "tokens", "crm Vq0m8cQy5m3kz7o2hZ4p1A\n")
+	if err := os.Chmod("tokens", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	n := begins(t, "node", "--tcp", "127.0.0.1:0", "--tokens", "tokens", "--log-format", "tint")
+	n.shows(&n.stdout, "listening on tcp://")
+	if r := n.end(); !strings.Contains(r.stderr, " WRN ") || !strings.Contains(r.stderr, "tokens") || strings.Contains(r.stderr, "Vq0m8") {
+		t.Errorf("the log is %s", r.stderr)
+	}
+}
+
+// stuck connects a peer that answers nothing, not even that the node closes.
+func stuck(t *testing.T, url string) {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "tcp://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	ping := []byte("MC\x02\x00\x00\x00\x0812345678") // wire, Binary Encoding Example
+	if _, err := c.Write(ping); err != nil {
+		t.Fatal(err)
+	}
+	pong := make([]byte, len(ping))
+	if _, err := io.ReadFull(c, pong); err != nil || string(pong) != "MC\x03\x00\x00\x00\x0812345678" {
+		t.Fatalf("%v: the node answers %q", err, pong)
+	}
+}
+
+// What has not stopped in time is said, and is no failure.
+func TestStopTimeout(t *testing.T) {
+	n := hosts(t, "--no-auth", "--stop-timeout", "1ms")
+	stuck(t, n.at["tcp"])
+	r := n.end()
+	if r.code != exitDone || !strings.Contains(r.stderr, "ribosome: a connection had not stopped after 1ms, and was cut off; --stop-timeout gives more time\n") {
+		t.Errorf("got %+v", r)
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// printer prints what a command has to say, and remembers the first error. It may be
+// used from any goroutine.
+type printer struct {
+	to       io.Writer
+	terminal bool // of which escape sequences in a text of others must be kept
+
+	mu  sync.Mutex
+	err error
+}
+
+func newPrinter(w io.Writer) *printer { return &printer{to: w, terminal: isTerminal(w)} }
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// line prints text of others as one line.
+func (p *printer) line(text string) { p.print(oneLine(text) + "\n") }
+
+// print prints text, without what a terminal would obey.
+func (p *printer) print(text string) {
+	if p.terminal {
+		text = clean(text)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		_, p.err = io.WriteString(p.to, text)
+	}
+}
+
+// json prints a value as one line of JSON.
+func (p *printer) json(v any) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // it is no HTML, and code is full of < and >
+	if err := enc.Encode(v); err != nil {
+		p.failed(err)
+		return
+	}
+	p.print(b.String())
+}
+
+func (p *printer) failed(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+// end says whether everything was printed.
+func (p *printer) end() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return printing(p.err)
+}
+
+// clean drops what a terminal would obey, or show in another order than it is.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' && r != '\n' || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// oneLine is text without line breaks and control characters, and cut where nobody
+// would read on.
+func oneLine(text string) string {
+	const limit = 400 // characters
+	text = clean(strings.Join(strings.Fields(text), " "))
+	if utf8.RuneCountInString(text) > limit {
+		text = string([]rune(text)[:limit-1]) + "…"
+	}
+	return text
+}
+
+// table lays rows out in columns, two spaces apart; the last column is as long as it
+// is.
+func table(rows [][]string) string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}

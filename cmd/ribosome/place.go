@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
+	"github.com/ribosome-agents/ribosome/wire/tcp"
+	"github.com/ribosome-agents/ribosome/wire/ws"
+)
+
+// place is a node that others can reach, or as much of one as has been opened.
+type place struct {
+	log       *slog.Logger
+	node      *runtime.Node
+	server    *wire.Server
+	listeners []listening
+}
+
+// listening is a transport's listener, and where it is reached.
+type listening struct {
+	acceptor
+	url string
+}
+
+// acceptor is what the listeners of all transports have in common.
+type acceptor interface {
+	Addr() net.Addr
+	Stop(context.Context) error
+}
+
+// open starts what the flags ask for.
+func (c *nodeCmd) open(ctx context.Context, p *place) error {
+	config, err := c.config()
+	if err != nil {
+		return err
+	}
+	opts, err := c.server(p.log)
+	if err != nil {
+		return err
+	}
+	if p.node, err = runtime.New(runtime.Options{Name: c.Name, Logger: p.log, LogMessages: c.LogMessages}); err != nil {
+		return usagef("--name %.40q: %v", c.Name, err)
+	}
+	if c.Swarm != noSwarm {
+		if err := swarms().Host(ctx, p.node, c.Swarm); err != nil {
+			return err
+		}
+	}
+	if opts.Handler, err = runtime.NewPeers(p.node, runtime.PeerOptions{}); err != nil {
+		return err
+	}
+	if p.server, err = wire.NewServer(opts); err != nil {
+		return err
+	}
+	return c.listen(p, config)
+}
+
+// dialects are the languages of frames: of what looks like neither, the first.
+func (c *nodeCmd) dialects() ([]wire.Dialect, error) {
+	envelopes, err := gateway.New(gateway.Options{
+		Name: c.Name, BinaryProtocol: c.TCP != "", PerMessageAuth: !c.NoAuth, Rate: wire.Rate(c.Rate),
+	})
+	return []wire.Dialect{acl.Dialect{}, envelopes}, err
+}
+
+// server returns what the flags say about sessions; the handler is missing.
+func (c *nodeCmd) server(log *slog.Logger) (o wire.Options, err error) {
+	o = wire.Options{
+		Anonymous: c.NoAuth, Logger: log,
+		ConnectionRate: wire.Rate(c.Rate), AgentRate: wire.Rate(c.Rate), ReplayWindow: c.ReplayWindow,
+		Limits: wire.Limits{Frame: int(c.MaxFrame)}, MaxConnections: c.MaxConnections,
+		KeepAlive: wire.KeepAlive{Interval: orNever(c.PingInterval), Timeout: orNever(c.PingTimeout)},
+	}
+	if o.Dialects, err = c.dialects(); err != nil {
+		return o, err
+	}
+	if o.Auth, err = c.authenticator(log); err != nil {
+		return o, err
+	}
+	o.Authorize, err = c.authorizer()
+	return o, err
+}
+
+// orNever is a length of time as package wire has it, where zero is the default.
+func orNever(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+// listen opens the listeners.
+func (c *nodeCmd) listen(p *place, config *tls.Config) error {
+	for _, l := range []struct {
+		flag, addr, scheme, path string
+		open                     func(addr string) (acceptor, error)
+	}{
+		{"--ws", c.WS, "ws", c.WSPath, func(addr string) (acceptor, error) {
+			return ws.Listen(p.server, ws.Options{
+				Addr: addr, Path: c.WSPath, TLS: config, Origins: c.WSOrigin, Compression: c.Compress, LateAuth: !c.NoAuth,
+			})
+		}},
+		{"--tcp", c.TCP, "tcp", "", func(addr string) (acceptor, error) {
+			return tcp.Listen(p.server, tcp.Options{Addr: addr, TLS: config, NoCompression: !c.Compress})
+		}},
+		{"--grpc", c.GRPC, "grpc", "", func(addr string) (acceptor, error) {
+			return grpc.Listen(p.server, grpc.Options{Addr: addr, TLS: config})
+		}},
+	} {
+		if l.addr == "" {
+			continue
+		}
+		opened, err := l.open(l.addr)
+		if err != nil {
+			return notOpened(l.flag, l.addr, err)
+		}
+		if config != nil {
+			l.scheme += "s"
+		}
+		p.listeners = append(p.listeners, listening{opened, l.scheme + "://" + opened.Addr().String() + l.path})
+		if err := c.checkOpened(l.flag, opened.Addr()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOpened makes sure that a node without authentication is where only this machine
+// reaches it, whatever localhost means here.
+func (c *nodeCmd) checkOpened(flag string, addr net.Addr) error {
+	if at, ok := addr.(*net.TCPAddr); c.NoAuth && (!ok || !at.IP.IsLoopback()) {
+		return usagef("%s: --no-auth is for loopback addresses, and %s is none; use 127.0.0.1", flag, addr)
+	}
+	return nil
+}
+
+// notOpened says why a listener cannot listen, and what to do.
+func notOpened(flag, addr string, err error) error {
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return failf("%s %s: another program listens there; stop it, or choose another port", flag, addr)
+	case errors.Is(err, syscall.EACCES):
+		return failf("%s %s: this port needs rights that you do not have; choose one above 1023", flag, addr)
+	case errors.As(err, &errno):
+		return failf("%s %s: %v; choose an address of this machine", flag, addr, errno)
+	}
+	return usagef("%s %s: %v", flag, addr, err)
+}
+
+// stop stops what is open, what was opened last first, and says what had not stopped in
+// time. A listener may have to wait for the connections that it took, so that both stop
+// together.
+func (p *place) stop(patience time.Duration) (late []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	tell := func(what string, err error) {
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			late = append(late, fmt.Sprintf("%s had not stopped after %v, and was cut off; --stop-timeout gives more time", what, patience))
+		case err != nil:
+			late = append(late, fmt.Sprintf("%s did not stop in order: %v", what, err))
+		}
+	}
+	stopped := make([]error, len(p.listeners))
+	var listeners sync.WaitGroup
+	for i, l := range p.listeners {
+		listeners.Go(func() { stopped[i] = l.Stop(ctx) })
+	}
+	if p.server != nil {
+		tell("a connection", p.server.Stop(ctx))
+	}
+	listeners.Wait()
+	for i, l := range p.listeners {
+		tell("the listener on "+l.url, stopped[i])
+	}
+	if p.node != nil {
+		tell("the node", p.node.Stop(ctx))
+	}
+	return late
+}

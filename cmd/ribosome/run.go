@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// streams are what a command reads from and writes to.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// command is what each subcommand of [cli] is.
+type command interface {
+	// run does the command's work until it is done or ctx ends. A [*usageError] means
+	// that it was called wrongly, and errSaid that the reason has been told.
+	run(ctx context.Context, std streams) error
+}
+
+// cli is the grammar of the command line.
+type cli struct {
+	Config string `placeholder:"FILE" help:"YAML file with the flags that are given neither here nor in the environment"`
+
+	Node    nodeCmd    `cmd:"" help:"Run a node of agents that others can reach."`
+	Call    callCmd    `cmd:"" help:"Have an agent perform a task, and print what came of it."`
+	Listen  listenCmd  `cmd:"" help:"Join a node as an agent, and print what it receives."`
+	Agents  agentsCmd  `cmd:"" help:"List the agents of a node."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// run is main with its surroundings as arguments, save the environment, of which it
+// reads the variables RIBOSOME_*, NO_COLOR and TERM.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	cmd, err := parse(args, stdout)
+	if cmd == nil && err == nil {
+		return exitDone // help was asked for, and given
+	}
+	if err == nil {
+		var stop context.CancelFunc
+		ctx, stop = untilInterrupted(ctx)
+		defer stop()
+		err = cmd.run(ctx, streams{stdin, stdout, stderr})
+	}
+	code, line := ending(err)
+	if line != "" {
+		_, _ = fmt.Fprintln(stderr, "ribosome:", oneLine(line))
+	}
+	return code
+}
+
+// untilInterrupted ends ctx with the first signal; a second one kills. Writing to a
+// pipe that nobody reads any more becomes an error instead of the end of the process.
+func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, func() { stop(); signal.Stop(pipe) }
+}
+
+// parse reads the command line, the environment and the configuration file. Nothing
+// and no error mean that help was printed.
+func parse(args []string, stdout io.Writer) (command, error) {
+	helped := false
+	var grammar cli
+	from := &sources{}
+	parser, err := newParser(&grammar, stdout, func(int) { helped = true }, kong.Resolvers(from))
+	if err != nil {
+		return nil, err
+	}
+	from.model = parser.Model
+	ctx, err := parser.Parse(args)
+	switch {
+	case helped:
+		return nil, nil //nolint:nilnil // nothing is left to do
+	case err != nil:
+		return nil, from.explain(err)
+	}
+	cmd, ok := ctx.Selected().Target.Addr().Interface().(command)
+	if !ok {
+		return nil, fmt.Errorf("%s is no command", ctx.Command())
+	}
+	return cmd, nil
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience is how long the tests wait for what has to happen; none takes that long.
+const patience = 30 * time.Second
+
+// screen is a stream that tests can wait on. It may be used from any goroutine.
+type screen struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed at the next write
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+	return s.text.Write(p)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// next returns a channel that is closed at the next write, and what there is.
+func (s *screen) next() (<-chan struct{}, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.changed, s.text.String()
+}
+
+// running is the program, under way.
+type running struct {
+	t              *testing.T
+	stdout, stderr screen
+	interrupt      context.CancelFunc
+	done           chan struct{}
+	code           int // valid once done is closed
+}
+
+// begins runs the program until the test ends, or interrupt is called.
+func begins(t *testing.T, args ...string) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{t: t, interrupt: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.code = run(ctx, args, strings.NewReader(""), &r.stdout, &r.stderr)
+	}()
+	t.Cleanup(func() { r.end() })
+	return r
+}
+
+// end interrupts the program, and waits for its end.
+func (r *running) end() ran {
+	r.t.Helper()
+	r.interrupt()
+	return r.wait()
+}
+
+// wait waits for the program's own end.
+func (r *running) wait() ran {
+	r.t.Helper()
+	select {
+	case <-r.done:
+	case <-time.After(patience):
+		r.t.Fatalf("it does not end; stdout %q, stderr %q", r.stdout.String(), r.stderr.String())
+	}
+	return ran{r.code, r.stdout.String(), r.stderr.String()}
+}
+
+// shows waits until the text is on the screen, and returns all that is.
+func (r *running) shows(s *screen, text string) string {
+	r.t.Helper()
+	late := time.After(patience)
+	for {
+		changed, all := s.next()
+		if strings.Contains(all, text) {
+			return all
+		}
+		select {
+		case <-changed:
+		case <-r.done:
+			if all = s.String(); strings.Contains(all, text) {
+				return all
+			}
+			r.t.Fatalf("it ended with %d, and without %q; stdout %q, stderr %q", r.code, text, r.stdout.String(), r.stderr.String())
+		case <-late:
+			r.t.Fatalf("it does not show %q; stdout %q, stderr %q", text, r.stdout.String(), r.stderr.String())
+		}
+	}
+}
+
+// begun is a node, and where it is reached, by the scheme of the address.
+type begun struct {
+	*running
+	at map[string]string
+}
+
+// hosts runs ribosome node with a listener of each transport, and the given flags.
+func hosts(t *testing.T, args ...string) begun {
+	t.Helper()
+	args = append([]string{"node", "--ws", "127.0.0.1:0", "--tcp", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--log-level", "debug"}, args...)
+	n := begun{begins(t, args...), make(map[string]string)}
+	for line := range strings.Lines(n.shows(&n.stdout, "listening on grpc")) {
+		url := strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
+		scheme, _, _ := strings.Cut(url, "://")
+		n.at[scheme] = url
+	}
+	return n
+}
+
+// open is hosts for everyone, with the swarm of Eddy and Jules.
+func open(t *testing.T) begun { t.Helper(); return hosts(t, "--no-auth", "--swarm", "eddyjules") }

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// sources are where flags come from that are not on the command line: the environment,
+// or else the configuration file. An empty variable is none.
+type sources struct {
+	model  *kong.Application
+	opened bool
+	file   configFile
+	from   map[string]string // flag → where its value was found
+}
+
+// Validate implements [kong.Resolver]; the file is checked as it is read.
+func (*sources) Validate(*kong.Application) error { return nil }
+
+// Resolve implements [kong.Resolver].
+func (s *sources) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if flag.Name == "help" {
+		return nil, nil
+	}
+	if v := os.Getenv(variable(flag.Name)); v != "" {
+		s.found(flag, variable(flag.Name))
+		return listed(flag, v), nil
+	}
+	if flag.Name == configKey {
+		return nil, nil
+	}
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	setting, ok := s.file.settings[flag.Name]
+	if !ok {
+		return nil, nil
+	}
+	s.found(flag, fmt.Sprintf("%s, line %d: %s", s.file.name, setting.line, flag.Name))
+	return setting.value(flag)
+}
+
+// open reads the configuration file, if there is one.
+func (s *sources) open(ctx *kong.Context) (err error) {
+	if s.opened {
+		return nil
+	}
+	s.opened = true
+	name := os.Getenv(variable(configKey))
+	for _, path := range ctx.Path {
+		if path.Flag != nil && path.Flag.Name == configKey && !path.Resolved {
+			name = ctx.Value(path).String()
+		}
+	}
+	if name != "" {
+		s.file, err = readConfig(name, flagsOf(s.model.Node))
+	}
+	return err
+}
+
+func (s *sources) found(flag *kong.Flag, where string) {
+	if s.from == nil {
+		s.from = make(map[string]string)
+	}
+	s.from[flag.Name] = where
+}
+
+// listed is a variable's value: of a flag that can be given more than once, a list.
+// Values that may hold commas themselves are one a line.
+func listed(flag *kong.Flag, v string) any {
+	if !flag.IsSlice() {
+		return v
+	}
+	sep := ","
+	if flag.Tag.Sep == -1 {
+		sep = "\n"
+	}
+	var list []any
+	for part := range strings.SplitSeq(v, sep) {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// noValue is how kong ends the error of a flag that stands last and lacks its value.
+const noValue = ` value but got "EOL" (<EOL>)`
+
+// explain makes an error of the parser one line that says where the value came from,
+// and what to do.
+func (s *sources) explain(err error) error {
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return usage
+	}
+	text := err.Error()
+	for flag, where := range s.from {
+		if rest, ok := strings.CutPrefix(text, "--"+flag); ok && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, " ")) {
+			text = where + rest
+		}
+	}
+	if flag, ok := strings.CutSuffix(text, noValue); ok {
+		text = flag[:strings.LastIndexByte(flag, ':')] + " wants a value"
+	}
+	help := "ribosome --help"
+	var at *kong.ParseError
+	if errors.As(err, &at) && at.Context.Selected() != nil {
+		help = "ribosome " + at.Context.Selected().Name + " --help"
+	}
+	return usagef("%s; see %s", strings.TrimSuffix(text, "?"), help)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/ws"
+)
+
+// unreachable says why there is no connection, and what to do.
+func (l *link) unreachable(err error) string {
+	var answer *ws.RefusedError
+	text := mismatch(err, l.at)
+	switch {
+	case text != "":
+	case errors.Is(err, errSilent):
+		text = err.Error()
+	case is[*net.DNSError](err):
+		text = "there is no host of that name; check --addr"
+	case errors.Is(err, syscall.ECONNREFUSED), strings.Contains(err.Error(), syscall.ECONNREFUSED.Error()):
+		text = "nobody listens there; start the node, or check --addr"
+	case errors.As(err, &answer) && answer.Status == http.StatusNotFound:
+		text = "there is no WebSocket at this path; use that of the node's --ws-path, such as /mcp"
+	case hungUp(err):
+		text = "it " + l.hungUp()
+	default:
+		text = withoutPackages(err) + "; check --addr and whether a node listens there"
+	}
+	return "cannot reach " + l.at.url + ": " + text
+}
+
+// hungUp reports whether the other end just closed the connection, without a word.
+func hungUp(err error) bool {
+	for _, e := range []error{wire.ErrHungUp, io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.ECONNRESET} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	for _, text := range []string{"error reading server preface", syscall.EPIPE.Error(), syscall.ECONNRESET.Error()} { // by gRPC
+		if strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// hungUp says what may be the matter with who hung up.
+func (l *link) hungUp() string {
+	switch {
+	case !l.at.secure:
+		return "hung up; try again, and use " + l.at.transport + "s:// if it wants TLS"
+	case l.tls.GetClientCertificate == nil:
+		return "hung up; try again, and see --cert and --key if it wants a client certificate"
+	}
+	return "hung up; try again, and ask who runs it whether it knows the authority of your certificate"
+}
+
+// is reports whether there is a T in err's tree.
+func is[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+	return ok
+}
+
+// withoutPackages is an error without the packages that it went through.
+func withoutPackages(err error) string {
+	text := err.Error()
+	for _, name := range []string{"runtime: ", "uplink: ", "wire: ", "ws: ", "tcp: ", "grpc: "} {
+		text = strings.TrimPrefix(text, name)
+	}
+	return text
+}
+
+// isCut reports whether there was a connection and is none now.
+func (l *link) isCut() bool {
+	s := l.session.Load()
+	if s == nil {
+		return false
+	}
+	select {
+	case <-s.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// cut says why the connection is gone.
+func (l *link) cut() string {
+	var why error
+	if s := l.session.Load(); s != nil {
+		why = s.Err()
+	}
+	var told *performatives.Refusal
+	switch {
+	case errors.As(why, &told) && isAuth(told.Code):
+		return l.refused(told, "")
+	case why != nil && mismatch(why, l.at) != "":
+		return "cannot reach " + l.at.url + ": " + mismatch(why, l.at)
+	case why != nil && hungUp(why):
+		return l.who("") + " " + l.hungUp()
+	case why == nil:
+		return l.who("") + " has closed the connection; try again"
+	}
+	return fmt.Sprintf("the connection to %s was lost: %s; try again", l.who(""), withoutPackages(why))
+}
