@@ -17,12 +17,11 @@ type agentsCmd struct {
 	clientFlags `group:"The node:"`
 }
 
-// systemAgent is who answers for a node itself, and agentsReference what it is asked
-// for.
-const (
-	systemAgent     performatives.AgentID = "system"
-	agentsReference                       = "agents"
-)
+// systemAgent is who answers for a node itself.
+const systemAgent performatives.AgentID = "system"
+
+// agentsReference is what it is asked for.
+const agentsReference = "agents"
 
 // present is an agent of a node, as the node tells of it.
 type present struct {
@@ -49,7 +48,7 @@ func (c *agentsCmd) run(ctx context.Context, std streams) error {
 	if c.JSON {
 		out.json(all)
 	} else {
-		out.print(table(rowsOf(all)))
+		out.text(table(rowsOf(all)))
 	}
 	return out.end()
 }

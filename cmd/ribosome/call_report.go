@@ -46,7 +46,7 @@ func (p *progress) say(line, text string) {
 	if text != "" {
 		line += ": " + oneLine(text)
 	}
-	p.to.print(line + "\n")
+	p.to.text(line + "\n")
 }
 
 // ended is how a call ended, as --json prints it.
@@ -64,7 +64,7 @@ func (c *callCmd) report(out *printer, r performatives.InformResult, why *proble
 	case c.JSON:
 		out.json(ended{Outcome: string(r.Status), Result: &r})
 	case why == nil:
-		out.print(resultText(r))
+		out.text(resultText(r))
 	}
 	if why != nil {
 		return &failure{why.Text}

@@ -80,7 +80,7 @@ func TestCallFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close()
+		defer func() { _ = l.Close() }()
 		return l.Addr().String()
 	}()
 	for name, tt := range map[string]struct {

@@ -47,11 +47,17 @@ func TestPrecedence(t *testing.T) {
 		},
 		"list": {
 			"ws-origin", "[f1, f2]", "e1, e2", "a1,a2", func(c *nodeCmd) any { return c.WSOrigin },
-			[]string(nil), []string{"f1", "f2"}, []string{"e1", "e2"}, []string{"a1", "a2"},
+			[]string(nil),
+			[]string{"f1", "f2"},
+			[]string{"e1", "e2"},
+			[]string{"a1", "a2"},
 		},
 		"list of one": {
 			"jwt-alg", "f1", "e1", "a1", func(c *nodeCmd) any { return c.JWTAlg },
-			[]string(nil), []string{"f1"}, []string{"e1"}, []string{"a1"},
+			[]string(nil),
+			[]string{"f1"},
+			[]string{"e1"},
+			[]string{"a1"},
 		},
 		"number": {
 			"max-connections", "1", "2", "3", func(c *nodeCmd) any { return c.MaxConnections },
@@ -63,7 +69,10 @@ func TestPrecedence(t *testing.T) {
 		},
 		"rate": {
 			"rate", "1/1s", "2/1s", "3/1s", func(c *nodeCmd) any { return c.Rate },
-			rate{}, rate{1, time.Second}, rate{2, time.Second}, rate{3, time.Second},
+			rate{},
+			rate{1, time.Second},
+			rate{2, time.Second},
+			rate{3, time.Second},
 		},
 		"choice": {
 			"log-level", "warn", "error", "debug", func(c *nodeCmd) any { return c.LogLevel },
@@ -142,7 +151,7 @@ func TestBadConfig(t *testing.T) {
 		text, env, line string
 	}{
 		"unknown key":      {"tcp: x\ntpc: y\n", "", `c.yaml, line 2: there is no key tpc; the nearest is tcp, and ribosome node --help lists the others`},
-		"underscores":      {"log_levle: y\n", "", `c.yaml, line 1: there is no key log_levle; the nearest is log-level, and ribosome node --help lists the others`},
+		"underscores":      {"log_lvel: y\n", "", `c.yaml, line 1: there is no key log_lvel; the nearest is log-level, and ribosome node --help lists the others`},
 		"config":           {"config: y\n", "", `c.yaml, line 1: config names this file, and cannot be in it; leave it out`},
 		"tokens":           {"s3cret-a9: Jules\n", "", `c.yaml, line 1: this key is no flag; the keys are the flags without their dashes, see ribosome node --help`},
 		"twice":            {"tcp: x\nws: y\ntcp: z\n", "", `c.yaml, line 3: tcp is given twice, first in line 1; leave one`},

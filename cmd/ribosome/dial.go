@@ -46,7 +46,8 @@ func parseAddress(text string) (address, error) {
 	case a.transport != "ws" && strings.Trim(u.Path, "/") != "", u.RawQuery != "", u.Fragment != "":
 		return a, usagef("--addr says more than where the node is; want an address %s", addressHint)
 	}
-	return a, a.complete(u)
+	err = a.complete(u)
+	return a, err
 }
 
 // complete fills in what an address may leave out.

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"flag"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
 )
 
 // model returns the grammar as kong sees it.
@@ -59,33 +62,56 @@ func TestSharedFlags(t *testing.T) {
 	}
 }
 
-// docs/cli.md has a row for each flag of each command.
+var update = flag.Bool("update", false, "write the tables of docs/cli.md")
+
+// The tables of docs/cli.md are those of the grammar.
 func TestDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/cli.md")
+	const name = "../../docs/cli.md"
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sections := strings.Split(string(text), "\n## ")
+	want := string(text)
 	for _, cmd := range model(t).Children {
-		section := ""
-		for _, s := range sections {
-			if strings.HasPrefix(s, "ribosome "+cmd.Name+"\n") {
-				section = s
+		for title, table := range tables(cmd) {
+			begin, end := "<!-- "+title+" -->\n", "<!-- end -->"
+			before, rest, ok := strings.Cut(want, begin)
+			_, after, ok2 := strings.Cut(rest, end)
+			if !ok || !ok2 {
+				t.Fatalf("docs/cli.md has no table %q", title)
 			}
-		}
-		if section == "" {
-			t.Errorf("docs/cli.md has no section about ribosome %s", cmd.Name)
-		}
-		for name, f := range flagsOf(cmd) {
-			row := "| `--" + name + "`"
-			if name == "addr" || f.Group != nil && f.Group.Key == "The node:" { // in a section of its own, of all clients
-				continue
-			}
-			if !strings.Contains(section, row) {
-				t.Errorf("docs/cli.md does not say what --%s of ribosome %s is", name, cmd.Name)
-			}
+			want = before + begin + table + end + after
 		}
 	}
+	if *update {
+		writeFile(t, name, want)
+	} else if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("docs/cli.md is not up to date, run the test with -update: %s", diff)
+	}
+}
+
+// tables are the flags of a command in Markdown: its own, and those of all clients.
+func tables(cmd *kong.Node) map[string]string {
+	all := make(map[string]string)
+	for _, f := range cmd.Flags {
+		title := "flags of " + cmd.Name
+		if f.Group != nil && f.Group.Key == "The node:" {
+			title = "flags of clients"
+		}
+		if all[title] == "" {
+			all[title] = "| flag and key | variable | default | |\n|---|---|---|---|\n"
+		}
+		name := "`--" + f.Name + "`"
+		if f.Short != 0 {
+			name += ", `-" + string(f.Short) + "`"
+		}
+		value := ""
+		if f.HasDefault {
+			value = "`" + f.Default + "`"
+		}
+		all[title] += fmt.Sprintf("| %s | `%s` | %s | %s |\n", name, variable(f.Name), value, strings.ReplaceAll(f.Help, "|", "\\|"))
+	}
+	return all
 }
 
 func TestVersion(t *testing.T) {

@@ -65,7 +65,7 @@ func (r *received) message(ev actors.MessageReceived) {
 		r.to.failed(err)
 		return
 	}
-	r.to.print(string(text) + "\n")
+	r.to.text(string(text) + "\n")
 }
 
 // summaryOf is who says what to whom, and as much of it as fits.

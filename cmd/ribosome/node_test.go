@@ -40,7 +40,7 @@ func TestPortTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	addr := l.Addr().String()
 	for _, flag := range []string{"--ws", "--tcp", "--grpc"} {
 		r := runs(t, "node", flag, addr, "--no-auth", "--log-level", "error")

@@ -32,10 +32,10 @@ func isTerminal(w io.Writer) bool {
 }
 
 // line prints text of others as one line.
-func (p *printer) line(text string) { p.print(oneLine(text) + "\n") }
+func (p *printer) line(text string) { p.text(oneLine(text) + "\n") }
 
-// print prints text, without what a terminal would obey.
-func (p *printer) print(text string) {
+// text prints text, without what a terminal would obey.
+func (p *printer) text(text string) {
 	if p.terminal {
 		text = clean(text)
 	}
@@ -55,7 +55,7 @@ func (p *printer) json(v any) {
 		p.failed(err)
 		return
 	}
-	p.print(b.String())
+	p.text(b.String())
 }
 
 func (p *printer) failed(err error) {

@@ -67,12 +67,13 @@ func (c *nodeCmd) open(ctx context.Context, p *place) error {
 	return c.listen(p, config)
 }
 
-// dialects are the languages of frames: of what looks like neither, the first.
+// dialects are the languages of frames: what looks like neither is refused as wire has
+// it.
 func (c *nodeCmd) dialects() ([]wire.Dialect, error) {
 	envelopes, err := gateway.New(gateway.Options{
 		Name: c.Name, BinaryProtocol: c.TCP != "", PerMessageAuth: !c.NoAuth, Rate: wire.Rate(c.Rate),
 	})
-	return []wire.Dialect{acl.Dialect{}, envelopes}, err
+	return []wire.Dialect{envelopes, acl.Dialect{}}, err
 }
 
 // server returns what the flags say about sessions; the handler is missing.

@@ -62,14 +62,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return code
 }
 
-// untilInterrupted ends ctx with the first signal; a second one kills. Writing to a
-// pipe that nobody reads any more becomes an error instead of the end of the process.
+// untilInterrupted ends ctx with the first signal; a second one kills, as soon as ctx has
+// ended. Writing to a pipe that nobody reads any more becomes an error instead of the end
+// of the process.
 func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, func() { stop(); signal.Stop(pipe) }
+	signalled, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ended, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(signalled, func() { stop(); cancel() })
+	return ended, func() { stop(); cancel(); signal.Stop(pipe) }
 }
 
 // parse reads the command line, the environment and the configuration file. Nothing
