@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"net/url"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -93,6 +94,8 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return err
 	}
 	switch {
+	case badOrigin(c.WSOrigin) != "":
+		return usagef("--ws-origin %s: want a scheme and a host, such as https://example.org, or *", badOrigin(c.WSOrigin))
 	case c.WSPath == "" || c.WSPath[0] != '/':
 		return usagef("--ws-path %s: want a path that begins with a slash, such as /mcp", c.WSPath)
 	case c.MaxConnections <= 0:
@@ -101,6 +104,16 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return usagef("--ping-timeout %v is not longer than --ping-interval %v, so that no peer had time to answer; make it longer", c.PingTimeout, c.PingInterval)
 	}
 	return c.checkSwarm(known)
+}
+
+// badOrigin returns the first that is no origin of a page (RFC 6454 §6), or nothing.
+func badOrigin(origins []string) string {
+	for _, o := range origins {
+		if u, err := url.Parse(o); o != "*" && o != "null" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != "") {
+			return o
+		}
+	}
+	return ""
 }
 
 func (c *nodeCmd) checkSwarm(known runtime.Swarms) error {

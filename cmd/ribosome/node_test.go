@@ -75,7 +75,6 @@ func TestBadFiles(t *testing.T) {
 		"missing rules":     {[]string{"--tokens", tokens, "--rules", "nope"}, `--rules nope: no such file or directory`},
 		"no pair":           {[]string{"--tokens", tokens, "--tls-cert", "server.pem", "--tls-key", "ca.key"}, `TLS: `},
 		"no authority":      {[]string{"--tls-cert", "server.pem", "--tls-key", "server.key", "--client-ca", "words"}, `TLS: words: no certificate in it; check --tls-cert, --tls-key and --client-ca`},
-		"origin":            {[]string{"--tokens", tokens, "--ws", "127.0.0.1:0", "--ws-origin", "example.org"}, `--ws 127.0.0.1:0: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runs(t, append([]string{"node", "--tcp", "127.0.0.1:0", "--log-level", "error"}, tt.args...)...)
