@@ -150,7 +150,8 @@ func TestListen(t *testing.T) {
 				t.Errorf("got %+v, want %s", r, want)
 			}
 			got := l.end()
-			if got.code != exitDone || strings.Count(got.stdout, "\n") != 1 || !strings.HasSuffix(got.stdout, ` TASK_REQUEST from Ana: {"task_type":"explain","task_parameters":{"why":1}}`+"\n") {
+			first, _, _ := strings.Cut(got.stdout, "\n") // a CANCEL may follow: the asker is gone
+			if got.code != exitDone || !strings.HasSuffix(first, ` TASK_REQUEST from Ana: {"task_type":"explain","task_parameters":{"why":1}}`) {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -167,7 +168,7 @@ func TestListenRejects(t *testing.T) {
 	}
 	got := l.end()
 	var m map[string]any
-	if err := json.Unmarshal([]byte(got.stdout), &m); err != nil || m["performative"] != "TASK_REQUEST" {
+	if err := json.NewDecoder(strings.NewReader(got.stdout)).Decode(&m); err != nil || m["performative"] != "TASK_REQUEST" {
 		t.Errorf("%v: got %+v", err, got)
 	}
 }

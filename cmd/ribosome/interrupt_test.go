@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -56,7 +59,7 @@ func TestInterrupted(t *testing.T) {
 	n := hosts(t, "--no-auth")
 	for scheme, url := range n.at {
 		t.Run(scheme, func(t *testing.T) {
-			worker := slow{make(chan error, 1)}
+			worker := slow{make(chan error, 2)}
 			joins(t, url, performatives.AgentID("Slow-"+scheme), worker)
 			c := begins(t, "call", "Slow-"+scheme, "count", "--addr", url, "--json")
 			c.shows(&c.stderr, "progress: counting sheep [31m\n")
@@ -79,7 +82,7 @@ func TestInterrupted(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	n := hosts(t, "--no-auth")
 	url := n.at["tcp"]
-	worker := joins(t, n.at["ws"], "Slow", slow{make(chan error, 1)})
+	worker := joins(t, n.at["ws"], "Slow", slow{make(chan error, 2)})
 	c := begins(t, "call", "Slow", "count", "--addr", url)
 	c.shows(&c.stderr, "counting")
 	if err := worker.uplink.Stop(t.Context()); err != nil {
@@ -88,13 +91,54 @@ func TestCutOff(t *testing.T) {
 	if got := c.wait(); got.code != exitFailed || !strings.HasSuffix(got.stderr, "\nribosome: Slow gave no result: the agent disconnected (disconnected); try again\n") {
 		t.Errorf("the worker went, got %+v", got)
 	}
-	joins(t, n.at["grpc"], "Slow2", slow{make(chan error, 1)})
+	joins(t, n.at["grpc"], "Slow2", slow{make(chan error, 2)})
+	relayed, cut := relay(t, url)
+	c = begins(t, "call", "Slow2", "count", "--addr", relayed)
+	c.shows(&c.stderr, "counting")
+	cut()
+	if got := c.wait(); got.code != exitFailed || !strings.HasSuffix(got.stderr, "\nribosome: the node at "+relayed+" hung up; try again, and use tcps:// if it wants TLS\n") {
+		t.Errorf("the network went, got %+v", got)
+	}
 	c = begins(t, "call", "Slow2", "count", "--addr", url)
 	c.shows(&c.stderr, "counting")
 	n.end()
 	if got := c.wait(); got.code != exitFailed || strings.Count(got.stderr, "\nribosome: ") != 1 || !strings.HasSuffix(got.stderr, "; try again\n") {
 		t.Errorf("the node went, got %+v", got)
 	}
+}
+
+// relay is a network between a client and the node at url that can be cut.
+func relay(t *testing.T, url string) (relayed string, cut func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	ends := make(chan net.Conn, 2)
+	running.Go(func() {
+		client, err := l.Accept()
+		if err != nil {
+			return
+		}
+		ends <- client
+		node, err := net.Dial("tcp", strings.TrimPrefix(url, "tcp://"))
+		if err != nil {
+			return
+		}
+		ends <- node
+		running.Go(func() { _, _ = io.Copy(node, client) })
+		_, _ = io.Copy(client, node)
+	})
+	cut = sync.OnceFunc(func() {
+		_ = l.Close()
+		for range len(ends) {
+			_ = (<-ends).Close()
+		}
+		running.Wait()
+	})
+	t.Cleanup(cut)
+	return "tcp://" + l.Addr().String(), cut
 }
 
 func TestInterruptedSaysWhatRuns(t *testing.T) {

@@ -62,7 +62,7 @@ func TestPosition(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	names := []string{"grpc", "tcp", "ws", "ws-origin", "tls-cert", "tls-key"}
-	for written, want := range map[string]string{"tpc": "tcp", "TCP": "tcp", "ws_orgin": "ws-origin", "tls_key": "tls-key", "w": "ws", "": "ws", "grcp": "grpc"} {
+	for written, want := range map[string]string{"tpc": "tcp", "TCP": "tcp", "ws_origi": "ws-origin", "tls_key": "tls-key", "w": "ws", "": "ws", "grcp": "grpc"} {
 		if got := nearest(written, names); got != want {
 			t.Errorf("%q: got %s, want %s", written, got, want)
 		}
