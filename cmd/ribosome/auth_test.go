@@ -26,6 +26,7 @@ func TestTokens(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "tokens", "Ana "+anasToken+"\n")
 	writeFile(t, "token", anasToken+"\n")
+	writeFile(t, "wrong.yaml", "token: "+otherToken+"\n")
 	n := hosts(t, "--tokens", "tokens", "--swarm", "eddyjules", "--log-messages")
 	for scheme, url := range n.at {
 		t.Run(scheme, func(t *testing.T) {
@@ -55,11 +56,15 @@ func TestTokens(t *testing.T) {
 				!strings.HasSuffix(none.stderr, " (unauthorized); give a token with --token-file or RIBOSOME_TOKEN\n") {
 				t.Errorf("without a token, got %+v", none)
 			}
+			filed := runs(t, append(call, "--config", "wrong.yaml")...)
+			if filed.code != exitFailed || filed.stderr != wrong.stderr {
+				t.Errorf("with a wrong token in the configuration, got %+v", filed)
+			}
 			l := runs(t, "listen", "--as", "Ana", "--addr", url, "--token", otherToken)
 			if l.code != exitFailed || !strings.Contains(l.stderr, " does not accept the token: ") || strings.Count(l.stderr, "\n") != 1 {
 				t.Errorf("listening with a wrong token, got %+v", l)
 			}
-			noSecrets(t, wrong, none, l)
+			noSecrets(t, wrong, none, filed, l)
 		})
 	}
 	noSecrets(t, n.end())

@@ -67,7 +67,7 @@ func (c *callCmd) report(out *printer, r performatives.InformResult, why *proble
 		out.text(resultText(r))
 	}
 	if why != nil {
-		return &failure{why.Text}
+		return why.failure()
 	}
 	if r.Status == performatives.StatusFailure {
 		return failf("%s did the work, and its answer is no: %s", c.Agent, r.Summary)

@@ -68,7 +68,11 @@ func (f *clientFlags) speaker() (performatives.AgentID, error) {
 	if strings.TrimSpace(f.As) != f.As || strings.ContainsFunc(f.As, unicode.IsControl) {
 		return "", usagef("--as %.40q is no name for an agent; want one without spaces around it", f.As)
 	}
-	return performatives.AgentID(f.As), nil
+	name := performatives.AgentID(f.As)
+	if name.Is(systemAgent) || name.Is("default") { // addenda §5, Namespaces
+		return "", usagef("--as %s stands for all agents of a node; choose another name", f.As)
+	}
+	return name, nil
 }
 
 // listOf joins words as people do.

@@ -173,6 +173,15 @@ func TestListenRejects(t *testing.T) {
 	}
 }
 
+// Nobody joins under the name of the node.
+func TestNameOfTheNode(t *testing.T) {
+	n := open(t)
+	l := runs(t, "listen", "--addr", n.at["tcp"], "--as", "Node")
+	if l.code != exitFailed || l.stderr != "ribosome: the node at "+n.at["tcp"]+" does not permit it: the name is reserved: speak as another agent (forbidden); check --as and the rules there\n" {
+		t.Errorf("got %+v", l)
+	}
+}
+
 // An agent that loses its node comes back once there is one again.
 func TestListenComesBack(t *testing.T) {
 	first := hosts(t, "--no-auth")

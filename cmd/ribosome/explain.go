@@ -14,11 +14,16 @@ type problem struct {
 	Outcome string             `json:"-"`              // in a word
 	Code    performatives.Code `json:"code,omitempty"` // of the refusal, if it was one
 	Text    string             `json:"text"`           // for people: why, and what to do
+	usage   bool               // the program was called wrongly
 }
 
+// failure is the error that ends the program; none of a nil problem.
 func (p *problem) failure() error {
-	if p == nil {
+	switch {
+	case p == nil:
 		return nil
+	case p.usage:
+		return &usageError{p.Text}
 	}
 	return &failure{p.Text}
 }
@@ -32,11 +37,14 @@ func (l *link) explain(err error, agent string) *problem {
 	case err == nil:
 		return nil
 	case errors.As(err, &usage):
-		return &problem{Outcome: "error", Text: usage.text}
+		return &problem{Outcome: "error", Text: usage.text, usage: true}
 	case errors.Is(err, context.Canceled):
 		return interrupted(err, agent)
 	case errors.Is(err, performatives.CodeTimeout), errors.Is(err, performatives.CodeExpired), errors.Is(err, context.DeadlineExceeded):
-		return &problem{"timed_out", performatives.CodeTimeout, "the deadline passed before " + l.who(agent) + " answered; try again with a longer --deadline"}
+		return &problem{
+			Outcome: "timed_out", Code: performatives.CodeTimeout,
+			Text: "the deadline passed before " + l.who(agent) + " answered; try again with a longer --deadline",
+		}
 	}
 	p := &problem{Outcome: "error", Text: l.unreachable(err)}
 	if errors.As(err, &end) {
@@ -70,7 +78,7 @@ func (l *link) who(agent string) string {
 
 // interrupted tells whether the agent has said that it stopped.
 func interrupted(err error, agent string) *problem {
-	p := &problem{"cancelled", performatives.CodeCanceled, "interrupted; run it again for a result"}
+	p := &problem{Outcome: "cancelled", Code: performatives.CodeCanceled, Text: "interrupted; run it again for a result"}
 	var end *codons.EndError
 	switch {
 	case !errors.As(err, &end):

@@ -24,7 +24,7 @@ type link struct {
 	node    *runtime.Node
 	uplink  *runtime.Uplink
 	session atomic.Pointer[wire.Session] // the latest; nil before the first
-	cutOff  bool                         // the connection was gone when leave came
+	cutOff  bool                         // the connection has not ended by leave
 }
 
 // plan makes a link of the flags, and touches no network.
@@ -75,11 +75,25 @@ const stopTime = 2 * time.Second
 
 // leave ends the node, and then the connection, which carries its last words.
 func (l *link) leave() {
-	l.cutOff = l.isCut()
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
-	_ = l.node.Stop(ctx)
-	if l.uplink != nil {
-		_ = l.uplink.Stop(ctx)
+	l.ending(ctx, func() {
+		_ = l.node.Stop(ctx)
+		if l.uplink != nil {
+			_ = l.uplink.Stop(ctx)
+		}
+	})
+}
+
+// ending has stop end the connection, waits until that is over, and notes whether it was
+// gone by itself, or about to be.
+func (l *link) ending(ctx context.Context, stop func()) {
+	l.cutOff = l.isCut()
+	stop()
+	s := l.session.Load()
+	if s == nil {
+		return
 	}
+	_ = s.Stop(ctx) // it has stopped, or nearly so
+	l.cutOff = l.cutOff || s.Err() != nil
 }

@@ -22,10 +22,9 @@ func (l *link) stay(ctx context.Context, self actors.Self, say *printer) error {
 		err := l.introduce(ctx, self)
 		if err == nil {
 			say.line(fmt.Sprintf("connected to %s as %s", l.at.url, l.name))
-			attempt, first = 0, false
-			select {
-			case <-l.session.Load().Done():
-			case <-ctx.Done():
+			first = false
+			if l.lasts(ctx) {
+				attempt = 0
 			}
 		}
 		if ctx.Err() != nil {
@@ -55,9 +54,24 @@ func (l *link) introduce(ctx context.Context, self actors.Self) error {
 	}
 	_, err := codons.Handshake(patient, self, systemAgent)
 	if err != nil {
-		_ = l.session.Load().Stop(patient) // the next attempt begins anew
+		l.ending(patient, func() {}) // the next attempt begins anew
 	}
 	return silent(ctx, patient, err)
+}
+
+// steady is how long a connection lasts at least for the next attempt to be the first
+// again. Two agents of one name would replace one another for ever.
+const steady = time.Minute
+
+// lasts waits for the end of the connection, or of ctx, and reports whether that was not
+// soon.
+func (l *link) lasts(ctx context.Context) bool {
+	since := time.Now()
+	select {
+	case <-l.session.Load().Done():
+	case <-ctx.Done():
+	}
+	return time.Since(since) >= steady
 }
 
 // silent is err, or that the node did not answer within patient.

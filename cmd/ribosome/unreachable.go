@@ -29,7 +29,7 @@ func (l *link) unreachable(err error) string {
 	case errors.As(err, &answer) && answer.Status == http.StatusNotFound:
 		text = "there is no WebSocket at this path; use that of the node's --ws-path, such as /mcp"
 	case hungUp(err):
-		text = "it " + l.hungUp()
+		text = "it " + l.ifHungUp()
 	default:
 		text = withoutPackages(err) + "; check --addr and whether a node listens there"
 	}
@@ -51,8 +51,8 @@ func hungUp(err error) bool {
 	return false
 }
 
-// hungUp says what may be the matter with who hung up.
-func (l *link) hungUp() string {
+// ifHungUp says what may be the matter with who hung up.
+func (l *link) ifHungUp() string {
 	switch {
 	case !l.at.secure:
 		return "hung up; try again, and use " + l.at.transport + "s:// if it wants TLS"
@@ -104,7 +104,7 @@ func (l *link) cut() string {
 	case why != nil && mismatch(why, l.at) != "":
 		return "cannot reach " + l.at.url + ": " + mismatch(why, l.at)
 	case why != nil && hungUp(why):
-		return l.who("") + " " + l.hungUp()
+		return l.who("") + " " + l.ifHungUp()
 	case why == nil:
 		return l.who("") + " has closed the connection; try again"
 	}
