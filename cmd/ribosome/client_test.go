@@ -91,7 +91,7 @@ func TestCallFails(t *testing.T) {
 		"unknown over ws":   {[]string{"Nobody", "x", "--addr", n.at["ws"]}, `there is no agent Nobody at ` + n.at["ws"] + `; ribosome agents --addr ` + n.at["ws"] + ` lists them`},
 		"unknown over grpc": {[]string{"Nobody", "x", "--addr", n.at["grpc"]}, `there is no agent Nobody at ` + n.at["grpc"] + `; ribosome agents --addr ` + n.at["grpc"] + ` lists them`},
 		"unknown action":    {[]string{"Jules", "sing", "--addr", n.at["tcp"]}, `Jules cannot do it: the only task here is debug_code (incapable); ribosome agents --addr ` + n.at["tcp"] + ` lists who can do what`},
-		"wrong parameters":  {[]string{"Jules", "debug_code", "-d", "3", "--addr", n.at["grpc"]}, `Jules did not understand it: task_parameters: content: want an object, got a JSON number (invalid_payload_structure) (invalid_payload_structure); check --data`},
+		"wrong parameters":  {[]string{"Jules", "debug_code", "-d", "3", "--addr", n.at["grpc"]}, `Jules did not understand it: task_parameters: content: want an object, got a JSON number (invalid_payload_structure) (invalid_payload_structure); check --data, and --max-frame if it is long`},
 		"another's name":    {[]string{"Jules", "debug_code", "--as", "Eddy", "--addr", n.at["ws"]}, `the node at ` + n.at["ws"] + ` does not permit it: an agent of that name runs on the node: speak as another (forbidden); check --as and the rules there`},
 		"nobody, tcp":       {[]string{"Jules", "x", "--addr", "tcp://" + closed}, `cannot reach tcp://` + closed + `: nobody listens there; start the node, or check --addr`},
 		"nobody, ws":        {[]string{"Jules", "x", "--addr", "ws://" + closed}, `cannot reach ws://` + closed + `/mcp: nobody listens there; start the node, or check --addr`},
@@ -108,6 +108,18 @@ func TestCallFails(t *testing.T) {
 				t.Errorf("exit code %d, stdout %q, stderr\n%s, want\nribosome: %s", r.code, r.stdout, r.stderr, tt.line)
 			}
 		})
+	}
+}
+
+// A task that the node does not want to read, and that would not be read the next time.
+func TestCallTooLong(t *testing.T) {
+	n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--max-frame", "64KiB")
+	long := `{"code_to_debug":"` + strings.Repeat("x", 70_000) + `"}`
+	for _, scheme := range []string{"tcp", "ws"} {
+		r := runs(t, "call", "Jules", "debug_code", "-q", "-d", long, "--addr", n.at[scheme])
+		if r.code != exitFailed || strings.Count(r.stderr, "\n") != 1 || strings.HasSuffix(r.stderr, "; try again\n") {
+			t.Errorf("%s: got %+v", scheme, r)
+		}
 	}
 }
 

@@ -109,11 +109,15 @@ func (l *link) refused(r *performatives.Refusal, agent string) string {
 	case performatives.CodeIncapable, performatives.CodeUnknownAction:
 		return fmt.Sprintf("%s cannot do it: %s; ribosome agents --addr %s lists who can do what", l.who(agent), reason.Error(), l.at.url)
 	case performatives.CodeInvalidPayload:
-		return fmt.Sprintf("%s did not understand it: %s; check --data", l.who(agent), reason.Error())
+		return fmt.Sprintf("%s did not understand it: %s; check --data, and --max-frame if it is long", l.who(agent), reason.Error())
 	}
-	advice := "this will not change by trying again"
+	return fmt.Sprintf("%s gave no result: %s; %s", l.who(agent), reason.Error(), advice(r))
+}
+
+// advice says whether to try again.
+func advice(r *performatives.Refusal) string {
 	if r.Code.Traits().Retry {
-		advice = "try again"
+		return "try again"
 	}
-	return fmt.Sprintf("%s gave no result: %s; %s", l.who(agent), reason.Error(), advice)
+	return "this will not change by trying again"
 }

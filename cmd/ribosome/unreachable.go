@@ -105,6 +105,8 @@ func (l *link) cut() string {
 		return "cannot reach " + l.at.url + ": " + mismatch(why, l.at)
 	case why != nil && hungUp(why):
 		return l.who("") + " " + l.ifHungUp()
+	case told != nil:
+		return fmt.Sprintf("%s gave the connection up: %s; %s", l.who(""), told.Error(), advice(told))
 	case why == nil:
 		return l.who("") + " has closed the connection; try again"
 	}
