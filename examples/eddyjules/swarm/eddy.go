@@ -35,7 +35,7 @@ func (*Eddy) Describe() performatives.Capabilities {
 
 // ConsiderTask accepts a debug_code that makes sense, and nothing else.
 func (*Eddy) ConsiderTask(_ context.Context, t codons.Task) codons.Decision {
-	if no := consider(t); no != nil {
+	if no := consider(t, ActionDelegate); no != nil {
 		return *no
 	}
 	return codons.AcceptWith(performatives.TaskAccept{Comments: "Let me find someone for this."})
@@ -71,9 +71,10 @@ func (e *Eddy) PerformTask(ctx context.Context, t codons.Task) (performatives.In
 
 // whole is the task as it is delegated: in a further round with what was said
 // before, because it opens a conversation of its own with whoever is best now. The
-// first round goes on as it came, with whatever else it holds.
+// first round goes on with whatever else it holds.
 func whole(t codons.Task) (performatives.TaskRequest, error) {
 	task := t.TaskRequest
+	task.TaskType = TaskDebugCode // whatever Eddy's own action is called
 	if len(t.Previous) == 0 {
 		return task, nil
 	}

@@ -151,3 +151,18 @@ func TestTasksThatAreNotTheirs(t *testing.T) {
 		wantEnd(t, err, tt.state, tt.code)
 	}
 }
+
+// What discovery shows can be called by that name.
+func TestTasksByTheNameOfTheAction(t *testing.T) {
+	s := play(t, swarm.Options{})
+	for _, entry := range s.node.Directory().All() {
+		for _, action := range entry.Capabilities.Actions {
+			task := debugCode(sample())
+			task.TaskType = action.Name
+			r, err := codons.Delegate(s.ctx, s.user, entry.ID, task)
+			if err != nil || r.Status != performatives.StatusSuccess {
+				t.Errorf("%s of %s: %v, %v", action.Name, entry.ID, r.Status, err)
+			}
+		}
+	}
+}

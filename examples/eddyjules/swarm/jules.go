@@ -43,7 +43,7 @@ const (
 
 // ConsiderTask accepts a debug_code that makes sense, and nothing else.
 func (j *Jules) ConsiderTask(_ context.Context, t codons.Task) codons.Decision {
-	if no := consider(t); no != nil {
+	if no := consider(t, ActionExecute); no != nil {
 		return *no
 	}
 	j.tasks++

@@ -67,9 +67,10 @@ func problemOf(t codons.Task) (Problem, error) {
 }
 
 // consider is the decision about a debugging task that both Eddy and Jules make:
-// nil when it makes sense and is theirs.
-func consider(t codons.Task) *codons.Decision {
-	if t.TaskType != TaskDebugCode {
+// nil when it makes sense and is theirs. The task may also be called by the action under
+// which discovery shows it, as a caller of tools does.
+func consider(t codons.Task, action string) *codons.Decision {
+	if t.TaskType != TaskDebugCode && performatives.FoldCapability(t.TaskType) != performatives.FoldCapability(action) {
 		d := codons.Reject(performatives.CodeIncapable, "the only task here is "+TaskDebugCode)
 		return &d
 	}
