@@ -21,6 +21,8 @@ type clientFlags struct {
 	Cert      string `placeholder:"FILE" help:"Client certificate in PEM"`
 	Key       string `placeholder:"FILE" help:"Private key of the client certificate in PEM"`
 	MaxFrame  size   `default:"16MiB" help:"Longest frame"`
+
+	OAuth oauthFlags `embed:""`
 }
 
 // bearer returns the source of the token; nil for none. A file is read again when it

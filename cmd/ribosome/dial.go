@@ -88,6 +88,9 @@ func (l *link) dial(ctx context.Context, h wire.Handler) (*wire.Session, error) 
 // connect opens a connection. TCP has no place for a token, so that each message has to
 // carry it.
 func (l *link) connect(ctx context.Context, o *wire.Options) (wire.Conn, error) {
+	if err := firstToken(ctx, l.issuer); err != nil {
+		return nil, err
+	}
 	token := ""
 	if l.token != nil {
 		token = l.token()

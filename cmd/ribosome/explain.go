@@ -31,6 +31,7 @@ func (p *problem) failure() error {
 // explain says in one line why agent gave no result, and what to do; nil for no error.
 func (l *link) explain(err error, agent string) *problem {
 	var usage *usageError
+	var own *failure
 	var refusal *performatives.Refusal
 	var end *codons.EndError
 	switch {
@@ -38,6 +39,8 @@ func (l *link) explain(err error, agent string) *problem {
 		return nil
 	case errors.As(err, &usage):
 		return &problem{Outcome: "error", Text: usage.text, usage: true}
+	case errors.As(err, &own):
+		return &problem{Outcome: "error", Text: own.text}
 	case errors.Is(err, context.Canceled):
 		return interrupted(err, agent)
 	case errors.Is(err, performatives.CodeTimeout), errors.Is(err, performatives.CodeExpired), errors.Is(err, context.DeadlineExceeded):

@@ -10,14 +10,16 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
 // link is a node of this process with one agent, and the way from it to the node that
 // --addr names.
 type link struct {
 	at     address
-	tls    *tls.Config   // nil without TLS
-	token  func() string // nil without a token
+	tls    *tls.Config      // nil without TLS
+	token  func() string    // nil without a token
+	issuer auth.TokenSource // of the token; nil when it does not come from anywhere
 	name   performatives.AgentID
 	limits wire.Limits
 
@@ -39,6 +41,15 @@ func (f *clientFlags) plan() (*link, error) {
 	}
 	if l.token, err = f.bearer(); err != nil {
 		return nil, err
+	}
+	if l.issuer, err = f.OAuth.source(); err != nil {
+		return nil, err
+	}
+	if l.issuer != nil {
+		if l.token != nil {
+			return nil, usagef("there is a token, and --oauth-url gets another; leave one")
+		}
+		l.token = auth.Func(context.Background(), l.issuer, nil) // connect says why there is none
 	}
 	l.name, err = f.speaker()
 	return l, err
