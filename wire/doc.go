@@ -17,7 +17,7 @@
 //
 // A session hands what it receives to its handler one message at a time, in the
 // order in which it came. What is sent travels in order within a band; a higher
-// band overtakes a lower one that waits.
+// band overtakes a lower one that waits, which gets its share of each write all the same.
 //
 // # Backpressure
 //

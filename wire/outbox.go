@@ -84,10 +84,11 @@ func (o *outbox) putFrames(frames ...Frame) bool {
 // frameCost is what a frame costs besides its bytes, so that empty ones are bounded too.
 const frameCost = 64
 
-// speak lets messages out: the session's dialect is known.
+// speak lets messages out: the session's dialect is known. It does not once the outbox is
+// sealed, since they would come after last.
 func (o *outbox) speak() {
 	o.mu.Lock()
-	o.mute = false
+	o.mute = o.mute && o.sealed
 	o.mu.Unlock()
 	signal(o.wake)
 }
@@ -129,7 +130,7 @@ func (o *outbox) take(b *batch, maxMessages int) {
 		o.frames = nil
 	}
 	for i := len(o.bands) - 1; i >= 0 && !o.mute; i-- {
-		for len(b.messages) < maxMessages && o.bands[i].n > 0 {
+		for len(b.messages) < maxMessages-o.kept(i, maxMessages) && o.bands[i].n > 0 {
 			b.messages = append(b.messages, o.bands[i].pop())
 		}
 	}
@@ -140,6 +141,19 @@ func (o *outbox) take(b *batch, maxMessages int) {
 	}
 	o.mu.Unlock()
 	signal(o.room)
+}
+
+// share is the part of a batch that is for each band, however many messages wait in those
+// above: an agent that sends nothing but urgent ones must not silence the others.
+const share = 64
+
+// kept returns how many places of a batch are for the bands below the i-th.
+func (o *outbox) kept(i, maxMessages int) int {
+	n := 0
+	for _, lower := range o.bands[:i] {
+		n += min(lower.n, maxMessages/share)
+	}
+	return n
 }
 
 // maxIdleFrames is how many places for frames are kept.

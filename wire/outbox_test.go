@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Whoever floods the highest band, each other gets its share of every write.
+func TestNoBandStarves(t *testing.T) {
+	o := newOutbox(Limits{}.WithDefaults())
+	o.speak()
+	put := func(p performatives.Priority) {
+		m, err := performatives.New(performatives.Envelope{ID: "1", Sender: "a", Timestamp: time.Unix(1, 0), Performative: performatives.ActInform, Priority: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := o.put(m); r != putQueued {
+			t.Fatalf("put: %d", r)
+		}
+	}
+	for _, p := range []performatives.Priority{performatives.Urgent, performatives.Low, performatives.Normal, performatives.High} {
+		for range 2 * maxBatch {
+			put(p)
+		}
+	}
+	var b batch
+	o.take(&b, maxBatch)
+	got := make(map[performatives.Priority]int)
+	last := performatives.Urgent
+	for _, m := range b.messages {
+		got[m.Priority()]++
+		if m.Priority().Band() > last.Band() {
+			t.Errorf("%v comes after %v", m.Priority(), last)
+		}
+		last = m.Priority()
+	}
+	const least = maxBatch / share
+	if got[performatives.Urgent] != maxBatch-3*least || got[performatives.High] != least || got[performatives.Normal] != least || got[performatives.Low] != least {
+		t.Errorf("a write of %d has %v", len(b.messages), got)
+	}
+}
+
+// What is kept for the lower bands is no more than they have.
+func TestHighestBandFillsAWrite(t *testing.T) {
+	o := newOutbox(Limits{}.WithDefaults())
+	o.speak()
+	for i := range maxBatch + 1 {
+		e := performatives.Envelope{ID: "1", Sender: "a", Timestamp: time.Unix(1, 0), Performative: performatives.ActInform, Priority: performatives.Urgent}
+		if i == 0 {
+			e.Priority = performatives.Low
+		}
+		m, err := performatives.New(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.put(m)
+	}
+	var b batch
+	o.take(&b, maxBatch)
+	if n := len(b.messages); n != maxBatch || b.messages[n-1].Priority() != performatives.Low || b.messages[n-2].Priority() != performatives.Urgent {
+		t.Errorf("%d messages, %v at the end", n, b.messages[n-1].Priority())
+	}
+	if o.take(&b, maxBatch); len(b.messages) != 1 {
+		t.Errorf("%d are left, want 1", len(b.messages))
+	}
+}
