@@ -51,11 +51,19 @@ func allow(l *rate.Limiter, limit Rate) error {
 	return &LimitError{Limit: limit, RetryAfter: max(wait, time.Millisecond)}
 }
 
+// maxPause is the longest wait for one message of a peer that is over its rate: its pings
+// wait as well, and it must not take this end for dead.
+const maxPause = time.Second
+
 // slowDown waits, when a peer goes on although it has been told often enough that it is
 // over its rate.
 func (g *gate) slowDown(ctx context.Context) {
-	if g.patience != nil {
-		_ = g.patience.Wait(ctx) // the session ends: the reader will see
+	if g.patience == nil || g.patience.Allow() {
+		return
+	}
+	select {
+	case <-time.After(min(g.limit.Window/time.Duration(g.limit.Messages), maxPause)):
+	case <-ctx.Done(): // the session ends: the reader will see
 	}
 }
 
@@ -159,7 +167,7 @@ func (s *Session) admit(in Inbound) error {
 	}
 	if authorize := s.core.opts.Authorize; authorize != nil {
 		if err := authorize(*id, m); err != nil {
-			s.logger().Info("message forbidden", "agent", string(m.Sender()), "receiver", string(m.Receiver()), "err", err)
+			s.logger().Debug("message forbidden", "agent", string(m.Sender()), "receiver", string(m.Receiver()), "err", err)
 			return &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID()}
 		}
 	}

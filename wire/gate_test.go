@@ -63,12 +63,15 @@ type entrance struct {
 	log      bytes.Buffer // a session at a time writes: tests wait in between
 }
 
-func enter(t *testing.T, o wire.Options) *entrance {
+func enter(t *testing.T, o wire.Options, change ...func(*wire.Options)) *entrance {
 	t.Helper()
 	e := &entrance{t: t, received: &wiretest.Recorder{}}
 	o.Handler, o.Dialects = e.received, []wire.Dialect{batches{}}
 	o.Logger = slog.New(slog.NewJSONHandler(&e.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.KeepAlive = wire.KeepAlive{Interval: -1, Timeout: -1}
+	for _, fn := range change {
+		fn(&o)
+	}
 	server, err := wire.NewServer(o)
 	if err != nil {
 		t.Fatal(err)

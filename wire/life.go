@@ -59,6 +59,7 @@ type event struct {
 	data []byte
 	err  error
 	tell *performatives.Refusal // of broke, and of heardError
+	busy bool                   // of ticked: this end has not listened all the while
 }
 
 // effects are what a session does about an event. last is written after all that waits,
@@ -84,7 +85,7 @@ func (l *life) step(e event) effects {
 		}
 		return effects{}
 	case ticked:
-		return l.tick(e.at)
+		return l.tick(e.at, e.busy)
 	case broke:
 		l.hungUp = true // whatever it says, nobody reads it
 		return l.close(e.at, e.err, Frame{Kind: KindError, Err: e.tell})
@@ -152,7 +153,7 @@ func (l *life) end(reason error) effects {
 }
 
 // tick looks at the clock.
-func (l *life) tick(now time.Time) effects {
+func (l *life) tick(now time.Time, busy bool) effects {
 	switch {
 	case l.state == stateClosing:
 		if !now.Before(l.closeBy) {
@@ -166,6 +167,8 @@ func (l *life) tick(now time.Time) effects {
 	}
 	silence := now.Sub(l.heard)
 	switch {
+	case l.keep.Timeout > 0 && silence >= l.keep.Timeout && busy: // who knows what it has said
+		l.heard, l.asked = now, false
 	case l.keep.Timeout > 0 && silence >= l.keep.Timeout:
 		return l.end(ErrDead)
 	case l.keep.Interval > 0 && silence >= l.keep.Interval && !l.asked:

@@ -38,8 +38,9 @@ type Options struct {
 	// AcceptRate bounds the new connections of one address (of a host, not a port).
 	AcceptRate Rate
 	// ReplayWindow is how far the timestamp of a message may be from now; within it,
-	// a message that came by one session does not come again by another. Zero means
-	// that neither is checked.
+	// a message that came by one session does not come again by another. Two million
+	// messages of the last two windows are remembered; who has more of them than there is
+	// room left is refused, as busy. Zero means that neither is checked.
 	ReplayWindow time.Duration
 
 	Limits    Limits
@@ -115,9 +116,12 @@ func (o Options) withDefaults() Options {
 	o.AuthTime = orElse(o.AuthTime, 10*time.Second)
 	o.MaxConnections = orElse(o.MaxConnections, DefaultMaxConnections)
 	o.Limits = o.Limits.WithDefaults()
-	o.KeepAlive.Interval = orElse(o.KeepAlive.Interval, 30*time.Second)
-	o.KeepAlive.Timeout = orElse(o.KeepAlive.Timeout, 60*time.Second)
+	o.KeepAlive = o.KeepAlive.withDefaults()
 	return o
+}
+
+func (k KeepAlive) withDefaults() KeepAlive {
+	return KeepAlive{Interval: orElse(k.Interval, 30*time.Second), Timeout: orElse(k.Timeout, 60*time.Second)}
 }
 
 // WithDefaults returns l with the defaults in place of its zero values, for transports.
@@ -148,6 +152,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("wire: Options.MaxConnections is %d", o.MaxConnections)
 	case o.ReplayWindow < 0:
 		return fmt.Errorf("wire: Options.ReplayWindow is %v", o.ReplayWindow)
+	case o.AuthTime < 0:
+		return fmt.Errorf("wire: Options.AuthTime is %v", o.AuthTime)
 	case o.Full > FullDisconnect:
 		return fmt.Errorf("wire: Options.Full is %d", o.Full)
 	}
@@ -161,7 +167,19 @@ func (o Options) validate() error {
 			return fmt.Errorf("wire: Options.%s: want a number of messages and a window, both positive, or neither", name)
 		}
 	}
+	if err := o.KeepAlive.validate(); err != nil {
+		return err
+	}
 	return o.Limits.validate()
+}
+
+// validate looks at the defaults too, which may not go with what is set.
+func (k KeepAlive) validate() error {
+	k = k.withDefaults()
+	if k.Timeout > 0 && k.Interval >= k.Timeout {
+		return fmt.Errorf("wire: Options.KeepAlive: a peer that is asked after %v of silence cannot answer before %v", k.Interval, k.Timeout)
+	}
+	return nil
 }
 
 func (l Limits) validate() error {

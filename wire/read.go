@@ -10,14 +10,17 @@ import (
 
 // read is the session's reader: it reads until the connection has nothing more.
 func (s *Session) read() {
+	control, take := s.control, s.take // here, and not in the loop, where each allocates
 	for {
-		data, err := s.conn.Read(s.control)
+		data, err := s.conn.Read(control)
 		if err != nil {
 			s.readFailed(err)
 			return
 		}
-		s.step(event{what: heardData})
-		s.receive(data)
+		s.busy.Store(true)
+		s.receive(data, take)
+		s.step(event{what: heardData}) // afterwards: silence begins now
+		s.busy.Store(false)
 		if s.deaf.Load() {
 			return
 		}
@@ -53,14 +56,14 @@ func (s *Session) control(f Frame) {
 }
 
 // receive takes what one frame holds.
-func (s *Session) receive(data []byte) {
+func (s *Session) receive(data []byte, take func(Inbound)) {
 	l := s.language.Load()
 	if l == nil {
 		if l = s.agree(data); l == nil {
 			return
 		}
 	}
-	l.codec.Decode(data, s.take)
+	l.codec.Decode(data, take)
 	s.negotiated(l.codec)
 }
 

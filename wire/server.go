@@ -119,18 +119,18 @@ func (s *Server) Authenticate(ctx context.Context, c Credentials) (*Identity, er
 // has proved to be; nil means that its messages have to. Serve closes conn.
 func (s *Server) Serve(conn Conn, id *Identity) error {
 	session := newSession(s.core, conn, id, false)
-	if err := s.add(session); err != nil {
-		_ = conn.Write([]Frame{{Kind: KindError, Err: AsRefusal(err)}, {Kind: KindClose}}) // as a courtesy
-		_ = conn.Close()
-		return err
-	}
-	defer s.remove(session)
 	if c, ok := conn.(Speaking); ok { // the peer need not say the first word
 		if err := session.speak(c.Dialect()); err != nil {
 			_ = conn.Close()
 			return err
 		}
 	}
+	if err := s.add(session); err != nil { // what is added has to run, since Stop waits for its end
+		_ = conn.Write([]Frame{{Kind: KindError, Err: AsRefusal(err)}, {Kind: KindClose}}) // as a courtesy
+		_ = conn.Close()
+		return err
+	}
+	defer s.remove(session)
 	session.run()
 	return session.err
 }
@@ -180,7 +180,7 @@ func (s *Server) Counts() Counts {
 
 // Stop takes on no session more, closes each in order, and returns when none is left.
 // When ctx ends first, it ends them at once and returns the cause. Stopping again is
-// harmless.
+// harmless. The handler must not call it, since it waits for the handler.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true

@@ -26,6 +26,7 @@ type Session struct {
 	identity  atomic.Pointer[Identity] // nil until the peer has authenticated
 	gate      gate                     // of the reader
 	deaf      atomic.Bool              // what else the peer says, nobody reads
+	busy      atomic.Bool              // the reader has not come back for more
 
 	mu    sync.Mutex
 	life  life
@@ -71,7 +72,7 @@ func newSession(c *core, conn Conn, id *Identity, initiator bool) *Session {
 	return s
 }
 
-// ID names the session in logs: unique in the process for its transport.
+// ID names the session in logs: unique among those of its server.
 func (s *Session) ID() string { return s.id }
 
 // Peer returns what the transport knows of the peer.
@@ -103,8 +104,8 @@ func (s *Session) Value() any { return s.value.Load() }
 
 // Send queues m for the peer. It does not block. An error is a
 // [*performatives.Refusal]: the outbox is full (CodeBusy), or the session has ended or
-// is about to (CodeStopped). After a nil error, the peer gets m, or the handler gets it
-// back by Undelivered.
+// is about to (CodeStopped). After a nil error, m is written, or the handler gets it back
+// by Undelivered, unless the dialect has no words for it ([Codec].Encode).
 func (s *Session) Send(m *performatives.Message) error {
 	switch s.out.put(m) {
 	case putFull:
@@ -120,8 +121,9 @@ func (s *Session) Send(m *performatives.Message) error {
 }
 
 // Stop closes the session in order: what is queued is written, each end says that it
-// closes. It returns when nothing of the session is left, or at once with the cause when
-// ctx ends, which ends the session too.
+// closes. It returns when nothing of the session is left; when ctx ends before, it ends
+// the session at once and returns the cause. The handler must not call it, since it waits
+// for the handler: that has Dismiss.
 func (s *Session) Stop(ctx context.Context) error {
 	s.step(event{what: stopping})
 	select {
@@ -149,7 +151,7 @@ func (s *Session) Err() error {
 
 // run runs the session until its end.
 func (s *Session) run() {
-	s.core.opts.Handler.Opened(s)
+	s.guard(func() { s.core.opts.Handler.Opened(s) })
 	s.arm()
 	var writer sync.WaitGroup
 	writer.Go(func() { s.guard(s.write) })
@@ -159,8 +161,8 @@ func (s *Session) run() {
 	s.finish()
 }
 
-// guard ends the session when fn panics: what a peer says must not be able to end the
-// process.
+// guard ends the session when fn panics, and nothing else: what a peer says must not be
+// able to end the process, and what waits for the session's end must get it.
 func (s *Session) guard(fn func()) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -183,13 +185,14 @@ func (s *Session) finish() {
 		s.undelivered(m, performatives.CodeStopped, "the connection to the agent has closed")
 	}
 	s.logEnd()
-	s.core.opts.Handler.Closed(s, s.err)
+	s.guard(func() { s.core.opts.Handler.Closed(s, s.err) })
 	close(s.done)
 }
 
 func (s *Session) undelivered(m *performatives.Message, code performatives.Code, text string) {
 	s.core.totals.undelivered.Add(1)
-	s.core.opts.Handler.Undelivered(s, m, &performatives.Refusal{Code: code, About: m.ID(), Text: text})
+	why := &performatives.Refusal{Code: code, About: m.ID(), Text: text}
+	s.guard(func() { s.core.opts.Handler.Undelivered(s, m, why) })
 }
 
 // step has something happen to the session, and does what follows from it.
@@ -234,7 +237,7 @@ func (s *Session) arm() {
 }
 
 func (s *Session) tick() {
-	s.step(event{what: ticked})
+	s.step(event{what: ticked, busy: s.busy.Load()})
 	s.arm()
 }
 

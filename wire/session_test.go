@@ -235,6 +235,8 @@ func TestServerOptions(t *testing.T) {
 		"a missing dialect": {func(o *wire.Options) { o.Dialects = []wire.Dialect{nil} }, "Options.Dialects[0]"},
 		"a policy too many": {func(o *wire.Options) { o.Full = 7 }, "Options.Full"},
 		"a negative window": {func(o *wire.Options) { o.ReplayWindow = -1 }, "Options.ReplayWindow"},
+		"no time to prove":  {func(o *wire.Options) { o.AuthTime = -1 }, "Options.AuthTime"},
+		"asked too late":    {func(o *wire.Options) { o.KeepAlive.Interval = time.Minute }, "Options.KeepAlive"},
 	} {
 		o := ok()
 		c.change(&o)

@@ -19,6 +19,7 @@ type writer struct {
 	frames []Frame
 	buf    []byte
 	unsent []*performatives.Message // that frames hold
+	rest   []*performatives.Message // of batch, not encoded yet
 }
 
 // writers lends a session a writer for as long as it has something to write, so that
@@ -55,7 +56,7 @@ func (w *writer) giveBack() {
 	}
 	w.batch.forget()
 	w.forget()
-	w.s = nil
+	w.rest, w.s = nil, nil
 	writers.Put(w)
 }
 
@@ -83,24 +84,22 @@ func (w *writer) writeAll() error {
 
 // writeBatch writes what was taken.
 func (w *writer) writeBatch() error {
+	defer w.lose() // however it ends
 	w.frames = append(w.frames, w.batch.frames...)
 	for i, m := range w.batch.messages {
+		w.rest = w.batch.messages[i+1:]
 		if err := w.message(m); err != nil {
-			w.lose(w.batch.messages[i+1:])
 			return err
 		}
 	}
 	w.frames = append(w.frames, w.batch.last...)
-	if err := w.flush(); err != nil {
-		w.lose(nil)
-		return err
-	}
-	return nil
+	return w.flush()
 }
 
-// lose gives back what the peer perhaps has not got: what was to be written, and rest.
-func (w *writer) lose(rest []*performatives.Message) {
-	for _, m := range append(w.unsent, rest...) {
+// lose gives back what the peer perhaps has not got: what has been encoded and not
+// written, and the rest. After all has been written, that is nothing.
+func (w *writer) lose() {
+	for _, m := range append(w.unsent, w.rest...) {
 		w.s.undelivered(m, performatives.CodeStopped, "the connection to the agent was lost")
 	}
 }

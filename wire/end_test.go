@@ -1,0 +1,247 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
+)
+
+// mute is a connection whose language cannot be spoken.
+type mute struct {
+	wire.Conn
+	opening func()
+}
+
+// Dialect returns one that does not open.
+func (m mute) Dialect() wire.Dialect { return broken{opening: m.opening} }
+
+type broken struct {
+	wiretest.Dialect
+	opening func()
+}
+
+// Open fails.
+func (b broken) Open(wire.CodecOptions) (wire.Codec, error) {
+	b.opening()
+	return nil, errors.New("no")
+}
+
+// A server does not wait for the end of a session that has never begun.
+func TestStopWhileAConnectionFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := open(t, wire.Options{})
+		opening, stopping := make(chan struct{}), make(chan struct{})
+		_, far := wiretest.Pipe()
+		served := make(chan error, 1)
+		go func() {
+			served <- s.Serve(mute{far, func() { close(opening); <-stopping }}, nil)
+		}()
+		<-opening
+		stopped := make(chan error, 1)
+		go func() { stopped <- s.Stop(t.Context()) }()
+		synctest.Wait()
+		close(stopping)
+		if err := <-served; err == nil {
+			t.Error("a connection without a language is served")
+		}
+		if err := <-stopped; err != nil {
+			t.Errorf("stopped with %v", err)
+		}
+	})
+}
+
+// panicking is a handler that panics in one of its methods.
+type panicking struct {
+	wiretest.Recorder
+	in    string
+	ended atomic.Int32
+}
+
+func (p *panicking) at(method string) {
+	if p.in == method {
+		panic("no")
+	}
+}
+
+// Opened panics, or notes.
+func (p *panicking) Opened(s *wire.Session) { p.Recorder.Opened(s); p.at("Opened") }
+
+// Receive panics, or notes.
+func (p *panicking) Receive(s *wire.Session, m *performatives.Message) error {
+	p.at("Receive")
+	return p.Recorder.Receive(s, m)
+}
+
+// Undelivered notes, and panics.
+func (p *panicking) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
+	p.Recorder.Undelivered(s, m, why)
+	p.at("Undelivered")
+}
+
+// Closed notes, and panics.
+func (p *panicking) Closed(s *wire.Session, err error) {
+	p.ended.Add(1)
+	p.at("Closed")
+}
+
+// Whichever of its methods a handler panics in, the process goes on, the session ends once
+// and what was sent comes back.
+func TestHandlerPanics(t *testing.T) {
+	for _, method := range []string{"Opened", "Receive", "Undelivered", "Closed"} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := &panicking{in: method}
+				server, _, far := open(t, wire.Options{Handler: h})
+				session := h.Session(t, 0)
+				sent := 0
+				for range 3 {
+					if session.Send(wiretest.Message(t, "b", "a", "x")) == nil {
+						sent++
+					}
+				}
+				_ = far.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(hello)}}) // in vain after Opened
+				synctest.Wait()
+				_ = far.Close()
+				<-session.Done()
+				if n := len(h.Undeliverable()); n != sent {
+					t.Errorf("%d messages came back of %d", n, sent)
+				}
+				if n := h.ended.Load(); n != 1 {
+					t.Errorf("ended %d times", n)
+				}
+				if n := len(server.Sessions()); n != 0 {
+					synctest.Wait()
+					if n = len(server.Sessions()); n != 0 {
+						t.Errorf("%d sessions are left", n)
+					}
+				}
+			})
+		})
+	}
+}
+
+// faulty is a connection whose Write panics.
+type faulty struct{ wire.Conn }
+
+// Write panics.
+func (faulty) Write([]wire.Frame) error { panic("no") }
+
+func TestTransportPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, far := wiretest.Pipe()
+		r := &wiretest.Recorder{}
+		s, err := wire.Connect(faulty{far}, wire.Options{Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			_ = s.Send(wiretest.Message(t, "b", "a", "x")) // the first may be the end
+		}
+		<-s.Done()
+		if n, c := len(r.Undeliverable()), 3; n == 0 || n > c {
+			t.Errorf("%d messages came back", n)
+		}
+	})
+}
+
+// Nothing comes after the word that this end says nothing more, although messages wait for
+// the peer to show its language and it then does.
+func TestNothingAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, r, far := open(t, wire.Options{})
+		session := r.Session(t, 0)
+		if err := session.Send(wiretest.Message(t, "b", "a", "too late")); err != nil {
+			t.Fatal(err)
+		}
+		session.Dismiss(nil)
+		var kinds []wire.Kind
+		heard := make(chan string, 1)
+		go func() {
+			data, err := far.Read(func(f wire.Frame) { kinds = append(kinds, f.Kind) })
+			if err == nil {
+				heard <- string(data)
+			}
+			close(heard)
+		}()
+		synctest.Wait()
+		far.say(hello)
+		if text, ok := <-heard; ok {
+			t.Errorf("after %v: %s", kinds, text)
+		}
+		if err := r.AwaitEnd(t, 1)[0]; err != nil {
+			t.Errorf("ended with %v", err)
+		}
+		if n := len(r.Undeliverable()); n != 1 {
+			t.Errorf("%d messages came back, want 1", n)
+		}
+	})
+}
+
+// A peer that is gone before its session begins has a session that ends.
+func TestConnectToOneWhoIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := wiretest.Pipe()
+		_ = far.Close()
+		r := &wiretest.Recorder{}
+		s, err := wire.Connect(near, wire.Options{Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := 0
+		if s.Send(wiretest.Message(t, "a", "b", "x")) == nil {
+			sent++
+		}
+		<-s.Done()
+		if !errors.Is(s.Err(), wire.ErrHungUp) && sent == 0 {
+			t.Errorf("ended with %v", s.Err())
+		}
+		if n := len(r.Undeliverable()); n != sent {
+			t.Errorf("%d messages came back of %d", n, sent)
+		}
+		if err := s.Stop(context.Background()); err != nil {
+			t.Errorf("Stop after the end: %v", err)
+		}
+	})
+}
+
+// A peer that is over its rate is read slowly, for however long, and is not taken for dead:
+// it is this end that does not listen. Nor does it seem dead to the peer.
+func TestSlowedPeerIsNotDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := enter(t, wire.Options{Anonymous: true, ConnectionRate: wire.Rate{Messages: 1, Window: time.Hour}},
+			func(o *wire.Options) { o.KeepAlive = wire.KeepAlive{} })
+		v := e.visit(nil)
+		const n = 200
+		batch := make([]string, n)
+		for i := range batch {
+			batch[i] = message("a", "")
+		}
+		begun := time.Now()
+		if err := v.conn.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(strings.Join(batch, "\n"))}}); err != nil {
+			t.Fatal(err)
+		}
+		for refused := 0; refused < n-1; refused += strings.Count(v.hear(), "RATE_LIMIT") {
+			if err, over := v.ended(); over {
+				t.Fatalf("ended after %v with %v", time.Since(begun), err)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		if took := time.Since(begun); took < time.Minute || took > n*time.Second {
+			t.Errorf("read in %v", took)
+		}
+		time.Sleep(59 * time.Second)
+		synctest.Wait()
+		if err, over := v.ended(); over {
+			t.Errorf("the silence did not begin after the frame: %v", err)
+		}
+	})
+}
