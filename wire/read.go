@@ -177,10 +177,6 @@ func (s *Session) answer(frame []byte) {
 	}
 	f := Frame{Kind: KindData, Data: frame}
 	for !s.out.putFrames(f) {
-		select {
-		case <-s.out.room:
-		case <-s.ctx.Done():
-			return
-		}
+		<-s.out.room // or the session has ended, and takes everything
 	}
 }

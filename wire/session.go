@@ -156,8 +156,7 @@ func (s *Session) run() {
 	var writer sync.WaitGroup
 	writer.Go(func() { s.guard(s.write) })
 	s.guard(s.read)
-	<-s.ctx.Done() // reading may end before writing does
-	writer.Wait()
+	writer.Wait() // it writes until the session ends
 	s.finish()
 }
 
