@@ -35,7 +35,8 @@ type Options struct {
 	// agent, over all its connections. What is below the name that a peer has proved
 	// counts for that name. The zero Rate is no bound.
 	ConnectionRate, AgentRate Rate
-	// AcceptRate bounds the new connections of one address (of a host, not a port).
+	// AcceptRate bounds the new connections of one host: of an IPv4 address or an IPv6
+	// network of 64 bits, whatever the port.
 	AcceptRate Rate
 	// ReplayWindow is how far the timestamp of a message may be from now; within it,
 	// a message that came by one session does not come again by another. Two million

@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"net"
+	"net/netip"
 	"sync"
 
 	"golang.org/x/time/rate"
@@ -26,11 +26,20 @@ func newRates(r Rate) *rates { return &rates{limit: r, by: make(map[string]*rate
 func (r *rates) allow(id performatives.AgentID) error { return r.count(string(id.Fold())) }
 
 // allowAddr counts a connection from an address.
-func (r *rates) allowAddr(addr string) error {
-	if host, _, err := net.SplitHostPort(addr); err == nil {
-		addr = host
+func (r *rates) allowAddr(addr string) error { return r.count(hostOf(addr)) }
+
+// hostOf returns whose address that is. Of IPv6 it is the network, since a host is given
+// 2^64 addresses (RFC 4291 §2.5.1).
+func hostOf(addr string) string {
+	host, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return addr
 	}
-	return r.count(addr)
+	ip := host.Addr().Unmap()
+	if ip.Is4() {
+		return ip.String()
+	}
+	return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
 }
 
 func (r *rates) count(who string) error {

@@ -35,6 +35,24 @@ func TestRefusalsCostNothing(t *testing.T) {
 	})
 }
 
+// Whoever has many addresses or ports is one host.
+func TestHostOf(t *testing.T) {
+	for addr, want := range map[string]string{
+		"192.0.2.1:80":           "192.0.2.1",
+		"[::ffff:192.0.2.1]:81":  "192.0.2.1",
+		"[2001:db8::1]:80":       "2001:db8::/64",
+		"[2001:db8::ffff:2]:1":   "2001:db8::/64",
+		"[2001:db8:0:1::1]:80":   "2001:db8:0:1::/64",
+		"[fe80::1%eth0]:80":      "fe80::/64",
+		"pipe:0":                 "pipe:0",
+		"a name that is no host": "a name that is no host",
+	} {
+		if got := hostOf(addr); got != want {
+			t.Errorf("%s is %s, want %s", addr, got, want)
+		}
+	}
+}
+
 // A flood of names takes bounded room, and most new ones find it without a look at all.
 func TestRatesForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"hash/maphash"
+	"strconv"
 	"sync"
 	"time"
 
@@ -106,7 +107,7 @@ func (r *replays) key(id Identity, in Inbound) uint64 {
 	if own == "" {
 		own = string(in.Message.ID())
 	}
-	return r.sum(string(id.Name), string(m.Sender().Fold()), own, m.Timestamp().UTC().Format(time.RFC3339Nano))
+	return r.sum(string(id.Name), string(m.Sender().Fold()), own, strconv.FormatInt(m.Timestamp().UnixNano(), 10))
 }
 
 func (r *replays) sum(texts ...string) uint64 {
