@@ -3,7 +3,7 @@ package wire_test
 import (
 	"context"
 	"io"
-	"runtime"
+	goruntime "runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -128,12 +128,12 @@ func BenchmarkSend(b *testing.B) {
 	n := int64(0)
 	for b.Loop() {
 		for s.Send(m) != nil {
-			runtime.Gosched() // it is full
+			goruntime.Gosched() // it is full
 		}
 		n++
 	}
 	for conn.taken.Load() < n {
-		runtime.Gosched()
+		goruntime.Gosched()
 	}
 	close(conn.begin)
 	if err := s.Stop(context.Background()); err != nil {
