@@ -117,10 +117,12 @@ func TestLifeEnds(t *testing.T) {
 }
 
 // FuzzLife lets anything happen in any order: the session says that it closes at most
-// once, nothing comes after its end, and it can always be brought to one.
+// once, nothing comes after its end, it can always be brought to one, and its timer does
+// not spin.
 func FuzzLife(f *testing.F) {
 	f.Add([]byte{0, 0, 6, 30, 6, 30, 6, 1})
 	f.Add([]byte{10, 0, 11, 0, 4, 0})
+	f.Add([]byte{5, 0, 201, 60, 201, 60, 6, 60})
 	f.Add([]byte{7, 0, 4, 0, 9, 0, 11, 0})
 	f.Fuzz(func(t *testing.T, script []byte) {
 		l := newLife(stateOpening)
@@ -136,13 +138,17 @@ func FuzzLife(f *testing.F) {
 				t.Fatalf("after its end: %+v", out)
 			}
 			ended = ended || out.end
-			if next := l.next(); ended != next.IsZero() {
+			next := l.next()
+			if ended != next.IsZero() {
 				t.Fatalf("ended %v, and next is %v", ended, next)
+			}
+			if e.what == ticked && !ended && !next.After(e.at) {
+				t.Fatalf("the timer spins: next is %v before now", e.at.Sub(next))
 			}
 		}
 		for i := 0; i+1 < len(script); i += 2 {
 			now = now.Add(time.Duration(script[i+1]) * time.Second)
-			do(event{what: happening(script[i]) % (overflown + 1), at: now, err: ErrSlow})
+			do(event{what: happening(script[i]) % (overflown + 1), at: now, err: ErrSlow, busy: script[i]&0x80 != 0})
 		}
 		do(event{what: stopping, at: now})
 		do(event{what: ticked, at: now.Add(time.Hour)})
