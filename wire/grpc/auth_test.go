@@ -197,7 +197,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A server whose configuration asks for less than TLS 1.2 is not given it.
+// A server whose configuration allows less than TLS 1.2 or weak ciphers is not given them.
 func TestOldTLS(t *testing.T) {
 	a := newAuthority(t)
 	h := serve(t, Options{TLS: &tls.Config{Certificates: []tls.Certificate{a.issue(t, "server")}, MinVersion: tls.VersionTLS10}}, nil)
@@ -205,6 +205,13 @@ func TestOldTLS(t *testing.T) {
 	if err == nil {
 		_ = c.Close()
 		t.Error("TLS 1.1 is spoken")
+	}
+	c, err = tls.Dial("tcp", h.addr, &tls.Config{
+		RootCAs: a.pool, MaxVersion: tls.VersionTLS12, NextProtos: []string{"h2"}, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA},
+	})
+	if err == nil {
+		_ = c.Close()
+		t.Error("a weak cipher is taken")
 	}
 }
 
@@ -299,10 +306,17 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(server, Options{Addr: "127.0.0.1:0", MaxStreams: -1}); err == nil || !strings.Contains(err.Error(), "MaxStreams") {
-		t.Errorf("got %v", err)
+	for want, o := range map[string]Options{
+		"Options.MaxStreams is -1":       {Addr: "127.0.0.1:0", MaxStreams: -1},
+		"Options.Addr is empty":          {},
+		"Options.TLS has no certificate": {Addr: "127.0.0.1:0", TLS: &tls.Config{}},
+		"missing port":                   {Addr: "nowhere"},
+	} {
+		if _, err := Listen(server, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", o, err)
+		}
 	}
-	if _, err := Listen(server, Options{Addr: "nowhere"}); err == nil {
-		t.Error("listens nowhere")
+	if _, err := Listen(nil, Options{Addr: "127.0.0.1:0"}); err == nil {
+		t.Error("listens for nobody")
 	}
 }

@@ -47,12 +47,12 @@ func Dial(ctx context.Context, target string, o DialOptions) (wire.Conn, error) 
 	}
 	cc, err := rpc.NewClient("passthrough:///"+host, clientOptions(config, limits)...)
 	if err != nil {
-		return nil, fmt.Errorf("grpc: dial %s: %w", host, err)
+		return nil, fmt.Errorf("grpc: connect to %s: %w", host, err)
 	}
 	c, err := open(ctx, cc, o.Token, limits)
 	if err != nil {
 		_ = cc.Close() // nobody uses it
-		return nil, fmt.Errorf("grpc: dial %s: %w", host, err)
+		return nil, fmt.Errorf("grpc: connect to %s: %w", host, err)
 	}
 	c.peer = wire.Peer{Transport: "grpc", Addr: host, Path: fullMethod, TLS: encrypted}
 	return c, nil

@@ -3,7 +3,9 @@ package grpc
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -11,14 +13,19 @@ import (
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Options configures a [Listener].
+// Options configures a [Listener]. Addr is required. The limits and the logger are the
+// server's.
 type Options struct {
-	Addr string // such as 127.0.0.1:8445; port 0 is any that is free
-	// TLS is how connections are encrypted; of peers with certificates, ClientCAs and
-	// ClientAuth say which are believed. Nil means in the clear.
+	// Addr is host:port. Port 0 means any that is free.
+	Addr string
+	// TLS encrypts the connections. It needs a certificate. What it allows below TLS 1.2,
+	// and ciphers of TLS 1.2 without forward secrecy or authenticated encryption, are
+	// left out. With ClientAuth and ClientCAs, a peer is known by its certificate. Nil
+	// means no encryption.
 	TLS *tls.Config
 	// MaxStreams is how many streams one HTTP/2 connection may have at a time; each
 	// counts for [wire.Options].MaxConnections. Zero means [DefaultMaxStreams].
@@ -44,12 +51,28 @@ type Listener struct {
 	serving sync.WaitGroup
 }
 
-// Listen begins to take streams. Its owner must stop it.
-func Listen(server *wire.Server, o Options) (*Listener, error) {
-	if o.MaxStreams < 0 {
-		return nil, fmt.Errorf("grpc: Options.MaxStreams is %d", o.MaxStreams)
+func (o Options) validate() error {
+	switch {
+	case o.Addr == "":
+		return errors.New("grpc: Options.Addr is empty: want host:port")
+	case o.MaxStreams < 0 || int64(o.MaxStreams) > math.MaxUint32:
+		return fmt.Errorf("grpc: Options.MaxStreams is %d", o.MaxStreams)
+	case o.TLS != nil && !sockets.HasCertificate(o.TLS):
+		return errors.New("grpc: Options.TLS has no certificate")
 	}
-	socket, err := net.Listen("tcp", o.Addr)
+	return nil
+}
+
+// Listen begins to take streams. Its owner must stop it. The error says which option is
+// wrong or why the address cannot be listened on.
+func Listen(server *wire.Server, o Options) (*Listener, error) {
+	if server == nil {
+		return nil, errors.New("grpc: the server is nil")
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	socket, err := sockets.Listen(o.Addr, server.Options().Logger)
 	if err != nil {
 		return nil, fmt.Errorf("grpc: %w", err)
 	}
@@ -105,7 +128,7 @@ func (l *Listener) Stop(ctx context.Context) error {
 		wait(drained, flushTime)
 	case <-drained:
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		err = fmt.Errorf("grpc: stop: %w", context.Cause(ctx))
 	}
 	l.server.Stop()
 	<-drained

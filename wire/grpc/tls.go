@@ -8,17 +8,17 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
+
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 )
 
-// secure returns the credentials of a connection with that configuration, of which no
-// version before TLS 1.2 is taken; nil means in the clear.
+// secure returns the credentials of a connection with that configuration, of which only
+// what is strong enough is taken; nil means in the clear.
 func secure(c *tls.Config) credentials.TransportCredentials {
 	if c == nil {
 		return insecure.NewCredentials()
 	}
-	c = c.Clone()
-	c.MinVersion = max(c.MinVersion, tls.VersionTLS12)
-	return credentials.NewTLS(c)
+	return credentials.NewTLS(sockets.Harden(c))
 }
 
 // certificatesOf returns the verified chain of the peer's certificate, leaf first.
@@ -28,8 +28,8 @@ func certificatesOf(ctx context.Context) []*x509.Certificate {
 		return nil
 	}
 	info, ok := p.AuthInfo.(credentials.TLSInfo)
-	if !ok || len(info.State.VerifiedChains) == 0 {
+	if !ok {
 		return nil
 	}
-	return info.State.VerifiedChains[0]
+	return sockets.Verified(info.State)
 }

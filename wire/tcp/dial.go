@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -47,7 +48,7 @@ func Dial(ctx context.Context, addr string, o DialOptions) (wire.Conn, error) {
 	defer cancel()
 	c, err := o.dial(ctx, hostport, config)
 	if err != nil {
-		return nil, fmt.Errorf("tcp: %s: %w", hostport, err)
+		return nil, fmt.Errorf("tcp: connect to %s: %w", hostport, err)
 	}
 	return c, nil
 }
@@ -100,7 +101,7 @@ func target(addr string, config *tls.Config) (hostport string, _ *tls.Config, er
 	case config == nil:
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	config = harden(config)
+	config = sockets.Harden(config)
 	if config.ServerName == "" {
 		config.ServerName = host
 	}

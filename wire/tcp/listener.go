@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -31,20 +32,21 @@ type Listener struct {
 // Listen listens on o.Addr and gives the connections to server until Stop. The error says
 // which option is wrong or why the address cannot be listened on.
 func Listen(server *wire.Server, o Options) (*Listener, error) {
+	if server == nil {
+		return nil, errors.New("tcp: the server is nil")
+	}
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	if o.TLS != nil {
-		o.TLS = harden(o.TLS)
+		o.TLS = sockets.Harden(o.TLS)
 	}
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // a listener outlives whoever began it
-	var lc net.ListenConfig
-	nl, err := lc.Listen(ctx, "tcp", o.Addr) // TCP_NODELAY and keep-alive are on by default
+	nl, err := sockets.Listen(o.Addr, logger(server))
 	if err != nil {
-		cancel()
 		return nil, fmt.Errorf("tcp: %w", err)
 	}
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // a listener outlives whoever began it
 	l := &Listener{
 		server: server, opts: o, net: nl, ctx: ctx, cancel: cancel,
 		opening: make(chan struct{}, o.MaxHandshakes), stopped: make(chan struct{}),
@@ -72,46 +74,18 @@ func (l *Listener) Stop(ctx context.Context) error {
 	case <-l.stopped:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return fmt.Errorf("tcp: stop: %w", context.Cause(ctx))
 	}
 }
 
 // accept takes connections until the listener stops.
 func (l *Listener) accept() {
-	pause := minPause
 	for {
 		raw, err := l.net.Accept()
-		switch {
-		case err == nil:
-			pause = minPause
-			l.take(raw)
-		case l.ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+		if err != nil {
 			return
-		default: // such as: no file descriptor is left
-			logger(l.server).Warn("connection not accepted", "err", err)
-			if !l.wait(pause) {
-				return
-			}
-			pause = min(2*pause, maxPause)
 		}
-	}
-}
-
-// How long the listener waits after a failure, and after the next ones.
-const (
-	minPause = 5 * time.Millisecond
-	maxPause = time.Second
-)
-
-// wait reports false when the listener stops meanwhile.
-func (l *Listener) wait(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-l.ctx.Done():
-		return false
+		l.take(raw)
 	}
 }
 
@@ -181,7 +155,7 @@ func (l *Listener) encrypt(ctx context.Context, raw net.Conn) (net.Conn, wire.Cr
 	if err := secure.HandshakeContext(ctx); err != nil {
 		return nil, wire.Credentials{}, err
 	}
-	return secure, wire.Credentials{Certificates: verified(secure.ConnectionState())}, nil
+	return secure, wire.Credentials{Certificates: sockets.Verified(secure.ConnectionState())}, nil
 }
 
 func (l *Listener) conn(raw, stream net.Conn) *conn {

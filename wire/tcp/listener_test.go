@@ -38,6 +38,9 @@ func TestListenOptions(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
+	if _, err := tcp.Listen(nil, tcp.Options{Addr: "127.0.0.1:0"}); err == nil {
+		t.Error("Listen takes no server")
+	}
 }
 
 func TestDialAddresses(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -54,7 +55,7 @@ func (o Options) validate() error {
 		return fmt.Errorf("tcp: Options.HandshakeTime is %v", o.HandshakeTime)
 	case o.MaxHandshakes < 0:
 		return fmt.Errorf("tcp: Options.MaxHandshakes is %d", o.MaxHandshakes)
-	case o.TLS != nil && len(o.TLS.Certificates) == 0 && o.TLS.GetCertificate == nil && o.TLS.GetConfigForClient == nil:
+	case o.TLS != nil && !sockets.HasCertificate(o.TLS):
 		return errors.New("tcp: Options.TLS has no certificate")
 	}
 	return nil

@@ -18,7 +18,8 @@ import (
 
 // DialOptions configures the client's end. The zero value shows no credentials.
 type DialOptions struct {
-	// TLS is for wss. Nil means the system's roots, and no certificate of one's own.
+	// TLS is for wss, with the same minimum as in [Options]; with ws it is an error. Nil means
+	// the system's roots, and no certificate of one's own.
 	TLS *tls.Config
 	// Token is a bearer token that is shown with the request. Empty means none.
 	Token string
@@ -31,12 +32,15 @@ type DialOptions struct {
 }
 
 // Dial opens a connection to a URL such as ws://127.0.0.1:8443/mcp or wss://…, for
-// [wire.Connect]. It uses no proxy. The error is a [*RefusedError] when the server does
+// [wire.Connect]. A URL without a path means [DefaultPath]. It uses no proxy. The error is a [*RefusedError] when the server does
 // not want the connection. No error holds a token.
 func Dial(ctx context.Context, rawURL string, o DialOptions) (wire.Conn, error) {
 	u, err := parse(rawURL)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case u.Scheme == "ws" && o.TLS != nil:
+		return nil, errors.New("ws: DialOptions.TLS is set: want wss://")
 	}
 	o.Limits = o.Limits.WithDefaults()
 	ctx, cancel := context.WithTimeout(ctx, o.Limits.FrameTime)
@@ -76,6 +80,9 @@ func parse(rawURL string) (*url.URL, error) {
 		return nil, errors.New("ws: want a URL such as ws://host:port/mcp or wss://host/mcp")
 	case u.User != nil:
 		return nil, errors.New("ws: the URL holds a user or a password: credentials are shown by DialOptions.Token")
+	}
+	if u.Path == "" {
+		u.Path = DefaultPath
 	}
 	return u, nil
 }

@@ -2,6 +2,7 @@ package ws
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -27,6 +28,15 @@ func TestDialURLs(t *testing.T) {
 		if conn != nil || err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v", url, err)
 		}
+	}
+	h := start(t, Options{}, nil)
+	if _, err := Dial(t.Context(), h.URL(), DialOptions{TLS: &tls.Config{}}); err == nil || !strings.Contains(err.Error(), "want wss://") {
+		t.Errorf("TLS in the clear: %v", err)
+	}
+	g := visit(t, strings.TrimSuffix(h.URL(), DefaultPath), DialOptions{})
+	g.ask(t, "hello", 1)
+	if p := g.Peer().Path; p != DefaultPath {
+		t.Errorf("the path of a URL without one is %q", p)
 	}
 }
 

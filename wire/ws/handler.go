@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -105,8 +106,8 @@ func (h *handler) authenticate(r *http.Request) (*wire.Identity, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.server.Options().AuthTime)
 	defer cancel()
 	cred := wire.Credentials{Token: bearer(r.Header.Get("Authorization")), Peer: peerOf(r)}
-	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
-		cred.Certificates = r.TLS.VerifiedChains[0]
+	if r.TLS != nil {
+		cred.Certificates = sockets.Verified(*r.TLS)
 	}
 	id, err := h.server.Authenticate(ctx, cred)
 	switch {

@@ -3,6 +3,7 @@ package ws
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -39,7 +41,10 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	network, err := net.Listen("tcp", o.Addr)
+	if o.Addr == "" {
+		return nil, errors.New("ws: Options.Addr is empty: want host:port")
+	}
+	network, err := sockets.Listen(o.Addr, server.Options().Logger)
 	if err != nil {
 		return nil, fmt.Errorf("ws: %w", err)
 	}
@@ -73,9 +78,17 @@ func serve(h *handler, network net.Listener) *Listener {
 
 // onlyHTTP1 returns a configuration for connections that can be upgraded.
 func onlyHTTP1(c *tls.Config) *tls.Config {
-	c = c.Clone()
+	c = sockets.Harden(c)
 	c.NextProtos = []string{"http/1.1"}
-	c.MinVersion = max(c.MinVersion, tls.VersionTLS12)
+	if choose := c.GetConfigForClient; choose != nil {
+		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			chosen, err := choose(hello)
+			if chosen == nil || err != nil {
+				return nil, err
+			}
+			return onlyHTTP1(chosen), nil
+		}
+	}
 	return c
 }
 

@@ -6,21 +6,26 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 )
 
 // DefaultPath is where a server takes connections (wire, Connection Establishment).
 const DefaultPath = "/mcp"
 
-// Options configures the server's end. The zero value takes plain connections at
-// [DefaultPath] of a port that the system chooses.
+// Options configures the server's end. The zero value is for [Handler], and takes
+// connections at [DefaultPath]; [Listen] needs an Addr. The limits and the logger are the
+// server's.
 type Options struct {
-	// Addr is what [Listen] listens on, such as 127.0.0.1:8443.
+	// Addr is what [Listen] listens on: host:port. Port 0 means any that is free.
 	Addr string
 	// Path is where connections are taken; anywhere else is nothing. One that ends in a
 	// slash stands for all below it. Empty means DefaultPath.
 	Path string
-	// TLS encrypts the connections of Listen. Nil means that they are not. Whether a
-	// client has to show a certificate, it says by its ClientAuth.
+	// TLS encrypts the connections of Listen. It needs a certificate. What it allows below
+	// TLS 1.2, and ciphers of TLS 1.2 without forward secrecy or authenticated encryption,
+	// are left out. With ClientAuth and ClientCAs, a peer is known by its certificate. Nil
+	// means no encryption.
 	TLS *tls.Config
 	// Origins are the sites whose pages may connect, such as https://example.com; * stands
 	// for all. Empty means those of the server's own host. Who names no origin is no page.
@@ -48,7 +53,7 @@ func (o Options) validate() error {
 			return fmt.Errorf("ws: Options.Origins[%d] is %q: %w", i, origin, err)
 		}
 	}
-	if t := o.TLS; t != nil && len(t.Certificates) == 0 && t.GetCertificate == nil && t.GetConfigForClient == nil {
+	if o.TLS != nil && !sockets.HasCertificate(o.TLS) {
 		return errors.New("ws: Options.TLS has no certificate")
 	}
 	return nil

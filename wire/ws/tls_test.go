@@ -136,7 +136,7 @@ func (g *guest) refused(t *testing.T) {
 	}
 }
 
-// Old versions, and plain HTTP on an encrypted port, are turned away; nothing of them is
+// Old versions, weak ciphers, and plain HTTP on an encrypted port, are turned away; nothing of them is
 // left.
 func TestNotTLS(t *testing.T) {
 	ca := newAuthority(t)
@@ -145,6 +145,11 @@ func TestNotTLS(t *testing.T) {
 	if c, err := tls.Dial("tcp", h.Addr().String(), old); err == nil {
 		_ = c.Close()
 		t.Error("TLS 1.1 is spoken")
+	}
+	weak := &tls.Config{RootCAs: ca.pool(), MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}}
+	if c, err := tls.Dial("tcp", h.Addr().String(), weak); err == nil {
+		_ = c.Close()
+		t.Error("a weak cipher is taken")
 	}
 	for _, say := range []string{handshake, "", "\x16\x03\x01\x40"} {
 		s := knock(t, h)
@@ -162,6 +167,7 @@ func TestBadOptions(t *testing.T) {
 		"Options.Origins[1]": {Origins: []string{"*", "example.com"}},
 		"Options.TLS":        {TLS: &tls.Config{}},
 		"listen":             {Addr: "nowhere:0:0"},
+		"Options.Addr":       {},
 	} {
 		if l, err := Listen(h.Server, o); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%+v: %v, %v", o, l, err)

@@ -1,4 +1,4 @@
-package tcp
+package sockets
 
 import (
 	"crypto/tls"
@@ -18,9 +18,9 @@ var strongSuites = []uint16{
 	tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
 
-// harden returns a copy of c that allows TLS 1.2 at least and strong ciphers only. One
+// Harden returns a copy of c that allows TLS 1.2 at least and strong ciphers only. One
 // that allows nothing else as it is allows nothing then.
-func harden(c *tls.Config) *tls.Config {
+func Harden(c *tls.Config) *tls.Config {
 	c = c.Clone()
 	c.MinVersion = max(c.MinVersion, tls.VersionTLS12)
 	if len(c.CipherSuites) == 0 {
@@ -34,17 +34,22 @@ func harden(c *tls.Config) *tls.Config {
 			if chosen == nil || err != nil {
 				return nil, err
 			}
-			return harden(chosen), nil
+			return Harden(chosen), nil
 		}
 	}
 	return c
 }
 
+// HasCertificate reports whether a server can listen with c.
+func HasCertificate(c *tls.Config) bool {
+	return len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil
+}
+
 func weak(suite uint16) bool { return !slices.Contains(strongSuites, suite) }
 
-// verified returns the chain of the certificate that the peer showed, leaf first, or
+// Verified returns the chain of the certificate that the peer showed, leaf first, or
 // nothing when it showed none or nobody has verified it.
-func verified(state tls.ConnectionState) []*x509.Certificate {
+func Verified(state tls.ConnectionState) []*x509.Certificate {
 	if len(state.VerifiedChains) == 0 {
 		return nil
 	}
