@@ -34,6 +34,7 @@ type conn struct {
 	in    carrier
 	rest  []byte // of in, not read yet
 	limit int    // bytes of a field of a Frame
+	over  bool   // the peer has said CLOSE: what follows is dropped, until the stream ends
 
 	out   carrier
 	buf   []byte // of out
@@ -102,7 +103,7 @@ func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
 // nothing when nothing is left.
 func (c *conn) next(control func(wire.Frame)) ([]byte, error) {
 	n := 0
-	for n < len(c.rest) && !c.closed() {
+	for n < len(c.rest) && !c.over && !c.closed() {
 		num, size := field(c.rest[n:])
 		isSignal := num >= framePing
 		switch {
@@ -118,11 +119,12 @@ func (c *conn) next(control func(wire.Frame)) ([]byte, error) {
 				return nil, errNoFrame()
 			}
 			control(f)
+			c.over = c.over || f.Kind == wire.KindClose
 		default:
 			n += size
 		}
 	}
-	if c.closed() {
+	if c.over || c.closed() {
 		c.rest = nil
 		return nil, nil
 	}
@@ -147,8 +149,15 @@ func errTooLong(limit int) error {
 // maxIdleBuffer is how much of a buffer is kept between writes.
 const maxIdleBuffer = 64 << 10
 
-// Write writes frames as gRPC messages of many frames each.
+// Write writes frames as gRPC messages of many frames each, for all of which there is one
+// time: SendMsg knows none.
 func (c *conn) Write(frames []wire.Frame) error {
+	if c.timer == nil {
+		c.timer = time.AfterFunc(c.patience, c.tooLate)
+	} else {
+		c.timer.Reset(c.patience)
+	}
+	defer c.timer.Stop()
 	for len(frames) > 0 {
 		b, n := c.batch(frames)
 		if err := c.send(b); err != nil {
@@ -183,16 +192,10 @@ func (c *conn) batch(frames []wire.Frame) (b []byte, n int) {
 	return c.buf, n
 }
 
-// send sends one gRPC message, for which there is a time: SendMsg knows none.
+// send sends one gRPC message.
 func (c *conn) send(b []byte) error {
-	if c.timer == nil {
-		c.timer = time.AfterFunc(c.patience, c.tooLate)
-	} else {
-		c.timer.Reset(c.patience)
-	}
 	c.out.set(b)
 	err := c.stream.SendMsg(&c.out)
-	c.timer.Stop()
 	c.out.set(nil)
 	switch {
 	case c.late.Load():

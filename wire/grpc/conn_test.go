@@ -25,6 +25,7 @@ type tape struct {
 	play [][]byte
 	sent [][]byte
 	stop chan struct{} // SendMsg waits for it, if it is not nil
+	slow func() error  // SendMsg calls it, if it is not nil
 }
 
 func (s *tape) RecvMsg(m any) error {
@@ -40,6 +41,11 @@ func (s *tape) SendMsg(m any) error {
 	if s.stop != nil {
 		<-s.stop
 		return errors.New("the stream has ended")
+	}
+	if s.slow != nil {
+		if err := s.slow(); err != nil {
+			return err
+		}
 	}
 	b, err := proto.Marshal(m.(*carrier))
 	s.sent = append(s.sent, b)
@@ -234,6 +240,44 @@ func TestWriteGivesUp(t *testing.T) {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 	})
+}
+
+// A peer that takes a message now and then does not make a write of many take longer.
+func TestSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := newTape()
+		aborted := make(chan struct{})
+		c.abort = func() { close(aborted) }
+		s.slow = func() error {
+			select {
+			case <-time.After(20 * time.Second):
+				return nil
+			case <-aborted:
+				return errors.New("the stream has ended")
+			}
+		}
+		began := time.Now()
+		long := wire.Frame{Kind: wire.KindData, Data: make([]byte, maxBatch)}
+		err := c.Write([]wire.Frame{long, long, long})
+		if took := time.Since(began); !errors.Is(err, wire.ErrSlow) || took != c.patience {
+			t.Errorf("got %v after %v", err, took)
+		}
+	})
+}
+
+// Nothing follows a CLOSE: not in the same message, and not in another.
+func TestNothingFollowsClose(t *testing.T) {
+	e := appendSignal(nil, frameEnvelopes, []byte("\x0a\x011"))
+	_, c := newTape(append(appendSignal(bytes.Clone(e), frameClose, nil), e...), e)
+	var kinds []wire.Kind
+	control := func(f wire.Frame) { kinds = append(kinds, f.Kind) }
+	if b, err := c.Read(control); err != nil || !bytes.Equal(b, e) {
+		t.Fatalf("got % X, %v", b, err)
+	}
+	b, err := c.Read(control)
+	if len(b) > 0 || !errors.Is(err, io.EOF) || !slices.Equal(kinds, []wire.Kind{wire.KindClose}) {
+		t.Errorf("after CLOSE: % X, %v, signals %v", b, err, kinds)
+	}
 }
 
 // FuzzRead: whatever is received, reading ends in order or with a refusal, gives every

@@ -53,7 +53,8 @@
 // The length of a frame is checked against the limit when its header is there, before
 // anything is allocated, and memory for it grows with the bytes that come. What is
 // decompressed is bounded by the same limit, and what is not data by 64 KiB. A frame has
-// [wire.Limits].FrameTime from its first byte to its last, and so has each write; an
+// [wire.Limits].FrameTime from its first byte to its last, and so has what a session writes
+// at a time, also when the peer goes on reading a little; an
 // idle connection has all the time that [wire.KeepAlive] gives it, and a buffer of 4 KiB.
 // A busy one has 64 KiB until a read brings little again; a longer frame's buffer goes
 // with the frame.

@@ -2,9 +2,13 @@ package ws
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"net"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -46,6 +50,34 @@ func TestCoalesces(t *testing.T) {
 				t.Errorf("%s: a buffer is kept", c.name)
 			}
 		}
+	}
+}
+
+// A peer that reads a little now and then does not make a write take longer than its
+// time.
+func TestSlowReader(t *testing.T) {
+	for _, client := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			defer func() { _ = near.Close() }()
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for buf := make([]byte, 64<<10); ; time.Sleep(10 * time.Second) {
+					if _, err := far.Read(buf); err != nil {
+						return
+					}
+				}
+			}()
+			began := time.Now()
+			out := output{network: near, client: client, time: 30 * time.Second}
+			err := out.write(messages(32, 64<<10), nil, 0)
+			if took := time.Since(began); !errors.Is(err, wire.ErrSlow) || took != out.time {
+				t.Errorf("client %v: %v after %v", client, err, took)
+			}
+			_ = near.Close()
+			<-done
+		})
 	}
 }
 

@@ -20,8 +20,9 @@
 //
 // # Backpressure
 //
-// A write that the peer does not take within [wire.Limits].FrameTime fails, and a message
-// that takes longer than that to arrive ends the session. A message is refused by the
+// What a session has to write at a time, the peer has to take within
+// [wire.Limits].FrameTime, also one that goes on reading a little; and a message that takes
+// longer than that to arrive ends the session. A message is refused by the
 // length that its frame announces; one that is compressed, by the length that it turns
 // out to have. A connection that is idle holds one read buffer of 1 KiB and nothing to
 // write with.

@@ -2,8 +2,10 @@ package ws
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -29,8 +31,14 @@ const maxBuffer = 64 << 10
 // write writes frames. broken is what ends the connection and goodbye the peer's close
 // code, if there is one.
 func (o *output) write(frames []wire.Frame, broken *breach, goodbye int) error {
+	if len(frames) == 0 {
+		return nil
+	}
 	o.buf = (*buffers.Get().(*[]byte))[:0]
 	defer o.release()
+	if err := o.network.SetWriteDeadline(time.Now().Add(o.time)); err != nil { // for all of it
+		return lostError(err)
+	}
 	for i := range frames {
 		if err := o.frame(&frames[i], broken, goodbye); err != nil {
 			return err
@@ -153,12 +161,12 @@ func (o *output) flush(more ...[]byte) error {
 	if len(o.buf) == 0 {
 		return nil
 	}
-	if err := o.network.SetWriteDeadline(time.Now().Add(o.time)); err != nil {
-		return lostError(err)
-	}
 	err := o.send(more)
 	o.buf = o.buf[:0]
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("ws: %w: %w", wire.ErrSlow, err)
+	case err != nil:
 		return lostError(err)
 	}
 	return nil

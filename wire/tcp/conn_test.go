@@ -1,0 +1,45 @@
+package tcp
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// pipeEnd is the end of a pipe with an address.
+type pipeEnd struct{ net.Conn }
+
+func (pipeEnd) RemoteAddr() net.Addr { return &net.TCPAddr{} }
+
+// A peer that reads a little now and then does not make a write take longer than its
+// time.
+func TestSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for buf := make([]byte, 64<<10); ; time.Sleep(10 * time.Second) {
+				if _, err := far.Read(buf); err != nil {
+					return
+				}
+			}
+		}()
+		c := newConn(pipeEnd{near}, pipeEnd{near}, connOptions{form: plain, limits: wire.Limits{}.WithDefaults()})
+		frames := make([]wire.Frame, 64)
+		for i := range frames {
+			frames[i] = wire.Frame{Kind: wire.KindData, Data: make([]byte, 16<<10)}
+		}
+		began := time.Now()
+		err := c.Write(frames)
+		if took := time.Since(began); !errors.Is(err, wire.ErrSlow) || took != c.patience {
+			t.Errorf("%v after %v", err, took)
+		}
+		_ = c.Close()
+		<-done
+	})
+}
