@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
 	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
@@ -289,6 +291,53 @@ func TestDialEndsWithItsContext(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Error("no pong")
+	}
+}
+
+// A server that accepts and says nothing is not waited for.
+func TestDialGivesUp(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // whose backlog takes connections
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	_, err = Dial(t.Context(), "grpc://"+silent.Addr().String(), DialOptions{Limits: wire.Limits{FrameTime: 20 * time.Millisecond}})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// neverSure is an authenticator that waits as long as it may.
+type neverSure struct{}
+
+func (neverSure) Authenticate(ctx context.Context, _ wire.Credentials) (wire.Identity, error) {
+	<-ctx.Done()
+	return wire.Identity{}, ctx.Err()
+}
+
+func TestSlowAuthentication(t *testing.T) {
+	h := serve(t, Options{}, func(o *wire.Options) { o.Anonymous, o.Auth, o.AuthTime = false, neverSure{}, 200*time.Millisecond })
+	if _, err := connect(t, "grpc://"+h.addr, DialOptions{}); !errors.Is(err, performatives.CodeUnauthorized) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A connection on which nobody calls has the time that anybody has to authenticate.
+func TestIdleConnection(t *testing.T) {
+	h := serve(t, Options{}, func(o *wire.Options) { o.AuthTime = 200 * time.Millisecond })
+	cc := dialPlain(t, h.addr)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cc.Connect()
+	for ready := false; ; {
+		state := cc.GetState()
+		ready = ready || state == connectivity.Ready
+		if ready && state != connectivity.Ready {
+			return
+		}
+		if !cc.WaitForStateChange(ctx, state) {
+			t.Fatalf("the connection is %v", state)
+		}
 	}
 }
 

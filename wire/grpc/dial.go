@@ -18,12 +18,14 @@ import (
 
 // DialOptions configures a connection that this end opens.
 type DialOptions struct {
-	// TLS is how a grpcs connection is encrypted. Nil means as the system does.
+	// TLS is for grpcs, with the same minimum as in [Options]; with grpc it is an error. Nil
+	// means the system's roots, and no certificate of one's own.
 	TLS *tls.Config
 	// Token is a bearer token, without the word Bearer, by which the connection
 	// authenticates. It is sent in the clear where the connection is. Empty means none.
 	Token string
-	// Limits are those of the session, of which Frame and FrameTime count here.
+	// Limits are those of the session, of which Frame and FrameTime count here. FrameTime
+	// bounds the dialling, too.
 	Limits wire.Limits
 }
 
@@ -49,6 +51,8 @@ func Dial(ctx context.Context, target string, o DialOptions) (wire.Conn, error) 
 	if err != nil {
 		return nil, fmt.Errorf("grpc: connect to %s: %w", host, err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, limits.FrameTime)
+	defer cancel()
 	c, err := open(ctx, cc, o.Token, limits)
 	if err != nil {
 		_ = cc.Close() // nobody uses it

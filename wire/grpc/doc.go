@@ -33,6 +33,11 @@
 // imports google.golang.org/grpc/encoding/gzip, which counts for all of its gRPC; they are
 // then bounded after decompression.
 //
+// There are at most [wire.Options].MaxConnections HTTP/2 connections, and as many streams
+// in all. A connection without a stream has some 48 KiB, and is sent away after AuthTime:
+// in it, a peer has to shake hands, to call and to authenticate. What a session writes at
+// a time, the peer has to take within FrameTime, also one that goes on reading a little.
+//
 // # Shutdown
 //
 // [Listener.Stop] takes on no stream more and waits for those there are: stop the

@@ -37,13 +37,12 @@ const DefaultMaxStreams = 128
 
 const (
 	maxHeader = 16 << 10         // bytes of a call's metadata: a token is in it
-	idleTime  = time.Minute      // how long an HTTP/2 connection lives without a stream
 	pingTime  = 30 * time.Second // of silence before HTTP/2 asks whether the host is there
 	minPing   = 10 * time.Second // a client that asks more often is sent away
 	flushTime = time.Second      // for what has been written when all streams are over
 )
 
-// Listener takes streams for a [wire.Server].
+// Listener takes streams for a [wire.Server]. Its methods may be called from any goroutine.
 type Listener struct {
 	addr    net.Addr
 	server  *rpc.Server
@@ -95,7 +94,7 @@ func serverOptions(s wire.Options, o Options) []rpc.ServerOption {
 		rpc.MaxConcurrentStreams(uint32(streams)),
 		rpc.MaxHeaderListSize(maxHeader),
 		rpc.ConnectionTimeout(s.AuthTime),
-		rpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleTime, Time: pingTime, Timeout: pingTime}),
+		rpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: s.AuthTime, Time: pingTime, Timeout: pingTime}),
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 		rpc.WaitForHandlers(true),
 	}

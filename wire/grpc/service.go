@@ -132,6 +132,8 @@ func (s *service) authenticate(ctx context.Context, p wire.Peer) (*wire.Identity
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.server.Options().AuthTime)
+	defer cancel()
 	id, err := s.server.Authenticate(ctx, wire.Credentials{Token: token, Certificates: certificatesOf(ctx), Peer: p})
 	if errors.Is(err, wire.ErrNoCredentials) {
 		return nil, nil //nolint:nilnil // its messages have to

@@ -26,6 +26,9 @@ type conn struct {
 	in     *reader
 	asked  atomic.Bool // a health check of ours is out
 
+	owned func() // is told once that somebody will close the connection; nil for nobody
+	once  sync.Once
+
 	writing  sync.Mutex
 	out      writer
 	patience time.Duration // for one write
@@ -55,6 +58,7 @@ func peerOf(raw net.Conn, secure bool) wire.Peer {
 
 // Read returns the next data frame. See [wire.Conn].
 func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
+	c.own()
 	for {
 		h, payload, err := c.in.next()
 		if err != nil {
@@ -129,10 +133,18 @@ func (c *conn) SetLimit(bytes int) { c.in.limit = bytes }
 
 // Close closes the connection. TLS is not told: what ends in order has said so before.
 func (c *conn) Close() error {
+	c.own()
 	if err := c.raw.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
 	}
 	return nil
+}
+
+// own says that somebody will close the connection.
+func (c *conn) own() {
+	if c.owned != nil {
+		c.once.Do(c.owned)
+	}
 }
 
 // Peer says who is at the other end.

@@ -119,12 +119,13 @@ func (l *Listener) turnAway(raw net.Conn, why error) {
 func (l *Listener) open(raw net.Conn) {
 	conn, id, err := l.handshake(raw)
 	<-l.opening
-	l.running.Done() // the rest is the server's
 	if err != nil {
 		logger(l.server).Debug("connection refused", "peer", raw.RemoteAddr().String(), "err", err)
 		_ = raw.Close() // it is over either way
+		l.running.Done()
 		return
 	}
+	conn.owned = l.running.Done  // which Read and Close call: the server joins it, or has turned it down
 	_ = l.server.Serve(conn, id) // the session has logged it
 }
 
