@@ -8,17 +8,6 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// wireCodes are the codes of wire's Standard Error Codes in the words of this program.
-var wireCodes = map[string]performatives.Code{
-	"INVALID_REQUEST":     performatives.CodeParsingError,
-	"UNAUTHORIZED":        performatives.CodeUnauthorized,
-	"FORBIDDEN":           performatives.CodeForbidden,
-	"NOT_FOUND":           performatives.CodeUnknownAgent,
-	"RATE_LIMIT_EXCEEDED": performatives.CodeRateLimited,
-	"INTERNAL_ERROR":      performatives.CodeInternal,
-	"SERVICE_UNAVAILABLE": performatives.CodeBusy,
-}
-
 // maxErrorText is how much of what a peer says about an error is kept.
 const maxErrorText = 512
 
@@ -46,7 +35,7 @@ func parseError(b []byte) *performatives.Refusal {
 		o = *said.Error
 	}
 	r := &performatives.Refusal{Code: performatives.CodeInternal, Text: cleanText(o.Message)}
-	if code, ok := wireCodes[o.Code]; ok {
+	if code, ok := performatives.CodeBy(performatives.DialectWire, o.Code); ok {
 		r.Code = code
 	}
 	if o.Details != nil {

@@ -141,12 +141,16 @@ func TestGzipForm(t *testing.T) {
 	}
 }
 
-// The code of an error survives the trip to a peer and back.
+// The code of an error survives the trip to a peer and back, as far as wire has a word for
+// it.
 func TestErrorCodes(t *testing.T) {
 	for _, row := range performatives.Codes() {
-		code, ok := wireCodes[row.Wire]
-		if !ok || code.Traits().Wire != row.Wire {
-			t.Errorf("%s: %q becomes %q", row.Code, row.Wire, code)
+		r := parseError(errorPayload(&performatives.Refusal{Code: row.Code, Text: "why", Field: "sender"}, plain))
+		if r.Code.Traits().Wire != row.Wire || r.Text != "why" || r.Field != "sender" {
+			t.Errorf("%s becomes %+v", row.Code, r)
 		}
+	}
+	if r := parseError([]byte(`{"error":{"code":"OWN_WORDS","message":"a\u0000b"}}`)); r.Code != performatives.CodeInternal || r.Text != "a b" {
+		t.Errorf("a code that nobody knows becomes %+v", r)
 	}
 }
