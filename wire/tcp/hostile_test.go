@@ -169,7 +169,7 @@ func TestGzipBomb(t *testing.T) {
 // 100,000 tiny frames of one who does not read the answers yet: it is read more slowly,
 // others are not, and in the end it has an answer to each.
 func TestManyTinyFrames(t *testing.T) {
-	const n = 100_000
+	n := wiretest.Many(100_000)
 	h := serve(t, tcp.Options{}, nil)
 	other := besides(t, h)
 	before := heap()

@@ -60,3 +60,7 @@ func Text(m *performatives.Message) string {
 
 // Long is a text of n bytes.
 func Long(n int) string { return strings.Repeat("x", n) }
+
+// Many returns n, or a tenth of it under the race detector: how many of something a test
+// has that shows how much is borne, and not whether.
+func Many(n int) int { return n / slowness }

@@ -60,7 +60,7 @@ func manyRequests(t *testing.T, tr Transport) {
 	h := serve(t, tr, nil)
 	h.Answer = echo(t)
 	g := connect(t, tr, h.addr, nil)
-	const n = 10_000
+	n := Many(10_000)
 	want := make(map[performatives.ConversationID]string, n)
 	for i := range n {
 		m := Ask(t, "a", "b", fmt.Sprint(i))

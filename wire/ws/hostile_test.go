@@ -194,7 +194,7 @@ func TestFloods(t *testing.T) {
 				}
 				go func() {
 					defer close(done)
-					_, _ = s.Write(bytes.Repeat(one, 100_000))
+					_, _ = s.Write(bytes.Repeat(one, wiretest.Many(100_000)))
 					_, _ = s.Write(frame(0x88, nil))
 				}()
 				for i := range 10 {
