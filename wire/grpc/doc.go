@@ -4,6 +4,11 @@
 //
 //	listener, err := grpc.Listen(server, grpc.Options{Addr: "127.0.0.1:8445"})
 //	…
+//	err = server.Stop(ctx)   // each peer is told, and who comes is turned away
+//	err = listener.Stop(ctx) // nobody listens any more
+//
+// and on the other side
+//
 //	conn, err := grpc.Dial(ctx, "grpc://127.0.0.1:8445", grpc.DialOptions{})
 //	session, err := wire.Connect(conn, wire.Options{Handler: h})
 //

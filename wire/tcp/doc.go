@@ -3,8 +3,8 @@
 //
 //	listener, err := tcp.Listen(server, tcp.Options{Addr: "127.0.0.1:8444"})
 //	…
-//	err = listener.Stop(ctx) // no connection more
-//	err = server.Stop(ctx)   // and none that is open
+//	err = server.Stop(ctx)   // each peer is told, and who comes is turned away
+//	err = listener.Stop(ctx) // nobody listens any more
 //
 // and on the other side
 //
@@ -21,6 +21,10 @@
 // of the flags says that the payload is compressed:
 //
 //	4D 43 | type u8 | flags u8 | length u32
+//
+// The frame after the answer that agrees is the first of them, both ways. A client that
+// asks for gzip sends nothing more until it has the answer: what is under way then cannot
+// be told from what comes after it.
 //
 // A payload under 512 bytes, or one that gzip does not make shorter, travels as it is.
 // A server also takes the versioned form of 16 bytes, which it tells from the others by

@@ -138,6 +138,60 @@ func TestRaw7(t *testing.T) {
 	}
 }
 
+// A frame without a payload is one, whatever it is for, and nothing follows a CLOSE.
+func TestEmptyFramesAndLast(t *testing.T) {
+	h := serve(t, tcp.Options{}, nil)
+	r := rawDial(t, h)
+	r.write(frame7(1, ""), frame7(2, ""), frame7(3, ""), frame7(1, question("hello")))
+	var pongs, answers int
+	for range 3 {
+		switch typ, p := r.read7(); {
+		case typ == 3 && len(p) == 0:
+			pongs++
+		case typ == 1:
+			answers++
+		default:
+			t.Fatalf("type %d: %s", typ, p)
+		}
+	}
+	if pongs != 1 || answers != 2 {
+		t.Errorf("%d pongs and %d answers", pongs, answers)
+	}
+	r.write(frame7(5, ""), frame7(1, question("late")), frame7(9, "nonsense"))
+	if typ, _ := r.read7(); typ != 5 {
+		t.Errorf("type %d, want CLOSE", typ)
+	}
+	if err := h.AwaitEnd(t, 1)[0]; err != nil {
+		t.Errorf("the session ended with %v", err)
+	}
+	if got := h.Received(); len(got) != 1 || wiretest.Text(got[0]) != "hello" {
+		t.Errorf("%d messages were received", len(got))
+	}
+}
+
+// What has been reserved in the versioned form may be anything, and is not repeated.
+func TestRaw16Reserved(t *testing.T) {
+	h := serve(t, tcp.Options{}, nil)
+	r := rawDial(t, h)
+	f := frame16(1, 1, question("hello"))
+	copy(f[8:], "\xff\xff\xff\xff")
+	r.write(f)
+	if header, p := r.frame(16); !bytes.Equal(header[8:12], make([]byte, 4)) || !strings.Contains(string(p), "hello") {
+		t.Errorf("% X: %s", header, p)
+	}
+}
+
+// A frame of the compressing form, where nobody has agreed on it, is not taken for one.
+func TestRaw8Unasked(t *testing.T) {
+	h := serve(t, tcp.Options{}, func(o *wire.Options) { o.Limits.Frame = 1 << 20 })
+	r := rawDial(t, h)
+	r.write(frame8(1, 1, zipped(t, question(wiretest.Long(1000))))) // as 7 bytes, 16 MiB
+	r.refused("INVALID_REQUEST", "the frame is longer than 1048576 bytes")
+	if got := h.Received(); len(got) != 0 {
+		t.Errorf("%d messages were received", len(got))
+	}
+}
+
 // The answer that agrees has 7 bytes, everything after it 8, both ways.
 func TestRawGzip(t *testing.T) {
 	h := serve(t, tcp.Options{}, func(o *wire.Options) { o.Dialects = []wire.Dialect{zipDialect{on: true}} })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,7 +136,14 @@ func neverReads(t *testing.T, tr Transport) {
 		o.Limits.Outbox = capacity
 		o.Limits.CloseTime = 20 * time.Millisecond
 	})
-	h.Answer = echo(t)
+	var answers atomic.Uint64
+	h.Answer = func(s *wire.Session, m *performatives.Message) error {
+		err := echo(t)(s, m)
+		if err == nil {
+			answers.Add(1)
+		}
+		return err
+	}
 	idle := dial(t, tr, h.addr, wire.Limits{})
 	session := h.Session(t, 0)
 	if _, speaks := idle.(wire.Speaking); !speaks {
@@ -163,6 +171,11 @@ func neverReads(t *testing.T, tr Transport) {
 	h.AwaitEnd(t, 1)
 	if back := len(h.Undeliverable()); back < capacity-1 || back > sent+1 {
 		t.Errorf("%d messages came back of %d, of which at least %d waited", back, sent, capacity-1)
+	}
+	h.stop(t)
+	all := uint64(sent) + answers.Load()
+	if c := h.Counts(); c.Sent+c.Undelivered != all || c.Undelivered != uint64(len(h.Undeliverable())) {
+		t.Errorf("of %d messages, %d were written and %d came back", all, c.Sent, c.Undelivered)
 	}
 }
 

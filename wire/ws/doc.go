@@ -5,6 +5,11 @@
 //	server, err := wire.NewServer(wire.Options{…})
 //	listener, err := ws.Listen(server, ws.Options{Addr: "127.0.0.1:8443"})
 //	…
+//	err = server.Stop(ctx)   // each peer is told, and who comes is turned away
+//	err = listener.Stop(ctx) // nobody listens any more
+//
+// and on the other side
+//
 //	conn, err := ws.Dial(ctx, "ws://127.0.0.1:8443/mcp", ws.DialOptions{Token: "…"})
 //	session, err := wire.Connect(conn, wire.Options{…})
 //

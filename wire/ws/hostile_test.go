@@ -104,6 +104,48 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
+// What is compressed, where nobody agreed on that, is not taken.
+func TestCompressedUnasked(t *testing.T) {
+	h := start(t, Options{}, strict)
+	s := intrude(t, h)
+	s.say(t, frame(0xc1, bomb(t, 1000)))
+	if code, reason := s.hearClose(t); code != 1002 || !strings.Contains(reason, "RSV1") {
+		t.Errorf("closed with %d %q", code, reason)
+	}
+	wantBroken(t, h.AwaitEnd(t, 1)[0], "RSV1")
+}
+
+// Pings and pongs between the fragments of a message are heard, and are no part of it;
+// a message after the close frame is none.
+func TestInterleaved(t *testing.T) {
+	h := start(t, Options{}, nil)
+	s := intrude(t, h)
+	m := plain(t)
+	s.say(t, bytes.Join([][]byte{
+		frame(0x01, m[:5]), frame(0x89, []byte("1")), frame(0x00, nil), frame(0x8a, []byte("x")), frame(0x00, m[5:9]),
+		frame(0x89, []byte("2")), frame(0x80, m[9:]), frame(0x81, nil),
+	}, nil))
+	pongs, answers := "", 0
+	for range 4 {
+		switch first, payload := s.hear(t); first {
+		case 0x8a:
+			pongs += string(payload)
+		case 0x81:
+			answers++
+		}
+	}
+	if pongs != "12" || answers != 2 { // one of them to the empty message
+		t.Errorf("pongs %q and %d answers", pongs, answers)
+	}
+	s.say(t, append(frame(0x88, []byte{0x03, 0xe8}), frame(0x81, m)...))
+	if code, _ := s.hearClose(t); code != 1000 {
+		t.Errorf("closed with %d", code)
+	}
+	if err := h.AwaitEnd(t, 1)[0]; err != nil || len(h.Received()) != 1 {
+		t.Errorf("the session ended with %v after %d messages", err, len(h.Received()))
+	}
+}
+
 // What comes before an upgrade is bounded in time and in length.
 func TestNoUpgrade(t *testing.T) {
 	for _, c := range []struct{ name, say, answer string }{
