@@ -128,6 +128,37 @@ func silentPeer(t *testing.T, tr Transport) {
 	wantEnd(t, h.AwaitEnd(t, 1)[0], wire.ErrDead)
 }
 
+// silentStrangers take all places, and do not keep them, since they do not authenticate.
+func silentStrangers(t *testing.T, tr Transport) {
+	const places = 3
+	h := serve(t, tr, func(o *wire.Options) {
+		o.Anonymous, o.Auth, o.AuthTime, o.MaxConnections = false, oneToken("secret"), 300*time.Millisecond, places
+	})
+	for i := range places {
+		dial(t, tr, h.addr, wire.Limits{})
+		h.Session(t, i)
+	}
+	for _, err := range h.AwaitEnd(t, places) {
+		wantEnd(t, err, performatives.CodeUnauthorized)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conn, err := tr.Dial(ctx, h.addr, wire.Limits{})
+	for ; err != nil && ctx.Err() == nil; conn, err = tr.Dial(ctx, h.addr, wire.Limits{}) { // a transport may have places of its own
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Recorder
+	friend, err := wire.Connect(conn, wire.Options{Handler: &r, Dialects: []wire.Dialect{Dialect{}}, Token: func() string { return "secret" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, friend, Message(t, "a", "b", "here I am"))
+	h.Await(t, 1)
+	_ = friend.Stop(ctx)
+}
+
 // neverReads: the outbox of one who does not read fills, what does not fit is refused,
 // and another is served all the while. In the end everything has a fate.
 func neverReads(t *testing.T, tr Transport) {

@@ -41,6 +41,7 @@ func Run(t *testing.T, tr Transport) {
 		{"server ends a session", sessionStops},
 		{"keep-alive", keepAlive},
 		{"a silent peer", silentPeer},
+		{"strangers who say nothing", silentStrangers},
 		{"a peer that does not read", neverReads},
 		{"a full outbox disconnects", fullDisconnects},
 		{"what cannot be written comes back", unwritable},
