@@ -25,6 +25,7 @@ type conn struct {
 	noZip  bool
 	in     *reader
 	asked  atomic.Bool // a health check of ours is out
+	broken atomic.Bool // what the peer still says, nobody reads
 
 	owned func() // is told once that somebody will close the connection; nil for nobody
 	once  sync.Once
@@ -65,15 +66,24 @@ func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
 			if errors.Is(err, io.EOF) && c.form() == versioned { // which has no other way to say it
 				control(wire.Frame{Kind: wire.KindClose})
 			}
-			return nil, err
+			return nil, c.failed(err)
 		}
 		if h.role == data {
 			return payload, nil
 		}
 		if err := c.control(h, payload, control); err != nil {
-			return nil, err
+			return nil, c.failed(err)
 		}
 	}
+}
+
+// failed notes that the peer broke the framing, if it did.
+func (c *conn) failed(err error) error {
+	var broken *performatives.Refusal
+	if errors.As(err, &broken) {
+		c.broken.Store(true)
+	}
+	return err
 }
 
 // control takes a frame that is not data. After the last one it returns io.EOF.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -38,6 +39,9 @@ func (c *conn) write(frames []wire.Frame) error {
 	}
 	if frames[len(frames)-1].Kind == wire.KindClose {
 		c.closeWrite()
+		if c.broken.Load() {
+			sockets.Linger(c.raw, c.patience)
+		}
 	}
 	return nil
 }

@@ -1,7 +1,9 @@
 package tcp_test
 
 import (
+	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -139,6 +141,31 @@ func TestAnnouncements(t *testing.T) {
 	h.AwaitEnd(t, 40)
 }
 
+// Who is refused and goes on for a while is not cut off before it can read why.
+func TestRefusedIsHeard(t *testing.T) {
+	pki := newPKI(t)
+	for _, o := range []tcp.Options{{}, {TLS: pki.server()}} {
+		h := serve(t, o, func(o *wire.Options) { o.Limits.Frame = 1000 })
+		r := rawDial(t, h)
+		network := r.Conn.(*net.TCPConn)
+		if o.TLS != nil {
+			config := pki.client()
+			config.ServerName = "127.0.0.1"
+			r.Conn = tls.Client(r.Conn, config)
+			r.in = bufio.NewReader(r.Conn)
+		}
+		r.write(frame7(1, wiretest.Long(512<<10)))
+		_, said := r.read7()
+		if typ, _ := r.read7(); typ != 5 || !strings.Contains(string(said), "longer than 1000 bytes") {
+			t.Errorf("the peer is told %s, and then type %d", said, typ)
+		}
+		_ = network.CloseWrite()
+		if rest, err := io.ReadAll(r.in); err != nil || len(rest) > 0 {
+			t.Errorf("then there is %q, %v", rest, err)
+		}
+	}
+}
+
 // A gzip bomb is unpacked as far as the limit.
 func TestGzipBomb(t *testing.T) {
 	h := serve(t, tcp.Options{}, func(o *wire.Options) {
@@ -153,6 +180,7 @@ func TestGzipBomb(t *testing.T) {
 	n := allocated(func() {
 		r.write(frame8(1, 1, bomb))
 		_, said = r.read8()
+		_ = r.Close()
 		h.AwaitEnd(t, 1)
 	})
 	if n > 4<<20 {

@@ -79,7 +79,7 @@ func (r raw) ends() {
 	}
 }
 
-// refused checks that the server says what was wrong, and closes.
+// refused checks that the server says what was wrong, and closes; so does the peer.
 func (r raw) refused(code, text string) {
 	r.t.Helper()
 	typ, payload := r.read7()
@@ -91,6 +91,7 @@ func (r raw) refused(code, text string) {
 		r.t.Errorf("type %d after the error, want CLOSE", typ)
 	}
 	r.ends()
+	_ = r.Close() // the server waits for it a little
 }
 
 func frame7(typ byte, payload string) []byte {

@@ -5,10 +5,10 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/gorilla/websocket"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -64,40 +64,9 @@ func (c *conn) Write(frames []wire.Frame) error {
 	broken := c.breach.Load()
 	err := c.out.write(frames, broken, int(c.goodbye.Load()))
 	if err == nil && broken != nil && c.out.closed && broken.Code != performatives.CodeTimeout {
-		c.linger()
+		sockets.Linger(raw(c.socket.Conn), c.out.time)
 	}
 	return err
-}
-
-// linger lets the peer read why the connection ends. A connection that is closed while
-// something has arrived that nobody read is reset, and then what was sent last may be
-// lost; so this reads a little of what the peer still says. Close ends it.
-func (c *conn) linger() {
-	half, ok := raw(c.socket.Conn).(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil {
-		return
-	}
-	network := raw(c.socket.Conn)
-	if network.SetReadDeadline(time.Now().Add(min(lingerTime, c.out.time))) == nil {
-		discard(network, lingerBytes)
-	}
-}
-
-const (
-	lingerTime  = time.Second
-	lingerBytes = 1 << 20
-)
-
-// discard reads up to n bytes, or until the peer has closed.
-func discard(network net.Conn, n int) {
-	buf := make([]byte, 4<<10)
-	for n > 0 {
-		got, err := network.Read(buf)
-		if err != nil {
-			return
-		}
-		n -= got
-	}
 }
 
 // raw is the network below an encrypted connection.
