@@ -45,6 +45,7 @@ func benchSession(b *testing.B, window int) {
 	}
 	b.Cleanup(func() { stop(b, s.Stop) })
 	m := wiretest.Ask(b, "a", "b", wiretest.Long(kibibyte))
+	b.SetBytes(kibibyte)
 	b.ReportAllocs()
 	sent := 0
 	for ; sent < window; sent++ {
@@ -124,6 +125,7 @@ func benchBare(b *testing.B, window int) {
 			<-room
 		}
 	}()
+	b.SetBytes(kibibyte)
 	b.ReportAllocs()
 	for b.Loop() {
 		room <- struct{}{}

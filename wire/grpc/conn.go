@@ -37,7 +37,6 @@ type conn struct {
 	over  bool   // the peer has said CLOSE: what follows is dropped, until the stream ends
 
 	out   carrier
-	buf   []byte // of out
 	timer *time.Timer
 	late  atomic.Bool                           // a write took too long
 	said  atomic.Bool                           // the last frame has been written
@@ -146,8 +145,12 @@ func errTooLong(limit int) error {
 	return &performatives.Refusal{Code: performatives.CodeParsingError, Text: fmt.Sprintf("the message is longer than %d bytes", limit)}
 }
 
-// maxIdleBuffer is how much of a buffer is kept between writes.
-const maxIdleBuffer = 64 << 10
+// batches are the buffers that frames come together in, shared by all connections: one
+// that does not write has none.
+var batches = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxPooled is the largest buffer that is kept.
+const maxPooled = 2 * maxBatch
 
 // Write writes frames as gRPC messages of many frames each, for all of which there is one
 // time: SendMsg knows none.
@@ -158,8 +161,10 @@ func (c *conn) Write(frames []wire.Frame) error {
 		c.timer.Reset(c.patience)
 	}
 	defer c.timer.Stop()
+	buf := batches.Get().(*[]byte)
+	defer batches.Put(buf)
 	for len(frames) > 0 {
-		b, n := c.batch(frames)
+		b, n := batch(buf, frames)
 		if err := c.send(b); err != nil {
 			return err
 		}
@@ -168,15 +173,12 @@ func (c *conn) Write(frames []wire.Frame) error {
 		}
 		frames = frames[n:]
 	}
-	if cap(c.buf) > maxIdleBuffer {
-		c.buf = nil
-	}
 	return nil
 }
 
-// batch returns the bytes of the first n frames. One that is alone is not copied: gRPC
-// does.
-func (c *conn) batch(frames []wire.Frame) (b []byte, n int) {
+// batch returns the bytes of the first n frames, in buf. One that is alone is not copied:
+// gRPC does.
+func batch(buf *[]byte, frames []wire.Frame) (b []byte, n int) {
 	if len(frames) == 1 && frames[0].Kind == wire.KindData {
 		return frames[0].Data, 1
 	}
@@ -185,11 +187,14 @@ func (c *conn) batch(frames []wire.Frame) (b []byte, n int) {
 		size += len(frames[n].Data)
 		n++
 	}
-	c.buf = slices.Grow(c.buf[:0], size)
+	b = slices.Grow((*buf)[:0], size)
 	for _, f := range frames[:n] {
-		c.buf = appendWire(c.buf, f)
+		b = appendWire(b, f)
 	}
-	return c.buf, n
+	if cap(b) <= maxPooled {
+		*buf = b[:0]
+	}
+	return b, n
 }
 
 // send sends one gRPC message.

@@ -143,9 +143,11 @@ func TestBatches(t *testing.T) {
 				t.Fatalf("messages %d and %d could be one", i-1, i)
 			}
 		}
-		if cap(c.buf) > maxIdleBuffer {
-			t.Fatalf("%d bytes are kept", cap(c.buf))
+		buf := batches.Get().(*[]byte)
+		if cap(*buf) > maxPooled {
+			t.Fatalf("%d bytes are kept", cap(*buf))
 		}
+		batches.Put(buf)
 	})
 }
 
