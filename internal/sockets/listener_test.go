@@ -70,6 +70,7 @@ func TestCloseEndsThePause(t *testing.T) {
 			ended <- err
 		}()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		before := f.attempts
 		for range 2 {
 			if err := p.Close(); err != nil {
