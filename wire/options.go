@@ -70,6 +70,7 @@ type Limits struct {
 	Unauthenticated int           // the same until the peer has authenticated; 64 KiB
 	FrameTime       time.Duration // from the first byte of a frame to its last, and for each write; 30 s
 	Outbox          int           // messages that wait to be written; 16,384
+	Backlog         int           // bytes of those messages, as far as can be told; 64 MiB
 	OutboxBytes     int           // bytes that were encoded and wait for one write; 1 MiB
 	Pending         int           // requests without an answer, each way; 16,384
 	CloseTime       time.Duration // from saying that this end closes to doing so; 5 s
@@ -132,6 +133,7 @@ func (l Limits) WithDefaults() Limits {
 		Unauthenticated: min(orElse(l.Unauthenticated, 64<<10), orElse(l.Frame, DefaultMaxFrame)),
 		FrameTime:       orElse(l.FrameTime, 30*time.Second),
 		Outbox:          orElse(l.Outbox, 16_384),
+		Backlog:         orElse(l.Backlog, 64<<20),
 		OutboxBytes:     orElse(l.OutboxBytes, 1<<20),
 		Pending:         orElse(l.Pending, 16_384),
 		CloseTime:       orElse(l.CloseTime, 5*time.Second),
@@ -186,7 +188,7 @@ func (k KeepAlive) validate() error {
 func (l Limits) validate() error {
 	for name, v := range map[string]int64{
 		"Frame": int64(l.Frame), "Unauthenticated": int64(l.Unauthenticated), "FrameTime": int64(l.FrameTime), "Outbox": int64(l.Outbox),
-		"OutboxBytes": int64(l.OutboxBytes), "Pending": int64(l.Pending), "CloseTime": int64(l.CloseTime),
+		"OutboxBytes": int64(l.OutboxBytes), "Backlog": int64(l.Backlog), "Pending": int64(l.Pending), "CloseTime": int64(l.CloseTime),
 	} {
 		if v < 0 {
 			return fmt.Errorf("wire: Options.Limits.%s is negative", name)

@@ -15,18 +15,20 @@ type outbox struct {
 	bytes    int     // of frames
 	bands    [performatives.Bands]ring
 	messages int
+	backlog  int     // bytes of messages, as far as can be told
 	last     []Frame // after everything else; nothing gets in once it is set
 	sealed   bool
 	mute     bool // messages wait: nobody knows yet how to write them
 
-	capacity, maxBytes int
-	wake               chan struct{} // there may be something to write
-	room               chan struct{} // there may be room for a frame
+	capacity, maxBytes, maxBacklog int
+
+	wake chan struct{} // there may be something to write
+	room chan struct{} // there may be room for a frame
 }
 
 func newOutbox(l Limits) *outbox {
 	return &outbox{
-		capacity: l.Outbox, maxBytes: l.OutboxBytes, mute: true,
+		capacity: l.Outbox, maxBytes: l.OutboxBytes, maxBacklog: l.Backlog, mute: true,
 		wake: make(chan struct{}, 1), room: make(chan struct{}, 1),
 	}
 }
@@ -40,19 +42,22 @@ const (
 	putSealed
 )
 
-// put queues a message.
+// put queues a message. One that is longer than all the room gets in when nothing else
+// waits.
 func (o *outbox) put(m *performatives.Message) putResult {
+	q := queued{m, m.Size()}
 	o.mu.Lock()
 	switch {
 	case o.sealed:
 		o.mu.Unlock()
 		return putSealed
-	case o.messages >= o.capacity:
+	case o.messages >= o.capacity, o.messages > 0 && o.backlog+q.size > o.maxBacklog:
 		o.mu.Unlock()
 		return putFull
 	}
-	o.bands[m.Priority().Band()].push(m)
+	o.bands[m.Priority().Band()].push(q)
 	o.messages++
+	o.backlog += q.size
 	o.mu.Unlock()
 	signal(o.wake)
 	return putQueued
@@ -131,7 +136,7 @@ func (o *outbox) take(b *batch, maxMessages int) {
 	}
 	for i := len(o.bands) - 1; i >= 0 && !o.mute; i-- {
 		for len(b.messages) < maxMessages-o.kept(i, maxMessages) && o.bands[i].n > 0 {
-			b.messages = append(b.messages, o.bands[i].pop())
+			b.messages = append(b.messages, o.pop(i))
 		}
 	}
 	o.messages -= len(b.messages)
@@ -167,7 +172,7 @@ func (o *outbox) drain() []*performatives.Message {
 	var left []*performatives.Message
 	for i := len(o.bands) - 1; i >= 0; i-- {
 		for o.bands[i].n > 0 {
-			left = append(left, o.bands[i].pop())
+			left = append(left, o.pop(i))
 		}
 	}
 	o.messages, o.frames, o.bytes = 0, nil, 0
@@ -181,34 +186,47 @@ func signal(c chan struct{}) {
 	}
 }
 
+// pop takes the next message of a band.
+func (o *outbox) pop(band int) *performatives.Message {
+	q := o.bands[band].pop()
+	o.backlog -= q.size
+	return q.message
+}
+
+// queued is a message that waits.
+type queued struct {
+	message *performatives.Message
+	size    int
+}
+
 // ring is a queue that gives its memory back when it is empty.
 type ring struct {
-	items []*performatives.Message
+	items []queued
 	head  int
 	n     int
 }
 
-func (r *ring) push(m *performatives.Message) {
+func (r *ring) push(q queued) {
 	if r.n == len(r.items) {
 		r.grow()
 	}
-	r.items[(r.head+r.n)%len(r.items)] = m
+	r.items[(r.head+r.n)%len(r.items)] = q
 	r.n++
 }
 
-func (r *ring) pop() *performatives.Message {
-	m := r.items[r.head]
-	r.items[r.head] = nil
+func (r *ring) pop() queued {
+	q := r.items[r.head]
+	r.items[r.head] = queued{}
 	r.head = (r.head + 1) % len(r.items)
 	r.n--
 	if r.n == 0 && len(r.items) > maxIdleFrames {
 		*r = ring{}
 	}
-	return m
+	return q
 }
 
 func (r *ring) grow() {
-	items := make([]*performatives.Message, max(8, 2*len(r.items)))
+	items := make([]queued, max(8, 2*len(r.items)))
 	for i := range r.n {
 		items[i] = r.items[(r.head+i)%len(r.items)]
 	}

@@ -92,6 +92,33 @@ func TestUrgentOvertakesWhatWaits(t *testing.T) {
 	})
 }
 
+// What waits for a peer that does not read is bounded in bytes, too.
+func TestBacklogIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, r, far := open(t, wire.Options{Limits: wire.Limits{Backlog: 100_000}})
+		far.say(hello)
+		s := r.Session(t, 0)
+		send := func() error { return s.Send(wiretest.Message(t, "b", "a", wiretest.Long(40_000))) }
+		if err := send(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // it is being written
+		for i, want := range []error{nil, nil, performatives.CodeBusy} {
+			if err := send(); !errors.Is(err, want) {
+				t.Errorf("message %d: %v, want %v", i, err, want)
+			}
+		}
+		for range 3 {
+			far.hear()
+		}
+		synctest.Wait()
+		if err := s.Send(wiretest.Message(t, "b", "a", wiretest.Long(1_000_000))); err != nil {
+			t.Errorf("a long message that is alone: %v", err)
+		}
+		far.hear()
+	})
+}
+
 // A peer that asks nonsense and reads no answer is read no further than what its answers
 // have room for.
 func TestAnswersWait(t *testing.T) {

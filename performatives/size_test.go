@@ -1,0 +1,59 @@
+package performatives_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Size is near what a message is as JSON, whatever it holds that in.
+func TestSize(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	type finding struct {
+		Text   string
+		hidden []byte
+		More   map[string]any
+	}
+	for name, payload := range map[string]any{
+		"raw":          p.Raw(`{"a":"` + long + `"}`),
+		"JSON":         p.TaskRequest{TaskType: "t", Parameters: p.RawContent(json.RawMessage(`{"a":"` + long + `"}`))},
+		"a string":     p.InformResult{Status: p.StatusSuccess, Summary: long},
+		"a struct":     p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(finding{Text: long[:50_000], More: map[string]any{"a": []string{long[:50_000]}}})},
+		"a pointer":    p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(&finding{hidden: []byte(long)})},
+		"many":         p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(strings.Split(strings.Repeat(long[:999]+" ", 100), " "))},
+		"many numbers": p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(make([]int, 12_500))},
+		"artifacts":    p.InformResult{Status: p.StatusSuccess, Artifacts: []p.Artifact{{Content: long[:50_000]}, {Content: long[:50_000]}}},
+	} {
+		e := envelope(p.ActInform)
+		e.Performative, e.Payload = 0, payload
+		if _, ok := payload.(p.Raw); ok {
+			e.Performative = p.ActInform
+		}
+		if got := mustNew(t, e).Size(); got < 100_000 || got > 110_000 {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+}
+
+// Values that contain themselves, or very much, are looked at for a bounded time.
+func TestSizeEnds(t *testing.T) {
+	type ring struct {
+		Next *ring
+		Text string
+	}
+	r := &ring{Text: "around and around"}
+	r.Next = r
+	wide := make(map[int]any)
+	for i := range 1_000_000 {
+		wide[i] = i
+	}
+	for _, v := range []any{r, wide, map[string]any{"deep": []any{[]any{[]any{wide}}}}} {
+		e := envelope(p.ActInformResult)
+		e.Payload = p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(v)}
+		if got := mustNew(t, e).Size(); got < 100 {
+			t.Errorf("%T: %d", v, got)
+		}
+	}
+}
