@@ -20,7 +20,7 @@ func (c Capabilities) Answer(q QueryCapabilities) (InformCapabilities, error) {
 		return c.answerDetails(q.Parameters.ActionName)
 	case QuerySummary:
 	}
-	return InformCapabilities{Capabilities: c.summary()}, nil
+	return InformCapabilities{Capabilities: c.summary(q.Schemas)}, nil
 }
 
 func (c Capabilities) answerSpecific(q QueryParameters) InformCapabilities {
@@ -36,20 +36,28 @@ func (c Capabilities) answerDetails(name string) (InformCapabilities, error) {
 	if !ok {
 		return InformCapabilities{}, &Refusal{Code: CodeUnknownAction, Text: fmt.Sprintf("there is no action %.64q", name)}
 	}
-	a.InputSchema, a.OutputSchema = slices.Clone(a.InputSchema), slices.Clone(a.OutputSchema)
-	a.Examples, a.Extra = slices.Clone(a.Examples), a.Extra.clone()
+	a = a.clone()
 	return InformCapabilities{Action: &a}, nil
 }
 
-// summary is c with no more of an action than its name and description.
-func (c Capabilities) summary() *Capabilities {
+func (a Action) clone() Action {
+	a.InputSchema, a.OutputSchema = slices.Clone(a.InputSchema), slices.Clone(a.OutputSchema)
+	a.Examples, a.Extra = slices.Clone(a.Examples), a.Extra.clone()
+	return a
+}
+
+// summary is c, with no more of an action than its name and description unless whole.
+func (c Capabilities) summary(whole bool) *Capabilities {
 	out := &Capabilities{
 		Topics:  append([]string{}, c.Topics...), // written even when empty, as Actions
 		Actions: make([]Action, len(c.Actions)),
 		Extra:   c.Extra.clone(),
 	}
 	for i, a := range c.Actions {
-		out.Actions[i] = Action{Name: a.Name, Description: a.Description}
+		if !whole {
+			a = Action{Name: a.Name, Description: a.Description}
+		}
+		out.Actions[i] = a.clone()
 	}
 	return out
 }

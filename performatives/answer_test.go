@@ -23,6 +23,10 @@ func TestAnswer(t *testing.T) {
 		{"summary", p.QueryCapabilities{Type: p.QuerySummary}, `{"status":"success","capabilities":{
 			"topics":["Python","Unit Testing","Version Control (Git)"],
 			"actions":[{"name":"EXECUTE_DELEGATED_CODING_TASK","description":"Does a coding task."}]}}`},
+		{"summary with schemas", p.QueryCapabilities{Type: p.QuerySummary, Schemas: true}, `{"status":"success","capabilities":{
+			"topics":["Python","Unit Testing","Version Control (Git)"],
+			"actions":[{"name":"EXECUTE_DELEGATED_CODING_TASK","description":"Does a coding task.",
+			"input_schema":{"type":"object"},"examples":[{}],"cost":1}]}}`},
 		{
 			"details",
 			p.QueryCapabilities{Type: p.QueryActionDetails, Parameters: p.QueryParameters{ActionName: "execute delegated coding task"}},
@@ -82,7 +86,7 @@ func TestAnswerSharesNothing(t *testing.T) {
 	c := jules()
 	c.Extra = p.Members{"since": []byte(`1`)}
 	queries := []p.QueryCapabilities{
-		{Type: p.QuerySummary}, {Type: p.QueryActionDetails, Parameters: p.QueryParameters{ActionName: c.Actions[0].Name}},
+		{Type: p.QuerySummary}, {Type: p.QuerySummary, Schemas: true}, {Type: p.QueryActionDetails, Parameters: p.QueryParameters{ActionName: c.Actions[0].Name}},
 	}
 	for _, q := range queries {
 		answer, err := c.Answer(q)

@@ -26,6 +26,7 @@ type QueryCapabilities struct {
 	Type         QueryType       `json:"query_type"` // required
 	Parameters   QueryParameters `json:"query_parameters"`
 	Capabilities *Capabilities   `json:"capabilities"` // of a handshake: the speaker's own (addenda §2)
+	Schemas      bool            `json:"schemas"`      // of a summary: all of each action, not just name and description (extension)
 	Extra        Members         `json:"-"`
 }
 

@@ -2,8 +2,10 @@ package runtime
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -84,8 +86,11 @@ func (p *Peers) describe(l *peerLink, m *performatives.Message, agents []actors.
 	return p.reply(l, m, performatives.ActInformCapabilities, answer)
 }
 
-// union is what several agents can do. Of two actions of one name, that of the first
-// agent is meant.
+// memberAgent is the member of an action that says which agent has it.
+const memberAgent = "agent"
+
+// union is what several agents can do, and which of them has an action. Of two actions of
+// one name, that of the first agent is meant.
 func union(agents []actors.Self) performatives.Capabilities {
 	all := performatives.Capabilities{Topics: []string{}, Actions: []performatives.Action{}}
 	topics, actions := make(map[string]bool), make(map[string]bool)
@@ -100,11 +105,25 @@ func union(agents []actors.Self) performatives.Capabilities {
 		for _, a := range c.Actions {
 			if name := performatives.FoldCapability(a.Name); !actions[name] {
 				actions[name] = true
-				all.Actions = append(all.Actions, a)
+				all.Actions = append(all.Actions, owned(a, agent.ID()))
 			}
 		}
 	}
 	return all
+}
+
+// owned is an action that says whose it is.
+func owned(a performatives.Action, by performatives.AgentID) performatives.Action {
+	id, err := json.Marshal(by)
+	if err != nil {
+		return a // only an id that no agent could have
+	}
+	a.Extra = maps.Clone(a.Extra)
+	if a.Extra == nil {
+		a.Extra = make(performatives.Members, 1)
+	}
+	a.Extra[memberAgent] = id
+	return a
 }
 
 // assign gives a task to the first agent of a namespace that has the action of its name.

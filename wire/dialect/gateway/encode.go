@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -47,7 +48,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(call.correlation), message: m,
 	}
 	if r := m.AsRefusal(); r != nil {
-		r.Field = ""
+		r.Text = call.inItsWords(r.Text)
 		f := faultOf(r)
 		f.raw = dataOf(m)
 		h.fault = f.object.JSON()
@@ -62,6 +63,19 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 		c.agree()
 	}
 	return out
+}
+
+// inItsWords is what an agent says of the parameters of a task, by the name that the
+// peer has for them.
+func (c *call) inItsWords(text string) string {
+	rest, ok := strings.CutPrefix(text, "task_parameters")
+	switch {
+	case !ok:
+		return text
+	case c.method == methodCall:
+		return "arguments" + rest
+	}
+	return "params" + rest
 }
 
 // unanswered leaves out the answer to a request that was cancelled, and completes its

@@ -27,6 +27,9 @@ type faultData struct {
 func faultOf(err error) fault {
 	r := wire.AsRefusal(err)
 	f := fault{object: wire.ErrorObjectOf(err), code: r.Code.Traits().JSONRPC}
+	if d := f.object.Details; d != nil && envelopeNames[d.Field] != "" {
+		d.Field = envelopeNames[d.Field]
+	}
 	f.data = faultData{ReasonCode: r.Code, ErrorDetails: f.object.Details}
 	return f
 }

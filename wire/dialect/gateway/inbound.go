@@ -33,7 +33,7 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	case methodInitialize:
 		return c.initialize(e, r, o)
 	case methodList:
-		return c.serve(e, r, o, performatives.QueryCapabilities{Type: performatives.QuerySummary}, &call{})
+		return c.serve(e, r, o, performatives.QueryCapabilities{Type: performatives.QuerySummary, Schemas: true}, &call{})
 	case methodCall:
 		return c.toolCall(e, r, o)
 	}

@@ -86,6 +86,13 @@ func toolsOf(actions []performatives.Action, mcp bool) (json.RawMessage, error) 
 // anyObject is the schema of a tool that says nothing about its arguments.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
+// The members of a tool that say which agent has it: in MCP's place for what it has no
+// name for.
+const (
+	toolMeta  = "_meta"
+	toolAgent = "agent"
+)
+
 func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
 	if len(a.InputSchema) == 0 && mcp {
 		a.InputSchema = anyObject
@@ -100,8 +107,20 @@ func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
 		return out, err
 	}
 	members := extraMembers(a.Extra)
+	if agent := a.Extra[toolAgent]; len(agent) > 0 {
+		delete(members, toolAgent)
+		members[toolMeta] = metaWith(a.Extra[toolMeta], agent)
+	}
 	object(out, func(name string, v []byte) { members[name] = json.RawMessage(v) })
 	return marshal(members)
+}
+
+// metaWith is the _meta of a tool, with the agent that has it.
+func metaWith(meta, agent []byte) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	object(meta, func(name string, v []byte) { out[name] = v })
+	out[toolAgent] = agent
+	return out
 }
 
 // listed reads the result of tools/list.
