@@ -3,31 +3,23 @@ package grpc
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
 
 // maxDepth is how deep the objects and arrays of one JSON value may nest, as in acl.
 const maxDepth = 128
 
-var (
-	errNoUTF8  = errors.New("want UTF-8, got other bytes")
-	errNoJSON  = errors.New("want JSON, got other text")
-	errTooDeep = fmt.Errorf("want at most %d levels", maxDepth)
-)
+var errNoUTF8 = errors.New("want UTF-8, got other bytes")
 
 // checkJSON says why text is no JSON value that travels.
 func checkJSON(text []byte) error {
 	if !utf8.Valid(text) {
 		return errNoUTF8
 	}
-	s := scanner{text: text}
-	switch s.scan() {
-	case notJSON:
-		return errNoJSON
-	case tooDeep:
-		return errTooDeep
-	case scanned:
+	if s := (jsonscan.Scanner{Data: text, Depth: maxDepth}); !s.Value() || !s.End() {
+		return errors.New(s.Problem())
 	}
 	return nil
 }

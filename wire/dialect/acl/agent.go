@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -67,7 +68,7 @@ func isSimpleAgent(object []byte) bool {
 		return false
 	}
 	rest := object[len(agentPrefix):]
-	return plainRun(rest) == len(rest)-2 // the quote and the brace that end it
+	return jsonscan.PlainRun(rest) == len(rest)-2 // the quote and the brace that end it
 }
 
 // agentObject is an agent that is written as an object.
@@ -79,15 +80,15 @@ type agentObject struct {
 // splitAgent reads an object that has been scanned before. It reports false for
 // one with two ids.
 func splitAgent(object []byte) (a agentObject, ok bool) {
-	s := scanner{data: object, depth: maxDepthLimit}
-	s.open('{')
+	s := jsonscan.Scanner{Data: object, Depth: maxDepthLimit}
+	s.Open('{')
 	for first := true; ; first = false {
-		name, more, _ := s.key(first)
+		name, more, _ := s.Key(first)
 		if !more {
 			return a, true
 		}
-		value, _ := s.taken()
-		switch text, _ := unquote(name); {
+		value, _ := s.Taken()
+		switch text, _ := jsonscan.Unquote(name); {
 		case string(text) != "agent_id":
 			a.keep(name, value, len(object))
 		case a.id != nil:
@@ -120,11 +121,11 @@ func (w *writer) agent(m member, id performatives.AgentID, plain bool) {
 		id = id.Fold() // as the IDE clients write them
 	}
 	if plain {
-		w.dst = appendQuoted(w.dst, string(id))
+		w.dst = jsonscan.AppendQuoted(w.dst, string(id))
 		return
 	}
 	w.dst = append(w.dst, `{"agent_id":`...)
-	w.dst = appendQuoted(w.dst, string(id))
+	w.dst = jsonscan.AppendQuoted(w.dst, string(id))
 	if extra, ok := w.m.Metadata(memberNames[m]); ok && w.isAgentExtra(extra) {
 		w.dst = append(append(w.dst, ','), extra[1:]...)
 		return
@@ -135,8 +136,8 @@ func (w *writer) agent(m member, id performatives.AgentID, plain bool) {
 // isAgentExtra reports whether a member of the metadata is what agentObject put
 // there, and not another dialect's member of the same name.
 func (w *writer) isAgentExtra(v json.RawMessage) bool {
-	s := scanner{data: v, depth: w.depth - 1}
-	if s.peek() != '{' || s.pos != 0 || !s.value() || s.pos != len(v) || !utf8.Valid(v) {
+	s := jsonscan.Scanner{Data: v, Depth: w.depth - 1}
+	if s.Peek() != '{' || s.Pos != 0 || !s.Value() || s.Pos != len(v) || !utf8.Valid(v) {
 		return false
 	}
 	a, ok := splitAgent(v)

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ribosome-agents/ribosome/internal/isotime"
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -30,7 +32,7 @@ func (d *decoder) refuse(code performatives.Code, field, text string) {
 
 // invalid records that a member is not what it should be.
 func (d *decoder) invalid(field, want string, got []byte) {
-	d.refuse(performatives.CodeInvalidPayload, field, fmt.Sprintf("%s: want %s, got %s", field, want, kindOf(got)))
+	d.refuse(performatives.CodeInvalidPayload, field, fmt.Sprintf("%s: want %s, got %s", field, want, jsonscan.KindOf(got)))
 }
 
 // parse checks the JSON and finds the members.
@@ -43,15 +45,15 @@ func (d *decoder) parse(data []byte) bool {
 		d.refuse(performatives.CodeParsingError, "", "want UTF-8, got other bytes")
 		return false
 	}
-	s := scanner{data: data, depth: d.codec.opts.MaxDepth}
-	if s.peek() != '{' && s.value() && s.end() {
+	s := jsonscan.Scanner{Data: data, Depth: d.codec.opts.MaxDepth}
+	if s.Peek() != '{' && s.Value() && s.End() {
 		d.invalid("message", "an object", bytes.TrimLeft(data, " \t\r\n"))
 		return false
 	}
-	if s.want == "" && d.in.scan(&s) {
+	if s.Want == "" && d.in.scan(&s) {
 		return true
 	}
-	d.refuse(performatives.CodeParsingError, "", s.problem())
+	d.refuse(performatives.CodeParsingError, "", s.Problem())
 	return false
 }
 
@@ -139,7 +141,7 @@ func (d *decoder) string(field string, v []byte) string {
 		d.invalid(field, "a string", v)
 		return ""
 	}
-	s, ok := unquote(v)
+	s, ok := jsonscan.Unquote(v)
 	if !ok {
 		d.invalid(field, "text", v)
 		return ""
@@ -157,7 +159,7 @@ func (d *decoder) act() {
 		d.invalid("performative", "the name of an act", v)
 		return
 	}
-	name, _ := unquote(v)
+	name, _ := jsonscan.Unquote(v)
 	act, ok := actOf(name, d.shape.style)
 	if !ok {
 		_, err := performatives.ParsePerformative(string(name))
@@ -214,8 +216,8 @@ func (d *decoder) time(m member) time.Time {
 		d.invalid(memberNames[m], "an ISO 8601 time", v)
 		return time.Time{}
 	}
-	text, _ := unquote(v)
-	t, ok := parseTime(text)
+	text, _ := jsonscan.Unquote(v)
+	t, ok := isotime.Parse(text)
 	if !ok {
 		d.refuse(performatives.CodeInvalidPayload, memberNames[m], fmt.Sprintf("%s: want an ISO 8601 time, got %.48q", memberNames[m], text))
 	}
@@ -262,24 +264,4 @@ func (d *decoder) addMetadata(name string, value []byte) {
 		d.out.Metadata = make(performatives.Members, len(d.in.unknown)+1)
 	}
 	d.out.Metadata[name] = value
-}
-
-// kindOf says what a JSON value is, in words for a peer.
-func kindOf(v []byte) string {
-	if len(v) == 0 {
-		return "nothing"
-	}
-	switch v[0] {
-	case '"':
-		return "a string"
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -71,7 +72,7 @@ func (w *writer) text(m member, s string) {
 		return
 	}
 	w.name(m)
-	w.dst = appendQuoted(w.dst, s)
+	w.dst = jsonscan.AppendQuoted(w.dst, s)
 }
 
 // blank writes a member that says nothing as it came, if it came.
@@ -168,7 +169,7 @@ func (w *writer) metadata() error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		w.dst = appendQuoted(append(w.dst, ','), name)
+		w.dst = jsonscan.AppendQuoted(append(w.dst, ','), name)
 		w.dst = append(w.dst, ':')
 		v, _ := w.m.Metadata(name)
 		if err := w.raw(name, v); err != nil {
@@ -180,10 +181,10 @@ func (w *writer) metadata() error {
 
 // raw writes JSON that nobody may have looked at.
 func (w *writer) raw(name string, v []byte) error {
-	s := scanner{data: v, depth: w.depth - 1}
+	s := jsonscan.Scanner{Data: v, Depth: w.depth - 1}
 	switch {
-	case !s.value(), !s.end():
-		return fmt.Errorf("acl: %s: %s", name, s.problem())
+	case !s.Value(), !s.End():
+		return fmt.Errorf("acl: %s: %s", name, s.Problem())
 	case !utf8.Valid(v):
 		return fmt.Errorf("acl: %s: %w", name, errNoUTF8)
 	}

@@ -1,5 +1,7 @@
 package acl
 
+import "github.com/ribosome-agents/ribosome/internal/jsonscan"
+
 // member is a member of the envelope that this dialect knows (acl §3; the
 // extensions are those of addenda §1), in the order in which they are written.
 type member uint8
@@ -86,55 +88,55 @@ const maxUnknown = 1024
 
 // scan finds the members of the envelope in s. Where it reports false, s says
 // why, and e holds what came before that.
-func (e *envelope) scan(s *scanner) bool {
-	if !s.open('{') {
+func (e *envelope) scan(s *jsonscan.Scanner) bool {
+	if !s.Open('{') {
 		return false
 	}
 	for first := true; ; first = false {
-		name, more, ok := s.key(first)
+		name, more, ok := s.Key(first)
 		switch {
 		case !ok:
 			return false
 		case !more:
-			return s.end()
+			return s.End()
 		case !e.member(s, name):
 			return false
 		}
 	}
 }
 
-func (e *envelope) member(s *scanner, quoted []byte) bool {
-	at := s.pos
-	name, ok := s.name(quoted)
+func (e *envelope) member(s *jsonscan.Scanner, quoted []byte) bool {
+	at := s.Pos
+	name, ok := s.Name(quoted)
 	if !ok {
-		return s.fail(at, "a name without half a surrogate pair")
+		return s.Fail(at, "a name without half a surrogate pair")
 	}
 	m := memberOf(name)
 	if m == memberCount {
 		return e.foreign(s, name)
 	}
 	if e.values[m] != nil {
-		return s.fail(at, "no second "+memberNames[m])
+		return s.Fail(at, "no second "+memberNames[m])
 	}
-	if m == memPayload && s.peek() == '{' {
-		from := s.pos
+	if m == memPayload && s.Peek() == '{' {
+		from := s.Pos
 		ok = e.payload.scan(s)
-		e.values[m] = s.data[from:s.pos]
+		e.values[m] = s.Data[from:s.Pos]
 		return ok
 	}
-	value, ok := s.taken()
+	value, ok := s.Taken()
 	e.values[m] = value
 	return ok
 }
 
-func (e *envelope) foreign(s *scanner, name []byte) bool {
-	at := s.pos
-	value, ok := s.taken()
+func (e *envelope) foreign(s *jsonscan.Scanner, name []byte) bool {
+	at := s.Pos
+	value, ok := s.Taken()
 	if !ok {
 		return false
 	}
 	if len(e.unknown) == maxUnknown {
-		return s.fail(at, "no more unknown members")
+		return s.Fail(at, "no more unknown members")
 	}
 	e.unknown = append(e.unknown, unknownMember{string(name), value})
 	return true
@@ -150,21 +152,21 @@ type payloadView struct {
 }
 
 // scan reads an object as payload.
-func (v *payloadView) scan(s *scanner) bool {
-	if !s.open('{') {
+func (v *payloadView) scan(s *jsonscan.Scanner) bool {
+	if !s.Open('{') {
 		return false
 	}
 	for first := true; ; first = false {
-		quoted, more, ok := s.key(first)
+		quoted, more, ok := s.Key(first)
 		if !ok || !more {
 			return ok
 		}
-		name, _ := s.name(quoted)
-		value, ok := s.taken()
+		name, _ := s.Name(quoted)
+		value, ok := s.Taken()
 		if !ok {
 			return false
 		}
-		v.note(name, value, s.pos-len(value))
+		v.note(name, value, s.Pos-len(value))
 	}
 }
 

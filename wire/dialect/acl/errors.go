@@ -5,6 +5,7 @@ import (
 	"errors"
 	"unicode"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -82,7 +83,7 @@ func legible(v []byte) string {
 	if len(v) < 2 || v[0] != '"' || len(v) > 6*performatives.MaxIDLength {
 		return ""
 	}
-	text, ok := unquote(v)
+	text, ok := jsonscan.Unquote(v)
 	if !ok || len(text) > performatives.MaxIDLength || bytes.ContainsFunc(text, unicode.IsControl) {
 		return ""
 	}

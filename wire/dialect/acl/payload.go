@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -139,12 +140,12 @@ var (
 // checkPayload checks the JSON of a payload: one that was made here may hold
 // what nobody has looked at.
 func (w *writer) checkPayload(text []byte) (view payloadView, err error) {
-	s := scanner{data: text, depth: w.depth - 1}
+	s := jsonscan.Scanner{Data: text, Depth: w.depth - 1}
 	switch {
-	case s.peek() != '{':
+	case s.Peek() != '{':
 		return view, errNoObject
-	case !view.scan(&s), !s.end():
-		return view, fmt.Errorf("acl: payload: %s", s.problem())
+	case !view.scan(&s), !s.End():
+		return view, fmt.Errorf("acl: payload: %s", s.Problem())
 	case !utf8.Valid(text):
 		return view, errNoUTF8
 	}

@@ -3,6 +3,7 @@ package acl
 import (
 	"bytes"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -12,7 +13,7 @@ func readPriority(v []byte) (performatives.Priority, error) {
 		return performatives.Normal, nil
 	}
 	if v[0] == '"' {
-		v, _ = unquote(v)
+		v, _ = jsonscan.Unquote(v)
 		if len(v) == 0 {
 			return performatives.Normal, nil
 		}
@@ -44,12 +45,12 @@ func (w *writer) prioritized(text []byte, view payloadView) {
 	}
 	if view.priority != nil {
 		at := view.priorityAt
-		w.dst = appendQuoted(append(w.dst, text[:at]...), p.String())
+		w.dst = jsonscan.AppendQuoted(append(w.dst, text[:at]...), p.String())
 		w.dst = append(w.dst, text[at+len(view.priority):]...)
 		return
 	}
 	rest := bytes.TrimLeft(text[bytes.IndexByte(text, '{')+1:], " \t\r\n")
-	w.dst = appendQuoted(append(w.dst, `{"priority":`...), p.String())
+	w.dst = jsonscan.AppendQuoted(append(w.dst, `{"priority":`...), p.String())
 	if rest[0] != '}' {
 		w.dst = append(w.dst, ',')
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -191,7 +192,7 @@ func meaning(t testing.TB, text []byte) any {
 
 func instant(t testing.TB, s string) string {
 	t.Helper()
-	at, ok := parseTime([]byte(s))
+	at, ok := isotime.Parse([]byte(s))
 	if !ok {
 		t.Fatalf("time %q", s)
 	}

@@ -1,10 +1,10 @@
 package gateway
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -47,7 +47,7 @@ func (c *codec) asked(dst []byte, m *performatives.Message, q *request, now time
 	return c.appendEnvelope(dst, header{
 		id: q.envelope, time: m.Timestamp(), source: string(m.Sender()), target: string(m.Receiver()), correlation: traced(m),
 		timeout: timeLeft(m, now), message: m,
-	}, appendRPC(nil, append([]member{{"method", appendString(nil, q.method)}, {"params", params}, {"id", []byte(q.id)}}, extraOf(m)...)...))
+	}, appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, q.method)}, {"params", params}, {"id", []byte(q.id)}}, extraOf(m)...)...))
 }
 
 // register notes a request and gives it its ids. again is true for one that is under
@@ -96,7 +96,7 @@ func timeLeft(m *performatives.Message, now time.Time) time.Duration {
 
 // traced is the correlation_id that a request came with, if it came from a gateway.
 func traced(m *performatives.Message) []byte {
-	if v, ok := m.Metadata(metadataCorrelation); ok && json.Valid(v) {
+	if v, ok := m.Metadata(metadataCorrelation); ok && valid(v) {
 		return v
 	}
 	return nil

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -77,7 +76,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
 			var e baseline
-			if err := errors.Join(json.Unmarshal(data, &e)); err != nil || e.Payload.Params.Name == "" {
+			if err := json.Unmarshal(data, &e); err != nil || e.Payload.Params.Name == "" {
 				b.Fatal(err)
 			}
 		}

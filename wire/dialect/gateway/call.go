@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -67,7 +68,7 @@ func withoutToken(meta []byte) []byte {
 func invalidParams(name, want string, got []byte) *performatives.Refusal {
 	field := "mcp_payload.params." + name
 	return &performatives.Refusal{
-		Code: performatives.CodeInvalidPayload, Field: field, Text: fmt.Sprintf("%s: want %s, got %s", field, want, kindOf(got)),
+		Code: performatives.CodeInvalidPayload, Field: field, Text: fmt.Sprintf("%s: want %s, got %s", field, want, jsonscan.KindOf(got)),
 	}
 }
 

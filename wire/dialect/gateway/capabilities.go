@@ -21,7 +21,7 @@ const maxList = 1024
 
 // stringsOf reads the strings of an array.
 func stringsOf(v []byte) (out []string) {
-	w := walker{text: v}
+	w := walk(v)
 	if !w.enter('[') {
 		return nil
 	}

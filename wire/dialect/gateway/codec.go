@@ -120,7 +120,7 @@ func (c *codec) decodeBatch(e *envelope, take func(wire.Inbound)) {
 // split reads the messages of a batch and counts those that get an answer. It reports
 // false when there are too many.
 func (c *codec) split(batch []byte) (messages []rpc, answers int, ok bool) {
-	w := walker{text: batch}
+	w := walk(batch)
 	w.enter('[')
 	for {
 		text, more := w.element()

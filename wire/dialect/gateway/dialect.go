@@ -29,17 +29,16 @@ func (d *Dialect) Name() string { return Name }
 // Recognizes reports whether frame is an object with an mcp_payload, or an error of a
 // source's; or an array of such. It checks no more than that.
 func (d *Dialect) Recognizes(frame []byte) bool {
-	w := walker{text: frame}
-	if w.peek() == '[' {
-		w.pos++
-		w.peek()
+	w := walk(frame)
+	if w.Peek() == '[' {
+		w.enter('[')
 	}
 	if !w.enter('{') {
 		return false
 	}
 	var broken, source bool
 	for {
-		name, ok := w.name()
+		name, ok := w.key()
 		if !ok {
 			return broken && source
 		}
@@ -51,7 +50,9 @@ func (d *Dialect) Recognizes(frame []byte) bool {
 		case `"source"`:
 			source = true
 		}
-		w.skip()
+		if !w.Value() {
+			return false
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 		return c.answer(dst, &call.origin, f.rpc(call.id), h)
 	}
 	result, err := c.resultFor(m, call)
-	if err != nil || !json.Valid(result) {
+	if err != nil || !valid(result) {
 		return c.fail(dst, &call.origin, &performatives.Refusal{Code: performatives.CodeFailed, Text: "the answer cannot be written"})
 	}
 	out := c.answer(dst, &call.origin, appendRPC(nil, member{"result", result}, member{"id", call.id}), h)
@@ -100,7 +100,7 @@ func dataOf(m *performatives.Message) []byte {
 	case performatives.Refuse:
 		extra = p.Extra
 	}
-	if data := extra["data"]; json.Valid(data) {
+	if data := extra["data"]; valid(data) {
 		return data
 	}
 	return nil

@@ -2,12 +2,12 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
 
+	"github.com/ribosome-agents/ribosome/internal/isotime"
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -43,59 +43,46 @@ func (e *envelope) refuse(code performatives.Code, field, text string) {
 
 // wrong notes that a member is not what it should be.
 func (e *envelope) wrong(field, want string, got []byte) {
-	e.refuse(performatives.CodeUnexpectedAct, field, field+": want "+want+", got "+kindOf(got))
+	e.refuse(performatives.CodeUnexpectedAct, field, field+": want "+want+", got "+jsonscan.KindOf(got))
 }
 
 // readEnvelope reads a frame. What is wrong is in the result's refusal, and the rest is
 // read nevertheless, so that an answer finds its way.
 func readEnvelope(frame []byte, maxBytes, maxDepth int) (e envelope) {
-	if text := malformed(frame, maxBytes); text != "" {
+	if text := unreadable(frame, maxBytes); text != "" {
 		e.refuse(performatives.CodeParsingError, "", text)
 		return e
 	}
-	w := walker{text: frame}
-	if !w.enter('{') {
+	w := walk(frame)
+	w.Depth = maxDepth
+	if w.Peek() != '{' && w.Value() && w.End() {
 		e.wrong("message", "an object", bytes.TrimLeft(frame, " \t\r\n"))
 		return e
 	}
 	var seen uint16
-	for {
-		name, ok := w.name()
-		if !ok {
-			break
+	if w.Want == "" && w.enter('{') {
+		for name, v, ok := w.member(); ok; name, v, ok = w.member() {
+			e.member(&seen, name, v)
 		}
-		e.member(&seen, unquote(name), w.value())
 	}
-	if w.deepest >= maxDepth { // the envelope itself is the first level
+	if w.Want != "" || !w.End() {
 		e = envelope{}
-		e.refuse(performatives.CodeParsingError, "", fmt.Sprintf("want objects and arrays nested at most %d deep", maxDepth))
+		e.refuse(performatives.CodeParsingError, "", w.Problem())
 		return e
 	}
 	e.complete(seen)
 	return e
 }
 
-// malformed says why a frame is not read at all, or nothing.
-func malformed(frame []byte, maxBytes int) string {
+// unreadable says why a frame is not read at all, or nothing.
+func unreadable(frame []byte, maxBytes int) string {
 	switch {
 	case maxBytes > 0 && len(frame) > maxBytes:
 		return fmt.Sprintf("want at most %d bytes, got %d", maxBytes, len(frame))
 	case !utf8.Valid(frame):
 		return "want UTF-8, got other bytes"
-	case !json.Valid(frame):
-		return syntaxError(frame)
 	}
 	return ""
-}
-
-// syntaxError says where text stops being JSON.
-func syntaxError(text []byte) string {
-	var v json.RawMessage
-	var syntax *json.SyntaxError
-	if err := json.Unmarshal(text, &v); errors.As(err, &syntax) {
-		return fmt.Sprintf("at byte %d: %s", syntax.Offset, syntax.Error())
-	}
-	return "the message is no JSON"
 }
 
 // envelopeMembers are the members of an envelope, in the order in which wire lists them.
@@ -188,8 +175,8 @@ func (e *envelope) readTimestamp(v []byte) {
 		e.wrong("timestamp", "an ISO 8601 time", v)
 		return
 	}
-	t, ok := parseTime(string(unquote(v)))
-	if !ok {
+	t, ok := isotime.Parse(unquote(v))
+	if !ok || t.IsZero() {
 		e.refuse(performatives.CodeUnexpectedAct, "timestamp", fmt.Sprintf("timestamp: want an ISO 8601 time, got %.48q", unquote(v)))
 	}
 	e.timestamp = t

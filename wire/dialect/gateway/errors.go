@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -48,7 +49,7 @@ func (f fault) rpc(id []byte) []byte {
 		data, _ = marshal(f.data) // strings and numbers always marshal
 	}
 	object := append([]byte(`{"code":`), strconv.Itoa(f.code)...)
-	object = appendString(append(object, `,"message":`...), f.object.Message)
+	object = jsonscan.AppendQuoted(append(object, `,"message":`...), f.object.Message)
 	object = append(append(append(object, `,"data":`...), data...), '}')
 	return appendRPC(nil, member{"error", object}, member{"id", id})
 }

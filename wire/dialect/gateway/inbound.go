@@ -97,10 +97,13 @@ func (c *codec) message(e *envelope, r *rpc, env performatives.Envelope) (*perfo
 	return performatives.New(env)
 }
 
-// metadataFor is the metadata of one message of an envelope: its own copy.
+// metadataFor is the metadata of one message of an envelope: of a batch, its own copy.
 func metadataFor(e *envelope, r *rpc) performatives.Members {
-	if len(e.metadata)+len(r.extra) == 0 {
+	switch {
+	case len(e.metadata)+len(r.extra) == 0:
 		return nil
+	case len(r.extra) == 0 && !is(e.payload, '['):
+		return e.metadata
 	}
 	out := make(performatives.Members, len(e.metadata)+len(r.extra))
 	maps.Copy(out, e.metadata)

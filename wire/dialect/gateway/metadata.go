@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -27,7 +28,7 @@ const (
 
 // readMetadata reads the members of metadata, of which two are fields of the message.
 func (e *envelope) readMetadata(v []byte) {
-	w := walker{text: v}
+	w := walk(v)
 	if isNull(v) {
 		return
 	}
@@ -36,11 +37,11 @@ func (e *envelope) readMetadata(v []byte) {
 		return
 	}
 	for {
-		quoted, ok := w.name()
+		name, v, ok := w.member()
 		if !ok || e.refusal != nil {
 			return
 		}
-		switch name, v := string(unquote(quoted)), w.value(); name {
+		switch name := string(name); name {
 		case "timeout_ms":
 			e.readTimeout(v)
 		case "priority":
@@ -116,14 +117,24 @@ func unfit(members performatives.Members, name, written string) string {
 	return ""
 }
 
-var secretSpelling = strings.NewReplacer("_", "", "-", "", prefixEnvelope, "", prefixPayload, "")
-
+// secret reports whether a member is called like a credential.
 func secret(name string) bool {
-	switch secretSpelling.Replace(strings.ToLower(name)) {
-	case "authtoken", "authorization":
-		return true
+	name = strings.TrimPrefix(strings.TrimPrefix(name, prefixEnvelope), prefixPayload)
+	return spells(name, "authtoken") || spells(name, "authorization")
+}
+
+// spells reports whether name is word, whatever the case and the dashes.
+func spells(name, word string) bool {
+	for _, c := range []byte(name) {
+		switch {
+		case c == '_' || c == '-':
+			continue
+		case word == "" || c|0x20 != word[0]:
+			return false
+		}
+		word = word[1:]
 	}
-	return false
+	return word == ""
 }
 
 // bearer takes the word Bearer off a token.
@@ -149,7 +160,7 @@ func appendMetadata(dst []byte, h header) ([]byte, error) {
 		case !outer:
 			own = append(own, name)
 		case memberBit([]byte(of)) == 0:
-			dst = append(appendString(append(dst, ','), of), ':')
+			dst = append(jsonscan.AppendQuoted(append(dst, ','), of), ':')
 			dst = append(dst, members[name]...)
 		}
 	}
@@ -161,7 +172,7 @@ func appendMetadata(dst []byte, h header) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(appendString(dst, name), ':'), members[name]...)
+		dst = append(append(jsonscan.AppendQuoted(dst, name), ':'), members[name]...)
 	}
 	return append(dst, '}'), nil
 }
@@ -180,7 +191,7 @@ func metadataOf(h header) (performatives.Members, error) {
 		members[name] = v
 	}
 	for name, v := range h.message.AllMetadata() {
-		if !json.Valid(v) {
+		if !valid(v) {
 			return nil, errors.New("gateway: metadata is no JSON")
 		}
 		if name != "priority" && !secret(name) {
@@ -209,5 +220,5 @@ func prioritized(m *performatives.Message, p performatives.Priority) []byte {
 	if v, ok := m.Metadata("priority"); ok && known(m, p) {
 		return v
 	}
-	return appendString(nil, p.String())
+	return jsonscan.AppendQuoted(nil, p.String())
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -40,8 +41,7 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 		payload = append(append([]byte(`{"params":`), payload...), '}')
 	}
 	own := *r
-	own.extra = metadataFor(&envelope{metadata: r.extra}, &rpc{})
-	own.extra = with(own.extra, metadataMethod, appendString(nil, r.method))
+	own.extra = with(r.extra, metadataMethod, jsonscan.AppendQuoted(nil, r.method))
 	env := performatives.Envelope{ID: c.stamp().ID, Performative: act}
 	if payload != nil {
 		env.Payload = performatives.Raw(payload)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -64,7 +65,7 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 // came by, or else by its name.
 func (c *codec) notify(dst []byte, m *performatives.Message) ([]byte, error) {
 	method := notifications + strings.ToLower(m.Performative().String())
-	if v, ok := m.Metadata(metadataMethod); ok && json.Valid(v) && text(v) != "" {
+	if v, ok := m.Metadata(metadataMethod); ok && valid(v) && text(v) != "" {
 		method = text(v)
 	}
 	if m.Payload() == nil {
@@ -81,15 +82,15 @@ func (c *codec) notify(dst []byte, m *performatives.Message) ([]byte, error) {
 func (c *codec) announce(dst []byte, m *performatives.Message, method string, params []byte) ([]byte, error) {
 	return c.appendEnvelope(dst, header{
 		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), target: string(m.Receiver()), correlation: traced(m), message: m,
-	}, appendRPC(nil, append([]member{{"method", appendString(nil, method)}, {"params", params}}, extraOf(m)...)...))
+	}, appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, method)}, {"params", params}}, extraOf(m)...)...))
 }
 
 // extraOf are the members of a JSON-RPC message that no field stands for.
 func extraOf(m *performatives.Message) (out []member) {
 	for name, v := range m.AllMetadata() {
 		of, ok := strings.CutPrefix(name, prefixPayload)
-		if ok && json.Valid(v) && !rpcMember(of) {
-			quoted := appendString(nil, of)
+		if ok && valid(v) && !rpcMember(of) {
+			quoted := jsonscan.AppendQuoted(nil, of)
 			out = append(out, member{string(quoted[1 : len(quoted)-1]), v})
 		}
 	}

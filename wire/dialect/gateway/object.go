@@ -9,17 +9,16 @@ type found struct {
 // object finds some members of an object. A name that comes twice counts as it came
 // last, as in encoding/json; rest gets the members that nobody asked for.
 func object(text []byte, rest func(name string, v []byte), want ...found) {
-	w := walker{text: text}
+	w := walk(text)
 	if !w.enter('{') {
 		return
 	}
 members:
 	for {
-		quoted, ok := w.name()
+		name, v, ok := w.member()
 		if !ok {
 			return
 		}
-		name, v := unquote(quoted), w.value()
 		for _, f := range want {
 			if f.name == string(name) {
 				*f.value = v

@@ -1,12 +1,12 @@
 package gateway
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -45,9 +45,9 @@ func callParams(m *performatives.Message, token string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	dst := appendString([]byte(`{"name":`), p.TaskType)
+	dst := jsonscan.AppendQuoted([]byte(`{"name":`), p.TaskType)
 	if p.Description != "" {
-		dst = appendString(append(dst, `,"task_description":`...), p.Description)
+		dst = jsonscan.AppendQuoted(append(dst, `,"task_description":`...), p.Description)
 	}
 	if !p.Parameters.IsZero() {
 		if dst, err = appendContent(append(dst, `,"arguments":`...), p.Parameters); err != nil {
@@ -57,10 +57,10 @@ func callParams(m *performatives.Message, token string) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(p.Extra)) {
 		switch v := p.Extra[name]; {
 		case callMember(name) || len(v) == 0:
-		case !json.Valid(v):
+		case !valid(v):
 			return nil, fmt.Errorf("gateway: %.64q is no JSON", name)
 		default:
-			dst = append(append(appendString(append(dst, ','), name), ':'), v...)
+			dst = append(append(jsonscan.AppendQuoted(append(dst, ','), name), ':'), v...)
 		}
 	}
 	return append(appendMeta(append(dst, `,"_meta":`...), p.Extra["_meta"], token), '}'), nil
@@ -78,9 +78,9 @@ func callMember(name string) bool {
 // appendMeta appends a _meta with a progress token of ours in place of any other.
 func appendMeta(dst, meta []byte, token string) []byte {
 	dst = append(append(dst, `{"progressToken":`...), token...)
-	if json.Valid(meta) {
+	if valid(meta) {
 		object(meta, func(name string, v []byte) {
-			dst = append(append(appendString(append(dst, ','), name), ':'), v...)
+			dst = append(append(jsonscan.AppendQuoted(append(dst, ','), name), ':'), v...)
 		}, found{"progressToken", new([]byte)})
 	}
 	return append(dst, '}')
@@ -93,7 +93,7 @@ func appendContent(dst []byte, content performatives.Content) ([]byte, error) {
 		return append(dst, text...), err
 	}
 	text, err := content.MarshalJSON()
-	if err != nil || !json.Valid(text) {
+	if err != nil || !valid(text) {
 		return dst, errors.Join(errNoJSON, err)
 	}
 	return append(dst, text...), nil

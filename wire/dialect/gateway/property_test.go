@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -19,7 +20,7 @@ import (
 var (
 	jsonIDs = rapid.OneOf(
 		rapid.StringMatching(`-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?`),
-		rapid.Map(rapid.String(), func(s string) string { return string(appendString(nil, s)) }),
+		rapid.Map(rapid.String(), func(s string) string { return string(jsonscan.AppendQuoted(nil, s)) }),
 		rapid.SampledFrom([]string{`null`, `""`, `"\u0041"`, `"\/"`, `"\ud83d\ude00"`, `9007199254740993`, `-0`, `1.0`}),
 	)
 	words   = rapid.StringMatching(`[A-Za-z0-9_:/äß "\\<>&-]{1,20}`)

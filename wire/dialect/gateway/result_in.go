@@ -52,7 +52,7 @@ func statusOf(status, isError []byte) performatives.TaskStatus {
 func summaryOf(contents []byte) (summary string, plain bool) {
 	var texts []string
 	plain = true
-	w := walker{text: contents}
+	w := walk(contents)
 	w.enter('[')
 	for {
 		elem, ok := w.element()

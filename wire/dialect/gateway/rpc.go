@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -54,23 +55,19 @@ func (r *rpc) refuse(field, text string) {
 }
 
 func (r *rpc) wrong(field, want string, got []byte) {
-	r.refuse("mcp_payload."+field, "want "+want+", got "+kindOf(got))
+	r.refuse("mcp_payload."+field, "want "+want+", got "+jsonscan.KindOf(got))
 }
 
 // readRPC reads a JSON-RPC message.
 func readRPC(text []byte) (r rpc) {
-	w := walker{text: text}
+	w := walk(text)
 	if !w.enter('{') {
-		r.refuse("mcp_payload", "want a JSON-RPC message, got "+kindOf(bytes.TrimLeft(text, " \t\r\n")))
+		r.refuse("mcp_payload", "want a JSON-RPC message, got "+jsonscan.KindOf(bytes.TrimLeft(text, " \t\r\n")))
 		return r
 	}
 	var seen memberSet
-	for {
-		quoted, ok := w.name()
-		if !ok {
-			break
-		}
-		r.member(&seen, unquote(quoted), w.value())
+	for name, v, ok := w.member(); ok; name, v, ok = w.member() {
+		r.member(&seen, name, v)
 	}
 	r.classify(seen)
 	return r

@@ -13,7 +13,7 @@ const maxTools = 10_000
 // actionsOf reads a list of tools. What is none is passed over.
 func actionsOf(v []byte) []performatives.Action {
 	actions := []performatives.Action{}
-	w := walker{text: v}
+	w := walk(v)
 	w.enter('[')
 	for len(actions) < maxTools {
 		elem, ok := w.element()

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -26,14 +27,14 @@ type header struct {
 // the members.
 func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, error) {
 	start := len(dst)
-	dst = appendString(append(dst, `{"id":`...), h.id)
+	dst = jsonscan.AppendQuoted(append(dst, `{"id":`...), h.id)
 	dst = appendTime(append(dst, `,"timestamp":`...), h.time)
-	dst = appendString(append(dst, `,"source":`...), h.source)
+	dst = jsonscan.AppendQuoted(append(dst, `,"source":`...), h.source)
 	if h.target != "" {
-		dst = appendString(append(dst, `,"target_namespace":`...), h.target)
+		dst = jsonscan.AppendQuoted(append(dst, `,"target_namespace":`...), h.target)
 	}
 	if token := c.token(); token != "" {
-		dst = appendString(append(dst, `,"auth_token":`...), "Bearer "+token)
+		dst = jsonscan.AppendQuoted(append(dst, `,"auth_token":`...), "Bearer "+token)
 	}
 	if h.correlation != nil {
 		dst = append(append(dst, `,"correlation_id":`...), h.correlation...)
@@ -67,19 +68,13 @@ func correlated(id string) []byte {
 	if id == "" {
 		return nil
 	}
-	return appendString(nil, id)
+	return jsonscan.AppendQuoted(nil, id)
 }
 
-// appendString appends s as a JSON string.
-func appendString(dst []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			quoted, _ := marshal(s) // a string always marshals
-			return append(dst, quoted...)
-		}
-	}
-	return append(append(append(dst, '"'), s...), '"')
-}
+// timeFormat is how wire writes a time: in UTC, with exactly milliseconds.
+const timeFormat = `"2006-01-02T15:04:05.000Z"`
+
+func appendTime(dst []byte, t time.Time) []byte { return t.UTC().AppendFormat(dst, timeFormat) }
 
 // marshal returns v as JSON, with <, > and & as they are.
 func marshal(v any) ([]byte, error) {

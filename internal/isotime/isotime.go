@@ -1,20 +1,14 @@
-package acl
+// Package isotime reads the times of peers as ISO 8601 writes them (addenda §1).
+package isotime
 
 import "time"
 
-// appendTime appends t as RFC 3339 in UTC, in quotes (addenda §1).
-func appendTime(dst []byte, t time.Time) []byte {
-	dst = append(dst, '"')
-	dst = t.UTC().AppendFormat(dst, time.RFC3339Nano)
-	return append(dst, '"')
-}
-
-// parseTime reads a time as ISO 8601 writes it: a calendar date, an ordinal date
+// Parse reads a time as ISO 8601 writes it: a calendar date, an ordinal date
 // or a week date, in the basic or the extended form; then, after T or a space, the
 // time to the minute or the second with up to nine fractional digits; then the
 // zone, none being UTC (addenda §1). A date alone is its midnight. The result is
 // in UTC and in the years 0 to 9999, which is what RFC 3339 can write.
-func parseTime(text []byte) (time.Time, bool) {
+func Parse(text []byte) (time.Time, bool) {
 	c := cursor{text: text}
 	day := c.date()
 	var clock, offset time.Duration

@@ -1,4 +1,4 @@
-package acl
+package jsonscan
 
 import (
 	"bytes"
@@ -27,10 +27,10 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// unquote returns the text of a JSON string that the scanner has read: a slice
+// Unquote returns the text of a JSON string that a Scanner has read: a slice
 // of it where it has no escapes. It reports false for half of a surrogate pair,
 // which stands for no text and could not be written again.
-func unquote(token []byte) ([]byte, bool) {
+func Unquote(token []byte) ([]byte, bool) {
 	text := token[1 : len(token)-1]
 	if bytes.IndexByte(text, '\\') < 0 {
 		return text, true
@@ -76,13 +76,13 @@ func escapedRune(text []byte) (rune, int) {
 	return utf8.RuneError, 0
 }
 
-// appendQuoted appends s as a JSON string. What is not valid UTF-8 in s becomes
+// AppendQuoted appends s as a JSON string. What is not valid UTF-8 in s becomes
 // U+FFFD: JSON has no other way to write it.
-func appendQuoted(dst []byte, s string) []byte {
+func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := len(dst)
 	dst = append(dst, s...)
-	if text := dst[start:]; plainRun(text) == len(text) && utf8.Valid(text) {
+	if text := dst[start:]; PlainRun(text) == len(text) && utf8.Valid(text) {
 		return append(dst, '"')
 	}
 	return append(appendEscaped(dst[:start], s), '"')
@@ -121,4 +121,24 @@ func appendEscape(dst []byte, c byte) []byte {
 		return append(dst, '\\', 't')
 	}
 	return append(strconv.AppendUint(append(dst, `\u00`...), uint64(c>>4), 16), "0123456789abcdef"[c&15])
+}
+
+// KindOf says what a JSON value is, in words for a peer.
+func KindOf(v []byte) string {
+	if len(v) == 0 {
+		return "nothing"
+	}
+	switch v[0] {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
 }

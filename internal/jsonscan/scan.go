@@ -1,0 +1,318 @@
+package jsonscan
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// Scanner reads JSON text (RFC 8259) once, from left to right, and checks its
+// syntax as it goes. It copies nothing: what it finds are slices of Data. That
+// Data is valid UTF-8 is checked elsewhere, for all of it at once.
+type Scanner struct {
+	Data  []byte
+	Pos   int
+	Depth int    // levels of nesting that are left
+	Want  string // what was missing at Pos, when a method has returned false
+
+	escaped bool // the last string that was read holds an escape sequence
+}
+
+// Fail notes what is missing at pos, and returns false.
+func (s *Scanner) Fail(pos int, want string) bool {
+	s.Pos, s.Want = pos, want
+	return false
+}
+
+// Problem says what went wrong, in words that are safe to show to a peer.
+func (s *Scanner) Problem() string {
+	got := "the end"
+	if s.Pos < len(s.Data) {
+		got = fmt.Sprintf("%q", s.Data[s.Pos])
+	}
+	return fmt.Sprintf("at byte %d: want %s, got %s", s.Pos, s.Want, got)
+}
+
+// Peek skips white space and returns the byte after it, 0 at the end.
+func (s *Scanner) Peek() byte {
+	data := s.Data
+	for i := s.Pos; i < len(data); i++ {
+		if c := data[i]; c > ' ' || !isSpace(c) {
+			s.Pos = i
+			return c
+		}
+	}
+	s.Pos = len(data)
+	return 0
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// End checks that nothing but white space is left.
+func (s *Scanner) End() bool {
+	s.Peek()
+	return s.Pos == len(s.Data) || s.Fail(s.Pos, "nothing more")
+}
+
+// Value reads one value of any kind.
+func (s *Scanner) Value() bool {
+	switch s.Peek() {
+	case '"':
+		return s.str()
+	case '{':
+		return s.object()
+	case '[':
+		return s.array()
+	case 't':
+		return s.literal("true")
+	case 'f':
+		return s.literal("false")
+	case 'n':
+		return s.literal("null")
+	default:
+		return s.number()
+	}
+}
+
+// Taken reads one value and returns it as it is written.
+func (s *Scanner) Taken() ([]byte, bool) {
+	s.Peek()
+	from := s.Pos
+	if !s.Value() {
+		return nil, false
+	}
+	return s.Data[from:s.Pos:s.Pos], true
+}
+
+func (s *Scanner) object() bool {
+	if !s.Open('{') {
+		return false
+	}
+	for first := true; ; first = false {
+		if _, more, ok := s.Key(first); !ok || !more {
+			return ok
+		}
+		if !s.Value() {
+			return false
+		}
+	}
+}
+
+func (s *Scanner) array() bool {
+	if !s.Open('[') {
+		return false
+	}
+	for first := true; ; first = false {
+		if more, ok := s.next(first); !ok || !more {
+			return ok
+		}
+		if !s.Value() {
+			return false
+		}
+	}
+}
+
+// Element reads the next element of an array and returns it as it is written. more
+// is false where the array ended instead.
+func (s *Scanner) Element(first bool) (v []byte, more, ok bool) {
+	if more, ok = s.next(first); !ok || !more {
+		return nil, false, ok
+	}
+	v, ok = s.Taken()
+	return v, ok, ok
+}
+
+// next reads up to the next element of an array. more is false where the array
+// ended instead.
+func (s *Scanner) next(first bool) (more, ok bool) {
+	c := s.Peek()
+	switch {
+	case c == ',' && !first:
+		s.Pos++
+		if s.Peek() == ']' {
+			return false, s.Fail(s.Pos, "a value")
+		}
+		return true, true
+	case c == ']':
+		return false, s.close()
+	case first:
+		return true, true
+	}
+	return false, s.Fail(s.Pos, "a comma or the end of the array")
+}
+
+// Open reads the bracket that begins an object or array, which peek has seen.
+func (s *Scanner) Open(bracket byte) bool {
+	if s.Peek() != bracket {
+		return s.Fail(s.Pos, string(bracket))
+	}
+	if s.Depth == 0 {
+		return s.Fail(s.Pos, "no deeper nesting")
+	}
+	s.Depth--
+	s.Pos++
+	return true
+}
+
+func (s *Scanner) close() bool {
+	s.Depth++
+	s.Pos++
+	return true
+}
+
+// Key reads up to the next value of an object and returns its name in quotes.
+// more is false where the object ended instead.
+func (s *Scanner) Key(first bool) (name []byte, more, ok bool) {
+	c := s.Peek()
+	if c == '}' {
+		return nil, false, s.close()
+	}
+	if !first {
+		if c != ',' {
+			return nil, false, s.Fail(s.Pos, "a comma or the end of the object")
+		}
+		s.Pos++
+		c = s.Peek()
+	}
+	if c != '"' {
+		return nil, false, s.Fail(s.Pos, "the name of a member")
+	}
+	from := s.Pos
+	if !s.str() {
+		return nil, false, false
+	}
+	name = s.Data[from:s.Pos]
+	if s.Peek() != ':' {
+		return nil, false, s.Fail(s.Pos, "a colon")
+	}
+	s.Pos++
+	return name, true, true
+}
+
+func (s *Scanner) literal(word string) bool {
+	if !bytes.HasPrefix(s.Data[s.Pos:], []byte(word)) {
+		return s.Fail(s.Pos, "a value")
+	}
+	s.Pos += len(word)
+	return true
+}
+
+func (s *Scanner) number() bool {
+	from := s.Pos
+	if s.at('-') {
+		s.Pos++
+	}
+	if s.at('0') {
+		s.Pos++
+	} else if !s.digits() {
+		if s.Pos == from {
+			return s.Fail(from, "a value")
+		}
+		return false
+	}
+	if s.at('.') {
+		s.Pos++
+		if !s.digits() {
+			return false
+		}
+	}
+	if s.at('e') || s.at('E') {
+		s.Pos++
+		if s.at('+') || s.at('-') {
+			s.Pos++
+		}
+		return s.digits()
+	}
+	return true
+}
+
+func (s *Scanner) at(c byte) bool { return s.Pos < len(s.Data) && s.Data[s.Pos] == c }
+
+// digits reads one digit or more.
+func (s *Scanner) digits() bool {
+	from := s.Pos
+	for s.Pos < len(s.Data) && s.Data[s.Pos]-'0' <= 9 {
+		s.Pos++
+	}
+	return s.Pos > from || s.Fail(s.Pos, "a digit")
+}
+
+// plain marks the bytes that stand for themselves in a string.
+var plain = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= ' ' && c != '"' && c != '\\'
+	}
+	return t
+}()
+
+// str reads a string, whose opening quote peek has seen.
+func (s *Scanner) str() bool {
+	data := s.Data
+	s.escaped = false
+	for i := s.Pos + 1; ; {
+		i += PlainRun(data[i:])
+		switch {
+		case i == len(data):
+			return s.Fail(i, "the end of a string")
+		case data[i] == '"':
+			s.Pos = i + 1
+			return true
+		case data[i] != '\\':
+			return s.Fail(i, "no control character in a string")
+		}
+		n := escapeLen(data[i:])
+		if n == 0 {
+			return s.Fail(i, "an escape sequence")
+		}
+		i += n
+		s.escaped = true
+	}
+}
+
+// Name returns the text of the string that was read last, which is quoted. It
+// reports false as Unquote does.
+func (s *Scanner) Name(quoted []byte) ([]byte, bool) {
+	if s.escaped {
+		return Unquote(quoted)
+	}
+	return quoted[1 : len(quoted)-1], true
+}
+
+// PlainRun returns how many bytes of b stand for themselves in a string, before
+// the first that doesn't. It looks at eight at a time, for most of a message is
+// the insides of strings: in each of the three terms the lowest high bit that is
+// set marks the first byte below 0x20, equal to a quote, or to a backslash.
+func PlainRun(b []byte) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	rest := b
+	for ; len(rest) >= 8; rest = rest[8:] {
+		x := binary.LittleEndian.Uint64(rest)
+		quote, backslash := x^(ones*'"'), x^(ones*'\\')
+		stop := ((x-ones*' ')&^x | (quote-ones)&^quote | (backslash-ones)&^backslash) & high
+		if stop != 0 {
+			return len(b) - len(rest) + bits.TrailingZeros64(stop)/8
+		}
+	}
+	for len(rest) > 0 && plain[rest[0]] {
+		rest = rest[1:]
+	}
+	return len(b) - len(rest)
+}
+
+// escapeLen returns the length of the escape sequence that b begins with, 0 for
+// a malformed one.
+func escapeLen(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if _, ok := hex4(b[2:]); ok {
+			return 6
+		}
+	}
+	return 0
+}
