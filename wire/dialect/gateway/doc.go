@@ -14,9 +14,8 @@
 //
 // source, timestamp and mcp_payload are required. source is the agent that speaks; with
 // authentication it must be one that the credentials cover. id may be a string, a number,
-// null, or missing. A timestamp may be any ISO 8601 date and time of day, save a week
-// date; none but a zone of UTC is assumed. auth_token may leave the word Bearer out. In
-// metadata, timeout_ms (a deadline, in milliseconds from its arrival; five minutes
+// null, or missing. A timestamp may be any ISO 8601 date and time of day; without a zone
+// it is UTC. auth_token may leave the word Bearer out. In metadata, timeout_ms (a deadline, in milliseconds from its arrival; five minutes
 // without it) and priority (low, medium, normal, high, urgent or 1 to 5) mean something
 // here; all other members reach the agent and are written again.
 //
@@ -32,7 +31,8 @@
 //
 //	initialize   which version, and who you are. It may be left out.
 //	ping         answered with {}
-//	tools/list   the tools of the namespace: the actions of its agents
+//	tools/list   the tools of the namespace: the actions of its agents, with their
+//	             schemas. Of several agents, _meta.agent says whose a tool is
 //	tools/call   {name, arguments}: a task of the type name. The result is MCP's
 //	             {content, structuredContent, isError}, with task_status (success,
 //	             partial_success or failure) and artifacts

@@ -1,0 +1,216 @@
+package runtime_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
+	"github.com/ribosome-agents/ribosome/wire/tcp"
+)
+
+// gatewayHub is a node with a TCP port where acl and gateway are spoken.
+type gatewayHub struct {
+	*hub
+	addr string
+}
+
+func newGatewayHub(t testing.TB) *gatewayHub {
+	t.Helper()
+	d, err := gateway.New(gateway.Options{BinaryProtocol: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHub(t, runtime.PeerOptions{}, func(o *wire.Options) { o.Dialects = []wire.Dialect{acl.Dialect{}, d} })
+	l, err := tcp.Listen(h.server, tcp.Options{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := l.Stop(ctx); err != nil {
+			t.Errorf("Listener.Stop: %v", err)
+		}
+	})
+	return &gatewayHub{h, l.Addr().String()}
+}
+
+// program is a client in another language: it knows wire's text, and nothing of ours.
+type program struct {
+	t    testing.TB
+	conn net.Conn
+	name string
+	gzip bool // frames have the 8 bytes of header
+	sent int
+}
+
+func (h *gatewayHub) program(name string) *program {
+	h.t.Helper()
+	conn, err := net.Dial("tcp", h.addr)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		h.t.Fatal(err)
+	}
+	return &program{t: h.t, conn: conn, name: name}
+}
+
+// write sends a DATA frame, which is not compressed: the flag says so.
+func (p *program) write(text string) {
+	p.t.Helper()
+	frame := []byte("MC\x01")
+	if p.gzip {
+		frame = append(frame, 0)
+	}
+	frame = binary.BigEndian.AppendUint32(frame, uint32(len(text)))
+	if _, err := p.conn.Write(append(frame, text...)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// say sends a JSON-RPC message or a batch, with more members of the envelope.
+func (p *program) say(payload, more string) {
+	p.t.Helper()
+	p.sent++
+	p.write(fmt.Sprintf(`{"id":"%s-%d","timestamp":%q,"source":%q,%s"mcp_payload":%s}`,
+		p.name, p.sent, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), p.name, more, payload))
+}
+
+// ask sends a request for a namespace; "" leaves that out.
+func (p *program) ask(id, namespace, method, params string) {
+	p.t.Helper()
+	more := ""
+	if namespace != "" {
+		more = fmt.Sprintf(`"target_namespace":%q,`, namespace)
+	}
+	p.say(request(id, method, params), more)
+}
+
+func request(id, method, params string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s,"id":%s}`, method, params, id)
+}
+
+func (p *program) notify(method, params string) {
+	p.t.Helper()
+	p.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params), "")
+}
+
+// heard is what a program reads of an envelope.
+type heard struct {
+	Source      string          `json:"source"`
+	Correlation string          `json:"correlation_id"`
+	Payload     json.RawMessage `json:"mcp_payload"`
+	Error       *struct {
+		Code string `json:"code"`
+	} `json:"error"`
+	rpc
+}
+
+// rpc is what it reads of a JSON-RPC message.
+type rpc struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Fault  *struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// frame reads the next frame, which must be DATA.
+func (p *program) frame() []byte {
+	p.t.Helper()
+	header := make([]byte, 7)
+	if p.gzip {
+		header = make([]byte, 8)
+	}
+	if _, err := io.ReadFull(p.conn, header); err != nil {
+		p.t.Fatal(err)
+	}
+	if string(header[:3]) != "MC\x01" {
+		p.t.Fatalf("got the header %x", header)
+	}
+	text := make([]byte, binary.BigEndian.Uint32(header[len(header)-4:]))
+	if _, err := io.ReadFull(p.conn, text); err != nil {
+		p.t.Fatal(err)
+	}
+	if p.gzip && header[3]&1 == 1 {
+		text = unzipped(p.t, text)
+	}
+	return text
+}
+
+// read reads the next envelope.
+func (p *program) read() heard {
+	p.t.Helper()
+	text := p.frame()
+	var e heard
+	err := json.Unmarshal(text, &e)
+	if err == nil && len(e.Payload) > 0 && e.Payload[0] == '{' {
+		err = json.Unmarshal(e.Payload, &e.rpc)
+	}
+	if err != nil {
+		p.t.Fatalf("%v: %s", err, text)
+	}
+	return e
+}
+
+func unzipped(t testing.TB, text []byte) []byte {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err = io.ReadAll(r); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// result reads the next frame, which must be the result of a request.
+func (p *program) result(id string) string {
+	p.t.Helper()
+	e := p.read()
+	if string(e.ID) != id || e.Result == nil {
+		p.t.Fatalf("got %s, want the result of %s", e.Payload, id)
+	}
+	return string(e.Result)
+}
+
+// fault reads the next frame, which must be the error of a request, in both forms.
+func (p *program) fault(id string) (code int, wireCode, text string) {
+	p.t.Helper()
+	e := p.read()
+	if string(e.ID) != id || e.Fault == nil || e.Error == nil {
+		p.t.Fatalf("got %s, want the error of %s", e.Payload, id)
+	}
+	return e.Fault.Code, e.Error.Code, e.Fault.Message
+}
+
+// progress reads the next frame, which must be news of a token.
+func (p *program) progress() (token string, percent float64) {
+	p.t.Helper()
+	e := p.read()
+	var params struct {
+		Token    json.RawMessage `json:"progressToken"`
+		Progress float64         `json:"progress"`
+	}
+	if err := json.Unmarshal(e.Params, &params); err != nil || e.Method != "notifications/progress" {
+		p.t.Fatalf("got %s, want progress (%v)", e.Payload, err)
+	}
+	return string(params.Token), params.Progress
+}
