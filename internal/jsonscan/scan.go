@@ -130,9 +130,6 @@ func (s *Scanner) next(first bool) (more, ok bool) {
 	switch {
 	case c == ',' && !first:
 		s.Pos++
-		if s.Peek() == ']' {
-			return false, s.Fail(s.Pos, "a value")
-		}
 		return true, true
 	case c == ']':
 		return false, s.close()
