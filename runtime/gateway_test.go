@@ -207,7 +207,9 @@ func TestGatewayBatch(t *testing.T) {
 	if len(batch) != 3 || string(batch[0].Result) != `{"sum":3}` || batch[1].Fault.Code != -32600 || string(batch[2].ID) != "3" || e.Correlation != "cli-1" {
 		t.Errorf("got %s about %s", e.Payload, e.Correlation)
 	}
-	<-ended
+	if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+		t.Errorf("the work ended because of %v", why)
+	}
 }
 
 // introduced is a program that offers a tool, in one of the two ways.

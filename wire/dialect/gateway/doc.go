@@ -125,7 +125,8 @@
 // initialize.
 //
 // What wire has no place for is not carried: reply_with, ontology, protocol, budget and
-// trace. A partial result ends the exchange, like any other: JSON-RPC answers once.
+// trace. A partial result ends the exchange, like any other: JSON-RPC answers once. An
+// agent that asked for more by it gets none, and waits until the deadline.
 //
 // # Limits
 //

@@ -153,8 +153,10 @@ func appendMetadata(dst []byte, h header) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	var own []string
-	for _, name := range slices.Sorted(maps.Keys(members)) {
+	names := slices.AppendSeq(make([]string, 0, len(members)), maps.Keys(members))
+	slices.Sort(names)
+	own := names[:0]
+	for _, name := range names {
 		switch of, outer := strings.CutPrefix(name, prefixEnvelope); {
 		case strings.HasPrefix(name, prefixPayload):
 		case !outer:
@@ -212,8 +214,11 @@ func metadataOf(h header) (performatives.Members, error) {
 // again as it came.
 func known(m *performatives.Message, p performatives.Priority) bool {
 	v, ok := m.Metadata("priority")
+	if !ok {
+		return false
+	}
 	own, fits := priorityOf(v)
-	return ok && fits && own == p
+	return fits && own == p
 }
 
 func prioritized(m *performatives.Message, p performatives.Priority) []byte {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -90,7 +91,11 @@ func marshal(v any) ([]byte, error) {
 // appendRPC appends a JSON-RPC message: the members in the order given, of which those
 // without a value are left out.
 func appendRPC(dst []byte, members ...member) []byte {
-	dst = append(dst, `{"jsonrpc":"2.0"`...)
+	size := len(`{"jsonrpc":"2.0"}`)
+	for _, m := range members {
+		size += len(m.name) + len(m.value) + len(`,"":`)
+	}
+	dst = append(slices.Grow(dst, size), `{"jsonrpc":"2.0"`...)
 	for _, m := range members {
 		if m.value != nil {
 			dst = append(append(append(append(dst, ',', '"'), m.name...), '"', ':'), m.value...)
