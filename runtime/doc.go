@@ -27,8 +27,8 @@
 // handshake. A namespace is who an agent's id begins with, up to a slash; system and
 // default are all. It answers QUERY_CAPABILITIES with the actions of its agents and
 // gives a TASK_REQUEST to the first of them, by id, that has the action and has not
-// sent it. An agent of that very id comes before a namespace. Who answers a task does
-// so under its own name. system lists its agents by QUERY_REF "agents".
+// sent it. An agent of that very id comes before a namespace. The peer gets its answers
+// in the name of the namespace, and goes on with the task under that name. system lists its agents by QUERY_REF "agents".
 //
 // At the other end, an [Uplink] leads a node to the agents of another:
 //

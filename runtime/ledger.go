@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -46,6 +47,7 @@ type entry struct {
 	local   performatives.AgentID // on this side of the session
 	peer    performatives.AgentID // on the other
 	inbound bool                  // peer has sent it
+	as      performatives.AgentID // the namespace that peer has named instead of local; else empty
 }
 
 // expect notes a message before it is passed on, if it is one to be answered. The error
@@ -91,20 +93,32 @@ func (l *ledger) passed(e entry) {
 	}
 }
 
-// localOf returns with whom of this side an open conversation of the peer's is, to which
-// a message belongs that names somebody else.
+// localOf returns who of this side is a namespace to the peer, in the open conversation
+// to which a message of the peer's belongs.
 func (l *ledger) localOf(peer performatives.AgentID, m *performatives.Message) (performatives.AgentID, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	is := func(t *talk) bool { return t.as != "" && t.as.Is(m.Receiver()) && t.peer.Is(peer) }
 	for t := l.talks[m.ConversationID()]; t != nil; t = t.next {
-		if t.inbound && t.peer.Is(peer) {
+		if is(t) {
 			return t.local, true
 		}
 	}
-	if t := l.about[m.InReplyTo()]; t != nil && t.inbound && t.peer.Is(peer) {
+	if t := l.about[m.InReplyTo()]; t != nil && is(t) {
 		return t.local, true
 	}
 	return "", false
+}
+
+// voice returns as whom the local agent answers the peer by e: as the namespace that the
+// peer has asked, if it has, else under its own name.
+func (l *ledger) voice(e entry) performatives.AgentID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.answeredLocked(e); t != nil {
+		return cmp.Or(t.as, e.local)
+	}
+	return e.local
 }
 
 // lost notes that a message to the peer has not arrived, as far as anybody knows. It

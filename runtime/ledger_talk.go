@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -9,7 +10,8 @@ import (
 // talk is one open conversation of a [ledger].
 type talk struct {
 	local, peer performatives.AgentID
-	inbound     bool // the peer began it
+	inbound     bool                  // the peer began it
+	as          performatives.AgentID // what the peer calls local: a namespace; empty: by its name
 	first       *performatives.Message
 	asked       *performatives.Message // the latest of who began it that expects an answer
 	due         time.Time              // when nobody waits any more; zero is never
@@ -76,7 +78,7 @@ func (l *ledger) openLocked(e entry, now time.Time) (*talk, error) {
 			Code: performatives.CodeBusy, About: e.message.ID(), Text: "too many conversations are open over this connection",
 		}
 	}
-	t := &talk{local: e.local, peer: e.peer, inbound: e.inbound, first: e.message}
+	t := &talk{local: e.local, peer: e.peer, inbound: e.inbound, as: e.as, first: e.message}
 	t.next, l.talks[e.message.ConversationID()] = l.talks[e.message.ConversationID()], t
 	l.n++
 	l.askLocked(t, e.message, now)
@@ -149,6 +151,9 @@ func (l *ledger) removeLocked(t *talk) {
 		}
 	}
 }
+
+// voice is what the peer calls the local agent.
+func (t *talk) voice() performatives.AgentID { return cmp.Or(t.as, t.local) }
 
 // streams reports whether any number of INFORMs answer what t asks for.
 func (t *talk) streams() bool {

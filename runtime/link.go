@@ -30,19 +30,40 @@ func newLink(n *Node, s *wire.Session, limits ledgerLimits) *link {
 
 // send passes a message of local's on to peer. The error is a [*performatives.Refusal].
 func (l *link) send(m *performatives.Message, local, peer performatives.AgentID) error {
-	return l.pass(entry{message: m, local: local, peer: peer}, l.session.Send)
+	e := entry{message: m, local: local, peer: peer}
+	if as := l.ledger.voice(e); as != local {
+		e.message = renamed(m, as, m.Receiver())
+	}
+	return l.pass(e, l.session.Send)
 }
 
 // deliver passes a message of peer's on to local. The error is a
 // [*performatives.Refusal], and the node has counted the message.
 func (l *link) deliver(m *performatives.Message, local, peer performatives.AgentID) error {
+	return l.receive(entry{message: m, local: local, peer: peer, inbound: true})
+}
+
+// deliverAs is the same for what peer says to a namespace, and is for local. The peer
+// knows the conversation by the name that it has used, and so it gets its answers.
+func (l *link) deliverAs(m *performatives.Message, local, peer performatives.AgentID) error {
+	e := entry{message: renamed(m, m.Sender(), local), local: local, peer: peer, inbound: true, as: m.Receiver()}
+	err := l.receive(e)
+	if err == nil {
+		return nil
+	}
+	r := *asRefusal(err)
+	r.From = e.as
+	return &r
+}
+
+func (l *link) receive(e entry) error {
 	noted := false
-	err := l.pass(entry{message: m, local: local, peer: peer, inbound: true}, func(m *performatives.Message) error {
+	err := l.pass(e, func(m *performatives.Message) error {
 		noted = true
 		return l.node.Send(m)
 	})
 	if err != nil && !noted {
-		return l.node.turnAway(m, err)
+		return l.node.turnAway(e.message, err)
 	}
 	return err
 }
@@ -218,7 +239,7 @@ func (l *link) sweep() {
 		if !t.inbound {
 			continue
 		}
-		if late := t.asked.Refuse(t.local, l.node.system.Stamp(), performatives.CodeTimeout, ""); late != nil {
+		if late := t.asked.Refuse(t.voice(), l.node.system.Stamp(), performatives.CodeTimeout, ""); late != nil {
 			_ = l.session.Send(late) // the session ends, or the peer does not read
 		}
 	}

@@ -25,9 +25,11 @@ const referenceAgents = "agents"
 
 // serve answers a message that is for no agent: for a namespace, which is the node's
 // visible agents, or those of them whose ids are its name or begin with it and a slash.
+// An agent that it gives a task to speaks to the peer in the name of the namespace, for
+// a conversation is known by who takes part in it.
 func (p *Peers) serve(l *peerLink, from *proxy, m *performatives.Message) error {
 	if local, ok := l.ledger.localOf(from.id, m); ok { // what is under way goes on where it is
-		return l.deliver(readdress(m, local), local, from.id)
+		return l.deliverAs(m, local, from.id)
 	}
 	agents := p.covered(m.Receiver(), from.id)
 	if len(agents) == 0 && !p.all(m.Receiver()) {
@@ -134,7 +136,7 @@ func (p *Peers) assign(l *peerLink, from *proxy, m *performatives.Message, agent
 	}
 	for _, a := range agents {
 		if _, ok := a.Describe().Action(task.TaskType); ok {
-			return l.deliver(readdress(m, a.ID()), a.ID(), from.id)
+			return l.deliverAs(m, a.ID(), from.id)
 		}
 	}
 	return p.node.turnAway(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))

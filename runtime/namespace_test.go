@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 // skilled is a worker with actions.
@@ -145,7 +146,7 @@ func TestCancelInNamespace(t *testing.T) {
 		t.Errorf("the work ended because of %v", why)
 	}
 	if !slices.ContainsFunc(c.Await(t, 2), func(m *performatives.Message) bool {
-		return m.Performative() == performatives.ActInform && m.Sender() == "crm/a"
+		return m.Performative() == performatives.ActInform && m.Sender() == "crm"
 	}) {
 		t.Error("there is no receipt")
 	}
@@ -229,4 +230,116 @@ func TestToolsWithoutNames(t *testing.T) {
 	}
 	c.say(answer)
 	h.visible("Gateway")
+}
+
+// namespaces are the names by which a peer can reach the agent team/a.
+var namespaces = []performatives.AgentID{"system", "Default", "hub", "team"}
+
+// A namespace is to a peer that is a node like an agent: it delegates to it.
+func TestDelegateToNamespace(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("team/a", being(skilled{reporter, []performatives.Action{{Name: "debug_code"}}}))
+	o := connected(t, h, "out", nil)
+	for _, name := range namespaces {
+		progress := 0.0
+		got, err := codons.Delegate(within(t), o, name, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
+			codons.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
+		if err != nil || got.Summary != "done: x" || progress != 50 {
+			t.Errorf("%s: %+v, %v, %v %%", name, got, err, progress)
+		}
+	}
+	if _, err := codons.Delegate(within(t), o, "team", task("unheard_of")); !errors.Is(err, performatives.CodeUnknownAction) {
+		t.Errorf("what nobody can do: %v", err)
+	}
+}
+
+func TestCancelNamespaceAcross(t *testing.T) {
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	h := newHub(t, noPeerOptions)
+	h.spawn("team/a", being(skilled{obedient(started, ended), []performatives.Action{{Name: "debug_code"}}}))
+	o := connected(t, h, "out", nil)
+	for _, name := range namespaces {
+		d, err := codons.StartDelegation(within(t), o, name, task("debug_code"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-started
+		d.Cancel()
+		_, err = d.Wait()
+		var end *codons.EndError
+		if !errors.As(err, &end) || end.State != "cancelled" {
+			t.Errorf("%s: %v, want the receipt", name, err)
+		}
+		if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+			t.Errorf("%s: the work ended because of %v", name, why)
+		}
+	}
+}
+
+func TestNamespaceNeedsInput(t *testing.T) {
+	curious := worker{func(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+		more, err := t.NeedInput(ctx, "which file?")
+		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: more.Description}, err
+	}}
+	h := newHub(t, noPeerOptions)
+	h.spawn("team/a", being(skilled{curious, []performatives.Action{{Name: "debug_code"}}}))
+	o := connected(t, h, "out", nil)
+	for _, name := range namespaces {
+		got, err := codons.Delegate(within(t), o, name, task("debug_code"),
+			codons.WithInput(func(context.Context, performatives.InformResult) (performatives.TaskRequest, bool) {
+				return performatives.TaskRequest{TaskType: "debug_code", Description: "main.py"}, true
+			}))
+		if err != nil || got.Summary != "main.py" {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// Who refuses at once does so in the name of the namespace, too: also an agent that is
+// a peer itself, and whose connection is full.
+func TestNamespaceRefusesUnderItsName(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	busy, proceed := make(chan struct{}, 2), make(chan struct{})
+	create := being(&slow{skilled{actions: []performatives.Action{{Name: "list"}}}, busy, proceed})
+	if err := h.Spawn(within(t), "team/a", create, runtime.WithCapacity(1)); err != nil {
+		t.Fatal(err)
+	}
+	defer close(proceed)
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Eddy", "team/a", performatives.ActInform))
+	<-busy
+	c.say(message(t, "Eddy", "team/a", performatives.ActInform)) // which fills the mailbox
+	c.say(message(t, "Eddy", "team", performatives.ActTaskRequest, with(task("list"))))
+	if r := c.answer(1).AsRefusal(); r == nil || r.Code != performatives.CodeBusy || r.From != "team" {
+		t.Errorf("told %+v", r)
+	}
+}
+
+// slow is an agent that is busy with its first message until proceed is closed.
+type slow struct {
+	skilled
+	busy    chan<- struct{}
+	proceed <-chan struct{}
+}
+
+func (s *slow) Receive(*actors.Context, *performatives.Message) {
+	s.busy <- struct{}{}
+	<-s.proceed
+}
+
+// What a peer says to a namespace in a conversation that it has with an agent is for the
+// namespace.
+func TestNamespaceBesideAnAgent(t *testing.T) {
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	h := newHub(t, noPeerOptions)
+	h.spawn("Jules", being(obedient(started, ended)))
+	c := newCaller(t, h, nil)
+	request := message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(task("list")))
+	c.say(request)
+	<-started
+	c.say(message(t, "Eddy", "system", performatives.ActQueryCapabilities, with(performatives.QueryCapabilities{Type: performatives.QuerySummary}),
+		func(e *performatives.Envelope) { e.ConversationID = request.ConversationID() }))
+	if m := c.answer(2); m.Performative() != performatives.ActInformCapabilities || m.Sender() != "system" {
+		t.Errorf("%s from %s", m.Performative(), m.Sender())
+	}
 }

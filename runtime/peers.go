@@ -130,7 +130,7 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	}
 	introduces := agent.introduce(m)
 	switch to := m.Receiver(); {
-	case to != "" && p.isAgent(m):
+	case to != "" && p.isAgent(l, agent, m):
 		return l.deliver(m, to, agent.id)
 	case to == "" && !introduces:
 		return p.node.Send(m)
@@ -140,18 +140,19 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 
 // isAgent reports whether an agent of the node is the receiver of m, and not what the
 // node's name stands for to a peer.
-func (p *Peers) isAgent(m *performatives.Message) bool {
+func (p *Peers) isAgent(l *peerLink, from *proxy, m *performatives.Message) bool {
 	if _, ok := p.node.system.Lookup(m.Receiver()); !ok {
 		return false
 	}
 	if !m.Receiver().Is(p.node.self.ID()) {
 		return true
 	}
-	switch m.Performative() { //nolint:exhaustive // what the system serves; all else answers what the node has asked
+	switch m.Performative() { //nolint:exhaustive // what the system serves; all else is of what that has begun, or answers what the node has asked
 	case performatives.ActQueryCapabilities, performatives.ActTaskRequest, performatives.ActQueryRef:
 		return false
 	}
-	return true
+	_, served := l.ledger.localOf(from.id, m)
+	return !served
 }
 
 // Undelivered tells the sender of a message that the peer has not got it.

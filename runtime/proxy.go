@@ -41,7 +41,7 @@ func (a *proxy) Answers(protocol string, _ *performatives.Message) bool {
 func (a *proxy) Receive(c *actors.Context, m *performatives.Message) {
 	to := m
 	if m.Receiver() == "" { // a peer with many agents is told for each
-		to = readdress(m, a.id)
+		to = renamed(m, m.Sender(), a.id)
 	}
 	if err := a.link.send(to, m.Sender(), a.id); err != nil {
 		r := asRefusal(err)
@@ -57,7 +57,7 @@ func (a *proxy) Stop(c *actors.Context) {
 	for _, t := range talks {
 		var last *performatives.Message
 		if t.inbound {
-			last = t.asked.Refuse(t.local, s.Stamp(), performatives.CodeStopped, "")
+			last = t.asked.Refuse(t.voice(), s.Stamp(), performatives.CodeStopped, "")
 		} else if t.asked.Performative() != performatives.ActCancel {
 			last, _ = t.first.Follow(s.Stamp(), performatives.Cancel{Reason: "the agent that asked has stopped"})
 		}
@@ -157,10 +157,10 @@ func (a *proxy) hasStopped() bool {
 	return !runs || current != a.self
 }
 
-// readdress returns m for that receiver.
-func readdress(m *performatives.Message, to performatives.AgentID) *performatives.Message {
+// renamed returns m from that sender, for that receiver.
+func renamed(m *performatives.Message, from, to performatives.AgentID) *performatives.Message {
 	e := m.Envelope()
-	e.Receiver = to
+	e.Sender, e.Receiver = from, to
 	copied, err := performatives.New(e)
 	if err != nil {
 		return m // only an id that no agent could have
