@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func (p *Peers) serve(l *peerLink, from *proxy, m *performatives.Message) error 
 		return l.deliverAs(m, local, from.id)
 	}
 	agents := p.covered(m.Receiver(), from.id)
-	if len(agents) == 0 && !p.all(m.Receiver()) {
+	if !p.all(m.Receiver()) && none(agents) {
 		return p.node.turnAway(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
 	}
 	switch m.Performative() { //nolint:exhaustive // a namespace does no more
@@ -53,18 +54,27 @@ func (p *Peers) all(name performatives.AgentID) bool {
 	return name == "" || p.reserved(name.Fold())
 }
 
-// covered returns the visible agents of a namespace but for who asks, by id.
-func (p *Peers) covered(name, asker performatives.AgentID) []actors.Self {
+// covered yields the visible agents of a namespace but for who asks, in no particular
+// order.
+func (p *Peers) covered(name, asker performatives.AgentID) iter.Seq[actors.Self] {
 	all, folded := p.all(name), string(name.Fold())
-	var agents []actors.Self
-	for a := range p.node.system.Agents() {
-		if !a.ID().Is(asker) && (all || within(folded, string(a.ID().Fold()))) {
-			agents = append(agents, a)
+	return func(yield func(actors.Self) bool) {
+		for a := range p.node.system.Agents() {
+			if (all || within(folded, string(a.ID().Fold()))) && !a.ID().Is(asker) && !yield(a) {
+				return
+			}
 		}
 	}
-	slices.SortFunc(agents, func(a, b actors.Self) int { return cmp.Compare(a.ID(), b.ID()) })
-	return agents
 }
+
+func none(agents iter.Seq[actors.Self]) bool {
+	for range agents {
+		return false
+	}
+	return true
+}
+
+func byID(a, b actors.Self) int { return cmp.Compare(a.ID(), b.ID()) }
 
 // within reports whether an id belongs to a namespace, both folded.
 func within(namespace, id string) bool {
@@ -73,12 +83,12 @@ func within(namespace, id string) bool {
 }
 
 // describe tells what the agents of a namespace can do, each action with its schemas.
-func (p *Peers) describe(l *peerLink, m *performatives.Message, agents []actors.Self) error {
+func (p *Peers) describe(l *peerLink, m *performatives.Message, agents iter.Seq[actors.Self]) error {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
 	if err != nil {
 		return p.node.turnAway(m, err)
 	}
-	all := union(agents)
+	all := union(slices.SortedFunc(agents, byID))
 	answer := performatives.InformCapabilities{Capabilities: &all}
 	if q.Type != performatives.QuerySummary {
 		if answer, err = all.Answer(q); err != nil {
@@ -129,17 +139,36 @@ func owned(a performatives.Action, by performatives.AgentID) performatives.Actio
 }
 
 // assign gives a task to the first agent of a namespace that has the action of its name.
-func (p *Peers) assign(l *peerLink, from *proxy, m *performatives.Message, agents []actors.Self) error {
+// One of another connection comes first: a node does not take from outside what one of
+// its own agents has sent, and has the agents nearer to it anyway.
+func (p *Peers) assign(l *peerLink, from *proxy, m *performatives.Message, agents iter.Seq[actors.Self]) error {
 	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
 	if err != nil {
 		return p.node.turnAway(m, err)
 	}
-	for _, a := range agents {
-		if _, ok := a.Describe().Action(task.TaskType); ok {
-			return l.deliverAs(m, a.ID(), from.id)
+	var chosen actors.Self
+	found, near := false, false
+	for a := range agents {
+		if _, ok := a.Describe().Action(task.TaskType); !ok {
+			continue
+		}
+		switch here := p.speaks(l, a.ID()); {
+		case found && here && !near, found && here == near && byID(chosen, a) < 0:
+		default:
+			chosen, found, near = a, true, here
 		}
 	}
-	return p.node.turnAway(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
+	if !found {
+		return p.node.turnAway(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
+	}
+	return l.deliverAs(m, chosen.ID(), from.id)
+}
+
+// speaks reports whether an agent is one of a session's.
+func (p *Peers) speaks(l *peerLink, id performatives.AgentID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return l.agents[id.Fold()] != nil
 }
 
 // listed is an agent in the answer to QUERY_REF.

@@ -196,3 +196,23 @@ func echoFrame(b *testing.B) []byte {
 	}
 	return append(binary.BigEndian.AppendUint32([]byte{'M', 'C', 1}, uint32(len(body))), body...)
 }
+
+// BenchmarkNamespaceTask has a peer give a task to a namespace of many agents, of which
+// none has the action, so that all are asked.
+func BenchmarkNamespaceTask(b *testing.B) {
+	for _, agents := range []int{10, 10_000} {
+		b.Run(fmt.Sprintf("agents=%d", agents), func(b *testing.B) {
+			h := newHub(b, noPeerOptions)
+			create := canDo("send_invoice", "list_invoices", "cancel invoice")
+			for i := range agents {
+				h.spawn(performatives.AgentID(fmt.Sprint("crm/", i)), create)
+			}
+			c := newCaller(b, h, nil)
+			b.ReportAllocs()
+			for n := 1; b.Loop(); n++ {
+				c.say(message(b, "Eddy", "crm", performatives.ActTaskRequest, with(task("debug_code"))))
+				c.answer(n)
+			}
+		})
+	}
+}

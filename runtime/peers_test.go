@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -79,19 +80,32 @@ func TestCancelAcross(t *testing.T) {
 }
 
 func TestDeadlineAcross(t *testing.T) {
+	for name, atHub := range map[string]bool{"to the peer": false, "from the peer": true} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { deadlineAcross(t, atHub) }) })
+	}
+}
+
+func deadlineAcross(t *testing.T, atHub bool) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
-	directions(t, being(obedient(started, ended)), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
-		ctx, cancel := context.WithTimeout(within(t), 50*time.Millisecond)
-		defer cancel()
-		_, err := codons.Delegate(ctx, asker, "Jules", task("debug_code"))
-		if !errors.Is(err, performatives.CodeTimeout) {
-			t.Errorf("got %v", err)
-		}
-		<-started
-		if why := <-ended; !errors.Is(why, codons.ErrDeadline) {
-			t.Errorf("the work ended because of %v", why)
-		}
-	})
+	h := newHub(t, noPeerOptions)
+	agents, asker := crew{"Jules": being(obedient(started, ended))}, codons.Party(h)
+	if atHub {
+		h.spawn("Jules", agents["Jules"])
+		agents = nil
+	}
+	o := connected(t, h, "out", agents)
+	if atHub {
+		asker = o
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if _, err := codons.Delegate(ctx, asker, "Jules", task("debug_code")); !errors.Is(err, performatives.CodeTimeout) {
+		t.Errorf("got %v", err)
+	}
+	<-started
+	if why := <-ended; !errors.Is(why, codons.ErrDeadline) {
+		t.Errorf("the work ended because of %v", why)
+	}
 }
 
 func TestNeedInputAcross(t *testing.T) {

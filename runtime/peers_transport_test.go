@@ -1,0 +1,224 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
+	"github.com/ribosome-agents/ribosome/wire/tcp"
+	"github.com/ribosome-agents/ribosome/wire/ws"
+)
+
+// listener is what the listeners of all transports have.
+type listener interface {
+	Stop(ctx context.Context) error
+}
+
+// transport carries sessions between processes.
+type transport struct {
+	listen func(s *wire.Server) (l listener, addr string, err error)
+	dial   func(ctx context.Context, addr string) (wire.Conn, error)
+}
+
+var overTCP = transport{
+	func(s *wire.Server) (listener, string, error) {
+		l, err := tcp.Listen(s, tcp.Options{Addr: "127.0.0.1:0"})
+		if err != nil {
+			return nil, "", err
+		}
+		return l, "tcp://" + l.Addr().String(), nil
+	},
+	func(ctx context.Context, addr string) (wire.Conn, error) {
+		return tcp.Dial(ctx, addr, tcp.DialOptions{})
+	},
+}
+
+var overWS = transport{
+	func(s *wire.Server) (listener, string, error) {
+		l, err := ws.Listen(s, ws.Options{Addr: "127.0.0.1:0"})
+		if err != nil {
+			return nil, "", err
+		}
+		return l, l.URL(), nil
+	},
+	func(ctx context.Context, addr string) (wire.Conn, error) { return ws.Dial(ctx, addr, ws.DialOptions{}) },
+}
+
+var overGRPC = transport{
+	func(s *wire.Server) (listener, string, error) {
+		l, err := grpc.Listen(s, grpc.Options{Addr: "127.0.0.1:0"})
+		if err != nil {
+			return nil, "", err
+		}
+		return l, "grpc://" + l.Addr().String(), nil
+	},
+	func(ctx context.Context, addr string) (wire.Conn, error) {
+		return grpc.Dial(ctx, addr, grpc.DialOptions{})
+	},
+}
+
+// everywhere runs a test for each transport and each dialect that it may carry, between
+// a hub and an outpost that are connected, by the session that it is told of.
+func everywhere(t *testing.T, atHub, atOutpost crew, test func(t *testing.T, h *hub, o *outpost, session **wire.Session)) {
+	rpc, err := gateway.New(gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, way := range map[string]struct {
+		transport
+		dialect wire.Dialect
+	}{
+		"tcp, acl": {overTCP, acl.Dialect{}}, "tcp, gateway": {overTCP, rpc},
+		"ws, acl": {overWS, acl.Dialect{}}, "ws, gateway": {overWS, rpc},
+		"grpc": {overGRPC, acl.Dialect{}}, // which has a dialect of its own
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{rpc, acl.Dialect{}} })
+			for id, create := range atHub {
+				h.spawn(id, create)
+			}
+			var session *wire.Session
+			o := newOutpost(t, h, "out", way.to(t, h, way.dialect, &session))
+			for id, create := range atOutpost {
+				if err := o.Spawn(within(t), id, create); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := o.up.Connect(within(t)); err != nil {
+				t.Fatal(err)
+			}
+			for id := range atOutpost {
+				h.visible(id)
+			}
+			test(t, h, o, &session)
+		})
+	}
+}
+
+// to has an uplink reach a hub by that transport; session is where its latest is kept.
+func (way transport) to(t *testing.T, h *hub, d wire.Dialect, session **wire.Session) func(*runtime.UplinkOptions) {
+	t.Helper()
+	l, addr, err := way.listen(h.server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		h.stopServer()
+		if err := l.Stop(ctx); err != nil {
+			t.Errorf("the listener's Stop: %v", err)
+		}
+	})
+	return func(o *runtime.UplinkOptions) {
+		o.Dial = func(ctx context.Context, handler wire.Handler) (*wire.Session, error) {
+			conn, err := way.dial(ctx, addr)
+			if err != nil {
+				return nil, err
+			}
+			*session, err = wire.Connect(conn, wire.Options{Handler: handler, Dialects: []wire.Dialect{d}})
+			return *session, err
+		}
+	}
+}
+
+// asks is one direction in which a test delegates.
+type asks struct {
+	asker codons.Party
+	to    []performatives.AgentID
+}
+
+func bothWays(h *hub, o *outpost) []asks {
+	return []asks{{h, []performatives.AgentID{"Bob"}}, {o, []performatives.AgentID{"team/Ada", "team", "system"}}}
+}
+
+func TestDelegateOverTransports(t *testing.T) {
+	worker := being(skilled{reporter, []performatives.Action{{Name: "debug_code"}}})
+	everywhere(t, crew{"team/Ada": worker}, crew{"Bob": worker}, func(t *testing.T, h *hub, o *outpost, _ **wire.Session) {
+		for _, way := range bothWays(h, o) {
+			for _, to := range way.to {
+				progress := 0.0
+				got, err := codons.Delegate(within(t), way.asker, to, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
+					codons.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
+				if err != nil || got.Summary != "done: x" || progress != 50 {
+					t.Errorf("%s: %+v, %v, %v %%", to, got, err, progress)
+				}
+			}
+		}
+	})
+}
+
+func TestCancelOverTransports(t *testing.T) {
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	worker := being(skilled{obedient(started, ended), []performatives.Action{{Name: "debug_code"}}})
+	everywhere(t, crew{"team/Ada": worker}, crew{"Bob": worker}, func(t *testing.T, h *hub, o *outpost, _ **wire.Session) {
+		for _, way := range bothWays(h, o) {
+			for _, to := range way.to {
+				d, err := codons.StartDelegation(within(t), way.asker, to, task("debug_code"), codons.WithGrace(time.Millisecond)) // gateways send no receipt
+				if err != nil {
+					t.Fatal(err)
+				}
+				<-started
+				d.Cancel()
+				if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+					t.Errorf("%s: the work ended because of %v", to, why)
+				}
+				if _, err := d.Wait(); err == nil {
+					t.Errorf("%s: it has succeeded", to)
+				}
+			}
+		}
+	})
+}
+
+func TestDisconnectOverTransports(t *testing.T) {
+	started, ended := make(chan struct{}, 3), make(chan error, 3)
+	worker := being(skilled{obedient(started, ended), []performatives.Action{{Name: "debug_code"}}})
+	everywhere(t, crew{"team/Ada": worker}, crew{"Bob": worker}, func(t *testing.T, h *hub, o *outpost, session **wire.Session) {
+		for n := range 2 { // it comes back
+			var all []*codons.Delegated
+			for _, way := range []asks{{h, []performatives.AgentID{"Bob"}}, {o, []performatives.AgentID{"team/Ada", "team"}}} {
+				for _, to := range way.to {
+					d, err := codons.StartDelegation(context.Background(), way.asker, to, task("debug_code"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					<-started
+					all = append(all, d)
+				}
+			}
+			h.lose(within(t))
+			for _, d := range all {
+				if _, err := d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
+					t.Errorf("the asker is told %v", err)
+				}
+				if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+					t.Errorf("the work ended because of %v", why)
+				}
+			}
+			h.away("Bob", n+1)
+			<-(*session).Done()
+			if err := o.up.Connect(within(t)); err != nil {
+				t.Fatal(err)
+			}
+			h.back("Bob", n+1)
+		}
+	})
+}
+
+// lose ends the sessions of the hub from its side.
+func (h *hub) lose(ctx context.Context) {
+	for _, s := range h.server.Sessions() {
+		if err := s.Stop(ctx); err != nil {
+			h.t.Errorf("Session.Stop: %v", err)
+		}
+	}
+}
