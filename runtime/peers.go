@@ -20,7 +20,8 @@ const (
 // PeerOptions configures [Peers]. The zero value works.
 type PeerOptions struct {
 	// MaxAgents is as how many agents one session may speak. Zero means
-	// [DefaultPeerAgents]; who comes beyond is refused as busy.
+	// [DefaultPeerAgents]; who comes beyond takes the place of one that has withdrawn, or is
+	// refused as busy.
 	MaxAgents int
 	// MaxOpen is how many conversations one session may have open, both ways. Zero means
 	// [DefaultPeerOpen]; what comes beyond is refused as busy.
@@ -72,7 +73,8 @@ func (o PeerOptions) ledger() ledgerLimits {
 // the sessions that they come by. Whoever speaks over a session is an agent of the node
 // from then on, under its own id, as long as the session lasts: a proxy, which passes on
 // what it gets. It is hidden until the peer introduces itself by a QUERY_CAPABILITIES
-// with its own Capabilities; then agents find it and delegate to it as to any other.
+// with its own Capabilities; then agents find it and delegate to it as to any other. It
+// is hidden again once it says that it has none.
 //
 // A session that speaks as an agent of an older one replaces that: the older is closed,
 // and ends as if it had been lost. One that has not authenticated does not replace one
@@ -125,6 +127,7 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	if err != nil {
 		return err
 	}
+	agent.left = false
 	if agent.answered(m) {
 		return nil
 	}

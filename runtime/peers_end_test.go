@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -354,5 +355,55 @@ func TestServerStopsBeforeNode(t *testing.T) {
 	}
 	if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
 		t.Errorf("the work ended because of %v", why)
+	}
+}
+
+// An agent that stops can be found no more at the far node, and makes room there.
+func TestUplinkWithdrawsWhoStops(t *testing.T) {
+	h := newHub(t, runtime.PeerOptions{MaxAgents: 2})
+	o := connected(t, h, "out", nil)
+	for i := range 6 {
+		id := performatives.AgentID(fmt.Sprint("worker", i))
+		if err := o.Spawn(within(t), id, canDo("debug_code")); err != nil {
+			t.Fatal(err)
+		}
+		h.visible(id)
+		if got, err := codons.Delegate(within(t), h, id, task("debug_code")); err != nil || got.Summary != string(id) {
+			t.Errorf("%s: %+v, %v", id, got, err)
+		}
+		if err := o.StopAgent(within(t), id); err != nil {
+			t.Fatal(err)
+		}
+		await(t, h.events, 2, func(e actors.AgentAnnounced) bool { return e.Agent == id })
+		if slices.Contains(h.Directory().IDs(), id) {
+			t.Errorf("%s can still be found", id)
+		}
+	}
+}
+
+// A peer may announce and withdraw as often as it likes.
+func TestAnnounceAndWithdraw(t *testing.T) {
+	h := newHub(t, runtime.PeerOptions{MaxAgents: 1})
+	c := newCaller(t, h, nil)
+	for i := range 50 {
+		c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+		c.answer(2*i + 1)
+		if !slices.Contains(h.Directory().IDs(), "Jules") {
+			t.Fatalf("round %d: it cannot be found", i)
+		}
+		c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers()))
+		c.answer(2*i + 2)
+		if slices.Contains(h.Directory().IDs(), "Jules") {
+			t.Fatalf("round %d: it can still be found", i)
+		}
+	}
+	c.say(message(t, "Jules", "system", performatives.ActQueryRef, with(performatives.QueryRef{Reference: "agents"})))
+	c.answer(101) // and is no agent that has withdrawn
+	c.say(message(t, "Eddy", "system", performatives.ActQueryRef, with(performatives.QueryRef{Reference: "agents"})))
+	if r := c.answer(102).AsRefusal(); r == nil || r.Code != performatives.CodeBusy {
+		t.Errorf("one too many is told %v", r)
+	}
+	if n := h.Counts().Agents; n != 2 { // the node's own and Jules
+		t.Errorf("%d agents run", n)
 	}
 }

@@ -3,25 +3,38 @@ package runtime
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// speaker returns the proxy of who speaks over l, and makes it first. A session that is
-// replaced must have let go of the id; that is a matter of a few messages in mailboxes.
+// patienceWithLeaving is how long a session waits for another to let go of an id. It is a
+// matter of a few messages in mailboxes, unless the node is overwhelmed; meanwhile nobody
+// reads what else the session's peer says.
+const patienceWithLeaving = 5 * time.Second
+
+// speaker returns the proxy of who speaks over l, and makes it first.
 func (p *Peers) speaker(l *peerLink, id performatives.AgentID) (*proxy, error) {
 	if l.last != nil && l.last.id == id && l.last.current() {
 		return l.last, nil
 	}
+	var patience <-chan time.Time
 	for {
 		agent, fresh, wait, err := p.claim(l, id)
 		switch {
 		case err != nil:
 			return nil, err
 		case wait != nil:
-			<-wait
-			continue
+			if patience == nil {
+				patience = time.After(patienceWithLeaving)
+			}
+			select {
+			case <-wait:
+				continue
+			case <-patience:
+				return nil, refused(performatives.CodeBusy, "the former connection of the agent has not ended yet")
+			}
 		case fresh:
 			err = p.spawn(agent)
 		}
@@ -55,7 +68,7 @@ func (p *Peers) claim(l *peerLink, id performatives.AgentID) (agent *proxy, fres
 		return nil, false, p.leaving[key].gone, nil
 	case p.leaving[key] != nil:
 		return nil, false, p.leaving[key].gone, nil
-	case len(l.agents) >= p.opts.MaxAgents:
+	case len(l.agents) >= p.opts.MaxAgents && !p.makeRoomLocked(l):
 		return nil, false, nil, refused(performatives.CodeBusy, "the connection speaks as too many agents")
 	}
 	agent = &proxy{id: id, peers: p, link: l, ready: make(chan struct{}), gone: make(chan struct{})}
@@ -144,15 +157,33 @@ func (p *Peers) end(l *peerLink, why performatives.Failure) {
 // refused to its senders.
 func (p *Peers) retireLocked(l *peerLink) {
 	l.over = true
-	for key, a := range l.agents {
-		a.retired.Store(true)
-		delete(p.proxies, key)
-		p.leaving[key] = a
-		if a.isReady() {
-			a.stopAgent()
+	for _, a := range l.agents {
+		p.dropLocked(a)
+	}
+}
+
+// dropLocked takes one agent of a session off the node.
+func (p *Peers) dropLocked(a *proxy) {
+	key := a.id.Fold()
+	a.retired.Store(true)
+	delete(p.proxies, key)
+	delete(a.link.agents, key)
+	p.leaving[key] = a
+	if a.isReady() {
+		a.stopAgent()
+	}
+}
+
+// makeRoomLocked takes an agent off the node that has withdrawn, and reports whether
+// there is one. It is called by the reader of l.
+func (p *Peers) makeRoomLocked(l *peerLink) bool {
+	for _, a := range l.agents {
+		if a.left {
+			p.dropLocked(a)
+			return true
 		}
 	}
-	clear(l.agents)
+	return false
 }
 
 // stopped is told of each agent of the node that has stopped. Another agent that has the

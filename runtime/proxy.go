@@ -21,6 +21,7 @@ type proxy struct {
 	known   atomic.Bool   // the peer has introduced itself
 
 	asked performatives.MessageID // what the node has asked it; of the session's reader
+	left  bool                    // it has withdrawn, and said nothing since; of the session's reader
 }
 
 var (
@@ -85,13 +86,15 @@ func (a *proxy) introduce(m *performatives.Message) bool {
 	return true
 }
 
-// announce lets the agents of the node find the peer, if it has anything to offer.
+// announce lets the agents of the node find the peer, as long as it has anything to
+// offer.
 func (a *proxy) announce(c performatives.Capabilities) {
-	if len(c.Topics) == 0 && len(c.Actions) == 0 && !a.known.Load() {
-		return
+	offers := len(c.Topics)+len(c.Actions) > 0
+	if offers || a.known.Load() {
+		a.left = !offers
+		a.known.Store(offers)
+		a.self.Announce(c)
 	}
-	a.known.Store(true)
-	a.self.Announce(c)
 }
 
 // hasTools reports whether a peer says that it has tools: the capability of the

@@ -30,7 +30,7 @@ type UplinkOptions struct {
 	Dial func(ctx context.Context, h wire.Handler) (*wire.Session, error)
 
 	// Introduce tells the far node of each agent here that is not hidden, now and later, so
-	// that agents there can find it and delegate to it. Without it they can still answer
+	// that agents there can find it and delegate to it, until it stops. Without it they can still answer
 	// whoever has asked them.
 	Introduce bool
 
@@ -81,6 +81,9 @@ type upLink struct {
 
 	mu    sync.Mutex
 	asked map[string]performatives.AgentID // introductions without an answer, by id
+
+	telling    sync.Mutex                     // what is said of one agent is said in order
+	introduced map[performatives.AgentID]bool // by folded ids; guarded by telling
 }
 
 // Uplink returns the way to another node, which is not connected yet. Its owner must call
@@ -98,7 +101,7 @@ func (n *Node) Uplink(o UplinkOptions) (*Uplink, error) {
 		return nil, ErrUplink
 	}
 	if u.opts.Introduce {
-		u.unlisten = n.Events().Listen(u.heard, actors.About[actors.AgentStarted](), actors.About[actors.AgentAnnounced]())
+		u.unlisten = n.Events().Listen(u.heard, actors.About[actors.AgentStarted](), actors.About[actors.AgentAnnounced](), actors.About[actors.AgentStopped]())
 	}
 	return u, nil
 }
@@ -236,7 +239,7 @@ func (u *Uplink) linkOfLocked(s *wire.Session) *upLink {
 	if l, ok := s.Value().(*upLink); ok {
 		return l
 	}
-	l := &upLink{link: newLink(u.node, s, u.opts.peers().ledger()), asked: make(map[string]performatives.AgentID)}
+	l := &upLink{link: newLink(u.node, s, u.opts.peers().ledger()), asked: make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool)}
 	s.SetValue(l)
 	return l
 }

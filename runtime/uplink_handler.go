@@ -58,16 +58,17 @@ func (h *uplinkHandler) Closed(s *wire.Session, _ error) {
 
 // heard is told of the node's agents, to introduce them.
 func (u *Uplink) heard(ev actors.Event) {
-	var id performatives.AgentID
+	l := u.current.Load()
+	if l == nil {
+		return
+	}
 	switch e := ev.(type) {
 	case actors.AgentStarted:
-		id = e.Agent
+		l.tell(e.Agent)
 	case actors.AgentAnnounced:
-		id = e.Agent
-	}
-	agent, ok := u.node.system.Lookup(id)
-	if l := u.current.Load(); l != nil && ok && agent.Visible() {
-		l.introduce(agent)
+		l.tell(e.Agent)
+	case actors.AgentStopped:
+		l.tell(e.Agent)
 	}
 }
 
@@ -76,27 +77,46 @@ func (u *Uplink) introduceAll(l *upLink) {
 		return
 	}
 	for agent := range u.node.system.Agents() {
-		l.introduce(agent)
+		l.tell(agent.ID())
 	}
 }
 
-// introduce tells the far node what an agent can do. An agent that comes beyond what the
-// session has room for is introduced when it next announces something.
-func (l *upLink) introduce(agent actors.Self) {
-	s, c := agent.Stamp(), agent.Describe()
+// tell tells the far node what an agent can do now, or that it can do nothing any more.
+// An agent that comes beyond what the session has room for is introduced when it next
+// announces something.
+func (l *upLink) tell(id performatives.AgentID) {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	key := id.Fold()
+	agent, runs := l.node.system.Lookup(id)
+	switch visible := runs && agent.Visible(); {
+	case visible:
+		l.introduced[key] = true
+		l.introduce(id, agent.Describe())
+	case l.introduced[key]:
+		delete(l.introduced, key)
+		l.introduce(id, performatives.Capabilities{})
+	}
+}
+
+// introduce has the far node know what an agent can do.
+func (l *upLink) introduce(id performatives.AgentID, c performatives.Capabilities) {
+	s := l.node.system.Stamp()
 	m, err := performatives.New(performatives.Envelope{
-		ID: s.ID, Timestamp: s.Time, Sender: agent.ID(), Receiver: namespaceSystem, ReplyWith: string(s.ID),
+		ID: s.ID, Timestamp: s.Time, Sender: id, Receiver: namespaceSystem, ReplyWith: string(s.ID),
 		Ontology: performatives.OntologyCapabilityQuery, Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &c},
 	})
 	if err != nil {
 		return // only an invalid stamp
 	}
 	l.mu.Lock()
-	l.asked[string(m.ID())] = agent.ID()
+	if len(l.asked) < l.ledger.limits.open { // a peer that does not answer costs no more
+		l.asked[string(m.ID())] = id
+	}
 	l.mu.Unlock()
 	if err := l.session.Send(m); err != nil {
 		l.taken(string(m.ID()))
-		agent.Logger().Warn("agent not introduced", "err", err)
+		l.node.system.Logger().Warn("agent not introduced", "agent", string(id), "err", err)
 	}
 }
 
