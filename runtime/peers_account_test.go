@@ -1,0 +1,192 @@
+package runtime_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// lot is what became of the messages of a test, by their ids.
+type lot struct {
+	mu               sync.Mutex
+	came             map[performatives.MessageID]bool // from the peer, at the handler of its session, or sent here
+	handled, refused map[performatives.MessageID]int
+	dead             map[performatives.MessageID]int
+	refusals, deaths uint64 // of all messages
+}
+
+func newLot() *lot {
+	id := func() map[performatives.MessageID]int { return make(map[performatives.MessageID]int) }
+	return &lot{came: make(map[performatives.MessageID]bool), handled: id(), refused: id(), dead: id()}
+}
+
+func (l *lot) note(fn func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fn()
+}
+
+func (l *lot) handle(m *performatives.Message) { l.note(func() { l.handled[m.ID()]++ }) }
+
+func (l *lot) heard(ev actors.Event) {
+	l.note(func() {
+		switch e := ev.(type) {
+		case actors.MessageRefused:
+			l.refusals++
+			l.refused[e.Message.ID()]++
+		case actors.DeadLetter:
+			l.deaths++
+			if m, ok := e.Message.(*performatives.Message); ok {
+				l.dead[m.ID()]++
+			}
+		}
+	})
+}
+
+// watched is a handler whose messages are noted as they come.
+type watched struct {
+	wire.Handler
+	*lot
+}
+
+// Receive notes a message.
+func (w watched) Receive(s *wire.Session, m *performatives.Message) error {
+	w.note(func() { w.came[m.ID()] = true })
+	return w.Handler.Receive(s, m)
+}
+
+// Whatever becomes of a connection, each message of either side is handled, refused or
+// dead-lettered, once.
+func TestPeersAccountForEveryMessage(t *testing.T) {
+	first := seedOf(t)
+	for i := range 4 {
+		t.Run(fmt.Sprint("seed ", first+uint64(i)), func(t *testing.T) { accountForAll(t, first+uint64(i)) })
+	}
+}
+
+func accountForAll(t *testing.T, seed uint64) {
+	const messages, rounds = 400, 5
+	l := newLot()
+	h := newHub(t, runtime.PeerOptions{MaxOpen: 100}, func(o *wire.Options) {
+		o.Handler, o.Limits.Outbox = watched{o.Handler, l}, 64
+	})
+	t.Cleanup(h.Events().Listen(l.heard, actors.About[actors.MessageRefused](), actors.About[actors.DeadLetter]()))
+	for i, capacity := range []int{1 << 16, 4, 1 << 16} {
+		if err := h.Spawn(within(t), performatives.AgentID(fmt.Sprint("team/", i)), l.member, runtime.WithCapacity(capacity)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for round := range rounds {
+		c := newCaller(t, h, nil)
+		c.Answer = func(_ *wire.Session, m *performatives.Message) error {
+			if strings.HasPrefix(string(m.ID()), "here") {
+				l.handle(m)
+			}
+			return nil
+		}
+		c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("peers work")))
+		c.answer(1)
+		var talking sync.WaitGroup
+		talking.Go(func() { l.talk(t, seed, round, "there", messages, c.session.Send) })
+		talking.Go(func() { l.talk(t, seed, round, "here", messages, h.Send) })
+		talking.Go(func() {
+			c.Await(t, 50)
+			h.lose(within(t)) // in order: what was written is read
+		})
+		talking.Wait()
+		c.cut()
+		h.away("Jules", round+1)
+	}
+	if err := h.Stop(within(t)); err != nil { // nothing more comes
+		t.Fatal(err)
+	}
+	l.check(t, h.Counts())
+}
+
+// member is an agent that answers half of what it gets.
+func (l *lot) member() actors.Agent {
+	return &answerer{canDo("list")().(skilled).actions, l}
+}
+
+type answerer struct {
+	actions []performatives.Action
+	*lot
+}
+
+func (a *answerer) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Actions: a.actions}
+}
+
+func (a *answerer) Receive(c *actors.Context, m *performatives.Message) {
+	a.handle(m)
+	if rand.IntN(2) == 0 {
+		echo(c, m)
+	}
+}
+
+// talk sends messages of one side: here, in the name of an agent, or there, in a peer's.
+func (l *lot) talk(t *testing.T, seed uint64, round int, side string, n int, send func(*performatives.Message) error) {
+	rng := rand.New(rand.NewPCG(seed, uint64(round)))
+	acts := []performatives.Performative{performatives.ActInform, performatives.ActRequest, performatives.ActTaskRequest, performatives.ActCancel, performatives.ActStatusUpdate}
+	for i := range n {
+		from, to := performatives.AgentID("Jules"), []performatives.AgentID{"team/0", "team/1", "team/2", "team", "system", "hub", "nobody"}[rng.IntN(7)]
+		if side == "here" {
+			from, to = performatives.AgentID(fmt.Sprint("team/", rng.IntN(3))), "Jules"
+		}
+		m := message(t, from, to, acts[rng.IntN(len(acts))], func(e *performatives.Envelope) {
+			e.ID = performatives.MessageID(fmt.Sprint(side, " ", round, " ", i))
+			e.ConversationID = performatives.ConversationID(fmt.Sprint(round, " ", cmp.Or(rng.IntN(30), i)))
+			switch e.Performative { //nolint:exhaustive // those of talk
+			case performatives.ActTaskRequest:
+				e.Payload = task([]string{"list", "unheard of"}[rng.IntN(2)])
+			case performatives.ActStatusUpdate:
+				e.InReplyTo, e.Payload = "q", performatives.StatusUpdate{Description: "working"}
+			}
+		})
+		if side == "here" { // else it may be lost with the connection
+			l.note(func() { l.came[m.ID()] = true })
+		}
+		if err := send(m); err != nil {
+			if r := (*performatives.Refusal)(nil); !errors.As(err, &r) {
+				t.Errorf("%s: %v", m.ID(), err)
+			}
+		}
+	}
+}
+
+func (l *lot) check(t *testing.T, counts actors.Counts) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	totals := make(map[string]int)
+	for id := range l.came {
+		if !strings.HasPrefix(string(id), "here") && !strings.HasPrefix(string(id), "there") {
+			continue
+		}
+		handled, refused, dead := l.handled[id], l.refused[id], l.dead[id]
+		totals["handled"] += handled
+		totals["refused"] += refused
+		totals["dead"] += dead
+		if handled+refused+dead != 1 {
+			t.Errorf("%s: handled %d times, refused %d, dead-lettered %d", id, handled, refused, dead)
+		}
+	}
+	t.Log(totals, counts)
+	for what, n := range map[string]int{"handled": 100, "refused": 50, "dead": 50} {
+		if totals[what] < n {
+			t.Errorf("only %d %s: the test is too mild to tell", totals[what], what)
+		}
+	}
+	if counts.Refused != l.refusals || counts.DeadLetters != l.deaths {
+		t.Errorf("%+v, but %d and %d events", counts, l.refusals, l.deaths)
+	}
+}
