@@ -1,0 +1,98 @@
+package runtime_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// A peer that comes and goes a hundred times leaves nothing behind.
+func TestReconnectStorm(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	o := connected(t, h, "out", crew{"Jules": being(reporter), "Eddy": being(reporter)})
+	for i := range 100 {
+		o.disconnect()
+		if err := o.up.Connect(within(t)); err != nil { // at once, while the hub still clears up
+			t.Fatal(err)
+		}
+		h.back("Jules", i+1)
+		h.back("Eddy", i+1)
+	}
+	if _, err := h.Delegate(within(t), "Jules", task("debug_code")); err != nil {
+		t.Error(err)
+	}
+	if n := h.Counts().Agents; n != 3 { // the node's own and two proxies
+		t.Errorf("%d agents run", n)
+	}
+}
+
+func TestPeerWithManyActions(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	c := newCaller(t, h, nil)
+	var names []string
+	for i := range 10_000 {
+		names = append(names, fmt.Sprint("action ", i))
+	}
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers(names...)))
+	c.answer(1)
+	if e, ok := h.Directory().Lookup("Jules"); !ok || len(e.Capabilities.Actions) != len(names) {
+		t.Errorf("it is found %t, with %d actions", ok, len(e.Capabilities.Actions))
+	}
+	other := newCaller(t, h, nil)
+	other.say(message(t, "Eddy", "system", performatives.ActTaskRequest, with(task("ACTION-9999"))))
+	if m := c.answer(2); m.Performative() != performatives.ActTaskRequest {
+		t.Errorf("got %s", m.Performative())
+	}
+}
+
+// A peer whose proxy cannot take any more costs its askers an answer, and no more.
+func TestProxyWithFullMailbox(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("read")))
+	c.answer(1)
+	jules, _ := h.System().Lookup("Jules")
+	held, release := make(chan struct{}), make(chan struct{})
+	if err := jules.Later(func(actors.Agent) { close(held); <-release }); err != nil {
+		t.Fatal(err)
+	}
+	<-held
+	sent, refused := 0, 0
+	for refused == 0 {
+		switch err := h.Send(message(t, "hub", "Jules", performatives.ActInform)); code(err) {
+		case "":
+			sent++
+		case performatives.CodeBusy:
+			refused++
+		default:
+			t.Fatal(err)
+		}
+	}
+	close(release)
+	c.Await(t, 1+sent)
+	c.say(message(t, "Jules", "system", performatives.ActQueryRef, with(performatives.QueryRef{Reference: "agents"})))
+	if m := c.answer(sent + 2); m.Performative() != performatives.ActInformRef {
+		t.Errorf("got %s", m.Performative())
+	}
+}
+
+// One agent that speaks over two sessions at once, message by message, has one of them.
+func TestTwoSessionsOneAgent(t *testing.T) {
+	h := newHub(t, runtime.PeerOptions{})
+	h.spawn("Eliza", always(scripted{receive: echo}))
+	first, second := newCaller(t, h, nil), newCaller(t, h, nil)
+	first.say(message(t, "Jules", "Eliza", performatives.ActRequest))
+	first.answer(1)
+	second.say(message(t, "JULES", "Eliza", performatives.ActRequest))
+	if m := second.answer(1); m.Performative() != performatives.ActInform {
+		t.Errorf("the second is told %v", m.AsRefusal())
+	}
+	first.AwaitEnd(t, 1)
+	second.say(message(t, "Jules", "Eliza", performatives.ActRequest))
+	if m := second.answer(2); m.Performative() != performatives.ActInform {
+		t.Errorf("the second is told %v", m.AsRefusal())
+	}
+}
