@@ -76,6 +76,7 @@ func (l *link) pass(e entry, on func(*performatives.Message) error) error {
 	}
 	if err := on(e.message); err != nil {
 		if !undo() && !e.inbound {
+			_ = l.node.turnAway(e.message, err)
 			return nil // the end of the session comes between, and tells
 		}
 		return err
@@ -92,12 +93,11 @@ func (n *Node) turnAway(m *performatives.Message, why error) error {
 	return r
 }
 
-// undelivered is told of a message that the session has taken and not written.
+// undelivered is told of a message that the session has taken and not written. Of one
+// whose sender waits no more, or is told by the end of the session, nobody else is.
 func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal) {
-	if m.Performative().ExpectsReply() {
-		if l.ledger.lost(m) {
-			l.node.system.Refuse(m.Receiver(), m, why.Code, why.Text)
-		}
+	if m.Performative().ExpectsReply() && l.ledger.lost(m) {
+		l.node.system.Refuse(m.Receiver(), m, why.Code, why.Text)
 		return
 	}
 	l.node.system.DeadLetter(string(m.Receiver()), m, why.Code)

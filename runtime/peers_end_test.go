@@ -236,7 +236,9 @@ func TestNamesThatNobodyMaySpeakAs(t *testing.T) {
 
 // Sessions that take one agent over from another, again and again, leave the last of
 // them in place, and nothing behind.
-func TestReplacementRace(t *testing.T) {
+func TestReplacementRace(t *testing.T) { synctest.Test(t, replacementRace) }
+
+func replacementRace(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	h.spawn("Eliza", always(scripted{receive: echo}))
 	for range 20 {
@@ -268,6 +270,7 @@ func TestReplacementRace(t *testing.T) {
 	if m := last.answer(1); m.Performative() != performatives.ActInform {
 		t.Errorf("the last is told %s", m.Performative())
 	}
+	synctest.Wait()                     // those before it have come to their ends
 	if n := h.Counts().Agents; n != 3 { // the node's own, Eliza and Jules
 		t.Errorf("%d agents run", n)
 	}
@@ -382,7 +385,9 @@ func TestUplinkWithdrawsWhoStops(t *testing.T) {
 }
 
 // A peer may announce and withdraw as often as it likes.
-func TestAnnounceAndWithdraw(t *testing.T) {
+func TestAnnounceAndWithdraw(t *testing.T) { synctest.Test(t, announceAndWithdraw) }
+
+func announceAndWithdraw(t *testing.T) {
 	h := newHub(t, runtime.PeerOptions{MaxAgents: 1})
 	c := newCaller(t, h, nil)
 	for i := range 50 {
@@ -403,6 +408,7 @@ func TestAnnounceAndWithdraw(t *testing.T) {
 	if r := c.answer(102).AsRefusal(); r == nil || r.Code != performatives.CodeBusy {
 		t.Errorf("one too many is told %v", r)
 	}
+	synctest.Wait()
 	if n := h.Counts().Agents; n != 2 { // the node's own and Jules
 		t.Errorf("%d agents run", n)
 	}

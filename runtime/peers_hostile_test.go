@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -10,7 +11,9 @@ import (
 )
 
 // A peer that comes and goes a hundred times leaves nothing behind.
-func TestReconnectStorm(t *testing.T) {
+func TestReconnectStorm(t *testing.T) { synctest.Test(t, reconnectStorm) }
+
+func reconnectStorm(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	o := connected(t, h, "out", crew{"Jules": being(reporter), "Eddy": being(reporter)})
 	for i := range 100 {
@@ -24,6 +27,7 @@ func TestReconnectStorm(t *testing.T) {
 	if _, err := h.Delegate(within(t), "Jules", task("debug_code")); err != nil {
 		t.Error(err)
 	}
+	synctest.Wait()
 	if n := h.Counts().Agents; n != 3 { // the node's own and two proxies
 		t.Errorf("%d agents run", n)
 	}

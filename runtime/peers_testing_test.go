@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 
@@ -83,26 +84,13 @@ func (h *hub) away(id performatives.AgentID, n int) {
 	await(h.t, h.events, n, func(e actors.AgentStopped) bool { return e.Agent.Is(id) })
 }
 
-// back waits until an agent can be found that has stopped n times.
+// back waits until an agent can be found that has stopped n times. Its coming back may be
+// recorded before that it was away: it waited for that, too.
 func (h *hub) back(id performatives.AgentID, n int) {
 	h.t.Helper()
 	h.away(id, n)
-	all := await[actors.Event](h.t, h.events, 0, nil)
-	for seen, stops := len(all), 0; ; seen = len(all) {
-		stops = 0
-		for _, ev := range all {
-			switch e := ev.(type) {
-			case actors.AgentStopped:
-				if e.Agent.Is(id) {
-					stops++
-				}
-			case actors.AgentAnnounced:
-				if e.Agent.Is(id) && stops >= n {
-					return
-				}
-			}
-		}
-		all = await[actors.Event](h.t, h.events, seen+1, nil)
+	for seen := 0; !slices.Contains(h.Directory().IDs(), id); {
+		seen = len(await[actors.Event](h.t, h.events, seen+1, nil))
 	}
 }
 
