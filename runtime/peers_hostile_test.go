@@ -66,7 +66,7 @@ func TestProxyWithFullMailbox(t *testing.T) {
 	<-held
 	sent, refused := 0, 0
 	for refused == 0 {
-		switch err := h.Send(message(t, "hub", "Jules", performatives.ActInform)); code(err) {
+		switch err := h.Send(message(t, "hub", "Jules", performatives.ActInform)); code(err) { //nolint:exhaustive // what a mailbox says
 		case "":
 			sent++
 		case performatives.CodeBusy:
