@@ -18,6 +18,7 @@ import (
 type cell struct {
 	sys       *System
 	spec      Spec
+	folded    performatives.AgentID     // of spec.ID
 	pid       atomic.Pointer[actor.PID] // nil until the actor exists
 	mailbox   *Mailbox
 	done      latch                                      // open once the agent has stopped for good

@@ -88,7 +88,7 @@ func (g *group) Receive(ctx actor.Context) {
 // former agent of that id, or the word of its end, cannot be taken for its own.
 func (g *group) spawn(ctx actor.Context, c *cell) error {
 	g.next = c
-	_, err := ctx.SpawnNamed(g.agent, string(c.spec.ID.Fold())+ctx.ActorSystem().ProcessRegistry.NextId())
+	_, err := ctx.SpawnNamed(g.agent, string(c.folded)+ctx.ActorSystem().ProcessRegistry.NextId())
 	g.next = nil
 	return err
 }

@@ -79,7 +79,7 @@ func (s *System) stopped(c *cell) {
 	if c.known {
 		s.departed.add(c.spec.ID)
 	}
-	s.cells.Delete(c.spec.ID.Fold())
+	s.unregister(c)
 	if !c.known {
 		return
 	}

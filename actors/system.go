@@ -43,7 +43,7 @@ type System struct {
 	conversationFailure    actor.SupervisorStrategy
 
 	guarding []Guarding // the protocols of opts that are
-	cells    sync.Map   // folded AgentID → *cell
+	cells    sync.Map   // AgentID, folded, and as it was registered where that differs → *cell
 	departed departed
 	groups   map[string]*actor.PID
 	draining atomic.Bool
@@ -153,7 +153,7 @@ func (s *System) newCell(spec Spec, agent Agent, describes performatives.Capabil
 	if spec.Capacity != 0 {
 		config = s.mailboxConfig(spec.Capacity)
 	}
-	c := &cell{sys: s, spec: spec, agent: agent, describes: describes, fresh: true, mailbox: newMailbox(config)}
+	c := &cell{sys: s, spec: spec, folded: spec.ID.Fold(), agent: agent, describes: describes, fresh: true, mailbox: newMailbox(config)}
 	return c
 }
 
@@ -193,16 +193,27 @@ func (s *System) register(ctx context.Context, c *cell) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if _, taken := s.cells.LoadOrStore(c.spec.ID.Fold(), c); taken {
+	if _, taken := s.cells.LoadOrStore(c.folded, c); taken {
 		return ErrExists
+	}
+	if c.folded != c.spec.ID {
+		s.cells.Store(c.spec.ID, c) // most who mean it write it so
 	}
 	s.running.add(1)
 	if err := s.spawnIn(s.groups[c.spec.Group], c); err != nil {
-		s.cells.Delete(c.spec.ID.Fold())
+		s.unregister(c)
 		s.running.add(-1)
 		return err
 	}
 	return nil
+}
+
+// unregister gives c's place up. The folded id goes last: it is what another may take.
+func (s *System) unregister(c *cell) {
+	if c.folded != c.spec.ID {
+		s.cells.Delete(c.spec.ID)
+	}
+	s.cells.Delete(c.folded)
 }
 
 // awaitStart waits for the agent's Start, and for its end when that fails, so that
@@ -235,8 +246,7 @@ func (s *System) help(until func() bool) {
 func (s *System) lookup(id performatives.AgentID) (*cell, bool) {
 	v, ok := s.cells.Load(id)
 	if !ok {
-		folded := id.Fold() // which does not allocate, and is id when that is in lower case
-		if v, ok = s.cells.Load(folded); !ok {
+		if v, ok = s.cells.Load(id.Fold()); !ok {
 			return nil, false
 		}
 	}
@@ -248,9 +258,9 @@ func (s *System) lookup(id performatives.AgentID) (*cell, bool) {
 // that are hidden.
 func (s *System) Agents() iter.Seq[Self] {
 	return func(yield func(Self) bool) {
-		s.cells.Range(func(_, v any) bool {
+		s.cells.Range(func(id, v any) bool {
 			c := v.(*cell)
-			return c.hidden() || c.pid.Load() == nil || yield(Self{c})
+			return id != any(c.folded) || c.hidden() || c.pid.Load() == nil || yield(Self{c})
 		})
 	}
 }

@@ -2,6 +2,7 @@ package performatives
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -16,7 +17,26 @@ func (id AgentID) Fold() AgentID { return AgentID(strings.ToLower(string(id))) }
 
 // Is reports whether both ids name the same agent. It agrees with Fold, which
 // strings.EqualFold does not for letters with more than two forms, such as ſ.
-func (id AgentID) Is(other AgentID) bool { return id == other || id.Fold() == other.Fold() }
+func (id AgentID) Is(other AgentID) bool {
+	for i := range min(len(id), len(other)) {
+		a, b := id[i], other[i]
+		if a >= utf8.RuneSelf || b >= utf8.RuneSelf {
+			return id.Fold() == other.Fold()
+		}
+		if a != b && lower(a) != lower(b) {
+			return false
+		}
+	}
+	return len(id) == len(other) // what is left of the longer one folds to something
+}
+
+// lower returns an ASCII letter in lower case, and any other byte as it is.
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
 
 // MessageID identifies one message. Ours are UUIDs of version 4; of a peer
 // anything that is not empty is accepted (addenda §1), within [MaxIDLength] and

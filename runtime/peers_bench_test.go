@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -72,7 +73,8 @@ func agentEcho(b *testing.B) string {
 	return l.Addr().String()
 }
 
-// rawEcho returns the address of a server that sends back what it reads.
+// rawEcho returns the address of a server that sends back each frame, and flushes when
+// nothing is left to read.
 func rawEcho(b *testing.B) string {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -88,14 +90,18 @@ func rawEcho(b *testing.B) string {
 			}
 			go func() {
 				defer conn.Close() //nolint:errcheck // it has ended
-				in := newFrames(conn)
-				for {
-					whole, _, err := in.next()
-					if err != nil {
+				r, w := bufio.NewReaderSize(conn, 64<<10), bufio.NewWriterSize(conn, 64<<10)
+				for frame := make([]byte, 2<<10); ; {
+					if _, err := io.ReadFull(r, frame[:7]); err != nil {
 						return
 					}
-					if _, err := conn.Write(whole); err != nil {
+					n := 7 + binary.BigEndian.Uint32(frame[3:])
+					if _, err := io.ReadFull(r, frame[7:n]); err != nil {
 						return
+					}
+					_, _ = w.Write(frame[:n])
+					if r.Buffered() == 0 {
+						_ = w.Flush() // the next read tells
 					}
 				}
 			}()
