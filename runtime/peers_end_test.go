@@ -43,6 +43,7 @@ func TestDisconnectBeforeAcceptance(t *testing.T) {
 	jules := newCaller(t, h, nil)
 	jules.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 	h.visible("Jules")
+	jules.answer(1) // which may be on its way still when others see it
 	d, err := codons.StartDelegation(context.Background(), h, "Jules", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
