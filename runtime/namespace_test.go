@@ -337,6 +337,7 @@ func TestNamespaceBesideAnAgent(t *testing.T) {
 	request := message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(task("list")))
 	c.say(request)
 	<-started
+	c.answer(1) // TASK_ACCEPT
 	c.say(message(t, "Eddy", "system", performatives.ActQueryCapabilities, with(performatives.QueryCapabilities{Type: performatives.QuerySummary}),
 		func(e *performatives.Envelope) { e.ConversationID = request.ConversationID() }))
 	if m := c.answer(2); m.Performative() != performatives.ActInformCapabilities || m.Sender() != "system" {
