@@ -43,7 +43,7 @@ func hungUp(err error) bool {
 			return true
 		}
 	}
-	for _, text := range []string{"error reading server preface", syscall.EPIPE.Error(), syscall.ECONNRESET.Error()} { // by gRPC
+	for _, text := range []string{"error reading server preface", "error reading from server: EOF", syscall.EPIPE.Error(), syscall.ECONNRESET.Error()} { // by gRPC
 		if strings.Contains(err.Error(), text) {
 			return true
 		}
