@@ -74,23 +74,42 @@ func (l *ledger) expect(e entry, now time.Time) (undo func() bool, err error) {
 	return func() bool { return l.forget(t) }, nil
 }
 
-// passed notes a message that has been passed on. It closes the conversation whose last
-// word it is.
-func (l *ledger) passed(e entry) {
+// closing notes a message that is about to be passed on, and closes the conversation
+// whose last word it is, which it returns: whoever gets that word may know it before this
+// side has done anything more. reopen is for a word that was not passed on after all.
+func (l *ledger) closing(e entry) *talk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t := l.answeredLocked(e); t != nil {
-		if t.closes(e.message) {
-			l.removeLocked(t)
-		}
-		return
+	t := l.answeredLocked(e)
+	switch {
+	case t != nil && !t.closes(e.message):
+		return nil
+	case t == nil && e.message.Performative() == performatives.ActRejectProposal: // which ends what its sender has asked for
+		t = l.askedLocked(e)
 	}
-	if e.message.Performative() != performatives.ActRejectProposal { // which ends what its sender has asked for
-		return
-	}
-	if t := l.askedLocked(e); t != nil {
+	if t != nil {
 		l.removeLocked(t)
 	}
+	return t
+}
+
+// reopen takes back that t is closed. It reports false when the session has ended in the
+// meantime, so that who waits has not been told.
+func (l *ledger) reopen(t *talk) bool {
+	if t == nil {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sealed {
+		return false
+	}
+	t.gone = false
+	l.addLocked(t)
+	for _, ref := range t.refs {
+		l.about[ref] = t
+	}
+	return true
 }
 
 // localOf returns who of this side is a namespace to the peer, in the open conversation

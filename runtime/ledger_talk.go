@@ -79,10 +79,15 @@ func (l *ledger) openLocked(e entry, now time.Time) (*talk, error) {
 		}
 	}
 	t := &talk{local: e.local, peer: e.peer, inbound: e.inbound, as: e.as, first: e.message}
-	t.next, l.talks[e.message.ConversationID()] = l.talks[e.message.ConversationID()], t
-	l.n++
+	l.addLocked(t)
 	l.askLocked(t, e.message, now)
 	return t, nil
+}
+
+func (l *ledger) addLocked(t *talk) {
+	id := t.first.ConversationID()
+	t.next, l.talks[id] = l.talks[id], t
+	l.n++
 }
 
 // crowdedLocked reports whether enough conversations of that name are open.

@@ -37,7 +37,7 @@ func note(t *testing.T, l *ledger, m *p.Message, in bool) error {
 	if _, err := l.expect(e, epoch); err != nil {
 		return err
 	}
-	l.passed(e)
+	l.closing(e)
 	return nil
 }
 
@@ -127,7 +127,7 @@ func TestLedgerTellsNamesakesApart(t *testing.T) {
 		if _, err := l.expect(e, epoch); err != nil {
 			t.Fatal(err)
 		}
-		l.passed(e)
+		l.closing(e)
 	}
 	add("a", p.ActCFP, false)
 	add("b", p.ActCFP, false)
@@ -250,5 +250,32 @@ func TestLedgerTellsOfLossOnce(t *testing.T) {
 	}
 	if err := note(t, l, m, false); !errors.Is(err, p.CodeStopped) {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// A last word that was not passed on leaves its conversation open; after the end of the
+// session somebody has to be told.
+func TestLedgerReopens(t *testing.T) {
+	l := newLedger(testLimits)
+	if err := note(t, l, act(t, "q", p.ActTaskRequest, nil), false); err != nil {
+		t.Fatal(err)
+	}
+	word := entry{message: act(t, "q", p.ActFailure, nil), local: "here", peer: "there", inbound: true}
+	closed := l.closing(word)
+	if closed == nil || l.open() != 0 {
+		t.Fatalf("closed %v, %d are open", closed, l.open())
+	}
+	if !l.reopen(closed) || l.open() != 1 {
+		t.Fatalf("%d are open", l.open())
+	}
+	if again := l.closing(word); again != closed || l.open() != 0 {
+		t.Errorf("closed %v, %d are open", again, l.open())
+	}
+	l.seal()
+	if l.reopen(closed) {
+		t.Error("reopened after the end of the session")
+	}
+	if !l.reopen(nil) {
+		t.Error("no conversation was closed, and somebody is to be told")
 	}
 }

@@ -74,14 +74,17 @@ func (l *link) pass(e entry, on func(*performatives.Message) error) error {
 	if err != nil {
 		return err
 	}
+	closed := l.ledger.closing(e)
 	if err := on(e.message); err != nil {
+		if !l.ledger.reopen(closed) {
+			l.lose([]*talk{closed}, disconnected)
+		}
 		if !undo() && !e.inbound {
 			_ = l.node.turnAway(e.message, err)
 			return nil // the end of the session comes between, and tells
 		}
 		return err
 	}
-	l.ledger.passed(e)
 	l.sweepLater()
 	return nil
 }
