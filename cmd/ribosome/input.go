@@ -13,7 +13,7 @@ import (
 )
 
 // readFile reads a file of at most limit bytes. The error names the flag and says what
-// to do.
+// to do; the name may be a secret.
 func readFile(flag, name string, limit int) ([]byte, error) {
 	f, err := os.Open(name)
 	if err == nil {
@@ -25,9 +25,9 @@ func readFile(flag, name string, limit int) ([]byte, error) {
 	}
 	var at *fs.PathError
 	if errors.As(err, &at) { // its operation tells people nothing
-		return nil, usagef("%s %s: %v; name a file that can be read", flag, name, at.Err)
+		return nil, usagef("%s %s: %v; name a file that can be read", flag, shown(name), at.Err)
 	}
-	return nil, usagef("%s %s: %v", flag, name, err)
+	return nil, usagef("%s %s: %v", flag, shown(name), err)
 }
 
 func readAll(r io.Reader, limit int) ([]byte, error) {

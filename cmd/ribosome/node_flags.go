@@ -87,7 +87,7 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 	}
 	for _, a := range addresses {
 		if _, port, err := net.SplitHostPort(a[1]); err != nil || port == "" {
-			return usagef("%s %s: want a host and a port, such as 127.0.0.1:8444", a[0], a[1])
+			return usagef("%s %s: want a host and a port, such as 127.0.0.1:8444", a[0], shown(a[1]))
 		}
 	}
 	if err := c.checkAuth(addresses); err != nil {
@@ -125,7 +125,7 @@ func (c *nodeCmd) checkSwarm(known runtime.Swarms) error {
 			return nil
 		}
 	}
-	return usagef("--swarm %s: there is no such swarm; want one of %s", c.Swarm, listOf(append(known.Names(), noSwarm)))
+	return usagef("--swarm %s: there is no such swarm; want one of %s", shown(c.Swarm), listOf(append(known.Names(), noSwarm)))
 }
 
 // checkAuth demands a choice of who may connect.

@@ -23,6 +23,9 @@ func (f *oauthFlags) source() (auth.TokenSource, error) {
 	case f.OAuthURL == "" || f.OAuthClient == "" || f.OAuthSecretFile == "":
 		return nil, usagef("--oauth-url, --oauth-client and --oauth-secret-file belong together; give all three")
 	}
+	if err := readable("--oauth-secret-file", f.OAuthSecretFile); err != nil {
+		return nil, err
+	}
 	source, err := auth.ClientCredentials(auth.ClientCredentialsOptions{
 		URL: f.OAuthURL, ClientID: f.OAuthClient, SecretFile: f.OAuthSecretFile, Scopes: f.OAuthScope, Audience: f.OAuthAudience,
 	})

@@ -90,7 +90,7 @@ func parse(args []string, stdout io.Writer) (command, error) {
 	case helped:
 		return nil, nil //nolint:nilnil // nothing is left to do
 	case err != nil:
-		return nil, from.explain(err)
+		return nil, from.explain(err, args)
 	}
 	cmd, ok := ctx.Selected().Target.Addr().Interface().(command)
 	if !ok {

@@ -92,8 +92,8 @@ func listed(flag *kong.Flag, v string) any {
 const noValue = ` value but got "EOL" (<EOL>)`
 
 // explain makes an error of the parser one line that says where the value came from,
-// and what to do.
-func (s *sources) explain(err error) error {
+// and what to do. Arguments that may be secret are left out.
+func (s *sources) explain(err error, args []string) error {
 	var usage *usageError
 	if errors.As(err, &usage) {
 		return usage
@@ -112,5 +112,5 @@ func (s *sources) explain(err error) error {
 	if errors.As(err, &at) && at.Context.Selected() != nil {
 		help = "ribosome " + at.Context.Selected().Name + " --help"
 	}
-	return usagef("%s; see %s", strings.TrimSuffix(text, "?"), help)
+	return usagef("%s; see %s", strings.TrimSuffix(hide(text, args), "?"), help)
 }

@@ -21,7 +21,7 @@ func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return fmt.Errorf("want a length of time, such as 500ms, 30s or 5m, not %.40q", text)
+		return fmt.Errorf("want a length of time, such as 500ms, 30s or 5m, not %.40q", shown(text))
 	}
 	target.SetInt(int64(d))
 	return nil
@@ -36,7 +36,7 @@ func (r *rate) UnmarshalText(text []byte) error {
 	n, err := strconv.Atoi(number)
 	d, err2 := time.ParseDuration(window)
 	if err != nil || err2 != nil || n <= 0 || d <= 0 {
-		return fmt.Errorf("want a number of messages and a window, such as 100/1m, not %.40q", text)
+		return fmt.Errorf("want a number of messages and a window, such as 100/1m, not %.40q", shown(string(text)))
 	}
 	*r = rate{Messages: n, Window: d}
 	return nil
@@ -65,5 +65,5 @@ func (s *size) UnmarshalText(text []byte) error {
 		*s = size(n * u.bytes)
 		return nil
 	}
-	return fmt.Errorf("want a number of bytes up to 2 GiB, such as 65536, 64KiB or 16MiB, not %.40q", text)
+	return fmt.Errorf("want a number of bytes up to 2 GiB, such as 65536, 64KiB or 16MiB, not %.40q", shown(string(text)))
 }
