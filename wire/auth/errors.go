@@ -9,8 +9,12 @@ import (
 // ErrNoKey means that a token is signed with a key that is not known.
 var ErrNoKey = errors.New("auth: the key is not known")
 
+// Unchecked is the text of the refusal, with CodeInternal, that a peer gets when the fault
+// is ours, such as that the keys cannot be fetched.
+const Unchecked = "credentials cannot be checked at the moment"
+
 // RejectedError is why credentials were not accepted, for the owner of the server. A peer
-// gets the refusal that it unwraps to, which says nothing.
+// gets the refusal that it unwraps to, which says at most [Unchecked].
 type RejectedError struct {
 	Method string // of the authenticator, such as jwt
 	Reason string // safe to log
@@ -33,7 +37,7 @@ func (e *RejectedError) Error() string {
 func (e *RejectedError) Unwrap() []error {
 	r := &performatives.Refusal{Code: performatives.CodeUnauthorized}
 	if e.ours {
-		r.Code = performatives.CodeInternal
+		r.Code, r.Text = performatives.CodeInternal, Unchecked
 	}
 	if e.Err == nil {
 		return []error{r}

@@ -137,7 +137,7 @@ func TestJWKSOutage(t *testing.T) {
 			t.Errorf("%v after %d fetches, want another attempt", err, i.count())
 		}
 		time.Sleep(24 * time.Hour)
-		if err := try(); !errors.Is(err, performatives.CodeInternal) {
+		if err := try(); !errors.Is(err, performatives.CodeInternal) || wire.AsRefusal(err).Text != "credentials cannot be checked at the moment" {
 			t.Errorf("the keys are a day old: %v, want a fault of ours", err)
 		}
 		i.publish(jwks(jwkOf("a", p256().Public())))
