@@ -112,6 +112,23 @@ func TestJWT(t *testing.T) {
 	}
 }
 
+// That the keys cannot be fetched is the fault of the node, and nobody else's.
+func TestKeysNotFetched(t *testing.T) {
+	t.Chdir(t.TempDir())
+	pki(t)
+	token := signed(t, "ES256", "us", privateKey(t, "server.key"))
+	n := hosts(t, "--jwks-url", "http://127.0.0.1:1/keys", "--swarm", "eddyjules") // where nobody listens
+	for scheme, url := range n.at {
+		want := "ribosome: the node at " + url + " cannot tell who calls: credentials cannot be checked at the moment (internal_error); try again later, or ask who runs it\n"
+		call := runs(t, "call", "Jules", "debug_code", "-q", "--addr", url, "--as", "Ana", "--token", token)
+		listen := runs(t, "listen", "--as", "Ana", "--addr", url, "--token", token)
+		if call.code != exitFailed || call.stderr != want || listen.code != exitFailed || listen.stderr != want {
+			t.Errorf("%s: got %+v and %+v, want %s", scheme, call, listen, want)
+		}
+		noSecrets(t, call, listen)
+	}
+}
+
 // signed is a JSON Web Token for Ana (RFC 7515).
 func signed(t *testing.T, alg, issuer string, key any) string {
 	t.Helper()

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
 // problem is why there is no result.
@@ -53,10 +55,10 @@ func (l *link) explain(err error, agent string) *problem {
 	if errors.As(err, &end) {
 		p.Outcome = string(end.State)
 	}
-	if errors.As(err, &refusal) {
+	if errors.As(err, &refusal) || isUncheckedText(err, &refusal) {
 		p.Code = refusal.Code
 	}
-	if s := l.session.Load(); refusal != nil && (s != nil || isAuth(refusal.Code)) {
+	if s := l.session.Load(); refusal != nil && (s != nil || isAuth(refusal.Code) || isUnchecked(refusal)) {
 		p.Text = l.refused(refusal, agent)
 	}
 	if (p.Code == performatives.CodeDisconnected || p.Code == performatives.CodeStopped) && l.cutOff {
@@ -69,6 +71,20 @@ func (l *link) explain(err error, agent string) *problem {
 // isAuth reports whether a code is about who may do what.
 func isAuth(c performatives.Code) bool {
 	return c == performatives.CodeUnauthorized || c == performatives.CodeForbidden
+}
+
+// isUnchecked reports whether a node could not find out who calls, by no fault of theirs.
+func isUnchecked(r *performatives.Refusal) bool {
+	return r.Code == performatives.CodeInternal && r.Text == auth.Unchecked
+}
+
+// isUncheckedText is errors.As for gRPC, which passes on no code of a fault of the node.
+func isUncheckedText(err error, to **performatives.Refusal) bool {
+	if !strings.HasSuffix(err.Error(), ": "+auth.Unchecked) {
+		return false
+	}
+	*to = &performatives.Refusal{Code: performatives.CodeInternal, Text: auth.Unchecked}
+	return true
 }
 
 // who is the agent, or the node.
@@ -99,6 +115,9 @@ func interrupted(err error, agent string) *problem {
 func (l *link) refused(r *performatives.Refusal, agent string) string {
 	reason := *r
 	reason.From = ""
+	if isUnchecked(r) {
+		return l.who("") + " cannot tell who calls: " + reason.Error() + "; try again later, or ask who runs it"
+	}
 	switch r.Code { //nolint:exhaustive // the others have no advice of their own
 	case performatives.CodeUnauthorized:
 		if l.token == nil {

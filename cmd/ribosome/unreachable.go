@@ -99,7 +99,7 @@ func (l *link) cut() string {
 	}
 	var told *performatives.Refusal
 	switch {
-	case errors.As(why, &told) && isAuth(told.Code):
+	case errors.As(why, &told) && (isAuth(told.Code) || isUnchecked(told)):
 		return l.refused(told, "")
 	case why != nil && mismatch(why, l.at) != "":
 		return "cannot reach " + l.at.url + ": " + mismatch(why, l.at)
