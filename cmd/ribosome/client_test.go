@@ -210,6 +210,17 @@ func TestListenComesBack(t *testing.T) {
 	}
 }
 
+// What hung up had worked, so that it was no lack of TLS.
+func TestListenCutOff(t *testing.T) {
+	n := hosts(t, "--no-auth")
+	relayed, cut := relay(t, n.at["tcp"])
+	l := begins(t, "listen", "--addr", relayed, "--as", "Rubber")
+	l.shows(&l.stderr, "connected to "+relayed+" as Rubber\n")
+	cut()
+	l.shows(&l.stderr, ": the node at "+relayed+" hung up; try again\n")
+	l.end()
+}
+
 func TestListenNowhere(t *testing.T) {
 	r := runs(t, "listen", "--addr", "tcp://127.0.0.1:1", "--as", "Rubber")
 	if r.code != exitFailed || r.stderr != "ribosome: cannot reach tcp://127.0.0.1:1: nobody listens there; start the node, or check --addr\n" {

@@ -5,7 +5,9 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
+	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
@@ -73,7 +75,7 @@ func (a *address) complete(u *url.URL) error {
 
 // dial opens a session with the node.
 func (l *link) dial(ctx context.Context, h wire.Handler) (*wire.Session, error) {
-	o := wire.Options{Handler: h, Dialects: []wire.Dialect{acl.Dialect{}}, Limits: l.limits}
+	o := wire.Options{Handler: hearing{h, &l.worked}, Dialects: []wire.Dialect{acl.Dialect{}}, Limits: l.limits}
 	conn, err := l.connect(ctx, &o)
 	if err != nil {
 		return nil, err
@@ -83,6 +85,18 @@ func (l *link) dial(ctx context.Context, h wire.Handler) (*wire.Session, error) 
 		l.session.Store(s)
 	}
 	return s, err
+}
+
+// hearing notes that a message came.
+type hearing struct {
+	wire.Handler
+	worked *atomic.Bool
+}
+
+// Receive implements [wire.Handler].
+func (h hearing) Receive(s *wire.Session, m *performatives.Message) error {
+	h.worked.Store(true)
+	return h.Handler.Receive(s, m)
 }
 
 // connect opens a connection. TCP has no place for a token, so that each message has to

@@ -96,7 +96,7 @@ func TestCutOff(t *testing.T) {
 	c = begins(t, "call", "Slow2", "count", "--addr", relayed)
 	c.shows(&c.stderr, "counting")
 	cut()
-	if got := c.wait(); got.code != exitFailed || !strings.HasSuffix(got.stderr, "\nribosome: the node at "+relayed+" hung up; try again, and use tcps:// if it wants TLS\n") {
+	if got := c.wait(); got.code != exitFailed || !strings.HasSuffix(got.stderr, "\nribosome: the node at "+relayed+" hung up; try again\n") {
 		t.Errorf("the network went, got %+v", got)
 	}
 	c = begins(t, "call", "Slow2", "count", "--addr", url)

@@ -26,6 +26,7 @@ type link struct {
 	node    *runtime.Node
 	uplink  *runtime.Uplink
 	session atomic.Pointer[wire.Session] // the latest; nil before the first
+	worked  atomic.Bool                  // the node has sent a message
 	cutOff  bool                         // the connection has not ended by leave
 }
 

@@ -51,9 +51,11 @@ func hungUp(err error) bool {
 	return false
 }
 
-// ifHungUp says what may be the matter with who hung up.
+// ifHungUp says what may be the matter with who hung up. What has worked needs no advice.
 func (l *link) ifHungUp() string {
 	switch {
+	case l.worked.Load():
+		return "hung up; try again"
 	case !l.at.secure:
 		return "hung up; try again, and use " + l.at.transport + "s:// if it wants TLS"
 	case l.tls.GetClientCertificate == nil:
