@@ -193,6 +193,18 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// A WebSocket without TLS, where one with TLS is.
+func TestPlainToTLS(t *testing.T) {
+	t.Chdir(t.TempDir())
+	pki(t)
+	n := hosts(t, "--tls-cert", "server.pem", "--tls-key", "server.key", "--client-ca", "ca.pem")
+	url := strings.Replace(n.at["wss"], "wss://", "ws://", 1)
+	want := "ribosome: cannot reach " + url + ": what speaks there is no WebSocket, or wants TLS; use wss://, or check the scheme of --addr\n"
+	if r := runs(t, "agents", "--addr", url); r.code != exitFailed || r.stderr != want {
+		t.Errorf("got %+v, want %s", r, want)
+	}
+}
+
 // Rules, and the rate. The first call takes two messages: a partial result is declined.
 func TestRulesAndRate(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"net"
@@ -98,6 +99,9 @@ func TestCallFails(t *testing.T) {
 		"nobody, grpc":      {[]string{"Jules", "x", "--addr", "grpc://" + closed}, `cannot reach grpc://` + closed + `: nobody listens there; start the node, or check --addr`},
 		"no host":           {[]string{"Jules", "x", "--addr", "tcp://nobody.invalid:1"}, `cannot reach tcp://nobody.invalid:1: there is no host of that name; check --addr`},
 		"no path":           {[]string{"Jules", "x", "--addr", "ws://" + host("ws") + "/x"}, `cannot reach ws://` + host("ws") + `/x: there is no WebSocket at this path; use that of the node's --ws-path, such as /mcp`},
+		"tcp for ws":        {[]string{"Jules", "x", "--addr", "ws://" + host("tcp")}, `cannot reach ws://` + host("tcp") + `/mcp: something else speaks there; check the scheme of --addr`},
+		"grpc for ws":       {[]string{"Jules", "x", "--addr", "ws://" + host("grpc")}, `cannot reach ws://` + host("grpc") + `/mcp: something else speaks there; check the scheme of --addr`},
+		"grpc for tcp":      {[]string{"Jules", "x", "--addr", "tcp://" + host("grpc")}, `cannot reach tcp://` + host("grpc") + `: something else speaks there; check the scheme of --addr`},
 		"no TLS, tcp":       {[]string{"Jules", "x", "--addr", "tcps://" + host("tcp")}, `cannot reach tcps://` + host("tcp") + `: it does not speak TLS there; use tcp:// if that is right`},
 		"no TLS, ws":        {[]string{"Jules", "x", "--addr", "wss://" + host("ws")}, `cannot reach wss://` + host("ws") + `/mcp: it does not speak TLS there; use ws:// if that is right`},
 		"no TLS, grpc":      {[]string{"Jules", "x", "--addr", "grpcs://" + host("grpc")}, `cannot reach grpcs://` + host("grpc") + `: it does not speak TLS there; use grpc:// if that is right`},
@@ -108,6 +112,32 @@ func TestCallFails(t *testing.T) {
 				t.Errorf("exit code %d, stdout %q, stderr\n%s, want\nribosome: %s", r.code, r.stdout, r.stderr, tt.line)
 			}
 		})
+	}
+}
+
+// A server that waits for the end of a request, as those of HTTP do, says nothing.
+func TestNothingHeard(t *testing.T) {
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = mute.Close() }()
+	url := "tcp://" + mute.Addr().String()
+	l, err := (&clientFlags{Addr: url}).plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer l.leave()
+	want := "the deadline passed, and nothing has come from " + url + "; if something else speaks there, check the scheme of --addr, else try again with a longer --deadline"
+	if got := l.explain(context.DeadlineExceeded, "Jules"); got.Text != want {
+		t.Errorf("got %+v, want %s", got, want)
+	}
+	l.worked.Store(true)
+	if got := l.explain(context.DeadlineExceeded, "Jules"); got.Text != "the deadline passed before Jules answered; try again with a longer --deadline" {
+		t.Errorf("of what has answered before, got %+v", got)
 	}
 }
 

@@ -46,10 +46,7 @@ func (l *link) explain(err error, agent string) *problem {
 	case errors.Is(err, context.Canceled):
 		return interrupted(err, agent)
 	case errors.Is(err, performatives.CodeTimeout), errors.Is(err, performatives.CodeExpired), errors.Is(err, context.DeadlineExceeded):
-		return &problem{
-			Outcome: "timed_out", Code: performatives.CodeTimeout,
-			Text: "the deadline passed before " + l.who(agent) + " answered; try again with a longer --deadline",
-		}
+		return &problem{Outcome: "timed_out", Code: performatives.CodeTimeout, Text: l.late(agent)}
 	}
 	p := &problem{Outcome: "error", Text: l.unreachable(err)}
 	if errors.As(err, &end) {
@@ -66,6 +63,15 @@ func (l *link) explain(err error, agent string) *problem {
 	}
 	p.Text = oneLine(p.Text)
 	return p
+}
+
+// late says that agent did not answer in time. Over TCP, it may be none of ours: that a
+// connection opens does not tell.
+func (l *link) late(agent string) string {
+	if l.at.transport == "tcp" && l.session.Load() != nil && !l.worked.Load() {
+		return "the deadline passed, and nothing has come from " + l.at.url + "; if something else speaks there, check the scheme of --addr, else try again with a longer --deadline"
+	}
+	return "the deadline passed before " + l.who(agent) + " answered; try again with a longer --deadline"
 }
 
 // isAuth reports whether a code is about who may do what.

@@ -82,7 +82,7 @@ func silent(ctx, patient context.Context, err error) error {
 	return err
 }
 
-var errSilent = errors.New("no answer; check --addr and whether a node listens there")
+var errSilent = errors.New("no answer; check --addr, with its scheme, and whether a node listens there")
 
 // pause waits, and reports false when ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {

@@ -17,7 +17,7 @@ import (
 // unreachable says why there is no connection, and what to do.
 func (l *link) unreachable(err error) string {
 	var answer *ws.RefusedError
-	text := mismatch(err, l.at)
+	text := l.mistaken(err)
 	switch {
 	case text != "":
 	case errors.Is(err, errSilent):
@@ -34,6 +34,21 @@ func (l *link) unreachable(err error) string {
 		text = withoutPackages(err) + "; check --addr and whether a node listens there"
 	}
 	return "cannot reach " + l.at.url + ": " + text
+}
+
+// mistaken says what --addr, or the flags about TLS, have wrong; nothing for another error.
+func (l *link) mistaken(err error) string {
+	if text := mismatch(err, l.at); text != "" {
+		return text
+	}
+	var answer *ws.RefusedError
+	switch {
+	case errors.As(err, &answer) && answer.Status == http.StatusBadRequest && answer.Refusal == nil && !l.at.secure:
+		return "what speaks there is no WebSocket, or wants TLS; use wss://, or check the scheme of --addr"
+	case strings.Contains(err.Error(), "malformed HTTP "), strings.Contains(err.Error(), "a frame does not begin with 4D 43"):
+		return "something else speaks there; check the scheme of --addr"
+	}
+	return ""
 }
 
 // hungUp reports whether the other end just closed the connection, without a word.
@@ -103,8 +118,8 @@ func (l *link) cut() string {
 	switch {
 	case errors.As(why, &told) && (isAuth(told.Code) || isUnchecked(told)):
 		return l.refused(told, "")
-	case why != nil && mismatch(why, l.at) != "":
-		return "cannot reach " + l.at.url + ": " + mismatch(why, l.at)
+	case why != nil && l.mistaken(why) != "":
+		return "cannot reach " + l.at.url + ": " + l.mistaken(why)
 	case why != nil && hungUp(why):
 		return l.who("") + " " + l.ifHungUp()
 	case told != nil:
