@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ribosome-agents/ribosome/wire/ws"
 )
 
 // The task of the issue, over each transport.
@@ -99,9 +102,6 @@ func TestCallFails(t *testing.T) {
 		"nobody, grpc":      {[]string{"Jules", "x", "--addr", "grpc://" + closed}, `cannot reach grpc://` + closed + `: nobody listens there; start the node, or check --addr`},
 		"no host":           {[]string{"Jules", "x", "--addr", "tcp://nobody.invalid:1"}, `cannot reach tcp://nobody.invalid:1: there is no host of that name; check --addr`},
 		"no path":           {[]string{"Jules", "x", "--addr", "ws://" + host("ws") + "/x"}, `cannot reach ws://` + host("ws") + `/x: there is no WebSocket at this path; use that of the node's --ws-path, such as /mcp`},
-		"tcp for ws":        {[]string{"Jules", "x", "--addr", "ws://" + host("tcp")}, `cannot reach ws://` + host("tcp") + `/mcp: something else speaks there; check the scheme of --addr`},
-		"grpc for ws":       {[]string{"Jules", "x", "--addr", "ws://" + host("grpc")}, `cannot reach ws://` + host("grpc") + `/mcp: something else speaks there; check the scheme of --addr`},
-		"grpc for tcp":      {[]string{"Jules", "x", "--addr", "tcp://" + host("grpc")}, `cannot reach tcp://` + host("grpc") + `: something else speaks there; check the scheme of --addr`},
 		"no TLS, tcp":       {[]string{"Jules", "x", "--addr", "tcps://" + host("tcp")}, `cannot reach tcps://` + host("tcp") + `: it does not speak TLS there; use tcp:// if that is right`},
 		"no TLS, ws":        {[]string{"Jules", "x", "--addr", "wss://" + host("ws")}, `cannot reach wss://` + host("ws") + `/mcp: it does not speak TLS there; use ws:// if that is right`},
 		"no TLS, grpc":      {[]string{"Jules", "x", "--addr", "grpcs://" + host("grpc")}, `cannot reach grpcs://` + host("grpc") + `: it does not speak TLS there; use grpc:// if that is right`},
@@ -112,6 +112,35 @@ func TestCallFails(t *testing.T) {
 				t.Errorf("exit code %d, stdout %q, stderr\n%s, want\nribosome: %s", r.code, r.stdout, r.stderr, tt.line)
 			}
 		})
+	}
+}
+
+// Addresses of another transport. The other end may hang up before its answer is read.
+func TestAnotherTransport(t *testing.T) {
+	n := open(t)
+	for _, tt := range [][2]string{{"ws", "tcp"}, {"ws", "grpc"}, {"tcp", "grpc"}, {"grpc", "tcp"}, {"grpc", "ws"}} {
+		host, _, _ := strings.Cut(strings.TrimPrefix(n.at[tt[1]], tt[1]+"://"), "/")
+		r := runs(t, "agents", "--addr", tt[0]+"://"+host)
+		if r.code != exitFailed || !strings.Contains(r.stderr, "check the scheme of --addr") || strings.Contains(r.stderr, "malformed") || strings.Count(r.stderr, "\n") != 1 {
+			t.Errorf("%s to %s: got %+v", tt[0], tt[1], r)
+		}
+	}
+}
+
+// What a server of another protocol answers is not quoted.
+func TestMistaken(t *testing.T) {
+	l := &link{at: address{transport: "ws"}}
+	for text, want := range map[string]string{
+		`ws: connect to h:1: malformed HTTP response "\x00\x00"`: "something else speaks there; check the scheme of --addr",
+		`tcp: a frame does not begin with 4D 43`:                 "something else speaks there; check the scheme of --addr",
+		"another":                                                "",
+	} {
+		if got := l.mistaken(errors.New(text)); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	if got := l.mistaken(&ws.RefusedError{Status: 400}); !strings.Contains(got, "wss://") {
+		t.Errorf("of a bad request, got %q", got)
 	}
 }
 

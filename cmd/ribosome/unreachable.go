@@ -72,7 +72,7 @@ func (l *link) ifHungUp() string {
 	case l.worked.Load():
 		return "hung up; try again"
 	case !l.at.secure:
-		return "hung up; try again, and use " + l.at.transport + "s:// if it wants TLS"
+		return "hung up; check the scheme of --addr, and use " + l.at.transport + "s:// if it wants TLS"
 	case l.tls.GetClientCertificate == nil:
 		return "hung up; try again, and see --cert and --key if it wants a client certificate"
 	}
