@@ -117,6 +117,18 @@ func interrupted(err error, agent string) *problem {
 	return p
 }
 
+// notSender is the text of wire for a message in the name of another.
+const notSender = "the sender is not who has authenticated"
+
+// credentials says how to show who calls.
+func (l *link) credentials() string {
+	text := "give a token with --token-file or " + variable("token")
+	if l.tls != nil && l.tls.GetClientCertificate == nil {
+		text += ", or a certificate with --cert and --key"
+	}
+	return text
+}
+
 // refused says who refused, why, and what to do.
 func (l *link) refused(r *performatives.Refusal, agent string) string {
 	reason := *r
@@ -127,10 +139,13 @@ func (l *link) refused(r *performatives.Refusal, agent string) string {
 	switch r.Code { //nolint:exhaustive // the others have no advice of their own
 	case performatives.CodeUnauthorized:
 		if l.token == nil {
-			return l.who("") + " wants to know who calls: " + reason.Error() + "; give a token with --token-file or " + variable("token")
+			return l.who("") + " wants to know who calls: " + reason.Error() + "; " + l.credentials()
 		}
 		return l.who("") + " does not accept the token: " + reason.Error() + "; get one that is valid, and check --addr"
 	case performatives.CodeForbidden:
+		if l.nameless && r.Text == notSender {
+			return fmt.Sprintf("%s does not permit it: %s; give with --as the name that the token or the certificate is for", l.who(""), reason.Error())
+		}
 		return fmt.Sprintf("%s does not permit it: %s; check --as and the rules there", l.who(""), reason.Error())
 	case performatives.CodeUnknownAgent:
 		return fmt.Sprintf("there is no agent %s at %s; ribosome agents --addr %s lists them", agent, l.at.url, l.at.url)

@@ -16,12 +16,13 @@ import (
 // link is a node of this process with one agent, and the way from it to the node that
 // --addr names.
 type link struct {
-	at     address
-	tls    *tls.Config      // nil without TLS
-	token  func() string    // nil without a token
-	issuer auth.TokenSource // of the token; nil when it does not come from anywhere
-	name   performatives.AgentID
-	limits wire.Limits
+	at       address
+	tls      *tls.Config      // nil without TLS
+	token    func() string    // nil without a token
+	issuer   auth.TokenSource // of the token; nil when it does not come from anywhere
+	name     performatives.AgentID
+	nameless bool // name is a random one
+	limits   wire.Limits
 
 	node    *runtime.Node
 	uplink  *runtime.Uplink
@@ -52,6 +53,7 @@ func (f *clientFlags) plan() (*link, error) {
 		}
 		l.token = auth.Func(context.Background(), l.issuer, nil) // connect says why there is none
 	}
+	l.nameless = f.As == ""
 	l.name, err = f.speaker()
 	return l, err
 }
