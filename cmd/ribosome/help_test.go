@@ -115,7 +115,9 @@ func tables(cmd *kong.Node) map[string]string {
 }
 
 func TestVersion(t *testing.T) {
-	if r := runs(t, "version"); r.code != exitDone || !strings.HasPrefix(r.stdout, "ribosome ") || strings.Count(r.stdout, "\n") != 1 {
-		t.Errorf("got %+v", r)
+	for _, arg := range []string{"version", "--version"} {
+		if r := runs(t, arg); r.code != exitDone || r.stderr != "" || !strings.HasPrefix(r.stdout, "ribosome ") || strings.Count(r.stdout, "\n") != 1 {
+			t.Errorf("%s: got %+v", arg, r)
+		}
 	}
 }

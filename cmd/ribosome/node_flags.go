@@ -86,8 +86,8 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return usagef("no listener; give the node an address to be reached at, such as --tcp 127.0.0.1:8444")
 	}
 	for _, a := range addresses {
-		if _, port, err := net.SplitHostPort(a[1]); err != nil || port == "" {
-			return usagef("%s %s: want a host and a port, such as 127.0.0.1:8444", a[0], shown(a[1]))
+		if err := checkAddress(a[0], a[1]); err != nil {
+			return err
 		}
 	}
 	if err := c.checkAuth(addresses); err != nil {
@@ -104,6 +104,18 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return usagef("--ping-timeout %v is not longer than --ping-interval %v, so that no peer had time to answer; make it longer", c.PingTimeout, c.PingInterval)
 	}
 	return c.checkSwarm(known)
+}
+
+// checkAddress refuses what no listener can have. A port may also be the name of a service.
+func checkAddress(flag, addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" {
+		return usagef("%s %s: want a host and a port, such as 127.0.0.1:8444", flag, shown(addr))
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return usagef("%s %s: there is no such port; want one from 1 to 65535, or 0 for any that is free", flag, shown(addr))
+	}
+	return nil
 }
 
 // badOrigin returns the first that is no origin of a page (RFC 6454 §6), or nothing.

@@ -77,6 +77,9 @@ func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc)
 // parse reads the command line, the environment and the configuration file. Nothing
 // and no error mean that help was printed.
 func parse(args []string, stdout io.Writer) (command, error) {
+	if len(args) == 1 && args[0] == "--version" { // as people are used to; no flag with a variable and a key
+		return &versionCmd{}, nil
+	}
 	helped := false
 	var grammar cli
 	from := &sources{}
