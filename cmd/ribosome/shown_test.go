@@ -55,5 +55,9 @@ func TestMisplacedSecrets(t *testing.T) {
 			}
 			noSecrets(t, r)
 		}
+		t.Setenv("RIBOSOME_LOG_LEVEL", secret)
+		noSecrets(t, runs(t, node...))
+		t.Setenv("RIBOSOME_LOG_LEVEL", "")
+		noSecrets(t, runs(t, append(node, "--config", writeFile(t, "c.yaml", "log-format: "+secret+"\n"))...))
 	}
 }

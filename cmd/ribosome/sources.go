@@ -16,6 +16,7 @@ type sources struct {
 	opened bool
 	file   configFile
 	from   map[string]string // flag → where its value was found
+	words  []string          // what was found; it may be secret
 }
 
 // Validate implements [kong.Resolver]; the file is checked as it is read.
@@ -28,6 +29,7 @@ func (s *sources) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 	}
 	if v := os.Getenv(variable(flag.Name)); v != "" {
 		s.found(flag, variable(flag.Name))
+		s.words = append(s.words, v)
 		return listed(flag, v), nil
 	}
 	if flag.Name == configKey {
@@ -41,6 +43,7 @@ func (s *sources) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 		return nil, nil
 	}
 	s.found(flag, fmt.Sprintf("%s, line %d: %s", s.file.name, setting.line, flag.Name))
+	s.words = append(s.words, setting.words...)
 	return setting.value(flag)
 }
 
@@ -112,5 +115,5 @@ func (s *sources) explain(err error, args []string) error {
 	if errors.As(err, &at) && at.Context.Selected() != nil {
 		help = "ribosome " + at.Context.Selected().Name + " --help"
 	}
-	return usagef("%s; see %s", strings.TrimSuffix(hide(text, args), "?"), help)
+	return usagef("%s; see %s", strings.TrimSuffix(hide(hide(text, args), s.words), "?"), help)
 }
