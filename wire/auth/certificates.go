@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -65,10 +66,10 @@ func Certificates(o CertOptions) (wire.Authenticator, error) {
 // showed none or none was verified. PeerCertificates, which anybody can make up, are not
 // looked at.
 func VerifiedChain(s *tls.ConnectionState) []*x509.Certificate {
-	if s == nil || len(s.VerifiedChains) == 0 {
+	if s == nil {
 		return nil
 	}
-	return s.VerifiedChains[0]
+	return sockets.Verified(*s)
 }
 
 // Authenticate takes the name from the leaf.

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 )
 
 // checkURL says whether a URL is one that keys or tokens can be had from safely: https, or
@@ -47,7 +50,7 @@ const maxRedirects = 3
 // nowhere that checkURL would not. The requests bring their own deadlines.
 func httpClient(base *http.Client, insecure bool) *http.Client {
 	c := http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: clientDefaults(),
+		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: sockets.Harden(&tls.Config{}),
 	}}
 	if base != nil {
 		c = *base

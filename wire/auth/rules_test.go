@@ -59,23 +59,23 @@ func TestRules(t *testing.T) {
 }
 
 func TestParseRulesRefuses(t *testing.T) {
-	for text, want := range map[string]string{
-		`{}`:                               "cannot unmarshal",
-		`[]`:                               "the array is empty",
-		`null`:                             "the array is empty",
-		`[null]`:                           "rule 0: want an agent or a scope",
-		`[{"agent":"a","allow":["b"]}] []`: "after the array",
-		`[{"agent":"a","allow":["b"],"deny":["c"]}]`: `unknown field "deny"`,
-		`[{"agent":"a"}]`:                                           "allow is empty",
-		`[{"agent":"a","allow":[""]}]`:                              "empty pattern",
-		`[{"agent":"a","allow":["b"]},{"agent":"a*b","allow":[]}]`:  "rule 1: allow is empty",
-		`[{"agent":"a*b","allow":["b"]}]`:                           "has to be at the end",
-		`[{"agent":"a","allow":["*b"]}]`:                            "has to be at the end",
-		`[{"agent":"a","allow":["b**"]}]`:                           "has to be at the end",
-		`[{"agent":"a","allow":["b"],"acts":["TASK_REQUEST","X"]}]`: "none of the known acts",
+	for _, tt := range []struct{ text, want string }{
+		{`{}`, "cannot unmarshal"},
+		{`[]`, "the array is empty"},
+		{`null`, "the array is empty"},
+		{`[null]`, "rule 0: want an agent or a scope"},
+		{`[{"agent":"a","allow":["b"]}] []`, "after the array"},
+		{`[{"agent":"a","allow":["b"],"deny":["c"]}]`, `unknown field "deny"`},
+		{`[{"agent":"a"}]`, "allow is empty"},
+		{`[{"agent":"a","allow":[""]}]`, "empty pattern"},
+		{`[{"agent":"a","allow":["b"]},{"agent":"a*b","allow":[]}]`, "rule 1: allow is empty"},
+		{`[{"agent":"a*b","allow":["b"]}]`, "has to be at the end"},
+		{`[{"agent":"a","allow":["*b"]}]`, "has to be at the end"},
+		{`[{"agent":"a","allow":["b**"]}]`, "has to be at the end"},
+		{`[{"agent":"a","allow":["b"],"acts":["TASK_REQUEST","X"]}]`, "none of the known acts"},
 	} {
-		if _, err := ParseRules([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q in it", text, err, want)
+		if _, err := ParseRules([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q in it", tt.text, err, tt.want)
 		}
 	}
 	if a, err := Rules(nil).Authorizer(); a != nil || err != nil {

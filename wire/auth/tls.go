@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 )
 
 // Files are the PEM files of one end of TLS. Only their names are ever shown.
@@ -29,21 +31,6 @@ type Files struct {
 	Failed func(error)
 }
 
-// suites are those of TLS 1.2 with forward secrecy and authenticated encryption (RFC 9325
-// §4.2). TLS 1.3 has no others.
-var suites = []uint16{
-	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-	tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-	tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-	tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-}
-
-func clientDefaults() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: suites}
-}
-
 // ServerTLS returns what a server listens with: TLS 1.2 at least, strong suites, and
 // the certificate of its files, which is read again when they change, so that it can be
 // renewed without a restart. The roots in ClientCA are read once. An error names a file.
@@ -60,7 +47,7 @@ func ServerTLS(f Files) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := clientDefaults()
+	c := sockets.Harden(&tls.Config{})
 	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert.current(), nil }
 	if f.ClientCA == "" {
 		return c, nil
@@ -84,7 +71,7 @@ func ClientTLS(f Files) (*tls.Config, error) {
 	case f.ClientCA != "" || f.RequireClientCert:
 		return nil, errors.New("auth: Files.ClientCA and RequireClientCert are for servers: want RootCA")
 	}
-	c := clientDefaults()
+	c := sockets.Harden(&tls.Config{})
 	c.ServerName = f.ServerName
 	var err error
 	if f.RootCA != "" {

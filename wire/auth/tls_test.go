@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -140,19 +139,19 @@ func TestTLSVersionsAndSuites(t *testing.T) {
 	if s, c := must(ServerTLS(p.server)), must(ClientTLS(p.client)); s.MinVersion != tls.VersionTLS12 || c.MinVersion != tls.VersionTLS12 {
 		t.Errorf("versions %x and %x, want 1.2 at least", s.MinVersion, c.MinVersion)
 	}
+	weak := make(map[uint16]bool)
 	for _, s := range tls.InsecureCipherSuites() {
-		if bytes.Contains([]byte(strings.Join(suiteNames(), " ")), []byte(s.Name+" ")) {
-			t.Errorf("%s is insecure", s.Name)
+		weak[s.ID] = true
+	}
+	suites := must(ServerTLS(p.server)).CipherSuites
+	for _, s := range suites {
+		if weak[s] {
+			t.Errorf("%s is insecure", tls.CipherSuiteName(s))
 		}
 	}
-}
-
-func suiteNames() []string {
-	names := make([]string, 0, len(suites))
-	for _, s := range suites {
-		names = append(names, tls.CipherSuiteName(s))
+	if len(suites) == 0 {
+		t.Error("any cipher will do")
 	}
-	return append(names, "")
 }
 
 func TestTLSReload(t *testing.T) {
