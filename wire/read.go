@@ -164,7 +164,7 @@ func (s *Session) turnDown(codec Codec, in Inbound, err error) {
 // log, so it is for those who look.
 func (s *Session) noteRefused(code performatives.Code) {
 	s.core.totals.refused.Add(1)
-	if log := s.core.opts.Logger; log.Enabled(s.ctx, slog.LevelDebug) {
+	if logger := s.core.opts.Logger; logger.Enabled(s.ctx, slog.LevelDebug) {
 		s.logger().Debug("message refused", "err", code)
 	}
 }

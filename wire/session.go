@@ -246,13 +246,13 @@ func (s *Session) logger() *slog.Logger {
 }
 
 func (s *Session) logEnd() {
-	log := s.logger()
+	logger := s.logger()
 	if id, ok := s.Identity(); ok {
-		log = log.With("as", string(id.Name))
+		logger = logger.With("as", string(id.Name))
 	}
 	if s.err == nil {
-		log.Debug("session ended")
+		logger.Debug("session ended")
 		return
 	}
-	log.Info("session ended", "err", s.err)
+	logger.Info("session ended", "err", s.err)
 }
