@@ -279,3 +279,23 @@ func TestLedgerReopens(t *testing.T) {
 		t.Error("no conversation was closed, and somebody is to be told")
 	}
 }
+
+// Whoever gets the last word may act on it at once, so the conversation is closed by then.
+func TestLastWordClosesFirst(t *testing.T) {
+	l := &link{ledger: newLedger(testLimits)}
+	l.sweeps.Store(true) // without a clock
+	ask := entry{message: act(t, "q", p.ActTaskRequest, nil), local: "here", peer: "there"}
+	if err := l.pass(ask, func(*p.Message) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	word := entry{message: act(t, "w", p.ActFailure, nil), local: "here", peer: "there", inbound: true}
+	err := l.pass(word, func(*p.Message) error {
+		if l.ledger.open() != 0 {
+			t.Error("the conversation is open as its last word arrives")
+		}
+		return errors.New("and does not")
+	})
+	if err == nil || l.ledger.open() != 1 {
+		t.Errorf("the word was not passed on (%v), and %d are open", err, l.ledger.open())
+	}
+}
