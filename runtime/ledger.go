@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"cmp"
 	"sync"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 // nobody.
 type ledger struct {
 	limits ledgerLimits
+	told   *told
 
 	mu     sync.Mutex
 	sealed bool
@@ -36,8 +36,8 @@ type ledgerLimits struct {
 // those of one call for proposals to many have. It bounds the search among them.
 const maxNamesakes = 4096
 
-func newLedger(l ledgerLimits) *ledger {
-	return &ledger{limits: l, talks: make(map[performatives.ConversationID]*talk), about: make(map[string]*talk)}
+func newLedger(l ledgerLimits, t *told) *ledger {
+	return &ledger{limits: l, told: t, talks: make(map[performatives.ConversationID]*talk), about: make(map[string]*talk)}
 }
 
 // entry is a message as a ledger sees it: agents by the names that are theirs on this
@@ -50,66 +50,91 @@ type entry struct {
 	as      performatives.AgentID // the namespace that peer has named instead of local; else empty
 }
 
-// expect notes a message before it is passed on, if it is one to be answered. The error
-// is a [*performatives.Refusal]: too many conversations are open, or the session is over.
-// undo is for a message that was not passed on after all; it reports false when the end
-// of the session has told its sender already.
-func (l *ledger) expect(e entry, now time.Time) (undo func() bool, err error) {
+// noted is what a ledger did about a message that is passed on next: it began a
+// conversation, belongs to one, or closed it by its last word.
+type noted struct {
+	talk   *talk // nil: there is nothing to take back
+	began  bool
+	closed bool
+	as     performatives.AgentID // what the peer calls the local agent, if by another name
+}
+
+// note notes a message before it is passed on, because whoever gets it may act on it
+// before this side has done anything more. The error is a [*performatives.Refusal]: the
+// session is over, too many conversations are open, or who waited for the message was
+// told in the peer's stead that it will not come. A message that was not passed on after
+// all is taken back.
+func (l *ledger) note(e entry, now time.Time) (noted, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.sealed {
-		return nil, &performatives.Refusal{Code: performatives.CodeStopped, About: e.message.ID(), Text: "the connection to the agent has closed"}
+		return noted{}, &performatives.Refusal{Code: performatives.CodeStopped, About: e.message.ID(), Text: "the connection to the agent has closed"}
 	}
-	if !e.message.Performative().ExpectsReply() || l.answeredLocked(e) != nil {
-		return func() bool { return true }, nil
+	if t := l.answeredLocked(e); t != nil {
+		n := noted{talk: t, as: t.as, closed: t.closes(e.message)}
+		if n.closed {
+			l.removeLocked(t)
+		}
+		return n, nil
 	}
+	act := e.message.Performative()
+	if act.ExpectsReply() {
+		return l.noteAskLocked(e, now)
+	}
+	if act == performatives.ActRejectProposal { // which ends what its sender has asked for
+		if t := l.askedLocked(e); t != nil {
+			l.removeLocked(t)
+			return noted{talk: t, closed: true}, nil
+		}
+	}
+	if e.inbound && l.told.has(e.local, e.message.InReplyTo()) {
+		return noted{}, &performatives.Refusal{
+			Code: performatives.CodeConversationEnded, About: e.message.ID(), Text: "who asked has been told that the agent was lost",
+		}
+	}
+	return noted{}, nil
+}
+
+// noteAskLocked notes a message that expects an answer, in a conversation that is open
+// or in a new one.
+func (l *ledger) noteAskLocked(e entry, now time.Time) (noted, error) {
 	if t := l.askedLocked(e); t != nil {
 		l.askLocked(t, e.message, now)
-		return func() bool { return l.isOpen(t) }, nil
+		return noted{talk: t}, nil
 	}
 	t, err := l.openLocked(e, now)
-	if err != nil {
-		return nil, err
-	}
-	return func() bool { return l.forget(t) }, nil
+	return noted{talk: t, began: true}, err
 }
 
-// closing notes a message that is about to be passed on, and closes the conversation
-// whose last word it is, which it returns: whoever gets that word may know it before this
-// side has done anything more. reopen is for a word that was not passed on after all.
-func (l *ledger) closing(e entry) *talk {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t := l.answeredLocked(e)
-	switch {
-	case t != nil && !t.closes(e.message):
-		return nil
-	case t == nil && e.message.Performative() == performatives.ActRejectProposal: // which ends what its sender has asked for
-		t = l.askedLocked(e)
-	}
-	if t != nil {
-		l.removeLocked(t)
-	}
-	return t
-}
-
-// reopen takes back that t is closed. It reports false when the session has ended in the
-// meantime, so that who waits has not been told.
-func (l *ledger) reopen(t *talk) bool {
-	if t == nil {
+// takeBack takes back that a message was passed on. It reports false when the session has
+// ended in the meantime: then who waits in a conversation that was open has been told so,
+// and in one that the message had closed, has not.
+func (l *ledger) takeBack(n noted) bool {
+	if n.talk == nil {
 		return true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.sealed {
+	switch {
+	case n.closed && l.sealed:
 		return false
+	case n.closed:
+		l.reopenLocked(n.talk)
+		return true
 	}
+	open := !n.talk.gone
+	if n.began {
+		l.removeLocked(n.talk)
+	}
+	return open
+}
+
+func (l *ledger) reopenLocked(t *talk) {
 	t.gone = false
 	l.addLocked(t)
 	for _, ref := range t.refs {
 		l.about[ref] = t
 	}
-	return true
 }
 
 // localOf returns who of this side is a namespace to the peer, in the open conversation
@@ -129,26 +154,16 @@ func (l *ledger) localOf(peer performatives.AgentID, m *performatives.Message) (
 	return "", false
 }
 
-// voice returns as whom the local agent answers the peer by e: as the namespace that the
-// peer has asked, if it has, else under its own name.
-func (l *ledger) voice(e entry) performatives.AgentID {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if t := l.answeredLocked(e); t != nil {
-		return cmp.Or(t.as, e.local)
-	}
-	return e.local
-}
-
-// lost notes that a message to the peer has not arrived, as far as anybody knows. It
-// reports whether its sender still waits, and is to be told so: the peer may have
-// answered what only perhaps was lost, and the end of the session tells who waits then.
+// lost notes that a message to the peer has not arrived. It reports whether its sender
+// still waits, and is to be told so: the peer may have answered what only perhaps was
+// lost, or the end of the session tells.
 func (l *ledger) lost(m *performatives.Message) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for t := l.talks[m.ConversationID()]; t != nil; t = t.next {
 		if !t.inbound && t.asked.ID() == m.ID() && t.peer.Is(m.Receiver()) {
 			l.removeLocked(t)
+			l.told.add(t.local, t.refs)
 			return true
 		}
 	}
@@ -157,20 +172,26 @@ func (l *ledger) lost(m *performatives.Message) bool {
 
 // expired forgets the conversations that nobody can wait for any more, and returns them.
 func (l *ledger) expired(now time.Time) []*talk {
-	return l.takeOut(func(t *talk) bool { return !t.due.IsZero() && !now.Before(t.due) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.takeOutLocked(func(t *talk) bool { return !t.due.IsZero() && !now.Before(t.due) })
 }
 
-// of forgets the conversations of one of the peer's agents, and returns them.
+// of forgets the conversations of one of the peer's agents, and returns them: who waits
+// is to be told that they are over.
 func (l *ledger) of(peer performatives.AgentID) []*talk {
-	return l.takeOut(func(t *talk) bool { return t.peer.Is(peer) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.endLocked(func(t *talk) bool { return t.peer.Is(peer) })
 }
 
-// seal ends the ledger, and returns what was open: nothing will be noted any more.
+// seal ends the ledger, and returns what was open: nothing will be noted any more, and
+// who waits is to be told.
 func (l *ledger) seal() []*talk {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.sealed = true
-	l.mu.Unlock()
-	return l.takeOut(func(*talk) bool { return true })
+	return l.endLocked(func(*talk) bool { return true })
 }
 
 // open returns how many conversations are open.
@@ -180,9 +201,18 @@ func (l *ledger) open() int {
 	return l.n
 }
 
-func (l *ledger) takeOut(which func(*talk) bool) []*talk {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// endLocked takes out conversations of which the agents of this side are told the end.
+func (l *ledger) endLocked(which func(*talk) bool) []*talk {
+	out := l.takeOutLocked(which)
+	for _, t := range out {
+		if !t.inbound {
+			l.told.add(t.local, t.refs)
+		}
+	}
+	return out
+}
+
+func (l *ledger) takeOutLocked(which func(*talk) bool) []*talk {
 	var out []*talk
 	for _, t := range l.talks {
 		for ; t != nil; t = t.next {
@@ -195,19 +225,4 @@ func (l *ledger) takeOut(which func(*talk) bool) []*talk {
 		l.removeLocked(t)
 	}
 	return out
-}
-
-func (l *ledger) isOpen(t *talk) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !t.gone
-}
-
-// forget closes t, and reports whether it was open.
-func (l *ledger) forget(t *talk) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	was := !t.gone
-	l.removeLocked(t)
-	return was
 }

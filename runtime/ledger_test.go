@@ -34,11 +34,8 @@ func act(t *testing.T, id string, a p.Performative, mod func(*p.Envelope)) *p.Me
 func note(t *testing.T, l *ledger, m *p.Message, in bool) error {
 	t.Helper()
 	e := entry{message: m, local: "here", peer: "there", inbound: in}
-	if _, err := l.expect(e, epoch); err != nil {
-		return err
-	}
-	l.closing(e)
-	return nil
+	_, err := l.note(e, epoch)
+	return err
 }
 
 // What opens a conversation, keeps it open and closes it, the same both ways.
@@ -76,7 +73,7 @@ func TestLedgerKnowsTheLastWord(t *testing.T) {
 		"stream's end": {{p.ActRequestWhenever, false, nil, 1}, {p.ActInform, true, nil, 1}, {p.ActFailure, true, nil, 0}},
 	} {
 		for _, inbound := range []bool{false, true} {
-			l := newLedger(testLimits)
+			l := newLedger(testLimits, new(told))
 			for i, s := range steps {
 				mod := s.mod
 				if i == 0 && mod == nil {
@@ -101,7 +98,7 @@ func TestLedgerKnowsTheLastWord(t *testing.T) {
 // dialect has no conversation ids.
 func TestLedgerFindsByReference(t *testing.T) {
 	for _, ref := range []string{"q", "w"} {
-		l := newLedger(testLimits)
+		l := newLedger(testLimits, new(told))
 		if err := note(t, l, act(t, "q", p.ActRequest, func(e *p.Envelope) { e.ReplyWith = "w" }), false); err != nil {
 			t.Fatal(err)
 		}
@@ -121,13 +118,12 @@ func TestLedgerFindsByReference(t *testing.T) {
 // Conversations of one id with several agents, as those of a call to many, are told
 // apart, and so are the two that two agents begin with each other.
 func TestLedgerTellsNamesakesApart(t *testing.T) {
-	l := newLedger(testLimits)
+	l := newLedger(testLimits, new(told))
 	add := func(peer p.AgentID, a p.Performative, in bool) {
 		e := entry{message: act(t, "q", a, nil), local: "here", peer: peer, inbound: in}
-		if _, err := l.expect(e, epoch); err != nil {
+		if _, err := l.note(e, epoch); err != nil {
 			t.Fatal(err)
 		}
-		l.closing(e)
 	}
 	add("a", p.ActCFP, false)
 	add("b", p.ActCFP, false)
@@ -145,7 +141,7 @@ func TestLedgerTellsNamesakesApart(t *testing.T) {
 }
 
 func TestLedgerIsBounded(t *testing.T) {
-	l := newLedger(testLimits)
+	l := newLedger(testLimits, new(told))
 	open := func(i int) error {
 		return note(t, l, act(t, fmt.Sprint("q", i), p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(fmt.Sprint(i)) }), i%2 == 0)
 	}
@@ -167,7 +163,7 @@ func TestLedgerIsBounded(t *testing.T) {
 
 // A conversation refers to no more messages than it needs, however long it is.
 func TestLedgerForgetsOldReferences(t *testing.T) {
-	l := newLedger(testLimits)
+	l := newLedger(testLimits, new(told))
 	for i := range 100 {
 		if err := note(t, l, act(t, fmt.Sprint("q", i), p.ActTaskRequest, nil), true); err != nil {
 			t.Fatal(err)
@@ -179,7 +175,7 @@ func TestLedgerForgetsOldReferences(t *testing.T) {
 }
 
 func TestLedgerExpires(t *testing.T) {
-	l := newLedger(testLimits)
+	l := newLedger(testLimits, new(told))
 	for id, mod := range map[string]func(*p.Envelope){
 		"dated":   func(e *p.Envelope) { e.ReplyBy = epoch.Add(10 * time.Second) },
 		"undated": nil,
@@ -210,16 +206,16 @@ func TestLedgerExpires(t *testing.T) {
 }
 
 func TestLedgerUndoes(t *testing.T) {
-	l := newLedger(testLimits)
-	undo, err := l.expect(entry{message: act(t, "q", p.ActRequest, nil), local: "here", peer: "there"}, epoch)
+	l := newLedger(testLimits, new(told))
+	n, err := l.note(entry{message: act(t, "q", p.ActRequest, nil), local: "here", peer: "there"}, epoch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !undo() {
-		t.Error("there was nothing to undo")
+	if !l.takeBack(n) {
+		t.Error("the sender has been told")
 	}
-	if undo() {
-		t.Error("it was undone twice")
+	if l.takeBack(n) {
+		t.Error("it was taken back twice")
 	}
 	if l.open() != 0 || len(l.about)+len(l.talks) != 0 {
 		t.Errorf("%d are open", l.open())
@@ -228,7 +224,7 @@ func TestLedgerUndoes(t *testing.T) {
 
 // Each message that does not arrive is told of once: by its loss or by the end.
 func TestLedgerTellsOfLossOnce(t *testing.T) {
-	l := newLedger(testLimits)
+	l := newLedger(testLimits, new(told))
 	m := act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Receiver = "there" })
 	if err := note(t, l, m, false); err != nil {
 		t.Fatal(err)
@@ -256,33 +252,34 @@ func TestLedgerTellsOfLossOnce(t *testing.T) {
 // A last word that was not passed on leaves its conversation open; after the end of the
 // session somebody has to be told.
 func TestLedgerReopens(t *testing.T) {
-	l := newLedger(testLimits)
+	l := newLedger(testLimits, new(told))
 	if err := note(t, l, act(t, "q", p.ActTaskRequest, nil), false); err != nil {
 		t.Fatal(err)
 	}
 	word := entry{message: act(t, "q", p.ActFailure, nil), local: "here", peer: "there", inbound: true}
-	closed := l.closing(word)
-	if closed == nil || l.open() != 0 {
-		t.Fatalf("closed %v, %d are open", closed, l.open())
+	first, err := l.note(word, epoch)
+	if err != nil || !first.closed || l.open() != 0 {
+		t.Fatalf("%+v, %v, and %d are open", first, err, l.open())
 	}
-	if !l.reopen(closed) || l.open() != 1 {
+	if !l.takeBack(first) || l.open() != 1 {
 		t.Fatalf("%d are open", l.open())
 	}
-	if again := l.closing(word); again != closed || l.open() != 0 {
-		t.Errorf("closed %v, %d are open", again, l.open())
+	again, err := l.note(word, epoch)
+	if err != nil || again.talk != first.talk || l.open() != 0 {
+		t.Errorf("%+v, %v, and %d are open", again, err, l.open())
 	}
 	l.seal()
-	if l.reopen(closed) {
+	if l.takeBack(again) {
 		t.Error("reopened after the end of the session")
 	}
-	if !l.reopen(nil) {
+	if !l.takeBack(noted{}) {
 		t.Error("no conversation was closed, and somebody is to be told")
 	}
 }
 
 // Whoever gets the last word may act on it at once, so the conversation is closed by then.
 func TestLastWordClosesFirst(t *testing.T) {
-	l := &link{ledger: newLedger(testLimits)}
+	l := &link{ledger: newLedger(testLimits, new(told))}
 	l.sweeps.Store(true) // without a clock
 	ask := entry{message: act(t, "q", p.ActTaskRequest, nil), local: "here", peer: "there"}
 	if err := l.pass(ask, func(*p.Message) error { return nil }); err != nil {
@@ -297,5 +294,61 @@ func TestLastWordClosesFirst(t *testing.T) {
 	})
 	if err == nil || l.ledger.open() != 1 {
 		t.Errorf("the word was not passed on (%v), and %d are open", err, l.ledger.open())
+	}
+}
+
+// Who was told in a peer's stead that it is lost is not told a second end: not by that
+// session, and not by the next. Whoever asks once more is answered.
+func TestToldOnce(t *testing.T) {
+	question := func(ref string) *p.Message {
+		return act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Receiver, e.ReplyWith = "there", ref })
+	}
+	for what, end := range map[string]func(*ledger){
+		"the end of the session": func(l *ledger) { l.seal() },
+		"the end of the agent":   func(l *ledger) { l.of("there") },
+		"a loss":                 func(l *ledger) { l.lost(question("w")) },
+	} {
+		all := new(told)
+		l := newLedger(testLimits, all)
+		ask := func(l *ledger, ref string) error { return note(t, l, question(ref), false) }
+		answer := func(l *ledger, ref string) error {
+			return note(t, l, act(t, "a", p.ActInform, func(e *p.Envelope) { e.InReplyTo, e.ConversationID = ref, "other" }), true)
+		}
+		if err := ask(l, "w"); err != nil {
+			t.Fatal(err)
+		}
+		if end(l); l.open() != 0 {
+			t.Fatalf("%s: %d conversations are open", what, l.open())
+		}
+		if l.sealed {
+			l = newLedger(testLimits, all)
+		}
+		for _, ref := range []string{"q", "w"} {
+			if err := answer(l, ref); !errors.Is(err, p.CodeConversationEnded) {
+				t.Errorf("%s: a late answer to %q: %v", what, ref, err)
+			}
+		}
+		if err := answer(l, "z"); err != nil {
+			t.Errorf("%s: something else: %v", what, err)
+		}
+		if err := errors.Join(ask(l, "w"), answer(l, "w")); err != nil {
+			t.Errorf("%s: a repetition: %v", what, err)
+		}
+	}
+}
+
+// A node remembers so many of those that were told, the latest.
+func TestToldIsBounded(t *testing.T) {
+	var all told
+	for i := range 2*maxTold + 1 {
+		all.add("Asker", []string{fmt.Sprint(i), fmt.Sprint(i)})
+	}
+	if len(all.known) != maxTold || len(all.order) != maxTold {
+		t.Errorf("%d and %d are known", len(all.known), len(all.order))
+	}
+	for i, want := range map[int]bool{0: false, maxTold: false, maxTold + 1: true, 2 * maxTold: true} {
+		if got := all.has("asker", fmt.Sprint(i)); got != want {
+			t.Errorf("%d is known: %t", i, got)
+		}
 	}
 }

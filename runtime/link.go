@@ -25,16 +25,12 @@ type link struct {
 }
 
 func newLink(n *Node, s *wire.Session, limits ledgerLimits) *link {
-	return &link{node: n, session: s, ledger: newLedger(limits)}
+	return &link{node: n, session: s, ledger: newLedger(limits, &n.told)}
 }
 
 // send passes a message of local's on to peer. The error is a [*performatives.Refusal].
 func (l *link) send(m *performatives.Message, local, peer performatives.AgentID) error {
-	e := entry{message: m, local: local, peer: peer}
-	if as := l.ledger.voice(e); as != local {
-		e.message = renamed(m, as, m.Receiver())
-	}
-	return l.pass(e, l.session.Send)
+	return l.pass(entry{message: m, local: local, peer: peer}, l.session.Send)
 }
 
 // deliver passes a message of peer's on to local. The error is a
@@ -68,19 +64,23 @@ func (l *link) receive(e entry) error {
 	return err
 }
 
-// pass notes a message and passes it on.
+// pass notes a message and passes it on. A namespace answers the peer under the name that
+// the peer has used.
 func (l *link) pass(e entry, on func(*performatives.Message) error) error {
-	undo, err := l.ledger.expect(e, time.Now())
+	n, err := l.ledger.note(e, time.Now())
 	if err != nil {
 		return err
 	}
-	closed := l.ledger.closing(e)
-	if err := on(e.message); err != nil {
-		if !l.ledger.reopen(closed) {
-			l.lose([]*talk{closed}, disconnected)
-		}
-		if !undo() && !e.inbound {
-			_ = l.node.turnAway(e.message, err)
+	m := e.message
+	if n.as != "" && !e.inbound {
+		m = renamed(m, n.as, m.Receiver())
+	}
+	if err := on(m); err != nil {
+		switch ended := !l.ledger.takeBack(n); {
+		case ended && n.closed:
+			l.lose([]*talk{n.talk}, disconnected)
+		case ended && !e.inbound:
+			_ = l.node.turnAway(m, err)
 			return nil // the end of the session comes between, and tells
 		}
 		return err
@@ -97,7 +97,7 @@ func (n *Node) turnAway(m *performatives.Message, why error) error {
 }
 
 // undelivered is told of a message that the session has taken and not written. Of one
-// whose sender waits no more, or is told by the end of the session, nobody else is.
+// whose sender waits no more, nobody else is.
 func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal) {
 	if m.Performative().ExpectsReply() && l.ledger.lost(m) {
 		l.node.system.Refuse(m.Receiver(), m, why.Code, why.Text)

@@ -18,6 +18,7 @@ type Node struct {
 	watch  *codons.Watch // nil without Options.Watch
 	unlog  func()
 	uplink atomic.Pointer[Uplink] // nil without one
+	told   told                   // of all links
 }
 
 // New starts a node without agents. Its owner must call [Node.Stop]. The error

@@ -166,6 +166,7 @@ func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *perf
 // disconnected is what agents are told of a peer that is gone.
 var disconnected = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected"}
 
-// Closed ends what the session was for: who waits for its agents is told so, what its
-// agents have asked for is withdrawn, and they are agents of the node no more.
+// Closed ends what the session was for: who waits for its agents is told so, once and for
+// all, what its agents have asked for is withdrawn, and they are agents of the node no
+// more. An answer that one of them gives later, over another session, is a dead letter.
 func (p *Peers) Closed(s *wire.Session, _ error) { p.end(linkOf(s), disconnected) }

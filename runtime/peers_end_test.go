@@ -414,3 +414,50 @@ func announceAndWithdraw(t *testing.T) {
 		t.Errorf("%d agents run", n)
 	}
 }
+
+// An agent that answers after its connection was lost, over the next, answers in vain: who
+// asked has been told already.
+func TestAnswerOverTheNextConnection(t *testing.T) {
+	working, release := make(chan struct{}), make(chan struct{})
+	h := newHub(t, noPeerOptions)
+	o := connected(t, h, "out", crew{"Jules": always(scripted{topics: []string{"x"}, receive: func(c *actors.Context, m *performatives.Message) {
+		if m.Performative() == performatives.ActRequest {
+			working <- struct{}{}
+			<-release
+			echo(c, m)
+		}
+	}})})
+	told := make(chan *performatives.Message, 10)
+	h.spawn("asker", always(scripted{receive: func(_ *actors.Context, m *performatives.Message) { told <- m }}))
+	dead := listen(t, h.Node, actors.About[actors.DeadLetter]())
+	first, second := message(t, "asker", "Jules", performatives.ActRequest), message(t, "asker", "Jules", performatives.ActRequest)
+	if err := h.Send(first); err != nil {
+		t.Fatal(err)
+	}
+	<-working
+	o.disconnect()
+	if m := <-told; m.InReplyTo() != string(first.ID()) || m.Performative() != performatives.ActFailure {
+		t.Errorf("the asker is told %s %s", m.Performative(), m.InReplyTo())
+	}
+	h.away("Jules", 1)
+	if err := o.up.Connect(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	h.back("Jules", 1)
+	release <- struct{}{}
+	late := await(t, dead, 1, func(e actors.DeadLetter) bool {
+		m, ok := e.Message.(*performatives.Message)
+		return ok && m.InReplyTo() == string(first.ID())
+	})[0]
+	if late.Code != performatives.CodeConversationEnded {
+		t.Errorf("it is a dead letter because of %v", late.Code)
+	}
+	if err := h.Send(second); err != nil {
+		t.Fatal(err)
+	}
+	<-working
+	release <- struct{}{}
+	if m := <-told; m.InReplyTo() != string(second.ID()) || m.Performative() != performatives.ActInform {
+		t.Errorf("the asker is told %s %s", m.Performative(), m.InReplyTo())
+	}
+}

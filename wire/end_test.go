@@ -246,3 +246,43 @@ func TestSlowedPeerIsNotDead(t *testing.T) {
 		}
 	})
 }
+
+// brokenOff is a connection whose Write fails, and whose Read goes on.
+type brokenOff struct{ wire.Conn }
+
+// Write fails.
+func (brokenOff) Write([]wire.Frame) error { return errors.New("no") }
+
+// A message whose write fails may have arrived, and the peer's answer to it may be on its
+// way: it comes back only after all answers.
+func TestUndeliveredComesAfterTheLastAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := wiretest.Pipe()
+		answering := make(chan struct{})
+		r := &wiretest.Recorder{}
+		r.Answer = func(*wire.Session, *performatives.Message) error {
+			<-answering
+			if n := len(r.Undeliverable()); n != 0 {
+				t.Errorf("%d messages came back while an answer was", n)
+			}
+			return nil
+		}
+		s, err := wire.Connect(brokenOff{near}, wire.Options{Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := far.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(hello)}}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := s.Send(wiretest.Ask(t, "b", "a", "x")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		close(answering)
+		<-s.Done()
+		if n := len(r.Undeliverable()); n != 1 {
+			t.Errorf("%d messages came back, want 1", n)
+		}
+	})
+}

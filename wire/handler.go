@@ -4,7 +4,8 @@ import "github.com/ribosome-agents/ribosome/performatives"
 
 // Handler is what sessions hand their messages to. Its methods must not block. For
 // one session Opened comes first, then Receive, one at a time, then Undelivered and
-// Closed; Undelivered may come while Receive runs.
+// Closed. Only for what its dialect cannot write, Undelivered may come earlier, and while
+// Receive runs.
 type Handler interface {
 	// Opened is told of a new session, whose peer is perhaps not authenticated yet.
 	Opened(s *Session)

@@ -27,6 +27,7 @@ type Session struct {
 	gate      gate                     // of the reader
 	deaf      atomic.Bool              // what else the peer says, nobody reads
 	busy      atomic.Bool              // the reader has not come back for more
+	unsent    []*performatives.Message // of the writer, and then of finish
 
 	mu    sync.Mutex
 	life  life
@@ -180,6 +181,10 @@ func (s *Session) finish() {
 	}
 	s.err = s.life.reason
 	s.mu.Unlock()
+	for _, m := range s.unsent {
+		s.undelivered(m, performatives.CodeDisconnected, "the connection to the agent was lost as the message was written")
+	}
+	s.unsent = nil
 	for _, m := range s.out.drain() {
 		s.undelivered(m, performatives.CodeStopped, "the connection to the agent has closed")
 	}

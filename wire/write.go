@@ -96,12 +96,11 @@ func (w *writer) writeBatch() error {
 	return w.flush()
 }
 
-// lose gives back what the peer perhaps has not got: what has been encoded and not
-// written, and the rest. After all has been written, that is nothing.
+// lose keeps what the peer perhaps has not got: what has been encoded and not written, and
+// the rest. After all has been written, that is nothing. It is given back once nobody
+// reads any more, since what the peer has got after all it may have answered.
 func (w *writer) lose() {
-	for _, m := range append(w.unsent, w.rest...) {
-		w.s.undelivered(m, performatives.CodeStopped, "the connection to the agent was lost")
-	}
+	w.s.unsent = append(append(w.s.unsent, w.unsent...), w.rest...)
 }
 
 // message encodes m, and writes when enough has come together.

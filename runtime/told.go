@@ -1,0 +1,64 @@
+package runtime
+
+import (
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// maxTold is how many questions a node remembers whose askers were told in a peer's stead
+// that it was lost.
+const maxTold = 65_536
+
+// told is what those of a node who asked by a link have been told in a peer's stead. The
+// peer may come back and answer after all, and who asked must not be told two ends. It
+// remembers the latest questions; its zero value is ready, and safe for concurrent use.
+type told struct {
+	mu    sync.Mutex
+	known map[question]struct{}
+	order []question // a ring once it is full
+	next  int        // the oldest of the ring
+}
+
+// question is what an answer refers to.
+type question struct {
+	asker performatives.AgentID // folded
+	ref   string                // its id or reply_with
+}
+
+// add remembers one question, which refs are the names of.
+func (t *told) add(asker performatives.AgentID, refs []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil {
+		t.known = make(map[question]struct{})
+	}
+	for _, ref := range refs {
+		q := question{asker.Fold(), ref}
+		if _, ok := t.known[q]; ok {
+			continue
+		}
+		t.known[q] = struct{}{}
+		if len(t.order) < maxTold {
+			t.order = append(t.order, q)
+			continue
+		}
+		delete(t.known, t.order[t.next])
+		t.order[t.next] = q
+		t.next = (t.next + 1) % maxTold
+	}
+}
+
+// has reports whether the asker of what ref refers to was told.
+func (t *told) has(asker performatives.AgentID, ref string) bool {
+	if ref == "" {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.known) == 0 {
+		return false
+	}
+	_, ok := t.known[question{asker.Fold(), ref}]
+	return ok
+}
