@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -20,7 +21,7 @@ type departed struct {
 }
 
 func (d *departed) add(id performatives.AgentID) {
-	id = id.Fold()
+	id = performatives.AgentID(strings.Clone(string(id.Fold()))) // and nothing of the message that it came with
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ids == nil {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -26,6 +27,11 @@ type question struct {
 	ref   string                // its id or reply_with
 }
 
+// clone returns q without the message that it came with.
+func (q question) clone() question {
+	return question{performatives.AgentID(strings.Clone(string(q.asker))), strings.Clone(q.ref)}
+}
+
 // add remembers one question, which refs are the names of.
 func (t *told) add(asker performatives.AgentID, refs []string) {
 	t.mu.Lock()
@@ -38,6 +44,7 @@ func (t *told) add(asker performatives.AgentID, refs []string) {
 		if _, ok := t.known[q]; ok {
 			continue
 		}
+		q = q.clone()
 		t.known[q] = struct{}{}
 		if len(t.order) < maxTold {
 			t.order = append(t.order, q)

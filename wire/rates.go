@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/netip"
+	"strings"
 	"sync"
 
 	"golang.org/x/time/rate"
@@ -53,7 +54,7 @@ func (r *rates) count(who string) error {
 			r.forget()
 		}
 		l = newLimiter(r.limit)
-		r.by[who] = l
+		r.by[strings.Clone(who)] = l // and nothing of the message that it came with
 	}
 	r.mu.Unlock()
 	return allow(l, r.limit)

@@ -97,8 +97,13 @@ func (d *decoder) namesItself() bool {
 	return string(d.out.ConversationID) == string(d.out.ID)
 }
 
-// copied are the members whose text the message keeps.
+// copied are the members whose text the message keeps, in one allocation: whoever keeps
+// one of them, keeps all.
 var copied = setOf(memID, memSender, memReceiver, memInReplyTo, memReplyWith, memConversation, memProtocol, memTrace, memOntology)
+
+// maxText is how much room a member's text has from the beginning: enough for an id, and
+// none for whatever else the object of an agent says.
+const maxText = 2 * performatives.MaxIDLength
 
 // prepare notes which members there are, and makes room for their text.
 func (d *decoder) prepare() {
@@ -108,7 +113,7 @@ func (d *decoder) prepare() {
 			d.shape.had |= 1 << m
 		}
 		if copied.has(member(m)) {
-			n += len(v)
+			n += min(len(v), maxText)
 		}
 	}
 	d.text.Grow(n)

@@ -1,0 +1,41 @@
+package acl
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Whoever keeps the id of a peer keeps nothing else of its message, however much the peer
+// says of itself.
+func TestIDsKeepNoMessage(t *testing.T) {
+	const messages, length = 64, 1 << 20
+	c := newCodec(t, Options{})
+	data := fmt.Appendf(nil, `{"mcp_version":"0.1.0","message_id":"1","performative":"INFORM","sender":{"agent_id":"Eddy","about":"%s"},`+
+		`"receiver":{"agent_id":"Jules"},"language":"application/json","ontology":"x","timestamp":"2025-01-30T10:30:00Z","payload":{}}`,
+		strings.Repeat("x", length))
+	ids := make([]performatives.AgentID, messages)
+	before := heap()
+	for i := range ids {
+		m, err := c.Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[i] = m.Sender()
+	}
+	if kept := heap() - before; kept > messages*length/2 {
+		t.Errorf("%d ids keep %d bytes", len(ids), kept)
+	}
+	goruntime.KeepAlive(ids)
+}
+
+// heap is how many bytes are in use.
+func heap() int64 {
+	goruntime.GC()
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
