@@ -33,6 +33,7 @@ import (
 type Mailbox struct {
 	// What producers read, and seldom write.
 	word   atomic.Uint32 // see wordBand
+	long   atomic.Int32  // what is queued of long messages, see units
 	config *mailboxConfig
 	bands  [performatives.Bands]atomic.Pointer[band] // nil until the first message
 	system atomic.Pointer[systemMessage]             // newest first
@@ -172,6 +173,11 @@ func (m *Mailbox) post(message any) Reason {
 		content = envelope.Message
 	}
 	switch c := content.(type) {
+	case *performatives.Message:
+		if c.Weight() > 0 && !ok {
+			return m.pushLong(c, c.Priority().Band())
+		}
+		return m.push(message, c.Priority().Band(), false)
 	case *actor.PoisonPill:
 		return m.push(message, performatives.Low.Band(), true)
 	case prioritized:

@@ -11,6 +11,9 @@ import (
 // nothing.
 const DefaultCapacity = 8192
 
+// DefaultLongBytes is the bound on long messages for which [MailboxOptions] says nothing.
+const DefaultLongBytes = 64 << 20
+
 // MailboxOptions configures a [Mailbox]. The zero value works.
 type MailboxOptions struct {
 	// Capacity is the largest number of queued messages per band (not bytes);
@@ -21,6 +24,12 @@ type MailboxOptions struct {
 	// System messages and a PoisonPill have no limit: they are few, and losing
 	// one would lose an actor.
 	Capacity int
+
+	// LongBytes is how many bytes of long messages from outside, those that have a
+	// [performatives.Message.Weight], may be queued in all bands together. One that is
+	// longer than all of them gets in when no other waits. Zero means
+	// [DefaultLongBytes].
+	LongBytes int
 
 	// OnRefuse gets each message that is not handled, once, as it was posted:
 	// with its envelope, if it had one. It is called without a lock held: on the
@@ -38,6 +47,9 @@ func (o MailboxOptions) withDefaults() MailboxOptions {
 	if o.Capacity == 0 {
 		o.Capacity = DefaultCapacity
 	}
+	if o.LongBytes == 0 {
+		o.LongBytes = DefaultLongBytes
+	}
 	return o
 }
 
@@ -45,6 +57,9 @@ func (o MailboxOptions) withDefaults() MailboxOptions {
 func (o MailboxOptions) validate() error {
 	if o.Capacity < 1 || o.Capacity > math.MaxInt32/2 {
 		return fmt.Errorf("actors: MailboxOptions.Capacity: want 1 to %d, got %d", math.MaxInt32/2, o.Capacity)
+	}
+	if o.LongBytes < 1 {
+		return fmt.Errorf("actors: MailboxOptions.LongBytes: want 1 or more, got %d", o.LongBytes)
 	}
 	return nil
 }
@@ -54,6 +69,7 @@ type mailboxConfig struct {
 	onRefuse  func(message any, reason Reason)
 	onDrained func(actor.MessageInvoker) // called once the actor has stopped and all that was queued is refused; may be nil
 	capacity  int32
+	long      int32 // what LongBytes is, in units of 1 KiB
 	step      int32 // how many places a band gives back at a time
 }
 
@@ -67,6 +83,7 @@ func newMailboxConfig(o MailboxOptions) *mailboxConfig {
 	return &mailboxConfig{
 		onRefuse: o.OnRefuse,
 		capacity: capacity,
+		long:     units(o.LongBytes),
 		step:     max(1, min(64, capacity/8)),
 	}
 }

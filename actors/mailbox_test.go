@@ -288,4 +288,7 @@ func TestMailboxOptionsThatCannotBe(t *testing.T) {
 			t.Errorf("capacity %d: err = %v, want one that names Capacity", capacity, err)
 		}
 	}
+	if err := (MailboxOptions{Capacity: 1, LongBytes: -1}).validate(); err == nil || !strings.Contains(err.Error(), "LongBytes") {
+		t.Errorf("err = %v, want one that names LongBytes", err)
+	}
 }

@@ -28,6 +28,10 @@ type Options struct {
 	// means [DefaultCapacity].
 	Capacity int
 
+	// LongBytes is how many bytes of long messages from outside a mailbox holds. Zero
+	// means [DefaultLongBytes]; see [MailboxOptions].
+	LongBytes int
+
 	// Groups are the supervisors of the agents, by name. That of the empty name
 	// supervises agents that name no group; when it is missing, the zero
 	// [Supervision] does. A failure that a group escalates stops the whole group,
@@ -70,7 +74,7 @@ func (o Options) withDefaults() Options {
 }
 
 func (o Options) validate() error {
-	if err := (MailboxOptions{Capacity: o.Capacity}).withDefaults().validate(); err != nil {
+	if err := (MailboxOptions{Capacity: o.Capacity, LongBytes: o.LongBytes}).withDefaults().validate(); err != nil {
 		return err
 	}
 	for name, g := range o.Groups {

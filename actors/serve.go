@@ -170,6 +170,7 @@ func (m *Mailbox) take(i int) (any, bool) {
 	if b.left == 0 {
 		m.turns.claimed &^= bit
 	}
+	m.lighten(message)
 	return message, true
 }
 

@@ -78,7 +78,7 @@ func NewSystem(o Options) (*System, error) {
 	}
 	s.sim, _ = s.opts.Dispatcher.(*Sim)
 	s.mailbox = s.mailboxConfig(o.Capacity)
-	s.newConversationMailbox = MailboxProducer(MailboxOptions{Capacity: o.Capacity, OnRefuse: s.undeliveredInConversation})
+	s.newConversationMailbox = MailboxProducer(MailboxOptions{Capacity: o.Capacity, LongBytes: o.LongBytes, OnRefuse: s.undeliveredInConversation})
 	s.conversationFailure = s.supervise(Supervision{Decider: stop}, s.agentOfConversation)
 	s.engine = newEngine(s)
 	for name, sup := range s.opts.Groups {
@@ -159,7 +159,7 @@ func (s *System) newCell(spec Spec, agent Agent, describes performatives.Capabil
 
 // mailboxConfig is what the mailboxes of that capacity share.
 func (s *System) mailboxConfig(capacity int) *mailboxConfig {
-	config := newMailboxConfig(MailboxOptions{Capacity: capacity, OnRefuse: s.undelivered})
+	config := newMailboxConfig(MailboxOptions{Capacity: capacity, LongBytes: s.opts.LongBytes, OnRefuse: s.undelivered})
 	config.onDrained = drained
 	return config
 }

@@ -74,9 +74,12 @@ type bench struct {
 	sim     *Sim
 }
 
-func newBench(capacity int) *bench {
+func newBench(capacity int) *bench { return newBenchOf(MailboxOptions{Capacity: capacity}) }
+
+func newBenchOf(o MailboxOptions) *bench {
 	b := &bench{recorder: &recorder{}, sim: NewSim(SimOptions{})}
-	b.Mailbox = NewMailbox(MailboxOptions{Capacity: capacity, OnRefuse: b.refused.add})
+	o.OnRefuse = b.refused.add
+	b.Mailbox = NewMailbox(o)
 	b.RegisterHandlers(b.recorder, b.sim)
 	b.Start()
 	return b

@@ -36,7 +36,8 @@ type Envelope struct {
 // goroutine without a lock, and is serialised only where it leaves the process.
 // The zero Message is not valid.
 type Message struct {
-	e Envelope
+	e      Envelope
+	weight int // see Weigh
 }
 
 // New makes a message of e, or says in a [*Refusal] which field is wrong and what
@@ -47,7 +48,7 @@ type Message struct {
 // What e refers to (Metadata, Payload) belongs to the message from then on and
 // must not be changed.
 func New(e Envelope) (*Message, error) {
-	m := &Message{e} // the one allocation; the checks work on it in place
+	m := &Message{e: e} // the one allocation; the checks work on it in place
 	if m.e.Performative == 0 {
 		m.e.Performative = actOf(m.e.Payload)
 	}

@@ -22,6 +22,14 @@ func (m *Message) Size() int {
 	return n + s.of(reflect.ValueOf(e.Payload)) + s.of(reflect.ValueOf(e.Budget))
 }
 
+// Weigh notes m's size, for whoever bounds what it keeps of long messages from outside. It
+// is for the session that has just read m, before anybody else has it.
+func (m *Message) Weigh() { m.weight = m.Size() }
+
+// Weight returns the size that Weigh noted: zero for a message that was made here, whose
+// maker bounds what it makes, or that is of the usual length.
+func (m *Message) Weight() int { return m.weight }
+
 // sizer adds up values until it has seen enough of them.
 type sizer struct{ left int }
 

@@ -37,6 +37,17 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// A message has no weight unless somebody has weighed it.
+func TestWeight(t *testing.T) {
+	m := mustNew(t, envelope(p.ActInform))
+	if m.Weight() != 0 {
+		t.Errorf("made here: %d", m.Weight())
+	}
+	if m.Weigh(); m.Weight() != m.Size() {
+		t.Errorf("weighed: %d, and it has %d bytes", m.Weight(), m.Size())
+	}
+}
+
 // Values that contain themselves, or very much, are looked at for a bounded time.
 func TestSizeEnds(t *testing.T) {
 	type ring struct {

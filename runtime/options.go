@@ -24,6 +24,11 @@ type Options struct {
 	// means [actors.DefaultCapacity]. A full band refuses.
 	Capacity int
 
+	// LongBytes is how many bytes of long messages from outside, of 4 KiB and more, a
+	// mailbox holds in all. Zero means [actors.DefaultLongBytes]. What comes beyond is
+	// refused as busy.
+	LongBytes int
+
 	// Supervision is how agents are supervised that name no group. The zero value
 	// restarts each by itself, with a growing delay.
 	Supervision actors.Supervision
@@ -88,7 +93,7 @@ func (o Options) system(router actors.Router) (actors.Options, error) {
 	}
 	protocols := append(codons.Protocols(o.Times), o.Protocols...)
 	return actors.Options{
-		Node: o.Name, Router: router, Protocols: protocols, Capacity: o.Capacity, Groups: groups,
+		Node: o.Name, Router: router, Protocols: protocols, Capacity: o.Capacity, LongBytes: o.LongBytes, Groups: groups,
 		Stamper: o.Stamper, Dispatcher: o.Dispatcher, Logger: o.Logger,
 	}, nil
 }

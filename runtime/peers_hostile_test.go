@@ -1,7 +1,10 @@
 package runtime_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -80,6 +83,37 @@ func TestProxyWithFullMailbox(t *testing.T) {
 	c.say(message(t, "Jules", "system", performatives.ActQueryRef, with(performatives.QueryRef{Reference: "agents"})))
 	if m := c.answer(sent + 2); m.Performative() != performatives.ActInformRef {
 		t.Errorf("got %s", m.Performative())
+	}
+}
+
+// Long messages wait in a mailbox as long as there is room for their bytes, and are refused
+// then; short ones still get in.
+func TestLongMessagesToABusyAgent(t *testing.T) {
+	const length, fit, sent = 64 << 10, 15, 40
+	h := newHubOf(t, newNode(t, runtime.Options{Name: "hub", LongBytes: fit*length + length/2}), noPeerOptions)
+	held, release := make(chan struct{}), make(chan struct{})
+	once := sync.OnceFunc(func() { close(held); <-release })
+	h.spawn("Slow", always(scripted{receive: func(c *actors.Context, m *performatives.Message) { once(); echo(c, m) }}))
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Jules", "Slow", performatives.ActRequest))
+	<-held
+	text := performatives.Raw(`{"x":"` + strings.Repeat("x", length) + `"}`)
+	for range sent {
+		c.say(message(t, "Jules", "Slow", performatives.ActRequest, with(text)))
+	}
+	c.say(message(t, "Jules", "Slow", performatives.ActRequest))
+	busy := 0
+	for _, m := range c.Await(t, sent-fit) {
+		if errors.Is(m.AsRefusal(), performatives.CodeBusy) {
+			busy++
+		}
+	}
+	if busy != sent-fit {
+		t.Errorf("%d of %d are refused as busy", busy, sent-fit)
+	}
+	close(release)
+	if got := c.Await(t, 1+sent+1); len(got) != 1+sent+1 {
+		t.Errorf("%d answers", len(got))
 	}
 }
 

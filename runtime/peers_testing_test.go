@@ -24,7 +24,11 @@ type hub struct {
 
 func newHub(t testing.TB, o runtime.PeerOptions, with ...func(*wire.Options)) *hub {
 	t.Helper()
-	n := newNode(t, runtime.Options{Name: "hub"})
+	return newHubOf(t, newNode(t, runtime.Options{Name: "hub"}), o, with...)
+}
+
+func newHubOf(t testing.TB, n *runtime.Node, o runtime.PeerOptions, with ...func(*wire.Options)) *hub {
+	t.Helper()
 	peers, err := runtime.NewPeers(n, o)
 	if err != nil {
 		t.Fatal(err)

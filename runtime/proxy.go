@@ -168,5 +168,8 @@ func renamed(m *performatives.Message, from, to performatives.AgentID) *performa
 	if err != nil {
 		return m // only an id that no agent could have
 	}
+	if m.Weight() > 0 {
+		copied.Weigh()
+	}
 	return copied
 }

@@ -98,7 +98,7 @@ func (c *chronicle) unexplained() []string {
 	var problems []string
 	for _, v := range c.violations {
 		if !c.turned[v.Conversation] && !c.interrupted(v) {
-			problems = append(problems, fmt.Sprintf("%s: %v", v.Message, v.ViolationError))
+			problems = append(problems, fmt.Sprintf("%v: %v", v.Message, v.ViolationError))
 		}
 	}
 	return problems

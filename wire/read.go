@@ -63,9 +63,14 @@ func (s *Session) receive(data []byte, take func(Inbound)) {
 			return
 		}
 	}
+	s.long = len(data) >= longFrame
 	l.codec.Decode(data, take)
 	s.negotiated(l.codec)
 }
+
+// longFrame is from how many bytes on the messages of a frame are weighed, so that those
+// who keep them can bound their bytes. Shorter ones are bounded by their number.
+const longFrame = 4 << 10
 
 // agree finds the language of the session by its first frame.
 func (s *Session) agree(data []byte) *language {
@@ -145,6 +150,9 @@ func (s *Session) take(in Inbound) {
 		if err := s.admit(in); err != nil {
 			s.turnDown(codec, in, err)
 			return
+		}
+		if s.long {
+			in.Message.Weigh()
 		}
 		if err := s.core.opts.Handler.Receive(s, in.Message); err != nil {
 			s.turnDown(codec, in, err)

@@ -25,6 +25,7 @@ type Session struct {
 	language  atomic.Pointer[language] // nil until the first frame
 	identity  atomic.Pointer[Identity] // nil until the peer has authenticated
 	gate      gate                     // of the reader
+	long      bool                     // the frame that is read is one; of the reader
 	deaf      atomic.Bool              // what else the peer says, nobody reads
 	busy      atomic.Bool              // the reader has not come back for more
 	unsent    []*performatives.Message // of the writer, and then of finish

@@ -272,3 +272,17 @@ func TestServerOptions(t *testing.T) {
 		}
 	}
 }
+
+// What comes in long frames is weighed, for those who keep it.
+func TestLongMessagesAreWeighed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, r, far := open(t, wire.Options{})
+		long := `{"ID":"2","act":"INFORM","From":"a","To":"b","Time":1,"Payload":{"text":"` + strings.Repeat("x", 5000) + `"}}`
+		far.say(hello, long, hello)
+		for i, m := range r.Await(t, 3) {
+			if weight := m.Weight(); weight > 0 != (i == 1) || weight > 0 && weight != m.Size() {
+				t.Errorf("message %d weighs %d, and has %d bytes", i, weight, m.Size())
+			}
+		}
+	})
+}

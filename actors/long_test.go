@@ -1,0 +1,82 @@
+package actors
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// longMessage is a message from outside of about so many bytes.
+func longMessage(t *testing.T, p performatives.Priority, bytes int) *performatives.Message {
+	t.Helper()
+	m, err := performatives.New(performatives.Envelope{
+		ID: "m", Performative: performatives.ActInform, Sender: "s", Receiver: "r", Timestamp: time.Unix(1, 0), Priority: p,
+		Payload: performatives.Raw(`{"x":"` + strings.Repeat("x", bytes) + `"}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Weigh()
+	return m
+}
+
+// All long messages together have so many bytes of room, in whichever bands they are, and
+// give it back when they are served.
+func TestMailboxBoundsLongMessages(t *testing.T) {
+	b := newBenchOf(MailboxOptions{LongBytes: 100 << 10})
+	long := func(p performatives.Priority, want error) {
+		t.Helper()
+		if err := b.Post(longMessage(t, p, 45<<10)); !errors.Is(err, want) {
+			t.Errorf("Post = %v, want %v", err, want)
+		}
+	}
+	for range 3 {
+		long(low, nil)
+		long(urgent, nil)
+		long(low, ErrMailboxFull)
+		long(high, ErrMailboxFull)
+		if err := b.Post(&note{}); err != nil {
+			t.Errorf("a short one: %v", err)
+		}
+		b.sim.Step()
+		b.sim.Run()
+	}
+	if len(b.user) != 9 {
+		t.Errorf("%d were served", len(b.user))
+	}
+	if b.long.Load() != 0 {
+		t.Errorf("%d units are held by nobody", b.long.Load())
+	}
+}
+
+// A message that is longer than all the room gets in alone.
+func TestMailboxTakesOneThatIsTooLong(t *testing.T) {
+	b := newBenchOf(MailboxOptions{LongBytes: 100 << 10})
+	giant := longMessage(t, normal, 1<<20)
+	for range 2 {
+		if err := b.Post(giant); err != nil {
+			t.Errorf("alone: %v", err)
+		}
+		if err := b.Post(giant); !errors.Is(err, ErrMailboxFull) {
+			t.Errorf("beside another: %v", err)
+		}
+		b.sim.Run()
+	}
+}
+
+// What is refused by the band, or because the actor stops, holds no room.
+func TestMailboxForgetsRefusedLongMessages(t *testing.T) {
+	b := newBenchOf(MailboxOptions{Capacity: 1})
+	for range 3 {
+		b.PostUserMessage(longMessage(t, normal, 10<<10))
+	}
+	b.Close()
+	b.sim.Run()
+	b.PostUserMessage(longMessage(t, normal, 10<<10))
+	if len(b.user) != 0 || len(b.refused.messages) != 4 || b.long.Load() != 0 {
+		t.Errorf("%d served, %d refused, %d units held", len(b.user), len(b.refused.messages), b.long.Load())
+	}
+}
