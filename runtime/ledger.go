@@ -21,6 +21,7 @@ type ledger struct {
 	mu     sync.Mutex
 	sealed bool
 	n      int
+	weight int                                    // of the talks
 	talks  map[performatives.ConversationID]*talk // chained by next
 	about  map[string]*talk                       // by the id and the reply_with of a message that expects an answer
 }
@@ -28,6 +29,7 @@ type ledger struct {
 // ledgerLimits bound a ledger.
 type ledgerLimits struct {
 	open     int           // conversations
+	bytes    int           // of the long messages that are their questions
 	grace    time.Duration // after a ReplyBy, in which an answer may still come
 	patience time.Duration // with a request that has no ReplyBy
 }
@@ -98,12 +100,17 @@ func (l *ledger) note(e entry, now time.Time) (noted, error) {
 // noteAskLocked notes a message that expects an answer, in a conversation that is open
 // or in a new one.
 func (l *ledger) noteAskLocked(e entry, now time.Time) (noted, error) {
-	if t := l.askedLocked(e); t != nil {
+	t := l.askedLocked(e)
+	if !l.roomLocked(t, e.message) {
+		return noted{}, &performatives.Refusal{
+			Code: performatives.CodeBusy, About: e.message.ID(), Text: "too many conversations are open over this connection, or too long ones",
+		}
+	}
+	if t != nil {
 		l.askLocked(t, e.message, now)
 		return noted{talk: t}, nil
 	}
-	t, err := l.openLocked(e, now)
-	return noted{talk: t, began: true}, err
+	return noted{talk: l.openLocked(e, now), began: true}, nil
 }
 
 // takeBack takes back that a message was passed on. It reports false when the session has

@@ -72,22 +72,39 @@ func (t *talk) side(inbound bool) performatives.AgentID {
 	return t.peer
 }
 
-func (l *ledger) openLocked(e entry, now time.Time) (*talk, error) {
-	if l.n >= l.limits.open || l.crowdedLocked(e.message.ConversationID()) {
-		return nil, &performatives.Refusal{
-			Code: performatives.CodeBusy, About: e.message.ID(), Text: "too many conversations are open over this connection",
-		}
+// roomLocked reports whether there is room for a question, in t or in a conversation that
+// it begins. One that is longer than all the room has it when there is no other.
+func (l *ledger) roomLocked(t *talk, m *performatives.Message) bool {
+	others := l.weight
+	switch {
+	case t == nil && (l.n >= l.limits.open || l.crowdedLocked(m.ConversationID())):
+		return false
+	case t != nil && t.asked != t.first: // m takes its place
+		others -= t.asked.Weight()
 	}
-	t := &talk{local: e.local, peer: e.peer, inbound: e.inbound, as: e.as, first: e.message}
+	return m.Weight() == 0 || others == 0 || others+m.Weight() <= l.limits.bytes
+}
+
+func (l *ledger) openLocked(e entry, now time.Time) *talk {
+	t := &talk{local: e.local, peer: e.peer, inbound: e.inbound, as: e.as, first: e.message, asked: e.message}
 	l.addLocked(t)
 	l.askLocked(t, e.message, now)
-	return t, nil
+	return t
+}
+
+// weight is of what t keeps.
+func (t *talk) weight() int {
+	if t.first == t.asked {
+		return t.asked.Weight()
+	}
+	return t.first.Weight() + t.asked.Weight()
 }
 
 func (l *ledger) addLocked(t *talk) {
 	id := t.first.ConversationID()
 	t.next, l.talks[id] = l.talks[id], t
 	l.n++
+	l.weight += t.weight()
 }
 
 // crowdedLocked reports whether enough conversations of that name are open.
@@ -101,7 +118,9 @@ func (l *ledger) crowdedLocked(id performatives.ConversationID) bool {
 
 // askLocked notes that who began t asks something, for the first time or again.
 func (l *ledger) askLocked(t *talk, m *performatives.Message, now time.Time) {
+	l.weight -= t.weight()
 	t.asked = m
+	l.weight += t.weight()
 	switch {
 	case !m.ReplyBy().IsZero():
 		t.due = m.ReplyBy().Add(l.limits.grace)
@@ -139,6 +158,7 @@ func (l *ledger) removeLocked(t *talk) {
 	}
 	t.gone = true
 	l.n--
+	l.weight -= t.weight()
 	for _, ref := range t.refs {
 		l.unreferLocked(t, ref)
 	}

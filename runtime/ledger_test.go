@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 
 var epoch = time.Unix(1_000_000, 0)
 
-var testLimits = ledgerLimits{open: 4, grace: time.Second, patience: time.Minute}
+var testLimits = ledgerLimits{open: 4, bytes: 25_000, grace: time.Second, patience: time.Minute}
 
 // act makes a message of a conversation.
 func act(t *testing.T, id string, a p.Performative, mod func(*p.Envelope)) *p.Message {
@@ -158,6 +159,55 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 	if err := note(t, l, act(t, "n", p.ActInform, nil), true); err != nil {
 		t.Errorf("a notice: %v", err)
+	}
+}
+
+// Open conversations keep their questions, the first and the latest of each, and so their
+// bytes are bounded, too.
+func TestLedgerBoundsLongQuestions(t *testing.T) {
+	l := newLedger(testLimits, new(told))
+	ask := func(conversation, id string, length int) error {
+		m := act(t, id, p.ActTaskRequest, func(e *p.Envelope) {
+			e.ConversationID, e.Payload = p.ConversationID(conversation), p.TaskRequest{TaskType: "t", Description: strings.Repeat("x", length)}
+		})
+		m.Weigh()
+		return note(t, l, m, true)
+	}
+	for _, step := range []struct {
+		conversation, id string
+		length           int
+		want             error
+	}{
+		{"a", "1", 100_000, nil}, // longer than all the room, and alone
+		{"b", "2", 5000, p.CodeBusy},
+		{"a", "3", 5000, p.CodeBusy}, // the first is kept
+	} {
+		if err := ask(step.conversation, step.id, step.length); !errors.Is(err, step.want) {
+			t.Errorf("%s: %v, want %v", step.id, err, step.want)
+		}
+	}
+	if err := note(t, l, act(t, "z", p.ActFailure, func(e *p.Envelope) { e.ConversationID, e.InReplyTo = "a", "1" }), false); err != nil || l.weight != 0 {
+		t.Errorf("%v, and %d bytes are kept", err, l.weight)
+	}
+	for _, step := range []struct {
+		conversation, id string
+		length           int
+		want             error
+	}{
+		{"c", "4", 9000, nil},
+		{"c", "5", 9000, nil},
+		{"c", "6", 9000, nil}, // in place of 5
+		{"d", "7", 9000, p.CodeBusy},
+		{"c", "8", 4000, nil}, // in place of 6
+		{"d", "9", 9000, nil},
+		{"e", "10", 9000, p.CodeBusy},
+	} {
+		if err := ask(step.conversation, step.id, step.length); !errors.Is(err, step.want) {
+			t.Errorf("%s: %v, want %v", step.id, err, step.want)
+		}
+	}
+	if l.seal(); l.weight != 0 {
+		t.Errorf("%d bytes are kept", l.weight)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 const (
 	DefaultPeerAgents = 64
 	DefaultPeerOpen   = 65_536
+	DefaultPeerBytes  = 256 << 20
 )
 
 // PeerOptions configures [Peers]. The zero value works.
@@ -26,6 +27,10 @@ type PeerOptions struct {
 	// MaxOpen is how many conversations one session may have open, both ways. Zero means
 	// [DefaultPeerOpen]; what comes beyond is refused as busy.
 	MaxOpen int
+	// MaxBytes is how many bytes the long questions of those conversations may have, of
+	// 4 KiB and more, in all; one that is longer may come alone. Zero means
+	// [DefaultPeerBytes]; what comes beyond is refused as busy.
+	MaxBytes int
 	// Grace is how long after its ReplyBy an agent here may still answer a request of a
 	// peer's: then the peer gets FAILURE. Zero means twice [codons.DefaultGrace].
 	Grace time.Duration
@@ -42,6 +47,9 @@ func (o PeerOptions) withDefaults() PeerOptions {
 	if o.MaxOpen == 0 {
 		o.MaxOpen = DefaultPeerOpen
 	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = DefaultPeerBytes
+	}
 	if o.Grace == 0 {
 		o.Grace = 2 * codons.DefaultGrace
 	}
@@ -57,6 +65,8 @@ func (o PeerOptions) validate() error {
 		return fmt.Errorf("runtime: PeerOptions.MaxAgents is %d", o.MaxAgents)
 	case o.MaxOpen < 0:
 		return fmt.Errorf("runtime: PeerOptions.MaxOpen is %d", o.MaxOpen)
+	case o.MaxBytes < 0:
+		return fmt.Errorf("runtime: PeerOptions.MaxBytes is %d", o.MaxBytes)
 	case o.Grace < 0:
 		return fmt.Errorf("runtime: PeerOptions.Grace is %v", o.Grace)
 	case o.Patience < 0:
@@ -66,7 +76,7 @@ func (o PeerOptions) validate() error {
 }
 
 func (o PeerOptions) ledger() ledgerLimits {
-	return ledgerLimits{open: o.MaxOpen, grace: o.Grace, patience: o.Patience}
+	return ledgerLimits{open: o.MaxOpen, bytes: o.MaxBytes, grace: o.Grace, patience: o.Patience}
 }
 
 // Peers is what makes agents of other processes agents of a node: the [wire.Handler] of

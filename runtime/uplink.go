@@ -38,9 +38,9 @@ type UplinkOptions struct {
 	// [actors.Backoff] with a jitter of one half.
 	Backoff actors.Backoff
 
-	// MaxOpen, Grace and Patience are those of [PeerOptions].
-	MaxOpen         int
-	Grace, Patience time.Duration
+	// MaxOpen, MaxBytes, Grace and Patience are those of [PeerOptions].
+	MaxOpen, MaxBytes int
+	Grace, Patience   time.Duration
 }
 
 func (o UplinkOptions) withDefaults() UplinkOptions {
@@ -48,12 +48,12 @@ func (o UplinkOptions) withDefaults() UplinkOptions {
 		o.Backoff.Jitter = 0.5
 	}
 	p := o.peers().withDefaults()
-	o.MaxOpen, o.Grace, o.Patience = p.MaxOpen, p.Grace, p.Patience
+	o.MaxOpen, o.MaxBytes, o.Grace, o.Patience = p.MaxOpen, p.MaxBytes, p.Grace, p.Patience
 	return o
 }
 
 func (o UplinkOptions) peers() PeerOptions {
-	return PeerOptions{MaxOpen: o.MaxOpen, Grace: o.Grace, Patience: o.Patience}
+	return PeerOptions{MaxOpen: o.MaxOpen, MaxBytes: o.MaxBytes, Grace: o.Grace, Patience: o.Patience}
 }
 
 // Uplink is the way from a node to another, over a session that this end opens: whom the
