@@ -212,7 +212,8 @@ func TestGatewayBatch(t *testing.T) {
 	}
 }
 
-// introduced is a program that offers a tool, in one of the two ways.
+// introduced is a program that offers a tool, in one of the two ways: where it is asked for
+// its list, the tool is on the second page.
 func introduced(t *testing.T, h *gatewayHub, listed bool) *program {
 	t.Helper()
 	const tools = `[{"name":"paint","description":"paints","inputSchema":{"type":"object","required":["x"]}}]`
@@ -222,12 +223,14 @@ func introduced(t *testing.T, h *gatewayHub, listed bool) *program {
 		offer = "true"
 	}
 	p.ask(`"init"`, "", "initialize", `{"protocolVersion":"1.1","capabilities":{"tools":`+offer+`}}`)
-	for range 2 {
+	for range 3 {
 		switch e := p.read(); {
 		case string(e.ID) == `"init"` && listed:
 			h.visible("py-tools")
 			return p
-		case e.Method == "tools/list":
+		case e.Method == "tools/list" && string(e.Params) == "{}":
+			p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"nextCursor":"2"}}`, e.ID), "")
+		case e.Method == "tools/list" && string(e.Params) == `{"cursor":"2"}`:
 			p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, e.ID, tools), "")
 		}
 	}

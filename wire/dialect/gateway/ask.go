@@ -30,9 +30,7 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 		err = &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the message is longer than the connection carries"}
 	}
 	if err != nil {
-		c.mu.Lock()
-		c.pending.removeRequest(q)
-		c.mu.Unlock()
+		c.drop(q)
 		return dst, err
 	}
 	return out, nil

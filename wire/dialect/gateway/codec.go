@@ -144,6 +144,9 @@ func (c *codec) split(batch []byte) (messages []rpc, answers int, ok bool) {
 
 // Refuse answers a request that the session or its handler does not serve.
 func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
+	if q, ok := in.Ref.(*request); ok { // whose frame is not written
+		c.drop(q)
+	}
 	o, ok := in.Ref.(*origin)
 	if !ok {
 		return dst

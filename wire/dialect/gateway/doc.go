@@ -32,7 +32,8 @@
 //	initialize   which version, and who you are. It may be left out.
 //	ping         answered with {}
 //	tools/list   the tools of the namespace: the actions of its agents, with their
-//	             schemas. Of several agents, _meta.agent says whose a tool is
+//	             schemas, all on one page. Of several agents, _meta.agent says whose a
+//	             tool is
 //	tools/call   {name, arguments}: a task of the type name. The result is MCP's
 //	             {content, structuredContent, isError}, with task_status (success,
 //	             partial_success or failure) and artifacts
@@ -85,9 +86,11 @@
 // A peer that offers tools is announced as an agent by the name of its source. Say so in
 // initialize: capabilities.tools as an array of {name, description, inputSchema,
 // outputSchema}, or true or an object; then the node asks with tools/list and takes the
-// tools from the answer, {"tools": […]}, of which it reads one page. What you know about
-// beyond your tools may stand in capabilities.topics, an array of names. From then on
-// requests come, with ids of the node's own and whoever asks as source:
+// tools from the answer, {"tools": […]}. While an answer has a nextCursor, the node asks
+// for the page after it, with params.cursor; it takes what has come once a page is an
+// error. What you know about beyond your tools may stand in capabilities.topics, an array
+// of names. From then on requests come, with ids of the node's own and whoever asks as
+// source:
 //
 //	{"id": "…", "timestamp": "…", "source": "Eddy", "target_namespace": "my-client",
 //	 "metadata": {"timeout_ms": 29990},
@@ -137,5 +140,7 @@
 // way are bounded each way by MaxPending; more are refused as busy. Of ours, those whose
 // deadline has passed, and the oldest that were cancelled, make room first. Answers that
 // wait for the rest of their batches take at most two frames' bytes together; what is
-// over that becomes an error.
+// over that becomes an error. A list of tools is read to its 100th page or 10,000th tool;
+// its pages may come until its deadline, and those of all lists take at most a frame's
+// bytes while they wait. A list that is longer is cut off, and has the member nextCursor.
 package gateway

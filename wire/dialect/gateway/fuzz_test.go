@@ -129,6 +129,13 @@ func (s *session) refuse(i int) {
 
 func (s *session) checkBounds() {
 	p, limit := &s.codec.pending, s.codec.session.MaxPending
+	paged := 0
+	for _, q := range p.requests {
+		paged += q.pages.bytes
+	}
+	if p.paged != paged || !s.codec.fits(paged) {
+		s.t.Fatalf("%d bytes of pages are held, and %d counted", paged, p.paged)
+	}
 	if len(p.calls) > limit || len(p.ids) > limit || len(p.requests) > limit || len(p.parties) > limit ||
 		len(p.envelopes) > limit || len(p.withdrawn) > maxWithdrawn || s.codec.held < 0 {
 		s.t.Fatalf("pending: %d calls %d ids %d requests %d parties %d envelopes, %d bytes held",
@@ -143,6 +150,7 @@ const maxSteps = 300
 func FuzzSession(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
 	f.Add([]byte("batches and answers, cancelled and refused, in any order"))
+	f.Add([]byte{0x38, 0x16, 0x26, 0x78, 0x36, 0x39, 0x46, 0x56, 0x38, 0x67, 0x66})
 	f.Add([]byte{2, 2, 2, 12, 9, 12, 9, 20, 9, 5, 5, 17, 33, 65, 129, 200, 255})
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		s := session{
@@ -187,10 +195,14 @@ func (s *session) step(op, arg int) {
 	case 5:
 		s.envelope(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, s.requests-arg))
 	case 6:
-		s.envelope(fmt.Sprintf(`{"jsonrpc":"2.0","result":{"content":[]},"id":%d}`, arg))
+		s.envelope(fmt.Sprintf(`{"jsonrpc":"2.0","result":{"content":[],"tools":["a"],"nextCursor":"b"},"id":%d}`, arg))
 	case 7:
 		s.envelope(fmt.Sprintf(`{"jsonrpc":"2.0","error":{"code":-32602,"message":"m"},"id":%d}`, arg))
 	case 8:
+		if arg%4 == 3 {
+			s.own(performatives.QueryCapabilities{Type: performatives.QuerySummary}, arg)
+			return
+		}
 		s.own(performatives.TaskRequest{TaskType: "a"}, arg)
 	case 9:
 		s.own(performatives.Cancel{}, arg)

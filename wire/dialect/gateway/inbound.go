@@ -33,7 +33,7 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	case methodInitialize:
 		return c.initialize(e, r, o)
 	case methodList:
-		return c.serve(e, r, o, performatives.QueryCapabilities{Type: performatives.QuerySummary, Schemas: true}, &call{})
+		return c.list(e, r, o)
 	case methodCall:
 		return c.toolCall(e, r, o)
 	}
@@ -47,6 +47,24 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	f := methodNotFound(r.method)
 	refusal := &performatives.Refusal{Code: performatives.CodeUnknownAction, Field: "mcp_payload.method", Text: methodNotFoundText}
 	return wire.Inbound{Token: e.token, Err: refusal, Ref: o, Answer: c.tell(nil, o, f)}
+}
+
+// list is tools/list of the peer's. It is answered on one page, so that there is no
+// cursor that it could have from here.
+func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
+	var cursor []byte
+	object(r.params, nil, found{paramCursor, &cursor})
+	switch {
+	case cursor == nil || isNull(cursor) || text(cursor) == "" && is(cursor, '"'): // the first page
+	case !is(cursor, '"'):
+		return c.refused(e, o, invalidParams(paramCursor, "a string", cursor))
+	default:
+		field := "mcp_payload.params." + paramCursor
+		return c.refused(e, o, &performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want none: the first page has all tools",
+		})
+	}
+	return c.serve(e, r, o, performatives.QueryCapabilities{Type: performatives.QuerySummary, Schemas: true}, &call{})
 }
 
 // pong answers a ping.

@@ -38,6 +38,7 @@ type request struct {
 	method   string
 	cancel   *performatives.Message // that withdrew it, without its payload
 	expires  time.Time
+	pages    pages // of tools/list
 }
 
 // party is one end of a conversation with one agent: what is for several of the peer's
@@ -61,6 +62,7 @@ type pending struct {
 	envelopes                 map[string]*request
 	withdrawn                 []*request // that were cancelled, the oldest first
 	counter                   uint64
+	paged                     int       // bytes of pages that wait for the rest of their lists
 	sweepCalls, sweepRequests time.Time // when there may be something that has expired
 }
 
@@ -135,11 +137,19 @@ func (p *pending) addRequest(r *request, now time.Time) bool {
 	if p.full(len(p.requests)) && !p.sweepedRequests(now) {
 		return false
 	}
-	p.requests[r.id], p.parties[partyOf(r.message)], p.envelopes[r.envelope] = r, r, r
+	p.putRequest(r)
 	return true
 }
 
+func (p *pending) putRequest(r *request) {
+	p.requests[r.id], p.parties[partyOf(r.message)], p.envelopes[r.envelope] = r, r, r
+	p.paged += r.pages.bytes
+}
+
 func (p *pending) removeRequest(r *request) {
+	if p.requests[r.id] == r { // else it has been removed before
+		p.paged -= r.pages.bytes
+	}
 	delete(p.requests, r.id)
 	if k := partyOf(r.message); p.parties[k] == r {
 		delete(p.parties, k)

@@ -13,12 +13,17 @@ import (
 func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
 	c.mu.Lock()
 	q := c.pending.requests[idText(r.id)]
-	if q != nil {
+	if q != nil && q.method != methodList {
 		c.pending.removeRequest(q)
 	}
 	c.mu.Unlock()
 	if q == nil {
 		return wire.Inbound{Token: e.token, Err: invalidRequest("mcp_payload.id", "mcp_payload.id: want the id of a request that waits for an answer")}
+	}
+	if q.method == methodList {
+		if in, more := c.turn(e, r, q); more {
+			return in
+		}
 	}
 	return c.answered(e, r, q)
 }
@@ -53,7 +58,10 @@ func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
 }
 
 func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Message, error) {
+	wrong := r.refusal != nil || r.result == nil
 	switch {
+	case wrong && q.cancel == nil && q.pages.next != nil: // the pages before are as good as ever
+		return c.reply(e, r, q.message, performatives.ActInformCapabilities, q.pages.cut())
 	case r.refusal != nil:
 		return nil, r.refusal
 	case r.result == nil && q.cancel != nil:
@@ -71,7 +79,7 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 		}
 		return c.reply(e, r, q.message, performatives.ActInformCapabilities, p)
 	case methodList:
-		return c.reply(e, r, q.message, performatives.ActInformCapabilities, listed(r.result))
+		return c.reply(e, r, q.message, performatives.ActInformCapabilities, q.pages.listed(r.result))
 	}
 	return c.reply(e, r, q.message, performatives.ActInformResult, resultOf(r.result))
 }

@@ -7,21 +7,16 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxTools is how many tools of a list are taken.
-const maxTools = 10_000
-
-// actionsOf reads a list of tools. What is none is passed over.
-func actionsOf(v []byte) []performatives.Action {
+// actionsOf reads a list of tools, in one array or several. What is none is passed over.
+func actionsOf(arrays ...[]byte) []performatives.Action {
 	actions := []performatives.Action{}
-	w := walk(v)
-	w.enter('[')
-	for len(actions) < maxTools {
-		elem, ok := w.element()
-		if !ok {
-			break
-		}
-		if a := actionOf(elem); a.Name != "" {
-			actions = append(actions, a)
+	for _, v := range arrays {
+		w := walk(v)
+		w.enter('[')
+		for elem, ok := w.element(); ok && len(actions) < maxTools; elem, ok = w.element() {
+			if a := actionOf(elem); a.Name != "" {
+				actions = append(actions, a)
+			}
 		}
 	}
 	return actions
@@ -120,18 +115,5 @@ func metaWith(meta, agent []byte) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	object(meta, func(name string, v []byte) { out[name] = v })
 	out[toolAgent] = agent
-	return out
-}
-
-// listed reads the result of tools/list.
-func listed(result []byte) performatives.InformCapabilities {
-	var tools []byte
-	out := performatives.InformCapabilities{}
-	object(result, func(name string, v []byte) {
-		if len(out.Extra) < maxMembers {
-			out.Extra = with(out.Extra, name, bytes.Clone(v))
-		}
-	}, found{"tools", &tools})
-	out.Capabilities = &performatives.Capabilities{Actions: actionsOf(tools)}
 	return out
 }

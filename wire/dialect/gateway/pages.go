@@ -1,0 +1,125 @@
+package gateway
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// The most that is read of a list of tools. The pages that wait for the rest of their
+// lists have at most a frame's bytes together, too, and a list its deadline. What is over
+// that is left out.
+const (
+	maxTools = 10_000
+	maxPages = 100
+)
+
+// The members that divide a list into pages (MCP, Pagination).
+const (
+	paramCursor      = "cursor"
+	resultNextCursor = "nextCursor"
+)
+
+// pages are the pages of a list of tools that have come, all but the last.
+type pages struct {
+	tools  [][]byte // the array of each, as it came
+	next   []byte   // the cursor of the page after them, as it came
+	number int      // of tools in them
+	bytes  int      // of tools
+}
+
+// following returns the pages with one more, and reports whether to ask for another.
+func (p pages) following(result []byte) (pages, bool) {
+	var tools, cursor []byte
+	object(result, nil, found{"tools", &tools}, found{resultNextCursor, &cursor})
+	if !is(cursor, '"') || len(cursor) == 2 || len(cursor) > maxID {
+		return p, false
+	}
+	p.tools = append(p.tools, bytes.Clone(tools))
+	p.next = bytes.Clone(cursor)
+	p.bytes += len(tools)
+	w := walk(tools)
+	w.enter('[')
+	for _, ok := w.element(); ok && p.number < maxTools; _, ok = w.element() {
+		p.number++
+	}
+	return p, p.number < maxTools && len(p.tools) < maxPages
+}
+
+// turn asks for the next page of a list of tools. It reports false when what has come is
+// the last that is read of it.
+func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
+	p, more := q.pages.following(r.result)
+	if !more || r.refusal != nil {
+		c.drop(q)
+		return wire.Inbound{}, false
+	}
+	s := c.stamp()
+	next := &request{envelope: string(s.ID), message: q.message, method: q.method, expires: q.expires, pages: p}
+	if !c.replace(q, next, s.Time) {
+		return wire.Inbound{}, false
+	}
+	frame, err := c.askedPage(next, s)
+	if err != nil || !c.fits(len(frame)) {
+		c.drop(next)
+		return wire.Inbound{}, false
+	}
+	return wire.Inbound{Token: e.token, Answer: frame, Ref: next}, true
+}
+
+// replace puts the request for the next page in the place of one that has been answered,
+// unless that was withdrawn, nobody waits any more, or there is no room for the pages.
+func (c *codec) replace(q, next *request, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := &c.pending
+	p.removeRequest(q)
+	if q.cancel != nil || !now.Before(q.expires) || !c.fits(p.paged+next.pages.bytes) {
+		return false
+	}
+	p.counter++
+	next.id = strconv.FormatUint(p.counter, 10)
+	p.putRequest(next)
+	return true
+}
+
+// askedPage is the envelope of a request for a further page.
+func (c *codec) askedPage(q *request, s performatives.Stamp) ([]byte, error) {
+	m := q.message
+	params := append(append([]byte(`{"`+paramCursor+`":`), q.pages.next...), '}')
+	return c.appendEnvelope(nil, header{
+		id: q.envelope, time: s.Time, source: string(m.Sender()), target: string(m.Receiver()), timeout: timeLeft(m, s.Time), message: m,
+	}, appendRPC(nil, member{"method", jsonscan.AppendQuoted(nil, q.method)}, member{"params", params}, member{"id", []byte(q.id)}))
+}
+
+// drop forgets a request that is not written.
+func (c *codec) drop(q *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pending.removeRequest(q)
+}
+
+// listed reads a list of tools whose last page is that. The member nextCursor says that
+// there are more, which are not read.
+func (p pages) listed(last []byte) performatives.InformCapabilities {
+	var tools []byte
+	out := performatives.InformCapabilities{}
+	object(last, func(name string, v []byte) {
+		if len(out.Extra) < maxMembers {
+			out.Extra = with(out.Extra, name, bytes.Clone(v))
+		}
+	}, found{"tools", &tools})
+	out.Capabilities = &performatives.Capabilities{Actions: actionsOf(append(p.tools, tools)...)}
+	return out
+}
+
+// cut is the list without the pages that the peer has not got to give.
+func (p pages) cut() performatives.InformCapabilities {
+	out := p.listed(nil)
+	out.Extra = with(nil, resultNextCursor, p.next)
+	return out
+}

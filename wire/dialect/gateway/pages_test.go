@@ -1,0 +1,125 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// paged is the answer to the codec's last request, with the tools and a cursor.
+func paged(t *testing.T, c *codec, tools string) wire.Inbound {
+	t.Helper()
+	return one(t, c, fmt.Sprintf(`{"timestamp":"2024-01-15T10:30:45Z","source":"peer","mcp_payload":{"jsonrpc":"2.0","id":%d,"result":{"tools":[%s],"nextCursor":"more"}}}`,
+		c.pending.counter, tools))
+}
+
+func askForTools(t *testing.T, c *codec, n int) {
+	t.Helper()
+	if _, err := c.Encode(nil, ask(t, n, performatives.QueryCapabilities{Type: performatives.QuerySummary})); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// untilEnd answers every request for a page with the tools and a cursor for another. It
+// returns how many pages were asked for and how many tools were taken, of which the asker
+// hears that they are not all.
+func untilEnd(t *testing.T, c *codec, tools string) (asked, taken int) {
+	t.Helper()
+	for {
+		in := paged(t, c, tools)
+		asked++
+		if in.Message == nil && in.Err == nil && len(in.Answer) > 0 {
+			continue
+		}
+		p, err := performatives.PayloadAs[performatives.InformCapabilities](in.Message)
+		if err != nil {
+			t.Fatalf("%+v: %v", in, err)
+		}
+		if string(p.Extra["nextCursor"]) != `"more"` {
+			t.Errorf("nothing says that the list is cut off: %v", p.Extra)
+		}
+		if left := len(c.pending.requests) + len(c.pending.parties) + len(c.pending.envelopes) + c.pending.paged; left != 0 {
+			t.Errorf("the end has left %+v", c.pending)
+		}
+		return asked, len(p.Capabilities.Actions)
+	}
+}
+
+// A peer whose list has no end is asked for so much of it, and no more.
+func TestEndlessPages(t *testing.T) {
+	many := func(n int) string { return strings.TrimSuffix(strings.Repeat(`"t",`, n), ",") }
+	for name, v := range map[string]struct {
+		tools        string
+		maxBytes     int
+		asked, taken int
+	}{
+		"pages":       {many(2), 1 << 20, maxPages, 2 * maxPages},
+		"empty pages": {"", 1 << 20, maxPages, 0},
+		"tools":       {many(3000), 1 << 20, 4, maxTools},
+		"bytes":       {`"` + strings.Repeat("t", 400) + `"`, 1200, 3, 3}, // 404 bytes each with the brackets; two wait
+		"one page":    {many(maxTools + 1), 1 << 20, 1, maxTools},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, Options{}, wire.CodecOptions{MaxBytes: v.maxBytes, MaxPending: 4})
+			askForTools(t, c, 1)
+			if asked, taken := untilEnd(t, c, v.tools); asked != v.asked || taken != v.taken {
+				t.Errorf("%d tools on %d pages, want %d on %d", taken, asked, v.taken, v.asked)
+			}
+		})
+	}
+}
+
+// The pages of all lists that are under way share the room for them.
+func TestPagesShareRoom(t *testing.T) {
+	c := open(t, Options{}, wire.CodecOptions{MaxBytes: 1200, MaxPending: 4})
+	page := `"` + strings.Repeat("t", 600) + `"`
+	askForTools(t, c, 1)
+	if in := paged(t, c, page); len(in.Answer) == 0 {
+		t.Fatalf("the first list is cut off: %+v", in)
+	}
+	askForTools(t, c, 2)
+	if in := paged(t, c, page); in.Message == nil {
+		t.Errorf("both lists wait: %+v", in)
+	}
+	if c.pending.paged != 604 {
+		t.Errorf("%d bytes are held for the first", c.pending.paged)
+	}
+}
+
+// Nobody waits for the rest of a list after its deadline.
+func TestPagesExpire(t *testing.T) {
+	at := &clock{}
+	c := open(t, Options{Timeout: time.Minute}, wire.CodecOptions{Stamper: at})
+	askForTools(t, c, 1)
+	if in := paged(t, c, `"a"`); len(in.Answer) == 0 {
+		t.Fatalf("no second page: %+v", in)
+	}
+	at.ahead = time.Minute + linger
+	if asked, taken := untilEnd(t, c, `"b"`); asked != 1 || taken != 2 {
+		t.Errorf("%d tools after %d pages more, want 2 after 1", taken, asked)
+	}
+}
+
+// A cursor may be so long, and a request for a page not longer than a frame.
+func TestLongCursor(t *testing.T) {
+	for bytes, want := range map[int]bool{maxID - 2: true, maxID - 1: false} {
+		c := open(t, Options{}, wire.CodecOptions{})
+		askForTools(t, c, 1)
+		in := one(t, c, fmt.Sprintf(`{"timestamp":"2024-01-15T10:30:45Z","source":"peer","mcp_payload":{"jsonrpc":"2.0","id":1,"result":{"nextCursor":%q}}}`,
+			strings.Repeat("c", bytes)))
+		if got := len(in.Answer) > 0; got != want || got == (in.Message != nil) {
+			t.Errorf("a cursor of %d bytes: %+v", bytes, in)
+		}
+	}
+	c := open(t, Options{}, wire.CodecOptions{MaxBytes: 1024})
+	askForTools(t, c, 1)
+	in := one(t, c, fmt.Sprintf(`{"timestamp":"2024-01-15T10:30:45Z","source":"p","mcp_payload":{"jsonrpc":"2.0","id":1,"result":{"nextCursor":%q}}}`,
+		strings.Repeat("c", 900)))
+	if in.Message == nil || len(c.pending.requests) != 0 {
+		t.Errorf("a request that is longer than a frame: %+v", in)
+	}
+}
