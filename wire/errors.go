@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -15,6 +16,9 @@ var (
 	ErrClosed = errors.New("wire: closed")
 	// ErrTooMany is returned for a connection beyond [Options.MaxConnections].
 	ErrTooMany = errors.New("wire: too many connections")
+	// ErrTooManyOfHost is returned for a connection beyond [Options.MaxPerHost]. It is an
+	// ErrTooMany.
+	ErrTooManyOfHost = fmt.Errorf("%w of one host", ErrTooMany)
 	// ErrDead means that nothing was heard of a peer for [KeepAlive].Timeout.
 	ErrDead = errors.New("wire: the peer is silent")
 	// ErrSlow means that a peer did not read what was sent to it.
@@ -65,6 +69,8 @@ func AsRefusal(err error) *performatives.Refusal {
 	switch {
 	case errors.As(err, &r):
 		return r
+	case errors.Is(err, ErrTooManyOfHost):
+		return &performatives.Refusal{Code: performatives.CodeBusy, Text: "there are too many connections from the same host"}
 	case errors.Is(err, ErrTooMany):
 		return &performatives.Refusal{Code: performatives.CodeBusy, Text: "there are too many connections"}
 	case errors.Is(err, ErrClosed):

@@ -17,6 +17,7 @@ func TestErrorObjectOf(t *testing.T) {
 	}{
 		"a refusal":   {&performatives.Refusal{Code: performatives.CodeForbidden, Text: "not you"}, wire.ErrorObject{Code: "FORBIDDEN", Message: "not you"}},
 		"full":        {fmt.Errorf("accept: %w", wire.ErrTooMany), wire.ErrorObject{Code: "SERVICE_UNAVAILABLE", Message: "there are too many connections"}},
+		"full of one": {wire.ErrTooManyOfHost, wire.ErrorObject{Code: "SERVICE_UNAVAILABLE", Message: "there are too many connections from the same host"}},
 		"stopping":    {wire.ErrClosed, wire.ErrorObject{Code: "SERVICE_UNAVAILABLE", Message: "the server stops"}},
 		"another one": {errors.New("/etc/secret: no such file"), wire.ErrorObject{Code: "INTERNAL_ERROR", Message: "the agent failed"}},
 	} {

@@ -51,6 +51,12 @@ type Options struct {
 	// MaxConnections is how many sessions a server has at a time. Zero means
 	// [DefaultMaxConnections].
 	MaxConnections int
+	// MaxPerHost is how many of those one host may have, as AcceptRate has it. Zero means
+	// a quarter of MaxConnections, so that no host keeps all others out; but as many as
+	// there are for this machine (a loopback address, or none of IP), since a proxy here
+	// may pass on everybody. A number above zero bounds this machine, too; one below zero
+	// is no bound.
+	MaxPerHost int
 
 	// Token returns what a client's messages carry to be authenticated one by one. Nil
 	// means that they carry nothing.

@@ -26,9 +26,6 @@ func newRates(r Rate) *rates { return &rates{limit: r, by: make(map[string]*rate
 // allow counts a message of an agent.
 func (r *rates) allow(id performatives.AgentID) error { return r.count(string(id.Fold())) }
 
-// allowAddr counts a connection from an address.
-func (r *rates) allowAddr(addr string) error { return r.count(hostOf(addr)) }
-
 // hostOf returns whose address that is. Of IPv6 it is the network, since a host is given
 // 2^64 addresses (RFC 4291 §2.5.1).
 func hostOf(addr string) string {

@@ -53,6 +53,20 @@ func TestHostOf(t *testing.T) {
 	}
 }
 
+// A host that has left takes no room.
+func TestHostsForget(t *testing.T) {
+	h := make(hosts)
+	h.add("192.0.2.1")
+	h.add("192.0.2.1")
+	h.remove("192.0.2.1")
+	if len(h) != 1 {
+		t.Error("a host is forgotten that is there")
+	}
+	if h.remove("192.0.2.1"); len(h) != 0 {
+		t.Errorf("%d hosts are remembered", len(h))
+	}
+}
+
 // A flood of names takes bounded room, and most new ones find it without a look at all.
 func TestRatesForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

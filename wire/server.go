@@ -61,6 +61,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	open     map[*Session]struct{}
+	hosts    hosts // of the open sessions
 	stopping bool
 	running  sync.WaitGroup
 }
@@ -77,7 +78,7 @@ func NewServer(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{core: c, open: make(map[*Session]struct{})}, nil
+	return &Server{core: c, open: make(map[*Session]struct{}), hosts: make(hosts)}, nil
 }
 
 // Limits returns the limits of the server's sessions, for its transports.
@@ -87,17 +88,28 @@ func (s *Server) Limits() Limits { return s.core.opts.Limits }
 func (s *Server) Options() Options { return s.core.opts }
 
 // Admit says whether one more connection of that peer is welcome, before anything is
-// read from it: ErrTooMany, ErrClosed, or a [*LimitError].
+// read from it: ErrTooMany, ErrTooManyOfHost, ErrClosed, or a [*LimitError].
 func (s *Server) Admit(p Peer) error {
+	host := hostOf(p.Addr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
+	if err := s.roomLocked(host); err != nil {
+		return err
+	}
+	return s.core.accepts.count(host)
+}
+
+// roomLocked says whether that host may have one more session.
+func (s *Server) roomLocked(host string) error {
+	switch o := &s.core.opts; {
 	case s.stopping:
 		return ErrClosed
-	case len(s.open) >= s.core.opts.MaxConnections:
+	case len(s.open) >= o.MaxConnections:
 		return ErrTooMany
+	case s.hosts[host] >= o.perHost(host):
+		return ErrTooManyOfHost
 	}
-	return s.core.accepts.allowAddr(p.Addr)
+	return nil
 }
 
 // Authenticate finds out who a peer is by what it shows as it connects. It returns nil
@@ -136,22 +148,23 @@ func (s *Server) Serve(conn Conn, id *Identity) error {
 }
 
 func (s *Server) add(session *Session) error {
+	host := hostOf(session.peer.Addr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.stopping:
-		return ErrClosed
-	case len(s.open) >= s.core.opts.MaxConnections:
-		return ErrTooMany
+	if err := s.roomLocked(host); err != nil {
+		return err
 	}
 	s.open[session] = struct{}{}
+	s.hosts.add(host)
 	s.running.Add(1)
 	return nil
 }
 
 func (s *Server) remove(session *Session) {
+	host := hostOf(session.peer.Addr)
 	s.mu.Lock()
 	delete(s.open, session)
+	s.hosts.remove(host)
 	s.mu.Unlock()
 	s.running.Done()
 }

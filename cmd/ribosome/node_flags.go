@@ -57,6 +57,7 @@ type limitFlags struct {
 	ReplayWindow   time.Duration `placeholder:"DURATION" help:"How far the timestamp of a message may be from now, and how long its id may not come again; without it, neither is checked"`
 	MaxFrame       size          `default:"16MiB" help:"Longest frame"`
 	MaxConnections int           `default:"16384" help:"Most connections at a time"`
+	MaxPerHost     int           `default:"0" help:"Most connections of one host at a time; 0 is a quarter of all, and no bound for this machine"`
 	PingInterval   time.Duration `default:"30s" help:"Silence after which a peer is asked whether it is there; 0s is never"`
 	PingTimeout    time.Duration `default:"60s" help:"Silence after which a peer is given up; 0s is never"`
 }
@@ -100,6 +101,8 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return usagef("--ws-path %s: want a path that begins with a slash, such as /mcp", c.WSPath)
 	case c.MaxConnections <= 0:
 		return usagef("--max-connections %d lets nobody in; want a number above 0", c.MaxConnections)
+	case c.MaxPerHost < 0:
+		return usagef("--max-per-host %d lets nobody in; want a number above 0, or 0 for a quarter of --max-connections", c.MaxPerHost)
 	case c.PingTimeout > 0 && c.PingInterval >= c.PingTimeout:
 		return usagef("--ping-timeout %v is not longer than --ping-interval %v, so that no peer had time to answer; make it longer", c.PingTimeout, c.PingInterval)
 	}

@@ -120,6 +120,19 @@ func stuck(t *testing.T, url string) {
 	}
 }
 
+// Who comes from a host that has as many connections as it may is told so, by each
+// transport.
+func TestMaxPerHost(t *testing.T) {
+	n := hosts(t, "--no-auth", "--stop-timeout", "1ms", "--max-per-host", "1")
+	stuck(t, n.at["tcp"])
+	for scheme, url := range n.at {
+		r := runs(t, "agents", "--addr", url)
+		if r.code == exitDone || !strings.Contains(r.stderr, "there are too many connections from the same host") {
+			t.Errorf("%s: got %+v", scheme, r)
+		}
+	}
+}
+
 // What has not stopped in time is said, and is no failure.
 func TestStopTimeout(t *testing.T) {
 	n := hosts(t, "--no-auth", "--stop-timeout", "1ms")

@@ -81,7 +81,7 @@ func (c *nodeCmd) server(log *slog.Logger) (o wire.Options, err error) {
 	o = wire.Options{
 		Anonymous: c.NoAuth, Logger: log,
 		ConnectionRate: wire.Rate(c.Rate), AgentRate: wire.Rate(c.Rate), ReplayWindow: c.ReplayWindow,
-		Limits: wire.Limits{Frame: int(c.MaxFrame)}, MaxConnections: c.MaxConnections,
+		Limits: wire.Limits{Frame: int(c.MaxFrame)}, MaxConnections: c.MaxConnections, MaxPerHost: c.MaxPerHost,
 		KeepAlive: wire.KeepAlive{Interval: orNever(c.PingInterval), Timeout: orNever(c.PingTimeout)},
 	}
 	if o.Dialects, err = c.dialects(); err != nil {

@@ -50,6 +50,7 @@ func TestCalledWrongly(t *testing.T) {
 		"origin":              {append(node, "--no-auth", "--ws-origin", "*,example.org"), `--ws-origin example.org: want a scheme and a host, such as https://example.org, or *`},
 		"path":                {append(node, "--no-auth", "--ws-path", "mcp"), `--ws-path mcp: want a path that begins with a slash, such as /mcp`},
 		"nobody":              {append(node, "--no-auth", "--max-connections", "0"), `--max-connections 0 lets nobody in; want a number above 0`},
+		"nobody of a host":    {append(node, "--no-auth", "--max-per-host=-1"), `--max-per-host -1 lets nobody in; want a number above 0, or 0 for a quarter of --max-connections`},
 		"no time to answer":   {append(node, "--no-auth", "--ping-timeout", "30s"), `--ping-timeout 30s is not longer than --ping-interval 30s, so that no peer had time to answer; make it longer`},
 		"swarm":               {append(node, "--no-auth", "--swarm", "eddy"), `--swarm eddy: there is no such swarm; want one of eddyjules or none`},
 

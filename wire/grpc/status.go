@@ -21,7 +21,7 @@ func statusOf(err error) error {
 	case errors.Is(err, wire.ErrClosed):
 		return status.Error(codes.Unavailable, "the server stops")
 	case errors.Is(err, wire.ErrTooMany):
-		return status.Error(codes.ResourceExhausted, "too many connections")
+		return status.Error(codes.ResourceExhausted, wire.AsRefusal(err).Text)
 	}
 	r := wire.AsRefusal(err)
 	text := r.Text

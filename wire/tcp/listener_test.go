@@ -90,6 +90,9 @@ func TestTurnedAway(t *testing.T) {
 	full := serve(t, tcp.Options{}, func(o *wire.Options) { o.MaxConnections = 1 })
 	besides(t, full)
 	rawDial(t, full).refused("SERVICE_UNAVAILABLE", "there are too many connections")
+	crowded := serve(t, tcp.Options{}, func(o *wire.Options) { o.MaxPerHost = 1 })
+	besides(t, crowded)
+	rawDial(t, crowded).refused("SERVICE_UNAVAILABLE", "there are too many connections from the same host")
 }
 
 // A listener whose server has stopped says so to whoever comes.

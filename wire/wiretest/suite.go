@@ -46,6 +46,7 @@ func Run(t *testing.T, tr Transport) {
 		{"a full outbox disconnects", fullDisconnects},
 		{"what cannot be written comes back", unwritable},
 		{"too many connections", tooMany},
+		{"too many connections of one host", tooManyOfHost},
 		{"start and stop, again and again", stress},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, tr) })

@@ -150,7 +150,16 @@ func unwritable(t *testing.T, tr Transport) {
 }
 
 func tooMany(t *testing.T, tr Transport) {
-	h := serve(t, tr, func(o *wire.Options) { o.MaxConnections = 1 })
+	oneTooMany(t, tr, func(o *wire.Options) { o.MaxConnections = 1 })
+}
+
+func tooManyOfHost(t *testing.T, tr Transport) {
+	oneTooMany(t, tr, func(o *wire.Options) { o.MaxPerHost = 1 })
+}
+
+// oneTooMany checks that a server with room for one has that, until that one goes.
+func oneTooMany(t *testing.T, tr Transport, change func(*wire.Options)) {
+	h := serve(t, tr, change)
 	first := connect(t, tr, h.addr, nil)
 	send(t, first.Session, Message(t, "a", "b", "first"))
 	h.Await(t, 1)

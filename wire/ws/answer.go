@@ -32,7 +32,7 @@ func unavailable(err error) error {
 	case errors.Is(err, wire.ErrClosed):
 		return denied(http.StatusServiceUnavailable, performatives.CodeStopped, "the server stops")
 	}
-	return denied(http.StatusServiceUnavailable, performatives.CodeBusy, "too many connections")
+	return denied(http.StatusServiceUnavailable, performatives.CodeBusy, wire.AsRefusal(err).Text)
 }
 
 // answer writes an error as wire's error object, with what HTTP asks for beside it.

@@ -131,6 +131,10 @@ func TestUnavailable(t *testing.T) {
 		}
 		wantAnswer(t, Handler(server, Options{}), upgrade(nil), 503, "SERVICE_UNAVAILABLE", [2]string{}, "stops")
 	})
+	t.Run("crowded", func(t *testing.T) {
+		h := func(w http.ResponseWriter, _ *http.Request) { answer(w, unavailable(wire.ErrTooManyOfHost)) }
+		wantAnswer(t, http.HandlerFunc(h), upgrade(nil), 503, "SERVICE_UNAVAILABLE", [2]string{}, "from the same host")
+	})
 	t.Run("too fast", func(t *testing.T) {
 		server := newServer(func(o *wire.Options) { o.AcceptRate = wire.Rate{Messages: 1, Window: time.Minute} })
 		h := Handler(server, Options{})
