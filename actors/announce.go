@@ -8,7 +8,7 @@ import "github.com/ribosome-agents/ribosome/performatives"
 // and no action. The change is atomic, and outlives restarts. What capabilities
 // refers to must not be changed afterwards.
 func (s Self) Announce(capabilities performatives.Capabilities) {
-	s.c.announced.Store(&capabilities)
+	s.c.sys.skills.change(s.c, &capabilities)
 	if Wants[AgentAnnounced](&s.c.sys.Events) {
 		s.c.sys.Events.Publish(AgentAnnounced{s.c.sys.at(), s.ID(), capabilities})
 	}

@@ -25,7 +25,9 @@ type cell struct {
 	asks      atomic.Pointer[asks]                       // nil until the first
 	started   chan error                                 // takes the result of the first start; nil when nobody waits
 	describes performatives.Capabilities                 // what the agent said before it started; never changes
-	announced atomic.Pointer[performatives.Capabilities] // what it has said since; nil before, and then Spec.Hidden holds
+	announced atomic.Pointer[performatives.Capabilities] // what it has said since; nil before, and then Spec.Hidden holds. Stored by skills
+	skilled   []string                                   // where skills has it; guarded by skills.mu
+	left      bool                                       // it has given its place up; guarded by skills.mu
 
 	agent    Agent
 	fresh    bool         // agent is the value that Spawn made

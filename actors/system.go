@@ -44,6 +44,7 @@ type System struct {
 
 	guarding []Guarding // the protocols of opts that are
 	cells    sync.Map   // AgentID, folded, and as it was registered where that differs → *cell
+	skills   skills     // of cells
 	departed departed
 	groups   map[string]*actor.PID
 	draining atomic.Bool
@@ -199,6 +200,7 @@ func (s *System) register(ctx context.Context, c *cell) error {
 	if c.folded != c.spec.ID {
 		s.cells.Store(c.spec.ID, c) // most who mean it write it so
 	}
+	s.skills.enter(c)
 	s.running.add(1)
 	if err := s.spawnIn(s.groups[c.spec.Group], c); err != nil {
 		s.unregister(c)
@@ -210,6 +212,7 @@ func (s *System) register(ctx context.Context, c *cell) error {
 
 // unregister gives c's place up. The folded id goes last: it is what another may take.
 func (s *System) unregister(c *cell) {
+	s.skills.leave(c)
 	if c.folded != c.spec.ID {
 		s.cells.Delete(c.spec.ID)
 	}

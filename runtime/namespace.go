@@ -32,6 +32,11 @@ func (p *Peers) serve(l *peerLink, from *proxy, m *performatives.Message) error 
 	if local, ok := l.ledger.localOf(from.id, m); ok { // what is under way goes on where it is
 		return l.deliverAs(m, local, from.id)
 	}
+	if m.Performative() == performatives.ActTaskRequest {
+		if chosen, ok := p.choose(l, from.id, m); ok {
+			return l.deliverAs(m, chosen, from.id)
+		}
+	}
 	agents := p.covered(m.Receiver(), from.id)
 	if !p.all(m.Receiver()) && none(agents) {
 		return p.node.turnAway(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
@@ -40,7 +45,7 @@ func (p *Peers) serve(l *peerLink, from *proxy, m *performatives.Message) error 
 	case performatives.ActQueryCapabilities:
 		return p.describe(l, m, agents)
 	case performatives.ActTaskRequest:
-		return p.assign(l, from, m, agents)
+		return p.unable(m)
 	case performatives.ActQueryRef:
 		return p.refer(l, m)
 	case performatives.ActCancel:
@@ -74,7 +79,8 @@ func none(agents iter.Seq[actors.Self]) bool {
 	return true
 }
 
-func byID(a, b actors.Self) int { return cmp.Compare(a.ID(), b.ID()) }
+// byID is the order in which the agents of a namespace come first.
+func byID(a, b actors.Self) int { return cmp.Compare(a.ID().Fold(), b.ID().Fold()) }
 
 // within reports whether an id belongs to a namespace, both folded.
 func within(namespace, id string) bool {
@@ -138,30 +144,51 @@ func owned(a performatives.Action, by performatives.AgentID) performatives.Actio
 	return a
 }
 
-// assign gives a task to the first agent of a namespace that has the action of its name.
-// One of another connection comes first: a node does not take from outside what one of
-// its own agents has sent, and has the agents nearer to it anyway.
-func (p *Peers) assign(l *peerLink, from *proxy, m *performatives.Message, agents iter.Seq[actors.Self]) error {
+// choose returns the first agent of a namespace that has the action of a task's name. One
+// of another connection comes first: a node does not take from outside what one of its own
+// agents has sent, and has the agents nearer to it anyway.
+func (p *Peers) choose(l *peerLink, asker performatives.AgentID, m *performatives.Message) (chosen performatives.AgentID, found bool) {
+	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
+	if err != nil {
+		return "", false // see unable
+	}
+	for a := range p.able(m.Receiver(), task.TaskType) {
+		if a.ID().Is(asker) {
+			continue
+		}
+		if !p.speaks(l, a.ID()) {
+			return a.ID(), true
+		}
+		if !found {
+			chosen, found = a.ID(), true
+		}
+	}
+	return chosen, found
+}
+
+// able yields the visible agents of a namespace that have an action, by their folded ids.
+// One whose id is the namespace's name is not among them: it gets its tasks itself.
+func (p *Peers) able(name performatives.AgentID, action string) iter.Seq[actors.Self] {
+	if p.all(name) {
+		return p.node.system.Able(action, "")
+	}
+	below := string(name.Fold()) + "/"
+	return func(yield func(actors.Self) bool) {
+		for a := range p.node.system.Able(action, performatives.AgentID(below)) {
+			if !strings.HasPrefix(string(a.ID().Fold()), below) || !yield(a) {
+				return
+			}
+		}
+	}
+}
+
+// unable refuses a task for which there is no agent.
+func (p *Peers) unable(m *performatives.Message) error {
 	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
 	if err != nil {
 		return p.node.turnAway(m, err)
 	}
-	var chosen actors.Self
-	found, near := false, false
-	for a := range agents {
-		if _, ok := a.Describe().Action(task.TaskType); !ok {
-			continue
-		}
-		switch here := p.speaks(l, a.ID()); {
-		case found && here && !near, found && here == near && byID(chosen, a) < 0:
-		default:
-			chosen, found, near = a, true, here
-		}
-	}
-	if !found {
-		return p.node.turnAway(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
-	}
-	return l.deliverAs(m, chosen.ID(), from.id)
+	return p.node.turnAway(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
 }
 
 // speaks reports whether an agent is one of a session's.

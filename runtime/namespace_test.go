@@ -73,6 +73,9 @@ func TestNamespaceAssignsTasks(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	h.spawn("crm/b", canDo("list"))
 	h.spawn("crm/a", canDo("List"))
+	h.spawn("CRM/Z", canDo("list"))
+	h.spawn("crm-z", canDo("count")) // no part of it, although it comes between it and its agents
+	h.spawn("crmx", canDo("count"))
 	h.spawn("aaa", canDo("list"))
 	h.spawn("real", canDo("list"))
 	h.spawn("real/below", canDo("count"))
@@ -105,7 +108,7 @@ func TestNamespaceAssignsTasks(t *testing.T) {
 		{"crm", "LIST", "crm/a", ""},
 		{"system", "list", "aaa", ""},
 		{"hub", "list", "aaa", ""},
-		{"default", "count", "real/below", ""},
+		{"default", "count", "crm-z", ""},
 		{"real", "count", "real", ""}, // an agent wins over a namespace, and takes what it is given
 		{"crm", "count", "", performatives.CodeUnknownAction},
 		{"nobody", "count", "", performatives.CodeUnknownAgent},
@@ -125,6 +128,35 @@ func TestNamespaceLeavesOutTheAsker(t *testing.T) {
 	c.say(message(t, "Eddy", "system", performatives.ActTaskRequest, with(task("list"))))
 	if r := c.answer(2).AsRefusal(); r == nil || r.Code != performatives.CodeUnknownAction {
 		t.Errorf("told %v", r)
+	}
+}
+
+// A task goes to an agent that comes by the connection of who gives it only when no other
+// can do it.
+func TestNamespacePrefersOthers(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	c := newCaller(t, h, nil)
+	c.say(message(t, "AAA", "system", performatives.ActQueryCapabilities, offers("list")))
+	c.answer(1)
+	c.say(message(t, "Eddy", "system", performatives.ActTaskRequest, with(task("list"))))
+	if m := c.answer(2); m.Performative() != performatives.ActTaskRequest || m.Receiver() != "AAA" {
+		t.Errorf("got %s for %s", m.Performative(), m.Receiver())
+	}
+	h.spawn("zzz", canDo("list"))
+	h.spawn("zzzz", canDo("list"))
+	c.say(message(t, "Eddy", "system", performatives.ActTaskRequest, with(task("list"))))
+	for n := 3; ; n++ {
+		m := c.answer(n)
+		if m.Performative() == performatives.ActTaskRequest {
+			t.Fatalf("%s got it", m.Receiver())
+		}
+		if m.Performative() != performatives.ActInformResult {
+			continue
+		}
+		if p, err := performatives.PayloadAs[performatives.InformResult](m); err != nil || p.Summary != "zzz" {
+			t.Errorf("done by %q, %v", p.Summary, err)
+		}
+		return
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // BenchmarkPeerEcho has an agent send 1 KiB of acl back to a peer, over TCP, so many at a
@@ -203,22 +204,58 @@ func echoFrame(b *testing.B) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{'M', 'C', 1}, uint32(len(body))), body...)
 }
 
-// BenchmarkNamespaceTask has a peer give a task to a namespace of many agents, of which
-// none has the action, so that all are asked.
+// ends are the last messages of tasks.
+type ends struct {
+	wiretest.Recorder
+	of chan *performatives.Message
+}
+
+// Receive takes a result or a refusal, and nothing else.
+func (e *ends) Receive(_ *wire.Session, m *performatives.Message) error {
+	if m.Performative() == performatives.ActInformResult || m.AsRefusal() != nil {
+		e.of <- m
+	}
+	return nil
+}
+
+// BenchmarkNamespaceTask has a peer give a task to a namespace of many agents: an action
+// that all have, one that one has, and one that nobody has; beside the same task for one
+// agent by its name.
 func BenchmarkNamespaceTask(b *testing.B) {
 	for _, agents := range []int{10, 10_000} {
-		b.Run(fmt.Sprintf("agents=%d", agents), func(b *testing.B) {
-			h := newHub(b, noPeerOptions)
-			create := canDo("send_invoice", "list_invoices", "cancel invoice")
-			for i := range agents {
-				h.spawn(performatives.AgentID(fmt.Sprint("crm/", i)), create)
-			}
-			c := newCaller(b, h, nil)
-			b.ReportAllocs()
-			for n := 1; b.Loop(); n++ {
-				c.say(message(b, "Eddy", "crm", performatives.ActTaskRequest, with(task("debug_code"))))
-				c.answer(n)
-			}
-		})
+		h := newHub(b, noPeerOptions)
+		for i := range agents - 1 {
+			h.spawn(performatives.AgentID(fmt.Sprint("crm/", i)), canDo("send_invoice", "list_invoices"))
+		}
+		h.spawn("crm/special", canDo("audit"))
+		for _, c := range []struct {
+			name, action string
+			to           performatives.AgentID
+			code         performatives.Code
+		}{
+			{"by name", "audit", "crm/special", ""},
+			{"one can", "audit", "crm", ""},
+			{"all can", "send_invoice", "crm", ""},
+			{"nobody can", "debug_code", "crm", performatives.CodeUnknownAction},
+		} {
+			b.Run(fmt.Sprintf("agents=%d/%s", agents, c.name), func(b *testing.B) {
+				got := &ends{of: make(chan *performatives.Message, 1)}
+				session, cut, err := h.dial(nil, got)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer cut()
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := session.Send(message(b, "Eddy", c.to, performatives.ActTaskRequest, with(task(c.action)))); err != nil {
+						b.Fatal(err)
+					}
+					m := <-got.of
+					if r := m.AsRefusal(); (r == nil) != (c.code == "") || r != nil && r.Code != c.code {
+						b.Fatalf("got %v", m)
+					}
+				}
+			})
+		}
 	}
 }
