@@ -198,18 +198,32 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
 	s.mu.Unlock()
+	s.each(event{what: stopping})
+	over := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+	}
+	cut := s.each(event{what: lost, err: ErrClosed})
+	<-over
+	if cut == 0 { // ctx had ended, and there was nothing to end
+		return nil
+	}
+	return context.Cause(ctx)
+}
+
+// each has something happen to all sessions, and returns their number.
+func (s *Server) each(e event) int {
 	sessions := s.Sessions()
 	for _, session := range sessions {
-		session.step(event{what: stopping})
+		session.step(e)
 	}
-	var err error
-	for _, session := range sessions {
-		if e := session.Stop(ctx); e != nil {
-			err = e
-		}
-	}
-	s.running.Wait()
-	return err
+	return len(sessions)
 }
 
 // Connect begins a session on a connection that this end has opened. It speaks the
