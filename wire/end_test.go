@@ -286,3 +286,97 @@ func TestUndeliveredComesAfterTheLastAnswer(t *testing.T) {
 		}
 	})
 }
+
+// What the peer has said before it left is read, although a write found out first that it
+// has: its answers count, and why it gave up.
+func TestLastWordsAreReadAfterAFailedWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := wiretest.Pipe()
+		r := &wiretest.Recorder{}
+		s, err := wire.Connect(brokenOff{near}, wire.Options{Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Send(wiretest.Ask(t, "b", "a", "x")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := s.Send(wiretest.Ask(t, "b", "a", "y")); !errors.Is(err, performatives.CodeStopped) {
+			t.Errorf("Send after a failed write: %v", err)
+		}
+		full := &performatives.Refusal{Code: performatives.CodeBusy, Text: "there are too many connections"}
+		if err := far.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(hello)}, {Kind: wire.KindError, Err: full}}); err != nil {
+			t.Fatal(err)
+		}
+		<-s.Done()
+		if n := len(r.Received()); n != 1 {
+			t.Errorf("%d answers were read, want 1", n)
+		}
+		if n := len(r.Undeliverable()); n != 1 {
+			t.Errorf("%d messages came back, want 1", n)
+		}
+		if err := s.Err(); !errors.Is(err, performatives.CodeBusy) {
+			t.Errorf("ended with %v", err)
+		}
+	})
+}
+
+// stuck is a connection that nobody reads, and whose end takes its time.
+type stuck struct {
+	wire.Conn
+	closing chan struct{}
+}
+
+// Write waits for the end.
+func (s stuck) Write([]wire.Frame) error {
+	<-s.closing
+	return wire.ErrSlow
+}
+
+// Close waits until it may.
+func (s stuck) Close() error {
+	<-s.closing
+	return s.Conn.Close()
+}
+
+// Who sends more than a peer takes does not wait until it is disconnected.
+func TestSendDoesNotWaitForTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, _ := wiretest.Pipe()
+		conn := stuck{near, make(chan struct{})}
+		r := &wiretest.Recorder{}
+		s, err := wire.Connect(conn, wire.Options{
+			Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}, Limits: wire.Limits{Outbox: 1}, Full: wire.FullDisconnect,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := make(chan int)
+		go func() {
+			const n = 10
+			taken := 0
+			for range n {
+				if s.Send(wiretest.Message(t, "a", "b", "x")) == nil {
+					taken++
+				}
+			}
+			refused <- n - taken
+		}()
+		synctest.Wait()
+		select {
+		case n := <-refused:
+			if n == 0 {
+				t.Error("the outbox takes everything")
+			}
+			close(conn.closing)
+		default:
+			t.Error("Send waits for the connection's Close")
+			close(conn.closing)
+			<-refused
+		}
+		<-s.Done()
+		if !errors.Is(s.Err(), wire.ErrSlow) {
+			t.Errorf("ended with %v", s.Err())
+		}
+	})
+}

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -18,6 +20,7 @@ type life struct {
 	heard   time.Time     // when the peer last said anything
 	closeBy time.Time
 	asked   bool // a ping is out
+	slow    bool // the peer does not read
 	hungUp  bool // the peer says nothing more
 	flushed bool // nor does this end
 	reason  error
@@ -50,6 +53,7 @@ const (
 	stopping  // this end wants to close
 	flushed   // all that was queued when closing began has been written
 	overflown // the peer does not read
+	unwritten // a write failed, and nothing more can be written
 )
 
 // event is one thing that happens to a session.
@@ -67,6 +71,7 @@ type event struct {
 type effects struct {
 	send []Frame
 	last []Frame
+	seal bool // nothing more is to be written
 	arm  bool // next has come nearer
 	end  bool
 }
@@ -88,11 +93,19 @@ func (l *life) step(e event) effects {
 		return l.tick(e.at, e.busy)
 	case broke:
 		l.hungUp = true // whatever it says, nobody reads it
+		if l.state == stateClosing {
+			return l.settle()
+		}
 		return l.close(e.at, e.err, Frame{Kind: KindError, Err: e.tell})
 	case stopping:
 		return l.close(e.at, e.err)
-	case lost, overflown:
+	case lost:
 		return l.end(e.err)
+	case overflown:
+		l.slow = true // tick sees, since who sends must not wait for the end
+		return effects{arm: true}
+	case unwritten:
+		return l.cutOff(e.at, e.err)
 	case hungUp:
 		if l.state != stateClosing {
 			return l.end(ErrHungUp)
@@ -147,6 +160,22 @@ func (l *life) close(at time.Time, reason error, frames ...Frame) effects {
 	return effects{last: append(frames, Frame{Kind: KindClose, Data: text}), arm: true}
 }
 
+// cutOff is when the peer takes nothing more. It has perhaps said why, or answered what it
+// got, before it left: that is still read.
+func (l *life) cutOff(at time.Time, reason error) effects {
+	if errors.Is(reason, ErrSlow) { // it is there, and does not read
+		return l.end(reason)
+	}
+	if l.state != stateClosing {
+		l.state, l.closeBy = stateClosing, at.Add(l.closes)
+	}
+	l.flushed, l.reason = true, cmp.Or(l.reason, reason)
+	if l.hungUp {
+		return l.end(l.reason)
+	}
+	return effects{seal: true, arm: true}
+}
+
 func (l *life) end(reason error) effects {
 	l.state, l.reason = stateClosed, reason
 	return effects{end: true}
@@ -160,6 +189,8 @@ func (l *life) tick(now time.Time, busy bool) effects {
 			return l.end(l.reason)
 		}
 		return effects{}
+	case l.slow:
+		return l.end(ErrSlow)
 	case l.state == stateOpening && !l.authBy.IsZero() && !now.Before(l.authBy):
 		l.hungUp = true
 		refusal := &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: "nobody has authenticated in time"}
@@ -186,6 +217,9 @@ func (l *life) next() time.Time {
 	case stateClosing:
 		return l.closeBy
 	case stateOpening, stateOpen:
+	}
+	if l.slow {
+		return l.heard // at once
 	}
 	var next time.Time
 	if l.keep.Timeout > 0 {

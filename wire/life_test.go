@@ -95,9 +95,16 @@ func TestLifeEnds(t *testing.T) {
 		"the peer gives up":            {[]event{{what: heardError, tell: broken}}, performatives.CodeParsingError},
 		"the connection breaks":        {[]event{{what: lost, err: io.ErrUnexpectedEOF}}, io.ErrUnexpectedEOF},
 		"the peer breaks a rule":       {[]event{{what: broke, err: broken, tell: broken}, {what: flushed}}, performatives.CodeParsingError},
-		"the peer does not read":       {[]event{{what: overflown, err: ErrSlow}}, ErrSlow},
+		"the peer does not read":       {[]event{{what: overflown}, {what: ticked}}, ErrSlow},
 		"the peer does not close":      {[]event{{what: stopping}, {what: flushed}, {what: ticked, at: at(5)}}, nil},
 		"it breaks a rule, won't read": {[]event{{what: broke, err: broken, tell: broken}, {what: ticked, at: at(5)}}, performatives.CodeParsingError},
+		"it breaks a rule at the end":  {[]event{{what: stopping}, {what: flushed}, {what: broke, err: broken, tell: broken}}, nil},
+		"a write fails, and it left":   {[]event{{what: unwritten, err: io.ErrClosedPipe}, {what: hungUp}}, io.ErrClosedPipe},
+		"a write fails, it said why":   {[]event{{what: unwritten, err: io.ErrClosedPipe}, {what: heardError, tell: broken}}, performatives.CodeParsingError},
+		"a write fails, it closed":     {[]event{{what: heardClose}, {what: unwritten, err: io.ErrClosedPipe}}, io.ErrClosedPipe},
+		"a write fails, and no more":   {[]event{{what: unwritten, err: io.ErrClosedPipe}, {what: ticked, at: at(5)}}, io.ErrClosedPipe},
+		"a write fails, at the end":    {[]event{{what: stopping}, {what: unwritten, err: io.ErrClosedPipe}, {what: hungUp}}, io.ErrClosedPipe},
+		"a write takes too long":       {[]event{{what: unwritten, err: ErrSlow}}, ErrSlow},
 	} {
 		l := newLife(stateOpen)
 		var last effects
@@ -148,7 +155,7 @@ func FuzzLife(f *testing.F) {
 		}
 		for i := 0; i+1 < len(script); i += 2 {
 			now = now.Add(time.Duration(script[i+1]) * time.Second)
-			do(event{what: happening(script[i]) % (overflown + 1), at: now, err: ErrSlow, busy: script[i]&0x80 != 0})
+			do(event{what: happening(script[i]) % (unwritten + 1), at: now, err: ErrSlow, busy: script[i]&0x80 != 0})
 		}
 		do(event{what: stopping, at: now})
 		do(event{what: ticked, at: now.Add(time.Hour)})

@@ -112,7 +112,7 @@ func (s *Session) Send(m *performatives.Message) error {
 	switch s.out.put(m) {
 	case putFull:
 		if s.core.opts.Full == FullDisconnect {
-			s.step(event{what: overflown, err: ErrSlow})
+			s.step(event{what: overflown})
 		}
 		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "the connection to the agent is congested"}
 	case putSealed:
@@ -132,10 +132,13 @@ func (s *Session) Stop(ctx context.Context) error {
 	case <-s.done:
 		return nil
 	case <-ctx.Done():
-		s.step(event{what: lost, err: ErrClosed})
-		<-s.done
-		return context.Cause(ctx)
 	}
+	if s.over() { // whichever of the two select has looked at
+		return nil
+	}
+	s.step(event{what: lost, err: ErrClosed})
+	<-s.done
+	return context.Cause(ctx)
 }
 
 // Done is closed when the session has ended and nothing of it is left.
@@ -143,11 +146,18 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 
 // Err says why the session ended, once Done is closed. Nil means in order.
 func (s *Session) Err() error {
+	if s.over() {
+		return s.err
+	}
+	return nil
+}
+
+func (s *Session) over() bool {
 	select {
 	case <-s.done:
-		return s.err
+		return true
 	default:
-		return nil
+		return false
 	}
 }
 
@@ -212,7 +222,7 @@ func (s *Session) step(e event) {
 	if len(do.send) > 0 {
 		s.out.putFrames(do.send...) // a peer that does not read its pongs does without
 	}
-	if len(do.last) > 0 {
+	if do.seal || len(do.last) > 0 {
 		s.out.seal(do.last)
 	}
 	if do.arm {

@@ -43,7 +43,7 @@ func (s *Session) write() {
 		err := w.writeAll()
 		w.giveBack()
 		if err != nil {
-			s.step(event{what: lost, err: err})
+			s.step(event{what: unwritten, err: err})
 			return
 		}
 	}
