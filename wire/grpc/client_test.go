@@ -334,6 +334,55 @@ func TestListenerStops(t *testing.T) {
 	}
 }
 
+// Who connects and says nothing does not keep a listener from stopping, in order or at
+// once, although it would have much time yet.
+func TestListenerStopsDuringAHandshake(t *testing.T) {
+	for name, inOrder := range map[string]bool{"in order": true, "at once": false} {
+		t.Run(name, func(t *testing.T) {
+			server, err := wire.NewServer(wire.Options{Handler: &wiretest.Recorder{}, Anonymous: true, AuthTime: time.Hour, MaxConnections: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := Listen(server, Options{Addr: "127.0.0.1:0"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			silent, next := knock(t, l), knock(t, l)
+			if _, err := io.ReadAll(next); err != nil { // there is no room for it: the first has been accepted
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			if !inOrder {
+				cancel()
+			}
+			stopped := make(chan error, 1)
+			go func() { stopped <- l.Stop(ctx) }()
+			select {
+			case err := <-stopped:
+				if inOrder && err != nil {
+					t.Errorf("stopped with %v", err)
+				}
+			case <-time.After(patience):
+				t.Error("the listener waits for the handshake")
+				_ = silent.Close()
+				<-stopped
+			}
+		})
+	}
+}
+
+// knock connects, and says nothing.
+func knock(t *testing.T, l *Listener) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
 // Listeners and clients come and go at once.
 func TestStartAndStop(t *testing.T) {
 	for range 10 {

@@ -44,7 +44,7 @@ const (
 
 // Listener takes streams for a [wire.Server]. Its methods may be called from any goroutine.
 type Listener struct {
-	addr    net.Addr
+	network *bounded
 	server  *rpc.Server
 	service *service
 	serving sync.WaitGroup
@@ -75,10 +75,9 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grpc: %w", err)
 	}
-	l := &Listener{addr: socket.Addr(), server: rpc.NewServer(serverOptions(server.Options(), o)...)}
+	l := &Listener{network: newBounded(socket, server.Options().MaxConnections), server: rpc.NewServer(serverOptions(server.Options(), o)...)}
 	l.service = register(l.server, server)
-	bounded := newBounded(socket, server.Options().MaxConnections)
-	l.serving.Go(func() { _ = l.server.Serve(bounded) }) // it ends by Stop
+	l.serving.Go(func() { _ = l.server.Serve(l.network) }) // it ends by Stop
 	return l, nil
 }
 
@@ -105,11 +104,11 @@ func serverOptions(s wire.Options, o Options) []rpc.ServerOption {
 func maxMessage(l wire.Limits) int { return max(l.Frame, maxBatch) }
 
 // Addr returns the address that it listens on.
-func (l *Listener) Addr() net.Addr { return l.addr }
+func (l *Listener) Addr() net.Addr { return l.network.Addr() }
 
 // Stop takes on no stream more, and returns when those under way are over, which they are
-// when the [wire.Server] is stopped. When ctx ends first, it cuts them off and returns
-// the cause. Stopping again is harmless.
+// when the [wire.Server] is stopped. It does not wait for handshakes. When ctx ends first,
+// it cuts the streams off and returns the cause. Stopping again is harmless.
 func (l *Listener) Stop(ctx context.Context) error {
 	drained := make(chan struct{})
 	go func() {
@@ -129,6 +128,7 @@ func (l *Listener) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		err = fmt.Errorf("grpc: stop: %w", context.Cause(ctx))
 	}
+	l.network.cutOff()
 	l.server.Stop()
 	<-drained
 	<-over
