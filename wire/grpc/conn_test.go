@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -215,8 +217,13 @@ func TestErrorsOfPeersAreLegible(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, ok := signal(frameError, appendSignal(nil, frameError, b))
-	if diff := cmp.Diff(&performatives.Refusal{Code: "busy", Field: "f"}, f.Err); !ok || diff != "" {
+	if diff := cmp.Diff(&performatives.Refusal{Code: "busy", Text: "a b", Field: "f"}, f.Err); !ok || diff != "" {
 		t.Error(diff)
+	}
+	for _, code := range []codes.Code{codes.Unavailable, codes.PermissionDenied} {
+		if err := refusalOf(status.Error(code, "a\x1b[31mb"+strings.Repeat("x", 10_000))); strings.Contains(err.Error(), "\x1b") || len(err.Error()) > 600 {
+			t.Errorf("%v: %q", code, err)
+		}
 	}
 }
 

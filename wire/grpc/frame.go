@@ -1,10 +1,9 @@
 package grpc
 
 import (
-	"fmt"
-
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -97,19 +96,19 @@ func kindOf(num protowire.Number) wire.Kind {
 	}
 }
 
-// readError reads a field of an Error. What could not be in a message, such as control
-// characters, is not believed.
+// maxErrorText is how much of what a peer says about an error is kept.
+const maxErrorText = 512
+
+// readError reads a field of an Error. What could not be an id or a code is not believed.
 func readError(r *performatives.Refusal, num protowire.Number, text []byte) {
-	const long = 4 * performatives.MaxIDLength
-	s := fmt.Sprintf("%.*s", long, text)
 	switch num {
 	case errorCode:
-		r.Code = performatives.Code(legible(s))
+		r.Code = performatives.Code(legible(string(text)))
 	case errorText:
-		r.Text = legible(s)
+		r.Text = sockets.Clean(string(text), maxErrorText)
 	case errorAbout:
-		r.About = performatives.MessageID(legible(s))
+		r.About = performatives.MessageID(legible(string(text)))
 	case errorField:
-		r.Field = legible(s)
+		r.Field = legible(string(text))
 	}
 }

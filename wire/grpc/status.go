@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -62,7 +63,7 @@ func refusalOf(err error) error {
 		codes.ResourceExhausted: performatives.CodeRateLimited,
 	}[s.Code()]
 	if !ok {
-		return errors.New(s.Message())
+		return errors.New(sockets.Clean(s.Message(), maxErrorText))
 	}
-	return &performatives.Refusal{Code: code, Text: s.Message()}
+	return &performatives.Refusal{Code: code, Text: sockets.Clean(s.Message(), maxErrorText)}
 }

@@ -2,8 +2,8 @@ package tcp
 
 import (
 	"encoding/json"
-	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -34,28 +34,17 @@ func parseError(b []byte) *performatives.Refusal {
 	if said.Error != nil {
 		o = *said.Error
 	}
-	r := &performatives.Refusal{Code: performatives.CodeInternal, Text: cleanText(o.Message)}
+	r := &performatives.Refusal{Code: performatives.CodeInternal, Text: sockets.Clean(o.Message, maxErrorText)}
 	if code, ok := performatives.CodeBy(performatives.DialectWire, o.Code); ok {
 		r.Code = code
 	}
 	if o.Details != nil {
-		r.Field = cleanText(o.Details.Field)
+		r.Field = sockets.Clean(o.Details.Field, maxErrorText)
 	}
 	return r
 }
 
 // textError is an error of which only a text is known.
 func textError(b []byte) *performatives.Refusal {
-	return &performatives.Refusal{Code: performatives.CodeInternal, Text: cleanText(string(b[:min(len(b), maxErrorText)]))}
-}
-
-// cleanText makes what a peer says fit for a line of a log.
-func cleanText(s string) string {
-	s = strings.ToValidUTF8(s[:min(len(s), maxErrorText)], "")
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7F {
-			return ' '
-		}
-		return r
-	}, s)
+	return &performatives.Refusal{Code: performatives.CodeInternal, Text: sockets.Clean(string(b), maxErrorText)}
 }

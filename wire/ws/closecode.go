@@ -2,11 +2,10 @@ package ws
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -38,9 +37,9 @@ func closeReason(r *performatives.Refusal) string {
 func refusalOf(bye *websocket.CloseError) *performatives.Refusal {
 	word, text, ok := strings.Cut(bye.Text, ": ")
 	if code, known := performatives.CodeBy(performatives.DialectWire, word); ok && known {
-		return &performatives.Refusal{Code: code, Text: cut(text, maxReason)}
+		return &performatives.Refusal{Code: code, Text: sockets.Clean(text, maxReason)}
 	}
-	return &performatives.Refusal{Code: codeOf(bye.Code), Text: cut(bye.Text, maxReason)}
+	return &performatives.Refusal{Code: codeOf(bye.Code), Text: sockets.Clean(bye.Text, maxReason)}
 }
 
 // codeOf is what a close code says, in our words.
@@ -57,24 +56,4 @@ func codeOf(closeCode int) performatives.Code {
 		return performatives.CodeBusy
 	}
 	return performatives.CodeFailed
-}
-
-// cut shortens a text to n bytes, between characters, and takes what steers terminals out
-// of it.
-func cut(text string, n int) string {
-	text = strings.Map(printable, text)
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
-func printable(r rune) rune {
-	if unicode.IsControl(r) {
-		return ' '
-	}
-	return r // invalid UTF-8 comes as U+FFFD
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -160,7 +161,7 @@ func (s *socket) strange(err error) error {
 	case s.allowance <= 0:
 		return errLongHandshake
 	case len(err.Error()) > maxText:
-		return errors.New(cut(err.Error(), maxText))
+		return errors.New(sockets.Clean(err.Error(), maxText))
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -102,7 +103,7 @@ func (o *output) farewell(goodbye int) int {
 func (o *output) close(code int, reason string) error {
 	o.closed = true
 	payload := binary.BigEndian.AppendUint16(nil, uint16(code)) //nolint:gosec // a close code has 16 bits
-	return o.put(finBit|websocket.CloseMessage, append(payload, cut(reason, maxReason)...))
+	return o.put(finBit|websocket.CloseMessage, append(payload, sockets.Clean(reason, maxReason)...))
 }
 
 // message writes a text message, compressed where that was agreed and helps.

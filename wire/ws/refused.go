@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -51,7 +52,7 @@ func refusedBy(r *http.Response) error {
 		return e
 	}
 	if code, ok := performatives.CodeBy(performatives.DialectWire, o.Code); ok {
-		e.Refusal = &performatives.Refusal{Code: code, Text: cut(o.Message, maxText)}
+		e.Refusal = &performatives.Refusal{Code: code, Text: sockets.Clean(o.Message, maxText)}
 	}
 	return e
 }
