@@ -47,6 +47,7 @@ func Run(t *testing.T, tr Transport) {
 		{"what cannot be written comes back", unwritable},
 		{"too many connections", tooMany},
 		{"too many connections of one host", tooManyOfHost},
+		{"every message has one fate", fates},
 		{"start and stop, again and again", stress},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, tr) })
