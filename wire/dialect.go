@@ -69,4 +69,8 @@ type Negotiating interface {
 	// called by either goroutine, and before what Decode takes is handed on, so that
 	// whoever answers that at once does it in the compression.
 	Agreed() (method string)
+	// Offered reports whether a frame of Encode has offered a compression that the peer
+	// has not answered. It takes what follows its answer to be compressed, and so the end
+	// that opened the connection writes nothing until it has read that.
+	Offered() bool
 }

@@ -24,6 +24,8 @@ var (
 	// ErrSlow means that a peer did not read what was sent to it.
 	ErrSlow     = errors.New("wire: the peer does not read")
 	errPanicked = errors.New("wire: a dialect or a handler panicked")
+	// errUnanswered leaves open in which form the peer reads.
+	errUnanswered = errors.New("wire: the peer does not say whether it compresses")
 	// ErrHungUp means that a peer ended the connection without saying so.
 	ErrHungUp = errors.New("wire: the peer hung up")
 )

@@ -2,8 +2,11 @@ package wire_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -31,12 +34,13 @@ type zipDialect struct{ wiretest.Dialect }
 // Open returns a codec that negotiates.
 func (d zipDialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	c, err := d.Dialect.Open(o)
-	return &zipCodec{c, "zip"}, err
+	return &zipCodec{Codec: c, method: "zip"}, err
 }
 
 type zipCodec struct {
 	wire.Codec
-	method string
+	method  string
+	offered atomic.Bool
 }
 
 // Agreed says so once.
@@ -70,4 +74,121 @@ func TestClientCompressesBeforeItAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = s.Stop(ctx) // at once: nobody reads
+}
+
+// Offered says no, unless a test's codec offers.
+func (c *zipCodec) Offered() bool { return c.offered.Load() }
+
+// offers is a language whose first message offers a compression, which the first that
+// comes agrees on.
+type offers struct{ wiretest.Dialect }
+
+// Open returns a codec that offers.
+func (d offers) Open(o wire.CodecOptions) (wire.Codec, error) {
+	c, err := d.Dialect.Open(o)
+	return &offering{zipCodec: zipCodec{Codec: c}}, err
+}
+
+type offering struct {
+	zipCodec
+	said bool
+}
+
+// Encode offers.
+func (o *offering) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	if !o.said {
+		o.said = true
+		o.offered.Store(true)
+	}
+	return o.zipCodec.Encode(dst, m)
+}
+
+// Decode agrees.
+func (o *offering) Decode(frame []byte, take func(wire.Inbound)) {
+	if o.offered.Swap(false) {
+		o.method = "zip"
+	}
+	o.zipCodec.Decode(frame, take)
+}
+
+// offer has a client send three messages, of which the first offers a compression, and
+// returns once that has been read.
+func offer(t *testing.T, keep wire.KeepAlive) (*wire.Session, *wiretest.Recorder, *zipConn, peer) {
+	t.Helper()
+	near, far := wiretest.Pipe()
+	conn, r := &zipConn{Conn: near}, &wiretest.Recorder{}
+	s, err := wire.Connect(conn, wire.Options{Handler: r, Dialects: []wire.Dialect{offers{}}, KeepAlive: keep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"one", "two", "three"} {
+		if err := s.Send(wiretest.Message(t, "a", "b", text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := peer{far, t}
+	if got := p.hear(); !strings.Contains(got, "one") {
+		t.Fatalf("heard %s", got)
+	}
+	return s, r, conn, p
+}
+
+// After the offer of a compression nothing is written before the answer, not even a ping:
+// the peer takes what follows its answer to be compressed, and may have given it.
+func TestNothingIsWrittenBeforeAnOfferIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _, conn, far := offer(t, wire.KeepAlive{Interval: time.Second, Timeout: -1})
+		heard := make(chan string)
+		go func() {
+			data, err := far.Read(func(f wire.Frame) {
+				if !conn.on.Load() {
+					t.Errorf("a frame of kind %d before the answer", f.Kind)
+				}
+			})
+			if err == nil {
+				heard <- string(data)
+			}
+			close(heard)
+		}()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		select {
+		case text := <-heard:
+			t.Fatalf("before the answer: %s", text)
+		default:
+		}
+		far.say(hello)
+		if text := <-heard; !strings.Contains(text, "two") || !conn.on.Load() {
+			t.Errorf("after the answer: %s, compressed: %v", text, conn.on.Load())
+		}
+		if text := far.hear(); !strings.Contains(text, "three") {
+			t.Errorf("then: %s", text)
+		}
+		_ = far.Close()
+		<-s.Done()
+	})
+}
+
+// A peer that does not answer the offer of a compression is not waited for longer than for
+// a frame, nor longer than closing may take; what waited comes back.
+func TestUnansweredOffer(t *testing.T) {
+	for name, end := range map[string]func(*wire.Session){
+		"neither":   func(*wire.Session) {},
+		"stopped":   func(s *wire.Session) { _ = s.Stop(context.Background()) },
+		"dismissed": func(s *wire.Session) { s.Dismiss(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, r, _, _ := offer(t, wire.KeepAlive{Interval: -1, Timeout: -1})
+				end(s)
+				<-s.Done()
+				if n := len(r.Undeliverable()); n != 2 {
+					t.Errorf("%d messages came back, want 2", n)
+				}
+				if name == "neither" && s.Err() == nil {
+					t.Error("the session ended in order")
+				}
+			})
+		})
+	}
 }

@@ -106,7 +106,8 @@ func (s *Session) speak(d Dialect) error {
 	return nil
 }
 
-// negotiated switches to the compression that what was just read agreed on.
+// negotiated switches to the compression that what was just read agreed on, and lets the
+// writer go on that waits for that.
 func (s *Session) negotiated(codec Codec) {
 	if !s.initiator {
 		return
@@ -121,6 +122,10 @@ func (s *Session) negotiated(codec Codec) {
 				s.step(event{what: lost, err: err})
 			}
 		}
+	}
+	if s.offering.Load() && !n.Offered() {
+		s.offering.Store(false)
+		signal(s.answered)
 	}
 }
 

@@ -29,6 +29,8 @@ type Session struct {
 	deaf      atomic.Bool              // what else the peer says, nobody reads
 	busy      atomic.Bool              // the reader has not come back for more
 	unsent    []*performatives.Message // of the writer, and then of finish
+	offering  atomic.Bool              // the writer waits for answered
+	answered  chan struct{}            // the peer has answered what it was offered; nil for who opened nothing
 
 	mu    sync.Mutex
 	life  life
@@ -53,6 +55,9 @@ func newSession(c *core, conn Conn, id *Identity, initiator bool) *Session {
 	s := &Session{
 		id: fmt.Sprintf("%s-%d", conn.Peer().Transport, c.sessions.Add(1)), conn: conn, peer: conn.Peer(), core: c,
 		initiator: initiator, out: newOutbox(c.opts.Limits), done: make(chan struct{}),
+	}
+	if initiator {
+		s.answered = make(chan struct{}, 1)
 	}
 	s.gate.init(c.opts, id)
 	s.life = life{state: stateOpening, keep: c.opts.KeepAlive, closes: c.opts.Limits.CloseTime, heard: now}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -125,6 +126,9 @@ func (w *writer) message(m *performatives.Message) error {
 	if method := w.agreed(codec); method != "" {
 		return w.compress(method)
 	}
+	if n, ok := codec.(Negotiating); ok && w.s.initiator && n.Offered() {
+		return w.await()
+	}
 	if len(buf) >= w.s.core.opts.Limits.OutboxBytes {
 		return w.flush()
 	}
@@ -167,6 +171,25 @@ func (w *writer) compress(method string) error {
 		return w.flush()
 	}
 	return w.written(c.Compress(method, w.frames))
+}
+
+// await writes what has come together, the last of which offers a compression, and waits
+// for the answer. A peer may take its time with it as with a frame.
+func (w *writer) await() error {
+	w.s.offering.Store(true) // before the answer can come
+	if err := w.flush(); err != nil {
+		return err
+	}
+	patience := time.NewTimer(w.s.core.opts.Limits.FrameTime)
+	defer patience.Stop()
+	select {
+	case <-w.s.answered:
+		return nil
+	case <-w.s.ctx.Done():
+		return ErrClosed
+	case <-patience.C:
+		return errUnanswered
+	}
 }
 
 func (w *writer) flush() error {

@@ -33,6 +33,7 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 		c.drop(q)
 		return dst, err
 	}
+	c.offering(q)
 	return out, nil
 }
 

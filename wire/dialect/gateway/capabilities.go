@@ -70,7 +70,7 @@ func (c *codec) offer(own performatives.Capabilities) (map[string]any, error) {
 	if len(own.Topics) > 0 {
 		out["topics"] = own.Topics
 	}
-	if c.offers() {
+	if c.mayOffer() {
 		out["compression"] = []string{compressionGzip}
 	}
 	return out, nil

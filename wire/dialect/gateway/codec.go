@@ -16,10 +16,11 @@ type codec struct {
 
 	mu      sync.Mutex
 	pending pending
-	held    int    // bytes of answers that wait for their batches
-	agreed  string // the compression that Agreed has not told yet
-	done    bool   // a compression has been agreed on
-	mcp     bool   // the peer introduced itself with a version of MCP's
+	held    int      // bytes of answers that wait for their batches
+	agreed  string   // the compression that Agreed has not told yet
+	done    bool     // a compression has been agreed on, or it was offered in vain
+	offered *request // that offers one, and has no answer yet
+	mcp     bool     // the peer introduced itself with a version of MCP's
 }
 
 func newCodec(o Options, s wire.CodecOptions) *codec {
@@ -35,6 +36,14 @@ func (c *codec) Agreed() string {
 	method := c.agreed
 	c.agreed = ""
 	return method
+}
+
+// Offered reports whether an initialize of ours has offered a compression and has no
+// answer.
+func (c *codec) Offered() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.offered != nil
 }
 
 // Decode reads one envelope and gives take what it holds: one thing, or one for each

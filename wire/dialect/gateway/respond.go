@@ -47,6 +47,7 @@ func (c *codec) peerError(e *envelope) wire.Inbound {
 func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
 	delete(e.metadata, metadataCorrelation) // what it answers, the message says itself
 	m, err := c.answerTo(e, r, q)
+	c.settled(q)
 	if err != nil { // the asker must not wait for more
 		refusal := &performatives.Refusal{Code: performatives.CodeFailed, Text: "the peer's answer cannot be read"}
 		m, err = c.refusal(e, r, q, refusal, nil)

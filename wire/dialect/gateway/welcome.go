@@ -99,6 +99,34 @@ func (c *codec) agree() {
 	}
 }
 
+// mayOffer reports whether an initialize of ours offers a compression: one of a connection
+// does.
+func (c *codec) mayOffer() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.offers() && !c.done
+}
+
+// offering notes that a request of ours is about to be written, which offers a compression if
+// it is an initialize.
+func (c *codec) offering(q *request) {
+	if q.method != methodInitialize || !c.mayOffer() {
+		return
+	}
+	c.mu.Lock()
+	c.offered = q
+	c.mu.Unlock()
+}
+
+// settled notes that a request of ours has its answer.
+func (c *codec) settled(q *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.offered == q {
+		c.offered, c.done = nil, true
+	}
+}
+
 // compressionGzip is the one compression of TCP frames (addenda §5).
 const compressionGzip = "gzip"
 
