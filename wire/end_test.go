@@ -380,3 +380,22 @@ func TestSendDoesNotWaitForTheEnd(t *testing.T) {
 		}
 	})
 }
+
+// Whoever has not authenticated in time is told so, and what it says after that is not
+// taken, although it is slow to read what it was told.
+func TestTooLateToAuthenticate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, r, far := open(t, wire.Options{Auth: knownTokens(t), AuthTime: time.Second})
+		time.Sleep(2 * time.Second)
+		synctest.Wait() // it is being told
+		far.say(message("crm", tokenCRM))
+		synctest.Wait()
+		if n := len(r.Received()); n != 0 {
+			t.Errorf("%d messages were taken", n)
+		}
+		_ = far.Close()
+		if err := r.AwaitEnd(t, 1)[0]; err == nil {
+			t.Error("ended in order")
+		}
+	})
+}

@@ -72,6 +72,7 @@ type effects struct {
 	send []Frame
 	last []Frame
 	seal bool // nothing more is to be written
+	deaf bool // what else the peer says, nobody reads
 	arm  bool // next has come nearer
 	end  bool
 }
@@ -92,11 +93,7 @@ func (l *life) step(e event) effects {
 	case ticked:
 		return l.tick(e.at, e.busy)
 	case broke:
-		l.hungUp = true // whatever it says, nobody reads it
-		if l.state == stateClosing {
-			return l.settle()
-		}
-		return l.close(e.at, e.err, Frame{Kind: KindError, Err: e.tell})
+		return l.giveUp(e)
 	case stopping:
 		return l.close(e.at, e.err)
 	case lost:
@@ -160,6 +157,20 @@ func (l *life) close(at time.Time, reason error, frames ...Frame) effects {
 	return effects{last: append(frames, Frame{Kind: KindClose, Data: text}), arm: true}
 }
 
+// giveUp tells the peer what is wrong, and that this is the end. Whatever it says, nobody
+// reads it.
+func (l *life) giveUp(e event) effects {
+	l.hungUp = true
+	var do effects
+	if l.state == stateClosing {
+		do = l.settle()
+	} else {
+		do = l.close(e.at, e.err, Frame{Kind: KindError, Err: e.tell})
+	}
+	do.deaf = true
+	return do
+}
+
 // cutOff is when the peer takes nothing more. It has perhaps said why, or answered what it
 // got, before it left: that is still read.
 func (l *life) cutOff(at time.Time, reason error) effects {
@@ -192,9 +203,8 @@ func (l *life) tick(now time.Time, busy bool) effects {
 	case l.slow:
 		return l.end(ErrSlow)
 	case l.state == stateOpening && !l.authBy.IsZero() && !now.Before(l.authBy):
-		l.hungUp = true
 		refusal := &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: "nobody has authenticated in time"}
-		return l.close(now, refusal, Frame{Kind: KindError, Err: refusal})
+		return l.giveUp(event{at: now, err: refusal, tell: refusal})
 	}
 	silence := now.Sub(l.heard)
 	switch {

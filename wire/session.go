@@ -220,7 +220,7 @@ func (s *Session) step(e event) {
 	e.at = time.Now()
 	s.mu.Lock()
 	do := s.life.step(e)
-	if e.what == broke || do.end {
+	if do.deaf || do.end {
 		s.deaf.Store(true)
 	}
 	s.mu.Unlock()
