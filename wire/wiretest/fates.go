@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -121,7 +121,7 @@ func (l *ledger) send(t testing.TB, s *wire.Session, n int) {
 		case errors.Is(err, performatives.CodeStopped):
 			return
 		default:
-			runtime.Gosched() // its outbox is full
+			goruntime.Gosched() // its outbox is full
 		}
 	}
 }
