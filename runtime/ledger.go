@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -58,21 +59,28 @@ type noted struct {
 	talk   *talk // nil: there is nothing to take back
 	began  bool
 	closed bool
-	as     performatives.AgentID // what the peer calls the local agent, if by another name
+	as     performatives.AgentID  // what the peer calls the local agent, if by another name
+	asks   *performatives.Message // what now is the latest question of the conversation
+	before *performatives.Message // which was that before
 }
 
 // note notes a message before it is passed on, because whoever gets it may act on it
 // before this side has done anything more. The error is a [*performatives.Refusal]: the
-// session is over, too many conversations are open, or who waited for the message was
-// told in the peer's stead that it will not come. A message that was not passed on after
-// all is taken back.
+// session is over, too many conversations are open, or the message answers what has been
+// answered in its sender's stead. A message that was not passed on after all is taken back.
 func (l *ledger) note(e entry, now time.Time) (noted, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.sealed {
 		return noted{}, &performatives.Refusal{Code: performatives.CodeStopped, About: e.message.ID(), Text: "the connection to the agent has closed"}
 	}
-	if t := l.answeredLocked(e); t != nil {
+	t := l.answeredLocked(e)
+	if ref := e.message.InReplyTo(); !t.knows(ref) && l.told.has(e.receiver(), ref) {
+		return noted{}, &performatives.Refusal{
+			Code: performatives.CodeConversationEnded, About: e.message.ID(), Text: "who asked has been told an end already",
+		}
+	}
+	if t != nil {
 		n := noted{talk: t, as: t.as, closed: t.closes(e.message)}
 		if n.closed {
 			l.removeLocked(t)
@@ -89,11 +97,6 @@ func (l *ledger) note(e entry, now time.Time) (noted, error) {
 			return noted{talk: t, closed: true}, nil
 		}
 	}
-	if e.inbound && l.told.has(e.local, e.message.InReplyTo()) {
-		return noted{}, &performatives.Refusal{
-			Code: performatives.CodeConversationEnded, About: e.message.ID(), Text: "who asked has been told that the agent was lost",
-		}
-	}
 	return noted{}, nil
 }
 
@@ -107,15 +110,16 @@ func (l *ledger) noteAskLocked(e entry, now time.Time) (noted, error) {
 		}
 	}
 	if t != nil {
+		n := noted{talk: t, asks: e.message, before: t.asked}
 		l.askLocked(t, e.message, now)
-		return noted{talk: t}, nil
+		return n, nil
 	}
 	return noted{talk: l.openLocked(e, now), began: true}, nil
 }
 
-// takeBack takes back that a message was passed on. It reports false when the session has
-// ended in the meantime: then who waits in a conversation that was open has been told so,
-// and in one that the message had closed, has not.
+// takeBack takes back that a message was passed on. It reports false when the conversation
+// has been ended in the meantime: then who waits in one that was open has been told so, and
+// in one that the message had closed, has not.
 func (l *ledger) takeBack(n noted) bool {
 	if n.talk == nil {
 		return true
@@ -129,11 +133,13 @@ func (l *ledger) takeBack(n noted) bool {
 		l.reopenLocked(n.talk)
 		return true
 	}
-	open := !n.talk.gone
-	if n.began {
-		l.removeLocked(n.talk)
+	switch t := n.talk; {
+	case n.began:
+		l.removeLocked(t)
+	case n.before != nil && t.asked == n.asks && !t.gone:
+		l.latestLocked(t, n.before)
 	}
-	return open
+	return !n.talk.told
 }
 
 func (l *ledger) reopenLocked(t *talk) {
@@ -170,35 +176,52 @@ func (l *ledger) lost(m *performatives.Message) bool {
 	for t := l.talks[m.ConversationID()]; t != nil; t = t.next {
 		if !t.inbound && t.asked.ID() == m.ID() && t.peer.Is(m.Receiver()) {
 			l.removeLocked(t)
-			l.told.add(t.local, t.refs)
+			l.tellLocked(t)
 			return true
 		}
 	}
 	return false
 }
 
-// expired forgets the conversations that nobody can wait for any more, and returns them.
+// expired forgets the conversations that nobody can wait for any more, and returns those
+// that the peer has begun: it is to be told.
 func (l *ledger) expired(now time.Time) []*talk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.takeOutLocked(func(t *talk) bool { return !t.due.IsZero() && !now.Before(t.due) })
+	out := l.takeOutLocked(func(t *talk) bool { return !t.due.IsZero() && !now.Before(t.due) })
+	out = slices.DeleteFunc(out, func(t *talk) bool { return !t.inbound })
+	for _, t := range out {
+		l.tellLocked(t)
+	}
+	return out
 }
 
-// of forgets the conversations of one of the peer's agents, and returns them: who waits
-// is to be told that they are over.
+// of forgets the conversations of one of the peer's agents, and returns them: who waits,
+// on either side, is to be told that they are over.
 func (l *ledger) of(peer performatives.AgentID) []*talk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.endLocked(func(t *talk) bool { return t.peer.Is(peer) })
+	out := l.takeOutLocked(func(t *talk) bool { return t.peer.Is(peer) })
+	for _, t := range out {
+		l.tellLocked(t)
+	}
+	return out
 }
 
 // seal ends the ledger, and returns what was open: nothing will be noted any more, and
-// who waits is to be told.
+// who waits on this side is to be told. The peer knows, and may get its answers over its
+// next session.
 func (l *ledger) seal() []*talk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sealed = true
-	return l.endLocked(func(*talk) bool { return true })
+	out := l.takeOutLocked(func(*talk) bool { return true })
+	for _, t := range out {
+		if !t.inbound {
+			l.tellLocked(t)
+		}
+	}
+	return out
 }
 
 // open returns how many conversations are open.
@@ -208,15 +231,10 @@ func (l *ledger) open() int {
 	return l.n
 }
 
-// endLocked takes out conversations of which the agents of this side are told the end.
-func (l *ledger) endLocked(which func(*talk) bool) []*talk {
-	out := l.takeOutLocked(which)
-	for _, t := range out {
-		if !t.inbound {
-			l.told.add(t.local, t.refs)
-		}
-	}
-	return out
+// tellLocked notes that who began t is told its end.
+func (l *ledger) tellLocked(t *talk) {
+	t.told = true
+	l.told.add(t.side(!t.inbound), t.refs...)
 }
 
 func (l *ledger) takeOutLocked(which func(*talk) bool) []*talk {

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -18,6 +19,7 @@ type talk struct {
 	refs        []string               // under which about has it
 	next        *talk                  // of the same conversation id
 	gone        bool
+	told        bool // who began it is told in the other's stead how it ended
 }
 
 // maxRefs is how many messages of one conversation are remembered, so that an answer
@@ -55,6 +57,9 @@ func (l *ledger) answeredLocked(e entry) *talk {
 	}
 	return nil
 }
+
+// knows reports whether ref is what t, which may be nil, is about.
+func (t *talk) knows(ref string) bool { return t != nil && slices.Contains(t.refs, ref) }
 
 // receiver is whom e is for.
 func (e entry) receiver() performatives.AgentID {
@@ -118,9 +123,7 @@ func (l *ledger) crowdedLocked(id performatives.ConversationID) bool {
 
 // askLocked notes that who began t asks something, for the first time or again.
 func (l *ledger) askLocked(t *talk, m *performatives.Message, now time.Time) {
-	l.weight -= t.weight()
-	t.asked = m
-	l.weight += t.weight()
+	l.latestLocked(t, m)
 	switch {
 	case !m.ReplyBy().IsZero():
 		t.due = m.ReplyBy().Add(l.limits.grace)
@@ -132,6 +135,13 @@ func (l *ledger) askLocked(t *talk, m *performatives.Message, now time.Time) {
 	if with := m.ReplyWith(); with != "" {
 		l.referLocked(t, with)
 	}
+}
+
+// latestLocked makes m what t waits for.
+func (l *ledger) latestLocked(t *talk, m *performatives.Message) {
+	l.weight -= t.weight()
+	t.asked = m
+	l.weight += t.weight()
 }
 
 func (l *ledger) referLocked(t *talk, ref string) {

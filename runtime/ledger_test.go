@@ -264,9 +264,6 @@ func TestLedgerUndoes(t *testing.T) {
 	if !l.takeBack(n) {
 		t.Error("the sender has been told")
 	}
-	if l.takeBack(n) {
-		t.Error("it was taken back twice")
-	}
 	if l.open() != 0 || len(l.about)+len(l.talks) != 0 {
 		t.Errorf("%d are open", l.open())
 	}
@@ -387,11 +384,89 @@ func TestToldOnce(t *testing.T) {
 	}
 }
 
+// A peer that was told in an agent's stead is not told a second end by the agent, and who
+// is told the end of a session still may be answered over the next.
+func TestPeerIsToldOnce(t *testing.T) {
+	for what, test := range map[string]struct {
+		end  func(*ledger)
+		told bool
+	}{
+		"the end of the session": {func(l *ledger) { l.seal() }, false},
+		"the end of the agent":   {func(l *ledger) { l.of("there") }, true},
+		"the end of patience":    {func(l *ledger) { l.expired(epoch.Add(time.Hour)) }, true},
+	} {
+		all := new(told)
+		l := newLedger(testLimits, all)
+		if err := note(t, l, act(t, "q", p.ActRequest, nil), true); err != nil {
+			t.Fatal(err)
+		}
+		test.end(l)
+		late := act(t, "a", p.ActInform, func(e *p.Envelope) { e.InReplyTo = "q" })
+		err := note(t, newLedger(testLimits, all), late, false)
+		if got := errors.Is(err, p.CodeConversationEnded); got != test.told {
+			t.Errorf("%s: a late answer: %v", what, err)
+		}
+	}
+}
+
+// An answer to a question that was told its end does not end the next question of the same
+// conversation.
+func TestLateAnswerEndsNothing(t *testing.T) {
+	all := new(told)
+	all.add("here", "first")
+	l := newLedger(testLimits, all)
+	if err := note(t, l, act(t, "second", p.ActRequest, nil), false); err != nil {
+		t.Fatal(err)
+	}
+	answer := func(ref string) error {
+		return note(t, l, act(t, "a", p.ActInform, func(e *p.Envelope) { e.InReplyTo = ref }), true)
+	}
+	if err := answer("first"); !errors.Is(err, p.CodeConversationEnded) || l.open() != 1 {
+		t.Errorf("%v, and %d are open", err, l.open())
+	}
+	if err := answer("second"); err != nil || l.open() != 0 {
+		t.Errorf("%v, and %d are open", err, l.open())
+	}
+}
+
+// A CANCEL that did not get out is not what the conversation waits for.
+func TestLedgerUndoesFurtherQuestions(t *testing.T) {
+	l := newLedger(testLimits, new(told))
+	if err := note(t, l, act(t, "q", p.ActRequest, nil), false); err != nil {
+		t.Fatal(err)
+	}
+	n, err := l.note(entry{message: act(t, "c", p.ActCancel, nil), local: "here", peer: "there"}, epoch)
+	if err != nil || !l.takeBack(n) {
+		t.Fatal(err)
+	}
+	if open := l.seal(); len(open) != 1 || open[0].asked.ID() != "q" {
+		t.Errorf("%d were open", len(open))
+	}
+}
+
+// A question of the peer's that is not delivered is answered by whoever ends its
+// conversation in the meantime, and by nobody else.
+func TestPassMeetsTheEnd(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		l := &link{ledger: newLedger(testLimits, new(told))}
+		ask := entry{message: act(t, "q", p.ActRequest, nil), local: "here", peer: "there", inbound: true}
+		err := l.pass(ask, func(*p.Message) error {
+			if ends {
+				l.ledger.of("there")
+			}
+			return refused(p.CodeBusy, "")
+		})
+		if (err == nil) != ends {
+			t.Errorf("it ends: %t; %v", ends, err)
+		}
+	}
+}
+
 // A node remembers so many of those that were told, the latest.
 func TestToldIsBounded(t *testing.T) {
 	var all told
 	for i := range 2*maxTold + 1 {
-		all.add("Asker", []string{fmt.Sprint(i), fmt.Sprint(i)})
+		all.add("Asker", fmt.Sprint(i), fmt.Sprint(i))
 	}
 	if len(all.known) != maxTold || len(all.order) != maxTold {
 		t.Errorf("%d and %d are known", len(all.known), len(all.order))

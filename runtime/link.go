@@ -79,9 +79,11 @@ func (l *link) pass(e entry, on func(*performatives.Message) error) error {
 		switch ended := !l.ledger.takeBack(n); {
 		case ended && n.closed:
 			l.lose([]*talk{n.talk}, disconnected)
-		case ended && !e.inbound:
-			_ = l.node.turnAway(m, err)
-			return nil // the end of the session comes between, and tells
+		case ended:
+			if !e.inbound { // else the node has counted it
+				_ = l.node.turnAway(m, err)
+			}
+			return nil // the end of the conversation has come between, and tells
 		}
 		return err
 	}
@@ -157,6 +159,9 @@ func (l *link) lose(talks []*talk, why performatives.Failure) {
 		words := make([]lastWord, 0, len(talks))
 		for _, t := range talks {
 			if m := t.last(l.node.system.Stamp(), why); m != nil {
+				if t.inbound {
+					l.node.told.add(t.peer, string(m.ID()))
+				}
 				words = append(words, lastWord{t.local, m})
 			}
 		}
@@ -235,13 +240,10 @@ func (l *link) sweepLater() {
 	}
 }
 
-// sweep answers the peer's questions that nobody has answered in time, and forgets those
-// of this side, whose askers know the time.
+// sweep answers the peer's questions that nobody has answered in time, once and for all,
+// and forgets those of this side, whose askers know the time.
 func (l *link) sweep() {
 	for _, t := range l.ledger.expired(time.Now()) {
-		if !t.inbound {
-			continue
-		}
 		if late := t.asked.Refuse(t.voice(), l.node.system.Stamp(), performatives.CodeTimeout, ""); late != nil {
 			_ = l.session.Send(late) // the session ends, or the peer does not read
 		}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -134,9 +135,21 @@ func linkOf(s *wire.Session) *peerLink { return s.Value().(*peerLink) }
 func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	l := linkOf(s)
 	agent, err := p.speaker(l, m.Sender())
-	if err != nil {
+	switch {
+	case errors.Is(err, performatives.CodeStopped): // nobody may be left to hear that
+		return p.node.turnAway(m, err)
+	case err != nil:
 		return err
 	}
+	err = p.pass(l, agent, m)
+	if !agent.current() { // since just now, perhaps
+		agent.part(l.ledger.of(agent.id))
+	}
+	return err
+}
+
+// pass passes on a message of an agent of l's.
+func (p *Peers) pass(l *peerLink, agent *proxy, m *performatives.Message) error {
 	agent.left = false
 	if agent.answered(m) {
 		return nil

@@ -100,13 +100,17 @@ func proved(l *peerLink) bool {
 func (p *Peers) spawn(a *proxy) error {
 	//nolint:forbidigo // a proxy has nothing to start that could take time
 	self, err := p.node.system.Spawn(context.Background(), actors.Spec{ID: a.id, New: func() actors.Agent { return a }, Hidden: true})
+	return p.spawned(a, self, err)
+}
+
+// spawned is told what became of the agent of a proxy.
+func (p *Peers) spawned(a *proxy, self actors.Self, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	defer close(a.ready)
 	key := a.id.Fold()
-	switch {
-	case err != nil:
+	if err != nil {
 		a.failed = true
+		close(a.ready)
 		close(a.gone)
 		if p.proxies[key] == a {
 			delete(p.proxies, key)
@@ -116,13 +120,17 @@ func (p *Peers) spawn(a *proxy) error {
 			delete(p.leaving, key)
 		}
 		return spawnRefusal(err)
-	case p.proxies[key] != a: // the session was replaced meanwhile
-		a.self = self
-		a.stopAgent()
-		return refused(performatives.CodeStopped, "another connection speaks for the agent")
 	}
 	a.self = self
-	return nil
+	close(a.ready)
+	p.stoppedLocked(key) // who has stopped it at once was not heard
+	switch {
+	case p.proxies[key] == a:
+		return nil
+	case p.leaving[key] == a: // the session was replaced meanwhile
+		a.stopAgent()
+	}
+	return refused(performatives.CodeStopped, "the agent has been stopped, or another connection speaks for it")
 }
 
 func spawnRefusal(err error) error {
@@ -190,9 +198,17 @@ func (p *Peers) makeRoomLocked(l *peerLink) bool {
 // same name may run by now.
 func (p *Peers) stopped(ev actors.Event) {
 	id := ev.(actors.AgentStopped).Agent
-	key := id.Fold()
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	a, talks := p.stoppedLocked(id.Fold())
+	p.mu.Unlock()
+	if len(talks) > 0 {
+		a.part(talks)
+	}
+}
+
+// stoppedLocked lets go of the agents of that id that have stopped. Of one that has not
+// been stopped by its session it returns the conversations that have begun since.
+func (p *Peers) stoppedLocked(key performatives.AgentID) (*proxy, []*talk) {
 	if a := p.leaving[key]; a.hasStopped() {
 		delete(p.leaving, key)
 		close(a.gone)
@@ -202,5 +218,7 @@ func (p *Peers) stopped(ev actors.Event) {
 		delete(p.proxies, key)
 		delete(a.link.agents, key)
 		close(a.gone)
+		return a, a.link.ledger.of(a.id)
 	}
+	return nil, nil
 }

@@ -50,17 +50,21 @@ func (a *proxy) Receive(c *actors.Context, m *performatives.Message) {
 	}
 }
 
-// Stop tells the peer of what is open when the agent stops although its session goes on:
-// the node stops.
-func (a *proxy) Stop(c *actors.Context) {
-	s := c.System()
-	talks := a.link.ledger.of(a.id)
+// Stop ends what is open when the agent stops although its session goes on: somebody
+// stops it, or the node stops.
+func (a *proxy) Stop(*actors.Context) { a.part(a.link.ledger.of(a.id)) }
+
+// part tells both sides that conversations are over whose session goes on.
+func (a *proxy) part(talks []*talk) {
+	s := a.peers.node.system
 	for _, t := range talks {
 		var last *performatives.Message
 		if t.inbound {
 			last = t.asked.Refuse(t.voice(), s.Stamp(), performatives.CodeStopped, "")
 		} else if t.asked.Performative() != performatives.ActCancel {
-			last, _ = t.first.Follow(s.Stamp(), performatives.Cancel{Reason: "the agent that asked has stopped"})
+			if last, _ = t.first.Follow(s.Stamp(), performatives.Cancel{Reason: "the agent that asked has stopped"}); last != nil {
+				a.peers.node.told.add(t.local, string(last.ID()))
+			}
 		}
 		if last != nil {
 			_ = a.link.session.Send(last) // the session ends: the peer knows

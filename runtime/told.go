@@ -7,13 +7,15 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxTold is how many questions a node remembers whose askers were told in a peer's stead
-// that it was lost.
+// maxTold is how many questions a node remembers that were answered in the stead of whom
+// they were for.
 const maxTold = 65_536
 
-// told is what those of a node who asked by a link have been told in a peer's stead. The
-// peer may come back and answer after all, and who asked must not be told two ends. It
-// remembers the latest questions; its zero value is ready, and safe for concurrent use.
+// told is what those who asked by the links of a node have been told in the stead of whom
+// they asked, a peer that was lost or an agent that was late. That may answer after all,
+// and who asked must not be told two ends. It is also what was asked in the stead of who
+// has gone, and waits for no answer. It remembers the latest questions; its zero value is
+// ready, and safe for concurrent use.
 type told struct {
 	mu    sync.Mutex
 	known map[question]struct{}
@@ -33,7 +35,7 @@ func (q question) clone() question {
 }
 
 // add remembers one question, which refs are the names of.
-func (t *told) add(asker performatives.AgentID, refs []string) {
+func (t *told) add(asker performatives.AgentID, refs ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known == nil {
