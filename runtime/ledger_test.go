@@ -442,6 +442,9 @@ func TestLedgerUndoesFurtherQuestions(t *testing.T) {
 	if open := l.seal(); len(open) != 1 || open[0].asked.ID() != "q" {
 		t.Errorf("%d were open", len(open))
 	}
+	if l.weight != 0 {
+		t.Errorf("%d bytes are kept", l.weight)
+	}
 }
 
 // A question of the peer's that is not delivered is answered by whoever ends its
