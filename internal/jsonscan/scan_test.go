@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -108,5 +109,28 @@ func TestHalfASurrogatePairIsNoText(t *testing.T) {
 	}
 	if got, ok := Unquote([]byte(`"\ud83d\ude00\/"`)); !ok || string(got) != "\U0001F600/" {
 		t.Errorf("%q, %v", got, ok)
+	}
+}
+
+// Each byte at each place of a text, among others that are plain, high or not plain
+// themselves, ends a run as looking at one byte at a time says.
+func TestPlainRun(t *testing.T) {
+	for _, length := range []int{0, 1, 7, 8, 9, 31, 32, 33, 40, 71} {
+		for _, filler := range []byte{'x', ' ', '!', '#', 0x7f, 0x80, 0xa2, 0xdc, 0xff} {
+			text := bytes.Repeat([]byte{filler}, length)
+			for at := range text {
+				for c := range 256 {
+					text[at] = byte(c)
+					want := length
+					if c < ' ' || c == '"' || c == '\\' {
+						want = at
+					}
+					if got := PlainRun(text); got != want {
+						t.Fatalf("%#x at %d of %d, among %#x: %d, want %d", c, at, length, filler, got, want)
+					}
+				}
+				text[at] = filler
+			}
+		}
 	}
 }
