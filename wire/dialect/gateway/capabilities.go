@@ -6,10 +6,13 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
+// compression is the member of capabilities that says how a connection can compress.
+const compression = "compression"
+
 // compressions reads the compression of some capabilities: a list, or one name.
 func compressions(capabilities []byte) []string {
 	var v []byte
-	object(capabilities, nil, found{"compression", &v})
+	object(capabilities, nil, found{compression, &v})
 	if name := text(v); name != "" {
 		return []string{name}
 	}
@@ -60,6 +63,7 @@ func capabilitiesOf(v []byte) performatives.Capabilities {
 // offer is what an agent of ours can do, as capabilities of initialize.
 func (c *codec) offer(own performatives.Capabilities) (map[string]any, error) {
 	out := extraMembers(own.Extra)
+	delete(out, compression) // is about the connection that they came on
 	if len(own.Actions) > 0 {
 		tools, err := toolsOf(own.Actions, false)
 		if err != nil {
@@ -71,7 +75,7 @@ func (c *codec) offer(own performatives.Capabilities) (map[string]any, error) {
 		out["topics"] = own.Topics
 	}
 	if c.mayOffer() {
-		out["compression"] = []string{compressionGzip}
+		out[compression] = []string{compressionGzip}
 	}
 	return out, nil
 }
