@@ -30,7 +30,7 @@ type Session struct {
 	busy      atomic.Bool              // the reader has not come back for more
 	unsent    []*performatives.Message // of the writer, and then of finish
 	offering  atomic.Bool              // the writer waits for answered
-	answered  chan struct{}            // the peer has answered what it was offered; nil for who opened nothing
+	answered  chan struct{}            // the reader knows the answer to an offer, or that none comes; nil for who opened nothing
 
 	mu    sync.Mutex
 	life  life
@@ -173,6 +173,9 @@ func (s *Session) run() {
 	var writer sync.WaitGroup
 	writer.Go(func() { s.guard(s.write) })
 	s.guard(s.read)
+	if s.initiator {
+		close(s.answered) // no answer comes any more
+	}
 	writer.Wait() // it writes until the session ends
 	s.finish()
 }

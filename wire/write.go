@@ -174,7 +174,8 @@ func (w *writer) compress(method string) error {
 }
 
 // await writes what has come together, the last of which offers a compression, and waits
-// for the answer. A peer may take its time with it as with a frame.
+// for the answer. A peer may take its time with it as with a frame. One that says nothing
+// more has not agreed, unless it did so in what nobody reads.
 func (w *writer) await() error {
 	w.s.offering.Store(true) // before the answer can come
 	if err := w.flush(); err != nil {
@@ -184,6 +185,9 @@ func (w *writer) await() error {
 	defer patience.Stop()
 	select {
 	case <-w.s.answered:
+		if w.s.offering.Load() && w.s.deaf.Load() {
+			return errUnanswered
+		}
 		return nil
 	case <-w.s.ctx.Done():
 		return ErrClosed

@@ -1,0 +1,123 @@
+package tcp_test
+
+import (
+	"bufio"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/tcp"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
+)
+
+// offers is a language whose first message offers gzip, which the first answer declines.
+type offers struct{ wiretest.Dialect }
+
+// Open returns a codec that offers.
+func (d offers) Open(o wire.CodecOptions) (wire.Codec, error) {
+	c, err := d.Dialect.Open(o)
+	return &offering{Codec: c}, err
+}
+
+type offering struct {
+	wire.Codec
+	said    bool
+	offered atomic.Bool
+}
+
+// Agreed returns nothing.
+func (*offering) Agreed() string { return "" }
+
+// Offered reports whether there is no answer yet.
+func (o *offering) Offered() bool { return o.offered.Load() }
+
+// Encode offers.
+func (o *offering) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	if !o.said {
+		o.said = true
+		o.offered.Store(true)
+	}
+	return o.Codec.Encode(dst, m)
+}
+
+// Decode takes the answer.
+func (o *offering) Decode(frame []byte, take func(wire.Inbound)) {
+	o.offered.Store(false)
+	o.Codec.Decode(frame, take)
+}
+
+// offered is a client that has sent three messages, of which the first offers gzip, and its
+// server, which has read that.
+func offered(t *testing.T) (*guest, raw) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	g := &guest{}
+	limits := wire.Limits{FrameTime: time.Hour, CloseTime: time.Hour} // nobody waits for the clock
+	o := wire.Options{Handler: &g.Recorder, Dialects: []wire.Dialect{offers{}}, Limits: limits}
+	if g.Session, err = wire.Connect(dial(t, l.Addr().String(), tcp.DialOptions{Limits: limits}), o); err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Close()
+		stop(t, g.Stop)
+	})
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"one", "two", "three"} {
+		if err := g.Send(wiretest.Ask(t, "a", "b", text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := raw{c, t, bufio.NewReader(c)}
+	if typ, p := r.read7(); typ != 1 || !strings.Contains(string(p), "one") {
+		t.Fatalf("type %d: %s", typ, p)
+	}
+	return g, r
+}
+
+// A server that closes has not agreed on a compression and does not any more: its client
+// answers that at once, and without.
+func TestServerClosesInsteadOfAnsweringAnOffer(t *testing.T) {
+	g, r := offered(t)
+	r.write(frame7(5, "bye"))
+	for _, want := range []string{"two", "three"} {
+		if typ, p := r.read7(); typ != 1 || !strings.Contains(string(p), want) {
+			t.Fatalf("type %d: %s, want %s", typ, p, want)
+		}
+	}
+	if typ, p := r.read7(); typ != 5 {
+		t.Fatalf("type %d: %s, want CLOSE", typ, p)
+	}
+	<-g.Done()
+	if err := g.Err(); err != nil {
+		t.Errorf("the session ended with %v", err)
+	}
+}
+
+// Of a server that breaks the framing nobody knows what it reads: what waits comes back at
+// once.
+func TestServerBreaksInsteadOfAnsweringAnOffer(t *testing.T) {
+	g, r := offered(t)
+	r.write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+	r.ends()
+	<-g.Done()
+	if n := len(g.Undeliverable()); n != 2 {
+		t.Errorf("%d messages came back, want 2", n)
+	}
+	if g.Err() == nil {
+		t.Error("the session ended in order")
+	}
+}
