@@ -1,6 +1,7 @@
 package sockets
 
 import (
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -31,6 +32,24 @@ func TestClean(t *testing.T) {
 			t.Errorf("%d bytes, want %d: %q", len(got), n, got)
 		} else if !utf8.ValidString(got) {
 			t.Errorf("cut within a character: %q", got)
+		}
+	}
+}
+
+// However much a peer says, no more is looked at than is kept; nor is any of that lost,
+// when all before it gets shorter.
+func TestCleanOfMuch(t *testing.T) {
+	for _, c := range []string{"\xff", "\u202e", "\x1b", "x", "𝄞"} {
+		text := []byte(strings.Repeat(c, 1<<20))
+		var before, after goruntime.MemStats
+		goruntime.ReadMemStats(&before)
+		got := Clean(text, 512)
+		goruntime.ReadMemStats(&after)
+		if len(got) > 512 || len(got) < 510 {
+			t.Errorf("%q: %d bytes are left", c, len(got))
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<10 {
+			t.Errorf("%q: %d bytes allocated", c, n)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func readError(r *performatives.Refusal, num protowire.Number, text []byte) {
 	case errorCode:
 		r.Code = performatives.Code(legible(string(text)))
 	case errorText:
-		r.Text = sockets.Clean(string(text), maxErrorText)
+		r.Text = sockets.Clean(text, maxErrorText)
 	case errorAbout:
 		r.About = performatives.MessageID(legible(string(text)))
 	case errorField:

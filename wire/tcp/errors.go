@@ -46,5 +46,5 @@ func parseError(b []byte) *performatives.Refusal {
 
 // textError is an error of which only a text is known.
 func textError(b []byte) *performatives.Refusal {
-	return &performatives.Refusal{Code: performatives.CodeInternal, Text: sockets.Clean(string(b), maxErrorText)}
+	return &performatives.Refusal{Code: performatives.CodeInternal, Text: sockets.Clean(b, maxErrorText)}
 }
