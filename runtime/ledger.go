@@ -75,7 +75,7 @@ func (l *ledger) note(e entry, now time.Time) (noted, error) {
 		return noted{}, &performatives.Refusal{Code: performatives.CodeStopped, About: e.message.ID(), Text: "the connection to the agent has closed"}
 	}
 	t := l.answeredLocked(e)
-	if ref := e.message.InReplyTo(); !t.knows(ref) && l.told.has(e.receiver(), ref) {
+	if ref := e.message.InReplyTo(); !t.knows(ref) && l.told.has(!e.inbound, e.receiver(), ref) {
 		return noted{}, &performatives.Refusal{
 			Code: performatives.CodeConversationEnded, About: e.message.ID(), Text: "who asked has been told an end already",
 		}
@@ -234,7 +234,7 @@ func (l *ledger) open() int {
 // tellLocked notes that who began t is told its end.
 func (l *ledger) tellLocked(t *talk) {
 	t.told = true
-	l.told.add(t.side(!t.inbound), t.refs...)
+	l.told.add(t.inbound, t.side(!t.inbound), t.refs...)
 }
 
 func (l *ledger) takeOutLocked(which func(*talk) bool) []*talk {

@@ -413,7 +413,7 @@ func TestPeerIsToldOnce(t *testing.T) {
 // conversation.
 func TestLateAnswerEndsNothing(t *testing.T) {
 	all := new(told)
-	all.add("here", "first")
+	all.add(false, "here", "first")
 	l := newLedger(testLimits, all)
 	if err := note(t, l, act(t, "second", p.ActRequest, nil), false); err != nil {
 		t.Fatal(err)
@@ -469,13 +469,13 @@ func TestPassMeetsTheEnd(t *testing.T) {
 func TestToldIsBounded(t *testing.T) {
 	var all told
 	for i := range 2*maxTold + 1 {
-		all.add("Asker", fmt.Sprint(i), fmt.Sprint(i))
+		all.add(true, "Asker", fmt.Sprint(i), fmt.Sprint(i))
 	}
 	if len(all.known) != maxTold || len(all.order) != maxTold {
 		t.Errorf("%d and %d are known", len(all.known), len(all.order))
 	}
 	for i, want := range map[int]bool{0: false, maxTold: false, maxTold + 1: true, 2 * maxTold: true} {
-		if got := all.has("asker", fmt.Sprint(i)); got != want {
+		if got := all.has(true, "asker", fmt.Sprint(i)); got != want {
 			t.Errorf("%d is known: %t", i, got)
 		}
 	}

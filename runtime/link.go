@@ -160,7 +160,7 @@ func (l *link) lose(talks []*talk, why performatives.Failure) {
 		for _, t := range talks {
 			if m := t.last(l.node.system.Stamp(), why); m != nil {
 				if t.inbound {
-					l.node.told.add(t.peer, string(m.ID()))
+					l.node.told.add(true, t.peer, string(m.ID()))
 				}
 				words = append(words, lastWord{t.local, m})
 			}

@@ -461,3 +461,34 @@ func TestAnswerOverTheNextConnection(t *testing.T) {
 		t.Errorf("the asker is told %s %s", m.Performative(), m.InReplyTo())
 	}
 }
+
+// Of those who are asked by one question to all, each answers for itself: that one of them
+// is lost, which the asker is told, does not keep the others' answers from it.
+func TestLossOfOneOfThoseAsked(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	callers := make(map[performatives.AgentID]*caller)
+	for _, id := range []performatives.AgentID{"Ann", "Bob", "Cid"} {
+		c := newCaller(t, h, nil)
+		c.say(message(t, id, "system", performatives.ActQueryCapabilities, offers("bid")))
+		h.visible(id)
+		c.answer(1)
+		callers[id] = c
+	}
+	ann, bob, cid := callers["Ann"], callers["Bob"], callers["Cid"]
+	call := message(t, "Ann", "", performatives.ActRequest)
+	ann.say(call)
+	bob.answer(2)
+	asked := cid.answer(2)
+	bob.cut()
+	if m := ann.answer(2); m.Sender() != "Bob" || m.Performative() != performatives.ActFailure || m.InReplyTo() != string(call.ID()) {
+		t.Fatalf("told %s by %q", m.Performative(), m.Sender())
+	}
+	answer, err := asked.ReplyFrom("Cid", performatives.Stamp{ID: "bid", Time: time.Now()}, performatives.ActInform, performatives.Raw(`{"n":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cid.say(answer)
+	if m := ann.answer(3); m.Sender() != "Cid" || m.ID() != answer.ID() {
+		t.Errorf("told %s by %q", m.Performative(), m.Sender())
+	}
+}

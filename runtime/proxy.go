@@ -63,7 +63,7 @@ func (a *proxy) part(talks []*talk) {
 			last = t.asked.Refuse(t.voice(), s.Stamp(), performatives.CodeStopped, "")
 		} else if t.asked.Performative() != performatives.ActCancel {
 			if last, _ = t.first.Follow(s.Stamp(), performatives.Cancel{Reason: "the agent that asked has stopped"}); last != nil {
-				a.peers.node.told.add(t.local, string(last.ID()))
+				a.peers.node.told.add(false, t.local, string(last.ID()))
 			}
 		}
 		if last != nil {

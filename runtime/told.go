@@ -16,6 +16,9 @@ const maxTold = 65_536
 // and who asked must not be told two ends. It is also what was asked in the stead of who
 // has gone, and waits for no answer. It remembers the latest questions; its zero value is
 // ready, and safe for concurrent use.
+//
+// The two ways are kept apart, because one question may go both: from a peer to all, and
+// on to other peers. That one of those is lost keeps no answer from who asked.
 type told struct {
 	mu    sync.Mutex
 	known map[question]struct{}
@@ -25,24 +28,26 @@ type told struct {
 
 // question is what an answer refers to.
 type question struct {
-	asker performatives.AgentID // folded
-	ref   string                // its id or reply_with
+	inbound bool                  // a peer asked
+	asker   performatives.AgentID // folded
+	ref     string                // its id or reply_with
 }
 
 // clone returns q without the message that it came with.
 func (q question) clone() question {
-	return question{performatives.AgentID(strings.Clone(string(q.asker))), strings.Clone(q.ref)}
+	q.asker, q.ref = performatives.AgentID(strings.Clone(string(q.asker))), strings.Clone(q.ref)
+	return q
 }
 
 // add remembers one question, which refs are the names of.
-func (t *told) add(asker performatives.AgentID, refs ...string) {
+func (t *told) add(inbound bool, asker performatives.AgentID, refs ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known == nil {
 		t.known = make(map[question]struct{})
 	}
 	for _, ref := range refs {
-		q := question{asker.Fold(), ref}
+		q := question{inbound, asker.Fold(), ref}
 		if _, ok := t.known[q]; ok {
 			continue
 		}
@@ -59,7 +64,7 @@ func (t *told) add(asker performatives.AgentID, refs ...string) {
 }
 
 // has reports whether the asker of what ref refers to was told.
-func (t *told) has(asker performatives.AgentID, ref string) bool {
+func (t *told) has(inbound bool, asker performatives.AgentID, ref string) bool {
 	if ref == "" {
 		return false
 	}
@@ -68,6 +73,6 @@ func (t *told) has(asker performatives.AgentID, ref string) bool {
 	if len(t.known) == 0 {
 		return false
 	}
-	_, ok := t.known[question{asker.Fold(), ref}]
+	_, ok := t.known[question{inbound, asker.Fold(), ref}]
 	return ok
 }
