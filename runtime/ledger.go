@@ -128,6 +128,7 @@ func (l *ledger) takeBack(n noted) bool {
 	defer l.mu.Unlock()
 	switch {
 	case n.closed && l.sealed:
+		l.lostLocked(n.talk)
 		return false
 	case n.closed:
 		l.reopenLocked(n.talk)
@@ -217,9 +218,7 @@ func (l *ledger) seal() []*talk {
 	l.sealed = true
 	out := l.takeOutLocked(func(*talk) bool { return true })
 	for _, t := range out {
-		if !t.inbound {
-			l.tellLocked(t)
-		}
+		l.lostLocked(t)
 	}
 	return out
 }
@@ -229,6 +228,13 @@ func (l *ledger) open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.n
+}
+
+// lostLocked notes that t was open when the session ended.
+func (l *ledger) lostLocked(t *talk) {
+	if !t.inbound {
+		l.tellLocked(t)
+	}
 }
 
 // tellLocked notes that who began t is told its end.

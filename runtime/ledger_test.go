@@ -354,6 +354,12 @@ func TestToldOnce(t *testing.T) {
 		"the end of the session": func(l *ledger) { l.seal() },
 		"the end of the agent":   func(l *ledger) { l.of("there") },
 		"a loss":                 func(l *ledger) { l.lost(question("w")) },
+		"the end of the session during an answer that does not get through": func(l *ledger) {
+			n, err := l.note(entry{message: act(t, "a", p.ActInform, nil), local: "here", peer: "there", inbound: true}, epoch)
+			if l.seal(); err != nil || !n.closed || l.takeBack(n) {
+				t.Errorf("%+v, %v", n, err)
+			}
+		},
 	} {
 		all := new(told)
 		l := newLedger(testLimits, all)
