@@ -121,14 +121,16 @@ func (l *ledger) crowdedLocked(id performatives.ConversationID) bool {
 	return n >= maxNamesakes
 }
 
-// askLocked notes that who began t asks something, for the first time or again.
+// askLocked notes that who began t asks something, for the first time or again. A further
+// round has its own time; a repetition and a CANCEL have that of what they are about.
 func (l *ledger) askLocked(t *talk, m *performatives.Message, now time.Time) {
+	further := m.ID() != t.asked.ID() && m.Performative() != performatives.ActCancel
 	l.latestLocked(t, m)
 	switch {
 	case !m.ReplyBy().IsZero():
 		t.due = m.ReplyBy().Add(l.limits.grace)
 	case t.streams():
-	case t.due.IsZero():
+	case t.due.IsZero() || further:
 		t.due = now.Add(l.limits.patience)
 	}
 	l.referLocked(t, string(m.ID()))

@@ -255,6 +255,42 @@ func TestLedgerExpires(t *testing.T) {
 	}
 }
 
+// Each round of a conversation has its own time, whatever the rounds before it had: so it
+// has for who works on it. To ask for the same again or to withdraw it gains no time.
+func TestLedgerWaitsForEachRound(t *testing.T) {
+	for what, test := range map[string]struct {
+		first time.Time // its ReplyBy
+		again p.Performative
+		id    string
+		due   time.Duration
+	}{
+		"a further round":         {time.Time{}, p.ActTaskRequest, "more", 50*time.Second + time.Minute},
+		"after one with a date":   {epoch.Add(55 * time.Second), p.ActTaskRequest, "more", 50*time.Second + time.Minute},
+		"a repetition":            {time.Time{}, p.ActTaskRequest, "q", time.Minute},
+		"a withdrawal":            {time.Time{}, p.ActCancel, "no", time.Minute},
+		"a withdrawal of a dated": {epoch.Add(55 * time.Second), p.ActCancel, "no", 56 * time.Second},
+	} {
+		l := newLedger(testLimits, new(told))
+		for _, ask := range []struct {
+			at time.Duration
+			m  *p.Message
+		}{
+			{0, act(t, "q", p.ActTaskRequest, func(e *p.Envelope) { e.ReplyBy = test.first })},
+			{50 * time.Second, act(t, test.id, test.again, nil)},
+		} {
+			if _, err := l.note(entry{message: ask.m, local: "here", peer: "there", inbound: true}, epoch.Add(ask.at)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if early := l.expired(epoch.Add(test.due - 1)); len(early) != 0 {
+			t.Errorf("%s: it has no time", what)
+		}
+		if late := l.expired(epoch.Add(test.due)); len(late) != 1 {
+			t.Errorf("%s: %d are late", what, len(late))
+		}
+	}
+}
+
 func TestLedgerUndoes(t *testing.T) {
 	l := newLedger(testLimits, new(told))
 	n, err := l.note(entry{message: act(t, "q", p.ActRequest, nil), local: "here", peer: "there"}, epoch)
