@@ -3,6 +3,7 @@ package actors
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,4 +80,39 @@ func TestMailboxForgetsRefusedLongMessages(t *testing.T) {
 	if len(b.user) != 0 || len(b.refused.messages) != 4 || b.long.Load() != 0 {
 		t.Errorf("%d served, %d refused, %d units held", len(b.user), len(b.refused.messages), b.long.Load())
 	}
+}
+
+// A message that is refused takes no room from another meanwhile.
+func TestMailboxRefusesOnlyWhatIsTooMuch(t *testing.T) {
+	b := newBenchOf(MailboxOptions{LongBytes: 100 << 10})
+	small, large := longMessage(t, normal, 20<<10), longMessage(t, normal, 90<<10)
+	if err := b.Post(small); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	var others sync.WaitGroup
+	for range 2 {
+		others.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if err := b.Post(large); !errors.Is(err, ErrMailboxFull) {
+					t.Errorf("the large one: %v", err)
+					return
+				}
+			}
+		})
+	}
+	for range 10_000 {
+		if err := b.Post(small); err != nil {
+			t.Errorf("the small one: %v", err)
+			break
+		}
+		b.sim.Step()
+	}
+	close(over)
+	others.Wait()
 }
