@@ -156,23 +156,17 @@ func (l *link) lose(talks []*talk, why performatives.Failure) {
 		return
 	}
 	l.node.system.Work(func() {
-		words := make([]lastWord, 0, len(talks))
+		words := make([]*performatives.Message, 0, len(talks))
 		for _, t := range talks {
 			if m := t.last(l.node.system.Stamp(), why); m != nil {
 				if t.inbound {
 					l.node.told.add(true, t.peer, string(m.ID()))
 				}
-				words = append(words, lastWord{t.local, m})
+				words = append(words, m)
 			}
 		}
 		l.node.insist(words)
 	})
-}
-
-// lastWord is a message that comes in a peer's stead.
-type lastWord struct {
-	to      performatives.AgentID
-	message *performatives.Message
 }
 
 // last is the word of the peer that ends t, made in its stead; nil when it has said it.
@@ -195,10 +189,10 @@ const patienceWithBusy = 10 * time.Second
 
 // insist delivers words in a peer's stead. So many may come at once that a mailbox has
 // no room for all of them.
-func (n *Node) insist(words []lastWord) {
-	for _, w := range words {
+func (n *Node) insist(words []*performatives.Message) {
+	for _, m := range words {
 		if actors.Wants[actors.MessageSent](n.Events()) {
-			n.Events().Publish(actors.MessageSent{At: actors.At{Time: time.Now()}, Message: w.message})
+			n.Events().Publish(actors.MessageSent{At: actors.At{Time: time.Now()}, Message: m})
 		}
 	}
 	until := time.Now().Add(patienceWithBusy)
@@ -212,17 +206,17 @@ func (n *Node) insist(words []lastWord) {
 }
 
 // deliverAll delivers what it can, and returns what there is no room for yet if that is
-// to be tried again.
-func (n *Node) deliverAll(words []lastWord, again bool) []lastWord {
-	var left []lastWord
-	for _, w := range words {
-		err := n.system.Deliver(w.to, w.message)
+// to be tried again. Who waits may be beyond the uplink.
+func (n *Node) deliverAll(words []*performatives.Message, again bool) []*performatives.Message {
+	var left []*performatives.Message
+	for _, m := range words {
+		err := router{n}.Route(m)
 		switch {
 		case err == nil:
 		case again && errors.Is(err, performatives.CodeBusy):
-			left = append(left, w)
+			left = append(left, m)
 		default:
-			n.system.DeadLetter(string(w.to), w.message, wire.AsRefusal(err).Code)
+			n.system.DeadLetter(string(m.Receiver()), m, wire.AsRefusal(err).Code)
 		}
 	}
 	return left

@@ -492,3 +492,24 @@ func TestLossOfOneOfThoseAsked(t *testing.T) {
 		t.Errorf("told %s by %q", m.Performative(), m.Sender())
 	}
 }
+
+// Who asks from beyond an uplink is told, too, that a peer of that node is lost.
+func TestLossOfAPeerBehindAnUplink(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	o := connected(t, h, "outpost", nil)
+	c := newCaller(t, newHubOf(t, o.Node, noPeerOptions), nil)
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+	h.visible("Jules")
+	c.answer(1)
+	d, err := codons.StartDelegation(within(t), h, "Jules", task("debug_code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := c.answer(2); m.Performative() != performatives.ActTaskRequest {
+		t.Fatalf("got %s", m.Performative())
+	}
+	c.cut()
+	if _, err = d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
+		t.Errorf("the asker is told %v", err)
+	}
+}
