@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -377,6 +378,33 @@ func TestLastWordClosesFirst(t *testing.T) {
 	})
 	if err == nil || l.ledger.open() != 1 {
 		t.Errorf("the word was not passed on (%v), and %d are open", err, l.ledger.open())
+	}
+}
+
+// What is open again after its last word did not get through is looked after, also when the
+// last sweep came in between, and found nothing.
+func TestReopenedIsSwept(t *testing.T) {
+	n, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	l := newLink(n, nil, ledgerLimits{open: 1, bytes: 1, grace: time.Hour, patience: time.Hour})
+	t.Cleanup(func() { l.end(disconnected) })
+	ask := entry{message: act(t, "q", p.ActTaskRequest, nil), local: "here", peer: "there", inbound: true}
+	if err := l.pass(ask, func(*p.Message) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	word := entry{message: act(t, "w", p.ActFailure, nil), local: "here", peer: "there"}
+	if err := l.pass(word, func(*p.Message) error { l.sweep(); return refused(p.CodeBusy, "") }); err == nil {
+		t.Fatal("it got through")
+	}
+	if l.ledger.open() != 1 || !l.sweeps.Load() {
+		t.Errorf("%d are open, and somebody looks after them: %t", l.ledger.open(), l.sweeps.Load())
 	}
 }
 

@@ -71,6 +71,7 @@ func (l *link) pass(e entry, on func(*performatives.Message) error) error {
 	if err != nil {
 		return err
 	}
+	defer l.sweepLater() // also for what is open again
 	m := e.message
 	if n.as != "" && !e.inbound {
 		m = renamed(m, n.as, m.Receiver())
@@ -87,7 +88,6 @@ func (l *link) pass(e entry, on func(*performatives.Message) error) error {
 		}
 		return err
 	}
-	l.sweepLater()
 	return nil
 }
 
