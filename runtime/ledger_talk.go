@@ -133,6 +133,7 @@ func (l *ledger) askLocked(t *talk, m *performatives.Message, now time.Time) {
 	case t.due.IsZero() || further:
 		t.due = now.Add(l.limits.patience)
 	}
+	l.told.asked(t.inbound, m)
 	l.referLocked(t, string(m.ID()))
 	if with := m.ReplyWith(); with != "" {
 		l.referLocked(t, with)

@@ -499,6 +499,28 @@ func TestLateAnswerEndsNothing(t *testing.T) {
 	}
 }
 
+// A peer that numbers its messages anew in each session gets its answers in each, however
+// many it waits for at once.
+func TestNumberedAnew(t *testing.T) {
+	all := new(told)
+	before, now := newLedger(testLimits, all), newLedger(testLimits, all)
+	for _, l := range []*ledger{before, now} {
+		for _, id := range []string{"1", "2"} {
+			if err := note(t, l, act(t, id, p.ActRequest, func(e *p.Envelope) { e.Sender, e.ReplyWith = "there", "with "+id }), true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l == before {
+			l.expired(epoch.Add(time.Hour))
+		}
+	}
+	for _, ref := range []string{"1", "2", "with 2"} {
+		if err := note(t, now, act(t, "a", p.ActInform, func(e *p.Envelope) { e.InReplyTo = ref }), false); err != nil {
+			t.Errorf("the answer to %q: %v", ref, err)
+		}
+	}
+}
+
 // A CANCEL that did not get out is not what the conversation waits for.
 func TestLedgerUndoesFurtherQuestions(t *testing.T) {
 	l := newLedger(testLimits, new(told))
@@ -548,5 +570,33 @@ func TestToldIsBounded(t *testing.T) {
 		if got := all.has(true, "asker", fmt.Sprint(i)); got != want {
 			t.Errorf("%d is known: %t", i, got)
 		}
+	}
+}
+
+// A question that was asked again and told again is as new as the second time.
+func TestToldAgain(t *testing.T) {
+	var all told
+	all.add(true, "s", "q")
+	for i := range maxTold - 1 {
+		all.add(true, "s", fmt.Sprint(i))
+	}
+	all.asked(true, act(t, "q", p.ActRequest, nil))
+	if all.has(true, "s", "q") {
+		t.Error("it was asked again, and is told")
+	}
+	all.add(true, "s", "q") // in its own place, which is the oldest
+	all.asked(true, act(t, "q", p.ActRequest, nil))
+	all.add(true, "s", "q")
+	all.add(true, "s", "another")
+	for ref, want := range map[string]bool{"q": true, "another": true, "1": false, "2": true} {
+		if got := all.has(true, "s", ref); got != want {
+			t.Errorf("%q is told: %t", ref, got)
+		}
+	}
+	for i := range maxTold - 2 {
+		all.add(true, "s", fmt.Sprint("later ", i))
+	}
+	if !all.has(true, "s", "q") {
+		t.Error("its former place has taken it along")
 	}
 }

@@ -159,6 +159,7 @@ func (p *Peers) pass(l *peerLink, agent *proxy, m *performatives.Message) error 
 	case to != "" && p.isAgent(l, agent, m):
 		return l.deliver(m, to, agent.id)
 	case to == "" && !introduces:
+		p.node.told.asked(true, m)
 		return p.node.Send(m)
 	}
 	return p.serve(l, agent, m)

@@ -21,9 +21,9 @@ const maxTold = 65_536
 // on to other peers. That one of those is lost keeps no answer from who asked.
 type told struct {
 	mu    sync.Mutex
-	known map[question]struct{}
-	order []question // a ring once it is full
-	next  int        // the oldest of the ring
+	known map[question]int // the place in order
+	order []question       // a ring once it is full
+	next  int              // the oldest of the ring
 }
 
 // question is what an answer refers to.
@@ -44,7 +44,7 @@ func (t *told) add(inbound bool, asker performatives.AgentID, refs ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known == nil {
-		t.known = make(map[question]struct{})
+		t.known = make(map[question]int)
 	}
 	for _, ref := range refs {
 		q := question{inbound, asker.Fold(), ref}
@@ -52,15 +52,31 @@ func (t *told) add(inbound bool, asker performatives.AgentID, refs ...string) {
 			continue
 		}
 		q = q.clone()
-		t.known[q] = struct{}{}
 		if len(t.order) < maxTold {
+			t.known[q] = len(t.order)
 			t.order = append(t.order, q)
 			continue
 		}
-		delete(t.known, t.order[t.next])
+		if oldest := t.order[t.next]; t.known[oldest] == t.next { // else it was asked again
+			delete(t.known, oldest)
+		}
+		t.known[q] = t.next
 		t.order[t.next] = q
 		t.next = (t.next + 1) % maxTold
 	}
+}
+
+// asked notes that m asks what may have been told before: it waits for an answer again.
+// Peers that number their messages anew in each session ask something else by it.
+func (t *told) asked(inbound bool, m *performatives.Message) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.known) == 0 {
+		return
+	}
+	asker := m.Sender().Fold()
+	delete(t.known, question{inbound, asker, string(m.ID())})
+	delete(t.known, question{inbound, asker, m.ReplyWith()})
 }
 
 // has reports whether the asker of what ref refers to was told.

@@ -31,6 +31,7 @@ func (h *uplinkHandler) Receive(s *wire.Session, m *performatives.Message) error
 	case own:
 		return u.node.turnAway(m, refused(performatives.CodeForbidden, "an agent of that name runs on the node that the message is for"))
 	case to == "":
+		u.node.told.asked(true, m)
 		return u.node.Send(m)
 	case !u.node.system.Knew(to):
 		return u.node.turnAway(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
