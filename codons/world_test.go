@@ -3,6 +3,7 @@ package codons_test
 import (
 	"context"
 	"errors"
+	goruntime "runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,7 +22,8 @@ type world struct {
 	*actors.System
 	t        testing.TB
 	net      *network
-	eddy     actors.Self // who asks
+	pool     *actors.Pool // nil for a test that has brought a dispatcher
+	eddy     actors.Self  // who asks
 	monitor  *monitor
 	lawless  atomic.Bool // the test has someone break the protocol
 	stopOnce sync.Once
@@ -59,6 +61,10 @@ func newWorld(t testing.TB, d codons.Delegation, o actors.Options) *world {
 	w := &world{t: t, net: &network{}}
 	o.Protocols = codons.Protocols(codons.Times(d))
 	o.Router = w.net
+	if o.Dispatcher == nil { // with one worker, on one core, who waits for another stops the clock
+		w.pool = actors.NewPool(actors.PoolOptions{Workers: max(2, goruntime.GOMAXPROCS(0))})
+		o.Dispatcher = w.pool
+	}
 	sys, err := actors.NewSystem(o)
 	if err != nil {
 		t.Fatal(err)
@@ -76,6 +82,11 @@ func (w *world) stop() {
 		defer cancel()
 		if err := w.Stop(ctx); err != nil {
 			w.t.Error(err)
+		}
+		if w.pool != nil {
+			if err := w.pool.Close(ctx); err != nil {
+				w.t.Error(err)
+			}
 		}
 		if n := w.Counts(); n.Open != 0 || n.Working != 0 || n.Agents != 0 {
 			w.t.Errorf("after the end: %+v", n)
