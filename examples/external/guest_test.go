@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"testing"
@@ -142,6 +143,9 @@ func TestReconnect(t *testing.T) {
 }
 
 func TestInterruptedGuest(t *testing.T) {
+	caught := make(chan os.Signal, 1) // a guest inherits that nobody listens, as in the background of a shell
+	signal.Notify(caught, os.Interrupt)
+	defer signal.Stop(caught)
 	forEach(t, func(t *testing.T, v *visit) {
 		cmd := v.join(t)
 		d := v.begin(t.Context(), t)
