@@ -26,7 +26,8 @@ import (
 // sender and its order. Agents are offered neither.
 //
 // A message that is not handled goes to OnRefuse, exactly once: because its band
-// is full, or because the actor has stopped. A handler that panics fails its
+// is full, because there is no room for one so long, or because the actor has
+// stopped. A handler that panics fails its
 // actor with a [*PanicError]; the messages behind it stay where they are.
 //
 // All methods may be called by any goroutine, and none blocks.

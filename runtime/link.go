@@ -53,12 +53,12 @@ func (l *link) deliverAs(m *performatives.Message, local, peer performatives.Age
 }
 
 func (l *link) receive(e entry) error {
-	noted := false
+	sent := false
 	err := l.pass(e, func(m *performatives.Message) error {
-		noted = true
+		sent = true // and if that is in vain, counted
 		return l.node.Send(m)
 	})
-	if err != nil && !noted {
+	if err != nil && !sent {
 		return l.node.turnAway(e.message, err)
 	}
 	return err
