@@ -1,11 +1,13 @@
 package actors
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -115,4 +117,30 @@ func TestMailboxRefusesOnlyWhatIsTooMuch(t *testing.T) {
 	}
 	close(over)
 	others.Wait()
+}
+
+// The bound of a system is that of each of its mailboxes: an agent's, one's of another
+// capacity, and a conversation's.
+func TestLongBytesHoldEverywhere(t *testing.T) {
+	s, err := NewSystem(Options{LongBytes: 5 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Stop(context.Background()) }()
+	conversation := s.newConversationMailbox().(*Mailbox)
+	for name, config := range map[string]*mailboxConfig{"usual": s.mailbox, "own capacity": s.mailboxConfig(7), "conversation": conversation.config} {
+		if config.long != 5 {
+			t.Errorf("%s: %d KiB", name, config.long)
+		}
+	}
+}
+
+// Who has departed is remembered without the message that named it.
+func TestDepartedKeepNoMessage(t *testing.T) {
+	text := strings.Repeat("x", 100)
+	var d departed
+	d.add(performatives.AgentID(text[:5]))
+	if unsafe.StringData(string(d.ring[0])) == unsafe.StringData(text) {
+		t.Error("it keeps the text that it was given a part of")
+	}
 }

@@ -146,3 +146,29 @@ func TestQuestionMeetsTheStopOfTheProxy(t *testing.T) {
 		t.Errorf("it is told %v", r)
 	}
 }
+
+// A peer that numbers its messages anew and asks everybody is answered, although who asked
+// something under that number before was told the end of it.
+func TestBroadcastNumberedAnew(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("worker", always(scripted{receive: func(c *actors.Context, m *performatives.Message) {
+		if m.Receiver() == "" {
+			echo(c, m)
+		}
+	}}))
+	c := newCaller(t, h, nil)
+	first := func(e *performatives.Envelope) { e.ID = "1" }
+	c.say(message(t, "Jules", "worker", performatives.ActRequest, first))
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("read")))
+	c.answer(1)
+	if err := h.StopAgent(within(t), "Jules"); err != nil {
+		t.Fatal(err)
+	}
+	if m := c.answer(2); m.InReplyTo() != "1" || m.AsRefusal() == nil {
+		t.Fatalf("told %s about %q", m.Performative(), m.InReplyTo())
+	}
+	c.say(message(t, "Jules", "", performatives.ActRequest, first))
+	if m := c.answer(3); m.Sender() != "worker" || m.Performative() != performatives.ActInform || m.InReplyTo() != "1" {
+		t.Errorf("told %s by %q about %q", m.Performative(), m.Sender(), m.InReplyTo())
+	}
+}

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -253,13 +254,25 @@ type brokenOff struct{ wire.Conn }
 // Write fails.
 func (brokenOff) Write([]wire.Frame) error { return errors.New("no") }
 
+// reasons is a handler that keeps why messages came back.
+type reasons struct {
+	wiretest.Recorder
+	why []performatives.Code // read once the session has ended
+}
+
+// Undelivered notes.
+func (r *reasons) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
+	r.why = append(r.why, why.Code)
+	r.Recorder.Undelivered(s, m, why)
+}
+
 // A message whose write fails may have arrived, and the peer's answer to it may be on its
 // way: it comes back only after all answers.
 func TestUndeliveredComesAfterTheLastAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := wiretest.Pipe()
 		answering := make(chan struct{})
-		r := &wiretest.Recorder{}
+		r := &reasons{}
 		r.Answer = func(*wire.Session, *performatives.Message) error {
 			<-answering
 			if n := len(r.Undeliverable()); n != 0 {
@@ -283,6 +296,9 @@ func TestUndeliveredComesAfterTheLastAnswer(t *testing.T) {
 		<-s.Done()
 		if n := len(r.Undeliverable()); n != 1 {
 			t.Errorf("%d messages came back, want 1", n)
+		}
+		if !slices.Equal(r.why, []performatives.Code{performatives.CodeDisconnected}) {
+			t.Errorf("because of %v: nobody knows whether it has arrived", r.why)
 		}
 	})
 }

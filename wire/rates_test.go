@@ -2,10 +2,12 @@ package wire
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -95,4 +97,18 @@ func TestRatesForget(t *testing.T) {
 			t.Errorf("%d names are remembered, want those forgotten that have used nothing lately", n)
 		}
 	})
+}
+
+// Who is remembered keeps nothing of the message that it was named in.
+func TestRatesKeepNoMessage(t *testing.T) {
+	text := strings.Repeat("x", 100)
+	r := newRates(Rate{Messages: 1, Window: time.Second})
+	if err := r.count(text[:5]); err != nil {
+		t.Fatal(err)
+	}
+	for who := range r.by {
+		if unsafe.StringData(who) == unsafe.StringData(text) {
+			t.Error("it keeps the text that it was given a part of")
+		}
+	}
 }

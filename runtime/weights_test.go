@@ -1,0 +1,49 @@
+package runtime
+
+import (
+	"strings"
+	"testing"
+	"unsafe"
+
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// A long message that is passed on under another name is as long as before.
+func TestRenamedKeepsItsWeight(t *testing.T) {
+	m := act(t, "q", p.ActInform, func(e *p.Envelope) { e.Payload = p.Raw(`{"x":"` + strings.Repeat("x", 5000) + `"}`) })
+	if w := renamed(m, "a", "b").Weight(); w != 0 {
+		t.Errorf("made here: %d", w)
+	}
+	m.Weigh()
+	if w := renamed(m, "a", "b").Weight(); w < 5000 {
+		t.Errorf("from outside: %d", w)
+	}
+}
+
+// What bounds the sessions of a server bounds that of an uplink, by the same defaults.
+func TestUplinkIsBoundedAsPeersAre(t *testing.T) {
+	want := PeerOptions{MaxOpen: 1, MaxBytes: 2, Grace: 3, Patience: 4}
+	o := UplinkOptions{MaxOpen: 1, MaxBytes: 2, Grace: 3, Patience: 4}
+	if o.peers() != want || o.withDefaults().peers() != want {
+		t.Errorf("%+v, and with defaults %+v", o.peers(), o.withDefaults().peers())
+	}
+	peers, up := PeerOptions{}.withDefaults().ledger(), UplinkOptions{}.withDefaults().peers().ledger()
+	if peers != up || peers.open != DefaultPeerOpen || peers.bytes != DefaultPeerBytes {
+		t.Errorf("by default %+v, and of an uplink %+v", peers, up)
+	}
+	if err := (PeerOptions{MaxBytes: -1}).validate(); err == nil || !strings.Contains(err.Error(), "MaxBytes") {
+		t.Errorf("less than nothing: %v", err)
+	}
+}
+
+// What a node remembers of a question keeps nothing of the message that it came with.
+func TestToldKeepsNoMessage(t *testing.T) {
+	text := strings.Repeat("x", 100)
+	var all told
+	all.add(true, p.AgentID(text[:5]), text[5:10])
+	for q := range all.known {
+		if unsafe.StringData(string(q.asker)) == unsafe.StringData(text) || unsafe.StringData(q.ref) == unsafe.StringData(text[5:]) {
+			t.Error("it keeps the text that it was given a part of")
+		}
+	}
+}
