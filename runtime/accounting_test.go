@@ -34,6 +34,16 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
+// eachSeed runs a property test with so many seeds that follow one another.
+func eachSeed(t *testing.T, n int, test func(t *testing.T, seed uint64)) {
+	t.Helper()
+	first := seedOf(t)
+	for i := range n {
+		seed := first + uint64(i)
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { test(t, seed) })
+	}
+}
+
 // fate is what became of one message.
 type fate struct {
 	handled, refused, dead atomic.Int32 // of the message itself

@@ -67,12 +67,7 @@ func (w watched) Receive(s *wire.Session, m *performatives.Message) error {
 
 // Whatever becomes of a connection, each message of either side is handled, refused or
 // dead-lettered, once.
-func TestPeersAccountForEveryMessage(t *testing.T) {
-	first := seedOf(t)
-	for i := range 4 {
-		t.Run(fmt.Sprint("seed ", first+uint64(i)), func(t *testing.T) { accountForAll(t, first+uint64(i)) })
-	}
-}
+func TestPeersAccountForEveryMessage(t *testing.T) { eachSeed(t, 4, accountForAll) }
 
 func accountForAll(t *testing.T, seed uint64) {
 	const messages, rounds = 400, 5

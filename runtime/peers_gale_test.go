@@ -167,13 +167,7 @@ type gale struct {
 
 // Whatever becomes of the sessions of an agent and of what stands for it, each question
 // to it has one end, and each of its own has one unless its session is lost.
-func TestEndsInAGale(t *testing.T) {
-	first := seedOf(t)
-	for i := range 3 {
-		seed := first + uint64(i)
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { blow(t, seed) })
-	}
-}
+func TestEndsInAGale(t *testing.T) { eachSeed(t, 3, blow) }
 
 func blow(t *testing.T, seed uint64) {
 	s := &gale{t: t, ticks: make(chan struct{}, 24), seed: seed, asked: newFates(), posed: newFates(), worker: newHesitant(seed), peer: newHesitant(seed + 1)}

@@ -68,13 +68,7 @@ func newWhimsical() actors.Agent {
 
 // Whatever becomes of the connection between two nodes, each delegation between them ends
 // once on each side, in a state of its table.
-func TestDelegationsInAGale(t *testing.T) {
-	first := seedOf(t)
-	for i := range 2 {
-		seed := first + uint64(i)
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { delegateInAGale(t, seed) })
-	}
-}
+func TestDelegationsInAGale(t *testing.T) { eachSeed(t, 2, delegateInAGale) }
 
 func delegateInAGale(t *testing.T, seed uint64) {
 	const askers, each = 4, 15
@@ -147,13 +141,7 @@ func delegateAll(t *testing.T, rng *rand.Rand, party codons.Party, to performati
 
 // Whatever becomes of the connection between two nodes, each question has one end,
 // whichever side asks.
-func TestUplinkInAGale(t *testing.T) {
-	first := seedOf(t)
-	for i := range 2 {
-		seed := first + uint64(i)
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { uplinkInAGale(t, seed) })
-	}
-}
+func TestUplinkInAGale(t *testing.T) { eachSeed(t, 2, uplinkInAGale) }
 
 func uplinkInAGale(t *testing.T, seed uint64) {
 	h := newHub(t, noPeerOptions)
