@@ -291,20 +291,7 @@ func TestCancelNamespaceAcross(t *testing.T) {
 	h.spawn("team/a", being(skilled{obedient(started, ended), []performatives.Action{{Name: "debug_code"}}}))
 	o := connected(t, h, "out", nil)
 	for _, name := range namespaces {
-		d, err := codons.StartDelegation(within(t), o, name, task("debug_code"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-started
-		d.Cancel()
-		_, err = d.Wait()
-		var end *codons.EndError
-		if !errors.As(err, &end) || end.State != "cancelled" {
-			t.Errorf("%s: %v, want the receipt", name, err)
-		}
-		if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
-			t.Errorf("%s: the work ended because of %v", name, why)
-		}
+		cancelAcross(t, o, name, started, ended)
 	}
 }
 

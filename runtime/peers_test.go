@@ -62,21 +62,27 @@ func obedient(started chan<- struct{}, ended chan<- error) worker {
 func TestCancelAcross(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
 	directions(t, being(obedient(started, ended)), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
-		d, err := codons.StartDelegation(within(t), asker, "Jules", task("debug_code"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-started
-		d.Cancel()
-		_, err = d.Wait()
-		var end *codons.EndError
-		if !errors.As(err, &end) || end.State != "cancelled" {
-			t.Errorf("got %v, want the receipt", err)
-		}
-		if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
-			t.Errorf("the work ended because of %v", why)
-		}
+		cancelAcross(t, asker, "Jules", started, ended)
 	})
+}
+
+// cancelAcross gives a task and withdraws it: the asker gets the receipt, and the work ends.
+func cancelAcross(t *testing.T, asker codons.Party, to performatives.AgentID, started <-chan struct{}, ended <-chan error) {
+	t.Helper()
+	d, err := codons.StartDelegation(within(t), asker, to, task("debug_code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	d.Cancel()
+	_, err = d.Wait()
+	var end *codons.EndError
+	if !errors.As(err, &end) || end.State != "cancelled" {
+		t.Errorf("%s: %v, want the receipt", to, err)
+	}
+	if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+		t.Errorf("%s: the work ended because of %v", to, why)
+	}
 }
 
 func TestDeadlineAcross(t *testing.T) {
