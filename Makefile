@@ -1,4 +1,4 @@
-# make, or make help, says what there is.
+# make, or make help, lists the targets.
 
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -12,7 +12,7 @@ BENCHTIME ?= 1s
 SEEDS    ?= 1000
 
 .PHONY: help
-help: ## this list
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | while IFS=: read -r name rest; do printf '  %-14s%s\n' "$$name" "$${rest##*## }"; done
 
 .PHONY: fmt
@@ -20,49 +20,59 @@ fmt: ## format all Go code
 	$(TOOL) golangci-lint fmt
 
 .PHONY: lint
-lint: ## vet, style, and who may import whom
+lint: ## vet, style and import rules
 	$(TOOL) golangci-lint run
 
 .PHONY: test
-test: ## the tests
+test: ## run the tests
 	go test ./...
 
 .PHONY: race
-race: ## the tests under the race detector
+race: ## run the tests under the race detector
 	go test -race ./...
 
 .PHONY: fuzz-short
-fuzz-short: ## every fuzz target for FUZZTIME (5s)
+fuzz-short: ## run each fuzz target for FUZZTIME (5s)
 	FUZZTIME=$(FUZZTIME) .ci/fuzz
 
 .PHONY: bench
-bench: ## every benchmark; BENCH=regexp COUNT=1 BENCHTIME=1s
+bench: ## run all benchmarks; BENCH=regexp COUNT=1 BENCHTIME=1s
 	@packages=$$(.ci/targets '^Benchmark' | cut -d' ' -f1 | sort -u); \
 	if [[ -z $$packages ]]; then echo "there are no benchmarks"; exit; fi; \
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) $$packages
 
 .PHONY: bench-compare
-bench-compare: ## two outputs of make bench side by side: OLD=bench-a.txt NEW=bench-b.txt
+bench-compare: ## compare two outputs of make bench: OLD=bench-a.txt NEW=bench-b.txt
 	$(TOOL) benchstat $(OLD) $(NEW)
 
 .PHONY: explore
-explore: ## the exhaustive explorer (tests named TestExplore…), with what it visited
+explore: ## run the explorations (tests named TestExplore…) in their long forms and print their coverage
 	@targets=$$(.ci/targets '^TestExplore'); \
 	if [[ -z $$targets ]]; then echo "there are no explorations"; exit; fi; \
-	go test -count=1 -v -run '^TestExplore' $$(cut -d' ' -f1 <<<"$$targets" | sort -u)
+	RIBOSOME_EXHAUSTIVE=1 go test -count=1 -timeout 30m -v -run '^TestExplore' $$(cut -d' ' -f1 <<<"$$targets" | sort -u)
 
 .PHONY: sim
-sim: ## 1,000 seeds of the simulated swarm; SEEDS=n
+sim: ## run 1,000 seeds of the simulated swarm; SEEDS=n
 	go test ./runtime -count=1 -timeout 15m -run '^TestSim$$' -seeds $(SEEDS)
 
 .PHONY: generate
-generate: ## everything that is written by a program, the README's code among it
+generate: ## regenerate all generated files, including the README's code
 	go generate ./...
 
 .PHONY: readme
-readme: ## copy the examples' code into README.md
+readme: ## copy the examples' code into README.md and docs
 	go generate ./internal/readme
 
 .PHONY: check
-check: ## all that CI runs
+check: ## run all CI checks, which take minutes
 	.ci/run
+
+.PHONY: foreign
+foreign: ## build the families of codons in a module of another path
+	.ci/foreign
+
+.PHONY: check-all
+check-all: check ## also run the long forms: explorations, 1,000 seeds, 20 s of each fuzz target; up to an hour
+	RIBOSOME_EXHAUSTIVE=1 go test -timeout 40m ./...
+	$(MAKE) sim
+	$(MAKE) fuzz-short FUZZTIME=20s

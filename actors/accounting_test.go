@@ -13,28 +13,28 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// tracked is a message whose fate is counted.
+// tracked is a message whose outcomes are counted.
 type tracked struct {
 	note
 	panics bool
 	fates  atomic.Int32
 }
 
-// ledger counts what became of tracked messages: each is handled once, refused
-// once, or a dead letter once.
-type ledger struct {
+// outcomeCounter counts the outcomes of tracked messages. Invariant: each message is
+// handled once, refused once, or a dead letter once.
+type outcomeCounter struct {
 	handled, refused, dead, open atomic.Int64
-	closed                       chan struct{} // when none is open any more
+	closed                       chan struct{} // closed when every message has an outcome
 }
 
-func newLedger(messages int) *ledger {
-	l := &ledger{closed: make(chan struct{})}
+func newOutcomeCounter(messages int) *outcomeCounter {
+	l := &outcomeCounter{closed: make(chan struct{})}
 	l.open.Store(int64(messages))
 	return l
 }
 
-// book counts one fate of a message.
-func (l *ledger) book(m any, account *atomic.Int64) {
+// count adds one outcome of a message.
+func (l *outcomeCounter) count(m any, account *atomic.Int64) {
 	t, ok := actor.UnwrapEnvelopeMessage(m).(*tracked)
 	if !ok {
 		return
@@ -46,41 +46,41 @@ func (l *ledger) book(m any, account *atomic.Int64) {
 	}
 }
 
-func (l *ledger) refuse(m any, _ Reason) { l.book(m, &l.refused) }
+func (l *outcomeCounter) refuse(m any, _ Reason) { l.count(m, &l.refused) }
 
-// watch books the system's dead letters.
-func (l *ledger) watch(system *actor.ActorSystem) (stop func()) {
+// watch counts the dead letters of the system.
+func (l *outcomeCounter) watch(system *actor.ActorSystem) (stop func()) {
 	subscription := system.EventStream.Subscribe(func(e any) {
 		if d, ok := e.(*actor.DeadLetterEvent); ok {
-			l.book(d.Message, &l.dead)
+			l.count(d.Message, &l.dead)
 		}
 	})
 	return func() { system.EventStream.Unsubscribe(subscription) }
 }
 
-// errorer is a test, or an iteration of one.
+// errorer is implemented by testing.T and rapid.T.
 type errorer interface {
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// check fails the test for each message without exactly one fate.
-func (l *ledger) check(t errorer, messages []*tracked) {
+// check fails the test for each message without exactly one outcome.
+func (l *outcomeCounter) check(t errorer, messages []*tracked) {
 	for _, m := range messages {
 		if n := m.fates.Load(); n != 1 {
-			t.Fatalf("message %d of sender %d, %v, has %d fates (handled %d, refused %d, dead %d)",
+			t.Fatalf("message %d of sender %d, %v, has %d outcomes (handled %d, refused %d, dead %d)",
 				m.seq, m.sender, m.priority, n, l.handled.Load(), l.refused.Load(), l.dead.Load())
 		}
 	}
 }
 
-// orderly checks that the messages of a sender in a band come in order.
-type orderly struct {
+// orderChecker checks that the messages of one sender in one band arrive in order.
+type orderChecker struct {
 	t    errorer
 	last map[[2]int]int
 }
 
-func (o *orderly) see(m *tracked) {
+func (o *orderChecker) check(m *tracked) {
 	key := [2]int{m.sender, m.priority.Band()}
 	if last, ok := o.last[key]; ok && m.seq <= last {
 		o.t.Errorf("sender %d, %v: %d came after %d", m.sender, m.priority, m.seq, last)
@@ -88,14 +88,14 @@ func (o *orderly) see(m *tracked) {
 	o.last[key] = m.seq
 }
 
-// receive books what it gets and panics when told to. Its order survives
-// restarts, as the mailbox does.
-func (l *ledger) receive(t errorer) actor.ReceiveFunc {
-	order := &orderly{t, map[[2]int]int{}}
+// receive counts handled messages, and panics for messages that request it. The order
+// check spans restarts, like the mailbox.
+func (l *outcomeCounter) receive(t errorer) actor.ReceiveFunc {
+	order := &orderChecker{t, map[[2]int]int{}}
 	return func(c actor.Context) {
 		if m, ok := c.Message().(*tracked); ok {
-			order.see(m)
-			l.book(m, &l.handled)
+			order.check(m)
+			l.count(m, &l.handled)
 			if m.panics {
 				panic(errBroken)
 			}
@@ -103,7 +103,7 @@ func (l *ledger) receive(t errorer) actor.ReceiveFunc {
 	}
 }
 
-// sendAll sends each sender's messages from a goroutine of its own.
+// sendAll sends the messages of each sender from its own goroutine.
 func sendAll(wg *sync.WaitGroup, senders [][]*tracked, send func(*tracked)) {
 	for _, messages := range senders {
 		wg.Go(func() {
@@ -117,8 +117,8 @@ func sendAll(wg *sync.WaitGroup, senders [][]*tracked, send func(*tracked)) {
 	}
 }
 
-// Whatever is posted, from anywhere, through suspensions, restarts, refusals and
-// the end: each message has one fate, and senders keep their order.
+// With suspensions, restarts, refusals and the stop of the actor, each message has
+// exactly one outcome, and the messages of one sender keep their order.
 func TestMailboxAccountsForEveryMessage(t *testing.T) {
 	system := newSystem()
 	guardian := actor.WithGuardian(Supervision{MaxRestarts: 3, Backoff: Backoff{Min: 1, Max: 1}}.Strategy())
@@ -149,7 +149,7 @@ func account(
 	t *rapid.T, system *actor.ActorSystem, guardian actor.PropsOption,
 	capacity int, senders [][]*tracked, all []*tracked, events []any,
 ) {
-	l := newLedger(len(all) + 1) // one for the end
+	l := newOutcomeCounter(len(all) + 1) // one more for the PoisonPill
 	defer l.watch(system)()
 	pool := NewPool(PoolOptions{Workers: 2, Throughput: 7})
 	pid := system.Root.Spawn(actor.PropsFromFunc(l.receive(t), guardian, actor.WithDispatcher(pool),
@@ -160,7 +160,7 @@ func account(
 		if m.seq%2 == 0 {
 			system.Root.Send(pid, m)
 		} else {
-			process.SendUserMessage(pid, &actor.MessageEnvelope{Message: m}) // also when it is dead
+			process.SendUserMessage(pid, &actor.MessageEnvelope{Message: m}) // also after the actor has stopped
 		}
 	})
 	wg.Go(func() {
@@ -171,7 +171,7 @@ func account(
 	})
 	wg.Wait()
 	process.SendSystemMessage(pid, &actor.Stop{})
-	l.book(&tracked{}, &l.dead)
+	l.count(&tracked{}, &l.dead)
 	<-l.closed
 	closeRapid(t, pool)
 	l.check(t, all)
@@ -183,8 +183,8 @@ func closeRapid(t *rapid.T, p *Pool) {
 	}
 }
 
-// 100,000 messages of all priorities, to actors that fail, are stopped and
-// replaced, and are too slow: every one is accounted for, exactly once.
+// Sends 100,000 messages of all priorities to actors that fail, stop, are replaced, or
+// are slow. Each message has exactly one outcome.
 func TestEveryMessageOfManyIsAccountedFor(t *testing.T) {
 	const (
 		senderCount = 4
@@ -200,7 +200,7 @@ func TestEveryMessageOfManyIsAccountedFor(t *testing.T) {
 			senders[s], all = append(senders[s], m), append(all, m)
 		}
 	}
-	system, l := newSystem(), newLedger(len(all))
+	system, l := newSystem(), newOutcomeCounter(len(all))
 	defer l.watch(system)()
 	pool := NewPool(PoolOptions{})
 	mailbox := actor.WithMailbox(MailboxProducer(MailboxOptions{Capacity: 256, OnRefuse: l.refuse}))
@@ -240,7 +240,7 @@ func TestEveryMessageOfManyIsAccountedFor(t *testing.T) {
 	}
 }
 
-// replaceUntil stops random actors, gently and not, and spawns others.
+// replaceUntil stops random actors, by Stop or PoisonPill, and spawns others.
 func replaceUntil(
 	over chan struct{}, system *actor.ActorSystem, current []atomic.Pointer[actor.PID], spawn func(int),
 ) {
@@ -258,7 +258,7 @@ func replaceUntil(
 		} else {
 			system.Root.Poison(old)
 		}
-		for range 50 { // some messages still go to the old one
+		for range 50 { // some messages still go to the stopped actor
 			goruntime.Gosched()
 		}
 		spawn(i)

@@ -6,66 +6,66 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Agent is what every agent implements, as a Go type of its own. What else it
-// does, it says by further interfaces: the hooks of this package ([Receiver],
-// [Starter], [Stopper]) and the roles of the codon library, each of which makes
-// it answer one kind of conversation.
+// Agent is the interface of every agent. Optional interfaces extend it: the hooks of this
+// package ([Receiver], [Starter], [Stopper]) and the roles of the codon library, each of
+// which lets the agent answer one kind of conversation.
 //
-// An agent's methods run on its own actor, one at a time, so that its fields need
-// no lock, unless a role says otherwise. They must not block: long work belongs
-// into a conversation.
+// An agent's methods run on its own actor, one at a time, unless a role says otherwise,
+// so its fields need no lock. The methods must not block: long work belongs in a
+// conversation.
 type Agent interface {
-	// Describe says what the agent can do, for discovery. It is called once
-	// before the agent starts, by whoever spawns it, and must not depend on
-	// anything that changes: what does is for [Self.Announce].
+	// Describe returns the agent's capabilities, for discovery. [System.Spawn] calls it
+	// once, on the caller's goroutine, before the agent starts. Its result must be
+	// constant: use [Self.Announce] for capabilities that change.
 	Describe() performatives.Capabilities
 }
 
-// Receiver is an [Agent] that wants the messages that belong to none of its
-// conversations and open none, as they come.
+// Receiver is an [Agent] that handles messages which belong to none of its conversations
+// and open none.
 type Receiver interface {
 	Agent
-	// Receive handles one message. A message that expects a reply and gets none
-	// leaves its sender waiting for its own deadline.
+	// Receive handles one message. If the message expects a reply and Receive sends none,
+	// the sender waits until its own deadline.
 	Receive(c *Context, m *performatives.Message)
 }
 
-// Starter is an [Agent] that has something to do before its first message.
+// Starter is an [Agent] with an initialisation hook.
 type Starter interface {
 	Agent
-	// Start runs first on the agent's actor, and again after each restart, on a
-	// fresh value. An error or panic at the first start makes Spawn fail; later it
-	// counts as a failure of the agent.
+	// Start runs on the agent's actor before the first message, and again after each
+	// restart on a new value. An error or panic in the first Start makes Spawn fail. In a
+	// later one it counts as a failure of the agent.
 	Start(c *Context) error
 }
 
-// Stopper is an [Agent] that has something to clean up.
+// Stopper is an [Agent] with a cleanup hook.
 type Stopper interface {
 	Agent
-	// Stop runs last on the agent's actor, when it stops for good and before each
-	// restart, unless its Start failed. It may still send; nothing that it asks for
-	// will be answered.
+	// Stop runs on the agent's actor after the last message, when the agent stops and
+	// before each restart, unless its Start failed. It may send messages, but the agent
+	// receives no replies any more.
 	Stop(c *Context)
 }
 
-// Spec says how to run an agent.
+// Spec describes an agent to spawn.
 type Spec struct {
-	ID  performatives.AgentID // required; compared without regard to case
-	New func() Agent          // required: makes the agent, and makes it anew at each restart
+	ID  performatives.AgentID // required; compared case-insensitively
+	New func() Agent          // required: creates the agent's value, at the start and at each restart
 
-	// Group names agents that are supervised together, see [Options.Groups].
-	// Empty means the default group, which restarts each agent by itself.
+	// Group is the name of the agent's supervision group, a key of [Options.Groups].
+	// Agents of one group are supervised together. Empty means the default group, which
+	// restarts each agent by itself unless Options.Groups configures it.
 	Group string
 
-	// Capacity is the number of messages that each band of the agent's mailbox
-	// holds. Zero means that of [Options].
+	// Capacity is the largest number of messages per band of the agent's mailbox. Zero
+	// means [Options.Capacity].
 	Capacity int
 
-	// Hidden keeps the agent out of discovery, until its first [Self.Announce]; it can
-	// be addressed all the same.
+	// Hidden excludes the agent from discovery until its first [Self.Announce]. A hidden
+	// agent can still be addressed by its id.
 	Hidden bool
 }
 
-// MaxStartTime is how long Spawn waits for a [Starter] whose Start does not
-// return, when the caller's context has no deadline of its own.
+// MaxStartTime is the longest time that Spawn waits for Start to return. An earlier
+// deadline of the caller's context applies first.
 const MaxStartTime = 30 * time.Second

@@ -10,10 +10,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// quiet is an agent that says one thing of itself.
-type quiet struct{}
+// staticAgent is an agent with one topic.
+type staticAgent struct{}
 
-func (quiet) Describe() performatives.Capabilities {
+func (staticAgent) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"at first"}}
 }
 
@@ -32,62 +32,67 @@ func TestAnnounce(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = s.Stop(context.Background()) }()
-		var events []actors.AgentAnnounced
-		defer s.Events.Listen(func(ev actors.Event) { events = append(events, ev.(actors.AgentAnnounced)) }, actors.About[actors.AgentAnnounced]())()
-		self, err := s.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return quiet{} }, Hidden: true})
+		events := s.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
+		self, err := s.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return staticAgent{} }, Hidden: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if self.Visible() || len(ids(s)) != 0 || self.Describe().Topics[0] != "at first" {
-			t.Errorf("before: %v, %+v", ids(s), self.Describe())
+			t.Errorf("before Announce: %v, %+v", ids(s), self.Describe())
 		}
 		for _, topic := range []string{"then", "at last"} {
 			self.Announce(performatives.Capabilities{Topics: []string{topic}})
 			if !self.Visible() || len(ids(s)) != 1 || self.Describe().Topics[0] != topic {
-				t.Errorf("after: %v, %+v", ids(s), self.Describe())
+				t.Errorf("after Announce: %v, %+v", ids(s), self.Describe())
 			}
 		}
-		if len(events) != 2 || events[1].Agent != "a" || events[1].Capabilities.Topics[0] != "at last" {
-			t.Errorf("told of %+v", events)
+		events.Close()
+		var last actors.AgentAnnounced
+		n := 0
+		for r := range events.C {
+			n, last = n+1, r.Event.(actors.AgentAnnounced)
+		}
+		if n != 2 || last.Agent != "a" || last.Capabilities.Topics[0] != "at last" {
+			t.Errorf("%d events, the last is %+v", n, last)
 		}
 	})
 }
 
-// standIn takes messages for somebody else, but for what it answers.
-type standIn struct {
-	quiet
+// fakeRemoteAgent records the messages that it gets as a remote agent.
+type fakeRemoteAgent struct {
+	staticAgent
 	got     []string
 	answers bool
 }
 
-func (s *standIn) Receive(_ *actors.Context, m *performatives.Message) {
+func (s *fakeRemoteAgent) Receive(_ *actors.Context, m *performatives.Message) {
 	s.got = append(s.got, string(m.ID()))
 }
 
-func (s *standIn) Answers(protocol string, _ *performatives.Message) bool {
+func (s *fakeRemoteAgent) Answers(protocol string, _ *performatives.Message) bool {
 	return s.answers && protocol == "taken"
 }
 
-// taken is a protocol that every agent answers.
-type taken struct{ got *[]string }
+// takingProtocol is a protocol that every agent answers without a conversation.
+type takingProtocol struct{ got *[]string }
 
-func (taken) Name() string { return "taken" }
-func (taken) Opens(m *performatives.Message) bool {
+func (takingProtocol) Name() string { return "taken" }
+func (takingProtocol) Opens(m *performatives.Message) bool {
 	return m.Performative() == performatives.ActRequest
 }
-func (t taken) Bind(actors.Self, actors.Agent) actors.Responding { return t }
-func (taken) Open(*performatives.Message) actors.Conversation    { panic("it is Taking") }
-func (t taken) Take(m *performatives.Message)                    { *t.got = append(*t.got, string(m.ID())) }
+func (t takingProtocol) Bind(actors.Self, actors.Agent) actors.Responding { return t }
+func (takingProtocol) Open(*performatives.Message) actors.Conversation    { panic("it is Taking") }
+func (t takingProtocol) Take(m *performatives.Message)                    { *t.got = append(*t.got, string(m.ID())) }
 
-func TestStandIn(t *testing.T) {
+func TestRemoteAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var answered []string
-		s, err := actors.NewSystem(actors.Options{Protocols: []actors.Protocol{taken{&answered}}})
+		s, err := actors.NewSystem(actors.Options{Protocols: []actors.Protocol{takingProtocol{&answered}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = s.Stop(context.Background()) }()
-		agent := &standIn{}
+		agent := &fakeRemoteAgent{}
 		self, err := s.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return agent }})
 		if err != nil {
 			t.Fatal(err)
@@ -112,27 +117,27 @@ func TestStandIn(t *testing.T) {
 	})
 }
 
-func TestKnew(t *testing.T) {
+func TestHasRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := actors.NewSystem(actors.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = s.Stop(context.Background()) }()
-		if s.Knew("a") {
-			t.Error("before there was one")
+		if s.HasRun("a") {
+			t.Error("HasRun is true before Spawn")
 		}
-		if _, err := s.Spawn(t.Context(), actors.Spec{ID: "A", New: func() actors.Agent { return quiet{} }}); err != nil {
+		if _, err := s.Spawn(t.Context(), actors.Spec{ID: "A", New: func() actors.Agent { return staticAgent{} }}); err != nil {
 			t.Fatal(err)
 		}
-		if !s.Knew("a") {
-			t.Error("one that runs is not known")
+		if !s.HasRun("a") {
+			t.Error("HasRun is false for a running agent")
 		}
 		if err := s.StopAgent(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := s.Lookup("a"); ok || !s.Knew("a") {
-			t.Error("one that has stopped is not known")
+		if _, ok := s.Lookup("a"); ok || !s.HasRun("a") {
+			t.Error("HasRun is false for a stopped agent")
 		}
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// spawnFor spawns an actor with our mailbox on a pool of its own, and stops both
-// with the test.
+// spawnFor spawns an actor with a Mailbox on its own pool, and stops both at the end of
+// the test.
 func spawnFor(t *testing.T, system *actor.ActorSystem, o MailboxOptions, receive actor.ReceiveFunc) *actor.PID {
 	pool := NewPool(PoolOptions{})
 	pid := system.Root.Spawn(actor.PropsFromFunc(receive, actor.WithMailbox(MailboxProducer(o)), actor.WithDispatcher(pool)))
@@ -26,7 +26,7 @@ func spawnFor(t *testing.T, system *actor.ActorSystem, o MailboxOptions, receive
 	return pid
 }
 
-// echo answers ints with themselves.
+// echo replies to an int with the same int.
 func echo(c actor.Context) {
 	if n, ok := c.Message().(int); ok {
 		c.Respond(n)
@@ -85,7 +85,7 @@ func TestAskTimesOut(t *testing.T) {
 	})
 }
 
-// An answer to an earlier ask of the same slot must not reach a later one.
+// A late reply to an earlier ask of the same slot does not reach a later ask.
 func TestAskLateAnswerIsADeadLetter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		system := newSystem()
@@ -97,7 +97,7 @@ func TestAskLateAnswerIsADeadLetter(t *testing.T) {
 			case "now":
 				for _, sender := range late {
 					c.Send(sender, "too late")
-					// A copy of the address is the address, too.
+					// A copy of the PID is equal to the PID.
 					c.Send(&actor.PID{Address: sender.Address, Id: sender.Id, RequestId: sender.RequestId}, "too late")
 				}
 				c.Respond("in time")
@@ -131,7 +131,7 @@ func TestAskLateAnswerIsADeadLetter(t *testing.T) {
 	})
 }
 
-func TestAskOfNobodyFailsAtOnce(t *testing.T) {
+func TestAskWithoutActorFailsAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		system := newSystem()
 		start := time.Now()
@@ -197,8 +197,8 @@ func TestAskSlotsDoNotLeak(t *testing.T) {
 	})
 }
 
-// The timer of a slot may be set for an earlier ask, and must not end a later one
-// early, nor late.
+// A timer set for an earlier ask of the same slot does not change the timeout of a later
+// one.
 func TestAskTimesOutWhenItsSlotWasUsedBefore(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		system := newSystem()
@@ -223,10 +223,10 @@ func TestAskTimesOutWhenItsSlotWasUsedBefore(t *testing.T) {
 func TestReplySlotEndsWithItsIDs(t *testing.T) {
 	system := newSystem()
 	s := newReplySlot(system)
-	s.request = math.MaxUint32 - 1
+	s.requestID = math.MaxUint32 - 1
 	s.open(0)
 	slots := slotsOf(system)
-	slots.putBack(s)
+	slots.release(s)
 	if _, registered := system.ProcessRegistry.Get(s.pid); registered || len(slots.idle) != 0 {
 		t.Error("the slot would be used again after its last id")
 	}

@@ -13,32 +13,32 @@ const (
 	DefaultBackoffFactor = 2
 )
 
-// Backoff is how long to wait between attempts: Min, then Factor times longer
-// each time, up to Max. The zero value works.
+// Backoff is an exponential backoff: the delay starts at Min, grows by Factor with each
+// attempt, and is at most Max. The zero value works.
 type Backoff struct {
 	// Min is the first delay. Zero means [DefaultBackoffMin].
 	Min time.Duration
 	// Max is the longest delay, jitter included. Zero means [DefaultBackoffMax],
 	// or Min when that is longer.
 	Max time.Duration
-	// Factor is by how much a delay is longer than the one before. Zero means
+	// Factor is the ratio of a delay to the delay before it. Zero means
 	// [DefaultBackoffFactor].
 	Factor float64
-	// Jitter is the part of a delay that is random, from 0 to 1: the delay is
-	// spread evenly over its last Jitter part, so that what failed together does
-	// not come back together. Zero means none.
+	// Jitter is the random part of a delay, from 0 to 1. The delay is evenly distributed
+	// over its last Jitter part, so that children that failed together do not restart
+	// together. Zero means none.
 	Jitter float64
 }
 
-// Delay returns how long to wait before the given attempt to try again; the
-// first is attempt 1, and an earlier one has no delay. random returns numbers in
-// [0, 1), and is called once if there is jitter; nil stands for no jitter.
+// Delay returns the delay before the given retry. The first retry is attempt 1; an
+// attempt below 1 has no delay. random returns numbers in [0, 1) and is called once if
+// there is jitter. A nil random disables jitter.
 func (b Backoff) Delay(attempt int, random func() float64) time.Duration {
 	if attempt < 1 {
 		return 0
 	}
 	b = b.withDefaults()
-	// The power is +Inf for large attempts, and then Max is less.
+	// For large attempts the power is +Inf, and min returns Max.
 	delay := min(float64(b.Min)*math.Pow(b.Factor, float64(attempt-1)), float64(b.Max))
 	if b.Jitter > 0 && random != nil {
 		delay -= delay * b.Jitter * random()
@@ -60,7 +60,7 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// validate reports the field that cannot be.
+// validate returns an error that names the first invalid field.
 func (b Backoff) validate() error {
 	switch {
 	case b.Min < 0:

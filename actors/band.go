@@ -2,52 +2,52 @@ package actors
 
 import "sync"
 
-// segmentSize is how many messages one segment holds; with its header a segment
-// fills 512 bytes.
+// segmentSize is the number of messages in one segment. A segment with its header fills
+// 512 bytes.
 const segmentSize = 31
 
-// segment is a piece of a band's queue. Segments are what makes a queue grow
-// without copying and give its memory back after a burst.
+// segment is a part of a band's queue. A chain of segments grows without copying, and
+// returns its memory after a burst.
 type segment struct {
 	next  *segment
-	n     int32 // how many items have been written, guarded by the band's mu
+	n     int32 // number of items written; guarded by the band's mu
 	items [segmentSize]any
 }
 
-// segments keeps what bursts leave behind for other mailboxes, until the
-// garbage collector takes it.
+// segments holds the empty segments of all mailboxes for reuse, until the garbage
+// collector frees them.
 var segments = sync.Pool{New: func() any { return new(segment) }}
 
-// band is the queue of one priority: producers append to a chain of segments,
-// and the one consumer takes the chain whole and serves it without a lock. Each
-// side keeps one segment while the band is empty, so that steady traffic
-// allocates nothing.
+// band is the queue of one priority. Producers append to a chain of segments. The single
+// consumer takes the whole chain and serves it without a lock. Each side keeps one
+// segment while the band is empty, so that steady traffic allocates nothing.
 //
-// Its 128 bytes put the fields of the two sides on cache lines of their own.
+// Padding puts the fields of the two sides on separate cache lines. The size is 128
+// bytes.
 type band struct {
-	// The producers' side.
+	// Fields of the producers.
 	mu         sync.Mutex
 	head, tail *segment // tail is nil until the first message
 	queued     int32    // messages in head..tail
-	claimed    int32    // messages that the consumer took and whose places are not free yet
+	claimed    int32    // messages taken by the consumer whose slots are still in use
 	closed     bool
 	_          [64 - 33]byte
 
-	// The consumer's side.
-	out   *segment // what it took
-	spare *segment // empty, to be the producers' head at the next claim
-	next  int32    // index in out
-	left  int32    // messages not served yet
-	owed  int32    // places to give back
-	_     [64 - 28]byte
+	// Fields of the consumer.
+	out        *segment // the chain taken by the last claim
+	spare      *segment // empty; becomes the producers' head at the next claim
+	next       int32    // index in out
+	remaining  int32    // messages of the claim that are not served yet
+	unreleased int32    // slots of served messages that are not released yet
+	_          [64 - 28]byte
 }
 
-// closedBand stands in for a band that had no message before its mailbox
-// closed. Nothing is ever written to it but its lock.
+// closedBand replaces a band that had received no message when its mailbox closed. Only
+// its lock is ever written.
 var closedBand = &band{closed: true}
 
-// push appends message, and returns why it could not. A message that is exempt
-// is queued even when the band is full.
+// push appends message, or returns the reason why it cannot. An exempt message is queued
+// even when the band is full.
 func (b *band) push(message any, capacity int32, exempt bool) Reason {
 	b.mu.Lock()
 	if b.closed {
@@ -81,8 +81,8 @@ func (b *band) growLocked() *segment {
 	return s
 }
 
-// claim takes the whole queue for the consumer, whose last claim must be served,
-// and reports whether there was anything.
+// claim takes the whole queue for the consumer, and reports whether there was any
+// message. The previous claim must have been served completely.
 func (b *band) claim() bool {
 	b.mu.Lock()
 	n := b.queued
@@ -94,41 +94,41 @@ func (b *band) claim() bool {
 	out := b.head
 	b.head, b.tail = b.spare, b.spare
 	b.queued = 0
-	b.claimed = n - 1 // the first is served at once
+	b.claimed = n - 1 // the first message is served at once and needs no slot
 	b.mu.Unlock()
 	b.out, b.spare = out, nil
-	b.next, b.left, b.owed = 0, n, -1
+	b.next, b.remaining, b.unreleased = 0, n, -1
 	return true
 }
 
-// pop takes the next message of the claim, which must not be used up. Places
-// are given back step at a time, because each time costs a lock.
+// pop returns the next message of the claim, which must not be empty. Slots are released
+// in groups of step, because each release takes the lock.
 func (b *band) pop(step int32) any {
 	s := b.out
 	message := s.items[b.next]
 	s.items[b.next] = nil
 	b.next++
-	b.left--
-	b.owed++
-	if b.owed > 0 && (b.owed >= step || b.left == 0) {
-		b.giveBack()
+	b.remaining--
+	b.unreleased++
+	if b.unreleased > 0 && (b.unreleased >= step || b.remaining == 0) {
+		b.releaseSlots()
 	}
-	if b.next == segmentSize || b.left == 0 {
-		b.leave(s)
+	if b.next == segmentSize || b.remaining == 0 {
+		b.advance(s)
 	}
 	return message
 }
 
-// giveBack frees the places of the messages served since it was last called.
-func (b *band) giveBack() {
+// releaseSlots releases the slots of the messages served since the last call.
+func (b *band) releaseSlots() {
 	b.mu.Lock()
-	b.claimed -= b.owed
+	b.claimed -= b.unreleased
 	b.mu.Unlock()
-	b.owed = 0
+	b.unreleased = 0
 }
 
-// leave goes on to the segment after s, which has been served.
-func (b *band) leave(s *segment) {
+// advance moves on to the segment after s, and recycles s.
+func (b *band) advance(s *segment) {
 	b.out, b.next = s.next, 0
 	s.next, s.n = nil, 0
 	if b.spare == nil {
@@ -138,8 +138,8 @@ func (b *band) leave(s *segment) {
 	segments.Put(s)
 }
 
-// release gives back the segments of a band that is closed, unless a message was
-// queued before that and has yet to be announced.
+// release returns the segments of a closed band to the pool. It does nothing while
+// messages are queued: a producer may have appended one and not yet set the band's bit.
 func (b *band) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,14 +154,14 @@ func (b *band) release() {
 	b.head, b.tail, b.spare = nil, nil, nil
 }
 
-// close makes every later push fail. What is queued stays for the consumer.
+// close makes every later push fail. Queued messages stay for the consumer.
 func (b *band) close() {
 	b.mu.Lock()
 	b.closed = true
 	b.mu.Unlock()
 }
 
-// len returns the number of messages that hold a place.
+// len returns the number of messages that occupy a slot.
 func (b *band) len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

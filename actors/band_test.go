@@ -2,9 +2,9 @@ package actors
 
 import "testing"
 
-// A message may be queued before the band closes and be announced after the
-// mailbox has been drained.
-func TestReleaseKeepsWhatIsQueued(t *testing.T) {
+// A producer may append a message before the band closes, and set its bit after the
+// mailbox was drained.
+func TestReleaseKeepsQueuedMessages(t *testing.T) {
 	b := new(band)
 	b.push("late", 8, false)
 	b.close()

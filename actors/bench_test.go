@@ -14,14 +14,15 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// engine is a mailbox and a dispatcher to compare: ours, or one of protoactor's.
+// engine is a combination of mailbox and dispatcher to compare: ours or one of
+// protoactor's.
 type engine struct {
 	name       string
 	mailbox    actor.MailboxProducer
 	dispatcher func(tb testing.TB) actor.Dispatcher
 }
 
-// benchCapacity is large enough for nothing to be refused.
+// benchCapacity is large enough that no message is refused.
 const benchCapacity = 1 << 24
 
 var engines = []engine{
@@ -46,12 +47,12 @@ func (e engine) props(tb testing.TB, receive actor.ReceiveFunc) *actor.Props {
 	return actor.PropsFromFunc(receive, actor.WithMailbox(e.mailbox), actor.WithDispatcher(e.dispatcher(tb)))
 }
 
-// protoNote has a priority that protoactor's own priority mailbox reads, too.
+// protoNote is a note with a priority that protoactor's priority mailbox reads too.
 type protoNote struct{ note }
 
 func (n *protoNote) GetPriority() int8 { return int8(n.priority.Band()) }
 
-// tellBatch is how many messages one iteration of the tell benchmarks sends.
+// tellBatch is the number of messages that one iteration of the tell benchmarks sends.
 const tellBatch = 100_000
 
 func BenchmarkTell(b *testing.B) {
@@ -65,7 +66,7 @@ func BenchmarkTell(b *testing.B) {
 	}
 }
 
-// BenchmarkTellMixed sends all four bands in turn.
+// BenchmarkTellMixed sends to all four bands in turn.
 func BenchmarkTellMixed(b *testing.B) {
 	for _, e := range engines {
 		for _, producers := range []int{1, 4} {
@@ -83,7 +84,7 @@ var sharedNotes = func() (notes [performatives.Bands]*protoNote) {
 	return notes
 }()
 
-// tally is a receiver that says when it has had a batch of messages.
+// tally is a receiver that signals when it has received a batch.
 type tally struct {
 	left int
 	done chan struct{}
@@ -102,7 +103,7 @@ func (t *tally) InvokeUserMessage(any)         { t.count() }
 func (t *tally) InvokeSystemMessage(any)       {}
 func (t *tally) EscalateFailure(reason, _ any) { panic(reason) }
 
-// produce posts a batch from so many goroutines.
+// produce posts a batch from the given number of goroutines.
 func produce(producers int, post func(i int)) {
 	var wg sync.WaitGroup
 	for range producers {
@@ -115,8 +116,7 @@ func produce(producers int, post func(i int)) {
 	wg.Wait()
 }
 
-// benchTell measures messages of a batch from the first post to the last
-// handled.
+// benchTell measures the time from the first post of a batch to its last handled message.
 func benchTell(b *testing.B, e engine, producers int, message func(i int) any) {
 	t := newTally()
 	m := e.mailbox()
@@ -130,7 +130,7 @@ func benchTell(b *testing.B, e engine, producers int, message func(i int) any) {
 	perMessage(b, tellBatch)
 }
 
-// benchChannel is the bare channel that a mailbox is compared with.
+// benchChannel is the baseline: a plain channel instead of a mailbox.
 func benchChannel(b *testing.B, producers int) {
 	t := newTally()
 	ch := make(chan any, 1024)
@@ -148,7 +148,7 @@ func benchChannel(b *testing.B, producers int) {
 	perMessage(b, tellBatch)
 }
 
-// perMessage reports what one of the batch's messages takes.
+// perMessage reports the cost per message of a batch.
 func perMessage(b *testing.B, batch int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(batch), "ns/msg")
 }
@@ -161,8 +161,8 @@ func stopAndWait(tb testing.TB, system *actor.ActorSystem, pids ...*actor.PID) {
 	}
 }
 
-// BenchmarkPingPong has 100 pairs of actors that each send one message to and
-// fro; an iteration is 100 rounds of all of them.
+// BenchmarkPingPong runs 100 pairs of actors that send one message back and forth. An
+// iteration is 100 rounds of all pairs.
 func BenchmarkPingPong(b *testing.B) {
 	for _, e := range engines[:2] {
 		b.Run(e.name, func(b *testing.B) { benchPingPong(b, e) })
@@ -211,7 +211,7 @@ func benchPingPong(b *testing.B, e engine) {
 	perMessage(b, pairs*rounds*2)
 }
 
-// BenchmarkAsk asks an actor that answers at once, with a timeout.
+// BenchmarkAsk measures an ask with a timeout to an actor that replies at once.
 func BenchmarkAsk(b *testing.B) {
 	echo := func(c actor.Context) {
 		if _, ok := c.Message().(*protoNote); ok {
@@ -255,8 +255,8 @@ func BenchmarkAsk(b *testing.B) {
 	})
 }
 
-// BenchmarkUrgentBehindLow measures how long an urgent message waits behind
-// 100,000 low ones, from its post to its handling.
+// BenchmarkUrgentBehindLow measures the time from the post of an urgent message to its
+// handling, with 100,000 low messages queued.
 func BenchmarkUrgentBehindLow(b *testing.B) {
 	system := newSystem()
 	handled := make(chan time.Time, 1)
@@ -290,7 +290,7 @@ func BenchmarkUrgentBehindLow(b *testing.B) {
 	b.ReportMetric(float64(waits[len(waits)*99/100].Nanoseconds()), "p99-ns")
 }
 
-// BenchmarkSpawn spawns actors, and reports the bytes that an idle one holds.
+// BenchmarkSpawn spawns actors, and reports the bytes that an idle actor occupies.
 func BenchmarkSpawn(b *testing.B) {
 	for _, e := range engines[:2] {
 		b.Run(e.name, func(b *testing.B) { benchSpawn(b, e) })

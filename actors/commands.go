@@ -6,19 +6,19 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// A command is what an agent's cell tells itself to do on its own actor. Those
-// that end something come at most once for each thing that was begun, so they are
-// exempt from the mailbox's bounds, and they overtake messages, so that a backlog
-// does not keep alive what is over.
+// command is a message from an agent's handle to its cell, run on the agent's actor.
+// Commands that end something are sent at most once for each thing that was begun: they
+// are exempt from the mailbox's bounds and have urgent priority, so that a backlog of
+// messages does not delay the end.
 type command interface{ run(*cell, actor.Context) }
 
 type (
 	do struct {
 		fn      func(Agent)
-		refused func() // called when fn never will be; may be nil
+		refused func() // called instead of fn when the agent has stopped; may be nil
 	}
-	alarm struct{ do } // of a timer
-	watch struct {
+	timerFired struct{ do } // do, sent by a timer
+	watch      struct {
 		id performatives.AgentID
 		fn func(Agent)
 	}
@@ -29,24 +29,25 @@ type (
 	}
 	end struct {
 		conversation Conversation
-		late         func(*performatives.Message) bool
+		answerLate   func(*performatives.Message) bool
 	}
-	again struct{ message *performatives.Message }
-	// lost is the end of a conversation that failed, and may not have said so.
-	lost struct {
+	redelivery struct{ message *performatives.Message }
+	// conversationFailed reports the end of a conversation that failed, and may not have
+	// called [Self.End].
+	conversationFailed struct {
 		key Key
 		pid *actor.PID
 	}
 )
 
-// Control marks the commands that the bounds of a mailbox do not apply to.
-func (*alarm) Control() {}
-func (*alias) Control() {}
-func (*end) Control()   {}
-func (*again) Control() {}
-func (*lost) Control()  {}
+// Control exempts these commands from the mailbox's bounds.
+func (*timerFired) Control()         {}
+func (*alias) Control()              {}
+func (*end) Control()                {}
+func (*redelivery) Control()         {}
+func (*conversationFailed) Control() {}
 
-// Priority is that of the conversation, if it has one: an urgent one begins at once.
+// Priority returns the priority of the conversation, if it has one.
 func (b *begin) Priority() performatives.Priority {
 	if c, ok := b.conversation.(prioritized); ok {
 		return c.Priority()
@@ -54,20 +55,20 @@ func (b *begin) Priority() performatives.Priority {
 	return performatives.Normal
 }
 
-func (*alias) Priority() performatives.Priority { return performatives.Urgent }
-func (*end) Priority() performatives.Priority   { return performatives.Urgent }
-func (*again) Priority() performatives.Priority { return performatives.Urgent }
-func (*lost) Priority() performatives.Priority  { return performatives.Urgent }
+func (*alias) Priority() performatives.Priority              { return performatives.Urgent }
+func (*end) Priority() performatives.Priority                { return performatives.Urgent }
+func (*redelivery) Priority() performatives.Priority         { return performatives.Urgent }
+func (*conversationFailed) Priority() performatives.Priority { return performatives.Urgent }
 
-// hurry says nothing but that whoever gets it is to have its turn first: it brings a
-// conversation that was just begun before others.
-type hurry struct{}
+// expedite is an empty urgent message. It moves the mailbox of a new urgent conversation
+// into the express queue of the dispatcher.
+type expedite struct{}
 
-// Priority is Urgent.
-func (hurry) Priority() performatives.Priority { return performatives.Urgent }
+// Priority returns Urgent.
+func (expedite) Priority() performatives.Priority { return performatives.Urgent }
 
-// Control exempts it from the bounds of the mailbox.
-func (hurry) Control() {}
+// Control exempts the message from the mailbox's bounds.
+func (expedite) Control() {}
 
 func (d *do) run(c *cell, _ actor.Context) { d.fn(c.agent) }
 
@@ -77,23 +78,24 @@ func (w *watch) run(c *cell, ctx actor.Context) {
 		w.fn(c.agent)
 		return
 	}
-	if c.watching == nil {
-		c.watching = make(map[string][]func(Agent))
+	if c.watchers == nil {
+		c.watchers = make(map[string][]func(Agent))
 	}
 	pid := other.pid.Load()
-	c.watching[pid.GetId()] = append(c.watching[pid.GetId()], w.fn)
+	c.watchers[pid.GetId()] = append(c.watchers[pid.GetId()], w.fn)
 	ctx.Watch(pid)
 }
 
-// run opens the conversation, unless one of that name is under way. One that is
-// over, and whose end is still in the mailbox, is waited for.
+// run opens the conversation. When a conversation with the same key is open, the new one
+// fails with [ErrConversationExists]. When that conversation is over and its end command
+// is still queued, run posts the command again, to wait for it.
 func (b *begin) run(c *cell, ctx actor.Context) {
-	former := c.convs.find(b.conversation.Key())
+	former := c.conversations.find(b.conversation.Key())
 	switch {
 	case former == nil:
 		e := c.open(ctx, b.conversation)
 		if b.Priority() == performatives.Urgent {
-			ctx.Send(e.pid, hurry{})
+			ctx.Send(e.pid, expedite{})
 		}
 	case !former.over():
 		c.sys.abandon(b.conversation, ErrConversationExists)
@@ -104,31 +106,32 @@ func (b *begin) run(c *cell, ctx actor.Context) {
 	}
 }
 
-func (a *alias) run(c *cell, _ actor.Context) { c.convs.addAlias(a.key, a.ref) }
+func (a *alias) run(c *cell, _ actor.Context) { c.conversations.addAlias(a.key, a.ref) }
 
-// run stops the conversation's actor, unless the agent's restart has done so. A
-// later conversation of the same name is none of its business.
+// run stops the conversation's actor and keeps the tombstone. It ignores a later
+// conversation with the same key. After a restart of the agent the entry is missing and
+// the actor has stopped already.
 func (e *end) run(c *cell, ctx actor.Context) {
 	key := e.conversation.Key()
-	ended := c.convs.find(key)
+	ended := c.conversations.find(key)
 	switch {
 	case ended == nil:
-		ended = &entry{key: key, own: key.Peer.Is(c.spec.ID)}
-	case ended.conv != e.conversation:
+		ended = &entry{key: key, withSelf: key.Peer.Is(c.spec.ID)}
+	case ended.conversation != e.conversation:
 		return
 	default:
 		c.untrack(key)
-		ctx.Stop(ended.pid) // what the cell has given it meanwhile comes back
+		ctx.Stop(ended.pid) // messages in its mailbox come back to the agent
 	}
-	if e.late != nil {
-		c.remember(ended, e.late)
+	if e.answerLate != nil {
+		c.addTombstone(ended, e.answerLate)
 	}
 }
 
-func (a *again) run(c *cell, ctx actor.Context) { c.handle(ctx, a.message) }
+func (a *redelivery) run(c *cell, ctx actor.Context) { c.handle(ctx, a.message) }
 
-func (l *lost) run(c *cell, _ actor.Context) {
-	if e := c.convs.find(l.key); e != nil && e.pid == l.pid {
+func (l *conversationFailed) run(c *cell, _ actor.Context) {
+	if e := c.conversations.find(l.key); e != nil && e.pid == l.pid {
 		c.untrack(l.key)
 	}
 }

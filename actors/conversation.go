@@ -9,137 +9,135 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Key finds the conversation that a message belongs to.
+// Key identifies a conversation of one agent.
 type Key struct {
 	ID   performatives.ConversationID
 	Peer performatives.AgentID
-	// Initiator says that the agent opened the conversation. One that talks to
-	// itself is on both sides, in two conversations.
+	// Initiator is true when the agent opened the conversation. An agent that sends a
+	// request to itself has two conversations, one for each role.
 	Initiator bool
 }
 
-// Conversation is the actor of one conversation, a child of the agent that it
-// serves. It receives the messages of its conversation as *performatives.Message.
-// When it is over it calls [Self.End], once, and is stopped. A failure in it ends
-// it and leaves the agent alone.
+// Conversation is the actor of one conversation, a child of its agent's actor. It
+// receives the messages of the conversation as *performatives.Message. When it is over it
+// must call [Self.End] once, and is then stopped. A failure ends the conversation and
+// does not affect the agent.
 //
-// Three further methods are called when it has them: Abandon(error), once, instead
-// of starting it, when it cannot begin; Over() bool, from any goroutine, which
-// reports whether End was called; and Priority() performatives.Priority, which is
-// the band in which it begins. A fourth, Standing() bool, is called once as it begins,
-// and reports that it goes on until someone ends it, so that [System.Stop] does not
-// wait for its end but brings it about.
+// A conversation may have four optional methods. Abandon(error) is called once, instead
+// of starting it, when it cannot begin. Over() bool reports whether End was called; it is
+// called from any goroutine. Priority() performatives.Priority is the band of the command
+// that begins it. Standing() bool is called once at the beginning and reports that the
+// conversation is long-lived: [System.Stop] does not wait for its end but stops it.
 type Conversation interface {
 	actor.Actor
-	// Key returns what the conversation is found by. It never changes.
+	// Key returns the key of the conversation. It is constant.
 	Key() Key
 }
 
-// Protocol makes agents answer the conversations of one codon.
+// Protocol lets agents answer the conversations of one codon.
 type Protocol interface {
-	// Name is what messages of the codon carry as their Protocol.
+	// Name returns the Protocol field of the codon's messages.
 	Name() string
-	// Opens reports whether m, which belongs to no conversation that is under
-	// way, begins one of this codon, on the side that answers.
+	// Opens reports whether m opens a conversation of this codon for a responder. m
+	// belongs to no open conversation.
 	Opens(m *performatives.Message) bool
-	// Bind returns the responder of one agent, or nil when the agent does not play
-	// the role. It is called on the agent's actor, on the first message that
+	// Bind returns the responder of one agent, or nil when the agent does not play the
+	// role. It is called on the agent's actor, for the first message that any protocol
 	// Opens, and again after a restart.
 	Bind(self Self, agent Agent) Responding
 }
 
-// Responding opens the conversations of one agent on the side that answers.
+// Responding is the responder of one codon for one agent. It creates the conversations.
 type Responding interface {
-	// Open returns the conversation that m begins; it gets m as its first message.
-	// It is called on the agent's actor.
+	// Open returns the conversation for the request m. m is then delivered as its first
+	// message. Open is called on the agent's actor.
 	Open(m *performatives.Message) Conversation
 }
 
-// Taking is a [Responding] of conversations that end with their first message:
-// none is begun, and no actor spawned.
+// Taking is a [Responding] whose conversations end with their first message. No
+// conversation is opened and no actor spawned.
 type Taking interface {
 	Responding
-	// Take handles the message on the agent's actor. It must not block. Open is
-	// never called.
+	// Take handles the message on the agent's actor, instead of Open. It must not block.
 	Take(m *performatives.Message)
 }
 
-// guarded is the actor of a conversation. The engine knows no way out for an
-// actor that panics as it stops: neither it nor its parent would ever end.
-type guarded struct {
+// conversationActor is the actor of a conversation. It recovers panics in the handling of
+// Stopping: the engine never ends an actor that panics there, nor its parent.
+type conversationActor struct {
 	conversation Conversation
 	cell         *cell
 	failed       bool
 }
 
-// Receive is the engine's entry.
-func (g *guarded) Receive(ctx actor.Context) {
+// Receive handles one message of the engine.
+func (a *conversationActor) Receive(ctx actor.Context) {
 	switch ctx.Message().(type) {
 	case *actor.Stopping:
-		g.stop(ctx)
+		a.stop(ctx)
 	case *actor.Stopped:
-		g.conversation.Receive(ctx)
-		if g.failed { // it may not have said that it is over
-			_ = Self{g.cell}.post(&lost{g.conversation.Key(), ctx.Self()}) // a stopped agent knows
+		a.conversation.Receive(ctx)
+		if a.failed { // it may not have called End
+			_ = Self{a.cell}.post(&conversationFailed{a.conversation.Key(), ctx.Self()}) // the only error is that the agent has stopped
 		}
-	case hurry:
+	case expedite:
 	default:
-		g.receive(ctx)
+		a.receive(ctx)
 	}
 }
 
-// receive handles one event. The message that the conversation fails on is told to
-// its sender, as one that the agent fails on is.
-func (g *guarded) receive(ctx actor.Context) {
-	handled := false // stays so by a panic and by runtime.Goexit
+// receive handles one message. When the conversation fails on it, the sender gets a
+// refusal.
+func (a *conversationActor) receive(ctx actor.Context) {
+	handled := false // remains false after a panic or runtime.Goexit
 	defer func() {
 		if handled {
 			return
 		}
-		g.failed = true
+		a.failed = true
 		if m, ok := ctx.Message().(*performatives.Message); ok {
-			g.cell.sys.refuse(g.cell.spec.ID, m, performatives.CodeInternal, "")
+			a.cell.sys.refuse(a.cell.spec.ID, m, performatives.CodeInternal, "")
 		}
 	}()
-	g.conversation.Receive(ctx)
+	a.conversation.Receive(ctx)
 	handled = true
 }
 
-func (g *guarded) stop(ctx actor.Context) {
+func (a *conversationActor) stop(ctx actor.Context) {
 	defer func() {
 		if v := recover(); v != nil {
-			g.failed = true
-			Self{g.cell}.Logger().Error("conversation panicked as it stopped",
-				"conversation", string(g.conversation.Key().ID), "err", fmt.Sprint(v))
-			g.cell.sys.abandon(g.conversation, ErrStopped) // whoever waits for it need not wait for ever
+			a.failed = true
+			Self{a.cell}.Logger().Error("conversation panicked while stopping",
+				"conversation", string(a.conversation.Key().ID), "err", fmt.Sprint(v))
+			a.cell.sys.abandon(a.conversation, ErrStopped) // releases callers that wait for the conversation
 		}
 	}()
-	g.conversation.Receive(ctx)
+	a.conversation.Receive(ctx)
 }
 
-// entry is a conversation as its agent's cell knows it. Entries with the same id
+// entry is an agent's record of a conversation, open or ended. Entries with the same id
 // are chained.
 type entry struct {
-	key     Key
-	pid     *actor.PID
-	conv    Conversation                      // nil once it has ended
-	late    func(*performatives.Message) bool // of one that has ended; see [Self.End]
-	own     bool                              // the peer is the agent itself
-	stands  bool                              // the system's stop does not wait for it
-	aliases []performatives.ConversationID    // further ids under which it is found
-	next    *entry
+	key          Key
+	pid          *actor.PID
+	conversation Conversation                      // nil in a tombstone
+	answerLate   func(*performatives.Message) bool // set in a tombstone; see [Self.End]
+	withSelf     bool                              // the peer is the agent itself
+	longLived    bool                              // System.Stop does not wait for it
+	aliases      []performatives.ConversationID    // further ids in the index
+	next         *entry
 }
 
 func (e *entry) is(k Key) bool { return e.key.Initiator == k.Initiator && e.key.Peer.Is(k.Peer) }
 
-// over reports whether the conversation has ended, although its End may still be
-// on its way.
+// over reports whether the conversation has called End. The end command may still be
+// queued.
 func (e *entry) over() bool {
-	o, ok := e.conv.(interface{ Over() bool })
+	o, ok := e.conversation.(interface{ Over() bool })
 	return ok && o.Over()
 }
 
-// conversations are conversations of one agent by their ids.
+// conversations is an index of one agent's conversations by id.
 type conversations map[performatives.ConversationID]*entry
 
 func (cs conversations) add(e *entry) {
@@ -147,7 +145,7 @@ func (cs conversations) add(e *entry) {
 	cs[e.key.ID] = e
 }
 
-// addAlias lets messages that refer to ref find the conversation with key k.
+// addAlias adds the id ref for the conversation with key k.
 func (cs conversations) addAlias(k Key, ref performatives.ConversationID) {
 	e := cs.find(k)
 	if e == nil || ref == k.ID || slices.Contains(e.aliases, ref) {
@@ -157,7 +155,7 @@ func (cs conversations) addAlias(k Key, ref performatives.ConversationID) {
 	cs.index(e, ref)
 }
 
-// index lets e be found under a further id.
+// index adds e under a further id.
 func (cs conversations) index(e *entry, ref performatives.ConversationID) {
 	alias := *e
 	alias.next = cs[ref]
@@ -173,7 +171,8 @@ func (cs conversations) find(k Key) *entry {
 	return nil
 }
 
-// remove forgets the conversation with key k and returns it.
+// remove removes and returns the conversation with key k, with its aliases. It returns
+// nil when there is none.
 func (cs conversations) remove(k Key) *entry {
 	e := cs.unlink(k)
 	if e != nil {
@@ -185,14 +184,14 @@ func (cs conversations) remove(k Key) *entry {
 }
 
 func (cs conversations) unlink(k Key) *entry {
-	var before *entry
-	for e := cs[k.ID]; e != nil; before, e = e, e.next {
+	var previous *entry
+	for e := cs[k.ID]; e != nil; previous, e = e, e.next {
 		if !e.is(k) {
 			continue
 		}
 		switch {
-		case before != nil:
-			before.next = e.next
+		case previous != nil:
+			previous.next = e.next
 		case e.next != nil:
 			cs[k.ID] = e.next
 		default:
@@ -203,26 +202,29 @@ func (cs conversations) unlink(k Key) *entry {
 	return nil
 }
 
-// of returns the conversation that m belongs to, or nil. A peer whose dialect has
-// no conversation ids is recognised by what its message answers. Requests are for
-// the side that answers and the rest for the side that asked; only where that side
-// is not there does the other get what a confused peer has sent, but never what
-// the agent has sent itself. An answer that expects one in turn, as the acceptance of
-// a proposal may, and a proposal is for whoever asked if it answers a request that the
-// other side has got.
-func (cs conversations) of(m *performatives.Message) *entry {
-	asks := m.Performative().ExpectsReply() && !cs.answers(m)
-	if e := cs.on(m, !asks); e != nil {
+// forMessage returns the conversation that m belongs to, or nil. The key is the
+// conversation id, or else InReplyTo, for dialects without conversation ids.
+//
+// A request belongs to the responder's side and any other act to the initiator's, except
+// that an act which expects a reply can also come from a responder: see fromResponder.
+// When the expected side has no conversation, the other side gets the message, unless the
+// agent talks to itself: there the expected side is certain.
+func (cs conversations) forMessage(m *performatives.Message) *entry {
+	toResponder := m.Performative().ExpectsReply() && !cs.fromResponder(m)
+	if e := cs.onSide(m, !toResponder); e != nil {
 		return e
 	}
-	if e := cs.on(m, asks); e != nil && !e.own {
+	if e := cs.onSide(m, toResponder); e != nil && !e.withSelf {
 		return e
 	}
 	return nil
 }
 
-// answers reports whether m comes from the answering side although it asks in turn.
-func (cs conversations) answers(m *performatives.Message) bool {
+// fromResponder reports whether m comes from the responder although it expects a reply,
+// such as a PROPOSE or the acceptance of a proposal. It does when its InReplyTo is the
+// conversation id, which is the id of the opening request, or identifies a conversation
+// in which this agent is the responder.
+func (cs conversations) fromResponder(m *performatives.Message) bool {
 	if act := m.Performative(); !act.IsReply() && act != performatives.ActPropose {
 		return false
 	}
@@ -230,8 +232,8 @@ func (cs conversations) answers(m *performatives.Message) bool {
 	return about != "" && (about == m.ConversationID() || cs.find(Key{about, m.Sender(), false}) != nil)
 }
 
-// on returns the conversation on that side that m belongs to, or nil.
-func (cs conversations) on(m *performatives.Message, initiator bool) *entry {
+// onSide returns the conversation of m in which the agent has the given role, or nil.
+func (cs conversations) onSide(m *performatives.Message, initiator bool) *entry {
 	k := Key{m.ConversationID(), m.Sender(), initiator}
 	if e := cs.find(k); e != nil {
 		return e

@@ -6,17 +6,16 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// decision is what a supervisor has decided about a failure, and what it takes
-// to carry that out.
+// decision is a supervisor's decision about one failure, with the parameters to apply it.
 type decision struct {
 	SupervisionEvent
 	system     *actor.ActorSystem
 	supervisor actor.Supervisor
-	message    any // what the child failed on
+	message    any // the message that the child was handling
 }
 
-// carryOut applies the directive.
-func (d *decision) carryOut(allForOne bool) {
+// apply applies the directive.
+func (d *decision) apply(allForOne bool) {
 	switch d.Directive {
 	case actor.ResumeDirective:
 		d.supervisor.ResumeChildren(d.Child)
@@ -29,8 +28,8 @@ func (d *decision) carryOut(allForOne bool) {
 	}
 }
 
-// children returns whom a restart or stop concerns. The engine's guardians do
-// not know their children, and panic when asked.
+// children returns the actors to restart or stop. A guardian of the engine has no list of
+// its children and panics when asked for it; there only the failed child is affected.
 func (d *decision) children(allForOne bool) []*actor.PID {
 	if _, isActor := d.supervisor.(actor.Context); !allForOne || !isActor {
 		return []*actor.PID{d.Child}
@@ -38,7 +37,7 @@ func (d *decision) children(allForOne bool) []*actor.PID {
 	return d.supervisor.Children()
 }
 
-// escalate fails the supervisor, if that is an actor, and stops the child.
+// escalate stops the child, and fails the supervisor if it is an actor.
 func (d *decision) escalate() {
 	d.supervisor.StopChildren(d.Child)
 	if _, isActor := d.supervisor.(actor.Context); isActor {
@@ -46,8 +45,8 @@ func (d *decision) escalate() {
 	}
 }
 
-// restart restarts the children after the delay. Those that did not fail are
-// suspended until then, as the one that failed is already.
+// restart restarts the children after the delay. The failed child is suspended already;
+// the others are suspended until then.
 func (d *decision) restart(children []*actor.PID) {
 	targets := make([]target, 0, len(children))
 	for _, pid := range children {
@@ -70,14 +69,14 @@ func (d *decision) restart(children []*actor.PID) {
 	time.AfterFunc(d.Delay, restart)
 }
 
-// target is an actor that is to be restarted.
+// target is an actor to restart.
 type target struct {
 	pid     *actor.PID
 	process actor.Process
 }
 
-// restart restarts the actor unless it has stopped. Its name may be another
-// actor's by now, so the message goes to the process and not to the name.
+// restart restarts the actor unless it has stopped. The message goes to the process and
+// not to the PID, because another actor may have the same PID by now.
 func (t target) restart(system *actor.ActorSystem) {
 	if p, _ := system.ProcessRegistry.Get(t.pid); p == t.process {
 		t.process.SendSystemMessage(t.pid, &actor.Restart{})

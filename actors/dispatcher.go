@@ -18,21 +18,19 @@ const (
 
 // PoolOptions configures a [Pool]. The zero value works.
 type PoolOptions struct {
-	// Workers is how many workers make progress at a time: those whose handler
-	// is stuck do not count. Zero means GOMAXPROCS.
+	// Workers is the number of workers that make progress at a time. Workers whose
+	// handler is stuck do not count. Zero means GOMAXPROCS.
 	Workers int
 
-	// Idle is how many workers stay when there is nothing to do. Zero means
-	// Workers.
+	// Idle is the largest number of idle workers. Zero means Workers.
 	Idle int
 
-	// Throughput is how many messages a mailbox handles before the next one has
-	// its turn. Zero means [DefaultThroughput].
+	// Throughput is the largest number of messages that a mailbox handles in one turn.
+	// Zero means [DefaultThroughput].
 	Throughput int
 
-	// Stall is how long one turn of a mailbox may take before its worker counts
-	// as stuck and another one may take its place, give or take another Stall.
-	// Zero means [DefaultStall].
+	// Stall is the time after which a worker in one turn counts as stuck, so that another
+	// worker may replace it. The precision is one Stall. Zero means [DefaultStall].
 	Stall time.Duration
 }
 
@@ -53,7 +51,7 @@ func (o PoolOptions) withDefaults() PoolOptions {
 	return o
 }
 
-// validate reports the field that cannot be.
+// validate returns an error that names the first invalid field.
 func (o PoolOptions) validate() error {
 	switch {
 	case o.Workers < 1:
@@ -68,50 +66,50 @@ func (o PoolOptions) validate() error {
 	return nil
 }
 
-// Pool is an [actor.Dispatcher] of long-lived workers, whose stacks have grown
-// to what the handlers need. It serves scheduled mailboxes in order, but those with
-// an urgent message first: of any 33 turns while others wait, at least one is theirs.
+// Pool is an [actor.Dispatcher] of long-lived workers. Long-lived goroutines keep the
+// stacks that the handlers have grown. The pool serves scheduled mailboxes in order, but
+// mailboxes with an urgent message first. While both kinds wait, at least one of any 33
+// turns goes to an ordinary mailbox.
 //
-// A handler that blocks, even for ever, does not keep other mailboxes from being
-// served: when mailboxes wait and a worker has not finished its turn for a Stall,
-// another worker takes its place. There are no more than Workers busy ones at a
-// time besides the stuck ones. Its queues hold each mailbox at most once each.
+// A handler that blocks, even for ever, does not delay other mailboxes: when mailboxes
+// wait and a worker has not finished its turn within Stall, another worker replaces it.
+// Invariant: at most Workers workers are busy and not stuck. Each queue holds each
+// mailbox at most once.
 //
-// Workers start when they are needed, and those beyond Idle end when they are
-// not. While nothing waits, no timer runs. All methods may be called by any
-// goroutine.
+// Workers start on demand, and idle workers beyond Idle end. While no mailbox waits, no
+// timer runs. All methods may be called from any goroutine.
 type Pool struct {
 	options PoolOptions
 
-	mu       sync.Mutex
-	queue    taskQueue
-	express  taskQueue // comes before queue
-	streak   int       // turns out of express since the last out of queue
-	workers  []*worker // all of them
-	idle     []*worker // those that wait to be summoned
-	stuck    int       // workers whose stuck is set
-	summoned bool      // a worker is on its way to the queue
-	watching bool      // timer is set
-	timer    *time.Timer
-	closed   bool
-	empty    chan struct{} // closed when the last worker has ended; nil until Close
+	mu         sync.Mutex
+	queue      taskQueue
+	express    taskQueue // served before queue
+	expressRun int       // turns from express since the last turn from queue
+	workers    []*worker // all workers
+	idle       []*worker // workers that wait on their wake channel
+	stuck      int       // number of workers with stuck set
+	waking     bool      // a worker is starting or waking, and has not taken its task
+	timerSet   bool      // timer is running
+	timer      *time.Timer
+	closed     bool
+	allEnded   chan struct{} // closed when the last worker has ended; nil until Close
 }
 
 var _ actor.Dispatcher = (*Pool)(nil)
 
 // worker is one goroutine of a pool. Its fields are guarded by the pool's mu.
 type worker struct {
-	wake     chan struct{} // has room for one
-	turns    uint64        // tasks taken
-	seen     uint64        // turns at the last look
-	index    int           // in Pool.workers
-	summoned bool          // it was woken or started to take a task
-	idle     bool          // it is in Pool.idle
-	stuck    bool          // it is in a turn that has taken too long
+	wake      chan struct{} // capacity 1
+	tasks     uint64        // tasks taken
+	tasksSeen uint64        // value of tasks at the last checkStuck
+	index     int           // in Pool.workers
+	waking    bool          // it was woken or started, and has not taken its task
+	idle      bool          // it is in Pool.idle
+	stuck     bool          // its turn has taken longer than Stall
 }
 
-// NewPool returns a pool. It panics on options that cannot be. Its owner closes
-// it when the actors that it runs have stopped.
+// NewPool returns a pool. It panics on invalid options. The owner must call [Pool.Close]
+// after the actors of the pool have stopped.
 func NewPool(o PoolOptions) *Pool {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -120,45 +118,45 @@ func NewPool(o PoolOptions) *Pool {
 	return &Pool{options: o}
 }
 
-// Schedule runs fn on a worker. It does not block. After Close it still does so,
-// so that nothing is lost, but then the worker ends with the work.
+// Schedule runs fn on a worker. It does not block. After Close it still runs fn, so that
+// no message is lost, but the worker then ends when the queues are empty.
 func (p *Pool) Schedule(fn func()) {
 	p.mu.Lock()
 	p.queue.push(fn)
-	w, fresh := p.summonLocked()
+	w, fresh := p.wakeWorkerLocked()
 	p.mu.Unlock()
-	p.send(w, fresh)
+	p.startWorker(w, fresh)
 }
 
-// ScheduleFirst is Schedule ahead of all that Schedule was given.
+// ScheduleFirst is like Schedule, ahead of all functions given to Schedule.
 func (p *Pool) ScheduleFirst(fn func()) {
 	p.mu.Lock()
 	p.express.push(fn)
-	w, fresh := p.summonLocked()
+	w, fresh := p.wakeWorkerLocked()
 	p.mu.Unlock()
-	p.send(w, fresh)
+	p.startWorker(w, fresh)
 }
 
-// Throughput returns how many messages a mailbox handles in one turn.
+// Throughput returns the largest number of messages that a mailbox handles in one turn.
 func (p *Pool) Throughput() int { return p.options.Throughput }
 
-// Close ends the workers once they have run what is scheduled, and waits for
-// them. When ctx ends first, it returns the context's cause: a handler blocks. It
-// may be called again, to wait once more.
+// Close ends the workers after they have run all scheduled functions, and waits for them.
+// When ctx ends first, because a handler blocks, it returns the cause. It may be called
+// again, to wait further.
 func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
-	if p.empty == nil {
-		p.empty = make(chan struct{})
+	if p.allEnded == nil {
+		p.allEnded = make(chan struct{})
 	}
-	empty := p.empty
+	empty := p.allEnded
 	idle := p.idle
 	p.idle = nil
 	for _, w := range idle {
 		w.idle = false
 	}
 	if len(p.workers) == 0 {
-		p.emptyLocked()
+		p.finishCloseLocked()
 	}
 	p.mu.Unlock()
 	for _, w := range idle {
@@ -176,46 +174,48 @@ func (p *Pool) Close(ctx context.Context) error {
 func (p *Pool) waiting() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.emptyHandedLocked()
+	return !p.noTasksLocked()
 }
 
-// emptyHandedLocked reports whether no mailbox waits.
-func (p *Pool) emptyHandedLocked() bool { return p.queue.empty() && p.express.empty() }
+// noTasksLocked reports whether no mailbox waits.
+func (p *Pool) noTasksLocked() bool { return p.queue.empty() && p.express.empty() }
 
-// expressStreak is how many turns in a row the express lane may have while the queue
-// waits.
-const expressStreak = 32
+// maxExpressRun is the largest number of consecutive turns of the express queue while the
+// ordinary queue waits.
+const maxExpressRun = 32
 
-// nextLocked returns the mailbox whose turn it is, or nil.
+// nextLocked returns the next function to run, or nil.
 func (p *Pool) nextLocked() func() {
-	if !p.express.empty() && (p.streak < expressStreak || p.queue.empty()) {
-		p.streak++
+	if !p.express.empty() && (p.expressRun < maxExpressRun || p.queue.empty()) {
+		p.expressRun++
 		return p.express.pop()
 	}
-	p.streak = 0
+	p.expressRun = 0
 	return p.queue.pop()
 }
 
-// emptyLocked lets Close return.
-func (p *Pool) emptyLocked() {
-	if p.empty != nil {
-		close(p.empty)
-		p.empty = nil
+// finishCloseLocked wakes Close and stops the timer, after the last worker has ended.
+func (p *Pool) finishCloseLocked() {
+	if p.allEnded != nil {
+		close(p.allEnded)
+		p.allEnded = nil
 	}
 	if p.timer != nil {
 		p.timer.Stop()
-		p.watching = false
+		p.timerSet = false
 	}
 }
 
-// summonLocked picks a worker for the queue: an idle one, or a new one, or none
-// when enough are at work. One is on its way at a time; it summons the next.
-func (p *Pool) summonLocked() (w *worker, fresh bool) {
+// wakeWorkerLocked returns a worker for the waiting mailboxes, to be passed to
+// startWorker after unlocking: an idle one, or a new one (fresh is true), or nil when
+// none is needed. Only one worker wakes at a time. When it takes its task, it wakes the
+// next one.
+func (p *Pool) wakeWorkerLocked() (w *worker, fresh bool) {
 	switch n := len(p.idle); {
-	case p.emptyHandedLocked() || p.summoned:
+	case p.noTasksLocked() || p.waking:
 		return nil, false
 	case p.busyLocked() >= p.options.Workers:
-		p.watchLocked()
+		p.setTimerLocked()
 		return nil, false
 	case n > 0:
 		w = p.idle[n-1]
@@ -226,15 +226,15 @@ func (p *Pool) summonLocked() (w *worker, fresh bool) {
 		p.workers = append(p.workers, w)
 		fresh = true
 	}
-	w.summoned, p.summoned = true, true
+	w.waking, p.waking = true, true
 	return w, fresh
 }
 
 // busyLocked returns the number of workers that make progress.
 func (p *Pool) busyLocked() int { return len(p.workers) - len(p.idle) - p.stuck }
 
-// send sets a summoned worker going.
-func (p *Pool) send(w *worker, fresh bool) {
+// startWorker starts or wakes the result of wakeWorkerLocked.
+func (p *Pool) startWorker(w *worker, fresh bool) {
 	switch {
 	case w == nil:
 	case fresh:
@@ -244,9 +244,9 @@ func (p *Pool) send(w *worker, fresh bool) {
 	}
 }
 
-// work is a worker's life.
+// work is the main loop of a worker.
 func (p *Pool) work(w *worker) {
-	defer p.leave(w) // also when a handler ends its goroutine
+	defer p.removeWorker(w) // also after runtime.Goexit in a handler
 	for {
 		fn, stay := p.take(w)
 		switch {
@@ -260,29 +260,31 @@ func (p *Pool) work(w *worker) {
 	}
 }
 
-// take returns the next task, or else whether w is to wait for one.
+// take returns the next task for w. Without one, it reports whether w is to wait for a
+// task or to end.
 func (p *Pool) take(w *worker) (fn func(), stay bool) {
 	p.mu.Lock()
-	p.arriveLocked(w)
+	p.markArrivedLocked(w)
 	if p.busyLocked() <= p.options.Workers {
 		fn = p.nextLocked()
 	}
 	if fn != nil {
-		w.turns++
+		w.tasks++
 	} else if stay = !p.closed && len(p.idle) < p.options.Idle; stay {
 		p.idle = append(p.idle, w)
 		w.idle = true
 	}
-	next, fresh := p.summonLocked()
+	next, fresh := p.wakeWorkerLocked()
 	p.mu.Unlock()
-	p.send(next, fresh)
+	p.startWorker(next, fresh)
 	return fn, stay
 }
 
-// arriveLocked notes that w has come for a task.
-func (p *Pool) arriveLocked(w *worker) {
-	if w.summoned {
-		w.summoned, p.summoned = false, false
+// markArrivedLocked resets the flags of a worker that has returned from its turn or its
+// wait.
+func (p *Pool) markArrivedLocked(w *worker) {
+	if w.waking {
+		w.waking, p.waking = false, false
 	}
 	if w.stuck {
 		w.stuck = false
@@ -290,55 +292,54 @@ func (p *Pool) arriveLocked(w *worker) {
 	}
 }
 
-// leave takes w off the books.
-func (p *Pool) leave(w *worker) {
+// removeWorker removes a worker that ends.
+func (p *Pool) removeWorker(w *worker) {
 	p.mu.Lock()
-	p.arriveLocked(w)
+	p.markArrivedLocked(w)
 	last := len(p.workers) - 1
 	p.workers[w.index] = p.workers[last]
 	p.workers[w.index].index = w.index
 	p.workers[last] = nil
 	p.workers = p.workers[:last]
-	next, fresh := p.summonLocked()
+	next, fresh := p.wakeWorkerLocked()
 	if len(p.workers) == 0 && p.closed {
-		p.emptyLocked()
+		p.finishCloseLocked()
 	}
 	p.mu.Unlock()
-	p.send(next, fresh)
+	p.startWorker(next, fresh)
 }
 
-// watchLocked sets the timer that looks for stuck workers. It is set only while
-// something waits.
-func (p *Pool) watchLocked() {
-	if p.watching {
+// setTimerLocked sets the timer of checkStuck. It is called only while a mailbox waits.
+func (p *Pool) setTimerLocked() {
+	if p.timerSet {
 		return
 	}
-	p.watching = true
+	p.timerSet = true
 	if p.timer == nil {
-		p.timer = time.AfterFunc(p.options.Stall, p.watch)
+		p.timer = time.AfterFunc(p.options.Stall, p.checkStuck)
 		return
 	}
 	p.timer.Reset(p.options.Stall)
 }
 
-// watch counts the workers that are in the same turn as at the last look as
-// stuck, and summons others in their place.
-func (p *Pool) watch() {
+// checkStuck marks as stuck each worker that is in the same turn as at the last check,
+// and wakes others to replace them.
+func (p *Pool) checkStuck() {
 	p.mu.Lock()
-	p.watching = false
-	if p.emptyHandedLocked() {
+	p.timerSet = false
+	if p.noTasksLocked() {
 		p.mu.Unlock()
 		return
 	}
 	for _, w := range p.workers {
-		if w.turns == w.seen && !w.summoned && !w.idle && !w.stuck {
+		if w.tasks == w.tasksSeen && !w.waking && !w.idle && !w.stuck {
 			w.stuck = true
 			p.stuck++
 		}
-		w.seen = w.turns
+		w.tasksSeen = w.tasks
 	}
-	next, fresh := p.summonLocked()
-	p.watchLocked()
+	next, fresh := p.wakeWorkerLocked()
+	p.setTimerLocked()
 	p.mu.Unlock()
-	p.send(next, fresh)
+	p.startWorker(next, fresh)
 }

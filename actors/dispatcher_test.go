@@ -62,7 +62,7 @@ func TestPoolServesOthersWhileHandlersBlockForEver(t *testing.T) {
 	})
 }
 
-// Time stands still for a bubble whose pool is idle only if nothing ticks.
+// The virtual time of a bubble does not advance to a timer if the idle pool has none.
 func TestPoolHasNoTimerWhileIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPool(PoolOptions{})
@@ -70,9 +70,9 @@ func TestPoolHasNoTimerWhileIdle(t *testing.T) {
 			p.Schedule(func() {})
 		}
 		synctest.Wait()
-		time.Sleep(2 * DefaultStall) // a timer that is set runs out
+		time.Sleep(2 * DefaultStall) // a running timer fires
 		p.mu.Lock()
-		if p.watching {
+		if p.timerSet {
 			t.Error("the timer of an idle pool is set")
 		}
 		p.mu.Unlock()
@@ -96,7 +96,7 @@ func TestPoolCloseWaitsForHandlers(t *testing.T) {
 	closePool(t, p)
 }
 
-func TestPoolRunsWhatIsScheduledAfterClose(t *testing.T) {
+func TestPoolRunsTasksScheduledAfterClose(t *testing.T) {
 	p := NewPool(PoolOptions{})
 	closePool(t, p)
 	done := make(chan struct{})
@@ -135,7 +135,7 @@ func TestPoolStartStopStress(t *testing.T) {
 	}
 }
 
-func TestPoolOptionsThatCannotBe(t *testing.T) {
+func TestPoolRejectsInvalidOptions(t *testing.T) {
 	for _, o := range []PoolOptions{{Workers: -1}, {Idle: -1}, {Throughput: -1}, {Stall: -1}} {
 		if o.withDefaults().validate() == nil {
 			t.Errorf("%+v is accepted", o)

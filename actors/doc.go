@@ -1,41 +1,55 @@
-// Package actors is the actor core: it turns a Go type into an agent that lives
-// in an actor of its own, takes messages in the order of their priority, is
-// supervised, and is told of everything that cannot be delivered.
+// Package actors is the actor core. It runs a Go type as an agent: an actor of its own
+// with a bounded mailbox of four priority bands, supervision, and a report for each
+// message that cannot be delivered.
 //
-// A [System] runs the agents of one node. [System.Spawn] starts an [Agent] and
-// returns its handle, [Self]; a [Protocol] of the codon library makes agents
-// answer conversations, each of which is an actor below its agent's.
+// A [System] runs the agents of one node. [System.Spawn] starts an [Agent] and returns
+// its handle, [Self]. A [Protocol] of the codon library lets agents answer conversations.
+// Each conversation is a child actor of its agent.
 //
-// The engine is protoactor-go's actor package. What it does badly for us is
-// replaced ([Mailbox], [Pool], [Supervision], [Ask]) or not offered: messages
-// cannot be stashed, because the engine would replay them in reverse and without
-// their sender, and there is no ReenterAfter, whose continuations overtake every
-// band.
+// The engine is the actor package of protoactor-go. Four of its parts are replaced: the
+// mailbox ([Mailbox]), the dispatcher ([Pool]), the supervisor strategy ([Supervision])
+// and the request future ([Ask]). Two are not offered. Stash replays messages in reverse
+// order and without their sender. ReenterAfter runs continuations ahead of every band.
 //
 // # Ordering
 //
-// A mailbox has four bands. The engine's own messages come first, then the higher
-// band before the lower, but that every waiting band gets at least one of any 64
-// messages. Within a band, messages of one sender keep their order. Nothing is
-// ordered between bands or between senders.
+// A mailbox has four bands. System messages of the engine are served before all bands,
+// and a higher band before a lower one, except that of any 64 messages served while a
+// band is not empty, at least one is from that band. Within a band, messages of one
+// sender keep their order. There is no order between bands or between senders.
+//
+// [Events] numbers the events that it publishes, and each [Subscription] receives them in
+// the order of their numbers. The events of one goroutine are numbered in the order in
+// which it publishes them. Between goroutines the number is the order of publication; the
+// time of an event is taken before, so that times may go back a little where numbers
+// increase.
 //
 // # Backpressure
 //
-// Each band is bounded. A message that finds its band full is refused to its
-// sender with [performatives.CodeBusy], at once; one that expects no reply is a
-// dead letter. Nothing waits for room, and nothing is dropped without being
-// counted: a message is delivered to one agent at most once, refused, or
-// dead-lettered.
+// Each band is bounded. When a band is full, the mailbox refuses further messages for it
+// at once. The sender of a message that expects a reply gets a refusal with
+// [performatives.CodeBusy]. A message that expects no reply becomes a dead letter. No
+// sender blocks.
+//
+// Invariant: each message is delivered to one agent at most once, or refused, or
+// dead-lettered, and is counted as such.
+//
+// No publisher of an event waits for a subscriber, and no code of a subscriber runs on a
+// publisher's goroutine. Each subscription has a bounded queue. An event that finds it full
+// is lost to that subscription and to no other: the older events stay, [Subscription.Lost]
+// counts the new one, and its number is missing. A subscription to all kinds has received
+// or lost every number between its first and its last event. State that must not miss a
+// change is kept by [Options].OnChange and [Self.AfterStop], which lose nothing.
 //
 // # Shutdown
 //
-// [System.Stop] lets conversations finish, then stops the agents. What is queued
-// for an agent that stops is refused to its senders. Every goroutine of the system
-// has ended when Stop returns nil.
+// [System.Stop] lets conversations finish and then stops the agents. Messages still
+// queued for a stopped agent are refused to their senders. When Stop returns nil, every
+// goroutine of the system has ended.
 //
 // # Concurrency
 //
-// An agent's methods run on its own actor, one at a time. [System], [Self] and
-// [Events] may be used from any goroutine; what waits for an agent must not be
-// called on that agent's actor.
+// An agent's methods run on its own actor, one at a time. [System], [Self] and [Events]
+// may be used from any goroutine. A method that waits for an agent must not be called on
+// that agent's actor.
 package actors

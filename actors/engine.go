@@ -11,9 +11,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// newEngine starts the engine. It logs nothing itself: what it would say is
-// published as events. Its stream of events is replaced, because what listens
-// there counts dead letters for its log on goroutines that nobody joins.
+// newEngine starts the engine. The engine's log is discarded: failures are published as
+// events instead. Its event stream is replaced, because the default subscriber counts
+// dead letters for the log on goroutines that are never joined.
 func newEngine(s *System) *actor.ActorSystem {
 	e := actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }),
@@ -28,8 +28,8 @@ func newEngine(s *System) *actor.ActorSystem {
 	return e
 }
 
-// answerDeadLetter does what the engine's own listeners do: it tells who asked, and
-// who watches, that there is no such actor.
+// answerDeadLetter does the work of the replaced subscribers of the engine: it tells the
+// sender of a request, and the watcher of an actor, that there is no such actor.
 func answerDeadLetter(e *actor.ActorSystem, d *actor.DeadLetterEvent) {
 	if d.Sender != nil {
 		e.Root.Send(d.Sender, &actor.DeadLetterResponse{})
@@ -41,34 +41,34 @@ func answerDeadLetter(e *actor.ActorSystem, d *actor.DeadLetterEvent) {
 	}
 }
 
-// engineDeadLetter takes what was sent to an actor that is not there any more.
+// engineDeadLetter handles a message to an actor that has stopped.
 func (s *System) engineDeadLetter(d *actor.DeadLetterEvent) {
 	switch m := d.Message.(type) {
 	case *performatives.Message:
 		s.refuse(m.Receiver(), m, performatives.CodeConversationEnded, "")
 	case *spawn: // its group has stopped
 		m.reply <- ErrStopped
-	case actor.SystemMessage, *actor.PoisonPill, command, Control, *actor.DeadLetterResponse: // nobody misses it
+	case actor.SystemMessage, *actor.PoisonPill, command, Control, *actor.DeadLetterResponse: // has no meaning without its actor
 	default:
 		s.deadLetter(d.PID.GetId(), m, performatives.CodeStopped)
 	}
 }
 
-// group is the actor that supervises the agents of one group. It runs on the
-// goroutine of whoever sends to it, so that spawning costs no switch.
+// group is the actor that supervises the agents of one group. It runs on the sender's
+// goroutine, so that spawning needs no goroutine switch.
 type group struct {
-	agent    *actor.Props // of every agent
-	next     *cell        // whose actor is being made
+	agent    *actor.Props // shared by all agents of the group
+	next     *cell        // the cell whose actor is being spawned
 	stopping bool
 }
 
 type spawn struct {
 	c     *cell
-	reply chan error // has room for one
+	reply chan error // capacity 1
 }
 
-// Receive spawns agents; all else is the engine's. A group that stops waits for
-// its agents, and takes on none that it would not stop.
+// Receive spawns agents, and ignores other messages, which the engine handles. A stopping
+// group waits for its agents, and spawns no more: it would not stop them.
 func (g *group) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Stopping:
@@ -78,14 +78,14 @@ func (g *group) Receive(ctx actor.Context) {
 			m.reply <- ErrStopped
 			return
 		}
-		err := ErrStopped // when the engine panics, the group stops
+		err := ErrStopped // the result if the engine panics, which stops the group
 		defer func() { m.reply <- err }()
 		err = g.spawn(ctx, m.c)
 	}
 }
 
-// spawn makes the actor of c. Its name is one of its own, so that a message to a
-// former agent of that id, or the word of its end, cannot be taken for its own.
+// spawn creates the actor of c. Its name is unique, so that messages and Terminated
+// notices for an earlier agent of the same id do not reach it.
 func (g *group) spawn(ctx actor.Context, c *cell) error {
 	g.next = c
 	_, err := ctx.SpawnNamed(g.agent, string(c.folded)+ctx.ActorSystem().ProcessRegistry.NextId())
@@ -95,45 +95,45 @@ func (g *group) spawn(ctx actor.Context, c *cell) error {
 
 func (s *System) newGroup() *group {
 	g := new(group)
-	g.agent = actor.PropsFromProducer(func() actor.Actor { return &incarnation{sys: s} },
+	g.agent = actor.PropsFromProducer(func() actor.Actor { return &agentActor{sys: s} },
 		actor.WithDispatcher(s.opts.Dispatcher),
 		actor.WithMailbox(func() actor.Mailbox { return g.next.mailbox }),
 		actor.WithSupervisor(s.conversationFailure),
 		actor.WithOnInit(func(ctx actor.Context) {
-			ctx.Actor().(*incarnation).cell = g.next
+			ctx.Actor().(*agentActor).cell = g.next
 			g.next.pid.Store(ctx.Self())
 		}),
 	)
 	return g
 }
 
-// incarnation is what the engine makes anew when it restarts an agent: the way to
-// the cell. Without it, each agent would need Props of its own, whose producer
-// knows the cell.
-type incarnation struct {
+// agentActor is the engine's actor of an agent. The engine creates a new one at each
+// restart; it delegates to the agent's cell. Because it finds the cell by its PID, all
+// agents of a group share their Props.
+type agentActor struct {
 	sys  *System
-	cell *cell // nil until the first message after a restart
+	cell *cell // nil between a restart and the next message
 }
 
-// Receive is the engine's entry.
-func (i *incarnation) Receive(ctx actor.Context) {
+// Receive passes one message of the engine to the cell.
+func (i *agentActor) Receive(ctx actor.Context) {
 	if i.cell == nil {
 		i.cell = i.sys.cellOf(ctx.Self())
 	}
 	i.cell.Receive(ctx)
 }
 
-// stop is the decision about what cannot go on.
-func stop(error) actor.Directive { return actor.StopDirective }
+// stopDirective is a [Decider] that always stops the child.
+func stopDirective(error) actor.Directive { return actor.StopDirective }
 
 func (s *System) startGroup(name string, sup Supervision) error {
 	g := s.newGroup()
 	props := actor.PropsFromProducer(func() actor.Actor { return g },
 		actor.WithDispatcher(actor.NewSynchronizedDispatcher(1<<30)),
-		actor.WithMailbox(MailboxProducer(MailboxOptions{OnRefuse: s.undelivered})),
+		actor.WithMailbox(MailboxProducer(MailboxOptions{OnRefuse: s.handleUndeliverable})),
 		actor.WithSupervisor(s.supervise(sup, s.agentOf)),
-		// What a group escalates, stops the group.
-		actor.WithGuardian(s.supervise(Supervision{Decider: stop}, noAgent)),
+		// A failure that a group escalates stops the group.
+		actor.WithGuardian(s.supervise(Supervision{Decider: stopDirective}, noAgent)),
 	)
 	id := "agents"
 	if name != "" {
@@ -147,8 +147,8 @@ func (s *System) startGroup(name string, sup Supervision) error {
 	return nil
 }
 
-// supervise is a supervision that also tells the stream of events. agentOf says
-// which agent a child is, or belongs to.
+// supervise returns the strategy of sup, extended to publish its decisions as events.
+// agentOf returns the id of the agent that a failed child is or belongs to.
 func (s *System) supervise(sup Supervision, agentOf func(*actor.PID) performatives.AgentID) actor.SupervisorStrategy {
 	own := sup.OnEvent
 	sup.OnEvent = func(ev SupervisionEvent) {
@@ -164,8 +164,8 @@ func (s *System) supervise(sup Supervision, agentOf func(*actor.PID) performativ
 
 func noAgent(*actor.PID) performatives.AgentID { return "" }
 
-// cellOf returns the cell of an agent's actor, whose name tells its group and its
-// id: see [group.spawn]. It is nil when the agent has stopped.
+// cellOf returns the cell of an agent's actor, or nil when the agent has stopped. The
+// actor's name contains its group and its id: see [group.spawn].
 func (s *System) cellOf(pid *actor.PID) *cell {
 	for _, g := range s.groups {
 		id, ok := strings.CutPrefix(pid.GetId(), g.GetId()+"/")
@@ -182,7 +182,8 @@ func (s *System) cellOf(pid *actor.PID) *cell {
 	return nil
 }
 
-// agentOf returns the id of an agent's actor.
+// agentOf returns the id of the agent with that actor, or an empty id when it has
+// stopped.
 func (s *System) agentOf(pid *actor.PID) performatives.AgentID {
 	if c := s.cellOf(pid); c != nil {
 		return c.spec.ID
@@ -190,24 +191,25 @@ func (s *System) agentOf(pid *actor.PID) performatives.AgentID {
 	return ""
 }
 
-// agentOfConversation returns the id of the agent that a conversation's actor
-// belongs to, whose actor is its parent.
+// agentOfConversation returns the id of the agent whose actor is the parent of a
+// conversation's actor.
 func (s *System) agentOfConversation(pid *actor.PID) performatives.AgentID {
 	name := pid.GetId()
 	return s.agentOf(actor.NewPID(pid.GetAddress(), name[:max(0, strings.LastIndexByte(name, '/'))]))
 }
 
-// spawnIn starts c's actor as a child of its group.
+// spawnIn starts c's actor as a child of the group pid.
 func (s *System) spawnIn(pid *actor.PID, c *cell) error {
 	sp := &spawn{c: c, reply: make(chan error, 1)}
 	s.engine.Root.Send(pid, sp)
 	return <-sp.reply
 }
 
-// spawnConversation starts the actor of a conversation. All conversations of an
-// agent share their props: the engine asks for the actor before Spawn returns, and
-// never again, because a conversation is not restarted.
-func (c *cell) spawnConversation(ctx actor.Context, g *guarded) *actor.PID {
+// spawnConversation starts the actor of a conversation. All conversations of an agent
+// share their Props: the producer returns c.opening, which is set during the call. The
+// engine calls the producer once, before Spawn returns, because a conversation is not
+// restarted.
+func (c *cell) spawnConversation(ctx actor.Context, g *conversationActor) *actor.PID {
 	if c.props == nil {
 		c.props = actor.PropsFromProducer(func() actor.Actor { return c.opening },
 			actor.WithDispatcher(c.sys.opts.Dispatcher),

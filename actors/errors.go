@@ -6,31 +6,30 @@ import (
 	"runtime/debug"
 )
 
-// What a post or an ask can fail with. Callers compare with errors.Is.
+// Errors of Post, Ask, Spawn and conversations. Callers compare them with errors.Is.
 var (
-	// ErrMailboxFull says that the message's band holds Capacity messages
-	// already. The same message may be accepted later.
+	// ErrMailboxFull means that the band of the message holds Capacity messages already.
+	// A later attempt may succeed.
 	ErrMailboxFull = errors.New("actors: mailbox full")
 
-	// ErrStopped says that the receiver has stopped, or that there is no such
-	// actor.
+	// ErrStopped means that the receiver has stopped, or that there is no such actor.
 	ErrStopped = errors.New("actors: stopped")
 
-	// ErrExists says that an agent has that id already.
+	// ErrExists means that an agent with the same id exists.
 	ErrExists = errors.New("actors: an agent with that id exists")
 
-	// ErrConversationExists says that the agent has a conversation of that name
-	// with that peer already.
-	ErrConversationExists = errors.New("actors: a conversation of that name is under way")
+	// ErrConversationExists means that the agent has an open conversation with the same
+	// id, peer and role.
+	ErrConversationExists = errors.New("actors: a conversation with that id is open")
 
-	// ErrTimeout says that an ask had no answer in time.
+	// ErrTimeout means that an ask got no reply within its timeout.
 	ErrTimeout = errors.New("actors: ask timed out")
 )
 
-// PanicError is the failure of a handler that panicked: the reason that its
+// PanicError is the failure of a handler that panicked. It is the reason that the
 // supervisor gets.
 type PanicError struct {
-	Value any    // what was passed to panic
+	Value any    // the argument of panic
 	Stack []byte // the stack of the handler's goroutine at the panic
 }
 
@@ -43,8 +42,8 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// panicError is the failure of a handler that panicked with value. One that was
-// recovered and raised again keeps the stack of its origin.
+// panicError returns value as a [*PanicError]. A panic that was recovered and raised
+// again keeps its original stack.
 func panicError(value any) *PanicError {
 	if e, ok := value.(*PanicError); ok {
 		return e
@@ -52,5 +51,5 @@ func panicError(value any) *PanicError {
 	return &PanicError{Value: value, Stack: debug.Stack()}
 }
 
-// errGoexit is the failure of a handler that ended its goroutine.
+// errGoexit is the failure of a handler that called runtime.Goexit.
 var errGoexit = errors.New("the handler called runtime.Goexit")

@@ -6,16 +6,44 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Event is something that happened in the runtime and can be observed on its
-// stream, [Events]. The types here and those that the codon library adds are the
-// only ones.
+// Event is one thing that happened on a node and that can be observed on its stream,
+// [Events]. Every event is a struct type that embeds [At] and has a [Kind] of its own.
+// Packages above this one add their types; the type is never changed after it was
+// published.
+//
+// The JSON form of an event, as encoding/json writes it, is an object with the members
+// of its type in snake_case. It has no members "kind", "seq" and "time", which are those
+// of its [Record]. It holds no payload and no credential.
 type Event interface {
+	// Kind returns the kind of the type: every value of one type returns the same
+	// constant, the zero value included.
+	Kind() Kind
+
 	// EventTime returns when it happened.
 	EventTime() time.Time
 }
 
+// Kind names a type of event: the subject, a dot, and what happened to it. Kinds are part
+// of the JSON form, are unique in the program and do not change.
+type Kind string
+
+// The kinds of the events of this package.
+const (
+	KindMessageSent         Kind = "message.sent"
+	KindMessageReceived     Kind = "message.received"
+	KindMessageRefused      Kind = "message.refused"
+	KindMessageDeadLettered Kind = "message.dead_lettered"
+	KindAgentStarted        Kind = "agent.started"
+	KindAgentAnnounced      Kind = "agent.announced"
+	KindAgentStopped        Kind = "agent.stopped"
+	KindSupervisionDecided  Kind = "supervision.decided"
+	KindJobAbandoned        Kind = "job.abandoned"
+)
+
 // At is the time of an event; every event type embeds it.
-type At struct{ Time time.Time }
+type At struct {
+	Time time.Time `json:"-"` // the record writes it
+}
 
 // EventTime returns the time.
 func (a At) EventTime() time.Time { return a.Time }
@@ -26,12 +54,18 @@ type MessageSent struct {
 	Message *performatives.Message
 }
 
+// Kind returns KindMessageSent.
+func (MessageSent) Kind() Kind { return KindMessageSent }
+
 // MessageReceived says that an agent has taken a message out of its mailbox.
 type MessageReceived struct {
 	At
 	Agent   performatives.AgentID
 	Message *performatives.Message
 }
+
+// Kind returns KindMessageReceived.
+func (MessageReceived) Kind() Kind { return KindMessageReceived }
 
 // MessageRefused says that a message was not served and that its sender is told,
 // by an error or by an answer.
@@ -41,9 +75,12 @@ type MessageRefused struct {
 	Refusal *performatives.Refusal
 }
 
-// DeadLetter says that a message could not be delivered, or came too late, and
-// that nobody waits for an answer to it. Message is a *performatives.Message, or
-// whatever else was sent to an actor that is not there.
+// Kind returns KindMessageRefused.
+func (MessageRefused) Kind() Kind { return KindMessageRefused }
+
+// DeadLetter says that a message could not be delivered, or arrived too late, and
+// that no answer to it is expected. Message is a *performatives.Message, or any other
+// value that was sent to an actor that does not exist.
 type DeadLetter struct {
 	At
 	To      string // the agent or actor that it was for
@@ -51,40 +88,59 @@ type DeadLetter struct {
 	Code    performatives.Code
 }
 
+// Kind returns KindMessageDeadLettered.
+func (DeadLetter) Kind() Kind { return KindMessageDeadLettered }
+
 // Supervised says what a supervisor decided about an agent or conversation that
 // failed.
 type Supervised struct {
 	At
-	Agent performatives.AgentID // who failed, or whose conversation; empty for a group of agents
+	Agent performatives.AgentID // the agent that failed, or whose conversation failed; empty for a group of agents
 	SupervisionEvent
 }
+
+// Kind returns KindSupervisionDecided.
+func (Supervised) Kind() Kind { return KindSupervisionDecided }
 
 // AgentStarted says that an agent runs, for the first time or again.
 type AgentStarted struct {
 	At
-	Agent performatives.AgentID
-	Again bool // after a restart
+	Agent performatives.AgentID `json:"agent"`
+	Again bool                  `json:"again"` // after a restart
+	Roles []string              `json:"roles"` // the codons that its type answers and not every agent does; not to be changed
 }
 
+// Kind returns KindAgentStarted.
+func (AgentStarted) Kind() Kind { return KindAgentStarted }
+
 // AgentAnnounced says that an agent can be found from now on, as one that can do what
-// it says here and nothing else.
+// it says here and nothing else. The JSON form has the topics and the names of the actions.
 type AgentAnnounced struct {
 	At
 	Agent        performatives.AgentID
 	Capabilities performatives.Capabilities // not to be changed
 }
 
+// Kind returns KindAgentAnnounced.
+func (AgentAnnounced) Kind() Kind { return KindAgentAnnounced }
+
 // AgentStopped says that an agent that had started has stopped for good.
 type AgentStopped struct {
 	At
-	Agent performatives.AgentID
+	Agent performatives.AgentID `json:"agent"`
 }
+
+// Kind returns KindAgentStopped.
+func (AgentStopped) Kind() Kind { return KindAgentStopped }
 
 // WorkAbandoned says that a handler's context has ended, its conversation is over,
 // and it has not returned within the grace of its codon. It counts as still running
 // until it returns.
 type WorkAbandoned struct {
 	At
-	Agent        performatives.AgentID
-	Conversation performatives.ConversationID
+	Agent        performatives.AgentID        `json:"agent"`
+	Conversation performatives.ConversationID `json:"conversation_id"`
 }
+
+// Kind returns KindJobAbandoned.
+func (WorkAbandoned) Kind() Kind { return KindJobAbandoned }

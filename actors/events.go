@@ -6,140 +6,96 @@ import (
 	"sync/atomic"
 )
 
-// Events is the stream of all that can be observed. While nobody listens,
-// publishing costs one atomic load, and a publisher that asks [Wants] first does
-// not even make the event. The zero Events is ready.
+// Events is the stream of the events of one node: publishers number them, and each
+// [Subscription] gets those that it wants in a bounded queue of its own. The zero Events
+// is ready. All methods may be called from any goroutine. Events must not be copied.
+//
+// Publishing runs no code of a subscriber and waits for none. While there is no
+// subscription it costs one atomic load, and a publisher that asks [Wants] first does
+// not even make the event.
 type Events struct {
-	listeners atomic.Pointer[[]*listener]
-	mu        sync.Mutex // serialises changes of listeners
+	subscriptions atomic.Pointer[[]*Subscription] // replaced, never changed; under mu
+
+	mu  sync.Mutex // what one publication numbers and queues, no other comes between
+	seq uint64     // of the event that was published last
 }
 
-type listener struct {
-	fn func(Event)
-	of []Interest // nil for all events
-}
-
-// Interest is a type of event that someone wants to hear of. See [About].
-type Interest interface {
-	covers(probe any) bool // whether probe is a nil pointer to that type
-	matches(Event) bool
-}
-
-type about[E Event] struct{}
-
-func (about[E]) covers(probe any) bool { _, ok := probe.(*E); return ok }
-
-func (about[E]) matches(ev Event) bool { _, ok := ev.(E); return ok }
-
-// About is the interest in events of type E, which is the type of an event.
-func About[E Event]() Interest { return about[E]{} }
-
-func (l *listener) wants(ev Event) bool {
-	for _, i := range l.of {
-		if i.matches(ev) {
-			return true
-		}
-	}
-	return l.of == nil
-}
-
-func (l *listener) covers(probe any) bool {
-	for _, i := range l.of {
-		if i.covers(probe) {
-			return true
-		}
-	}
-	return l.of == nil
-}
-
-// Enabled reports whether anyone listens to anything.
-func (e *Events) Enabled() bool {
-	l := e.listeners.Load()
-	return l != nil && len(*l) > 0
-}
-
-// Wants reports whether anyone listens to events of type E. What happens for every
-// message is published only then: a log of what is rare costs messages nothing.
+// Wants reports whether a subscription wants events of type E, which is a struct type. An
+// event that happens for every message is made and published only then, so that a
+// subscription to rare events costs messages nothing.
 func Wants[E Event](e *Events) bool {
-	all := e.listeners.Load()
-	if all == nil {
-		return false
-	}
-	for _, l := range *all {
-		if l.covers((*E)(nil)) {
+	all := e.subscriptions.Load()
+	return all != nil && anyWantsEvent[E](*all) // apart, so that this is inlined
+}
+
+func anyWantsEvent[E Event](all []*Subscription) bool {
+	var event E
+	return anyWants(all, event.Kind())
+}
+
+func anyWants(all []*Subscription, kind Kind) bool {
+	for _, s := range all {
+		if s.wants(kind) {
 			return true
 		}
 	}
 	return false
 }
 
-// Publish gives ev, before it returns, to everyone who listens to its type.
+// Publish numbers ev and puts it into the queue of every subscription that wants its
+// kind; one whose queue is full counts it as lost. An event that no subscription wants
+// gets no number. Publish does not block.
 func (e *Events) Publish(ev Event) {
-	if all := e.listeners.Load(); all != nil {
-		for _, l := range *all {
-			if l.wants(ev) {
-				l.fn(ev)
-			}
-		}
+	all := e.subscriptions.Load()
+	if all == nil {
+		return
+	}
+	kind := ev.Kind()
+	if anyWants(*all, kind) {
+		e.deliver(kind, ev)
 	}
 }
 
-// Listen calls fn for each event from now on, on the goroutine where it happens:
-// nothing is lost, and events of one agent come in order. With of, it is called
-// for events of those types only, and the others stay as cheap as if nobody
-// listened. fn is called concurrently, must be quick, must not block, and must not
-// publish. stop ends it; a call under way may still finish afterwards.
-func (e *Events) Listen(fn func(Event), of ...Interest) (stop func()) {
-	l := &listener{fn, of}
-	e.change(func(all []*listener) []*listener { return append(all, l) })
-	return func() {
-		e.change(func(all []*listener) []*listener {
-			return slices.DeleteFunc(all, func(x *listener) bool { return x == l })
-		})
-	}
-}
-
-func (e *Events) change(f func([]*listener) []*listener) {
+func (e *Events) deliver(kind Kind, ev Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var all []*listener
-	if old := e.listeners.Load(); old != nil {
-		all = slices.Clone(*old)
-	}
-	all = f(all)
-	e.listeners.Store(&all)
-}
-
-// Subscription is a bounded queue of the events of type E. See [Subscribe].
-type Subscription[E Event] struct {
-	// C carries the events. It is not closed, so that a late event cannot panic.
-	C       <-chan E
-	dropped atomic.Uint64
-	stop    func()
-}
-
-// Subscribe queues the events of type E, of which at most capacity wait to be
-// read; Subscribe[Event] queues all. What does not fit is dropped and counted, so
-// that a slow reader stalls nobody.
-func Subscribe[E Event](e *Events, capacity int) *Subscription[E] {
-	c := make(chan E, max(capacity, 1))
-	s := &Subscription[E]{C: c}
-	var of []Interest
-	if _, all := any((*E)(nil)).(*Event); !all {
-		of = append(of, About[E]())
-	}
-	s.stop = e.Listen(func(ev Event) {
-		select {
-		case c <- ev.(E):
-		default:
-			s.dropped.Add(1)
+	r := Record{e.seq + 1, ev}
+	for _, s := range e.listLocked() {
+		if s.wants(kind) {
+			s.offerLocked(r)
+			e.seq = r.Seq
 		}
-	}, of...)
-	return s
+	}
 }
 
-// Dropped returns how many events did not fit.
-func (s *Subscription[E]) Dropped() uint64 { return s.dropped.Load() }
+func (e *Events) listLocked() []*Subscription {
+	if all := e.subscriptions.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
 
-// Stop ends the subscription. What is queued can still be read.
-func (s *Subscription[E]) Stop() { s.stop() }
+func (e *Events) add(s *Subscription) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.storeLocked(append(slices.Clone(e.listLocked()), s))
+}
+
+// storeLocked stores nil for an empty list, so that Wants is one load again.
+func (e *Events) storeLocked(all []*Subscription) {
+	if len(all) == 0 {
+		e.subscriptions.Store(nil)
+		return
+	}
+	e.subscriptions.Store(&all)
+}
+
+// remove ends the subscription s, once.
+func (e *Events) remove(s *Subscription) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if all := e.listLocked(); slices.Contains(all, s) {
+		e.storeLocked(slices.DeleteFunc(slices.Clone(all), func(x *Subscription) bool { return x == s }))
+		close(s.records) // only deliver sends, and it finds s no more
+	}
+}

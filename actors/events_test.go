@@ -1,37 +1,121 @@
 package actors
 
 import (
+	"context"
+	"errors"
+	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-func TestSubscribeDropsAndCounts(t *testing.T) {
+func TestSubscriptionLosesAndCounts(t *testing.T) {
 	var e Events
-	s := Subscribe[AgentStarted](&e, 2)
+	s := e.Subscribe(SubscribeOptions{Capacity: 2, Kinds: []Kind{KindAgentStarted}})
 	for range 5 {
 		e.Publish(AgentStarted{Agent: "a"})
 		e.Publish(AgentStopped{Agent: "a"})
 	}
-	if s.Dropped() != 3 || len(s.C) != 2 {
-		t.Errorf("dropped %d, queued %d, want 3 and 2", s.Dropped(), len(s.C))
+	if s.Lost() != 3 || len(s.C) != 2 {
+		t.Errorf("lost %d, queued %d, want 3 and 2", s.Lost(), len(s.C))
 	}
-	s.Stop()
-	<-s.C
+	s.Close()
+	s.Close()
 	e.Publish(AgentStarted{})
-	if len(s.C) != 1 {
-		t.Error("an event came after Stop")
+	for range 2 {
+		if _, err := s.Next(t.Context()); err != nil {
+			t.Error("what was queued is gone:", err)
+		}
 	}
-	s.Stop()
+	if r, err := s.Next(t.Context()); !errors.Is(err, ErrSubscriptionClosed) {
+		t.Errorf("got %+v, %v after the end", r, err)
+	}
 }
 
-func TestSubscribeToAll(t *testing.T) {
+// A sequence number is given to each event that is wanted, by any subscription.
+func TestSequenceNumbers(t *testing.T) {
 	var e Events
-	s := Subscribe[Event](&e, 0) // which is 1
-	e.Publish(AgentStarted{})
-	e.Publish(AgentStopped{})
-	if _, first := (<-s.C).(AgentStarted); !first || s.Dropped() != 1 {
-		t.Errorf("dropped %d", s.Dropped())
+	e.Publish(AgentStarted{}) // wanted by none
+	all := e.Subscribe(SubscribeOptions{})
+	started := e.Subscribe(SubscribeOptions{Kinds: []Kind{KindAgentStarted}})
+	narrow := e.Subscribe(SubscribeOptions{Capacity: 1})
+	for range 2 {
+		e.Publish(AgentStarted{})
+		e.Publish(AgentStopped{})
 	}
+	all.Close()
+	narrow.Close()
+	e.Publish(AgentStopped{}) // wanted by none
+	for range 2 {
+		e.Publish(AgentStarted{})
+	}
+	started.Close()
+	for name, c := range map[string]struct {
+		s    *Subscription
+		want []uint64
+		lost uint64
+	}{
+		"all":     {all, []uint64{1, 2, 3, 4}, 0},
+		"started": {started, []uint64{1, 3, 5, 6}, 0},
+		"narrow":  {narrow, []uint64{1}, 3},
+	} {
+		var got []uint64
+		for r := range c.s.C {
+			got = append(got, r.Seq)
+		}
+		if d := cmp.Diff(c.want, got); d != "" || c.s.Lost() != c.lost {
+			t.Errorf("%s: lost %d, %s", name, c.s.Lost(), d)
+		}
+	}
+}
+
+func TestNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e Events
+		s := e.Subscribe(SubscribeOptions{})
+		defer s.Close()
+		go func() {
+			time.Sleep(time.Second)
+			e.Publish(AgentStarted{})
+			e.Publish(AgentStopped{Agent: "a"})
+		}()
+		if ev, err := Next[AgentStopped](t.Context(), s); err != nil || ev.Agent != "a" {
+			t.Errorf("%+v, %v", ev, err)
+		}
+		why := errors.New("no time")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, why)
+		defer cancel()
+		if _, err := Next[AgentStarted](ctx, s); !errors.Is(err, why) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNegativeCapacity(t *testing.T) {
+	defer func() {
+		if v := recover(); v != "actors: SubscribeOptions.Capacity is -1" {
+			t.Error(v)
+		}
+	}()
+	new(Events).Subscribe(SubscribeOptions{Capacity: -1})
+}
+
+func TestWantsAllocatesNothing(t *testing.T) {
+	var e Events
+	check := func() {
+		t.Helper()
+		if n := testing.AllocsPerRun(100, func() { _ = Wants[AgentStarted](&e) }); n != 0 {
+			t.Errorf("Wants allocates %v times", n)
+		}
+	}
+	check()
+	defer e.Subscribe(SubscribeOptions{Kinds: []Kind{KindAgentStarted}}).Close()
+	check()
 }
 
 func TestWants(t *testing.T) {
@@ -46,49 +130,53 @@ func TestWants(t *testing.T) {
 		}
 	}
 	wants(false, false)
-	one := e.Listen(func(Event) {}, About[AgentStarted](), About[DeadLetter]())
+	one := e.Subscribe(SubscribeOptions{Kinds: []Kind{KindAgentStarted, KindMessageDeadLettered}})
 	wants(true, false)
-	all := e.Listen(func(Event) {})
+	all := e.Subscribe(SubscribeOptions{})
 	wants(true, true)
-	one()
+	one.Close()
 	wants(true, true)
-	all()
-	all()
+	all.Close()
 	wants(false, false)
-	if e.Enabled() {
-		t.Error("somebody listens")
-	}
-	if n := testing.AllocsPerRun(100, func() { _ = Wants[AgentStarted](&e) }); n != 0 {
-		t.Errorf("Wants allocates %v times", n)
+	if e.subscriptions.Load() != nil {
+		t.Error("an empty list is kept")
 	}
 }
 
-// Listeners come and go while events are published; whoever listens all the time
-// misses none.
-func TestListenRaces(t *testing.T) {
+// Subscriptions come and go while events are published. One that is always there sees each
+// event once, and the sequence numbers in order; those of each publisher are in its order.
+func TestSubscriptionRaces(t *testing.T) {
 	const publishers, each = 4, 500
 	var e Events
-	var mu sync.Mutex
-	heard := 0
-	defer e.Listen(func(Event) { mu.Lock(); heard++; mu.Unlock() })()
+	s := e.Subscribe(SubscribeOptions{Capacity: publishers * each})
+	small := e.Subscribe(SubscribeOptions{Capacity: 7})
 	var all sync.WaitGroup
-	for range publishers {
+	for i := range publishers {
 		all.Go(func() {
-			for range each {
-				e.Publish(AgentStarted{})
+			for n := range each {
+				e.Publish(WorkAbandoned{Agent: performatives.AgentID(strconv.Itoa(i)), Conversation: performatives.ConversationID(strconv.Itoa(n))})
 			}
 		})
 		all.Go(func() {
 			for range each {
-				stop := e.Listen(func(Event) {}, About[AgentStopped]())
-				s := Subscribe[AgentStarted](&e, 1)
-				stop()
-				s.Stop()
+				a, b := e.Subscribe(SubscribeOptions{Kinds: []Kind{KindAgentStopped}}), e.Subscribe(SubscribeOptions{Capacity: 1})
+				a.Close()
+				b.Close()
 			}
 		})
 	}
 	all.Wait()
-	if heard != publishers*each {
-		t.Errorf("heard %d events, want %d", heard, publishers*each)
+	s.Close()
+	small.Close()
+	last, next := uint64(0), map[performatives.AgentID]int{}
+	for r := range s.C {
+		ev := r.Event.(WorkAbandoned)
+		if last++; r.Seq != last || string(ev.Conversation) != strconv.Itoa(next[ev.Agent]) {
+			t.Fatalf("%d is %+v, want %d and %d", r.Seq, ev, last, next[ev.Agent])
+		}
+		next[ev.Agent]++
+	}
+	if last != publishers*each || s.Lost() != 0 || small.Lost() != last-7 {
+		t.Errorf("got %d events, lost %d and %d", last, s.Lost(), small.Lost())
 	}
 }

@@ -7,32 +7,32 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// keptTimes is how many failures of one child are remembered at most, and
-// keptChildren how many children are before old ones are looked for.
+// Bounds of failures: keptTimes is the largest number of failure times per child,
+// keptChildren the number of children from which old ones are removed.
 const (
 	keptTimes    = 1024
 	keptChildren = 64
 )
 
-// failures remembers when children failed, for as long as it matters. The
-// engine's RestartStatistics, which would remember for ever, only say which
-// child it is: they outlive its restarts.
+// failures records the failure times of children, for as long as the restart limits need
+// them. The engine's RestartStatistics never forget a failure. They serve only as the key
+// of a child, because they survive its restarts.
 type failures struct {
 	mu       sync.Mutex
 	children map[*actor.RestartStatistics]*history
-	sweepAt  int // number of children at which to forget
+	sweepAt  int // number of children at which old ones are removed
 }
 
-// history is what is remembered of one child.
+// history is the record of one child.
 type history struct {
-	times   []time.Time // of failures within the window, oldest first
+	times   []time.Time // failures within the window, oldest first
 	last    time.Time
-	attempt int // failures in a row without a healthy time between
+	attempt int // consecutive failures with less than resetAfter between them
 }
 
-// add notes a failure of the child whose statistics those are. It returns the
-// number of failures within window, and of those that no time without failure of
-// resetAfter or more separates.
+// add records a failure of a child, identified by its statistics. It returns the number
+// of failures within window, and the number of consecutive failures with less than
+// resetAfter between them.
 func (f *failures) add(child *actor.RestartStatistics, window, resetAfter time.Duration) (recent, attempt int) {
 	now := time.Now()
 	f.mu.Lock()
@@ -46,8 +46,8 @@ func (f *failures) add(child *actor.RestartStatistics, window, resetAfter time.D
 	return len(h.times), h.attempt
 }
 
-// rememberLocked adds a child, and forgets those that last failed before the
-// given time, which are as good as new.
+// rememberLocked adds a child. It removes the children whose last failure is not after
+// the given time; their history no longer affects any limit.
 func (f *failures) rememberLocked(child *actor.RestartStatistics, h *history, before time.Time) {
 	if f.children == nil {
 		f.children = make(map[*actor.RestartStatistics]*history)

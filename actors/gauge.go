@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// gauge counts what is under way and lets its owner wait until nothing is.
+// gauge counts running items, and lets its owner wait until the count is zero.
 type gauge struct {
 	n    atomic.Int64
 	mu   sync.Mutex
-	zero chan struct{} // closed when n reaches zero; nil while nobody waits
+	zero chan struct{} // closed when n reaches zero; nil while no goroutine waits
 }
 
 func (g *gauge) add(d int) {
@@ -27,7 +27,7 @@ func (g *gauge) add(d int) {
 
 func (g *gauge) value() int { return int(g.n.Load()) }
 
-// wait returns once the gauge is at zero, or ctx's error.
+// wait blocks until the count is zero. When ctx ends first, it returns the cause.
 func (g *gauge) wait(ctx context.Context) error {
 	for g.value() > 0 {
 		select {

@@ -24,7 +24,7 @@ func TestGauge(t *testing.T) {
 	}
 }
 
-// No waiter sleeps through the moment at which the gauge reaches zero for good.
+// Every waiter wakes when the gauge reaches zero for the last time.
 func TestGaugeWakesAll(t *testing.T) {
 	for range 2000 {
 		var g gauge
@@ -56,22 +56,22 @@ func TestLatch(t *testing.T) {
 	}
 }
 
-func TestDepartedForgets(t *testing.T) {
-	var d departed
+func TestStoppedAgentsIsBounded(t *testing.T) {
+	var d stoppedAgents
 	d.add("Jules")
 	d.add("eliza")
 	d.add("JULES")
 	if !d.has("jules") || !d.has("Eliza") || d.has("eddy") {
-		t.Error("it does not fold")
+		t.Error("ids are not folded")
 	}
-	for range rememberedDepartures - 1 {
+	for range maxStoppedAgents - 1 {
 		d.add("crowd")
 	}
 	if d.has("eliza") || !d.has("jules") {
-		t.Error("it forgets the wrong ones")
+		t.Error("it removed the wrong ids")
 	}
 	d.add("crowd")
-	if d.has("jules") || len(d.ids) != 1 || len(d.ring) != rememberedDepartures {
-		t.Errorf("%d ids, %d places", len(d.ids), len(d.ring))
+	if d.has("jules") || len(d.ids) != 1 || len(d.ring) != maxStoppedAgents {
+		t.Errorf("%d ids, %d slots", len(d.ids), len(d.ring))
 	}
 }

@@ -2,38 +2,47 @@ package actors
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Guarding is a [Protocol] that has a say in what may begin with an agent, whichever
-// codon that is of.
+// Guarding is a [Protocol] that decides whether a message may open a conversation with an
+// agent or reach its Receive. It decides for all codons, not only its own.
 type Guarding interface {
 	Protocol
 	// Guard returns the guard of one agent, or nil when it needs none. It is called on
-	// the agent's actor, before the first message that may begin something, and again
+	// the agent's actor, before the first message that a guard decides about, and again
 	// after a restart.
 	Guard(self Self, agent Agent) Guard
 }
 
-// Guard says why m may not begin anything with its agent, or nil when it may. It is
-// asked about messages that belong to no conversation of the agent's, past or under
-// way, before they open one or reach [Receiver].Receive, but not about those that
-// answer something and open nothing: the agent has asked for them. It runs on the
-// agent's actor and must not block. What it turns away is refused to its sender with
-// the code and text, or dead-lettered when it expects no reply.
+// Guard returns the refusal of m, or nil when the agent may handle m. It decides about
+// messages that belong to no conversation of the agent, open or ended, before they open
+// one or reach [Receiver].Receive. It is not called for a reply that opens nothing: the
+// agent has asked for it. A guard runs on the agent's actor and must not block. A message
+// that it refuses goes back to its sender with the code and text of the refusal, or is
+// dead-lettered when it expects no reply.
 type Guard func(m *performatives.Message) *performatives.Refusal
 
-// forbidden asks the agent's guards about m, which perhaps opens a conversation.
-func (c *cell) forbidden(m *performatives.Message, opens bool) *performatives.Refusal {
-	if len(c.sys.guarding) == 0 {
+// Unguarded is a [Protocol] whose opening messages no guard sees: its responder decides
+// itself about them.
+type Unguarded interface {
+	Protocol
+	// Unguarded reports whether that is so. It never changes.
+	Unguarded() bool
+}
+
+// checkGuards returns the first refusal of the agent's guards for m, or nil. p is the
+// index of the protocol that m opens, or negative.
+func (c *cell) checkGuards(m *performatives.Message, p int) *performatives.Refusal {
+	if len(c.sys.guarding) == 0 || p >= 0 && unguarded(c.sys.opts.Protocols[p]) {
 		return nil
 	}
-	if !c.guarding {
-		c.guarding = true
+	if !c.guardsBound {
+		c.guardsBound = true
 		for _, g := range c.sys.guarding {
 			if guard := g.Guard(Self{c}, c.agent); guard != nil {
 				c.guards = append(c.guards, guard)
 			}
 		}
 	}
-	if !opens && m.InReplyTo() != "" && !m.Performative().ExpectsReply() {
+	if p < 0 && m.InReplyTo() != "" && !m.Performative().ExpectsReply() {
 		return nil
 	}
 	for _, guard := range c.guards {
@@ -42,4 +51,9 @@ func (c *cell) forbidden(m *performatives.Message, opens bool) *performatives.Re
 		}
 	}
 	return nil
+}
+
+func unguarded(p Protocol) bool {
+	u, ok := p.(Unguarded)
+	return ok && u.Unguarded()
 }

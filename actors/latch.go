@@ -2,13 +2,13 @@ package actors
 
 import "sync/atomic"
 
-// latch is opened once, and can be waited for. It is a channel that is made only
-// when someone waits, because most agents are never waited for.
+// latch is a one-time event that goroutines can wait for. Its channel is created by the
+// first waiter, because most agents have no waiter.
 type latch struct {
 	c atomic.Pointer[chan struct{}]
 }
 
-// opened is what an open latch holds.
+// opened is the value of an open latch: a closed channel.
 var opened = func() *chan struct{} {
 	c := make(chan struct{})
 	close(c)
@@ -23,7 +23,7 @@ func (l *latch) open() {
 
 func (l *latch) isOpen() bool { return l.c.Load() == opened }
 
-// done is closed once the latch is open.
+// done returns a channel that is closed when the latch opens.
 func (l *latch) done() <-chan struct{} {
 	if c := l.c.Load(); c != nil {
 		return *c

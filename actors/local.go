@@ -2,10 +2,11 @@ package actors
 
 import "sync"
 
-// Local returns what the agent keeps under key for a codon, such as what one side of
-// its conversations must know of the other; of several values that are made for a key,
-// the first stays. It outlives restarts of the agent, and nobody else has it. key must
-// be comparable, and of a type of the codon's own. fresh must not call Local.
+// Local returns the value that a codon has stored with the agent under key. On the first
+// call for a key it stores the result of fresh; of concurrent first calls, one result is
+// stored and returned to all. The value survives restarts of the agent. key must be
+// comparable, and its type must be unexported by the codon's package, so that no other
+// package uses the same key. fresh must not call Local.
 func (s Self) Local(key any, fresh func() any) any {
 	l := s.c.locals.Load()
 	if l == nil {

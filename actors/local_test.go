@@ -5,12 +5,11 @@ import (
 	"testing"
 )
 
-// TestLocal is one value of an agent and a key, whoever comes first, and nobody
-// else's.
+// Local has one value per agent and key, whichever goroutine creates it first.
 func TestLocal(t *testing.T) {
 	type first struct{}
 	type second struct{}
-	_, spawn := acquainted(t)
+	_, spawn := newKnownPeersSystem(t)
 	a, b := spawn("a"), spawn("b")
 	of := func(s Self, key any) *int { return s.Local(key, func() any { return new(int) }).(*int) }
 	found := make([]*int, 8)

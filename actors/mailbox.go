@@ -8,70 +8,70 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Mailbox is an actor's queue: four bands of priority, each of them bounded.
-// It implements [actor.Mailbox].
+// Mailbox is the queue of an actor: four bounded bands of priority. It implements
+// [actor.Mailbox].
 //
-// System messages come first. Then the highest band that has a message comes
-// first, except that of any 64 messages served while a band waits, at least one
-// is of that band. Within a band, messages of one sender keep their order.
+// System messages are served first, then the highest band that is not empty, except that
+// of any 64 messages served while a band is not empty, at least one is from that band.
+// Within a band, messages of one sender keep their order.
 //
-// The band is that of the message's Priority method, also when the message is in
-// an envelope; what has no such method is Normal. A PoisonPill goes to the end of
-// the lowest band, so that what is queued is handled first. If the higher bands
-// never let the lowest be empty, it has its turn there all the same, and what is
-// left is refused.
+// The Priority method of a message selects its band, also inside an envelope. A message
+// without that method is Normal. A PoisonPill goes to the end of the lowest band, so that
+// messages queued before it are handled first. If the higher bands never become empty,
+// the PoisonPill is still served in the share of its band, and the remaining messages are
+// refused.
 //
-// The engine's ReenterAfter and Stash go past the bands: a continuation is a
-// system message and overtakes what is urgent, and a stashed message loses its
-// sender and its order. Agents are offered neither.
+// The engine's ReenterAfter and Stash bypass the bands: a continuation is a system
+// message, which overtakes urgent messages, and a stashed message loses its sender and
+// its order. This package does not offer either to agents.
 //
-// A message that is not handled goes to OnRefuse, exactly once: because its band
-// is full, because there is no room for one so long, or because the actor has
-// stopped. A handler that panics fails its
-// actor with a [*PanicError]; the messages behind it stay where they are.
+// Each message that is not handled goes to OnRefuse exactly once. It is refused because
+// its band is full, because the limit of long messages is reached, or because the actor
+// has stopped. A handler that panics fails its actor with a [*PanicError]; the queued
+// messages stay.
 //
-// All methods may be called by any goroutine, and none blocks.
+// All methods may be called from any goroutine, and none blocks.
 type Mailbox struct {
-	// What producers read, and seldom write.
-	word   atomic.Uint32 // see wordBand
-	long   atomic.Int32  // what is queued of long messages, see units
-	config *mailboxConfig
-	bands  [performatives.Bands]atomic.Pointer[band] // nil until the first message
-	system atomic.Pointer[systemMessage]             // newest first
-	run    func()                                    // process, bound once
+	// Fields that producers read, and seldom write.
+	state      atomic.Uint32 // see stateBands
+	longQueued atomic.Int32  // KiB of queued long messages
+	config     *mailboxConfig
+	bands      [performatives.Bands]atomic.Pointer[band] // nil until the first message
+	system     atomic.Pointer[systemMessage]             // newest first
+	run        func()                                    // serveOrdinary as a function value, allocated once
 
-	// What the consumer writes: the goroutine that holds wordRunning.
+	// Fields that only the consumer writes: the goroutine that holds stateRunning.
 	invoker    actor.MessageInvoker
 	dispatcher actor.Dispatcher
-	pending    *systemMessage // taken from system, oldest first
+	pending    *systemMessage // system messages taken from system, oldest first
 	process    *actor.ActorProcess
-	turns      turns
-	stopping   bool // the actor was told to stop
-	stopped    bool // refuse what is left
-	drained    bool // nothing is left
+	scheduler  bandScheduler
+	stopping   bool // the actor has received Stop
+	stopped    bool // the remaining messages are to be refused
+	drained    bool // all messages have been served or refused
 }
 
 var _ actor.Mailbox = (*Mailbox)(nil)
 
-// The bits of Mailbox.word. The low bits are one per band: set when the band may
-// have messages that the consumer has not claimed.
+// The bits of Mailbox.state. The lowest bits are one per band, set when the band may have
+// messages that the consumer has not claimed.
 const (
-	wordBands     = 1<<performatives.Bands - 1
-	wordSystem    = 1 << (performatives.Bands + iota - 1) // system is not empty
-	wordSuspended                                         // the bands are masked
-	wordRunning                                           // someone serves, or is scheduled to
-	wordQueued                                            // someone is scheduled to, and has not begun
-	wordOrdinary                                          // the dispatcher's queue has it, if only for a turn that is over
-	wordExpress                                           // its express lane has it, likewise
-	wordStarted                                           // Start was called
+	stateBands     = 1<<performatives.Bands - 1
+	stateSystem    = 1 << (performatives.Bands + iota - 1) // system is not empty
+	stateSuspended                                         // messages of the bands are not served
+	stateRunning                                           // a consumer runs or is scheduled
+	stateQueued                                            // a consumer is scheduled and has not begun
+	stateOrdinary                                          // the ordinary queue of the dispatcher has an entry for it, perhaps of an earlier turn
+	stateExpress                                           // the express queue has an entry for it, perhaps of an earlier turn
+	stateStarted                                           // Start was called
 )
 
-// NewMailbox returns a mailbox of its own options. It panics on options that
-// cannot be. To give many actors the same options, use [MailboxProducer].
+// NewMailbox returns a mailbox. It panics on invalid options. For many actors with the
+// same options, use [MailboxProducer].
 func NewMailbox(o MailboxOptions) *Mailbox { return newMailbox(newMailboxConfig(o)) }
 
-// MailboxProducer returns a producer of mailboxes that share their options. It
-// panics on options that cannot be.
+// MailboxProducer returns a producer of mailboxes that share their options. It panics on
+// invalid options.
 func MailboxProducer(o MailboxOptions) actor.MailboxProducer {
 	config := newMailboxConfig(o)
 	return func() actor.Mailbox { return newMailbox(config) }
@@ -80,27 +80,26 @@ func MailboxProducer(o MailboxOptions) actor.MailboxProducer {
 func newMailbox(config *mailboxConfig) *Mailbox {
 	m := &Mailbox{config: config}
 	m.run = m.serveOrdinary
-	// Until Start nobody may serve: protoactor registers an actor before its
-	// mailbox knows its invoker.
-	m.word.Store(wordRunning)
+	// A consumer must not run before Start: protoactor registers an actor before it sets
+	// the mailbox's invoker.
+	m.state.Store(stateRunning)
 	return m
 }
 
-// Post queues message like PostUserMessage, but returns [ErrMailboxFull] or
-// [ErrStopped] for a message that it does not accept, and leaves its refusal to
-// the caller. The items of a batch are messages of their own: those that are not
-// accepted go to OnRefuse, and Post returns nil.
+// Post queues message like PostUserMessage, but returns [ErrMailboxFull] or [ErrStopped]
+// for a message that it does not accept, instead of calling OnRefuse. The items of a
+// batch are separate messages: refused items go to OnRefuse, and Post returns nil.
 func (m *Mailbox) Post(message any) error { return m.post(message).Err() }
 
-// PostUserMessage queues message in its band, or refuses it. A batch is taken
-// apart: its items are queued, with its sender, and it is not.
+// PostUserMessage queues message in its band, or refuses it. A batch is split: its items
+// are queued one by one, with the sender of the batch.
 func (m *Mailbox) PostUserMessage(message any) {
 	if reason := m.post(message); reason != 0 {
 		m.refuse(message, reason)
 	}
 }
 
-// PostSystemMessage queues a message of the engine's, ahead of all bands.
+// PostSystemMessage queues a system message of the engine, ahead of all bands.
 func (m *Mailbox) PostSystemMessage(message any) {
 	s := &systemMessage{message: message}
 	for {
@@ -109,11 +108,11 @@ func (m *Mailbox) PostSystemMessage(message any) {
 			break
 		}
 	}
-	m.wake(wordSystem, false)
+	m.wake(stateSystem, false)
 }
 
-// RegisterHandlers tells the mailbox whom it serves and where. The engine calls
-// it once, before Start.
+// RegisterHandlers sets the invoker, which handles messages, and the dispatcher, which
+// runs the mailbox. The engine calls it once, before Start.
 func (m *Mailbox) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Dispatcher) {
 	m.invoker, m.dispatcher = invoker, dispatcher
 	if sim, ok := dispatcher.(*Sim); ok {
@@ -122,20 +121,20 @@ func (m *Mailbox) RegisterHandlers(invoker actor.MessageInvoker, dispatcher acto
 	m.process = processOf(invoker)
 }
 
-// Start lets the mailbox serve. What was posted before it has waited.
+// Start begins to serve messages, including those posted before it.
 func (m *Mailbox) Start() {
-	m.word.Or(wordStarted)
-	m.word.And(^uint32(wordRunning))
+	m.state.Or(stateStarted)
+	m.state.And(^uint32(stateRunning))
 	m.schedule(false)
 }
 
-// Close has the mailbox refuse what is queued, and everything posted later, with
-// [ReasonStopped], as it does when its actor stops. It does not stop the actor,
-// and returns before anything is refused. Closing again has no effect.
+// Close makes the mailbox refuse all queued and all later messages with [ReasonStopped],
+// as when its actor stops. It does not stop the actor, and returns before the messages
+// are refused. Closing again has no effect.
 func (m *Mailbox) Close() { m.PostSystemMessage(closeMailbox{}) }
 
-// UserMessageCount returns the number of queued messages, of all bands. While
-// messages are being handled, it may count up to 63 too many in each band.
+// UserMessageCount returns the number of queued messages of all bands. While messages are
+// being handled, the count may be up to 63 too high for each band.
 func (m *Mailbox) UserMessageCount() int {
 	n := 0
 	for b := range m.bands {
@@ -144,7 +143,7 @@ func (m *Mailbox) UserMessageCount() int {
 	return n
 }
 
-// Len returns the number of queued messages of priority p, as exactly as
+// Len returns the number of queued messages of priority p, with the precision of
 // UserMessageCount.
 func (m *Mailbox) Len(p performatives.Priority) int { return m.lenBand(p.Band()) }
 
@@ -156,17 +155,17 @@ func (m *Mailbox) lenBand(i int) int {
 	return b.len()
 }
 
-// Control is a message that the bounds of a mailbox do not apply to. Whoever
-// sends it promises that there are only a few at a time, such as one for each
-// thing that was begun, and that losing one would leave something hanging.
+// Control is a message that is exempt from the bounds of a mailbox. Its sender must limit
+// the number of such messages, for example to one for each thing that was begun. It is
+// meant for messages whose loss would leave an operation unfinished.
 type Control interface{ Control() }
 
-// prioritized is what a message says its band by.
+// prioritized is a message that selects its band.
 type prioritized interface {
 	Priority() performatives.Priority
 }
 
-// post queues message, or returns why not.
+// post queues message, or returns the reason why it cannot.
 func (m *Mailbox) post(message any) Reason {
 	content := message
 	envelope, ok := message.(*actor.MessageEnvelope)
@@ -193,7 +192,7 @@ func (m *Mailbox) post(message any) Reason {
 	return m.push(message, performatives.Normal.Band(), false)
 }
 
-// postBatch posts each item of batch, in the envelope that the batch had.
+// postBatch posts each item of batch, in the envelope of the batch.
 func (m *Mailbox) postBatch(batch actor.MessageBatch, envelope *actor.MessageEnvelope) {
 	for _, item := range batch.GetMessages() {
 		if _, wrapped := item.(*actor.MessageEnvelope); envelope != nil && !wrapped {
@@ -209,21 +208,21 @@ func (m *Mailbox) push(message any, i int, exempt bool) Reason {
 		b = m.newBand(i)
 	}
 	reason := b.push(message, m.config.capacity, exempt)
-	if reason == ReasonFull && m.word.Load()&wordStarted == 0 {
-		// Nobody knows yet in whose name to refuse.
+	if reason == ReasonFull && m.state.Load()&stateStarted == 0 {
+		// Before Start the invoker that refusals need is unknown.
 		reason = b.push(message, m.config.capacity, true)
 	}
 	if reason != 0 {
 		return reason
 	}
-	m.wake(1<<i, expressly(i, message))
+	m.wake(1<<i, isExpedited(i, message))
 	return 0
 }
 
-// expressly reports whether a message of a band is to be served before other mailboxes
-// are. An agent's own commands are not, but for the beginning of a conversation:
-// they are in that band only to overtake messages.
-func expressly(i int, message any) bool {
+// isExpedited reports whether a message of band i moves the mailbox to the express queue.
+// The agent's own commands do not, except begin: they use the urgent band only to
+// overtake messages of the same mailbox.
+func isExpedited(i int, message any) bool {
 	if i != performatives.Urgent.Band() {
 		return false
 	}
@@ -244,88 +243,89 @@ func (m *Mailbox) newBand(i int) *band {
 	return m.bands[i].Load()
 }
 
-// wake announces a message that has been queued. The consumer clears a band's
-// bit before it empties the band, so that whoever queues later sees it clear.
+// wake sets the bit of a queued message, and schedules a consumer if necessary. The
+// consumer clears a band's bit before it takes the band's queue, so that a producer that
+// appends afterwards finds the bit clear and sets it again.
 func (m *Mailbox) wake(bit uint32, express bool) {
-	w := m.word.Load()
+	w := m.state.Load()
 	if w&bit == 0 {
-		w = m.word.Or(bit) | bit
+		w = m.state.Or(bit) | bit
 	}
 	switch {
-	case w&wordRunning == 0:
+	case w&stateRunning == 0:
 		m.schedule(express)
-	case express && w&wordQueued != 0:
-		m.hurry()
+	case express && w&stateQueued != 0:
+		m.expedite()
 	}
 }
 
-// schedule starts a consumer if there is something to serve and none runs.
+// schedule schedules a consumer if there is a message to serve and no consumer runs or is
+// scheduled.
 func (m *Mailbox) schedule(express bool) {
 	lane := m.lane(express)
 	for {
-		w := m.word.Load()
+		w := m.state.Load()
 		switch {
-		case w&wordRunning != 0:
-			if express { // someone else was faster, and may not be in a hurry
-				m.hurry()
+		case w&stateRunning != 0:
+			if express { // another producer has scheduled it, perhaps in the ordinary queue
+				m.expedite()
 			}
 			return
 		case !runnable(w):
 			return
 		}
-		if m.word.CompareAndSwap(w, w|wordRunning|wordQueued|lane) {
+		if m.state.CompareAndSwap(w, w|stateRunning|stateQueued|lane) {
 			m.dispatch(lane, w)
 			return
 		}
 	}
 }
 
-// hurry has a consumer that waits for its turn come before others: it is scheduled
-// a second time, and whichever comes first serves.
-func (m *Mailbox) hurry() {
-	if m.lane(true) != wordExpress {
+// expedite moves a scheduled consumer ahead: it schedules the consumer a second time, in
+// the express queue. The first of the two entries to run serves the messages.
+func (m *Mailbox) expedite() {
+	if m.lane(true) != stateExpress {
 		return
 	}
 	for {
-		w := m.word.Load()
-		if w&wordQueued == 0 || w&wordExpress != 0 {
+		w := m.state.Load()
+		if w&stateQueued == 0 || w&stateExpress != 0 {
 			return
 		}
-		if m.word.CompareAndSwap(w, w|wordExpress) {
-			m.dispatch(wordExpress, w)
+		if m.state.CompareAndSwap(w, w|stateExpress) {
+			m.dispatch(stateExpress, w)
 			return
 		}
 	}
 }
 
-// lane returns the bit of where the mailbox is scheduled.
+// lane returns the state bit of the dispatcher queue to use.
 func (m *Mailbox) lane(express bool) uint32 {
-	if _, ok := m.dispatcher.(expressing); ok && express {
-		return wordExpress
+	if _, ok := m.dispatcher.(expressDispatcher); ok && express {
+		return stateExpress
 	}
-	return wordOrdinary
+	return stateOrdinary
 }
 
-// dispatch schedules a consumer in a lane, unless before, with word w, an entry of an
-// earlier turn was still there, which the other lane overtook: that one serves. So no
-// lane ever has more than one, however long it is.
+// dispatch adds a consumer to the queue of lane, unless the old state w shows that an
+// entry of an earlier turn is still in that queue: then that entry serves. Invariant:
+// each queue holds at most one entry per mailbox.
 func (m *Mailbox) dispatch(lane, w uint32) {
 	switch {
 	case w&lane != 0:
-	case lane == wordExpress:
-		m.dispatcher.(expressing).ScheduleFirst(m.serveExpress)
+	case lane == stateExpress:
+		m.dispatcher.(expressDispatcher).ScheduleFirst(m.serveExpress)
 	default:
 		m.dispatcher.Schedule(m.run)
 	}
 }
 
-// runnable reports whether a mailbox of word w, and without a claim, has
-// something to serve.
+// runnable reports whether a mailbox in state w, without a claim, has a message to serve.
 func runnable(w uint32) bool {
-	return w&wordSystem != 0 || w&wordSuspended == 0 && w&wordBands != 0
+	return w&stateSystem != 0 || w&stateSuspended == 0 && w&stateBands != 0
 }
 
-// refuse hands message, which will not be handled, to the owner.
+// refuse passes a message that will not be handled to OnRefuse, or else to answerRefused.
 func (m *Mailbox) refuse(message any, reason Reason) {
 	if m.config.onRefuse != nil {
 		m.config.onRefuse(message, reason)
@@ -334,7 +334,8 @@ func (m *Mailbox) refuse(message any, reason Reason) {
 	m.answerRefused(message, reason)
 }
 
-// answerRefused tells the sender, or else the dead letters.
+// answerRefused sends a [*Refused] to the sender. A message without a sender goes to the
+// dead letters.
 func (m *Mailbox) answerRefused(message any, reason Reason) {
 	c, ok := m.invoker.(actor.Context)
 	if !ok {

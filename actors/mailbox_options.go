@@ -7,38 +7,36 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// DefaultCapacity is the capacity of a band for which [MailboxOptions] says
-// nothing.
+// DefaultCapacity is the default of [MailboxOptions].Capacity, in messages per band.
 const DefaultCapacity = 8192
 
-// DefaultLongBytes is the bound on long messages for which [MailboxOptions] says nothing.
+// DefaultLongBytes is the default of [MailboxOptions].LongBytes.
 const DefaultLongBytes = 64 << 20
 
 // MailboxOptions configures a [Mailbox]. The zero value works.
 type MailboxOptions struct {
-	// Capacity is the largest number of queued messages per band (not bytes);
-	// the message that is being handled does not count. Zero means
-	// [DefaultCapacity]. In a full band the places of handled messages may be
-	// given back up to an eighth of Capacity, but no more than 64, late.
+	// Capacity is the largest number of queued messages per band (not bytes). The message
+	// that is being handled does not count. Zero means [DefaultCapacity]. Slots of
+	// handled messages are released in groups of up to an eighth of Capacity, at most 64,
+	// so a band may be full with that many messages fewer.
 	//
-	// System messages and a PoisonPill have no limit: they are few, and losing
-	// one would lose an actor.
+	// System messages and a PoisonPill have no limit: they are few, and an actor that
+	// loses one may never end.
 	Capacity int
 
-	// LongBytes is how many bytes of long messages from outside, those that have a
-	// [performatives.Message.Weight], may be queued in all bands together. One that is
-	// longer than all of them gets in when no other waits. Zero means
-	// [DefaultLongBytes].
+	// LongBytes is the largest total size, in bytes, of queued long messages from remote
+	// peers, in all bands together. A long message is one with a
+	// [performatives.Message.Weight]. A message larger than LongBytes is accepted when no
+	// other long message is queued. Zero means [DefaultLongBytes].
 	LongBytes int
 
-	// OnRefuse gets each message that is not handled, once, as it was posted:
-	// with its envelope, if it had one. It is called without a lock held: on the
-	// poster's goroutine for a message that is refused when it is posted, on the
-	// actor's for what was queued when the actor stopped. It must not panic, and
-	// must not block.
+	// OnRefuse is called once with each message that is not handled, in its envelope if
+	// it had one. It is called without a lock held, on the poster's goroutine for a
+	// message refused on arrival, and on the actor's goroutine for a message that was
+	// queued when the actor stopped. It must not panic and must not block.
 	//
-	// Nil answers an envelope's sender with a [*Refused], and sends what has no
-	// sender to the actor system's dead letters.
+	// Nil sends a [*Refused] to the sender of an envelope. A message without a sender
+	// goes to the dead letters of the actor system.
 	OnRefuse func(message any, reason Reason)
 }
 
@@ -53,7 +51,7 @@ func (o MailboxOptions) withDefaults() MailboxOptions {
 	return o
 }
 
-// validate reports the field that cannot be.
+// validate returns an error that names the first invalid field.
 func (o MailboxOptions) validate() error {
 	if o.Capacity < 1 || o.Capacity > math.MaxInt32/2 {
 		return fmt.Errorf("actors: MailboxOptions.Capacity: want 1 to %d, got %d", math.MaxInt32/2, o.Capacity)
@@ -64,16 +62,16 @@ func (o MailboxOptions) validate() error {
 	return nil
 }
 
-// mailboxConfig is what the mailboxes of one producer share.
+// mailboxConfig is the configuration that the mailboxes of one producer share.
 type mailboxConfig struct {
 	onRefuse  func(message any, reason Reason)
-	onDrained func(actor.MessageInvoker) // called once the actor has stopped and all that was queued is refused; may be nil
+	onDrained func(actor.MessageInvoker) // called once the actor has stopped and all queued messages are refused; may be nil
 	capacity  int32
-	long      int32 // what LongBytes is, in units of 1 KiB
-	step      int32 // how many places a band gives back at a time
+	longLimit int32 // LongBytes in KiB, rounded up
+	step      int32 // number of slots that a band releases at a time
 }
 
-// newMailboxConfig panics on options that cannot be.
+// newMailboxConfig panics on invalid options.
 func newMailboxConfig(o MailboxOptions) *mailboxConfig {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -81,9 +79,9 @@ func newMailboxConfig(o MailboxOptions) *mailboxConfig {
 	}
 	capacity := int32(o.Capacity)
 	return &mailboxConfig{
-		onRefuse: o.OnRefuse,
-		capacity: capacity,
-		long:     units(o.LongBytes),
-		step:     max(1, min(64, capacity/8)),
+		onRefuse:  o.OnRefuse,
+		capacity:  capacity,
+		longLimit: kibibytes(o.LongBytes),
+		step:      max(1, min(64, capacity/8)),
 	}
 }

@@ -22,7 +22,7 @@ const (
 
 func TestMailboxServesByPriority(t *testing.T) {
 	for _, enveloped := range []bool{false, true} {
-		b := newBench(0)
+		b := newTestMailbox(0)
 		for _, n := range notes(low, normal, urgent, high, low, urgent) {
 			if enveloped {
 				n = &actor.MessageEnvelope{Message: n}
@@ -37,7 +37,7 @@ func TestMailboxServesByPriority(t *testing.T) {
 }
 
 func TestMailboxServesUnknownMessagesAsNormal(t *testing.T) {
-	b := newBench(0)
+	b := newTestMailbox(0)
 	for _, m := range []any{&note{priority: low}, "plain", &note{priority: high}} {
 		b.PostUserMessage(m)
 	}
@@ -48,7 +48,7 @@ func TestMailboxServesUnknownMessagesAsNormal(t *testing.T) {
 }
 
 func TestMailboxServesSystemMessagesFirstAndInOrder(t *testing.T) {
-	b := newBench(0)
+	b := newTestMailbox(0)
 	var atFirst int
 	b.receive = func(any) { atFirst = len(b.systems) }
 	b.PostUserMessage(&note{priority: urgent})
@@ -62,7 +62,7 @@ func TestMailboxServesSystemMessagesFirstAndInOrder(t *testing.T) {
 
 func TestMailboxRefusesWhenABandIsFull(t *testing.T) {
 	const capacity = 40
-	b := newBench(capacity)
+	b := newTestMailbox(capacity)
 	for i := range capacity + 2 {
 		b.PostUserMessage(&actor.MessageEnvelope{Message: &note{priority: low, seq: i}})
 	}
@@ -87,10 +87,10 @@ func TestMailboxRefusesWhenABandIsFull(t *testing.T) {
 	}
 }
 
-// The claim of a batch must not make room for a second capacity.
+// The claimed batch counts towards the capacity.
 func TestMailboxCountsTheClaimedBatch(t *testing.T) {
 	const capacity = 16
-	b := newBench(capacity)
+	b := newTestMailbox(capacity)
 	for i := range capacity {
 		b.PostUserMessage(&note{seq: i})
 	}
@@ -105,7 +105,7 @@ func TestMailboxCountsTheClaimedBatch(t *testing.T) {
 }
 
 func TestMailboxSuspension(t *testing.T) {
-	b := newBench(0)
+	b := newTestMailbox(0)
 	b.PostSystemMessage(&actor.SuspendMailbox{})
 	b.PostUserMessage(&note{priority: urgent})
 	b.PostSystemMessage("system")
@@ -120,9 +120,9 @@ func TestMailboxSuspension(t *testing.T) {
 	}
 }
 
-// A mailbox that is suspended in the middle of a claim goes on there.
+// A mailbox suspended within a claim continues with the rest of the claim.
 func TestMailboxKeepsTheClaimWhileSuspended(t *testing.T) {
-	b := newBench(0)
+	b := newTestMailbox(0)
 	for i := range 5 {
 		b.PostUserMessage(&note{seq: i})
 	}
@@ -143,7 +143,7 @@ func TestMailboxKeepsTheClaimWhileSuspended(t *testing.T) {
 }
 
 func TestMailboxKeepsTheRestOfTheBatchWhenAHandlerPanics(t *testing.T) {
-	b := newBench(0)
+	b := newTestMailbox(0)
 	cause := errors.New("broken")
 	b.receive = func(m any) {
 		if m.(*note).seq == 1 {
@@ -192,14 +192,14 @@ func TestMailboxOutlivesAHandlerThatEndsItsGoroutine(t *testing.T) {
 }
 
 func TestMailboxCloseRefusesEverything(t *testing.T) {
-	b := newBench(0)
+	b := newTestMailbox(0)
 	b.PostSystemMessage(&actor.SuspendMailbox{})
 	for _, n := range notes(low, urgent) {
 		b.PostUserMessage(n)
 	}
 	b.Close()
 	b.Close()
-	b.PostSystemMessage(&actor.SuspendMailbox{}) // does not hold back refusals
+	b.PostSystemMessage(&actor.SuspendMailbox{}) // a suspended mailbox still refuses
 	b.sim.Run()
 	b.PostUserMessage(&note{priority: normal, seq: 2})
 	b.PostUserMessage(&note{priority: low, seq: 3})
@@ -215,7 +215,7 @@ func TestMailboxCloseRefusesEverything(t *testing.T) {
 }
 
 func TestMailboxGivesMemoryBackAfterABurst(t *testing.T) {
-	b := newBench(1 << 20)
+	b := newTestMailbox(1 << 20)
 	for range 100_000 {
 		b.PostUserMessage(&note{})
 	}
@@ -231,9 +231,9 @@ func TestMailboxGivesMemoryBackAfterABurst(t *testing.T) {
 	}
 }
 
-// Messages that were handled must not be kept alive by the queue.
+// The queue does not keep references to handled messages.
 func TestMailboxForgetsHandledMessages(t *testing.T) {
-	b := newBench(0)
+	b := newTestMailbox(0)
 	for range 3 * segmentSize {
 		b.PostUserMessage(&note{})
 	}
@@ -247,7 +247,7 @@ func TestMailboxForgetsHandledMessages(t *testing.T) {
 }
 
 func TestMailboxAllocatesNothingPerMessage(t *testing.T) {
-	b := newBench(0)
+	b := newTestMailbox(0)
 	b.receive = func(any) { b.user = b.user[:0] }
 	messages := notes(low, normal, high, urgent)
 	per := testing.AllocsPerRun(100, func() {
@@ -263,7 +263,8 @@ func TestMailboxAllocatesNothingPerMessage(t *testing.T) {
 	}
 }
 
-// The two sides of a mailbox, and of a band, have cache lines of their own.
+// The fields of producers and consumer are on separate cache lines, in a Mailbox and in a
+// band.
 func TestLayout(t *testing.T) {
 	if size := unsafe.Sizeof(Mailbox{}); size != 128 {
 		t.Errorf("a Mailbox has %d bytes, want 128", size)
@@ -282,7 +283,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-func TestMailboxOptionsThatCannotBe(t *testing.T) {
+func TestMailboxRejectsInvalidOptions(t *testing.T) {
 	for _, capacity := range []int{-1, 1 << 40} {
 		if err := (MailboxOptions{Capacity: capacity}).validate(); err == nil || !strings.Contains(err.Error(), "Capacity") {
 			t.Errorf("capacity %d: err = %v, want one that names Capacity", capacity, err)

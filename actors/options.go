@@ -10,47 +10,50 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Options configures a [System]. The zero value works: a system that stands
-// alone, restarts its agents, and answers no codon.
+// Options configures a [System]. The zero value is a system without remote peers, which
+// restarts its agents and answers no codon.
 type Options struct {
-	// Node names the node. Empty means "node".
+	// Node is the name of the node. Empty means "node".
 	Node string
 
-	// Router finds the receivers of messages. Nil delivers to this system's own
-	// agents only.
+	// Router delivers messages to their receivers. Nil delivers to agents of this system
+	// only.
 	Router Router
 
-	// Protocols are the codons that agents answer, the earlier first where two
-	// open on the same message.
+	// Protocols are the codons that agents answer. When several open on the same message,
+	// the first one gets it.
 	Protocols []Protocol
 
-	// Capacity is the number of messages that each band of a mailbox holds. Zero
-	// means [DefaultCapacity].
+	// Capacity is the largest number of messages per band of a mailbox. Zero means
+	// [DefaultCapacity].
 	Capacity int
 
-	// LongBytes is how many bytes of long messages from outside a mailbox holds. Zero
-	// means [DefaultLongBytes]; see [MailboxOptions].
+	// LongBytes is the largest total size, in bytes, of queued long messages from remote
+	// peers, per mailbox. Zero means [DefaultLongBytes]; see [MailboxOptions].
 	LongBytes int
 
-	// Groups are the supervisors of the agents, by name. That of the empty name
-	// supervises agents that name no group; when it is missing, the zero
-	// [Supervision] does. A failure that a group escalates stops the whole group,
-	// for good: no agent can be spawned in it any more.
+	// Groups are the supervision groups by name. The group with the empty name supervises
+	// agents whose [Spec] names no group; when it is missing, it has the zero
+	// [Supervision]. A failure that a group escalates stops the whole group for good: no
+	// agent can be spawned in it afterwards.
 	Groups map[string]Supervision
 
 	// Stamper gives messages their ids and times. Nil means random UUIDs and the
 	// wall clock.
 	Stamper performatives.Stamper
 
-	// Dispatcher runs the actors. Nil means a [Pool] that the system owns. One
-	// that is given must outlive the system.
+	// Dispatcher runs the actors. Nil means a [Pool] that the system owns. A dispatcher
+	// given here must outlive the system.
 	Dispatcher actor.Dispatcher
 
-	// OnStopped is told of each agent that has stopped for good, on the agent's
-	// actor. It must not block. Nil means nobody is.
-	OnStopped func(performatives.AgentID)
+	// OnChange is called with the id of each agent that has started, has announced its
+	// capabilities or has stopped for good, before the event is published. It is the
+	// hook of the layer that keeps its own state about agents: unlike a subscription
+	// to [Events] it loses nothing, and it returns before the agent continues. It runs
+	// on the goroutine of the change and must not block. Nil means no call.
+	OnChange func(performatives.AgentID)
 
-	// Logger gets what no event tells. Nil discards it.
+	// Logger receives the messages that have no event type. Nil discards them.
 	Logger *slog.Logger
 }
 
@@ -59,7 +62,10 @@ func (o Options) withDefaults() Options {
 		o.Node = "node"
 	}
 	if o.Stamper == nil {
-		o.Stamper = wallStamper{}
+		o.Stamper = systemStamper{}
+	}
+	if o.OnChange == nil {
+		o.OnChange = func(performatives.AgentID) {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

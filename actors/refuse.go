@@ -13,7 +13,8 @@ func refusal(m *performatives.Message, from performatives.AgentID, code performa
 	return &performatives.Refusal{Code: code, From: from, About: m.ID(), Text: text}
 }
 
-// asRefusal gives any error of a router the form that a sender gets.
+// asRefusal returns a router's error as a refusal. An error of another type becomes
+// [performatives.CodeInternal] without text.
 func asRefusal(m *performatives.Message, err error) *performatives.Refusal {
 	var r *performatives.Refusal
 	if errors.As(err, &r) {
@@ -22,30 +23,30 @@ func asRefusal(m *performatives.Message, err error) *performatives.Refusal {
 	return refusal(m, "", performatives.CodeInternal, "")
 }
 
-// codeOf says why an agent's mailbox did not take a message.
-func codeOf(reason Reason) performatives.Code {
+// codeForReason returns the code of the refusal for a mailbox's reason.
+func codeForReason(reason Reason) performatives.Code {
 	if reason == ReasonFull {
 		return performatives.CodeBusy
 	}
 	return performatives.CodeStopped
 }
 
-// Refuse tells m's sender that agent from does not serve m, and why: by an
-// answer when m expects one, else m is a dead letter.
+// Refuse reports to m's sender that agent from does not serve m, with the code and text.
+// When m expects no reply, it becomes a dead letter instead.
 func (s *System) Refuse(from performatives.AgentID, m *performatives.Message, code performatives.Code, text string) {
 	s.refuse(from, m, code, text)
 }
 
 func (s *System) refuse(from performatives.AgentID, m *performatives.Message, code performatives.Code, text string) {
-	if from == "" { // a broadcast names no receiver: the node answers for who did not
+	if from == "" { // a broadcast has no receiver: the refusal comes from the node
 		from = performatives.AgentID(s.opts.Node)
 	}
 	reply := m.Refuse(from, s.Stamp(), code, text)
 	if reply == nil {
-		s.deadLetter(string(cmp.Or(m.Receiver(), from)), m, code) // of a broadcast, who it did not reach
+		s.deadLetter(string(cmp.Or(m.Receiver(), from)), m, code) // for a broadcast, the agent that did not get it
 		return
 	}
-	s.noteRefused(m, refusal(m, from, code, text))
+	s.publishRefused(m, refusal(m, from, code, text))
 	if Wants[MessageSent](&s.Events) {
 		s.Events.Publish(MessageSent{s.at(), reply})
 	}
@@ -54,15 +55,14 @@ func (s *System) refuse(from performatives.AgentID, m *performatives.Message, co
 	}
 }
 
-func (s *System) noteRefused(m *performatives.Message, r *performatives.Refusal) {
+func (s *System) publishRefused(m *performatives.Message, r *performatives.Refusal) {
 	s.refused.Add(1)
 	if Wants[MessageRefused](&s.Events) {
 		s.Events.Publish(MessageRefused{s.at(), m, r})
 	}
 }
 
-// DeadLetter counts and publishes a message that nobody handles and nobody waits
-// for an answer to.
+// DeadLetter counts and publishes a message that is not handled and expects no reply.
 func (s *System) DeadLetter(to string, m *performatives.Message, code performatives.Code) {
 	s.deadLetter(to, m, code)
 }
@@ -74,44 +74,43 @@ func (s *System) deadLetter(to string, message any, code performatives.Code) {
 	}
 }
 
-// undelivered is what becomes of what an agent's mailbox cannot take or has to
-// give up.
-func (s *System) undelivered(message any, reason Reason) {
+// handleUndeliverable handles a message that an agent's mailbox refused.
+func (s *System) handleUndeliverable(message any, reason Reason) {
 	switch m := unwrap(message).(type) {
 	case *performatives.Message:
-		s.refuse(m.Receiver(), m, codeOf(reason), "")
+		s.refuse(m.Receiver(), m, codeForReason(reason), "")
 	case *do:
 		if m.refused != nil {
 			m.refused()
 		}
 	case *begin:
 		s.abandon(m.conversation, ErrStopped)
-	case *again:
+	case *redelivery:
 		s.refuse(m.message.Receiver(), m.message, performatives.CodeStopped, "")
 	case *spawn: // the group has stopped
 		m.reply <- ErrStopped
-	case command, Control, *actor.PoisonPill: // their purpose is gone with the actor
+	case command, Control, *actor.PoisonPill: // has no meaning without its actor
 	default:
-		s.deadLetter("", m, codeOf(reason))
+		s.deadLetter("", m, codeForReason(reason))
 	}
 }
 
-// undeliveredInConversation is the same for the mailbox of a conversation, which
-// ends while its agent lives on. What the conversation tells itself is no message
-// that anyone misses.
-func (s *System) undeliveredInConversation(message any, reason Reason) {
+// handleUndeliverableInConversation handles a message that the mailbox of a conversation
+// refused. The conversation may end before its agent. Messages that the conversation sent
+// to itself are ignored.
+func (s *System) handleUndeliverableInConversation(message any, reason Reason) {
 	m, ok := unwrap(message).(*performatives.Message)
 	switch {
 	case !ok:
 	case reason == ReasonStopped:
 		s.returnToAgent(m)
 	default:
-		s.refuse(m.Receiver(), m, codeOf(reason), "")
+		s.refuse(m.Receiver(), m, codeForReason(reason), "")
 	}
 }
 
-// returnToAgent gives an agent back what a conversation of its had no time to
-// handle, for the epilogue to answer.
+// returnToAgent sends a message that a conversation had no time to handle back to its
+// agent, for the tombstone.
 func (s *System) returnToAgent(m *performatives.Message) {
 	if c, ok := s.lookup(m.Receiver()); ok {
 		Self{c}.Return(m)
@@ -120,7 +119,7 @@ func (s *System) returnToAgent(m *performatives.Message) {
 	s.refuse(m.Receiver(), m, performatives.CodeStopped, "")
 }
 
-// abandon ends a conversation whose actor never starts.
+// abandon ends a conversation whose actor does not start, if it has an Abandon method.
 func (s *System) abandon(c Conversation, err error) {
 	if a, ok := c.(interface{ Abandon(error) }); ok {
 		a.Abandon(err)
@@ -134,26 +133,26 @@ func unwrap(message any) any {
 	return message
 }
 
-// Counts are totals since the system started.
+// Counts are the counters of a system. Refused and DeadLetters are totals since it
+// started; the others are current numbers.
 type Counts struct {
-	Refused     uint64 // messages that were refused to their senders
-	DeadLetters uint64 // messages that nobody handled and nobody waited for
-	Agents      int    // agents that run
-	Open        int    // conversations under way
-	Working     int    // handlers under way, those abandoned included
+	Refused     uint64 // messages refused to their senders
+	DeadLetters uint64 // messages that were not handled and expected no reply
+	Agents      int    // running agents
+	Open        int    // open conversations
+	Working     int    // running handlers, including abandoned ones
 }
 
-// Counts returns the current figures.
+// Counts returns the current values.
 func (s *System) Counts() Counts {
-	return Counts{s.refused.Load(), s.dead.Load(), s.running.value(), s.open.value() + s.standing.value(), s.work.value()}
+	return Counts{s.refused.Load(), s.dead.Load(), s.running.value(), s.open.value() + s.longLived.value(), s.work.value()}
 }
 
-// Refused counts and publishes that m, which has not been routed, is refused, and that
-// whoever has sent it is told so by the caller. A message that expects no reply is a dead
-// letter.
-func (s *System) Refused(m *performatives.Message, r *performatives.Refusal) {
+// RecordRefusal counts and publishes the refusal of m, which was not routed. The caller
+// informs m's sender. A message that expects no reply is counted as a dead letter.
+func (s *System) RecordRefusal(m *performatives.Message, r *performatives.Refusal) {
 	if m.Performative().ExpectsReply() {
-		s.noteRefused(m, r)
+		s.publishRefused(m, r)
 		return
 	}
 	s.deadLetter(string(cmp.Or(m.Receiver(), r.From)), m, r.Code)

@@ -10,27 +10,27 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// replySlot is where one ask at a time waits for its answer. It is registered as
-// a process of its own, and its asks differ by the RequestId of the sender that
-// they are made with, so that an answer to an earlier one is known as such.
+// replySlot receives the reply of one ask at a time. It is registered as a process of its
+// own and reused. The asks of one slot differ by the RequestId of their sender PID, so
+// that a late reply to an earlier ask is detected.
 type replySlot struct {
 	system *actor.ActorSystem
 	pid    *actor.PID
-	ready  chan struct{} // has room for one
+	ready  chan struct{} // capacity 1
 
-	mu       sync.Mutex
-	request  uint32 // RequestId of the newest ask
-	pending  bool   // it has neither an answer nor an error
-	answer   any
-	err      error
-	deadline time.Time // of the newest ask, zero when it has none
-	timer    *time.Timer
-	alarm    time.Time // when timer goes off, zero when it is not set
+	mu        sync.Mutex
+	requestID uint32 // RequestId of the latest ask
+	pending   bool   // the latest ask has neither a reply nor an error
+	answer    any
+	err       error
+	deadline  time.Time // deadline of the latest ask, or zero
+	timer     *time.Timer
+	timerAt   time.Time // when timer fires; zero when it is not set
 }
 
 var _ actor.Process = (*replySlot)(nil)
 
-// newReplySlot registers a slot.
+// newReplySlot creates and registers a slot.
 func newReplySlot(system *actor.ActorSystem) *replySlot {
 	s := &replySlot{system: system, ready: make(chan struct{}, 1)}
 	s.timer = time.AfterFunc(math.MaxInt64, s.expire)
@@ -38,7 +38,7 @@ func newReplySlot(system *actor.ActorSystem) *replySlot {
 	return s
 }
 
-// unregister takes the slot out of the registry.
+// unregister removes the slot from the registry.
 func (s *replySlot) unregister() {
 	s.timer.Stop()
 	s.system.ProcessRegistry.Remove(s.pid)
@@ -48,37 +48,37 @@ func (s *replySlot) unregister() {
 func (s *replySlot) open(timeout time.Duration) uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.request++
+	s.requestID++
 	s.pending = true
 	s.deadline = time.Time{}
 	if timeout > 0 {
 		s.deadline = time.Now().Add(timeout)
-		s.setAlarmLocked()
+		s.setTimerLocked()
 	}
-	return s.request
+	return s.requestID
 }
 
-// worn reports whether the slot has used up its ids.
-func (s *replySlot) worn() bool { return s.request == math.MaxUint32 }
+// exhausted reports whether the slot has used all RequestIds.
+func (s *replySlot) exhausted() bool { return s.requestID == math.MaxUint32 }
 
-// setAlarmLocked sees to it that the timer does not go off after the deadline.
-// It may go off before: most asks are answered long before their deadlines, and
-// to set and stop a timer for each would cost more than to look once too often.
-func (s *replySlot) setAlarmLocked() {
-	if s.alarm.IsZero() || s.deadline.Before(s.alarm) {
-		s.alarm = s.deadline
+// setTimerLocked ensures that the timer fires no later than the deadline. It may fire
+// earlier: most replies arrive long before their deadlines, and setting and stopping a
+// timer for each ask would cost more than an extra call of expire.
+func (s *replySlot) setTimerLocked() {
+	if s.timerAt.IsZero() || s.deadline.Before(s.timerAt) {
+		s.timerAt = s.deadline
 		s.timer.Reset(time.Until(s.deadline))
 	}
 }
 
-// wait blocks until the ask has ended, or ctx has.
+// wait blocks until the ask has ended or ctx has ended.
 func (s *replySlot) wait(ctx context.Context) (any, error) {
 	if done := ctx.Done(); done != nil {
 		select {
 		case <-s.ready:
 		case <-done:
-			s.end(s.request, nil, fmt.Errorf("actors: ask: %w", context.Cause(ctx)))
-			<-s.ready // of this end, or of one that came before it
+			s.end(s.requestID, nil, fmt.Errorf("actors: ask: %w", context.Cause(ctx)))
+			<-s.ready // signalled by this call of end, or by an earlier one
 		}
 	} else {
 		<-s.ready
@@ -90,11 +90,11 @@ func (s *replySlot) wait(ctx context.Context) (any, error) {
 	return answer, err
 }
 
-// end ends the ask of that id, and reports whether it was still open.
+// end ends the ask with that RequestId. It reports false when the ask has ended already.
 func (s *replySlot) end(request uint32, answer any, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.pending || request != s.request {
+	if !s.pending || request != s.requestID {
 		return false
 	}
 	s.endLocked(answer, err)
@@ -107,21 +107,21 @@ func (s *replySlot) endLocked(answer any, err error) {
 	s.ready <- struct{}{}
 }
 
-// expire is the timer's. It ends the ask that is open if its deadline has come.
+// expire is called by the timer. It ends the open ask if its deadline has passed.
 func (s *replySlot) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.alarm = time.Time{}
+	s.timerAt = time.Time{}
 	switch {
 	case !s.pending || s.deadline.IsZero():
 	case time.Now().Before(s.deadline):
-		s.setAlarmLocked()
+		s.setTimerLocked()
 	default:
 		s.endLocked(nil, ErrTimeout)
 	}
 }
 
-// SendUserMessage takes the answer. One that comes too late is a dead letter.
+// SendUserMessage receives the reply. A late reply is a dead letter.
 func (s *replySlot) SendUserMessage(pid *actor.PID, message any) {
 	_, content, _ := actor.UnwrapEnvelope(message)
 	if !s.end(pid.RequestId, content, nil) {
@@ -129,8 +129,8 @@ func (s *replySlot) SendUserMessage(pid *actor.PID, message any) {
 	}
 }
 
-// SendSystemMessage ignores the engine's messages: a slot has no life to watch.
+// SendSystemMessage ignores system messages: a slot cannot be watched.
 func (s *replySlot) SendSystemMessage(*actor.PID, any) {}
 
-// Stop does nothing. The slots of a system end when Ask has no use for them.
+// Stop does nothing. Ask unregisters slots that it does not reuse.
 func (s *replySlot) Stop(*actor.PID) {}

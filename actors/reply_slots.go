@@ -6,8 +6,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// replySlots are the slots of an actor system that no ask uses. They are
-// registered with it under slotsName.
+// replySlots is the list of an actor system's idle slots. It is registered with the
+// system under slotsName.
 type replySlots struct {
 	system *actor.ActorSystem
 
@@ -15,8 +15,8 @@ type replySlots struct {
 	idle []*replySlot
 }
 
-// slotsName is where the slots of a system are registered, and idleSlots how
-// many of them are kept.
+// slotsName is the name under which replySlots is registered. idleSlots is the largest
+// number of idle slots.
 const (
 	slotsName = "asks"
 	idleSlots = 256
@@ -24,7 +24,7 @@ const (
 
 var _ actor.Process = (*replySlots)(nil)
 
-// slotsOf returns the slots of system, which has none until its first ask.
+// slotsOf returns the slots of system, and registers them before the first ask.
 func slotsOf(system *actor.ActorSystem) *replySlots {
 	for {
 		p, ok := system.ProcessRegistry.GetLocal(slotsName)
@@ -35,8 +35,8 @@ func slotsOf(system *actor.ActorSystem) *replySlots {
 	}
 }
 
-// take returns a slot that nobody else uses.
-func (r *replySlots) take() *replySlot {
+// acquire returns a slot for exclusive use.
+func (r *replySlots) acquire() *replySlot {
 	r.mu.Lock()
 	if last := len(r.idle) - 1; last >= 0 {
 		s := r.idle[last]
@@ -48,10 +48,11 @@ func (r *replySlots) take() *replySlot {
 	return newReplySlot(r.system)
 }
 
-// putBack keeps a slot for a later ask, unless it is worn or there are plenty.
-func (r *replySlots) putBack(s *replySlot) {
+// release keeps a slot for a later ask, unless it is exhausted or there are idleSlots
+// already.
+func (r *replySlots) release(s *replySlot) {
 	r.mu.Lock()
-	keep := len(r.idle) < idleSlots && !s.worn()
+	keep := len(r.idle) < idleSlots && !s.exhausted()
 	if keep {
 		r.idle = append(r.idle, s)
 	}
@@ -61,12 +62,12 @@ func (r *replySlots) putBack(s *replySlot) {
 	}
 }
 
-// SendUserMessage sends what is addressed to all slots to the dead letters.
+// SendUserMessage sends messages for the list itself to the dead letters.
 func (r *replySlots) SendUserMessage(pid *actor.PID, message any) {
 	r.system.DeadLetter.SendUserMessage(pid, message)
 }
 
-// SendSystemMessage ignores the engine's messages.
+// SendSystemMessage ignores system messages.
 func (r *replySlots) SendSystemMessage(*actor.PID, any) {}
 
 // Stop does nothing.

@@ -11,19 +11,19 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Self is an agent's handle of itself: what its methods, its conversations and
-// whoever holds it act through. All its methods may be called from any
-// goroutine. The zero Self is not valid.
+// Self is the handle of an agent. The agent's methods, its conversations and other code
+// use it to act as the agent. All methods may be called from any goroutine. The zero Self
+// is not valid.
 type Self struct{ c *cell }
 
-// Self returns s, so that an agent's handle can start conversations itself.
+// Self returns s. With it a Self can start conversations, like an agent.
 func (s Self) Self() Self { return s }
 
-// ID returns the agent's id as it was registered.
+// ID returns the agent's id as registered.
 func (s Self) ID() performatives.AgentID { return s.c.spec.ID }
 
-// Describe returns what the agent said it can do: before it started, or in its last
-// [Self.Announce]. Do not change it.
+// Describe returns the agent's capabilities: those of the last [Self.Announce], or else
+// those of [Agent].Describe. The caller must not modify them.
 func (s Self) Describe() performatives.Capabilities {
 	if c := s.c.announced.Load(); c != nil {
 		return *c
@@ -31,59 +31,58 @@ func (s Self) Describe() performatives.Capabilities {
 	return s.c.describes
 }
 
-// PID returns the agent's actor: the way down to the engine.
+// PID returns the agent's actor in the engine.
 func (s Self) PID() *actor.PID { return s.c.pid.Load() }
 
-// System returns the system that the agent runs in.
+// System returns the agent's system.
 func (s Self) System() *System { return s.c.sys }
 
-// Logger returns a logger that names the node and the agent.
+// Logger returns a logger with the keys node and agent.
 func (s Self) Logger() *slog.Logger {
 	return s.c.sys.opts.Logger.With("agent", string(s.ID()))
 }
 
-// Stamp returns the identity of a new message.
+// Stamp returns the id and time of a new message.
 func (s Self) Stamp() performatives.Stamp { return s.c.sys.opts.Stamper.Stamp() }
 
-// Send routes a message of this agent's. An error is a [*performatives.Refusal]
-// and means that the message was not delivered and nobody will answer it; with a
-// nil error, an answer or a refusal may come as a message. A message that names
-// another sender is refused with [performatives.CodeForbidden].
+// Send routes a message from this agent. An error is a [*performatives.Refusal] and means
+// that the message was not delivered and gets no reply. After a nil error, a reply or a
+// refusal may arrive as a message. A message with another sender is refused with
+// [performatives.CodeForbidden].
 func (s Self) Send(m *performatives.Message) error {
 	if !m.Sender().Is(s.ID()) {
-		return &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID(), Field: "sender", Text: "an agent may only send in its own name"}
+		return &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID(), Field: "sender", Text: "an agent may only send under its own id"}
 	}
 	return s.c.sys.send(m)
 }
 
-// Ask sends a message and waits for the first answer to it, which may be a
-// refusal: see [performatives.Message.AsRefusal]. The error is that of Send, or the
-// cause of ctx's end, or [ErrStopped] when the agent that asks stops first. It must
-// not be called on the agent's own actor, which could not take the answer. What
-// else comes goes to the agent, as if it had not asked.
+// Ask sends a message and waits for the first reply to it, which may be a refusal: see
+// [performatives.Message.AsRefusal]. The error is that of Send, the cause of ctx, or
+// [ErrStopped] when this agent stops first. Ask must not be called on the agent's own
+// actor, which receives the reply. Further replies go to the agent like other messages.
 func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives.Message, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	a := &asking{m, make(chan *performatives.Message, 1)}
-	as := s.c.openAsks()
-	if !as.add(a) {
+	r := &pendingRequest{m, make(chan *performatives.Message, 1)}
+	pending := s.c.pendingRequests()
+	if !pending.add(r) {
 		return nil, ErrStopped
 	}
-	defer as.remove(a)
+	defer pending.remove(r)
 	if err := s.Send(m); err != nil {
 		return nil, err
 	}
 	select {
-	case answer := <-a.answer:
+	case answer := <-r.reply:
 		if answer == nil {
 			return nil, ErrStopped
 		}
 		return answer, nil
 	case <-ctx.Done():
-		as.remove(a) // what has come by now is still the answer
+		pending.remove(r) // a reply that arrived before the removal still counts
 		select {
-		case answer := <-a.answer:
+		case answer := <-r.reply:
 			if answer != nil {
 				return answer, nil
 			}
@@ -95,10 +94,10 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 }
 
 // Do runs fn on the agent's actor and waits until it has returned. It fails with
-// [ErrMailboxFull], or with [ErrStopped] when the agent stops before, or with the
-// [*PanicError] that fn panicked with, which is a failure of the agent too. When
-// ctx ends first, it returns the cause, and fn may still run. It must not be called
-// on the agent's own actor.
+// [ErrMailboxFull], with [ErrStopped] when the agent stops first, or with the
+// [*PanicError] of a panic in fn, which also counts as a failure of the agent. When ctx
+// ends first, it returns the cause, and fn may still run. Do must not be called on the
+// agent's own actor.
 func (s Self) Do(ctx context.Context, fn func(Agent)) error {
 	done := make(chan error, 1)
 	err := s.post(&do{fn: func(a Agent) { done <- reraise(a, fn, done) }, refused: func() { done <- ErrStopped }})
@@ -113,7 +112,7 @@ func (s Self) Do(ctx context.Context, fn func(Agent)) error {
 	}
 }
 
-// reraise calls fn, and tells of its panic before that goes on.
+// reraise calls fn. It sends a panic of fn to failed and then raises it again.
 func reraise(a Agent, fn func(Agent), failed chan<- error) error {
 	returned := false
 	defer func() {
@@ -121,7 +120,7 @@ func reraise(a Agent, fn func(Agent), failed chan<- error) error {
 			return
 		}
 		v := recover()
-		if v == nil { // runtime.Goexit goes on by itself
+		if v == nil { // runtime.Goexit continues by itself
 			failed <- errGoexit
 			return
 		}
@@ -134,32 +133,31 @@ func reraise(a Agent, fn func(Agent), failed chan<- error) error {
 	return nil
 }
 
-// Later has fn run on the agent's actor, and does not wait. With [ErrStopped] or
-// [ErrMailboxFull] it never runs; with a nil error it runs unless the agent stops
+// Later runs fn on the agent's actor, without waiting. When it returns [ErrStopped] or
+// [ErrMailboxFull], fn never runs. After a nil error, fn runs unless the agent stops
 // first.
 func (s Self) Later(fn func(Agent)) error { return s.post(&do{fn: fn}) }
 
-// After has fn run on the agent's actor once d has passed, unless the agent has
-// stopped by then or stop was called. stop reports whether it came in time. The
-// bounds of the mailbox do not apply to it, so that no timer is lost. It outlives a
-// restart: fn gets the agent's value of that time.
+// After runs fn on the agent's actor after d, unless the agent has stopped by then or
+// stop was called. stop reports whether it prevented the call. The command is exempt from
+// the mailbox's bounds, so that no timer is lost. It survives a restart: fn gets the
+// agent's current value.
 func (s Self) After(d time.Duration, fn func(Agent)) (stop func() bool) {
 	return s.c.sys.AfterFunc(d, func() {
-		_ = s.post(&alarm{do{fn: fn}}) // it has stopped
+		_ = s.post(&timerFired{do{fn: fn}}) // the only error is that the agent has stopped
 	})
 }
 
-// Watch has fn run on the agent's actor once the agent with that id has stopped;
-// at once when there is none. It watches agents of this node. A restart of this
-// agent ends its watches, and so does its stop. It fails with [ErrStopped] or
-// [ErrMailboxFull].
+// Watch runs fn on the agent's actor after the agent with that id has stopped, or at once
+// when there is no such agent in this system. A restart or stop of this agent ends its
+// watches. Watch fails with [ErrStopped] or [ErrMailboxFull].
 func (s Self) Watch(id performatives.AgentID, fn func(Agent)) error {
 	return s.post(&watch{id: id, fn: fn})
 }
 
-// Begin opens a conversation of this agent, on the side that asks. With an error
-// it never ran: [ErrStopped], also when the node is about to stop, or
-// [ErrMailboxFull].
+// Begin opens a conversation in which this agent is the initiator. It fails with
+// [ErrMailboxFull], or with [ErrStopped] when the agent has stopped or the system is
+// stopping; the conversation then never starts.
 func (s Self) Begin(c Conversation) error {
 	if s.c.sys.draining.Load() {
 		return ErrStopped
@@ -167,28 +165,28 @@ func (s Self) Begin(c Conversation) error {
 	return s.post(&begin{c})
 }
 
-// Alias lets messages that refer to ref, the id or reply_with of a message that
-// the conversation with that key is about to send, find the conversation.
+// Alias adds an id under which the conversation with key k is found. ref is the id or
+// reply_with of a message that the conversation is about to send.
 func (s Self) Alias(k Key, ref string) error {
 	return s.post(&alias{k, performatives.ConversationID(ref)})
 }
 
-// End says that a conversation of this agent is over; its actor is stopped. late
-// answers messages that come afterwards and reports whether it did; nil answers
-// none.
+// End marks a conversation of this agent as over, and stops its actor. late is called
+// with each message that arrives for the conversation afterwards, and reports whether it
+// has handled it. A nil late handles none.
 func (s Self) End(c Conversation, late func(*performatives.Message) bool) {
 	if err := s.post(&end{c, late}); err != nil && !errors.Is(err, ErrStopped) {
 		s.Logger().Error("conversation not ended", "conversation", string(c.Key().ID), "err", err)
 	}
 }
 
-// Return gives back a message that reached a conversation after its End: the agent
-// handles it as if it had come just now, once that End has taken effect.
+// Return sends a message that reached a conversation after its End back to the agent. The
+// agent handles it like a new message, after the End has taken effect.
 func (s Self) Return(m *performatives.Message) {
-	if s.post(&again{m}) != nil { // exempt from the mailbox's bounds: the agent has stopped
+	if s.post(&redelivery{m}) != nil { // the command is exempt from the bounds: the agent has stopped
 		s.c.sys.refuse(s.ID(), m, performatives.CodeStopped, "")
 	}
 }
 
-// post puts a command into the agent's own mailbox.
+// post sends a command to the agent's own mailbox.
 func (s Self) post(command any) error { return s.c.mailbox.Post(command) }

@@ -6,71 +6,71 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// systemMessage is a message of the engine's in a mailbox.
+// systemMessage is a system message of the engine in a mailbox, an element of a linked
+// list.
 type systemMessage struct {
 	next    *systemMessage
 	message any
 }
 
-// closeMailbox is the system message of [Mailbox.Close].
+// closeMailbox is the system message sent by [Mailbox.Close].
 type closeMailbox struct{}
 
-// queueing is a dispatcher with a queue: a mailbox that has used up its
-// throughput goes to the end of it, if something waits there. Any other
-// dispatcher may run at once what it is given.
-type queueing interface {
+// queueDispatcher is a dispatcher with a queue. A mailbox that has used its throughput
+// goes to the end of the queue if other mailboxes wait. Any other dispatcher may run a
+// function inside Schedule.
+type queueDispatcher interface {
 	waiting() bool
 }
 
-// expressing is a dispatcher whose queue has an express lane: what is scheduled there
-// comes before what waits in the queue, but does not starve it.
-type expressing interface {
+// expressDispatcher is a dispatcher with a second, express queue. It serves the express
+// queue first, but does not starve the ordinary one.
+type expressDispatcher interface {
 	ScheduleFirst(fn func())
 }
 
-// outcome is why serving ended.
-type outcome uint8
+// serveResult is the reason why serve returned.
+type serveResult uint8
 
 const (
-	outcomeFailed  outcome = iota // a handler panicked
-	outcomeDrained                // there is nothing to serve
-	outcomeSpent                  // the throughput is used up
+	serveFailed  serveResult = iota // a handler panicked
+	serveDrained                    // no message to serve
+	serveSpent                      // the throughput is used up
 )
 
-func (m *Mailbox) serveOrdinary() { m.serveScheduled(wordOrdinary) }
+func (m *Mailbox) serveOrdinary() { m.serveScheduled(stateOrdinary) }
 
-func (m *Mailbox) serveExpress() { m.serveScheduled(wordExpress) }
+func (m *Mailbox) serveExpress() { m.serveScheduled(stateExpress) }
 
-// serveScheduled serves, unless a consumer that was scheduled in the other lane has
-// come first.
+// serveScheduled serves messages, unless the consumer in the other queue has begun first.
 func (m *Mailbox) serveScheduled(lane uint32) {
-	if m.word.And(^(wordQueued|lane))&wordQueued != 0 {
+	if m.state.And(^(stateQueued|lane))&stateQueued != 0 {
 		m.serveAll()
 	}
 }
 
-// serveAll serves until nothing is left or the throughput is used up. It runs on
-// the dispatcher, and only while it holds wordRunning.
+// serveAll serves messages until none is left or the mailbox yields. It runs on the
+// dispatcher, and only while the mailbox holds stateRunning.
 func (m *Mailbox) serveAll() {
 	for {
 		switch m.serve() {
-		case outcomeDrained:
+		case serveDrained:
 			if m.stopped && !m.drained {
 				m.drain()
 			}
-			if m.rest() {
+			if m.goIdle() {
 				return
 			}
-		case outcomeSpent:
-			if m.giveWay() {
+		case serveSpent:
+			if m.yield() {
 				return
 			}
-		case outcomeFailed: // the supervisor has been told, and may have suspended it
+		case serveFailed: // the supervisor has the failure, and may have suspended the mailbox
 		}
 	}
 }
 
-// drain is the end of a mailbox: nothing is left in it, and nothing will be.
+// drain releases the queues of a stopped mailbox after its last message.
 func (m *Mailbox) drain() {
 	m.drained = true
 	for i := range m.bands {
@@ -83,10 +83,10 @@ func (m *Mailbox) drain() {
 	}
 }
 
-// giveWay lets other mailboxes have their turn, and reports whether this one has
-// been scheduled for its next.
-func (m *Mailbox) giveWay() bool {
-	q, ok := m.dispatcher.(queueing)
+// yield lets other mailboxes have their turn. It reports whether this mailbox is
+// scheduled for another turn, so that the current one must end.
+func (m *Mailbox) yield() bool {
+	q, ok := m.dispatcher.(queueDispatcher)
 	if !ok {
 		goruntime.Gosched()
 		return false
@@ -94,58 +94,58 @@ func (m *Mailbox) giveWay() bool {
 	if !q.waiting() {
 		return false
 	}
-	m.again()
+	m.reschedule()
 	return true
 }
 
-// again schedules another turn of the consumer that runs.
-func (m *Mailbox) again() {
-	m.dispatch(wordOrdinary, m.word.Or(wordQueued|wordOrdinary))
+// reschedule schedules another turn of the running consumer.
+func (m *Mailbox) reschedule() {
+	m.dispatch(stateOrdinary, m.state.Or(stateQueued|stateOrdinary))
 }
 
-// rest gives up wordRunning, unless something to serve has come.
-func (m *Mailbox) rest() bool {
+// goIdle clears stateRunning. It reports false when there is a message to serve.
+func (m *Mailbox) goIdle() bool {
 	for {
-		w := m.word.Load()
+		w := m.state.Load()
 		if runnable(w) {
 			return false
 		}
-		if m.word.CompareAndSwap(w, w&^wordRunning) {
+		if m.state.CompareAndSwap(w, w&^stateRunning) {
 			return true
 		}
 	}
 }
 
-// serve handles up to the dispatcher's throughput of messages.
-func (m *Mailbox) serve() (end outcome) {
+// serve handles messages, up to the dispatcher's throughput.
+func (m *Mailbox) serve() (end serveResult) {
 	var message any
 	defer func() {
-		if end == outcomeFailed {
+		if end == serveFailed {
 			m.fail(recover(), message)
 		}
 	}()
 	for n := max(1, m.dispatcher.Throughput()); ; n-- {
-		w := m.word.Load()
-		if w&wordSystem != 0 || m.pending != nil {
+		w := m.state.Load()
+		if w&stateSystem != 0 || m.pending != nil {
 			message = m.nextSystem()
 			m.serveSystem(message)
 			continue
 		}
-		waiting := m.turns.claimed | uint8(w&wordBands)
-		if waiting == 0 || w&wordSuspended != 0 {
-			return outcomeDrained
+		waiting := m.scheduler.claimed | uint8(w&stateBands)
+		if waiting == 0 || w&stateSuspended != 0 {
+			return serveDrained
 		}
 		if n <= 0 {
-			return outcomeSpent
+			return serveSpent
 		}
 		var ok bool
-		if message, ok = m.take(m.turns.next(waiting)); ok {
+		if message, ok = m.take(m.scheduler.next(waiting)); ok {
 			m.deliver(message)
 		}
 	}
 }
 
-// deliver handles a message, or refuses it when the actor has stopped.
+// deliver passes a message to the actor, or refuses it when the actor has stopped.
 func (m *Mailbox) deliver(message any) {
 	if m.stopped {
 		m.refuse(message, ReasonStopped)
@@ -154,30 +154,30 @@ func (m *Mailbox) deliver(message any) {
 	m.invoker.InvokeUserMessage(message)
 }
 
-// take returns the next message of a band, and false when the band turns out to
-// be empty: its bit may be set by someone whose message was claimed already.
+// take returns the next message of band i. It reports false when the band is empty: a
+// producer may set the bit after its message was claimed.
 func (m *Mailbox) take(i int) (any, bool) {
 	b := m.bands[i].Load()
 	bit := uint8(1) << i
-	if m.turns.claimed&bit == 0 {
-		m.word.And(^uint32(bit))
+	if m.scheduler.claimed&bit == 0 {
+		m.state.And(^uint32(bit))
 		if !b.claim() {
 			return nil, false
 		}
-		m.turns.claimed |= bit
+		m.scheduler.claimed |= bit
 	}
 	message := b.pop(m.config.step)
-	if b.left == 0 {
-		m.turns.claimed &^= bit
+	if b.remaining == 0 {
+		m.scheduler.claimed &^= bit
 	}
-	m.lighten(message)
+	m.releaseLong(message)
 	return message, true
 }
 
 // nextSystem returns the oldest system message, or nil.
 func (m *Mailbox) nextSystem() any {
 	if m.pending == nil {
-		m.word.And(^uint32(wordSystem))
+		m.state.And(^uint32(stateSystem))
 		for s := m.system.Swap(nil); s != nil; {
 			s.next, m.pending, s = m.pending, s, s.next
 		}
@@ -193,13 +193,13 @@ func (m *Mailbox) nextSystem() any {
 // serveSystem handles a system message.
 func (m *Mailbox) serveSystem(message any) {
 	switch message.(type) {
-	case nil: // the bit was late, the message has been served
+	case nil: // the bit was set after the message was served
 	case *actor.SuspendMailbox:
-		if !m.stopped { // what it holds is still to be refused
-			m.word.Or(wordSuspended)
+		if !m.stopped { // a stopped mailbox still has to refuse its messages
+			m.state.Or(stateSuspended)
 		}
 	case *actor.ResumeMailbox:
-		m.word.And(^uint32(wordSuspended))
+		m.state.And(^uint32(stateSuspended))
 	case closeMailbox:
 		m.stop()
 	default:
@@ -207,16 +207,15 @@ func (m *Mailbox) serveSystem(message any) {
 	}
 }
 
-// fail reports a handler's panic, or its runtime.Goexit when value is nil, to
-// the supervisor.
+// fail reports a handler's panic to the supervisor. A nil value means runtime.Goexit.
 func (m *Mailbox) fail(value any, message any) {
 	if value == nil {
 		value = errGoexit
-		// The goroutine is ending: another has to serve the rest.
-		defer m.again()
+		// The goroutine ends. Another one must serve the remaining messages.
+		defer m.reschedule()
 	}
 	if m.stopped {
-		return // it was OnRefuse that panicked
+		return // OnRefuse panicked
 	}
 	m.invoker.EscalateFailure(panicError(value), message)
 	if m.stopping {

@@ -11,22 +11,22 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Stop ends the system in order: no agent, conversation or task begins any more;
-// those under way may finish, but for conversations that stand until someone ends
-// them; what is then still queued is refused to its sender
-// and what still runs is told to stop; the actors end and their goroutines are
-// joined. It keeps a quarter of ctx's time, at most a second, for that ending.
-// Without a deadline it waits for the conversations, each of which has its own.
+// Stop stops the system in these steps. It accepts no new agents, conversations or tasks.
+// It waits for the open conversations, except long-lived ones. It stops the agents,
+// refuses the messages that are still queued, cancels the remaining conversations and
+// handlers, and joins their goroutines. The steps after the wait get a quarter of ctx's
+// remaining time, at most a second. Without a deadline, the wait is bounded only by the
+// conversations' own deadlines.
 //
-// The error says what had not stopped when ctx ended: handlers that ignore their
-// context. Stopping again waits for the same end.
+// The error names the agents or handlers that had not stopped when ctx ended, because a
+// handler ignores its context. A further call waits for the same end.
 func (s *System) Stop(ctx context.Context) error {
 	if s.ended.Load() {
 		return nil
 	}
 	s.draining.Store(true)
 	drain, cancel := drainTime(ctx)
-	_ = s.open.wait(drain) // what is left is ended below
+	_ = s.open.wait(drain) // remaining conversations are stopped below
 	cancel()
 	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
 		s.engine.Root.Stop(s.groups[name])
@@ -48,7 +48,8 @@ func (s *System) Stop(ctx context.Context) error {
 	return err
 }
 
-// drainTime is the part of ctx's time in which conversations may finish.
+// drainTime returns a context for the wait for open conversations: ctx without the time
+// reserved for stopping.
 func drainTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -57,10 +58,10 @@ func drainTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/4, time.Second)))
 }
 
-// openOf is where a conversation counts.
-func (s *System) openOf(e *entry) *gauge {
-	if e.stands {
-		return &s.standing
+// openGauge returns the gauge that counts the conversation.
+func (s *System) openGauge(e *entry) *gauge {
+	if e.longLived {
+		return &s.longLived
 	}
 	return &s.open
 }
@@ -72,39 +73,39 @@ func (s *System) awaitZero(ctx context.Context, g *gauge, what string) error {
 	return nil
 }
 
-// stopped is the end of an agent.
-func (s *System) stopped(c *cell) {
+// agentStopped clears the state of a stopped agent, releases its id and publishes the
+// stop.
+func (s *System) agentStopped(c *cell) {
 	c.reset()
-	c.ended = nil
-	if c.known {
-		s.departed.add(c.spec.ID)
+	c.tombstones = nil
+	if c.startPublished {
+		s.stoppedAgents.add(c.spec.ID)
 	}
 	s.unregister(c)
-	if !c.known {
+	c.runAfterStop()
+	if !c.startPublished {
 		return
 	}
+	s.opts.OnChange(c.spec.ID)
 	if Wants[AgentStopped](&s.Events) {
 		s.Events.Publish(AgentStopped{s.at(), c.spec.ID})
 	}
-	if s.opts.OnStopped != nil {
-		s.opts.OnStopped(c.spec.ID)
-	}
 }
 
-// drained is called when nothing is left in the mailbox of a stopped actor.
-func drained(invoker actor.MessageInvoker) {
+// mailboxDrained records the stop of an agent, when the mailbox of its stopped actor is
+// empty.
+func mailboxDrained(invoker actor.MessageInvoker) {
 	ctx, ok := invoker.(actor.Context)
 	if !ok {
 		return
 	}
-	if in, ok := ctx.Actor().(*incarnation); ok {
+	if in, ok := ctx.Actor().(*agentActor); ok {
 		in.cell.sys.running.add(-1)
 		in.cell.done.open()
 	}
 }
 
-// Work runs fn, the long part of a conversation, on a goroutine that the system
-// joins when it stops.
+// Work runs fn, a handler of a conversation, on a goroutine that [System.Stop] joins.
 func (s *System) Work(fn func()) {
 	s.work.add(1)
 	work := func() {
@@ -118,9 +119,9 @@ func (s *System) Work(fn func()) {
 	go work()
 }
 
-// AfterFunc calls fn, which must not block, once d has passed, unless stop is
-// called before; stop reports whether it was. What may be due at the same time as
-// others takes its timers from here, for the sake of simulations.
+// AfterFunc calls fn after d, unless stop is called first; stop reports whether it
+// prevented the call. fn must not block. Timers that may fire at the same time as others
+// must use AfterFunc, so that a simulation can order them.
 func (s *System) AfterFunc(d time.Duration, fn func()) (stop func() bool) {
 	if s.sim != nil {
 		return s.sim.AfterFunc(d, fn)
@@ -128,9 +129,9 @@ func (s *System) AfterFunc(d time.Duration, fn func()) (stop func() bool) {
 	return time.AfterFunc(d, fn).Stop
 }
 
-// Turn is for a goroutine that is about to wait for others: it calls what Turn
-// returns when it goes on, each time. That does nothing, save in a simulation, where
-// it returns once it is the goroutine's turn.
+// Turn registers a goroutine that is about to wait for other goroutines. The goroutine
+// must call the returned function after each wait. In a simulation, that function blocks
+// until it is the goroutine's turn. Otherwise it does nothing.
 func (s *System) Turn() func() {
 	if s.sim != nil && s.sim.settle != nil {
 		return s.sim.Turn()
@@ -140,10 +141,10 @@ func (s *System) Turn() func() {
 
 func atOnce() {}
 
-// stopActor stops an agent and waits until it has.
+// stopActor stops an agent and waits until it has stopped.
 func (s *System) stopActor(ctx context.Context, c *cell) error {
 	s.engine.Root.Stop(c.pid.Load())
-	s.help(c.done.isOpen)
+	s.stepSimulation(c.done.isOpen)
 	select {
 	case <-c.done.done():
 		return nil

@@ -16,62 +16,61 @@ type SimOptions struct {
 	// Seed determines the order of execution.
 	Seed uint64
 
-	// Throughput is how many messages a mailbox handles in one step. Zero means
-	// one, which gives the seed the most to decide.
+	// Throughput is the largest number of messages that a mailbox handles in one step.
+	// Zero means one, which leaves the most choices to the seed.
 	Throughput int
 
-	// Settle returns once every other goroutine of the simulation waits for
-	// something: synctest.Wait. With it, a step ends when all that it set going has
-	// come to rest, so that goroutines and timers are as much in the seed's order as
-	// actors are. Nil means that there are none.
+	// Settle blocks until every other goroutine of the simulation is blocked:
+	// synctest.Wait. With it, a step ends when all goroutines that it started or woke are
+	// blocked, so that goroutines and timers run in the seed's order too. Nil means that
+	// there are none.
 	Settle func()
 }
 
-// Sim is an [actor.Dispatcher] for simulations: nothing runs until its owner says
-// so, and then one thing at a time, in an order that the seed decides. The same
-// seed and the same scheduling give the same order.
+// Sim is an [actor.Dispatcher] for simulations. It runs nothing until its owner calls one
+// of its methods, and then one function at a time, in an order that the seed determines.
+// The same seed and the same calls of Schedule give the same order.
 //
-// Without [SimOptions.Settle], a step runs on the owner's goroutine, and a handler
-// must not block on another actor, which could not run; only [System.Spawn] may
-// wait there, because it then runs the simulation itself.
+// Without [SimOptions.Settle], a step runs on the owner's goroutine, and a handler must
+// not wait for another actor, which could not run. The exception is [System.Spawn], which
+// runs the simulation while it waits.
 //
-// With it, inside a testing/synctest bubble, a step has a goroutine of its own and
-// may block: the others go on without it. A system that is given such a
-// simulation starts its handlers ([System.Work]) and sets off its timers
-// ([System.AfterFunc]) as steps too. What remains are goroutines that a step or the
-// clock wakes: whoever has waited calls [Sim.Yield] before it does anything that
-// others could notice.
+// With Settle, inside a testing/synctest bubble, a step runs on its own goroutine and may
+// block; other steps continue. A system with such a simulation also runs its handlers
+// ([System.Work]) and timers ([System.AfterFunc]) as steps. Goroutines that a step or the
+// clock wakes are not steps. Such a goroutine must call [Sim.Yield] after each wait,
+// before it does anything that other goroutines can observe.
 //
-// Any goroutine may schedule. One at a time may step, run or await. Its queue holds
-// each mailbox at most once.
+// Any goroutine may schedule. Only one goroutine at a time may step, run or await. The
+// queue holds each mailbox at most once.
 type Sim struct {
 	throughput int
 	settle     func()
-	woken      chan struct{} // has room for one: something was scheduled
-	owned      atomic.Bool   // someone runs it, and waits for what is scheduled
-	worker     *simWorker    // runs the steps of who settles; nil while there are none
+	woken      chan struct{} // capacity 1: a function was scheduled
+	owned      atomic.Bool   // a goroutine runs the simulation
+	worker     *simWorker    // runs the steps when settle is set; nil while there are none
 
 	mu    sync.Mutex
 	rand  *rand.Rand
-	last  uint64 // the order of the newest source
-	fresh []simTask
+	last  uint64 // the order of the latest source
+	added []simTask
 	ready []simTask
 }
 
-// simTask is one thing to run. Those that came between two steps, on goroutines
-// whose order is not ours, are put into that of their sources.
+// simTask is one function to run. Tasks added between two steps, by goroutines that run
+// in any order, are sorted by source.
 type simTask struct {
-	order uint64 // of a mailbox, timer or handler; anyTime for what has a name instead
+	order uint64 // of a mailbox, timer or handler; namedOrder for a task with a name
 	name  string
 	fn    func()
 }
 
-// anyTime is the order of what has a name.
-const anyTime = ^uint64(0)
+// namedOrder is the order of tasks that are sorted by name.
+const namedOrder = ^uint64(0)
 
 var _ actor.Dispatcher = (*Sim)(nil)
 
-// NewSim returns a simulation without anything to run.
+// NewSim returns a simulation with an empty queue.
 func NewSim(o SimOptions) *Sim {
 	return &Sim{
 		throughput: max(1, o.Throughput),
@@ -81,34 +80,34 @@ func NewSim(o SimOptions) *Sim {
 	}
 }
 
-// Schedule keeps fn for a later step.
+// Schedule queues fn as a later step.
 func (s *Sim) Schedule(fn func()) { s.add(simTask{fn: fn}) }
 
-// Throughput returns how many messages a mailbox handles in one step.
+// Throughput returns the largest number of messages that a mailbox handles in one step.
 func (s *Sim) Throughput() int { return s.throughput }
 
-// Go has a later step start fn on a goroutine of its own, where it may block.
+// Go queues a step that starts fn on its own goroutine, where it may block.
 func (s *Sim) Go(fn func()) {
 	s.add(simTask{order: s.source(), fn: func() { go fn() }})
 }
 
-// AfterFunc has fn be a step once d has passed, unless stop is called before.
-// stop reports whether it came before d had passed.
+// AfterFunc queues fn as a step after d, unless stop is called first. stop reports
+// whether it was called before d had passed.
 func (s *Sim) AfterFunc(d time.Duration, fn func()) (stop func() bool) {
 	order := s.source()
 	return time.AfterFunc(d, func() { s.add(simTask{order: order, fn: fn}) }).Stop
 }
 
-// Yield returns in a step of its own: what else runs has come to rest. The name
-// must be that of nobody else who yields, and the same in every run.
+// Yield blocks until a step of its own, in which all other goroutines are blocked. The
+// name must be unique among the goroutines that yield, and the same in every run.
 func (s *Sim) Yield(name string) {
 	turn := make(chan struct{})
-	s.add(simTask{order: anyTime, name: name, fn: func() { close(turn) }})
+	s.add(simTask{order: namedOrder, name: name, fn: func() { close(turn) }})
 	<-turn
 }
 
-// Turn is [Sim.Yield] for who has no name: call it before the wait, in a step, and
-// what it returns after each wait.
+// Turn is [Sim.Yield] for goroutines without a unique name. Call Turn in a step, before
+// the wait, and the returned function after each wait.
 func (s *Sim) Turn() func() {
 	order := s.source()
 	return func() {
@@ -118,18 +117,17 @@ func (s *Sim) Turn() func() {
 	}
 }
 
-// Step runs one of the things that are scheduled, and reports whether there was
-// one.
+// Step runs one queued function. It reports false when the queue is empty.
 func (s *Sim) Step() bool {
 	defer s.own()()
 	return s.step()
 }
 
-// own notes that someone runs the simulation, until it calls release.
+// own marks the simulation as running, until release is called.
 func (s *Sim) own() (release func()) {
 	s.owned.Store(true)
 	return func() {
-		s.dismiss()
+		s.stopWorker()
 		s.owned.Store(false)
 	}
 }
@@ -145,15 +143,15 @@ func (s *Sim) step() bool {
 	case s.settle == nil:
 		fn()
 	default:
-		s.perform(fn)
+		s.runStep(fn)
 	}
 	return true
 }
 
-// perform runs fn on a goroutine, until it waits or has returned.
-func (s *Sim) perform(fn func()) {
+// runStep runs fn on the worker, until it blocks or returns.
+func (s *Sim) runStep(fn func()) {
 	if s.worker == nil || s.worker.busy.Load() {
-		s.dismiss()
+		s.stopWorker()
 		s.worker = &simWorker{tasks: make(chan func(), 1)}
 		go s.worker.work()
 	}
@@ -162,18 +160,18 @@ func (s *Sim) perform(fn func()) {
 	s.settle()
 }
 
-// dismiss has the worker end, once it has returned from its step.
-func (s *Sim) dismiss() {
+// stopWorker makes the worker end after its current step.
+func (s *Sim) stopWorker() {
 	if s.worker != nil {
 		close(s.worker.tasks)
 		s.worker = nil
 	}
 }
 
-// simWorker is a goroutine for steps, one after the other, until one of them waits.
-// It is there because a stack that has grown is worth keeping.
+// simWorker is a goroutine that runs steps, until one of them blocks. Reusing it keeps
+// the stack that the steps have grown.
 type simWorker struct {
-	tasks chan func() // has room for one
+	tasks chan func() // capacity 1
 	busy  atomic.Bool
 }
 
@@ -184,8 +182,8 @@ func (w *simWorker) work() {
 	}
 }
 
-// Run steps until nothing is scheduled, and returns the number of steps. No time
-// passes. It does not return while the actors keep one another busy.
+// Run runs steps until the queue is empty, and returns their number. The clock does not
+// advance. Run does not return while actors keep sending to one another.
 func (s *Sim) Run() int {
 	defer s.own()()
 	return s.run()
@@ -199,15 +197,15 @@ func (s *Sim) run() int {
 	return n
 }
 
-// RunFor runs what is scheduled now and within d, of a bubble's time.
+// RunFor runs the steps queued now and within d of the bubble's clock.
 func (s *Sim) RunFor(d time.Duration) {
 	over := make(chan struct{})
 	time.AfterFunc(d, func() { close(over) })
 	s.runUntil(over)
 }
 
-// Await starts fn as Go does, and runs the simulation, and its time, until fn has
-// returned and nothing is scheduled. fn may wait for what the simulation does.
+// Await starts fn like Go and runs the simulation, including its clock, until fn has
+// returned and the queue is empty. fn may wait for effects of the simulation.
 func (s *Sim) Await(fn func()) {
 	done := make(chan struct{})
 	s.Go(func() {
@@ -217,8 +215,8 @@ func (s *Sim) Await(fn func()) {
 	s.runUntil(done)
 }
 
-// runUntil runs until over is closed. What happens at that very time is run too,
-// whichever comes first.
+// runUntil runs steps until over is closed and the queue is empty. Steps queued at the
+// instant when over is closed run too.
 func (s *Sim) runUntil(over <-chan struct{}) {
 	defer s.own()()
 	for {
@@ -235,9 +233,10 @@ func (s *Sim) runUntil(over <-chan struct{}) {
 	}
 }
 
-// help runs the simulation for someone who waits for it, unless another goroutine
-// does. Without settling there is no other: it is called within a step.
-func (s *Sim) help(until func() bool) {
+// stepUntil runs steps on behalf of a waiting caller, unless another goroutine runs the
+// simulation. Without Settle there is no other goroutine: the caller is itself inside a
+// step.
+func (s *Sim) stepUntil(until func() bool) {
 	if s.settle != nil {
 		if s.owned.Load() {
 			return
@@ -248,17 +247,16 @@ func (s *Sim) help(until func() bool) {
 	}
 }
 
-// dispatcher returns the dispatcher of the next mailbox, whose tasks have the
-// mailbox's place among those that are scheduled at the same time.
+// dispatcher returns the dispatcher of one mailbox. Its tasks carry the mailbox's order.
 func (s *Sim) dispatcher() actor.Dispatcher { return &simMailbox{s, s.source()} }
 
-// simMailbox is the [Sim] of one mailbox.
+// simMailbox is the dispatcher of one mailbox.
 type simMailbox struct {
 	*Sim
 	order uint64
 }
 
-// Schedule keeps fn for a later step.
+// Schedule queues fn as a later step.
 func (m *simMailbox) Schedule(fn func()) { m.add(simTask{order: m.order, fn: fn}) }
 
 // source returns the order of a new source of tasks.
@@ -271,24 +269,24 @@ func (s *Sim) source() uint64 {
 
 func (s *Sim) add(t simTask) {
 	s.mu.Lock()
-	s.fresh = append(s.fresh, t)
+	s.added = append(s.added, t)
 	s.mu.Unlock()
 	select {
 	case s.woken <- struct{}{}:
-	default: // it is known
+	default: // signalled already
 	}
 }
 
-// pick takes a random function out of the queue, or returns nil.
+// pick removes a random function from the queue and returns it, or nil.
 func (s *Sim) pick() func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slices.SortStableFunc(s.fresh, func(a, b simTask) int {
+	slices.SortStableFunc(s.added, func(a, b simTask) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.name, b.name))
 	})
-	s.ready = append(s.ready, s.fresh...)
-	clear(s.fresh)
-	s.fresh = s.fresh[:0]
+	s.ready = append(s.ready, s.added...)
+	clear(s.added)
+	s.added = s.added[:0]
 	last := len(s.ready) - 1
 	if last < 0 {
 		return nil
@@ -301,5 +299,5 @@ func (s *Sim) pick() func() {
 	return picked
 }
 
-// waiting is true because each step is one turn.
+// waiting returns true: a mailbox yields after each step.
 func (s *Sim) waiting() bool { return true }

@@ -15,7 +15,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// simulate has five actors pass a message around, and returns who got it when.
+// simulate lets five actors pass a message around, and returns the order of the
+// deliveries.
 func simulate(seed uint64) []string {
 	sim := NewSim(SimOptions{Seed: seed})
 	system := newSystem()
@@ -66,8 +67,8 @@ func TestSimWithVirtualTimers(t *testing.T) {
 	})
 }
 
-// settling runs test in a bubble, with a system that a settling simulation runs.
-func settling(t *testing.T, test func(t *testing.T, sim *Sim, sys *System)) {
+// withSettlingSim runs test in a bubble, with a system on a simulation that has Settle.
+func withSettlingSim(t *testing.T, test func(t *testing.T, sim *Sim, sys *System)) {
 	bubble(t, func(t *testing.T) {
 		sim := NewSim(SimOptions{Settle: synctest.Wait})
 		sys := newAgents(t, Options{Dispatcher: sim})
@@ -89,31 +90,31 @@ func newAgents(t *testing.T, o Options) *System {
 	return sys
 }
 
-// beginner is an agent that starts by a function.
-type beginner func(*Context) error
+// starterAgent is an agent whose Start is a function.
+type starterAgent func(*Context) error
 
-func (beginner) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+func (starterAgent) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-func (b beginner) Start(c *Context) error { return b(c) }
+func (b starterAgent) Start(c *Context) error { return b(c) }
 
-func spawnBeginner(ctx context.Context, sys *System, id performatives.AgentID, start func(*Context) error) error {
-	_, err := sys.Spawn(ctx, Spec{ID: id, New: func() Agent { return beginner(start) }})
+func spawnStarter(ctx context.Context, sys *System, id performatives.AgentID, start func(*Context) error) error {
+	_, err := sys.Spawn(ctx, Spec{ID: id, New: func() Agent { return starterAgent(start) }})
 	return err
 }
 
-// spawnsInSim spawns agents whose Start succeeds, fails, panics and spawns another.
+// spawnsInSim spawns agents whose Start succeeds, fails, panics, or spawns another agent.
 func spawnsInSim(t *testing.T, sys *System) {
 	t.Helper()
 	ctx := t.Context()
-	if err := spawnBeginner(ctx, sys, "fails", func(*Context) error { return errBroken }); !errors.Is(err, errBroken) {
+	if err := spawnStarter(ctx, sys, "fails", func(*Context) error { return errBroken }); !errors.Is(err, errBroken) {
 		t.Errorf("Spawn = %v, want what Start returned", err)
 	}
-	if err := spawnBeginner(ctx, sys, "panics", func(*Context) error { panic("oops") }); err == nil {
+	if err := spawnStarter(ctx, sys, "panics", func(*Context) error { panic("oops") }); err == nil {
 		t.Error("Spawn of an agent that panics as it starts returned nil")
 	}
 	var inner error
-	err := spawnBeginner(ctx, sys, "outer", func(*Context) error {
-		inner = spawnBeginner(ctx, sys, "inner", func(*Context) error { return nil })
+	err := spawnStarter(ctx, sys, "outer", func(*Context) error {
+		inner = spawnStarter(ctx, sys, "inner", func(*Context) error { return nil })
 		return nil
 	})
 	if err != nil || inner != nil {
@@ -129,7 +130,7 @@ func spawnsInSim(t *testing.T, sys *System) {
 	}
 }
 
-func TestSimSpawnsAgentsThatHaveToStart(t *testing.T) {
+func TestSimSpawnsStarters(t *testing.T) {
 	t.Run("on the owner's goroutine", func(t *testing.T) {
 		sim := NewSim(SimOptions{})
 		sys := newAgents(t, Options{Dispatcher: sim})
@@ -142,16 +143,16 @@ func TestSimSpawnsAgentsThatHaveToStart(t *testing.T) {
 		}
 	})
 	t.Run("before a settling simulation runs", func(t *testing.T) {
-		settling(t, func(t *testing.T, _ *Sim, sys *System) { spawnsInSim(t, sys) })
+		withSettlingSim(t, func(t *testing.T, _ *Sim, sys *System) { spawnsInSim(t, sys) })
 	})
 	t.Run("in a settling simulation", func(t *testing.T) {
-		settling(t, func(t *testing.T, sim *Sim, sys *System) { sim.Await(func() { spawnsInSim(t, sys) }) })
+		withSettlingSim(t, func(t *testing.T, sim *Sim, sys *System) { sim.Await(func() { spawnsInSim(t, sys) }) })
 	})
 }
 
-// contend has handlers, timers and whoever waited be woken all at once, and returns
-// in which order they go on.
-func contend(t *testing.T, seed uint64) (order []string) {
+// simulateSimultaneousWakeups wakes handlers, timers and waiting goroutines at the same
+// instant, and returns the order in which they continue.
+func simulateSimultaneousWakeups(t *testing.T, seed uint64) (order []string) {
 	bubble(t, func(t *testing.T) {
 		sim := NewSim(SimOptions{Seed: seed, Settle: synctest.Wait})
 		sys := newAgents(t, Options{Dispatcher: sim})
@@ -179,8 +180,8 @@ func contend(t *testing.T, seed uint64) (order []string) {
 	return order
 }
 
-func TestSimOrdersWhatWakesAtOnce(t *testing.T) {
-	first := contend(t, 1)
+func TestSimOrdersSimultaneousWakeups(t *testing.T) {
+	first := simulateSimultaneousWakeups(t, 1)
 	if len(first) != 24 {
 		t.Fatalf("%d things happened, want 24: %q", len(first), first)
 	}
@@ -188,17 +189,17 @@ func TestSimOrdersWhatWakesAtOnce(t *testing.T) {
 		t.Errorf("the order is not the seed's: %q", first)
 	}
 	for range 50 {
-		if diff := cmp.Diff(first, contend(t, 1)); diff != "" {
+		if diff := cmp.Diff(first, simulateSimultaneousWakeups(t, 1)); diff != "" {
 			t.Fatalf("the same seed gives another order (-first +second):\n%s", diff)
 		}
 	}
-	if cmp.Equal(first, contend(t, 2)) {
+	if cmp.Equal(first, simulateSimultaneousWakeups(t, 2)) {
 		t.Error("another seed gives the same order")
 	}
 }
 
-// A step that waits does not keep the others from being run.
-func TestSimGoesOnWithoutAStepThatWaits(t *testing.T) {
+// Other steps run while one step waits.
+func TestSimContinuesWhileAStepWaits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sim := NewSim(SimOptions{Settle: synctest.Wait})
 		var order []string

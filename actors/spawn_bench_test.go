@@ -11,7 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// idler is an agent, and idle an actor, that do nothing.
+// idler is an agent, and idle an actor, without behaviour.
 type idler struct{}
 
 func (idler) Describe() performatives.Capabilities { return performatives.Capabilities{} }
@@ -20,8 +20,8 @@ type idle struct{}
 
 func (idle) Receive(actor.Context) {}
 
-// spawners returns what spawns the i-th agent, and the i-th bare actor with the
-// engine's own mailbox, and what stops them all.
+// spawners returns constructors of two functions: spawn creates the i-th agent, or the
+// i-th plain actor with the engine's mailbox, and stop stops all of them.
 func spawners(b *testing.B) map[string]func() (spawn func(i int), stop func()) {
 	return map[string]func() (func(int), func()){
 		"agent": func() (func(int), func()) {
@@ -50,7 +50,7 @@ func spawners(b *testing.B) map[string]func() (spawn func(i int), stop func()) {
 				}
 			}))
 			c := <-parent
-			return func(i int) { // as cheaply as it can be had
+			return func(i int) { // the cheapest way of the engine
 					if _, err := c.SpawnNamed(props, strconv.Itoa(i)); err != nil {
 						b.Fatal(err)
 					}
@@ -62,7 +62,8 @@ func spawners(b *testing.B) map[string]func() (spawn func(i int), stop func()) {
 	}
 }
 
-// BenchmarkSpawnAgent is the time of one spawn beside that of a bare actor.
+// BenchmarkSpawnAgent measures the time to spawn an agent, with a plain actor as the
+// baseline.
 func BenchmarkSpawnAgent(b *testing.B) {
 	for name, start := range spawners(b) {
 		b.Run(name, func(b *testing.B) {
@@ -79,7 +80,8 @@ func BenchmarkSpawnAgent(b *testing.B) {
 	}
 }
 
-// BenchmarkIdleAgent is what an agent that does nothing takes, beside a bare actor.
+// BenchmarkIdleAgent measures the memory of an idle agent, with a plain actor as the
+// baseline.
 func BenchmarkIdleAgent(b *testing.B) {
 	const n = 20_000
 	for name, start := range spawners(b) {

@@ -6,10 +6,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// wallStamper stamps with random UUIDs of version 4 and the wall clock.
-type wallStamper struct{}
+// systemStamper stamps messages with random UUIDs of version 4 and the system clock.
+type systemStamper struct{}
 
-// Stamp returns the identity of a new message.
-func (wallStamper) Stamp() performatives.Stamp {
+// Stamp returns the id and time of a new message.
+func (systemStamper) Stamp() performatives.Stamp {
 	return performatives.Stamp{ID: performatives.NewID(), Time: time.Now()}
 }

@@ -4,8 +4,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// processOf returns the process that is registered for the actor that invoker
-// invokes, or nil.
+// processOf returns the registered process of the invoker's actor, or nil.
 func processOf(invoker actor.MessageInvoker) *actor.ActorProcess {
 	c, ok := invoker.(actor.Context)
 	if !ok {
@@ -16,19 +15,18 @@ func processOf(invoker actor.MessageInvoker) *actor.ActorProcess {
 	return process
 }
 
-// gone reports whether the actor has left the registry, which is how the
-// engine's actors end. Another actor may have taken the name since.
-func (m *Mailbox) gone() bool {
+// unregistered reports whether the actor has left the registry, which is how the engine's
+// actors end. Another actor may have the same name since.
+func (m *Mailbox) unregistered() bool {
 	return m.process != nil && processOf(m.invoker) != m.process
 }
 
-// serveLifecycle hands a system message to the actor, and closes the mailbox
-// when that was the actor's end.
+// serveLifecycle passes a system message to the actor, and closes the mailbox if the
+// actor has ended.
 //
-// A Restart that comes after a Stop is left out: while an actor waits for its
-// children to stop, the engine would bring it back to life, and a delayed restart
-// may well meet it then. Of an actor that has ended, only a Watch is served,
-// whose sender waits to be told.
+// A Restart after a Stop is dropped: the engine would restart an actor that waits for its
+// children to stop, and a delayed restart may arrive at that time. A mailbox whose actor
+// has ended serves only Watch, because the watcher waits for a reply.
 func (m *Mailbox) serveLifecycle(message any) {
 	switch message.(type) {
 	case *actor.Stop:
@@ -39,18 +37,18 @@ func (m *Mailbox) serveLifecycle(message any) {
 		}
 	case *actor.Watch:
 	default:
-		if m.stopped && m.gone() {
+		if m.stopped && m.unregistered() {
 			return
 		}
 	}
 	m.invoker.InvokeSystemMessage(message)
-	if m.stopping && m.gone() {
+	if m.stopping && m.unregistered() {
 		m.stop()
 	}
 }
 
-// stop makes the mailbox refuse all that is queued, or ever will be. The engine
-// would ignore it in silence.
+// stop makes the mailbox refuse all queued and all later messages. The engine would drop
+// them silently.
 func (m *Mailbox) stop() {
 	m.stopped = true
 	for i := range m.bands {
@@ -58,12 +56,12 @@ func (m *Mailbox) stop() {
 			m.bands[i].Load().close()
 		}
 	}
-	m.word.And(^uint32(wordSuspended))
+	m.state.And(^uint32(stateSuspended))
 }
 
-// finishStop goes on with a stop in which the actor panicked on message. The
-// engine would leave it there: alive, deaf to a further Stop, and awaited by its
-// parent for ever.
+// finishStop continues a stop in which the actor panicked on message. The engine would
+// leave the actor running: it would ignore a further Stop, and its parent would wait for
+// it for ever.
 func (m *Mailbox) finishStop(message any) {
 	c, ok := m.invoker.(actor.Context)
 	if !ok {
@@ -71,25 +69,25 @@ func (m *Mailbox) finishStop(message any) {
 	}
 	again, _ := message.(*actor.Terminated)
 	switch {
-	case m.gone(): // it panicked on Stopped
-		m.end(c)
+	case m.unregistered(): // it panicked on Stopped
+		m.terminate(c)
 	case len(c.Children()) > 0:
 		for _, child := range c.Children() {
 			c.Stop(child)
 		}
 	case again != nil && again.Who.Equal(c.Self()):
-		m.end(c)
+		m.terminate(c)
 	default:
-		// The end of a child, even of one that it does not have, has the engine
-		// look whether the actor can end.
+		// On any Terminated message the engine checks whether the actor's children have
+		// stopped, even if the message is not about a child.
 		m.PostSystemMessage(&actor.Terminated{Who: c.Self()})
 	}
 }
 
-// end takes the actor off the registry, and tells its parent.
-func (m *Mailbox) end(c actor.Context) {
+// terminate removes the actor from the registry and notifies its parent.
+func (m *Mailbox) terminate(c actor.Context) {
 	registry := c.ActorSystem().ProcessRegistry
-	if !m.gone() {
+	if !m.unregistered() {
 		registry.Remove(c.Self())
 	}
 	m.stop()

@@ -11,7 +11,8 @@ import (
 // random is the default source of jitter.
 func random() float64 { return rand.Float64() }
 
-// strategy carries out a [Supervision]. Many supervisors may share it.
+// strategy is the [actor.SupervisorStrategy] of a [Supervision]. Many supervisors may
+// share it.
 type strategy struct {
 	Supervision
 	failures failures
@@ -19,8 +20,8 @@ type strategy struct {
 
 var _ actor.SupervisorStrategy = (*strategy)(nil)
 
-// HandleFailure decides about one failure of child. The engine calls it on the
-// supervisor's goroutine, or on the child's when no actor supervises it.
+// HandleFailure decides about one failure of child and applies the decision. The engine
+// calls it on the supervisor's goroutine, or on the child's when no actor supervises it.
 func (s *strategy) HandleFailure(
 	system *actor.ActorSystem, supervisor actor.Supervisor, child *actor.PID,
 	stats *actor.RestartStatistics, reason, message any,
@@ -36,7 +37,7 @@ func (s *strategy) HandleFailure(
 	}
 	s.OnEvent(e)
 	d := decision{SupervisionEvent: e, system: system, supervisor: supervisor, message: message}
-	d.carryOut(s.AllForOne)
+	d.apply(s.AllForOne)
 }
 
 // failureReason returns the engine's reason as an error.
@@ -47,8 +48,8 @@ func failureReason(reason any) error {
 	return &PanicError{Value: reason}
 }
 
-// decide asks the decider. A panic in it would otherwise end the process where
-// no actor supervises.
+// decide calls the decider. A panic of the decider stops the child: without a supervising
+// actor it would otherwise end the process.
 func (s *strategy) decide(reason error) (directive actor.Directive, why error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -59,8 +60,8 @@ func (s *strategy) decide(reason error) (directive actor.Directive, why error) {
 	return s.Decider(reason), reason
 }
 
-// limit counts a restart and sets its delay, or makes it a stop or an escalation
-// when there have been too many.
+// limit counts a restart and sets its delay. When there are too many restarts, it
+// replaces the directive by a stop or an escalation.
 func (s *strategy) limit(e *SupervisionEvent, stats *actor.RestartStatistics) {
 	restarts, attempt := s.failures.add(stats, s.Window, s.ResetAfter)
 	if s.MaxRestarts == Unlimited || restarts <= s.MaxRestarts {
@@ -68,7 +69,7 @@ func (s *strategy) limit(e *SupervisionEvent, stats *actor.RestartStatistics) {
 		e.Delay = s.Backoff.Delay(attempt, s.Random)
 		return
 	}
-	e.Restarts = restarts - 1 // this one does not come about
+	e.Restarts = restarts - 1 // excludes this one
 	e.Directive = actor.StopDirective
 	if s.Escalate {
 		e.Directive = actor.EscalateDirective

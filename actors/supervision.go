@@ -7,74 +7,73 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// The defaults of [Supervision]. With the default Backoff, a child that fails
-// whenever it starts is stopped after 26 seconds; a larger limit would never be
-// met, because the delays have become too long by then.
+// The defaults of [Supervision]. With the default Backoff, a child that fails at every
+// start is stopped after 26 seconds. A larger limit would never be reached, because of
+// the growing delays.
 const (
 	DefaultMaxRestarts = 8
 	DefaultWindow      = time.Minute
 )
 
-// Unlimited is a MaxRestarts without a limit.
+// Unlimited is the MaxRestarts value for no limit.
 const Unlimited = -1
 
-// Decider chooses what to do about a child that failed for reason, which is a
-// [*PanicError] when a handler panicked. It is called on the supervisor's
-// goroutine and must not block. A Decider that panics has the child stopped.
+// Decider returns the directive for a child that failed for reason, which is a
+// [*PanicError] when a handler panicked. It is called on the supervisor's goroutine and
+// must not block. When a Decider panics, the child is stopped.
 type Decider func(reason error) actor.Directive
 
-// Supervision is how a supervisor deals with children that fail. The zero value
-// works: it restarts the child that failed, after a delay, and stops it after
-// too many restarts.
+// Supervision configures how a supervisor handles failures of its children. The zero
+// value restarts the failed child after a delay, and stops it after too many restarts.
 type Supervision struct {
 	// Decider chooses the directive. Nil always restarts.
 	//
-	// actor.EscalateDirective fails the supervisor, and stops the child: the
-	// supervisor's own supervisor may well resume it, and nobody would resume
-	// the child. For a child without a supervising actor it only stops.
+	// actor.EscalateDirective stops the child and fails the supervisor. The child is
+	// stopped because the next supervisor may resume the failed supervisor, but nothing
+	// would resume the child. For a child without a supervising actor, the directive only
+	// stops the child.
 	Decider Decider
 
-	// AllForOne applies a restart or stop to all children of the supervisor, for
-	// children that cannot do without one another. They are suspended at once.
+	// AllForOne applies a restart or stop to all children of the supervisor, for children
+	// that depend on one another. They are suspended at once.
 	AllForOne bool
 
-	// MaxRestarts is how many restarts a child has within Window. Zero means
-	// [DefaultMaxRestarts], and [Unlimited] no limit. To have none, use a Decider.
+	// MaxRestarts is the largest number of restarts of a child within Window. Zero means
+	// [DefaultMaxRestarts], and [Unlimited] no limit. For no restarts, use a Decider.
 	MaxRestarts int
-	// Window is the time over which MaxRestarts counts. Zero means
-	// [DefaultWindow].
+	// Window is the period in which MaxRestarts counts. Zero means [DefaultWindow].
 	Window time.Duration
-	// Escalate is what happens to a child beyond MaxRestarts: false stops it,
-	// true escalates the failure.
+	// Escalate selects the directive after MaxRestarts: false stops the child, true
+	// escalates its failure.
 	Escalate bool
 
-	// Backoff is the delay before a restart. The child's mailbox is suspended
-	// meanwhile. Its zero value has no jitter.
+	// Backoff is the delay before a restart. The child's mailbox is suspended during the
+	// delay. The zero value has no jitter.
 	Backoff Backoff
-	// ResetAfter is how long a child goes without a failure to begin with the
-	// shortest delay again. Zero means twice Backoff.Max.
+	// ResetAfter is the time without a failure after which a child's backoff starts again
+	// at the shortest delay. Zero means twice Backoff.Max.
 	ResetAfter time.Duration
-	// Random is what jitter is drawn from: numbers in [0, 1). It is called by
-	// many goroutines. Nil means math/rand/v2; a simulation passes its own.
+	// Random returns numbers in [0, 1) for the jitter. It is called from many goroutines.
+	// Nil means math/rand/v2. A simulation passes its own.
 	Random func() float64
 
-	// OnEvent is told each decision, on the supervisor's goroutine, before it is
-	// carried out. It must not block or panic. Nil means nobody is.
+	// OnEvent is called with each decision before it is applied, on the supervisor's
+	// goroutine. It must not block or panic. Nil means no call.
 	OnEvent func(SupervisionEvent)
 }
 
 // SupervisionEvent is one decision of a supervisor.
 type SupervisionEvent struct {
-	Child     *actor.PID      // who failed
-	Directive actor.Directive // what is done about it
-	Reason    error           // why it failed
-	Stack     []byte          // of the panic, nil for any other failure
-	Restarts  int             // of the child within the window, this one included
-	Delay     time.Duration   // until the restart
+	Child     *actor.PID      // the failed child
+	Directive actor.Directive // the decision
+	Reason    error           // the failure
+	Stack     []byte          // stack of the panic; nil for other failures
+	Restarts  int             // restarts of the child within the window, including this one
+	Delay     time.Duration   // delay before the restart
 }
 
-// Strategy returns the supervision as the engine takes it, to be shared by any
-// number of supervisors. It panics on options that cannot be.
+// Strategy returns the supervision as a strategy of the engine. Any number of supervisors
+// may share it. It panics on invalid options.
 func (s Supervision) Strategy() actor.SupervisorStrategy {
 	s = s.withDefaults()
 	if err := s.validate(); err != nil {
@@ -107,7 +106,7 @@ func (s Supervision) withDefaults() Supervision {
 	return s
 }
 
-// validate reports the field that cannot be.
+// validate returns an error that names the first invalid field.
 func (s Supervision) validate() error {
 	switch {
 	case s.MaxRestarts < Unlimited:

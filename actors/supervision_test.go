@@ -14,29 +14,29 @@ import (
 
 var errBroken = errors.New("broken")
 
-// family is a supervisor with children that fail when told so. Everything runs
-// in a synctest bubble.
-type family struct {
+// testSupervisor is a supervisor with children that fail on request, in a synctest
+// bubble.
+type testSupervisor struct {
 	t        *testing.T
 	system   *actor.ActorSystem
 	parent   *actor.PID
 	children map[string]*actor.PID
 
-	mu     sync.Mutex
-	reborn int                        // how often the supervisor started
-	starts map[string][]time.Duration // when each child started, since the family did
-	got    map[string][]int
-	events []SupervisionEvent
+	mu               sync.Mutex
+	supervisorStarts int                        // number of starts of the supervisor
+	starts           map[string][]time.Duration // start times of each child, since the creation of the supervisor
+	got              map[string][]int
+	events           []SupervisionEvent
 }
 
-// newFamily spawns a supervisor of the named children.
-func newFamily(t *testing.T, s Supervision, names ...string) *family {
-	return newFamilyWith(t, MailboxProducer(MailboxOptions{}), s, names...)
+// newTestSupervisor spawns a supervisor of the named children.
+func newTestSupervisor(t *testing.T, s Supervision, names ...string) *testSupervisor {
+	return newTestSupervisorWith(t, MailboxProducer(MailboxOptions{}), s, names...)
 }
 
-// newFamilyWith is newFamily with another mailbox.
-func newFamilyWith(t *testing.T, producer actor.MailboxProducer, s Supervision, names ...string) *family {
-	f := &family{
+// newTestSupervisorWith is newTestSupervisor with another mailbox.
+func newTestSupervisorWith(t *testing.T, producer actor.MailboxProducer, s Supervision, names ...string) *testSupervisor {
+	f := &testSupervisor{
 		t: t, system: newSystem(), children: map[string]*actor.PID{},
 		starts: map[string][]time.Duration{}, got: map[string][]int{},
 	}
@@ -62,7 +62,7 @@ func newFamilyWith(t *testing.T, producer actor.MailboxProducer, s Supervision, 
 				}
 				f.children[name] = pid
 			}
-			if f.reborn++; f.reborn == 1 {
+			if f.supervisorStarts++; f.supervisorStarts == 1 {
 				close(spawned)
 			}
 		}
@@ -72,7 +72,7 @@ func newFamilyWith(t *testing.T, producer actor.MailboxProducer, s Supervision, 
 	return f
 }
 
-func (f *family) child(name string, born time.Time) actor.ReceiveFunc {
+func (f *testSupervisor) child(name string, born time.Time) actor.ReceiveFunc {
 	return func(c actor.Context) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -87,17 +87,17 @@ func (f *family) child(name string, born time.Time) actor.ReceiveFunc {
 	}
 }
 
-// tell sends the messages to a child, and waits until nothing happens any more.
-func (f *family) tell(name string, messages ...any) {
+// tell sends the messages to a child, and waits until all goroutines are blocked.
+func (f *testSupervisor) tell(name string, messages ...any) {
 	for _, m := range messages {
 		f.system.Root.Send(f.children[name], m)
 	}
 	f.sleep(0)
 }
 
-// sleep lets the bubble's time pass, and waits until nothing happens any more.
-// The lock orders what the test reads before and after it.
-func (f *family) sleep(d time.Duration) {
+// sleep advances the bubble's clock, and waits until all goroutines are blocked. The lock
+// orders the test's reads before and after it.
+func (f *testSupervisor) sleep(d time.Duration) {
 	f.mu.Lock()
 	f.mu.Unlock() //nolint:staticcheck // see above
 	time.Sleep(d)
@@ -106,12 +106,12 @@ func (f *family) sleep(d time.Duration) {
 	f.mu.Unlock() //nolint:staticcheck // see above
 }
 
-func (f *family) alive(name string) bool {
+func (f *testSupervisor) alive(name string) bool {
 	_, ok := f.system.ProcessRegistry.Get(f.children[name])
 	return ok
 }
 
-func (f *family) directives() []actor.Directive {
+func (f *testSupervisor) directives() []actor.Directive {
 	var all []actor.Directive
 	for _, e := range f.events {
 		all = append(all, e.Directive)
@@ -121,9 +121,9 @@ func (f *family) directives() []actor.Directive {
 
 func TestSupervisionRestartsAfterTheBackoff(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		f := newFamily(t, Supervision{Backoff: Backoff{Min: time.Second, Max: 5 * time.Second}}, "a", "b")
+		f := newTestSupervisor(t, Supervision{Backoff: Backoff{Min: time.Second, Max: 5 * time.Second}}, "a", "b")
 		for i := range 4 {
-			f.tell("a", errBroken, i) // i waits for the restart
+			f.tell("a", errBroken, i) // i is queued until the restart
 			if len(f.got["a"]) != i {
 				t.Fatalf("the child handled %v before it was restarted", f.got["a"])
 			}
@@ -152,7 +152,7 @@ func TestSupervisionRestartsAfterTheBackoff(t *testing.T) {
 
 func TestSupervisionBeginsAgainAfterAHealthyTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		f := newFamily(t, Supervision{
+		f := newTestSupervisor(t, Supervision{
 			Backoff:    Backoff{Min: time.Second},
 			ResetAfter: 10 * time.Second, Window: time.Hour, MaxRestarts: 3,
 		}, "a")
@@ -165,7 +165,7 @@ func TestSupervisionBeginsAgainAfterAHealthyTime(t *testing.T) {
 				t.Errorf("restart %d after %v, want the shortest delay", e.Restarts, e.Delay)
 			}
 		}
-		f.tell("a", errBroken) // the window is longer than the healthy time
+		f.tell("a", errBroken) // the window is longer than ResetAfter
 		if d := f.directives(); d[3] != actor.StopDirective || f.alive("a") {
 			t.Errorf("directives %v, want a stop at last", d)
 		}
@@ -175,7 +175,7 @@ func TestSupervisionBeginsAgainAfterAHealthyTime(t *testing.T) {
 func TestSupervisionLimit(t *testing.T) {
 	for _, escalate := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
-			f := newFamily(t, Supervision{MaxRestarts: 2, Window: time.Minute, Escalate: escalate}, "a")
+			f := newTestSupervisor(t, Supervision{MaxRestarts: 2, Window: time.Minute, Escalate: escalate}, "a")
 			for range 3 {
 				f.tell("a", errBroken)
 				f.sleep(time.Second)
@@ -188,13 +188,13 @@ func TestSupervisionLimit(t *testing.T) {
 			if diff := cmp.Diff(want, f.directives()); diff != "" {
 				t.Errorf("escalate=%v: directives (-want +got):\n%s", escalate, diff)
 			}
-			// The supervisor's own supervisor restarts it, and it spawns a new child.
+			// The supervisor is restarted by its own supervisor, and spawns a new child.
 			wantStarts := 1
 			if escalate {
 				wantStarts = 2
 			}
-			if f.reborn != wantStarts || f.alive("a") != escalate {
-				t.Errorf("escalate=%v: the supervisor started %d times, its child is alive: %v", escalate, f.reborn, f.alive("a"))
+			if f.supervisorStarts != wantStarts || f.alive("a") != escalate {
+				t.Errorf("escalate=%v: the supervisor started %d times, its child is alive: %v", escalate, f.supervisorStarts, f.alive("a"))
 			}
 		})
 	}
@@ -202,7 +202,7 @@ func TestSupervisionLimit(t *testing.T) {
 
 func TestSupervisionWindowSlides(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		f := newFamily(t, Supervision{MaxRestarts: 1, Window: 10 * time.Second}, "a")
+		f := newTestSupervisor(t, Supervision{MaxRestarts: 1, Window: 10 * time.Second}, "a")
 		for range 5 {
 			f.tell("a", errBroken)
 			f.sleep(10 * time.Second)
@@ -215,7 +215,7 @@ func TestSupervisionWindowSlides(t *testing.T) {
 
 func TestSupervisionResumes(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		f := newFamily(t, Supervision{Decider: func(error) actor.Directive { return actor.ResumeDirective }}, "a")
+		f := newTestSupervisor(t, Supervision{Decider: func(error) actor.Directive { return actor.ResumeDirective }}, "a")
 		f.tell("a", errBroken, 1)
 		if len(f.starts["a"]) != 1 || !slices.Equal(f.got["a"], []int{1}) {
 			t.Errorf("started %d times, got %v", len(f.starts["a"]), f.got["a"])
@@ -225,7 +225,7 @@ func TestSupervisionResumes(t *testing.T) {
 
 func TestSupervisionAllForOne(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		f := newFamily(t, Supervision{AllForOne: true, Backoff: Backoff{Min: time.Second}}, "a", "b")
+		f := newTestSupervisor(t, Supervision{AllForOne: true, Backoff: Backoff{Min: time.Second}}, "a", "b")
 		f.tell("a", errBroken)
 		f.tell("b", 1)
 		if len(f.got["b"]) != 0 {
@@ -240,7 +240,7 @@ func TestSupervisionAllForOne(t *testing.T) {
 
 func TestSupervisionStopsWhenTheDeciderPanics(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		f := newFamily(t, Supervision{Decider: func(error) actor.Directive { panic("no idea") }}, "a")
+		f := newTestSupervisor(t, Supervision{Decider: func(error) actor.Directive { panic("no idea") }}, "a")
 		f.tell("a", errBroken)
 		if f.alive("a") || f.events[0].Directive != actor.StopDirective {
 			t.Errorf("alive %v, events %v; want a stop", f.alive("a"), f.events)
@@ -248,12 +248,12 @@ func TestSupervisionStopsWhenTheDeciderPanics(t *testing.T) {
 	})
 }
 
-// A child that is stopped during the delay stays so, and whoever has its name
-// afterwards is left alone.
-func TestSupervisionTimerDoesNoHarm(t *testing.T) {
+// A child that is stopped during the restart delay stays stopped, and a new actor with
+// the same name is not restarted.
+func TestDelayedRestartOfAStoppedChild(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		// The engine's mailbox would bring the stopped child back to life.
-		f := newFamilyWith(t, actor.Unbounded(), Supervision{Backoff: Backoff{Min: time.Second}}, "a")
+		// The engine's mailbox would restart the stopped child.
+		f := newTestSupervisorWith(t, actor.Unbounded(), Supervision{Backoff: Backoff{Min: time.Second}}, "a")
 		f.tell("a", errBroken)
 		stopAndWait(t, f.system, f.children["a"])
 		starts, dead := 0, 0
@@ -278,8 +278,8 @@ func TestSupervisionTimerDoesNoHarm(t *testing.T) {
 	})
 }
 
-// Where no actor supervises, nobody can be escalated to: the engine's guardian
-// would panic, and end the process.
+// Without a supervising actor there is no escalation: the engine's guardian would panic
+// and end the process.
 func TestSupervisionByAGuardian(t *testing.T) {
 	for _, directive := range []actor.Directive{actor.EscalateDirective, actor.StopDirective} {
 		bubble(t, func(t *testing.T) {
@@ -319,10 +319,10 @@ func TestSupervisionForgetsChildren(t *testing.T) {
 	})
 }
 
-// The default limit must be one that the default delays can meet.
-func TestSupervisionDefaultsGiveUp(t *testing.T) {
+// The default backoff reaches the default limit of restarts.
+func TestSupervisionDefaultLimitIsReached(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		f := newFamily(t, Supervision{}, "a")
+		f := newTestSupervisor(t, Supervision{}, "a")
 		for range DefaultMaxRestarts + 1 {
 			f.tell("a", errBroken)
 			f.sleep(f.events[len(f.events)-1].Delay)
@@ -333,8 +333,8 @@ func TestSupervisionDefaultsGiveUp(t *testing.T) {
 	})
 }
 
-// When a supervisor is resumed after it escalated, nobody would resume the child
-// that failed: so it is stopped.
+// A child whose failure is escalated is stopped, because a resumed supervisor would not
+// resume it.
 func TestSupervisionEscalationStopsTheChild(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		always := func(d actor.Directive) actor.SupervisorStrategy {
@@ -362,7 +362,7 @@ func TestSupervisionEscalationStopsTheChild(t *testing.T) {
 	})
 }
 
-func TestSupervisionThatCannotBe(t *testing.T) {
+func TestSupervisionRejectsInvalidOptions(t *testing.T) {
 	for _, s := range []Supervision{
 		{MaxRestarts: -2},
 		{Window: -1},

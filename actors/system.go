@@ -19,43 +19,43 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Router finds the receiver of a message.
+// Router delivers messages to their receivers.
 type Router interface {
-	// Route delivers m, or returns a [*performatives.Refusal] that says why it
-	// cannot be. It does not block, and does not answer m.
+	// Route delivers m, or returns a [*performatives.Refusal] with the reason why it
+	// cannot. It does not block, and does not reply to m.
 	Route(m *performatives.Message) error
 }
 
-// System runs the agents of one node: the engine, the dispatcher, the
-// supervisors and the stream of events. All its methods may be called from any
-// goroutine.
+// System runs the agents of one node. It owns the engine, the dispatcher, the supervisors
+// and the event stream. All methods may be called from any goroutine.
 type System struct {
-	// Events is the stream of all that happens in the system.
+	// Events is the event stream of the system.
 	Events Events
 
 	opts    Options
 	engine  *actor.ActorSystem
-	pool    *Pool          // nil when the caller brought a dispatcher
-	sim     *Sim           // the caller's dispatcher, when it is a simulation
-	mailbox *mailboxConfig // of agents that have no capacity of their own
+	pool    *Pool          // nil when Options.Dispatcher is set
+	sim     *Sim           // Options.Dispatcher, when it is a simulation
+	mailbox *mailboxConfig // for agents without Spec.Capacity
 
 	newConversationMailbox actor.MailboxProducer
 	conversationFailure    actor.SupervisorStrategy
 
-	guarding []Guarding // the protocols of opts that are
-	cells    sync.Map   // AgentID, folded, and as it was registered where that differs → *cell
-	skills   skills     // of cells
-	departed departed
-	groups   map[string]*actor.PID
-	draining atomic.Bool
-	stopping atomic.Bool // the engine has been shut down
-	ended    atomic.Bool // Stop has returned nil
-	open     gauge       // conversations under way that end by themselves
-	standing gauge       // those that go on until someone ends them
-	running  gauge       // agents
-	work     gauge       // handlers under way
-	dead     atomic.Uint64
-	refused  atomic.Uint64
+	guarding      []Guarding      // the protocols of opts that implement Guarding
+	cells         sync.Map        // AgentID → *cell, by folded id and also by registered id if that differs
+	capabilities  capabilityIndex // of the registered cells
+	stoppedAgents stoppedAgents
+	groups        map[string]*actor.PID
+	roles         sync.Map // reflect.Type of an agent → roles
+	draining      atomic.Bool
+	stopping      atomic.Bool // the engine has been shut down
+	ended         atomic.Bool // Stop has returned nil
+	open          gauge       // open conversations that are not long-lived
+	longLived     gauge       // open conversations that are long-lived
+	running       gauge       // running agents
+	work          gauge       // running handlers
+	dead          atomic.Uint64
+	refused       atomic.Uint64
 }
 
 // NewSystem starts a system without agents. Its owner must call [System.Stop].
@@ -79,36 +79,35 @@ func NewSystem(o Options) (*System, error) {
 	}
 	s.sim, _ = s.opts.Dispatcher.(*Sim)
 	s.mailbox = s.mailboxConfig(o.Capacity)
-	s.newConversationMailbox = MailboxProducer(MailboxOptions{Capacity: o.Capacity, LongBytes: o.LongBytes, OnRefuse: s.undeliveredInConversation})
-	s.conversationFailure = s.supervise(Supervision{Decider: stop}, s.agentOfConversation)
+	s.newConversationMailbox = MailboxProducer(MailboxOptions{Capacity: o.Capacity, LongBytes: o.LongBytes, OnRefuse: s.handleUndeliverableInConversation})
+	s.conversationFailure = s.supervise(Supervision{Decider: stopDirective}, s.agentOfConversation)
 	s.engine = newEngine(s)
 	for name, sup := range s.opts.Groups {
 		if err := s.startGroup(name, sup); err != nil {
-			return nil, err // nothing runs yet that had to be stopped
+			return nil, err // nothing is running yet
 		}
 	}
 	return s, nil
 }
 
-// Node returns the name of the node that the system belongs to.
+// Node returns the name of the system's node.
 func (s *System) Node() string { return s.opts.Node }
 
-// Engine returns the engine's own system: the escape hatch for what this package
-// does not offer.
+// Engine returns the actor system of the engine. It gives access to engine features that
+// this package does not wrap.
 func (s *System) Engine() *actor.ActorSystem { return s.engine }
 
-// Stamp returns the identity of a new message.
+// Stamp returns the id and time of a new message.
 func (s *System) Stamp() performatives.Stamp { return s.opts.Stamper.Stamp() }
 
-// Spawn starts an agent and returns when it takes messages: after its Start hook,
-// if it has one. The error says what is wrong with spec, is [ErrExists], or
-// [ErrStopped] when the system or the agent's group has stopped, or wraps what the
-// agent's Start returned; after any of them there is no such agent. ctx bounds the
-// wait for a Start that does not return: the agent then stops as soon as it does,
-// and keeps its id until then.
+// Spawn starts an agent and returns when the agent accepts messages: after its Start
+// hook, if it has one. The error names an invalid field of spec, is [ErrExists], is
+// [ErrStopped] when the system or the agent's group has stopped, or wraps the error of
+// Start. After an error there is no such agent. When ctx ends before Start returns, Spawn
+// fails, and the agent keeps its id until Start has returned, and then stops.
 //
-// An agent may spawn others in its hooks, but must not wait there for one whose
-// Start waits for it.
+// A hook of an agent may call Spawn, but must not spawn an agent whose Start waits for
+// the calling agent.
 func (s *System) Spawn(ctx context.Context, spec Spec) (Self, error) {
 	if err := s.checkSpec(spec); err != nil {
 		return Self{}, err
@@ -117,7 +116,12 @@ func (s *System) Spawn(ctx context.Context, spec Spec) (Self, error) {
 	if err != nil {
 		return Self{}, err
 	}
+	roles := s.rolesOf(agent)
+	if roles.err != nil {
+		return Self{}, fmt.Errorf("spawn %q: %w", spec.ID, roles.err)
+	}
 	c := s.newCell(spec, agent, describes)
+	c.roles = roles.names
 	started := c.waitForStart()
 	if err := s.register(ctx, c); err != nil {
 		return Self{}, fmt.Errorf("actors: spawn %q: %w", spec.ID, err)
@@ -133,9 +137,9 @@ func (s *System) checkSpec(spec Spec) error {
 	case spec.ID == "":
 		return errors.New("actors: spawn: Spec.ID is empty")
 	case len(spec.ID) > performatives.MaxIDLength:
-		return fmt.Errorf("actors: spawn %.32q…: Spec.ID has %d bytes, and may have %d", spec.ID, len(spec.ID), performatives.MaxIDLength)
+		return fmt.Errorf("actors: spawn %.32q…: Spec.ID has %d bytes, the limit is %d", spec.ID, len(spec.ID), performatives.MaxIDLength)
 	case !utf8.ValidString(string(spec.ID)) || strings.ContainsFunc(string(spec.ID), unicode.IsControl):
-		return fmt.Errorf("actors: spawn %q: Spec.ID has to be UTF-8 without control characters", spec.ID)
+		return fmt.Errorf("actors: spawn %q: Spec.ID must be UTF-8 without control characters", spec.ID)
 	case spec.New == nil:
 		return fmt.Errorf("actors: spawn %q: Spec.New is nil", spec.ID)
 	case s.groups[spec.Group] == nil:
@@ -154,19 +158,19 @@ func (s *System) newCell(spec Spec, agent Agent, describes performatives.Capabil
 	if spec.Capacity != 0 {
 		config = s.mailboxConfig(spec.Capacity)
 	}
-	c := &cell{sys: s, spec: spec, folded: spec.ID.Fold(), agent: agent, describes: describes, fresh: true, mailbox: newMailbox(config)}
+	c := &cell{sys: s, spec: spec, folded: spec.ID.Fold(), agent: agent, describes: describes, firstValue: true, mailbox: newMailbox(config)}
 	return c
 }
 
-// mailboxConfig is what the mailboxes of that capacity share.
+// mailboxConfig returns the configuration that mailboxes of that capacity share.
 func (s *System) mailboxConfig(capacity int) *mailboxConfig {
-	config := newMailboxConfig(MailboxOptions{Capacity: capacity, LongBytes: s.opts.LongBytes, OnRefuse: s.undelivered})
-	config.onDrained = drained
+	config := newMailboxConfig(MailboxOptions{Capacity: capacity, LongBytes: s.opts.LongBytes, OnRefuse: s.handleUndeliverable})
+	config.onDrained = mailboxDrained
 	return config
 }
 
-// construct makes the first value of an agent on the caller's goroutine, so that
-// what is wrong with it is the caller's error.
+// construct creates the first value of an agent on the caller's goroutine, so that a
+// failure of New or Describe is the caller's error.
 func construct(spec Spec) (agent Agent, describes performatives.Capabilities, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -180,8 +184,8 @@ func construct(spec Spec) (agent Agent, describes performatives.Capabilities, er
 	return agent, agent.Describe(), nil
 }
 
-// waitForStart prepares to hear of the first start, which only an agent with a
-// Start hook makes worth waiting for.
+// waitForStart creates the channel for the result of the first Start. It returns nil for
+// an agent without a Start hook.
 func (c *cell) waitForStart() chan error {
 	if _, ok := c.agent.(Starter); ok {
 		c.started = make(chan error, 1)
@@ -189,7 +193,8 @@ func (c *cell) waitForStart() chan error {
 	return c.started
 }
 
-// register gives c its place and its actor. Nobody finds it before it has one.
+// register registers c under its id and spawns its actor. lookup ignores a cell without
+// an actor.
 func (s *System) register(ctx context.Context, c *cell) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -198,9 +203,9 @@ func (s *System) register(ctx context.Context, c *cell) error {
 		return ErrExists
 	}
 	if c.folded != c.spec.ID {
-		s.cells.Store(c.spec.ID, c) // most who mean it write it so
+		s.cells.Store(c.spec.ID, c) // the common spelling needs no folding
 	}
-	s.skills.enter(c)
+	s.capabilities.add(c)
 	s.running.add(1)
 	if err := s.spawnIn(s.groups[c.spec.Group], c); err != nil {
 		s.unregister(c)
@@ -210,27 +215,28 @@ func (s *System) register(ctx context.Context, c *cell) error {
 	return nil
 }
 
-// unregister gives c's place up. The folded id goes last: it is what another may take.
+// unregister releases c's id. The folded id is released last: it decides whether another
+// agent can take the id.
 func (s *System) unregister(c *cell) {
-	s.skills.leave(c)
+	s.capabilities.remove(c)
 	if c.folded != c.spec.ID {
 		s.cells.Delete(c.spec.ID)
 	}
 	s.cells.Delete(c.folded)
 }
 
-// awaitStart waits for the agent's Start, and for its end when that fails, so that
-// the id is free again.
+// awaitStart waits for the agent's Start. When Start fails, it also waits for the end of
+// the agent, so that the id is free again.
 func (s *System) awaitStart(ctx context.Context, c *cell, started <-chan error) (Self, error) {
 	ctx, cancel := context.WithTimeout(ctx, MaxStartTime)
 	defer cancel()
-	s.help(func() bool { return len(started) > 0 })
+	s.stepSimulation(func() bool { return len(started) > 0 })
 	select {
 	case err := <-started:
 		if err == nil {
 			return Self{c}, nil
 		}
-		_ = s.stopActor(ctx, c) // it stops by itself; this error matters less
+		_ = s.stopActor(ctx, c) // the agent stops by itself; err is the error to return
 		return Self{}, fmt.Errorf("actors: spawn %q: %w", c.spec.ID, err)
 	case <-ctx.Done():
 		s.engine.Root.Stop(c.pid.Load())
@@ -238,10 +244,11 @@ func (s *System) awaitStart(ctx context.Context, c *cell, started <-chan error) 
 	}
 }
 
-// help runs the simulation, where the system is one, for whoever is about to wait.
-func (s *System) help(until func() bool) {
+// stepSimulation runs the simulation, if the system has one, for a caller that is about
+// to wait.
+func (s *System) stepSimulation(until func() bool) {
 	if s.sim != nil {
-		s.sim.help(until)
+		s.sim.stepUntil(until)
 	}
 }
 
@@ -257,8 +264,7 @@ func (s *System) lookup(id performatives.AgentID) (*cell, bool) {
 	return c, c.pid.Load() != nil
 }
 
-// Agents yields the agents that run here, in no particular order, but not those
-// that are hidden.
+// Agents yields the running, visible agents in no particular order.
 func (s *System) Agents() iter.Seq[Self] {
 	return func(yield func(Self) bool) {
 		s.cells.Range(func(id, v any) bool {
@@ -268,7 +274,7 @@ func (s *System) Agents() iter.Seq[Self] {
 	}
 }
 
-// Lookup returns the agent with that id, if it runs here.
+// Lookup returns the running agent with that id, also if it is hidden.
 func (s *System) Lookup(id performatives.AgentID) (Self, bool) {
 	c, ok := s.lookup(id)
 	if !ok {
@@ -277,33 +283,33 @@ func (s *System) Lookup(id performatives.AgentID) (Self, bool) {
 	return Self{c}, true
 }
 
-// Deliver puts m into the mailbox of the agent with that id. The error is a
-// [*performatives.Refusal]: there is no such agent, it has stopped, or its mailbox
-// is full.
+// Deliver posts m to the mailbox of the agent with that id. The error is a
+// [*performatives.Refusal]: there is no such agent, it has stopped, or its mailbox is
+// full.
 func (s *System) Deliver(id performatives.AgentID, m *performatives.Message) error {
 	c, ok := s.lookup(id)
 	switch {
 	case ok:
 		if reason := c.mailbox.post(m); reason != 0 {
-			return refusal(m, c.spec.ID, codeOf(reason), "")
+			return refusal(m, c.spec.ID, codeForReason(reason), "")
 		}
 		return nil
-	case s.draining.Load() || s.departed.has(id):
+	case s.draining.Load() || s.stoppedAgents.has(id):
 		return refusal(m, id, performatives.CodeStopped, "")
 	}
 	return refusal(m, "", performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", id))
 }
 
-// Knew reports whether an agent with that id runs here or has stopped here, as far as
-// the system remembers: the last 1024.
-func (s *System) Knew(id performatives.AgentID) bool {
+// HasRun reports whether an agent with that id runs in this system, or has stopped. It
+// remembers the last 1024 stopped agents.
+func (s *System) HasRun(id performatives.AgentID) bool {
 	_, ok := s.lookup(id)
-	return ok || s.departed.has(id)
+	return ok || s.stoppedAgents.has(id)
 }
 
-// opened returns the index of the protocol that m begins a conversation of, or -1.
-// A message that names its protocol begins that one only.
-func (s *System) opened(m *performatives.Message) int {
+// protocolFor returns the index of the protocol that m opens a conversation of, or -1. A
+// message with a Protocol field opens only that protocol.
+func (s *System) protocolFor(m *performatives.Message) int {
 	for i, p := range s.opts.Protocols {
 		if (m.Protocol() == "" || m.Protocol() == p.Name()) && p.Opens(m) {
 			return i
@@ -312,8 +318,8 @@ func (s *System) opened(m *performatives.Message) int {
 	return -1
 }
 
-// Send routes a message in the name of whoever it says sent it: for what comes
-// from outside. An agent sends by [Self.Send], which says what the error means.
+// Send routes a message as the sender that it names, for messages that were received or
+// created outside of any agent. Agents use [Self.Send], which documents the error.
 func (s *System) Send(m *performatives.Message) error { return s.send(m) }
 
 // send publishes and routes a message.
@@ -327,7 +333,7 @@ func (s *System) send(m *performatives.Message) error {
 	}
 	r := asRefusal(m, err)
 	if m.Performative().ExpectsReply() {
-		s.noteRefused(m, r)
+		s.publishRefused(m, r)
 	} else {
 		s.deadLetter(string(cmp.Or(m.Receiver(), r.From)), m, r.Code)
 	}
@@ -336,15 +342,15 @@ func (s *System) send(m *performatives.Message) error {
 
 func (s *System) at() At { return At{time.Now()} }
 
-// localRouter is the router of a system that stands alone.
+// localRouter is the router of a system without remote peers.
 type localRouter struct{ s *System }
 
 func (r localRouter) Route(m *performatives.Message) error { return r.s.Deliver(m.Receiver(), m) }
 
-// StopAgent stops one agent and waits until it has stopped. What is queued for it
-// is refused to its senders; its conversations end in a state of their tables. It
-// does nothing for an agent that does not run. The error says that ctx ended
-// first: a hook has not returned. It must not be called on the agent's own actor.
+// StopAgent stops one agent and waits until it has stopped. Messages queued for it are
+// refused to their senders, and its conversations end in a terminal state of their
+// tables. StopAgent does nothing for an unknown id. It returns an error when ctx ends
+// first, because a hook has not returned. It must not be called on the agent's own actor.
 func (s *System) StopAgent(ctx context.Context, id performatives.AgentID) error {
 	c, ok := s.lookup(id)
 	if !ok {

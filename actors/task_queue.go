@@ -1,14 +1,13 @@
 package actors
 
-// taskQueue is a ring of functions, first in, first out. The zero value is
-// empty.
+// taskQueue is a FIFO ring buffer of functions. The zero value is empty.
 type taskQueue struct {
-	ring []func() // its length is a power of two
-	head int      // index of the oldest
+	ring []func() // length is a power of two
+	head int      // index of the oldest function
 	n    int
 }
 
-// keptTasks is the largest ring that an empty queue keeps.
+// keptTasks is the largest capacity that an empty queue keeps.
 const keptTasks = 1024
 
 func (q *taskQueue) empty() bool { return q.n == 0 }
@@ -36,7 +35,7 @@ func (q *taskQueue) pop() func() {
 	return fn
 }
 
-// at returns the function that is i behind the oldest.
+// at returns a pointer to the i-th oldest function.
 func (q *taskQueue) at(i int) *func() { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
 
 func (q *taskQueue) resize(size int) {

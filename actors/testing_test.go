@@ -24,7 +24,7 @@ type note struct {
 
 func (n *note) Priority() performatives.Priority { return n.priority }
 
-// bubble runs test with virtual time, and lets that pass at the end: the engine
+// bubble runs test with virtual time, and advances the clock at the end: the engine
 // starts a goroutine for the first dead letter of an interval.
 func bubble(t *testing.T, test func(*testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
@@ -39,11 +39,11 @@ func newSystem() *actor.ActorSystem {
 	}))
 }
 
-// recorder is a message invoker that writes down what it is given.
+// recorder is a message invoker that records its calls.
 type recorder struct {
 	user, systems []any
 	failures      []any
-	receive       func(message any) // called for each user message, after it is recorded
+	receive       func(message any) // called with each user message after it is recorded
 }
 
 func (r *recorder) InvokeUserMessage(m any) {
@@ -55,7 +55,7 @@ func (r *recorder) InvokeUserMessage(m any) {
 func (r *recorder) InvokeSystemMessage(m any)     { r.systems = append(r.systems, m) }
 func (r *recorder) EscalateFailure(reason, _ any) { r.failures = append(r.failures, reason) }
 
-// refusals writes down what was refused.
+// refusals records refused messages.
 type refusals struct {
 	messages []any
 	reasons  []Reason
@@ -66,18 +66,20 @@ func (r *refusals) add(m any, reason Reason) {
 	r.reasons = append(r.reasons, reason)
 }
 
-// bench is a mailbox with a recorder, served when the simulation runs.
-type bench struct {
+// testMailbox is a mailbox with a recorder, served when the simulation runs.
+type testMailbox struct {
 	*Mailbox
 	*recorder
 	refused refusals
 	sim     *Sim
 }
 
-func newBench(capacity int) *bench { return newBenchOf(MailboxOptions{Capacity: capacity}) }
+func newTestMailbox(capacity int) *testMailbox {
+	return newTestMailboxOf(MailboxOptions{Capacity: capacity})
+}
 
-func newBenchOf(o MailboxOptions) *bench {
-	b := &bench{recorder: &recorder{}, sim: NewSim(SimOptions{})}
+func newTestMailboxOf(o MailboxOptions) *testMailbox {
+	b := &testMailbox{recorder: &recorder{}, sim: NewSim(SimOptions{})}
 	o.OnRefuse = b.refused.add
 	b.Mailbox = NewMailbox(o)
 	b.RegisterHandlers(b.recorder, b.sim)
@@ -85,7 +87,7 @@ func newBenchOf(o MailboxOptions) *bench {
 	return b
 }
 
-// notes returns a note per priority, numbered in order.
+// notes returns one note per priority, numbered in order.
 func notes(priorities ...performatives.Priority) []any {
 	all := make([]any, len(priorities))
 	for i, p := range priorities {
@@ -94,7 +96,7 @@ func notes(priorities ...performatives.Priority) []any {
 	return all
 }
 
-// seqs returns the numbers of notes, in envelopes or not.
+// seqs returns the numbers of notes, with or without envelope.
 func seqs(messages []any) []int {
 	var all []int
 	for _, m := range messages {

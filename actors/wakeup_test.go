@@ -14,52 +14,52 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// shaky is a dispatcher that lets others run first at every place where a mailbox
-// calls it: between claiming to run and being scheduled, before it serves and
-// before it gives way.
-type shaky struct{ *Pool }
+// yieldingDispatcher is a dispatcher that lets other goroutines run at each call by a
+// mailbox: between marking itself as running and being scheduled, before it serves, and
+// before it yields.
+type yieldingDispatcher struct{ *Pool }
 
-func (d shaky) Schedule(fn func()) {
-	shake()
+func (d yieldingDispatcher) Schedule(fn func()) {
+	yieldRandomly()
 	d.Pool.Schedule(func() {
-		shake()
+		yieldRandomly()
 		fn()
 	})
-	shake()
+	yieldRandomly()
 }
 
-func (d shaky) ScheduleFirst(fn func()) {
-	shake()
+func (d yieldingDispatcher) ScheduleFirst(fn func()) {
+	yieldRandomly()
 	d.Pool.ScheduleFirst(func() {
-		shake()
+		yieldRandomly()
 		fn()
 	})
-	shake()
+	yieldRandomly()
 }
 
-func (d shaky) Throughput() int { shake(); return d.Pool.Throughput() }
+func (d yieldingDispatcher) Throughput() int { yieldRandomly(); return d.Pool.Throughput() }
 
-func (d shaky) waiting() bool { shake(); return d.Pool.waiting() }
+func (d yieldingDispatcher) waiting() bool { yieldRandomly(); return d.Pool.waiting() }
 
-func shake() {
+func yieldRandomly() {
 	for range rand.IntN(3) {
 		goruntime.Gosched()
 	}
 }
 
-// sleeper is what a mailbox serves: it posts, blocks, panics and ends its goroutine.
-type sleeper struct {
-	plan    *wakeupPlan
+// randomInvoker is an invoker that posts, blocks, panics or ends its goroutine.
+type randomInvoker struct {
+	plan    *wakeupTest
 	handled atomic.Int64
 	failed  atomic.Int64
 	systems atomic.Int64
 }
 
-func (s *sleeper) InvokeUserMessage(m any) {
+func (s *randomInvoker) InvokeUserMessage(m any) {
 	s.handled.Add(1)
 	switch n := m.(*note); {
 	case n.seq%97 == 0:
-		time.Sleep(3 * DefaultStall) // its worker counts as stuck
+		time.Sleep(3 * DefaultStall) // long enough for its worker to count as stuck
 	case n.seq%61 == 0:
 		panic(errBroken)
 	case n.seq%53 == 0:
@@ -69,43 +69,42 @@ func (s *sleeper) InvokeUserMessage(m any) {
 	}
 }
 
-func (s *sleeper) InvokeSystemMessage(any)  { s.systems.Add(1) }
-func (s *sleeper) EscalateFailure(_, _ any) { s.failed.Add(1) }
+func (s *randomInvoker) InvokeSystemMessage(any)  { s.systems.Add(1) }
+func (s *randomInvoker) EscalateFailure(_, _ any) { s.failed.Add(1) }
 
-// wakeupPlan is one run of producers and mailboxes on a pool.
-type wakeupPlan struct {
+// wakeupTest is one run of producers and mailboxes on a pool.
+type wakeupTest struct {
 	mailboxes []*Mailbox
-	sleepers  []*sleeper
+	invokers  []*randomInvoker
 	posted    atomic.Int64
 	refused   atomic.Int64
 	systems   atomic.Int64
 }
 
-func newWakeupPlan(r *rand.Rand, pool *Pool) *wakeupPlan {
-	plan := &wakeupPlan{}
+func newWakeupTest(r *rand.Rand, pool *Pool) *wakeupTest {
+	plan := &wakeupTest{}
 	produce := MailboxProducer(MailboxOptions{Capacity: 1 + r.IntN(64), OnRefuse: func(any, Reason) { plan.refused.Add(1) }})
 	for range 1 + r.IntN(6) {
-		m, s := produce().(*Mailbox), &sleeper{plan: plan}
-		m.RegisterHandlers(s, shaky{pool})
-		plan.mailboxes, plan.sleepers = append(plan.mailboxes, m), append(plan.sleepers, s)
+		m, s := produce().(*Mailbox), &randomInvoker{plan: plan}
+		m.RegisterHandlers(s, yieldingDispatcher{pool})
+		plan.mailboxes, plan.invokers = append(plan.mailboxes, m), append(plan.invokers, s)
 	}
 	return plan
 }
 
-func (p *wakeupPlan) post(to int, n *note) {
+func (p *wakeupTest) post(to int, n *note) {
 	p.posted.Add(1)
 	p.mailboxes[to%len(p.mailboxes)].PostUserMessage(n)
 }
 
-// produce posts messages, and has the engine suspend and resume the mailboxes and
-// send its own.
-func (p *wakeupPlan) produce(r *rand.Rand) {
+// produce posts messages, system messages, and suspends and resumes the mailboxes.
+func (p *wakeupTest) produce(r *rand.Rand) {
 	for seq := range 100 {
 		m := r.IntN(len(p.mailboxes))
 		switch r.IntN(12) {
 		case 0:
 			p.mailboxes[m].PostSystemMessage(&actor.SuspendMailbox{})
-			shake()
+			yieldRandomly()
 			p.mailboxes[m].PostSystemMessage(&actor.ResumeMailbox{})
 		case 1:
 			p.systems.Add(1)
@@ -113,19 +112,19 @@ func (p *wakeupPlan) produce(r *rand.Rand) {
 		}
 		p.post(m, &note{priority: performatives.Low + performatives.Priority(r.IntN(int(performatives.Bands))), seq: seq + r.IntN(100)})
 		if r.IntN(30) == 0 {
-			time.Sleep(time.Duration(r.IntN(int(2 * DefaultStall)))) // the workers go idle
+			time.Sleep(time.Duration(r.IntN(int(2 * DefaultStall)))) // long enough for the workers to become idle
 		}
 	}
 }
 
-// check looks, once nothing runs any more, for what has been left.
-func (p *wakeupPlan) check(t *testing.T, seed uint64, pool *Pool) {
+// check fails the test if messages or tasks are left after all goroutines are blocked.
+func (p *wakeupTest) check(t *testing.T, seed uint64, pool *Pool) {
 	var handled, systems int64
 	for i, m := range p.mailboxes {
-		handled += p.sleepers[i].handled.Load()
-		systems += p.sleepers[i].systems.Load()
-		if n, w := m.UserMessageCount(), m.word.Load(); n != 0 || w&wordRunning != 0 || runnable(w) {
-			t.Errorf("seed %d: mailbox %d sleeps over %d messages, word %b", seed, i, n, w)
+		handled += p.invokers[i].handled.Load()
+		systems += p.invokers[i].systems.Load()
+		if n, w := m.UserMessageCount(), m.state.Load(); n != 0 || w&stateRunning != 0 || runnable(w) {
+			t.Errorf("seed %d: mailbox %d is idle with %d messages, state %b", seed, i, n, w)
 		}
 	}
 	if got, want := handled+p.refused.Load(), p.posted.Load(); got != want {
@@ -136,16 +135,16 @@ func (p *wakeupPlan) check(t *testing.T, seed uint64, pool *Pool) {
 	}
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
-	if pool.queue.n != 0 || pool.express.n != 0 || pool.stuck != 0 || pool.summoned || len(pool.idle) != len(pool.workers) {
-		t.Errorf("seed %d: the pool rests with %d tasks, %d stuck, %d of %d workers idle, summoned %t",
-			seed, pool.queue.n+pool.express.n, pool.stuck, len(pool.idle), len(pool.workers), pool.summoned)
+	if pool.queue.n != 0 || pool.express.n != 0 || pool.stuck != 0 || pool.waking || len(pool.idle) != len(pool.workers) {
+		t.Errorf("seed %d: the idle pool has %d tasks, %d stuck, %d of %d workers idle, waking %t",
+			seed, pool.queue.n+pool.express.n, pool.stuck, len(pool.idle), len(pool.workers), pool.waking)
 	}
 }
 
-// TestNothingIsLeftAsleep looks for wakeups that are lost between a mailbox, its
-// producers and the pool: in a bubble, where all is still once nothing can run,
-// whatever has been left is found at once.
-func TestNothingIsLeftAsleep(t *testing.T) {
+// TestNoWakeupIsLost looks for lost wakeups between a mailbox, its producers and the
+// pool. In a bubble, a message that is left when all goroutines are blocked is detected
+// at once.
+func TestNoWakeupIsLost(t *testing.T) {
 	runs := 300
 	if testing.Short() {
 		runs = 30
@@ -162,14 +161,14 @@ func TestNothingIsLeftAsleep(t *testing.T) {
 func runWakeups(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	pool := NewPool(PoolOptions{Workers: 1 + r.IntN(3), Idle: 1 + r.IntN(3), Throughput: 1 + r.IntN(4)})
-	plan := newWakeupPlan(r, pool)
+	plan := newWakeupTest(r, pool)
 	var producers sync.WaitGroup
 	for range 1 + r.IntN(4) {
 		own := rand.New(rand.NewPCG(seed, r.Uint64()))
 		producers.Go(func() { plan.produce(own) })
 	}
-	for _, m := range plan.mailboxes { // some find messages already
-		shake()
+	for _, m := range plan.mailboxes { // some have messages already
+		yieldRandomly()
 		m.Start()
 	}
 	producers.Wait()
@@ -179,17 +178,17 @@ func runWakeups(t *testing.T, seed uint64) {
 	closePool(t, pool)
 }
 
-// TestTheLastMessageIsServed has producers post a message or two at about the time
-// when the mailbox goes to rest. A wakeup that is lost then is made good by the next
-// message, so there is none until all is still.
-func TestTheLastMessageIsServed(t *testing.T) {
+// TestLastMessageIsServed posts a few messages at about the time when the mailbox becomes
+// idle. The next message would repair a lost wakeup, so the test sends none until all
+// goroutines are blocked.
+func TestLastMessageIsServed(t *testing.T) {
 	rounds := 50_000
 	if testing.Short() {
 		rounds = 1000
 	}
 	synctest.Test(t, func(t *testing.T) {
 		pool := NewPool(PoolOptions{Workers: 2, Throughput: 2})
-		s := new(sleeper)
+		s := new(randomInvoker)
 		m := NewMailbox(MailboxOptions{})
 		m.RegisterHandlers(s, pool)
 		m.Start()
@@ -198,23 +197,24 @@ func TestTheLastMessageIsServed(t *testing.T) {
 			posted += postAtOnce(m, 3)
 			synctest.Wait()
 			if got := s.handled.Load() + s.systems.Load(); got != posted {
-				t.Errorf("round %d: %d of %d messages were served, word %b", round, got, posted, m.word.Load())
+				t.Errorf("round %d: %d of %d messages were served, state %b", round, got, posted, m.state.Load())
 				break
 			}
 		}
-		m.Close() // which wakes it, so that a failed test ends, too
+		m.Close() // wakes the mailbox, so that a failed test ends too
 		closePool(t, pool)
 	})
 }
 
-// postAtOnce posts a message from each of so many goroutines, and returns how many.
+// postAtOnce posts a message from each of the given number of goroutines, and returns the
+// number.
 func postAtOnce(m *Mailbox, producers int) int64 {
 	for range producers {
 		band := performatives.Low + performatives.Priority(rand.IntN(2))
 		system, spin := rand.IntN(4) == 0, rand.IntN(300)
 		go func() {
 			for range spin {
-				_ = m.word.Load()
+				_ = m.state.Load()
 			}
 			if system {
 				m.PostSystemMessage(&actor.Watch{})

@@ -3,40 +3,60 @@ package codons
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// receipt answers a CANCEL.
+// receipt is the payload of the receipt, the INFORM that answers a CANCEL.
 var receipt = performatives.Receipt{Text: "nothing runs any more"}
 
-// cause is why the table has a job stop.
-func (c *conversation) cause() error {
-	switch c.state.State { //nolint:exhaustive // any other state ends the work with the agent
-	case stateCancelling, stateCancelled:
+// Causes of the end of a handler's context, see [context.Cause].
+var (
+	// ErrCanceled is the cause after CANCEL of the peer.
+	ErrCanceled = errors.New("codons: the initiator cancelled the request")
+	// ErrDeadline is the cause when the deadline has passed. It wraps
+	// [context.DeadlineExceeded].
+	ErrDeadline = fmt.Errorf("codons: the deadline of the request has passed: %w", context.DeadlineExceeded)
+	// ErrEnded is the cause at any other end of the conversation, such as the stop of its agent,
+	// and after the handler has returned.
+	ErrEnded = errors.New("codons: the conversation has ended")
+)
+
+// ErrDeciding is the error of a conversation that was to begin with the ctx of a
+// [Consideration]. No conversation begins before the request has been taken on.
+var ErrDeciding = errors.New("codons: no conversation begins in a decision")
+
+// stopCause returns the cause with which an event of the table stops a job.
+func stopCause(on machine.Symbol) error {
+	switch {
+	case on.Act == performatives.ActCancel:
 		return ErrCanceled
-	case stateTimedOut, stateCompleted: // completed with a partial result, whose handler waited in vain
+	case on.Kind == machine.KindTimeout:
 		return ErrDeadline
 	}
 	return ErrEnded
 }
 
-// failure is what the table reports of its own accord: no handler's word is
-// behind it.
-func (c *conversation) failure() performatives.Failure {
+// Failure returns the payload of a FAILURE that the table sends by itself, without a command of
+// a handler. Its code is that of the state: timeout, still running or stopped.
+func (v *Value) Failure() performatives.Failure {
 	code := performatives.CodeStopped
 	switch {
-	case c.state.State == stateTimedOut:
+	case v.at.State == StateTimedOut:
 		code = performatives.CodeTimeout
-	case c.cancel != nil:
+	case v.cancel != nil:
 		code = performatives.CodeStillRunning
 	}
 	return performatives.Failure{ErrorCode: code, ErrorText: code.Traits().Text}
 }
 
-// failureOf is what a peer learns of a handler's error.
-func failureOf(err error) performatives.Failure {
-	if r := asRefusal(err); r != nil {
+// FailureOf returns the payload of a FAILURE for a handler's error. A [*performatives.Refusal]
+// gives its code and text. Any other error gives a code and a general text, so that the peer
+// gets no internal error.
+func FailureOf(err error) performatives.Failure {
+	if r := performatives.RefusalOf(err); r != nil {
 		return performatives.Failure{ErrorCode: r.Code, ErrorText: r.Text}
 	}
 	code := performatives.CodeFailed
@@ -46,34 +66,50 @@ func failureOf(err error) performatives.Failure {
 	return performatives.Failure{ErrorCode: code, ErrorText: code.Traits().Text}
 }
 
-// turndown is the command, and its content, for a handler's error in a codon that
-// has REFUSE: the code of a [*performatives.Refusal] says which act carries it.
-func turndown(err error) (string, any) {
-	r := asRefusal(err)
+// TurnDown is the function [TurnDown], and logs and publishes the error: see [Handler.Failed].
+// Safe for concurrent use.
+func (h *Handler) TurnDown(err error) Command {
+	h.Failed(err)
+	return TurnDown(err)
+}
+
+// Fail returns the command FAIL for a handler's error where the request was already taken on. It
+// logs and publishes the error: see [Handler.Failed]. Safe for concurrent use.
+func (h *Handler) Fail(err error) Command {
+	h.Failed(err)
+	return Command{CommandFail, FailureOf(err)}
+}
+
+// TurnDown returns the command with which a request is turned down for an error. The code of a
+// [*performatives.Refusal] decides between [CommandRefuse], [CommandNotUnderstood] and
+// [CommandFail]. Any other error is [CommandFail].
+func TurnDown(err error) Command {
+	r := performatives.RefusalOf(err)
 	if r == nil {
-		return commandFail, failureOf(err)
+		return Command{CommandFail, FailureOf(err)}
 	}
-	switch r.Code.Traits().Carrier { //nolint:exhaustive // what is left is a failure
+	switch r.Code.Traits().Carrier { //nolint:exhaustive // any other act is a failure
 	case performatives.ActNotUnderstood:
-		return commandNotUnderstood, performatives.NotUnderstood{ReasonCode: r.Code, ReasonText: r.Text}
+		return Command{CommandNotUnderstood, performatives.NotUnderstood{ReasonCode: r.Code, ReasonText: r.Text}}
 	case performatives.ActTaskReject:
-		return commandRefuse, performatives.Refuse{ReasonCode: r.Code, ReasonText: r.Text}
+		return Command{CommandRefuse, performatives.Refuse{ReasonCode: r.Code, ReasonText: r.Text}}
 	}
-	return commandFail, failureOf(err)
+	return Command{CommandFail, FailureOf(err)}
 }
 
-// answerWith is the command of an answer, or of a failure when its content is none:
-// that is the handler's fault, and the asker must not be left without an answer.
-func (c *conversation) answerWith(command string, act performatives.Performative, payload any) (string, any) {
+// Answer returns a command with the payload of an answer. When the payload is not valid for the
+// act, it logs and publishes that and returns [CommandFail], so that the initiator gets an
+// answer in any case. Safe for concurrent use.
+func (h *Handler) Answer(command string, act performatives.Performative, payload any) Command {
 	if err := performatives.CheckPayload(act, payload); err != nil {
-		c.self.Logger().Error("the handler's answer is not valid", "conversation", string(c.key.ID), "err", err)
-		return commandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler returned no valid answer"}
+		h.Failed(fmt.Errorf("codons: the answer %s is not valid: %w", act, err))
+		return Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler returned no valid answer"}}
 	}
-	return command, payload
+	return Command{command, payload}
 }
 
-// asFailure is what FAILURE carries when a handler turned down what it had agreed
-// to.
+// asFailure returns the payload of a FAILURE for a handler that turned a request down after it
+// had agreed.
 func asFailure(data any) any {
 	switch p := data.(type) {
 	case performatives.Refuse:
@@ -84,7 +120,7 @@ func asFailure(data any) any {
 	return data
 }
 
-// asReject is what TASK_REJECT carries where a codon turns down by it.
+// asReject returns the payload of a TASK_REJECT in place of that of a REFUSE.
 func asReject(data any) any {
 	if p, ok := data.(performatives.Refuse); ok {
 		return performatives.TaskReject{ReasonCode: p.ReasonCode, ReasonText: p.ReasonText}

@@ -12,28 +12,30 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Resource is something that a [Budget] limits. Agents may have resources of their
-// own; those below are known to all.
+// Resource is the name of a resource that a [Budget] limits. An application may have resources
+// of its own beside the constants of this type.
 type Resource string
 
 // The resources that all agents know.
 const (
-	Tokens Resource = "tokens" // of a language model
-	Cost   Resource = "cost"   // in the smallest unit that the swarm accounts in, such as a thousandth of a cent
-	Calls  Resource = "calls"  // conversations that the work may begin, at all depths together
-	Depth  Resource = "depth"  // how many levels of conversations the work may have below it
+	Tokens Resource = "tokens" // Tokens counts the tokens of a language model.
+	Cost   Resource = "cost"   // Cost is in the smallest unit of the swarm's accounts, such as a thousandth of a cent.
+	Calls  Resource = "calls"  // Calls counts the conversations that the work begins, at all depths together.
+	Depth  Resource = "depth"  // Depth is the number of levels of conversations below the work. The work does not use it up.
 )
 
-// Budget is an allowance for the work of one conversation and of all that it begins.
-// A resource that it does not name is not limited, but for [Depth], which is
-// [DefaultDepth] then. A message carries it as a JSON object of whole numbers.
+// Budget is an allowance for the work of one conversation and of its children. A resource that
+// it does not name has no limit, except [Depth], whose limit is then [DefaultDepth]. Zero means
+// that nothing of the resource may be used. A message carries a budget as a JSON object of
+// whole numbers. A Budget is a map: it is not safe for concurrent changes.
 type Budget map[Resource]int64
 
-// DefaultDepth is how many levels of conversations may be below one that was given no
-// [Depth], so that no swarm delegates in circles for ever.
+// DefaultDepth is the largest number of levels of conversations below one whose budget has no
+// [Depth]. It ends delegations in a circle.
 const DefaultDepth = 32
 
-// Validate checks that no allowance is negative or without a name.
+// Validate returns a [*performatives.Refusal] for the field budget when an allowance is negative
+// or has no name.
 func (b Budget) Validate() error {
 	if len(b) == 0 {
 		return nil
@@ -59,8 +61,9 @@ func (b Budget) String() string {
 	return strings.Join(words, ", ")
 }
 
-// budgetOf reads the budget that a message carries; nil when it carries none.
-func budgetOf(m *performatives.Message) (Budget, error) {
+// BudgetOf returns the budget that a message carries, nil for none. The error is a
+// [*performatives.Refusal] for the field budget when its content is not a valid budget.
+func BudgetOf(m *performatives.Message) (Budget, error) {
 	content := m.Budget()
 	if content.IsZero() {
 		return nil, nil
@@ -74,12 +77,11 @@ func budgetOf(m *performatives.Message) (Budget, error) {
 	return b, b.Validate()
 }
 
-// Spend takes what a handler has used, or is about to use, out of the budget of its
-// conversation; ctx is the handler's, or one made of it. When that does not suffice,
-// the error is a [*performatives.Refusal] with [performatives.CodeBudget] that names
-// the shortfall, ctx ends with it, and the conversation ends in FAILURE with it,
-// whatever the handler returns. Without a budget there is no limit, and outside of a
-// handler, as in a decision, nothing to take from. It may be called from any goroutine.
+// Spend takes usage of a handler out of the budget of its conversation, before or after the
+// use. ctx is the handler's or derived from it. A shortfall is a [*performatives.Refusal] with
+// [performatives.CodeBudget]: it ends ctx, and the conversation ends in FAILURE with it
+// whatever the handler returns. Without a budget there is no limit. Outside of a handler, and
+// in a decision, Spend only validates used. It does not block. Safe for concurrent use.
 func Spend(ctx context.Context, used Budget) error {
 	if err := used.Validate(); err != nil {
 		return err
@@ -88,83 +90,81 @@ func Spend(ctx context.Context, used Budget) error {
 	if s == nil || s.deciding {
 		return nil
 	}
-	err := s.ledger.spend(used)
+	err := s.account.spend(used)
 	if err != nil {
 		s.overspent(err)
 	}
 	return err
 }
 
-// Left returns what is left of the budget of a handler's conversation, without what
-// is leased to conversations that it has begun and that go on, and to a decision, what
-// there would be. It names the resources that are limited, and is nil outside of both.
-// A number below 0 is what a peer has overdrawn. The map is the caller's.
+// Left returns the remaining budget of a handler's conversation, without the leases of children
+// under way. In a decision it is the budget of the request. It names only the resources that
+// have a limit, and is nil where ctx belongs to neither. A number below 0 is the overdraft of a
+// peer. The map is the caller's. Safe for concurrent use.
 func Left(ctx context.Context) Budget {
 	s := scopeOf(ctx)
 	if s == nil {
 		return nil
 	}
-	left := s.ledger.remaining()
+	left := s.account.remaining()
 	left[Depth] = s.depth
 	return left
 }
 
-// ledger keeps the account of one conversation's budget. The zero ledger has no
-// limits.
-type ledger struct {
+// account is the account of one conversation's budget. The zero account has no limits.
+type account struct {
 	mu     sync.Mutex
-	left   Budget // of what is limited
-	leased Budget // to conversations that go on
+	left   Budget // of the resources that have a limit
+	leased Budget // to children under way
 	spent  Budget
 	over   error // the first shortfall
 }
 
-// limit gives the ledger what b allows.
-func (l *ledger) limit(b Budget) {
-	l.left = maps.Clone(b)
-	delete(l.left, Depth) // nobody uses it up
+// limit sets the limits of the account to those of b.
+func (a *account) limit(b Budget) {
+	a.left = maps.Clone(b)
+	delete(a.left, Depth) // the work does not use it up
 }
 
-func (l *ledger) remaining() Budget {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	left := maps.Clone(l.left)
+func (a *account) remaining() Budget {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	left := maps.Clone(a.left)
 	if left == nil {
 		left = Budget{}
 	}
 	return left
 }
 
-// spend takes used out of what is left, and remembers the first time that it does
-// not suffice.
-func (l *ledger) spend(used Budget) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	err := l.shortLocked(used)
-	l.takeLocked(used)
-	if l.over == nil {
-		l.over = err
+// spend takes used out of the remaining budget, and records the first shortfall.
+func (a *account) spend(used Budget) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.shortLocked(used)
+	a.takeLocked(used)
+	if a.over == nil {
+		a.over = err
 	}
 	return err
 }
 
-func (l *ledger) takeLocked(used Budget) {
+func (a *account) takeLocked(used Budget) {
 	for r, n := range used {
 		if r == Depth {
-			continue // nobody uses it up
+			continue // the work does not use it up
 		}
-		if left, limited := l.left[r]; limited {
-			l.left[r] = minus(left, n)
+		if left, limited := a.left[r]; limited {
+			a.left[r] = minus(left, n)
 		}
-		if l.spent == nil {
-			l.spent = Budget{}
+		if a.spent == nil {
+			a.spent = Budget{}
 		}
-		l.spent[r] = plus(l.spent[r], n)
+		a.spent[r] = plus(a.spent[r], n)
 	}
 }
 
-// plus and minus stop at the last number that there is: what a peer says that it
-// used must not make a large debt a large allowance. n is not negative.
+// plus returns a + n without overflow: the usage that a peer reports must not turn a large debt
+// into a large allowance. n is not negative.
 func plus(a, n int64) int64 {
 	if a > math.MaxInt64-n {
 		return math.MaxInt64
@@ -172,6 +172,7 @@ func plus(a, n int64) int64 {
 	return a + n
 }
 
+// minus returns a - n without overflow. n is not negative.
 func minus(a, n int64) int64 {
 	if a < math.MinInt64+n {
 		return math.MinInt64
@@ -179,15 +180,15 @@ func minus(a, n int64) int64 {
 	return a - n
 }
 
-// shortLocked says which resource does not suffice, and by how much.
-func (l *ledger) shortLocked(want Budget) error {
+// shortLocked returns the refusal of the first resource that does not suffice for want, or nil.
+func (a *account) shortLocked(want Budget) error {
 	for _, r := range slices.Sorted(maps.Keys(want)) {
-		left, limited := l.left[r]
+		left, limited := a.left[r]
 		if !limited || want[r] <= left {
 			continue
 		}
 		text := fmt.Sprintf("%s: %d wanted, %d left", r, want[r], left)
-		if leased := l.leased[r]; leased > 0 {
+		if leased := a.leased[r]; leased > 0 {
 			text += fmt.Sprintf(", and %d with conversations under way", leased)
 		}
 		return &performatives.Refusal{Code: performatives.CodeBudget, Field: string(r), Text: text}
@@ -195,52 +196,53 @@ func (l *ledger) shortLocked(want Budget) error {
 	return nil
 }
 
-// lease takes the allowance of a conversation that is begun out of this one: what is
-// asked for, and of all else that is limited, all that is left, or nothing for a
-// frugal one. Beginning it is a call of this one's.
-func (l *ledger) lease(asked Budget, frugal bool) (Budget, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// lease takes the allowance of a child out of the account, and one call. The allowance is asked,
+// and of every other limited resource the whole remainder, or nothing for a frugal child. The
+// error is a shortfall.
+func (a *account) lease(asked Budget, frugal bool) (Budget, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	granted := Budget{}
 	for r, n := range asked {
 		if r != Depth {
 			granted[r] = n
 		}
 	}
-	if err := l.shortLocked(l.heldLocked(granted)); err != nil {
+	if err := a.shortLocked(a.heldLocked(granted)); err != nil {
 		return nil, err
 	}
-	for r, left := range l.left {
+	for r, left := range a.left {
 		if _, named := asked[r]; named {
 			continue
 		}
 		if r == Calls {
 			left--
 		}
-		if granted[r] = max(left, 0); frugal { // it is overdrawn where a child has used too much
+		if granted[r] = max(left, 0); frugal { // left is below 0 after an overdraft of a child
 			granted[r] = 0
 		}
 	}
-	l.moveLocked(l.heldLocked(granted), 1)
+	a.moveLocked(a.heldLocked(granted), 1)
 	return granted, nil
 }
 
-// parted has each of n conversations that are to go on at the same time get an equal
-// part of what is left now where its budget names nothing, for the first of them would
-// get all of it. ctx is what they are begun with.
-func parted(ctx context.Context, n int) Option {
+// WithBudgetShare gives each of n conversations under way at the same time an n-th of the
+// remaining budget of ctx, for the resources that [WithBudget] does not name. Without it the
+// first of them leases all. ctx is the context that they are begun with, and the remainder is
+// that at the time of this call. Where ctx has no budget the option does nothing.
+func WithBudgetShare(ctx context.Context, n int) Option {
 	s := scopeOf(ctx)
 	if s == nil {
-		return func(*options) {}
+		return func(*Options) {}
 	}
-	left := s.ledger.remaining()
-	return func(o *options) { o.budget = left.part(o.budget, int64(n)) }
+	left := s.account.remaining()
+	return func(o *Options) { o.budget = left.share(o.budget, int64(n)) }
 }
 
-// part is asked, and of all that it does not name the n-th part of b, which is less
-// than 0 where a peer has overdrawn it. Beginning each of the n is a call.
-func (b Budget) part(asked Budget, n int64) Budget {
-	part := maps.Clone(asked)
+// share returns asked, and an n-th of b for each resource that asked does not name. An overdrawn
+// resource is left out. Each of the n conversations costs one call.
+func (b Budget) share(asked Budget, n int64) Budget {
+	share := maps.Clone(asked)
 	for r, left := range b {
 		if _, named := asked[r]; named || left < 0 {
 			continue
@@ -248,29 +250,29 @@ func (b Budget) part(asked Budget, n int64) Budget {
 		if r == Calls {
 			left -= n
 		}
-		if part == nil {
-			part = Budget{}
+		if share == nil {
+			share = Budget{}
 		}
-		part[r] = max(left/n, 0)
+		share[r] = max(left/n, 0)
 	}
-	return part
+	return share
 }
 
-// settle ends a lease, of which used was used; nil when the conversation was never
-// begun.
-func (l *ledger) settle(granted, used Budget) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.moveLocked(l.heldLocked(granted), -1)
+// settle ends the lease of granted and takes the usage out of it. A nil usage means that the
+// conversation never began.
+func (a *account) settle(granted, used Budget) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.moveLocked(a.heldLocked(granted), -1)
 	if used != nil {
-		l.takeLocked(used)
-		l.takeLocked(Budget{Calls: 1})
+		a.takeLocked(used)
+		a.takeLocked(Budget{Calls: 1})
 	}
 }
 
-// heldLocked is what a lease withholds: what was granted, and the call.
-func (l *ledger) heldLocked(granted Budget) Budget {
-	if _, limited := l.left[Calls]; !limited {
+// heldLocked returns the amount that a lease withholds: its allowance and one call.
+func (a *account) heldLocked(granted Budget) Budget {
+	if _, limited := a.left[Calls]; !limited {
 		return granted
 	}
 	held := maps.Clone(granted)
@@ -278,33 +280,33 @@ func (l *ledger) heldLocked(granted Budget) Budget {
 	return held
 }
 
-// moveLocked moves an allowance from what is left to what is leased, or back.
-func (l *ledger) moveLocked(b Budget, sign int64) {
+// moveLocked moves an allowance from left to leased for sign 1, and back for sign -1.
+func (a *account) moveLocked(b Budget, sign int64) {
 	for r, n := range b {
-		if _, limited := l.left[r]; !limited {
+		if _, limited := a.left[r]; !limited {
 			continue
 		}
-		if l.leased == nil {
-			l.leased = Budget{}
+		if a.leased == nil {
+			a.leased = Budget{}
 		}
-		l.leased[r] += sign * n
+		a.leased[r] += sign * n
 		if sign > 0 {
-			l.left[r] = minus(l.left[r], n)
+			a.left[r] = minus(a.left[r], n)
 		} else {
-			l.left[r] = plus(l.left[r], n)
+			a.left[r] = plus(a.left[r], n)
 		}
 	}
 }
 
-// account returns what was spent. What is leased to conversations that go on may be.
-func (l *ledger) account() Budget {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	used := maps.Clone(l.spent)
+// used returns the usage of the work. The leases of children under way count as used.
+func (a *account) used() Budget {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	used := maps.Clone(a.spent)
 	if used == nil {
 		used = Budget{}
 	}
-	for r, n := range l.leased {
+	for r, n := range a.leased {
 		if n > 0 {
 			used[r] = plus(used[r], n)
 		}
@@ -312,9 +314,9 @@ func (l *ledger) account() Budget {
 	return used
 }
 
-// shortfall returns the first one.
-func (l *ledger) shortfall() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.over
+// shortfall returns the first shortfall, or nil.
+func (a *account) shortfall() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.over
 }

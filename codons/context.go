@@ -8,23 +8,22 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// taskContext is the context of an agent's work on a task. It has the task's
-// deadline without a timer of its own: the conversation keeps that time, and ends
-// the context with [ErrDeadline].
+// taskContext is the context of a handler. It has the deadline of the request without a timer of
+// its own: the conversation has the timer, and ends the context with [ErrDeadline].
 type taskContext struct {
 	context.Context //nolint:containedctx // it is one
 	deadline        time.Time
 	scope           *scope
 }
 
-// working returns the context of a handler that works in a scope until the deadline,
-// and what ends it. Only the first cause counts.
-func working(s *scope, deadline time.Time) (context.Context, context.CancelCauseFunc) {
-	ctx, end := context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a task: nothing above it has a context
+// workContext returns the context of a handler in a scope, and the function that ends it. Only
+// the first cause counts.
+func workContext(s *scope, deadline time.Time) (context.Context, context.CancelCauseFunc) {
+	ctx, end := context.WithCancelCause(context.Background()) //nolint:forbidigo // the root: no context is above it
 	return taskContext{ctx, deadline, s}, end
 }
 
-// Deadline returns the task's deadline.
+// Deadline returns the deadline of the request.
 func (c taskContext) Deadline() (time.Time, bool) { return c.deadline, true }
 
 // Value returns the scope for its key.
@@ -51,26 +50,33 @@ type decisionContext struct {
 	request         *performatives.Message
 }
 
-// considering returns the context of a decision about a request, or of what comes after
-// none, such as a notice: then request is nil. Nothing ends it: it must not take long
-// enough for that.
+// considering returns the context of a decision about a request. The request is nil for code that
+// handles a message without a conversation, such as a notice. Nothing ends the context, because
+// a decision does not block.
 func considering(deadline time.Time, request *performatives.Message) context.Context {
-	return decisionContext{context.Background(), deadline, request} //nolint:forbidigo // the root of a task: nothing above it has a context
+	return decisionContext{context.Background(), deadline, request} //nolint:forbidigo // the root: no context is above it
 }
 
-// Deadline returns the task's deadline.
+// Deadline returns the deadline of the request.
 func (c decisionContext) Deadline() (time.Time, bool) { return c.deadline, true }
 
-// Value returns a scope, for its key, in which nothing can begin: what has not been
-// taken on has no place in the tree, so that its depth and its end would bind nobody.
+// Value returns, for the key of scopes, a scope in which no child can begin: a request that has
+// not been taken on has no scope yet whose depth and end could bind a child.
 func (c decisionContext) Value(key any) any {
 	if key != (scopeKey{}) || c.request == nil {
 		return c.Context.Value(key)
 	}
 	s, err := openScope(c.request)
 	if err != nil {
-		return nil // the agent is not asked about such a request
+		return nil // such a request is refused before the decision
 	}
 	s.deciding = true
 	return s
+}
+
+// ContextFor returns the context of code that handles a message without a conversation, such as a
+// notice. Its deadline is the ReplyBy of the message, or [DefaultDeadline] from now. Nothing ends
+// it, so the code must not wait for its end.
+func ContextFor(m *performatives.Message) context.Context {
+	return considering(Times{}.withDefaults().until(m, time.Now()), nil)
 }

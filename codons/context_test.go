@@ -14,7 +14,7 @@ func TestTaskContext(t *testing.T) {
 		{ErrCanceled, context.Canceled},
 		{ErrEnded, context.Canceled},
 	} {
-		ctx, end := working(&scope{}, deadline)
+		ctx, end := workContext(&scope{}, deadline)
 		if at, ok := ctx.Deadline(); !ok || !at.Equal(deadline) || ctx.Err() != nil {
 			t.Fatalf("deadline %v, %t, error %v", at, ok, ctx.Err())
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,112 +15,101 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// script is what one codon adds to a conversation on one side: the table says
-// what is to be done, the script does it. Its methods run on the conversation's
-// actor.
-type script interface {
-	// run starts a job of the table, stop ends its context.
-	run(c *conversation, job string)
-	stop(c *conversation, job string)
-	// payload is the content of the act that the table has the conversation send.
-	payload(c *conversation, e machine.Effect, data any) any
-	// report tells the agent or the caller what arrived.
-	report(c *conversation, what string, m *performatives.Message)
-	// timer is how long a timer of the table runs from now on: at most 0 is at
-	// once, never is not at all.
-	timer(c *conversation, name string) time.Duration
-	// tag is what the table must know of a message's content.
-	tag(m *performatives.Message) string
-	// ended is called once, in the state in which the conversation ended. last is
-	// the message that ended it, if one did.
-	ended(c *conversation, last *performatives.Message)
-	// abandoned is called once instead, for a conversation that never began.
-	abandoned(c *conversation, cause error)
+// Never is the duration of a timer that does not run.
+const Never time.Duration = math.MaxInt64
+
+// Conversation is the actor of one side of a conversation. It turns messages, commands and
+// timers into events, reduces its [Value] by each, and carries out the effects of the table.
+// Unless its comment says otherwise, a method may be called only on the conversation's actor,
+// from the methods of its [Side].
+type Conversation struct {
+	Value
+	agent    actors.Self
+	priority performatives.Priority // the priority of all messages of the conversation
+	parent   performatives.ConversationID
+	release  func() bool                               // detaches the conversation from its caller's ctx; nil without a caller
+	child    child                                     // its lease in the scope in which it was begun
+	work     *scope                                    // the scope of its jobs, at the responder; nil before the first job
+	spent    Budget                                    // its usage, at the initiator; read once it has ended
+	watch    func(on machine.Symbol, at machine.State) // called after each step, and at an end without a step; nil without a group
+
+	role      machine.Role // that of the value, which never changes
+	began     time.Time
+	allowance Budget // of the opening act; nil without one
+	progress  progress
+
+	timers    timers
+	pid       atomic.Pointer[actor.PID] // nil until the actor has started
+	withdrawn atomic.Pointer[error]     // the cause for which the caller withdrew it; nil otherwise
+	over      atomic.Bool               // it has ended
+	longLived bool                      // it has no deadline
+	event     Event                     // of the current step, or of the latest one
+	pending   []Event                   // events that the current step has caused
+	busy      bool                      // a step is in progress
+	recorder  *recorder                 // nil where events are not recorded
+	checks    bool                      // payloads are sealed
+	seals     []seal                    // of the messages that were sent
 }
 
-// never is the time of a timer that does not run.
-const never time.Duration = math.MaxInt64
-
-// conversation is the actor of one conversation on one side. It turns what
-// happens into events, steps the codon's machine, and carries out the effects.
-// All its fields are touched only on its actor, but for those that never change.
-type conversation struct {
-	self   actors.Self
-	peer   performatives.AgentID
-	key    actors.Key
-	script script
-	// priority is the band of the opening act, and so of all that belongs to it.
-	priority performatives.Priority
-	// release detaches the conversation from its caller's ctx; nil without one.
-	release func() bool
-	child   child                        // of the scope in which it was begun
-	parent  performatives.ConversationID // in whose work it was begun; empty without one
-	work    *scope                       // of its handler, on the side that answers; nil before that runs
-	spent   Budget                       // what it has cost, on the side that asked; read once it has ended
-	account *performatives.Message       // the latest that said what the peer has used, on the side that asked
-	asked   bool                         // a request has been sent since
-	// watch is told of each step, once it is done, and of the end of a conversation
-	// that never began; nil without a coordinator. It runs on the conversation's actor.
-	watch func(on machine.Symbol, at machine.State)
-
-	correspondence
-	timers  timers
-	pid     atomic.Pointer[actor.PID] // nil until the actor has started
-	left    atomic.Pointer[error]     // why the caller withdrew, if it did
-	over    atomic.Bool               // nothing is left to do, but by the epilogue
-	stands  bool                      // it goes on until someone ends it
-	pending []happening               // what the script said during a step
-	busy    bool                      // a step is under way
-}
-
-// newAsking returns the side of a conversation that opens it, with a request.
-func newAsking(self actors.Self, m *machine.Machine, request *performatives.Message, s script) *conversation {
+// newInitiator returns the initiator's side of the conversation that the request opens.
+func newInitiator(agent actors.Self, codon *Codon, request *performatives.Message, s Side) *Conversation {
 	key := actors.Key{ID: request.ConversationID(), Peer: request.Receiver(), Initiator: true}
-	c := newConversation(self, m, machine.Initiator, key, request, s)
-	c.draft = request
+	c := newConversation(agent, codon, machine.Initiator, key, request, s)
+	c.opening = request
 	return c
 }
 
-// newAnswering returns the side of a conversation that opening, from a peer, opens.
-func newAnswering(self actors.Self, m *machine.Machine, opening *performatives.Message, s script) *conversation {
+// newResponder returns the responder's side of the conversation that a peer's message opens.
+func newResponder(agent actors.Self, codon *Codon, opening *performatives.Message, s Side) *Conversation {
 	key := actors.Key{ID: opening.ConversationID(), Peer: opening.Sender()}
-	return newConversation(self, m, machine.Responder, key, opening, s)
+	return newConversation(agent, codon, machine.Responder, key, opening, s)
 }
 
-func newConversation(self actors.Self, m *machine.Machine, role machine.Role, key actors.Key, opening *performatives.Message, s script) *conversation {
-	c := &conversation{
-		self: self, peer: key.Peer, key: key, script: s, priority: opening.Priority(), parent: parentOf(opening),
-		correspondence: correspondence{
-			machine: m, state: m.Start(role, time.Now()), shared: string(opening.ID()) != string(key.ID),
-		},
+func newConversation(agent actors.Self, codon *Codon, role machine.Role, key actors.Key, opening *performatives.Message, s Side) *Conversation {
+	c := &Conversation{
+		Value: newValue(codon, role, agent.ID(), key, opening, s, time.Now()),
+		agent: agent, priority: opening.Priority(), parent: parentOf(opening),
 	}
 	c.sent, c.seen = c.fewSent[:0], c.fewSeen[:0]
+	c.role, c.began = role, c.at.Updated
+	c.progress.state, c.progress.since = c.at.State, c.began
+	c.allowance, _ = BudgetOf(opening) // one that makes no sense is refused later
 	c.timers.ring = c.ring
+	c.recorder = newRecorder(c)
+	c.checks = CheckPayloads.Load()
 	return c
 }
 
-// Key returns what the conversation is found by.
-func (c *conversation) Key() actors.Key { return c.key }
+// Agent returns the handle of the agent on this side. Safe for concurrent use.
+func (c *Conversation) Agent() actors.Self { return c.agent }
 
-// Priority returns the band of the conversation.
-func (c *conversation) Priority() performatives.Priority { return c.priority }
+// Key returns the key under which the agent finds the conversation. Safe for concurrent use.
+func (c *Conversation) Key() actors.Key { return c.key }
 
-// Over reports whether the conversation has ended.
-func (c *conversation) Over() bool { return c.over.Load() }
+// Priority returns the priority of the conversation's messages. Safe for concurrent use.
+func (c *Conversation) Priority() performatives.Priority { return c.priority }
 
-// Standing reports whether the conversation goes on until someone ends it.
-func (c *conversation) Standing() bool { return c.stands }
+// Over reports whether the conversation has ended. Safe for concurrent use.
+func (c *Conversation) Over() bool { return c.over.Load() }
 
-// Receive is the engine's entry: one event at a time.
-func (c *conversation) Receive(ctx actor.Context) {
+// Standing reports whether the conversation is long-lived: it has no deadline. Safe for
+// concurrent use.
+func (c *Conversation) Standing() bool { return c.longLived }
+
+// Left reports whether the caller has withdrawn the conversation, by [Handle.Cancel] or by the
+// end of its ctx. Safe for concurrent use.
+func (c *Conversation) Left() bool { return c.withdrawn.Load() != nil }
+
+// Receive handles one message, command or timer. Only the actor engine calls it.
+func (c *Conversation) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *performatives.Message:
 		c.receive(m)
 	case *command:
-		c.obey(m)
+		c.handleCommand(m)
 	case tick:
 		for name, ok := c.timers.expired(time.Now()); ok; name, ok = c.timers.expired(time.Now()) {
-			c.happen(happening{on: machine.Timeout(name)})
+			c.take(Event{On: machine.Timeout(name)})
 		}
 	case *actor.Started:
 		c.pid.Store(ctx.Self())
@@ -131,57 +119,61 @@ func (c *conversation) Receive(ctx actor.Context) {
 	}
 }
 
-// obey takes a command. A receipt says that nothing runs any more, so that to one who
-// has sent CANCEL a handler that has left something running is one that does not
-// return. Only here is it known whether the CANCEL came before the last word.
-func (c *conversation) obey(m *command) {
+// handleCommand takes a command. A receipt says that nothing runs any more. So after CANCEL a
+// handler below which a conversation perhaps still runs counts as one that has not returned.
+// Only here is the order of the CANCEL and of the handler's last command known.
+func (c *Conversation) handleCommand(m *command) {
 	if m.by != nil {
-		defer m.by.said() // whatever became of it
+		defer m.by.handled() // also when the table drops the command
 	}
-	if m.loose && c.state.State == stateCancelling {
-		c.happen(happening{on: machine.Timeout(timerGrace)})
-		return
+	switch {
+	case m.call != nil:
+		m.call()
+	case m.unstopped && c.at.State == StateCancelling:
+		c.take(Event{On: machine.Timeout(TimerGrace)})
+	default:
+		c.take(c.commanded(c.typed(m.Command), m.final))
 	}
-	c.happen(happening{on: machine.Command(m.name), data: m.data})
 }
 
-// start takes the initiator's first step. When the caller has withdrawn already,
-// nobody need hear of the conversation.
-func (c *conversation) start() {
-	if c.state.Role != machine.Initiator {
+// start takes the initiator's first step. A conversation that its caller has already
+// withdrawn ends without a message.
+func (c *Conversation) start() {
+	if c.at.Role != machine.Initiator {
 		return
 	}
-	if left := c.left.Load(); left != nil {
-		c.Abandon(*left)
-		c.self.End(c, nil)
+	if cause := c.withdrawn.Load(); cause != nil {
+		c.Abandon(*cause)
+		c.agent.End(c, nil)
 		return
 	}
-	c.happen(happening{on: machine.Command(commandStart)})
+	c.take(Event{On: machine.Command(CommandStart), Message: c.opening})
 }
 
-// begin starts the conversation of a caller, and withdraws it when ctx is cancelled.
-// ctx's deadline is the conversation's own, so it needs no withdrawal. The error
+// begin starts the conversation of a caller, and withdraws it when ctx is cancelled. The
+// deadline of ctx is the deadline of the conversation, so it causes no withdrawal. The error
 // says that the conversation never ran.
-func (c *conversation) begin(ctx context.Context) error {
+func (c *Conversation) begin(ctx context.Context) error {
 	if ctx.Err() != nil {
-		c.child.castOff()
-		return c.abandonError(endOf(ctx))
+		c.child.release()
+		return c.abandonError(EndOf(ctx))
 	}
 	c.release = context.AfterFunc(ctx, func() {
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			c.withdraw(endOf(ctx))
+			c.withdraw(EndOf(ctx))
 		}
 	})
-	if err := c.self.Begin(c); err != nil {
+	if err := c.agent.Begin(c); err != nil {
 		c.release()
-		c.child.castOff()
-		return fmt.Errorf("codons: %s with %q: %w", c.machine.Name(), c.peer, err)
+		c.child.release()
+		return fmt.Errorf("codons: %s with %q: %w", c.machine.Name(), c.key.Peer, err)
 	}
 	return nil
 }
 
-// endOf is why ctx has ended: its error, and its cause where that says more.
-func endOf(ctx context.Context) error {
+// EndOf returns the reason for the end of ctx: its cause, which wraps the error of ctx too. It
+// may be called only once ctx has ended.
+func EndOf(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
 		return cause
@@ -189,114 +181,128 @@ func endOf(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// withdraw is the caller's wish to end the conversation, from any goroutine. Only
-// the first counts.
-func (c *conversation) withdraw(cause error) {
-	if c.left.CompareAndSwap(nil, &cause) {
-		c.tell(commandCancel, nil)
+// withdraw cancels the conversation on behalf of its caller. Only the first call has an
+// effect. Safe for concurrent use.
+func (c *Conversation) withdraw(cause error) {
+	if c.withdrawn.CompareAndSwap(nil, &cause) {
+		c.Tell(Command{Name: CommandCancel})
 	}
 }
 
-// Abandon ends a conversation that never began, because its agent has stopped or
-// the caller has withdrawn, or one whose actor failed even over its end: then the peer
-// may work on.
-func (c *conversation) Abandon(cause error) {
+// Abandon ends a conversation without a step of the table: one that never began, because its
+// agent has stopped or its caller has withdrawn it, or one whose actor failed at its end. In
+// the second case the peer may go on. Only the first call has an effect. The agent and its
+// supervisor call it.
+func (c *Conversation) Abandon(cause error) {
 	if !c.over.CompareAndSwap(false, true) {
 		return
 	}
-	begun := c.state.State != machine.Idle
-	defer c.child.leave(!begun, begun)
+	begun := c.at.State != machine.Idle
+	defer c.child.end(!begun, begun)
 	c.detach()
 	if begun {
 		c.spent = c.child.limits()
 	}
 	c.child.settle(c.spent)
-	c.script.abandoned(c, cause)
-	c.stepped(machine.Symbol{}, stateAbandoned)
+	c.side.Abandoned(c, cause)
+	c.stepped(machine.Symbol{}, StateAbandoned)
 }
 
-// stepped tells whoever watches the conversation.
-func (c *conversation) stepped(on machine.Symbol, at machine.State) {
+// stepped informs the group of the conversation, if it has one.
+func (c *Conversation) stepped(on machine.Symbol, at machine.State) {
 	if c.watch != nil {
 		c.watch(on, at)
 	}
 }
 
-// receive turns a message into an event. What comes after the end is for the
-// epilogue.
-func (c *conversation) receive(m *performatives.Message) {
+// receive turns a message into an event. A message after the end goes to the tombstone.
+func (c *Conversation) receive(m *performatives.Message) {
 	switch {
 	case c.over.Load():
-		c.self.Return(m)
-	case c.stray(c.key, m):
-		c.turnAway(m)
+		c.agent.Return(m)
+	case c.ofEarlier(m):
+		c.returnStale(m)
 	default:
-		c.happen(happening{on: c.classify(m, c.script.tag(m)), message: m})
+		tag, err := c.tagOf(m)
+		if err != nil {
+			c.agent.System().Refuse(c.agent.ID(), m, performatives.CodeInvalidPayload, performatives.RefusalOf(err).Text)
+			if c.at.State == machine.Idle { // a refused message opens no conversation
+				c.Abandon(err)
+				c.agent.End(c, nil)
+			}
+			return
+		}
+		c.take(Event{On: c.classify(m, tag), Message: m})
 	}
 }
 
-// turnAway is what becomes of a message that is about an earlier conversation of
-// the same name.
-func (c *conversation) turnAway(m *performatives.Message) {
+// returnStale refuses or drops a message that belongs to an earlier conversation of the same
+// id.
+func (c *Conversation) returnStale(m *performatives.Message) {
 	if m.Performative().ExpectsReply() {
-		c.self.System().Refuse(c.self.ID(), m, performatives.CodeConversationEnded, "")
+		c.agent.System().Refuse(c.agent.ID(), m, performatives.CodeConversationEnded, "")
 		return
 	}
-	c.drop(m, dropStale)
+	c.Drop(m, DropStale)
 }
 
-// tell sends a command to the conversation from any goroutine, once it has started.
-func (c *conversation) tell(name string, data any) {
-	c.post(&command{name: name, data: data, band: c.priority})
-}
+// Tell sends a command to the conversation. It never blocks. A command before the
+// conversation has started or after its end is dropped. Safe for concurrent use.
+func (c *Conversation) Tell(m Command) { c.post(&command{Command: m, band: c.priority}) }
 
-func (c *conversation) post(event any) {
+// Do has the conversation's actor call fn, which must not block. Do itself never blocks. A call
+// before the conversation has started or after its end is dropped. Safe for concurrent use.
+func (c *Conversation) Do(fn func()) { c.post(&command{call: fn, band: c.priority}) }
+
+func (c *Conversation) post(event any) {
 	if pid := c.pid.Load(); pid != nil {
-		c.self.System().Engine().Root.Send(pid, event)
+		c.agent.System().Engine().Root.Send(pid, event)
 	}
 }
 
-// finish ends the conversation in its terminal state. Its agent is told first, so
-// that whoever learns of the end may use its name again.
-func (c *conversation) finish(last *performatives.Message) {
+// finish ends the conversation in its terminal state. It tells the agent first, so that the
+// conversation id is free when the caller learns of the end.
+func (c *Conversation) finish(last *performatives.Message) {
 	c.timers.stop()
-	c.self.End(c, c.epilogue())
+	c.recorder.end(c)
+	c.checkSeals()
+	c.agent.End(c, c.tombstone())
 	c.over.Store(true)
 	c.detach()
-	defer func() { c.child.leave(c.stopped(last)) }() // also when the answer makes the caller's code panic
-	if c.state.Role == machine.Initiator {
-		c.spent = c.child.used(c.lastAccount(last))
+	defer func() { c.child.end(c.stopped(last)) }() // also when code of the caller panics over the answer
+	if c.at.Role == machine.Initiator {
+		c.spent = c.child.used(c.lastUsage(last))
 		c.child.settle(c.spent)
 	}
-	c.script.ended(c, last)
+	c.side.Ended(c, last)
 }
 
-// lastAccount returns the message that says what the peer has used: the last one, or
-// where a partial result stands, or a proposal was not taken, and nothing was done since,
-// that.
-func (c *conversation) lastAccount(last *performatives.Message) *performatives.Message {
+// lastUsage returns the message with the final usage of the peer: the last message, or an
+// earlier one after which the peer did no work, such as a partial result or a proposal that
+// was not accepted.
+func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Message {
 	switch {
-	case c.account == nil || last != nil && !last.Budget().IsZero():
-	case last == nil && !c.asked && slices.Contains([]machine.State{stateCompleted, stateRejected, stateLapsed}, c.state.State):
-		return c.account
+	case c.usage == nil || last != nil && !last.Budget().IsZero():
+	case last == nil && !c.asked && c.at.State != StateTimedOut && c.at.State != StateAbandoned:
+		return c.usage
 	case last != nil && last.AsRefusal() != nil && last.Performative() != performatives.ActFailure:
-		return c.account // the further round was not taken on
+		return c.usage // the further round was not taken on
 	}
 	return last
 }
 
-// stopped reports whether the peer's work has stopped, as far as this side can know,
-// and whether it was to: it was withdrawn, or the peer says so. A FAILURE that the
-// peer's table sends of its own accord comes before its handler has returned.
-func (c *conversation) stopped(last *performatives.Message) (stopped, withdrawn bool) {
-	withdrawn = c.left.Load() != nil || c.state.State == stateAbandoned
+// stopped reports whether the peer's work is known to have stopped, and whether it was
+// withdrawn. A FAILURE that the peer's table sends by itself comes before its handler has
+// returned.
+func (c *Conversation) stopped(last *performatives.Message) (stopped, withdrawn bool) {
+	withdrawn = c.Left() || c.at.State == StateAbandoned
 	if last == nil {
 		return false, withdrawn
 	}
 	if last.Performative() != performatives.ActFailure {
 		return true, withdrawn
 	}
-	switch last.AsRefusal().Code { //nolint:exhaustive // those of a table's own failures
+	switch last.AsRefusal().Code { //nolint:exhaustive // the codes of a FAILURE that the table sends by itself
 	case performatives.CodeStillRunning:
 		return false, true
 	case performatives.CodeTimeout, performatives.CodeStopped, performatives.CodeDisconnected:
@@ -305,21 +311,21 @@ func (c *conversation) stopped(last *performatives.Message) (stopped, withdrawn 
 	return true, withdrawn
 }
 
-func (c *conversation) detach() {
+func (c *Conversation) detach() {
 	if c.release != nil {
 		c.release()
 	}
 }
 
-// close ends a conversation whose actor is stopped before its time. One that has
-// not got its first message yet has nothing to say.
-func (c *conversation) close() {
+// close ends a conversation whose actor is stopped before its end. A conversation without a
+// first message sends none.
+func (c *Conversation) close() {
 	switch {
 	case c.over.Load():
-	case c.state.State == machine.Idle:
+	case c.at.State == machine.Idle:
 		c.Abandon(actors.ErrStopped)
 	default:
-		c.happen(happening{on: machine.Command(commandStop)})
+		c.take(Event{On: machine.Command(CommandStop)})
 	}
 	c.timers.stop()
 }

@@ -1,60 +1,79 @@
-// Package codons is the library of conversations: each is a table of
-// [machine.Machine], two sides that run it as supervised actors, and a typed API.
+// Package codons is the kernel of codons: named protocols between two agents. A codon is a
+// table of [machine.Machine], the payloads of its messages and the code that its jobs run.
+// The kernel runs each side of a conversation as a supervised actor. The protocol families,
+// such as package codons/delegation, are written with what this package exports.
+// Package codons/library lists them, and package codons/watch checks that agents keep to
+// their tables.
 //
-//   - Task delegation ([Delegate], [Worker]): one agent has another perform a task.
-//   - Tool call ([CallTool], [ToolAgent]): a delegation of one question and one
-//     answer, typed by Go and by JSON Schema.
-//   - Request ([Request], [RequestHandler]), and request when ([RequestWhen]): one
-//     agent has another do something, now or once a condition is true.
-//   - Query ([QueryIf], [QueryRef]): is it true, what is it?
-//   - Propose ([Propose]): may I? Approval ([Approve], [Approver]): a step that waits
-//     for an agent or a person ([ApprovalQueue]), with escalation and a default.
-//   - Handshake ([Handshake]): who are you? An agent may require it
-//     ([HandshakeRequirer]).
-//   - Whispering Wind ([Whisper], [WhisperAll]): who can do what?
-//   - English and Dutch auction ([EnglishAuction], [DutchAuction], [AuctionBidder]): one
-//     agent sells to whoever bids most, or first.
-//   - Brokering ([AskThrough], [Mediator]): an agent finds others, asks them, and passes
-//     on what they answer.
-//   - Recruiting ([Recruit], [Mediator], [DeliveryHandler]): an agent finds others, who
-//     deliver what came of a task to a designated receiver themselves.
+// # Define a codon
 //
-// The answering side is an [actors.Protocol] that a node is given; an agent plays
-// a role by implementing its interface. The asking side is a function that takes
-// a [Party], in whose name it asks. [Library] lists all codons, docs/codons.md
-// describes them, and a [Watch] checks that agents keep to them.
+// [Define] makes a [Codon] of a [Definition]: its table, its payloads, its application
+// message types ([Messages], [Says]) and its documentation.
+//
+//   - [Standard] completes a table with the rows that all codons share: CANCEL, retries, the
+//     deadline, duplicates, refusals and the stop of an agent.
+//   - [Exchange] describes a table in which one act is answered by one of a few others.
+//   - [Asks] and [Answers] start the rows of the initiator and of the responder.
+//
+// # Answer a codon
+//
+// [NewRole] makes a [Role]: an [actors.Protocol] for the agents that implement a Go
+// interface. It binds each agent to a [Responder], which opens the conversations and runs
+// their jobs: [Work] on a goroutine of its own ([Handler]), a [Consideration] on the agent's
+// own actor. [AnswerWith] is the responder of an [Exchange].
+//
+// # Ask
+//
+// A caller asks on behalf of a [Party]: an agent or a node. [Question] opens a conversation
+// that ends with one answer, and [Pending] is its handle. Other initiators embed
+// [Initiator]; callers get a [Handle]. An [EndError] says why there is no answer. [Option]
+// changes one thing about a conversation. A [Group] has one party lead many conversations by
+// the rules of a [machine.Coordination].
+//
+// # Sides and rebuilding
+//
+// A [Side] is the code of one role of a codon. Its pure part works on a [Value], the plain
+// data of a conversation, and an [Event]; its other part acts on the [Conversation]. The
+// kernel publishes each step as a [Transition] and each ended conversation as [Recorded].
+// [Rebuild] makes the value again of the recorded events.
 //
 // # Composition
 //
-// A conversation that is begun with the ctx of a handler is a child of the
-// handler's: its deadline is no later, its budget is leased ([WithBudget], [Spend]), it
-// is withdrawn when that ctx ends, and it has ended before the handler's conversation
-// does. So a receipt says that nothing runs any more in the whole tree. [Detach] is
-// for what must go on all the same.
+// A conversation that is begun with the ctx of a handler is a child of the handler's
+// conversation. Its deadline is no later than the parent's, less the deadline reserve
+// ([WithDeadlineReserve]). Its budget is leased from the parent's ([WithBudget], [Spend]). It
+// is cancelled when that ctx ends, and it has ended before the handler's conversation does.
+// So a receipt says that nothing runs any more in the whole tree. [Detach] is for work that
+// must go on after ctx has ended.
 //
 // # Ordering
 //
-// One side of a conversation handles one event at a time: messages of its peer in
-// their order, reports of its handler in theirs. A CANCEL travels in a higher band
-// than its request and may overtake it; the task then never starts.
+// One side of a conversation handles one event at a time: messages of its peer in their
+// order, commands of its handler in theirs. A CANCEL travels in a higher band than its
+// request and may overtake it; the job then never starts. The order of one conversation says
+// nothing about another.
 //
 // # Backpressure
 //
-// An agent performs a bounded number of tasks at a time ([Limited]) and rejects
-// more as busy. A handler whose reports are not sent fast enough waits in
-// [Task.Report]. A conversation remembers the last 64 messages that it received,
-// to recognise those that come again, and an agent the answers of its last 256
-// conversations, to give them again. A fresh request under the name of one that has
-// ended begins another.
+// An agent runs a bounded number of handlers of one codon at a time ([Limited],
+// [DefaultMaxTasks]) and refuses further requests as busy. A handler may have 16 commands
+// that are not handled yet; [Handler.Say] blocks while there are more. A conversation keeps
+// the ids of the last 64 messages that it received, to recognise duplicates. A handler may
+// have [MaxChildren] conversations under way at a time. An agent keeps the tombstones of its
+// last 256 ended conversations, to replay their replies to duplicates. A fresh request under
+// the id of an ended conversation opens another.
 //
 // # Shutdown
 //
-// A conversation whose agent stops, or that panics, ends in a state of its table
-// and tells its peer. Handlers are told by their context, and joined by
-// [actors.System.Stop].
+// A conversation whose agent stops, or whose actor panics, ends in a terminal state of its
+// table and tells its peer. The context of a handler ends with [ErrCanceled], [ErrDeadline]
+// or [ErrEnded]. [actors.System.Stop] waits for the handlers to return. A handler that does
+// not return within its grace is published as [actors.WorkAbandoned].
 //
 // # Concurrency
 //
-// Functions that wait may be called from any goroutine, but not on an agent's own
-// actor. Handlers ([Worker].PerformTask) run beside one another.
+// Functions that wait may be called from any goroutine, but not on an agent's own actor.
+// Handlers run beside one another. The methods of a [Side] and of a [Value], and those of a
+// [Conversation] unless they say otherwise, run on the actor of the conversation. A [Codon]
+// and a [Role] never change after they are made.
 package codons

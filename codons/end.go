@@ -10,82 +10,90 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// EndError is a conversation that ended without what it was begun for. It belongs
-// to whoever got it.
+// EndError is the error of a conversation that ended without a result. It wraps the Refusal, so
+// [errors.Is] finds its code, and the Cause. It is the caller's.
 type EndError struct {
-	Protocol string
-	Peer     performatives.AgentID
-	State    machine.State         // the terminal state of the asker's side
-	Refusal  performatives.Refusal // who said no and why; its Act is zero when no message did
-	cause    error                 // the end of the caller's context, or nil
+	Protocol string                // Protocol is the name of the codon.
+	Peer     performatives.AgentID // Peer is the agent on the other side.
+	State    machine.State         // State is the terminal state of the caller's side.
+	Refusal  performatives.Refusal // Refusal has the code, the text and the sender of the refusal. Its Act is zero when no message of the peer carried it.
+	Cause    error                 // Cause is the end of the caller's context, or the fault of the result; nil without one.
 }
 
-// Error says who, how and why.
+// Error returns the codon, the peer, the state and the reason.
 func (e *EndError) Error() string {
 	if e.Refusal.Code == "" {
-		return fmt.Sprintf("%s with %s: %s: %v", e.Protocol, e.Peer, e.State, e.cause)
+		return fmt.Sprintf("%s with %s: %s: %v", e.Protocol, e.Peer, e.State, e.Cause)
 	}
 	reason := e.Refusal
 	reason.From = ""
 	return fmt.Sprintf("%s with %s: %s: %s", e.Protocol, e.Peer, e.State, reason.Error())
 }
 
-// Unwrap returns the refusal and what ended the caller's context.
+// Unwrap returns the refusal and the cause, where there are any.
 func (e *EndError) Unwrap() []error {
 	var errs []error
 	if e.Refusal.Code != "" {
 		errs = append(errs, &e.Refusal)
 	}
-	if e.cause != nil {
-		errs = append(errs, e.cause)
+	if e.Cause != nil {
+		errs = append(errs, e.Cause)
 	}
 	return errs
 }
 
-// unreadable says that the peer's last word makes no sense.
-func (c *conversation) unreadable(err error) error {
-	e := &EndError{Protocol: c.machine.Name(), Peer: c.peer, State: c.state.State, cause: err}
-	if r := asRefusal(err); r != nil {
-		e.Refusal, e.cause = *r, nil
+// Unreadable returns the [*EndError] of a conversation whose last message has a content that
+// this side cannot read.
+func (c *Conversation) Unreadable(err error) error {
+	e := &EndError{Protocol: c.machine.Name(), Peer: c.key.Peer, State: c.at.State, Cause: err}
+	if r := performatives.RefusalOf(err); r != nil {
+		e.Refusal, e.Cause = *r, nil
 	}
 	return e
 }
 
-// abandonError is the end of a conversation that never began.
-func (c *conversation) abandonError(cause error) error {
-	e := &EndError{Protocol: c.machine.Name(), Peer: c.peer, State: stateAbandoned, cause: cause}
+// Rejected returns the [*EndError] of a conversation in which this side rejected the peer's
+// offer.
+func (c *Conversation) Rejected(r performatives.Refusal) error {
+	return &EndError{Protocol: c.machine.Name(), Peer: c.key.Peer, State: c.at.State, Refusal: r}
+}
+
+// abandonError returns the [*EndError] of a conversation that never began.
+func (c *Conversation) abandonError(cause error) error {
+	e := &EndError{Protocol: c.machine.Name(), Peer: c.key.Peer, State: StateAbandoned, Cause: cause}
 	switch {
 	case errors.Is(cause, actors.ErrStopped):
-		e.Refusal = performatives.Refusal{Code: performatives.CodeStopped, From: c.self.ID()}
+		e.Refusal = performatives.Refusal{Code: performatives.CodeStopped, From: c.agent.ID()}
 	case errors.Is(cause, context.DeadlineExceeded):
-		e.Refusal = performatives.Refusal{Code: performatives.CodeExpired, From: c.self.ID()}
+		e.Refusal = performatives.Refusal{Code: performatives.CodeExpired, From: c.agent.ID()}
 	case errors.Is(cause, context.Canceled):
-		e.Refusal = performatives.Refusal{Code: performatives.CodeCanceled, From: c.self.ID()}
+		e.Refusal = performatives.Refusal{Code: performatives.CodeCanceled, From: c.agent.ID()}
 	}
 	return e
 }
 
-// endError says how a conversation ended that brought no result.
-func (c *conversation) endError(last *performatives.Message) error {
-	e := &EndError{Protocol: c.machine.Name(), Peer: c.peer, State: c.state.State}
+// EndError returns the [*EndError] of a conversation that ended without a result. last is the
+// message that ended it, nil when no message did.
+func (c *Conversation) EndError(last *performatives.Message) error {
+	e := &EndError{Protocol: c.machine.Name(), Peer: c.key.Peer, State: c.at.State}
 	if last != nil {
 		if r := last.AsRefusal(); r != nil {
 			e.Refusal = *r
 		}
 	}
-	if left := c.left.Load(); left != nil {
-		e.cause = *left
+	if cause := c.withdrawn.Load(); cause != nil {
+		e.Cause = *cause
 	}
-	switch c.state.State { //nolint:exhaustive // the states that no refusal brings about
-	case stateTimedOut:
-		e.Refusal = performatives.Refusal{Code: performatives.CodeTimeout, From: c.peer}
-		if e.cause == nil {
-			e.cause = context.DeadlineExceeded
+	switch c.at.State { //nolint:exhaustive // the states that no refusal of the peer brings about
+	case StateTimedOut:
+		e.Refusal = performatives.Refusal{Code: performatives.CodeTimeout, From: c.key.Peer}
+		if e.Cause == nil {
+			e.Cause = context.DeadlineExceeded
 		}
-	case stateCancelled:
-		e.Refusal = performatives.Refusal{Code: performatives.CodeCanceled, From: c.peer}
-	case stateAbandoned:
-		e.Refusal = performatives.Refusal{Code: performatives.CodeStopped, From: c.self.ID()}
+	case StateCancelled:
+		e.Refusal = performatives.Refusal{Code: performatives.CodeCanceled, From: c.key.Peer}
+	case StateAbandoned:
+		e.Refusal = performatives.Refusal{Code: performatives.CodeStopped, From: c.agent.ID()}
 	}
 	return e
 }

@@ -1,33 +1,143 @@
 package codons
 
 import (
+	"encoding/json"
+	"fmt"
+	"time"
+
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Transition says that one side of a conversation has taken a step.
+// The kinds of the events of this package.
+const (
+	KindTransition  actors.Kind = "conversation.transition" // KindTransition is the kind of [Transition].
+	KindViolation   actors.Kind = "conversation.violation"  // KindViolation is the kind of [Violation].
+	KindRecorded    actors.Kind = "conversation.recorded"   // KindRecorded is the kind of [Recorded].
+	KindJobFailed   actors.Kind = "job.failed"              // KindJobFailed is the kind of [JobFailed].
+	KindPayload     actors.Kind = "payload.changed"         // KindPayload is the kind of [PayloadChanged].
+	KindJobPanicked actors.Kind = "job.panicked"            // KindJobPanicked is the kind of [HandlerPanicked].
+)
+
+// Transition is published after each step of one side of a conversation.
 type Transition struct {
-	actors.At
-	Agent        performatives.AgentID // whose side it is
-	Peer         performatives.AgentID
-	Conversation performatives.ConversationID
-	Parent       performatives.ConversationID // in whose work this one was begun; empty without one
-	Protocol     string
-	Role         machine.Role
-	From, To     machine.State
-	On           machine.Symbol
-	Message      performatives.MessageID // that On is about; empty when it is about none
-	Ended        bool                    // To is terminal
+	actors.At                                 // At is the time of the step.
+	Agent        performatives.AgentID        // Agent is the agent on this side.
+	Peer         performatives.AgentID        // Peer is the agent on the other side.
+	Conversation performatives.ConversationID // Conversation is the id of the conversation.
+	Parent       performatives.ConversationID // Parent is the id of the parent conversation; empty without one.
+	Protocol     string                       // Protocol is the name of the codon.
+	Role         machine.Role                 // Role is the role of this side.
+	From, To     machine.State                // From and To are the states before and after the step.
+	On           machine.Symbol               // On is the symbol of the event.
+	Message      performatives.MessageID      // Message is the id of the received message; empty without one.
+	Ended        bool                         // Ended says that To is terminal.
 }
 
-// HandlerPanicked says that code of an agent or a caller panicked, or ended its
-// goroutine, on a goroutine of a conversation: [Worker].PerformTask, whose asker
-// gets FAILURE, or the function of [WithInput]. The agent lives on.
+// Kind returns KindTransition.
+func (Transition) Kind() actors.Kind { return KindTransition }
+
+// MarshalJSON writes the members of the transition.
+func (t Transition) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Agent        performatives.AgentID        `json:"agent"`
+		Peer         performatives.AgentID        `json:"peer,omitempty"`
+		Conversation performatives.ConversationID `json:"conversation_id"`
+		Parent       performatives.ConversationID `json:"parent_conversation_id,omitempty"`
+		Protocol     string                       `json:"protocol"`
+		Role         string                       `json:"role"`
+		From         machine.State                `json:"from"`
+		To           machine.State                `json:"to"`
+		On           string                       `json:"on"`
+		Message      performatives.MessageID      `json:"message_id,omitempty"`
+		Ended        bool                         `json:"ended"`
+	}{t.Agent, t.Peer, t.Conversation, t.Parent, t.Protocol, t.Role.String(), t.From, t.To, t.On.String(), t.Message, t.Ended})
+}
+
+// JobFailed is published when a job of an agent has returned an error. The peer gets a code, and
+// a text only where the error is a [*performatives.Refusal].
+type JobFailed struct {
+	actors.At                                 // At is the time of the failure.
+	Agent        performatives.AgentID        // Agent is the agent whose job failed.
+	Conversation performatives.ConversationID // Conversation is the id of the conversation.
+	Protocol     string                       // Protocol is the name of the codon.
+	After        time.Duration                // After is the time since the job began.
+	Err          error                        // Err is the error of the job.
+}
+
+// Kind returns KindJobFailed.
+func (JobFailed) Kind() actors.Kind { return KindJobFailed }
+
+// MarshalJSON writes the members of the failure: "after_seconds" in seconds, and "reason" with the
+// text of the error.
+func (j JobFailed) MarshalJSON() ([]byte, error) {
+	text := struct {
+		Agent        performatives.AgentID        `json:"agent"`
+		Conversation performatives.ConversationID `json:"conversation_id"`
+		Protocol     string                       `json:"protocol"`
+		After        float64                      `json:"after_seconds"`
+		Reason       string                       `json:"reason,omitempty"`
+	}{Agent: j.Agent, Conversation: j.Conversation, Protocol: j.Protocol, After: j.After.Seconds()}
+	if j.Err != nil {
+		text.Reason = j.Err.Error()
+	}
+	return json.Marshal(text)
+}
+
+// HandlerPanicked is published when code of an agent or a caller has panicked, or ended its
+// goroutine, on a goroutine of a conversation, such as a handler or a [Decider]. The initiator of
+// a handler's conversation gets FAILURE. The agent is not restarted.
 type HandlerPanicked struct {
+	actors.At                                 // At is the time of the panic.
+	Agent        performatives.AgentID        // Agent is the agent on the side of the code.
+	Conversation performatives.ConversationID // Conversation is the id of the conversation.
+	Value        any                          // Value is that of recover; nil for runtime.Goexit.
+	Stack        []byte                       // Stack is the stack of the goroutine. It must not be changed.
+}
+
+// Kind returns KindJobPanicked.
+func (HandlerPanicked) Kind() actors.Kind { return KindJobPanicked }
+
+// MarshalJSON writes the members of the panic: "reason" is its value as text.
+func (h HandlerPanicked) MarshalJSON() ([]byte, error) {
+	text := struct {
+		Agent        performatives.AgentID        `json:"agent"`
+		Conversation performatives.ConversationID `json:"conversation_id"`
+		Reason       string                       `json:"reason"`
+		Stack        string                       `json:"stack,omitempty"`
+	}{h.Agent, h.Conversation, "the handler ended its goroutine", string(h.Stack)}
+	if h.Value != nil {
+		text.Reason = fmt.Sprint(h.Value)
+	}
+	return json.Marshal(text)
+}
+
+// PayloadChanged says that the payload of a message was changed after the message was
+// sent, by code of the agent that sent it or of its receiver: see [CheckPayloads].
+type PayloadChanged struct {
 	actors.At
 	Agent        performatives.AgentID
 	Conversation performatives.ConversationID
-	Value        any // nil for runtime.Goexit
-	Stack        []byte
+	Message      performatives.MessageID
+	Type         string // the Go type of the payload
+}
+
+// Kind returns KindPayload.
+func (PayloadChanged) Kind() actors.Kind { return KindPayload }
+
+// MarshalJSON writes the members of the event.
+func (p PayloadChanged) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Agent        performatives.AgentID        `json:"agent"`
+		Conversation performatives.ConversationID `json:"conversation_id"`
+		Message      performatives.MessageID      `json:"message_id"`
+		Type         string                       `json:"type"`
+	}{p.Agent, p.Conversation, p.Message, p.Type})
+}
+
+func (c *Conversation) publishChanged(m *performatives.Message) {
+	if events := &c.agent.System().Events; actors.Wants[PayloadChanged](events) {
+		events.Publish(PayloadChanged{actors.At{Time: time.Now()}, c.agent.ID(), c.key.ID, m.ID(), fmt.Sprintf("%T", m.Payload())})
+	}
 }

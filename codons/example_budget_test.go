@@ -7,51 +7,66 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
-	p "github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// writer is an agent that pays for a model, and has a reviewer read what it wrote.
-type writer struct{ poet }
+// writer is an agent that pays for a model, and has a reviewer read the text.
+type writer struct{}
 
-func (writer) ConsiderTask(context.Context, codons.Task) codons.Decision { return codons.Accept() }
+func (writer) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-func (writer) PerformTask(ctx context.Context, t codons.Task) (p.InformResult, error) {
+func (writer) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+func (writer) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 	if err := codons.Spend(ctx, codons.Budget{codons.Tokens: 700}); err != nil {
-		return p.InformResult{}, err
+		return performatives.InformResult{}, err
 	}
 	// The review is a child of this conversation: it ends with it, by its deadline,
 	// and out of its budget.
-	_, err := codons.Delegate(ctx, t.Agent, "Reviewer", p.TaskRequest{TaskType: "review"},
+	_, err := delegation.Delegate(ctx, t.Agent, "Reviewer", performatives.TaskRequest{TaskType: "review"},
 		codons.WithBudget(codons.Budget{codons.Tokens: 200}))
-	return p.InformResult{Status: p.StatusSuccess}, err
+	return performatives.InformResult{Status: performatives.StatusSuccess}, err
 }
 
 // reviewer is an agent that reads.
-type reviewer struct{ writer }
+type reviewer struct{}
 
-func (reviewer) PerformTask(ctx context.Context, _ codons.Task) (p.InformResult, error) {
-	return p.InformResult{Status: p.StatusSuccess}, codons.Spend(ctx, codons.Budget{codons.Tokens: 150})
+func (reviewer) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (reviewer) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+func (reviewer) PerformTask(ctx context.Context, _ delegation.Task) (performatives.InformResult, error) {
+	return performatives.InformResult{Status: performatives.StatusSuccess}, codons.Spend(ctx, codons.Budget{codons.Tokens: 150})
 }
 
 func ExampleWithBudget() {
 	ctx := context.Background()
-	system, err := actors.NewSystem(actors.Options{Protocols: codons.Protocols(codons.Times{})})
+	node, err := runtime.New(runtime.Options{})
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = system.Stop(ctx) }()
-	spawn(ctx, system, "Writer", writer{})
-	spawn(ctx, system, "Reviewer", reviewer{})
-	eliza := spawn(ctx, system, "Eliza", poet{})
+	defer func() { _ = node.Stop(ctx) }()
+	if err := node.Spawn(ctx, "Writer", func() actors.Agent { return writer{} }); err != nil {
+		panic(err)
+	}
+	if err := node.Spawn(ctx, "Reviewer", func() actors.Agent { return reviewer{} }); err != nil {
+		panic(err)
+	}
 
 	for _, tokens := range []int64{1000, 800} {
-		d, err := codons.StartDelegation(ctx, eliza, "Writer", p.TaskRequest{TaskType: "write"},
+		d, err := delegation.Start(ctx, node, "Writer", performatives.TaskRequest{TaskType: "write"},
 			codons.WithBudget(codons.Budget{codons.Tokens: tokens}))
 		if err != nil {
 			panic(err)
 		}
 		_, err = d.Wait()
-		fmt.Println(d.Spent(), errors.Is(err, p.CodeBudget), err)
+		fmt.Println(d.Spent(), errors.Is(err, performatives.CodeBudget), err)
 	}
 	// Output:
 	// calls 1, tokens 850 false <nil>

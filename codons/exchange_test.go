@@ -7,58 +7,36 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
 // forKinds runs a test for each codon of the exchange family, in a world of its own.
-func forKinds(t *testing.T, test func(t *testing.T, w *world, k kind)) {
+func forKinds(t *testing.T, test func(t *testing.T, w *kit.World, k kit.Kind)) {
 	t.Helper()
 	for _, k := range kinds() {
-		t.Run(k.name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) { test(t, w, k) })
+		t.Run(k.Name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) { test(t, w, k) })
 		})
 	}
 }
 
-// begin starts a conversation of Eddy's with Shop.
-func (k kind) begin(ctx context.Context, t *testing.T, w *world, opts ...codons.Option) *ongoing {
-	t.Helper()
-	u, err := k.start(ctx, w.eddy, "Shop", opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
-// wantGood expects the good answer.
-func (k kind) wantGood(t *testing.T, u *ongoing) {
-	t.Helper()
-	got, err := u.wait()
-	if err != nil {
-		t.Error(err)
-	} else if diff := cmp.Diff(k.good, got); diff != "" {
-		t.Errorf("another answer (-want +got):\n%s", diff)
-	}
-}
-
 func TestExchangeIsAnswered(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *world, k kind) {
-		w.spawn("Shop", k.agent(agreeing))
-		k.wantGood(t, k.begin(t.Context(), t, w))
-		golden(t, k.name, w.monitor.lines())
-		w.settled(0)
+	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+		w.Add("Shop", k.Agent(agreeing))
+		k.WantGood(t, k.Begin(t.Context(), t, w))
+		kit.Golden(t, k.Name, w.Monitor.Lines())
+		w.Settled(0)
 	})
 }
 
-func TestExchangeIsTurnedDown(t *testing.T) {
+func TestExchangeIsRefused(t *testing.T) {
 	refusal := &p.Refusal{Code: p.CodeForbidden, Text: "members only"}
 	nonsense := &p.Refusal{Code: p.CodeInvalidPayload, Text: "what is that?"}
 	for name, c := range map[string]struct {
-		handle handle
+		handle kit.Handle
 		code   p.Code
 		agree  bool
 	}{
@@ -74,56 +52,44 @@ func TestExchangeIsTurnedDown(t *testing.T) {
 		}, p.CodeInvalidPayload, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			forKinds(t, func(t *testing.T, w *world, k kind) {
-				w.spawn("Shop", k.agent(c.handle))
-				_, err := k.begin(t.Context(), t, w).wait()
-				wantEnd(t, err, k.end(c.agree, c.code), c.code)
-				w.settled(0)
+			forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+				w.Add("Shop", k.Agent(c.handle))
+				_, err := k.Begin(t.Context(), t, w).Wait()
+				kit.WantEnd(t, err, k.End(c.agree, c.code), c.code)
+				w.Settled(0)
 			})
 		})
 	}
 }
 
-// end is how a conversation ends in which the handler gives that code, perhaps after
-// it has agreed.
-func (k kind) end(agree bool, code p.Code) machine.State {
-	switch carrier := code.Traits().Carrier; {
-	case carrier == p.ActFailure, k.agreed, k.agrees && agree:
-		return "failed"
-	case carrier == p.ActNotUnderstood:
-		return "not_understood"
-	}
-	return "refused"
-}
-
-func TestExchangeWithNobodyWhoAnswersIt(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *world, k kind) {
-		w.spawn("Shop", plain{})
-		_, err := k.begin(t.Context(), t, w).wait()
-		if k.name == "handshake" { // everybody does
+func TestExchangeWithoutResponder(t *testing.T) {
+	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+		w.Add("Shop", kit.Plain{})
+		_, err := k.Begin(t.Context(), t, w).Wait()
+		if k.Name == "handshake" { // everybody does
 			return
 		}
 		turnedDown := machine.State("refused")
-		if k.name == "propose" || k.name == "approval" { // the runtime turns a PROPOSE down with REJECT_PROPOSAL
+		if k.Name == "propose" || k.Name == "approval" { // the runtime turns a PROPOSE down with REJECT_PROPOSAL
 			turnedDown = "rejected"
 		}
-		wantEnd(t, err, turnedDown, p.CodeIncapable)
-		nobody, err := k.start(t.Context(), w.eddy, "Nobody")
+		kit.WantEnd(t, err, turnedDown, p.CodeIncapable)
+		nobody, err := k.Start(t.Context(), w.Eddy, "Nobody")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = nobody.wait()
-		wantEnd(t, err, turnedDown, p.CodeUnknownAgent)
-		w.settled(0)
+		_, err = nobody.Wait()
+		kit.WantEnd(t, err, turnedDown, p.CodeUnknownAgent)
+		w.Settled(0)
 	})
 }
 
 func TestExchangeIsCancelled(t *testing.T) {
-	for name, h := range map[string]handle{"before agree": untilEnd, "after agree": agreedUntilEnd} {
+	for name, h := range map[string]kit.Handle{"before agree": untilEnd, "after agree": agreedUntilEnd} {
 		t.Run(name, func(t *testing.T) {
-			forKinds(t, func(t *testing.T, w *world, k kind) {
+			forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
 				returned := false
-				w.spawn("Shop", k.agent(func(ctx context.Context, agree func() error) error {
+				w.Add("Shop", k.Agent(func(ctx context.Context, agree func() error) error {
 					err := h(ctx, agree)
 					if !errors.Is(err, codons.ErrCanceled) {
 						t.Errorf("the handler's context ended by %v", err)
@@ -132,93 +98,93 @@ func TestExchangeIsCancelled(t *testing.T) {
 					returned = true
 					return nil // the answer comes too late
 				}))
-				u := k.begin(t.Context(), t, w)
+				u := k.Begin(t.Context(), t, w)
 				synctest.Wait()
 				start := time.Now()
-				u.cancel()
-				_, err := u.wait()
-				wantEnd(t, err, "cancelled", p.CodeCanceled)
-				wantElapsed(t, start, time.Second)
+				u.Cancel()
+				_, err := u.Wait()
+				kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
+				kit.WantElapsed(t, start, time.Second)
 				if !returned {
 					t.Error("the receipt came before the handler had returned")
 				}
-				w.settled(0)
+				w.Settled(0)
 			})
 		})
 	}
 }
 
-// TestExchangeHandlerDoesNotStop has the CANCEL find a handler that goes on.
-func TestExchangeHandlerDoesNotStop(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *world, k kind) {
+// TestExchangeHandlerIgnoresCancel sends CANCEL to a handler that does not return.
+func TestExchangeHandlerIgnoresCancel(t *testing.T) {
+	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
 		end := make(chan struct{})
-		w.spawn("Shop", k.agent(func(context.Context, func() error) error { <-end; return nil }))
-		u := k.begin(t.Context(), t, w)
+		w.Add("Shop", k.Agent(func(context.Context, func() error) error { <-end; return nil }))
+		u := k.Begin(t.Context(), t, w)
 		synctest.Wait()
-		u.cancel()
-		_, err := u.wait()
-		wantEnd(t, err, "failed", p.CodeStillRunning)
-		w.settled(1)
+		u.Cancel()
+		_, err := u.Wait()
+		kit.WantEnd(t, err, "failed", p.CodeStillRunning)
+		w.Settled(1)
 		close(end)
-		w.settled(0)
+		w.Settled(0)
 	})
 }
 
-// TestExchangeCompletesInSpiteOfCancel has the answer win the race.
-func TestExchangeCompletesInSpiteOfCancel(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *world, k kind) {
-		w.spawn("Shop", k.agent(atOnce))
-		w.net.lose(k.answer, 1)
-		u := k.begin(t.Context(), t, w)
+// TestExchangeCompletesDespiteCancel has the answer win the race.
+func TestExchangeCompletesDespiteCancel(t *testing.T) {
+	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+		w.Add("Shop", k.Agent(atOnce))
+		w.Net.Lose(k.Answer, 1)
+		u := k.Begin(t.Context(), t, w)
 		synctest.Wait()
-		u.cancel()
-		k.wantGood(t, u)
-		w.settled(0)
+		u.Cancel()
+		k.WantGood(t, u)
+		w.Settled(0)
 	})
 }
 
 func TestExchangeSurvivesLosses(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *world, k kind) {
+	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
 		calls := 0
-		w.spawn("Shop", k.agent(func(ctx context.Context, agree func() error) error {
+		w.Add("Shop", k.Agent(func(ctx context.Context, agree func() error) error {
 			calls++
 			return agree()
 		}))
-		for _, act := range []p.Performative{k.opening, p.ActAgree, k.answer} {
-			w.net.lose(act, 2)
-			k.wantGood(t, k.begin(t.Context(), t, w, codons.WithRetry(codons.Retry{First: time.Second, Jitter: -1})))
+		for _, act := range []p.Performative{k.Opening, p.ActAgree, k.Answer} {
+			w.Net.Lose(act, 2)
+			k.WantGood(t, k.Begin(t.Context(), t, w, codons.WithRetry(codons.Retry{First: time.Second, Jitter: -1})))
 		}
 		if calls != 3 {
 			t.Errorf("the handler ran %d times for 3 conversations", calls)
 		}
-		w.settled(0)
+		w.Settled(0)
 	})
 }
 
-// TestExchangeReceiptIsLost has CANCEL sent again until its answer arrives.
+// TestExchangeReceiptIsLost checks that CANCEL is sent again until its answer arrives.
 func TestExchangeReceiptIsLost(t *testing.T) {
 	for _, act := range []p.Performative{p.ActCancel, p.ActInform} {
-		forKinds(t, func(t *testing.T, w *world, k kind) {
-			w.spawn("Shop", k.agent(untilEnd))
-			w.net.lose(act, 1)
-			u := k.begin(t.Context(), t, w)
+		forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+			w.Add("Shop", k.Agent(untilEnd))
+			w.Net.Lose(act, 1)
+			u := k.Begin(t.Context(), t, w)
 			synctest.Wait()
-			u.cancel()
-			_, err := u.wait()
-			wantEnd(t, err, "cancelled", p.CodeCanceled)
-			w.settled(0)
+			u.Cancel()
+			_, err := u.Wait()
+			kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
+			w.Settled(0)
 		})
 	}
 }
 
-func TestExchangeOverANetworkThatDuplicates(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *world, k kind) {
+func TestExchangeWithDuplicates(t *testing.T) {
+	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
 		calls := 0
-		w.spawn("Shop", k.agent(func(_ context.Context, agree func() error) error {
+		w.Add("Shop", k.Agent(func(_ context.Context, agree func() error) error {
 			calls++
 			return agree()
 		}))
-		w.net.intercept(func(m *p.Message) bool {
+		w.Net.Intercept(func(m *p.Message) bool {
 			for range 2 {
 				if err := w.Deliver(m.Receiver(), m); err != nil {
 					t.Error(err)
@@ -226,8 +192,8 @@ func TestExchangeOverANetworkThatDuplicates(t *testing.T) {
 			}
 			return true
 		})
-		k.wantGood(t, k.begin(t.Context(), t, w))
-		w.settled(0)
+		k.WantGood(t, k.Begin(t.Context(), t, w))
+		w.Settled(0)
 		if calls != 1 {
 			t.Errorf("the handler ran %d times", calls)
 		}
@@ -235,62 +201,62 @@ func TestExchangeOverANetworkThatDuplicates(t *testing.T) {
 }
 
 func TestExchangeIsBounded(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *world, k kind) {
-		var late []*ongoing
-		agent, limit := k.agent(untilEnd), codons.DefaultMaxTasks
+	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+		var late []*kit.Ongoing
+		agent, limit := k.Agent(untilEnd), codons.DefaultMaxTasks
 		if l, ok := agent.(codons.Limited); ok {
 			limit = l.MaxTasks()
 		}
-		w.spawn("Shop", agent)
+		w.Add("Shop", agent)
 		ctx, cancel := context.WithCancel(t.Context())
 		for range limit {
-			late = append(late, k.begin(ctx, t, w))
+			late = append(late, k.Begin(ctx, t, w))
 		}
 		synctest.Wait()
-		_, err := k.begin(t.Context(), t, w).wait()
-		wantEnd(t, err, "refused", p.CodeBusy)
+		_, err := k.Begin(t.Context(), t, w).Wait()
+		kit.WantEnd(t, err, "refused", p.CodeBusy)
 		cancel()
 		for _, u := range late {
-			_, err := u.wait()
-			wantEnd(t, err, "cancelled", p.CodeCanceled)
+			_, err := u.Wait()
+			kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
 		}
-		w.settled(0)
+		w.Settled(0)
 	})
 }
 
-func TestExchangeWhoseAnsweringAgentStops(t *testing.T) {
-	for name, h := range map[string]handle{"before agree": untilEnd, "after agree": agreedUntilEnd} {
+func TestExchangeResponderStops(t *testing.T) {
+	for name, h := range map[string]kit.Handle{"before agree": untilEnd, "after agree": agreedUntilEnd} {
 		t.Run(name, func(t *testing.T) {
-			forKinds(t, func(t *testing.T, w *world, k kind) {
-				w.spawn("Shop", k.agent(h))
-				u := k.begin(t.Context(), t, w)
+			forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+				w.Add("Shop", k.Agent(h))
+				u := k.Begin(t.Context(), t, w)
 				synctest.Wait()
 				if err := w.StopAgent(t.Context(), "Shop"); err != nil {
 					t.Fatal(err)
 				}
-				_, err := u.wait()
-				wantEnd(t, err, "failed", p.CodeStopped)
-				w.settled(0)
+				_, err := u.Wait()
+				kit.WantEnd(t, err, "failed", p.CodeStopped)
+				w.Settled(0)
 			})
 		})
 	}
 }
 
-func TestExchangeWhoseAskerStops(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *world, k kind) {
+func TestExchangeInitiatorStops(t *testing.T) {
+	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
 		var cause error
-		w.spawn("Shop", k.agent(func(ctx context.Context, _ func() error) error {
+		w.Add("Shop", k.Agent(func(ctx context.Context, _ func() error) error {
 			cause = untilEnd(ctx, nil)
 			return cause
 		}))
-		u := k.begin(t.Context(), t, w)
+		u := k.Begin(t.Context(), t, w)
 		synctest.Wait()
 		if err := w.StopAgent(t.Context(), "Eddy"); err != nil {
 			t.Fatal(err)
 		}
-		_, err := u.wait()
-		wantEnd(t, err, "abandoned", p.CodeStopped)
-		w.settled(0)
+		_, err := u.Wait()
+		kit.WantEnd(t, err, "abandoned", p.CodeStopped)
+		w.Settled(0)
 		if !errors.Is(cause, codons.ErrCanceled) {
 			t.Errorf("the handler's context ended by %v", cause)
 		}
@@ -298,29 +264,29 @@ func TestExchangeWhoseAskerStops(t *testing.T) {
 }
 
 func TestExchangeDeadline(t *testing.T) {
-	for name, h := range map[string]handle{"before agree": untilEnd, "after agree": agreedUntilEnd} {
+	for name, h := range map[string]kit.Handle{"before agree": untilEnd, "after agree": agreedUntilEnd} {
 		t.Run(name, func(t *testing.T) {
-			forKinds(t, func(t *testing.T, w *world, k kind) {
+			forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
 				var cause error
-				w.spawn("Shop", k.agent(func(ctx context.Context, agree func() error) error {
+				w.Add("Shop", k.Agent(func(ctx context.Context, agree func() error) error {
 					cause = h(ctx, agree)
 					return cause
 				}))
 				start := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				_, err := k.begin(ctx, t, w).wait()
-				if k.early {
-					wantEnd(t, err, "cancelled", p.CodeCanceled)
-					wantElapsed(t, start, 59*time.Second)
-					w.settled(0)
+				_, err := k.Begin(ctx, t, w).Wait()
+				if k.Early {
+					kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
+					kit.WantElapsed(t, start, 59*time.Second)
+					w.Settled(0)
 					return
 				}
 				if !errors.Is(err, p.CodeTimeout) { // from whichever side noticed first
 					t.Errorf("got %v", err)
 				}
-				wantElapsed(t, start, time.Minute)
-				w.settled(0)
+				kit.WantElapsed(t, start, time.Minute)
+				w.Settled(0)
 				if !errors.Is(cause, codons.ErrDeadline) {
 					t.Errorf("the handler's context ended by %v", cause)
 				}
@@ -329,18 +295,18 @@ func TestExchangeDeadline(t *testing.T) {
 	}
 }
 
-// TestExchangeWithoutADeadline has a peer that names none: the agent's own applies.
-func TestExchangeWithoutADeadline(t *testing.T) {
+// TestExchangeWithoutDeadline checks that the times of the agent apply to a request without a ReplyBy.
+func TestExchangeWithoutDeadline(t *testing.T) {
 	for _, k := range kinds() {
-		t.Run(k.name, func(t *testing.T) {
-			inWorldOf(t, codons.Delegation{Deadline: time.Minute}, func(t *testing.T, w *world) {
-				w.spawn("Shop", k.agent(agreedUntilEnd))
-				a := w.puppet("puppet")
-				e := k.opener(t, w)
+		t.Run(k.Name, func(t *testing.T) {
+			kit.InWorldOf(t, codons.Times{Deadline: time.Minute}, func(t *testing.T, w *kit.World) {
+				w.Add("Shop", k.Agent(agreedUntilEnd))
+				a := w.Puppet("puppet")
+				e := k.Opener(t, w)
 				e.ReplyBy, e.ReplyWith = time.Time{}, ""
 				start := time.Now()
-				a.say(e)
-				for m := range a.got {
+				a.Say(e)
+				for m := range a.Got {
 					if m.Performative() == p.ActAgree {
 						continue
 					}
@@ -349,55 +315,35 @@ func TestExchangeWithoutADeadline(t *testing.T) {
 					}
 					break
 				}
-				wantElapsed(t, start, time.Minute)
-				w.settled(0)
+				kit.WantElapsed(t, start, time.Minute)
+				w.Settled(0)
 			})
 		})
 	}
 }
 
-// opener is the opening act of the codon, for a puppet to say.
-func (k kind) opener(t *testing.T, w *world) p.Envelope {
-	t.Helper()
-	var opening *p.Message
-	w.net.intercept(func(m *p.Message) bool {
-		if m.Performative() != k.opening {
-			return false
-		}
-		opening = m
-		return true
-	})
-	u := k.begin(t.Context(), t, w, codons.WithGrace(0))
-	synctest.Wait()
-	w.net.intercept(nil)
-	u.cancel()
-	_, _ = u.wait()
-	e := opening.Envelope()
-	return p.Envelope{Receiver: "Shop", Performative: k.opening, Protocol: e.Protocol, Payload: e.Payload}
-}
-
-// TestExchangeThatWasWithdrawnFirst has CANCEL overtake what it withdraws.
-func TestExchangeThatWasWithdrawnFirst(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *world, k kind) {
+// TestExchangeCancelOvertakes has CANCEL overtake its request.
+func TestExchangeCancelOvertakes(t *testing.T) {
+	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
 		calls := 0
-		w.spawn("Shop", k.agent(func(context.Context, func() error) error { calls++; return nil }))
+		w.Add("Shop", k.Agent(func(context.Context, func() error) error { calls++; return nil }))
 		var held *p.Message
-		w.net.intercept(func(m *p.Message) bool {
-			if m.Performative() == k.opening && held == nil {
+		w.Net.Intercept(func(m *p.Message) bool {
+			if m.Performative() == k.Opening && held == nil {
 				held = m
 				return true
 			}
 			return false
 		})
-		u := k.begin(t.Context(), t, w, codons.WithRetry(codons.NoRetry()))
+		u := k.Begin(t.Context(), t, w, codons.WithRetry(codons.NoRetry()))
 		synctest.Wait()
-		u.cancel()
-		_, err := u.wait()
-		wantEnd(t, err, "cancelled", p.CodeCanceled)
+		u.Cancel()
+		_, err := u.Wait()
+		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
 		if err := w.Deliver("Shop", held); err != nil {
 			t.Fatal(err)
 		}
-		w.settled(0)
+		w.Settled(0)
 		if calls != 0 {
 			t.Error("what was withdrawn was done")
 		}

@@ -6,41 +6,41 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestRepeatAfterTheAgentFailedDeciding has a request come again on which the agent
-// has failed: whoever asked has been told that nothing will be done.
-func TestRepeatAfterTheAgentFailedDeciding(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+// TestDuplicateAfterFailedDecision repeats a request over which the agent has failed: the reply is replayed, and nothing runs.
+func TestDuplicateAfterFailedDecision(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var considered, performed atomic.Int64
-		w.spawn("Jules", &worker{
-			consider: func(context.Context, codons.Task) codons.Decision {
+		w.Add("Jules", &kit.Worker{
+			Consider: func(context.Context, delegation.Task) delegation.Decision {
 				if considered.Add(1) == 1 {
 					panic("deciding")
 				}
-				return codons.Accept()
+				return delegation.Accept()
 			},
-			perform: func(context.Context, codons.Task) (p.InformResult, error) {
+			Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 				performed.Add(1)
-				return result(p.StatusSuccess), nil
+				return kit.Result(p.StatusSuccess), nil
 			},
 		})
-		a := w.puppet("puppet")
-		request := a.say(p.Envelope{Receiver: "Jules", Payload: task(), ConversationID: "chat"})
-		a.next(p.ActFailure)
-		time.Sleep(time.Minute) // the agent is there again
-		a.send(request)
-		a.next(p.ActFailure)
-		a.say(p.Envelope{Receiver: "Jules", Payload: p.Cancel{}, ConversationID: "chat", Protocol: codons.Delegation{}.Name()})
-		a.next(p.ActFailure)
+		a := w.Puppet("puppet")
+		request := a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task(), ConversationID: "chat"})
+		a.Next(p.ActFailure)
+		time.Sleep(time.Minute) // virtual time: the agent has restarted
+		a.Post(request)
+		a.Next(p.ActFailure)
+		a.Say(p.Envelope{Receiver: "Jules", Payload: p.Cancel{}, ConversationID: "chat", Protocol: "task-delegation"})
+		a.Next(p.ActFailure)
 		if considered.Load() != 1 || performed.Load() != 0 {
 			t.Errorf("considered %d times, performed %d times; want once, and never", considered.Load(), performed.Load())
 		}
-		a.say(p.Envelope{Receiver: "Jules", Payload: task(), ConversationID: "chat"}) // another of that name
-		a.next(p.ActTaskAccept)
-		a.next(p.ActInformResult)
-		w.settled(0)
+		a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task(), ConversationID: "chat"}) // another of that name
+		a.Next(p.ActTaskAccept)
+		a.Next(p.ActInformResult)
+		w.Settled(0)
 	})
 }

@@ -2,6 +2,7 @@ package codons
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -11,72 +12,85 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// reportsUnderWay is how many words of a handler may wait to be carried out; the
-// next waits for room.
-const reportsUnderWay = 16
+// maxCommandsUnderWay is the largest number of commands of a handler that are not handled yet.
+// A further one blocks.
+const maxCommandsUnderWay = 16
 
-// handler is one run of an agent's code for a conversation, on a goroutine of its
-// own.
-type handler struct {
-	conversation *conversation
-	perform      func(context.Context, *handler) (command string, data any) // its last word
-	place        *place
+// Handler is one run of a job of an agent, on a goroutine of its own. Its methods are safe for
+// concurrent use.
+type Handler struct {
+	conversation *Conversation
+	request      *performatives.Message
+	do           func(context.Context, *Handler) Command // the job; it returns the last command
+	hold         func(*Handler, string) bool             // reports whether the conversation keeps the slot after a last command; nil for never
+	slot         *slot
 	scope        *scope
 	ctx          context.Context //nolint:containedctx // the handler owns it
 	cancel       context.CancelCauseFunc
-	underWay     chan struct{} // holds a token for each word that is not carried out yet; nil before the first
+	began        time.Time
+	underWay     chan struct{} // holds a token for each command that is not handled yet; nil before the first command
 
-	mu       sync.Mutex // puts every word before the last
+	mu       sync.Mutex // orders all other commands before the last one
 	returned bool
-	overdue  func() bool // stops the time until the handler should have returned
+	overdue  func() bool // stops the timer of the grace; nil without one
 }
 
-// newHandler returns a handler of the conversation's latest request, that has until
-// the deadline. It gives p back when it has returned. The error says that the
-// request's budget makes no sense.
-func newHandler(c *conversation, deadline time.Time, p *place, perform func(context.Context, *handler) (string, any)) (*handler, error) {
+// newHandler returns a handler of the conversation's latest request. Its context ends at the
+// deadline, and it releases the slot when it has returned. The error says that the request's
+// budget is not valid.
+func newHandler(c *Conversation, deadline time.Time, s *slot, do func(context.Context, *Handler) Command) (*Handler, error) {
 	if c.work == nil {
-		s, err := openScope(c.request)
+		scope, err := openScope(c.request)
 		if err != nil {
 			return nil, err
 		}
-		c.work = s
+		c.work = scope
 	}
-	h := &handler{conversation: c, perform: perform, place: p, scope: c.work}
+	h := &Handler{conversation: c, request: c.request, do: do, slot: s, scope: c.work, began: time.Now()}
 	h.ctx, h.cancel = h.scope.work(c.request, deadline)
 	return h, nil
 }
 
-// run calls the agent's code. What it panics with stays here, but for the event;
-// its last word is said also when it calls runtime.Goexit.
-func (h *handler) run() {
-	name, data := commandFail, any(performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler panicked"})
+// Conversation returns the conversation that the job belongs to.
+func (h *Handler) Conversation() *Conversation { return h.conversation }
+
+// Message returns the message that the job answers.
+func (h *Handler) Message() *performatives.Message { return h.request }
+
+// Agent returns the handle of the agent that runs the job.
+func (h *Handler) Agent() actors.Self { return h.conversation.agent }
+
+// run calls the agent's code. It recovers a panic and publishes it. The conversation gets a last
+// command also after a panic and after runtime.Goexit.
+func (h *Handler) run() {
+	last := Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler panicked"}}
 	returned := false
 	defer func() {
 		if v := recover(); v != nil || !returned {
-			h.conversation.panicked(v, debug.Stack())
+			h.conversation.Panicked(v, debug.Stack())
 		}
 		stopped, err := h.settle()
 		if err != nil {
-			name, data = commandFail, failureOf(err)
+			last = Command{CommandFail, FailureOf(err)}
 		}
-		h.finish(name, data, stopped)
+		h.finish(last, stopped)
 	}()
-	name, data = h.perform(h.ctx, h)
+	last = h.do(h.ctx, h)
 	returned = true
 }
 
-// settle ends what the handler has begun and not waited for. It reports whether all
-// that was withdrawn has stopped; the error is what was overspent.
-func (h *handler) settle() (stopped bool, overspent error) {
+// settle ends the children that the handler has not waited for. It reports whether all withdrawn
+// children have stopped. The error is the shortfall of the budget.
+func (h *Handler) settle() (stopped bool, overspent error) {
 	h.cancel(ErrEnded)
-	stopped = h.scope.close(h.conversation.self)
-	return stopped, h.scope.ledger.shortfall()
+	stopped = h.scope.close(h.conversation.agent)
+	return stopped, h.scope.account.shortfall()
 }
 
-// finish says the last word, once there is room for another task: whoever hears it
-// may ask for that at once. stopped says that nothing runs any more below the handler.
-func (h *handler) finish(name string, data any, stopped bool) {
+// finish sends the last command to the conversation after it has released the slot: a peer that
+// gets the answer may send its next request at once. stopped says that nothing runs any more
+// below the handler.
+func (h *Handler) finish(last Command, stopped bool) {
 	h.mu.Lock()
 	h.returned = true
 	if h.overdue != nil {
@@ -84,14 +98,17 @@ func (h *handler) finish(name string, data any, stopped bool) {
 	}
 	h.cancel(ErrEnded)
 	h.mu.Unlock()
-	h.place.giveBack()
+	if h.hold == nil || !h.hold(h, last.Name) {
+		h.slot.release()
+	}
 	c := h.conversation
-	c.post(&command{name: name, data: data, band: c.priority, loose: !stopped})
+	c.post(&command{Command: last, band: c.priority, final: true, unstopped: !stopped})
 }
 
-// say has the conversation take a command of a handler that goes on, at the pace
-// at which it carries them out. The error is why the handler is to end.
-func (h *handler) say(name string, data any) error {
+// Say sends a command of a job that goes on to the conversation. It blocks while 16 earlier
+// commands are not handled, until the handler's context ends. The error is the cause of that
+// end: [ErrCanceled], [ErrDeadline], [ErrEnded] or a shortfall of the budget.
+func (h *Handler) Say(m Command) error {
 	select {
 	case h.room() <- struct{}{}:
 	case <-h.ctx.Done():
@@ -103,65 +120,85 @@ func (h *handler) say(name string, data any) error {
 		return context.Cause(h.ctx)
 	}
 	c := h.conversation
-	c.post(&command{name: name, data: data, band: c.priority, by: h})
+	c.post(&command{Command: m, band: c.priority, by: h})
 	return nil
 }
 
-// room is where a word waits until it is carried out.
-func (h *handler) room() chan struct{} {
+// room returns the channel with a token for each command that is not handled yet.
+func (h *Handler) room() chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.underWay == nil {
-		h.underWay = make(chan struct{}, reportsUnderWay)
+		h.underWay = make(chan struct{}, maxCommandsUnderWay)
 	}
 	return h.underWay
 }
 
-// said makes room for another word.
-func (h *handler) said() { <-h.room() }
+// handled removes the token of a handled command.
+func (h *Handler) handled() { <-h.room() }
 
-// leaveBehind is told that the conversation has ended, in which there may have been
-// no handler. One that was cancelled has had its grace.
-func (h *handler) leaveBehind(grace time.Duration) {
+// Done is closed when the handler's context has ended.
+func (h *Handler) Done() <-chan struct{} { return h.ctx.Done() }
+
+// Cause returns the cause of the end of the handler's context, nil before its end.
+func (h *Handler) Cause() error { return context.Cause(h.ctx) }
+
+// conversationEnded is called at the end of the conversation. h is nil where it had no handler.
+// A handler that was cancelled has already had its grace.
+func (h *Handler) conversationEnded(grace time.Duration) {
 	if h == nil {
 		return
 	}
 	if h.conversation.cancel != nil {
 		grace = 0
 	}
-	h.outlive(grace)
+	h.expire(grace)
 }
 
-// outlive is told that the conversation has ended. A handler that has not returned
-// after the grace is made known.
-func (h *handler) outlive(grace time.Duration) {
+// expire ends the handler's context. A handler that has not returned after the grace is
+// published as abandoned.
+func (h *Handler) expire(grace time.Duration) {
 	h.cancel(ErrEnded)
-	if !h.late(grace) {
+	if !h.overran(grace) {
 		return
 	}
 	c := h.conversation
-	if events := &c.self.System().Events; actors.Wants[actors.WorkAbandoned](events) {
-		events.Publish(actors.WorkAbandoned{At: actors.At{Time: time.Now()}, Agent: c.self.ID(), Conversation: c.key.ID})
+	if events := &c.agent.System().Events; actors.Wants[actors.WorkAbandoned](events) {
+		events.Publish(actors.WorkAbandoned{At: actors.At{Time: time.Now()}, Agent: c.agent.ID(), Conversation: c.key.ID})
 	}
 }
 
-// late reports whether the handler should have returned. When it still has time,
-// it is looked at again.
-func (h *handler) late(grace time.Duration) bool {
+// overran reports whether the handler has not returned in time. While the grace has not passed,
+// it reports false and has expire called after it.
+func (h *Handler) overran(grace time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.returned && grace > 0 {
-		h.overdue = h.conversation.self.System().AfterFunc(grace, func() { h.outlive(0) })
+		h.overdue = h.conversation.agent.System().AfterFunc(grace, func() { h.expire(0) })
 		return false
 	}
 	return !h.returned
 }
 
-// panicked tells of a panic in code of the agent or the caller; v is nil when that
-// ended its goroutine.
-func (c *conversation) panicked(v any, stack []byte) {
-	c.self.Logger().Error("handler panicked", "conversation", string(c.key.ID), "err", fmt.Sprint(v))
-	if events := &c.self.System().Events; actors.Wants[HandlerPanicked](events) {
-		events.Publish(HandlerPanicked{actors.At{Time: time.Now()}, c.self.ID(), c.key.ID, v, stack})
+// Panicked logs and publishes a panic in code of the agent or the caller. v is the value of
+// recover, nil when the code ended its goroutine. Safe for concurrent use.
+func (c *Conversation) Panicked(v any, stack []byte) {
+	c.agent.Logger().Error("handler panicked", "conversation", string(c.key.ID), "err", fmt.Sprint(v), "stack", string(stack))
+	if events := &c.agent.System().Events; actors.Wants[HandlerPanicked](events) {
+		events.Publish(HandlerPanicked{actors.At{Time: time.Now()}, c.agent.ID(), c.key.ID, v, stack})
+	}
+}
+
+// Failed logs and publishes the error of a job, because the peer gets only a code of it. It
+// ignores an error that the end of the handler's context has caused, such as a CANCEL.
+func (h *Handler) Failed(err error) {
+	c := h.conversation
+	if errors.Is(err, ErrCanceled) || errors.Is(err, ErrEnded) || errors.Is(err, context.Canceled) && h.ctx.Err() != nil {
+		return
+	}
+	after := time.Since(h.began)
+	c.agent.Logger().Warn("handler failed", "conversation", string(c.key.ID), "peer", string(c.key.Peer), "after", after, "err", err)
+	if events := &c.agent.System().Events; actors.Wants[JobFailed](events) {
+		events.Publish(JobFailed{actors.At{Time: time.Now()}, c.agent.ID(), c.key.ID, c.machine.Name(), after, err})
 	}
 }

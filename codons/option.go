@@ -6,13 +6,13 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Option changes one thing about a conversation that is begun, of whichever codon.
-// Options that make sense for one codon only have a type of their own, such as
-// [DelegateOption]; an Option is one of those, too.
-type Option func(*options)
+// Option changes one option of a conversation. The options of this package suit every codon. A
+// codon adds options of its own by [Setting].
+type Option func(*Options)
 
-// options is what can be said about any conversation as it is begun.
-type options struct {
+// Options are the options of a conversation. [NewOptions] makes them with the defaults. The zero
+// value works and has no grace.
+type Options struct {
 	priority     performatives.Priority
 	ontology     string
 	trace        string
@@ -20,85 +20,158 @@ type options struct {
 	grace        time.Duration
 	retry        Retry
 	agreed       func()
-	inReplyTo    string // what an opening act that is an answer refers to
+	inReplyTo    string // the InReplyTo of the opening act; empty for none
 	budget       Budget
-	frugal       bool // of what budget does not name, it needs nothing
+	frugal       bool // the conversation leases no resource that budget does not name
+	reserve      time.Duration
+	settings     []any // of codons; each is a pointer to a type of its own
 }
 
-// newOptions applies opts to the defaults.
-func newOptions(opts []Option) options {
-	o := defaultOptions()
-	for _, opt := range opts {
-		opt(&o)
-	}
+// NewOptions returns the default options with opts applied.
+func NewOptions(opts ...Option) Options {
+	o := Options{grace: 2 * DefaultGrace}
+	o.Apply(opts...)
 	return o
 }
 
-func defaultOptions() options { return options{grace: 2 * DefaultGrace} }
+// Apply applies further options, in their order.
+func (o *Options) Apply(opts ...Option) {
+	for _, opt := range opts {
+		opt(o)
+	}
+}
 
-// WithPriority gives the conversation, all that is said in it, a band. Below a
-// conversation that has another, [performatives.Normal] is as good as nothing said: it
-// has that one's.
-func WithPriority(p performatives.Priority) Option { return func(o *options) { o.priority = p } }
+// Setting returns an option of one codon. set changes the codon's own settings of type T, which
+// [Settings] returns.
+func Setting[T any](set func(*T)) Option {
+	return func(o *Options) { set(settingsOf[T](o)) }
+}
 
-// WithOntology says in which vocabulary the content is written.
-func WithOntology(ontology string) Option { return func(o *options) { o.ontology = ontology } }
+// Settings returns the settings of type T, that [Setting] has changed, else a zero T.
+func Settings[T any](o *Options) T {
+	for _, s := range o.settings {
+		if t, ok := s.(*T); ok {
+			return *t
+		}
+	}
+	var none T
+	return none
+}
 
-// WithTrace gives the conversation a W3C traceparent.
-func WithTrace(traceparent string) Option { return func(o *options) { o.trace = traceparent } }
+// settingsOf returns the settings of type T to change them.
+func settingsOf[T any](o *Options) *T {
+	for _, s := range o.settings {
+		if t, ok := s.(*T); ok {
+			return t
+		}
+	}
+	t := new(T)
+	o.settings = append(o.settings, t)
+	return t
+}
 
-// WithConversation names the conversation. It ends at once with
-// [actors.ErrConversationExists] when one of that name is under way between the two
-// agents; one that has ended may be followed by another. Without it, the
-// conversation is named after its first message.
+// Grace returns the time that the initiator waits for the end after CANCEL. Zero or less means not
+// at all.
+func (o *Options) Grace() time.Duration { return o.grace }
+
+// Retry returns the retry policy of [WithRetry], zero for the defaults.
+func (o *Options) Retry() Retry { return o.retry }
+
+// Agreed calls the function of [WithAgreed], if it was given.
+func (o *Options) Agreed() {
+	if o.agreed != nil {
+		o.agreed()
+	}
+}
+
+// Budget returns the allowance of [WithBudget], nil without one.
+func (o *Options) Budget() Budget { return o.budget }
+
+// Priority returns the priority of [WithPriority].
+func (o *Options) Priority() performatives.Priority { return o.priority }
+
+// Trace returns the traceparent of [WithTrace], empty without one.
+func (o *Options) Trace() string { return o.trace }
+
+// Conversation returns the id of [WithConversation], empty without one.
+func (o *Options) Conversation() performatives.ConversationID { return o.conversation }
+
+// Ontology returns the ontology of [WithOntology], empty without one.
+func (o *Options) Ontology() string { return o.ontology }
+
+// WithReplyTo sets the InReplyTo of the opening act to a message id or a ticket, for codons whose
+// opening act is an answer.
+func WithReplyTo(reference string) Option { return func(o *Options) { o.inReplyTo = reference } }
+
+// WithFrugalBudget has the conversation lease only the resources that [WithBudget] names and one
+// call. Every other limited resource is zero for it.
+func WithFrugalBudget() Option { return func(o *Options) { o.frugal = true } }
+
+// WithDeadlineReserve sets the deadline reserve of a child: the child's deadline is d earlier than
+// the parent's, so that the parent can answer after it. Zero, the default, means an eighth of the
+// remaining time and at most a second. Less than zero means no reserve.
+func WithDeadlineReserve(d time.Duration) Option { return func(o *Options) { o.reserve = d } }
+
+// WithPriority sets the priority of all messages of the conversation. In a child,
+// [performatives.Normal] means the priority of the parent.
+func WithPriority(p performatives.Priority) Option { return func(o *Options) { o.priority = p } }
+
+// WithOntology sets the Ontology of the messages: the vocabulary of their content.
+func WithOntology(ontology string) Option { return func(o *Options) { o.ontology = ontology } }
+
+// WithTrace sets the W3C traceparent of the conversation. A child without one has the parent's.
+func WithTrace(traceparent string) Option { return func(o *Options) { o.trace = traceparent } }
+
+// WithConversation sets the id of the conversation. The conversation ends at once with
+// [actors.ErrConversationExists] when one of the same id is under way between the two agents.
+// The id of an ended conversation may be used again. Without this option the id is that of the
+// first message.
 func WithConversation(id performatives.ConversationID) Option {
-	return func(o *options) { o.conversation = id }
+	return func(o *Options) { o.conversation = id }
 }
 
-// WithGrace says how long to wait, after CANCEL, for the peer to say that it has
-// stopped. Zero or less is not at all; without it, the time is twice
-// [DefaultGrace], so that a peer whose handler does not stop can still say so.
-func WithGrace(d time.Duration) Option { return func(o *options) { o.grace = d } }
+// WithGrace sets the time to wait for the receipt after CANCEL. Zero or less means not at all. The
+// default is twice [DefaultGrace], so that a peer whose handler does not return can still answer.
+func WithGrace(d time.Duration) Option { return func(o *Options) { o.grace = d } }
 
-// WithRetry says how often a message that has no answer yet is sent again. Only
-// acts that the peer recognises as the same ones are: it answers them with its
-// first answer.
-func WithRetry(r Retry) Option { return func(o *options) { o.retry = r } }
+// WithRetry sets the retry policy of messages without an answer. A retry has the same message id,
+// so the peer recognises the duplicate and replays its reply.
+func WithRetry(r Retry) Option { return func(o *Options) { o.retry = r } }
 
-// WithAgreed has fn called when the peer says that it will do it, and takes a while
-// (AGREE), in the codons that have that act. It may never be: AGREE may be skipped,
-// lost, or overtaken by the answer. fn must not block, nor wait for the
-// conversation; its panic ends that.
-func WithAgreed(fn func()) Option { return func(o *options) { o.agreed = fn } }
+// WithAgreed has fn called when the peer sends AGREE, in codons that have that act. AGREE may be
+// skipped, lost or overtaken by the answer, so fn may never be called. fn runs on the actor of
+// the conversation: it must not block or wait for the conversation. A panic of fn ends the
+// conversation.
+func WithAgreed(fn func()) Option { return func(o *Options) { o.agreed = fn } }
 
-// WithBudget says how much the work on it may use. Below a conversation that has a
-// budget itself, it is leased out of that one and what is not used is given back;
-// when that does not suffice, nothing is begun and the error says what is missing.
-// Without it, such a conversation gets all that is left there at the time, so that
-// several at a time should each be given a part, as [Scatter] and [CallForProposals]
-// do by themselves.
-func WithBudget(b Budget) Option { return func(o *options) { o.budget = b } }
+// WithBudget sets the budget of the conversation. A child leases it from the budget of its parent
+// and returns the unused part. When that does not suffice, the conversation does not begin, and
+// the error is a [*performatives.Refusal] with [performatives.CodeBudget]. Of a resource that b
+// does not name a child leases the whole remainder, so several children at a time need
+// [WithBudgetShare].
+func WithBudget(b Budget) Option { return func(o *Options) { o.budget = b } }
 
-// Retry is how a message is sent again while it has no answer: after First, then
-// after twice as long each time, up to Max. Once the peer has agreed, the times are
-// six times as long. The zero value has the defaults.
+// Retry is the retry policy of a message without an answer: the first retry after First, each
+// further one after twice the time, up to Max. Once the peer has answered, though not finally,
+// the times are six times as long. The zero value means the defaults.
 type Retry struct {
-	First  time.Duration // zero means [DefaultRetry], less is never
-	Max    time.Duration // zero means 16 times First
-	Jitter float64       // the part of each wait, from 0 to 1, that is left to chance; zero means 0.25, less means none
+	First  time.Duration // First is the time before the first retry. Zero means [DefaultRetry], less means no retries.
+	Max    time.Duration // Max is the longest time between retries. Zero or less means 16 times First.
+	Jitter float64       // Jitter is the random part of each time, from 0 to 1. Zero means 0.25, less means none.
 }
 
-// NoRetry sends nothing again.
+// NoRetry returns the policy without retries.
 func NoRetry() Retry { return Retry{First: -1} }
 
-// defaultJitter keeps the retries of many that were begun at once apart.
+// defaultJitter spreads the retries of conversations that began at the same time.
 const defaultJitter = 0.25
 
-// wait is the time before the n-th retry, counted from 1, of a message. Chance is
-// drawn from its id, so that a simulation with the same ids takes the same course.
-func (r Retry) wait(of performatives.MessageID, n int) time.Duration {
+// Wait returns the time before the n-th retry of a message, counted from 1. [Never] means no
+// retry. Its random part is a function of the message id, so a simulation with the same ids
+// repeats itself. It is pure.
+func (r Retry) Wait(of performatives.MessageID, n int) time.Duration {
 	if r.First < 0 {
-		return never
+		return Never
 	}
 	if r.First == 0 {
 		r.First = DefaultRetry
@@ -107,7 +180,7 @@ func (r Retry) wait(of performatives.MessageID, n int) time.Duration {
 		r.Max = 16 * r.First
 	}
 	wait := r.First << min(n-1, 16)
-	if wait <= 0 || wait > r.Max { // it may be more than a duration can say
+	if wait <= 0 || wait > r.Max { // r.First << n may overflow
 		wait = max(r.Max, r.First)
 	}
 	return wait - time.Duration(r.jitter()*chance(of, n)*float64(wait))
@@ -123,8 +196,8 @@ func (r Retry) jitter() float64 {
 	return min(r.Jitter, 1)
 }
 
-// chance is a number from 0 up to 1 that an id and a count decide: FNV-1a, which
-// needs no memory.
+// chance returns a number in [0, 1) that depends on an id and a count. It is an FNV-1a hash, which
+// allocates nothing.
 func chance(of performatives.MessageID, n int) float64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)
@@ -132,7 +205,7 @@ func chance(of performatives.MessageID, n int) float64 {
 		h = (h ^ uint64(of[i])) * prime
 	}
 	h = (h ^ uint64(n)) * prime
-	h ^= h >> 32 // its low bits are the better ones
+	h ^= h >> 32 // the low bits of FNV-1a are mixed better
 	h *= prime
 	return float64(h>>11) / (1 << 53)
 }

@@ -16,34 +16,34 @@ func TestRetryWaits(t *testing.T) {
 		"first":            {Retry{First: time.Second}, []time.Duration{time.Second, 2 * time.Second}},
 		"max":              {Retry{First: time.Second, Max: 3 * time.Second}, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second}},
 		"max before first": {Retry{First: 5 * time.Second, Max: time.Second}, []time.Duration{5 * time.Second, 5 * time.Second}},
-		"never":            {NoRetry(), []time.Duration{never, never}},
+		"Never":            {NoRetry(), []time.Duration{Never, Never}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i, want := range c.want {
 				plain := c.retry
 				plain.Jitter = -1
-				if got := plain.wait("m", i+1); got != want {
+				if got := plain.Wait("m", i+1); got != want {
 					t.Errorf("retry %d: %v, want %v", i+1, got, want)
 				}
-				if got := c.retry.wait("m", i+1); want != never && (got > want || got < want-want/4) {
+				if got := c.retry.Wait("m", i+1); want != Never && (got > want || got < want-want/4) {
 					t.Errorf("retry %d with jitter: %v, want at most a quarter less than %v", i+1, got, want)
 				}
 			}
-			if got := c.retry.wait("m", 1000); got <= 0 {
+			if got := c.retry.Wait("m", 1000); got <= 0 {
 				t.Errorf("the thousandth: %v", got)
 			}
 		})
 	}
 }
 
-// TestJitterSpreads holds for messages that were sent at once, and is the same each
-// time, so that a simulation can be repeated.
+// TestJitterSpreads checks that the retries of messages sent at the same time differ, and that they repeat for the same
+// ids.
 func TestJitterSpreads(t *testing.T) {
 	seen := map[time.Duration]bool{}
 	for i := range 100 {
 		id := performatives.MessageID(rune('a' + i))
-		wait := Retry{}.wait(id, 1)
-		if wait != (Retry{}).wait(id, 1) {
+		wait := Retry{}.Wait(id, 1)
+		if wait != (Retry{}).Wait(id, 1) {
 			t.Fatal("two waits for one message")
 		}
 		seen[wait] = true

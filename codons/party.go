@@ -6,20 +6,21 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 )
 
-// Party is who a conversation is started for: an agent, by its [actors.Self], or
-// a node, for the program that runs it.
+// Party is the initiator on whose behalf a conversation begins: an agent, by its [actors.Self],
+// or a node, for the program that runs it.
 type Party interface {
+	// Self returns the handle of the agent. Safe for concurrent use.
 	Self() actors.Self
 }
 
-// Defaults of a conversation's times.
+// Defaults of the times of a conversation.
 const (
-	// DefaultDeadline is how long a conversation may take when neither side says.
+	// DefaultDeadline is the time that a conversation has when neither side sets a deadline.
 	DefaultDeadline = 5 * time.Minute
-	// DefaultGrace is how long a cancelled handler has to return before the
-	// asker is told that it still runs. An asker waits twice as long for that.
+	// DefaultGrace is the time that a cancelled handler has to return before the responder
+	// sends FAILURE. An initiator waits twice as long.
 	DefaultGrace = 5 * time.Second
-	// DefaultRetry is how long an unanswered request waits before it is sent
-	// again for the first time. Each further wait is twice as long.
+	// DefaultRetry is the time before the first retry of a request without an answer, see
+	// [Retry].
 	DefaultRetry = 10 * time.Second
 )

@@ -4,102 +4,111 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Pending is the asking side of a conversation that ends with one answer, a T.
-// All its methods may be called from any goroutine.
+// Pending is the caller's handle of a conversation that ends with one answer of type T. Its
+// methods are safe for concurrent use.
 type Pending[T any] struct {
-	asker
-	read   func(*performatives.Message) (T, error)
-	answer T
+	Handle
+	side *asking[T]
 }
 
-// Wait returns the answer, or an [*EndError] that says why there is none.
+// Wait blocks until the conversation has ended. It returns the answer, or an [*EndError]. It
+// must not be called on an agent's own actor.
 func (p *Pending[T]) Wait() (T, error) {
-	p.await()
-	return p.answer, p.err
+	p.side.Await()
+	return p.side.answer, p.side.err
 }
 
-var errUnread = errors.New("codons: the type of the answer panicked as it was read")
+var errUnread = errors.New("codons: the code that reads the answer panicked")
 
-// question is how a conversation of the exchange family is begun.
-type question[T any] struct {
-	machine *machine.Machine
-	to      performatives.AgentID
-	act     performatives.Performative
-	payload any
-	read    func(*performatives.Message) (T, error) // the answer that a message gives
+// Question describes a conversation that ends with one answer of type T.
+type Question[T any] struct {
+	Opening
+	// Read returns the answer of a message. It is called at most once, on the conversation's
+	// actor, and must not block. An error makes an [*EndError] of it. It is required.
+	Read func(*performatives.Message) (T, error)
+	// Denial is that of [Denied]. Nil where the opening act expects a reply.
+	Denial func(m *performatives.Message, s performatives.Stamp, r *performatives.Refusal) *performatives.Message
 }
 
-// start begins the conversation.
-func (q question[T]) start(ctx context.Context, party Party, o options) (*Pending[T], error) {
-	p := &Pending[T]{asker: asker{options: o}, read: q.read}
-	if err := p.prepare(ctx, party.Self(), q.machine, q.to, q.act, q.payload); err != nil {
+// Start begins the conversation and does not wait for its end. The conversation is withdrawn when
+// ctx is cancelled. The error is that of [Initiator.Start]: the conversation never ran.
+func (q Question[T]) Start(ctx context.Context, p Party, opts ...Option) (*Pending[T], error) {
+	return q.StartWith(ctx, p, NewOptions(opts...))
+}
+
+// StartWith is Start with options that are already applied.
+func (q Question[T]) StartWith(ctx context.Context, p Party, o Options) (*Pending[T], error) {
+	s := &asking[T]{read: q.Read, denial: q.Denial}
+	q.Options = o
+	if err := s.Start(ctx, p.Self(), q.Opening, s); err != nil {
 		return nil, err
 	}
-	if err := p.begin(ctx, party.Self(), q.machine, p); err != nil {
-		return nil, err
-	}
-	return p, nil
+	s.pending = Pending[T]{s.Handle(), s}
+	return &s.pending, nil
 }
 
-// ask begins the conversation and waits for its end.
-func (q question[T]) ask(ctx context.Context, party Party, o options) (T, error) {
-	p, err := q.start(ctx, party, o)
+// Ask begins the conversation and blocks until its end. The error is that of Start or of
+// [Pending.Wait]. It must not be called on an agent's own actor.
+func (q Question[T]) Ask(ctx context.Context, p Party, opts ...Option) (T, error) {
+	return q.AskWith(ctx, p, NewOptions(opts...))
+}
+
+// AskWith is Ask with options that are already applied.
+func (q Question[T]) AskWith(ctx context.Context, p Party, o Options) (T, error) {
+	pending, err := q.StartWith(ctx, p, o)
 	if err != nil {
 		var none T
 		return none, err
 	}
-	return p.Wait()
+	return pending.Wait()
 }
 
-// tag tells the receipt of a CANCEL from an answer that is an INFORM too.
-func (p *Pending[T]) tag(m *performatives.Message) string { return receiptTag(p.conversation, m) }
+// asking is the initiator's side of a [Pending].
+type asking[T any] struct {
+	Initiator
+	read    func(*performatives.Message) (T, error)
+	denial  func(*performatives.Message, performatives.Stamp, *performatives.Refusal) *performatives.Message
+	answer  T
+	pending Pending[T]
+}
 
-func (p *Pending[T]) report(_ *conversation, what string, _ *performatives.Message) {
-	if what == reportAgreed && p.options.agreed != nil {
-		p.options.agreed()
+// Report calls the function of [WithAgreed].
+func (a *asking[T]) Report(_ *Conversation, what string, _ *performatives.Message) {
+	if what == ReportAgreed {
+		a.options.Agreed()
 	}
 }
 
-func (p *Pending[T]) ended(c *conversation, last *performatives.Message) {
-	returned := false
-	defer func() { // also when the caller's type panics
-		if !returned {
-			p.err = c.unreadable(errUnread)
-		}
-		close(p.done)
-	}()
-	p.answer, p.err = p.end(c, last)
-	returned = true
+// Denial calls that of the [Question].
+func (a *asking[T]) Denial(m *performatives.Message, s performatives.Stamp, r *performatives.Refusal) *performatives.Message {
+	if a.denial == nil {
+		return nil
+	}
+	return a.denial(m, s, r)
 }
 
-func (p *Pending[T]) end(c *conversation, last *performatives.Message) (answer T, err error) {
-	if last == nil || turnsDown(last) || c.state.State == stateCancelled {
-		return answer, c.endError(last)
+// Ended reads the answer.
+func (a *asking[T]) Ended(c *Conversation, last *performatives.Message) {
+	err := c.Unreadable(errUnread)
+	defer func() { a.Close(err) }() // also when Read panics
+	a.answer, err = a.end(c, last)
+}
+
+func (a *asking[T]) end(c *Conversation, last *performatives.Message) (answer T, err error) {
+	if last == nil || turnsDown(last) || c.at.State == StateCancelled {
+		return answer, c.EndError(last)
 	}
-	if answer, err = p.read(last); err != nil {
+	if answer, err = a.read(last); err != nil {
 		var none T
-		return none, c.unreadable(err)
+		return none, c.Unreadable(err)
 	}
 	return answer, nil
 }
 
-// turnsDown reports whether m says that there is no answer. That a proposal is
-// rejected is one.
+// turnsDown reports whether m turns the request down. REJECT_PROPOSAL does not: it is an answer.
 func turnsDown(m *performatives.Message) bool {
 	return m.Performative() != performatives.ActRejectProposal && m.AsRefusal() != nil
-}
-
-// receiptTag is the tag of an INFORM that answers this side's CANCEL.
-func receiptTag(c *conversation, m *performatives.Message) string {
-	if m.Performative() != performatives.ActInform {
-		return ""
-	}
-	if cancel := c.lastSent(performatives.ActCancel); cancel != nil && m.Answers(cancel) {
-		return tagReceipt
-	}
-	return ""
 }

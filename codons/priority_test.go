@@ -2,29 +2,36 @@ package codons
 
 import (
 	"testing"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestAConversationHasItsBand on both sides, and so has what it tells itself: an
-// urgent one waits nowhere behind ordinary ones.
-func TestAConversationHasItsBand(t *testing.T) {
-	opening, err := performatives.New(performatives.Envelope{
-		ID: "m", Timestamp: time.Unix(1, 0), Sender: "A", Receiver: "B", Priority: performatives.Urgent,
-		Payload: performatives.TaskRequest{TaskType: "t"},
-	})
+// TestConversationPriority checks the band of both sides, and of the commands that a
+// conversation takes: an urgent one waits behind no ordinary one.
+func TestConversationPriority(t *testing.T) {
+	system, err := actors.NewSystem(actors.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []*conversation{
-		newAsking(actors.Self{}, delegation, opening, nil), newAnswering(actors.Self{}, delegation, opening, nil),
+	defer func() { _ = system.Stop(t.Context()) }()
+	self, err := system.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return sleeper(0) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := aRequest(t).Envelope()
+	e.Priority = performatives.Urgent
+	opening, err := performatives.New(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*Conversation{
+		newInitiator(self, errand, opening, ended{}), newResponder(self, errand, opening, ended{}),
 	} {
 		if c.Priority() != performatives.Urgent {
-			t.Errorf("the %s is in the band %s", c.state.Role, c.Priority())
+			t.Errorf("the %s is in the band %s", c.Role(), c.Priority())
 		}
-		if got := (&command{name: commandStart, band: c.priority}).Priority(); got != performatives.Urgent {
+		if got := (&command{band: c.priority}).Priority(); got != performatives.Urgent {
 			t.Errorf("its commands are in the band %s", got)
 		}
 	}

@@ -11,35 +11,33 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// MaxChildren is how many conversations the work in one conversation may have under
-// way at a time.
+// MaxChildren is the largest number of conversations that the work in one conversation may
+// have under way at a time. A further one is refused with [performatives.CodeBudget].
 const MaxChildren = 1024
 
-// memberParent is the member of the envelope that names the conversation in whose
-// work another was begun.
+// memberParent is the member of the envelope's metadata that names the parent conversation.
 const memberParent = "parent_conversation_id"
 
-// scope is the work in one conversation: what it may use, and the conversations that
-// it has begun, its children. A handler's ctx leads to it, so that a conversation
-// that is begun with that ctx is a child: its deadline is no later, its budget is
-// leased from the parent's, it has the parent's band and trace unless it is given
-// others, it is withdrawn when the handler's ctx ends, and the handler's
-// conversation does not say its last word before the child has ended.
+// scope is the work in one conversation: its budget and its children. A handler's ctx carries
+// it, so that a conversation that is begun with that ctx becomes a child. The deadline of a
+// child is no later than the parent's. Its budget is leased from the parent's. It has the
+// parent's priority and trace unless the caller sets others. It is withdrawn when the handler's
+// ctx ends. Invariant: a conversation sends its last act after all its children have ended.
 type scope struct {
-	depth    int64 // levels that may still be below
-	account  bool  // the request has a budget, so the last word says what was used
-	deciding bool  // nothing may begin, because it is not decided yet whether the work does
-	ledger   ledger
+	depth    int64 // the number of levels that may be below this one
+	limited  bool  // the request has a budget, so the last act carries the usage
+	deciding bool  // no child may begin, because the request has not been taken on yet
+	account  account
 
-	mu       sync.Mutex
-	request  *performatives.Message // of the round
-	deadline time.Time
-	ctx      context.Context //nolint:containedctx // the handler's, which owns the scope; nil without one
-	cancel   context.CancelCauseFunc
-	children int
-	closed   bool
-	loose    bool          // a child that was withdrawn has perhaps not stopped, in whichever round
-	idle     chan struct{} // closed when the last child of a closed scope has ended; nil without any
+	mu        sync.Mutex
+	request   *performatives.Message // of the current round
+	deadline  time.Time
+	ctx       context.Context //nolint:containedctx // of the handler, which owns the scope; nil without one
+	cancel    context.CancelCauseFunc
+	children  int
+	closed    bool
+	unstopped bool          // a withdrawn child has perhaps not stopped, in any round
+	idle      chan struct{} // closed when the last child of a closed scope has ended; nil without a child
 }
 
 type scopeKey struct{}
@@ -50,10 +48,10 @@ func scopeOf(ctx context.Context) *scope {
 	return s
 }
 
-// openScope returns the scope of the work on a request. The error says that its budget
-// makes no sense.
+// openScope returns the scope of the work on a request. The error says that the request's budget
+// is not valid.
 func openScope(request *performatives.Message) (*scope, error) {
-	b, err := budgetOf(request)
+	b, err := BudgetOf(request)
 	if err != nil {
 		return nil, err
 	}
@@ -62,26 +60,26 @@ func openScope(request *performatives.Message) (*scope, error) {
 		s.depth = depth
 	}
 	if b != nil {
-		s.account = true
-		s.ledger.limit(b)
+		s.limited = true
+		s.account.limit(b)
 	}
 	return s, nil
 }
 
-// work begins a round of the work, and returns the context of its handler. Code of an
-// earlier round may still hold on to the scope.
+// work begins a round of the work, and returns the context of its handler. Code of an earlier
+// round may still use the scope.
 func (s *scope) work(request *performatives.Message, deadline time.Time) (context.Context, context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.request, s.deadline, s.closed, s.idle = request, deadline, false, nil
-	s.ctx, s.cancel = working(s, deadline)
-	if err := s.ledger.shortfall(); err != nil {
-		s.cancel(err) // code of the earlier round spent more since
+	s.ctx, s.cancel = workContext(s, deadline)
+	if err := s.account.shortfall(); err != nil {
+		s.cancel(err) // code of an earlier round has overspent since
 	}
 	return s.ctx, s.cancel
 }
 
-// overspent ends the work.
+// overspent ends the context of the work.
 func (s *scope) overspent(err error) {
 	s.mu.Lock()
 	cancel := s.cancel
@@ -89,8 +87,8 @@ func (s *scope) overspent(err error) {
 	cancel(err)
 }
 
-// enter begins a child, and returns what it may use.
-func (s *scope) enter(asked Budget, frugal bool) (Budget, error) {
+// addChild adds a child, and returns its budget.
+func (s *scope) addChild(asked Budget, frugal bool) (Budget, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -107,7 +105,7 @@ func (s *scope) enter(asked Budget, frugal bool) (Budget, error) {
 			Code: performatives.CodeBudget, Text: fmt.Sprintf("%d conversations are under way below this one, which is the limit", MaxChildren),
 		}
 	}
-	granted, err := s.ledger.lease(asked, frugal)
+	granted, err := s.account.lease(asked, frugal)
 	if err != nil {
 		return nil, err
 	}
@@ -119,21 +117,22 @@ func (s *scope) enter(asked Budget, frugal bool) (Budget, error) {
 	return granted, nil
 }
 
-// leave ends a child. stopped says that nothing of it runs any more, withdrawn that it
-// was to stop: one that was not, and has let its time pass, keeps the same deadline.
-func (s *scope) leave(stopped, withdrawn bool) {
+// removeChild removes a child that has ended. stopped says that nothing of it runs any more,
+// withdrawn that it was withdrawn. A child that was not withdrawn and has timed out stops by
+// its own deadline.
+func (s *scope) removeChild(stopped, withdrawn bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.children--
-	s.loose = s.loose || !stopped && (withdrawn || s.ctx.Err() != nil)
+	s.unstopped = s.unstopped || !stopped && (withdrawn || s.ctx.Err() != nil)
 	if s.children == 0 && s.idle != nil {
 		close(s.idle)
 		s.idle = nil
 	}
 }
 
-// close lets no child begin any more, and waits for those under way: the caller has
-// ended their ctx. It reports whether all that were withdrawn have stopped.
+// close refuses further children and waits for those under way, whose ctx the caller has
+// ended. It reports whether all withdrawn children have stopped.
 func (s *scope) close(self actors.Self) (stopped bool) {
 	s.mu.Lock()
 	s.closed = true
@@ -143,23 +142,22 @@ func (s *scope) close(self actors.Self) (stopped bool) {
 	idle := s.idle
 	s.mu.Unlock()
 	if idle != nil {
-		awaitEnd(self, idle)
+		AwaitEnd(self, idle)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.loose
+	return !s.unstopped
 }
 
-// child is a conversation's place in the scope in which it was begun; zero for one
-// that was begun outside of any.
+// child is the lease of a conversation in the scope in which it was begun. Zero means a
+// conversation outside of a scope.
 type child struct {
 	scope   *scope
 	granted Budget
 }
 
-// adopt makes the conversation that e opens a child of the scope of ctx, if it has
-// one.
-func adopt(ctx context.Context, e *performatives.Envelope, o *options) (child, error) {
+// openChild makes the conversation that e opens a child of the scope of ctx, if ctx has one.
+func openChild(ctx context.Context, e *performatives.Envelope, o *Options) (child, error) {
 	asked := o.budget
 	if err := asked.Validate(); err != nil {
 		return child{}, err
@@ -171,22 +169,22 @@ func adopt(ctx context.Context, e *performatives.Envelope, o *options) (child, e
 		}
 		return child{granted: asked}, nil
 	}
-	granted, err := s.enter(asked, o.frugal)
+	granted, err := s.addChild(asked, o.frugal)
 	if err != nil {
 		return child{}, err
 	}
-	s.passOn(e, detached(ctx))
+	s.inherit(e, detached(ctx), o.reserve)
 	e.Budget = performatives.ContentOf(granted)
 	return child{s, granted}, nil
 }
 
-// passOn gives a child what it has of its parent. A detached one may outlive the
-// deadline.
-func (s *scope) passOn(e *performatives.Envelope, detached bool) {
+// inherit sets the deadline, the trace, the priority and the parent of a child. A detached child
+// may outlive the parent's deadline. Any other child ends before it, by the deadline reserve.
+func (s *scope) inherit(e *performatives.Envelope, detached bool, reserve time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !detached && (e.ReplyBy.IsZero() || e.ReplyBy.After(s.deadline)) {
-		e.ReplyBy = s.deadline
+	if by := s.childDeadline(e.Timestamp, reserve); !detached && (e.ReplyBy.IsZero() || e.ReplyBy.After(by)) {
+		e.ReplyBy = by
 	}
 	if e.Trace == "" {
 		e.Trace = s.request.Trace()
@@ -198,7 +196,24 @@ func (s *scope) passOn(e *performatives.Envelope, detached bool) {
 	e.Metadata = performatives.Members{memberParent: name}
 }
 
-// parentOf returns the conversation in whose work that of m was begun, if it says so.
+// The default deadline reserve is one reservePart-th of the remaining time, at most maxReserve.
+const (
+	reservePart = 8
+	maxReserve  = time.Second
+)
+
+// childDeadline returns the deadline of a child that begins now: see [WithDeadlineReserve].
+func (s *scope) childDeadline(now time.Time, reserve time.Duration) time.Time {
+	switch {
+	case reserve < 0:
+		return s.deadline
+	case reserve == 0:
+		reserve = min(max(s.deadline.Sub(now), 0)/reservePart, maxReserve)
+	}
+	return s.deadline.Add(-reserve)
+}
+
+// parentOf returns the parent conversation that m names, empty for none.
 func parentOf(m *performatives.Message) performatives.ConversationID {
 	raw, ok := m.Metadata(memberParent)
 	if !ok {
@@ -211,45 +226,46 @@ func parentOf(m *performatives.Message) performatives.ConversationID {
 	return performatives.ConversationID(id)
 }
 
-// settle gives back what the conversation did not use; nil means that it was never
-// begun. It comes before anybody learns of the end, so that whoever does can use it.
+// settle returns the unused part of the lease to the parent. A nil usage means that the
+// conversation never began. It is called before the caller learns of the end, so that the
+// caller can use that part at once.
 func (p child) settle(used Budget) {
 	if p.scope != nil {
-		p.scope.ledger.settle(p.granted, used)
+		p.scope.account.settle(p.granted, used)
 	}
 }
 
-// leave lets the conversation in whose work this one was begun end: see [scope.leave].
-func (p child) leave(stopped, withdrawn bool) {
+// end removes the conversation from its parent's scope: see [scope.removeChild].
+func (p child) end(stopped, withdrawn bool) {
 	if p.scope != nil {
-		p.scope.leave(stopped, withdrawn)
+		p.scope.removeChild(stopped, withdrawn)
 	}
 }
 
-// castOff is settle and leave for a conversation that was never begun.
-func (p child) castOff() {
+// release is settle and end for a conversation that never began.
+func (p child) release() {
 	p.settle(nil)
-	p.leave(true, false)
+	p.end(true, false)
 }
 
-// used is what a conversation used that last has ended, if a message did. One that
-// says nothing about that may have used all of it, and one that says that the work
-// was not taken on none.
+// used returns the usage of a conversation that the message last has ended; nil when no message
+// did. A message without usage means that the peer may have used the whole allowance, unless it
+// says that the work was not taken on.
 func (p child) used(last *performatives.Message) Budget {
 	if last == nil {
 		return p.limits()
 	}
-	if used, err := budgetOf(last); err == nil && used != nil {
+	if used, err := BudgetOf(last); err == nil && used != nil {
 		return used
 	}
-	switch last.Performative() { //nolint:exhaustive // the acts of a peer that did not begin
+	switch last.Performative() { //nolint:exhaustive // the acts of a peer that did not begin the work
 	case performatives.ActTaskReject, performatives.ActRefuse, performatives.ActNotUnderstood:
 		return Budget{}
 	}
 	return p.limits()
 }
 
-// limits is all that the conversation may have used.
+// limits returns the whole allowance of the conversation.
 func (p child) limits() Budget {
 	if len(p.granted) == 0 {
 		return nil
@@ -265,10 +281,10 @@ func (p child) limits() Budget {
 
 type detachedKey struct{}
 
-// Detach returns a context for work that must go on when ctx has ended, such as
-// undoing what was done: a conversation that is begun with it still belongs to the
-// one that ctx belongs to, and is paid for by it, but does not end with it, nor by
-// its deadline. Give it a deadline of its own.
+// Detach returns a context for work that must go on after ctx has ended, such as the undoing of
+// a step. A conversation that is begun with it is still a child of the conversation of ctx and
+// leases its budget from it. But it ends neither with ctx nor by its deadline. Give the context
+// a deadline of its own.
 func Detach(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), detachedKey{}, true)
 }

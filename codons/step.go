@@ -8,142 +8,146 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// happening is one event with what belongs to it.
-type happening struct {
-	on      machine.Symbol
-	message *performatives.Message
-	data    any
+// Command is an event of the table that the agent, the caller or a job causes on one side of
+// a conversation.
+type Command struct {
+	Name string // Name is the name of the command in the table.
+	Data any    // Data is the content of the message that the command makes the table send; nil for none.
 }
 
-// command is an event that comes from the agent, from a job or from a caller.
+// command is a [Command] in the conversation's mailbox, or a function to call.
 type command struct {
-	name  string
-	data  any
-	band  performatives.Priority
-	loose bool     // a handler's last word, and something below it perhaps runs on
-	by    *handler // who said it and goes on; nil for a last word, and what no handler said
+	Command
+	call      func() // called in place of the command; nil for none
+	band      performatives.Priority
+	final     bool     // the last command of a handler
+	unstopped bool     // the last command of a handler below which a conversation perhaps still runs
+	by        *Handler // the handler that gave the command and goes on; nil for a last command and for other senders
 }
 
-// Priority is that of the conversation.
+// Priority returns the priority of the conversation.
 func (c *command) Priority() performatives.Priority { return c.band }
 
 // Control exempts commands from the bounds of the conversation's mailbox: a job's
-// last word must never be lost. What a job may say often goes by say, which waits.
+// last command must never be lost. [Handler.Say] bounds the others.
 func (*command) Control() {}
 
-// happen takes an event, and then those that the script caused by it.
-func (c *conversation) happen(h happening) {
+// Happen takes a command: at once, or after the current step and the events that it has
+// already caused.
+func (c *Conversation) Happen(m Command) {
+	c.take(c.commanded(m, false))
+}
+
+// take takes an event, and then the events that its step has caused.
+func (c *Conversation) take(e Event) {
 	if c.busy {
-		c.pending = append(c.pending, h)
+		c.pending = append(c.pending, e)
 		return
 	}
 	c.busy = true
 	defer func() { c.busy = false }()
-	c.step(h)
+	c.event = e
+	c.step(&c.event)
 	for len(c.pending) > 0 {
-		next := c.pending[0]
+		c.event = c.pending[0]
 		c.pending = c.pending[1:]
-		c.step(next)
+		c.step(&c.event)
 	}
 }
 
-func (c *conversation) step(h happening) {
-	from := c.state.State
-	next, effects, err := c.machine.Step(c.state, machine.Event{On: h.on, At: time.Now(), ID: idOf(h.message)})
-	defer func() { c.stepped(h.on, c.state.State) }()
+func (c *Conversation) step(e *Event) {
+	from := c.at.State
+	e.At = time.Now()
+	if c.limited() {
+		e.Used = c.used()
+	}
+	var room [4]action
+	actions, err := c.reduce(e, c, room[:0])
+	defer func() { c.stepped(e.On, c.at.State) }()
 	if err != nil {
-		c.unexpected(h)
+		c.unexpected(e)
 		return
 	}
-	c.state = next
-	if h.message != nil {
-		c.noteReceived(h.message, effects)
-	}
-	c.publish(from, h)
-	for _, e := range effects {
-		c.carryOut(e, h)
-	}
-	if !c.over.Load() && c.machine.Terminal(c.state.State) {
-		c.finish(h.message)
-	}
-}
-
-// noteReceived remembers a message, and has it lead to the conversation what refers
-// to a later request than the first.
-func (c *conversation) noteReceived(m *performatives.Message, effects []machine.Effect) {
-	c.note(m, effects)
-	if c.state.Role == machine.Initiator && !m.Budget().IsZero() {
-		c.account, c.asked = m, false
-	}
-	if c.request == m {
+	c.show()
+	c.recorder.add(e, actions)
+	if m := e.Message; m != nil && m == c.request {
 		c.alias(m)
 	}
+	c.publish(from, e)
+	for i := range actions {
+		c.act(&actions[i], e)
+	}
+	if !c.over.Load() && c.Ended() {
+		c.finish(e.Message)
+	}
 }
 
-// alias lets a peer whose dialect has no conversation ids name the conversation by
-// a message of it.
-func (c *conversation) alias(m *performatives.Message) {
+// stamp returns the identity of the next message of this side.
+func (c *Conversation) stamp() performatives.Stamp { return c.recorder.note(c.agent.Stamp()) }
+
+// alias makes a message id stand for the conversation, for a peer whose dialect has no
+// conversation ids.
+func (c *Conversation) alias(m *performatives.Message) {
 	if string(m.ID()) != string(c.key.ID) {
-		_ = c.self.Alias(c.key, string(m.ID())) // a stopped agent gets no messages anyway
+		_ = c.agent.Alias(c.key, string(m.ID())) // a stopped agent gets no messages anyway
 	}
 }
 
-func idOf(m *performatives.Message) performatives.MessageID {
-	if m == nil {
-		return ""
-	}
-	return m.ID()
-}
-
-// unexpected is an event that the table has no row for: no message is lost even
-// so. A command has no one to tell.
-func (c *conversation) unexpected(h happening) {
-	if h.message != nil {
-		c.self.System().Refuse(c.self.ID(), h.message, performatives.CodeUnexpectedAct, "")
+// unexpected handles an event for which the table has no row. A message is refused, so that it
+// is not lost. A command is logged.
+func (c *Conversation) unexpected(e *Event) {
+	if e.Message != nil && e.On.Kind != machine.KindCommand {
+		c.agent.System().Refuse(c.agent.ID(), e.Message, performatives.CodeUnexpectedAct, "")
 		return
 	}
-	c.self.Logger().Error("event without a row", "conversation", string(c.key.ID), "state", string(c.state.State), "event", h.on.String())
+	c.agent.Logger().Error("event without a row", "conversation", string(c.key.ID), "state", string(c.at.State), "event", e.On.String())
 }
 
-func (c *conversation) publish(from machine.State, h happening) {
-	events := &c.self.System().Events
+func (c *Conversation) publish(from machine.State, e *Event) {
+	events := &c.agent.System().Events
 	if !actors.Wants[Transition](events) {
 		return
 	}
-	events.Publish(Transition{
-		At: actors.At{Time: c.state.Updated}, Agent: c.self.ID(), Peer: c.peer, Conversation: c.key.ID,
-		Parent: c.parent, Protocol: c.machine.Name(), Role: c.state.Role, From: from, To: c.state.State, On: h.on,
-		Message: idOf(h.message), Ended: c.machine.Terminal(c.state.State),
-	})
+	t := Transition{
+		At: actors.At{Time: c.at.Updated}, Agent: c.agent.ID(), Peer: c.key.Peer, Conversation: c.key.ID,
+		Parent: c.parent, Protocol: c.machine.Name(), Role: c.at.Role, From: from, To: c.at.State, On: e.On,
+		Ended: c.Ended(),
+	}
+	if e.On.Kind != machine.KindCommand {
+		t.Message = idOf(e.Message)
+	}
+	events.Publish(t)
 }
 
-// carryOut does one effect of a step.
-func (c *conversation) carryOut(e machine.Effect, h happening) {
-	switch e.Kind {
+// act carries out one effect of a step.
+func (c *Conversation) act(a *action, e *Event) {
+	switch f := a.effect; f.Kind {
 	case machine.EffectSend:
-		c.say(e, h.data)
+		c.send(a)
 	case machine.EffectResend:
-		c.sendAgain(e.Act)
+		c.resend(a.message)
 	case machine.EffectArm:
-		if d := c.script.timer(c, e.Name); d != never {
-			c.timers.arm(e.Name, d)
+		if a.after == Never {
+			c.timers.disarm(f.Name) // the timer may still run
 		} else {
-			c.timers.disarm(e.Name) // it may run from before
+			c.timers.arm(f.Name, a.after)
 		}
 	case machine.EffectDisarm:
-		c.timers.disarm(e.Name)
+		c.timers.disarm(f.Name)
 	case machine.EffectRun:
-		c.script.run(c, e.Name)
+		c.side.Run(c, f.Name)
 	case machine.EffectStop:
-		c.script.stop(c, e.Name)
+		c.side.Stop(c, f.Name)
 	case machine.EffectReport:
-		c.script.report(c, e.Name, h.message)
+		c.side.Report(c, f.Name, e.Message)
 	case machine.EffectRefuse:
-		c.refuse(h.message, performatives.Code(e.Name))
+		if a.message != nil {
+			_ = c.agent.Send(a.message) // Send has dead-lettered it
+		}
 	case machine.EffectDrop:
-		c.drop(h.message, e.Name)
+		c.Drop(e.Message, f.Name)
 	}
 }
 
-// ring has the conversation look at its timers. It is called on a goroutine of its own.
-func (c *conversation) ring() { c.post(tick{}) }
+// ring has the conversation check its timers. It is called on a goroutine of its own.
+func (c *Conversation) ring() { c.post(tick{}) }

@@ -14,11 +14,13 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// dice are random numbers for many goroutines.
+// dice returns random numbers. Safe for concurrent use.
 type dice struct {
 	mu sync.Mutex
 	*rand.Rand
@@ -30,27 +32,27 @@ func (d *dice) upTo(n int) int {
 	return d.IntN(n)
 }
 
-// moment is a random time of up to 100 ms.
+// moment returns a random time of up to 100 ms.
 func (d *dice) moment() time.Duration { return time.Duration(d.upTo(100)) * time.Millisecond }
 
-// fickle is a worker that does anything.
-func fickle(d *dice) *worker {
-	return &worker{
-		max: 8,
-		consider: func(context.Context, codons.Task) codons.Decision {
+// randomWorker returns a worker that accepts, rejects, fails or waits at random.
+func randomWorker(d *dice) *kit.Worker {
+	return &kit.Worker{
+		Max: 8,
+		Consider: func(context.Context, delegation.Task) delegation.Decision {
 			switch d.upTo(20) {
 			case 0:
 				panic("considering")
 			case 1:
-				return codons.Reject(p.CodeIncapable, "")
+				return delegation.Reject(p.CodeIncapable, "")
 			case 2:
-				return codons.NotUnderstood(p.CodeUnknownOntology, "")
+				return delegation.NotUnderstood(p.CodeUnknownOntology, "")
 			case 3:
-				return codons.Decision{}
+				return delegation.Decision{}
 			}
-			return codons.Accept()
+			return delegation.Accept()
 		},
-		perform: func(ctx context.Context, t codons.Task) (p.InformResult, error) {
+		Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 			for range d.upTo(4) {
 				_ = t.Progress(1, "x")
 			}
@@ -64,7 +66,7 @@ func fickle(d *dice) *worker {
 			case 3:
 				return p.InformResult{}, nil
 			case 4, 5:
-				return asking("more"), nil
+				return kit.Asking("more"), nil
 			case 6:
 				time.Sleep(d.moment()) // without regard to ctx
 			case 7, 8:
@@ -74,33 +76,33 @@ func fickle(d *dice) *worker {
 					return p.InformResult{}, ctx.Err()
 				}
 			case 9:
-				return codons.Delegate(ctx, t.Agent, "Jules 0", task())
+				return delegation.Delegate(ctx, t.Agent, "Jules 0", kit.Task())
 			}
-			return result(p.StatusSuccess), nil
+			return kit.Result(p.StatusSuccess), nil
 		},
 	}
 }
 
-// TestStress has many delegate to a few fickle agents that restart now and then,
-// over a network that loses messages.
+// TestStress has many callers delegate to a few agents of random behaviour that restart now and then, over a
+// network that loses messages.
 func TestStress(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	inWorldOf(t, codons.Delegation{Grace: 20 * time.Millisecond}, func(t *testing.T, w *world) {
-		begun := w.countBeginnings()
-		w.lawless.Store(true) // but see below
+	kit.InWorldOf(t, codons.Times{Grace: 20 * time.Millisecond}, func(t *testing.T, w *kit.World) {
+		begun := countBeginnings(w)
+		w.Lawless.Store(true) // but see below
 		d := &dice{Rand: rand.New(rand.NewPCG(seed, 0))}
 		const agents, callers, each = 4, 25, 80
 		for i := range agents {
-			w.spawn(p.AgentID(fmt.Sprint("Jules ", i)), fickle(d))
+			w.Add(p.AgentID(fmt.Sprint("Jules ", i)), randomWorker(d))
 		}
-		w.net.intercept(func(*p.Message) bool { return d.upTo(50) == 0 })
+		w.Net.Intercept(func(*p.Message) bool { return d.upTo(50) == 0 })
 		var ends [2]atomic.Int64
 		var wg sync.WaitGroup
 		for range callers {
 			wg.Go(func() {
 				for range each {
-					if err := w.roll(d, agents); err == nil {
+					if err := roll(w, d, agents); err == nil {
 						ends[0].Add(1)
 					} else {
 						ends[1].Add(1)
@@ -109,56 +111,52 @@ func TestStress(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		w.net.intercept(nil)
+		w.Net.Intercept(nil)
 		time.Sleep(2 * codons.DefaultDeadline) // what the worker alone still has to end
-		w.settled(0)
+		w.Settled(0)
 		if ends[0].Load() == 0 || ends[1].Load() == 0 || ends[0].Load()+ends[1].Load() != callers*each {
 			t.Errorf("%d good ends and %d others", ends[0].Load(), ends[1].Load())
 		}
 		for i := range agents {
-			w.wantRoom(p.AgentID(fmt.Sprint("Jules ", i)))
+			wantRoom(w, p.AgentID(fmt.Sprint("Jules ", i)))
 		}
-		w.wantLawful(begun)
+		wantLawful(w, begun)
 		t.Logf("%d good ends, %d others, %+v", ends[0].Load(), ends[1].Load(), w.Counts())
 	})
 }
 
 // countBeginnings counts from now on how often each conversation begins for the
 // side that answers.
-func (w *world) countBeginnings() func(p.ConversationID) int {
-	var mu sync.Mutex
+func countBeginnings(w *kit.World) func(p.ConversationID) int {
+	steps := kit.Recording(&w.Events, codons.KindTransition)
 	n := map[p.ConversationID]int{}
-	w.Events.Listen(func(ev actors.Event) {
-		if e := ev.(codons.Transition); e.Role == machine.Responder && e.From == machine.Idle {
-			mu.Lock()
-			n[e.Conversation]++
-			mu.Unlock()
-		}
-	}, actors.About[codons.Transition]())
 	return func(id p.ConversationID) int {
-		mu.Lock()
-		defer mu.Unlock()
+		for _, e := range kit.Published[codons.Transition](w.T, steps) {
+			if e.Role == machine.Responder && e.From == machine.Idle {
+				n[e.Conversation]++
+			}
+		}
 		return n[id]
 	}
 }
 
 // wantLawful expects everyone to have kept to the tables, save where a further round
 // reached an agent that had restarted and took it for a new task.
-func (w *world) wantLawful(begun func(p.ConversationID) int) {
-	w.t.Helper()
-	if err := w.monitor.watch.Stop(w.t.Context()); err != nil {
-		w.t.Fatal(err)
+func wantLawful(w *kit.World, begun func(p.ConversationID) int) {
+	w.T.Helper()
+	if err := w.Monitor.Watch.Stop(w.T.Context()); err != nil {
+		w.T.Fatal(err)
 	}
-	for _, v := range w.monitor.violations {
+	for _, v := range w.Monitor.Violations() {
 		if begun(v.Conversation) < 2 {
-			w.t.Errorf("%s to %s in %s: %v", v.Sender, v.Receiver, v.Conversation, v)
+			w.T.Errorf("%s to %s in %s: %v", v.Sender, v.Receiver, v.Conversation, v)
 		}
 	}
-	w.t.Logf("watched: %+v", w.monitor.watch.Counts())
+	w.T.Logf("watched: %+v", w.Monitor.Watch.Counts())
 }
 
 // roll makes one delegation of some kind and returns its end.
-func (w *world) roll(d *dice, agents int) error {
+func roll(w *kit.World, d *dice, agents int) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if d.upTo(3) == 0 {
@@ -166,12 +164,12 @@ func (w *world) roll(d *dice, agents int) error {
 		defer cancel()
 	}
 	to := p.AgentID(fmt.Sprint("jules ", d.upTo(agents)))
-	var opts []codons.DelegateOption
+	var opts []codons.Option
 	if d.upTo(2) == 0 {
-		opts = append(opts, codons.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return task(), d.upTo(3) > 0 }))
+		opts = append(opts, delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return kit.Task(), d.upTo(3) > 0 }))
 	}
 	opts = append(opts, codons.WithRetry(codons.Retry{First: 30 * time.Millisecond}), codons.WithGrace(d.moment()))
-	del, err := codons.StartDelegation(ctx, w.eddy, to, task(), opts...)
+	del, err := delegation.Start(ctx, w.Eddy, to, kit.Task(), opts...)
 	if err != nil {
 		return err
 	}
@@ -195,19 +193,19 @@ func (w *world) roll(d *dice, agents int) error {
 
 // wantRoom expects an agent to have all its places: as many tasks as it may have
 // are considered, so that none is rejected as busy.
-func (w *world) wantRoom(id p.AgentID) {
-	w.t.Helper()
-	var all []*codons.Delegated
+func wantRoom(w *kit.World, id p.AgentID) {
+	w.T.Helper()
+	var all []*delegation.Delegated
 	for range 8 {
-		d, err := codons.StartDelegation(w.t.Context(), w.eddy, id, task())
+		d, err := delegation.Start(w.T.Context(), w.Eddy, id, kit.Task())
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		all = append(all, d)
 	}
 	for _, d := range all {
 		if _, err := d.Wait(); errors.Is(err, p.CodeBusy) {
-			w.t.Errorf("%s has lost a place", id)
+			w.T.Errorf("%s has lost a place", id)
 		}
 	}
 	synctest.Wait()

@@ -6,15 +6,15 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxClocks is how many clocks of one side may run at a time. A test holds the tables
-// to it.
-const maxClocks = 4
+// MaxTimers is the largest number of timers of one side that may run at a time. A table must not
+// arm more.
+const MaxTimers = 4
 
-// timers are the clocks of one conversation. They share one timer of the runtime,
-// which is set to the earliest of them.
+// timers are the clocks of one conversation. They share one [time.Timer], which is set to the
+// earliest clock.
 type timers struct {
 	ring  func()           // called, on a goroutine of its own, when a clock is due
-	due   [maxClocks]clock // those that run, in no order
+	due   [MaxTimers]clock // the running clocks, in no order
 	n     int
 	alarm *time.Timer
 }
@@ -24,11 +24,11 @@ type clock struct {
 	at   time.Time
 }
 
-// tick says that a clock may be due. One that comes too late or too early is
-// harmless: what is due is looked up.
+// tick is sent to the conversation when a clock may be due. A late or early tick is harmless,
+// because its receiver looks for due clocks.
 type tick struct{}
 
-// arm starts a clock, or starts it anew.
+// arm starts a clock, or restarts it.
 func (t *timers) arm(name string, d time.Duration) {
 	t.disarm(name)
 	t.due[t.n] = clock{name, time.Now().Add(d)}
@@ -49,24 +49,14 @@ func (t *timers) disarm(name string) {
 	}
 }
 
-// at returns when a clock is due, if it runs.
-func (t *timers) at(name string) (time.Time, bool) {
-	for _, c := range t.due[:t.n] {
-		if c.name == name {
-			return c.at, true
-		}
-	}
-	return time.Time{}, false
-}
-
 func (t *timers) remove(i int) {
 	t.n--
 	t.due[i] = t.due[t.n]
 	t.due[t.n] = clock{}
 }
 
-// expired returns the name of the clock that was due first, which ends by it, and
-// false when none is due.
+// expired removes the clock that was due first and returns its name. It returns false when no
+// clock is due.
 func (t *timers) expired(now time.Time) (string, bool) {
 	first := t.earliest()
 	if first < 0 || t.due[first].at.After(now) {
@@ -98,13 +88,13 @@ func (t *timers) earliest() int {
 
 // stop ends all clocks.
 func (t *timers) stop() {
-	t.due, t.n = [maxClocks]clock{}, 0
+	t.due, t.n = [MaxTimers]clock{}, 0
 	if t.alarm != nil {
 		t.alarm.Stop()
 	}
 }
 
-// Priority lets a deadline overtake a backlog of messages.
+// Priority returns High, so that a deadline overtakes a backlog of messages.
 func (tick) Priority() performatives.Priority { return performatives.High }
 
 // Control exempts ticks from the bounds of the conversation's mailbox.

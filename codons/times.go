@@ -6,15 +6,15 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Times are how long the answering side of a codon gives its agents. The zero value
-// has the defaults.
+// Times are the limits that a responder sets to the handlers of its agent. The zero value means
+// the defaults.
 type Times struct {
-	// Deadline is how long a handler may take whose request names no ReplyBy. Zero
+	// Deadline is the time that a handler has for a request without a ReplyBy. Zero or less
 	// means [DefaultDeadline].
 	Deadline time.Duration
-	// Grace is how long a handler has to return once its context has ended: then an
-	// asker that sent CANCEL is told that it still runs, and [actors.WorkAbandoned]
-	// is published. Zero means [DefaultGrace].
+	// Grace is the time that a handler has to return after its context has ended. Then the
+	// responder answers a CANCEL with FAILURE, and [actors.WorkAbandoned] is published. Zero or
+	// less means [DefaultGrace].
 	Grace time.Duration
 }
 
@@ -28,29 +28,27 @@ func (t Times) withDefaults() Times {
 	return t
 }
 
-// deadline is until when the answer to m may take.
-func (t Times) deadline(m *performatives.Message) time.Time {
+// until returns the deadline of m.
+func (t Times) until(m *performatives.Message, now time.Time) time.Time {
 	if by := m.ReplyBy(); !by.IsZero() {
 		return by
 	}
-	return time.Now().Add(t.Deadline)
+	return now.Add(t.Deadline)
 }
 
-// deadline is until when the handler of the latest request may take: where that does
-// not say, the time that the conversation has kept since the request came.
-func (c *conversation) deadline(t Times) time.Time {
-	if c.request.ReplyBy().IsZero() {
-		if at, ok := c.timers.at(timerDeadline); ok {
-			return at
-		}
+// until returns the deadline of the latest request: its ReplyBy, else the deadline timer of the
+// conversation, which was armed when the request came.
+func (v *Value) until(t Times) time.Time {
+	if v.request.ReplyBy().IsZero() && !v.deadline.IsZero() {
+		return v.deadline
 	}
-	return t.deadline(c.request)
+	return t.until(v.request, v.at.Updated)
 }
 
-// timer is how long a timer of an answering side runs from now on.
-func (t Times) timer(c *conversation, name string) time.Duration {
-	if name == timerGrace {
+// timer returns the time from now until a timer of the responder is due.
+func (t Times) timer(v *Value, name string, now time.Time) time.Duration {
+	if name == TimerGrace {
 		return t.Grace
 	}
-	return time.Until(t.deadline(c.request))
+	return t.until(v.request, now).Sub(now)
 }

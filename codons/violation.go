@@ -1,19 +1,41 @@
 package codons
 
 import (
+	"encoding/json"
+
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Violation says that an agent has sent a message that it cannot have sent if it
-// keeps to the codon's table. A [Watch] publishes it on the stream that it watches.
-// The message went its way all the same: the receiver's own table says what became
-// of it.
+// Violation is published when an agent has sent a message that the codon's table does not allow
+// it. Package codons/watch publishes it. The message is delivered nevertheless, and the
+// receiver's table handles it.
 type Violation struct {
-	actors.At               // when the message was sent
-	Sender, Receiver        performatives.AgentID
-	Message                 *performatives.Message
-	Conversation            performatives.ConversationID // under which the conversation was opened
-	*machine.ViolationError                              // Table is the protocol, Got what was said, Expected what might have been
+	actors.At                                            // At is the time at which the message was sent.
+	Sender, Receiver        performatives.AgentID        // Sender and Receiver are those of the message.
+	Message                 *performatives.Message       // Message is the message that was sent.
+	Conversation            performatives.ConversationID // Conversation is the id under which the conversation was opened.
+	*machine.ViolationError                              // Table is the codon, Got the message, and Expected the messages that are legal in the state.
+}
+
+// Kind returns KindViolation.
+func (Violation) Kind() actors.Kind { return KindViolation }
+
+// MarshalJSON writes the members of the violation. It writes the id and the act of the message.
+func (v Violation) MarshalJSON() ([]byte, error) {
+	expected := make([]string, len(v.Expected))
+	for i, u := range v.Expected {
+		expected[i] = u.String()
+	}
+	return json.Marshal(struct {
+		Sender       performatives.AgentID        `json:"sender"`
+		Receiver     performatives.AgentID        `json:"receiver"`
+		Conversation performatives.ConversationID `json:"conversation_id"`
+		Protocol     string                       `json:"protocol"`
+		Message      performatives.MessageID      `json:"message_id"`
+		Performative string                       `json:"performative"`
+		Got          string                       `json:"got"`
+		Expected     []string                     `json:"expected"`
+	}{v.Sender, v.Receiver, v.Conversation, v.Table, v.Message.ID(), v.Message.Performative().String(), v.Got.String(), expected})
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Answer returns what an agent with capabilities c answers to q. The error is a
-// [*Refusal]: [CodeUnknownAction] for an action that c lacks, and what Validate
-// finds for a query that is not well-formed. The answer shares no slice or map
-// with c, so that it can travel while c's owner goes on to change c.
+// Answer returns the answer to q of an agent with the capabilities c. The error is a
+// [*Refusal]: [CodeUnknownAction] for an action that c lacks, and the error of
+// Validate for a query that is not well-formed. The answer shares no slice or map
+// with c, so that the owner of c may change c while the answer travels.
 func (c Capabilities) Answer(q QueryCapabilities) (InformCapabilities, error) {
 	if err := q.Validate(); err != nil {
 		return InformCapabilities{}, err
@@ -27,7 +27,7 @@ func (c Capabilities) answerSpecific(q QueryParameters) InformCapabilities {
 	matched := c.Match(q.Capabilities)
 	all := c.HasAll(q.Capabilities)
 	result := all || (q.MatchType == MatchAny && len(matched) > 0)
-	// The list is written even when empty: the asker expects both members.
+	// An empty list is written too: the initiator expects both members.
 	return InformCapabilities{MatchResult: &result, Matched: append([]string{}, matched...)}
 }
 
@@ -46,7 +46,7 @@ func (a Action) clone() Action {
 	return a
 }
 
-// summary is c, with no more of an action than its name and description unless whole.
+// summary returns a copy of c. Unless whole, an action has its name and description only.
 func (c Capabilities) summary(whole bool) *Capabilities {
 	out := &Capabilities{
 		Topics:  append([]string{}, c.Topics...), // written even when empty, as Actions

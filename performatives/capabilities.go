@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Capabilities is what an agent says it can do: what discovery sees.
+// Capabilities has the topics and the actions that an agent announces for discovery.
 type Capabilities struct {
 	Topics  []string `json:"topics"`  // fields of skill, such as "Python"
 	Actions []Action `json:"actions"` // tasks that it performs
@@ -15,7 +15,7 @@ type Capabilities struct {
 // MarshalJSON writes the fields that are set, then Extra.
 func (c Capabilities) MarshalJSON() ([]byte, error) { return marshalMembers(&c, c.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (c *Capabilities) UnmarshalJSON(b []byte) (err error) {
 	c.Extra, err = unmarshalMembers(b, c)
 	return err
@@ -34,7 +34,7 @@ type Action struct {
 // MarshalJSON writes the fields that are set, then Extra.
 func (a Action) MarshalJSON() ([]byte, error) { return marshalMembers(&a, a.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (a *Action) UnmarshalJSON(b []byte) (err error) {
 	a.Extra, err = unmarshalMembers(b, a)
 	return err
@@ -48,9 +48,8 @@ func FoldCapability(name string) string {
 
 var capabilitySpaces = strings.NewReplacer("_", " ", "-", " ")
 
-// Match returns which of the wanted names c has among its topics and its
-// actions, as c writes them, and in the order of wanted. A name asked for twice
-// matches once.
+// Match returns the wanted names that c has among its topics and actions, in the
+// spelling of c and in the order of wanted. A name that is wanted twice matches once.
 func (c Capabilities) Match(wanted []string) []string {
 	own := make(map[string]string, len(c.Topics)+len(c.Actions))
 	for _, a := range c.Actions {

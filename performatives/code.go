@@ -1,8 +1,8 @@
 package performatives
 
-// Code says why a message was refused or an action failed. Codes are what
-// travels; each specification writes the same reason in its own words, and
-// [CodeTraits] is the one table of them. A Code is an error, so that
+// Code is the reason of a refusal or a failure, as it travels in a message. Each
+// specification has words of its own for the same reason; [CodeTraits] is the one
+// table of them. A Code is an error, so that
 //
 //	errors.Is(err, performatives.CodeBusy)
 //
@@ -18,21 +18,21 @@ const (
 	CodeParsingError        Code = "parsing_error"
 	CodeUnknownOntology     Code = "unknown_ontology"
 	CodeInvalidPayload      Code = "invalid_payload_structure"
-	CodeUnexpectedAct       Code = "unexpected_act" // the act has no place in its conversation's state
+	CodeUnexpectedAct       Code = "unexpected_act" // the conversation accepts no such act in its state
 
 	// Of a message or task that was not taken on.
 
 	CodeBusy              Code = "busy"               // a mailbox or a concurrency limit is full; retry later
-	CodeIncapable         Code = "incapable"          // the agent does not do such tasks
-	CodeUnauthorized      Code = "unauthorized"       // who asks is not known
-	CodeForbidden         Code = "forbidden"          // who asks is known and may not
-	CodeHandshakeRequired Code = "handshake_required" // who asks has to shake hands first
+	CodeIncapable         Code = "incapable"          // the agent does not perform such tasks
+	CodeUnauthorized      Code = "unauthorized"       // the sender has not authenticated
+	CodeForbidden         Code = "forbidden"          // the sender has authenticated and has no permission
+	CodeHandshakeRequired Code = "handshake_required" // the sender must send the handshake first
 	CodeRateLimited       Code = "rate_limited"       // too many messages; retry later
 	CodeUnknownAgent      Code = "agent_not_found"    // no agent has that id
 	CodeUnknownAction     Code = "action_not_found"   // the agent has no action of that name
 	CodeStopped           Code = "agent_stopped"      // the agent or its node stops or has stopped
 	CodeExpired           Code = "deadline_expired"   // ReplyBy passed before the work began
-	CodeCanceled          Code = "canceled"           // the asker withdrew it
+	CodeCanceled          Code = "canceled"           // the initiator withdrew it
 	CodeConversationEnded Code = "conversation_ended" // the conversation is over
 	CodeRejected          Code = "rejected"           // the proposal was not taken
 
@@ -42,7 +42,7 @@ const (
 	CodeFailed       Code = "execution_failed" // the handler returned an error
 	CodeDisconnected Code = "disconnected"     // the connection to the agent was lost before its answer
 	CodeStillRunning Code = "still_running"    // cancelled, and the handler has not returned
-	CodeNoMatch      Code = "no_match"         // no agent was found that can do it, and would
+	CodeNoMatch      Code = "no_match"         // no agent was found that can perform it and accepts it
 	CodeBudget       Code = "budget_exceeded"  // the allowance for it does not suffice
 	CodeInternal     Code = "internal_error"   // a panic, or a fault of the runtime
 )
@@ -102,8 +102,8 @@ var codeIndex = func() map[Code]CodeTraits {
 // is the caller's.
 func Codes() []CodeTraits { return append([]CodeTraits(nil), codeTable...) }
 
-// Traits returns c's row of the table. A code that is not in it, such as one
-// that a peer made up, has the row of [CodeInternal] under its own name.
+// Traits returns the row of c in the table. An unknown code, such as one that a peer
+// invented, has the row of [CodeInternal] under its own name, without Retry.
 func (c Code) Traits() CodeTraits {
 	t, ok := codeIndex[c]
 	if !ok {

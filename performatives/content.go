@@ -12,19 +12,20 @@ import (
 
 // Content is a value inside a payload whose type the specifications leave to
 // the application, such as a task's parameters. It holds either a Go value or
-// JSON that nobody has decoded yet: within a process the Go value travels as it
-// is, and JSON that came from outside is decoded by who needs it, once, and goes
-// out again as it came.
+// undecoded JSON. Within a process the Go value travels unchanged. JSON from outside
+// is decoded by [Decode] where an agent reads it, and is written again unchanged.
 //
-// The zero Content is empty. A Content is immutable: what it was made of belongs
-// to it, and must not be changed afterwards.
+// The zero Content is empty. A Content is immutable: it owns the value or the JSON it
+// was made of, and the caller must not change them afterwards.
 type Content struct {
 	value any
 	raw   json.RawMessage
 }
 
-// ContentOf returns the Content of a Go value. The value must marshal to JSON if
-// it is to leave the process. A nil value gives an empty Content.
+// ContentOf returns the Content of a Go value. A nil value gives an empty Content.
+// The value must marshal to JSON if it is to leave the process. In a field that must
+// be an object, such as TaskRequest.Parameters, [New] refuses a value that is none or
+// that cannot be marshalled.
 func ContentOf(v any) Content {
 	switch v := v.(type) {
 	case Content:
@@ -51,11 +52,11 @@ func (c Content) IsZero() bool { return c.value == nil && c.raw == nil }
 // isNull reports whether c is the JSON null.
 func (c Content) isNull() bool { return string(c.raw) == "null" }
 
-// Value returns the Go value that c was made of, or nil when c is JSON or empty.
+// Value returns the Go value of c, or nil when c is JSON or empty.
 func (c Content) Value() any { return c.value }
 
-// MarshalJSON writes the value; an empty Content is null. JSON is written as it
-// came; that result is c's and must not be changed.
+// MarshalJSON writes the value; an empty Content is null. JSON is returned unchanged:
+// c owns that result, and the caller must not change it.
 func (c Content) MarshalJSON() ([]byte, error) {
 	if c.raw != nil {
 		return slices.Clip(c.raw), nil
@@ -118,7 +119,7 @@ func Decode[T any](c Content) (T, error) {
 	return v, nil
 }
 
-// misfit turns an error of encoding/json into a refusal that names the field.
+// misfit returns the refusal for an error of encoding/json, with the path of the field.
 func misfit(field string, err error, want reflect.Type) *Refusal {
 	var typeErr *json.UnmarshalTypeError
 	if errors.As(err, &typeErr) {
@@ -134,7 +135,7 @@ func misfit(field string, err error, want reflect.Type) *Refusal {
 	return invalid(field, jsonKind(want), "malformed JSON")
 }
 
-// jsonForm says what b looks like, from its first character.
+// jsonForm names the kind of JSON value that the first character of b begins.
 func jsonForm(b []byte) string {
 	b = bytes.TrimLeft(b, " \t\r\n")
 	if len(b) == 0 {
@@ -155,7 +156,7 @@ func jsonForm(b []byte) string {
 	return "another value"
 }
 
-// within returns r with its field seen from one level further out.
+// within returns a copy of r whose field path begins with the enclosing field.
 func (r *Refusal) within(field string) *Refusal {
 	out := *r
 	if r.Field == "" {
@@ -165,12 +166,12 @@ func (r *Refusal) within(field string) *Refusal {
 	}
 	out.Text = out.Field + ": " + strings.TrimPrefix(r.Text, r.Field+": ")
 	if out.Code == "" {
-		out.Code = CodeInvalidPayload // an application's Validate need not say
+		out.Code = CodeInvalidPayload // the Validate of an application may leave it out
 	}
 	return &out
 }
 
-// jsonKind says what JSON a Go type is written as, in words for a peer.
+// jsonKind names the kind of JSON value that a Go type is written as, in words for a peer.
 func jsonKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:

@@ -2,8 +2,8 @@ package performatives
 
 import "strconv"
 
-// Dialect is a vocabulary in which a peer writes why it refuses: a column of
-// [CodeTraits]. acl is none of them, because it writes a [Code] as it is.
+// Dialect is the vocabulary of a specification for the reasons of a refusal: a column of
+// [CodeTraits]. acl is not among them, because it writes a [Code] unchanged.
 type Dialect uint8
 
 // The dialects. An HTTP status is only ever sent, so it is not among them.
@@ -17,7 +17,7 @@ const (
 	endOfDialects // one past the last dialect
 )
 
-// In returns how dialect d writes the code, or nothing for an unknown dialect.
+// In returns the word of dialect d for the code, or nothing for an unknown dialect.
 func (t CodeTraits) In(d Dialect) string {
 	switch d {
 	case DialectBridge:
@@ -35,23 +35,23 @@ func (t CodeTraits) In(d Dialect) string {
 	return ""
 }
 
-// CodeBy returns the code that a peer means by text in dialect d, and whether
-// there is one; case matters. A dialect has fewer words than there are codes, so
-// that several codes may share one: CodeBy then returns the one that claims least
-// beyond what the dialect's specification says of the word. So
-// CodeBy(d, c.Traits().In(d)) need not be c, but it is written as c is.
+// CodeBy returns the code for the word text of dialect d, and whether there is one;
+// case matters. A dialect has fewer words than there are codes, so that several codes
+// may share a word. CodeBy then returns the code closest to the definition of the word
+// in the dialect's specification. So CodeBy(d, c.Traits().In(d)) may differ from c, and
+// both have the same word in d.
 func CodeBy(d Dialect, text string) (Code, bool) {
 	c, ok := codesByWord[word{d, text}]
 	return c, ok
 }
 
-// word is what a dialect writes for a code.
+// word is the text of a code in a dialect.
 type word struct {
 	dialect Dialect
 	text    string
 }
 
-// shared says what a word means that stands for several codes.
+// shared has the code of each word that stands for several codes.
 var shared = map[word]Code{
 	{DialectBridge, "TOOL_NOT_FOUND"}:    CodeIncapable, // a TASK_REJECT (addenda §2)
 	{DialectBridge, "INVALID_ARGUMENTS"}: CodeInvalidPayload,

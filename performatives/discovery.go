@@ -2,17 +2,17 @@ package performatives
 
 import "fmt"
 
-// QueryType says what QUERY_CAPABILITIES asks for (acl §4.8, addenda §3).
+// QueryType is the kind of a QUERY_CAPABILITIES (acl §4.8, addenda §3).
 type QueryType string
 
 // The kinds of query.
 const (
 	QuerySummary       QueryType = "summary"        // all topics and actions
-	QuerySpecific      QueryType = "specific"       // does it have these capabilities?
-	QueryActionDetails QueryType = "action_details" // everything about one action
+	QuerySpecific      QueryType = "specific"       // whether the agent has these capabilities
+	QueryActionDetails QueryType = "action_details" // all members of one action
 )
 
-// MatchType says how many of the capabilities asked for must be there.
+// MatchType tells whether all or any of the named capabilities must be there.
 type MatchType string
 
 // The ways to match. The zero value stands for MatchAll.
@@ -46,7 +46,7 @@ func (q QueryParameters) IsZero() bool {
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryParameters) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryParameters) UnmarshalJSON(b []byte) (err error) {
 	q.Extra, err = unmarshalMembers(b, q)
 	return err
@@ -85,7 +85,7 @@ func (q QueryParameters) validateSpecific() error {
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryCapabilities) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryCapabilities) UnmarshalJSON(b []byte) (err error) {
 	q.Extra, err = unmarshalMembers(b, q)
 	return err
@@ -109,7 +109,7 @@ func (i InformCapabilities) MarshalJSON() ([]byte, error) {
 	return marshalStatus(&i, "success", i.Extra)
 }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (i *InformCapabilities) UnmarshalJSON(b []byte) (err error) {
 	i.Extra, err = unmarshalStatus(b, i)
 	return err

@@ -1,9 +1,18 @@
-// Package performatives holds what agents say to one another: the [Message],
-// its communicative act, its typed content, and the codes of a refusal.
+// Package performatives defines the [Message] that agents exchange: its
+// communicative act, its typed payload, and the codes of a refusal.
 //
-// It is the lowest layer. It knows no engine, no transport and no clock: who
-// makes a message passes its id and its time in as a [Stamp].
+// It is the lowest layer. It depends on no engine, no transport and no clock: the
+// caller that makes a message passes its id and its time as a [Stamp].
 //
-// A Message is made once, by [New] or by one of its reply methods, is validated
-// there, and never changes afterwards. Every goroutine may read it.
+// A Message is made and validated by [New], [Message.With] or a reply method, and
+// never changes afterwards. Every goroutine may read it.
+//
+// # Message types
+//
+// An application names its own kinds of message on top of the closed set of acts:
+// REVIEW_REQUEST is a REQUEST of the protocol code-review. [Message.MessageType] has
+// the grammar of the names. Without a message type, the payload of an act that has a
+// payload type here must be of that type and have its required members. With one, the
+// application defines the payload: any JSON object, or none. [RegisterMessageType]
+// gives a message type a Go type for its payload, so that transports decode it.
 package performatives

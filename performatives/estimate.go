@@ -11,15 +11,15 @@ import (
 )
 
 // Estimate is a length of time as acl writes it: whole seconds as a number, or
-// an ISO 8601 duration as a string (addenda §3). One that came from a peer is
-// written as it came. The zero Estimate is none.
+// an ISO 8601 duration as a string (addenda §3). An Estimate from a peer is
+// written unchanged. The zero Estimate means that there is none.
 type Estimate struct {
 	d    time.Duration
 	text json.RawMessage // as it came; nil when made here
 }
 
-// EstimateOf returns the Estimate of d, held between 0 and 100 years, which is
-// what UnmarshalJSON accepts. It is written in whole seconds, rounded up.
+// EstimateOf returns the Estimate of d, limited to the range that UnmarshalJSON
+// accepts: 0 to 100 years. It is written in whole seconds, rounded up.
 func EstimateOf(d time.Duration) Estimate { return Estimate{d: min(max(d, 0), maxEstimate)} }
 
 // Duration returns the length of time. Months and years count 30 and 365 days.

@@ -56,7 +56,7 @@ var contents = func() map[p.Performative]any {
 func envelope(act p.Performative) p.Envelope {
 	return p.Envelope{
 		ID: "m-1", Performative: act, Sender: "Eddy", Receiver: "Jules",
-		ConversationID: "c-1", Protocol: "request", InReplyTo: "m-0", ReplyWith: "w-1",
+		ConversationID: "c-1", Protocol: "request", MessageType: "TASK_FOR_REVIEW", InReplyTo: "m-0", ReplyWith: "w-1",
 		ReplyBy: noon.Add(time.Minute), Language: p.LanguageJSON, Ontology: "ex:tasks",
 		Priority: p.High, Timestamp: noon,
 		Trace:    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",

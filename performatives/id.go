@@ -7,8 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// AgentID names an agent. Ids match without regard to case and display as they
-// were registered (addenda §3); compare them by [AgentID.Fold].
+// AgentID is the name of an agent. Ids match without regard to case, and are shown in
+// the case of their registration (addenda §3). Compare them by [AgentID.Is], or by
+// [AgentID.Fold].
 type AgentID string
 
 // Fold returns the form under which ids are compared and looked up. It does not
@@ -27,7 +28,7 @@ func (id AgentID) Is(other AgentID) bool {
 			return false
 		}
 	}
-	return len(id) == len(other) // what is left of the longer one folds to something
+	return len(id) == len(other) // no byte folds to nothing
 }
 
 // lower returns an ASCII letter in lower case, and any other byte as it is.
@@ -38,16 +39,15 @@ func lower(c byte) byte {
 	return c
 }
 
-// MessageID identifies one message. Ours are UUIDs of version 4; of a peer
-// anything that is not empty is accepted (addenda §1), within [MaxIDLength] and
-// without control characters.
+// MessageID identifies one message. [NewID] makes UUIDs of version 4. From a peer, any
+// text of 1 to [MaxIDLength] bytes without control characters is accepted (addenda §1).
 type MessageID string
 
 // ConversationID identifies a conversation: all messages of it carry the same.
 type ConversationID string
 
-// MaxIDLength is the greatest length of an id in bytes. It bounds what a peer
-// can make the runtime remember.
+// MaxIDLength is the greatest length of an id in bytes. It bounds the memory that a
+// peer's ids can take.
 const MaxIDLength = 256
 
 // NewID returns a random UUID of version 4 (RFC 9562 §5.4). It is safe for

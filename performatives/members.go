@@ -10,13 +10,14 @@ import (
 	"sync"
 )
 
-// Members are the members of a JSON object that no field stands for, by name,
-// as they came. They survive the trip through the swarm, so that a peer's
-// extensions reach the peer that knows them.
+// Members has the members of a JSON object without a Go field of their own, by name,
+// unchanged. They travel with the message, so that the extensions of one peer reach
+// another peer that knows them.
 //
-// A member without a value (not even null) is not written. In the Extra of a payload that
-// came from a peer, such a "status" notes that the peer wrote none where acl wants
-// a constant one; a payload made here gets it by itself.
+// A member with an empty value is not written. In the Extra of a payload from a peer, an
+// empty "status" records that the peer left out the constant status of acl, so that it
+// is not added. A payload made in this process gets the constant status when it is
+// written.
 //
 // The Members of a [Message] or a payload must not be changed once it is made.
 type Members map[string]json.RawMessage
@@ -37,7 +38,7 @@ func (m Members) within(other Members) bool {
 	return true
 }
 
-// field is one field of a payload struct that a JSON member stands for.
+// field is one field of a payload struct that has a JSON name.
 type field struct {
 	name  string
 	index int
@@ -61,11 +62,10 @@ func payloadFields(t reflect.Type) []field {
 	return fs
 }
 
-// unmarshalMembers reads the JSON object b into the struct that v points to and
-// returns the members that the struct has no field for, which is never nil. A
-// known member whose value is Go's zero value stays among them too, because
-// writing the struct would leave it out. Names match exactly, unlike in
-// encoding/json; of a member that occurs twice the last counts.
+// unmarshalMembers reads the JSON object b into the struct that v points to. It returns
+// the members without a field, which is never nil. A member whose field gets Go's zero
+// value is returned too, because marshalMembers leaves out zero fields. Names match
+// exactly, unlike in encoding/json. Of a member that occurs twice, the last counts.
 func unmarshalMembers(b []byte, v any) (Members, error) {
 	if jsonForm(b) != "an object" || !json.Valid(b) {
 		return nil, invalid("", "an object", malformed(b))
@@ -95,8 +95,7 @@ func unmarshalMembers(b []byte, v any) (Members, error) {
 	return members, nil
 }
 
-// fieldOf returns the field of s that the member of that name stands for, or the
-// invalid Value.
+// fieldOf returns the field of s with that JSON name, or the invalid Value.
 func fieldOf(s reflect.Value, fields []field, name string) reflect.Value {
 	for _, f := range fields {
 		if f.name == name {
@@ -106,7 +105,7 @@ func fieldOf(s reflect.Value, fields []field, name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// malformed says what b is that is not an object.
+// malformed describes text that is not a JSON object.
 func malformed(b []byte) string {
 	if form := jsonForm(b); form != "an object" {
 		return form
@@ -115,7 +114,7 @@ func malformed(b []byte) string {
 }
 
 // unmarshalMember reads one member. null leaves a field unset, as if the member
-// were absent, save that of a Content, where it is a value.
+// were absent, except for a Content, which stores null as its value.
 func unmarshalMember(raw []byte, dst reflect.Value) error {
 	switch p := dst.Addr().Interface().(type) {
 	case *Content:
@@ -134,8 +133,8 @@ func unmarshalMember(raw []byte, dst reflect.Value) error {
 	return json.Unmarshal(raw, dst.Addr().Interface())
 }
 
-// unmarshalStrings refuses a null among strings, which encoding/json would read
-// as "" and so not write again as it came.
+// unmarshalStrings reads an array of strings. It refuses a null in it: encoding/json
+// would read null as "", and the null would be lost.
 func unmarshalStrings(raw []byte, dst *[]string) error {
 	var elems []*string
 	if err := json.Unmarshal(raw, &elems); err != nil || elems == nil {
@@ -151,13 +150,12 @@ func unmarshalStrings(raw []byte, dst *[]string) error {
 	return nil
 }
 
-// statusMember is the member that some acts carry as a constant, so that no
-// field stands for it.
+// statusMember is the member that has a constant value for some acts, and therefore
+// no field.
 const statusMember = "status"
 
-// unmarshalStatus is [unmarshalMembers] for a payload with a constant status. It
-// notes the absence of one, so that [marshalStatus] does not add it to what a
-// peer wrote.
+// unmarshalStatus is [unmarshalMembers] for a payload with a constant status. It records
+// a missing status, so that [marshalStatus] does not add one to a peer's payload.
 func unmarshalStatus(b []byte, v any) (Members, error) {
 	members, err := unmarshalMembers(b, v)
 	if err != nil {
@@ -169,8 +167,8 @@ func unmarshalStatus(b []byte, v any) (Members, error) {
 	return members, nil
 }
 
-// marshalStatus is [marshalMembers] with a constant status, unless extra has one
-// or notes its absence.
+// marshalStatus is [marshalMembers] with a constant status, unless extra has a status
+// or records that it is missing.
 func marshalStatus(v any, status string, extra Members) ([]byte, error) {
 	if _, ok := extra[statusMember]; ok {
 		return marshalMembers(v, extra)
@@ -182,7 +180,7 @@ func marshalStatus(v any, status string, extra Members) ([]byte, error) {
 }
 
 // marshalMembers writes the struct that v points to and then extra, as one JSON
-// object. Zero fields are left out, and so are members that a field has written.
+// object. It leaves out zero fields, and members of extra that a field has written.
 func marshalMembers(v any, extra Members) ([]byte, error) {
 	s := reflect.ValueOf(v).Elem()
 	fields := payloadFields(s.Type())

@@ -7,48 +7,54 @@ import (
 	"time"
 )
 
-// Envelope is what a message is made of. It is the argument of [New]; once made,
-// the [Message] does not change, whatever happens to the Envelope.
+// Envelope has the fields of a message. It is the argument of [New]. A later change
+// of the Envelope does not change the [Message].
 type Envelope struct {
 	ID             MessageID      // required
 	Performative   Performative   // zero stands for the act of a built-in Payload
 	Sender         AgentID        // required
 	Receiver       AgentID        // empty = broadcast
 	ConversationID ConversationID // empty = the message opens a conversation of its own, named after ID
-	Protocol       string         // name of the codon; empty = whichever the act opens
+	Protocol       string         // name of the codon; empty = the one that the act opens
+	MessageType    string         // the application's own name on top of the act, such as REVIEW_REQUEST; empty = none; see [Message.MessageType]
 	InReplyTo      string         // the ID or the ReplyWith of the message that this one answers
-	ReplyWith      string         // what an answer should carry as InReplyTo
+	ReplyWith      string         // the InReplyTo of an answer
 	ReplyBy        time.Time      // deadline of the answer; zero = none
 	Language       string         // of the payload; empty = application/json
 	Ontology       string         // vocabulary of the payload, such as [OntologyDebugRequest]
 	Priority       Priority       // zero = Normal
 	Timestamp      time.Time      // required: when the message was made
 	Trace          string         // W3C traceparent; empty = not traced
-	Budget         Content        // what the work may use, and in an answer, what it used; this package does not interpret it
-	Metadata       Members        // members of the envelope that no field stands for
+	Budget         Content        // the allowance of the work, and in an answer, the amount used; this package does not interpret it
+	Metadata       Members        // members of the envelope without a field of their own
 	Payload        any            // a payload type of this package, a registered one, or Raw
-	Shape          any            // private to the dialect that decoded the message: how it was written
+	Shape          any            // private to the dialect that decoded the message: the form it had on the wire
 }
 
-// Message is one act of communication between two agents. It is made by [New],
-// by a dialect, or by [Message.Reply] and its kin, and is immutable: it travels
-// by pointer through mailboxes, routers and conversations, is read by any
-// goroutine without a lock, and is serialised only where it leaves the process.
+// Message is one act of communication between two agents. [New], a dialect, and
+// [Message.Reply] and its variants make one. It is immutable: it travels by pointer
+// through mailboxes, routers and conversations, any goroutine reads it without a
+// lock, and it is serialised only where it leaves the process.
 // The zero Message is not valid.
 type Message struct {
 	e      Envelope
 	weight int // see Weigh
 }
 
-// New makes a message of e, or says in a [*Refusal] which field is wrong and what
-// was expected there. A payload with a method Validate() error is asked too; the
-// text of its error may reach a peer. Of a [Raw] payload only the ends are looked
-// at: whoever read it has parsed it, and [PayloadAs] validates what it decodes.
+// New makes a message of e. The error is a [*Refusal] that names the wrong field and
+// the expected value. New calls the method Validate() error of a payload that has
+// one; the text of its error may reach a peer. Of a [Raw] payload New checks only the
+// first and the last character: the dialect that read it has parsed it, and
+// [PayloadAs] validates the decoded value.
 //
-// What e refers to (Metadata, Payload) belongs to the message from then on and
-// must not be changed.
+// The message takes over the Metadata and the Payload of e. The caller must not change
+// them afterwards.
 func New(e Envelope) (*Message, error) {
-	m := &Message{e: e} // the one allocation; the checks work on it in place
+	return complete(&Message{e: e}) // the one allocation; the checks work on it in place
+}
+
+// complete fills in the fields that may be left out, validates m and returns it.
+func complete(m *Message) (*Message, error) {
 	if m.e.Performative == 0 {
 		m.e.Performative = actOf(m.e.Payload)
 	}
@@ -61,30 +67,62 @@ func New(e Envelope) (*Message, error) {
 	return m, nil
 }
 
+// With returns a copy of m that differs from it by change: one copy and one
+// validation. change may set any field of the envelope, and may add members to
+// its Metadata and delete some, since that map is the copy's own. It must not
+// change the JSON of a member or the inside of Payload, and must not keep the
+// pointer. The error is that of [New].
+//
+// A reply gets a message type of its own like this:
+//
+//	reply, err = reply.With(func(e *performatives.Envelope) { e.MessageType = "REVIEW_DONE" })
+func (m *Message) With(change func(e *Envelope)) (*Message, error) {
+	out := &Message{e: m.e}
+	out.e.Metadata = maps.Clone(m.e.Metadata)
+	change(&out.e)
+	if _, err := complete(out); err != nil {
+		return nil, err
+	}
+	if m.weight > 0 {
+		out.Weigh()
+	}
+	return out, nil
+}
+
 // ID returns the identifier of this message.
 func (m *Message) ID() MessageID { return m.e.ID }
 
 // Performative returns the communicative act.
 func (m *Message) Performative() Performative { return m.e.Performative }
 
-// Sender returns who sent the message.
+// Sender returns the agent that sent the message.
 func (m *Message) Sender() AgentID { return m.e.Sender }
 
-// Receiver returns whom the message is for; empty means everyone.
+// Receiver returns the agent that the message is for; empty means all agents.
 func (m *Message) Receiver() AgentID { return m.e.Receiver }
 
 // ConversationID returns the conversation that the message belongs to. It is
 // never empty: a message that opens a conversation of its own names it.
 func (m *Message) ConversationID() ConversationID { return m.e.ConversationID }
 
-// Protocol returns the name of the codon that the conversation follows, or
-// nothing when the sender did not say.
+// Protocol returns the name of the codon that the conversation follows. It is empty
+// when the sender named none.
 func (m *Message) Protocol() string { return m.e.Protocol }
+
+// MessageType returns the application's own name for this kind of message, on top
+// of the act: REVIEW_REQUEST is a REQUEST of the protocol code-review (addenda §8).
+// Empty means that the message has none. It has 1 to [MaxMessageTypeLength] bytes,
+// each an ASCII letter, a digit or one of _ - . : / and the first a letter or a
+// digit. Case matters.
+//
+// A message with a message type may have any object as payload, or none, also where
+// its act has a payload type of this package. Replies never inherit it.
+func (m *Message) MessageType() string { return m.e.MessageType }
 
 // InReplyTo returns the ID or the ReplyWith of the message that this one answers.
 func (m *Message) InReplyTo() string { return m.e.InReplyTo }
 
-// ReplyWith returns what an answer should carry as InReplyTo.
+// ReplyWith returns the value that an answer should have as InReplyTo; it may be empty.
 func (m *Message) ReplyWith() string { return m.e.ReplyWith }
 
 // ReplyBy returns the deadline of the answer; zero means none.
@@ -102,34 +140,35 @@ func (m *Message) Priority() Priority { return m.e.Priority }
 // Timestamp returns when the message was made.
 func (m *Message) Timestamp() time.Time { return m.e.Timestamp }
 
-// Trace returns the W3C traceparent, or nothing.
+// Trace returns the W3C traceparent; empty means that the message is not traced.
 func (m *Message) Trace() string { return m.e.Trace }
 
-// Budget returns what the work may use, or in an answer what it used, as it came.
+// Budget returns the allowance of the work, or in an answer the amount used, as received.
 func (m *Message) Budget() Content { return m.e.Budget }
 
 // Payload returns the content: a payload type of this package, a registered
 // type, or [Raw]; nil for an act without content. See [PayloadAs].
 func (m *Message) Payload() any { return m.e.Payload }
 
-// Shape returns what the dialect that decoded the message keeps about how it was
-// written. It means nothing to anyone else.
+// Shape returns the notes of the dialect that decoded the message about the form it
+// had on the wire. Only that dialect can interpret them. It is nil for a message that
+// was made in this process.
 func (m *Message) Shape() any { return m.e.Shape }
 
-// Metadata returns one member of the envelope that no field stands for. The JSON
-// is the message's and must not be changed.
+// Metadata returns one member of the envelope that has no field of its own, and whether
+// it is there. The message owns the JSON: the caller must not change it.
 func (m *Message) Metadata(name string) (json.RawMessage, bool) {
 	v, ok := m.e.Metadata[name]
 	return v, ok
 }
 
-// AllMetadata yields the members of the envelope that no field stands for, in
-// no particular order. The JSON is the message's and must not be changed.
+// AllMetadata yields the members of the envelope without a field of their own, in
+// no particular order. The message owns the JSON: the caller must not change it.
 func (m *Message) AllMetadata() iter.Seq2[string, json.RawMessage] { return maps.All(m.e.Metadata) }
 
-// Envelope returns a copy of what the message was made of, to make another of.
-// Its Metadata is the caller's; its Payload is still the message's, and must be
-// replaced as a whole rather than changed inside.
+// Envelope returns a copy of the fields of the message. The caller owns its Metadata.
+// The message still owns its Payload: the caller may replace it, and must not change
+// it in place. [Message.With] makes a changed message.
 func (m *Message) Envelope() Envelope {
 	e := m.e
 	e.Metadata = e.Metadata.clone()

@@ -35,7 +35,7 @@ func TestGetters(t *testing.T) {
 	m := mustNew(t, e)
 	got := p.Envelope{
 		ID: m.ID(), Performative: m.Performative(), Sender: m.Sender(), Receiver: m.Receiver(),
-		ConversationID: m.ConversationID(), Protocol: m.Protocol(), InReplyTo: m.InReplyTo(),
+		ConversationID: m.ConversationID(), Protocol: m.Protocol(), MessageType: m.MessageType(), InReplyTo: m.InReplyTo(),
 		ReplyWith: m.ReplyWith(), ReplyBy: m.ReplyBy(), Language: m.Language(), Ontology: m.Ontology(),
 		Priority: m.Priority(), Timestamp: m.Timestamp(), Trace: m.Trace(), Budget: m.Budget(),
 		Metadata: p.Members{}, Payload: m.Payload(), Shape: m.Shape(),

@@ -3,9 +3,9 @@ package performatives
 import "encoding/json"
 
 // eachMember calls f with the name and the value of each member of the JSON
-// object b, in their order. b must be valid JSON ([json.Valid]). The value is part
-// of b. A map of json.RawMessage would copy every value, most of which go straight
-// into a field; and every message that arrives passes here.
+// object b, in their order. b must be valid JSON ([json.Valid]). The value is a slice
+// of b. It runs for every received message, and a map of json.RawMessage would copy
+// every value.
 func eachMember(b []byte, f func(name string, value []byte) error) error {
 	i := skipSpace(b, 0) + 1 // past {
 	for {
@@ -88,8 +88,8 @@ func valueEnd(b []byte, i int) int {
 	}
 }
 
-// endsValue reports whether no value at depth 0 goes on at i: what follows one in
-// an object is a comma, a brace or space.
+// endsValue reports whether the value before i ends at i: a comma, a brace or space
+// follows a value of an object.
 func endsValue(b []byte, i int) bool {
 	switch b[i] {
 	case ',', '}', ' ', '\t', '\r', '\n':

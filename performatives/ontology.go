@@ -15,13 +15,13 @@ const (
 	OntologyCapabilityInformation = "elizaos:ontology:agent/capability_information"
 )
 
-// LanguageJSON is the language of a payload that says nothing else (acl §5).
+// LanguageJSON is the default language of a payload (acl §5).
 const LanguageJSON = "application/json"
 
-// replyOntology returns the ontology of an answer with that payload to a message
-// in the ontology of request.
+// replyOntology returns the ontology of an answer with that act and payload, where
+// request is the ontology of the answered message.
 func replyOntology(request string, act Performative, payload any) string {
-	switch act { //nolint:exhaustive // every other act keeps the ontology of what it answers
+	switch act { //nolint:exhaustive // every other act keeps the ontology of the answered message
 	case ActTaskAccept:
 		return OntologyTaskAcceptance
 	case ActTaskReject:
@@ -42,9 +42,9 @@ func replyOntology(request string, act Performative, payload any) string {
 	return request
 }
 
-// requestOntology returns the ontology of a TASK_REQUEST that answers a result in
-// the ontology of result: the asker brings what the worker still needed, and goes
-// on to ask what it asked before (addenda §3).
+// requestOntology returns the ontology of a TASK_REQUEST that answers a result with the
+// ontology result. Such a request supplies input that the worker asked for, and has the
+// ontology of the original request (addenda §3).
 func requestOntology(result string) string {
 	switch result {
 	case OntologySolutionProvided, OntologyDebugAnalysis:

@@ -16,14 +16,14 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 	return marshalStatus(&f, "failure", f.Extra)
 }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (f *Failure) UnmarshalJSON(b []byte) (err error) {
 	f.Extra, err = unmarshalStatus(b, f)
 	return err
 }
 
-// NotUnderstood is the content of NOT_UNDERSTOOD: the message itself made no
-// sense to its receiver (acl §4.7).
+// NotUnderstood is the content of NOT_UNDERSTOOD: the receiver could not interpret the
+// message (acl §4.7).
 type NotUnderstood struct {
 	ReasonCode Code    `json:"reason_code"` // such as [CodeInvalidPayload]
 	ReasonText string  `json:"reason_text"`
@@ -36,14 +36,14 @@ func (NotUnderstood) Act() Performative { return ActNotUnderstood }
 // MarshalJSON writes the fields that are set, then Extra.
 func (n NotUnderstood) MarshalJSON() ([]byte, error) { return marshalMembers(&n, n.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (n *NotUnderstood) UnmarshalJSON(b []byte) (err error) {
 	n.Extra, err = unmarshalMembers(b, n)
 	return err
 }
 
-// Refuse is the content of REFUSE: the receiver will not do what was asked (FIPA
-// refuse). acl names none; the members are those of TASK_REJECT.
+// Refuse is the content of REFUSE: the receiver declines the request (FIPA refuse). acl
+// defines no payload for it; the members are those of TASK_REJECT.
 type Refuse struct {
 	ReasonCode Code    `json:"reason_code"`
 	ReasonText string  `json:"reason_text"`
@@ -56,15 +56,15 @@ func (Refuse) Act() Performative { return ActRefuse }
 // MarshalJSON writes the fields that are set, then Extra.
 func (r Refuse) MarshalJSON() ([]byte, error) { return marshalMembers(&r, r.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *Refuse) UnmarshalJSON(b []byte) (err error) {
 	r.Extra, err = unmarshalMembers(b, r)
 	return err
 }
 
-// Cancel is the content of CANCEL: the sender no longer wants what it asked for
-// in this conversation. It is answered by a receipt: INFORM with a [Receipt] once
-// the work has stopped, or FAILURE (FIPA cancel meta-protocol, addenda §6).
+// Cancel is the content of CANCEL: the sender withdraws its request of this
+// conversation. The answer is a receipt, an INFORM with a [Receipt], once the handler
+// has returned; or FAILURE (FIPA cancel meta-protocol, addenda §6).
 type Cancel struct {
 	Reason string  `json:"reason"`
 	Extra  Members `json:"-"`
@@ -76,14 +76,14 @@ func (Cancel) Act() Performative { return ActCancel }
 // MarshalJSON writes the fields that are set, then Extra.
 func (c Cancel) MarshalJSON() ([]byte, error) { return marshalMembers(&c, c.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (c *Cancel) UnmarshalJSON(b []byte) (err error) {
 	c.Extra, err = unmarshalMembers(b, c)
 	return err
 }
 
-// Receipt is the content of the INFORM that answers a CANCEL: the work has
-// stopped, and its handler has returned.
+// Receipt is the content of the INFORM that answers a CANCEL: the handler of the
+// request has returned.
 type Receipt struct {
 	Text  string  `json:"text"`
 	Extra Members `json:"-"`
@@ -97,7 +97,7 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 	return marshalStatus(&r, "done", r.Extra)
 }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *Receipt) UnmarshalJSON(b []byte) (err error) {
 	r.Extra, err = unmarshalStatus(b, r)
 	return err

@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// Raw is the payload of a type that nobody registered: a JSON object, as it came.
-// An empty Raw is an empty object.
+// Raw is a payload without a registered Go type: a JSON object, unchanged. An empty Raw
+// is an empty object.
 type Raw json.RawMessage
 
-// MarshalJSON writes r as it is. The result is r's and must not be changed.
+// MarshalJSON returns r unchanged. r owns the result: the caller must not change it.
 func (r Raw) MarshalJSON() ([]byte, error) {
 	if len(r) == 0 {
 		return []byte("{}"), nil
@@ -20,14 +20,14 @@ func (r Raw) MarshalJSON() ([]byte, error) {
 	return slices.Clip(r), nil
 }
 
-// payload is what the built-in payload types have in common. A payload that a
-// message carries is always a value, never a pointer, so that a type switch has
-// one case a type.
+// payload is the interface of a payload type that implies its act, as the built-in
+// types do. The payload of a message is always a value, never a pointer, so that a type
+// switch has one case per type.
 type payload interface {
 	Act() Performative // the act that the payload belongs to
 }
 
-// actOf returns the act of a built-in payload, or zero for any other.
+// actOf returns the act that the type of a payload implies, or zero if it implies none.
 func actOf(v any) Performative {
 	if p, ok := v.(payload); ok {
 		return p.Act()
@@ -85,9 +85,9 @@ var builtin = [endOfActs]decodeFunc{
 	ActCancel:             decodeInto[Cancel](),
 }
 
-// PayloadAs returns the payload of m as a T: as it is when it is one, decoded
-// from JSON, and validated, when it is [Raw]. The error is a [*Refusal] with
-// [CodeInvalidPayload] when it does not fit T or is something else.
+// PayloadAs returns the payload of m as a T. A payload of type T is returned unchanged.
+// A [Raw] payload is decoded from JSON and validated. The error is a [*Refusal] with
+// [CodeInvalidPayload] when the JSON does not fit T, or the payload is of another type.
 func PayloadAs[T any](m *Message) (T, error) {
 	if v, ok := m.e.Payload.(T); ok {
 		return v, nil
@@ -110,8 +110,7 @@ func PayloadAs[T any](m *Message) (T, error) {
 	return v, nil
 }
 
-// payloadRefusal gives the error of a payload's own Validate the form that a
-// peer gets.
+// payloadRefusal returns the error of a payload's Validate as a refusal for the peer.
 func payloadRefusal(err error) error {
 	var refusal *Refusal
 	if errors.As(err, &refusal) {

@@ -38,7 +38,7 @@ var samples = map[p.Performative]string{
 	p.ActTaskRequest:        `{"task_type":"debug_code","task_description":"d","task_parameters":{"n":9007199254740993},"priority":"medium"}`,
 	p.ActTaskAccept:         `{"status":"accepted","task_id_assigned":"t","estimated_completion_time":"PT5M","comments":"c"}`,
 	p.ActTaskReject:         `{"status":"rejected","reason_code":"busy","reason_text":"r"}`,
-	p.ActStatusUpdate:       `{"progress_percentage":0,"status_description":"s","intermediate_results":[1]}`,
+	p.ActStatusUpdate:       `{"progress_percentage":0,"status_description":"s","intermediate_results":{"lines":[1]}}`,
 	p.ActInformResult:       `{"task_status":"partial_success","result_summary":"s","result_details":{"request_for_user":"log"},"artifacts":[{"type":"file","path":"/p","size":3},{"type":"log","content":"c"}]}`,
 	p.ActFailure:            `{"status":"failure","error_code":"E1","error_text":"t"}`,
 	p.ActNotUnderstood:      `{"reason_code":"parsing_error","reason_text":"t"}`,

@@ -2,8 +2,8 @@ package performatives
 
 import "fmt"
 
-// Performative is the communicative act of a message: what its sender does by
-// sending it. The zero value is no act and never valid in a [Message].
+// Performative is the communicative act of a message, such as REQUEST or INFORM. The
+// zero value is no act and never valid in a [Message].
 //
 // The constants carry the prefix Act because the payload types own the bare
 // names: [TaskRequest] is the content, [ActTaskRequest] the act.
@@ -45,11 +45,11 @@ const (
 	endOfActs // one past the last act
 )
 
-// actTraits is what the runtime must know of an act.
+// actTraits has the properties of an act that the runtime needs.
 type actTraits struct {
-	name         string // as acl writes it: upper case, _ for -
+	name         string // the name in acl: upper case, _ for -
 	expectsReply bool   // its sender waits for an answer
-	isReply      bool   // it always answers something: in_reply_to is required
+	isReply      bool   // it always answers another message: in_reply_to is required
 }
 
 var acts = [endOfActs]actTraits{

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Priority is the band of a message: in a mailbox and on a link a higher band
-// overtakes a lower one. The zero value is Normal, so that a message without a
-// wish gets no favour.
+// Priority is the band of a message: in a mailbox and on a link, messages of a higher
+// band overtake those of a lower one. The zero value is Normal.
 type Priority int8
 
 // The four bands, lowest first. Bands compare: Low < Normal < High < Urgent.
@@ -15,7 +14,7 @@ const (
 	Low    Priority = iota - 1 // background work
 	Normal                     // the default
 	High                       // wants prompt attention
-	Urgent                     // overtakes everything but the runtime's own messages
+	Urgent                     // overtakes all but the runtime's own messages
 )
 
 // Bands is the number of priorities.

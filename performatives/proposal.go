@@ -1,7 +1,8 @@
 package performatives
 
-// RejectProposal is the content of REJECT_PROPOSAL: the proposal is not taken (FIPA
-// reject-proposal). No specification names one; the members are those of TASK_REJECT.
+// RejectProposal is the content of REJECT_PROPOSAL: the initiator declines the proposal
+// (FIPA reject-proposal). No specification defines a payload for it; the members are
+// those of TASK_REJECT.
 type RejectProposal struct {
 	ReasonCode Code    `json:"reason_code"` // [CodeRejected] when another was better
 	ReasonText string  `json:"reason_text"`
@@ -14,7 +15,7 @@ func (RejectProposal) Act() Performative { return ActRejectProposal }
 // MarshalJSON writes the fields that are set, then Extra.
 func (r RejectProposal) MarshalJSON() ([]byte, error) { return marshalMembers(&r, r.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *RejectProposal) UnmarshalJSON(b []byte) (err error) {
 	r.Extra, err = unmarshalMembers(b, r)
 	return err

@@ -1,6 +1,6 @@
 package performatives
 
-// QueryIf is the content of QUERY_IF: is the condition true? (acl §4.4)
+// QueryIf is the content of QUERY_IF, which asks whether a condition is true (acl §4.4).
 type QueryIf struct {
 	Condition Content `json:"condition"` // required
 	Extra     Members `json:"-"`
@@ -23,7 +23,7 @@ func (q QueryIf) Validate() error {
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryIf) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryIf) UnmarshalJSON(b []byte) (err error) {
 	q.Extra, err = unmarshalMembers(b, q)
 	return err
@@ -50,13 +50,13 @@ func (i InformIf) Validate() error {
 // MarshalJSON writes the fields that are set, then Extra.
 func (i InformIf) MarshalJSON() ([]byte, error) { return marshalMembers(&i, i.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (i *InformIf) UnmarshalJSON(b []byte) (err error) {
 	i.Extra, err = unmarshalMembers(b, i)
 	return err
 }
 
-// QueryRef is the content of QUERY_REF: what does the reference stand for? (acl §4.4)
+// QueryRef is the content of QUERY_REF, which asks for the value of a reference (acl §4.4).
 type QueryRef struct {
 	Reference string  `json:"reference"` // required
 	Extra     Members `json:"-"`
@@ -76,7 +76,7 @@ func (q QueryRef) Validate() error {
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryRef) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryRef) UnmarshalJSON(b []byte) (err error) {
 	q.Extra, err = unmarshalMembers(b, q)
 	return err
@@ -98,7 +98,7 @@ func (i InformRef) Validate() error { return requireContent("value", i.Value) }
 // MarshalJSON writes the fields that are set, then Extra.
 func (i InformRef) MarshalJSON() ([]byte, error) { return marshalMembers(&i, i.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (i *InformRef) UnmarshalJSON(b []byte) (err error) {
 	i.Extra, err = unmarshalMembers(b, i)
 	return err

@@ -1,17 +1,20 @@
 package performatives
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
-// Refusal is the one error that a sender gets for a message that was not
-// served: refused by the runtime, rejected by the agent, not understood, or
-// failed. errors.Is(err, code) asks for its [Code].
+// Refusal is the error for a message that was not served: the runtime refused it, the
+// agent rejected it or did not understand it, or the work failed. errors.Is(err, code)
+// compares its [Code].
 type Refusal struct {
 	Code  Code
-	Text  string       // what is safe to show to a peer; empty stands for the code's own text
-	Act   Performative // the act that brought it, zero when no message did
-	From  AgentID      // who refused, empty for the runtime itself
+	Text  string       // safe to show to a peer; empty stands for the text of the code
+	Act   Performative // the act of the message that carried the refusal; zero when no message did
+	From  AgentID      // the agent that refused; empty for the runtime itself
 	About MessageID    // the message that was refused, or its ReplyWith; empty when it has none
-	Field string       // the field that was wrong, as a path in the message; empty when none was
+	Field string       // the path of the wrong field in the message; empty when no field was wrong
 }
 
 // Error returns "agent: text (code)".
@@ -35,11 +38,20 @@ func (r *Refusal) Is(target error) bool {
 	return ok && c == r.Code
 }
 
-// invalid is the refusal of a message whose field is not what it should be.
+// invalid returns the refusal of a message with a wrong value in that field.
 func invalid(field, want, got string) *Refusal {
 	text := fmt.Sprintf("want %s, got %s", want, got)
 	if field != "" {
 		text = field + ": " + text
 	}
 	return &Refusal{Code: CodeInvalidPayload, Field: field, Text: text}
+}
+
+// RefusalOf returns the refusal in the chain of err, or nil without one.
+func RefusalOf(err error) *Refusal {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r
+	}
+	return nil
 }

@@ -1,11 +1,10 @@
 package performatives
 
-// Refuse makes the answer that tells m's sender why m is not served: a
-// NOT_UNDERSTOOD, TASK_REJECT, REFUSE, REJECT_PROPOSAL or FAILURE, whichever m's act and the code
-// call for. from is who refuses, and text, when not empty, says more than the
-// code does. Without a code it is [CodeInternal]. It returns nil for a message that
-// expects no reply: such a message is dead-lettered instead. It is nil also when
-// from or s are not valid, as New would say.
+// Refuse makes the refusal of m for its sender: a NOT_UNDERSTOOD, TASK_REJECT, REFUSE,
+// REJECT_PROPOSAL or FAILURE, depending on the act of m and the code. from is the agent
+// that refuses. An empty text stands for the text of the code, and an empty code for
+// [CodeInternal]. Refuse returns nil for a message that expects no reply: such a message
+// is dead-lettered instead. It also returns nil when from or s is invalid.
 func (m *Message) Refuse(from AgentID, s Stamp, code Code, text string) *Message {
 	if !m.e.Performative.ExpectsReply() {
 		return nil
@@ -19,7 +18,7 @@ func (m *Message) Refuse(from AgentID, s Stamp, code Code, text string) *Message
 	payload := m.refusalPayload(code, text)
 	reply, err := m.reply(s, from, actOf(payload), payload)
 	if err != nil {
-		return nil // only an invalid id or stamp of the caller's
+		return nil // the caller's id or stamp is invalid
 	}
 	return reply
 }
@@ -34,16 +33,16 @@ func (m *Message) refusalPayload(code Code, text string) any {
 	switch m.e.Performative { //nolint:exhaustive // the acts that FIPA's refuse does not answer
 	case ActTaskRequest:
 		return TaskReject{ReasonCode: code, ReasonText: text}
-	case ActCancel, ActAcceptProposal: // what they speak of is under way or agreed (addenda §6)
+	case ActCancel, ActAcceptProposal: // the work is under way, or the proposal is agreed (addenda §6)
 		return Failure{ErrorCode: code, ErrorText: text}
-	case ActPropose: // one that comes too late is rejected as well (addenda §6)
+	case ActPropose: // also a late proposal is rejected (addenda §6)
 		return RejectProposal{ReasonCode: code, ReasonText: text}
 	}
 	return Refuse{ReasonCode: code, ReasonText: text}
 }
 
-// AsRefusal returns the refusal that a message carries, or nil when its act is
-// none of TASK_REJECT, REFUSE, REJECT_PROPOSAL, NOT_UNDERSTOOD and FAILURE.
+// AsRefusal returns the refusal that a message carries, or nil when its act is not
+// TASK_REJECT, REFUSE, REJECT_PROPOSAL, NOT_UNDERSTOOD or FAILURE.
 func (m *Message) AsRefusal() *Refusal {
 	r := &Refusal{Act: m.e.Performative, From: m.e.Sender, About: MessageID(m.e.InReplyTo)}
 	switch m.e.Performative { //nolint:exhaustive // the acts that refuse
@@ -71,7 +70,7 @@ func (m *Message) AsRefusal() *Refusal {
 	return r
 }
 
-// defaultCode is the reason of a refusal that gives none: acl leaves it optional.
+// defaultCode has the code of a refusal without one: acl leaves it optional.
 var defaultCode = map[Performative]Code{
 	ActTaskReject: CodeIncapable, ActRefuse: CodeIncapable, ActRejectProposal: CodeRejected,
 	ActNotUnderstood: CodeParsingError, ActFailure: CodeFailed,

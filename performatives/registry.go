@@ -14,24 +14,36 @@ type payloadKey struct {
 	ontology string
 }
 
-// Registry knows the application's own payload types, so that every transport
-// decodes them to Go types. A nil *Registry knows only the built-in types. It is
-// safe for concurrent use.
+// messageType is an application's message type: its act and the decoder of its payload.
+type messageType struct {
+	act    Performative
+	decode decodeFunc
+}
+
+// Registry holds the payload types of the application, so that every transport decodes
+// payloads to Go types. A nil *Registry has the built-in types only. It is safe for
+// concurrent use.
 type Registry struct {
 	mu    sync.RWMutex
 	types map[payloadKey]decodeFunc
+	named map[string]messageType // by the name of the message type
 }
 
-// ErrRegistered is returned for an act and ontology that have a type already.
+// ErrRegistered is returned for an act and ontology, or a message type, that have a
+// payload type already.
 var ErrRegistered = errors.New("performatives: payload type already registered")
 
 // Register makes T, a struct or a map, the payload of messages with that act and
 // ontology; both are required. T takes precedence over the built-in type of the
 // act. A method Validate() error of T is called for every message; it must have a
-// value receiver. Register fails with [ErrRegistered] when a type has that place.
+// value receiver. Register fails with [ErrRegistered] when the act and ontology have a type already.
 // r must not be nil.
 func Register[T any](r *Registry, act Performative, ontology string) error {
-	if fault := registerFault[T](act, ontology); fault != "" {
+	fault := registerFault[T](act)
+	if fault == "" && ontology == "" {
+		fault = "want an ontology"
+	}
+	if fault != "" {
 		return fmt.Errorf("performatives: register %v: %s", reflect.TypeFor[T](), fault)
 	}
 	r.mu.Lock()
@@ -47,9 +59,50 @@ func Register[T any](r *Registry, act Performative, ontology string) error {
 	return nil
 }
 
-// registerFault says what forbids T to be the payload of that act and ontology,
-// or nothing.
-func registerFault[T any](act Performative, ontology string) string {
+// RegisterMessageType makes T, a struct or a map, the payload of messages with that
+// message type, and says that the type is one of that act. T has precedence over
+// the type of the act and of its ontology. A method Validate() error of T is called
+// for every message; it must have a value receiver. It fails with [ErrRegistered]
+// when the message type is registered already, and with a [*Refusal] for a name
+// that cannot be one. r must not be nil.
+func RegisterMessageType[T any](r *Registry, name string, act Performative) error {
+	if err := CheckMessageType(name); err != nil {
+		return fmt.Errorf("performatives: register %v: %w", reflect.TypeFor[T](), err)
+	}
+	if fault := registerFault[T](act); fault != "" {
+		return fmt.Errorf("performatives: register %v: %s", reflect.TypeFor[T](), fault)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.named[name]; ok {
+		return fmt.Errorf("%w: message type %s", ErrRegistered, name)
+	}
+	if r.named == nil {
+		r.named = make(map[string]messageType)
+	}
+	r.named[name] = messageType{act, decodeInto[T]()}
+	return nil
+}
+
+// MessageTypeAct returns the act of a registered message type, and whether there is
+// one of that name.
+func (r *Registry) MessageTypeAct(name string) (Performative, bool) {
+	t, ok := r.messageType(name)
+	return t.act, ok
+}
+
+func (r *Registry) messageType(name string) (messageType, bool) {
+	if r == nil {
+		return messageType{}, false
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	t, ok := r.named[name]
+	return t, ok
+}
+
+// registerFault returns the reason why T cannot be the payload of that act, or nothing.
+func registerFault[T any](act Performative) string {
 	var zero T
 	kind := reflect.TypeFor[T]().Kind()
 	_, byValue := any(zero).(validator)
@@ -57,8 +110,6 @@ func registerFault[T any](act Performative, ontology string) string {
 	switch own := actOf(zero); {
 	case !act.Valid():
 		return act.String() + " is no act"
-	case ontology == "":
-		return "want an ontology"
 	case kind != reflect.Struct && kind != reflect.Map:
 		return "want a struct or a map, so that it is a JSON object"
 	case byPointer && !byValue:
@@ -71,14 +122,36 @@ func registerFault[T any](act Performative, ontology string) string {
 
 // DecodePayload decodes a JSON object to the type that is registered for the act
 // and ontology, else to the built-in type of the act, else to [Raw]; of a member
-// that occurs twice the last counts. An absent (empty) raw is nil, the payload of
-// an act without content, where the act has no type. The payload is not validated
-// before [New]. raw is copied where the result would refer to it. The error is a
-// [*Refusal] with [CodeInvalidPayload] that names the field.
+// that occurs twice the last counts. For an act without a type, an empty raw gives nil,
+// the payload of an act without content. DecodePayload does not validate the payload;
+// [New] does. The result does not share memory with raw. The error is a [*Refusal] with
+// [CodeInvalidPayload] that names the field.
 func (r *Registry) DecodePayload(act Performative, ontology string, raw json.RawMessage) (any, error) {
 	if decode := r.decoder(act, ontology); decode != nil {
 		return decode(raw)
 	}
+	return rawPayload(raw)
+}
+
+// DecodeTyped is [Registry.DecodePayload] for a message that may have a message
+// type. One that has decodes to the type that is registered for the message type and
+// the act, else to the type of the act and ontology, else to [Raw]: the built-in
+// type of the act does not apply, since the application defines the payload.
+func (r *Registry) DecodeTyped(act Performative, messageType, ontology string, raw json.RawMessage) (any, error) {
+	if messageType == "" {
+		return r.DecodePayload(act, ontology, raw)
+	}
+	if t, ok := r.messageType(messageType); ok && t.act == act {
+		return t.decode(raw)
+	}
+	if decode := r.registered(act, ontology); decode != nil {
+		return decode(raw)
+	}
+	return rawPayload(raw)
+}
+
+// rawPayload returns a copy of raw as the payload of a message.
+func rawPayload(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil //nolint:nilnil // nil is the payload of an act without content
 	}
@@ -86,16 +159,22 @@ func (r *Registry) DecodePayload(act Performative, ontology string, raw json.Raw
 }
 
 func (r *Registry) decoder(act Performative, ontology string) decodeFunc {
-	if r != nil {
-		r.mu.RLock()
-		decode := r.types[payloadKey{act, ontology}]
-		r.mu.RUnlock()
-		if decode != nil {
-			return decode
-		}
+	if decode := r.registered(act, ontology); decode != nil {
+		return decode
 	}
 	if !act.Valid() {
 		return nil
 	}
 	return builtin[act]
+}
+
+// registered returns the decoder of the type that is registered for the act and
+// ontology, or nil.
+func (r *Registry) registered(act Performative, ontology string) decodeFunc {
+	if r == nil {
+		return nil
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.types[payloadKey{act, ontology}]
 }

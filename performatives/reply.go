@@ -1,51 +1,64 @@
 package performatives
 
-// Reply makes the answer of m's receiver to m: an act of the given payload, back
-// to the sender, in the same conversation. Protocol, trace, priority and language
-// are m's; InReplyTo and Ontology are what acl asks of that act. A payload of no
-// built-in type needs [Message.ReplyAs].
+// Reply makes the answer of m's receiver to m's sender, in the same conversation. The
+// type of the payload implies the act; for a payload that implies none, use
+// [Message.ReplyAs]. Protocol, trace, priority and language are those of m. InReplyTo and
+// Ontology follow the rules of acl for the act. The reply has no message type; give it
+// one by [Message.With].
 //
-// A message without a receiver is answered by [Message.ReplyFrom].
+// For a message without a receiver, use [Message.ReplyFrom].
 func (m *Message) Reply(s Stamp, payload any) (*Message, error) {
 	return m.reply(s, m.e.Receiver, actOf(payload), payload)
 }
 
-// ReplyAs is [Message.Reply] with an act of one's choice, for payloads that do
-// not imply one. The payload may be nil.
+// ReplyAs is [Message.Reply] with the act as an argument, for a payload that implies
+// none. The payload may be nil.
 func (m *Message) ReplyAs(s Stamp, act Performative, payload any) (*Message, error) {
 	return m.reply(s, m.e.Receiver, act, payload)
 }
 
-// ReplyFrom is [Message.ReplyAs] by someone else than m's receiver: one of many
-// that a broadcast reached, or the runtime itself.
+// ReplyFrom is [Message.ReplyAs] with the sender as an argument, for an agent that is not
+// m's receiver: one of the receivers of a broadcast, or the runtime itself.
 func (m *Message) ReplyFrom(from AgentID, s Stamp, act Performative, payload any) (*Message, error) {
 	return m.reply(s, from, act, payload)
 }
 
 func (m *Message) reply(s Stamp, from AgentID, act Performative, payload any) (*Message, error) {
+	return New(m.ReplyEnvelope(from, s, act, payload))
+}
+
+// ReplyEnvelope returns what [Message.ReplyFrom] makes its message of, to change it
+// before [New] checks it.
+func (m *Message) ReplyEnvelope(from AgentID, s Stamp, act Performative, payload any) Envelope {
 	e := m.next(s, act, payload)
 	e.Sender, e.Receiver = from, m.e.Sender
 	e.InReplyTo = m.reference(act)
-	return New(e)
+	return e
 }
 
-// Follow makes a further act of m's sender in the conversation of m: a CANCEL of
-// what m asked for, or the TASK_REQUEST that brings what the worker still needed.
-// Sender, receiver, protocol, trace and priority are m's. It refers to m by
-// InReplyTo, so that it finds its conversation even where the peer's dialect
-// carries no conversation id.
+// Follow makes a further message of m's sender in the conversation of m: a CANCEL of the
+// request m, or a TASK_REQUEST with the input that the worker asked for. Sender,
+// receiver, protocol, trace and priority are those of m. InReplyTo refers to m, so that
+// the message finds its conversation also in a dialect without conversation ids. It has
+// no message type; give it one by [Message.With].
 func (m *Message) Follow(s Stamp, payload any) (*Message, error) {
-	e := m.next(s, actOf(payload), payload)
+	return New(m.FollowEnvelope(s, actOf(payload), payload))
+}
+
+// FollowEnvelope returns what [Message.Follow] makes its message of, with the act as an
+// argument, to change it before [New] checks it.
+func (m *Message) FollowEnvelope(s Stamp, act Performative, payload any) Envelope {
+	e := m.next(s, act, payload)
 	e.Sender, e.Receiver = m.e.Sender, m.e.Receiver
 	e.InReplyTo = string(m.e.ID)
 	e.ReplyBy = m.e.ReplyBy
 	if e.Performative == ActCancel {
-		e.Priority = max(m.e.Priority, High) // it must overtake the work that it stops
+		e.Priority = max(m.e.Priority, High) // a CANCEL overtakes the messages of the work that it stops
 	}
-	return New(e)
+	return e
 }
 
-// next is the envelope of what comes after m in its conversation.
+// next returns the envelope of a later message in the conversation of m.
 func (m *Message) next(s Stamp, act Performative, payload any) Envelope {
 	e := Envelope{
 		ID: s.ID, Timestamp: s.Time, Performative: act, Payload: payload,
@@ -59,9 +72,9 @@ func (m *Message) next(s Stamp, act Performative, payload any) Envelope {
 	return e
 }
 
-// reference returns what an answer with that act carries as InReplyTo. acl wants
-// the message_id in some answers and allows the reply_with in others, where it
-// is what the asker said it expects (acl §4.2 to §4.9).
+// reference returns the InReplyTo of an answer with that act. acl demands the
+// message_id in some answers, and allows the reply_with of the request in others
+// (acl §4.2 to §4.9).
 func (m *Message) reference(act Performative) string {
 	switch act { //nolint:exhaustive // the acts for which acl demands the message_id
 	case ActTaskAccept, ActTaskReject, ActNotUnderstood, ActInformCapabilities:

@@ -10,8 +10,8 @@ import (
 // lower case and read in any (addenda §2).
 type TaskStatus string
 
-// The outcomes. StatusFailure says that the work was done and its answer is no;
-// that it could not be done at all is a [Failure].
+// The outcomes. StatusFailure means that the work was carried out with a negative
+// result; work that could not be carried out ends with a [Failure].
 const (
 	StatusSuccess TaskStatus = "success"
 	StatusPartial TaskStatus = "partial_success"
@@ -38,7 +38,7 @@ func (s *TaskStatus) UnmarshalJSON(b []byte) error {
 type InformResult struct {
 	Status    TaskStatus `json:"task_status"` // required
 	Summary   string     `json:"result_summary"`
-	Details   Content    `json:"result_details"` // an object; what it holds depends on the task
+	Details   Content    `json:"result_details"` // an object, or empty; its members depend on the task
 	Artifacts []Artifact `json:"artifacts"`
 	Extra     Members    `json:"-"`
 }
@@ -46,27 +46,28 @@ type InformResult struct {
 // Act returns [ActInformResult].
 func (InformResult) Act() Performative { return ActInformResult }
 
-// Validate checks that the status is one of the three outcomes.
+// Validate checks that the status is one of the three outcomes, and that Details is an
+// object that can be written as JSON.
 func (r InformResult) Validate() error {
 	if !r.Status.Valid() {
 		return invalid("task_status", "success, partial_success or failure", fmt.Sprintf("%.32q", string(r.Status)))
 	}
-	return nil
+	return requireObject("result_details", r.Details)
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (r InformResult) MarshalJSON() ([]byte, error) { return marshalMembers(&r, r.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *InformResult) UnmarshalJSON(b []byte) (err error) {
 	r.Extra, err = unmarshalMembers(b, r)
 	return err
 }
 
-// RequestForUser returns what the worker still needs, from
-// result_details.request_for_user, when the status is partial_success: the
-// asker may answer with a new TASK_REQUEST in the same conversation (addenda §3).
-// It is empty when the worker needs nothing.
+// RequestForUser returns the question of a worker that needs more input: the member
+// request_for_user of Details, when the status is partial_success. The initiator may
+// answer it by a new TASK_REQUEST in the same conversation (addenda §3). It is empty
+// when the worker needs nothing.
 func (r InformResult) RequestForUser() string {
 	if r.Status != StatusPartial {
 		return ""
@@ -91,7 +92,7 @@ type Artifact struct {
 // MarshalJSON writes the fields that are set, then Extra.
 func (a Artifact) MarshalJSON() ([]byte, error) { return marshalMembers(&a, a.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (a *Artifact) UnmarshalJSON(b []byte) (err error) {
 	a.Extra, err = unmarshalMembers(b, a)
 	return err

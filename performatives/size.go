@@ -2,15 +2,14 @@ package performatives
 
 import "reflect"
 
-// maxSized is how many values of a payload [Message.Size] looks at.
+// maxSized is the number of values of a payload that [Message.Size] visits.
 const maxSized = 256
 
-// Size returns about how many bytes m holds, its payload included, for those who bound
-// what they keep. It looks at a bounded number of values, and takes the rest of a long
-// slice or map to be like the beginning.
+// Size returns the approximate memory of m and its payload, in bytes. It visits a bounded
+// number of values, and estimates the rest of a long slice or map from the visited ones.
 func (m *Message) Size() int {
 	e := &m.e
-	n := len(e.ID) + len(e.Sender) + len(e.Receiver) + len(e.ConversationID) + len(e.Protocol) + len(e.InReplyTo) +
+	n := len(e.ID) + len(e.Sender) + len(e.Receiver) + len(e.ConversationID) + len(e.Protocol) + len(e.MessageType) + len(e.InReplyTo) +
 		len(e.ReplyWith) + len(e.Language) + len(e.Ontology) + len(e.Trace) + int(reflect.TypeFor[Message]().Size())
 	for name, v := range e.Metadata {
 		n += len(name) + len(v)
@@ -22,19 +21,20 @@ func (m *Message) Size() int {
 	return n + s.of(reflect.ValueOf(e.Payload)) + s.of(reflect.ValueOf(e.Budget))
 }
 
-// Weigh notes m's size, for whoever bounds what it keeps of long messages from outside. It
-// is for the session that has just read m, before anybody else has it.
+// Weigh stores the size of m, so that mailboxes and ledgers can bound the memory of long
+// messages from peers. Only the session that has just read m may call it, before it
+// passes m on.
 func (m *Message) Weigh() { m.weight = m.Size() }
 
-// Weight returns the size that Weigh noted: zero for a message that was made here, whose
-// maker bounds what it makes, or that is of the usual length.
+// Weight returns the size that Weigh stored, in bytes. It is zero for a message of usual
+// length, and for a message that was made in this process.
 func (m *Message) Weight() int { return m.weight }
 
-// sizer adds up values until it has seen enough of them.
+// sizer adds up the sizes of values, of which it visits a bounded number.
 type sizer struct{ left int }
 
-// of returns about how many bytes v refers to and is. It ends also for a value that
-// contains itself.
+// of returns the approximate size of v and of the values it refers to, in bytes. It also
+// terminates for a value that contains itself.
 func (s *sizer) of(v reflect.Value) int {
 	if s.left--; s.left < 0 {
 		return 0
@@ -85,8 +85,8 @@ func (s *sizer) table(v reflect.Value) int {
 	return n
 }
 
-// rest is how many bytes so many elements have, when the first seen have n. One that has
-// not been looked at counts as a word.
+// rest estimates the size of all elements when the visited ones, seen in number, have n
+// bytes. Without a visited element, each counts as eight bytes.
 func rest(n, seen, all int) int {
 	if seen == 0 {
 		return 8 * all

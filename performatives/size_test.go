@@ -22,8 +22,8 @@ func TestSize(t *testing.T) {
 		"a string":     p.InformResult{Status: p.StatusSuccess, Summary: long},
 		"a struct":     p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(finding{Text: long[:50_000], More: map[string]any{"a": []string{long[:50_000]}}})},
 		"a pointer":    p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(&finding{hidden: []byte(long)})},
-		"many":         p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(strings.Split(strings.Repeat(long[:999]+" ", 100), " "))},
-		"many numbers": p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(make([]int, 12_500))},
+		"many":         p.InformRef{Value: p.ContentOf(strings.Split(strings.Repeat(long[:999]+" ", 100), " "))},
+		"many numbers": p.InformRef{Value: p.ContentOf(make([]int, 12_500))},
 		"artifacts":    p.InformResult{Status: p.StatusSuccess, Artifacts: []p.Artifact{{Content: long[:50_000]}, {Content: long[:50_000]}}},
 	} {
 		e := envelope(p.ActInform)
@@ -61,8 +61,8 @@ func TestSizeEnds(t *testing.T) {
 		wide[i] = i
 	}
 	for _, v := range []any{r, wide, map[string]any{"deep": []any{[]any{[]any{wide}}}}} {
-		e := envelope(p.ActInformResult)
-		e.Payload = p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(v)}
+		e := envelope(p.ActInformRef)
+		e.Payload = p.InformRef{Value: p.ContentOf(v)}
 		if got := mustNew(t, e).Size(); got < 100 {
 			t.Errorf("%T: %d", v, got)
 		}

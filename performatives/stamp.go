@@ -2,9 +2,8 @@ package performatives
 
 import "time"
 
-// Stamp gives a new message its identity and its time. Whoever makes a message
-// passes one in, so that this package hides neither a clock nor randomness and
-// a simulation can replay both.
+// Stamp is the identity and the time of a new message. The caller passes it in, so that
+// this package contains neither a clock nor randomness, and a simulation can replay both.
 type Stamp struct {
 	ID   MessageID
 	Time time.Time

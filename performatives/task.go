@@ -3,27 +3,28 @@ package performatives
 // TaskRequest is the content of TASK_REQUEST: a task that the sender asks the
 // receiver to perform (acl §4.1). Its priority is the message's.
 type TaskRequest struct {
-	TaskType    string  `json:"task_type"`        // required: what kind of task, such as "debug_code"
+	TaskType    string  `json:"task_type"`        // required: the kind of task, such as "debug_code"
 	Description string  `json:"task_description"` // for people
-	Parameters  Content `json:"task_parameters"`  // an object; what it holds depends on TaskType
-	Extra       Members `json:"-"`                // members that no field stands for
+	Parameters  Content `json:"task_parameters"`  // an object, or empty; its members depend on TaskType
+	Extra       Members `json:"-"`                // members without a field
 }
 
 // Act returns [ActTaskRequest].
 func (TaskRequest) Act() Performative { return ActTaskRequest }
 
-// Validate checks that there is a task type.
+// Validate checks that there is a task type, and that Parameters is an object that can
+// be written as JSON.
 func (t TaskRequest) Validate() error {
 	if t.TaskType == "" {
 		return invalid("task_type", "a non-empty string", "nothing")
 	}
-	return nil
+	return requireObject("task_parameters", t.Parameters)
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (t TaskRequest) MarshalJSON() ([]byte, error) { return marshalMembers(&t, t.Extra) }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskRequest) UnmarshalJSON(b []byte) (err error) {
 	t.Extra, err = unmarshalMembers(b, t)
 	return err
@@ -45,7 +46,7 @@ func (t TaskAccept) MarshalJSON() ([]byte, error) {
 	return marshalStatus(&t, "accepted", t.Extra)
 }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskAccept) UnmarshalJSON(b []byte) (err error) {
 	t.Extra, err = unmarshalStatus(b, t)
 	return err
@@ -66,7 +67,7 @@ func (t TaskReject) MarshalJSON() ([]byte, error) {
 	return marshalStatus(&t, "rejected", t.Extra)
 }
 
-// UnmarshalJSON reads an object and keeps what no field stands for in Extra.
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskReject) UnmarshalJSON(b []byte) (err error) {
 	t.Extra, err = unmarshalStatus(b, t)
 	return err

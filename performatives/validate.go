@@ -13,12 +13,11 @@ import (
 // maxNameLength bounds an ontology, a language and a protocol, in bytes.
 const maxNameLength = 1024
 
-// validate checks e as a whole. Its errors are [*Refusal] with the wrong field.
-// It runs for every message, so it calls its checks directly and allocates only
-// for an error.
+// validate checks all fields of e. Its errors are a [*Refusal] that names the field.
+// It runs for every message, and allocates only for an error.
 func (e *Envelope) validate() error {
 	if e.Performative == 0 {
-		return invalid("performative", "a known act", "none, and the payload implies none")
+		return invalid("performative", "a known act", noAct(e.Payload))
 	}
 	if !e.Performative.Valid() {
 		return invalid("performative", "a known act", e.Performative.String())
@@ -33,6 +32,15 @@ func (e *Envelope) validate() error {
 		return err
 	}
 	return e.checkPayload()
+}
+
+// noAct describes a message without an act, and tells its maker how to name one.
+func noAct(payload any) string {
+	if payload == nil {
+		return "none, and no payload that implies one"
+	}
+	return fmt.Sprintf("none, and the payload type %T implies none: give it a method Act() performatives.Performative, "+
+		"or name the act (Envelope.Performative, or a call that takes it, such as Message.ReplyAs or Node.Ask with WithAct)", payload)
 }
 
 func (e *Envelope) checkIDs() error {
@@ -68,12 +76,14 @@ func (e *Envelope) checkNames() error {
 		return unfit("language", e.Language, maxNameLength)
 	case !plain(e.Protocol, maxNameLength):
 		return unfit("protocol", e.Protocol, maxNameLength)
+	case e.MessageType != "":
+		return CheckMessageType(e.MessageType)
 	}
 	return nil
 }
 
-// plain reports whether s is UTF-8 of at most limit bytes without control
-// characters, which would let a peer forge log lines.
+// plain reports whether s is UTF-8 of at most limit bytes without control characters.
+// With them, a peer could forge log lines.
 func plain(s string, limit int) bool {
 	if len(s) > limit {
 		return false
@@ -89,7 +99,7 @@ func plain(s string, limit int) bool {
 	return true
 }
 
-// unfit is the refusal of a text that is not [plain].
+// unfit returns the refusal of a text that is not [plain].
 func unfit(field, s string, limit int) error {
 	switch {
 	case len(s) > limit:
@@ -112,8 +122,8 @@ func (e *Envelope) checkValues() error {
 	return nil
 }
 
-// validTrace checks the form of a traceparent (W3C Trace Context §3.2). One of a
-// later version than 00 may have more parts, which are not looked at.
+// validTrace checks the form of a traceparent (W3C Trace Context §3.2). A traceparent of
+// a later version than 00 may have more parts, which are not checked.
 func validTrace(s string) bool {
 	const zeros = "00000000000000000000000000000000"
 	if len(s) < 55 || len(s) > MaxIDLength || s[2] != '-' || s[35] != '-' || s[52] != '-' {
@@ -138,17 +148,20 @@ func lowerHex(s string) bool {
 	return true
 }
 
-// CheckPayload says, in a [*Refusal], why a payload cannot be the content of that
-// act, as [New] would; nil when it can.
+// CheckPayload returns nil when a payload can be the content of that act in a message
+// without a message type, and else the [*Refusal] that [New] would return.
 func CheckPayload(act Performative, payload any) error {
 	e := Envelope{Performative: act, Payload: payload}
 	return e.checkPayload()
 }
 
-// checkPayload checks that the content fits the act and is well-formed.
+// checkPayload checks that the content fits the act and is well-formed. A message
+// type lifts the demand for the payload type of the act: the application defines the
+// payload. A payload of a built-in type still belongs to its own act, and the
+// payload's own Validate always runs.
 func (e *Envelope) checkPayload() error {
 	if e.Payload == nil {
-		if builtin[e.Performative] != nil {
+		if builtin[e.Performative] != nil && e.MessageType == "" {
 			return invalid("payload", "the payload of "+e.Performative.String(), "nothing")
 		}
 		return nil
@@ -181,24 +194,36 @@ func checkKind(payload any) error {
 	return invalid("payload", "a struct, a map or Raw, so that it is a JSON object", fmt.Sprintf("%T", payload))
 }
 
-// check looks at both ends of r only: the dialect that read it has parsed it,
-// and a message must not cost another pass.
+// check tests the first and the last character of r only: the dialect that read it has
+// parsed it, and a second pass would cost time for every message.
 func (r Raw) check() error {
-	trimmed := bytes.Trim(r, " \t\r\n")
-	if len(trimmed) == 0 || trimmed[0] == '{' && trimmed[len(trimmed)-1] == '}' {
+	if len(r) == 0 {
 		return nil
 	}
-	if trimmed[0] == '{' {
-		return invalid("payload", "an object", "one that does not end")
+	if got := notAnObject(r); got != "" && got != "nothing" {
+		return invalid("payload", "an object", got)
 	}
-	return invalid("payload", "an object", jsonForm(trimmed))
+	return nil
 }
 
-// validator is what a payload implements that has something to check.
+// notAnObject describes b if it is no JSON object, judging by its first and last character.
+// It returns nothing for an object.
+func notAnObject(b []byte) string {
+	trimmed := bytes.Trim(b, " \t\r\n")
+	if len(trimmed) == 0 || trimmed[0] != '{' {
+		return jsonForm(trimmed)
+	}
+	if trimmed[len(trimmed)-1] != '}' {
+		return "one that does not end"
+	}
+	return ""
+}
+
+// validator is the interface of a payload that checks its own members.
 type validator interface{ Validate() error }
 
-// validatePayload runs the payload's own Validate. Its error names the field as
-// seen from the message.
+// validatePayload runs the payload's own Validate. The path of the field in its error
+// begins at the message.
 func validatePayload(payload any) error {
 	v, ok := payload.(validator)
 	if !ok {

@@ -34,7 +34,7 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// eachSeed runs a property test with so many seeds that follow one another.
+// eachSeed runs a property test with n consecutive seeds.
 func eachSeed(t *testing.T, n int, test func(t *testing.T, seed uint64)) {
 	t.Helper()
 	first := seedOf(t)
@@ -44,20 +44,20 @@ func eachSeed(t *testing.T, n int, test func(t *testing.T, seed uint64)) {
 	}
 }
 
-// fate is what became of one message.
-type fate struct {
+// outcome counts the outcomes of one message.
+type outcome struct {
 	handled, refused, dead atomic.Int32 // of the message itself
-	made, taken, lost      atomic.Int32 // answers to it: sent, received, dead-lettered
-	err                    error        // what Send returned
+	made, taken, lost      atomic.Int32 // its replies: sent, received, dead-lettered
+	err                    error        // the result of Send
 	request                bool
 }
 
-// ledger keeps the fates of all messages of the test, by their numbers.
-type ledger struct{ fates []fate }
+// outcomes holds the outcomes of all messages of the test, by number.
+type outcomes struct{ byNumber []outcome }
 
-// of returns the fate of the message with that id, or nil when it is none of the
-// test's.
-func (l *ledger) of(id string) *fate {
+// forID returns the outcome of the message with that id, or nil for a message of another
+// test.
+func (l *outcomes) forID(id string) *outcome {
 	number, ok := strings.CutPrefix(id, "p")
 	if !ok {
 		return nil
@@ -66,17 +66,17 @@ func (l *ledger) of(id string) *fate {
 	if err != nil {
 		return nil
 	}
-	return &l.fates[i]
+	return &l.byNumber[i]
 }
 
-func (l *ledger) note(ev actors.Event) {
-	switch e := ev.(type) {
+func (l *outcomes) observe(r actors.Record) {
+	switch e := r.Event.(type) {
 	case actors.MessageSent:
-		if f := l.of(e.Message.InReplyTo()); f != nil {
+		if f := l.forID(e.Message.InReplyTo()); f != nil {
 			f.made.Add(1)
 		}
 	case actors.MessageRefused:
-		if f := l.of(string(e.Message.ID())); f != nil {
+		if f := l.forID(string(e.Message.ID())); f != nil {
 			f.refused.Add(1)
 		}
 	case actors.DeadLetter:
@@ -84,19 +84,19 @@ func (l *ledger) note(ev actors.Event) {
 		if !ok {
 			return
 		}
-		if f := l.of(string(m.ID())); f != nil {
+		if f := l.forID(string(m.ID())); f != nil {
 			f.dead.Add(1)
-		} else if f := l.of(m.InReplyTo()); f != nil {
+		} else if f := l.forID(m.InReplyTo()); f != nil {
 			f.lost.Add(1)
 		}
 	}
 }
 
-// check returns what is wrong with a fate, or nothing.
-func (f *fate) check() string {
+// check returns a description of the error in an outcome, or "".
+func (f *outcome) check() string {
 	handled, refused, dead := f.handled.Load(), f.refused.Load(), f.dead.Load()
 	made, taken, lost := f.made.Load(), f.taken.Load(), f.lost.Load()
-	answers := int32(0) // that there should be
+	answers := int32(0) // expected replies
 	if f.request && f.err == nil {
 		answers = 1
 	}
@@ -113,7 +113,7 @@ func (f *fate) check() string {
 	return ""
 }
 
-// The conduct of a message's receiver is decided by its payload.
+// The payload of a message determines the behaviour of its receiver.
 var (
 	conductPlain = performatives.Raw(`{}`)
 	conductPanic = performatives.Raw(`{"panic":1}`)
@@ -125,53 +125,56 @@ func conducted(m *performatives.Message, conduct performatives.Raw) bool {
 	return ok && string(raw) == string(conduct)
 }
 
-// handle is what every receiver does with a message.
-func (l *ledger) handle(self actors.Self, m *performatives.Message) {
-	if f := l.of(m.InReplyTo()); f != nil {
+// handle is the handler of every receiver.
+func (l *outcomes) handle(self actors.Self, m *performatives.Message) {
+	if f := l.forID(m.InReplyTo()); f != nil {
 		f.taken.Add(1)
 		return
 	}
 	if conducted(m, conductPanic) {
 		panic("as the test wants it")
 	}
-	l.of(string(m.ID())).handled.Add(1)
+	l.forID(string(m.ID())).handled.Add(1)
 	if m.Performative().ExpectsReply() {
 		answer, err := m.ReplyFrom(self.ID(), self.Stamp(), performatives.ActInform, conductPlain)
 		if err != nil {
 			panic(err)
 		}
-		_ = self.Send(answer) // it has been dead-lettered
+		_ = self.Send(answer) // the error means that it is a dead letter
 	}
 }
 
-// talk is a protocol whose conversations handle messages until one ends them.
-type talk struct{ l *ledger }
+// untilEndProtocol is a protocol whose conversations handle messages until one of them
+// requests the end.
+type untilEndProtocol struct{ l *outcomes }
 
-func (talk) Name() string { return "talk" }
+func (untilEndProtocol) Name() string { return "talk" }
 
-func (t talk) Opens(m *performatives.Message) bool {
+func (t untilEndProtocol) Opens(m *performatives.Message) bool {
 	return m.Protocol() == t.Name() && m.InReplyTo() == ""
 }
 
-func (t talk) Bind(self actors.Self, _ actors.Agent) actors.Responding { return talker{t.l, self} }
+func (t untilEndProtocol) Bind(self actors.Self, _ actors.Agent) actors.Responding {
+	return untilEndResponder{t.l, self}
+}
 
-type talker struct {
-	l    *ledger
+type untilEndResponder struct {
+	l    *outcomes
 	self actors.Self
 }
 
-func (t talker) Open(m *performatives.Message) actors.Conversation {
-	return &talking{t, actors.Key{ID: m.ConversationID(), Peer: m.Sender()}}
+func (t untilEndResponder) Open(m *performatives.Message) actors.Conversation {
+	return &untilEndConversation{t, actors.Key{ID: m.ConversationID(), Peer: m.Sender()}}
 }
 
-type talking struct {
-	talker
+type untilEndConversation struct {
+	untilEndResponder
 	key actors.Key
 }
 
-func (t *talking) Key() actors.Key { return t.key }
+func (t *untilEndConversation) Key() actors.Key { return t.key }
 
-func (t *talking) Receive(ctx actor.Context) {
+func (t *untilEndConversation) Receive(ctx actor.Context) {
 	m, ok := ctx.Message().(*performatives.Message)
 	if !ok {
 		return
@@ -182,9 +185,9 @@ func (t *talking) Receive(ctx actor.Context) {
 	}
 }
 
-// storm sends messages through a node whose agents come and go.
-type storm struct {
-	*ledger
+// stressTest sends messages through a node whose agents are stopped and replaced.
+type stressTest struct {
+	*outcomes
 	t    *testing.T
 	node *runtime.Node
 	seed uint64
@@ -196,11 +199,11 @@ const (
 	stormReceivers = 6
 )
 
-func (s *storm) agent() actors.Agent {
+func (s *stressTest) agent() actors.Agent {
 	return &scripted{receive: func(c *actors.Context, m *performatives.Message) { s.handle(c.Self, m) }}
 }
 
-func (s *storm) spawn(ctx context.Context, id performatives.AgentID, capacity int) {
+func (s *stressTest) spawn(ctx context.Context, id performatives.AgentID, capacity int) {
 	if err := s.node.Spawn(ctx, id, s.agent, runtime.WithCapacity(capacity)); err != nil {
 		s.t.Errorf("Spawn: %v", err)
 	}
@@ -208,13 +211,13 @@ func (s *storm) spawn(ctx context.Context, id performatives.AgentID, capacity in
 
 func receiverID(i int) performatives.AgentID { return performatives.AgentID(fmt.Sprintf("r%d", i)) }
 
-// send sends messages as one sender until all are.
-func (s *storm) send(i int) {
+// send sends messages as one sender, until all are sent.
+func (s *stressTest) send(i int) {
 	self := performatives.AgentID(fmt.Sprintf("s%d", i))
 	rng := rand.New(rand.NewPCG(s.seed, uint64(i)))
 	for {
 		n := int(s.next.Add(1)) - 1
-		if n >= len(s.fates) {
+		if n >= len(s.byNumber) {
 			return
 		}
 		m, err := performatives.New(s.envelope(rng, self, n))
@@ -222,15 +225,15 @@ func (s *storm) send(i int) {
 			s.t.Error(err)
 			return
 		}
-		s.fates[n].request = m.Performative().ExpectsReply()
-		s.fates[n].err = s.node.Send(m)
+		s.byNumber[n].request = m.Performative().ExpectsReply()
+		s.byNumber[n].err = s.node.Send(m)
 	}
 }
 
-func (s *storm) envelope(rng *rand.Rand, self performatives.AgentID, n int) performatives.Envelope {
+func (s *stressTest) envelope(rng *rand.Rand, self performatives.AgentID, n int) performatives.Envelope {
 	e := performatives.Envelope{
 		ID: performatives.MessageID("p" + strconv.Itoa(n)), Sender: self, Timestamp: time.Now(),
-		Receiver: receiverID(rng.IntN(stormReceivers + 1)), // the last does not exist
+		Receiver: receiverID(rng.IntN(stormReceivers + 1)), // the last one does not exist
 		Priority: performatives.Low + performatives.Priority(rng.IntN(int(performatives.Bands))),
 		Payload:  conductPlain, Performative: performatives.ActInform,
 	}
@@ -251,7 +254,7 @@ func (s *storm) envelope(rng *rand.Rand, self performatives.AgentID, n int) perf
 }
 
 // disturb stops and spawns agents until done is closed.
-func (s *storm) disturb(ctx context.Context, done <-chan struct{}) {
+func (s *stressTest) disturb(ctx context.Context, done <-chan struct{}) {
 	rng := rand.New(rand.NewPCG(s.seed, 1<<32))
 	for {
 		select {
@@ -267,21 +270,22 @@ func (s *storm) disturb(ctx context.Context, done <-chan struct{}) {
 	}
 }
 
-// TestEveryMessageIsAccountedFor is the promise that nothing vanishes, nor comes
-// twice.
+// Each message is handled, refused or dead-lettered exactly once.
 func TestEveryMessageIsAccountedFor(t *testing.T) {
 	seed := seedOf(t)
-	l := &ledger{make([]fate, 100_000)}
+	l := &outcomes{make([]outcome, 100_000)}
 	fast := actors.Supervision{MaxRestarts: actors.Unlimited, Backoff: actors.Backoff{Min: time.Millisecond, Max: 2 * time.Millisecond}}
-	s := &storm{ledger: l, t: t, seed: seed, node: newNode(t, runtime.Options{
-		Capacity: 128, Supervision: fast, Protocols: []actors.Protocol{talk{l}},
+	s := &stressTest{outcomes: l, t: t, seed: seed, node: newNode(t, runtime.Options{
+		Capacity: 128, Supervision: fast, Protocols: []actors.Protocol{untilEndProtocol{l}},
 	})}
-	defer s.node.Events().Listen(l.note)()
+	observing := s.node.Events().Subscribe(actors.SubscribeOptions{
+		Capacity: 1 << 20, Kinds: []actors.Kind{actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered},
+	}).Handle(l.observe)
 	ctx := within(t)
 	for i := range stormReceivers {
 		s.spawn(ctx, receiverID(i), 128)
 	}
-	for i := range stormSenders { // some of them too small for what comes back
+	for i := range stormSenders { // some mailboxes are too small for the replies
 		s.spawn(ctx, performatives.AgentID(fmt.Sprintf("s%d", i)), []int{1 << 20, 8}[i%2])
 	}
 	var senders, chaos sync.WaitGroup
@@ -295,17 +299,20 @@ func TestEveryMessageIsAccountedFor(t *testing.T) {
 	chaos.Wait()
 	stop, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	if err := s.node.Stop(stop); err != nil { // what is queued is handled or refused
+	if err := s.node.Stop(stop); err != nil { // queued messages are handled or refused
 		t.Errorf("Stop: %v", err)
+	}
+	if err := observing.Stop(within(t)); err != nil || observing.Lost() > 0 {
+		t.Errorf("observing: %v, and %d events were lost", err, observing.Lost())
 	}
 	s.verify()
 }
 
-func (s *storm) verify() {
+func (s *stressTest) verify() {
 	total := make(map[string]int)
 	wrong := 0
-	for i := range s.fates {
-		f := &s.fates[i]
+	for i := range s.byNumber {
+		f := &s.byNumber[i]
 		total["handled"] += int(f.handled.Load())
 		total["refused"] += int(f.refused.Load())
 		total["dead"] += int(f.dead.Load())
@@ -323,6 +330,6 @@ func (s *storm) verify() {
 		}
 	}
 	if wrong > 0 {
-		s.t.Errorf("%d of %d messages are not accounted for", wrong, len(s.fates))
+		s.t.Errorf("%d of %d messages are not accounted for", wrong, len(s.byNumber))
 	}
 }

@@ -7,35 +7,36 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/notify"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// listening tells a channel of what it is told.
-type listening struct{ heard chan<- performatives.AgentID }
+// noticeRecorder sends the agent's id to a channel for each notice.
+type noticeRecorder struct{ heard chan<- performatives.AgentID }
 
-func (listening) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+func (noticeRecorder) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-func (l listening) HandleNotice(_ context.Context, n codons.Notice) { l.heard <- n.Agent.ID() }
+func (l noticeRecorder) HandleNotice(_ context.Context, n notify.Notice) { l.heard <- n.Agent.ID() }
 
-// TestBroadcastOfANotice tells everybody but the one who speaks, and says when nobody is there.
+// A broadcast notice reaches every agent except its sender, and fails when there is no
+// other agent.
 func TestBroadcastOfANotice(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	content := map[string]any{"text": "rain"}
-	if err := codons.Broadcast(n, content); !errors.Is(err, performatives.CodeUnknownAgent) {
+	if err := notify.Broadcast(n, content); !errors.Is(err, performatives.CodeUnknownAgent) {
 		t.Errorf("to nobody: %v", err)
 	}
-	if err := codons.Broadcast(n, 3); !errors.Is(err, performatives.CodeInvalidPayload) {
+	if err := notify.Broadcast(n, 3); !errors.Is(err, performatives.CodeInvalidPayload) {
 		t.Errorf("a number for a content: %v", err)
 	}
 	heard := make(chan performatives.AgentID, 8)
 	for _, id := range []performatives.AgentID{"a", "b"} {
-		if err := n.Spawn(within(t), id, func() actors.Agent { return listening{heard} }); err != nil {
+		if err := n.Spawn(within(t), id, func() actors.Agent { return noticeRecorder{heard} }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := codons.Broadcast(n, content); err != nil {
+	if err := notify.Broadcast(n, content); err != nil {
 		t.Fatal(err)
 	}
 	got := map[performatives.AgentID]int{}
@@ -47,16 +48,11 @@ func TestBroadcastOfANotice(t *testing.T) {
 	}
 }
 
-// TestBroadcastAccountsForEverybody: whoever it does not reach is a dead letter each, which
-// says who that is, be anybody reached or not.
-func TestBroadcastAccountsForEverybody(t *testing.T) {
+// Each agent that a broadcast does not reach is a dead letter with its id, whether or not
+// the broadcast reaches another agent.
+func TestBroadcastDeadLetters(t *testing.T) {
 	n := newNode(t, runtime.Options{})
-	var missed []string
-	n.System().Events.Listen(func(ev actors.Event) { // Broadcast says so before it returns
-		if d, ok := ev.(actors.DeadLetter); ok && d.Code == performatives.CodeBusy {
-			missed = append(missed, d.To)
-		}
-	}, actors.About[actors.DeadLetter]())
+	dead := listen(t, n, actors.KindMessageDeadLettered)
 	content := map[string]any{"text": "rain"}
 	for _, id := range []performatives.AgentID{"full1", "full2"} {
 		t.Cleanup(blocked(t, n, id, 1))
@@ -64,17 +60,23 @@ func TestBroadcastAccountsForEverybody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := codons.Broadcast(n, content); !errors.Is(err, performatives.CodeBusy) {
+	if err := notify.Broadcast(n, content); !errors.Is(err, performatives.CodeBusy) {
 		t.Errorf("to those who are busy: %v", err)
 	}
 	heard := make(chan performatives.AgentID, 1)
-	if err := n.Spawn(within(t), "a", func() actors.Agent { return listening{heard} }); err != nil {
+	if err := n.Spawn(within(t), "a", func() actors.Agent { return noticeRecorder{heard} }); err != nil {
 		t.Fatal(err)
 	}
-	if err := codons.Broadcast(n, content); err != nil {
+	if err := notify.Broadcast(n, content); err != nil {
 		t.Error(err)
 	}
 	<-heard
+	var missed []string
+	for _, ev := range dead.all() { // Broadcast has published them before it returned
+		if d := ev.(actors.DeadLetter); d.Code == performatives.CodeBusy {
+			missed = append(missed, d.To)
+		}
+	}
 	slices.Sort(missed)
 	if want := []string{"full1", "full1", "full2", "full2"}; !slices.Equal(missed, want) {
 		t.Errorf("missed %q, want %q", missed, want)

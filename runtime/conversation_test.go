@@ -11,42 +11,44 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// play is a protocol whose conversations do what a function does.
-type play struct {
+// scriptedProtocol is a protocol whose conversations run a function.
+type scriptedProtocol struct {
 	receive func(self actors.Self, key actors.Key, ctx actor.Context)
 }
 
-func (play) Name() string { return "play" }
+func (scriptedProtocol) Name() string { return "play" }
 
-func (p play) Opens(m *performatives.Message) bool {
+func (p scriptedProtocol) Opens(m *performatives.Message) bool {
 	return m.Protocol() == p.Name() && m.Performative() == performatives.ActRequest
 }
 
-func (p play) Bind(self actors.Self, _ actors.Agent) actors.Responding { return player{p, self} }
+func (p scriptedProtocol) Bind(self actors.Self, _ actors.Agent) actors.Responding {
+	return scriptedResponder{p, self}
+}
 
-type player struct {
-	play
+type scriptedResponder struct {
+	scriptedProtocol
 	self actors.Self
 }
 
-func (p player) Open(m *performatives.Message) actors.Conversation {
-	return &playing{p, actors.Key{ID: m.ConversationID(), Peer: m.Sender()}}
+func (p scriptedResponder) Open(m *performatives.Message) actors.Conversation {
+	return &scriptedConversation{p, actors.Key{ID: m.ConversationID(), Peer: m.Sender()}}
 }
 
-type playing struct {
-	player
+type scriptedConversation struct {
+	scriptedResponder
 	key actors.Key
 }
 
-func (p *playing) Key() actors.Key           { return p.key }
-func (p *playing) Receive(ctx actor.Context) { p.receive(p.self, p.key, ctx) }
+func (p *scriptedConversation) Key() actors.Key           { return p.key }
+func (p *scriptedConversation) Receive(ctx actor.Context) { p.receive(p.self, p.key, ctx) }
 
-func inPlay(e *performatives.Envelope) { e.Protocol, e.ConversationID = "play", "c1" }
+func inScript(e *performatives.Envelope) { e.Protocol, e.ConversationID = "play", "c1" }
 
-// A conversation that fails, also as it stops, is told to who asked, is over, and
-// keeps neither its agent nor the node from stopping.
+// A conversation that panics, even while stopping, is refused to its sender, is over, and
+// does not prevent its agent or node from stopping.
 func TestConversationPanics(t *testing.T) {
-	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{play{func(_ actors.Self, _ actors.Key, ctx actor.Context) {
+	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{scriptedProtocol{func(_ actors.Self, _ actors.Key, ctx actor.Context) {
 		switch ctx.Message().(type) {
 		case *performatives.Message, *actor.Stopping:
 			panic("as the test wants it")
@@ -56,8 +58,8 @@ func TestConversationPanics(t *testing.T) {
 	if err := n.Spawn(within(t), "Jules", always(scripted{})); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the key of the first is free again
-		got := refusalOf(within(t), n, message(t, n.Self().ID(), "jules", performatives.ActRequest, inPlay))
+	for range 2 { // the key of the first can be used again
+		got := refusalOf(within(t), n, message(t, n.Self().ID(), "jules", performatives.ActRequest, inScript))
 		if got == nil || got.Code != performatives.CodeInternal {
 			t.Errorf("got %v", got)
 		}
@@ -77,13 +79,13 @@ func TestConversationPanics(t *testing.T) {
 	}
 }
 
-// An agent that stops handles nothing more, also while it waits for its
-// conversations to end, and opens none.
+// A stopping agent handles no further message and opens no conversation, even while it
+// waits for the end of its conversations.
 func TestStoppingAgentHandlesNothing(t *testing.T) {
 	closing, finish := make(chan struct{}), make(chan struct{})
-	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{play{func(_ actors.Self, _ actors.Key, ctx actor.Context) {
+	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{scriptedProtocol{func(_ actors.Self, _ actors.Key, ctx actor.Context) {
 		if _, ok := ctx.Message().(*actor.Stopping); ok {
-			close(closing) // of one conversation only
+			close(closing) // only one conversation is started
 			<-finish
 		}
 	}}}})
@@ -96,7 +98,7 @@ func TestStoppingAgentHandlesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := listen(t, n)
-	first := message(t, "x", "a", performatives.ActRequest, inPlay)
+	first := message(t, "x", "a", performatives.ActRequest, inScript)
 	if err := n.Send(first); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,7 @@ func TestStoppingAgentHandlesNothing(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	refused := await(t, r, 2, func(e actors.MessageRefused) bool { // the first may be refused too, unread
+	refused := await(t, r, 2, func(e actors.MessageRefused) bool { // the first message may be refused too, if it was not read
 		return e.Message != first && e.Refusal.Code == performatives.CodeStopped
 	})
 	if len(refused) != 2 || late.Load() {

@@ -7,23 +7,25 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// worker is one that does what its perform says.
+// worker is an agent whose PerformTask is a function.
 type worker struct {
-	perform func(context.Context, codons.Task) (performatives.InformResult, error)
+	perform func(context.Context, delegation.Task) (performatives.InformResult, error)
 }
 
 func (w worker) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"Debugging"}}
 }
 
-func (w worker) ConsiderTask(context.Context, codons.Task) codons.Decision { return codons.Accept() }
+func (w worker) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
 
-func (w worker) PerformTask(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+func (w worker) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 	return w.perform(ctx, t)
 }
 
@@ -35,7 +37,7 @@ func TestDelegate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	err = n.Spawn(ctx, "Jules", func() actors.Agent {
-		return worker{func(_ context.Context, t codons.Task) (performatives.InformResult, error) {
+		return worker{func(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
 			if err := t.Progress(50, "half"); err != nil {
 				return performatives.InformResult{}, err
 			}

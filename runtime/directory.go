@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Directory is the yellow pages of a node: the agents that can be found, which
-// are those that run and are not hidden. It is always up to date.
+// Directory is the list of a node's agents that discovery can find: the running, visible
+// ones. It has no cache: each method reads the current state.
 type Directory struct{ system *actors.System }
 
 // Directory returns the node's directory.
@@ -17,12 +17,13 @@ func (n *Node) Directory() Directory { return Directory{n.system} }
 
 // Entry is one agent of a [Directory].
 type Entry struct {
-	ID           performatives.AgentID // as it was registered
+	ID           performatives.AgentID // as registered
 	Node         string
 	Capabilities performatives.Capabilities
 }
 
-// Lookup returns the agent with that id, compared without regard to case.
+// Lookup returns the agent with that id, compared case-insensitively. It also finds
+// hidden agents.
 func (d Directory) Lookup(id performatives.AgentID) (Entry, bool) {
 	agent, ok := d.system.Lookup(id)
 	if !ok {
@@ -31,7 +32,7 @@ func (d Directory) Lookup(id performatives.AgentID) (Entry, bool) {
 	return d.entry(agent), true
 }
 
-// All returns every agent, by id.
+// All returns all entries, sorted by id.
 func (d Directory) All() []Entry {
 	var entries []Entry
 	for agent := range d.system.Agents() {
@@ -41,7 +42,7 @@ func (d Directory) All() []Entry {
 	return entries
 }
 
-// IDs returns the id of every agent, sorted.
+// IDs returns the ids of all entries, sorted.
 func (d Directory) IDs() []performatives.AgentID {
 	var ids []performatives.AgentID
 	for agent := range d.system.Agents() {
@@ -51,8 +52,8 @@ func (d Directory) IDs() []performatives.AgentID {
 	return ids
 }
 
-// WithCapabilities returns the agents that have all of the named topics or
-// actions, by id. Names match as [performatives.FoldCapability] has it.
+// WithCapabilities returns the entries that have all of the named topics or actions,
+// sorted by id. Names are compared as [performatives.FoldCapability] does.
 func (d Directory) WithCapabilities(names ...string) []Entry {
 	return slices.DeleteFunc(d.All(), func(e Entry) bool {
 		return !e.Capabilities.HasAll(names)

@@ -46,7 +46,7 @@ func TestDirectory(t *testing.T) {
 	if e, ok := d.Lookup("JULES"); !ok || e.ID != "Jules" || e.Node != "n1" || len(e.Capabilities.Topics) != 2 {
 		t.Errorf("got %+v", e)
 	}
-	if _, ok := d.Lookup("ghost"); !ok { // hidden from lists, not from those who know it
+	if _, ok := d.Lookup("ghost"); !ok { // a hidden agent is found by its id
 		t.Error("a hidden agent cannot be looked up")
 	}
 	if _, ok := d.Lookup("nobody"); ok {

@@ -1,67 +1,73 @@
-// Package runtime is the node: it assembles agents, codons and dialects, finds
-// the receivers of messages, keeps the directory, writes the log, and stops
-// everything in order.
+// Package runtime is the node. It assembles agents, codons and dialects, routes messages
+// to their receivers, keeps the directory, writes the log, and stops everything in order.
 //
 //	node, err := runtime.New(runtime.Options{Name: "n1"})
 //	err = node.Spawn(ctx, "Jules", func() actors.Agent { return &Jules{} })
 //	result, err := node.Delegate(ctx, "Jules", performatives.TaskRequest{TaskType: "debug_code"})
 //	err = node.Stop(ctx)
 //
-// With [Options.Watch] the node checks what its agents say against the tables of
+// With [Options.Watch] the node checks the messages of its agents against the tables of
 // their codons.
 //
 // # Peers
 //
-// Agents of other processes come by sessions of package wire. At the node that they
-// connect to, [Peers] is the handler of its server:
+// Agents of other processes are connected by sessions of package wire. On the node that
+// accepts the connections, [Peers] is the handler of the server:
 //
 //	peers, err := runtime.NewPeers(node, runtime.PeerOptions{})
 //	server, err := wire.NewServer(wire.Options{Handler: peers, …})
 //	…
-//	err = server.Stop(ctx) // first: peers are told, and what they wait for ends
+//	err = server.Stop(ctx) // before the node: ends pending requests and informs the peers
 //	err = node.Stop(ctx)
 //
-// Whoever speaks is an agent of the node under its own id from then on, hidden until it
-// introduces itself by a QUERY_CAPABILITIES with its own Capabilities: to the
-// namespace system, to the node's name, without a receiver, or to an agent, as a
-// handshake. A namespace is who an agent's id begins with, up to a slash; system and
-// default are all. It answers QUERY_CAPABILITIES with the actions of its agents and
-// gives a TASK_REQUEST to the first of them, by id, that has the action and has not
-// sent it. An agent of that very id comes before a namespace. The peer gets its answers
-// in the name of the namespace, and goes on with the task under that name. system lists its agents by QUERY_REF "agents".
+// Each sender id of a session becomes an agent of the node under the same id. The agent
+// is hidden until the peer introduces itself: it sends a QUERY_CAPABILITIES with its own
+// Capabilities to the namespace system, to the node's name, without a receiver, or to an
+// agent as a handshake.
 //
-// At the other end, an [Uplink] leads a node to the agents of another:
+// A namespace is the part of an agent's id before a slash. The namespaces system and
+// default, and the node's own name, contain all agents. An agent with the id of a
+// namespace takes precedence over the namespace. A namespace answers QUERY_CAPABILITIES
+// with the actions of its agents. It forwards a TASK_REQUEST to its first agent, by id,
+// that has the action and is not the sender. The replies to the peer, and the peer's
+// further messages of the task, use the name of the namespace. The namespace system also
+// answers QUERY_REF "agents" with a list of the agents.
+//
+// On the connecting node, an [Uplink] connects the node to the agents of another node:
 //
 //	up, err := node.Uplink(runtime.UplinkOptions{Dial: …})
 //	err = up.Connect(ctx)
 //	result, err := node.Delegate(ctx, "Jules", task)
 //	err = node.Stop(ctx)
-//	err = up.Stop(ctx) // last: it carries the node's last words
+//	err = up.Stop(ctx) // after the node: it sends the node's final messages
 //
-// When a session ends, who waits for an answer by it is told at once: by FAILURE
-// (disconnected) in the name of who would have answered. What is worked on for its
-// agents is withdrawn by CANCEL. What goes to them while they are away is refused.
-// Broadcasts of a node reach the agents that have introduced themselves; of a peer's
-// broadcast nobody keeps account, nor do those of a node leave it by its uplink.
+// When a session ends, each agent with a pending request to the session's agents gets
+// FAILURE (disconnected) from the agent that it asked. Tasks that run for the session's
+// agents are cancelled by CANCEL. Later messages to those agents are refused until they
+// reconnect. A node's broadcast reaches the agents that have introduced themselves, and
+// does not leave the node by its uplink. Replies to a peer's broadcast are not tracked as
+// pending requests.
 //
 // # Ordering
 //
-// Within a node a message is delivered at most once, in order per sender and
-// band. See package actors.
+// Within a node a message is delivered at most once. Messages of one sender keep their
+// order within a band. See package actors.
 //
 // # Backpressure
 //
-// A message that cannot be delivered is refused to its sender or, when that does
-// not wait for an answer, dead-lettered and counted: [Node.Counts]. Nothing
-// vanishes.
+// A message that cannot be delivered is refused to its sender. If it expects no reply, it
+// becomes a dead letter. Both are counted: see [Node.Counts].
+//
+// The log and the watch of a node are subscribers of its events, each with a bounded queue
+// and a goroutine: a slow one delays no agent. The log writes how many events it has lost.
 //
 // # Shutdown
 //
-// [Node.Stop] takes on nothing new, lets conversations finish within its
-// deadline, ends the rest in a state of their tables, and joins every goroutine.
+// [Node.Stop] accepts no new work, lets conversations finish within its deadline, moves
+// the rest to a terminal state of their tables, and joins every goroutine.
 //
 // # Concurrency
 //
-// A [Node] may be used from any goroutine. What waits must not be called on an
+// A [Node] may be used from any goroutine. A method that waits must not be called on an
 // agent's own actor.
 package runtime

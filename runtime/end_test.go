@@ -12,50 +12,50 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// ending is a conversation that ends while a message for it is unread.
-type ending struct {
-	player
+// endingConversation is a conversation that ends while a message is in its mailbox.
+type endingConversation struct {
+	scriptedResponder
 	key           actors.Key
 	busy, proceed chan struct{}
 	late          chan *performatives.Message
 }
 
-func (e *ending) Key() actors.Key { return e.key }
+func (e *endingConversation) Key() actors.Key { return e.key }
 
-func (e *ending) Receive(ctx actor.Context) {
+func (e *endingConversation) Receive(ctx actor.Context) {
 	if _, ok := ctx.Message().(*performatives.Message); !ok {
 		return
 	}
-	close(e.busy) // the second message must not get here
+	close(e.busy) // the second message must not arrive here
 	<-e.proceed
 	e.self.End(e, func(m *performatives.Message) bool { e.late <- m; return true })
-	_ = e.self.Do(context.Background(), func(actors.Agent) {}) // the agent has dealt with the end
+	_ = e.self.Do(context.Background(), func(actors.Agent) {}) // the agent has run the end command
 }
 
-type endings struct {
-	play
-	e *ending
+type endingProtocol struct {
+	scriptedProtocol
+	e *endingConversation
 }
 
-func (p endings) Bind(self actors.Self, _ actors.Agent) actors.Responding {
+func (p endingProtocol) Bind(self actors.Self, _ actors.Agent) actors.Responding {
 	p.e.self = self
 	return p
 }
 
-func (p endings) Open(m *performatives.Message) actors.Conversation {
+func (p endingProtocol) Open(m *performatives.Message) actors.Conversation {
 	p.e.key = actors.Key{ID: m.ConversationID(), Peer: m.Sender()}
 	return p.e
 }
 
-// What a conversation had no time to read goes to what answers after its end.
-func TestEndGivesBackWhatIsUnread(t *testing.T) {
-	e := &ending{busy: make(chan struct{}), proceed: make(chan struct{}), late: make(chan *performatives.Message, 1)}
-	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{endings{e: e}}})
+// Messages that a conversation has not read are passed to its tombstone function.
+func TestEndReturnsUnreadMessages(t *testing.T) {
+	e := &endingConversation{busy: make(chan struct{}), proceed: make(chan struct{}), late: make(chan *performatives.Message, 1)}
+	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{endingProtocol{e: e}}})
 	if err := n.Spawn(within(t), "a", always(scripted{})); err != nil {
 		t.Fatal(err)
 	}
 	r := listen(t, n)
-	first, second := message(t, "x", "a", performatives.ActRequest, inPlay), message(t, "x", "a", performatives.ActRequest, inPlay)
+	first, second := message(t, "x", "a", performatives.ActRequest, inScript), message(t, "x", "a", performatives.ActRequest, inScript)
 	for _, m := range []*performatives.Message{first, second} {
 		if err := n.Send(m); err != nil {
 			t.Fatal(err)
@@ -74,12 +74,12 @@ func TestEndGivesBackWhatIsUnread(t *testing.T) {
 	}
 }
 
-// The end of a conversation that is no more does not end a later one of its name.
+// The end of an earlier conversation does not end a later one with the same key.
 func TestEndOfFormerConversation(t *testing.T) {
 	heard := make(chan struct{}, 2)
-	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{play{func(self actors.Self, key actors.Key, ctx actor.Context) {
+	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{scriptedProtocol{func(self actors.Self, key actors.Key, ctx actor.Context) {
 		if _, ok := ctx.Message().(*performatives.Message); ok {
-			self.End(&playing{key: key}, nil)
+			self.End(&scriptedConversation{key: key}, nil)
 			heard <- struct{}{}
 		}
 	}}}})
@@ -87,7 +87,7 @@ func TestEndOfFormerConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := n.Send(message(t, "x", "a", performatives.ActRequest, inPlay)); err != nil {
+		if err := n.Send(message(t, "x", "a", performatives.ActRequest, inScript)); err != nil {
 			t.Fatal(err)
 		}
 		<-heard
@@ -95,12 +95,12 @@ func TestEndOfFormerConversation(t *testing.T) {
 	if open := n.Counts().Open; open != 1 {
 		t.Errorf("%d conversations are open, want the one", open)
 	}
-	if err := n.StopAgent(within(t), "a"); err != nil { // Stop would wait for the conversation
+	if err := n.StopAgent(within(t), "a"); err != nil { // StopAgent, because Stop would wait for the conversation
 		t.Error(err)
 	}
 }
 
-// An answer that comes as its Ask is given up is either returned or counted.
+// A reply that arrives while its Ask is cancelled is either returned or counted.
 func TestAskAccountsForLateAnswers(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	cancels := make(chan context.CancelFunc, 1)
@@ -123,7 +123,7 @@ func TestAskAccountsForLateAnswers(t *testing.T) {
 			givenUp++
 		}
 	}
-	for _, id := range []performatives.AgentID{"a", "asker"} { // what they have is dealt with by then
+	for _, id := range []performatives.AgentID{"a", "asker"} { // wait until their messages are handled
 		if err := n.StopAgent(within(t), id); err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -14,21 +14,23 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 )
 
-// clerk greets whoever asks.
+// clerk performs each task by a greeting.
 type clerk struct{}
 
 func (clerk) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"greetings"}}
 }
 
-func (clerk) ConsiderTask(context.Context, codons.Task) codons.Decision { return codons.Accept() }
+func (clerk) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
 
-func (clerk) PerformTask(_ context.Context, t codons.Task) (performatives.InformResult, error) {
+func (clerk) PerformTask(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
 	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "Hello, " + t.Description + "!"}, nil
 }
 
-// desk is a node with a clerk that takes connections; end stops it.
-func desk(ctx context.Context) (url string, end func() error, err error) {
+// startNode starts a node with a clerk that accepts connections; end stops it.
+func startNode(ctx context.Context) (url string, end func() error, err error) {
 	node, err := runtime.New(runtime.Options{Name: "desk"})
 	if err != nil {
 		return "", nil, err
@@ -52,15 +54,15 @@ func desk(ctx context.Context) (url string, end func() error, err error) {
 	return "tcp://" + listener.Addr().String(), end, nil
 }
 
-// A node takes connections, and another delegates to its agents.
+// A node accepts connections, and another node delegates to its agents.
 func ExampleNewPeers() {
 	ctx := context.Background()
-	url, end, err := desk(ctx)
+	url, end, err := startNode(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	node, err := runtime.New(runtime.Options{Name: "visitor"}) // another name than the far node's
+	node, err := runtime.New(runtime.Options{Name: "visitor"}) // must differ from the far node's name
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// librarian answers what it is asked, message by message.
+// librarian replies to each message without a codon.
 type librarian struct{}
 
 func (librarian) Describe() performatives.Capabilities {
@@ -51,6 +51,46 @@ func ExampleNew() {
 	// there is no agent "nobody" (agent_not_found)
 }
 
+// shelf is a payload of the application's own.
+type shelf struct {
+	Number int `json:"number"`
+}
+
+// shelfClerk counts the books of a shelf.
+type shelfClerk struct{}
+
+func (shelfClerk) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (shelfClerk) Receive(c *actors.Context, m *performatives.Message) {
+	s, err := performatives.PayloadAs[shelf](m)
+	if err != nil {
+		return
+	}
+	_ = c.ReplyAs(m, performatives.ActInform, performatives.Raw(fmt.Sprintf(`{"books":%d}`, 10*s.Number)))
+}
+
+// A payload of one's own implies no act, so that Ask has to be told one.
+func ExampleWithAct() {
+	ctx := context.Background()
+	node, err := runtime.New(runtime.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = node.Stop(ctx) }()
+	if err := node.Spawn(ctx, "Clerk", func() actors.Agent { return shelfClerk{} }); err != nil {
+		fmt.Println(err)
+		return
+	}
+	answer, err := node.Ask(ctx, "Clerk", shelf{3}, runtime.WithAct(performatives.ActRequest), runtime.WithMessageType("COUNT_BOOKS"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s %s\n", answer.Performative(), answer.Payload())
+	// Output: INFORM {"books":30}
+}
+
 func ExampleNode_Events() {
 	ctx := context.Background()
 	node, err := runtime.New(runtime.Options{})
@@ -59,11 +99,16 @@ func ExampleNode_Events() {
 		return
 	}
 	defer func() { _ = node.Stop(ctx) }()
-	refused := actors.Subscribe[actors.MessageRefused](node.Events(), 16)
-	defer refused.Stop()
+	refused := node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindMessageRefused}})
+	defer refused.Close()
 
 	_, _ = node.Ask(ctx, "nobody", performatives.TaskRequest{TaskType: "find", Description: "it"})
-	e := <-refused.C
-	fmt.Println(e.Message.Performative(), "to", e.Message.Receiver(), "refused:", e.Refusal.Code)
-	// Output: TASK_REQUEST to nobody refused: agent_not_found
+	r, err := refused.Next(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e := r.Event.(actors.MessageRefused)
+	fmt.Println(r.Seq, r.Kind(), e.Message.Performative(), "to", e.Message.Receiver(), e.Refusal.Code)
+	// Output: 1 message.refused TASK_REQUEST to nobody agent_not_found
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// welcome answers an introduction.
+// welcome replies to an introduction.
 func welcome(s *wire.Session, m *performatives.Message) error {
 	stamp := performatives.Stamp{ID: performatives.NewID(), Time: m.Timestamp()}
 	answer, err := m.ReplyAs(stamp, performatives.ActInformCapabilities, performatives.InformCapabilities{})
@@ -29,8 +29,8 @@ func refuseFirst(s *wire.Session, m *performatives.Message) error {
 	return welcome(s, m)
 }
 
-// A client that introduces many agents at once, and agrees on gzip with the first or not,
-// is understood and understands.
+// A client that introduces many agents at once exchanges messages correctly, whether gzip
+// is agreed on with the first introduction or not.
 func TestGzipAmongManyIntroductions(t *testing.T) {
 	d, err := gateway.New(gateway.Options{})
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 )
 
-// gatewayHub is a node with a TCP port where acl and gateway are spoken.
+// gatewayHub is a node with a TCP port for the dialects acl and gateway.
 type gatewayHub struct {
 	*hub
 	addr string
@@ -46,12 +46,13 @@ func newGatewayHub(t testing.TB) *gatewayHub {
 	return &gatewayHub{h, l.Addr().String()}
 }
 
-// program is a client in another language: it knows wire's text, and nothing of ours.
+// program is a client in another language. It uses the wire format without this module's
+// code.
 type program struct {
 	t    testing.TB
 	conn net.Conn
 	name string
-	gzip bool // frames have the 8 bytes of header
+	gzip bool // frames have the 8-byte header
 	sent int
 }
 
@@ -68,7 +69,7 @@ func (h *gatewayHub) program(name string) *program {
 	return &program{t: h.t, conn: conn, name: name}
 }
 
-// write sends a DATA frame, which is not compressed: the flag says so.
+// write sends a DATA frame with the flag for uncompressed data.
 func (p *program) write(text string) {
 	p.t.Helper()
 	frame := []byte("MC\x01")
@@ -81,8 +82,8 @@ func (p *program) write(text string) {
 	}
 }
 
-// say sends a JSON-RPC message or a batch, with more members of the envelope.
-func (p *program) say(payload, more string) {
+// send sends a JSON-RPC message or a batch, with additional members of the envelope.
+func (p *program) send(payload, more string) {
 	p.t.Helper()
 	p.sent++
 	p.write(fmt.Sprintf(`{"id":"%s-%d","timestamp":%q,"source":%q,%s"mcp_payload":%s}`,
@@ -96,7 +97,7 @@ func (p *program) ask(id, namespace, method, params string) {
 	if namespace != "" {
 		more = fmt.Sprintf(`"target_namespace":%q,`, namespace)
 	}
-	p.say(request(id, method, params), more)
+	p.send(request(id, method, params), more)
 }
 
 func request(id, method, params string) string {
@@ -105,11 +106,11 @@ func request(id, method, params string) string {
 
 func (p *program) notify(method, params string) {
 	p.t.Helper()
-	p.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params), "")
+	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params), "")
 }
 
-// heard is what a program reads of an envelope.
-type heard struct {
+// receivedEnvelope is the part of an envelope that a program reads.
+type receivedEnvelope struct {
 	Source      string          `json:"source"`
 	Correlation string          `json:"correlation_id"`
 	Payload     json.RawMessage `json:"mcp_payload"`
@@ -119,7 +120,7 @@ type heard struct {
 	rpc
 }
 
-// rpc is what it reads of a JSON-RPC message.
+// rpc is the part of a JSON-RPC message that a program reads.
 type rpc struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -155,10 +156,10 @@ func (p *program) frame() []byte {
 }
 
 // read reads the next envelope.
-func (p *program) read() heard {
+func (p *program) read() receivedEnvelope {
 	p.t.Helper()
 	text := p.frame()
-	var e heard
+	var e receivedEnvelope
 	err := json.Unmarshal(text, &e)
 	if err == nil && len(e.Payload) > 0 && e.Payload[0] == '{' {
 		err = json.Unmarshal(e.Payload, &e.rpc)
@@ -201,7 +202,7 @@ func (p *program) fault(id string) (code int, wireCode, text string) {
 	return e.Fault.Code, e.Error.Code, e.Fault.Message
 }
 
-// progress reads the next frame, which must be news of a token.
+// progress reads the next frame, which must be a progress notification.
 func (p *program) progress() (token string, percent float64) {
 	p.t.Helper()
 	e := p.read()

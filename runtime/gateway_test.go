@@ -11,11 +11,13 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/tool"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// builder is a worker whose tools have schemas. slow reports that it has begun, and goes
-// on until it is told to stop.
+// builder is a worker whose tools have schemas. The tool slow reports its start and runs
+// until it is cancelled.
 type builder struct {
 	worker
 	tools []performatives.Action
@@ -25,8 +27,8 @@ func (b builder) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"Building"}, Actions: b.tools}
 }
 
-// calculator is an agent whose tools check their arguments.
-type calculator struct{ *codons.Tools }
+// calculator is an agent whose tools validate their arguments.
+type calculator struct{ *tool.Tools }
 
 type terms struct {
 	A int `json:"a"`
@@ -35,13 +37,13 @@ type terms struct {
 
 func newCalculator(t testing.TB) calculator {
 	t.Helper()
-	add, err := codons.NewTool("add", "adds", func(_ context.Context, in terms) (map[string]int, error) {
+	add, err := tool.New("add", "adds", func(_ context.Context, in terms) (map[string]int, error) {
 		return map[string]int{"sum": in.A + in.B}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools, err := codons.NewTools(add)
+	tools, err := tool.NewSet(add)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +56,7 @@ func newBuilder(ended chan<- error) builder {
 			{Name: "build", Description: "builds", InputSchema: json.RawMessage(`{"type":"object","required":["plan"]}`)},
 			{Name: "slow", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		},
-		worker: worker{func(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+		worker: worker{func(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 			if err := t.Progress(50, "half"); err != nil {
 				return performatives.InformResult{}, err
 			}
@@ -68,17 +70,17 @@ func newBuilder(ended chan<- error) builder {
 	}
 }
 
-// staffed is a hub with a calculator and a builder.
-func staffed(t *testing.T) (h *gatewayHub, ended chan error) {
+// newStaffedHub returns a hub with a calculator and a builder.
+func newStaffedHub(t *testing.T) (h *gatewayHub, ended chan error) {
 	t.Helper()
 	ended = make(chan error, 4)
 	h = newGatewayHub(t)
-	h.spawn("Calc", being(newCalculator(t)))
-	h.spawn("Bob", being(newBuilder(ended)))
+	h.spawn("Calc", returning(newCalculator(t)))
+	h.spawn("Bob", returning(newBuilder(ended)))
 	return h, ended
 }
 
-// toolsOf are the tools of a result, as name, agent and whether there is a schema.
+// toolsOf returns the tools of a result as name/agent/schema.
 func toolsOf(t *testing.T, result string) (all []string) {
 	t.Helper()
 	var r struct {
@@ -100,12 +102,12 @@ func toolsOf(t *testing.T, result string) (all []string) {
 }
 
 func TestGatewayListsTools(t *testing.T) {
-	h, _ := staffed(t)
+	h, _ := newStaffedHub(t)
 	p := h.program("cli")
 	for namespace, want := range map[string]string{
 		"":        "[build/Bob/true slow/Bob/false add/Calc/true]",
 		"default": "[build/Bob/true slow/Bob/false add/Calc/true]",
-		"Calc":    "[add//true]", // the agent itself answers
+		"Calc":    "[add//true]", // the agent itself replies
 		"bob":     "[build//true slow//false]",
 	} {
 		p.ask("1", namespace, "tools/list", "{}")
@@ -120,7 +122,7 @@ func TestGatewayListsTools(t *testing.T) {
 }
 
 func TestGatewayCallsTools(t *testing.T) {
-	h, _ := staffed(t)
+	h, _ := newStaffedHub(t)
 	p := h.program("cli")
 	for id, namespace := range []string{"", "system", "default", "Calc"} {
 		p.ask(fmt.Sprint(id), namespace, "tools/call", `{"name":"add","arguments":{"a":1,"b":2}}`)
@@ -152,10 +154,10 @@ func TestGatewayCallsTools(t *testing.T) {
 	}
 }
 
-// A slow request delays no other; what is cancelled is
-// stopped and gets no answer, and only its asker can cancel it.
+// A slow request does not delay others. A cancelled one stops without a reply, and only
+// its sender can cancel it.
 func TestGatewaySlowRequests(t *testing.T) {
-	h, ended := staffed(t)
+	h, ended := newStaffedHub(t)
 	p := h.program("cli")
 	p.ask("5", "Bob", "tools/call", `{"name":"slow","_meta":{"progressToken":"t"}}`)
 	if token, percent := p.progress(); token != `"t"` || percent != 50 {
@@ -180,7 +182,7 @@ func TestGatewaySlowRequests(t *testing.T) {
 		t.Errorf("the work ended because of %v", why)
 	}
 
-	p.say(request("8", "tools/call", `{"name":"slow"}`), `"metadata":{"timeout_ms":30},"target_namespace":"Bob",`)
+	p.send(request("8", "tools/call", `{"name":"slow"}`), `"metadata":{"timeout_ms":30},"target_namespace":"Bob",`)
 	if code, wireCode, text := p.fault("8"); code != -32004 || wireCode != "SERVICE_UNAVAILABLE" {
 		t.Errorf("%d %s %s", code, wireCode, text)
 	}
@@ -189,11 +191,11 @@ func TestGatewaySlowRequests(t *testing.T) {
 	}
 }
 
-// The answers of a batch wait for the slowest of it, and nobody else does.
+// The replies of a batch wait for its slowest request. Other requests do not wait.
 func TestGatewayBatch(t *testing.T) {
-	h, ended := staffed(t)
+	h, ended := newStaffedHub(t)
 	p := h.program("cli")
-	p.say(`[`+request("1", "Bob.slow", `{"_meta":{"progressToken":1}}`)+`,`+request("2", "Calc.add", `{"a":1,"b":2}`)+
+	p.send(`[`+request("1", "Bob.slow", `{"_meta":{"progressToken":1}}`)+`,`+request("2", "Calc.add", `{"a":1,"b":2}`)+
 		`,{"jsonrpc":"2.0","method":"Calc.hint"},7,`+request("3", "ping", "{}")+`]`, "")
 	p.progress()
 	p.ask("4", "", "ping", "{}")
@@ -212,9 +214,9 @@ func TestGatewayBatch(t *testing.T) {
 	}
 }
 
-// introduced is a program that offers a tool, in one of the two ways: where it is asked for
-// its list, the tool is on the second page.
-func introduced(t *testing.T, h *gatewayHub, listed bool) *program {
+// introducedProgram is a program that offers a tool, in its introduction or in its list
+// of tools. In the list, the tool is on the second page.
+func introducedProgram(t *testing.T, h *gatewayHub, listed bool) *program {
 	t.Helper()
 	const tools = `[{"name":"paint","description":"paints","inputSchema":{"type":"object","required":["x"]}}]`
 	p := h.program("py-tools")
@@ -226,24 +228,24 @@ func introduced(t *testing.T, h *gatewayHub, listed bool) *program {
 	for range 3 {
 		switch e := p.read(); {
 		case string(e.ID) == `"init"` && listed:
-			h.visible("py-tools")
+			h.awaitVisible("py-tools")
 			return p
 		case e.Method == "tools/list" && string(e.Params) == "{}":
-			p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"nextCursor":"2"}}`, e.ID), "")
+			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"nextCursor":"2"}}`, e.ID), "")
 		case e.Method == "tools/list" && string(e.Params) == `{"cursor":"2"}`:
-			p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, e.ID, tools), "")
+			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, e.ID, tools), "")
 		}
 	}
-	h.visible("py-tools")
+	h.awaitVisible("py-tools")
 	return p
 }
 
-// Agents find, use and cancel the tools of a program as those of any agent.
+// Agents find, call and cancel the tools of a program like those of any agent.
 func TestGatewayProvidesTools(t *testing.T) {
 	for name, listed := range map[string]bool{"listed": true, "asked for": false} {
 		t.Run(name, func(t *testing.T) {
 			h := newGatewayHub(t)
-			p := introduced(t, h, listed)
+			p := introducedProgram(t, h, listed)
 			found, err := h.Whisper(within(t), performatives.QueryCapabilities{
 				Type: performatives.QuerySpecific, Parameters: performatives.QueryParameters{Capabilities: []string{"paint"}},
 			})
@@ -256,13 +258,13 @@ func TestGatewayProvidesTools(t *testing.T) {
 				t.Errorf("tools %s", got)
 			}
 			percent := make(chan float64, 1)
-			d := start(t, h, codons.WithProgress(func(u performatives.StatusUpdate) { percent <- *u.Progress }))
+			d := start(t, h, delegation.WithProgress(func(u performatives.StatusUpdate) { percent <- *u.Progress }))
 			id := called(t, p)
 			p.notify("notifications/progress", `{"progressToken":`+id+`,"progress":3,"total":4}`)
 			if got := <-percent; got != 75 {
 				t.Errorf("progress %v", got)
 			}
-			p.say(`{"jsonrpc":"2.0","id":`+id+`,"result":{"content":[{"type":"text","text":"painted"}]}}`, "")
+			p.send(`{"jsonrpc":"2.0","id":`+id+`,"result":{"content":[{"type":"text","text":"painted"}]}}`, "")
 			if got, err := d.Wait(); err != nil || got.Summary != "painted" {
 				t.Errorf("got %+v, %v", got, err)
 			}
@@ -270,10 +272,10 @@ func TestGatewayProvidesTools(t *testing.T) {
 	}
 }
 
-// start has an agent of the node delegate to the program.
-func start(t *testing.T, h *gatewayHub, o ...codons.DelegateOption) *codons.Delegated {
+// start delegates from an agent of the node to the program.
+func start(t *testing.T, h *gatewayHub, o ...codons.Option) *delegation.Delegated {
 	t.Helper()
-	d, err := codons.StartDelegation(within(t), h, "py-tools", performatives.TaskRequest{
+	d, err := delegation.Start(within(t), h, "py-tools", performatives.TaskRequest{
 		TaskType: "paint", Parameters: performatives.RawContent([]byte(`{"x":1}`)),
 	}, o...)
 	if err != nil {
@@ -282,7 +284,7 @@ func start(t *testing.T, h *gatewayHub, o ...codons.DelegateOption) *codons.Dele
 	return d
 }
 
-// called reads the call that start makes, and returns its id.
+// called reads the call of start, and returns its id.
 func called(t *testing.T, p *program) string {
 	t.Helper()
 	e := p.read()
@@ -294,10 +296,10 @@ func called(t *testing.T, p *program) string {
 
 func TestGatewayProviderRefusesAndGoes(t *testing.T) {
 	h := newGatewayHub(t)
-	p := introduced(t, h, true)
+	p := introducedProgram(t, h, true)
 
 	d := start(t, h)
-	p.say(`{"jsonrpc":"2.0","id":`+called(t, p)+`,"error":{"code":-32602,"message":"no such x"}}`, "")
+	p.send(`{"jsonrpc":"2.0","id":`+called(t, p)+`,"error":{"code":-32602,"message":"no such x"}}`, "")
 	if _, err := d.Wait(); !errors.Is(err, performatives.CodeInvalidPayload) || !strings.Contains(err.Error(), "no such x") {
 		t.Errorf("refused: %v", err)
 	}
@@ -308,7 +310,7 @@ func TestGatewayProviderRefusesAndGoes(t *testing.T) {
 	if e := p.read(); e.Method != "notifications/cancelled" || !strings.Contains(string(e.Params), `"requestId":`+id) {
 		t.Errorf("got %s", e.Payload)
 	}
-	p.say(`{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32603,"message":"stopped"}}`, "")
+	p.send(`{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32603,"message":"stopped"}}`, "")
 	var end *codons.EndError
 	if _, err := d.Wait(); !errors.As(err, &end) || end.State != "cancelled" {
 		t.Errorf("cancelled: %v", err)
@@ -320,20 +322,20 @@ func TestGatewayProviderRefusesAndGoes(t *testing.T) {
 	if _, err := d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
 		t.Errorf("disconnected: %v", err)
 	}
-	h.away("py-tools", 1)
+	h.awaitStopped("py-tools", 1)
 
-	p = introduced(t, h, true)
+	p = introducedProgram(t, h, true)
 	d = start(t, h)
-	p.say(`{"jsonrpc":"2.0","id":`+called(t, p)+`,"result":{"content":[]}}`, "")
+	p.send(`{"jsonrpc":"2.0","id":`+called(t, p)+`,"result":{"content":[]}}`, "")
 	if _, err := d.Wait(); err != nil {
 		t.Errorf("come back: %v", err)
 	}
 }
 
-// A port speaks both dialects, each connection its own, and an agent of one asks one of
-// the other. Frames have 8 bytes of header once gzip is agreed on.
+// One port serves both dialects, one per connection, and an agent of one dialect can ask
+// an agent of the other. Frames have an 8-byte header after gzip is agreed on.
 func TestGatewayBesideACL(t *testing.T) {
-	h, _ := staffed(t)
+	h, _ := newStaffedHub(t)
 	p := h.program("cli")
 	p.ask("1", "", "initialize", `{"protocolVersion":"2.0","supportedVersions":["1.0","2.0"],"capabilities":{"compression":["gzip"]}}`)
 	if got := p.result("1"); !strings.Contains(got, `"protocolVersion":"1.0"`) || !strings.Contains(got, `"compression":["gzip"]`) {
@@ -344,7 +346,7 @@ func TestGatewayBesideACL(t *testing.T) {
 	o := h.program("jules")
 	o.write(`{"message_id":"m-1","performative":"QUERY_CAPABILITIES","sender":{"agent_id":"jules"},"receiver":{"agent_id":"system"},` +
 		`"timestamp":"` + time.Now().UTC().Format(time.RFC3339) + `","payload":{"query_type":"summary","capabilities":{"topics":["Go"]}}}`)
-	h.visible("jules")
+	h.awaitVisible("jules")
 	p.ask("2", "", "jules.review", `{"_meta":{"progressToken":2}}`)
 	var got struct {
 		Act string `json:"performative"`
@@ -367,7 +369,7 @@ func TestGatewayBesideACL(t *testing.T) {
 	}
 }
 
-// Nobody outside speaks as an agent of the node's.
+// A peer cannot send as an agent of the node.
 func TestGatewayNames(t *testing.T) {
 	h := newGatewayHub(t)
 	h.spawn("Eliza", always(scripted{receive: func(*actors.Context, *performatives.Message) {}}))

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Texts that are made to be hard to read cost a node about as much as they are long, are
-// answered or end their own connection, and leave others alone.
+// Texts that are expensive to parse cost time in proportion to their length. They get a
+// reply or end their own connection, and do not affect others.
 func TestHostileTexts(t *testing.T) {
 	const size = 4 << 20
 	deep := strings.Repeat(`[`, size)
@@ -39,7 +39,7 @@ func TestHostileTexts(t *testing.T) {
 			if got := other.read(); string(got.ID) != "2" {
 				t.Errorf("the other is told %+v", got)
 			}
-			hostile.frame() // it is told what is wrong
+			hostile.frame() // the error report
 			goruntime.ReadMemStats(&after)
 			if spent := after.TotalAlloc - before.TotalAlloc; spent > 8*size {
 				t.Errorf("a text of %d bytes cost %d", len(text), spent)

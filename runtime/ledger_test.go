@@ -364,7 +364,7 @@ func TestLedgerReopens(t *testing.T) {
 // Whoever gets the last word may act on it at once, so the conversation is closed by then.
 func TestLastWordClosesFirst(t *testing.T) {
 	l := &link{ledger: newLedger(testLimits, new(told))}
-	l.sweeps.Store(true) // without a clock
+	l.sweepScheduled.Store(true) // without a clock
 	ask := entry{message: act(t, "q", p.ActTaskRequest, nil), local: "here", peer: "there"}
 	if err := l.pass(ask, func(*p.Message) error { return nil }); err != nil {
 		t.Fatal(err)
@@ -403,8 +403,8 @@ func TestReopenedIsSwept(t *testing.T) {
 	if err := l.pass(word, func(*p.Message) error { l.sweep(); return refused(p.CodeBusy, "") }); err == nil {
 		t.Fatal("it got through")
 	}
-	if l.ledger.open() != 1 || !l.sweeps.Load() {
-		t.Errorf("%d are open, and somebody looks after them: %t", l.ledger.open(), l.sweeps.Load())
+	if l.ledger.open() != 1 || !l.sweepScheduled.Load() {
+		t.Errorf("%d are open, and somebody looks after them: %t", l.ledger.open(), l.sweepScheduled.Load())
 	}
 }
 

@@ -11,36 +11,39 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// link is a session between agents of this node and agents elsewhere: what both ends of
-// one have in common. Its ledger says what is to be done when it ends.
+// link is the state of one session, common to both of its ends. Its ledger records the
+// pending requests between agents of this node (local) and agents of the other end
+// (peer), so that they can be ended when the session ends.
 type link struct {
-	node    *Node
-	session *wire.Session
-	ledger  *ledger
-	sweeps  atomic.Bool // a sweep is to come
+	node           *Node
+	session        *wire.Session
+	ledger         *ledger
+	sweepScheduled atomic.Bool // a sweep is scheduled
 
-	mu    sync.Mutex
-	stop  func() bool // the next sweep; nil before the first
-	ended bool
+	mu        sync.Mutex
+	stopSweep func() bool // cancels the scheduled sweep; nil before the first
+	ended     bool
 }
 
 func newLink(n *Node, s *wire.Session, limits ledgerLimits) *link {
 	return &link{node: n, session: s, ledger: newLedger(limits, &n.told)}
 }
 
-// send passes a message of local's on to peer. The error is a [*performatives.Refusal].
+// send sends a message from the local agent to the peer's agent. The error is a
+// [*performatives.Refusal].
 func (l *link) send(m *performatives.Message, local, peer performatives.AgentID) error {
 	return l.pass(entry{message: m, local: local, peer: peer}, l.session.Send)
 }
 
-// deliver passes a message of peer's on to local. The error is a
+// deliver routes a message from the peer's agent to the local agent. The error is a
 // [*performatives.Refusal], and the node has counted the message.
 func (l *link) deliver(m *performatives.Message, local, peer performatives.AgentID) error {
 	return l.receive(entry{message: m, local: local, peer: peer, inbound: true})
 }
 
-// deliverAs is the same for what peer says to a namespace, and is for local. The peer
-// knows the conversation by the name that it has used, and so it gets its answers.
+// deliverAs is like deliver for a message to a namespace, which local handles. The peer
+// knows the conversation under the name of the namespace, so replies and refusals are
+// sent under that name.
 func (l *link) deliverAs(m *performatives.Message, local, peer performatives.AgentID) error {
 	e := entry{message: renamed(m, m.Sender(), local), local: local, peer: peer, inbound: true, as: m.Receiver()}
 	err := l.receive(e)
@@ -55,23 +58,23 @@ func (l *link) deliverAs(m *performatives.Message, local, peer performatives.Age
 func (l *link) receive(e entry) error {
 	sent := false
 	err := l.pass(e, func(m *performatives.Message) error {
-		sent = true // and if that is in vain, counted
+		sent = true // Send counts the message if it fails
 		return l.node.Send(m)
 	})
 	if err != nil && !sent {
-		return l.node.turnAway(e.message, err)
+		return l.node.recordRefusal(e.message, err)
 	}
 	return err
 }
 
-// pass notes a message and passes it on. A namespace answers the peer under the name that
-// the peer has used.
+// pass records a message in the ledger and sends it with the function on. A message to
+// the peer in a conversation with a namespace is sent under the namespace's name.
 func (l *link) pass(e entry, on func(*performatives.Message) error) error {
 	n, err := l.ledger.note(e, time.Now())
 	if err != nil {
 		return err
 	}
-	defer l.sweepLater() // also for what is open again
+	defer l.scheduleSweep() // also for a conversation that takeBack has reopened
 	m := e.message
 	if n.as != "" && !e.inbound {
 		m = renamed(m, n.as, m.Receiver())
@@ -81,25 +84,28 @@ func (l *link) pass(e entry, on func(*performatives.Message) error) error {
 		case ended && n.closed:
 			l.lose([]*talk{n.talk}, disconnected)
 		case ended:
-			if !e.inbound { // else the node has counted it
-				_ = l.node.turnAway(m, err)
+			if !e.inbound { // an inbound message has been counted by the node
+				_ = l.node.recordRefusal(m, err)
 			}
-			return nil // the end of the conversation has come between, and tells
+			return nil // the link ended in between, and ends the conversation
 		}
 		return err
 	}
 	return nil
 }
 
-// turnAway counts a message from outside that is not passed on, and returns why.
-func (n *Node) turnAway(m *performatives.Message, why error) error {
+// recordRefusal counts a message of another process that is not routed. It returns the
+// reason as a refusal.
+func (n *Node) recordRefusal(m *performatives.Message, why error) error {
 	r := wire.AsRefusal(why)
-	n.system.Refused(m, r)
+	n.system.RecordRefusal(m, r)
 	return r
 }
 
-// undelivered is told of a message that the session has taken and not written. Of one
-// whose sender waits no more, nobody else is.
+// undelivered handles a message that the session accepted and did not write. If the
+// sender has a pending request for it, the sender gets a refusal. Otherwise the message
+// is a dead letter, and if it is a reply with an invalid payload, the peer gets a
+// substitute.
 func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal) {
 	if m.Performative().ExpectsReply() && l.ledger.lost(m) {
 		l.node.system.Refuse(m.Receiver(), m, why.Code, why.Text)
@@ -107,14 +113,14 @@ func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal)
 	}
 	l.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
 	if why.Code == performatives.CodeInvalidPayload {
-		l.substitute(m, why)
+		l.sendSubstitute(m, why)
 	}
 }
 
-// substitute tells the peer that an answer cannot be written, so that it does not wait
-// for it.
-func (l *link) substitute(m *performatives.Message, why *performatives.Refusal) {
-	switch m.Performative() { //nolint:exhaustive // the acts that are no last word
+// sendSubstitute sends the peer a FAILURE in place of a reply that cannot be encoded, so
+// that the peer does not wait for it.
+func (l *link) sendSubstitute(m *performatives.Message, why *performatives.Refusal) {
+	switch m.Performative() { //nolint:exhaustive // these acts do not end a conversation
 	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate, performatives.ActFailure:
 		return
 	}
@@ -128,12 +134,12 @@ func (l *link) substitute(m *performatives.Message, why *performatives.Refusal) 
 		Payload: performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: why.Text},
 	})
 	if err == nil {
-		_ = l.session.Send(failure) // the session ends: then nobody waits
+		_ = l.session.Send(failure) // the error is that the session has ended
 	}
 }
 
-// end ends what is open, for the reason that both sides are told. It reports false when
-// that has been done before.
+// end ends the pending requests of the link with the given reason. It reports false when
+// the link has ended before.
 func (l *link) end(why performatives.Failure) bool {
 	l.mu.Lock()
 	if l.ended {
@@ -141,36 +147,37 @@ func (l *link) end(why performatives.Failure) bool {
 		return false
 	}
 	l.ended = true
-	if l.stop != nil {
-		l.stop()
+	if l.stopSweep != nil {
+		l.stopSweep()
 	}
 	l.mu.Unlock()
 	l.lose(l.ledger.seal(), why)
 	return true
 }
 
-// lose tells the agents of this side that conversations are over: those who wait for an
-// answer, by FAILURE, and those who work for the peer, by CANCEL in its name.
+// lose ends conversations for the agents of this node: an agent with a pending request
+// gets FAILURE, and an agent that works for the peer gets CANCEL from the peer.
 func (l *link) lose(talks []*talk, why performatives.Failure) {
 	if len(talks) == 0 {
 		return
 	}
 	l.node.system.Work(func() {
-		words := make([]*performatives.Message, 0, len(talks))
+		messages := make([]*performatives.Message, 0, len(talks))
 		for _, t := range talks {
-			if m := t.last(l.node.system.Stamp(), why); m != nil {
+			if m := t.finalMessage(l.node.system.Stamp(), why); m != nil {
 				if t.inbound {
 					l.node.told.add(true, t.peer, string(m.ID()))
 				}
-				words = append(words, m)
+				messages = append(messages, m)
 			}
 		}
-		l.node.insist(words)
+		l.node.deliverWithRetry(messages)
 	})
 }
 
-// last is the word of the peer that ends t, made in its stead; nil when it has said it.
-func (t *talk) last(s performatives.Stamp, why performatives.Failure) *performatives.Message {
+// finalMessage returns the message that ends t for the agent of this node, with the peer
+// as sender. It is nil when the peer has sent its CANCEL already.
+func (t *talk) finalMessage(s performatives.Stamp, why performatives.Failure) *performatives.Message {
 	if !t.inbound {
 		return t.asked.Refuse(t.peer, s, why.ErrorCode, why.ErrorText)
 	}
@@ -179,37 +186,38 @@ func (t *talk) last(s performatives.Stamp, why performatives.Failure) *performat
 	}
 	m, err := t.first.Follow(s, performatives.Cancel{Reason: why.ErrorText})
 	if err != nil {
-		return nil // only an invalid stamp
+		return nil // the error is an invalid stamp
 	}
 	return m
 }
 
-// patienceWithBusy is how long what ends a conversation waits for room in a mailbox.
-const patienceWithBusy = 10 * time.Second
+// busyRetryPeriod is the time for which deliverWithRetry retries while a mailbox is full.
+const busyRetryPeriod = 10 * time.Second
 
-// insist delivers words in a peer's stead. So many may come at once that a mailbox has
-// no room for all of them.
-func (n *Node) insist(words []*performatives.Message) {
-	for _, m := range words {
+// deliverWithRetry delivers messages made on behalf of a peer. It retries while a mailbox
+// is full, because the end of a session may produce more messages than a mailbox has room
+// for.
+func (n *Node) deliverWithRetry(messages []*performatives.Message) {
+	for _, m := range messages {
 		if actors.Wants[actors.MessageSent](n.Events()) {
 			n.Events().Publish(actors.MessageSent{At: actors.At{Time: time.Now()}, Message: m})
 		}
 	}
-	until := time.Now().Add(patienceWithBusy)
-	for wait := time.Millisecond; len(words) > 0; wait = min(2*wait, 100*time.Millisecond) {
-		words = n.deliverAll(words, time.Now().Before(until))
-		if len(words) > 0 {
+	until := time.Now().Add(busyRetryPeriod)
+	for wait := time.Millisecond; len(messages) > 0; wait = min(2*wait, 100*time.Millisecond) {
+		messages = n.deliverAll(messages, time.Now().Before(until))
+		if len(messages) > 0 {
 			room := time.NewTimer(wait)
 			<-room.C
 		}
 	}
 }
 
-// deliverAll delivers what it can, and returns what there is no room for yet if that is
-// to be tried again. Who waits may be beyond the uplink.
-func (n *Node) deliverAll(words []*performatives.Message, again bool) []*performatives.Message {
+// deliverAll routes the messages. If again is true, it returns those that were refused as
+// busy, to be retried. The receiver of a message may be beyond the uplink.
+func (n *Node) deliverAll(messages []*performatives.Message, again bool) []*performatives.Message {
 	var left []*performatives.Message
-	for _, m := range words {
+	for _, m := range messages {
 		err := router{n}.Route(m)
 		switch {
 		case err == nil:
@@ -222,26 +230,28 @@ func (n *Node) deliverAll(words []*performatives.Message, again bool) []*perform
 	return left
 }
 
-// sweepLater has somebody look after what nobody answers.
-func (l *link) sweepLater() {
-	if l.sweeps.Load() || l.ledger.open() == 0 || !l.sweeps.CompareAndSwap(false, true) {
+// scheduleSweep schedules a sweep, unless one is scheduled or there is no open
+// conversation.
+func (l *link) scheduleSweep() {
+	if l.sweepScheduled.Load() || l.ledger.open() == 0 || !l.sweepScheduled.CompareAndSwap(false, true) {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.ended {
-		l.stop = l.node.system.AfterFunc(l.ledger.limits.grace, l.sweep)
+		l.stopSweep = l.node.system.AfterFunc(l.ledger.limits.grace, l.sweep)
 	}
 }
 
-// sweep answers the peer's questions that nobody has answered in time, once and for all,
-// and forgets those of this side, whose askers know the time.
+// sweep ends the expired requests. A peer's request that a local agent has not answered
+// in time gets FAILURE (timeout). A local agent's request is only removed, because its
+// codon has its own deadline.
 func (l *link) sweep() {
 	for _, t := range l.ledger.expired(time.Now()) {
 		if late := t.asked.Refuse(t.voice(), l.node.system.Stamp(), performatives.CodeTimeout, ""); late != nil {
-			_ = l.session.Send(late) // the session ends, or the peer does not read
+			_ = l.session.Send(late) // the session has ended, or the peer does not read
 		}
 	}
-	l.sweeps.Store(false)
-	l.sweepLater()
+	l.sweepScheduled.Store(false)
+	l.scheduleSweep()
 }

@@ -2,9 +2,12 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -39,89 +42,150 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
-// eventLog writes events to a log.
+// logCapacity is how many events wait to be logged. When a log writes so slowly that more
+// would wait, those are lost, and their number is logged.
+const logCapacity = 1 << 14
+
+// eventLog writes events to a log, on a goroutine of its own.
 type eventLog struct {
 	logger   *slog.Logger
 	codec    *acl.Codec
 	messages bool
+	events   *actors.Subscription
+	handler  *actors.EventHandler
+	lost     atomic.Uint64 // of the events, as far as that was logged
 }
 
-// logEvents writes the node's events to its log until stop is called. A log that
-// discards everything does not even listen, so that events stay free.
-func logEvents(o Options, events *actors.Events) (stop func()) {
+// logEvents writes the node's events to its log until its stop. It returns nil for a log
+// that discards everything, so that events stay free.
+func logEvents(o Options, events *actors.Events) *eventLog {
 	ctx := context.Background() //nolint:forbidigo // slog asks for one; nothing is cancelled by it
 	if !o.Logger.Enabled(ctx, slog.LevelError) {
-		return func() {}
+		return nil
 	}
 	codec, err := acl.New(acl.Options{})
 	if err != nil {
 		panic(err) // the zero options are valid
 	}
 	l := &eventLog{logger: o.Logger.With("node", o.Name), codec: codec, messages: o.LogMessages}
-	return events.Listen(l.write, l.interests(ctx)...)
+	l.events = events.Subscribe(actors.SubscribeOptions{Capacity: logCapacity, Kinds: l.kinds(ctx)})
+	l.handler = l.events.Handle(l.write)
+	return l
 }
 
-// interests are the events that are worth making: what happens for every message
-// only when it is logged.
-func (l *eventLog) interests(ctx context.Context) []actors.Interest {
-	of := []actors.Interest{
-		actors.About[actors.MessageRefused](), actors.About[actors.DeadLetter](), actors.About[actors.Supervised](),
-		actors.About[actors.AgentStarted](), actors.About[actors.AgentStopped](), actors.About[actors.WorkAbandoned](),
-		actors.About[actors.AgentAnnounced](), actors.About[codons.Violation](),
+// flushTime is how long the events that wait to be logged have when the node stops. A stop
+// that has failed because its ctx ended is worth logging, so that ctx does not count.
+const flushTime = 2 * time.Second
+
+// stop writes the events that wait. The error says that the log took too long.
+func (l *eventLog) stop(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	if err := l.handler.Stop(ctx); err != nil {
+		return fmt.Errorf("runtime: events not logged within %v: %w", flushTime, err)
+	}
+	l.logLost()
+	return nil
+}
+
+// kinds are the kinds of the events that are worth making: those of every message only
+// when messages are logged.
+func (l *eventLog) kinds(ctx context.Context) []actors.Kind {
+	kinds := []actors.Kind{
+		actors.KindMessageRefused, actors.KindMessageDeadLettered, actors.KindSupervisionDecided,
+		actors.KindAgentStarted, actors.KindAgentStopped, actors.KindJobAbandoned,
+		actors.KindAgentAnnounced, codons.KindViolation,
 	}
 	if l.messages {
-		of = append(of, actors.About[actors.MessageSent](), actors.About[actors.MessageReceived]())
+		kinds = append(kinds, actors.KindMessageSent, actors.KindMessageReceived)
 	}
 	if l.logger.Enabled(ctx, slog.LevelDebug) {
-		of = append(of, actors.About[codons.Transition](), actors.About[codons.HandlerPanicked]())
+		kinds = append(kinds, codons.KindTransition)
 	}
-	return of
+	return kinds
 }
 
 // write logs one event. What people must see is a warning, what happens all the
 // time is for debugging.
-func (l *eventLog) write(ev actors.Event) {
-	switch e := ev.(type) {
+func (l *eventLog) write(r actors.Record) {
+	l.logLost()
+	switch e := r.Event.(type) {
 	case actors.MessageSent:
-		l.message(acl.Sent, e.Message)
+		l.message(e.Time, acl.Sent, e.Message)
 	case actors.MessageReceived:
-		l.message(acl.Received, e.Message)
+		l.message(e.Time, acl.Received, e.Message)
 	case actors.MessageRefused:
-		l.logger.Info("message refused", "performative", e.Message.Performative().String(), "agent", string(e.Message.Receiver()),
-			"peer", string(e.Message.Sender()), "conversation", string(e.Message.ConversationID()), "err", e.Refusal.Code)
+		l.line(e.Time, slog.LevelInfo, "message refused", typed(e.Message, "performative", e.Message.Performative().String(), "agent", string(e.Message.Receiver()),
+			"peer", string(e.Message.Sender()), "conversation", string(e.Message.ConversationID()), "err", e.Refusal.Code)...)
 	case actors.DeadLetter:
-		l.logger.Info("dead letter", "to", e.To, "err", e.Code)
+		m, _ := e.Message.(*performatives.Message)
+		l.line(e.Time, slog.LevelInfo, "dead letter", typed(m, "to", e.To, "err", e.Code)...)
 	case actors.Supervised:
-		l.logger.Warn("supervised", "agent", string(e.Agent), "child", e.Child.GetId(), "directive", e.Directive.String(), "restarts", e.Restarts,
-			"delay", e.Delay, "err", e.Reason)
+		level, args := slog.LevelWarn, []any{
+			"agent", string(e.Agent), "child", e.Child.GetId(), "directive", e.Directive.String(), "restarts", e.Restarts,
+			"delay", e.Delay, "err", e.Reason,
+		}
+		if len(e.Stack) > 0 { // a panic
+			level, args = slog.LevelError, append(args, "stack", string(e.Stack))
+		}
+		l.line(e.Time, level, "supervised", args...)
 	case actors.AgentStarted:
-		l.logger.Info("agent started", "agent", string(e.Agent), "again", e.Again)
+		l.line(e.Time, slog.LevelInfo, "agent started", "agent", string(e.Agent), "again", e.Again, "roles", strings.Join(e.Roles, ","))
 	case actors.AgentAnnounced:
-		l.logger.Info("agent announced", "agent", string(e.Agent), "topics", len(e.Capabilities.Topics), "actions", len(e.Capabilities.Actions))
+		l.line(e.Time, slog.LevelInfo, "agent announced", "agent", string(e.Agent), "topics", len(e.Capabilities.Topics), "actions", len(e.Capabilities.Actions))
 	case actors.AgentStopped:
-		l.logger.Info("agent stopped", "agent", string(e.Agent))
+		l.line(e.Time, slog.LevelInfo, "agent stopped", "agent", string(e.Agent))
 	case actors.WorkAbandoned:
-		l.logger.Warn("handler still runs", "agent", string(e.Agent), "conversation", string(e.Conversation))
+		l.line(e.Time, slog.LevelWarn, "handler still runs", "agent", string(e.Agent), "conversation", string(e.Conversation))
 	case codons.Violation:
-		l.logger.Warn("protocol violated", "agent", string(e.Sender), "peer", string(e.Receiver), "conversation", string(e.Conversation),
+		l.line(e.Time, slog.LevelWarn, "protocol violated", "agent", string(e.Sender), "peer", string(e.Receiver), "conversation", string(e.Conversation),
 			"performative", e.Got.Act.String(), "err", e.ViolationError)
 	case codons.Transition:
-		l.logger.Debug("conversation", "agent", string(e.Agent), "peer", string(e.Peer), "conversation", string(e.Conversation),
+		l.line(e.Time, slog.LevelDebug, "conversation", "agent", string(e.Agent), "peer", string(e.Peer), "conversation", string(e.Conversation),
 			"protocol", e.Protocol, "role", e.Role.String(), "from", string(e.From), "to", string(e.To), "on", e.On.String())
-	case codons.HandlerPanicked:
-		l.logger.Debug("stack of the panic", "agent", string(e.Agent), "conversation", string(e.Conversation), "stack", string(e.Stack))
 	}
 }
 
+// line writes one line with the time of its event, which may have waited in the queue.
+func (l *eventLog) line(at time.Time, level slog.Level, msg string, args ...any) {
+	ctx := context.Background() //nolint:forbidigo // slog asks for one; nothing is cancelled by it
+	if !l.logger.Enabled(ctx, level) {
+		return
+	}
+	r := slog.NewRecord(at, level, msg, 0)
+	r.Add(args...)
+	_ = l.logger.Handler().Handle(ctx, r) // as slog.Logger does: a log cannot tell of its own failure
+}
+
+// logLost logs how many events were lost since it last did.
+func (l *eventLog) logLost() {
+	n := l.events.Lost()
+	if before := l.lost.Swap(n); n > before {
+		l.logger.Warn("events not logged", "count", n-before)
+	}
+}
+
+// typed returns the attributes of a line about m: args, after the message type of m if it
+// has one. m may be nil.
+func typed(m *performatives.Message, args ...any) []any {
+	if m == nil || m.MessageType() == "" {
+		return args
+	}
+	return append([]any{"message_type", m.MessageType()}, args...)
+}
+
 // message logs one message as acl §7.2 has it, when that was asked for.
-func (l *eventLog) message(d acl.Direction, m *performatives.Message) {
+func (l *eventLog) message(at time.Time, d acl.Direction, m *performatives.Message) {
 	if !l.messages {
 		return
 	}
 	line, err := l.codec.AppendLogLine(nil, d, m)
 	if err != nil {
-		l.logger.Error("message not logged", "performative", m.Performative().String(), "err", err)
+		l.logger.Error("message not logged", typed(m, "performative", m.Performative().String(), "err", err)...)
 		return
 	}
-	l.logger.Info(string(line))
+	l.line(at, slog.LevelInfo, string(line))
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -16,7 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
-// buffer may be written by many goroutines.
+// buffer is a concurrency-safe buffer.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -28,7 +30,7 @@ func (b *buffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
-// lines returns what was logged; each line has to be JSON.
+// lines returns the logged lines, which must be JSON.
 func (b *buffer) lines(t *testing.T) []map[string]any {
 	t.Helper()
 	b.mu.Lock()
@@ -44,12 +46,12 @@ func (b *buffer) lines(t *testing.T) []map[string]any {
 	return lines
 }
 
-// logged runs a request, a refusal, a dead letter and a panic on a node, and
-// returns its log.
+// logged runs a request, a refusal, a dead letter and a panic on a node, and returns its
+// log.
 func logged(t *testing.T, level slog.Level, messages bool) []map[string]any {
 	t.Helper()
 	var out buffer
-	n, err := runtime.New(runtime.Options{Name: "n1", Logger: runtime.NewLogger(&out, level), LogMessages: messages, Supervision: quick()})
+	n, err := runtime.New(runtime.Options{Name: "n1", Logger: runtime.NewLogger(&out, level), LogMessages: messages, Supervision: quickRestarts()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func TestLogIsSilentAboutPayloads(t *testing.T) {
 	}
 }
 
-// The messages of the log are those that were sent and received.
+// The log contains exactly the messages sent and received.
 func TestLoggedMessagesRoundTrip(t *testing.T) {
 	codec, err := acl.New(acl.Options{})
 	if err != nil {
@@ -115,15 +117,133 @@ func TestLoggedMessagesRoundTrip(t *testing.T) {
 	}
 }
 
-func TestLogLevel(t *testing.T) {
-	for _, line := range logged(t, slog.LevelWarn, true) {
-		if line["level"] != "WARN" {
-			t.Errorf("got %v", line)
+// A line about a message has its message type.
+func TestLogShowsMessageTypes(t *testing.T) {
+	var out buffer
+	n := newNode(t, runtime.Options{Name: "n1", Logger: runtime.NewLogger(&out, slog.LevelInfo), LogMessages: true})
+	typed := func(e *performatives.Envelope) { e.MessageType = "REVIEW_REQUEST" }
+	_ = n.Send(message(t, "n1", "nobody", performatives.ActRequest, typed))
+	_ = n.Send(message(t, "n1", "nobody", performatives.ActInform, typed))
+	if err := n.Stop(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, line := range out.lines(t) {
+		what := line["msg"].(string)
+		if direction, text, ok := strings.Cut(what, ": "); ok && strings.Contains(text, `"message_type":"REVIEW_REQUEST"`) {
+			seen[direction]++
 		}
+		if line["message_type"] == "REVIEW_REQUEST" {
+			seen[what]++
+		}
+	}
+	if seen["MCP_MESSAGE_SENT"] != 2 || seen["message refused"] != 1 || seen["dead letter"] != 1 {
+		t.Errorf("got %v", seen)
 	}
 }
 
-// A terminal gets colours and no JSON, anything else JSON.
+// stuck is a writer that takes nothing until it is released.
+type stuck struct {
+	buffer
+	release chan struct{}
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	<-s.release
+	return s.buffer.Write(p)
+}
+
+// inLoggedNode runs test with a node whose log is stuck, in virtual time.
+func inLoggedNode(t *testing.T, test func(t *testing.T, n *runtime.Node, out *stuck)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		out := &stuck{release: make(chan struct{})}
+		n, err := runtime.New(runtime.Options{Logger: runtime.NewLogger(out, slog.LevelInfo)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, n, out)
+		time.Sleep(time.Second) // the engine has a goroutine that waits for a timer
+	})
+}
+
+// A log that is stuck delays no agent. It loses what its queue has no room for, and says how
+// much.
+func TestSlowLog(t *testing.T) {
+	inLoggedNode(t, func(t *testing.T, n *runtime.Node, out *stuck) {
+		if err := n.Spawn(within(t), "a", always(scripted{receive: echo})); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		ask(t, n, "a")
+		at := actors.At{Time: start}
+		for range 20_000 {
+			n.Events().Publish(actors.AgentStarted{At: at, Agent: "many"})
+		}
+		if waited := time.Since(start); waited > 0 {
+			t.Errorf("the agent waited %v for the log", waited)
+		}
+		time.Sleep(time.Minute)
+		close(out.release)
+		synctest.Wait()
+		if err := n.Stop(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		written, lost := 0, 0.0
+		for _, line := range out.lines(t) {
+			switch {
+			case line["msg"] == "events not logged":
+				lost += line["count"].(float64)
+			case line["agent"] == "many":
+				written++
+				if logged, err := time.Parse(time.RFC3339Nano, line["time"].(string)); err != nil || !logged.Equal(start) {
+					t.Fatalf("the time of the event is %v: %v", start, line)
+				}
+			}
+		}
+		if lost < 1000 || written+int(lost) != 20_000 {
+			t.Errorf("%d events were written and %.0f lost", written, lost)
+		}
+	})
+}
+
+// Stop waits two seconds for a log that is stuck.
+func TestStopWithAStuckLog(t *testing.T) {
+	inLoggedNode(t, func(t *testing.T, n *runtime.Node, out *stuck) {
+		start := time.Now()
+		err := n.Stop(within(t))
+		if waited := time.Since(start); err == nil || !strings.Contains(err.Error(), "events not logged within 2s") || waited != 2*time.Second {
+			t.Errorf("Stop returns %v after %v", err, waited)
+		}
+		close(out.release)
+		synctest.Wait()
+		if err := n.Stop(within(t)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestLogLevel(t *testing.T) {
+	panics := 0
+	for _, line := range logged(t, slog.LevelWarn, true) {
+		stack, _ := line["stack"].(string)
+		switch line["level"] {
+		case "WARN":
+		case "ERROR": // the panic of an agent, with its stack
+			panics++
+			if line["msg"] != "supervised" || !strings.Contains(stack, "runtime_test") {
+				t.Errorf("got %v", line)
+			}
+		default:
+			t.Errorf("got %v", line)
+		}
+	}
+	if panics != 1 {
+		t.Errorf("%d panics are logged, want 1", panics)
+	}
+}
+
+// NewLogger writes coloured text to a terminal, and JSON otherwise.
 func TestNewLogger(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
@@ -154,7 +274,7 @@ func TestNewLogger(t *testing.T) {
 	}
 }
 
-// A logger for people writes what is no JSON, and no colours where nobody sees them.
+// A text logger does not write JSON, and no colours unless the output is a terminal.
 func TestTextLogger(t *testing.T) {
 	var out bytes.Buffer
 	log := runtime.NewTextLogger(&out, slog.LevelInfo)

@@ -14,101 +14,103 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The namespaces of all agents (wire, Namespace Extraction). They are no agents, and no
-// agent outside may call itself so.
+// The namespaces that contain all agents (wire specification, Namespace Extraction). They
+// are not agents, and no peer may use them as its id.
 const (
 	namespaceSystem  performatives.AgentID = "system"
 	namespaceDefault performatives.AgentID = "default"
 )
 
-// referenceAgents is what QUERY_REF asks the namespace system for: a list of the agents.
+// referenceAgents is the reference of a QUERY_REF to the namespace system for the list of
+// agents.
 const referenceAgents = "agents"
 
-// serve answers a message that is for no agent: for a namespace, which is the node's
-// visible agents, or those of them whose ids are its name or begin with it and a slash.
-// An agent that it gives a task to speaks to the peer in the name of the namespace, for
-// a conversation is known by who takes part in it.
-func (p *Peers) serve(l *peerLink, from *proxy, m *performatives.Message) error {
-	if local, ok := l.ledger.localOf(from.id, m); ok { // what is under way goes on where it is
+// serveNamespace handles a message to a namespace, which consists of the visible agents
+// whose folded id is the namespace's name or begins with it and a slash. An agent that
+// gets a task from the namespace replies to the peer under the namespace's name, because
+// a conversation is identified by its participants.
+func (p *Peers) serveNamespace(l *peerLink, from *proxy, m *performatives.Message) error {
+	if local, ok := l.ledger.localOf(from.id, m); ok { // an open conversation stays with its agent
 		return l.deliverAs(m, local, from.id)
 	}
 	if m.Performative() == performatives.ActTaskRequest {
-		if chosen, ok := p.choose(l, from.id, m); ok {
+		if chosen, ok := p.chooseAgent(l, from.id, m); ok {
 			return l.deliverAs(m, chosen, from.id)
 		}
 	}
-	agents := p.covered(m.Receiver(), from.id)
-	if !p.all(m.Receiver()) && none(agents) {
-		return p.node.turnAway(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
+	agents := p.members(m.Receiver(), from.id)
+	if !p.coversAll(m.Receiver()) && isEmpty(agents) {
+		return p.node.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
 	}
-	switch m.Performative() { //nolint:exhaustive // a namespace does no more
+	switch m.Performative() { //nolint:exhaustive // other acts are refused below
 	case performatives.ActQueryCapabilities:
-		return p.describe(l, m, agents)
+		return p.answerQueryCapabilities(l, m, agents)
 	case performatives.ActTaskRequest:
-		return p.unable(m)
+		return p.refuseTask(m)
 	case performatives.ActQueryRef:
-		return p.refer(l, m)
+		return p.answerQueryRef(l, m)
 	case performatives.ActCancel:
-		return p.node.turnAway(m, refused(performatives.CodeConversationEnded, ""))
+		return p.node.recordRefusal(m, refused(performatives.CodeConversationEnded, ""))
 	}
-	return p.node.turnAway(m, refused(performatives.CodeIncapable, "a namespace is asked for capabilities and for tasks only"))
+	return p.node.recordRefusal(m, refused(performatives.CodeIncapable, "a namespace supports only QUERY_CAPABILITIES, QUERY_REF and TASK_REQUEST"))
 }
 
-// all reports whether a name stands for every agent.
-func (p *Peers) all(name performatives.AgentID) bool {
+// coversAll reports whether the namespace contains all agents. The empty name does.
+func (p *Peers) coversAll(name performatives.AgentID) bool {
 	return name == "" || p.reserved(name.Fold())
 }
 
-// covered yields the visible agents of a namespace but for who asks, in no particular
+// members yields the visible agents of a namespace except the sender, in no particular
 // order.
-func (p *Peers) covered(name, asker performatives.AgentID) iter.Seq[actors.Self] {
-	all, folded := p.all(name), string(name.Fold())
+func (p *Peers) members(name, sender performatives.AgentID) iter.Seq[actors.Self] {
+	all, folded := p.coversAll(name), string(name.Fold())
 	return func(yield func(actors.Self) bool) {
 		for a := range p.node.system.Agents() {
-			if (all || within(folded, string(a.ID().Fold()))) && !a.ID().Is(asker) && !yield(a) {
+			if (all || within(folded, string(a.ID().Fold()))) && !a.ID().Is(sender) && !yield(a) {
 				return
 			}
 		}
 	}
 }
 
-func none(agents iter.Seq[actors.Self]) bool {
+func isEmpty(agents iter.Seq[actors.Self]) bool {
 	for range agents {
 		return false
 	}
 	return true
 }
 
-// byID is the order in which the agents of a namespace come first.
+// byID compares agents by folded id. It determines the first agent of a namespace.
 func byID(a, b actors.Self) int { return cmp.Compare(a.ID().Fold(), b.ID().Fold()) }
 
-// within reports whether an id belongs to a namespace, both folded.
+// within reports whether an id belongs to a namespace. Both are folded.
 func within(namespace, id string) bool {
 	rest, ok := strings.CutPrefix(id, namespace)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// describe tells what the agents of a namespace can do, each action with its schemas.
-func (p *Peers) describe(l *peerLink, m *performatives.Message, agents iter.Seq[actors.Self]) error {
+// answerQueryCapabilities replies with the capabilities of the namespace's agents, each
+// action with its schemas.
+func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, agents iter.Seq[actors.Self]) error {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
 	if err != nil {
-		return p.node.turnAway(m, err)
+		return p.node.recordRefusal(m, err)
 	}
 	all := union(slices.SortedFunc(agents, byID))
 	answer := performatives.InformCapabilities{Capabilities: &all}
 	if q.Type != performatives.QuerySummary {
 		if answer, err = all.Answer(q); err != nil {
-			return p.node.turnAway(m, err)
+			return p.node.recordRefusal(m, err)
 		}
 	}
 	return p.reply(l, m, performatives.ActInformCapabilities, answer)
 }
 
-// memberAgent is the member of an action that says which agent has it.
+// memberAgent is the JSON member of an action that contains the id of its agent.
 const memberAgent = "agent"
 
-// union is what several agents can do, and which of them has an action. Of two actions of
-// one name, that of the first agent is meant.
+// union returns the combined capabilities of several agents. Each action contains the id
+// of its agent. Of several actions with the same name, the first agent's is kept.
 func union(agents []actors.Self) performatives.Capabilities {
 	all := performatives.Capabilities{Topics: []string{}, Actions: []performatives.Action{}}
 	topics, actions := make(map[string]bool), make(map[string]bool)
@@ -123,18 +125,18 @@ func union(agents []actors.Self) performatives.Capabilities {
 		for _, a := range c.Actions {
 			if name := performatives.FoldCapability(a.Name); !actions[name] {
 				actions[name] = true
-				all.Actions = append(all.Actions, owned(a, agent.ID()))
+				all.Actions = append(all.Actions, withAgentID(a, agent.ID()))
 			}
 		}
 	}
 	return all
 }
 
-// owned is an action that says whose it is.
-func owned(a performatives.Action, by performatives.AgentID) performatives.Action {
+// withAgentID returns a copy of the action with the id of its agent.
+func withAgentID(a performatives.Action, by performatives.AgentID) performatives.Action {
 	id, err := json.Marshal(by)
 	if err != nil {
-		return a // only an id that no agent could have
+		return a // the error is an invalid id
 	}
 	a.Extra = maps.Clone(a.Extra)
 	if a.Extra == nil {
@@ -144,19 +146,20 @@ func owned(a performatives.Action, by performatives.AgentID) performatives.Actio
 	return a
 }
 
-// choose returns the first agent of a namespace that has the action of a task's name. One
-// of another connection comes first: a node does not take from outside what one of its own
-// agents has sent, and has the agents nearer to it anyway.
-func (p *Peers) choose(l *peerLink, asker performatives.AgentID, m *performatives.Message) (chosen performatives.AgentID, found bool) {
+// chooseAgent returns the first agent of a namespace that has the task's action. An agent
+// of another connection takes precedence over one of the sender's connection: a connected
+// node does not accept a message that one of its own agents has sent, and it prefers its
+// own agents for a task anyway.
+func (p *Peers) chooseAgent(l *peerLink, sender performatives.AgentID, m *performatives.Message) (chosen performatives.AgentID, found bool) {
 	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
 	if err != nil {
-		return "", false // see unable
+		return "", false // refuseTask reports the error
 	}
-	for a := range p.able(m.Receiver(), task.TaskType) {
-		if a.ID().Is(asker) {
+	for a := range p.membersWithAction(m.Receiver(), task.TaskType) {
+		if a.ID().Is(sender) {
 			continue
 		}
-		if !p.speaks(l, a.ID()) {
+		if !p.isAgentOf(l, a.ID()) {
 			return a.ID(), true
 		}
 		if !found {
@@ -166,15 +169,16 @@ func (p *Peers) choose(l *peerLink, asker performatives.AgentID, m *performative
 	return chosen, found
 }
 
-// able yields the visible agents of a namespace that have an action, by their folded ids.
-// One whose id is the namespace's name is not among them: it gets its tasks itself.
-func (p *Peers) able(name performatives.AgentID, action string) iter.Seq[actors.Self] {
-	if p.all(name) {
-		return p.node.system.Able(action, "")
+// membersWithAction yields the visible agents of a namespace that have an action, sorted
+// by folded id. An agent whose id is the namespace's name is not included, because it
+// gets its messages directly.
+func (p *Peers) membersWithAction(name performatives.AgentID, action string) iter.Seq[actors.Self] {
+	if p.coversAll(name) {
+		return p.node.system.WithAction(action, "")
 	}
 	below := string(name.Fold()) + "/"
 	return func(yield func(actors.Self) bool) {
-		for a := range p.node.system.Able(action, performatives.AgentID(below)) {
+		for a := range p.node.system.WithAction(action, performatives.AgentID(below)) {
 			if !strings.HasPrefix(string(a.ID().Fold()), below) || !yield(a) {
 				return
 			}
@@ -182,62 +186,63 @@ func (p *Peers) able(name performatives.AgentID, action string) iter.Seq[actors.
 	}
 }
 
-// unable refuses a task for which there is no agent.
-func (p *Peers) unable(m *performatives.Message) error {
+// refuseTask refuses a task for which the namespace has no agent.
+func (p *Peers) refuseTask(m *performatives.Message) error {
 	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
 	if err != nil {
-		return p.node.turnAway(m, err)
+		return p.node.recordRefusal(m, err)
 	}
-	return p.node.turnAway(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
+	return p.node.recordRefusal(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
 }
 
-// speaks reports whether an agent is one of a session's.
-func (p *Peers) speaks(l *peerLink, id performatives.AgentID) bool {
+// isAgentOf reports whether the agent with that id belongs to the session.
+func (p *Peers) isAgentOf(l *peerLink, id performatives.AgentID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return l.agents[id.Fold()] != nil
 }
 
-// listed is an agent in the answer to QUERY_REF.
-type listed struct {
+// agentListing is an agent in the reply to QUERY_REF "agents".
+type agentListing struct {
 	ID      performatives.AgentID  `json:"id"`
 	Node    string                 `json:"node"`
 	Topics  []string               `json:"topics"`
 	Actions []performatives.Action `json:"actions"`
 }
 
-// refer lists the agents of the node.
-func (p *Peers) refer(l *peerLink, m *performatives.Message) error {
+// answerQueryRef replies with the list of the node's agents.
+func (p *Peers) answerQueryRef(l *peerLink, m *performatives.Message) error {
 	q, err := performatives.PayloadAs[performatives.QueryRef](m)
 	if err != nil {
-		return p.node.turnAway(m, err)
+		return p.node.recordRefusal(m, err)
 	}
-	if q.Reference != referenceAgents || !p.all(m.Receiver()) {
-		return p.node.turnAway(m, refused(performatives.CodeIncapable, fmt.Sprintf("%.64q stands for nothing here", q.Reference)))
+	if q.Reference != referenceAgents || !p.coversAll(m.Receiver()) {
+		return p.node.recordRefusal(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown reference %.64q", q.Reference)))
 	}
-	agents := []listed{}
+	agents := []agentListing{}
 	for _, e := range p.node.Directory().All() {
-		agents = append(agents, listed{
+		agents = append(agents, agentListing{
 			e.ID, e.Node, append([]string{}, e.Capabilities.Topics...), append([]performatives.Action{}, e.Capabilities.Actions...),
 		})
 	}
 	return p.reply(l, m, performatives.ActInformRef, performatives.InformRef{Reference: q.Reference, Value: performatives.ContentOf(agents)})
 }
 
-// reply answers in the name of whoever was asked.
+// reply sends a reply from the receiver of m, or from the node if m has none.
 func (p *Peers) reply(l *peerLink, m *performatives.Message, act performatives.Performative, payload any) error {
 	from := cmp.Or(m.Receiver(), p.node.self.ID())
 	answer, err := m.ReplyFrom(from, p.node.system.Stamp(), act, payload)
 	if err != nil {
-		return p.node.turnAway(m, refused(performatives.CodeInternal, ""))
+		return p.node.recordRefusal(m, refused(performatives.CodeInternal, ""))
 	}
 	if err := l.session.Send(answer); err != nil {
-		return p.node.turnAway(m, err)
+		return p.node.recordRefusal(m, err)
 	}
 	return nil
 }
 
-// asRefusal gives any error the form that a sender gets.
+// asRefusal returns err as a refusal. An error of another type becomes
+// [performatives.CodeInternal] without text.
 func asRefusal(err error) *performatives.Refusal {
 	var r *performatives.Refusal
 	if errors.As(err, &r) {

@@ -8,36 +8,38 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// skilled is a worker with actions.
-type skilled struct {
+// actionWorker is a worker with actions.
+type actionWorker struct {
 	worker
 	actions []performatives.Action
 }
 
-func (s skilled) Describe() performatives.Capabilities {
+func (s actionWorker) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"Skills"}, Actions: s.actions}
 }
 
-// canDo is a worker that has those actions, and says in its result who it is.
-func canDo(actions ...string) func() actors.Agent {
-	s := skilled{worker: worker{func(_ context.Context, t codons.Task) (performatives.InformResult, error) {
+// newActionWorker returns a constructor of workers with those actions. Their results
+// contain their ids.
+func newActionWorker(actions ...string) func() actors.Agent {
+	s := actionWorker{worker: worker{func(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
 		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: string(t.Agent.ID())}, nil
 	}}}
 	for _, name := range actions {
 		s.actions = append(s.actions, performatives.Action{Name: name, Description: "does " + name, InputSchema: []byte(`{"type":"object"}`)})
 	}
-	return being(s)
+	return returning(s)
 }
 
 func TestNamespaceDescribesItsAgents(t *testing.T) {
 	h := newHub(t, noPeerOptions)
-	h.spawn("crm/invoices", canDo("send_invoice", "list"))
-	h.spawn("crm/contacts", canDo("add contact", "LIST"))
-	h.spawn("crmx", canDo("other"))
+	h.spawn("crm/invoices", newActionWorker("send_invoice", "list"))
+	h.spawn("crm/contacts", newActionWorker("add contact", "LIST"))
+	h.spawn("crmx", newActionWorker("other"))
 	c := newCaller(t, h, nil)
 	for i, test := range []struct {
 		to   performatives.AgentID
@@ -59,7 +61,7 @@ func TestNamespaceDescribesItsAgents(t *testing.T) {
 		var names []string
 		for _, a := range a.Capabilities.Actions {
 			names = append(names, a.Name)
-			if test.to != "crmx" && len(a.InputSchema) == 0 { // an agent's own summary has none
+			if test.to != "crmx" && len(a.InputSchema) == 0 { // an agent's own summary has no schemas
 				t.Errorf("%s: %s has no schema", test.to, a.Name)
 			}
 		}
@@ -71,14 +73,14 @@ func TestNamespaceDescribesItsAgents(t *testing.T) {
 
 func TestNamespaceAssignsTasks(t *testing.T) {
 	h := newHub(t, noPeerOptions)
-	h.spawn("crm/b", canDo("list"))
-	h.spawn("crm/a", canDo("List"))
-	h.spawn("CRM/Z", canDo("list"))
-	h.spawn("crm-z", canDo("count")) // no part of it, although it comes between it and its agents
-	h.spawn("crmx", canDo("count"))
-	h.spawn("aaa", canDo("list"))
-	h.spawn("real", canDo("list"))
-	h.spawn("real/below", canDo("count"))
+	h.spawn("crm/b", newActionWorker("list"))
+	h.spawn("crm/a", newActionWorker("List"))
+	h.spawn("CRM/Z", newActionWorker("list"))
+	h.spawn("crm-z", newActionWorker("count")) // not in the namespace, although its id sorts between the namespace and its agents
+	h.spawn("crmx", newActionWorker("count"))
+	h.spawn("aaa", newActionWorker("list"))
+	h.spawn("real", newActionWorker("list"))
+	h.spawn("real/below", newActionWorker("count"))
 	c := newCaller(t, h, nil)
 	n := 0
 	result := func(to performatives.AgentID, action string) (string, performatives.Code) {
@@ -109,7 +111,7 @@ func TestNamespaceAssignsTasks(t *testing.T) {
 		{"system", "list", "aaa", ""},
 		{"hub", "list", "aaa", ""},
 		{"default", "count", "crm-z", ""},
-		{"real", "count", "real", ""}, // an agent wins over a namespace, and takes what it is given
+		{"real", "count", "real", ""}, // an agent takes precedence over a namespace, and accepts any task
 		{"crm", "count", "", performatives.CodeUnknownAction},
 		{"nobody", "count", "", performatives.CodeUnknownAgent},
 	} {
@@ -119,8 +121,8 @@ func TestNamespaceAssignsTasks(t *testing.T) {
 	}
 }
 
-// A task does not come back to who gives it.
-func TestNamespaceLeavesOutTheAsker(t *testing.T) {
+// A namespace does not give a task to its sender.
+func TestNamespaceExcludesTheSender(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Eddy", "system", performatives.ActQueryCapabilities, offers("list")))
@@ -131,8 +133,8 @@ func TestNamespaceLeavesOutTheAsker(t *testing.T) {
 	}
 }
 
-// A task goes to an agent that comes by the connection of who gives it only when no other
-// can do it.
+// A namespace gives a task to an agent of the sender's connection only when no other
+// agent has the action.
 func TestNamespacePrefersOthers(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	c := newCaller(t, h, nil)
@@ -142,8 +144,8 @@ func TestNamespacePrefersOthers(t *testing.T) {
 	if m := c.answer(2); m.Performative() != performatives.ActTaskRequest || m.Receiver() != "AAA" {
 		t.Errorf("got %s for %s", m.Performative(), m.Receiver())
 	}
-	h.spawn("zzz", canDo("list"))
-	h.spawn("zzzz", canDo("list"))
+	h.spawn("zzz", newActionWorker("list"))
+	h.spawn("zzzz", newActionWorker("list"))
 	c.say(message(t, "Eddy", "system", performatives.ActTaskRequest, with(task("list"))))
 	for n := 3; ; n++ {
 		m := c.answer(n)
@@ -160,11 +162,11 @@ func TestNamespacePrefersOthers(t *testing.T) {
 	}
 }
 
-// A conversation with a namespace goes on with the agent that it was given to.
+// A conversation with a namespace stays with the agent that got the task.
 func TestCancelInNamespace(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
 	h := newHub(t, noPeerOptions)
-	h.spawn("crm/a", being(skilled{obedient(started, ended), []performatives.Action{{Name: "list"}}}))
+	h.spawn("crm/a", returning(actionWorker{newCancellableWorker(started, ended), []performatives.Action{{Name: "list"}}}))
 	c := newCaller(t, h, nil)
 	request := message(t, "Eddy", "crm", performatives.ActTaskRequest, with(task("list")))
 	c.say(request)
@@ -190,7 +192,7 @@ func TestCancelInNamespace(t *testing.T) {
 
 func TestListOfAgents(t *testing.T) {
 	h := newHub(t, noPeerOptions)
-	h.spawn("Jules", canDo("debug_code"))
+	h.spawn("Jules", newActionWorker("debug_code"))
 	o := newOutpost(t, h, "out")
 	if err := o.up.Connect(within(t)); err != nil {
 		t.Fatal(err)
@@ -218,7 +220,7 @@ func TestListOfAgents(t *testing.T) {
 
 func TestIntroductions(t *testing.T) {
 	h := newHub(t, noPeerOptions)
-	h.spawn("Eliza", canDo("chat"))
+	h.spawn("Eliza", newActionWorker("chat"))
 	for name, to := range map[string]performatives.AgentID{"a": "system", "b": "hub", "c": "", "d": "Eliza"} {
 		c := newCaller(t, h, nil)
 		id := performatives.AgentID(name)
@@ -235,7 +237,7 @@ func TestIntroductions(t *testing.T) {
 	}
 }
 
-// A peer that has tools, and does not name them, is asked.
+// A peer whose introduction has tools without names is asked for its list.
 func TestToolsWithoutNames(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	c := newCaller(t, h, nil)
@@ -261,26 +263,26 @@ func TestToolsWithoutNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.say(answer)
-	h.visible("Gateway")
+	h.awaitVisible("Gateway")
 }
 
-// namespaces are the names by which a peer can reach the agent team/a.
+// namespaces are the names under which a peer can reach the agent team/a.
 var namespaces = []performatives.AgentID{"system", "Default", "hub", "team"}
 
-// A namespace is to a peer that is a node like an agent: it delegates to it.
+// A peer that is a node can delegate to a namespace as to an agent.
 func TestDelegateToNamespace(t *testing.T) {
 	h := newHub(t, noPeerOptions)
-	h.spawn("team/a", being(skilled{reporter, []performatives.Action{{Name: "debug_code"}}}))
+	h.spawn("team/a", returning(actionWorker{reporter, []performatives.Action{{Name: "debug_code"}}}))
 	o := connected(t, h, "out", nil)
 	for _, name := range namespaces {
 		progress := 0.0
-		got, err := codons.Delegate(within(t), o, name, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
-			codons.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
+		got, err := delegation.Delegate(within(t), o, name, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
+			delegation.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
 		if err != nil || got.Summary != "done: x" || progress != 50 {
 			t.Errorf("%s: %+v, %v, %v %%", name, got, err, progress)
 		}
 	}
-	if _, err := codons.Delegate(within(t), o, "team", task("unheard_of")); !errors.Is(err, performatives.CodeUnknownAction) {
+	if _, err := delegation.Delegate(within(t), o, "team", task("unheard_of")); !errors.Is(err, performatives.CodeUnknownAction) {
 		t.Errorf("what nobody can do: %v", err)
 	}
 }
@@ -288,7 +290,7 @@ func TestDelegateToNamespace(t *testing.T) {
 func TestCancelNamespaceAcross(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
 	h := newHub(t, noPeerOptions)
-	h.spawn("team/a", being(skilled{obedient(started, ended), []performatives.Action{{Name: "debug_code"}}}))
+	h.spawn("team/a", returning(actionWorker{newCancellableWorker(started, ended), []performatives.Action{{Name: "debug_code"}}}))
 	o := connected(t, h, "out", nil)
 	for _, name := range namespaces {
 		cancelAcross(t, o, name, started, ended)
@@ -296,16 +298,16 @@ func TestCancelNamespaceAcross(t *testing.T) {
 }
 
 func TestNamespaceNeedsInput(t *testing.T) {
-	curious := worker{func(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+	curious := worker{func(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 		more, err := t.NeedInput(ctx, "which file?")
 		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: more.Description}, err
 	}}
 	h := newHub(t, noPeerOptions)
-	h.spawn("team/a", being(skilled{curious, []performatives.Action{{Name: "debug_code"}}}))
+	h.spawn("team/a", returning(actionWorker{curious, []performatives.Action{{Name: "debug_code"}}}))
 	o := connected(t, h, "out", nil)
 	for _, name := range namespaces {
-		got, err := codons.Delegate(within(t), o, name, task("debug_code"),
-			codons.WithInput(func(context.Context, performatives.InformResult) (performatives.TaskRequest, bool) {
+		got, err := delegation.Delegate(within(t), o, name, task("debug_code"),
+			delegation.WithInput(func(context.Context, performatives.InformResult) (performatives.TaskRequest, bool) {
 				return performatives.TaskRequest{TaskType: "debug_code", Description: "main.py"}, true
 			}))
 		if err != nil || got.Summary != "main.py" {
@@ -314,12 +316,12 @@ func TestNamespaceNeedsInput(t *testing.T) {
 	}
 }
 
-// Who refuses at once does so in the name of the namespace, too: also an agent that is
-// a peer itself, and whose connection is full.
+// An immediate refusal is sent under the name of the namespace, also when the agent is a
+// peer with a full connection.
 func TestNamespaceRefusesUnderItsName(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	busy, proceed := make(chan struct{}, 2), make(chan struct{})
-	create := being(&slow{skilled{actions: []performatives.Action{{Name: "list"}}}, busy, proceed})
+	create := returning(&slow{actionWorker{actions: []performatives.Action{{Name: "list"}}}, busy, proceed})
 	if err := h.Spawn(within(t), "team/a", create, runtime.WithCapacity(1)); err != nil {
 		t.Fatal(err)
 	}
@@ -327,16 +329,16 @@ func TestNamespaceRefusesUnderItsName(t *testing.T) {
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Eddy", "team/a", performatives.ActInform))
 	<-busy
-	c.say(message(t, "Eddy", "team/a", performatives.ActInform)) // which fills the mailbox
+	c.say(message(t, "Eddy", "team/a", performatives.ActInform)) // fills the mailbox
 	c.say(message(t, "Eddy", "team", performatives.ActTaskRequest, with(task("list"))))
 	if r := c.answer(1).AsRefusal(); r == nil || r.Code != performatives.CodeBusy || r.From != "team" {
 		t.Errorf("told %+v", r)
 	}
 }
 
-// slow is an agent that is busy with its first message until proceed is closed.
+// slow is an agent that blocks in its first message until proceed is closed.
 type slow struct {
-	skilled
+	actionWorker
 	busy    chan<- struct{}
 	proceed <-chan struct{}
 }
@@ -346,12 +348,12 @@ func (s *slow) Receive(*actors.Context, *performatives.Message) {
 	<-s.proceed
 }
 
-// What a peer says to a namespace in a conversation that it has with an agent is for the
-// namespace.
+// A message to a namespace goes to the namespace, even if the peer has a conversation of
+// the same id with an agent.
 func TestNamespaceBesideAnAgent(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
 	h := newHub(t, noPeerOptions)
-	h.spawn("Jules", being(obedient(started, ended)))
+	h.spawn("Jules", returning(newCancellableWorker(started, ended)))
 	c := newCaller(t, h, nil)
 	request := message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(task("list")))
 	c.say(request)

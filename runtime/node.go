@@ -3,38 +3,44 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
+	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Node runs agents and is the way to reach them from Go. All its methods may be
-// called from any goroutine, but those that wait not on an agent's own actor.
+// Node runs agents and gives Go code access to them. All methods may be called from any
+// goroutine. A method that waits must not be called on an agent's own actor.
 type Node struct {
 	system *actors.System
-	self   actors.Self   // what the node's own methods send as
-	watch  *codons.Watch // nil without Options.Watch
-	unlog  func()
-	uplink atomic.Pointer[Uplink] // nil without one
-	told   told                   // of all links
+	self   actors.Self  // the sender of the node's own methods
+	watch  *watch.Watch // nil without Options.Watch
+	log    *eventLog    // nil for a logger that discards everything
+	peers  atomic.Pointer[[]*Peers]
+	uplink atomic.Pointer[Uplink] // nil without an uplink
+	told   told                   // shared by all links
 }
 
-// New starts a node without agents. Its owner must call [Node.Stop]. The error
-// names the option that is wrong.
+// New starts a node without agents. Its owner must call [Node.Stop]. The error names the
+// invalid option.
 func New(o Options) (*Node, error) {
 	o = o.withDefaults()
 	n := &Node{}
-	so, err := o.system(o.network(router{n}))
+	so, err := o.system(o.Network(router{n}), n.agentChanged)
 	if err != nil {
 		return nil, err
 	}
 	if n.system, err = actors.NewSystem(so); err != nil {
 		return nil, fmt.Errorf("runtime: %w", err)
 	}
-	n.unlog = logEvents(o, n.Events())
-	if err := n.startWatch(o.Watch); err != nil {
+	n.log = logEvents(o, n.Events())
+	if err := n.startWatch(o); err != nil {
 		_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
 		return nil, fmt.Errorf("runtime: Options.Watch: %w", err)
 	}
@@ -46,34 +52,46 @@ func New(o Options) (*Node, error) {
 	return n, nil
 }
 
-// startWatch watches the node, if that is wanted.
-func (n *Node) startWatch(o *codons.WatchOptions) (err error) {
-	if o != nil {
-		n.watch, err = codons.NewWatch(n.Events(), *o)
+// startWatch starts the watch, if there is to be one. It checks the library's codons, those
+// of o.Codons, and those that o.Watch names.
+func (n *Node) startWatch(o Options) (err error) {
+	if o.Watch == nil {
+		return nil
 	}
+	with := *o.Watch
+	with.Codons = library.Codons()
+	for _, r := range o.Codons {
+		with.Codons = append(with.Codons, r.Codon())
+	}
+	for _, c := range o.Watch.Codons {
+		if !slices.Contains(with.Codons, c) {
+			with.Codons = append(with.Codons, c)
+		}
+	}
+	n.watch, err = watch.New(n.Events(), with)
 	return err
 }
 
 // Name returns the node's name.
 func (n *Node) Name() string { return n.system.Node() }
 
-// Self returns the party that the node's own methods send as; it makes a Node a
+// Self returns the agent that is the sender of the node's own methods. It makes a Node a
 // [codons.Party].
 func (n *Node) Self() actors.Self { return n.self }
 
-// System returns the node's actors: the way down.
+// System returns the node's actor system, for features that Node does not wrap.
 func (n *Node) System() *actors.System { return n.system }
 
-// Events returns the stream of all that happens on the node: the types are those of
-// [actors.Event], [codons.Transition], [codons.HandlerPanicked] and
-// [codons.Violation].
+// Events returns the event stream of the node. Its types are those of [actors.Event],
+// [codons.Transition], [codons.Recorded], [codons.JobFailed], [codons.HandlerPanicked]
+// and [codons.Violation].
 func (n *Node) Events() *actors.Events { return &n.system.Events }
 
-// WatchCounts returns what the node has checked of its conversations since it
-// started, zero without [Options.Watch].
-func (n *Node) WatchCounts() codons.WatchCounts {
+// WatchCounts returns the counters of the watch since the node started. Without
+// [Options.Watch] they are zero.
+func (n *Node) WatchCounts() watch.Counts {
 	if n.watch == nil {
-		return codons.WatchCounts{}
+		return watch.Counts{}
 	}
 	return n.watch.Counts()
 }
@@ -81,22 +99,22 @@ func (n *Node) WatchCounts() codons.WatchCounts {
 // Counts returns totals since the node started.
 func (n *Node) Counts() actors.Counts { return n.system.Counts() }
 
-// SpawnOption changes one thing about an agent.
+// SpawnOption changes one field of an agent's [actors.Spec].
 type SpawnOption func(*actors.Spec)
 
-// InGroup has an agent supervised by a group of [Options].
+// InGroup puts the agent into a supervision group of [Options].
 func InGroup(name string) SpawnOption { return func(s *actors.Spec) { s.Group = name } }
 
-// WithCapacity bounds each band of the agent's mailbox, in messages.
+// WithCapacity sets the capacity of each band of the agent's mailbox, in messages.
 func WithCapacity(n int) SpawnOption { return func(s *actors.Spec) { s.Capacity = n } }
 
-// Hidden keeps an agent out of the directory.
+// Hidden excludes the agent from the directory.
 func Hidden() SpawnOption { return func(s *actors.Spec) { s.Hidden = true } }
 
-// Spawn starts an agent under an id that no other has, compared without regard to
-// case. create makes its value, and makes it anew when the agent restarts. Spawn
-// returns once the agent takes messages. The error is [actors.ErrExists],
-// [actors.ErrStopped], that of the agent's Start, or says what is wrong.
+// Spawn starts an agent under a unique id, compared case-insensitively. create returns
+// the agent's value, and is called again when the agent restarts. Spawn returns when the
+// agent accepts messages. The error is [actors.ErrExists], [actors.ErrStopped], the error
+// of the agent's Start, or names the invalid argument.
 func (n *Node) Spawn(ctx context.Context, id performatives.AgentID, create func() actors.Agent, opts ...SpawnOption) error {
 	spec := actors.Spec{ID: id, New: create}
 	for _, opt := range opts {
@@ -106,34 +124,39 @@ func (n *Node) Spawn(ctx context.Context, id performatives.AgentID, create func(
 	return err
 }
 
-// StopAgent stops an agent and waits until it has stopped: its conversations end
-// in a state of their tables, and what is queued for it is refused. It does
-// nothing for an id that no agent has.
+// StopAgent stops an agent and waits until it has stopped. Its conversations end in a
+// terminal state of their tables, and messages queued for it are refused. StopAgent does
+// nothing for an unknown id.
 func (n *Node) StopAgent(ctx context.Context, id performatives.AgentID) error {
 	return n.system.StopAgent(ctx, id)
 }
 
-// Client adds a party that only asks: a person, a program, a test. It is hidden
-// from the directory, and can start conversations.
+// Client adds an agent without behaviour, for a person, a program or a test that only
+// starts conversations. It is hidden from the directory.
 func (n *Node) Client(ctx context.Context, id performatives.AgentID) (actors.Self, error) {
 	return n.system.Spawn(ctx, actors.Spec{ID: id, New: func() actors.Agent { return client{} }, Hidden: true})
 }
 
-// client is the agent of a party that only asks.
+// client is the agent of [Node.Client].
 type client struct{}
 
 // Describe returns no capabilities.
 func (client) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-// Send routes a message that was made elsewhere, in the name of whoever it says
-// sent it. An error is a [*performatives.Refusal] and means that it was not
-// delivered and nobody will answer it.
+// Send routes a message that was created elsewhere, as the sender that it names. An error
+// is a [*performatives.Refusal] and means that the message was not delivered and gets no
+// reply.
 func (n *Node) Send(m *performatives.Message) error { return n.system.Send(m) }
 
-// Ask sends a message with that payload in the node's name and waits for the
-// first answer. An answer that refuses is an error: a [*performatives.Refusal].
-// The deadline of ctx, or else [codons.DefaultDeadline], is the message's ReplyBy.
-func (n *Node) Ask(ctx context.Context, to performatives.AgentID, payload any) (*performatives.Message, error) {
+// Ask sends a message with the given payload from the node and waits for the first reply.
+// A reply that is a refusal is returned as the error, a [*performatives.Refusal]. The
+// message's ReplyBy is the deadline of ctx, or else [codons.DefaultDeadline] from now.
+//
+// The act is the one that the type of the payload implies by a method
+// Act() performatives.Performative, as the payload types of package performatives
+// have it. For any other payload, [WithAct] names the act. [WithMessageType] names the
+// application's message type.
+func (n *Node) Ask(ctx context.Context, to performatives.AgentID, payload any, opts ...AskOption) (*performatives.Message, error) {
 	stamp := n.self.Stamp()
 	by, ok := ctx.Deadline()
 	if !ok {
@@ -142,10 +165,14 @@ func (n *Node) Ask(ctx context.Context, to performatives.AgentID, payload any) (
 		ctx, cancel = context.WithDeadline(ctx, by)
 		defer cancel()
 	}
-	m, err := performatives.New(performatives.Envelope{
+	e := performatives.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Sender: n.self.ID(), Receiver: to,
 		ReplyWith: string(stamp.ID), ReplyBy: by, Payload: payload,
-	})
+	}
+	for _, opt := range opts {
+		opt(&e)
+	}
+	m, err := performatives.New(e)
 	if err != nil {
 		return nil, err
 	}
@@ -159,29 +186,67 @@ func (n *Node) Ask(ctx context.Context, to performatives.AgentID, payload any) (
 	return answer, nil
 }
 
-// Delegate asks an agent to perform a task and waits for its end: see
-// [codons.Delegate].
-func (n *Node) Delegate(ctx context.Context, to performatives.AgentID, task performatives.TaskRequest, opts ...codons.DelegateOption) (performatives.InformResult, error) {
-	return codons.Delegate(ctx, n, to, task, opts...)
+// Delegate asks an agent to perform a task and waits for the result: see
+// [delegation.Delegate].
+func (n *Node) Delegate(ctx context.Context, to performatives.AgentID, task performatives.TaskRequest, opts ...codons.Option) (performatives.InformResult, error) {
+	return delegation.Delegate(ctx, n, to, task, opts...)
 }
 
-// Whisper asks every agent of the directory what it can do: see
-// [codons.WhisperAll].
-func (n *Node) Whisper(ctx context.Context, q performatives.QueryCapabilities) ([]codons.Candidate, error) {
-	return codons.WhisperAll(ctx, n, n.Directory().IDs(), q)
+// Whisper queries the capabilities of every agent of the directory: see
+// [discovery.WhisperAll].
+func (n *Node) Whisper(ctx context.Context, q performatives.QueryCapabilities) ([]discovery.Candidate, error) {
+	return discovery.WhisperAll(ctx, n, n.Directory().IDs(), q)
 }
 
-// Stop ends the node in order; see [actors.System.Stop] for what it waits for and
-// what its error says. A watch then checks what was said last, or Stop returns its
-// error: see [codons.Watch.Stop]. Stopping again is harmless.
+// Stop stops the node: see [actors.System.Stop] for the steps and the error. The watch
+// then checks the remaining messages; Stop returns the error of [watch.Watch.Stop]. In
+// any case the log then writes the remaining events, for at most two seconds regardless
+// of ctx. Further calls are harmless.
 func (n *Node) Stop(ctx context.Context) error {
 	err := n.system.Stop(ctx)
-	if err != nil { // there may be more to tell
-		return err
-	}
-	if n.watch != nil {
+	if err == nil && n.watch != nil { // else agents may still send
 		err = n.watch.Stop(ctx)
 	}
-	n.unlog()
+	if unlogged := n.log.stop(ctx); err == nil {
+		err = unlogged
+	}
 	return err
+}
+
+// agentChanged informs the node's links of an agent that has started, has announced its
+// capabilities or has stopped. It is OnChange of the node's [actors.Options]: the links
+// must miss no change, and inform their peers before the agent sends its next message.
+func (n *Node) agentChanged(id performatives.AgentID) {
+	if all := n.peers.Load(); all != nil {
+		for _, p := range *all {
+			p.agentChanged(id)
+		}
+	}
+	if u := n.uplink.Load(); u != nil {
+		u.agentChanged(id)
+	}
+}
+
+// addPeers adds p to the links that agentChanged informs, for the life of the node.
+func (n *Node) addPeers(p *Peers) {
+	for {
+		old := n.peers.Load()
+		all := []*Peers{p}
+		if old != nil {
+			all = append(slices.Clone(*old), p)
+		}
+		if n.peers.CompareAndSwap(old, &all) {
+			return
+		}
+	}
+}
+
+// Conversations returns the conversations that are under way on the node, both sides of
+// each, the oldest first: see [codons.Conversations].
+func (n *Node) Conversations() []codons.Info { return codons.Conversations(n.system) }
+
+// Conversation returns the sides of the conversations with an id that are under way on
+// the node, the oldest first: mostly the initiator's and the responder's of one.
+func (n *Node) Conversation(id performatives.ConversationID) []codons.Info {
+	return slices.DeleteFunc(n.Conversations(), func(i codons.Info) bool { return i.ID != id })
 }

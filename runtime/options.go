@@ -8,55 +8,63 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// DefaultName is the name of a node that has none.
+// DefaultName is the default of [Options].Name.
 const DefaultName = "node"
 
 // Options configures a [Node]. The zero value works.
 type Options struct {
-	// Name names the node, and the party that its own methods send as. Empty
-	// means [DefaultName].
+	// Name is the name of the node, and the id that its own methods send as. Empty means
+	// [DefaultName].
 	Name string
 
-	// Capacity is the number of messages that each band of a mailbox holds. Zero
-	// means [actors.DefaultCapacity]. A full band refuses.
+	// Capacity is the largest number of messages per band of a mailbox. Zero means
+	// [actors.DefaultCapacity]. A full band refuses messages.
 	Capacity int
 
-	// LongBytes is how many bytes of long messages from outside, of 4 KiB and more, a
-	// mailbox holds in all. Zero means [actors.DefaultLongBytes]. What comes beyond is
-	// refused as busy.
+	// LongBytes is the largest total size, in bytes, of queued long messages from remote
+	// peers, per mailbox. A long message has 4 KiB or more. Zero means
+	// [actors.DefaultLongBytes]. Messages beyond the limit are refused as busy.
 	LongBytes int
 
-	// Supervision is how agents are supervised that name no group. The zero value
-	// restarts each by itself, with a growing delay.
+	// Supervision configures the supervision of agents that are in no group. The zero
+	// value restarts each agent by itself, with a growing delay.
 	Supervision actors.Supervision
 
-	// Groups supervise the agents that are spawned [InGroup] of that name.
+	// Groups are the supervision groups by name. See [InGroup].
 	Groups map[string]actors.Supervision
 
-	// Times are how long agents get to answer in the conversations of this library.
+	// Times are the time limits of agents in conversations, of this library's codons and
+	// of Codons.
 	Times codons.Times
 
-	// Protocols are further codons that agents answer, after those of this
-	// library.
+	// Codons are the roles of codons of the application, which agents answer besides those
+	// of this library. Two that claim the same protocol, message type or act are an error.
+	Codons []*codons.Role
+
+	// Protocols are further protocols that agents answer, not made of a codon. Codons take
+	// precedence.
 	Protocols []actors.Protocol
 
-	// Logger gets the node's log; [NewLogger] makes one. Nil discards it.
+	// Logger receives the node's log; [NewLogger] creates one. Nil discards the log.
 	Logger *slog.Logger
 
-	// LogMessages logs each message that an agent sends or receives, as acl §7.2
-	// has it: MCP_MESSAGE_SENT: {json} and MCP_MESSAGE_RECEIVED: {json}, at info.
-	// A JSON logger has that line as its msg, which acl's ParseLogLine reads.
-	// It shows their content.
+	// LogMessages logs each message that an agent sends or receives, at info, in the
+	// format of acl §7.2: MCP_MESSAGE_SENT: {json} and MCP_MESSAGE_RECEIVED: {json}. A
+	// JSON logger has that line as its msg, which acl's ParseLogLine reads. The log then
+	// contains the content of messages.
 	LogMessages bool
 
-	// Watch has the node check what its agents say against the tables of the codons,
-	// and log and publish what breaks one as a [codons.Violation]. Nil means no
-	// watch; &codons.WatchOptions{} is one with the usual bounds. It costs a
-	// goroutine that is busy while agents talk, and never delays a message.
-	Watch *codons.WatchOptions
+	// Watch makes the node check the messages of its agents against the tables of the
+	// codons, and log and publish each deviation as a [codons.Violation]. Nil disables
+	// the check; &watch.Options{} has the default bounds. The node adds its Codons and those of
+	// package library to Watch.Codons. The check runs on its own goroutine and does not
+	// delay messages.
+	Watch *watch.Options
 
 	// Stamper gives messages their ids and times. Nil means random UUIDs and the
 	// wall clock.
@@ -65,8 +73,9 @@ type Options struct {
 	// Dispatcher runs the actors. Nil means a pool of workers that the node owns.
 	Dispatcher actor.Dispatcher
 
-	// network is put between the agents and the node's router. Nil is none.
-	network func(actors.Router) actors.Router
+	// Network puts a router between the agents and the node's own, which is its argument:
+	// one that loses or delays messages, for tests and simulations. Nil leaves it out.
+	Network func(actors.Router) actors.Router
 }
 
 func (o Options) withDefaults() Options {
@@ -76,14 +85,14 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.network == nil {
-		o.network = func(r actors.Router) actors.Router { return r }
+	if o.Network == nil {
+		o.Network = func(r actors.Router) actors.Router { return r }
 	}
 	return o
 }
 
-// system is what the actors are to be run with.
-func (o Options) system(router actors.Router) (actors.Options, error) {
+// system returns the options of the actor system. changed is their OnChange.
+func (o Options) system(router actors.Router, changed func(performatives.AgentID)) (actors.Options, error) {
 	groups := map[string]actors.Supervision{"": o.Supervision}
 	for name, g := range o.Groups {
 		if name == "" {
@@ -91,9 +100,36 @@ func (o Options) system(router actors.Router) (actors.Options, error) {
 		}
 		groups[name] = g
 	}
-	protocols := append(codons.Protocols(o.Times), o.Protocols...)
+	protocols, err := o.protocols()
+	if err != nil {
+		return actors.Options{}, err
+	}
 	return actors.Options{
 		Node: o.Name, Router: router, Protocols: protocols, Capacity: o.Capacity, LongBytes: o.LongBytes, Groups: groups,
-		Stamper: o.Stamper, Dispatcher: o.Dispatcher, Logger: o.Logger,
+		Stamper: o.Stamper, Dispatcher: o.Dispatcher, Logger: o.Logger, OnChange: changed,
 	}, nil
+}
+
+// protocols are all that agents answer. The error names two codons that claim the same
+// opening.
+func (o Options) protocols() ([]actors.Protocol, error) {
+	roles := library.Roles(o.Times)
+	for i, r := range o.Codons {
+		if r == nil {
+			return nil, fmt.Errorf("runtime: Options.Codons[%d] is nil", i)
+		}
+		roles = append(roles, r.With(o.Times))
+	}
+	claimed := map[string]string{}
+	var protocols []actors.Protocol
+	for _, r := range roles {
+		for _, claim := range r.Claims() {
+			if before, taken := claimed[claim]; taken {
+				return nil, fmt.Errorf("runtime: two codons claim the %s: %s and %s", claim, before, r.Name())
+			}
+			claimed[claim] = r.Name()
+		}
+		protocols = append(protocols, r)
+	}
+	return append(protocols, o.Protocols...), nil
 }

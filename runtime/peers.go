@@ -6,13 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// The limits that the zero [PeerOptions] stands for.
+// The defaults of [PeerOptions].
 const (
 	DefaultPeerAgents = 64
 	DefaultPeerOpen   = 65_536
@@ -21,23 +20,26 @@ const (
 
 // PeerOptions configures [Peers]. The zero value works.
 type PeerOptions struct {
-	// MaxAgents is as how many agents one session may speak. Zero means
-	// [DefaultPeerAgents]; who comes beyond takes the place of one that has withdrawn, or is
-	// refused as busy.
+	// MaxAgents is the largest number of agents of one session. Zero means
+	// [DefaultPeerAgents]. A further agent replaces one that has withdrawn its
+	// capabilities, or is refused as busy.
 	MaxAgents int
-	// MaxOpen is how many conversations one session may have open, both ways. Zero means
-	// [DefaultPeerOpen]; what comes beyond is refused as busy.
+	// MaxOpen is the largest number of open conversations of one session, in both
+	// directions together. Zero means [DefaultPeerOpen]. Further requests are refused as
+	// busy.
 	MaxOpen int
-	// MaxBytes is how many bytes the long questions of those conversations may have, of
-	// 4 KiB and more, in all; one that is longer may come alone. Zero means
-	// [DefaultPeerBytes]; what comes beyond is refused as busy.
+	// MaxBytes is the largest total size, in bytes, of the long requests of open
+	// conversations. A long request has 4 KiB or more. A request larger than MaxBytes is
+	// accepted when there is no other. Zero means [DefaultPeerBytes]. Further long
+	// requests are refused as busy.
 	MaxBytes int
-	// Grace is how long after its ReplyBy an agent here may still answer a request of a
-	// peer's: then the peer gets FAILURE. Zero means twice [codons.DefaultGrace].
+	// Grace is the time after the ReplyBy of a peer's request in which a local agent may
+	// still reply. After it the peer gets FAILURE. Zero means twice
+	// [codons.DefaultGrace].
 	Grace time.Duration
-	// Patience is the same for a request without a ReplyBy, from when it came. It has to be
-	// longer than what Options.Times gives a handler. Zero means twice
-	// [codons.DefaultDeadline].
+	// Patience is the time, from its arrival, in which a local agent may reply to a
+	// peer's request without a ReplyBy. It must be longer than the limits of
+	// Options.Times. Zero means twice [codons.DefaultDeadline].
 	Patience time.Duration
 }
 
@@ -76,33 +78,34 @@ func (o PeerOptions) validate() error {
 	return nil
 }
 
-func (o PeerOptions) ledger() ledgerLimits {
+func (o PeerOptions) limits() ledgerLimits {
 	return ledgerLimits{open: o.MaxOpen, bytes: o.MaxBytes, grace: o.Grace, patience: o.Patience}
 }
 
-// Peers is what makes agents of other processes agents of a node: the [wire.Handler] of
-// the sessions that they come by. Whoever speaks over a session is an agent of the node
-// from then on, under its own id, as long as the session lasts: a proxy, which passes on
-// what it gets. It is hidden until the peer introduces itself by a QUERY_CAPABILITIES
-// with its own Capabilities; then agents find it and delegate to it as to any other. It
-// is hidden again once it says that it has none.
+// Peers is the [wire.Handler] of a server's sessions. It makes the agents of other
+// processes agents of a node: each sender id of a session is an agent of the node under
+// that id until the session ends. That agent is a proxy, which forwards messages to the
+// peer. It is hidden until the peer introduces itself by a QUERY_CAPABILITIES with its
+// own Capabilities. Discovery then includes it, and other agents can delegate to it.
+// Empty Capabilities hide it again.
 //
-// A session that speaks as an agent of an older one replaces that: the older is closed,
-// and ends as if it had been lost. One that has not authenticated does not replace one
-// that has. Nobody speaks as an agent that runs on the node itself.
+// A session that sends as an agent of an older session replaces that session: the older
+// one is closed and ends as if the connection was lost. A session without authentication
+// does not replace an authenticated one. No session can send as an agent that runs on the
+// node itself.
 type Peers struct {
 	node *Node
 	opts PeerOptions
 
 	mu      sync.Mutex
-	proxies map[performatives.AgentID]*proxy // of the sessions under way, by folded ids
-	leaving map[performatives.AgentID]*proxy // those before them, whose agents have not stopped yet
+	proxies map[performatives.AgentID]*proxy // of the open sessions, by folded id
+	leaving map[performatives.AgentID]*proxy // proxies of ended sessions whose agents have not stopped yet, by folded id
 }
 
 var _ wire.Handler = (*Peers)(nil)
 
-// NewPeers returns the handler of a server for node. The error names the option that is
-// wrong. It needs no end of its own: stop the server, and then the node.
+// NewPeers returns the handler of a server for node. The error names the invalid option.
+// Peers has no Stop: stop the server, and then the node.
 func NewPeers(node *Node, o PeerOptions) (*Peers, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -111,44 +114,44 @@ func NewPeers(node *Node, o PeerOptions) (*Peers, error) {
 		node: node, opts: o.withDefaults(),
 		proxies: make(map[performatives.AgentID]*proxy), leaving: make(map[performatives.AgentID]*proxy),
 	}
-	node.Events().Listen(p.stopped, actors.About[actors.AgentStopped]()) // as long as the node
+	node.addPeers(p)
 	return p, nil
 }
 
 // peerLink is the link of one session of Peers.
 type peerLink struct {
 	*link
-	agents map[performatives.AgentID]*proxy // by folded ids; guarded by Peers.mu
-	over   bool                             // guarded by Peers.mu
-	last   *proxy                           // who spoke last; of the session's reader
+	agents map[performatives.AgentID]*proxy // by folded id; guarded by Peers.mu
+	over   bool                             // the session has ended or was replaced; guarded by Peers.mu
+	last   *proxy                           // the sender of the latest message; used only by the session's reader
 }
 
-// Opened begins a session.
+// Opened attaches a link to a new session.
 func (p *Peers) Opened(s *wire.Session) {
-	s.SetValue(&peerLink{link: newLink(p.node, s, p.opts.ledger()), agents: make(map[performatives.AgentID]*proxy)})
+	s.SetValue(&peerLink{link: newLink(p.node, s, p.opts.limits()), agents: make(map[performatives.AgentID]*proxy)})
 }
 
 func linkOf(s *wire.Session) *peerLink { return s.Value().(*peerLink) }
 
-// Receive passes a message on, in the name of the agent that sent it: to the agent that
-// it is for, to one of the namespace that it is for, or to all.
+// Receive routes a message of the session to its receiver: an agent, a namespace, or all
+// agents.
 func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	l := linkOf(s)
 	agent, err := p.speaker(l, m.Sender())
 	switch {
-	case errors.Is(err, performatives.CodeStopped): // nobody may be left to hear that
-		return p.node.turnAway(m, err)
+	case errors.Is(err, performatives.CodeStopped): // the peer may be disconnected already
+		return p.node.recordRefusal(m, err)
 	case err != nil:
 		return err
 	}
 	err = p.pass(l, agent, m)
-	if !agent.current() { // since just now, perhaps
+	if !agent.current() { // the proxy was retired while pass ran
 		agent.part(l.ledger.of(agent.id))
 	}
 	return err
 }
 
-// pass passes on a message of an agent of l's.
+// pass routes a message from an agent of l.
 func (p *Peers) pass(l *peerLink, agent *proxy, m *performatives.Message) error {
 	agent.left = false
 	if agent.answered(m) {
@@ -162,11 +165,12 @@ func (p *Peers) pass(l *peerLink, agent *proxy, m *performatives.Message) error 
 		p.node.told.asked(true, m)
 		return p.node.Send(m)
 	}
-	return p.serve(l, agent, m)
+	return p.serveNamespace(l, agent, m)
 }
 
-// isAgent reports whether an agent of the node is the receiver of m, and not what the
-// node's name stands for to a peer.
+// isAgent reports whether the receiver of m is an agent of the node. For the node's own
+// name it is false when the name stands for the namespace system: in a request that the
+// namespace answers, or in a conversation that such a request opened.
 func (p *Peers) isAgent(l *peerLink, from *proxy, m *performatives.Message) bool {
 	if _, ok := p.node.system.Lookup(m.Receiver()); !ok {
 		return false
@@ -174,7 +178,7 @@ func (p *Peers) isAgent(l *peerLink, from *proxy, m *performatives.Message) bool
 	if !m.Receiver().Is(p.node.self.ID()) {
 		return true
 	}
-	switch m.Performative() { //nolint:exhaustive // what the system serves; all else is of what that has begun, or answers what the node has asked
+	switch m.Performative() { //nolint:exhaustive // the acts that open a conversation with the namespace
 	case performatives.ActQueryCapabilities, performatives.ActTaskRequest, performatives.ActQueryRef:
 		return false
 	}
@@ -182,15 +186,15 @@ func (p *Peers) isAgent(l *peerLink, from *proxy, m *performatives.Message) bool
 	return !served
 }
 
-// Undelivered tells the sender of a message that the peer has not got it.
+// Undelivered handles a message that the session did not deliver to the peer.
 func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
 	linkOf(s).undelivered(m, why)
 }
 
-// disconnected is what agents are told of a peer that is gone.
+// disconnected is the reason that agents get when a peer disconnects.
 var disconnected = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected"}
 
-// Closed ends what the session was for: who waits for its agents is told so, once and for
-// all, what its agents have asked for is withdrawn, and they are agents of the node no
-// more. An answer that one of them gives later, over another session, is a dead letter.
+// Closed ends the link of a session: pending requests to its agents fail, requests of its
+// agents are cancelled, and its agents stop. A reply that such an agent later sends over
+// another session is a dead letter.
 func (p *Peers) Closed(s *wire.Session, _ error) { p.end(linkOf(s), disconnected) }

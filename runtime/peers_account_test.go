@@ -16,31 +16,31 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// lot is what became of the messages of a test, by their ids.
-type lot struct {
+// messageOutcomes records the outcomes of a test's messages, by message id.
+type messageOutcomes struct {
 	mu               sync.Mutex
-	came             map[performatives.MessageID]bool // from the peer, at the handler of its session, or sent here
+	came             map[performatives.MessageID]bool // received from the peer by the session's handler, or sent here
 	handled, refused map[performatives.MessageID]int
 	dead             map[performatives.MessageID]int
-	refusals, deaths uint64 // of all messages
+	refusals, deaths uint64 // totals of all messages
 }
 
-func newLot() *lot {
+func newMessageOutcomes() *messageOutcomes {
 	id := func() map[performatives.MessageID]int { return make(map[performatives.MessageID]int) }
-	return &lot{came: make(map[performatives.MessageID]bool), handled: id(), refused: id(), dead: id()}
+	return &messageOutcomes{came: make(map[performatives.MessageID]bool), handled: id(), refused: id(), dead: id()}
 }
 
-func (l *lot) note(fn func()) {
+func (l *messageOutcomes) note(fn func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fn()
 }
 
-func (l *lot) handle(m *performatives.Message) { l.note(func() { l.handled[m.ID()]++ }) }
+func (l *messageOutcomes) handle(m *performatives.Message) { l.note(func() { l.handled[m.ID()]++ }) }
 
-func (l *lot) heard(ev actors.Event) {
+func (l *messageOutcomes) observe(r actors.Record) {
 	l.note(func() {
-		switch e := ev.(type) {
+		switch e := r.Event.(type) {
 		case actors.MessageRefused:
 			l.refusals++
 			l.refused[e.Message.ID()]++
@@ -53,29 +53,29 @@ func (l *lot) heard(ev actors.Event) {
 	})
 }
 
-// watched is a handler whose messages are noted as they come.
-type watched struct {
+// recordingHandler is a handler that records the messages it receives.
+type recordingHandler struct {
 	wire.Handler
-	*lot
+	*messageOutcomes
 }
 
-// Receive notes a message.
-func (w watched) Receive(s *wire.Session, m *performatives.Message) error {
+func (w recordingHandler) Receive(s *wire.Session, m *performatives.Message) error {
 	w.note(func() { w.came[m.ID()] = true })
 	return w.Handler.Receive(s, m)
 }
 
-// Whatever becomes of a connection, each message of either side is handled, refused or
-// dead-lettered, once.
+// Each message of either side is handled, refused or dead-lettered once, however its
+// connection ends.
 func TestPeersAccountForEveryMessage(t *testing.T) { eachSeed(t, 4, accountForAll) }
 
 func accountForAll(t *testing.T, seed uint64) {
 	const messages, rounds = 400, 5
-	l := newLot()
+	l := newMessageOutcomes()
 	h := newHub(t, runtime.PeerOptions{MaxOpen: 100}, func(o *wire.Options) {
-		o.Handler, o.Limits.Outbox = watched{o.Handler, l}, 64
+		o.Handler, o.Limits.Outbox = recordingHandler{o.Handler, l}, 64
 	})
-	t.Cleanup(h.Events().Listen(l.heard, actors.About[actors.MessageRefused](), actors.About[actors.DeadLetter]()))
+	events := h.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindMessageRefused, actors.KindMessageDeadLettered}})
+	observing := events.Handle(l.observe)
 	for i, capacity := range []int{1 << 16, 4, 1 << 16} {
 		if err := h.Spawn(within(t), performatives.AgentID(fmt.Sprint("team/", i)), l.member, runtime.WithCapacity(capacity)); err != nil {
 			t.Fatal(err)
@@ -90,37 +90,37 @@ func accountForAll(t *testing.T, seed uint64) {
 		c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("peers work")))
 		c.answer(1)
 		var talking sync.WaitGroup
-		talking.Go(func() { l.talk(t, seed, round, "there", messages, c.session.Send) })
-		talking.Go(func() { l.talk(t, seed, round, "here", messages, h.Send) })
+		talking.Go(func() { l.sendAll(t, seed, round, "there", messages, c.session.Send) })
+		talking.Go(func() { l.sendAll(t, seed, round, "here", messages, h.Send) })
 		talking.Go(func() {
 			c.Await(t, 50)
 			ctx, cancel := context.WithCancel(within(t))
 			if round%2 > 0 {
-				cancel() // at once: what was written may be lost
+				cancel() // immediately: written messages may be lost
 			}
 			defer cancel()
 			for _, s := range h.server.Sessions() {
-				_ = s.Stop(ctx) // its end is what is wanted
+				_ = s.Stop(ctx) // the session ends in any case
 			}
 		})
 		talking.Wait()
 		c.cut()
-		h.away("Jules", round+1)
+		h.awaitStopped("Jules", round+1)
 	}
-	if err := h.Stop(within(t)); err != nil { // nothing more comes
-		t.Fatal(err)
+	if err := errors.Join(h.Stop(within(t)), observing.Stop(within(t))); err != nil || observing.Lost() > 0 { // no further messages arrive
+		t.Fatalf("%v, and %d events were lost", err, observing.Lost())
 	}
 	l.check(t, h.Counts())
 }
 
-// member is an agent that answers half of what it gets.
-func (l *lot) member() actors.Agent {
-	return &answerer{canDo("list")().(skilled).actions, l}
+// member is an agent that replies to half of its messages.
+func (l *messageOutcomes) member() actors.Agent {
+	return &answerer{newActionWorker("list")().(actionWorker).actions, l}
 }
 
 type answerer struct {
 	actions []performatives.Action
-	*lot
+	*messageOutcomes
 }
 
 func (a *answerer) Describe() performatives.Capabilities {
@@ -134,8 +134,9 @@ func (a *answerer) Receive(c *actors.Context, m *performatives.Message) {
 	}
 }
 
-// talk sends messages of one side: here, in the name of an agent, or there, in a peer's.
-func (l *lot) talk(t *testing.T, seed uint64, round int, side string, n int, send func(*performatives.Message) error) {
+// sendAll sends the messages of one side: here, from an agent of the node, or there, from
+// a peer's agent.
+func (l *messageOutcomes) sendAll(t *testing.T, seed uint64, round int, side string, n int, send func(*performatives.Message) error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(round)))
 	acts := []performatives.Performative{performatives.ActInform, performatives.ActRequest, performatives.ActTaskRequest, performatives.ActCancel, performatives.ActStatusUpdate}
 	for i := range n {
@@ -146,14 +147,14 @@ func (l *lot) talk(t *testing.T, seed uint64, round int, side string, n int, sen
 		m := message(t, from, to, acts[rng.IntN(len(acts))], func(e *performatives.Envelope) {
 			e.ID = performatives.MessageID(fmt.Sprint(side, " ", round, " ", i))
 			e.ConversationID = performatives.ConversationID(fmt.Sprint(round, " ", cmp.Or(rng.IntN(30), i)))
-			switch e.Performative { //nolint:exhaustive // those of talk
+			switch e.Performative { //nolint:exhaustive // the acts of sendAll
 			case performatives.ActTaskRequest:
 				e.Payload = task([]string{"list", "unheard of"}[rng.IntN(2)])
 			case performatives.ActStatusUpdate:
 				e.InReplyTo, e.Payload = "q", performatives.StatusUpdate{Description: "working"}
 			}
 		})
-		if side == "here" { // else it may be lost with the connection
+		if side == "here" { // a message of the peer may be lost with the connection
 			l.note(func() { l.came[m.ID()] = true })
 		}
 		if err := send(m); err != nil {
@@ -164,7 +165,7 @@ func (l *lot) talk(t *testing.T, seed uint64, round int, side string, n int, sen
 	}
 }
 
-func (l *lot) check(t *testing.T, counts actors.Counts) {
+func (l *messageOutcomes) check(t *testing.T, counts actors.Counts) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +179,7 @@ func (l *lot) check(t *testing.T, counts actors.Counts) {
 		totals["refused"] += refused
 		totals["dead"] += dead
 		switch fates := handled + refused + dead; {
-		case abruptly(id) && refused+dead <= 1 && handled <= 1: // it was written, and nobody knows how far that came
+		case abruptly(id) && refused+dead <= 1 && handled <= 1: // written, but possibly not received
 		case fates != 1:
 			t.Errorf("%s: handled %d times, refused %d, dead-lettered %d", id, handled, refused, dead)
 		}

@@ -22,9 +22,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// BenchmarkPeerEcho has an agent send 1 KiB of acl back to a peer, over TCP, so many at a
-// time, beside a server that sends back frames without looking into them. The peer is the
-// same for both: it reads what there is, and sends as many anew in one write.
+// BenchmarkPeerEcho measures an agent that sends 1 KiB acl messages back to a peer over
+// TCP, with a window of messages in flight. The baseline is a server that returns frames
+// without decoding them. The peer is the same for both: it reads the available frames,
+// and sends the same number in one write.
 func BenchmarkPeerEcho(b *testing.B) {
 	for _, window := range []int{64, 1} {
 		b.Run(fmt.Sprintf("window=%d/raw", window), func(b *testing.B) { benchEcho(b, window, rawEcho(b)) })
@@ -32,21 +33,19 @@ func BenchmarkPeerEcho(b *testing.B) {
 	}
 }
 
-// echoAgent answers each INFORM by another.
+// echoAgent replies to each INFORM by an INFORM.
 type echoAgent struct{}
 
-// Describe returns no capabilities.
 func (echoAgent) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-// Receive answers.
 func (echoAgent) Receive(c *actors.Context, m *performatives.Message) {
 	answer, err := m.ReplyAs(c.Stamp(), performatives.ActInform, m.Payload())
 	if err == nil {
-		_ = c.Send(answer) // the peer is gone
+		_ = c.Send(answer) // the error is that the peer has disconnected
 	}
 }
 
-// agentEcho returns the address of a node with that agent.
+// agentEcho returns the address of a node with an echoAgent.
 func agentEcho(b *testing.B) string {
 	b.Helper()
 	node, err := runtime.New(runtime.Options{})
@@ -74,8 +73,8 @@ func agentEcho(b *testing.B) string {
 	return l.Addr().String()
 }
 
-// rawEcho returns the address of a server that sends back each frame, and flushes when
-// nothing is left to read.
+// rawEcho returns the address of a server that returns each frame, and flushes when its
+// read buffer is empty.
 func rawEcho(b *testing.B) string {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -102,7 +101,7 @@ func rawEcho(b *testing.B) string {
 					}
 					_, _ = w.Write(frame[:n])
 					if r.Buffered() == 0 {
-						_ = w.Flush() // the next read tells
+						_ = w.Flush() // the next read reports the error
 					}
 				}
 			}()
@@ -111,16 +110,16 @@ func rawEcho(b *testing.B) string {
 	return l.Addr().String()
 }
 
-// frames reads as many whole frames as there are.
+// frames reads the available whole frames.
 type frames struct {
 	conn net.Conn
 	buf  []byte
-	used int // bytes that next has returned
+	used int // number of bytes returned by next
 }
 
 func newFrames(c net.Conn) *frames { return &frames{conn: c, buf: make([]byte, 0, 256<<10)} }
 
-// next returns at least one frame, and how many.
+// next returns at least one frame, and the number of frames.
 func (f *frames) next() (whole []byte, n int, err error) {
 	f.buf = slices.Delete(f.buf, 0, f.used)
 	for f.used = 0; ; {
@@ -143,7 +142,7 @@ func (f *frames) next() (whole []byte, n int, err error) {
 	}
 }
 
-// benchEcho is the peer.
+// benchEcho runs the peer of BenchmarkPeerEcho.
 func benchEcho(b *testing.B, window int, addr string) {
 	b.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -186,7 +185,7 @@ func benchEcho(b *testing.B, window int, addr string) {
 	}
 }
 
-// echoFrame is a frame with an acl message of 1 KiB.
+// echoFrame returns a frame with an acl message of 1 KiB.
 func echoFrame(b *testing.B) []byte {
 	b.Helper()
 	body, err := json.Marshal(map[string]any{
@@ -204,13 +203,13 @@ func echoFrame(b *testing.B) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{'M', 'C', 1}, uint32(len(body))), body...)
 }
 
-// ends are the last messages of tasks.
+// ends receives the final messages of tasks.
 type ends struct {
 	wiretest.Recorder
 	of chan *performatives.Message
 }
 
-// Receive takes a result or a refusal, and nothing else.
+// Receive accepts a result or a refusal, and nothing else.
 func (e *ends) Receive(_ *wire.Session, m *performatives.Message) error {
 	if m.Performative() == performatives.ActInformResult || m.AsRefusal() != nil {
 		e.of <- m
@@ -218,16 +217,16 @@ func (e *ends) Receive(_ *wire.Session, m *performatives.Message) error {
 	return nil
 }
 
-// BenchmarkNamespaceTask has a peer give a task to a namespace of many agents: an action
-// that all have, one that one has, and one that nobody has; beside the same task for one
-// agent by its name.
+// BenchmarkNamespaceTask measures a peer's task for a namespace of many agents, with an
+// action that all of them, one of them, or none of them has. The baseline is the same
+// task for one agent by its id.
 func BenchmarkNamespaceTask(b *testing.B) {
 	for _, agents := range []int{10, 10_000} {
 		h := newHub(b, noPeerOptions)
 		for i := range agents - 1 {
-			h.spawn(performatives.AgentID(fmt.Sprint("crm/", i)), canDo("send_invoice", "list_invoices"))
+			h.spawn(performatives.AgentID(fmt.Sprint("crm/", i)), newActionWorker("send_invoice", "list_invoices"))
 		}
-		h.spawn("crm/special", canDo("audit"))
+		h.spawn("crm/special", newActionWorker("audit"))
 		for _, c := range []struct {
 			name, action string
 			to           performatives.AgentID

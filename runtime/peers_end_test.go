@@ -11,17 +11,19 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Whoever waits for an answer learns at once that the connection is lost, and what is
-// worked on for nobody stops.
+// When a connection is lost, pending requests fail at once, and tasks for the lost agents
+// stop.
 func TestDisconnectInMidTask(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
-	directions(t, being(obedient(started, ended)), func(t *testing.T, asker codons.Party, _ *hub, o *outpost) {
-		d, err := codons.StartDelegation(context.Background(), asker, "Jules", task("debug_code"))
+	directions(t, returning(newCancellableWorker(started, ended)), func(t *testing.T, asker codons.Party, _ *hub, o *outpost) {
+		d, err := delegation.Start(context.Background(), asker, "Jules", task("debug_code"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,9 +44,9 @@ func TestDisconnectBeforeAcceptance(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	jules := newCaller(t, h, nil)
 	jules.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
-	h.visible("Jules")
-	jules.answer(1) // which may be on its way still when others see it
-	d, err := codons.StartDelegation(context.Background(), h, "Jules", task("debug_code"))
+	h.awaitVisible("Jules")
+	jules.answer(1) // which other goroutines may see earlier
+	d, err := delegation.Start(context.Background(), h, "Jules", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,7 @@ func TestDisconnectBeforeAcceptance(t *testing.T) {
 	if _, err = d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
 		t.Errorf("the asker is told %v", err)
 	}
-	h.away("Jules", 1)
+	h.awaitStopped("Jules", 1)
 	if _, err := h.Delegate(within(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
 		t.Errorf("while it is away: %v", err)
 	}
@@ -64,16 +66,16 @@ func TestDisconnectBeforeAcceptance(t *testing.T) {
 	}
 }
 
-// Both sides of a subscription learn that its connection is lost.
+// Both sides of a subscription end when its connection is lost.
 func TestDisconnectEndsSubscriptions(t *testing.T) {
-	numbers := codons.NewTopic[int](codons.TopicOptions{})
-	directions(t, being(&publisher{numbers: numbers, scripted: scripted{topics: []string{"Numbers"}}}), func(t *testing.T, asker codons.Party, h *hub, o *outpost) {
+	numbers := subscribe.NewTopic[int](subscribe.TopicOptions{})
+	directions(t, returning(&publisher{numbers: numbers, scripted: scripted{topics: []string{"Numbers"}}}), func(t *testing.T, asker codons.Party, h *hub, o *outpost) {
 		publisher, subscriber := h.Node, o.Node
 		if asker == codons.Party(h) {
 			publisher, subscriber = o.Node, h.Node
 		}
-		here, there := listen(t, subscriber, actors.About[codons.Transition]()), listen(t, publisher, actors.About[codons.Transition]())
-		if _, err := codons.Subscribe[int](within(t), asker, "Jules", codons.Subscription{Topic: "numbers"}); err != nil {
+		here, there := listen(t, subscriber, codons.KindTransition), listen(t, publisher, codons.KindTransition)
+		if _, err := subscribe.Subscribe[int](within(t), asker, "Jules", subscribe.Subscription{Topic: "numbers"}); err != nil {
 			t.Fatal(err)
 		}
 		o.disconnect()
@@ -84,17 +86,17 @@ func TestDisconnectEndsSubscriptions(t *testing.T) {
 
 func TestReconnectAndGoOn(t *testing.T) {
 	h := newHub(t, noPeerOptions)
-	o := connected(t, h, "out", crew{"Jules": being(reporter)})
+	o := connected(t, h, "out", crew{"Jules": returning(reporter)})
 	for i := range 3 {
 		if _, err := h.Delegate(within(t), "Jules", task("debug_code")); err != nil {
 			t.Fatalf("round %d: %v", i, err)
 		}
 		o.disconnect()
-		h.away("Jules", i+1)
+		h.awaitStopped("Jules", i+1)
 		if err := o.up.Connect(within(t)); err != nil {
 			t.Fatal(err)
 		}
-		h.back("Jules", i+1)
+		h.awaitVisibleAgain("Jules", i+1)
 	}
 }
 
@@ -111,15 +113,15 @@ func TestUplinkRuns(t *testing.T) {
 			return dial(ctx, handler)
 		}
 	})
-	if err := o.Spawn(within(t), "Jules", being(reporter)); err != nil {
+	if err := o.Spawn(within(t), "Jules", returning(reporter)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(within(t))
 	ran := make(chan error)
 	go func() { ran <- o.up.Run(ctx) }()
-	h.visible("Jules")
+	h.awaitVisible("Jules")
 	o.disconnect()
-	h.back("Jules", 1)
+	h.awaitVisibleAgain("Jules", 1)
 	cancel()
 	if err := <-ran; err != nil || dials != 3 {
 		t.Errorf("Run = %v after %d dials", err, dials)
@@ -131,7 +133,7 @@ func TestUplinkRuns(t *testing.T) {
 
 func TestUplinkWithoutSession(t *testing.T) {
 	h := newHub(t, noPeerOptions)
-	h.spawn("Jules", being(reporter))
+	h.spawn("Jules", returning(reporter))
 	o := newOutpost(t, h, "out")
 	if _, err := o.Delegate(within(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
 		t.Errorf("not connected: %v", err)
@@ -160,8 +162,8 @@ func TestSecondSessionReplacesTheFirst(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	first := newCaller(t, h, nil)
 	first.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
-	h.visible("Jules")
-	d, err := codons.StartDelegation(context.Background(), h, "Jules", task("debug_code"))
+	h.awaitVisible("Jules")
+	d, err := delegation.Start(context.Background(), h, "Jules", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,8 +175,8 @@ func TestSecondSessionReplacesTheFirst(t *testing.T) {
 	}
 	second.answer(1)
 	first.AwaitEnd(t, 1)
-	first.cut() // its clean-up
-	_, err = codons.StartDelegation(context.Background(), h, "Jules", task("debug_code"))
+	first.cut() // the old session cleans up
+	_, err = delegation.Start(context.Background(), h, "Jules", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +188,7 @@ func TestSecondSessionReplacesTheFirst(t *testing.T) {
 	}
 }
 
-// strict is the authenticator of a server whose peers prove who they are as they connect.
+// strict is an authenticator whose peers authenticate as they connect.
 type strict struct{}
 
 func (strict) Authenticate(context.Context, wire.Credentials) (wire.Identity, error) {
@@ -197,7 +199,7 @@ func TestReplacementNeedsEqualProof(t *testing.T) {
 	h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Auth, o.Anonymous = strict{}, false })
 	proved := newCaller(t, h, &wire.Identity{Name: "Jules"})
 	proved.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
-	h.visible("Jules")
+	h.awaitVisible("Jules")
 	thief := newCaller(t, h, &wire.Identity{Method: "none"})
 	thief.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 	if r := thief.answer(1).AsRefusal(); r == nil || r.Code != performatives.CodeForbidden {
@@ -210,7 +212,7 @@ func TestReplacementNeedsEqualProof(t *testing.T) {
 
 func (h *hub) runs(id performatives.AgentID) bool { _, ok := h.Directory().Lookup(id); return ok }
 
-func TestNamesThatNobodyMaySpeakAs(t *testing.T) {
+func TestReservedNames(t *testing.T) {
 	h := newHub(t, runtime.PeerOptions{MaxAgents: 2})
 	h.spawn("Eliza", always(scripted{receive: echo}))
 	c := newCaller(t, h, nil)
@@ -235,8 +237,8 @@ func TestNamesThatNobodyMaySpeakAs(t *testing.T) {
 	}
 }
 
-// Sessions that take one agent over from another, again and again, leave the last of
-// them in place, and nothing behind.
+// Many sessions that replace one another as the same agent leave only the last one, and
+// no other state.
 func TestReplacementRace(t *testing.T) { synctest.Test(t, replacementRace) }
 
 func replacementRace(t *testing.T) {
@@ -254,7 +256,7 @@ func replacementRace(t *testing.T) {
 				for range 3 {
 					m := message(t, "Jules", "Eliza", performatives.ActRequest)
 					if c.session.Send(m) != nil {
-						return // it has been replaced
+						return // the session was replaced
 					}
 				}
 			}()
@@ -271,14 +273,13 @@ func replacementRace(t *testing.T) {
 	if m := last.answer(1); m.Performative() != performatives.ActInform {
 		t.Errorf("the last is told %s", m.Performative())
 	}
-	synctest.Wait()                     // those before it have come to their ends
-	if n := h.Counts().Agents; n != 3 { // the node's own, Eliza and Jules
+	synctest.Wait()                     // the earlier sessions have ended
+	if n := h.Counts().Agents; n != 3 { // the node's own agent, Eliza and Jules
 		t.Errorf("%d agents run", n)
 	}
 }
 
-// A request that nobody answers is answered when its time is over, so that no caller
-// waits for ever.
+// An unanswered request gets FAILURE after its deadline.
 func TestUnansweredRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t, runtime.PeerOptions{Grace: time.Second, Patience: time.Hour})
@@ -306,18 +307,18 @@ func TestUnansweredRequest(t *testing.T) {
 	})
 }
 
-// The node waits for the work of its agents for most of its time, which here is virtual.
+// Stop waits for running handlers for most of its time limit, in virtual time.
 func TestNodeStopsWithPeers(t *testing.T) { synctest.Test(t, nodeStopsWithPeers) }
 
 func nodeStopsWithPeers(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
 	h := newHub(t, noPeerOptions)
-	h.spawn("Jules", being(obedient(started, ended)))
+	h.spawn("Jules", returning(newCancellableWorker(started, ended)))
 	h.spawn("Silent", always(scripted{receive: func(*actors.Context, *performatives.Message) {}}))
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(task("debug_code"))))
 	<-started
-	received := listen(t, h.Node, actors.About[actors.MessageReceived]())
+	received := listen(t, h.Node, actors.KindMessageReceived)
 	c.say(message(t, "Eddy", "Silent", performatives.ActRequest))
 	await(t, received, 1, func(e actors.MessageReceived) bool { return e.Agent == "Silent" })
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
@@ -326,7 +327,7 @@ func nodeStopsWithPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	refusals := 0
-	for _, m := range c.Await(t, 3) { // the acceptance and two ends
+	for _, m := range c.Await(t, 3) { // the acceptance and two final messages
 		if r := m.AsRefusal(); r != nil {
 			refusals++
 			if r.Code != performatives.CodeStopped {
@@ -346,9 +347,9 @@ func nodeStopsWithPeers(t *testing.T) {
 func TestServerStopsBeforeNode(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
 	h := newHub(t, noPeerOptions)
-	h.spawn("Jules", being(obedient(started, ended)))
+	h.spawn("Jules", returning(newCancellableWorker(started, ended)))
 	o := connected(t, h, "out", nil)
-	d, err := codons.StartDelegation(context.Background(), o, "Jules", task("debug_code"))
+	d, err := delegation.Start(context.Background(), o, "Jules", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,17 +363,17 @@ func TestServerStopsBeforeNode(t *testing.T) {
 	}
 }
 
-// An agent that stops can be found no more at the far node, and makes room there.
-func TestUplinkWithdrawsWhoStops(t *testing.T) {
+// A stopped agent is no longer found on the far node, and its place is available there.
+func TestUplinkWithdrawsStoppedAgents(t *testing.T) {
 	h := newHub(t, runtime.PeerOptions{MaxAgents: 2})
 	o := connected(t, h, "out", nil)
 	for i := range 6 {
 		id := performatives.AgentID(fmt.Sprint("worker", i))
-		if err := o.Spawn(within(t), id, canDo("debug_code")); err != nil {
+		if err := o.Spawn(within(t), id, newActionWorker("debug_code")); err != nil {
 			t.Fatal(err)
 		}
-		h.visible(id)
-		if got, err := codons.Delegate(within(t), h, id, task("debug_code")); err != nil || got.Summary != string(id) {
+		h.awaitVisible(id)
+		if got, err := delegation.Delegate(within(t), h, id, task("debug_code")); err != nil || got.Summary != string(id) {
 			t.Errorf("%s: %+v, %v", id, got, err)
 		}
 		if err := o.StopAgent(within(t), id); err != nil {
@@ -385,7 +386,7 @@ func TestUplinkWithdrawsWhoStops(t *testing.T) {
 	}
 }
 
-// A peer may announce and withdraw as often as it likes.
+// A peer may announce and withdraw capabilities any number of times.
 func TestAnnounceAndWithdraw(t *testing.T) { synctest.Test(t, announceAndWithdraw) }
 
 func announceAndWithdraw(t *testing.T) {
@@ -404,19 +405,19 @@ func announceAndWithdraw(t *testing.T) {
 		}
 	}
 	c.say(message(t, "Jules", "system", performatives.ActQueryRef, with(performatives.QueryRef{Reference: "agents"})))
-	c.answer(101) // and is no agent that has withdrawn
+	c.answer(101) // which makes it an agent that has not withdrawn
 	c.say(message(t, "Eddy", "system", performatives.ActQueryRef, with(performatives.QueryRef{Reference: "agents"})))
 	if r := c.answer(102).AsRefusal(); r == nil || r.Code != performatives.CodeBusy {
 		t.Errorf("one too many is told %v", r)
 	}
 	synctest.Wait()
-	if n := h.Counts().Agents; n != 2 { // the node's own and Jules
+	if n := h.Counts().Agents; n != 2 { // the node's own agent and Jules
 		t.Errorf("%d agents run", n)
 	}
 }
 
-// An agent that answers after its connection was lost, over the next, answers in vain: who
-// asked has been told already.
+// A reply that an agent sends over its next connection, after the request has failed with
+// the old one, is a dead letter.
 func TestAnswerOverTheNextConnection(t *testing.T) {
 	working, release := make(chan struct{}), make(chan struct{})
 	h := newHub(t, noPeerOptions)
@@ -429,7 +430,7 @@ func TestAnswerOverTheNextConnection(t *testing.T) {
 	}})})
 	told := make(chan *performatives.Message, 10)
 	h.spawn("asker", always(scripted{receive: func(_ *actors.Context, m *performatives.Message) { told <- m }}))
-	dead := listen(t, h.Node, actors.About[actors.DeadLetter]())
+	dead := listen(t, h.Node, actors.KindMessageDeadLettered)
 	first, second := message(t, "asker", "Jules", performatives.ActRequest), message(t, "asker", "Jules", performatives.ActRequest)
 	if err := h.Send(first); err != nil {
 		t.Fatal(err)
@@ -439,11 +440,11 @@ func TestAnswerOverTheNextConnection(t *testing.T) {
 	if m := <-told; m.InReplyTo() != string(first.ID()) || m.Performative() != performatives.ActFailure {
 		t.Errorf("the asker is told %s %s", m.Performative(), m.InReplyTo())
 	}
-	h.away("Jules", 1)
+	h.awaitStopped("Jules", 1)
 	if err := o.up.Connect(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	h.back("Jules", 1)
+	h.awaitVisibleAgain("Jules", 1)
 	release <- struct{}{}
 	late := await(t, dead, 1, func(e actors.DeadLetter) bool {
 		m, ok := e.Message.(*performatives.Message)
@@ -462,15 +463,15 @@ func TestAnswerOverTheNextConnection(t *testing.T) {
 	}
 }
 
-// Of those who are asked by one question to all, each answers for itself: that one of them
-// is lost, which the asker is told, does not keep the others' answers from it.
-func TestLossOfOneOfThoseAsked(t *testing.T) {
+// Each receiver of a broadcast request replies separately. The loss of one receiver,
+// which fails with a refusal, does not suppress the replies of the others.
+func TestLossOfOneReceiverOfABroadcast(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	callers := make(map[performatives.AgentID]*caller)
 	for _, id := range []performatives.AgentID{"Ann", "Bob", "Cid"} {
 		c := newCaller(t, h, nil)
 		c.say(message(t, id, "system", performatives.ActQueryCapabilities, offers("bid")))
-		h.visible(id)
+		h.awaitVisible(id)
 		c.answer(1)
 		callers[id] = c
 	}
@@ -493,15 +494,15 @@ func TestLossOfOneOfThoseAsked(t *testing.T) {
 	}
 }
 
-// Who asks from beyond an uplink is told, too, that a peer of that node is lost.
+// An agent beyond an uplink also gets FAILURE when a peer of the other node disconnects.
 func TestLossOfAPeerBehindAnUplink(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	o := connected(t, h, "outpost", nil)
 	c := newCaller(t, newHubOf(t, o.Node, noPeerOptions), nil)
 	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
-	h.visible("Jules")
+	h.awaitVisible("Jules")
 	c.answer(1)
-	d, err := codons.StartDelegation(within(t), h, "Jules", task("debug_code"))
+	d, err := delegation.Start(within(t), h, "Jules", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}

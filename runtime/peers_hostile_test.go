@@ -13,25 +13,25 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// A peer that comes and goes a hundred times leaves nothing behind.
+// A peer that reconnects a hundred times leaves no state.
 func TestReconnectStorm(t *testing.T) { synctest.Test(t, reconnectStorm) }
 
 func reconnectStorm(t *testing.T) {
 	h := newHub(t, noPeerOptions)
-	o := connected(t, h, "out", crew{"Jules": being(reporter), "Eddy": being(reporter)})
+	o := connected(t, h, "out", crew{"Jules": returning(reporter), "Eddy": returning(reporter)})
 	for i := range 100 {
 		o.disconnect()
-		if err := o.up.Connect(within(t)); err != nil { // at once, while the hub still clears up
+		if err := o.up.Connect(within(t)); err != nil { // at once, while the hub still cleans up
 			t.Fatal(err)
 		}
-		h.back("Jules", i+1)
-		h.back("Eddy", i+1)
+		h.awaitVisibleAgain("Jules", i+1)
+		h.awaitVisibleAgain("Eddy", i+1)
 	}
 	if _, err := h.Delegate(within(t), "Jules", task("debug_code")); err != nil {
 		t.Error(err)
 	}
 	synctest.Wait()
-	if n := h.Counts().Agents; n != 3 { // the node's own and two proxies
+	if n := h.Counts().Agents; n != 3 { // the node's own agent and two proxies
 		t.Errorf("%d agents run", n)
 	}
 }
@@ -55,7 +55,8 @@ func TestPeerWithManyActions(t *testing.T) {
 	}
 }
 
-// A peer whose proxy cannot take any more costs its askers an answer, and no more.
+// When a peer's proxy has a full mailbox, requests to it are refused, and other agents
+// are not affected.
 func TestProxyWithFullMailbox(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	c := newCaller(t, h, nil)
@@ -69,7 +70,7 @@ func TestProxyWithFullMailbox(t *testing.T) {
 	<-held
 	sent, refused := 0, 0
 	for refused == 0 {
-		switch err := h.Send(message(t, "hub", "Jules", performatives.ActInform)); code(err) { //nolint:exhaustive // what a mailbox says
+		switch err := h.Send(message(t, "hub", "Jules", performatives.ActInform)); code(err) { //nolint:exhaustive // the codes of a mailbox
 		case "":
 			sent++
 		case performatives.CodeBusy:
@@ -86,8 +87,8 @@ func TestProxyWithFullMailbox(t *testing.T) {
 	}
 }
 
-// Long messages wait in a mailbox as long as there is room for their bytes, and are refused
-// then; short ones still get in.
+// Long messages are queued up to LongBytes and then refused; short ones are still
+// accepted.
 func TestLongMessagesToABusyAgent(t *testing.T) {
 	const length, fit, sent = 64 << 10, 15, 40
 	h := newHubOf(t, newNode(t, runtime.Options{Name: "hub", LongBytes: fit*length + length/2}), noPeerOptions)
@@ -117,7 +118,7 @@ func TestLongMessagesToABusyAgent(t *testing.T) {
 	}
 }
 
-// One agent that speaks over two sessions at once, message by message, has one of them.
+// When one agent sends over two sessions alternately, one of the sessions remains.
 func TestTwoSessionsOneAgent(t *testing.T) {
 	h := newHub(t, runtime.PeerOptions{})
 	h.spawn("Eliza", always(scripted{receive: echo}))

@@ -19,11 +19,11 @@ import (
 func TestManyRequestsOnOneConnection(t *testing.T) {
 	const callers = 50
 	each := 200
-	if raceEnabled { // which is slow with so many goroutines
+	if raceEnabled { // the race detector is slow with so many goroutines
 		each = 40
 	}
 	h := newHub(t, noPeerOptions)
-	var held []*performatives.Message // all of them, until the last has come
+	var held []*performatives.Message // all requests, until the last one has arrived
 	create := always(scripted{receive: func(c *actors.Context, m *performatives.Message) {
 		if held = append(held, m); len(held) < callers*each {
 			return
@@ -38,7 +38,7 @@ func TestManyRequestsOnOneConnection(t *testing.T) {
 	if err := h.Spawn(within(t), "Jules", create, runtime.WithCapacity(callers*each)); err != nil {
 		t.Fatal(err)
 	}
-	o := newOutpost(t, h, "out", silently)
+	o := newOutpost(t, h, "out", withoutIntroduction)
 	if err := o.up.Connect(within(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -66,10 +66,10 @@ func TestManyRequestsOnOneConnection(t *testing.T) {
 	}
 }
 
-func TestSlowCallDelaysNobody(t *testing.T) {
+func TestSlowCallDoesNotDelayOthers(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
-	h.spawn("Slow", being(obedient(started, ended)))
+	h.spawn("Slow", returning(newCancellableWorker(started, ended)))
 	h.spawn("Quick", always(scripted{receive: echo}))
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Eddy", "Slow", performatives.ActTaskRequest, with(task("sleep"))))
@@ -85,7 +85,7 @@ func TestSlowCallDelaysNobody(t *testing.T) {
 	}
 }
 
-// A peer that does not read costs its askers an answer, and nobody else anything.
+// When a peer does not read, requests to it fail, and other agents are not affected.
 func TestFullOutbox(t *testing.T) {
 	h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Limits.Outbox = 4 })
 	h.spawn("Eliza", always(scripted{receive: echo}))
@@ -103,7 +103,7 @@ func TestFullOutbox(t *testing.T) {
 	}
 	t.Cleanup(c.cut)
 	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("read")))
-	h.visible("Jules")
+	h.awaitVisible("Jules")
 	self, err := h.Client(within(t), "asker")
 	if err != nil {
 		t.Fatal(err)
@@ -138,8 +138,8 @@ func TestFullOutbox(t *testing.T) {
 	}
 }
 
-// Whatever becomes of connections, each question has exactly one answer, or none that
-// its asker was told of at once.
+// Each request gets exactly one reply, or fails at once and gets none, however the
+// connections end.
 func TestEveryQuestionIsAnsweredOnce(t *testing.T) {
 	questions := 20_000
 	if raceEnabled {
@@ -178,11 +178,11 @@ func TestEveryQuestionIsAnsweredOnce(t *testing.T) {
 		}
 		if i%round == round-1 {
 			o.disconnect()
-			h.away("Jules", i/round+1)
+			h.awaitStopped("Jules", i/round+1)
 			if err := o.up.Connect(within(t)); err != nil {
 				t.Fatal(err)
 			}
-			h.back("Jules", i/round+1)
+			h.awaitVisibleAgain("Jules", i/round+1)
 		}
 	}
 	o.disconnect()
@@ -193,7 +193,7 @@ func TestEveryQuestionIsAnsweredOnce(t *testing.T) {
 	case <-within(t).Done():
 		t.Error("there are questions without an answer")
 	}
-	if err := h.Stop(within(t)); err != nil { // nothing more comes
+	if err := h.Stop(within(t)); err != nil { // no further messages arrive
 		t.Fatal(err)
 	}
 	for i := range answers {

@@ -194,10 +194,9 @@ func (p *Peers) makeRoomLocked(l *peerLink) bool {
 	return false
 }
 
-// stopped is told of each agent of the node that has stopped. Another agent that has the
-// same name may run by now.
-func (p *Peers) stopped(ev actors.Event) {
-	id := ev.(actors.AgentStopped).Agent
+// agentChanged lets go of the agents of that id that have stopped. Another agent that has
+// the same name may run by now.
+func (p *Peers) agentChanged(id performatives.AgentID) {
 	p.mu.Lock()
 	a, talks := p.stoppedLocked(id.Fold())
 	p.mu.Unlock()

@@ -29,7 +29,7 @@ func TestStoppedBeforeReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := func() *peerLink {
-		return &peerLink{link: newLink(n, nil, p.opts.ledger()), agents: make(map[performatives.AgentID]*proxy)}
+		return &peerLink{link: newLink(n, nil, p.opts.limits()), agents: make(map[performatives.AgentID]*proxy)}
 	}
 	for _, ends := range []bool{false, true} {
 		l := session()

@@ -9,20 +9,25 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/contractnet"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
+	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// report is a worker that tells its progress and is done.
-var reporter = worker{func(_ context.Context, t codons.Task) (performatives.InformResult, error) {
+// report is a worker that reports progress and then succeeds.
+var reporter = worker{func(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
 	if err := t.Progress(50, "half"); err != nil {
 		return performatives.InformResult{}, err
 	}
 	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "done: " + t.Description}, nil
 }}
 
-func being(a actors.Agent) func() actors.Agent { return func() actors.Agent { return a } }
+func returning(a actors.Agent) func() actors.Agent { return func() actors.Agent { return a } }
 
-// directions runs a test with the asker here and the agent there, and the other way.
+// directions runs a test in both directions: with the sender on the hub and the agent on
+// the outpost, and the reverse.
 func directions(t *testing.T, create func() actors.Agent, test func(t *testing.T, asker codons.Party, h *hub, o *outpost)) {
 	t.Run("to the peer", func(t *testing.T) {
 		h := newHub(t, noPeerOptions)
@@ -38,20 +43,20 @@ func directions(t *testing.T, create func() actors.Agent, test func(t *testing.T
 }
 
 func TestDelegateAcross(t *testing.T) {
-	directions(t, being(reporter), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
+	directions(t, returning(reporter), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
 		accepted, progress := 0, 0.0
-		got, err := codons.Delegate(within(t), asker, "jules", performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
-			codons.WithAccepted(func(performatives.TaskAccept) { accepted++ }),
-			codons.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
+		got, err := delegation.Delegate(within(t), asker, "jules", performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
+			delegation.WithAccepted(func(performatives.TaskAccept) { accepted++ }),
+			delegation.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
 		if err != nil || got.Summary != "done: x" || accepted != 1 || progress != 50 {
 			t.Errorf("got %+v, %v, accepted %d times, %v %%", got, err, accepted, progress)
 		}
 	})
 }
 
-// obedient works until it is told to stop.
-func obedient(started chan<- struct{}, ended chan<- error) worker {
-	return worker{func(ctx context.Context, _ codons.Task) (performatives.InformResult, error) {
+// newCancellableWorker returns a worker that works until it is cancelled.
+func newCancellableWorker(started chan<- struct{}, ended chan<- error) worker {
+	return worker{func(ctx context.Context, _ delegation.Task) (performatives.InformResult, error) {
 		started <- struct{}{}
 		<-ctx.Done()
 		ended <- context.Cause(ctx)
@@ -61,15 +66,16 @@ func obedient(started chan<- struct{}, ended chan<- error) worker {
 
 func TestCancelAcross(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
-	directions(t, being(obedient(started, ended)), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
+	directions(t, returning(newCancellableWorker(started, ended)), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
 		cancelAcross(t, asker, "Jules", started, ended)
 	})
 }
 
-// cancelAcross gives a task and withdraws it: the asker gets the receipt, and the work ends.
+// cancelAcross sends a task and cancels it. The sender gets the receipt, and the handler
+// ends.
 func cancelAcross(t *testing.T, asker codons.Party, to performatives.AgentID, started <-chan struct{}, ended <-chan error) {
 	t.Helper()
-	d, err := codons.StartDelegation(within(t), asker, to, task("debug_code"))
+	d, err := delegation.Start(within(t), asker, to, task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +100,7 @@ func TestDeadlineAcross(t *testing.T) {
 func deadlineAcross(t *testing.T, atHub bool) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
 	h := newHub(t, noPeerOptions)
-	agents, asker := crew{"Jules": being(obedient(started, ended))}, codons.Party(h)
+	agents, asker := crew{"Jules": returning(newCancellableWorker(started, ended))}, codons.Party(h)
 	if atHub {
 		h.spawn("Jules", agents["Jules"])
 		agents = nil
@@ -105,7 +111,7 @@ func deadlineAcross(t *testing.T, atHub bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if _, err := codons.Delegate(ctx, asker, "Jules", task("debug_code")); !errors.Is(err, performatives.CodeTimeout) {
+	if _, err := delegation.Delegate(ctx, asker, "Jules", task("debug_code")); !errors.Is(err, performatives.CodeTimeout) {
 		t.Errorf("got %v", err)
 	}
 	<-started
@@ -115,13 +121,13 @@ func deadlineAcross(t *testing.T, atHub bool) {
 }
 
 func TestNeedInputAcross(t *testing.T) {
-	curious := worker{func(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+	curious := worker{func(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 		more, err := t.NeedInput(ctx, "which file?")
 		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: more.Description}, err
 	}}
-	directions(t, being(curious), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
-		got, err := codons.Delegate(within(t), asker, "Jules", task("debug_code"),
-			codons.WithInput(func(_ context.Context, r performatives.InformResult) (performatives.TaskRequest, bool) {
+	directions(t, returning(curious), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
+		got, err := delegation.Delegate(within(t), asker, "Jules", task("debug_code"),
+			delegation.WithInput(func(_ context.Context, r performatives.InformResult) (performatives.TaskRequest, bool) {
 				return performatives.TaskRequest{TaskType: "debug_code", Description: "main.py, since you ask " + r.RequestForUser()}, true
 			}))
 		if err != nil || got.Summary != "main.py, since you ask which file?" {
@@ -133,14 +139,14 @@ func TestNeedInputAcross(t *testing.T) {
 func TestWhisperAcross(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	h.spawn("Eliza", always(scripted{topics: []string{"Poetry"}}))
-	o := connected(t, h, "out", crew{"Jules": being(reporter)})
+	o := connected(t, h, "out", crew{"Jules": returning(reporter)})
 	cs, err := h.Whisper(within(t), performatives.QueryCapabilities{
 		Type: performatives.QuerySpecific, Parameters: performatives.QueryParameters{Capabilities: []string{"debugging"}},
 	})
 	if err != nil || len(cs) != 2 || cs[0].Agent != "Jules" || !cs[0].Match || cs[1].Match {
 		t.Errorf("the hub finds %+v, %v", cs, err)
 	}
-	answer, err := codons.Whisper(within(t), o, "eliza", performatives.QueryCapabilities{Type: performatives.QuerySummary})
+	answer, err := discovery.Whisper(within(t), o, "eliza", performatives.QueryCapabilities{Type: performatives.QuerySummary})
 	if err != nil || len(answer.Capabilities.Topics) != 1 {
 		t.Errorf("the peer learns %+v, %v", answer, err)
 	}
@@ -149,11 +155,12 @@ func TestWhisperAcross(t *testing.T) {
 	}
 }
 
-// An agent that has not introduced itself is hidden, and asked itself what it can do.
+// An agent that has not introduced itself is hidden, and answers capability queries
+// itself.
 func TestHiddenPeerAnswersForItself(t *testing.T) {
 	h := newHub(t, noPeerOptions)
-	o := newOutpost(t, h, "out", silently)
-	if err := o.Spawn(within(t), "Jules", being(reporter)); err != nil {
+	o := newOutpost(t, h, "out", withoutIntroduction)
+	if err := o.Spawn(within(t), "Jules", returning(reporter)); err != nil {
 		t.Fatal(err)
 	}
 	h.spawn("Eliza", always(scripted{receive: echo}))
@@ -167,46 +174,46 @@ func TestHiddenPeerAnswersForItself(t *testing.T) {
 	if ids := h.Directory().IDs(); len(ids) != 1 {
 		t.Errorf("visible are %v", ids)
 	}
-	got, err := codons.Whisper(within(t), h, "Jules", performatives.QueryCapabilities{Type: performatives.QuerySummary})
+	got, err := discovery.Whisper(within(t), h, "Jules", performatives.QueryCapabilities{Type: performatives.QuerySummary})
 	if err != nil || len(got.Capabilities.Topics) != 1 {
 		t.Errorf("asked itself: %+v, %v", got, err)
 	}
 }
 
-// reserved is a worker that talks to nobody whom it does not know.
-type reserved struct{ worker }
+// handshakeWorker is a worker that requires a handshake.
+type handshakeWorker struct{ worker }
 
-func (reserved) RequiresHandshake() bool { return true }
+func (handshakeWorker) RequiresHandshake() bool { return true }
 
 func TestHandshakeAcross(t *testing.T) {
-	directions(t, being(reserved{reporter}), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
-		if _, err := codons.Delegate(within(t), asker, "Jules", task("debug_code")); !errors.Is(err, performatives.CodeHandshakeRequired) {
+	directions(t, returning(handshakeWorker{reporter}), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
+		if _, err := delegation.Delegate(within(t), asker, "Jules", task("debug_code")); !errors.Is(err, performatives.CodeHandshakeRequired) {
 			t.Errorf("a stranger gets %v", err)
 		}
-		theirs, err := codons.Handshake(within(t), asker, "Jules")
+		theirs, err := discovery.Handshake(within(t), asker, "Jules")
 		if err != nil || len(theirs.Topics) != 1 {
 			t.Fatalf("Handshake = %+v, %v", theirs, err)
 		}
-		if _, err := codons.Delegate(within(t), asker, "Jules", task("debug_code")); err != nil {
+		if _, err := delegation.Delegate(within(t), asker, "Jules", task("debug_code")); err != nil {
 			t.Errorf("an acquaintance gets %v", err)
 		}
 	})
 }
 
-// publisher informs about numbers.
+// publisher publishes numbers.
 type publisher struct {
 	scripted
-	numbers *codons.Topic[int]
+	numbers *subscribe.Topic[int]
 }
 
-func (p *publisher) ConsiderSubscription(context.Context, codons.Subscribing) (codons.Feed, error) {
+func (p *publisher) ConsiderSubscription(context.Context, subscribe.Subscribing) (subscribe.Feed, error) {
 	return p.numbers.Feed(), nil
 }
 
 func TestSubscribeAcross(t *testing.T) {
-	numbers := codons.NewTopic[int](codons.TopicOptions{})
-	directions(t, being(&publisher{numbers: numbers, scripted: scripted{topics: []string{"Numbers"}}}), func(t *testing.T, asker codons.Party, h *hub, _ *outpost) {
-		stream, err := codons.Subscribe[int](within(t), asker, "Jules", codons.Subscription{Topic: "numbers"})
+	numbers := subscribe.NewTopic[int](subscribe.TopicOptions{})
+	directions(t, returning(&publisher{numbers: numbers, scripted: scripted{topics: []string{"Numbers"}}}), func(t *testing.T, asker codons.Party, h *hub, _ *outpost) {
+		stream, err := subscribe.Subscribe[int](within(t), asker, "Jules", subscribe.Subscription{Topic: "numbers"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,27 +229,27 @@ func TestSubscribeAcross(t *testing.T) {
 	})
 }
 
-// bidder bids at its price.
+// bidder bids its price.
 type bidder struct {
 	worker
 	price float64
 }
 
-func (b bidder) ConsiderCall(context.Context, codons.Called) (codons.Proposal, error) {
-	return codons.Proposal{Cost: b.price}, nil
+func (b bidder) ConsiderCall(context.Context, contractnet.Called) (contractnet.Proposal, error) {
+	return contractnet.Proposal{Cost: b.price}, nil
 }
 
-func (b bidder) PerformAward(context.Context, codons.Awarded) (performatives.InformResult, error) {
+func (b bidder) PerformAward(context.Context, contractnet.Awarded) (performatives.InformResult, error) {
 	return performatives.InformResult{Status: performatives.StatusSuccess}, nil
 }
 
 func TestContractNetAcross(t *testing.T) {
 	h := newHub(t, noPeerOptions)
-	h.spawn("Ada", being(bidder{reporter, 3}))
-	o := connected(t, h, "out", crew{"Bob": being(bidder{reporter, 2})})
+	h.spawn("Ada", returning(bidder{reporter, 3}))
+	o := connected(t, h, "out", crew{"Bob": returning(bidder{reporter, 2})})
 	bidders := []performatives.AgentID{"Ada", "Bob"}
 	for name, party := range map[string]codons.Party{"the hub": h, "the peer": o} {
-		all, err := codons.CallForProposals(within(t), party, bidders, codons.Call{Task: task("paint")})
+		all, err := contractnet.CallForProposals(within(t), party, bidders, contractnet.Call{Task: task("paint")})
 		if err != nil || len(all.Awards) != 1 || all.Awards[0].Bidder != "Bob" || len(all.Lost) != 1 {
 			t.Errorf("%s awards %+v, %v", name, all, err)
 		}

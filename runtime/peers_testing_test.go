@@ -14,7 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// hub is a node that others connect to.
+// hub is a node that accepts connections.
 type hub struct {
 	*runtime.Node
 	t      testing.TB
@@ -41,7 +41,7 @@ func newHubOf(t testing.TB, n *runtime.Node, o runtime.PeerOptions, with ...func
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hub{Node: n, t: t, server: server, events: listen(t, n, actors.About[actors.AgentAnnounced](), actors.About[actors.AgentStopped]())}
+	h := &hub{Node: n, t: t, server: server, events: listen(t, n, actors.KindAgentAnnounced, actors.KindAgentStopped)}
 	t.Cleanup(h.stopServer)
 	return h
 }
@@ -54,7 +54,7 @@ func (h *hub) stopServer() {
 	}
 }
 
-// dial opens a session, whose two ends are closed by cut.
+// dial opens a session. cut closes both ends of its connection.
 func (h *hub) dial(id *wire.Identity, handler wire.Handler) (s *wire.Session, cut func(), err error) {
 	near, far := wiretest.Pipe()
 	served := make(chan struct{})
@@ -76,35 +76,35 @@ func (h *hub) spawn(id performatives.AgentID, create func() actors.Agent) {
 	}
 }
 
-// visible waits until an agent can be found.
-func (h *hub) visible(id performatives.AgentID) {
+// awaitVisible waits until an agent can be found.
+func (h *hub) awaitVisible(id performatives.AgentID) {
 	h.t.Helper()
 	await(h.t, h.events, 1, func(e actors.AgentAnnounced) bool { return e.Agent.Is(id) })
 }
 
-// away waits until an agent has stopped n times.
-func (h *hub) away(id performatives.AgentID, n int) {
+// awaitStopped waits until an agent has stopped n times.
+func (h *hub) awaitStopped(id performatives.AgentID, n int) {
 	h.t.Helper()
 	await(h.t, h.events, n, func(e actors.AgentStopped) bool { return e.Agent.Is(id) })
 }
 
-// back waits until an agent can be found that has stopped n times. Its coming back may be
-// recorded before that it was away: it waited for that, too.
-func (h *hub) back(id performatives.AgentID, n int) {
+// awaitVisibleAgain waits until an agent has stopped n times and can be found. The two
+// events may be recorded in either order.
+func (h *hub) awaitVisibleAgain(id performatives.AgentID, n int) {
 	h.t.Helper()
-	h.away(id, n)
+	h.awaitStopped(id, n)
 	for seen := 0; !slices.Contains(h.Directory().IDs(), id); {
 		seen = len(await[actors.Event](h.t, h.events, seen+1, nil))
 	}
 }
 
-// outpost is a node that reaches the hub's agents by an uplink.
+// outpost is a node that is connected to the hub by an uplink.
 type outpost struct {
 	*runtime.Node
 	up *runtime.Uplink
 
 	mu  sync.Mutex
-	cut func() // the connection under way
+	cut func() // cuts the current connection
 }
 
 func newOutpost(t testing.TB, h *hub, name string, with ...func(*runtime.UplinkOptions)) *outpost {
@@ -136,7 +136,7 @@ func newOutpost(t testing.TB, h *hub, name string, with ...func(*runtime.UplinkO
 	return o
 }
 
-// connected is an outpost with agents that has a session.
+// connected returns an outpost with agents and an open session.
 func connected(t testing.TB, h *hub, name string, agents map[performatives.AgentID]func() actors.Agent) *outpost {
 	t.Helper()
 	o := newOutpost(t, h, name)
@@ -149,12 +149,12 @@ func connected(t testing.TB, h *hub, name string, agents map[performatives.Agent
 		t.Fatal(err)
 	}
 	for id := range agents {
-		h.visible(id)
+		h.awaitVisible(id)
 	}
 	return o
 }
 
-// disconnect loses the connection.
+// disconnect cuts the connection.
 func (o *outpost) disconnect() {
 	o.mu.Lock()
 	cut := o.cut
@@ -164,7 +164,7 @@ func (o *outpost) disconnect() {
 
 type crew = map[performatives.AgentID]func() actors.Agent
 
-// caller is a peer that is no node: it speaks messages.
+// caller is a peer without a node. It sends and receives single messages.
 type caller struct {
 	wiretest.Recorder
 	t       testing.TB
@@ -190,13 +190,13 @@ func (c *caller) say(m *performatives.Message) {
 	}
 }
 
-// answer waits for the n-th message, counted from 1.
+// answer waits for the n-th received message, counted from 1.
 func (c *caller) answer(n int) *performatives.Message {
 	c.t.Helper()
 	return c.Await(c.t, n)[n-1]
 }
 
-// offers is what a caller introduces itself with.
+// offers sets the capabilities of an introduction.
 func offers(actions ...string) func(*performatives.Envelope) {
 	c := &performatives.Capabilities{}
 	for _, name := range actions {
@@ -205,7 +205,7 @@ func offers(actions ...string) func(*performatives.Envelope) {
 	return with(performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: c})
 }
 
-// with gives a message its content.
+// with sets the payload of a message.
 func with(payload any) func(*performatives.Envelope) {
 	return func(e *performatives.Envelope) { e.Payload = payload }
 }
@@ -214,5 +214,5 @@ func task(name string) performatives.TaskRequest { return performatives.TaskRequ
 
 var noPeerOptions runtime.PeerOptions
 
-// silently is an uplink that introduces nobody.
-func silently(o *runtime.UplinkOptions) { o.Introduce = false }
+// withoutIntroduction disables the introduction of agents.
+func withoutIntroduction(o *runtime.UplinkOptions) { o.Introduce = false }

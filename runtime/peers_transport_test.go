@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -17,12 +18,12 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/ws"
 )
 
-// listener is what the listeners of all transports have.
+// listener is the interface that all transports' listeners have.
 type listener interface {
 	Stop(ctx context.Context) error
 }
 
-// transport carries sessions between processes.
+// transport is a way to connect two processes.
 type transport struct {
 	listen func(s *wire.Server) (l listener, addr string, err error)
 	dial   func(ctx context.Context, addr string) (wire.Conn, error)
@@ -65,8 +66,8 @@ var overGRPC = transport{
 	},
 }
 
-// everywhere runs a test for each transport and each dialect that it may carry, between
-// a hub and an outpost that are connected, by the session that it is told of.
+// everywhere runs a test for each combination of transport and dialect, with a connected
+// hub and outpost. session is set to the current session.
 func everywhere(t *testing.T, atHub, atOutpost crew, test func(t *testing.T, h *hub, o *outpost, session **wire.Session)) {
 	rpc, err := gateway.New(gateway.Options{})
 	if err != nil {
@@ -78,7 +79,7 @@ func everywhere(t *testing.T, atHub, atOutpost crew, test func(t *testing.T, h *
 	}{
 		"tcp, acl": {overTCP, acl.Dialect{}}, "tcp, gateway": {overTCP, rpc},
 		"ws, acl": {overWS, acl.Dialect{}}, "ws, gateway": {overWS, rpc},
-		"grpc": {overGRPC, acl.Dialect{}}, // which has a dialect of its own
+		"grpc": {overGRPC, acl.Dialect{}}, // has its own dialect
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{rpc, acl.Dialect{}} })
@@ -96,14 +97,15 @@ func everywhere(t *testing.T, atHub, atOutpost crew, test func(t *testing.T, h *
 				t.Fatal(err)
 			}
 			for id := range atOutpost {
-				h.visible(id)
+				h.awaitVisible(id)
 			}
 			test(t, h, o, &session)
 		})
 	}
 }
 
-// to has an uplink reach a hub by that transport; session is where its latest is kept.
+// to returns the option that connects an uplink to a hub by the transport. The latest
+// session is stored in session.
 func (way transport) to(t *testing.T, h *hub, d wire.Dialect, session **wire.Session) func(*runtime.UplinkOptions) {
 	t.Helper()
 	l, addr, err := way.listen(h.server)
@@ -130,24 +132,24 @@ func (way transport) to(t *testing.T, h *hub, d wire.Dialect, session **wire.Ses
 	}
 }
 
-// asks is one direction in which a test delegates.
-type asks struct {
+// direction is one direction in which a test delegates.
+type direction struct {
 	asker codons.Party
 	to    []performatives.AgentID
 }
 
-func bothWays(h *hub, o *outpost) []asks {
-	return []asks{{h, []performatives.AgentID{"Bob"}}, {o, []performatives.AgentID{"team/Ada", "team", "system"}}}
+func bothWays(h *hub, o *outpost) []direction {
+	return []direction{{h, []performatives.AgentID{"Bob"}}, {o, []performatives.AgentID{"team/Ada", "team", "system"}}}
 }
 
 func TestDelegateOverTransports(t *testing.T) {
-	worker := being(skilled{reporter, []performatives.Action{{Name: "debug_code"}}})
+	worker := returning(actionWorker{reporter, []performatives.Action{{Name: "debug_code"}}})
 	everywhere(t, crew{"team/Ada": worker}, crew{"Bob": worker}, func(t *testing.T, h *hub, o *outpost, _ **wire.Session) {
 		for _, way := range bothWays(h, o) {
 			for _, to := range way.to {
 				progress := 0.0
-				got, err := codons.Delegate(within(t), way.asker, to, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
-					codons.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
+				got, err := delegation.Delegate(within(t), way.asker, to, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
+					delegation.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
 				if err != nil || got.Summary != "done: x" || progress != 50 {
 					t.Errorf("%s: %+v, %v, %v %%", to, got, err, progress)
 				}
@@ -158,11 +160,11 @@ func TestDelegateOverTransports(t *testing.T) {
 
 func TestCancelOverTransports(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
-	worker := being(skilled{obedient(started, ended), []performatives.Action{{Name: "debug_code"}}})
+	worker := returning(actionWorker{newCancellableWorker(started, ended), []performatives.Action{{Name: "debug_code"}}})
 	everywhere(t, crew{"team/Ada": worker}, crew{"Bob": worker}, func(t *testing.T, h *hub, o *outpost, _ **wire.Session) {
 		for _, way := range bothWays(h, o) {
 			for _, to := range way.to {
-				d, err := codons.StartDelegation(within(t), way.asker, to, task("debug_code"), codons.WithGrace(time.Millisecond)) // gateways send no receipt
+				d, err := delegation.Start(within(t), way.asker, to, task("debug_code"), codons.WithGrace(time.Millisecond)) // a gateway sends no receipt
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -181,13 +183,13 @@ func TestCancelOverTransports(t *testing.T) {
 
 func TestDisconnectOverTransports(t *testing.T) {
 	started, ended := make(chan struct{}, 3), make(chan error, 3)
-	worker := being(skilled{obedient(started, ended), []performatives.Action{{Name: "debug_code"}}})
+	worker := returning(actionWorker{newCancellableWorker(started, ended), []performatives.Action{{Name: "debug_code"}}})
 	everywhere(t, crew{"team/Ada": worker}, crew{"Bob": worker}, func(t *testing.T, h *hub, o *outpost, session **wire.Session) {
-		for n := range 2 { // it comes back
-			var all []*codons.Delegated
-			for _, way := range []asks{{h, []performatives.AgentID{"Bob"}}, {o, []performatives.AgentID{"team/Ada", "team"}}} {
+		for n := range 2 { // reconnects after the first
+			var all []*delegation.Delegated
+			for _, way := range []direction{{h, []performatives.AgentID{"Bob"}}, {o, []performatives.AgentID{"team/Ada", "team"}}} {
 				for _, to := range way.to {
-					d, err := codons.StartDelegation(context.Background(), way.asker, to, task("debug_code"))
+					d, err := delegation.Start(context.Background(), way.asker, to, task("debug_code"))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -204,12 +206,12 @@ func TestDisconnectOverTransports(t *testing.T) {
 					t.Errorf("the work ended because of %v", why)
 				}
 			}
-			h.away("Bob", n+1)
+			h.awaitStopped("Bob", n+1)
 			<-(*session).Done()
 			if err := o.up.Connect(within(t)); err != nil {
 				t.Fatal(err)
 			}
-			h.back("Bob", n+1)
+			h.awaitVisibleAgain("Bob", n+1)
 		}
 	})
 }

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// A peer whose answer cannot be written is told so, and the answer is a dead letter.
+// When a reply cannot be encoded, the peer gets FAILURE, and the reply is a dead letter.
 func TestAnswerThatCannotBeWritten(t *testing.T) {
 	h := newHub(t, noPeerOptions)
-	h.spawn("Jules", being(worker{func(context.Context, codons.Task) (performatives.InformResult, error) {
-		return performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.ContentOf(func() {})}, nil
+	h.spawn("Jules", returning(worker{func(context.Context, delegation.Task) (performatives.InformResult, error) {
+		return performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.RawContent([]byte(`{"a":}`))}, nil
 	}}))
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(task("list"))))
@@ -25,14 +26,14 @@ func TestAnswerThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Who waits for a peer's agent is told when that agent stops, although its connection
-// goes on.
+// A pending request to a peer's agent fails when the agent stops, although its connection
+// stays open.
 func TestProxyThatStops(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	jules := newCaller(t, h, nil)
 	jules.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 	jules.answer(1)
-	d, err := codons.StartDelegation(within(t), h, "Jules", task("debug_code"), codons.WithRetry(codons.NoRetry()))
+	d, err := delegation.Start(within(t), h, "Jules", task("debug_code"), codons.WithRetry(codons.NoRetry()))
 	if err != nil {
 		t.Fatal(err)
 	}

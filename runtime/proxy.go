@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -25,8 +25,8 @@ type proxy struct {
 }
 
 var (
-	_ actors.StandIn = (*proxy)(nil)
-	_ actors.Stopper = (*proxy)(nil)
+	_ actors.RemoteAgent = (*proxy)(nil)
+	_ actors.Stopper     = (*proxy)(nil)
 )
 
 // Describe returns nothing: what the peer can do, it says later.
@@ -35,7 +35,7 @@ func (a *proxy) Describe() performatives.Capabilities { return performatives.Cap
 // Answers lets the node answer the Whispering Wind for a peer that has introduced itself.
 // All else is for the peer.
 func (a *proxy) Answers(protocol string, _ *performatives.Message) bool {
-	return a.known.Load() && protocol == codons.WhisperingWind{}.Name()
+	return a.known.Load() && protocol == discovery.WhisperName
 }
 
 // Receive passes a message on to the peer, or refuses it.
@@ -166,14 +166,9 @@ func (a *proxy) hasStopped() bool {
 
 // renamed returns m from that sender, for that receiver.
 func renamed(m *performatives.Message, from, to performatives.AgentID) *performatives.Message {
-	e := m.Envelope()
-	e.Sender, e.Receiver = from, to
-	copied, err := performatives.New(e)
+	copied, err := m.With(func(e *performatives.Envelope) { e.Sender, e.Receiver = from, to })
 	if err != nil {
 		return m // only an id that no agent could have
-	}
-	if m.Weight() > 0 {
-		copied.Weigh()
 	}
 	return copied
 }

@@ -1,10 +1,14 @@
 package runtime_test
 
 import (
+	"fmt"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -25,7 +29,7 @@ func TestStopOfTheProxyAlone(t *testing.T) {
 	c.answer(2)
 	c.say(posed)
 	<-held
-	dead := listen(t, h.Node, actors.About[actors.DeadLetter]())
+	dead := listen(t, h.Node, actors.KindMessageDeadLettered)
 	if err := h.StopAgent(within(t), "Jules"); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +107,7 @@ func TestReplacedSessionIsCounted(t *testing.T) {
 		g := gated{held: "late", came: make(chan struct{}), release: make(chan struct{})}
 		h := newHub(t, noPeerOptions, func(o *wire.Options) { g.Handler, o.Handler = o.Handler, &g })
 		h.spawn("Eliza", always(scripted{receive: echo}))
-		fates := listen(t, h.Node, actors.About[actors.DeadLetter](), actors.About[actors.MessageRefused]())
+		fates := listen(t, h.Node, actors.KindMessageDeadLettered, actors.KindMessageRefused)
 		first, second := newCaller(t, h, nil), newCaller(t, h, nil)
 		first.say(message(t, "Jules", "Eliza", performatives.ActRequest))
 		first.answer(1)
@@ -124,25 +128,41 @@ func TestReplacedSessionIsCounted(t *testing.T) {
 	}
 }
 
+// heldStamper has the first stamp wait that is asked for once it is armed.
+type heldStamper struct {
+	stamps        atomic.Uint64
+	armed         atomic.Bool
+	came, release chan struct{}
+}
+
+// Stamp returns the next stamp.
+func (s *heldStamper) Stamp() performatives.Stamp {
+	if s.armed.CompareAndSwap(true, false) {
+		close(s.came)
+		<-s.release
+	}
+	return performatives.Stamp{ID: performatives.MessageID(fmt.Sprint("stamp ", s.stamps.Add(1))), Time: time.Now()}
+}
+
 // A question that comes just as what stands for its sender is stopped has an end, although
 // its answer finds nobody.
 func TestQuestionMeetsTheStopOfTheProxy(t *testing.T) {
-	h := newHub(t, noPeerOptions)
+	stamper := &heldStamper{came: make(chan struct{}), release: make(chan struct{})}
+	h := newHubOf(t, newNode(t, runtime.Options{Name: "hub", Stamper: stamper}), noPeerOptions)
 	h.spawn("worker", always(scripted{receive: echo}))
-	came, release := make(chan struct{}), make(chan struct{})
-	unlisten := h.Events().Listen(func(actors.Event) { // the session's reader waits here, and knows who speaks
-		came <- struct{}{}
-		<-release
-	}, actors.About[actors.AgentAnnounced]())
 	c := newCaller(t, h, nil)
-	c.say(message(t, "Jules", "worker", performatives.ActQueryCapabilities, offers("read")))
-	<-came
-	unlisten()
+	stamper.armed.Store(true)
+	hasTools := performatives.Capabilities{Extra: performatives.Members{"tools": []byte("true")}}
+	c.say(message(t, "Jules", "worker", performatives.ActQueryCapabilities, with(performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &hasTools})))
+	<-stamper.came // the session's reader knows who speaks, and is about to ask for the names of the tools
 	if err := h.StopAgent(within(t), "Jules"); err != nil {
 		t.Fatal(err)
 	}
-	close(release)
-	if r := c.answer(1).AsRefusal(); r == nil || r.Code != performatives.CodeStopped {
+	close(stamper.release)
+	if asked := c.answer(1); asked.Performative() != performatives.ActQueryCapabilities {
+		t.Errorf("it is asked %s", asked.Performative())
+	}
+	if r := c.answer(2).AsRefusal(); r == nil || r.Code != performatives.CodeStopped {
 		t.Errorf("it is told %v", r)
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// silent has no use for messages.
+// silent is an agent without Receive.
 type silent struct{}
 
 func (silent) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-// blocked spawns an agent that handles nothing until the test ends, and waits
-// until it is at it.
+// blocked spawns an agent that blocks in its first message until the test ends, and waits
+// until it does.
 func blocked(t *testing.T, n *runtime.Node, id performatives.AgentID, capacity int) (release func()) {
 	t.Helper()
 	busy, free := make(chan struct{}, 1), make(chan struct{})
@@ -38,8 +38,7 @@ func blocked(t *testing.T, n *runtime.Node, id performatives.AgentID, capacity i
 	return func() { close(free) }
 }
 
-// TestBadInput is the promise that whoever sends what cannot be served is told,
-// and why.
+// The sender of each invalid message gets a refusal with the reason.
 func TestBadInput(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	ctx := within(t)
@@ -91,7 +90,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// refusalOf asks and returns the refusal, however it comes.
+// refusalOf sends a request and returns the refusal, from Send or as a message.
 func refusalOf(ctx context.Context, n *runtime.Node, m *performatives.Message) *performatives.Refusal {
 	answer, err := n.Self().Ask(ctx, m)
 	if err == nil {
@@ -101,7 +100,7 @@ func refusalOf(ctx context.Context, n *runtime.Node, m *performatives.Message) *
 	return r
 }
 
-// A message that nobody waits for is a dead letter, with the same reason.
+// A message that expects no reply is a dead letter with the same code.
 func TestDeadLetters(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	r := listen(t, n)
@@ -143,7 +142,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// What is queued when an agent stops is refused.
+// Messages queued when an agent stops are refused.
 func TestStopAgentDrains(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	r := listen(t, n)

@@ -8,11 +8,11 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// router finds the receivers of messages: here, elsewhere, or nowhere. Elsewhere is where
-// the node's [Uplink] leads, if it has one.
+// router routes messages to agents of this node, or to another node by the node's
+// [Uplink], if there is one.
 type router struct{ n *Node }
 
-// Route delivers m to its receiver, or to everybody when it has none.
+// Route delivers m to its receiver, or to all agents when it has none.
 func (r router) Route(m *performatives.Message) error {
 	if m.Receiver() == "" {
 		return r.broadcast(m)
@@ -21,15 +21,15 @@ func (r router) Route(m *performatives.Message) error {
 	if err == nil {
 		return nil
 	}
-	if up := r.n.uplink.Load(); up != nil && !r.n.system.Knew(m.Receiver()) {
+	if up := r.n.uplink.Load(); up != nil && !r.n.system.HasRun(m.Receiver()) {
 		return up.route(m)
 	}
 	return err
 }
 
-// broadcast delivers m to every agent of the directory but its sender. Those that
-// cannot take it refuse it, each for itself; when nobody could, the sender learns of the
-// first at once.
+// broadcast delivers m to every agent of the directory except its sender. Each agent that
+// cannot take m causes a refusal. When no agent can, the first refusal is returned as the
+// error.
 func (r router) broadcast(m *performatives.Message) error {
 	var failed []*performatives.Refusal
 	reached := false
@@ -39,20 +39,20 @@ func (r router) broadcast(m *performatives.Message) error {
 		}
 		var refusal *performatives.Refusal
 		if err := r.n.system.Deliver(agent.ID(), m); errors.As(err, &refusal) {
-			refusal.From = agent.ID() // also of one that has just stopped
+			refusal.From = agent.ID() // Deliver leaves it empty for an unknown agent
 			failed = append(failed, refusal)
 			continue
 		}
 		reached = true
 	}
-	slices.SortFunc(failed, func(a, b *performatives.Refusal) int { return cmp.Compare(a.From, b.From) }) // the agents come in no order
+	slices.SortFunc(failed, func(a, b *performatives.Refusal) int { return cmp.Compare(a.From, b.From) }) // Agents has no order
 	var first error
 	switch {
 	case reached:
 	case len(failed) > 0:
 		first, failed = failed[0], failed[1:]
 	default:
-		return &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Text: "there is nobody to broadcast to"}
+		return &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Text: "there is no agent to broadcast to"}
 	}
 	for _, f := range failed {
 		r.n.system.Refuse(f.From, m, f.Code, f.Text)

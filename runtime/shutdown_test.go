@@ -11,20 +11,20 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 var aTask = performatives.TaskRequest{TaskType: "debug_code", Description: "x"}
 
-// A delegation that runs may finish, and what is queued behind it is refused.
+// A running delegation may finish, and requests queued after it are refused.
 func TestStopFinishesWork(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	r := listen(t, n)
 	working, finish := make(chan struct{}), make(chan struct{})
 	err := n.Spawn(within(t), "w", func() actors.Agent {
-		return worker{func(context.Context, codons.Task) (performatives.InformResult, error) {
+		return worker{func(context.Context, delegation.Task) (performatives.InformResult, error) {
 			close(working)
 			<-finish
 			return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "done"}, nil
@@ -33,19 +33,19 @@ func TestStopFinishesWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := codons.StartDelegation(within(t), n, "w", aTask)
+	d, err := delegation.Start(within(t), n, "w", aTask)
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-working
 	stopped := make(chan error)
 	go func() { stopped <- n.Stop(within(t)) }()
-	for i := 0; ; i++ { // until the node takes on nothing new
+	for i := 0; ; i++ { // until the node accepts no new work
 		if err := n.Spawn(within(t), performatives.AgentID(fmt.Sprint("late", i)), func() actors.Agent { return silent{} }); errors.Is(err, actors.ErrStopped) {
 			break
 		}
 	}
-	if _, err := codons.StartDelegation(within(t), n, "w", aTask); !errors.Is(err, actors.ErrStopped) {
+	if _, err := delegation.Start(within(t), n, "w", aTask); !errors.Is(err, actors.ErrStopped) {
 		t.Errorf("a delegation began: %v", err)
 	}
 	m := message(t, "x", "w", performatives.ActTaskRequest, func(e *performatives.Envelope) { e.Payload = aTask })
@@ -65,8 +65,8 @@ func TestStopFinishesWork(t *testing.T) {
 	}
 }
 
-// The error of Stop counts the handlers that ignore their context, and Stop can
-// be called again for the rest.
+// The error of Stop contains the number of handlers that ignore their context. A further
+// Stop waits for them.
 func TestStopHandlerIgnoresContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, err := runtime.New(runtime.Options{})
@@ -76,7 +76,7 @@ func TestStopHandlerIgnoresContext(t *testing.T) {
 		finish := make(chan struct{})
 		ctx := context.Background()
 		err = n.Spawn(ctx, "w", func() actors.Agent {
-			return worker{func(context.Context, codons.Task) (performatives.InformResult, error) {
+			return worker{func(context.Context, delegation.Task) (performatives.InformResult, error) {
 				<-finish
 				return performatives.InformResult{}, nil
 			}}
@@ -84,7 +84,7 @@ func TestStopHandlerIgnoresContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := codons.StartDelegation(ctx, n, "w", aTask)
+		d, err := delegation.Start(ctx, n, "w", aTask)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,8 +104,8 @@ func TestStopHandlerIgnoresContext(t *testing.T) {
 	})
 }
 
-// Agents whose hooks do not return are counted too, and a ctx that has ended
-// keeps Stop from waiting.
+// Agents whose hooks do not return are counted too. With an ended ctx, Stop does not
+// wait.
 func TestStopHookHangs(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	release := blocked(t, n, "a", 10)
@@ -118,7 +118,7 @@ func TestStopHookHangs(t *testing.T) {
 	if err := n.Stop(within(t)); err != nil {
 		t.Error(err)
 	}
-	if err := n.Stop(ended); err != nil { // there is nothing to wait for
+	if err := n.Stop(ended); err != nil { // nothing is running
 		t.Error(err)
 	}
 	if err := n.Send(message(t, "x", "a", performatives.ActRequest)); code(err) != performatives.CodeStopped {
@@ -126,7 +126,7 @@ func TestStopHookHangs(t *testing.T) {
 	}
 }
 
-// Spawn, StopAgent, Ask and Stop race, and each returns.
+// Concurrent Spawn, StopAgent, Ask and Stop all return.
 func TestStopRaces(t *testing.T) {
 	for range 50 {
 		n, err := runtime.New(runtime.Options{})
@@ -172,7 +172,7 @@ func TestStopRaces(t *testing.T) {
 	}
 }
 
-// 200 nodes start and stop without a trace; TestMain counts their goroutines.
+// 200 nodes start and stop and leave no goroutine, which TestMain checks.
 func TestStartStopStress(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
@@ -198,7 +198,7 @@ func TestStartStopStress(t *testing.T) {
 	all.Wait()
 }
 
-// A simulation runs the actors; its owner runs them to their end as well.
+// A simulation runs the actors. Its owner runs it during Stop too.
 func TestStopWithSim(t *testing.T) {
 	sim := actors.NewSim(actors.SimOptions{Seed: 1})
 	n, err := runtime.New(runtime.Options{Dispatcher: sim})
@@ -230,8 +230,7 @@ func TestStopWithSim(t *testing.T) {
 	}
 }
 
-// A request to everybody that waits at an agent which stops is refused to who
-// asked, although it names no receiver.
+// A broadcast request in the mailbox of an agent that stops is refused to its sender.
 func TestStopRefusesBroadcast(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	release := blocked(t, n, "a", 10)
@@ -253,7 +252,7 @@ func TestStopRefusesBroadcast(t *testing.T) {
 	}
 }
 
-// Who asks without a deadline does not keep the node from stopping.
+// An Ask without a deadline does not prevent the node from stopping.
 func TestStopEndsAsks(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	if err := n.Spawn(within(t), "silent", always(scripted{})); err != nil {

@@ -10,23 +10,26 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
+	requests "github.com/ribosome-agents/ribosome/codons/request"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// What the agents of the simulated swarm do: to have them do more, add a line to
-// one of the tables. Whatever waits, here or in what it calls, goes on in a turn
-// of its own: it calls idle or pause, or Yield where it has waited otherwise.
+// The behaviour of the agents of the simulated swarm. To add a behaviour, add a line to
+// one of the tables. Code that waits, directly or in a call, must continue in its own
+// turn of the simulation: it must call idle or pause, or Yield after any other wait.
 var (
-	// decisions are what a worker answers to a request.
-	decisions = []option[func() codons.Decision]{
-		{"accept", 40, codons.Accept},
-		{"reject", 2, func() codons.Decision { return codons.Reject(p.CodeIncapable, "not me") }},
-		{"not understand", 2, func() codons.Decision { return codons.NotUnderstood(p.CodeUnknownOntology, "") }},
-		{"decide nothing", 1, func() codons.Decision { return codons.Decision{} }},
-		{"panic deciding", 1, func() codons.Decision { panic("deciding") }},
+	// decisions are a worker's decisions about a request.
+	decisions = []option[func() delegation.Decision]{
+		{"accept", 40, delegation.Accept},
+		{"reject", 2, func() delegation.Decision { return delegation.Reject(p.CodeIncapable, "not me") }},
+		{"not understand", 2, func() delegation.Decision { return delegation.NotUnderstood(p.CodeUnknownOntology, "") }},
+		{"decide nothing", 1, func() delegation.Decision { return delegation.Decision{} }},
+		{"panic deciding", 1, func() delegation.Decision { panic("deciding") }},
 	}
 
-	// works are what a worker does about a task.
+	// works are a worker's ways to perform a task.
 	works = []option[func(*job) (p.InformResult, error)]{
 		{"succeed", 6, func(*job) (p.InformResult, error) { return success, nil }},
 		{"work", 6, (*job).work},
@@ -34,18 +37,18 @@ var (
 		{"delegate a part", 4, (*job).delegate},
 		{"scatter a part", 1, (*job).scatter},
 		{"put a part out to tender", 1, (*job).tender},
-		{"leave a part to itself", 1, (*job).leaveAPart},
+		{"return early", 1, (*job).returnEarly},
 		{"spend", 2, (*job).spend},
 		{"ask for input", 3, (*job).needInput},
 		{"ignore cancel", 2, (*job).ignoreCancel},
 		{"change itself", 2, (*job).change},
 		{"fail working", 1, func(*job) (p.InformResult, error) { return p.InformResult{}, errors.New("working") }},
 		{"panic working", 1, func(*job) (p.InformResult, error) { panic("working") }},
-		{"leave working", 1, func(*job) (p.InformResult, error) { goruntime.Goexit(); return success, nil }},
+		{"exit the goroutine", 1, func(*job) (p.InformResult, error) { goruntime.Goexit(); return success, nil }},
 		{"return nonsense", 1, func(*job) (p.InformResult, error) { return p.InformResult{}, nil }},
 	}
 
-	// services are what an agent does about a request.
+	// services are an agent's ways to serve a request.
 	services = []option[func(*service) (any, error)]{
 		{"serve", 4, func(*service) (any, error) { return p.Raw(`{}`), nil }},
 		{"agree and serve", 3, (*service).agree},
@@ -54,7 +57,7 @@ var (
 		{"panic serving", 1, func(*service) (any, error) { panic("serving") }},
 	}
 
-	// answers are what an agent does before it answers in any other codon.
+	// answers are an agent's actions before it answers in any other codon.
 	answers = []option[func(*answering) error]{
 		{"answer", 8, func(*answering) error { return nil }},
 		{"answer later", 6, (*answering).later},
@@ -66,41 +69,41 @@ var (
 		{"panic answering", 1, func(*answering) error { panic("answering") }},
 	}
 
-	// errands are what an asker does, and say how it ended.
-	errands = []option[func(*errand) string]{
-		{"delegate", 6, func(x *errand) string { return x.delegate(context.Background(), x.options()...) }},
-		{"delegate with a deadline", 3, (*errand).delegateInTime},
-		{"delegate and cancel", 3, (*errand).delegateAndCancel},
-		{"delegate and forget", 1, (*errand).delegateAndForget},
-		{"request", 4, func(x *errand) string { return x.request(context.Background()) }},
-		{"request and withdraw", 2, (*errand).requestAndWithdraw},
-		{"whisper to one", 2, (*errand).whisper},
-		{"whisper to many", 2, (*errand).whisperToMany},
-		{"whisper and withdraw", 1, (*errand).whisperAndWithdraw},
-		{"ask", 2, (*errand).ask},
-		{"broadcast", 1, (*errand).broadcast},
-		{"call for proposals", 2, (*errand).callForProposals},
-		{"call for proposals in rounds", 1, (*errand).callInRounds},
-		{"call for proposals and withdraw", 1, (*errand).callAndWithdraw},
-		{"auction to who bids most", 1, (*errand).englishAuction},
-		{"auction to who bids first", 1, (*errand).dutchAuction},
-		{"scatter", 2, (*errand).scatter},
-		{"scatter and withdraw", 1, (*errand).scatterAndWithdraw},
-		{"find and delegate", 2, (*errand).findAndDelegate},
-		{"ask whether", 1, (*errand).queryIf},
-		{"ask what", 1, (*errand).queryRef},
-		{"propose", 1, (*errand).propose},
-		{"have it approved", 2, (*errand).approve},
-		{"call a tool", 2, (*errand).callTool},
-		{"run a saga", 2, (*errand).saga},
-		{"run a saga and withdraw", 1, (*errand).sagaAndWithdraw},
-		{"delegate with a budget", 2, (*errand).delegateWithBudget},
-		{"shake hands", 1, (*errand).handshake},
-		{"request when", 1, (*errand).requestWhen},
-		{"subscribe", 2, (*errand).subscribe},
-		{"request whenever", 1, (*errand).requestWhenever},
-		{"ask through a broker", 2, (*errand).askThrough},
-		{"recruit", 2, (*errand).recruit},
+	// errands are the actions of an initiator. Each returns a description of its end.
+	errands = []option[func(*simErrand) string]{
+		{"delegate", 6, func(x *simErrand) string { return x.delegate(context.Background(), x.options()...) }},
+		{"delegate with a deadline", 3, (*simErrand).delegateInTime},
+		{"delegate and cancel", 3, (*simErrand).delegateAndCancel},
+		{"delegate and forget", 1, (*simErrand).delegateAndForget},
+		{"request", 4, func(x *simErrand) string { return x.request(context.Background()) }},
+		{"request and withdraw", 2, (*simErrand).requestAndWithdraw},
+		{"whisper to one", 2, (*simErrand).whisper},
+		{"whisper to many", 2, (*simErrand).whisperToMany},
+		{"whisper and withdraw", 1, (*simErrand).whisperAndWithdraw},
+		{"ask", 2, (*simErrand).ask},
+		{"broadcast", 1, (*simErrand).broadcast},
+		{"call for proposals", 2, (*simErrand).callForProposals},
+		{"call for proposals in rounds", 1, (*simErrand).callInRounds},
+		{"call for proposals and withdraw", 1, (*simErrand).callAndWithdraw},
+		{"english auction", 1, (*simErrand).englishAuction},
+		{"dutch auction", 1, (*simErrand).dutchAuction},
+		{"scatter", 2, (*simErrand).scatter},
+		{"scatter and withdraw", 1, (*simErrand).scatterAndWithdraw},
+		{"find and delegate", 2, (*simErrand).findAndDelegate},
+		{"query if", 1, (*simErrand).queryIf},
+		{"query ref", 1, (*simErrand).queryRef},
+		{"propose", 1, (*simErrand).propose},
+		{"approve", 2, (*simErrand).approve},
+		{"call a tool", 2, (*simErrand).callTool},
+		{"run a saga", 2, (*simErrand).saga},
+		{"run a saga and withdraw", 1, (*simErrand).sagaAndWithdraw},
+		{"delegate with a budget", 2, (*simErrand).delegateWithBudget},
+		{"handshake", 1, (*simErrand).handshake},
+		{"request when", 1, (*simErrand).requestWhen},
+		{"subscribe", 2, (*simErrand).subscribe},
+		{"request whenever", 1, (*simErrand).requestWhenever},
+		{"ask through a broker", 2, (*simErrand).askThrough},
+		{"recruit", 2, (*simErrand).recruit},
 	}
 )
 
@@ -110,7 +113,7 @@ var success = p.InformResult{Status: p.StatusSuccess, Summary: "done"}
 type job struct {
 	*simSwarm
 	ctx  context.Context
-	task codons.Task
+	task delegation.Task
 	name string
 }
 
@@ -132,14 +135,14 @@ func (j *job) progress() (p.InformResult, error) {
 	return success, nil
 }
 
-// delegate has others do the task, or a part of it, unless it has gone through many
-// hands already.
+// delegate delegates the task or a part of it, unless it has been delegated several
+// times.
 func (j *job) delegate() (p.InformResult, error) {
 	hands, _ := strconv.Atoi(j.task.Description)
 	if hands >= 3 {
 		return success, nil
 	}
-	r, err := codons.Delegate(j.ctx, j.task.Agent, j.anyone(), simTask(hands+1))
+	r, err := delegation.Delegate(j.ctx, j.task.Agent, j.randomAgent(), simTask(hands+1))
 	j.sim.Yield(j.name)
 	return r, err
 }
@@ -157,18 +160,18 @@ func (j *job) ignoreCancel() (p.InformResult, error) {
 	return success, nil
 }
 
-// change touches the agent's own fields.
+// change modifies the agent's fields.
 func (j *job) change() (p.InformResult, error) {
 	err := j.task.Agent.Do(j.ctx, func(a actors.Agent) { a.(interface{ work() }).work() })
 	j.sim.Yield(j.name)
 	return success, err
 }
 
-// service is one request that an agent answers.
+// service is one request that an agent serves.
 type service struct {
 	*simSwarm
 	ctx     context.Context
-	request codons.Requested
+	request requests.Requested
 	name    string
 }
 
@@ -181,32 +184,32 @@ func (v *service) agree() (any, error) {
 	return nil, v.pause(v.ctx, v.name, v.dice.upTo(3*time.Second))
 }
 
-// errand is what an asker is about.
-type errand struct {
+// simErrand is one action of an initiator.
+type simErrand struct {
 	*simSwarm
 	self actors.Self
-	name string // of who runs it
+	name string // name of the running goroutine
 }
 
 func simTask(hands int) p.TaskRequest {
 	return p.TaskRequest{TaskType: "simulate", Description: strconv.Itoa(hands)}
 }
 
-// options are some of those that change how a delegation goes.
-func (x *errand) options() []codons.DelegateOption {
-	opts := []codons.DelegateOption{
+// options returns random options of a delegation.
+func (x *simErrand) options() []codons.Option {
+	opts := []codons.Option{
 		codons.WithRetry(codons.Retry{First: x.dice.upTo(time.Second)}),
 		codons.WithGrace(x.dice.upTo(time.Second)),
 		codons.WithPriority(p.Low + p.Priority(x.dice.n(int(p.Bands)))),
 	}
 	if x.dice.oneIn(2) {
-		opts = append(opts, codons.WithInput(x.answer))
+		opts = append(opts, delegation.WithInput(x.answer))
 	}
 	return opts
 }
 
-// answer gives a worker what it lacks, or not.
-func (x *errand) answer(ctx context.Context, _ p.InformResult) (p.TaskRequest, bool) {
+// answer returns the input that a worker has requested, or none.
+func (x *simErrand) answer(ctx context.Context, _ p.InformResult) (p.TaskRequest, bool) {
 	if x.dice.oneIn(4) {
 		panic("answering")
 	}
@@ -214,90 +217,90 @@ func (x *errand) answer(ctx context.Context, _ p.InformResult) (p.TaskRequest, b
 	return simTask(0), !x.dice.oneIn(4)
 }
 
-func (x *errand) delegate(ctx context.Context, opts ...codons.DelegateOption) string {
-	r, err := codons.Delegate(ctx, x.self, x.anyone(), simTask(0), opts...)
+func (x *simErrand) delegate(ctx context.Context, opts ...codons.Option) string {
+	r, err := delegation.Delegate(ctx, x.self, x.randomAgent(), simTask(0), opts...)
 	return simEnd(r.Status, err)
 }
 
-func (x *errand) delegateInTime() string {
+func (x *simErrand) delegateInTime() string {
 	ctx, cancel := context.WithTimeout(context.Background(), x.dice.upTo(2*time.Second))
 	defer cancel()
 	return x.delegate(ctx, x.options()...)
 }
 
-func (x *errand) delegateAndCancel() string {
+func (x *simErrand) delegateAndCancel() string {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	x.self.System().AfterFunc(x.dice.upTo(2*time.Second), cancel)
 	return x.delegate(ctx, x.options()...)
 }
 
-// delegateAndForget leaves a delegation to its own, which it may cancel later.
-func (x *errand) delegateAndForget() string {
-	d, err := codons.StartDelegation(context.Background(), x.self, x.anyone(), simTask(0))
+// delegateAndForget starts a delegation without waiting for it, and may cancel it later.
+func (x *simErrand) delegateAndForget() string {
+	d, err := delegation.Start(context.Background(), x.self, x.randomAgent(), simTask(0))
 	if err == nil && x.dice.oneIn(2) {
 		x.self.After(x.dice.upTo(5*time.Second), func(actors.Agent) { d.Cancel() })
 	}
 	return simEnd("begun", err)
 }
 
-func (x *errand) request(ctx context.Context) string {
-	_, err := codons.Request[p.Raw](ctx, x.self, x.anyone(), p.Raw(`{}`), codons.WithGrace(x.dice.upTo(time.Second)))
+func (x *simErrand) request(ctx context.Context) string {
+	_, err := requests.Request[p.Raw](ctx, x.self, x.randomAgent(), p.Raw(`{}`), codons.WithGrace(x.dice.upTo(time.Second)))
 	return simEnd("answered", err)
 }
 
-func (x *errand) requestAndWithdraw() string {
+func (x *simErrand) requestAndWithdraw() string {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	x.self.System().AfterFunc(x.dice.upTo(time.Second), cancel)
 	return x.request(ctx)
 }
 
-func (x *errand) whisper() string {
+func (x *simErrand) whisper() string {
 	ctx, cancel := context.WithTimeout(context.Background(), x.dice.upTo(3*time.Second))
 	defer cancel()
 	return x.query(ctx)
 }
 
-func (x *errand) whisperAndWithdraw() string {
+func (x *simErrand) whisperAndWithdraw() string {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	x.self.System().AfterFunc(x.dice.upTo(20*time.Millisecond), cancel)
 	return x.query(ctx)
 }
 
-func (x *errand) query(ctx context.Context) string {
-	_, err := codons.Whisper(ctx, x.self, x.anyone(), p.QueryCapabilities{Type: p.QuerySummary})
+func (x *simErrand) query(ctx context.Context) string {
+	_, err := discovery.Whisper(ctx, x.self, x.randomAgent(), p.QueryCapabilities{Type: p.QuerySummary})
 	return simEnd("answered", err)
 }
 
-func (x *errand) whisperToMany() string {
+func (x *simErrand) whisperToMany() string {
 	ctx, cancel := context.WithTimeout(context.Background(), x.dice.upTo(3*time.Second))
 	defer cancel()
 	ids := x.node.Directory().IDs()
-	if !x.dice.oneIn(5) { // most ask only a few
+	if !x.dice.oneIn(5) { // most query only a few
 		ids = ids[:min(8, len(ids))]
 	}
-	found, err := codons.WhisperAll(ctx, x.self, ids, p.QueryCapabilities{Type: p.QuerySummary})
+	found, err := discovery.WhisperAll(ctx, x.self, ids, p.QueryCapabilities{Type: p.QuerySummary})
 	return simEnd(fmt.Sprint(len(found), " candidates"), err)
 }
 
-func (x *errand) ask() string {
+func (x *simErrand) ask() string {
 	ctx, cancel := context.WithTimeout(context.Background(), x.dice.upTo(time.Second))
 	defer cancel()
-	answer, err := x.self.Ask(ctx, x.message(x.anyone(), p.ActRequest))
+	answer, err := x.self.Ask(ctx, x.message(x.randomAgent(), p.ActRequest))
 	if err == nil {
 		x.handled(answer)
 	}
 	return simEnd("answered", err)
 }
 
-func (x *errand) broadcast() string {
+func (x *simErrand) broadcast() string {
 	return simEnd("sent", x.self.Send(x.message("", p.ActInform)))
 }
 
-// message is a message of no codon.
-func (x *errand) message(to p.AgentID, act p.Performative) *p.Message {
+// message returns a message of no codon.
+func (x *simErrand) message(to p.AgentID, act p.Performative) *p.Message {
 	stamp := x.self.Stamp()
 	m, err := p.New(p.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Sender: x.self.ID(), Receiver: to, Performative: act,
@@ -309,7 +312,7 @@ func (x *errand) message(to p.AgentID, act p.Performative) *p.Message {
 	return m
 }
 
-// simEnd says how something ended.
+// simEnd returns a description of an end.
 func simEnd[T ~string](how T, err error) string {
 	if err != nil {
 		return err.Error()

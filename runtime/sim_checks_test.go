@@ -6,20 +6,21 @@ import (
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// simTables are the codons of the swarm.
+// simTables are the tables of the swarm's codons.
 var simTables = func() map[string]machine.Table {
 	all := make(map[string]machine.Table)
-	for _, c := range codons.Library() {
+	for _, c := range library.Codons() {
 		all[c.Table.Name] = c.Table
 	}
 	return all
 }()
 
-// simSide is one side of a conversation.
+// simSide identifies one side of a conversation.
 type simSide struct {
 	conversation p.ConversationID
 	protocol     string
@@ -33,52 +34,52 @@ func (s simSide) other() simSide {
 	return o
 }
 
-// simTalk is what one side went through. There are several only where its agent
-// stopped, and came back without a memory of the first.
-type simTalk struct {
-	state machine.State
-	ended bool
-	stops int  // of the peer, until then
-	alone bool // the peer has stopped meanwhile
+// simConversation is the history of one side of a conversation. A side has several only
+// when its agent was stopped and spawned again without the history.
+type simConversation struct {
+	state       machine.State
+	ended       bool
+	stops       int  // number of stops of the peer at the beginning of the conversation
+	peerStopped bool // the peer stopped during the conversation
 }
 
-func (c *chronicle) stepLocked(e codons.Transition) {
+func (c *simRecorder) stepLocked(e codons.Transition) {
 	side := simSide{e.Conversation, e.Protocol, e.Agent.Fold(), e.Peer.Fold(), e.Role}
-	if c.talks[side] == nil {
+	if c.conversations[side] == nil {
 		c.order = append(c.order, side)
 	}
 	if e.From == machine.Idle {
-		c.talks[side] = append(c.talks[side], &simTalk{stops: c.stops[e.Peer]})
+		c.conversations[side] = append(c.conversations[side], &simConversation{stops: c.stops[e.Peer]})
 	}
-	talks := c.talks[side]
-	if len(talks) == 0 {
+	conversations := c.conversations[side]
+	if len(conversations) == 0 {
 		c.broken = append(c.broken, fmt.Sprintf("%s of %s: a step from %s before any other", e.Conversation, e.Agent, e.From))
 		return
 	}
-	last := talks[len(talks)-1]
+	last := conversations[len(conversations)-1]
 	if !last.ended {
-		last.alone = c.stops[e.Peer] > last.stops
+		last.peerStopped = c.stops[e.Peer] > last.stops
 	}
 	last.state, last.ended = e.To, e.Ended
 }
 
-// problems lists what is wrong with the run.
-func (c *chronicle) problems() []string {
-	problems := slices.Concat(c.broken, c.accounting(), c.unexplained())
+// problems returns the errors of the run.
+func (c *simRecorder) problems() []string {
+	problems := slices.Concat(c.broken, c.accounting(), c.unexplained(), c.rebuildProblems())
 	for _, side := range c.order {
-		for _, talk := range c.talks[side] {
-			if !talk.ended {
-				problems = append(problems, fmt.Sprintf("%+v is left in %s", side, talk.state))
+		for _, conversation := range c.conversations[side] {
+			if !conversation.ended {
+				problems = append(problems, fmt.Sprintf("%+v is left in %s", side, conversation.state))
 			}
 		}
 		if side.role != machine.Initiator {
-			if c.talks[side.opened()] == nil {
+			if c.conversations[side.opened()] == nil {
 				problems = append(problems, fmt.Sprintf("%+v: nobody opened it", side))
 			}
 			continue
 		}
-		for _, talk := range c.talks[side] {
-			if problem := c.agreement(side, talk); problem != "" {
+		for _, conversation := range c.conversations[side] {
+			if problem := c.agreement(side, conversation); problem != "" {
 				problems = append(problems, problem)
 			}
 		}
@@ -92,24 +93,25 @@ func (s simSide) opened() simSide {
 	return o
 }
 
-// unexplained lists the messages that break a table without a reason: a stop, or a
-// refusal by the runtime, which the agent knows nothing of.
-func (c *chronicle) unexplained() []string {
+// unexplained returns the protocol violations that have no explanation. A stop explains
+// one, and so does a refusal by the runtime, because the agent does not know about it.
+func (c *simRecorder) unexplained() []string {
 	var problems []string
 	for _, v := range c.violations {
-		if !c.turned[v.Conversation] && !c.interrupted(v) {
+		if !c.refusedByRuntime[v.Conversation] && !c.interrupted(v) {
 			problems = append(problems, fmt.Sprintf("%v: %v", v.Message, v.ViolationError))
 		}
 	}
 	return problems
 }
 
-// interrupted reports whether one of the two has stopped since they began.
-func (c *chronicle) interrupted(v codons.Violation) bool {
+// interrupted reports whether one of the two agents has stopped since the conversation
+// began.
+func (c *simRecorder) interrupted(v codons.Violation) bool {
 	for _, side := range c.order {
 		if side.conversation == v.Conversation && (side.agent.Is(v.Sender) || side.peer.Is(v.Sender)) {
-			for _, talk := range c.talks[side] {
-				if c.stops[side.peer] > talk.stops {
+			for _, conversation := range c.conversations[side] {
+				if c.stops[side.peer] > conversation.stops {
 					return true
 				}
 			}
@@ -118,11 +120,11 @@ func (c *chronicle) interrupted(v codons.Violation) bool {
 	return false
 }
 
-// accounting compares what reached a node with what became of it.
-func (c *chronicle) accounting() []string {
+// accounting compares the messages that reached the node with their outcomes.
+func (c *simRecorder) accounting() []string {
 	var problems []string
-	for _, id := range slices.Sorted(maps.Keys(c.fates)) {
-		f := c.fates[id]
+	for _, id := range slices.Sorted(maps.Keys(c.outcomes)) {
+		f := c.outcomes[id]
 		if f.attempted > 0 && f.attempted != f.handled+f.refused+f.dead {
 			problems = append(problems, fmt.Sprintf("%s: %+v", id, *f))
 		}
@@ -133,9 +135,9 @@ func (c *chronicle) accounting() []string {
 	return problems
 }
 
-// agreement checks the ends of both sides against what the table lists.
-func (c *chronicle) agreement(side simSide, talk *simTalk) string {
-	others := c.talks[side.other()]
+// agreement compares the final states of both sides with the pairs that the table lists.
+func (c *simRecorder) agreement(side simSide, conversation *simConversation) string {
+	others := c.conversations[side.other()]
 	ends := []machine.State{machine.Idle}
 	if len(others) > 0 {
 		ends = ends[:0]
@@ -144,21 +146,21 @@ func (c *chronicle) agreement(side simSide, talk *simTalk) string {
 		}
 	}
 	agree := simTables[side.protocol].Agree
-	how := fmt.Sprintf("%s: %s, and %v", side.protocol, talk.state, ends)
+	how := fmt.Sprintf("%s: %s, and %v", side.protocol, conversation.state, ends)
 	for _, end := range ends {
-		i := slices.IndexFunc(agree, func(p machine.Pair) bool { return p.Initiator == talk.state && p.Responder == end })
+		i := slices.IndexFunc(agree, func(p machine.Pair) bool { return p.Initiator == conversation.state && p.Responder == end })
 		if i >= 0 {
 			c.pairs.count(fmt.Sprintf("%s (%s)", how, agree[i].Note))
 			return ""
 		}
 	}
 	switch {
-	case c.turned[side.conversation] && (len(others) == 0 || !c.failed[side.conversation]):
+	case c.refusedByRuntime[side.conversation] && (len(others) == 0 || !c.failed[side.conversation]):
 		c.pairs.count(how + " (the agent was not there, had no room, or failed, and the runtime refused for it)")
 		return ""
-	case talk.alone:
+	case conversation.peerStopped:
 		c.pairs.count(how + " (the agent stopped, and came back without a memory)")
 		return ""
 	}
-	return fmt.Sprintf("%+v: ends in %s, the other side in %v: not listed", side, talk.state, ends)
+	return fmt.Sprintf("%+v: ends in %s, the other side in %v: not listed", side, conversation.state, ends)
 }

@@ -7,11 +7,20 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/codons/auction"
+	"github.com/ribosome-agents/ribosome/codons/contractnet"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
+	"github.com/ribosome-agents/ribosome/codons/query"
+	"github.com/ribosome-agents/ribosome/codons/saga"
+	"github.com/ribosome-agents/ribosome/codons/scatter"
+	"github.com/ribosome-agents/ribosome/codons/tool"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// some are n different agents that may run or not.
-func (s *simSwarm) some(n int) []p.AgentID {
+// randomAgents returns n different agents, which may or may not be running.
+func (s *simSwarm) randomAgents(n int) []p.AgentID {
 	first, ids := s.dice.n(simAgents), make([]p.AgentID, n)
 	for i := range ids {
 		ids[i] = simID((first + 7*i) % simAgents)
@@ -19,169 +28,170 @@ func (s *simSwarm) some(n int) []p.AgentID {
 	return ids
 }
 
-// within returns a context that ends by its deadline, or before by a cancel.
-func (x *errand) within(deadline time.Duration) (context.Context, context.CancelFunc) {
+// within returns a context with a deadline.
+func (x *simErrand) within(deadline time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), deadline)
 }
 
-// fleeting returns a context that somebody cancels.
-func (x *errand) fleeting() (context.Context, context.CancelFunc) {
+// cancelledContext returns a context that is cancelled after a random time.
+func (x *simErrand) cancelledContext() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	x.self.System().AfterFunc(x.dice.upTo(2*time.Second), cancel)
 	return ctx, cancel
 }
 
-// tender calls a few for proposals.
-func (s *simSwarm) tender(ctx context.Context, self actors.Self, opts ...codons.CallOption) string {
-	opts = append(opts, codons.WithProposalsWithin(s.dice.upTo(2*time.Second)))
+// tender sends a call for proposals to a few agents.
+func (s *simSwarm) tender(ctx context.Context, self actors.Self, opts ...codons.Option) string {
+	opts = append(opts, contractnet.WithProposalsWithin(s.dice.upTo(2*time.Second)))
 	if s.dice.oneIn(3) {
-		opts = append(opts, codons.WithReserve(), codons.WithResultWithin(s.dice.upTo(time.Second)))
+		opts = append(opts, contractnet.WithReserve(), contractnet.WithResultWithin(s.dice.upTo(time.Second)))
 	}
-	a, err := codons.CallForProposals(ctx, self, s.some(2+s.dice.n(3)), codons.Call{Task: simTask(3)}, opts...)
+	a, err := contractnet.CallForProposals(ctx, self, s.randomAgents(2+s.dice.n(3)), contractnet.Call{Task: simTask(3)}, opts...)
 	return simEnd(fmt.Sprint(len(a.Awards), " awards, ", len(a.Lost), " lost"), err)
 }
 
-func (x *errand) callForProposals() string {
+func (x *simErrand) callForProposals() string {
 	ctx, cancel := x.within(x.dice.upTo(5 * time.Second))
 	defer cancel()
-	return x.tender(ctx, x.self, codons.WithWinners(1+x.dice.n(2)))
+	return x.tender(ctx, x.self, contractnet.WithWinners(1+x.dice.n(2)))
 }
 
-func (x *errand) callAndWithdraw() string {
-	ctx, cancel := x.fleeting()
+func (x *simErrand) callAndWithdraw() string {
+	ctx, cancel := x.cancelledContext()
 	defer cancel()
 	return x.tender(ctx, x.self)
 }
 
-func (x *errand) callInRounds() string {
+func (x *simErrand) callInRounds() string {
 	ctx, cancel := x.within(5 * time.Second)
 	defer cancel()
-	return x.tender(ctx, x.self, codons.WithRounds(3), codons.WithDecision(func(ctx context.Context, b codons.Bidding) codons.Selection {
+	return x.tender(ctx, x.self, contractnet.WithRounds(3), contractnet.WithDecision(func(ctx context.Context, b contractnet.Bidding) contractnet.Selection {
 		_ = x.pause(ctx, x.name+" deciding", x.dice.upTo(500*time.Millisecond))
 		if b.Again && x.dice.oneIn(2) {
-			return codons.Selection{Revise: []p.AgentID{b.Bids[0].Bidder}}
+			return contractnet.Selection{Revise: []p.AgentID{b.Bids[0].Bidder}}
 		}
 		if x.dice.oneIn(10) {
 			panic("deciding on bids")
 		}
-		return codons.LowestCost(ctx, b)
+		return contractnet.LowestCost(ctx, b)
 	}))
 }
 
-// lot is what is sold.
-func (x *errand) lot() codons.Lot {
-	return codons.Lot{Item: "it", Start: 30, Step: 10, Reserve: int64(x.dice.n(40)), RoundTime: x.dice.upTo(time.Second)}
+// lot returns the lot of an auction.
+func (x *simErrand) lot() auction.Lot {
+	return auction.Lot{Item: "it", Start: 30, Step: 10, Reserve: int64(x.dice.n(40)), RoundTime: x.dice.upTo(time.Second)}
 }
 
-func (x *errand) englishAuction() string {
-	ctx, cancel := x.question()
+func (x *simErrand) englishAuction() string {
+	ctx, cancel := x.queryContext()
 	defer cancel()
-	sale, err := codons.EnglishAuction(ctx, x.self, x.some(3), x.lot())
+	sale, err := auction.English(ctx, x.self, x.randomAgents(3), x.lot())
 	return simEnd(fmt.Sprint("sold to ", sale.Winner, " for ", sale.Price), err)
 }
 
-func (x *errand) dutchAuction() string {
-	ctx, cancel := x.question()
+func (x *simErrand) dutchAuction() string {
+	ctx, cancel := x.queryContext()
 	defer cancel()
 	lot := x.lot()
 	lot.Reserve /= 2
-	sale, err := codons.DutchAuction(ctx, x.self, x.some(3), lot)
+	sale, err := auction.Dutch(ctx, x.self, x.randomAgents(3), lot)
 	return simEnd(fmt.Sprint("sold to ", sale.Winner, " for ", sale.Price), err)
 }
 
-// scatterTo delegates to a few at once.
-func (s *simSwarm) scatterTo(ctx context.Context, self actors.Self, hands int) (codons.Scattered, error) {
-	gather := []codons.Gather{
-		codons.AllOf(), codons.FirstOf(), codons.Quorum(2),
-		codons.BestOf(func(a codons.Answer) float64 { return float64(len(a.Agent)) }),
+// scatterTo delegates to a few agents at once.
+func (s *simSwarm) scatterTo(ctx context.Context, self actors.Self, hands int) (scatter.Scattered, error) {
+	gather := []scatter.Gather{
+		scatter.AllOf(), scatter.FirstOf(), scatter.Quorum(2),
+		scatter.BestOf(func(a scatter.Answer) float64 { return float64(len(a.Agent)) }),
 	}
-	return codons.Scatter(ctx, self, s.some(2+s.dice.n(3)), simTask(hands), gather[s.dice.n(len(gather))], codons.WithGrace(s.dice.upTo(time.Second)))
+	return scatter.Scatter(ctx, self, s.randomAgents(2+s.dice.n(3)), simTask(hands), gather[s.dice.n(len(gather))], codons.WithGrace(s.dice.upTo(time.Second)))
 }
 
-func (x *errand) scatter() string {
+func (x *simErrand) scatter() string {
 	ctx, cancel := x.within(x.dice.upTo(8 * time.Second))
 	defer cancel()
 	a, err := x.scatterTo(ctx, x.self, 2)
 	return simEnd(fmt.Sprint(len(a.Answers), " answers"), err)
 }
 
-func (x *errand) scatterAndWithdraw() string {
-	ctx, cancel := x.fleeting()
+func (x *simErrand) scatterAndWithdraw() string {
+	ctx, cancel := x.cancelledContext()
 	defer cancel()
 	a, err := x.scatterTo(ctx, x.self, 2)
 	return simEnd(fmt.Sprint(len(a.Answers), " answers"), err)
 }
 
-func (x *errand) findAndDelegate() string {
+func (x *simErrand) findAndDelegate() string {
 	ctx, cancel := x.within(x.dice.upTo(10 * time.Second))
 	defer cancel()
-	opts := []codons.DelegateOption{codons.WithGrace(time.Second)}
+	opts := []codons.Option{codons.WithGrace(time.Second)}
 	if x.dice.oneIn(3) {
-		opts = append(opts, codons.SafeToRepeat())
+		opts = append(opts, discovery.SafeToRepeat())
 	}
-	f, err := codons.FindAndDelegate(ctx, x.self, codons.Search{Among: codons.Agents(x.some(3)), Need: []string{"simulation"}, AskTime: time.Second}, simTask(2), opts...)
+	f, err := discovery.FindAndDelegate(ctx, x.self, discovery.Search{Among: discovery.Agents(x.randomAgents(3)), Need: []string{"simulation"}, AskTime: time.Second}, simTask(2), opts...)
 	return simEnd(fmt.Sprint("done by ", f.Agent), err)
 }
 
-// question returns a context of a question, some of which are withdrawn.
-func (x *errand) question() (context.Context, context.CancelFunc) {
+// queryContext returns the context of a query. Some queries are cancelled.
+func (x *simErrand) queryContext() (context.Context, context.CancelFunc) {
 	if x.dice.oneIn(3) {
-		return x.fleeting()
+		return x.cancelledContext()
 	}
 	return x.within(x.dice.upTo(3 * time.Second))
 }
 
-func (x *errand) queryIf() string {
-	ctx, cancel := x.question()
+func (x *simErrand) queryIf() string {
+	ctx, cancel := x.queryContext()
 	defer cancel()
-	v, err := codons.QueryIf(ctx, x.self, x.anyone(), "it rains")
+	v, err := query.If(ctx, x.self, x.randomAgent(), "it rains")
 	return simEnd(fmt.Sprint(v), err)
 }
 
-func (x *errand) queryRef() string {
-	ctx, cancel := x.question()
+func (x *simErrand) queryRef() string {
+	ctx, cancel := x.queryContext()
 	defer cancel()
-	v, err := codons.QueryRef[int](ctx, x.self, x.anyone(), "number")
+	v, err := query.Ref[int](ctx, x.self, x.randomAgent(), "number")
 	return simEnd(fmt.Sprint(v), err)
 }
 
-func (x *errand) propose() string {
-	ctx, cancel := x.question()
+func (x *simErrand) propose() string {
+	ctx, cancel := x.queryContext()
 	defer cancel()
-	v, err := codons.Propose(ctx, x.self, x.anyone(), p.Raw(`{}`))
+	v, err := approval.Propose(ctx, x.self, x.randomAgent(), p.Raw(`{}`))
 	return simEnd(fmt.Sprint(v.Accepted), err)
 }
 
-func (x *errand) approve() string {
-	ctx, cancel := x.question()
+func (x *simErrand) approve() string {
+	ctx, cancel := x.queryContext()
 	defer cancel()
-	a, err := codons.Approve(ctx, x.self, x.anyone(), codons.Step{What: "go on"}, codons.WithEscalation(x.some(2)...), codons.WithGrace(x.dice.upTo(time.Second)))
+	a, err := approval.Approve(ctx, x.self, x.randomAgent(), approval.Step{What: "go on"}, approval.WithEscalation(x.randomAgents(2)...), codons.WithGrace(x.dice.upTo(time.Second)))
 	return simEnd(fmt.Sprint(a.Approved, " by ", a.By), err)
 }
 
-func (x *errand) callTool() string {
-	ctx, cancel := x.question()
+func (x *simErrand) callTool() string {
+	ctx, cancel := x.queryContext()
 	defer cancel()
-	tool := "double"
+	added := "double"
 	if x.dice.oneIn(10) {
-		tool = "treble"
+		added = "treble"
 	}
-	out, err := codons.CallTool[simToolArgs, simToolArgs](ctx, x.self, x.anyone(), tool, simToolArgs{x.dice.n(10)})
+	out, err := tool.Call[simToolArgs, simToolArgs](ctx, x.self, x.randomAgent(), added, simToolArgs{x.dice.n(10)})
 	return simEnd(fmt.Sprint(out.N), err)
 }
 
-// steps has others do three things, and undo them.
-func (x *errand) steps() codons.Saga {
-	var s codons.Saga
+// steps returns a saga of three steps that query other agents. Each step is compensated
+// by a tool call.
+func (x *simErrand) steps() saga.Saga {
+	var s saga.Saga
 	s.Grace = 2 * time.Second
 	for _, name := range []string{"one", "two", "three"} {
-		s.Steps = append(s.Steps, codons.SagaStep{
+		s.Steps = append(s.Steps, saga.Step{
 			Name: name,
 			Do: func(ctx context.Context, _ map[string]any) (any, error) {
-				return codons.QueryIf(ctx, x.self, x.anyone(), name, codons.WithGrace(time.Second))
+				return query.If(ctx, x.self, x.randomAgent(), name, codons.WithGrace(time.Second))
 			},
 			Undo: func(ctx context.Context, _ any) error {
-				_, err := codons.CallTool[simToolArgs, simToolArgs](ctx, x.self, x.anyone(), "double", simToolArgs{})
+				_, err := tool.Call[simToolArgs, simToolArgs](ctx, x.self, x.randomAgent(), "double", simToolArgs{})
 				return err
 			},
 			UndoTime: 5 * time.Second,
@@ -191,32 +201,32 @@ func (x *errand) steps() codons.Saga {
 	return s
 }
 
-func (x *errand) runSaga(ctx context.Context) string {
+func (x *simErrand) runSaga(ctx context.Context) string {
 	_, err := x.steps().Run(ctx, x.self)
 	return simEnd("all done", err)
 }
 
-func (x *errand) saga() string {
+func (x *simErrand) saga() string {
 	ctx, cancel := x.within(x.dice.upTo(10 * time.Second))
 	defer cancel()
 	return x.runSaga(ctx)
 }
 
-func (x *errand) sagaAndWithdraw() string {
-	ctx, cancel := x.fleeting()
+func (x *simErrand) sagaAndWithdraw() string {
+	ctx, cancel := x.cancelledContext()
 	defer cancel()
 	return x.runSaga(ctx)
 }
 
-// delegateWithBudget gives the work, and what is below it, so little that it may not
-// suffice.
-func (x *errand) delegateWithBudget() string {
+// delegateWithBudget delegates with a budget that may not be sufficient for the task and
+// its children.
+func (x *simErrand) delegateWithBudget() string {
 	return x.delegate(context.Background(), append(x.options(), codons.WithBudget(codons.Budget{
 		codons.Tokens: int64(x.dice.n(100)), codons.Calls: int64(x.dice.n(4)), codons.Depth: int64(x.dice.n(3)),
 	}))...)
 }
 
-// scatter has several others do it, within the same work.
+// scatter delegates the task to several agents, in the same scope.
 func (j *job) scatter() (p.InformResult, error) {
 	if j.task.Description != "0" {
 		return success, nil
@@ -226,7 +236,7 @@ func (j *job) scatter() (p.InformResult, error) {
 	return success, err
 }
 
-// tender has the best do it, within the same work.
+// tender delegates the task to the best bidder, in the same scope.
 func (j *job) tender() (p.InformResult, error) {
 	ctx, cancel := context.WithTimeout(j.ctx, 5*time.Second)
 	defer cancel()
@@ -235,17 +245,17 @@ func (j *job) tender() (p.InformResult, error) {
 	return p.InformResult{Status: p.StatusSuccess, Summary: how}, nil
 }
 
-// leaveAPart returns while others are at work for it: they are withdrawn.
-func (j *job) leaveAPart() (p.InformResult, error) {
+// returnEarly returns while child tasks are running, which cancels them.
+func (j *job) returnEarly() (p.InformResult, error) {
 	for range 1 + j.dice.n(2) {
-		if _, err := codons.StartDelegation(j.ctx, j.task.Agent, j.anyone(), simTask(3)); err != nil {
+		if _, err := delegation.Start(j.ctx, j.task.Agent, j.randomAgent(), simTask(3)); err != nil {
 			return p.InformResult{}, err
 		}
 	}
 	return success, j.pause(j.ctx, j.name, j.dice.upTo(100*time.Millisecond))
 }
 
-// spend uses some of the budget, if there is one.
+// spend accounts for a part of the budget, if there is one.
 func (j *job) spend() (p.InformResult, error) {
 	err := codons.Spend(j.ctx, codons.Budget{codons.Tokens: int64(j.dice.n(60))})
 	j.sim.Yield(j.name)

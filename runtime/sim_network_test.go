@@ -8,7 +8,7 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// simNetwork is between the agents: it loses, repeats and delays.
+// simNetwork is a network between the agents that loses, duplicates and delays messages.
 type simNetwork struct {
 	swarm    *simSwarm
 	next     actors.Router
@@ -46,19 +46,19 @@ func (n *simNetwork) Route(m *p.Message) error {
 }
 
 func (n *simNetwork) deliver(m *p.Message) error {
-	if m.Receiver() != "" { // of a broadcast nobody knows how many it reaches
+	if m.Receiver() != "" { // the number of receivers of a broadcast is unknown
 		n.swarm.attempted(m)
 	}
 	return n.next.Route(m)
 }
 
-// deliverIn delivers m after d, and answers it if that fails: who sent it takes it
-// for delivered.
+// deliverIn delivers m after d. If that fails it sends a refusal, because Route has
+// returned nil.
 func (n *simNetwork) deliverIn(d time.Duration, m *p.Message) {
 	s := n.swarm
 	system := s.node.System()
 	system.AfterFunc(d, func() {
-		s.otherwise()
+		s.resetHandling()
 		var r *p.Refusal
 		if err := n.deliver(m); !errors.As(err, &r) {
 			return

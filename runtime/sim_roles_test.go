@@ -6,27 +6,36 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/codons/auction"
+	"github.com/ribosome-agents/ribosome/codons/contractnet"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
+	"github.com/ribosome-agents/ribosome/codons/mediation"
+	"github.com/ribosome-agents/ribosome/codons/query"
+	requests "github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/codons/tool"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// What a citizen is beside a worker: it answers in most codons of the library.
+// The roles of a simAgent besides worker: it answers most codons of the library.
 var _ interface {
-	codons.Bidder
-	codons.QueryIfHandler
-	codons.QueryRefHandler
-	codons.ProposalHandler
-	codons.Approver
-	codons.ToolAgent
-	codons.AuctionBidder
-	codons.RequestWhenHandler
-	codons.HandshakeHandler
-	codons.Publisher
-	codons.WheneverHandler
-	codons.Mediator
-	codons.DeliveryHandler
-} = (*citizen)(nil)
+	contractnet.Bidder
+	query.IfHandler
+	query.RefHandler
+	approval.ProposalHandler
+	approval.Approver
+	tool.Agent
+	auction.Bidder
+	requests.WhenHandler
+	discovery.HandshakeHandler
+	subscribe.Publisher
+	subscribe.WheneverHandler
+	mediation.Mediator
+	mediation.DeliveryHandler
+} = (*simAgent)(nil)
 
-// answering is an answer under way.
+// answering is the context of one answer.
 type answering struct {
 	*simSwarm
 	ctx  context.Context
@@ -34,8 +43,8 @@ type answering struct {
 	name string
 }
 
-// answer does what the dice say before the agent answers m.
-func (c *citizen) answer(ctx context.Context, self actors.Self, m *p.Message) error {
+// answer runs a random option before the agent answers m.
+func (c *simAgent) answer(ctx context.Context, self actors.Self, m *p.Message) error {
 	a := pick(c.swarm.dice, answers)
 	c.swarm.deeds.count(a.name)
 	return a.do(&answering{c.swarm, ctx, self, "answer " + string(c.id) + " " + string(m.ID())})
@@ -48,54 +57,54 @@ func (a *answering) regardless() error {
 	return nil
 }
 
-// withHelp asks someone else first, within the same work.
+// withHelp sends a request to another agent first, in the same scope.
 func (a *answering) withHelp() error {
 	if codons.Left(a.ctx)[codons.Depth] <= codons.DefaultDepth-2 {
 		return nil
 	}
-	_, err := codons.QueryIf(a.ctx, a.self, a.anyone(), "help?")
+	_, err := query.If(a.ctx, a.self, a.randomAgent(), "help?")
 	a.sim.Yield(a.name)
 	return err
 }
 
-// truth is what an answer is, if there is one.
-func (c *citizen) truth() bool { return !c.swarm.dice.oneIn(3) }
+// truth returns a random answer to a query.
+func (c *simAgent) truth() bool { return !c.swarm.dice.oneIn(3) }
 
-// ConsiderCall bids.
-func (c *citizen) ConsiderCall(ctx context.Context, call codons.Called) (codons.Proposal, error) {
+// ConsiderCall returns a proposal or refuses, at random.
+func (c *simAgent) ConsiderCall(ctx context.Context, call contractnet.Called) (contractnet.Proposal, error) {
 	err := c.answer(ctx, call.Agent, call.Message)
-	proposal := codons.Proposal{Cost: float64(c.swarm.dice.n(10))}
+	proposal := contractnet.Proposal{Cost: float64(c.swarm.dice.n(10))}
 	if c.swarm.dice.oneIn(4) {
 		proposal.ValidUntil = time.Now().Add(c.swarm.dice.upTo(time.Second))
 	}
 	return proposal, err
 }
 
-// PerformAward delivers.
-func (c *citizen) PerformAward(ctx context.Context, a codons.Awarded) (p.InformResult, error) {
+// PerformAward performs the awarded task.
+func (c *simAgent) PerformAward(ctx context.Context, a contractnet.Awarded) (p.InformResult, error) {
 	return success, c.answer(ctx, a.Agent, a.Message)
 }
 
-// ConsiderPrice bids, or passes.
-func (c *citizen) ConsiderPrice(ctx context.Context, o codons.Offered) (bool, error) {
+// ConsiderPrice accepts a price at random.
+func (c *simAgent) ConsiderPrice(ctx context.Context, o auction.Offered) (bool, error) {
 	return c.swarm.dice.oneIn(2), c.answer(ctx, o.Agent, o.Message)
 }
 
-// SettlePurchase pays.
-func (c *citizen) SettlePurchase(ctx context.Context, b codons.Bought) (p.InformResult, error) {
+// SettlePurchase completes a purchase.
+func (c *simAgent) SettlePurchase(ctx context.Context, b auction.Bought) (p.InformResult, error) {
 	return success, c.answer(ctx, b.Agent, b.Message)
 }
 
-// HandleQueryIf answers.
-func (c *citizen) HandleQueryIf(ctx context.Context, q codons.AskedIf) (bool, error) {
+// HandleQueryIf returns a random truth value.
+func (c *simAgent) HandleQueryIf(ctx context.Context, q query.AskedIf) (bool, error) {
 	if err := c.agree(q.Agree, q.Message); err != nil {
 		return false, err
 	}
 	return c.truth(), c.answer(ctx, q.Agent, q.Message)
 }
 
-// agree says that an answer will come, now and then.
-func (c *citizen) agree(agree func() error, m *p.Message) error {
+// agree sends AGREE before the answer, at random.
+func (c *simAgent) agree(agree func() error, m *p.Message) error {
 	if !c.swarm.dice.oneIn(3) {
 		return nil
 	}
@@ -104,22 +113,22 @@ func (c *citizen) agree(agree func() error, m *p.Message) error {
 	return err
 }
 
-// HandleQueryRef answers.
-func (c *citizen) HandleQueryRef(ctx context.Context, q codons.AskedRef) (any, error) {
+// HandleQueryRef returns a value.
+func (c *simAgent) HandleQueryRef(ctx context.Context, q query.AskedRef) (any, error) {
 	return c.swarm.dice.n(10), c.answer(ctx, q.Agent, q.Message)
 }
 
-// ConsiderProposal answers.
-func (c *citizen) ConsiderProposal(ctx context.Context, q codons.Proposed) (codons.Verdict, error) {
-	return codons.Verdict{Accepted: c.truth()}, c.answer(ctx, q.Agent, q.Message)
+// ConsiderProposal returns a random verdict.
+func (c *simAgent) ConsiderProposal(ctx context.Context, q approval.Proposed) (approval.Verdict, error) {
+	return approval.Verdict{Accepted: c.truth()}, c.answer(ctx, q.Agent, q.Message)
 }
 
-// DecideStep answers.
-func (c *citizen) DecideStep(ctx context.Context, s codons.ProposedStep) (codons.Verdict, error) {
+// DecideStep returns a random verdict.
+func (c *simAgent) DecideStep(ctx context.Context, s approval.ProposedStep) (approval.Verdict, error) {
 	if err := c.agree(s.Seen, s.Message); err != nil {
-		return codons.Verdict{}, err
+		return approval.Verdict{}, err
 	}
-	return codons.Verdict{Accepted: c.truth()}, c.answer(ctx, s.Agent, s.Message)
+	return approval.Verdict{Accepted: c.truth()}, c.answer(ctx, s.Agent, s.Message)
 }
 
 // simToolArgs are the arguments of the tool, and its result.
@@ -127,16 +136,16 @@ type simToolArgs struct {
 	N int `json:"n"`
 }
 
-// ToolSet returns the one tool that citizens have.
-func (c *citizen) ToolSet() *codons.Tools {
-	tool, err := codons.NewTool("double", "doubles a number", func(ctx context.Context, in simToolArgs) (simToolArgs, error) {
-		call, _ := codons.ToolCallFrom(ctx)
+// ToolSet returns the one tool of every simAgent.
+func (c *simAgent) ToolSet() *tool.Tools {
+	added, err := tool.New("double", "doubles a number", func(ctx context.Context, in simToolArgs) (simToolArgs, error) {
+		call, _ := tool.CallerFrom(ctx)
 		return simToolArgs{2 * in.N}, c.answer(ctx, call.Agent, call.Message)
 	})
 	if err != nil {
 		c.swarm.t.Error(err)
 	}
-	tools, err := codons.NewTools(tool)
+	tools, err := tool.NewSet(added)
 	if err != nil {
 		c.swarm.t.Error(err)
 	}

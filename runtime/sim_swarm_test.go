@@ -11,70 +11,74 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/codons/watch"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 const (
 	simAgents = 50
-	simAskers = 30               // of them
-	simBusy   = 2 * time.Minute  // for so long they run errands
-	simPause  = 55 * time.Second // at most, between one's errands
+	simAskers = 30               // agents that run errands
+	simBusy   = 2 * time.Minute  // duration of the errands
+	simPause  = 55 * time.Second // longest pause between errands of one agent
 	simQuiet  = 10 * time.Minute // longer than any conversation
 )
 
-// simSwarm is a swarm of agents on one node, in an order that its seed decides.
+// simSwarm is a swarm of agents on one node, in a simulation.
 type simSwarm struct {
-	*chronicle
+	*simRecorder
 	t    *testing.T
 	sim  *actors.Sim
 	dice *simDice
 	node *runtime.Node
 	net  *simNetwork
-	news map[p.AgentID]*codons.Topic[int] // of each agent; they outlive it
+	news map[p.AgentID]*subscribe.Topic[int] // one topic per agent, which survives the agent's stop
 }
 
 func newSimSwarm(t *testing.T, seed uint64) *simSwarm {
 	s := &simSwarm{
-		chronicle: newChronicle(), t: t,
+		simRecorder: newSimRecorder(), t: t,
 		sim:  actors.NewSim(actors.SimOptions{Seed: seed, Settle: synctest.Wait}),
 		dice: &simDice{rand: rand.New(rand.NewPCG(seed, 1))},
 	}
 	s.net = &simNetwork{swarm: s}
-	s.news = make(map[p.AgentID]*codons.Topic[int], simAgents)
+	s.news = make(map[p.AgentID]*subscribe.Topic[int], simAgents)
 	for i := range simAgents {
-		s.news[simID(i)] = codons.NewTopic[int](codons.TopicOptions{Buffer: 3, History: 5})
+		s.news[simID(i)] = subscribe.NewTopic[int](subscribe.TopicOptions{Buffer: 3, History: 5})
 	}
 	node, err := runtime.New(runtime.Options{
 		Dispatcher: s.sim, Stamper: &simStamper{}, Capacity: 64,
 		Supervision: actors.Supervision{Backoff: actors.Backoff{Jitter: 0.5}, Random: s.dice.fraction},
 		Times:       codons.Times{Grace: 300 * time.Millisecond},
-	}.WithNetwork(s.net.between))
+		Network:     s.net.between,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.node = node
-	node.Events().Listen(s.observe)
+	s.events = node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 16})
 	return s
 }
 
-// guard has the codons watched.
-func (s *simSwarm) guard() *codons.Watch {
-	w, err := codons.NewWatch(s.node.Events(), codons.WatchOptions{Conversations: 1 << 14, Messages: codons.MaxWatchedMessages})
+// watch starts a Watch of all codons.
+func (s *simSwarm) watch() *watch.Watch {
+	w, err := watch.New(s.node.Events(), watch.Options{Codons: library.Codons(), Conversations: 1 << 14, Messages: watch.MaxMessages})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return w
 }
 
-// live is all that happens. It runs as a part of the simulation.
-func (s *simSwarm) live() {
+// run is the whole scenario. It runs as a part of the simulation.
+func (s *simSwarm) run() {
 	for i := range simAgents {
 		s.spawn(simID(i))
 	}
 	var busy sync.WaitGroup
 	for i := range simAskers {
-		s.begin(&busy, func() { s.ask(simID(i)) })
+		s.begin(&busy, func() { s.runErrands(simID(i)) })
 	}
 	s.begin(&busy, s.disturb)
 	s.begin(&busy, s.publish)
@@ -110,15 +114,15 @@ func (s *simSwarm) begin(wg *sync.WaitGroup, fn func()) {
 }
 
 func (s *simSwarm) spawn(id p.AgentID) {
-	err := s.node.Spawn(context.Background(), id, func() actors.Agent { return newCitizen(s, id) })
+	err := s.node.Spawn(context.Background(), id, func() actors.Agent { return newSimAgent(s, id) })
 	s.sim.Yield("spawn " + string(id))
 	s.note("spawned %s: %v", id, err)
 }
 
-// ask has one agent run errands for a while, also when it is stopped and comes
-// back in between.
-func (s *simSwarm) ask(id p.AgentID) {
-	x := &errand{simSwarm: s, name: "asker " + string(id)}
+// runErrands lets one agent run errands for simBusy, also while it is stopped and spawned
+// again.
+func (s *simSwarm) runErrands(id p.AgentID) {
+	x := &simErrand{simSwarm: s, name: "asker " + string(id)}
 	for start := time.Now(); time.Since(start) < simBusy; {
 		s.idle(x.name, s.dice.upTo(simPause))
 		self, ok := s.node.System().Lookup(id)
@@ -134,11 +138,11 @@ func (s *simSwarm) ask(id p.AgentID) {
 	}
 }
 
-// disturb stops agents and spawns them again, and has others fail.
+// disturb stops agents and spawns them again, and makes others fail.
 func (s *simSwarm) disturb() {
 	for start := time.Now(); time.Since(start) < simBusy; {
 		s.idle("disturb", s.dice.upTo(10*time.Second))
-		id := s.anyone()
+		id := s.randomAgent()
 		if self, ok := s.node.System().Lookup(id); ok && s.dice.oneIn(3) {
 			s.deeds.count("fail")
 			_ = self.Later(func(actors.Agent) { panic("disturbed") })
@@ -153,14 +157,14 @@ func (s *simSwarm) disturb() {
 	}
 }
 
-// idle waits for d. Nobody else waits under that name.
+// idle waits for d. The name must be unique among the waiting goroutines.
 func (s *simSwarm) idle(name string, d time.Duration) {
 	time.Sleep(d)
 	s.sim.Yield(name)
 }
 
-// pause waits for d, or for the end of ctx, which it returns. Nobody else waits
-// under that name.
+// pause waits for d or the end of ctx, and returns the error of ctx. The name must be
+// unique among the waiting goroutines.
 func (s *simSwarm) pause(ctx context.Context, name string, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -172,5 +176,5 @@ func (s *simSwarm) pause(ctx context.Context, name string, d time.Duration) erro
 
 func simID(i int) p.AgentID { return p.AgentID(fmt.Sprintf("a%02d", i)) }
 
-// anyone is an agent that may run or not.
-func (s *simSwarm) anyone() p.AgentID { return simID(s.dice.n(simAgents)) }
+// randomAgent returns the id of an agent that may or may not be running.
+func (s *simSwarm) randomAgent() p.AgentID { return simID(s.dice.n(simAgents)) }

@@ -14,9 +14,9 @@ import (
 
 var seedsFlag = flag.Int("seeds", 0, "how many seeds TestSim runs, from 1 on; 0 = 20, and 2 under the race detector")
 
-// TestSim runs a swarm of 50 agents that do what they like over a network that
-// loses, repeats and delays, in virtual time and in an order that a seed decides.
-// Each seed is run twice, and has to give the same transcript, byte by byte.
+// TestSim runs a swarm of 50 agents with random behaviour over a network that loses,
+// duplicates and delays messages, in virtual time and in an order that the seed
+// determines. Two runs of one seed must produce the same transcript, byte by byte.
 func TestSim(t *testing.T) {
 	deeds := new(tally)
 	t.Run("seeds", func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestSim(t *testing.T) {
 	if *seedFlag != 0 || t.Failed() {
 		return
 	}
-	for _, name := range everyDeed() {
+	for _, name := range requiredActions() {
 		if deeds.of(name) == 0 {
 			t.Errorf("nobody ever did %q: the simulation is too mild", name)
 		}
@@ -79,25 +79,26 @@ func testSeed(t *testing.T, seed uint64, deeds *tally) {
 	deeds.add(first.deeds)
 }
 
-// simulate returns the chronicle of one run. Whether a Watch looks on changes nothing.
-func simulate(t *testing.T, seed uint64, watched bool) (c *chronicle) {
+// simulate returns the record of one run. With or without a Watch, the run is the same.
+func simulate(t *testing.T, seed uint64, watched bool) (c *simRecorder) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimSwarm(t, seed)
+		defer s.finish()
 		if watched {
-			w := s.guard()
-			defer func() { _ = w.Stop(t.Context()) }() // the context goes on
+			w := s.watch()
+			defer func() { _ = w.Stop(t.Context()) }() // the context has not ended
 		}
-		s.sim.Await(s.live)
+		s.sim.Await(s.run)
 		if n := s.sim.Run(); n > 0 {
 			t.Errorf("%d steps were left at the end", n)
 		}
-		c = s.chronicle
-		time.Sleep(time.Second) // the engine has a goroutine that waits for a timer
+		c = s.simRecorder
+		time.Sleep(time.Second) // a goroutine of the engine waits for a timer
 	})
 	return c
 }
 
-// firstDifference shows where two texts part, with what comes before.
+// firstDifference returns the first difference of two texts, with the preceding lines.
 func firstDifference(a, b string) string {
 	if a == b {
 		return ""
@@ -111,7 +112,7 @@ func firstDifference(a, b string) string {
 	return fmt.Sprintf("after\n%sfirst\n%sthen\n%s", strings.Join(as[max(0, i-5):i], ""), part(as), part(bs))
 }
 
-// tally counts things by name.
+// tally counts by name.
 type tally struct {
 	mu sync.Mutex
 	n  map[string]int
@@ -140,7 +141,7 @@ func (c *tally) of(name string) int {
 	return c.n[name]
 }
 
-// String lists the names in order.
+// String returns the counts, sorted by name.
 func (c *tally) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

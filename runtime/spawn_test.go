@@ -11,10 +11,10 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// mute cannot describe itself.
-type mute struct{}
+// panickingDescriber is an agent whose Describe panics.
+type panickingDescriber struct{}
 
-func (mute) Describe() performatives.Capabilities { panic("no words") }
+func (panickingDescriber) Describe() performatives.Capabilities { panic("no words") }
 
 var errUnfit = errors.New("unfit")
 
@@ -32,8 +32,8 @@ func TestSpawnErrors(t *testing.T) {
 		id     performatives.AgentID
 		create func() actors.Agent
 		opts   []runtime.SpawnOption
-		want   error  // that the error is, or nil
-		says   string // what else is in its text
+		want   error  // the error to match, or nil
+		says   string // expected part of its text
 	}{
 		"no id":           {ctx, "", plain, nil, nil, "ID is empty"},
 		"long id":         {ctx, performatives.AgentID(strings.Repeat("x", 257)), plain, nil, nil, "257 bytes"},
@@ -44,7 +44,7 @@ func TestSpawnErrors(t *testing.T) {
 		"no New":          {ctx, "a", nil, nil, nil, "New is nil"},
 		"New panics":      {ctx, "a", func() actors.Agent { panic("oops") }, nil, nil, "oops"},
 		"New returns nil": {ctx, "a", func() actors.Agent { return nil }, nil, nil, "returned nil"},
-		"Describe panics": {ctx, "a", func() actors.Agent { return mute{} }, nil, nil, "no words"},
+		"Describe panics": {ctx, "a", func() actors.Agent { return panickingDescriber{} }, nil, nil, "no words"},
 		"no such group":   {ctx, "a", plain, []runtime.SpawnOption{runtime.InGroup("team")}, nil, `"team"`},
 		"bad capacity":    {ctx, "a", plain, []runtime.SpawnOption{runtime.WithCapacity(-1)}, nil, "Capacity"},
 		"ctx has ended":   {ended, "a", plain, nil, errUnfit, ""},
@@ -62,12 +62,12 @@ func TestSpawnErrors(t *testing.T) {
 			}
 		})
 	}
-	if err := n.Spawn(ctx, "a", plain); err != nil { // the id is free after all that
+	if err := n.Spawn(ctx, "a", plain); err != nil { // the id is free after the failures
 		t.Error(err)
 	}
 }
 
-// A Start that hangs keeps its id until it returns.
+// An agent whose Start hangs keeps its id until Start returns.
 func TestSpawnStartHangs(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	r := listen(t, n)
@@ -102,7 +102,7 @@ func TestSpawnAfterStop(t *testing.T) {
 	}
 }
 
-// An agent may spawn agents, and stop others.
+// A hook may spawn and stop other agents.
 func TestSpawnFromHook(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	ctx := within(t)

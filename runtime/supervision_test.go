@@ -17,13 +17,14 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// quick restarts soon and often.
-func quick() actors.Supervision {
+// quickRestarts allows many restarts with short delays.
+func quickRestarts() actors.Supervision {
 	return actors.Supervision{MaxRestarts: actors.Unlimited, Backoff: actors.Backoff{Min: time.Millisecond, Max: time.Millisecond}}
 }
 
-// panicky panics at CONFIRM, and answers the number of its value.
-func panicky(born *atomic.Int64) func() actors.Agent {
+// newPanickingAgent returns a constructor of agents that panic at CONFIRM, and reply with
+// the number of their value.
+func newPanickingAgent(born *atomic.Int64) func() actors.Agent {
 	return func() actors.Agent {
 		number := born.Add(1)
 		return &scripted{receive: func(c *actors.Context, m *performatives.Message) {
@@ -48,12 +49,12 @@ func ask(t *testing.T, n *runtime.Node, to performatives.AgentID) string {
 	return string(raw)
 }
 
-// A failed agent starts again with a fresh value, and what was queued is served.
+// A failed agent restarts with a new value, and queued messages are served.
 func TestRestart(t *testing.T) {
-	n := newNode(t, runtime.Options{Supervision: quick()})
+	n := newNode(t, runtime.Options{Supervision: quickRestarts()})
 	r := listen(t, n)
 	var born, starts, stops atomic.Int64
-	make1 := panicky(&born)
+	make1 := newPanickingAgent(&born)
 	err := n.Spawn(within(t), "A", func() actors.Agent {
 		a := make1().(*scripted)
 		a.start = func(*actors.Context) error { starts.Add(1); return nil }
@@ -68,7 +69,7 @@ func TestRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := ask(t, n, "a"); got != `{"value":3}` { // queued behind both
+	if got := ask(t, n, "a"); got != `{"value":3}` { // queued after both failures
 		t.Errorf("got %s", got)
 	}
 	if starts.Load() != 3 || stops.Load() != 2 {
@@ -85,14 +86,15 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// An agent that fails too often stops; its queue is refused and its id is free.
+// An agent that fails too often stops. Its queued messages are refused and its id is
+// free.
 func TestRestartLimit(t *testing.T) {
-	s := quick()
+	s := quickRestarts()
 	s.MaxRestarts = 2
 	n := newNode(t, runtime.Options{Supervision: s})
 	r := listen(t, n)
 	var born atomic.Int64
-	if err := n.Spawn(within(t), "A", panicky(&born)); err != nil {
+	if err := n.Spawn(within(t), "A", newPanickingAgent(&born)); err != nil {
 		t.Fatal(err)
 	}
 	gone := make(chan struct{})
@@ -115,16 +117,17 @@ func TestRestartLimit(t *testing.T) {
 	if err := n.StopAgent(within(t), "A"); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Spawn(within(t), "A", panicky(&born)); err != nil {
+	if err := n.Spawn(within(t), "A", newPanickingAgent(&born)); err != nil {
 		t.Error(err)
 	}
 }
 
-// All agents of a group restart when one fails, and those of others do not.
+// With AllForOne, all agents of a group restart when one fails, and agents of other
+// groups do not.
 func TestAllForOne(t *testing.T) {
-	team := quick()
+	team := quickRestarts()
 	team.AllForOne = true
-	n := newNode(t, runtime.Options{Groups: map[string]actors.Supervision{"team": team}, Supervision: quick()})
+	n := newNode(t, runtime.Options{Groups: map[string]actors.Supervision{"team": team}, Supervision: quickRestarts()})
 	r := listen(t, n)
 	var born [3]atomic.Int64
 	for i, id := range []performatives.AgentID{"a", "b", "c"} {
@@ -132,7 +135,7 @@ func TestAllForOne(t *testing.T) {
 		if id != "c" {
 			opts = append(opts, runtime.InGroup("team"))
 		}
-		if err := n.Spawn(within(t), id, panicky(&born[i]), opts...); err != nil {
+		if err := n.Spawn(within(t), id, newPanickingAgent(&born[i]), opts...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,7 +147,7 @@ func TestAllForOne(t *testing.T) {
 	}
 }
 
-// What a group escalates stops the group, and says so to whoever comes then.
+// An escalated failure stops the group, and later Spawns in it fail.
 func TestEscalation(t *testing.T) {
 	n := newNode(t, runtime.Options{Groups: map[string]actors.Supervision{
 		"team": {Decider: func(error) actor.Directive { return actor.EscalateDirective }},
@@ -152,7 +155,7 @@ func TestEscalation(t *testing.T) {
 	r := listen(t, n)
 	var born atomic.Int64
 	for _, id := range []performatives.AgentID{"a", "b"} {
-		if err := n.Spawn(within(t), id, panicky(&born), runtime.InGroup("team")); err != nil {
+		if err := n.Spawn(within(t), id, newPanickingAgent(&born), runtime.InGroup("team")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,15 +164,15 @@ func TestEscalation(t *testing.T) {
 	if got := await[actors.Supervised](t, r, 2, nil); len(got) != 2 {
 		t.Errorf("got %+v", got)
 	}
-	err := n.Spawn(within(t), "c", panicky(&born), runtime.InGroup("team"))
+	err := n.Spawn(within(t), "c", newPanickingAgent(&born), runtime.InGroup("team"))
 	if !errors.Is(err, actors.ErrStopped) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// A Start that fails again and again is a failure each time.
+// Each failed Start after a restart counts as a failure.
 func TestRestartStartFails(t *testing.T) {
-	n := newNode(t, runtime.Options{Supervision: quick()})
+	n := newNode(t, runtime.Options{Supervision: quickRestarts()})
 	var born atomic.Int64
 	var stops atomic.Int64
 	err := n.Spawn(within(t), "a", func() actors.Agent {
@@ -222,7 +225,7 @@ func TestWatch(t *testing.T) {
 	}
 	watch("a", "first")
 	watch("A", "second")
-	if err := n.Self().Do(within(t), func(actors.Agent) {}); err != nil { // both watch by now
+	if err := n.Self().Do(within(t), func(actors.Agent) {}); err != nil { // both Watch commands have run
 		t.Fatal(err)
 	}
 	if err := n.StopAgent(within(t), "a"); err != nil {
@@ -237,8 +240,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What waits for an agent that stops is told so.
-func TestSelfOfStopped(t *testing.T) {
+// Callers that wait for an agent get ErrStopped when it stops.
+func TestSelfOfStoppedAgent(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	self, err := n.Client(within(t), "client")
 	if err != nil {
@@ -278,7 +281,7 @@ func TestSelfOfStopped(t *testing.T) {
 }
 
 func TestDo(t *testing.T) {
-	n := newNode(t, runtime.Options{Supervision: quick()})
+	n := newNode(t, runtime.Options{Supervision: quickRestarts()})
 	self, err := n.Client(within(t), "client")
 	if err != nil {
 		t.Fatal(err)

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Swarm is a set of agents that work together and that a node can host by name.
+// Swarm is a named set of cooperating agents that a node can run.
 type Swarm struct {
-	Name    string                             // such as "eddyjules"
-	Purpose string                             // one line for people
+	Name    string                             // for example "eddyjules"
+	Purpose string                             // one line of description
 	Spawn   func(context.Context, *Node) error // starts the agents
 }
 
-// Swarms are the swarms that a program knows.
+// Swarms are the swarms that a program offers.
 type Swarms []Swarm
 
-// Host starts the agents of the swarm with that name on n. The error of an
-// unknown name lists the known ones.
+// Host starts the agents of the named swarm on n. For an unknown name, the error lists
+// the known ones.
 func (s Swarms) Host(ctx context.Context, n *Node, name string) error {
 	for _, swarm := range s {
 		if swarm.Name == name {

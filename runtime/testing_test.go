@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -10,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -18,10 +19,10 @@ import (
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
-// patience is how long a test waits for what has to come.
+// patience is the time limit for an expected event.
 const patience = 20 * time.Second
 
-// newNode returns a node that the test stops, and that must stop in time.
+// newNode returns a node that is stopped at the end of the test, and must stop in time.
 func newNode(t testing.TB, o runtime.Options) *runtime.Node {
 	t.Helper()
 	n, err := runtime.New(o)
@@ -45,7 +46,7 @@ func within(t testing.TB) context.Context {
 	return ctx
 }
 
-// scripted is an agent made of functions; those that are nil do nothing.
+// scripted is an agent whose methods are functions. A nil function does nothing.
 type scripted struct {
 	receive func(*actors.Context, *performatives.Message)
 	start   func(*actors.Context) error
@@ -80,7 +81,7 @@ func always(s scripted) func() actors.Agent {
 	return func() actors.Agent { a := s; return &a }
 }
 
-// echo answers every request with what it was sent.
+// echo replies to every request with its payload.
 func echo(c *actors.Context, m *performatives.Message) {
 	if m.Performative().ExpectsReply() {
 		_ = c.ReplyAs(m, performatives.ActInform, m.Payload())
@@ -89,7 +90,7 @@ func echo(c *actors.Context, m *performatives.Message) {
 
 var ids atomic.Uint64
 
-// message makes a message; act ActRequest expects an answer, ActInform does not.
+// message returns a message. ActRequest expects a reply, ActInform does not.
 func message(t testing.TB, from, to performatives.AgentID, act performatives.Performative, mod ...func(*performatives.Envelope)) *performatives.Message {
 	t.Helper()
 	id := performatives.MessageID("m" + strconv.FormatUint(ids.Add(1), 10))
@@ -112,37 +113,59 @@ func code(err error) performatives.Code {
 	return r.Code
 }
 
-// record keeps every event of a node.
+// record stores events of a node.
 type record struct {
+	t            testing.TB
+	subscription *actors.Subscription
+
 	mu     sync.Mutex
 	events []actors.Event
-	more   chan struct{}
 }
 
-func listen(t testing.TB, n *runtime.Node, of ...actors.Interest) *record {
-	r := &record{more: make(chan struct{}, 1)}
-	t.Cleanup(n.Events().Listen(func(ev actors.Event) {
-		r.mu.Lock()
-		r.events = append(r.events, ev)
-		r.mu.Unlock()
-		select {
-		case r.more <- struct{}{}:
-		default:
-		}
-	}, of...))
-	return r
+// listen records the events of those kinds, all kinds if none is named, from now on.
+func listen(t testing.TB, n *runtime.Node, kinds ...actors.Kind) *record {
+	s := n.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 16, Kinds: kinds})
+	t.Cleanup(s.Close)
+	return &record{t: t, subscription: s}
 }
 
+// all returns what was published so far, and expects that nothing of it was lost.
 func (r *record) all() []actors.Event {
+	r.t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]actors.Event(nil), r.events...)
+	if n := r.subscription.Lost(); n > 0 {
+		r.t.Errorf("%d events were lost", n)
+	}
+	for {
+		select {
+		case next, open := <-r.subscription.C:
+			if open {
+				r.events = append(r.events, next.Event)
+				continue
+			}
+		default:
+		}
+		return slices.Clone(r.events)
+	}
+}
+
+// more waits for the next event.
+func (r *record) more(ctx context.Context) error {
+	next, err := r.subscription.Next(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, next.Event)
+	return nil
 }
 
 // await waits until n events of type E were recorded that match, and returns them.
 func await[E actors.Event](t testing.TB, r *record, n int, match func(E) bool) []E {
 	t.Helper()
-	timeout := time.After(patience)
+	ctx := within(t)
 	for {
 		var found []E
 		for _, ev := range r.all() {
@@ -153,15 +176,13 @@ func await[E actors.Event](t testing.TB, r *record, n int, match func(E) bool) [
 		if len(found) >= n {
 			return found
 		}
-		select {
-		case <-r.more:
-		case <-timeout:
-			t.Fatalf("got %d of %d events %T", len(found), n, *new(E))
+		if err := r.more(ctx); err != nil {
+			t.Fatalf("got %d of %d events %T: %v", len(found), n, *new(E), err)
 		}
 	}
 }
 
-// succeed is a worker that has done what it is told.
-var succeed = worker{func(_ context.Context, t codons.Task) (performatives.InformResult, error) {
+// succeed is a worker that performs every task successfully.
+var succeed = worker{func(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
 	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: t.Description}, nil
 }}

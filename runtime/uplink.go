@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	// ErrUplink is returned by [Node.Uplink] for a node that has one already.
+	// ErrUplink is returned by [Node.Uplink] when the node has an uplink already.
 	ErrUplink = errors.New("runtime: the node has an uplink already")
 	// ErrConnected is returned by [Uplink.Connect] while there is a session.
 	ErrConnected = errors.New("runtime: the uplink is connected already")
@@ -25,20 +25,21 @@ var (
 
 // UplinkOptions configures an [Uplink]. Dial is required.
 type UplinkOptions struct {
-	// Dial opens a session with the far node, whose handler is h. It is called for each
-	// connection.
+	// Dial opens a session with the far node, with h as its handler. It is called for
+	// each connection.
 	Dial func(ctx context.Context, h wire.Handler) (*wire.Session, error)
 
-	// Introduce tells the far node of each agent here that is not hidden, now and later, so
-	// that agents there can find it and delegate to it, until it stops. Without it they can still answer
-	// whoever has asked them.
+	// Introduce announces each visible agent of this node to the far node until the agent
+	// stops, so that agents there can find it and delegate to it. Without it, agents of
+	// this node are not visible there, but they can still reply.
 	Introduce bool
 
-	// Backoff is how long [Uplink.Run] waits between attempts. The zero value is that of
-	// [actors.Backoff] with a jitter of one half.
+	// Backoff is the delay between attempts of [Uplink.Run]. The zero value means the
+	// zero [actors.Backoff] with a Jitter of one half.
 	Backoff actors.Backoff
 
-	// MaxOpen, MaxBytes, Grace and Patience are those of [PeerOptions].
+	// MaxOpen, MaxBytes, Grace and Patience have the meaning of the fields of
+	// [PeerOptions].
 	MaxOpen, MaxBytes int
 	Grace, Patience   time.Duration
 }
@@ -47,66 +48,63 @@ func (o UplinkOptions) withDefaults() UplinkOptions {
 	if o.Backoff == (actors.Backoff{}) {
 		o.Backoff.Jitter = 0.5
 	}
-	p := o.peers().withDefaults()
+	p := o.peerOptions().withDefaults()
 	o.MaxOpen, o.MaxBytes, o.Grace, o.Patience = p.MaxOpen, p.MaxBytes, p.Grace, p.Patience
 	return o
 }
 
-func (o UplinkOptions) peers() PeerOptions {
+func (o UplinkOptions) peerOptions() PeerOptions {
 	return PeerOptions{MaxOpen: o.MaxOpen, MaxBytes: o.MaxBytes, Grace: o.Grace, Patience: o.Patience}
 }
 
-// Uplink is the way from a node to another, over a session that this end opens: whom the
-// node does not have, the far node is asked for, namespaces included. What agents send
-// while there is no session is refused at once, and when a session is lost, whoever waits
-// for an answer by it is told so.
+// Uplink connects a node to another node by a session that this end opens. Messages to
+// ids that are unknown on this node, including namespaces, go to the far node. Without a
+// session they are refused at once. When a session is lost, pending requests over it
+// fail.
 //
-// The node's own name, as which [Node.Delegate] and [Node.Ask] send, has to be another
-// than that of the far node and of everybody else there. Broadcasts stay on this node.
+// The node's own name, which [Node.Delegate] and [Node.Ask] use as sender, must be unique
+// among the agents of the far node, including the far node's own name. Broadcasts stay on
+// this node.
 type Uplink struct {
 	node *Node
 	opts UplinkOptions
 
-	unlisten func()
-	current  atomic.Pointer[upLink] // nil without a session
+	current atomic.Pointer[uplinkSession] // nil without a session
 
 	mu      sync.Mutex
 	dialing bool
 	stopped bool
 }
 
-// upLink is the link of one session of an Uplink.
-type upLink struct {
+// uplinkSession is the link of one session of an Uplink.
+type uplinkSession struct {
 	*link
 
 	mu    sync.Mutex
-	asked map[string]performatives.AgentID // introductions without an answer, by id
+	asked map[string]performatives.AgentID // introductions without a reply, by message id
 
-	telling    sync.Mutex                     // what is said of one agent is said in order
-	introduced map[performatives.AgentID]bool // by folded ids; guarded by telling
+	introduceMu sync.Mutex                     // keeps the introductions of one agent in order
+	introduced  map[performatives.AgentID]bool // by folded id; guarded by introduceMu
 }
 
-// Uplink returns the way to another node, which is not connected yet. Its owner must call
-// [Uplink.Stop], best after the node's own Stop, whose last words it carries. The error
-// says what is wrong with o, or is ErrUplink.
+// Uplink creates the node's uplink, which is not connected yet. Its owner must call
+// [Uplink.Stop], after Node.Stop, so that the node's final messages are sent. The error
+// names the invalid option or is ErrUplink.
 func (n *Node) Uplink(o UplinkOptions) (*Uplink, error) {
 	if o.Dial == nil {
 		return nil, errors.New("runtime: UplinkOptions.Dial is nil")
 	}
-	if err := o.peers().validate(); err != nil {
+	if err := o.peerOptions().validate(); err != nil {
 		return nil, fmt.Errorf("runtime: UplinkOptions: %w", err)
 	}
-	u := &Uplink{node: n, opts: o.withDefaults(), unlisten: func() {}}
+	u := &Uplink{node: n, opts: o.withDefaults()}
 	if !n.uplink.CompareAndSwap(nil, u) {
 		return nil, ErrUplink
-	}
-	if u.opts.Introduce {
-		u.unlisten = n.Events().Listen(u.heard, actors.About[actors.AgentStarted](), actors.About[actors.AgentAnnounced](), actors.About[actors.AgentStopped]())
 	}
 	return u, nil
 }
 
-// Connect opens a session, once. The error is that of Dial, ErrConnected or
+// Connect makes one attempt to open a session. The error is that of Dial, ErrConnected or
 // ErrUplinkStopped.
 func (u *Uplink) Connect(ctx context.Context) error {
 	_, err := u.connect(ctx)
@@ -119,7 +117,7 @@ func (u *Uplink) connect(ctx context.Context) (*wire.Session, error) {
 	}
 	s, err := u.opts.Dial(ctx, (*uplinkHandler)(u))
 	if u.dialed(s, err) {
-		return nil, u.drop(ctx, s)
+		return nil, u.discard(ctx, s)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("runtime: uplink: %w", err)
@@ -128,7 +126,7 @@ func (u *Uplink) connect(ctx context.Context) (*wire.Session, error) {
 	return s, nil
 }
 
-// begin reserves the uplink for one attempt.
+// begin marks the beginning of an attempt, so that there is only one at a time.
 func (u *Uplink) begin() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -142,7 +140,8 @@ func (u *Uplink) begin() error {
 	return nil
 }
 
-// dialed ends an attempt, and reports whether the uplink has stopped in the meantime.
+// dialed marks the end of an attempt. It reports whether the uplink was stopped during
+// the attempt, so that the session must be discarded.
 func (u *Uplink) dialed(s *wire.Session, err error) (late bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -154,21 +153,22 @@ func (u *Uplink) dialed(s *wire.Session, err error) (late bool) {
 		return true
 	}
 	l := u.linkOfLocked(s)
-	if !l.over() { // it may have been lost at once
+	if !l.over() { // the session may have ended already
 		u.current.Store(l)
 	}
 	return false
 }
 
-// drop ends a session that nobody wants any more.
-func (u *Uplink) drop(ctx context.Context, s *wire.Session) error {
-	_ = s.Stop(ctx) // it ends either way
+// discard stops a session that was opened after Stop.
+func (u *Uplink) discard(ctx context.Context, s *wire.Session) error {
+	_ = s.Stop(ctx) // the session ends in any case
 	return ErrUplinkStopped
 }
 
-// Run keeps the uplink connected until ctx ends: it connects, and does so again when a
-// session is lost, after a time that grows with each attempt that fails. It returns nil
-// once ctx has ended or the uplink has stopped. The session stays for [Uplink.Stop].
+// Run keeps the uplink connected until ctx ends. It reconnects when a session is lost,
+// with a delay that grows with each failed attempt. It returns nil when ctx has ended or
+// the uplink has stopped, and ErrConnected when there is a session already. The session
+// stays open until [Uplink.Stop].
 func (u *Uplink) Run(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		s, err := u.connect(ctx)
@@ -200,14 +200,13 @@ func (u *Uplink) Run(ctx context.Context) error {
 // Connected reports whether there is a session.
 func (u *Uplink) Connected() bool { return u.current.Load() != nil }
 
-// Stop closes the session in order, for good, and returns when nothing of it is left.
-// When ctx ends first, it ends the session at once and returns the cause. Stopping again
-// is harmless.
+// Stop closes the session and waits until it has ended. No further session can be opened.
+// When ctx ends first, Stop aborts the session and returns the cause. Further calls are
+// harmless.
 func (u *Uplink) Stop(ctx context.Context) error {
 	u.mu.Lock()
 	u.stopped = true
 	u.mu.Unlock()
-	u.unlisten()
 	l := u.current.Load()
 	if l == nil {
 		return nil
@@ -227,19 +226,19 @@ func (u *Uplink) route(m *performatives.Message) error {
 	return l.send(m, m.Sender(), m.Receiver())
 }
 
-// linkOf returns the link of a session. Dial may return before its handler has heard of
-// the session, or after.
-func (u *Uplink) linkOf(s *wire.Session) *upLink {
+// linkOf returns the link of a session, and creates it on first use: by Opened of the
+// handler or by connect, in either order.
+func (u *Uplink) linkOf(s *wire.Session) *uplinkSession {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.linkOfLocked(s)
 }
 
-func (u *Uplink) linkOfLocked(s *wire.Session) *upLink {
-	if l, ok := s.Value().(*upLink); ok {
+func (u *Uplink) linkOfLocked(s *wire.Session) *uplinkSession {
+	if l, ok := s.Value().(*uplinkSession); ok {
 		return l
 	}
-	l := &upLink{link: newLink(u.node, s, u.opts.peers().ledger()), asked: make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool)}
+	l := &uplinkSession{link: newLink(u.node, s, u.opts.peerOptions().limits()), asked: make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool)}
 	s.SetValue(l)
 	return l
 }

@@ -7,22 +7,22 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// hasty answers a task without accepting it.
-func hasty(c *actors.Context, m *performatives.Message) {
+// answerWithoutAccepting replies to a task without accepting it.
+func answerWithoutAccepting(c *actors.Context, m *performatives.Message) {
 	_ = c.Reply(m, performatives.InformResult{Status: performatives.StatusSuccess})
 }
 
-// A node that watches itself says who breaks a protocol, and nothing about those
-// who keep to it.
+// The watch reports the agent that violates a protocol, and no other.
 func TestNodeWatches(t *testing.T) {
 	var out buffer
-	n := newNode(t, runtime.Options{Watch: &codons.WatchOptions{}, Logger: runtime.NewLogger(&out, slog.LevelInfo)})
+	n := newNode(t, runtime.Options{Watch: &watch.Options{}, Logger: runtime.NewLogger(&out, slog.LevelInfo)})
 	r := listen(t, n)
-	if err := n.Spawn(within(t), "a", always(scripted{receive: hasty})); err != nil {
+	if err := n.Spawn(within(t), "a", always(scripted{receive: answerWithoutAccepting})); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Spawn(within(t), "w", func() actors.Agent { return succeed }); err != nil {
@@ -36,7 +36,7 @@ func TestNodeWatches(t *testing.T) {
 	if _, err := n.Whisper(within(t), performatives.QueryCapabilities{Type: performatives.QuerySummary}); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Stop(within(t)); err != nil { // and so all is checked
+	if err := n.Stop(within(t)); err != nil { // Stop waits until the watch has checked all messages
 		t.Fatal(err)
 	}
 	broken := await[codons.Violation](t, r, 1, nil)
@@ -66,13 +66,13 @@ func TestNodeWithoutWatch(t *testing.T) {
 	if _, err := n.Delegate(within(t), "w", aTask); err != nil {
 		t.Fatal(err)
 	}
-	if got := n.WatchCounts(); got != (codons.WatchCounts{}) || actors.Wants[actors.MessageSent](n.Events()) {
+	if got := n.WatchCounts(); got != (watch.Counts{}) || actors.Wants[actors.MessageSent](n.Events()) {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestWatchOptionsOfNode(t *testing.T) {
-	_, err := runtime.New(runtime.Options{Watch: &codons.WatchOptions{Queue: -1}})
+	_, err := runtime.New(runtime.Options{Watch: &watch.Options{Queue: -1}})
 	if err == nil || !strings.Contains(err.Error(), "runtime: Options.Watch: ") || !strings.Contains(err.Error(), "Queue") {
 		t.Errorf("got %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// A long message that is passed on under another name is as long as before.
+// A message with a new sender or receiver keeps its weight.
 func TestRenamedKeepsItsWeight(t *testing.T) {
 	m := act(t, "q", p.ActInform, func(e *p.Envelope) { e.Payload = p.Raw(`{"x":"` + strings.Repeat("x", 5000) + `"}`) })
 	if w := renamed(m, "a", "b").Weight(); w != 0 {
@@ -20,14 +20,14 @@ func TestRenamedKeepsItsWeight(t *testing.T) {
 	}
 }
 
-// What bounds the sessions of a server bounds that of an uplink, by the same defaults.
+// An uplink has the same bounds and defaults as the sessions of a server.
 func TestUplinkIsBoundedAsPeersAre(t *testing.T) {
 	want := PeerOptions{MaxOpen: 1, MaxBytes: 2, Grace: 3, Patience: 4}
 	o := UplinkOptions{MaxOpen: 1, MaxBytes: 2, Grace: 3, Patience: 4}
-	if o.peers() != want || o.withDefaults().peers() != want {
-		t.Errorf("%+v, and with defaults %+v", o.peers(), o.withDefaults().peers())
+	if o.peerOptions() != want || o.withDefaults().peerOptions() != want {
+		t.Errorf("%+v, and with defaults %+v", o.peerOptions(), o.withDefaults().peerOptions())
 	}
-	peers, up := PeerOptions{}.withDefaults().ledger(), UplinkOptions{}.withDefaults().peers().ledger()
+	peers, up := PeerOptions{}.withDefaults().limits(), UplinkOptions{}.withDefaults().peerOptions().limits()
 	if peers != up || peers.open != DefaultPeerOpen || peers.bytes != DefaultPeerBytes {
 		t.Errorf("by default %+v, and of an uplink %+v", peers, up)
 	}
@@ -36,7 +36,7 @@ func TestUplinkIsBoundedAsPeersAre(t *testing.T) {
 	}
 }
 
-// What a node remembers of a question keeps nothing of the message that it came with.
+// The record of a request in told does not keep the message that contained its id.
 func TestToldKeepsNoMessage(t *testing.T) {
 	text := strings.Repeat("x", 100)
 	var all told

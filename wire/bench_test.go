@@ -13,41 +13,41 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// constant is a dialect of one message, so that a benchmark measures what a session itself
-// costs.
-type constant struct{ m *performatives.Message }
+// constantDialect is a dialect that decodes every frame to the same message, so that a
+// benchmark measures the session alone.
+type constantDialect struct{ m *performatives.Message }
 
 // Name returns "constant".
-func (constant) Name() string { return "constant" }
+func (constantDialect) Name() string { return "constant" }
 
 // Recognizes returns true.
-func (constant) Recognizes([]byte) bool { return true }
+func (constantDialect) Recognizes([]byte) bool { return true }
 
 // Open returns a codec.
-func (c constant) Open(wire.CodecOptions) (wire.Codec, error) { return c, nil }
+func (c constantDialect) Open(wire.CodecOptions) (wire.Codec, error) { return c, nil }
 
-// Decode gives the message, whatever the frame.
-func (c constant) Decode(_ []byte, take func(wire.Inbound)) {
+// Decode passes the message to take.
+func (c constantDialect) Decode(_ []byte, take func(wire.Inbound)) {
 	take(wire.Inbound{Message: c.m, Token: tokenCRM})
 }
 
 // Encode appends a byte.
-func (constant) Encode(dst []byte, _ *performatives.Message) ([]byte, error) {
+func (constantDialect) Encode(dst []byte, _ *performatives.Message) ([]byte, error) {
 	return append(dst, '.'), nil
 }
 
-// Refuse says nothing.
-func (constant) Refuse(dst []byte, _ wire.Inbound, _ error) []byte { return dst }
+// Refuse returns dst unchanged.
+func (constantDialect) Refuse(dst []byte, _ wire.Inbound, _ error) []byte { return dst }
 
-// spring is a connection that has a number of frames, and takes any.
-type spring struct {
+// benchConn is a connection that yields a number of frames and counts written frames.
+type benchConn struct {
 	frames atomic.Int64
 	taken  atomic.Int64
-	begin  chan struct{} // begins
+	begin  chan struct{} // Read blocks until it is closed
 }
 
 // Read returns the next frame.
-func (s *spring) Read(func(wire.Frame)) ([]byte, error) {
+func (s *benchConn) Read(func(wire.Frame)) ([]byte, error) {
 	<-s.begin
 	if s.frames.Add(-1) < 0 {
 		return nil, io.EOF
@@ -55,37 +55,37 @@ func (s *spring) Read(func(wire.Frame)) ([]byte, error) {
 	return []byte("."), nil
 }
 
-// Write counts.
-func (s *spring) Write(frames []wire.Frame) error {
+// Write counts the frames.
+func (s *benchConn) Write(frames []wire.Frame) error {
 	s.taken.Add(int64(len(frames)))
 	return nil
 }
 
 // SetLimit does nothing.
-func (*spring) SetLimit(int) {}
+func (*benchConn) SetLimit(int) {}
 
 // Close does nothing.
-func (*spring) Close() error { return nil }
+func (*benchConn) Close() error { return nil }
 
-// Peer says nothing.
-func (*spring) Peer() wire.Peer { return wire.Peer{Transport: "spring"} }
+// Peer returns a name.
+func (*benchConn) Peer() wire.Peer { return wire.Peer{Transport: "spring"} }
 
-// nothing is a handler that does nothing.
-type nothing struct{}
+// nopHandler is a handler that does nothing.
+type nopHandler struct{}
 
 // Opened does nothing.
-func (nothing) Opened(*wire.Session) {}
+func (nopHandler) Opened(*wire.Session) {}
 
 // Receive does nothing.
-func (nothing) Receive(*wire.Session, *performatives.Message) error { return nil }
+func (nopHandler) Receive(*wire.Session, *performatives.Message) error { return nil }
 
 // Undelivered does nothing.
-func (nothing) Undelivered(*wire.Session, *performatives.Message, *performatives.Refusal) {}
+func (nopHandler) Undelivered(*wire.Session, *performatives.Message, *performatives.Refusal) {}
 
 // Closed does nothing.
-func (nothing) Closed(*wire.Session, error) {}
+func (nopHandler) Closed(*wire.Session, error) {}
 
-// BenchmarkReceive is what a session adds to a message that comes in.
+// BenchmarkReceive measures the cost of a session per received message.
 func BenchmarkReceive(b *testing.B) {
 	known := authenticator(func(wire.Credentials) (wire.Identity, error) { return wire.Identity{Name: "crm"}, nil })
 	rate := wire.Rate{Messages: 1 << 40, Window: time.Second}
@@ -96,12 +96,12 @@ func BenchmarkReceive(b *testing.B) {
 		"replay":          {Auth: known, ReplayWindow: 24 * time.Hour},
 	} {
 		b.Run(name, func(b *testing.B) {
-			o.Handler, o.Dialects = nothing{}, []wire.Dialect{constant{wiretest.Message(b, "crm", "b", "x")}}
+			o.Handler, o.Dialects = nopHandler{}, []wire.Dialect{constantDialect{wiretest.Message(b, "crm", "b", "x")}}
 			server, err := wire.NewServer(o)
 			if err != nil {
 				b.Fatal(err)
 			}
-			conn := &spring{begin: make(chan struct{})}
+			conn := &benchConn{begin: make(chan struct{})}
 			conn.frames.Store(int64(b.N))
 			ended := make(chan struct{})
 			go func() { _ = server.Serve(conn, nil); close(ended) }()
@@ -116,11 +116,11 @@ func BenchmarkReceive(b *testing.B) {
 	}
 }
 
-// BenchmarkSend is what a session adds to a message that goes out.
+// BenchmarkSend measures the cost of a session per sent message.
 func BenchmarkSend(b *testing.B) {
 	m := wiretest.Message(b, "a", "b", "x")
-	conn := &spring{begin: make(chan struct{})}
-	s, err := wire.Connect(conn, wire.Options{Handler: nothing{}, Dialects: []wire.Dialect{constant{m}}})
+	conn := &benchConn{begin: make(chan struct{})}
+	s, err := wire.Connect(conn, wire.Options{Handler: nopHandler{}, Dialects: []wire.Dialect{constantDialect{m}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func BenchmarkSend(b *testing.B) {
 	n := int64(0)
 	for b.Loop() {
 		for s.Send(m) != nil {
-			goruntime.Gosched() // it is full
+			goruntime.Gosched() // the outbox is full
 		}
 		n++
 	}

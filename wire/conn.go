@@ -1,56 +1,60 @@
 package wire
 
-// Conn is one connection of a transport. Read is called by one goroutine, Write by
-// one other, the rest by any.
+// Conn is one connection of a transport. One goroutine calls Read and one goroutine calls
+// Write. All other methods are safe for concurrent use.
 type Conn interface {
-	// Read returns the next data frame, which is valid until the next Read. What
-	// comes before it of other kinds, it gives to control, on the same goroutine.
+	// Read blocks until the next data frame has arrived and returns its payload, which is
+	// valid until the next call. Read passes frames of other kinds to control, on the calling
+	// goroutine, in the order in which they arrive.
 	//
-	// It bounds by itself the length of a frame, from its header, and the time from
-	// the first byte of a frame to its last. The error is io.EOF when the peer closed
-	// in order, a [*performatives.Refusal] that may be told to the peer when it broke
-	// the framing, or any other when the connection is lost. After an error there is
-	// nothing more to read.
+	// The transport enforces [Limits].Frame from the frame's header and [Limits].FrameTime
+	// from the frame's first byte to its last. Read returns io.EOF when the peer closed the
+	// connection in order, a [*performatives.Refusal] when the peer violated the framing (its
+	// code and text may be sent to the peer), and any other error when the connection is
+	// lost. Every call after an error returns an error.
 	Read(control func(Frame)) ([]byte, error)
 
-	// Write writes frames in order, in as few writes to the network as it can. It
-	// keeps nothing of them, and fails when the peer does not take them in time.
+	// Write writes frames in order, with as few network writes as possible. It does not
+	// retain frames or their data. It fails with [ErrSlow] when the peer does not accept the
+	// data within [Limits].FrameTime.
 	Write(frames []Frame) error
 
-	// SetLimit sets how many bytes a frame may have, after decompression, from the next
-	// on. It is called by the goroutine that reads; [Limits].Frame holds before.
+	// SetLimit sets the largest length of a data frame in bytes, after decompression,
+	// beginning with the next frame. The reading goroutine calls it. The initial limit is
+	// [Limits].Frame.
 	SetLimit(bytes int)
 
-	// Close closes the connection at once, and ends Read and Write. Closing again is
-	// harmless.
+	// Close closes the connection immediately and makes Read and Write return. Further calls
+	// have no effect.
 	Close() error
 
-	// Peer says who is at the other end, as far as the transport knows.
+	// Peer describes the other end, as far as the transport knows it.
 	Peer() Peer
 }
 
-// Peer is what a transport knows of the other end.
+// Peer describes the other end of a connection.
 type Peer struct {
 	Transport string // ws, tcp or grpc
-	Addr      string // the remote address
-	Path      string // of the request that began it; empty without HTTP
-	TLS       bool   // the connection is encrypted
+	Addr      string // remote address
+	Path      string // path of the HTTP request that opened the connection; empty without HTTP
+	TLS       bool   // whether the connection is encrypted
 }
 
-// Speaking is a [Conn] whose frames have one language only.
+// Speaking is a [Conn] whose transport fixes the dialect, so that no frame has to be
+// inspected to choose one.
 type Speaking interface {
 	Conn
 	Dialect() Dialect
 }
 
-// Compressing is a [Conn] that compresses once both ends have agreed to.
+// Compressing is a [Conn] that can start to compress after both ends agreed on a method.
 type Compressing interface {
 	Conn
-	// Compressions returns the methods that can be agreed on, such as gzip, the
-	// preferred first. It may be empty.
+	// Compressions returns the supported methods, such as gzip, in order of preference. It
+	// may be empty.
 	Compressions() []string
-	// Compress writes frames as Write does, and compresses from then on, in both
-	// directions. What is read is taken to be compressed before the last frame is
-	// written, since the peer may answer that at once.
+	// Compress writes frames as Write does and compresses both directions afterwards. Reading
+	// switches to compressed data before the last of frames is written, because the peer may
+	// reply to that frame immediately with compressed data.
 	Compress(method string, frames []Frame) error
 }

@@ -2,75 +2,76 @@ package wire
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Dialect is a language in which peers write messages.
+// Dialect is a message format that peers use on a connection.
 type Dialect interface {
-	// Name is the dialect's short name, such as acl.
+	// Name returns the dialect's short name, such as acl.
 	Name() string
-	// Recognizes reports whether a frame, the first of a session, looks like one of
-	// this dialect. It must be fast and never fail: the frame may be anything.
+	// Recognizes reports whether frame, the first of a session, looks like a frame of this
+	// dialect. The frame may hold arbitrary bytes. Recognizes must be fast and must not
+	// panic.
 	Recognizes(frame []byte) bool
-	// Open returns the codec of one session.
+	// Open returns the codec for one session.
 	Open(CodecOptions) (Codec, error)
 }
 
-// CodecOptions is what a [Codec] has to know of its session.
+// CodecOptions describes the session that a [Codec] works for.
 type CodecOptions struct {
-	Local       performatives.AgentID // as whom the codec speaks when it answers by itself
-	Initiator   bool                  // this end opened the connection
+	Local       performatives.AgentID // sender of the messages that the codec itself creates
+	Initiator   bool                  // whether this end opened the connection
 	Registry    *performatives.Registry
 	Stamper     performatives.Stamper // never nil
-	MaxBytes    int                   // the longest frame
-	MaxPending  int                   // the most requests that wait for an answer, each way
-	Compression []string              // what the connection could agree on
-	Token       func() string         // what each message has to carry to be authenticated; nil for none
+	MaxBytes    int                   // largest length of a frame in bytes
+	MaxPending  int                   // largest number of pending requests in each direction
+	Compression []string              // compression methods of the connection
+	Token       func() string         // returns the credential that each message carries; nil when messages carry none
 }
 
-// Codec translates between frames and messages for one session. Decode and Refuse
-// are called by one goroutine, Encode by another.
+// Codec translates between frames and messages for one session. The reading goroutine calls
+// Decode and Refuse, the writing goroutine calls Encode.
 type Codec interface {
-	// Decode reads a frame and gives take what it holds, in order. It keeps nothing
-	// of frame.
+	// Decode parses a frame and passes its contents to take, in order. It does not retain
+	// frame.
 	Decode(frame []byte, take func(Inbound))
-	// Encode appends m to dst as one frame. It returns dst as it was when there is
-	// nothing to write (now): the dialect has no words for m, or m is part of a batch
-	// that is not complete. An error means that m cannot be written; it is told to
-	// m's sender: a [*performatives.Refusal] with its code and text.
+	// Encode appends m to dst as one frame. It returns dst unchanged when there is nothing to
+	// write: the dialect cannot express m, or m belongs to a batch that is not complete yet.
+	// After an error, m is undeliverable: its sender receives the code and text of the
+	// [*performatives.Refusal] in the error, if there is one.
 	Encode(dst []byte, m *performatives.Message) ([]byte, error)
-	// Refuse appends the frame that tells the peer that what it sent is not served,
-	// because of err, whose text may be shown. It returns dst as it was when nobody
-	// is to be told.
+	// Refuse appends the frame that tells the peer why in was refused. The text of err may be
+	// sent to the peer. Refuse returns dst unchanged when the dialect sends no answer.
 	Refuse(dst []byte, in Inbound, err error) []byte
 }
 
-// Inbound is one thing that a frame held.
+// Inbound is one item of a decoded frame: a message, an error, or a frame to send back.
 type Inbound struct {
-	// Message is for the swarm. Nil means that there is none: Err says what was wrong,
-	// or the dialect answers by itself.
+	// Message is the message for the handler. It is nil when Err describes an invalid message
+	// or when the dialect itself answers the item.
 	Message *performatives.Message
-	// Token is the credential that came with the message; it is nowhere in Message.
+	// Token is the credential that arrived with the message. Message does not contain it.
 	Token string
-	// Err says why what came is no message.
+	// Err describes why the item is not a valid message.
 	Err *performatives.Refusal
-	// Answer is a frame for the peer: what the dialect itself answers, or how it
-	// tells of Err. Empty means none.
+	// Answer is a frame to send to the peer: the dialect's own answer, or its report of Err.
+	// Empty means none.
 	Answer []byte
-	// ID is the peer's own id of the message, for the protection against replay, in a
-	// dialect whose Message.ID is not made by the peer. Empty means that Message.ID is it.
+	// ID is the peer's id of the message, for replay detection, in a dialect where Message.ID
+	// is generated on this end. Empty means that Message.ID is the peer's id.
 	ID string
-	// Ref is private to the codec, for Refuse.
+	// Ref is private data of the codec, for Refuse.
 	Ref any
 }
 
-// Negotiating is a [Codec] that agrees with its peer on a compression.
+// Negotiating is a [Codec] that negotiates a compression method with its peer.
 type Negotiating interface {
 	Codec
-	// Agreed returns, once, the method that both ends agreed on, after the Encode of
-	// the frame that says so or the Decode of the one that did; else nothing. It is
-	// called by either goroutine, and before what Decode takes is handed on, so that
-	// whoever answers that at once does it in the compression.
+	// Agreed returns the method that both ends agreed on, once: after the Encode of the frame
+	// that agrees, or during the Decode of the frame that agrees. It returns an empty string
+	// otherwise. Both goroutines of the session call it. During Decode it returns the method
+	// before take runs, so that a reply sent by take's caller is already compressed.
 	Agreed() (method string)
-	// Offered reports whether a frame of Encode has offered a compression that the peer
-	// has not answered. It takes what follows its answer to be compressed, and so the end
-	// that opened the connection writes nothing until it has read that.
+	// Offered reports whether Encode has written an offer of compression that the peer has
+	// not answered. The peer assumes that everything after its answer is compressed.
+	// Therefore the end that opened the connection writes nothing between its offer and the
+	// answer.
 	Offered() bool
 }

@@ -2,11 +2,12 @@ package wire
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Dismiss closes the session in order, as [Session.Stop] does, and tells the peer why. It
-// does not wait, and may be called by the [Handler]. A nil why says nothing.
+// Dismiss closes the session in order, as [Session.Stop] does, and sends why to the peer as
+// the reason. A nil why sends no reason. Dismiss does not block and may be called by the
+// [Handler].
 func (s *Session) Dismiss(why *performatives.Refusal) {
-	e := event{what: stopping}
-	if why != nil { // else err would be a nil that is none
+	e := event{kind: stopRequested}
+	if why != nil { // a nil *Refusal in err would be a non-nil error
 		e.err = why
 	}
 	s.step(e)

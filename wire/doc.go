@@ -1,12 +1,10 @@
-// Package wire is the transport-free core of the outside world: what a
-// connection to an agent, a gateway, a command line or another node has in common,
-// whatever carries it and whatever language it speaks.
+// Package wire implements sessions with external peers: agents, gateways, command lines and
+// other nodes. It is independent of transport and dialect.
 //
-// A transport ([Conn]: packages ws, tcp and grpc) moves frames. A dialect
-// ([Dialect]: packages acl, gateway and their siblings) makes messages of frames
-// and frames of messages. A [Session] has one of each, and does the rest: limits,
-// authentication, authorization, rate limits, protection against replay, keep-alive
-// and an orderly end. What it lets through goes to a [Handler].
+// A transport ([Conn]: packages ws, tcp and grpc) moves frames. A dialect ([Dialect]:
+// packages acl, gateway and others) converts between frames and messages. A [Session] has one
+// of each and implements limits, authentication, authorization, rate limits, replay
+// protection, keep-alive and an orderly end. Accepted messages go to a [Handler].
 //
 //	server, err := wire.NewServer(wire.Options{Handler: h, Dialects: …, Anonymous: true})
 //	listener, err := tcp.Listen(server, tcp.Options{Addr: "127.0.0.1:8444"})
@@ -15,24 +13,24 @@
 //
 // # Ordering
 //
-// A session hands what it receives to its handler one message at a time, in the
-// order in which it came. What is sent travels in order within a band; a higher
-// band overtakes a lower one that waits, which gets its share of each write all the same.
+// A session passes received messages to its handler one at a time, in the order of their
+// arrival. Sent messages keep their order within a priority band. A higher band overtakes a
+// lower one, but each write reserves a share for every band.
 //
 // # Backpressure
 //
-// What a session has to send waits in a bounded outbox. When that is full, a message
-// is refused to its sender or the peer is disconnected, as [Options.Full] says;
-// nobody waits. A peer that sends faster than its answers can be written, or that
-// goes on although it is over its rate, is read more slowly: its own connection
-// stalls, and no other.
+// A session queues outgoing messages in a bounded outbox. When the outbox is full, a message
+// is refused to its sender, and the peer may be disconnected, according to [Options].Full.
+// Senders never block. A session reads more slowly from a peer that does not read its answers
+// or that continues to send over its rate. This slows down only the peer's own connection.
 //
 // # Shutdown
 //
-// [Server.Stop] takes on no connection more, tells each peer that it closes, gives
-// what is queued time to go out, and joins every goroutine.
+// [Server.Stop] refuses new connections, sends each peer a close frame, writes the queued
+// messages within [Limits].CloseTime, and joins every goroutine.
 //
 // # Concurrency
 //
-// Everything exported may be used from any goroutine, unless it says otherwise.
+// All exported functions and methods are safe for concurrent use unless their documentation
+// says otherwise.
 package wire

@@ -15,35 +15,35 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// mute is a connection whose language cannot be spoken.
-type mute struct {
+// badDialectConn is a connection with a fixed dialect that fails to open.
+type badDialectConn struct {
 	wire.Conn
 	opening func()
 }
 
-// Dialect returns one that does not open.
-func (m mute) Dialect() wire.Dialect { return broken{opening: m.opening} }
+// Dialect returns a dialect whose Open fails.
+func (m badDialectConn) Dialect() wire.Dialect { return failingDialect{opening: m.opening} }
 
-type broken struct {
+type failingDialect struct {
 	wiretest.Dialect
 	opening func()
 }
 
 // Open fails.
-func (b broken) Open(wire.CodecOptions) (wire.Codec, error) {
+func (b failingDialect) Open(wire.CodecOptions) (wire.Codec, error) {
 	b.opening()
 	return nil, errors.New("no")
 }
 
-// A server does not wait for the end of a session that has never begun.
-func TestStopWhileAConnectionFails(t *testing.T) {
+// Stop does not wait for a session whose dialect failed to open.
+func TestStopWhileADialectFailsToOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _ := open(t, wire.Options{})
 		opening, stopping := make(chan struct{}), make(chan struct{})
 		_, far := wiretest.Pipe()
 		served := make(chan error, 1)
 		go func() {
-			served <- s.Serve(mute{far, func() { close(opening); <-stopping }}, nil)
+			served <- s.Serve(badDialectConn{far, func() { close(opening); <-stopping }}, nil)
 		}()
 		<-opening
 		stopped := make(chan error, 1)
@@ -51,55 +51,55 @@ func TestStopWhileAConnectionFails(t *testing.T) {
 		synctest.Wait()
 		close(stopping)
 		if err := <-served; err == nil {
-			t.Error("a connection without a language is served")
+			t.Error("Serve accepted a connection whose dialect failed to open")
 		}
 		if err := <-stopped; err != nil {
-			t.Errorf("stopped with %v", err)
+			t.Errorf("Stop: %v", err)
 		}
 	})
 }
 
-// panicking is a handler that panics in one of its methods.
-type panicking struct {
+// panickingHandler is a handler that panics in one of its methods.
+type panickingHandler struct {
 	wiretest.Recorder
 	in    string
 	ended atomic.Int32
 }
 
-func (p *panicking) at(method string) {
+func (p *panickingHandler) at(method string) {
 	if p.in == method {
 		panic("no")
 	}
 }
 
-// Opened panics, or notes.
-func (p *panicking) Opened(s *wire.Session) { p.Recorder.Opened(s); p.at("Opened") }
+// Opened records the session and panics if it is the selected method.
+func (p *panickingHandler) Opened(s *wire.Session) { p.Recorder.Opened(s); p.at("Opened") }
 
-// Receive panics, or notes.
-func (p *panicking) Receive(s *wire.Session, m *performatives.Message) error {
+// Receive panics if it is the selected method.
+func (p *panickingHandler) Receive(s *wire.Session, m *performatives.Message) error {
 	p.at("Receive")
 	return p.Recorder.Receive(s, m)
 }
 
-// Undelivered notes, and panics.
-func (p *panicking) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
+// Undelivered records the message and panics if it is the selected method.
+func (p *panickingHandler) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
 	p.Recorder.Undelivered(s, m, why)
 	p.at("Undelivered")
 }
 
-// Closed notes, and panics.
-func (p *panicking) Closed(s *wire.Session, err error) {
+// Closed counts the call and panics if it is the selected method.
+func (p *panickingHandler) Closed(s *wire.Session, err error) {
 	p.ended.Add(1)
 	p.at("Closed")
 }
 
-// Whichever of its methods a handler panics in, the process goes on, the session ends once
-// and what was sent comes back.
-func TestHandlerPanics(t *testing.T) {
+// A panic in any handler method ends only the session: it ends once, and unsent messages are
+// returned.
+func TestHandlerPanicEndsTheSession(t *testing.T) {
 	for _, method := range []string{"Opened", "Receive", "Undelivered", "Closed"} {
 		t.Run(method, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := &panicking{in: method}
+				h := &panickingHandler{in: method}
 				server, _, far := open(t, wire.Options{Handler: h})
 				session := h.Session(t, 0)
 				sent := 0
@@ -108,12 +108,12 @@ func TestHandlerPanics(t *testing.T) {
 						sent++
 					}
 				}
-				_ = far.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(hello)}}) // in vain after Opened
+				_ = far.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(hello)}}) // fails when Opened panicked
 				synctest.Wait()
 				_ = far.Close()
 				<-session.Done()
 				if n := len(h.Undeliverable()); n != sent {
-					t.Errorf("%d messages came back of %d", n, sent)
+					t.Errorf("%d of %d messages were returned", n, sent)
 				}
 				if n := h.ended.Load(); n != 1 {
 					t.Errorf("ended %d times", n)
@@ -127,35 +127,35 @@ func TestHandlerPanics(t *testing.T) {
 	}
 }
 
-// faulty is a connection whose Write panics.
-type faulty struct{ wire.Conn }
+// panickingConn is a connection whose Write panics.
+type panickingConn struct{ wire.Conn }
 
 // Write panics.
-func (faulty) Write([]wire.Frame) error { panic("no") }
+func (panickingConn) Write([]wire.Frame) error { panic("no") }
 
-func TestTransportPanics(t *testing.T) {
+func TestTransportPanicReturnsMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, far := wiretest.Pipe()
 		r := &wiretest.Recorder{}
-		s, err := wire.Connect(faulty{far}, wire.Options{Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}})
+		s, err := wire.Connect(panickingConn{far}, wire.Options{Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		sent := 0
 		for range 3 {
-			if s.Send(wiretest.Message(t, "b", "a", "x")) == nil { // the first may be the end
+			if s.Send(wiretest.Message(t, "b", "a", "x")) == nil { // the first write may have ended the session
 				sent++
 			}
 		}
 		<-s.Done()
 		if n := len(r.Undeliverable()); n != sent {
-			t.Errorf("%d messages came back of %d", n, sent)
+			t.Errorf("%d of %d messages were returned", n, sent)
 		}
 	})
 }
 
-// Nothing comes after the word that this end says nothing more, although messages wait for
-// the peer to show its language and it then does.
+// No message is written after the CLOSE frame. The messages are queued because the dialect is
+// unknown until the peer's first frame, which arrives after CLOSE.
 func TestNothingAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, r, far := open(t, wire.Options{})
@@ -174,7 +174,7 @@ func TestNothingAfterClose(t *testing.T) {
 			close(heard)
 		}()
 		synctest.Wait()
-		far.say(hello)
+		far.send(hello)
 		if text, ok := <-heard; ok {
 			t.Errorf("after %v: %s", kinds, text)
 		}
@@ -182,13 +182,13 @@ func TestNothingAfterClose(t *testing.T) {
 			t.Errorf("ended with %v", err)
 		}
 		if n := len(r.Undeliverable()); n != 1 {
-			t.Errorf("%d messages came back, want 1", n)
+			t.Errorf("%d messages were returned, want 1", n)
 		}
 	})
 }
 
-// A peer that is gone before its session begins has a session that ends.
-func TestConnectToOneWhoIsGone(t *testing.T) {
+// A session on a connection that has already ended ends, and returns its messages.
+func TestConnectOnClosedConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := wiretest.Pipe()
 		_ = far.Close()
@@ -206,7 +206,7 @@ func TestConnectToOneWhoIsGone(t *testing.T) {
 			t.Errorf("ended with %v", s.Err())
 		}
 		if n := len(r.Undeliverable()); n != sent {
-			t.Errorf("%d messages came back of %d", n, sent)
+			t.Errorf("%d of %d messages were returned", n, sent)
 		}
 		if err := s.Stop(context.Background()); err != nil {
 			t.Errorf("Stop after the end: %v", err)
@@ -214,13 +214,13 @@ func TestConnectToOneWhoIsGone(t *testing.T) {
 	})
 }
 
-// A peer that is over its rate is read slowly, for however long, and is not taken for dead:
-// it is this end that does not listen. Nor does it seem dead to the peer.
-func TestSlowedPeerIsNotDead(t *testing.T) {
+// A peer over its rate is read slowly and not considered dead, because the silence is caused
+// by this end. Its pings are still answered before the peer considers this end dead.
+func TestRateLimitedPeerIsNotDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enter(t, wire.Options{Anonymous: true, ConnectionRate: wire.Rate{Messages: 1, Window: time.Hour}},
+		e := newTestServer(t, wire.Options{Anonymous: true, ConnectionRate: wire.Rate{Messages: 1, Window: time.Hour}},
 			func(o *wire.Options) { o.KeepAlive = wire.KeepAlive{} })
-		v := e.visit(nil)
+		v := e.connect(nil)
 		const n = 200
 		batch := make([]string, n)
 		for i := range batch {
@@ -230,7 +230,7 @@ func TestSlowedPeerIsNotDead(t *testing.T) {
 		if err := v.conn.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(strings.Join(batch, "\n"))}}); err != nil {
 			t.Fatal(err)
 		}
-		for refused := 0; refused < n-1; refused += strings.Count(v.hear(), "RATE_LIMIT") {
+		for refused := 0; refused < n-1; refused += strings.Count(v.answers(), "RATE_LIMIT") {
 			if err, over := v.ended(); over {
 				t.Fatalf("ended after %v with %v", time.Since(begun), err)
 			}
@@ -243,44 +243,44 @@ func TestSlowedPeerIsNotDead(t *testing.T) {
 		time.Sleep(59 * time.Second)
 		synctest.Wait()
 		if err, over := v.ended(); over {
-			t.Errorf("the silence did not begin after the frame: %v", err)
+			t.Errorf("the keep-alive timeout did not start after the frame was handled: %v", err)
 		}
 	})
 }
 
-// brokenOff is a connection whose Write fails, and whose Read goes on.
-type brokenOff struct{ wire.Conn }
+// failingWriteConn is a connection whose Write fails and whose Read continues.
+type failingWriteConn struct{ wire.Conn }
 
 // Write fails.
-func (brokenOff) Write([]wire.Frame) error { return errors.New("no") }
+func (failingWriteConn) Write([]wire.Frame) error { return errors.New("no") }
 
-// reasons is a handler that keeps why messages came back.
-type reasons struct {
+// refusalRecorder is a handler that records the codes of Undelivered.
+type refusalRecorder struct {
 	wiretest.Recorder
-	why []performatives.Code // read once the session has ended
+	why []performatives.Code // read after the session has ended
 }
 
-// Undelivered notes.
-func (r *reasons) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
+// Undelivered records the code.
+func (r *refusalRecorder) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
 	r.why = append(r.why, why.Code)
 	r.Recorder.Undelivered(s, m, why)
 }
 
-// A message whose write fails may have arrived, and the peer's answer to it may be on its
-// way: it comes back only after all answers.
-func TestUndeliveredComesAfterTheLastAnswer(t *testing.T) {
+// A message whose write failed may have arrived, and its reply may still be unread:
+// Undelivered is called after the last Receive.
+func TestUndeliveredComesAfterTheLastReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := wiretest.Pipe()
 		answering := make(chan struct{})
-		r := &reasons{}
+		r := &refusalRecorder{}
 		r.Answer = func(*wire.Session, *performatives.Message) error {
 			<-answering
 			if n := len(r.Undeliverable()); n != 0 {
-				t.Errorf("%d messages came back while an answer was", n)
+				t.Errorf("%d messages were returned while a reply was being handled", n)
 			}
 			return nil
 		}
-		s, err := wire.Connect(brokenOff{near}, wire.Options{Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}})
+		s, err := wire.Connect(failingWriteConn{near}, wire.Options{Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,21 +295,21 @@ func TestUndeliveredComesAfterTheLastAnswer(t *testing.T) {
 		close(answering)
 		<-s.Done()
 		if n := len(r.Undeliverable()); n != 1 {
-			t.Errorf("%d messages came back, want 1", n)
+			t.Errorf("%d messages were returned, want 1", n)
 		}
 		if !slices.Equal(r.why, []performatives.Code{performatives.CodeDisconnected}) {
-			t.Errorf("because of %v: nobody knows whether it has arrived", r.why)
+			t.Errorf("returned with %v, want disconnected because the message may have arrived", r.why)
 		}
 	})
 }
 
-// What the peer has said before it left is read, although a write found out first that it
-// has: its answers count, and why it gave up.
-func TestLastWordsAreReadAfterAFailedWrite(t *testing.T) {
+// Frames that the peer sent before it closed the connection are read after a write failed:
+// replies are delivered, and the peer's error becomes the session's.
+func TestFramesAreReadAfterAFailedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := wiretest.Pipe()
 		r := &wiretest.Recorder{}
-		s, err := wire.Connect(brokenOff{near}, wire.Options{Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}})
+		s, err := wire.Connect(failingWriteConn{near}, wire.Options{Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +320,7 @@ func TestLastWordsAreReadAfterAFailedWrite(t *testing.T) {
 		if err := s.Send(wiretest.Ask(t, "b", "a", "y")); !errors.Is(err, performatives.CodeStopped) {
 			t.Errorf("Send after a failed write: %v", err)
 		}
-		full := &performatives.Refusal{Code: performatives.CodeBusy, Text: "there are too many connections"}
+		full := &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many connections"}
 		if err := far.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(hello)}, {Kind: wire.KindError, Err: full}}); err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +329,7 @@ func TestLastWordsAreReadAfterAFailedWrite(t *testing.T) {
 			t.Errorf("%d answers were read, want 1", n)
 		}
 		if n := len(r.Undeliverable()); n != 1 {
-			t.Errorf("%d messages came back, want 1", n)
+			t.Errorf("%d messages were returned, want 1", n)
 		}
 		if err := s.Err(); !errors.Is(err, performatives.CodeBusy) {
 			t.Errorf("ended with %v", err)
@@ -337,29 +337,29 @@ func TestLastWordsAreReadAfterAFailedWrite(t *testing.T) {
 	})
 }
 
-// stuck is a connection that nobody reads, and whose end takes its time.
-type stuck struct {
+// blockedConn is a connection whose Write and Close block until the test closes closing.
+type blockedConn struct {
 	wire.Conn
 	closing chan struct{}
 }
 
-// Write waits for the end.
-func (s stuck) Write([]wire.Frame) error {
+// Write blocks until closing is closed.
+func (s blockedConn) Write([]wire.Frame) error {
 	<-s.closing
 	return wire.ErrSlow
 }
 
-// Close waits until it may.
-func (s stuck) Close() error {
+// Close blocks until closing is closed.
+func (s blockedConn) Close() error {
 	<-s.closing
 	return s.Conn.Close()
 }
 
-// Who sends more than a peer takes does not wait until it is disconnected.
-func TestSendDoesNotWaitForTheEnd(t *testing.T) {
+// Send does not block while the session of a slow peer is being closed.
+func TestSendDoesNotBlockOnClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, _ := wiretest.Pipe()
-		conn := stuck{near, make(chan struct{})}
+		conn := blockedConn{near, make(chan struct{})}
 		r := &wiretest.Recorder{}
 		s, err := wire.Connect(conn, wire.Options{
 			Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}, Limits: wire.Limits{Outbox: 1}, Full: wire.FullDisconnect,
@@ -382,11 +382,11 @@ func TestSendDoesNotWaitForTheEnd(t *testing.T) {
 		select {
 		case n := <-refused:
 			if n == 0 {
-				t.Error("the outbox takes everything")
+				t.Error("the outbox accepted every message")
 			}
 			close(conn.closing)
 		default:
-			t.Error("Send waits for the connection's Close")
+			t.Error("Send blocked on the connection's Close")
 			close(conn.closing)
 			<-refused
 		}
@@ -397,17 +397,17 @@ func TestSendDoesNotWaitForTheEnd(t *testing.T) {
 	})
 }
 
-// Whoever has not authenticated in time is told so, and what it says after that is not
-// taken, although it is slow to read what it was told.
-func TestTooLateToAuthenticate(t *testing.T) {
+// After the authentication timeout, messages are discarded, also while the error frame is not
+// yet written.
+func TestMessagesAfterAuthTimeoutAreDiscarded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, r, far := open(t, wire.Options{Auth: knownTokens(t), AuthTime: time.Second})
 		time.Sleep(2 * time.Second)
-		synctest.Wait() // it is being told
-		far.say(message("crm", tokenCRM))
+		synctest.Wait() // the error frame is being written
+		far.send(message("crm", tokenCRM))
 		synctest.Wait()
 		if n := len(r.Received()); n != 0 {
-			t.Errorf("%d messages were taken", n)
+			t.Errorf("%d messages were received", n)
 		}
 		_ = far.Close()
 		if err := r.AwaitEnd(t, 1)[0]; err == nil {

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// ErrorObject is the error of wire's Error Response Format: what an ERROR frame, an
-// envelope or an HTTP answer holds.
+// ErrorObject is the error object of the wire specification (Error Response Format). ERROR
+// frames, envelopes and HTTP responses carry it.
 type ErrorObject struct {
-	Code    string        `json:"code"` // of wire's Standard Error Codes
+	Code    string        `json:"code"` // one of the Standard Error Codes of the wire specification
 	Message string        `json:"message"`
 	Details *ErrorDetails `json:"details,omitempty"`
 }
 
-// ErrorDetails say more about some errors.
+// ErrorDetails holds additional data about rate limits and invalid fields.
 type ErrorDetails struct {
 	Limit      int    `json:"limit,omitempty"`       // messages
 	Window     string `json:"window,omitempty"`      // such as 1m
 	RetryAfter int    `json:"retry_after,omitempty"` // seconds, rounded up
-	Field      string `json:"field,omitempty"`       // of the message that was wrong
+	Field      string `json:"field,omitempty"`       // name of the invalid message field
 }
 
-// ErrorObjectOf returns what a peer is told of err: of one that is no refusal, that it
-// is internal.
+// ErrorObjectOf returns the error object that a peer receives for err: the code and text of
+// [AsRefusal], with details for a rate limit or an invalid field.
 func ErrorObjectOf(err error) ErrorObject {
 	r := AsRefusal(err)
 	o := ErrorObject{Code: r.Code.Traits().Wire, Message: publicText(r)}
@@ -50,7 +50,7 @@ func (o ErrorObject) JSON() []byte {
 	return b
 }
 
-// window writes a length of time as wire does: 1m rather than 1m0s.
+// window formats a duration as the wire specification does: 1m rather than 1m0s.
 func window(d time.Duration) string {
 	switch {
 	case d%time.Hour == 0:

@@ -2,21 +2,21 @@ package wire
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Kind says what a frame is for (wire, Frame Types).
+// Kind is the purpose of a frame (wire specification, Frame Types).
 type Kind uint8
 
-// The kinds of frames. Their values are the bytes of the TCP protocol.
+// The kinds of frames. The values are those of the type byte in the TCP protocol.
 const (
-	KindData  Kind = iota + 1 // messages, in the session's dialect
-	KindPing                  // are you there?
-	KindPong                  // yes: Data is that of the ping
-	KindError                 // the sender gives the connection up, because of Err
-	KindClose                 // the sender says nothing more; Data is the reason, if there is one
+	KindData  Kind = iota + 1 // messages in the session's dialect
+	KindPing                  // request for a PONG
+	KindPong                  // answer to a PING; Data is that of the PING
+	KindError                 // the sender ends the session because of Err
+	KindClose                 // the sender writes nothing more; Data is the reason, which may be empty
 )
 
-// Frame is what a transport moves.
+// Frame is the unit that a transport sends and receives.
 type Frame struct {
 	Kind Kind
 	Data []byte
-	Err  *performatives.Refusal // of KindError
+	Err  *performatives.Refusal // of KindError only
 }

@@ -11,26 +11,27 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// gate is what a session knows about what it may let through. It belongs to the reader.
+// gate holds the credentials and rate limiters of one session. Only the reading goroutine
+// uses it.
 type gate struct {
-	limit    Rate
-	proved   *Identity     // by the connection itself; nil for none
-	messages *rate.Limiter // nil without a limit
-	patience *rate.Limiter // for what is over the limit
-	token    [sha256.Size]byte
-	bearer   *Identity // of token; nil for none
-	bad      int       // tokens that were not accepted, in a row
+	limit         Rate
+	connIdentity  *Identity         // identity that the connection itself proved; nil for none
+	messages      *rate.Limiter     // nil without a rate limit
+	excess        *rate.Limiter     // limits how many messages over the limit are refused without delay
+	tokenSum      [sha256.Size]byte // hash of the last accepted token
+	tokenIdentity *Identity         // identity of that token; nil for none
+	badTokens     int               // consecutive rejected tokens
 }
 
-// maxBadTokens is how many bad tokens in a row a session may show.
+// maxBadTokens is the number of consecutive rejected tokens that ends a session.
 const maxBadTokens = 8
 
-func (g *gate) init(o Options, proved *Identity) {
-	g.limit, g.proved = o.ConnectionRate, proved
-	g.messages, g.patience = newLimiter(o.ConnectionRate), newLimiter(o.ConnectionRate)
+func (g *gate) init(o Options, connIdentity *Identity) {
+	g.limit, g.connIdentity = o.ConnectionRate, connIdentity
+	g.messages, g.excess = newLimiter(o.ConnectionRate), newLimiter(o.ConnectionRate)
 }
 
-// newLimiter returns the limiter of a rate, or nil for none.
+// newLimiter returns a limiter for r, or nil when r sets no limit.
 func newLimiter(r Rate) *rate.Limiter {
 	if r.Messages == 0 {
 		return nil
@@ -38,90 +39,92 @@ func newLimiter(r Rate) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(r.Messages)/r.Window.Seconds()), r.Messages)
 }
 
-// rate counts a message of the connection.
+// rate counts one message of the connection against ConnectionRate.
 func (g *gate) rate() error { return allow(g.messages, g.limit) }
 
-// allow counts a message, or says when there is room for the next.
+// allow counts one message. Over the limit, it returns a [*LimitError] with the time until
+// the next message is allowed.
 func allow(l *rate.Limiter, limit Rate) error {
 	if l == nil || l.Allow() {
 		return nil
 	}
-	// Not by a reservation: of two that overlap, the first to be cancelled gives nothing back.
+	// The time is computed without a reservation: when two reservations overlap, cancelling
+	// the first returns no tokens.
 	wait := time.Duration((1 - l.Tokens()) * float64(limit.Window) / float64(limit.Messages))
 	return &LimitError{Limit: limit, RetryAfter: max(wait, time.Millisecond)}
 }
 
-// maxPause is the longest wait for one message of a peer that is over its rate: its pings
-// wait as well, and it must not take this end for dead.
+// maxPause is the longest delay for one message of a peer that exceeds its rate. It is
+// bounded because the delay also holds back the peer's pings, and the peer must not consider
+// this end dead.
 const maxPause = time.Second
 
-// slowDown waits, when a peer goes on although it has been told often enough that it is
-// over its rate.
+// slowDown delays the reader when a peer continues to send after many refusals over its rate.
 func (g *gate) slowDown(ctx context.Context) {
-	if g.patience == nil || g.patience.Allow() {
+	if g.excess == nil || g.excess.Allow() {
 		return
 	}
 	select {
 	case <-time.After(min(g.limit.Window/time.Duration(g.limit.Messages), maxPause)):
-	case <-ctx.Done(): // the session ends: the reader will see
+	case <-ctx.Done(): // the session ends: the next Read fails
 	}
 }
 
-// authenticate finds out in whose name the peer speaks, and remembers that it has
-// authenticated.
+// authenticate verifies the token, or the connection's identity when the token is empty, and
+// records the result.
 func (s *Session) authenticate(token string) error {
-	_, err := s.who(token)
+	_, err := s.resolveIdentity(token)
 	return err
 }
 
-// who returns the identity of the token, or, without one, of the connection.
-func (s *Session) who(token string) (*Identity, error) {
+// resolveIdentity returns the identity of the token or, when the token is empty, of the
+// connection.
+func (s *Session) resolveIdentity(token string) (*Identity, error) {
 	id, err := s.identify(token)
 	switch {
 	case err != nil:
-		s.suspect(token, err)
+		s.countBadToken(token, err)
 		return nil, err
 	case !id.Expires.IsZero() && !time.Now().Before(id.Expires):
 		return nil, unauthorized("the credentials have expired")
 	}
-	s.gate.bad = 0
-	s.trust(id)
+	s.gate.badTokens = 0
+	s.setIdentity(id)
 	return id, nil
 }
 
-// anyone is who a peer is when nobody asks.
-var anyone = &Identity{}
+// anonymous is the identity used when authentication is off.
+var anonymous = &Identity{}
 
-// identify looks at the credentials. A token that was the last one's is not verified
-// again before it expires.
+// identify verifies the credentials. It caches the result for the last accepted token.
 func (s *Session) identify(token string) (*Identity, error) {
 	switch {
 	case s.core.opts.Auth == nil || s.initiator:
-		return anyone, nil
-	case token == "" && s.gate.proved != nil:
-		return s.gate.proved, nil
+		return anonymous, nil
+	case token == "" && s.gate.connIdentity != nil:
+		return s.gate.connIdentity, nil
 	case token == "":
 		return nil, unauthorized("the message carries no credentials")
 	}
 	sum := sha256.Sum256([]byte(token))
-	if s.gate.bearer != nil && sum == s.gate.token {
-		return s.gate.bearer, nil
+	if s.gate.tokenIdentity != nil && sum == s.gate.tokenSum {
+		return s.gate.tokenIdentity, nil
 	}
 	id, err := s.core.authenticate(s.ctx, Credentials{Token: token, Peer: s.peer})
 	switch {
-	case errors.Is(err, ErrNoCredentials) && s.gate.proved != nil: // as if it were not there
-		return s.gate.proved, nil
+	case errors.Is(err, ErrNoCredentials) && s.gate.connIdentity != nil: // the authenticator does not check tokens: the token is ignored
+		return s.gate.connIdentity, nil
 	case errors.Is(err, ErrNoCredentials):
 		return nil, unauthorized("")
 	case err != nil:
 		return nil, err
 	}
-	s.gate.token, s.gate.bearer = sum, &id
+	s.gate.tokenSum, s.gate.tokenIdentity = sum, &id
 	return &id, nil
 }
 
-// trust notes that the peer has authenticated.
-func (s *Session) trust(id *Identity) {
+// setIdentity records that the peer has authenticated.
+func (s *Session) setIdentity(id *Identity) {
 	known := s.identity.Load()
 	if known == id {
 		return
@@ -129,35 +132,37 @@ func (s *Session) trust(id *Identity) {
 	s.identity.Store(id)
 	if known == nil {
 		s.conn.SetLimit(s.core.opts.Limits.Frame)
-		s.step(event{what: proved})
+		s.step(event{kind: authenticated})
 		s.logger().Debug("peer authenticated", "as", string(id.Name), "method", id.Method)
 	}
 }
 
-// suspect counts bad tokens; a peer that tries many is sent away. That the fault is ours
-// does not count.
-func (s *Session) suspect(token string, err error) {
+// countBadToken counts rejected tokens and ends the session after maxBadTokens of them.
+// Failures of this end, such as an unreachable key server, are not counted.
+func (s *Session) countBadToken(token string, err error) {
 	if token == "" || !errors.Is(err, performatives.CodeUnauthorized) {
 		return
 	}
-	if s.gate.bad++; s.gate.bad >= maxBadTokens {
-		r := unauthorized("too many credentials that are not accepted")
-		s.step(event{what: broke, err: r, tell: r})
+	if s.gate.badTokens++; s.gate.badTokens >= maxBadTokens {
+		r := unauthorized("too many rejected credentials")
+		s.step(event{kind: violation, err: r, refusal: r})
 	}
 }
 
-// admit says whether a message may pass.
+// admit returns an error when a message must not reach the handler: invalid credentials, a
+// sender that the identity does not cover, a rate limit, a replay, or a denial by
+// Options.Authorize.
 func (s *Session) admit(in Inbound) error {
-	if s.initiator { // this end chose whom to talk to
+	if s.initiator { // this end chose the peer
 		return nil
 	}
-	id, err := s.who(in.Token)
+	id, err := s.resolveIdentity(in.Token)
 	if err != nil {
 		return err
 	}
 	m := in.Message
 	if !id.MaySpeakAs(m.Sender()) {
-		return &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID(), Field: "sender", Text: "the sender is not who has authenticated"}
+		return &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID(), Field: "sender", Text: "the peer has not authenticated as the sender"}
 	}
 	if err := s.core.agents.allow(id.account(m.Sender())); err != nil {
 		return err
@@ -178,8 +183,8 @@ func unauthorized(text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: text}
 }
 
-// authenticate asks the authenticator, whose errors may tell more than a peer should
-// know: the log gets all, and the peer only the refusal in it.
+// authenticate calls the authenticator. It logs the complete error and returns only the
+// refusal in it, because the rest may hold internal details.
 func (c *core) authenticate(ctx context.Context, cred Credentials) (Identity, error) {
 	id, err := c.opts.Auth.Authenticate(ctx, cred)
 	var r *performatives.Refusal
@@ -192,7 +197,7 @@ func (c *core) authenticate(ctx context.Context, cred Credentials) (Identity, er
 		r = unauthorized("")
 	}
 	log := c.opts.Logger.Info
-	if r.Code != performatives.CodeUnauthorized { // the fault is ours
+	if r.Code != performatives.CodeUnauthorized { // a failure of this end
 		log = c.opts.Logger.Warn
 	}
 	log("authentication failed", "peer", cred.Peer.Addr, "err", err)

@@ -19,7 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// The tokens of the agents. Each test looks for them in its log and in all answers.
+// The tokens of the test agents. Each test checks that no log and no answer contains them.
 const (
 	tokenCRM   = "crm-Vq0m8cQy5m3kz7o2hZ4p1A"
 	tokenEddy  = "eddy-cR8dXw2nT6uJf9aLs3kEyQ"
@@ -35,38 +35,38 @@ func knownTokens(t *testing.T) wire.Authenticator {
 	return a
 }
 
-// batches is wiretest's dialect with a message a line, and refusals as wire's error object.
-type batches struct{ wiretest.Dialect }
+// lineDialect is the test dialect with one message per line and refusals as error objects.
+type lineDialect struct{ wiretest.Dialect }
 
-func (b batches) Open(o wire.CodecOptions) (wire.Codec, error) {
+func (b lineDialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	c, err := b.Dialect.Open(o)
-	return lines{c}, err
+	return lineCodec{c}, err
 }
 
-type lines struct{ wire.Codec }
+type lineCodec struct{ wire.Codec }
 
-func (l lines) Decode(frame []byte, take func(wire.Inbound)) {
+func (l lineCodec) Decode(frame []byte, take func(wire.Inbound)) {
 	for line := range bytes.Lines(frame) {
 		l.Codec.Decode(line, take)
 	}
 }
 
-func (lines) Refuse(dst []byte, _ wire.Inbound, err error) []byte {
+func (lineCodec) Refuse(dst []byte, _ wire.Inbound, err error) []byte {
 	return append(dst, wire.ErrorObjectOf(err).JSON()...)
 }
 
-// entrance is a server, for a test in a bubble.
-type entrance struct {
+// testServer is a server for a test in a synctest bubble.
+type testServer struct {
 	t        *testing.T
 	server   *wire.Server
 	received *wiretest.Recorder
-	log      bytes.Buffer // a session at a time writes: tests wait in between
+	log      bytes.Buffer // not locked: one session writes at a time, because tests call synctest.Wait in between
 }
 
-func enter(t *testing.T, o wire.Options, change ...func(*wire.Options)) *entrance {
+func newTestServer(t *testing.T, o wire.Options, change ...func(*wire.Options)) *testServer {
 	t.Helper()
-	e := &entrance{t: t, received: &wiretest.Recorder{}}
-	o.Handler, o.Dialects = e.received, []wire.Dialect{batches{}}
+	e := &testServer{t: t, received: &wiretest.Recorder{}}
+	o.Handler, o.Dialects = e.received, []wire.Dialect{lineDialect{}}
 	o.Logger = slog.New(slog.NewJSONHandler(&e.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.KeepAlive = wire.KeepAlive{Interval: -1, Timeout: -1}
 	for _, fn := range change {
@@ -95,82 +95,83 @@ func noToken(t *testing.T, where, text string) {
 	}
 }
 
-// visitor is the far end of a session.
-type visitor struct {
-	t    *testing.T
-	conn wire.Conn
-	over chan error // why the session ended
+// testClient is the far end of a session.
+type testClient struct {
+	t      *testing.T
+	conn   wire.Conn
+	served chan error // why the session ended
 
-	mu    sync.Mutex
-	heard []string
+	mu       sync.Mutex
+	received []string
 }
 
-// visit connects; id is what the connection proves.
-func (e *entrance) visit(id *wire.Identity) *visitor {
+// connect opens a session. id is the identity that the connection proved.
+func (e *testServer) connect(id *wire.Identity) *testClient {
 	near, far := wiretest.Pipe()
-	v := &visitor{t: e.t, conn: near, over: make(chan error, 1)}
-	go func() { v.over <- e.server.Serve(far, id) }()
+	v := &testClient{t: e.t, conn: near, served: make(chan error, 1)}
+	go func() { v.served <- e.server.Serve(far, id) }()
 	go func() {
 		for {
 			data, err := near.Read(func(f wire.Frame) {
 				if f.Err != nil {
-					v.note("given up: " + string(wire.ErrorObjectOf(f.Err).JSON()))
+					v.record("given up: " + string(wire.ErrorObjectOf(f.Err).JSON()))
 				}
 			})
 			if err != nil {
 				return
 			}
-			v.note(string(data))
+			v.record(string(data))
 		}
 	}()
 	e.t.Cleanup(func() { _ = near.Close() })
 	return v
 }
 
-func (v *visitor) note(text string) {
+func (v *testClient) record(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.heard = append(v.heard, text)
+	v.received = append(v.received, text)
 }
 
-// say sends messages in one frame and returns the answers; nothing when all are let in.
-func (v *visitor) say(messages ...string) string {
+// send writes messages in one frame and returns the answers. It returns an empty string when
+// all are accepted.
+func (v *testClient) send(messages ...string) string {
 	v.t.Helper()
 	_ = v.conn.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(strings.Join(messages, "\n"))}}) // fails when the session has ended
 	synctest.Wait()
-	return v.hear()
+	return v.answers()
 }
 
-// hear returns what the session has said since the last time.
-func (v *visitor) hear() string {
+// answers returns the answers since the last call.
+func (v *testClient) answers() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	text := strings.Join(v.heard, "\n")
-	v.heard = nil
+	text := strings.Join(v.received, "\n")
+	v.received = nil
 	noToken(v.t, "an answer", text)
 	return text
 }
 
-// expect says a message and checks the answer: a wire code, or empty for none.
-func (v *visitor) expect(code, message string) {
+// expect sends a message and checks the answer: an error code, or empty for none.
+func (v *testClient) expect(code, message string) {
 	v.t.Helper()
-	got := v.say(message)
+	got := v.send(message)
 	if (code == "") != (got == "") || !strings.Contains(got, `"code":"`+code) && code != "" {
 		v.t.Errorf("answer %q, want %q\nto %s", got, code, message)
 	}
 }
 
-// ended returns why the session is over, and whether it is.
-func (v *visitor) ended() (error, bool) {
+// ended returns why the session has ended, and whether it has.
+func (v *testClient) ended() (error, bool) {
 	select {
-	case err := <-v.over:
+	case err := <-v.served:
 		return err, true
 	default:
 		return nil, false
 	}
 }
 
-// message is a message in the test's dialect, with an id of its own and made now.
+// message returns a message of the test dialect with a new id and the current time.
 func message(from, token string) string {
 	return messageOf(string(performatives.NewID()), from, token, time.Now())
 }
@@ -183,7 +184,7 @@ func messageOf(id, from, token string, at time.Time) string {
 	return string(b)
 }
 
-func TestSenderIsWhoAuthenticated(t *testing.T) {
+func TestSenderMustBeAuthenticated(t *testing.T) {
 	ids := func(list ...performatives.AgentID) []performatives.AgentID { return list }
 	for name, tt := range map[string]struct {
 		who       wire.Identity
@@ -199,8 +200,8 @@ func TestSenderIsWhoAuthenticated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := enter(t, wire.Options{Auth: knownTokens(t)})
-				v := e.visit(&tt.who)
+				e := newTestServer(t, wire.Options{Auth: knownTokens(t)})
+				v := e.connect(&tt.who)
 				for _, from := range tt.good {
 					v.expect("", message(from, ""))
 				}
@@ -208,7 +209,7 @@ func TestSenderIsWhoAuthenticated(t *testing.T) {
 					v.expect("FORBIDDEN", message(from, ""))
 				}
 				if got := len(e.received.Received()); got != len(tt.good) {
-					t.Errorf("%d messages got through, want %d", got, len(tt.good))
+					t.Errorf("%d messages were received, want %d", got, len(tt.good))
 				}
 			})
 		})
@@ -225,8 +226,8 @@ func TestIdentityExpires(t *testing.T) {
 				return wire.Identity{Name: "crm", Expires: time.Now().Add(d)}, nil
 			}
 		}
-		e := enter(t, wire.Options{Auth: expires(time.Minute)})
-		byToken, byConn := e.visit(nil), e.visit(&wire.Identity{Name: "crm", Expires: time.Now().Add(time.Minute)})
+		e := newTestServer(t, wire.Options{Auth: expires(time.Minute)})
+		byToken, byConn := e.connect(nil), e.connect(&wire.Identity{Name: "crm", Expires: time.Now().Add(time.Minute)})
 		byToken.expect("", message("crm", tokenCRM))
 		byConn.expect("", message("crm", ""))
 		time.Sleep(time.Minute - time.Nanosecond)
@@ -235,16 +236,16 @@ func TestIdentityExpires(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		byToken.expect("UNAUTHORIZED", message("crm", tokenCRM))
 		byConn.expect("UNAUTHORIZED", message("crm", ""))
-		byToken.expect("", message("crm", tokenEddy)) // a new one
+		byToken.expect("", message("crm", tokenEddy)) // a new token
 		byConn.expect("", message("crm", tokenEddy))
 		byConn.expect("UNAUTHORIZED", message("crm", ""))
 		if n := len(e.received.Received()); n != 6 {
-			t.Errorf("%d messages got through, want 6", n)
+			t.Errorf("%d messages were received, want 6", n)
 		}
 	})
 }
 
-// authenticator is a function that authenticates.
+// authenticator adapts a function to wire.Authenticator.
 type authenticator func(wire.Credentials) (wire.Identity, error)
 
 func (a authenticator) Authenticate(_ context.Context, c wire.Credentials) (wire.Identity, error) {
@@ -253,8 +254,8 @@ func (a authenticator) Authenticate(_ context.Context, c wire.Credentials) (wire
 
 func TestTwoIdentitiesOnOneConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enter(t, wire.Options{Auth: knownTokens(t)})
-		v := e.visit(nil)
+		e := newTestServer(t, wire.Options{Auth: knownTokens(t)})
+		v := e.connect(nil)
 		v.expect("UNAUTHORIZED", message("crm", ""))
 		for range 3 {
 			v.expect("", message("crm", tokenCRM))
@@ -262,12 +263,12 @@ func TestTwoIdentitiesOnOneConnection(t *testing.T) {
 			v.expect("", message("eddy", tokenEddy))
 			v.expect("FORBIDDEN", message("crm", tokenEddy))
 			v.expect("UNAUTHORIZED", message("crm", tokenWrong))
-			v.expect("UNAUTHORIZED", message("eddy", "")) // each has to carry its own
+			v.expect("UNAUTHORIZED", message("eddy", "")) // each message has to carry its token
 		}
-		own := e.visit(&wire.Identity{Name: "jules"})
+		own := e.connect(&wire.Identity{Name: "jules"})
 		own.expect("", message("jules", ""))
 		own.expect("", message("crm", tokenCRM))
-		own.expect("", message("jules", "")) // the connection's own again
+		own.expect("", message("jules", "")) // the identity of the connection applies again
 		own.expect("FORBIDDEN", message("crm", ""))
 		own.expect("UNAUTHORIZED", message("jules", tokenWrong))
 	})
@@ -275,8 +276,8 @@ func TestTwoIdentitiesOnOneConnection(t *testing.T) {
 
 func TestUnauthenticatedSessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enter(t, wire.Options{Auth: knownTokens(t), AuthTime: 5 * time.Second})
-		silent, wrong, good, own := e.visit(nil), e.visit(nil), e.visit(nil), e.visit(&wire.Identity{Name: "crm"})
+		e := newTestServer(t, wire.Options{Auth: knownTokens(t), AuthTime: 5 * time.Second})
+		silent, wrong, good, own := e.connect(nil), e.connect(nil), e.connect(nil), e.connect(&wire.Identity{Name: "crm"})
 		synctest.Wait()
 		time.Sleep(5*time.Second - time.Nanosecond)
 		wrong.expect("UNAUTHORIZED", message("crm", tokenWrong))
@@ -284,21 +285,21 @@ func TestUnauthenticatedSessionEnds(t *testing.T) {
 		good.expect("", message("crm", tokenCRM))
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		for name, v := range map[string]*visitor{"silent": silent, "wrong": wrong} {
-			if text := v.hear(); !strings.Contains(text, "given up") || !strings.Contains(text, "UNAUTHORIZED") {
-				t.Errorf("%s: told %q after 5 s", name, text)
+		for name, v := range map[string]*testClient{"silent": silent, "wrong": wrong} {
+			if text := v.answers(); !strings.Contains(text, "given up") || !strings.Contains(text, "UNAUTHORIZED") {
+				t.Errorf("%s: answer %q after 5 s", name, text)
 			}
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		for name, v := range map[string]*visitor{"silent": silent, "wrong": wrong} {
+		for name, v := range map[string]*testClient{"silent": silent, "wrong": wrong} {
 			if err, over := v.ended(); !over || !errors.Is(err, performatives.CodeUnauthorized) {
-				t.Errorf("%s: over %v, %v", name, over, err)
+				t.Errorf("%s: ended %v, %v", name, over, err)
 			}
 		}
-		for name, v := range map[string]*visitor{"good": good, "own": own} {
+		for name, v := range map[string]*testClient{"good": good, "own": own} {
 			if err, over := v.ended(); over {
-				t.Errorf("%s: it has ended: %v", name, err)
+				t.Errorf("%s: the session has ended: %v", name, err)
 			}
 		}
 	})
@@ -306,15 +307,15 @@ func TestUnauthenticatedSessionEnds(t *testing.T) {
 
 func TestUnauthenticatedFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enter(t, wire.Options{Auth: knownTokens(t), Limits: wire.Limits{Unauthenticated: 1000}})
+		e := newTestServer(t, wire.Options{Auth: knownTokens(t), Limits: wire.Limits{Unauthenticated: 1000}})
 		long := message("crm", tokenCRM) + strings.Repeat(" ", 1000)
-		if got := e.visit(nil).say(long); !strings.Contains(got, "given up") {
-			t.Errorf("a long frame of a stranger's: %q", got)
+		if got := e.connect(nil).send(long); !strings.Contains(got, "given up") {
+			t.Errorf("a long frame before authentication: %q", got)
 		}
-		v := e.visit(nil)
+		v := e.connect(nil)
 		v.expect("", message("crm", tokenCRM))
 		v.expect("", long)
-		e.visit(&wire.Identity{Name: "crm"}).expect("", long)
+		e.connect(&wire.Identity{Name: "crm"}).expect("", long)
 	})
 }
 
@@ -326,9 +327,9 @@ func TestBadTokens(t *testing.T) {
 			asked++
 			return known.Authenticate(t.Context(), c)
 		})
-		e := enter(t, wire.Options{Auth: counting})
-		v := e.visit(nil)
-		for range 3 { // seven in a row are borne
+		e := newTestServer(t, wire.Options{Auth: counting})
+		v := e.connect(nil)
+		for range 3 { // seven in a row are tolerated
 			for range 7 {
 				v.expect("UNAUTHORIZED", message("crm", tokenWrong))
 			}
@@ -337,7 +338,7 @@ func TestBadTokens(t *testing.T) {
 		for range 7 {
 			v.expect("UNAUTHORIZED", message("crm", tokenWrong))
 		}
-		if got := v.say(message("crm", tokenWrong)); !strings.Contains(got, "given up") {
+		if got := v.send(message("crm", tokenWrong)); !strings.Contains(got, "given up") {
 			t.Errorf("the eighth: %q", got)
 		}
 		asked = 0
@@ -346,17 +347,17 @@ func TestBadTokens(t *testing.T) {
 			batch[i] = message("crm", tokenWrong)
 		}
 		before := len(e.received.Received())
-		v = e.visit(nil)
-		if got := v.say(append(batch, message("crm", tokenCRM))...); asked != 8 || !strings.Contains(got, "given up") {
-			t.Errorf("a batch of guesses: %d were looked at, %q", asked, got)
+		v = e.connect(nil)
+		if got := v.send(append(batch, message("crm", tokenCRM))...); asked != 8 || !strings.Contains(got, "given up") {
+			t.Errorf("a batch of tokens: %d were verified, %q", asked, got)
 		}
 		if n := len(e.received.Received()); n != before {
-			t.Error("what comes after them is let in")
+			t.Error("a message after the rejected tokens was accepted")
 		}
 	})
 }
 
-// limitOf reads the details of an answer.
+// limitOf decodes the details of an answer.
 func limitOf(t *testing.T, answer string) wire.ErrorDetails {
 	t.Helper()
 	var o wire.ErrorObject
@@ -368,44 +369,44 @@ func limitOf(t *testing.T, answer string) wire.ErrorDetails {
 
 func TestConnectionRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enter(t, wire.Options{Auth: knownTokens(t), ConnectionRate: wire.Rate{Messages: 3, Window: time.Minute}})
-		v, other := e.visit(&wire.Identity{Name: "crm"}), e.visit(&wire.Identity{Name: "crm"})
+		e := newTestServer(t, wire.Options{Auth: knownTokens(t), ConnectionRate: wire.Rate{Messages: 3, Window: time.Minute}})
+		v, other := e.connect(&wire.Identity{Name: "crm"}), e.connect(&wire.Identity{Name: "crm"})
 		for range 3 {
 			v.expect("", message("crm", ""))
 		}
-		if got, want := limitOf(t, v.say(message("crm", ""))), (wire.ErrorDetails{Limit: 3, Window: "1m", RetryAfter: 20}); got != want {
-			t.Errorf("told %+v, want %+v", got, want)
+		if got, want := limitOf(t, v.send(message("crm", ""))), (wire.ErrorDetails{Limit: 3, Window: "1m", RetryAfter: 20}); got != want {
+			t.Errorf("details %+v, want %+v", got, want)
 		}
-		other.expect("", message("crm", "")) // it is of the connection
+		other.expect("", message("crm", "")) // the rate is per connection
 		time.Sleep(15 * time.Second)
-		if got := limitOf(t, v.say(message("crm", ""))); got.RetryAfter != 5 {
-			t.Errorf("told to come back in %d s, want 5", got.RetryAfter)
+		if got := limitOf(t, v.send(message("crm", ""))); got.RetryAfter != 5 {
+			t.Errorf("retry after %d s, want 5", got.RetryAfter)
 		}
 		time.Sleep(5 * time.Second)
 		v.expect("", message("crm", ""))
 		v.expect("RATE_LIMIT_EXCEEDED", message("crm", ""))
 		if n := len(e.received.Received()); n != 5 {
-			t.Errorf("%d messages got through, want 5", n)
+			t.Errorf("%d messages were received, want 5", n)
 		}
 	})
 }
 
 func TestAgentRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enter(t, wire.Options{Auth: knownTokens(t), AgentRate: wire.Rate{Messages: 4, Window: time.Minute}})
-		a, b, eddy := e.visit(&wire.Identity{Name: "crm"}), e.visit(nil), e.visit(&wire.Identity{Name: "eddy"})
+		e := newTestServer(t, wire.Options{Auth: knownTokens(t), AgentRate: wire.Rate{Messages: 4, Window: time.Minute}})
+		a, b, eddy := e.connect(&wire.Identity{Name: "crm"}), e.connect(nil), e.connect(&wire.Identity{Name: "eddy"})
 		a.expect("", message("crm", ""))
 		b.expect("", message("CRM", tokenCRM))
 		a.expect("", message("crm/1", ""))
 		b.expect("", message("crm/2", tokenCRM))
-		for i, v := range []*visitor{a, b, a, b} {
-			from := fmt.Sprintf("crm/%d", i+3) // a name that nobody has used
-			if got, want := limitOf(t, v.say(message(from, map[bool]string{true: tokenCRM}[v == b]))), (wire.ErrorDetails{Limit: 4, Window: "1m", RetryAfter: 15}); got != want {
-				t.Errorf("told %+v, want %+v", got, want)
+		for i, v := range []*testClient{a, b, a, b} {
+			from := fmt.Sprintf("crm/%d", i+3) // a name without earlier messages
+			if got, want := limitOf(t, v.send(message(from, map[bool]string{true: tokenCRM}[v == b]))), (wire.ErrorDetails{Limit: 4, Window: "1m", RetryAfter: 15}); got != want {
+				t.Errorf("details %+v, want %+v", got, want)
 			}
 		}
 		eddy.expect("", message("eddy", ""))
-		eddy.expect("FORBIDDEN", message("crm", "")) // which costs crm nothing
+		eddy.expect("FORBIDDEN", message("crm", "")) // it does not count against the rate of crm
 		time.Sleep(15 * time.Second)
 		b.expect("", message("crm", tokenCRM))
 		a.expect("RATE_LIMIT_EXCEEDED", message("crm", ""))
@@ -415,18 +416,18 @@ func TestAgentRate(t *testing.T) {
 func TestReplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const window = time.Minute
-		e := enter(t, wire.Options{Auth: knownTokens(t), ReplayWindow: window})
-		a, b, eddy := e.visit(&wire.Identity{Name: "crm"}), e.visit(&wire.Identity{Name: "crm"}), e.visit(&wire.Identity{Name: "eddy"})
+		e := newTestServer(t, wire.Options{Auth: knownTokens(t), ReplayWindow: window})
+		a, b, eddy := e.connect(&wire.Identity{Name: "crm"}), e.connect(&wire.Identity{Name: "crm"}), e.connect(&wire.Identity{Name: "eddy"})
 		m := messageOf("1", "crm", "", time.Now())
 		a.expect("", m)
-		a.expect("", m) // a repetition
+		a.expect("", m) // a repetition in the same session
 		b.expect("UNAUTHORIZED", m)
-		b.expect("UNAUTHORIZED", messageOf("1", "CRM", "", time.Now())) // is the same sender
+		b.expect("UNAUTHORIZED", messageOf("1", "CRM", "", time.Now())) // sender names are case-insensitive
 		b.expect("", messageOf("2", "crm", "", time.Now()))
-		b.expect("", messageOf("1", "crm", "", time.Now().Add(time.Millisecond))) // numbers from one in each connection
+		b.expect("", messageOf("1", "crm", "", time.Now().Add(time.Millisecond))) // the same id at another time: clients number their messages from one
 		eddy.expect("", messageOf("1", "eddy", "", time.Now()))
 		time.Sleep(window)
-		late := messageOf("3", "crm", "", time.Now().Add(window)) // acceptable the longest
+		late := messageOf("3", "crm", "", time.Now().Add(window)) // remains acceptable for two windows
 		a.expect("", late)
 		for range 7 { // across generations
 			time.Sleep(window/4 + window/40)
@@ -437,15 +438,15 @@ func TestReplay(t *testing.T) {
 
 func TestTimestampWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enter(t, wire.Options{Auth: knownTokens(t), ReplayWindow: time.Minute})
-		v := e.visit(&wire.Identity{Name: "crm"})
+		e := newTestServer(t, wire.Options{Auth: knownTokens(t), ReplayWindow: time.Minute})
+		v := e.connect(&wire.Identity{Name: "crm"})
 		for _, d := range []time.Duration{0, -time.Minute, time.Minute} {
 			v.expect("", messageOf("1", "crm", "", time.Now().Add(d)))
 		}
 		for _, d := range []time.Duration{-time.Minute - 1, time.Minute + 1, -1000 * time.Hour} {
-			got := v.say(messageOf("1", "crm", "", time.Now().Add(d)))
+			got := v.send(messageOf("1", "crm", "", time.Now().Add(d)))
 			if !strings.Contains(got, "UNAUTHORIZED") || !strings.Contains(got, `"field":"timestamp"`) {
-				t.Errorf("%v off: %q", d, got)
+				t.Errorf("timestamp %v from now: %q", d, got)
 			}
 		}
 	})
@@ -461,41 +462,40 @@ func TestAuthorizer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := enter(t, wire.Options{Auth: knownTokens(t), Authorize: authorize})
-		v := e.visit(nil)
+		e := newTestServer(t, wire.Options{Auth: knownTokens(t), Authorize: authorize})
+		v := e.connect(nil)
 		v.expect("", message("eddy", tokenEddy))
-		got := v.say(message("crm", tokenCRM))
+		got := v.send(message("crm", tokenCRM))
 		if !strings.Contains(got, "FORBIDDEN") || strings.Contains(got, "rule") {
-			t.Errorf("the answer is %q, want forbidden and not why", got)
+			t.Errorf("the answer is %q, want forbidden without the reason", got)
 		}
 		if !strings.Contains(e.log.String(), "no rule permits it") {
-			t.Error("the log does not say why")
+			t.Error("the log does not hold the reason")
 		}
 	})
 }
 
-// Whatever an authenticator says, a peer learns only that it was turned away; the log
-// learns why.
-func TestAuthenticationFailureSaysNothing(t *testing.T) {
+// A peer learns only that its authentication failed. The log holds the reason.
+func TestAuthenticationFailureHidesTheReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal := &performatives.Refusal{Code: performatives.CodeUnauthorized}
 		var err error
-		e := enter(t, wire.Options{Auth: authenticator(func(wire.Credentials) (wire.Identity, error) { return wire.Identity{}, err })})
+		e := newTestServer(t, wire.Options{Auth: authenticator(func(wire.Credentials) (wire.Identity, error) { return wire.Identity{}, err })})
 		for name, tt := range map[string]struct {
 			err    error
 			answer string
 			logged bool
 		}{
-			"a refusal":            {refusal, `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
-			"a refusal, with why":  {fmt.Errorf("secret reason: %w", refusal), `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
-			"any error":            {errors.New("secret reason"), `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
-			"a fault of ours":      {fmt.Errorf("secret reason: %w", &performatives.Refusal{Code: performatives.CodeInternal}), `{"code":"INTERNAL_ERROR","message":"the agent failed"}`, true},
-			"nothing looked at it": {wire.ErrNoCredentials, `{"code":"UNAUTHORIZED","message":"authentication failed"}`, false},
-			"rejected by auth":     {&auth.RejectedError{Method: "jwt", Reason: "secret reason"}, `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
+			"a refusal":           {refusal, `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
+			"a refusal, with why": {fmt.Errorf("secret reason: %w", refusal), `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
+			"any error":           {errors.New("secret reason"), `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
+			"internal failure":    {fmt.Errorf("secret reason: %w", &performatives.Refusal{Code: performatives.CodeInternal}), `{"code":"INTERNAL_ERROR","message":"the agent failed"}`, true},
+			"no credentials":      {wire.ErrNoCredentials, `{"code":"UNAUTHORIZED","message":"authentication failed"}`, false},
+			"rejected by auth":    {&auth.RejectedError{Method: "jwt", Reason: "secret reason"}, `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
 		} {
 			e.log.Reset()
 			err = tt.err
-			if got := e.visit(nil).say(message("crm", tokenWrong)); got != tt.answer {
+			if got := e.connect(nil).send(message("crm", tokenWrong)); got != tt.answer {
 				t.Errorf("%s: %s, want %s", name, got, tt.answer)
 			}
 			if got := strings.Contains(e.log.String(), "authentication failed"); got != tt.logged {
@@ -508,18 +508,18 @@ func TestAuthenticationFailureSaysNothing(t *testing.T) {
 	})
 }
 
-// A fault of ours does not end the session, however often.
-func TestOutageIsNoBadToken(t *testing.T) {
+// Failures of this end do not count as rejected tokens.
+func TestInternalFailureIsNoBadToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := true
 		known := knownTokens(t)
-		e := enter(t, wire.Options{Auth: authenticator(func(c wire.Credentials) (wire.Identity, error) {
+		e := newTestServer(t, wire.Options{Auth: authenticator(func(c wire.Credentials) (wire.Identity, error) {
 			if down {
 				return wire.Identity{}, &performatives.Refusal{Code: performatives.CodeInternal}
 			}
 			return known.Authenticate(t.Context(), c)
 		})})
-		v := e.visit(nil)
+		v := e.connect(nil)
 		for range 20 {
 			v.expect("INTERNAL_ERROR", message("crm", tokenCRM))
 		}
@@ -528,18 +528,17 @@ func TestOutageIsNoBadToken(t *testing.T) {
 	})
 }
 
-// Where only certificates count, a token that comes with a message is as if it were not
-// there.
-func TestTokenThatNobodyLooksAt(t *testing.T) {
+// A token is ignored when the authenticator checks certificates only.
+func TestUncheckedTokenIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		certificates, err := auth.Certificates(auth.CertOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := enter(t, wire.Options{Auth: certificates})
-		e.visit(&wire.Identity{Name: "crm"}).expect("", message("crm", tokenWrong))
-		e.visit(nil).expect("UNAUTHORIZED", message("crm", tokenWrong))
-		e.visit(&wire.Identity{Name: "crm"}).expect("FORBIDDEN", message("eddy", tokenEddy))
+		e := newTestServer(t, wire.Options{Auth: certificates})
+		e.connect(&wire.Identity{Name: "crm"}).expect("", message("crm", tokenWrong))
+		e.connect(nil).expect("UNAUTHORIZED", message("crm", tokenWrong))
+		e.connect(&wire.Identity{Name: "crm"}).expect("FORBIDDEN", message("eddy", tokenEddy))
 	})
 }
 
@@ -550,7 +549,7 @@ func TestCredentialsShowNoToken(t *testing.T) {
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s %q %x", c, c, &c, c, c, c), log.String()} {
 		noToken(t, "the text", text)
 		if !strings.Contains(text, "192.0.2.1:5") {
-			t.Errorf("%s does not say whose they are", text)
+			t.Errorf("%s does not contain the peer's address", text)
 		}
 	}
 }

@@ -2,21 +2,22 @@ package wire
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Handler is what sessions hand their messages to. Its methods must not block. For
-// one session Opened comes first, then Receive, one at a time, then Undelivered and
-// Closed. Only for what its dialect cannot write, Undelivered may come earlier, and while
-// Receive runs.
+// Handler receives the messages and lifecycle events of sessions. Its methods must not block.
+// The calls for one session are ordered: Opened, then one Receive at a time, then
+// Undelivered, then Closed. There is one exception: Undelivered for a message that the
+// dialect cannot encode may run earlier and concurrently with Receive.
 type Handler interface {
-	// Opened is told of a new session, whose peer is perhaps not authenticated yet.
+	// Opened reports a new session. Its peer may not have authenticated yet.
 	Opened(s *Session)
-	// Receive takes a message of the peer's: valid, authenticated, and sent in the
-	// name of who authenticated. An error is told to the peer; if it is a
-	// [*performatives.Refusal], with its code and text, else as an internal error.
+	// Receive handles a message from the peer. The message is valid, and the peer is
+	// authorized to send in the name of its sender. A returned [*performatives.Refusal] is
+	// sent to the peer with its code and text, any other error as an internal error without
+	// text.
 	Receive(s *Session, m *performatives.Message) error
-	// Undelivered gives back a message that [Session.Send] took and that the peer has
-	// not got: the session ended before, or its dialect cannot write it.
+	// Undelivered returns a message that [Session.Send] accepted and that was not delivered:
+	// the session ended before the message was written, or the dialect cannot encode it.
 	Undelivered(s *Session, m *performatives.Message, why *performatives.Refusal)
-	// Closed is told once that a session has ended, after everything else. A nil err
-	// means in order.
+	// Closed reports the end of a session. It is called once, after all other calls. A nil
+	// err means that the session ended in order.
 	Closed(s *Session, err error)
 }

@@ -2,7 +2,7 @@ package wire
 
 import "net/netip"
 
-// hosts counts the sessions of each host. It is guarded by the server's lock.
+// hosts counts the open sessions of each host. The server's mutex guards it.
 type hosts map[string]int
 
 func (h hosts) add(host string) { h[host]++ }
@@ -13,21 +13,21 @@ func (h hosts) remove(host string) {
 	}
 }
 
-// perHost is how many sessions that host may have.
+// perHost returns the largest number of sessions that host may have.
 func (o *Options) perHost(host string) int {
 	switch {
 	case o.MaxPerHost > 0:
 		return o.MaxPerHost
-	case o.MaxPerHost < 0 || thisMachine(host):
+	case o.MaxPerHost < 0 || isLocal(host):
 		return o.MaxConnections
 	}
 	return max(1, o.MaxConnections/4)
 }
 
-// thisMachine reports whether what [hostOf] returned is no other machine: a loopback
-// address, or none of IP. The only address of its network that IPv6 gives out is ::1
-// (RFC 4291 §2.5.3).
-func thisMachine(host string) bool {
+// isLocal reports whether host, a result of [hostOf], is this machine: a loopback address, or
+// a name that is not an IP address. For IPv6, hostOf returns a network, and ::1 is the only
+// address in use in its network (RFC 4291 §2.5.3).
+func isLocal(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.IsLoopback()
 	}

@@ -13,22 +13,22 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// distant is a connection from an address.
-type distant struct {
+// addrConn is a connection with a given remote address.
+type addrConn struct {
 	wire.Conn
 	addr string
 }
 
-// Peer names the address.
-func (d distant) Peer() wire.Peer { return wire.Peer{Transport: "test", Addr: d.addr} }
+// Peer returns the address.
+func (d addrConn) Peer() wire.Peer { return wire.Peer{Transport: "test", Addr: d.addr} }
 
-// crowd is a server whose peers come from anywhere.
-type crowd struct {
+// hostServer is a server whose peers have arbitrary addresses.
+type hostServer struct {
 	*wire.Server
 	t *testing.T
 }
 
-func newCrowd(t *testing.T, o wire.Options) crowd {
+func newHostServer(t *testing.T, o wire.Options) hostServer {
 	t.Helper()
 	if o.Handler == nil {
 		o.Handler = &wiretest.Recorder{}
@@ -38,17 +38,17 @@ func newCrowd(t *testing.T, o wire.Options) crowd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return crowd{s, t}
+	return hostServer{s, t}
 }
 
-// come opens a session from an address, or says why there is none. end ends it, and
-// returns when the server has done with it.
-func (c crowd) come(addr string) (end func(), err error) {
+// open opens a session from an address, or returns the refusal. end closes it and returns
+// after the server has removed it.
+func (c hostServer) open(addr string) (end func(), err error) {
 	near, far := wiretest.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- c.Serve(distant{far, addr}, nil) }()
+	go func() { served <- c.Serve(addrConn{far, addr}, nil) }()
 	go func() {
-		for err := error(nil); err == nil; _, err = near.Read(func(wire.Frame) {}) { // what a peer is told as it is turned away
+		for err := error(nil); err == nil; _, err = near.Read(func(wire.Frame) {}) { // reads the refusal
 		}
 	}()
 	synctest.Wait()
@@ -65,12 +65,12 @@ func (c crowd) come(addr string) (end func(), err error) {
 	}
 }
 
-// fill opens as many sessions from an address as the server takes, up to a number, and
-// returns how many, what ends them, and why there is not one more.
-func (c crowd) fill(addr string, most int) (n int, end func(), why error) {
+// fill opens up to most sessions from an address. It returns their number, a function that
+// ends them, and why one more is refused.
+func (c hostServer) fill(addr string, most int) (n int, end func(), why error) {
 	var ends []func()
 	for ; n < most; n++ {
-		stop, err := c.come(addr)
+		stop, err := c.open(addr)
 		if admitted := c.Admit(wire.Peer{Addr: addr}); err != nil && !errors.Is(admitted, err) {
 			c.t.Errorf("%s: %v, and before it connected %v", addr, err, admitted)
 		}
@@ -87,9 +87,9 @@ func (c crowd) fill(addr string, most int) (n int, end func(), why error) {
 	}, why
 }
 
-// One host has a part of the places: without a word a quarter, but this machine all.
+// One host may have a quarter of the sessions by default, this machine all of them.
 func TestMaxPerHost(t *testing.T) {
-	const places = 8
+	const capacity = 8
 	for name, tt := range map[string]struct {
 		most int
 		addr string
@@ -98,24 +98,24 @@ func TestMaxPerHost(t *testing.T) {
 	}{
 		"a host":              {0, "192.0.2.1:80", 2, wire.ErrTooManyOfHost},
 		"a network of IPv6":   {0, "[2001:db8::1]:80", 2, wire.ErrTooManyOfHost},
-		"this machine":        {0, "127.0.0.1:80", places, wire.ErrTooMany},
-		"this machine, mixed": {0, "[::ffff:127.0.0.1]:80", places, wire.ErrTooMany},
-		"this machine, IPv6":  {0, "[::1]:80", places, wire.ErrTooMany},
-		"no address of IP":    {0, "@", places, wire.ErrTooMany},
+		"this machine":        {0, "127.0.0.1:80", capacity, wire.ErrTooMany},
+		"this machine, mixed": {0, "[::ffff:127.0.0.1]:80", capacity, wire.ErrTooMany},
+		"this machine, IPv6":  {0, "[::1]:80", capacity, wire.ErrTooMany},
+		"no address of IP":    {0, "@", capacity, wire.ErrTooMany},
 		"a bound":             {3, "192.0.2.1:80", 3, wire.ErrTooManyOfHost},
 		"a bound for all":     {3, "127.0.0.1:80", 3, wire.ErrTooManyOfHost},
-		"a bound too high":    {99, "192.0.2.1:80", places, wire.ErrTooMany},
-		"no bound":            {-1, "192.0.2.1:80", places, wire.ErrTooMany},
+		"a bound too high":    {99, "192.0.2.1:80", capacity, wire.ErrTooMany},
+		"no bound":            {-1, "192.0.2.1:80", capacity, wire.ErrTooMany},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newCrowd(t, wire.Options{MaxConnections: places, MaxPerHost: tt.most})
-				n, end, why := c.fill(tt.addr, places+1)
+				c := newHostServer(t, wire.Options{MaxConnections: capacity, MaxPerHost: tt.most})
+				n, end, why := c.fill(tt.addr, capacity+1)
 				if n != tt.want || !errors.Is(why, tt.why) || !errors.Is(why, wire.ErrTooMany) {
 					t.Errorf("%d sessions, and then %v; want %d and %v", n, why, tt.want, tt.why)
 				}
-				other, err := c.come("198.51.100.1:80")
-				if (err == nil) != (tt.want < places) {
+				other, err := c.open("198.51.100.1:80")
+				if (err == nil) != (tt.want < capacity) {
 					t.Errorf("another host: %v", err)
 				}
 				if err == nil {
@@ -127,10 +127,10 @@ func TestMaxPerHost(t *testing.T) {
 	}
 }
 
-// However few places there are, one host may have one of them.
-func TestMaxPerHostOfFew(t *testing.T) {
+// One host may have at least one session, however small MaxConnections is.
+func TestMaxPerHostIsAtLeastOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, wire.Options{MaxConnections: 3})
+		c := newHostServer(t, wire.Options{MaxConnections: 3})
 		n, end, why := c.fill("192.0.2.1:80", 2)
 		if n != 1 || !errors.Is(why, wire.ErrTooManyOfHost) {
 			t.Errorf("%d sessions, and then %v", n, why)
@@ -139,13 +139,13 @@ func TestMaxPerHostOfFew(t *testing.T) {
 	})
 }
 
-// The count of a host is that of its sessions, in whatever order they come and go.
-func TestHostsAreCounted(t *testing.T) {
+// The count of a host equals the number of its sessions, in any order of opening and closing.
+func TestHostCountMatchesSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const places, most = 7, 3
+		const capacity, most = 7, 3
 		addrs := []string{"192.0.2.1:1", "192.0.2.2:1", "[2001:db8::1]:1", "192.0.2.2:2"}
 		hosts := []int{0, 1, 2, 1}
-		c := newCrowd(t, wire.Options{MaxConnections: places, MaxPerHost: most})
+		c := newHostServer(t, wire.Options{MaxConnections: capacity, MaxPerHost: most})
 		var open [3][]func()
 		total := 0
 		chance := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // it decides a test
@@ -160,8 +160,8 @@ func TestHostsAreCounted(t *testing.T) {
 				total--
 				continue
 			}
-			full, crowded := total == places, len(open[host]) == most
-			end, err := c.come(addrs[at])
+			full, crowded := total == capacity, len(open[host]) == most
+			end, err := c.open(addrs[at])
 			if errors.Is(err, wire.ErrTooMany) != (full || crowded) || errors.Is(err, wire.ErrTooManyOfHost) != (crowded && !full) {
 				t.Fatalf("step %d, %d sessions of the host and %d in all: %v", step, len(open[host]), total, err)
 			}
@@ -178,14 +178,14 @@ func TestHostsAreCounted(t *testing.T) {
 	})
 }
 
-// counting sees how many sessions are open at a time.
-type counting struct {
+// sessionCounter is a handler that records the largest number of concurrent sessions.
+type sessionCounter struct {
 	wiretest.Recorder
 	open, most atomic.Int64
 }
 
-// Opened counts one more.
-func (c *counting) Opened(*wire.Session) {
+// Opened counts up.
+func (c *sessionCounter) Opened(*wire.Session) {
 	for n := c.open.Add(1); ; {
 		if most := c.most.Load(); n <= most || c.most.CompareAndSwap(most, n) {
 			return
@@ -193,22 +193,22 @@ func (c *counting) Opened(*wire.Session) {
 	}
 }
 
-// Closed counts one less.
-func (c *counting) Closed(*wire.Session, error) { c.open.Add(-1) }
+// Closed counts down.
+func (c *sessionCounter) Closed(*wire.Session, error) { c.open.Add(-1) }
 
-// Many that come at the same time do not get in together, and what they leave is all there.
-func TestHostsComeTogether(t *testing.T) {
+// Concurrent connections do not exceed the limit, and their slots are free again afterwards.
+func TestConcurrentConnectionsOfOneHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 4
-		handler := &counting{}
-		c := newCrowd(t, wire.Options{Handler: handler, MaxPerHost: most})
+		handler := &sessionCounter{}
+		c := newHostServer(t, wire.Options{Handler: handler, MaxPerHost: most})
 		var all sync.WaitGroup
 		for range 16 {
 			all.Go(func() {
 				for range 50 {
 					near, far := wiretest.Pipe()
 					go func() { _ = near.Close() }()
-					_ = c.Serve(distant{far, "192.0.2.1:80"}, nil) // it ends, or there is no room
+					_ = c.Serve(addrConn{far, "192.0.2.1:80"}, nil) // the session ends or is refused
 				}
 			})
 		}

@@ -10,49 +10,50 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Credentials are what a peer shows to prove who it is.
+// Credentials is the evidence of identity that a peer presents.
 type Credentials struct {
-	// Token is a bearer token without the word Bearer. It must never be logged.
+	// Token is a bearer token without the word Bearer. It must not be logged.
 	Token string
 	// Certificates is the verified chain of a client certificate, leaf first.
 	Certificates []*x509.Certificate
 	Peer         Peer
 }
 
-// Format writes who shows what, and nothing of the token, whatever the verb.
+// Format writes a description without the token, for every verb.
 func (c Credentials) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "credentials of %s: token %t, %d certificates", c.Peer.Addr, c.Token != "", len(c.Certificates))
 }
 
-// LogValue returns what Format writes.
+// LogValue returns the description that Format writes.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
 
-// Identity is who a peer has proved to be.
+// Identity is the result of an authentication.
 type Identity struct {
-	// Name is the agent that it may speak as, and all below it: crm also covers
-	// crm/invoices. Empty means that it may speak as anyone whom no other does.
+	// Name is the agent id that the peer may send as, including all ids below it: crm covers
+	// crm/invoices. When Name and Agents are empty, the peer may send as any agent.
 	Name performatives.AgentID
-	// Agents are further agents that it may speak as. An entry * stands for all.
+	// Agents are further agent ids that the peer may send as. The entry * stands for all.
 	Agents []performatives.AgentID
-	// Method is how it was proved, such as jwt; for the log.
+	// Method is the name of the authentication method, such as jwt. It appears in logs.
 	Method string
-	// Scopes are what an [Authorizer] may want to know, such as the scopes of a token.
+	// Scopes is additional data for an [Authorizer], such as the scopes of a token.
 	Scopes []string
-	// Expires is when the proof ends. Zero means never.
+	// Expires is when the identity stops being valid. Zero means never.
 	Expires time.Time
 }
 
-// Authenticator finds out who a peer is. It is safe for concurrent use.
+// Authenticator verifies credentials. It is safe for concurrent use.
 type Authenticator interface {
-	// Authenticate returns who the credentials prove the peer to be. The error is a
-	// [*performatives.Refusal] with CodeUnauthorized and a text that says no more than
-	// the peer may know; CodeInternal when the fault is ours; it is ErrNoCredentials
-	// when there is nothing that this authenticator looks at. An error that wraps the
-	// refusal is logged, and must hold no credential; the peer gets the refusal alone.
+	// Authenticate returns the identity that the credentials prove. It returns
+	// [ErrNoCredentials] when c holds no credentials of a type that this authenticator
+	// checks. Otherwise an error holds a [*performatives.Refusal]: CodeUnauthorized for
+	// rejected credentials, CodeInternal for a failure of this end. The peer receives only
+	// the code and text of the refusal. The complete error is logged, so it must not contain
+	// credentials.
 	Authenticate(ctx context.Context, c Credentials) (Identity, error)
 }
 
-// Authorizer says whether a peer may send a message: to that agent or namespace, with
-// that act. An error is told to the peer as forbidden, and its text is not. It must not
-// block, and is called from many goroutines.
+// Authorizer decides whether a peer may send a message to its receiver with its act. An error
+// refuses the message as forbidden; its text is logged and not sent to the peer. An
+// Authorizer must not block and must be safe for concurrent use.
 type Authorizer func(who Identity, m *performatives.Message) error

@@ -6,7 +6,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// MaySpeakAs reports whether a peer of that identity may send in the name of agent.
+// MaySpeakAs reports whether the identity covers messages with the sender agent.
 func (i Identity) MaySpeakAs(agent performatives.AgentID) bool {
 	if i.Name == "" && len(i.Agents) == 0 {
 		return true
@@ -22,8 +22,8 @@ func (i Identity) MaySpeakAs(agent performatives.AgentID) bool {
 	return false
 }
 
-// account returns whom a message of agent counts for: not a name below those of the
-// identity, since a peer can make up as many of them as it likes.
+// account returns the agent id that messages of agent are counted under. It is the covering
+// name of the identity, because a peer can use any number of ids below that name.
 func (i Identity) account(agent performatives.AgentID) performatives.AgentID {
 	if i.Name != "" && covers(i.Name, agent) {
 		return i.Name
@@ -36,7 +36,7 @@ func (i Identity) account(agent performatives.AgentID) performatives.AgentID {
 	return agent
 }
 
-// covers reports whether agent is name, or below it.
+// covers reports whether agent equals name or is below it.
 func covers(name, agent performatives.AgentID) bool {
 	n, a := string(name.Fold()), string(agent.Fold())
 	return a == n || len(a) > len(n) && a[len(n)] == '/' && strings.HasPrefix(a, n)

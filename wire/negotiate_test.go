@@ -13,7 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// zipConn notes that it was told to compress.
+// zipConn records whether Compress was called.
 type zipConn struct {
 	wire.Conn
 	on atomic.Bool
@@ -22,16 +22,16 @@ type zipConn struct {
 // Compressions returns one method.
 func (*zipConn) Compressions() []string { return []string{"zip"} }
 
-// Compress notes it.
+// Compress records the call.
 func (c *zipConn) Compress(_ string, frames []wire.Frame) error {
 	c.on.Store(true)
 	return c.Write(frames)
 }
 
-// zipDialect agrees on zip with the first frame.
+// zipDialect agrees on zip with its first frame.
 type zipDialect struct{ wiretest.Dialect }
 
-// Open returns a codec that negotiates.
+// Open returns a negotiating codec.
 func (d zipDialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	c, err := d.Dialect.Open(o)
 	return &zipCodec{Codec: c, method: "zip"}, err
@@ -43,16 +43,16 @@ type zipCodec struct {
 	offered atomic.Bool
 }
 
-// Agreed says so once.
+// Agreed returns the method once.
 func (c *zipCodec) Agreed() string {
 	method := c.method
 	c.method = ""
 	return method
 }
 
-// A client compresses before its handler can answer what was agreed on: the other end
-// takes everything after its own answer to be compressed.
-func TestClientCompressesBeforeItAnswers(t *testing.T) {
+// A client starts to compress before its handler can reply to the message that carried the
+// agreement, because the server assumes that everything after its own answer is compressed.
+func TestClientCompressesBeforeItReplies(t *testing.T) {
 	near, far := wiretest.Pipe()
 	conn := &zipConn{Conn: near}
 	on := make(chan bool, 1)
@@ -69,33 +69,33 @@ func TestClientCompressesBeforeItAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !<-on {
-		t.Error("the handler got the message first")
+		t.Error("the handler received the message before compression was on")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_ = s.Stop(ctx) // at once: nobody reads
+	_ = s.Stop(ctx) // ends the session immediately
 }
 
-// Offered says no, unless a test's codec offers.
+// Offered returns false unless the test's codec offers.
 func (c *zipCodec) Offered() bool { return c.offered.Load() }
 
-// offers is a language whose first message offers a compression, which the first that
-// comes agrees on.
-type offers struct{ wiretest.Dialect }
+// offeringDialect offers a compression with its first message and agrees with the first frame
+// that it decodes.
+type offeringDialect struct{ wiretest.Dialect }
 
-// Open returns a codec that offers.
-func (d offers) Open(o wire.CodecOptions) (wire.Codec, error) {
+// Open returns an offering codec.
+func (d offeringDialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	c, err := d.Dialect.Open(o)
-	return &offering{zipCodec: zipCodec{Codec: c}}, err
+	return &offeringCodec{zipCodec: zipCodec{Codec: c}}, err
 }
 
-type offering struct {
+type offeringCodec struct {
 	zipCodec
 	said bool
 }
 
-// Encode offers.
-func (o *offering) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+// Encode offers once.
+func (o *offeringCodec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	if !o.said {
 		o.said = true
 		o.offered.Store(true)
@@ -104,20 +104,20 @@ func (o *offering) Encode(dst []byte, m *performatives.Message) ([]byte, error) 
 }
 
 // Decode agrees.
-func (o *offering) Decode(frame []byte, take func(wire.Inbound)) {
+func (o *offeringCodec) Decode(frame []byte, take func(wire.Inbound)) {
 	if o.offered.Swap(false) {
 		o.method = "zip"
 	}
 	o.zipCodec.Decode(frame, take)
 }
 
-// offer has a client send three messages, of which the first offers a compression, and
-// returns once that has been read.
+// offer makes a client send three messages, of which the first offers a compression, and
+// returns after the peer has read the first.
 func offer(t *testing.T, keep wire.KeepAlive) (*wire.Session, *wiretest.Recorder, *zipConn, peer) {
 	t.Helper()
 	near, far := wiretest.Pipe()
 	conn, r := &zipConn{Conn: near}, &wiretest.Recorder{}
-	s, err := wire.Connect(conn, wire.Options{Handler: r, Dialects: []wire.Dialect{offers{}}, KeepAlive: keep})
+	s, err := wire.Connect(conn, wire.Options{Handler: r, Dialects: []wire.Dialect{offeringDialect{}}, KeepAlive: keep})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,14 +127,14 @@ func offer(t *testing.T, keep wire.KeepAlive) (*wire.Session, *wiretest.Recorder
 		}
 	}
 	p := peer{far, t}
-	if got := p.hear(); !strings.Contains(got, "one") {
+	if got := p.receive(); !strings.Contains(got, "one") {
 		t.Fatalf("heard %s", got)
 	}
 	return s, r, conn, p
 }
 
-// After the offer of a compression nothing is written before the answer, not even a ping:
-// the peer takes what follows its answer to be compressed, and may have given it.
+// Nothing is written between an offer of compression and its answer, not even a ping: the
+// peer may already have answered, and assumes that everything after its answer is compressed.
 func TestNothingIsWrittenBeforeAnOfferIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, conn, far := offer(t, wire.KeepAlive{Interval: time.Second, Timeout: -1})
@@ -157,11 +157,11 @@ func TestNothingIsWrittenBeforeAnOfferIsAnswered(t *testing.T) {
 			t.Fatalf("before the answer: %s", text)
 		default:
 		}
-		far.say(hello)
+		far.send(hello)
 		if text := <-heard; !strings.Contains(text, "two") || !conn.on.Load() {
 			t.Errorf("after the answer: %s, compressed: %v", text, conn.on.Load())
 		}
-		if text := far.hear(); !strings.Contains(text, "three") {
+		if text := far.receive(); !strings.Contains(text, "three") {
 			t.Errorf("then: %s", text)
 		}
 		_ = far.Close()
@@ -169,8 +169,8 @@ func TestNothingIsWrittenBeforeAnOfferIsAnswered(t *testing.T) {
 	})
 }
 
-// A peer that does not answer the offer of a compression is not waited for longer than for
-// a frame, nor longer than closing may take; what waited comes back.
+// A client waits for the answer to its offer of compression for at most FrameTime, and for at
+// most CloseTime when the session closes. The unsent messages are returned.
 func TestUnansweredOffer(t *testing.T) {
 	for name, end := range map[string]func(*wire.Session){
 		"neither":   func(*wire.Session) {},
@@ -183,7 +183,7 @@ func TestUnansweredOffer(t *testing.T) {
 				end(s)
 				<-s.Done()
 				if n := len(r.Undeliverable()); n != 2 {
-					t.Errorf("%d messages came back, want 2", n)
+					t.Errorf("%d messages were returned, want 2", n)
 				}
 				if name == "neither" && s.Err() == nil {
 					t.Error("the session ended in order")

@@ -9,77 +9,78 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Options configures the sessions of a [Server] or of a client. Handler and Dialects
-// are required, and of a server either Auth or Anonymous.
+// Options configures the sessions of a [Server] or of a client. Handler and Dialects are
+// required. A server also requires either Auth or Anonymous.
 type Options struct {
 	Handler Handler
-	// Dialects are the languages that peers may speak. A session speaks the first
-	// that recognizes the first frame, else the first of all; one that this end
-	// opened speaks the first.
+	// Dialects are the supported dialects. A session uses the first one that recognizes the
+	// peer's first frame, or Dialects[0] when none does. A session that this end opened uses
+	// Dialects[0]. Connections with a fixed dialect ([Speaking]) ignore Dialects.
 	Dialects []Dialect
-	// Name is as whom a session answers when no agent does. Empty means system.
+	// Name is the sender of messages that a session itself creates. Empty means system.
 	Name performatives.AgentID
 
-	// Auth finds out who a peer is. Nil is for servers that are Anonymous, and for
-	// clients, which trust whom they dialled.
+	// Auth verifies the credentials of peers. It must be nil for an Anonymous server. Clients
+	// ignore it.
 	Auth Authenticator
-	// Anonymous lets everyone in who can connect.
+	// Anonymous accepts every peer without authentication.
 	Anonymous bool
-	// Authorize is asked about each message. Nil allows all.
+	// Authorize decides about each message. Nil allows all.
 	Authorize Authorizer
-	// AuthTime is how long a peer may be connected without having authenticated. Zero
-	// means 10 s.
+	// AuthTime is the time within which a peer must authenticate. Zero means 10 s.
 	AuthTime time.Duration
 
-	// ConnectionRate and AgentRate bound the messages of one connection and of one
-	// agent, over all its connections. What is below the name that a peer has proved
-	// counts for that name. The zero Rate is no bound.
+	// ConnectionRate limits the messages of one connection, AgentRate those of one agent over
+	// all its connections. Messages of an agent below an authenticated name count for that
+	// name. The zero Rate means no limit.
 	ConnectionRate, AgentRate Rate
-	// AcceptRate bounds the new connections of one host: of an IPv4 address or an IPv6
-	// network of 64 bits, whatever the port.
+	// AcceptRate limits the new connections of one host: one IPv4 address or one IPv6 /64
+	// network, over all ports. The zero Rate means no limit.
 	AcceptRate Rate
-	// ReplayWindow is how far the timestamp of a message may be from now; within it,
-	// a message that came by one session does not come again by another. Two million
-	// messages of the last two windows are remembered; who has more of them than there is
-	// room left is refused, as busy. Zero means that neither is checked.
+	// ReplayWindow is the largest allowed difference between a message's timestamp and now.
+	// Within this window, a message that one session received is refused when another session
+	// receives it again. The last two windows are remembered, with at most two million
+	// messages per window. An identity that fills the remaining capacity is refused with
+	// CodeBusy. Zero disables both checks.
 	ReplayWindow time.Duration
 
 	Limits    Limits
 	KeepAlive KeepAlive
-	// Full says what becomes of a message for a peer whose outbox is full.
+	// Full is the policy for a message to a peer whose outbox is full.
 	Full FullPolicy
-	// MaxConnections is how many sessions a server has at a time. Zero means
+	// MaxConnections is the largest number of concurrent sessions of a server. Zero means
 	// [DefaultMaxConnections].
 	MaxConnections int
-	// MaxPerHost is how many of those one host may have, as AcceptRate has it. Zero means
-	// a quarter of MaxConnections, so that no host keeps all others out; but as many as
-	// there are for this machine (a loopback address, or none of IP), since a proxy here
-	// may pass on everybody. A number above zero bounds this machine, too; one below zero
-	// is no bound.
+	// MaxPerHost is the largest number of concurrent sessions per host, where a host is
+	// defined as for AcceptRate. Zero means a quarter of MaxConnections, so that one host
+	// cannot exclude all others. For this machine (a loopback address or an address that is
+	// not IP) zero means MaxConnections, because a local proxy may forward connections of
+	// many hosts. A positive value also applies to this machine. A negative value means no
+	// limit per host.
 	MaxPerHost int
 
-	// Token returns what a client's messages carry to be authenticated one by one. Nil
-	// means that they carry nothing.
+	// Token returns the credential that each message of a client carries. Nil means none.
 	Token func() string
 
 	Registry *performatives.Registry
-	// Stamper gives ids and times. Nil means random UUIDs and the wall clock.
+	// Stamper generates ids and timestamps. Nil means random UUIDs and the wall clock.
 	Stamper performatives.Stamper
-	// Logger gets what peers do wrong and when they come and go. Nil discards it. No
-	// payload and no credential reaches it.
+	// Logger receives errors of peers and the start and end of sessions, without payloads and
+	// credentials. Nil discards them.
 	Logger *slog.Logger
 }
 
-// Limits bound what a peer can make this end hold. Zero values mean the defaults.
+// Limits bounds the resources that a peer can occupy. Zero values mean the defaults, which
+// the fields list.
 type Limits struct {
-	Frame           int           // bytes of a frame, after decompression; [DefaultMaxFrame]
-	Unauthenticated int           // the same until the peer has authenticated; 64 KiB
+	Frame           int           // bytes of a frame after decompression; [DefaultMaxFrame]
+	Unauthenticated int           // bytes of a frame before the peer has authenticated; 64 KiB
 	FrameTime       time.Duration // from the first byte of a frame to its last, and for each write; 30 s
-	Outbox          int           // messages that wait to be written; 16,384
-	Backlog         int           // bytes of those messages, as far as can be told; 64 MiB
-	OutboxBytes     int           // bytes that were encoded and wait for one write; 1 MiB
-	Pending         int           // requests without an answer, each way; 16,384
-	CloseTime       time.Duration // from saying that this end closes to doing so; 5 s
+	Outbox          int           // queued messages; 16,384
+	Backlog         int           // estimated bytes of queued messages; 64 MiB
+	OutboxBytes     int           // encoded bytes that one write collects, and bytes of queued control frames and answers; 1 MiB
+	Pending         int           // pending requests in each direction; 16,384
+	CloseTime       time.Duration // from the start of closing to the forced end; 5 s
 }
 
 // The defaults of [Limits] and [Options].
@@ -88,24 +89,24 @@ const (
 	DefaultMaxConnections = 16_384
 )
 
-// KeepAlive says when a silent peer is asked and when it is given up. A peer that says
-// anything at all is alive. Zero values mean the defaults.
+// KeepAlive configures the detection of dead peers. Every frame from a peer proves that it is
+// alive. Zero values mean the defaults.
 type KeepAlive struct {
-	Interval time.Duration // of silence before a ping; 30 s. Negative: never
-	Timeout  time.Duration // of silence before the end; 60 s. Negative: never
+	Interval time.Duration // silence before a ping is sent; 30 s. Negative: never
+	Timeout  time.Duration // silence before the session ends; 60 s. Negative: never
 }
 
-// FullPolicy says what becomes of a message for a peer whose outbox is full.
+// FullPolicy is the policy for a message to a peer whose outbox is full.
 type FullPolicy uint8
 
-// The policies.
+// The policies for a full outbox.
 const (
-	FullRefuse     FullPolicy = iota // the message is refused to its sender, as busy
-	FullDisconnect                   // and the peer is disconnected, as too slow
+	FullRefuse     FullPolicy = iota // refuse the message to its sender with CodeBusy
+	FullDisconnect                   // refuse the message, and end the session with ErrSlow
 )
 
-// Rate is a number of messages in a window of time, of which all may come at once.
-// The zero Rate is no bound.
+// Rate is a limit of Messages per Window. A burst of up to Messages is allowed. The zero Rate
+// means no limit.
 type Rate struct {
 	Messages int
 	Window   time.Duration
@@ -132,7 +133,7 @@ func (k KeepAlive) withDefaults() KeepAlive {
 	return KeepAlive{Interval: orElse(k.Interval, 30*time.Second), Timeout: orElse(k.Timeout, 60*time.Second)}
 }
 
-// WithDefaults returns l with the defaults in place of its zero values, for transports.
+// WithDefaults returns l with the defaults in place of zero values. Transports use it.
 func (l Limits) WithDefaults() Limits {
 	return Limits{
 		Frame:           orElse(l.Frame, DefaultMaxFrame),
@@ -182,11 +183,12 @@ func (o Options) validate() error {
 	return o.Limits.validate()
 }
 
-// validate looks at the defaults too, which may not go with what is set.
+// validate checks the values including the defaults, because a default may conflict with a
+// configured value.
 func (k KeepAlive) validate() error {
 	k = k.withDefaults()
 	if k.Timeout > 0 && k.Interval >= k.Timeout {
-		return fmt.Errorf("wire: Options.KeepAlive: a peer that is asked after %v of silence cannot answer before %v", k.Interval, k.Timeout)
+		return fmt.Errorf("wire: Options.KeepAlive: the ping interval %v must be shorter than the timeout %v", k.Interval, k.Timeout)
 	}
 	return nil
 }

@@ -6,34 +6,35 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// outbox holds what a session has to write: frames of its own first, then messages,
-// a higher band before a lower one. It is bounded: who puts a message in learns that it
-// is full, and the session's own answers wait for room.
+// outbox is the bounded queue of a session's outgoing frames and messages. Frames that the
+// session itself creates go first, then messages, higher bands before lower ones. When the
+// outbox is full, a message is refused, and the reader blocks until there is space for its
+// frame.
 type outbox struct {
 	mu       sync.Mutex
 	frames   []Frame // pings, pongs and answers
-	bytes    int     // of frames
+	bytes    int     // size of frames
 	bands    [performatives.Bands]ring
 	messages int
-	backlog  int     // bytes of messages, as far as can be told
-	last     []Frame // after everything else; nothing gets in once it is set
-	sealed   bool
-	mute     bool // messages wait: nobody knows yet how to write them
+	backlog  int     // estimated size of the messages
+	last     []Frame // written after everything else
+	sealed   bool    // refuses further frames and messages
+	paused   bool    // messages are not written yet, because the dialect is unknown
 
 	capacity, maxBytes, maxBacklog int
 
-	wake chan struct{} // there may be something to write
-	room chan struct{} // there may be room for a frame
+	wake chan struct{} // has a value after an addition
+	room chan struct{} // has a value after a removal
 }
 
 func newOutbox(l Limits) *outbox {
 	return &outbox{
-		capacity: l.Outbox, maxBytes: l.OutboxBytes, maxBacklog: l.Backlog, mute: true,
+		capacity: l.Outbox, maxBytes: l.OutboxBytes, maxBacklog: l.Backlog, paused: true,
 		wake: make(chan struct{}, 1), room: make(chan struct{}, 1),
 	}
 }
 
-// putResult is what became of a message.
+// putResult is the result of queueing a message.
 type putResult uint8
 
 const (
@@ -42,8 +43,8 @@ const (
 	putSealed
 )
 
-// put queues a message. One that is longer than all the room gets in when nothing else
-// waits.
+// put queues a message. A message larger than maxBacklog is accepted when no other message is
+// queued.
 func (o *outbox) put(m *performatives.Message) putResult {
 	q := queued{m, m.Size()}
 	o.mu.Lock()
@@ -63,8 +64,8 @@ func (o *outbox) put(m *performatives.Message) putResult {
 	return putQueued
 }
 
-// putFrames queues frames of the session's own, and reports false when there is no room
-// for them now. One that is longer than all the room gets in when nothing else waits.
+// putFrames queues frames that the session created. It returns false when they do not fit.
+// Frames larger than maxBytes are accepted when no other frame is queued.
 func (o *outbox) putFrames(frames ...Frame) bool {
 	n := 0
 	for _, f := range frames {
@@ -72,7 +73,7 @@ func (o *outbox) putFrames(frames ...Frame) bool {
 	}
 	o.mu.Lock()
 	switch {
-	case o.sealed: // nobody reads them any more
+	case o.sealed: // the frames are discarded, because the session is ending
 		o.mu.Unlock()
 		return true
 	case o.bytes > 0 && o.bytes+n > o.maxBytes:
@@ -86,19 +87,21 @@ func (o *outbox) putFrames(frames ...Frame) bool {
 	return true
 }
 
-// frameCost is what a frame costs besides its bytes, so that empty ones are bounded too.
+// frameCost is the size counted for a frame in addition to its data, so that the number of
+// empty frames is bounded too.
 const frameCost = 64
 
-// speak lets messages out: the session's dialect is known. It does not once the outbox is
-// sealed, since they would come after last.
-func (o *outbox) speak() {
+// resume allows messages to be written, since the dialect is known. A sealed outbox stays
+// paused, because messages would follow last.
+func (o *outbox) resume() {
 	o.mu.Lock()
-	o.mute = o.mute && o.sealed
+	o.paused = o.paused && o.sealed
 	o.mu.Unlock()
 	signal(o.wake)
 }
 
-// seal lets nothing in any more. last is written at the very end.
+// seal makes the outbox refuse everything that is put later. last is written after everything
+// that is queued.
 func (o *outbox) seal(last []Frame) {
 	o.mu.Lock()
 	if !o.sealed {
@@ -109,24 +112,24 @@ func (o *outbox) seal(last []Frame) {
 	signal(o.room)
 }
 
-// batch is what is to be written next.
+// batch is the content of the next write.
 type batch struct {
 	frames   []Frame
 	messages []*performatives.Message
 	last     []Frame
-	final    bool // nothing comes after it
+	final    bool // nothing follows this batch
 }
 
-// forget lets go of what b holds, and keeps its room.
-func (b *batch) forget() {
+// reset empties b and keeps its capacity.
+func (b *batch) reset() {
 	clear(b.frames)
 	clear(b.messages)
 	*b = batch{frames: b.frames[:0], messages: b.messages[:0]}
 }
 
-// take moves what waits, up to max messages, into b.
+// take moves the queued frames and up to maxMessages queued messages into b.
 func (o *outbox) take(b *batch, maxMessages int) {
-	b.forget()
+	b.reset()
 	o.mu.Lock()
 	b.frames = append(b.frames, o.frames...)
 	clear(o.frames)
@@ -134,13 +137,13 @@ func (o *outbox) take(b *batch, maxMessages int) {
 	if cap(o.frames) > maxIdleFrames {
 		o.frames = nil
 	}
-	for i := len(o.bands) - 1; i >= 0 && !o.mute; i-- {
-		for len(b.messages) < maxMessages-o.kept(i, maxMessages) && o.bands[i].n > 0 {
+	for i := len(o.bands) - 1; i >= 0 && !o.paused; i-- {
+		for len(b.messages) < maxMessages-o.reserved(i, maxMessages) && o.bands[i].n > 0 {
 			b.messages = append(b.messages, o.pop(i))
 		}
 	}
 	o.messages -= len(b.messages)
-	b.final = o.sealed && (o.messages == 0 || o.mute)
+	b.final = o.sealed && (o.messages == 0 || o.paused)
 	if b.final {
 		b.last, o.last = o.last, nil
 	}
@@ -148,23 +151,24 @@ func (o *outbox) take(b *batch, maxMessages int) {
 	signal(o.room)
 }
 
-// share is the part of a batch that is for each band, however many messages wait in those
-// above: an agent that sends nothing but urgent ones must not silence the others.
-const share = 64
+// bandShare is the divisor for the slots of a batch that each band is guaranteed:
+// maxMessages/bandShare. Without the guarantee, a stream of urgent messages would starve the
+// lower bands.
+const bandShare = 64
 
-// kept returns how many places of a batch are for the bands below the i-th.
-func (o *outbox) kept(i, maxMessages int) int {
+// reserved returns the number of slots of a batch that are reserved for the bands below i.
+func (o *outbox) reserved(i, maxMessages int) int {
 	n := 0
 	for _, lower := range o.bands[:i] {
-		n += min(lower.n, maxMessages/share)
+		n += min(lower.n, maxMessages/bandShare)
 	}
 	return n
 }
 
-// maxIdleFrames is how many places for frames are kept.
+// maxIdleFrames is the largest capacity that an empty queue keeps.
 const maxIdleFrames = 256
 
-// drain empties the outbox and returns the messages in it.
+// drain seals the outbox, empties it and returns its messages.
 func (o *outbox) drain() []*performatives.Message {
 	o.seal(nil)
 	o.mu.Lock()
@@ -186,20 +190,20 @@ func signal(c chan struct{}) {
 	}
 }
 
-// pop takes the next message of a band.
+// pop removes and returns the next message of a band.
 func (o *outbox) pop(band int) *performatives.Message {
 	q := o.bands[band].pop()
 	o.backlog -= q.size
 	return q.message
 }
 
-// queued is a message that waits.
+// queued is a message in the outbox with its estimated size in bytes.
 type queued struct {
 	message *performatives.Message
 	size    int
 }
 
-// ring is a queue that gives its memory back when it is empty.
+// ring is a FIFO queue. It releases a large buffer when it becomes empty.
 type ring struct {
 	items []queued
 	head  int

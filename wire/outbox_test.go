@@ -7,10 +7,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Whoever floods the highest band, each other gets its share of every write.
+// Every band gets its share of each write when the highest band is flooded.
 func TestNoBandStarves(t *testing.T) {
 	o := newOutbox(Limits{}.WithDefaults())
-	o.speak()
+	o.resume()
 	put := func(p performatives.Priority) {
 		m, err := performatives.New(performatives.Envelope{ID: "1", Sender: "a", Timestamp: time.Unix(1, 0), Performative: performatives.ActInform, Priority: p})
 		if err != nil {
@@ -32,20 +32,20 @@ func TestNoBandStarves(t *testing.T) {
 	for _, m := range b.messages {
 		got[m.Priority()]++
 		if m.Priority().Band() > last.Band() {
-			t.Errorf("%v comes after %v", m.Priority(), last)
+			t.Errorf("%v is written after %v", m.Priority(), last)
 		}
 		last = m.Priority()
 	}
-	const least = maxBatch / share
+	const least = maxBatch / bandShare
 	if got[performatives.Urgent] != maxBatch-3*least || got[performatives.High] != least || got[performatives.Normal] != least || got[performatives.Low] != least {
-		t.Errorf("a write of %d has %v", len(b.messages), got)
+		t.Errorf("a write of %d messages holds %v", len(b.messages), got)
 	}
 }
 
-// What is kept for the lower bands is no more than they have.
-func TestHighestBandFillsAWrite(t *testing.T) {
+// The slots reserved for a lower band never exceed its queued messages.
+func TestReservedSlotsAreNotWasted(t *testing.T) {
 	o := newOutbox(Limits{}.WithDefaults())
-	o.speak()
+	o.resume()
 	for i := range maxBatch + 1 {
 		e := performatives.Envelope{ID: "1", Sender: "a", Timestamp: time.Unix(1, 0), Performative: performatives.ActInform, Priority: performatives.Urgent}
 		if i == 0 {
@@ -63,6 +63,6 @@ func TestHighestBandFillsAWrite(t *testing.T) {
 		t.Errorf("%d messages, %v at the end", n, b.messages[n-1].Priority())
 	}
 	if o.take(&b, maxBatch); len(b.messages) != 1 {
-		t.Errorf("%d are left, want 1", len(b.messages))
+		t.Errorf("%d messages are left, want 1", len(b.messages))
 	}
 }

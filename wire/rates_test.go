@@ -12,8 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// To be told to wait costs nothing, however many are told at the same time.
-func TestRefusalsCostNothing(t *testing.T) {
+// A refused message does not consume tokens, also under concurrency.
+func TestRefusedMessagesConsumeNoTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRates(Rate{Messages: 1, Window: time.Second})
 		if err := r.allow("crm"); err != nil {
@@ -24,7 +24,7 @@ func TestRefusalsCostNothing(t *testing.T) {
 			all.Go(func() {
 				for range 5000 {
 					if err := r.allow("crm"); err == nil {
-						t.Error("a message over the rate is let in")
+						t.Error("a message over the rate is allowed")
 					}
 				}
 			})
@@ -32,12 +32,12 @@ func TestRefusalsCostNothing(t *testing.T) {
 		all.Wait()
 		time.Sleep(time.Second)
 		if err := r.allow("CRM"); err != nil {
-			t.Errorf("after the time that it takes: %v", err)
+			t.Errorf("after one window: %v", err)
 		}
 	})
 }
 
-// Whoever has many addresses or ports is one host.
+// All addresses of an IPv6 network and all ports of an address count as one host.
 func TestHostOf(t *testing.T) {
 	for addr, want := range map[string]string{
 		"192.0.2.1:80":           "192.0.2.1",
@@ -55,22 +55,22 @@ func TestHostOf(t *testing.T) {
 	}
 }
 
-// A host that has left takes no room.
-func TestHostsForget(t *testing.T) {
+// A host without sessions has no entry.
+func TestHostsRemovesEmptyEntries(t *testing.T) {
 	h := make(hosts)
 	h.add("192.0.2.1")
 	h.add("192.0.2.1")
 	h.remove("192.0.2.1")
 	if len(h) != 1 {
-		t.Error("a host is forgotten that is there")
+		t.Error("the entry of a host with a session was removed")
 	}
 	if h.remove("192.0.2.1"); len(h) != 0 {
-		t.Errorf("%d hosts are remembered", len(h))
+		t.Errorf("%d entries, want 0", len(h))
 	}
 }
 
-// A flood of names takes bounded room, and most new ones find it without a look at all.
-func TestRatesForget(t *testing.T) {
+// The number of limiters is bounded, and an eviction makes room for many new ones.
+func TestRatesEvictsLimiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRates(Rate{Messages: 2, Window: time.Second})
 		next := 0
@@ -85,22 +85,22 @@ func TestRatesForget(t *testing.T) {
 		flood(maxLimiters)
 		flood(1)
 		if n := len(r.by); n > maxLimiters*3/4+1 {
-			t.Errorf("%d names are remembered after one too many, want room for more", n)
+			t.Errorf("%d limiters after an eviction, want free capacity", n)
 		}
 		flood(maxLimiters / 4)
 		if n := len(r.by); n > maxLimiters {
-			t.Errorf("%d names are remembered, want at most %d", n, maxLimiters)
+			t.Errorf("%d limiters, want at most %d", n, maxLimiters)
 		}
 		time.Sleep(time.Second)
 		flood(maxLimiters - len(r.by) + 1)
 		if n := len(r.by); n > maxLimiters/4+1 {
-			t.Errorf("%d names are remembered, want those forgotten that have used nothing lately", n)
+			t.Errorf("%d limiters, want the unused ones evicted", n)
 		}
 	})
 }
 
-// Who is remembered keeps nothing of the message that it was named in.
-func TestRatesKeepNoMessage(t *testing.T) {
+// A limiter's key does not keep the buffer of a message alive.
+func TestRatesDoesNotRetainMessages(t *testing.T) {
 	text := strings.Repeat("x", 100)
 	r := newRates(Rate{Messages: 1, Window: time.Second})
 	if err := r.count(text[:5]); err != nil {
@@ -108,7 +108,7 @@ func TestRatesKeepNoMessage(t *testing.T) {
 	}
 	for who := range r.by {
 		if unsafe.StringData(who) == unsafe.StringData(text) {
-			t.Error("it keeps the text that it was given a part of")
+			t.Error("the key shares memory with the caller's text")
 		}
 	}
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// read is the session's reader: it reads until the connection has nothing more.
+// read is the session's reading goroutine. It returns when the connection ends or the session
+// stops reading.
 func (s *Session) read() {
-	control, take := s.control, s.take // here, and not in the loop, where each allocates
+	control, take := s.control, s.take // created once, because each method value allocates
 	for {
 		data, err := s.conn.Read(control)
 		if err != nil {
@@ -19,76 +20,78 @@ func (s *Session) read() {
 		}
 		s.busy.Store(true)
 		s.receive(data, take)
-		s.step(event{what: heardData}) // afterwards: silence begins now
+		s.step(event{kind: receivedData}) // after receive, so that the silence is measured from here
 		s.busy.Store(false)
-		if s.deaf.Load() {
+		if s.readStopped.Load() {
 			return
 		}
 	}
 }
 
-// readFailed says why there is nothing more to read.
+// readFailed reports the cause of a failed Read to the state machine.
 func (s *Session) readFailed(err error) {
 	var broken *performatives.Refusal
 	switch {
 	case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-		s.step(event{what: hungUp})
+		s.step(event{kind: peerClosed})
 	case errors.As(err, &broken):
-		s.step(event{what: broke, err: broken, tell: broken})
+		s.step(event{kind: violation, err: broken, refusal: broken})
 	default:
-		s.step(event{what: lost, err: err})
+		s.step(event{kind: connectionLost, err: err})
 	}
 }
 
-// control takes the frames that carry no messages.
+// control handles the frames that carry no messages.
 func (s *Session) control(f Frame) {
 	switch f.Kind {
 	case KindPing:
-		s.step(event{what: heardPing, data: append([]byte(nil), f.Data...)})
+		s.step(event{kind: receivedPing, data: append([]byte(nil), f.Data...)})
 	case KindPong:
-		s.step(event{what: heardPong})
+		s.step(event{kind: receivedPong})
 	case KindError:
-		s.step(event{what: heardError, tell: f.Err})
+		s.step(event{kind: receivedError, refusal: f.Err})
 	case KindClose:
-		s.step(event{what: heardClose})
-	case KindData: // comes from Read
+		s.step(event{kind: receivedClose})
+	case KindData: // Read returns data frames
 	}
 }
 
-// receive takes what one frame holds.
+// receive handles one data frame.
 func (s *Session) receive(data []byte, take func(Inbound)) {
 	l := s.language.Load()
 	if l == nil {
-		if l = s.agree(data); l == nil {
+		if l = s.chooseDialect(data); l == nil {
 			return
 		}
 	}
 	s.long = len(data) >= longFrame
 	l.codec.Decode(data, take)
-	s.negotiated(l.codec)
+	s.applyCompression(l.codec)
 }
 
-// longFrame is from how many bytes on the messages of a frame are weighed, so that those
-// who keep them can bound their bytes. Shorter ones are bounded by their number.
+// longFrame is the frame size in bytes from which the weight of its messages is computed.
+// Holders of messages use the weight to bound memory; for smaller messages they count the
+// number only.
 const longFrame = 4 << 10
 
-// agree finds the language of the session by its first frame.
-func (s *Session) agree(data []byte) *language {
+// chooseDialect selects the dialect of the session by its first frame. It returns nil after
+// an error.
+func (s *Session) chooseDialect(data []byte) *language {
 	d := s.core.dialectOf(s.conn, data, s.initiator)
 	if d == nil {
-		r := &performatives.Refusal{Code: performatives.CodeParsingError, Text: "the message is of no protocol that is spoken here"}
-		s.step(event{what: broke, err: r, tell: r})
+		r := &performatives.Refusal{Code: performatives.CodeParsingError, Text: "the message matches no supported protocol"}
+		s.step(event{kind: violation, err: r, refusal: r})
 		return nil
 	}
-	if err := s.speak(d); err != nil {
-		s.step(event{what: broke, err: err, tell: &performatives.Refusal{Code: performatives.CodeInternal}})
+	if err := s.setDialect(d); err != nil {
+		s.step(event{kind: violation, err: err, refusal: &performatives.Refusal{Code: performatives.CodeInternal}})
 		return nil
 	}
 	return s.language.Load()
 }
 
-// speak makes d the language of the session.
-func (s *Session) speak(d Dialect) error {
+// setDialect opens the codec of d and lets the outbox write messages.
+func (s *Session) setDialect(d Dialect) error {
 	o := s.core.opts
 	co := CodecOptions{
 		Local: o.Name, Initiator: s.initiator, Registry: o.Registry, Stamper: o.Stamper,
@@ -102,13 +105,13 @@ func (s *Session) speak(d Dialect) error {
 		return err
 	}
 	s.language.Store(&language{d, codec})
-	s.out.speak()
+	s.out.resume()
 	return nil
 }
 
-// negotiated switches to the compression that what was just read agreed on, and lets the
-// writer go on that waits for that.
-func (s *Session) negotiated(codec Codec) {
+// applyCompression switches the connection to the compression method that the codec agreed
+// on, and resumes a writer that waits for the answer to its offer.
+func (s *Session) applyCompression(codec Codec) {
 	if !s.initiator {
 		return
 	}
@@ -119,25 +122,25 @@ func (s *Session) negotiated(codec Codec) {
 	if c, ok := s.conn.(Compressing); ok {
 		if method := n.Agreed(); method != "" {
 			if err := c.Compress(method, nil); err != nil {
-				s.step(event{what: lost, err: err})
+				s.step(event{kind: connectionLost, err: err})
 			}
 		}
 	}
 	if s.offering.Load() && !n.Offered() {
 		s.offering.Store(false)
-		signal(s.answered)
+		signal(s.offerAnswered)
 	}
 }
 
-// take takes one thing that a frame held.
+// take handles one item of a frame.
 func (s *Session) take(in Inbound) {
-	if s.deaf.Load() { // because of something before it in the same frame
+	if s.readStopped.Load() { // an earlier item of the same frame ended the session
 		return
 	}
 	codec := s.language.Load().codec
-	s.negotiated(codec) // before anybody can answer what was agreed on
+	s.applyCompression(codec) // before the handler can send a reply
 	if err := s.gate.rate(); err != nil {
-		s.turnDown(codec, in, err)
+		s.refuse(codec, in, err)
 		s.gate.slowDown(s.ctx)
 		return
 	}
@@ -147,34 +150,34 @@ func (s *Session) take(in Inbound) {
 		s.answer(in.Answer)
 	case in.Message == nil:
 		if err := s.authenticate(in.Token); err != nil {
-			s.turnDown(codec, in, err)
+			s.refuse(codec, in, err)
 			return
 		}
 		s.answer(in.Answer)
 	default:
 		if err := s.admit(in); err != nil {
-			s.turnDown(codec, in, err)
+			s.refuse(codec, in, err)
 			return
 		}
 		if s.long {
 			in.Message.Weigh()
 		}
 		if err := s.core.opts.Handler.Receive(s, in.Message); err != nil {
-			s.turnDown(codec, in, err)
+			s.refuse(codec, in, err)
 			return
 		}
 		s.core.totals.received.Add(1)
 	}
 }
 
-// turnDown tells the peer that something is not served.
-func (s *Session) turnDown(codec Codec, in Inbound, err error) {
+// refuse tells the peer that an item is refused.
+func (s *Session) refuse(codec Codec, in Inbound, err error) {
 	s.noteRefused(AsRefusal(err).Code)
 	s.answer(codec.Refuse(nil, in, err))
 }
 
-// noteRefused counts what is not served. A log line each would be a way to flood the
-// log, so it is for those who look.
+// noteRefused counts a refusal. It logs at debug level only, so that a peer cannot flood the
+// log.
 func (s *Session) noteRefused(code performatives.Code) {
 	s.core.totals.refused.Add(1)
 	if logger := s.core.opts.Logger; logger.Enabled(s.ctx, slog.LevelDebug) {
@@ -182,14 +185,14 @@ func (s *Session) noteRefused(code performatives.Code) {
 	}
 }
 
-// answer queues a frame of the session's own. When there is no room for it the peer
-// does not read its answers, and so its questions wait.
+// answer queues a frame of the session itself. When the outbox has no space for it, answer
+// blocks: a peer that does not read its answers is not read either.
 func (s *Session) answer(frame []byte) {
 	if len(frame) == 0 {
 		return
 	}
 	f := Frame{Kind: KindData, Data: frame}
 	for !s.out.putFrames(f) {
-		<-s.out.room // or the session has ended, and takes everything
+		<-s.out.room // a sealed outbox accepts everything
 	}
 }

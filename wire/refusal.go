@@ -6,11 +6,11 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// RefusalOf makes the answer that tells m's sender why m is not served, as
-// [performatives.Message.Refuse] does, for a dialect that writes refusals as messages.
-// err is what [AsRefusal] makes of it; of a [*LimitError] the payload has the member
-// details. It is from m's receiver, or from local where m names none. Nil means that m
-// expects no answer.
+// RefusalOf returns the reply that tells m's sender why m is refused, as
+// [performatives.Message.Refuse] does. It is for dialects that express refusals as messages.
+// The code and text are those of [AsRefusal](err). For a [*LimitError] the payload has the
+// member details. The reply's sender is that of the refusal, else m's receiver, else local.
+// It returns nil when m expects no reply.
 func RefusalOf(m *performatives.Message, local performatives.AgentID, s performatives.Stamp, err error) *performatives.Message {
 	r := AsRefusal(err)
 	from := r.From
@@ -28,34 +28,39 @@ func RefusalOf(m *performatives.Message, local performatives.AgentID, s performa
 	return withDetails(answer, details)
 }
 
-// withDetails returns the answer with more in its payload.
+// withDetails returns answer with d as the payload member details.
 func withDetails(answer *performatives.Message, d *ErrorDetails) *performatives.Message {
 	raw, err := json.Marshal(d)
 	if err != nil {
 		return answer
 	}
 	extra := performatives.Members{"details": raw}
-	e := answer.Envelope()
-	switch p := e.Payload.(type) {
-	case performatives.TaskReject:
-		p.Extra = extra
-		e.Payload = p
-	case performatives.Refuse:
-		p.Extra = extra
-		e.Payload = p
-	case performatives.RejectProposal:
-		p.Extra = extra
-		e.Payload = p
-	case performatives.NotUnderstood:
-		p.Extra = extra
-		e.Payload = p
-	case performatives.Failure:
-		p.Extra = extra
-		e.Payload = p
-	}
-	detailed, err := performatives.New(e)
+	detailed, err := answer.With(func(e *performatives.Envelope) { e.Payload = withExtra(e.Payload, extra) })
 	if err != nil {
 		return answer
 	}
 	return detailed
+}
+
+// withExtra returns the payload of a refusal with those members, and any other payload
+// as it is.
+func withExtra(payload any, extra performatives.Members) any {
+	switch p := payload.(type) {
+	case performatives.TaskReject:
+		p.Extra = extra
+		return p
+	case performatives.Refuse:
+		p.Extra = extra
+		return p
+	case performatives.RejectProposal:
+		p.Extra = extra
+		return p
+	case performatives.NotUnderstood:
+		p.Extra = extra
+		return p
+	case performatives.Failure:
+		p.Extra = extra
+		return p
+	}
+	return payload
 }

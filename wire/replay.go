@@ -9,39 +9,40 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// replays recognizes messages that somebody has recorded and sends again. The key is who
-// sends, the id and the timestamp, since field clients number their messages from one in
-// each connection. A repetition by the same session is no replay: conversations repeat
-// their requests, and recognize that by themselves.
+// replays detects messages that were recorded and sent again. A message is identified by its
+// identity, sender, id and timestamp, because clients number their messages from one in each
+// connection. A repetition in the same session is not a replay: codons retry requests and
+// detect the duplicates themselves.
 type replays struct {
-	window time.Duration
-	room   int // for the messages of a generation
-	seed   maphash.Seed
+	window   time.Duration
+	capacity int // largest number of messages in a generation
+	seed     maphash.Seed
 
 	mu       sync.Mutex
-	now, old generation // each is as long as two windows
+	now, old generation // each covers two windows
 	since    time.Time
 }
 
-// generation is what has been let through in some time. All are hashes: it has no pointers
-// for the garbage collector to follow, and no text whose length a peer decides.
+// generation holds the messages that were accepted in a period. Keys and values are hashes,
+// so that the garbage collector has no pointers to follow and peers cannot choose the size of
+// an entry.
 type generation struct {
-	by    map[uint64]uint64 // message → session
-	count map[uint64]int    // party → how many of by are its own
+	sessions map[uint64]uint64 // owner → number of its entries in sessions
+	perOwner map[uint64]int    // owner → number of its entries in by
 }
 
 func newGeneration() generation {
 	return generation{make(map[uint64]uint64), make(map[uint64]int)}
 }
 
-// maxRemembered is how many messages of one generation are remembered.
+// maxRemembered is the largest number of messages in a generation.
 const maxRemembered = 1 << 21
 
 func newReplays(window time.Duration) *replays {
-	return &replays{window: window, room: maxRemembered, seed: maphash.MakeSeed(), now: newGeneration()}
+	return &replays{window: window, capacity: maxRemembered, seed: maphash.MakeSeed(), now: newGeneration()}
 }
 
-// check says whether what came in is too old, too new, or a replay.
+// check refuses a message whose timestamp is outside the window, and a replay.
 func (r *replays) check(session string, id Identity, in Inbound) error {
 	if r.window == 0 {
 		return nil
@@ -51,57 +52,57 @@ func (r *replays) check(session string, id Identity, in Inbound) error {
 	if d := now.Sub(m.Timestamp()); d > r.window || d < -r.window {
 		return &performatives.Refusal{Code: performatives.CodeUnauthorized, About: m.ID(), Field: "timestamp", Text: "the timestamp is too far from now"}
 	}
-	party := string(id.Name.Fold())
-	if party == "" { // it may call itself what it likes
-		party = session
+	owner := string(id.Name.Fold())
+	if owner == "" { // without a name the peer could choose any owner
+		owner = session
 	}
-	switch r.remember(now, r.key(id, in), r.sum(session), r.sum(party)) {
-	case replayed:
+	switch r.remember(now, r.key(id, in), r.sum(session), r.sum(owner)) {
+	case replayDuplicate:
 		return &performatives.Refusal{Code: performatives.CodeUnauthorized, About: m.ID(), Field: "id", Text: "the message has been sent before"}
-	case crowded:
-		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "too many messages to guard against replay"}
-	case fresh:
+	case replayFull:
+		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "too many messages for the replay protection"}
+	case replayNew:
 	}
 	return nil
 }
 
-// memory is what is known of a message.
-type memory uint8
+// replayResult is the result of looking up and recording a message.
+type replayResult uint8
 
 const (
-	fresh memory = iota
-	replayed
-	crowded // it is new, and there is no room for more of its party
+	replayNew replayResult = iota
+	replayDuplicate
+	replayFull // the message is new, and its owner has no capacity left
 )
 
-// remember notes that a message came by a session. A party has room for as many messages
-// as there is room left, so that one that floods leaves half of all to the others, and two
-// that do a third.
-func (r *replays) remember(now time.Time, key, session, party uint64) memory {
+// remember records that a session received a message. An owner may have as many entries as
+// the generation has free capacity. Thus one flooding owner occupies at most half of the
+// capacity, and two at most two thirds.
+func (r *replays) remember(now time.Time, key, session, owner uint64) replayResult {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now.Sub(r.since) >= 2*r.window { // a message is acceptable for at most two windows
+	if now.Sub(r.since) >= 2*r.window { // a timestamp is acceptable for at most two windows
 		r.old, r.now, r.since = r.now, newGeneration(), now
 	}
-	by, known := r.now.by[key]
-	if known && by == session {
-		return fresh
+	receivedBy, known := r.now.sessions[key]
+	if known && receivedBy == session {
+		return replayNew
 	}
 	if !known {
-		by, known = r.old.by[key]
+		receivedBy, known = r.old.sessions[key]
 	}
 	switch {
-	case known && by != session:
-		return replayed
-	case r.now.count[party] >= r.room-len(r.now.by):
-		return crowded
+	case known && receivedBy != session:
+		return replayDuplicate
+	case r.now.perOwner[owner] >= r.capacity-len(r.now.sessions):
+		return replayFull
 	}
-	r.now.by[key] = session
-	r.now.count[party]++
-	return fresh
+	r.now.sessions[key] = session
+	r.now.perOwner[owner]++
+	return replayNew
 }
 
-// key is of what makes a message the same.
+// key returns the hash that identifies a message.
 func (r *replays) key(id Identity, in Inbound) uint64 {
 	m, own := in.Message, in.ID
 	if own == "" {

@@ -8,9 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// What a peer calls a message counts against replay, and not the id that a dialect
-// gives to each message anew.
-func TestReplayIsKnownByThePeersOwnID(t *testing.T) {
+// The replay check uses the peer's own id of a message when the dialect generates Message.ID.
+func TestReplayUsesThePeersID(t *testing.T) {
 	now := time.Now()
 	inbound := func(id performatives.MessageID, own string) Inbound {
 		m, err := performatives.New(performatives.Envelope{ID: id, Sender: "a", Timestamp: now, Performative: performatives.ActInform})

@@ -10,13 +10,13 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// One who floods has room for half of what can be remembered, under whatever names and by
-// however many sessions, and leaves the rest to others; and it is remembered in the end.
-func TestReplayMemoryIsShared(t *testing.T) {
+// One identity fills at most half of the capacity, over any number of senders and sessions,
+// and two messages are accepted again after two windows.
+func TestReplayCapacityIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const room = 1000
+		const capacity = 1000
 		r := newReplays(time.Minute)
-		r.room = room
+		r.capacity = capacity
 		n := 0
 		send := func(session string, id Identity, sender performatives.AgentID) error {
 			n++
@@ -28,8 +28,8 @@ func TestReplayMemoryIsShared(t *testing.T) {
 			}
 			return r.check(session, id, Inbound{Message: m})
 		}
-		flood := func(id Identity) (let int) {
-			for i := range 2 * room {
+		flood := func(id Identity) (accepted int) {
+			for i := range 2 * capacity {
 				session := "s"
 				if id.Name != "" {
 					session = strconv.Itoa(i)
@@ -37,22 +37,22 @@ func TestReplayMemoryIsShared(t *testing.T) {
 				err := send(session, id, performatives.AgentID("x/"+strconv.Itoa(i)))
 				switch {
 				case err == nil:
-					let++
+					accepted++
 				case !errors.Is(err, performatives.CodeBusy):
 					t.Fatal(err)
 				}
 			}
-			return let
+			return accepted
 		}
-		if let := flood(Identity{Name: "x"}); let != room/2 {
-			t.Errorf("%d messages of one are let through, want %d", let, room/2)
+		if accepted := flood(Identity{Name: "x"}); accepted != capacity/2 {
+			t.Errorf("%d messages of one identity are accepted, want %d", accepted, capacity/2)
 		}
-		if let := flood(Identity{}); let != room/4 {
-			t.Errorf("%d messages of a session that is nobody are let through, want %d", let, room/4)
+		if accepted := flood(Identity{}); accepted != capacity/4 {
+			t.Errorf("%d messages of an anonymous session are accepted, want %d", accepted, capacity/4)
 		}
 		for range 10 {
 			if err := send("other", Identity{Name: "y"}, "y"); err != nil {
-				t.Errorf("who sends little: %v", err)
+				t.Errorf("another identity: %v", err)
 			}
 		}
 		time.Sleep(2 * time.Minute)

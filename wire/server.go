@@ -7,27 +7,27 @@ import (
 	"sync/atomic"
 )
 
-// core is what the sessions of one server, or of one client, share.
+// core is the state that the sessions of one server, or of one client, share.
 type core struct {
 	opts     Options
 	agents   *rates
 	accepts  *rates
 	replays  *replays
-	sessions atomic.Uint64 // so far
+	sessions atomic.Uint64 // number of sessions created
 	totals   totals
 }
 
-// totals count the messages of all sessions.
+// totals counts the messages of all sessions.
 type totals struct{ received, refused, sent, undelivered atomic.Uint64 }
 
-// Counts are totals since a server was made.
+// Counts are figures of a server since its creation.
 type Counts struct {
-	Open        int    // sessions under way
-	Sessions    uint64 // so far
-	Received    uint64 // messages that were handed to the handler, and that it took
-	Refused     uint64 // what peers sent and was not served
+	Open        int    // sessions that are open now
+	Sessions    uint64 // sessions created
+	Received    uint64 // messages that the handler accepted
+	Refused     uint64 // items from peers that were refused
 	Sent        uint64 // messages that were written
-	Undelivered uint64 // messages that were given back to the handler
+	Undelivered uint64 // messages that were returned to the handler
 }
 
 func newCore(o Options) (*core, error) {
@@ -38,7 +38,8 @@ func newCore(o Options) (*core, error) {
 	return &core{opts: o, agents: newRates(o.AgentRate), accepts: newRates(o.AcceptRate), replays: newReplays(o.ReplayWindow)}, nil
 }
 
-// dialectOf returns the language of a connection with that first frame, or nil.
+// dialectOf returns the dialect for a connection with the given first frame, or nil when no
+// dialect is configured.
 func (c *core) dialectOf(conn Conn, first []byte, initiator bool) Dialect {
 	if s, ok := conn.(Speaking); ok {
 		return s.Dialect()
@@ -54,8 +55,8 @@ func (c *core) dialectOf(conn Conn, first []byte, initiator bool) Dialect {
 	return c.opts.Dialects[0]
 }
 
-// Server runs the sessions that peers open, of any number of listeners, with the same
-// rules for all.
+// Server runs the sessions of accepted connections, of any number of listeners, with the same
+// options. Its methods are safe for concurrent use.
 type Server struct {
 	core *core
 
@@ -66,13 +67,13 @@ type Server struct {
 	running  sync.WaitGroup
 }
 
-// NewServer returns a server without sessions. The error names the option that is wrong.
+// NewServer returns a server without sessions. The error names the invalid option.
 func NewServer(o Options) (*Server, error) {
 	if o.Auth == nil && !o.Anonymous {
-		return nil, errors.New("wire: Options.Auth is nil: set Anonymous to let everyone in")
+		return nil, errors.New("wire: Options.Auth is nil: set Anonymous to accept peers without authentication")
 	}
 	if o.Auth != nil && o.Anonymous {
-		return nil, errors.New("wire: Options.Anonymous is set, and so is Auth: want one")
+		return nil, errors.New("wire: Options.Anonymous and Options.Auth are both set: set one of them")
 	}
 	c, err := newCore(o)
 	if err != nil {
@@ -81,14 +82,15 @@ func NewServer(o Options) (*Server, error) {
 	return &Server{core: c, open: make(map[*Session]struct{}), hosts: make(hosts)}, nil
 }
 
-// Limits returns the limits of the server's sessions, for its transports.
+// Limits returns the limits of the server's sessions with defaults. Transports use it.
 func (s *Server) Limits() Limits { return s.core.opts.Limits }
 
-// Options returns what the server was made of, with the defaults, for its transports.
+// Options returns the options of the server with defaults. Transports use it.
 func (s *Server) Options() Options { return s.core.opts }
 
-// Admit says whether one more connection of that peer is welcome, before anything is
-// read from it: ErrTooMany, ErrTooManyOfHost, ErrClosed, or a [*LimitError].
+// Admit checks, before anything is read, whether the server accepts another connection of p,
+// and counts it against AcceptRate. It returns [ErrTooMany], [ErrTooManyOfHost], [ErrClosed],
+// or a [*LimitError].
 func (s *Server) Admit(p Peer) error {
 	host := hostOf(p.Addr)
 	s.mu.Lock()
@@ -99,7 +101,7 @@ func (s *Server) Admit(p Peer) error {
 	return s.core.accepts.count(host)
 }
 
-// roomLocked says whether that host may have one more session.
+// roomLocked returns an error when host may not have another session.
 func (s *Server) roomLocked(host string) error {
 	switch o := &s.core.opts; {
 	case s.stopping:
@@ -112,13 +114,13 @@ func (s *Server) roomLocked(host string) error {
 	return nil
 }
 
-// Authenticate finds out who a peer is by what it shows as it connects. It returns nil
-// and no error when the server is anonymous. ErrNoCredentials means that it shows
-// nothing: it may still authenticate by its messages. Any other error is a
-// [*performatives.Refusal] that may be told to it.
+// Authenticate verifies the credentials that a peer presents when it connects. On an
+// anonymous server it returns nil and no error. [ErrNoCredentials] means that the peer
+// presented none: its messages may still carry some. Any other error is a
+// [*performatives.Refusal] whose code and text may be sent to the peer.
 func (s *Server) Authenticate(ctx context.Context, c Credentials) (*Identity, error) {
 	if s.core.opts.Auth == nil {
-		return nil, nil //nolint:nilnil // nobody has to be anyone
+		return nil, nil //nolint:nilnil // an anonymous server has no identities
 	}
 	id, err := s.core.authenticate(ctx, c)
 	if err != nil {
@@ -127,18 +129,19 @@ func (s *Server) Authenticate(ctx context.Context, c Credentials) (*Identity, er
 	return &id, nil
 }
 
-// Serve runs a session on conn until it ends, and returns why. id is who the connection
-// has proved to be; nil means that its messages have to. Serve closes conn.
+// Serve runs a session on conn, blocks until it ends, and returns why it ended. Nil means in
+// order. id is the identity that the connection proved. A nil id means that the messages of
+// the peer must carry credentials, unless the server is anonymous. Serve closes conn.
 func (s *Server) Serve(conn Conn, id *Identity) error {
 	session := newSession(s.core, conn, id, false)
-	if c, ok := conn.(Speaking); ok { // the peer need not say the first word
-		if err := session.speak(c.Dialect()); err != nil {
+	if c, ok := conn.(Speaking); ok { // messages can be written before the peer's first frame
+		if err := session.setDialect(c.Dialect()); err != nil {
 			_ = conn.Close()
 			return err
 		}
 	}
-	if err := s.add(session); err != nil { // what is added has to run, since Stop waits for its end
-		_ = conn.Write([]Frame{{Kind: KindError, Err: AsRefusal(err)}, {Kind: KindClose}}) // as a courtesy
+	if err := s.add(session); err != nil { // after add the session must run, because Stop waits for its end
+		_ = conn.Write([]Frame{{Kind: KindError, Err: AsRefusal(err)}, {Kind: KindClose}}) // best effort
 		_ = conn.Close()
 		return err
 	}
@@ -169,7 +172,7 @@ func (s *Server) remove(session *Session) {
 	s.running.Done()
 }
 
-// Sessions returns the sessions under way.
+// Sessions returns the open sessions.
 func (s *Server) Sessions() []*Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,34 +194,34 @@ func (s *Server) Counts() Counts {
 	}
 }
 
-// Stop takes on no session more, closes each in order, and returns when none is left.
-// When ctx ends first, it ends them at once and returns the cause. Stopping again is
-// harmless. The handler must not call it, since it waits for the handler.
+// Stop refuses new sessions, closes the open ones in order, and returns when all have ended.
+// When ctx ends first, Stop ends the sessions immediately and returns the cause. Stop is
+// idempotent. The handler must not call it, because Stop waits for the handler.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
 	s.mu.Unlock()
-	s.each(event{what: stopping})
-	over := make(chan struct{})
+	s.stepAll(event{kind: stopRequested})
+	ended := make(chan struct{})
 	go func() {
 		s.running.Wait()
-		close(over)
+		close(ended)
 	}()
 	select {
-	case <-over:
+	case <-ended:
 		return nil
 	case <-ctx.Done():
 	}
-	cut := s.each(event{what: lost, err: ErrClosed})
-	<-over
-	if cut == 0 { // ctx had ended, and there was nothing to end
+	aborted := s.stepAll(event{kind: connectionLost, err: ErrClosed})
+	<-ended
+	if aborted == 0 { // every session had ended before ctx was checked
 		return nil
 	}
 	return context.Cause(ctx)
 }
 
-// each has something happen to all sessions, and returns their number.
-func (s *Server) each(e event) int {
+// stepAll applies an event to every session and returns their number.
+func (s *Server) stepAll(e event) int {
 	sessions := s.Sessions()
 	for _, session := range sessions {
 		session.step(e)
@@ -226,13 +229,13 @@ func (s *Server) each(e event) int {
 	return len(sessions)
 }
 
-// Connect begins a session on a connection that this end has opened. It speaks the
-// connection's dialect, or else the first of o.Dialects. Its owner must stop it; when
-// Connect fails, conn has been closed.
+// Connect starts a session on a connection that this end opened. The dialect is that of the
+// connection, or else the first of o.Dialects. The caller must stop the session. When Connect
+// fails, it closes conn.
 func Connect(conn Conn, o Options) (*Session, error) {
 	s, err := connect(conn, o)
 	if err != nil {
-		_ = conn.Close() // nobody uses it
+		_ = conn.Close() // its error does not matter: conn is unused
 		return nil, err
 	}
 	go s.run()
@@ -249,6 +252,6 @@ func connect(conn Conn, o Options) (*Session, error) {
 		return nil, errors.New("wire: Options.Dialects is empty")
 	}
 	s := newSession(c, conn, nil, true)
-	err = s.speak(d)
+	err = s.setDialect(d)
 	return s, err
 }

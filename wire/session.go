@@ -12,44 +12,43 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Session is one connection with a peer: a transport that moves frames, a dialect that
-// makes messages of them, and the rules for both. Its methods may be called from any
-// goroutine.
+// Session is one connection to a peer: a transport that moves frames, a dialect that converts
+// them to messages, and the rules for both. Its methods are safe for concurrent use.
 type Session struct {
-	id        string
-	conn      Conn
-	peer      Peer
-	core      *core
-	initiator bool
-	out       *outbox
-	language  atomic.Pointer[language] // nil until the first frame
-	identity  atomic.Pointer[Identity] // nil until the peer has authenticated
-	gate      gate                     // of the reader
-	long      bool                     // the frame that is read is one; of the reader
-	deaf      atomic.Bool              // what else the peer says, nobody reads
-	busy      atomic.Bool              // the reader has not come back for more
-	unsent    []*performatives.Message // of the writer, and then of finish
-	offering  atomic.Bool              // the writer waits for answered
-	answered  chan struct{}            // the reader knows the answer to an offer, or that none comes; nil for who opened nothing
+	id            string
+	conn          Conn
+	peer          Peer
+	core          *core
+	initiator     bool
+	out           *outbox
+	language      atomic.Pointer[language] // nil until the first frame
+	identity      atomic.Pointer[Identity] // nil until the peer has authenticated
+	gate          gate                     // of the reader
+	long          bool                     // the current frame has longFrame bytes or more; of the reader
+	readStopped   atomic.Bool              // further frames of the peer are discarded
+	busy          atomic.Bool              // the reader handles a frame
+	unsent        []*performatives.Message // of the writer, then of finish
+	offering      atomic.Bool              // the writer waits for offerAnswered
+	offerAnswered chan struct{}            // signals the answer to an offer, closed when none can arrive; nil unless this end opened the connection
 
-	mu    sync.Mutex
-	life  life
-	timer *time.Timer
+	mu        sync.Mutex
+	lifecycle lifecycle
+	timer     *time.Timer
 
-	ctx    context.Context         //nolint:containedctx // the session's own: it ends with it
+	ctx    context.Context         //nolint:containedctx // ends with the session
 	cancel context.CancelCauseFunc // ends ctx
-	done   chan struct{}           // closed when nothing of the session runs
-	err    error                   // valid once done is closed
-	value  atomic.Value            // of the handler
+	done   chan struct{}           // closed after the last goroutine and handler call
+	err    error                   // valid after done is closed
+	value  atomic.Value            // set by the handler
 }
 
-// language is how a session writes and reads messages.
+// language is the dialect of a session with its codec.
 type language struct {
 	dialect Dialect
 	codec   Codec
 }
 
-// newSession is a session that does not run yet.
+// newSession returns a session that is not running yet.
 func newSession(c *core, conn Conn, id *Identity, initiator bool) *Session {
 	now := time.Now()
 	s := &Session{
@@ -57,21 +56,21 @@ func newSession(c *core, conn Conn, id *Identity, initiator bool) *Session {
 		initiator: initiator, out: newOutbox(c.opts.Limits), done: make(chan struct{}),
 	}
 	if initiator {
-		s.answered = make(chan struct{}, 1)
+		s.offerAnswered = make(chan struct{}, 1)
 	}
 	s.gate.init(c.opts, id)
-	s.life = life{state: stateOpening, keep: c.opts.KeepAlive, closes: c.opts.Limits.CloseTime, heard: now}
-	s.ctx, s.cancel = context.WithCancelCause(context.Background()) //nolint:forbidigo // a session outlives whoever began it
+	s.lifecycle = lifecycle{state: stateOpening, keep: c.opts.KeepAlive, closeTime: c.opts.Limits.CloseTime, lastReceived: now}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background()) //nolint:forbidigo // a session outlives the call that started it
 	switch {
 	case id != nil:
 		s.identity.Store(id)
-		s.life.state = stateOpen
+		s.lifecycle.state = stateOpen
 	case initiator || c.opts.Anonymous:
-		s.life.state = stateOpen
+		s.lifecycle.state = stateOpen
 	default:
-		s.life.authBy = now.Add(c.opts.AuthTime)
+		s.lifecycle.authDeadline = now.Add(c.opts.AuthTime)
 	}
-	if s.life.state == stateOpen {
+	if s.lifecycle.state == stateOpen {
 		conn.SetLimit(c.opts.Limits.Frame)
 	} else {
 		conn.SetLimit(c.opts.Limits.Unauthenticated)
@@ -79,14 +78,14 @@ func newSession(c *core, conn Conn, id *Identity, initiator bool) *Session {
 	return s
 }
 
-// ID names the session in logs: unique among those of its server.
+// ID returns the session's name in logs. It is unique within the server.
 func (s *Session) ID() string { return s.id }
 
-// Peer returns what the transport knows of the peer.
+// Peer returns the transport's description of the peer.
 func (s *Session) Peer() Peer { return s.peer }
 
-// Identity returns who the peer has proved to be by its connection, or by its last
-// token, and whether it has.
+// Identity returns the identity that the connection or the peer's last token proved, and
+// whether there is one.
 func (s *Session) Identity() (Identity, bool) {
 	if id := s.identity.Load(); id != nil {
 		return *id, true
@@ -94,8 +93,8 @@ func (s *Session) Identity() (Identity, bool) {
 	return Identity{}, false
 }
 
-// Dialect returns the name of the language that the peer speaks, or nothing before its
-// first frame.
+// Dialect returns the name of the session's dialect. It is empty before the peer's first
+// frame, unless the connection fixes the dialect.
 func (s *Session) Dialect() string {
 	if l := s.language.Load(); l != nil {
 		return l.dialect.Name()
@@ -103,21 +102,22 @@ func (s *Session) Dialect() string {
 	return ""
 }
 
-// SetValue keeps a value of the handler's with the session; all have to be of one type.
+// SetValue stores a value of the handler with the session. All values must have the same
+// type.
 func (s *Session) SetValue(v any) { s.value.Store(v) }
 
-// Value returns what SetValue kept, or nil.
+// Value returns the value of the last SetValue, or nil.
 func (s *Session) Value() any { return s.value.Load() }
 
-// Send queues m for the peer. It does not block. An error is a
-// [*performatives.Refusal]: the outbox is full (CodeBusy), or the session has ended or
-// is about to (CodeStopped). After a nil error, m is written, or the handler gets it back
-// by Undelivered, unless the dialect has no words for it ([Codec].Encode).
+// Send queues m for the peer. It does not block. An error is a [*performatives.Refusal]:
+// CodeBusy when the outbox is full, CodeStopped when the session has ended or is closing.
+// After a nil error, m is written or returned through [Handler].Undelivered, unless the
+// dialect cannot express m and drops it (see [Codec].Encode).
 func (s *Session) Send(m *performatives.Message) error {
 	switch s.out.put(m) {
 	case putFull:
 		if s.core.opts.Full == FullDisconnect {
-			s.step(event{what: overflown})
+			s.step(event{kind: outboxFull})
 		}
 		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "the connection to the agent is congested"}
 	case putSealed:
@@ -127,37 +127,39 @@ func (s *Session) Send(m *performatives.Message) error {
 	return nil
 }
 
-// Stop closes the session in order: what is queued is written, each end says that it
-// closes. It returns when nothing of the session is left; when ctx ends before, it ends
-// the session at once and returns the cause. The handler must not call it, since it waits
-// for the handler: that has Dismiss.
+// Stop closes the session in order: it writes the queued messages and exchanges close frames.
+// It blocks until nothing of the session is running. When ctx ends first, Stop ends the
+// session immediately and returns the cause. The handler must not call Stop, because Stop
+// waits for the handler: see Dismiss.
 func (s *Session) Stop(ctx context.Context) error {
-	s.step(event{what: stopping})
+	s.step(event{kind: stopRequested})
 	select {
 	case <-s.done:
 		return nil
 	case <-ctx.Done():
 	}
-	if s.over() { // whichever of the two select has looked at
+	if s.ended() { // when both channels are ready, select picks either
 		return nil
 	}
-	s.step(event{what: lost, err: ErrClosed})
+	s.step(event{kind: connectionLost, err: ErrClosed})
 	<-s.done
 	return context.Cause(ctx)
 }
 
-// Done is closed when the session has ended and nothing of it is left.
+// Done returns a channel that is closed after the session has ended and its last handler call
+// has returned.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Err says why the session ended, once Done is closed. Nil means in order.
+// Err returns why the session ended. It returns nil before Done is closed, and when the
+// session ended in order.
 func (s *Session) Err() error {
-	if s.over() {
+	if s.ended() {
 		return s.err
 	}
 	return nil
 }
 
-func (s *Session) over() bool {
+func (s *Session) ended() bool {
 	select {
 	case <-s.done:
 		return true
@@ -174,31 +176,31 @@ func (s *Session) run() {
 	writer.Go(func() { s.guard(s.write) })
 	s.guard(s.read)
 	if s.initiator {
-		close(s.answered) // no answer comes any more
+		close(s.offerAnswered) // no answer can arrive
 	}
-	writer.Wait() // it writes until the session ends
+	writer.Wait() // the writer returns when the session ends
 	s.finish()
 }
 
-// guard ends the session when fn panics, and nothing else: what a peer says must not be
-// able to end the process, and what waits for the session's end must get it.
+// guard ends only this session when fn panics. Input from a peer must not end the process,
+// and callers that wait for the session's end must not wait forever.
 func (s *Session) guard(fn func()) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.logger().Error("session panicked", "err", fmt.Sprint(v), "stack", string(debug.Stack()))
-			s.step(event{what: lost, err: errPanicked})
+			s.step(event{kind: connectionLost, err: errPanicked})
 		}
 	}()
 	fn()
 }
 
-// finish is the last thing that happens to a session.
+// finish returns the undelivered messages and reports the end to the handler.
 func (s *Session) finish() {
 	s.mu.Lock()
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	s.err = s.life.reason
+	s.err = s.lifecycle.reason
 	s.mu.Unlock()
 	for _, m := range s.unsent {
 		s.undelivered(m, performatives.CodeDisconnected, "the connection to the agent was lost as the message was written")
@@ -218,17 +220,17 @@ func (s *Session) undelivered(m *performatives.Message, code performatives.Code,
 	s.guard(func() { s.core.opts.Handler.Undelivered(s, m, why) })
 }
 
-// step has something happen to the session, and does what follows from it.
+// step applies an event to the state machine and performs its effects.
 func (s *Session) step(e event) {
 	e.at = time.Now()
 	s.mu.Lock()
-	do := s.life.step(e)
-	if do.deaf || do.end {
-		s.deaf.Store(true)
+	do := s.lifecycle.step(e)
+	if do.stopReading || do.end {
+		s.readStopped.Store(true)
 	}
 	s.mu.Unlock()
 	if len(do.send) > 0 {
-		s.out.putFrames(do.send...) // a peer that does not read its pongs does without
+		s.out.putFrames(do.send...) // pongs are dropped when the outbox has no space
 	}
 	if do.seal || len(do.last) > 0 {
 		s.out.seal(do.last)
@@ -238,16 +240,16 @@ func (s *Session) step(e event) {
 	}
 	if do.end {
 		s.cancel(ErrClosed)
-		_ = s.conn.Close() // it is over either way
+		_ = s.conn.Close() // the session ends regardless of the error
 		s.out.seal(nil)
 	}
 }
 
-// arm sets the timer to when the clock matters next.
+// arm sets the timer to the state machine's next deadline.
 func (s *Session) arm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := s.life.next()
+	next := s.lifecycle.next()
 	if next.IsZero() {
 		return
 	}
@@ -260,11 +262,11 @@ func (s *Session) arm() {
 }
 
 func (s *Session) tick() {
-	s.step(event{what: ticked, busy: s.busy.Load()})
+	s.step(event{kind: timerFired, busy: s.busy.Load()})
 	s.arm()
 }
 
-// logger names the session.
+// logger returns a logger with the session's id and the peer's address.
 func (s *Session) logger() *slog.Logger {
 	return s.core.opts.Logger.With("session", s.id, "peer", s.peer.Addr)
 }

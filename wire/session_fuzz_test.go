@@ -15,10 +15,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// FuzzSession lets anything happen to a session: frames of all kinds, messages to send,
-// ends of every kind, handlers and transports that panic, writes that are slow or fail.
-// Each message that Send took is written or comes back, once; the session ends once and
-// last; and nothing of it is left, or the bubble would not end.
+// FuzzSession applies operations to a session in any order: frames of all kinds, Send, every
+// kind of end, handlers and transports that panic, slow and failing writes. Each message that
+// Send accepted is written or returned, exactly once. Closed is called once and last. No
+// goroutine is left, or the synctest bubble would not end.
 func FuzzSession(f *testing.F) {
 	f.Add([]byte{0, 0, 5, 1, 5, 2, 8, 0}, uint8(0))
 	f.Add([]byte{0, 0, 11, 0, 5, 1, 5, 2, 5, 3, 12, 0, 5, 1}, uint8(0))
@@ -33,7 +33,7 @@ func FuzzSession(f *testing.F) {
 	f.Add([]byte{4, 1, 4, 1, 4, 1, 4, 0, 2, 2, 2, 3, 5, 0}, uint8(1))
 	f.Fuzz(func(t *testing.T, script []byte, mode uint8) {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPlay(t, mode)
+			p := newSessionScript(t, mode)
 			defer p.check()
 			for i := 0; i+1 < len(script) && i < 400; i += 2 {
 				p.act(script[i], script[i+1])
@@ -45,32 +45,32 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// play is a session, all that happens to it, and what becomes of what is sent.
-type play struct {
-	t       *testing.T
-	server  *wire.Server
-	session *wire.Session
-	conn    *tape
-	sent    []performatives.MessageID // that Send took
-	over    chan struct{}
+// sessionScript is a session under test with the record of its messages.
+type sessionScript struct {
+	t        *testing.T
+	server   *wire.Server
+	session  *wire.Session
+	conn     *scriptedConn
+	accepted []performatives.MessageID // accepted by Send
+	served   chan struct{}
 
-	mu     sync.Mutex
-	back   map[performatives.MessageID]int
-	opened int
-	closed int
+	mu       sync.Mutex
+	returned map[performatives.MessageID]int
+	opened   int
+	closed   int
 }
 
-// The modes of a play.
+// The modes of a sessionScript.
 const (
-	modeAuth    = 1 << iota // the peer has to authenticate
-	modeTight               // the outbox is small, and disconnects
-	modeSpeaks              // the transport has one language
-	modeLimited             // the connection has a rate
-	modeSmall               // each message is a write
+	modeAuth         = 1 << iota // authentication is on
+	modeTight                    // small outbox with FullDisconnect
+	modeFixedDialect             // the transport fixes the dialect
+	modeLimited                  // the connection has a rate limit
+	modeSmall                    // each message is one write
 )
 
-func newPlay(t *testing.T, mode uint8) *play {
-	p := &play{t: t, conn: newTape(), over: make(chan struct{}), back: make(map[performatives.MessageID]int)}
+func newSessionScript(t *testing.T, mode uint8) *sessionScript {
+	p := &sessionScript{t: t, conn: newScriptedConn(), served: make(chan struct{}), returned: make(map[performatives.MessageID]int)}
 	o := wire.Options{Handler: p, Dialects: []wire.Dialect{wiretest.Dialect{}}, Anonymous: true}
 	if mode&modeAuth != 0 {
 		o.Auth, o.Anonymous = knownTokens(t), false
@@ -89,11 +89,11 @@ func newPlay(t *testing.T, mode uint8) *play {
 		t.Fatal(err)
 	}
 	var conn wire.Conn = p.conn
-	if mode&modeSpeaks != 0 {
-		conn = speakingTape{p.conn}
+	if mode&modeFixedDialect != 0 {
+		conn = speakingConn{p.conn}
 	}
 	go func() {
-		defer close(p.over)
+		defer close(p.served)
 		_ = p.server.Serve(conn, nil)
 	}()
 	synctest.Wait()
@@ -103,37 +103,37 @@ func newPlay(t *testing.T, mode uint8) *play {
 
 var priorities = []performatives.Priority{performatives.Low, performatives.Normal, performatives.High, performatives.Urgent}
 
-// act has one thing happen.
-func (p *play) act(what, how byte) {
+// act performs one operation.
+func (p *sessionScript) act(what, how byte) {
 	switch what & 0x7f % 16 {
 	case 0:
-		p.conn.say(wire.KindData, hello)
+		p.conn.feed(wire.KindData, hello)
 	case 1:
-		p.conn.say(wire.KindData, strings.Repeat("x", int(how)))
+		p.conn.feed(wire.KindData, strings.Repeat("x", int(how)))
 	case 2:
-		p.conn.say(wire.KindData, strings.Replace(hello, "hello", []string{"panic", "refuse", "answer", "dismiss"}[how%4], 1))
+		p.conn.feed(wire.KindData, strings.Replace(hello, "hello", []string{"panic", "refuse", "answer", "dismiss"}[how%4], 1))
 	case 3:
-		p.conn.say([]wire.Kind{wire.KindPing, wire.KindPong, wire.KindError, wire.KindClose}[how%4], "x")
+		p.conn.feed([]wire.Kind{wire.KindPing, wire.KindPong, wire.KindError, wire.KindClose}[how%4], "x")
 	case 4:
-		p.conn.say(wire.KindData, message("crm", []string{tokenCRM, tokenWrong}[how%2]))
+		p.conn.feed(wire.KindData, message("crm", []string{tokenCRM, tokenWrong}[how%2]))
 	case 5:
 		p.send(performatives.Envelope{Priority: priorities[how%4], Payload: wiretest.Raw(wiretest.Long(int(how)))})
 	case 6:
 		p.send(performatives.Envelope{Ontology: "unwritable", Payload: wiretest.Raw("")})
 	case 7:
-		p.send(performatives.Envelope{Payload: performatives.QueryIf{Condition: performatives.ContentOf(bomb{})}})
+		p.send(performatives.Envelope{Payload: performatives.QueryIf{Condition: performatives.ContentOf(panickingPayload{})}})
 	case 8:
 		p.session.Dismiss(nil)
 	case 9:
 		ctx, cancel := context.WithTimeout(p.t.Context(), time.Duration(how)*time.Second)
-		_ = p.session.Stop(ctx) // its error is the timeout's
+		_ = p.session.Stop(ctx) // its error is that of the timeout
 		cancel()
 	case 10:
-		p.conn.hangUp([]error{io.EOF, io.ErrUnexpectedEOF, &performatives.Refusal{Code: performatives.CodeParsingError}}[how%3])
+		p.conn.endInput([]error{io.EOF, io.ErrUnexpectedEOF, &performatives.Refusal{Code: performatives.CodeParsingError}}[how%3])
 	case 11:
-		p.conn.hold()
+		p.conn.blockWrites()
 	case 12:
-		p.conn.release(int(how % 4))
+		p.conn.releaseWrites(int(how % 4))
 	case 13:
 		time.Sleep(time.Duration(how) * time.Second)
 	case 14:
@@ -145,7 +145,7 @@ func (p *play) act(what, how byte) {
 	}
 }
 
-func (p *play) send(e performatives.Envelope) {
+func (p *sessionScript) send(e performatives.Envelope) {
 	e.Sender, e.Receiver = "b", "a"
 	if _, ok := e.Payload.(performatives.Raw); ok {
 		e.Performative = performatives.ActInform
@@ -153,26 +153,26 @@ func (p *play) send(e performatives.Envelope) {
 	m := wiretest.Of(p.t, e)
 	err := p.session.Send(m)
 	if err == nil {
-		p.sent = append(p.sent, m.ID())
+		p.accepted = append(p.accepted, m.ID())
 	}
 	if err != nil && !errors.Is(err, performatives.CodeBusy) && !errors.Is(err, performatives.CodeStopped) {
 		p.t.Errorf("Send: %v", err)
 	}
 }
 
-// Opened notes it.
-func (p *play) Opened(*wire.Session) {
+// Opened counts the call.
+func (p *sessionScript) Opened(*wire.Session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.opened++
 }
 
-// Receive does what it is told.
-func (p *play) Receive(s *wire.Session, m *performatives.Message) error {
-	p.order()
+// Receive performs the action that the message's text names.
+func (p *sessionScript) Receive(s *wire.Session, m *performatives.Message) error {
+	p.checkOrder()
 	switch wiretest.Text(m) {
 	case "panic":
-		panic("as asked")
+		panic("test panic in Receive")
 	case "refuse":
 		return errors.New("no")
 	case "answer":
@@ -183,24 +183,24 @@ func (p *play) Receive(s *wire.Session, m *performatives.Message) error {
 	return nil
 }
 
-// Undelivered notes what comes back.
-func (p *play) Undelivered(_ *wire.Session, m *performatives.Message, _ *performatives.Refusal) {
-	p.order()
+// Undelivered records the message.
+func (p *sessionScript) Undelivered(_ *wire.Session, m *performatives.Message, _ *performatives.Refusal) {
+	p.checkOrder()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.back[m.ID()]++
+	p.returned[m.ID()]++
 }
 
-// Closed notes the end.
-func (p *play) Closed(*wire.Session, error) {
-	p.order()
+// Closed counts the call.
+func (p *sessionScript) Closed(*wire.Session, error) {
+	p.checkOrder()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed++
 }
 
-// order: Opened comes first, and nothing after Closed.
-func (p *play) order() {
+// checkOrder checks that the call comes after Opened and before Closed.
+func (p *sessionScript) checkOrder() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.opened != 1 || p.closed != 0 {
@@ -208,25 +208,25 @@ func (p *play) order() {
 	}
 }
 
-// check ends the play and sees what has become of everything.
-func (p *play) check() {
-	p.conn.release(0)
+// check stops the server and checks that each accepted message has one outcome.
+func (p *sessionScript) check() {
+	p.conn.releaseWrites(0)
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
 	if err := p.server.Stop(ctx); err != nil {
 		p.t.Errorf("the server does not stop: %v", err)
 	}
-	<-p.over
+	<-p.served
 	<-p.session.Done()
 	if p.closed != 1 {
 		p.t.Errorf("closed %d times", p.closed)
 	}
-	for _, id := range p.sent {
-		if n := p.back[id] + p.conn.written[id]; n != 1 {
-			p.t.Errorf("%s came back %d times, and was written %d times", id, p.back[id], p.conn.written[id])
+	for _, id := range p.accepted {
+		if n := p.returned[id] + p.conn.written[id]; n != 1 {
+			p.t.Errorf("%s was returned %d times and written %d times", id, p.returned[id], p.conn.written[id])
 		}
 	}
 	if c := p.conn; c.after > 0 || c.closes > 1 {
-		p.t.Errorf("said %d times that it closes, and %d frames after that", c.closes, c.after)
+		p.t.Errorf("%d CLOSE frames, %d frames after the first", c.closes, c.after)
 	}
 }

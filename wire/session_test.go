@@ -14,14 +14,14 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// peer is the far end of a session, as bytes.
+// peer is the far end of a session, which sends and receives raw frames.
 type peer struct {
 	wire.Conn
 	t *testing.T
 }
 
-// say sends data frames.
-func (p peer) say(frames ...string) {
+// send writes data frames.
+func (p peer) send(frames ...string) {
 	p.t.Helper()
 	for _, f := range frames {
 		if err := p.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(f)}}); err != nil {
@@ -30,8 +30,8 @@ func (p peer) say(frames ...string) {
 	}
 }
 
-// hear returns the text of the next message.
-func (p peer) hear() string {
+// receive returns the next data frame, or the text of the error.
+func (p peer) receive() string {
 	p.t.Helper()
 	data, err := p.Read(func(wire.Frame) {})
 	if err != nil {
@@ -40,7 +40,7 @@ func (p peer) hear() string {
 	return string(data)
 }
 
-// open opens a session with a server of those options, for a test in a bubble.
+// open opens a session with a server of the given options, for a test in a synctest bubble.
 func open(t *testing.T, o wire.Options) (*wire.Server, *wiretest.Recorder, peer) {
 	t.Helper()
 	r := &wiretest.Recorder{}
@@ -66,10 +66,10 @@ func open(t *testing.T, o wire.Options) (*wire.Server, *wiretest.Recorder, peer)
 
 const hello = `{"ID":"1","act":"INFORM","From":"a","To":"b","Time":1,"Payload":{"text":"hello"}}`
 
-func TestUrgentOvertakesWhatWaits(t *testing.T) {
+func TestHigherBandsAreWrittenFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, r, far := open(t, wire.Options{})
-		far.say(hello)
+		far.send(hello)
 		s := r.Session(t, 0)
 		send := func(p performatives.Priority, text string) {
 			e := performatives.Envelope{Sender: "b", Receiver: "a", Performative: performatives.ActInform, Priority: p, Payload: wiretest.Raw(text)}
@@ -85,43 +85,42 @@ func TestUrgentOvertakesWhatWaits(t *testing.T) {
 		}
 		want := []string{"being written", "urgent 1", "urgent 2", "high 1", "high 2", "normal 1", "normal 2", "low 1", "low 2"}
 		for _, w := range want {
-			if got := far.hear(); !strings.Contains(got, w) {
+			if got := far.receive(); !strings.Contains(got, w) {
 				t.Errorf("got %s, want %s", got, w)
 			}
 		}
 	})
 }
 
-// What waits for a peer that does not read is bounded in bytes, too.
+// The queued messages are bounded in bytes as well as in number.
 func TestBacklogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, r, far := open(t, wire.Options{Limits: wire.Limits{Backlog: 100_000}})
-		far.say(hello)
+		far.send(hello)
 		s := r.Session(t, 0)
 		send := func() error { return s.Send(wiretest.Message(t, "b", "a", wiretest.Long(40_000))) }
 		if err := send(); err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait() // it is being written
+		synctest.Wait() // the first message is being written
 		for i, want := range []error{nil, nil, performatives.CodeBusy} {
 			if err := send(); !errors.Is(err, want) {
 				t.Errorf("message %d: %v, want %v", i, err, want)
 			}
 		}
 		for range 3 {
-			far.hear()
+			far.receive()
 		}
 		synctest.Wait()
 		if err := s.Send(wiretest.Message(t, "b", "a", wiretest.Long(1_000_000))); err != nil {
-			t.Errorf("a long message that is alone: %v", err)
+			t.Errorf("a long message in an empty outbox: %v", err)
 		}
-		far.hear()
+		far.receive()
 	})
 }
 
-// A peer that asks nonsense and reads no answer is read no further than what its answers
-// have room for.
-func TestAnswersWait(t *testing.T) {
+// The reader stops when the answers of a peer that does not read them fill the outbox.
+func TestReaderStopsWhenAnswersAreNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, far := open(t, wire.Options{Limits: wire.Limits{OutboxBytes: 4 << 10}})
 		said := make(chan int, 1)
@@ -136,14 +135,14 @@ func TestAnswersWait(t *testing.T) {
 		}()
 		synctest.Wait()
 		if refused := s.Counts().Refused; refused == 0 || refused > 100 {
-			t.Errorf("%d messages were read whose answers nobody reads", refused)
+			t.Errorf("%d messages were read although the answers are not read", refused)
 		}
 		_ = far.Close()
 		<-said
 	})
 }
 
-func TestPeerIsToldWhatIsWrong(t *testing.T) {
+func TestPeerReceivesRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := wire.Options{}
 		r := &wiretest.Recorder{Answer: func(_ *wire.Session, m *performatives.Message) error {
@@ -154,16 +153,16 @@ func TestPeerIsToldWhatIsWrong(t *testing.T) {
 		}}
 		o.Handler = r
 		s, _, far := open(t, o)
-		far.say(hello)
-		if got := far.hear(); !strings.Contains(got, "agent_not_found") || !strings.Contains(got, "there is no agent b") {
-			t.Errorf("a refusal of the handler's: %s", got)
+		far.send(hello)
+		if got := far.receive(); !strings.Contains(got, "agent_not_found") || !strings.Contains(got, "there is no agent b") {
+			t.Errorf("a refusal by the handler: %s", got)
 		}
-		far.say(strings.Replace(hello, "hello", "secret", 1))
-		if got := far.hear(); !strings.Contains(got, "internal_error") || strings.Contains(got, "1234") {
-			t.Errorf("an error of the handler's: %s", got)
+		far.send(strings.Replace(hello, "hello", "secret", 1))
+		if got := far.receive(); !strings.Contains(got, "internal_error") || strings.Contains(got, "1234") {
+			t.Errorf("an error of the handler: %s", got)
 		}
-		far.say("nonsense")
-		if got := far.hear(); !strings.Contains(got, "parsing_error") {
+		far.send("nonsense")
+		if got := far.receive(); !strings.Contains(got, "parsing_error") {
 			t.Errorf("nonsense: %s", got)
 		}
 		if c := s.Counts(); c.Refused != 3 || c.Received != 0 {
@@ -172,12 +171,12 @@ func TestPeerIsToldWhatIsWrong(t *testing.T) {
 	})
 }
 
-// A session that says nothing is asked, and then given up.
+// A session whose peer is silent ends after KeepAlive.Timeout.
 func TestSilentSessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, r, far := open(t, wire.Options{KeepAlive: wire.KeepAlive{Interval: 5 * time.Second, Timeout: 10 * time.Second}})
 		begun := time.Now()
-		go far.hear()
+		go far.receive()
 		if err := r.AwaitEnd(t, 1)[0]; !errors.Is(err, wire.ErrDead) {
 			t.Errorf("ended with %v", err)
 		}
@@ -187,16 +186,16 @@ func TestSilentSessionEnds(t *testing.T) {
 	})
 }
 
-// A message that waits for a peer that goes comes back, whatever it is waiting for.
-func TestWhatIsNotWrittenComesBack(t *testing.T) {
+// Messages that were not written when the peer disconnects are returned.
+func TestUnwrittenMessagesAreReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, r, far := open(t, wire.Options{})
 		session := r.Session(t, 0)
-		if err := session.Send(wiretest.Message(t, "b", "a", "nobody knows its language yet")); err != nil {
+		if err := session.Send(wiretest.Message(t, "b", "a", "queued before the dialect is known")); err != nil {
 			t.Fatal(err)
 		}
-		far.say(hello)
-		synctest.Wait() // it is being written
+		far.send(hello)
+		synctest.Wait() // the message is being written
 		for i := range 3 {
 			if err := session.Send(wiretest.Message(t, "b", "a", fmt.Sprint(i))); err != nil {
 				t.Fatal(err)
@@ -205,7 +204,7 @@ func TestWhatIsNotWrittenComesBack(t *testing.T) {
 		_ = far.Close()
 		r.AwaitEnd(t, 1)
 		if got := len(r.Undeliverable()); got != 4 {
-			t.Errorf("%d messages came back, want 4", got)
+			t.Errorf("%d messages were returned, want 4", got)
 		}
 		if c := s.Counts(); c.Sent != 0 || c.Undelivered != 4 {
 			t.Errorf("%+v", c)
@@ -213,38 +212,38 @@ func TestWhatIsNotWrittenComesBack(t *testing.T) {
 	})
 }
 
-// What a peer says cannot end the process, whatever the handler makes of it.
+// A panic of the handler ends the session and not the process.
 func TestPanicEndsTheSessionOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &wiretest.Recorder{Answer: func(*wire.Session, *performatives.Message) error { panic("no") }}
 		_, _, far := open(t, wire.Options{Handler: r})
-		far.say(hello)
+		far.send(hello)
 		if err := r.AwaitEnd(t, 1)[0]; err == nil || !strings.Contains(err.Error(), "panicked") {
 			t.Errorf("ended with %v", err)
 		}
 	})
 }
 
-// bomb is a payload that cannot be written.
-type bomb struct{}
+// panickingPayload is a payload whose encoding panics.
+type panickingPayload struct{}
 
 // MarshalJSON panics.
-func (bomb) MarshalJSON() ([]byte, error) { panic("no") }
+func (panickingPayload) MarshalJSON() ([]byte, error) { panic("no") }
 
-func TestMessageThatPanicsComesBack(t *testing.T) {
+func TestPanickingPayloadIsReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, r, far := open(t, wire.Options{})
-		far.say(hello)
-		for _, payload := range []any{performatives.QueryIf{Condition: performatives.ContentOf(bomb{})}, performatives.QueryIf{Condition: performatives.ContentOf(1)}} {
+		far.send(hello)
+		for _, payload := range []any{performatives.QueryIf{Condition: performatives.ContentOf(panickingPayload{})}, performatives.QueryIf{Condition: performatives.ContentOf(1)}} {
 			if err := r.Session(t, 0).Send(wiretest.Of(t, performatives.Envelope{Sender: "b", Receiver: "a", Payload: payload})); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := far.hear(); !strings.Contains(got, "QUERY_IF") {
-			t.Errorf("the session does not go on: %s", got)
+		if got := far.receive(); !strings.Contains(got, "QUERY_IF") {
+			t.Errorf("the session did not continue: %s", got)
 		}
 		if got := len(r.Undeliverable()); got != 1 {
-			t.Errorf("%d messages came back, want 1", got)
+			t.Errorf("%d messages were returned, want 1", got)
 		}
 	})
 }
@@ -255,15 +254,15 @@ func TestServerOptions(t *testing.T) {
 		change func(*wire.Options)
 		want   string
 	}{
-		"no handler":        {func(o *wire.Options) { o.Handler = nil }, "Options.Handler"},
-		"nobody decides":    {func(o *wire.Options) { o.Anonymous = false }, "Options.Auth"},
-		"a rate without":    {func(o *wire.Options) { o.AgentRate.Messages = 1 }, "Options.AgentRate"},
-		"a negative limit":  {func(o *wire.Options) { o.Limits.Outbox = -1 }, "Options.Limits.Outbox"},
-		"a missing dialect": {func(o *wire.Options) { o.Dialects = []wire.Dialect{nil} }, "Options.Dialects[0]"},
-		"a policy too many": {func(o *wire.Options) { o.Full = 7 }, "Options.Full"},
-		"a negative window": {func(o *wire.Options) { o.ReplayWindow = -1 }, "Options.ReplayWindow"},
-		"no time to prove":  {func(o *wire.Options) { o.AuthTime = -1 }, "Options.AuthTime"},
-		"asked too late":    {func(o *wire.Options) { o.KeepAlive.Interval = time.Minute }, "Options.KeepAlive"},
+		"no handler":         {func(o *wire.Options) { o.Handler = nil }, "Options.Handler"},
+		"no Auth":            {func(o *wire.Options) { o.Anonymous = false }, "Options.Auth"},
+		"no window":          {func(o *wire.Options) { o.AgentRate.Messages = 1 }, "Options.AgentRate"},
+		"a negative limit":   {func(o *wire.Options) { o.Limits.Outbox = -1 }, "Options.Limits.Outbox"},
+		"a missing dialect":  {func(o *wire.Options) { o.Dialects = []wire.Dialect{nil} }, "Options.Dialects[0]"},
+		"an unknown policy":  {func(o *wire.Options) { o.Full = 7 }, "Options.Full"},
+		"a negative window":  {func(o *wire.Options) { o.ReplayWindow = -1 }, "Options.ReplayWindow"},
+		"negative AuthTime":  {func(o *wire.Options) { o.AuthTime = -1 }, "Options.AuthTime"},
+		"ping after timeout": {func(o *wire.Options) { o.KeepAlive.Interval = time.Minute }, "Options.KeepAlive"},
 	} {
 		o := ok()
 		c.change(&o)
@@ -273,12 +272,12 @@ func TestServerOptions(t *testing.T) {
 	}
 }
 
-// What comes in long frames is weighed, for those who keep it.
-func TestLongMessagesAreWeighed(t *testing.T) {
+// Messages of long frames have a weight.
+func TestLongMessagesHaveAWeight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, r, far := open(t, wire.Options{})
 		long := `{"ID":"2","act":"INFORM","From":"a","To":"b","Time":1,"Payload":{"text":"` + strings.Repeat("x", 5000) + `"}}`
-		far.say(hello, long, hello)
+		far.send(hello, long, hello)
 		for i, m := range r.Await(t, 3) {
 			if weight := m.Weight(); weight > 0 != (i == 1) || weight > 0 && weight != m.Size() {
 				t.Errorf("message %d weighs %d, and has %d bytes", i, weight, m.Size())

@@ -1,8 +1,8 @@
 package wire
 
-// HasMember reports whether a frame looks like a JSON object that has one of these
-// members at its top level, for [Dialect].Recognizes. It allocates nothing, and says
-// false of what is no object as far as it has to look.
+// HasMember reports whether frame begins with a JSON object that has one of names as a
+// top-level member. It does not validate the JSON: it scans until the member is found or the
+// object ends. It does not allocate. Implementations of [Dialect].Recognizes use it.
 func HasMember(frame []byte, names ...string) bool {
 	i := skipSpace(frame, 0)
 	if i >= len(frame) || frame[i] != '{' {
@@ -28,7 +28,7 @@ func HasMember(frame []byte, names ...string) bool {
 	return false
 }
 
-// endOfString returns the place after the string that begins at i, or the frame's end.
+// endOfString returns the index after the string that begins at i, or the length of frame.
 func endOfString(frame []byte, i int) int {
 	for i++; i < len(frame); i++ {
 		switch frame[i] {
@@ -41,7 +41,7 @@ func endOfString(frame []byte, i int) int {
 	return len(frame)
 }
 
-// isName reports whether what ended at i is the name of a member.
+// isName reports whether the string that ended at i is a member name.
 func isName(frame []byte, i int) bool {
 	i = skipSpace(frame, i)
 	return i < len(frame) && frame[i] == ':'

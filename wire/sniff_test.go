@@ -32,7 +32,7 @@ func TestHasMember(t *testing.T) {
 	}
 }
 
-// FuzzHasMember: it agrees with encoding/json about what that reads.
+// FuzzHasMember compares HasMember with encoding/json.
 func FuzzHasMember(f *testing.F) {
 	for _, seed := range []string{`{"act":1}`, `{"x":{"act":1}}`, `{"act`, `[]`, `{"a\"ct":"\\","act":{}}`} {
 		f.Add([]byte(seed))
@@ -51,7 +51,8 @@ func FuzzHasMember(f *testing.F) {
 	})
 }
 
-// escapes reports whether a name might be written in another way.
+// escapes reports whether frame holds a backslash, so that a name may be written with
+// escapes.
 func escapes(frame []byte) bool {
 	for _, c := range frame {
 		if c == '\\' {

@@ -6,10 +6,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// wallStamper is the stamper of those who bring none.
+// wallStamper is the default stamper.
 type wallStamper struct{}
 
-// Stamp returns a random id and the wall clock's time.
+// Stamp returns a random id and the current time.
 func (wallStamper) Stamp() performatives.Stamp {
 	return performatives.Stamp{ID: performatives.NewID(), Time: time.Now()}
 }

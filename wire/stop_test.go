@@ -10,24 +10,25 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// lingering is a handler that takes its time with the end of a session.
-type lingering struct {
+// slowHandler is a handler whose Closed blocks.
+type slowHandler struct {
 	wiretest.Recorder
 	until chan struct{}
 }
 
-// Closed waits.
-func (l *lingering) Closed(s *wire.Session, err error) {
+// Closed waits until the test closes until.
+func (l *slowHandler) Closed(s *wire.Session, err error) {
 	<-l.until
 	l.Recorder.Closed(s, err)
 }
 
-// A server has stopped when nothing of any session is left, also when it may not wait.
-func TestStopLeavesNothing(t *testing.T) {
+// Server.Stop returns after the last handler call of every session, also when its context has
+// ended.
+func TestStopWaitsForHandler(t *testing.T) {
 	for name, patient := range map[string]bool{"in order": true, "at once": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := &lingering{until: make(chan struct{})}
+				h := &slowHandler{until: make(chan struct{})}
 				server, _, _ := open(t, wire.Options{Handler: h})
 				h.Session(t, 0)
 				ctx, cancel := context.WithCancel(t.Context())
@@ -48,16 +49,16 @@ func TestStopLeavesNothing(t *testing.T) {
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				if n := len(stopped); n != 0 {
-					t.Error("stopped while the handler is told of an end")
+					t.Error("Stop returned while Closed was running")
 				}
 				close(h.until)
 				for range 2 {
 					if err := <-stopped; (err == nil) != patient {
-						t.Errorf("stopped with %v", err)
+						t.Errorf("Stop: %v", err)
 					}
 				}
 				if err := server.Stop(ctx); err != nil {
-					t.Errorf("stopped again with %v", err)
+					t.Errorf("second Stop: %v", err)
 				}
 			})
 		})

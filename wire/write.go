@@ -9,29 +9,28 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxBatch is the most messages of one write.
+// maxBatch is the largest number of messages in one write.
 const maxBatch = 512
 
-// writer is what a session needs to write. What it has encoded and not written is
-// bounded by Limits.OutboxBytes and one message.
+// writer is the buffer that a session needs while it writes. The encoded and unwritten data
+// is bounded by Limits.OutboxBytes plus one message.
 type writer struct {
 	s      *Session
 	batch  batch
 	frames []Frame
 	buf    []byte
-	unsent []*performatives.Message // that frames hold
-	rest   []*performatives.Message // of batch, not encoded yet
+	unsent []*performatives.Message // messages that frames contain
+	rest   []*performatives.Message // messages of batch that are not encoded yet
 }
 
-// writers lends a session a writer for as long as it has something to write, so that
-// the thousands that are idle hold none.
+// writers is a pool, so that idle sessions hold no buffers.
 var writers = sync.Pool{New: func() any { return new(writer) }}
 
-// maxPooled is the largest buffer that is kept for others.
+// maxPooled is the largest buffer in bytes that is returned to the pool.
 const maxPooled = 1 << 20
 
-// write is the session's writing goroutine: it writes what is queued, all of it at
-// once, and then waits for more.
+// write is the session's writing goroutine. It writes everything queued and then waits for
+// more.
 func (s *Session) write() {
 	for {
 		select {
@@ -42,33 +41,33 @@ func (s *Session) write() {
 		w := writers.Get().(*writer)
 		w.s = s
 		err := w.writeAll()
-		w.giveBack()
+		w.release()
 		if err != nil {
-			s.step(event{what: unwritten, err: err})
+			s.step(event{kind: writeFailed, err: err})
 			return
 		}
 	}
 }
 
-// giveBack forgets the session and all that was its own.
-func (w *writer) giveBack() {
+// release clears the writer and returns it to the pool.
+func (w *writer) release() {
 	if cap(w.buf) > maxPooled {
 		w.buf = nil
 	}
-	w.batch.forget()
-	w.forget()
+	w.batch.reset()
+	w.reset()
 	w.rest, w.s = nil, nil
 	writers.Put(w)
 }
 
-// forget makes room, and lets go of what was in it.
-func (w *writer) forget() {
+// reset empties the buffers and keeps their capacity.
+func (w *writer) reset() {
 	clear(w.frames)
 	clear(w.unsent)
 	w.frames, w.buf, w.unsent = w.frames[:0], w.buf[:0], w.unsent[:0]
 }
 
-// writeAll writes until nothing is queued.
+// writeAll writes until the outbox is empty.
 func (w *writer) writeAll() error {
 	for more := true; more; {
 		w.s.out.take(&w.batch, maxBatch)
@@ -76,16 +75,16 @@ func (w *writer) writeAll() error {
 			return err
 		}
 		if w.batch.final {
-			w.s.step(event{what: flushed})
+			w.s.step(event{kind: outboxFlushed})
 		}
 		more = len(w.batch.messages) > 0 && w.s.ctx.Err() == nil
 	}
 	return nil
 }
 
-// writeBatch writes what was taken.
+// writeBatch encodes and writes the batch.
 func (w *writer) writeBatch() error {
-	defer w.lose() // however it ends
+	defer w.saveUnsent() // also after an error or a panic
 	w.frames = append(w.frames, w.batch.frames...)
 	for i, m := range w.batch.messages {
 		w.rest = w.batch.messages[i+1:]
@@ -97,14 +96,16 @@ func (w *writer) writeBatch() error {
 	return w.flush()
 }
 
-// lose keeps what the peer perhaps has not got: what has been encoded and not written, and
-// the rest. After all has been written, that is nothing. It is given back once nobody
-// reads any more, since what the peer has got after all it may have answered.
-func (w *writer) lose() {
+// saveUnsent records the messages that the peer may not have received: those encoded and not
+// written, and the rest of the batch. After a complete write there are none. finish returns
+// them to the handler only after the reader has stopped, because the peer may have received
+// one and sent a reply.
+func (w *writer) saveUnsent() {
 	w.s.unsent = append(append(w.s.unsent, w.unsent...), w.rest...)
 }
 
-// message encodes m, and writes when enough has come together.
+// message encodes m. It writes the collected frames when they reach Limits.OutboxBytes, and
+// when m agrees on or offers a compression.
 func (w *writer) message(m *performatives.Message) error {
 	codec := w.s.language.Load().codec
 	start := len(w.buf)
@@ -112,7 +113,7 @@ func (w *writer) message(m *performatives.Message) error {
 	switch {
 	case err != nil:
 		w.s.logger().Warn("message not written", "performative", m.Performative().String(), "err", err)
-		w.unwritable(m, err)
+		w.returnUnencodable(m, err)
 		return nil
 	case len(buf)-start > w.s.core.opts.Limits.Frame:
 		w.s.undelivered(m, performatives.CodeInvalidPayload, "the message is longer than the connection carries")
@@ -127,7 +128,7 @@ func (w *writer) message(m *performatives.Message) error {
 		return w.compress(method)
 	}
 	if n, ok := codec.(Negotiating); ok && w.s.initiator && n.Offered() {
-		return w.await()
+		return w.awaitAnswer()
 	}
 	if len(buf) >= w.s.core.opts.Limits.OutboxBytes {
 		return w.flush()
@@ -135,8 +136,8 @@ func (w *writer) message(m *performatives.Message) error {
 	return nil
 }
 
-// encode has the codec write m. A payload is an application's type, and its MarshalJSON
-// may panic.
+// encode calls the codec. A panic becomes an error, because a payload is an application's
+// type whose MarshalJSON may panic.
 func encode(c Codec, dst []byte, m *performatives.Message) (buf []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -146,8 +147,9 @@ func encode(c Codec, dst []byte, m *performatives.Message) (buf []byte, err erro
 	return c.Encode(dst, m)
 }
 
-// unwritable gives back what the codec does not write: a refusal of the codec's says why.
-func (w *writer) unwritable(m *performatives.Message, err error) {
+// returnUnencodable returns a message that the codec cannot encode to the handler, with the
+// codec's refusal if there is one.
+func (w *writer) returnUnencodable(m *performatives.Message, err error) {
 	var r *performatives.Refusal
 	if errors.As(err, &r) {
 		w.s.undelivered(m, r.Code, r.Text)
@@ -156,7 +158,7 @@ func (w *writer) unwritable(m *performatives.Message, err error) {
 	w.s.undelivered(m, performatives.CodeInvalidPayload, "the message cannot be written in the peer's protocol")
 }
 
-// agreed returns the compression that what was just encoded agrees on.
+// agreed returns the compression method that the last encoded message agreed on.
 func (w *writer) agreed(codec Codec) string {
 	if n, ok := codec.(Negotiating); ok && !w.s.initiator {
 		return n.Agreed()
@@ -164,7 +166,7 @@ func (w *writer) agreed(codec Codec) string {
 	return ""
 }
 
-// compress writes what has come together, and compresses what comes after it.
+// compress writes the collected frames and starts compression after them.
 func (w *writer) compress(method string) error {
 	c, ok := w.s.conn.(Compressing)
 	if !ok {
@@ -173,25 +175,25 @@ func (w *writer) compress(method string) error {
 	return w.written(c.Compress(method, w.frames))
 }
 
-// await writes what has come together, the last of which offers a compression, and waits
-// for the answer. A peer may take its time with it as with a frame. One that says nothing
-// more has not agreed, unless it did so in what nobody reads.
-func (w *writer) await() error {
-	w.s.offering.Store(true) // before the answer can come
+// awaitAnswer writes the collected frames, the last of which offers a compression, and waits
+// for the peer's answer for at most Limits.FrameTime. When reading has stopped without an
+// answer, the peer's choice is unknown and awaitAnswer fails.
+func (w *writer) awaitAnswer() error {
+	w.s.offering.Store(true) // before the answer can arrive
 	if err := w.flush(); err != nil {
 		return err
 	}
-	patience := time.NewTimer(w.s.core.opts.Limits.FrameTime)
-	defer patience.Stop()
+	timeout := time.NewTimer(w.s.core.opts.Limits.FrameTime)
+	defer timeout.Stop()
 	select {
-	case <-w.s.answered:
-		if w.s.offering.Load() && w.s.deaf.Load() {
+	case <-w.s.offerAnswered:
+		if w.s.offering.Load() && w.s.readStopped.Load() {
 			return errUnanswered
 		}
 		return nil
 	case <-w.s.ctx.Done():
 		return ErrClosed
-	case <-patience.C:
+	case <-timeout.C:
 		return errUnanswered
 	}
 }
@@ -203,11 +205,11 @@ func (w *writer) flush() error {
 	return w.written(w.s.conn.Write(w.frames))
 }
 
-// written makes room once frames are with the transport.
+// written counts and clears the frames after a successful write.
 func (w *writer) written(err error) error {
-	if err == nil { // else they are still to be given back
+	if err == nil { // after an error, saveUnsent needs them
 		w.s.core.totals.sent.Add(uint64(len(w.unsent)))
-		w.forget()
+		w.reset()
 	}
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/query"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -17,13 +17,13 @@ type agentsCmd struct {
 	clientFlags `group:"The node:"`
 }
 
-// systemAgent is who answers for a node itself.
+// systemAgent is the id of the node itself.
 const systemAgent performatives.AgentID = "system"
 
-// agentsReference is what it is asked for.
+// agentsReference is the QUERY_REF reference of the list of agents.
 const agentsReference = "agents"
 
-// present is an agent of a node, as the node tells of it.
+// present is one agent in the answer of a node.
 type present struct {
 	ID      performatives.AgentID  `json:"id"`
 	Node    string                 `json:"node"`
@@ -31,7 +31,7 @@ type present struct {
 	Actions []performatives.Action `json:"actions"`
 }
 
-// run asks the node, and prints what it says.
+// run queries the node, and prints its agents.
 func (c *agentsCmd) run(ctx context.Context, std streams) error {
 	if c.Deadline <= 0 {
 		return usagef("--deadline 0s leaves no time; give it some, such as 10s")
@@ -60,14 +60,14 @@ func (c *agentsCmd) ask(ctx context.Context, l *link) ([]present, error) {
 		return nil, err
 	}
 	defer l.leave()
-	all, err := codons.QueryRef[[]present](ctx, l, systemAgent, agentsReference)
+	all, err := query.Ref[[]present](ctx, l, systemAgent, agentsReference)
 	if all == nil {
-		all = []present{} // an empty list is none, too
+		all = []present{} // --json prints an empty list, not null
 	}
 	return all, err
 }
 
-// rowsOf is the table of agents.
+// rowsOf returns the table of agents.
 func rowsOf(all []present) [][]string {
 	rows := [][]string{{"AGENT", "NODE", "ACTIONS", "TOPICS"}}
 	for _, a := range all {
@@ -80,7 +80,7 @@ func rowsOf(all []present) [][]string {
 	return rows
 }
 
-// orDash joins words, of which there may be none.
+// orDash joins words, and returns a dash for none.
 func orDash(words []string) string {
 	if len(words) == 0 {
 		return "-"

@@ -10,10 +10,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
-// maxSecret is how long a file with a token, a key or certificates may be, in bytes.
+// maxSecret is the longest file with a token, a key or certificates, in bytes.
 const maxSecret = 1 << 20
 
-// authenticator makes what finds out who a peer is; nil lets everyone in.
+// authenticator returns the authenticator of the flags; nil accepts every peer.
 func (c *nodeCmd) authenticator(log *slog.Logger) (wire.Authenticator, error) {
 	var all []wire.Authenticator
 	for _, kind := range []func(*slog.Logger) (wire.Authenticator, error){c.jwt, c.tokens, c.certificates} {
@@ -31,7 +31,7 @@ func (c *nodeCmd) authenticator(log *slog.Logger) (wire.Authenticator, error) {
 	return auth.Any(all...), nil
 }
 
-// tokens knows the tokens of --tokens.
+// tokens returns the authenticator for the tokens of --tokens.
 func (c *nodeCmd) tokens(log *slog.Logger) (wire.Authenticator, error) {
 	if c.Tokens == "" {
 		return nil, nil //nolint:nilnil // there are none
@@ -53,7 +53,7 @@ func (c *nodeCmd) tokens(log *slog.Logger) (wire.Authenticator, error) {
 	return auth.Tokens(list)
 }
 
-// jwt verifies JSON Web Tokens by the key of --jwt-key or --jwks-url.
+// jwt returns the authenticator for JSON Web Tokens, with the key of --jwt-key or --jwks-url.
 func (c *nodeCmd) jwt(log *slog.Logger) (wire.Authenticator, error) {
 	o := auth.JWTOptions{Algorithms: c.JWTAlg, Issuer: c.JWTIssuer, Audience: c.JWTAudience}
 	flag, value := "--jwt-key", c.JWTKey
@@ -81,7 +81,7 @@ func (c *nodeCmd) jwt(log *slog.Logger) (wire.Authenticator, error) {
 	return a, nil
 }
 
-// certificates knows peers by their client certificates.
+// certificates returns the authenticator for client certificates.
 func (c *nodeCmd) certificates(*slog.Logger) (wire.Authenticator, error) {
 	if c.ClientCA == "" {
 		return nil, nil //nolint:nilnil // they show none
@@ -89,7 +89,7 @@ func (c *nodeCmd) certificates(*slog.Logger) (wire.Authenticator, error) {
 	return auth.Certificates(auth.CertOptions{})
 }
 
-// authorizer says who may talk to whom; nil permits all.
+// authorizer returns the rules of --rules; nil permits all messages.
 func (c *nodeCmd) authorizer() (wire.Authorizer, error) {
 	if c.Rules == "" {
 		return nil, nil //nolint:nilnil // everything is permitted
@@ -105,7 +105,7 @@ func (c *nodeCmd) authorizer() (wire.Authorizer, error) {
 	return rules.Authorizer()
 }
 
-// config returns the TLS configuration of a node; nil when none is wanted.
+// config returns the TLS configuration of a node; nil for none.
 func (c *nodeCmd) config() (*tls.Config, error) {
 	if c.TLSCert == "" {
 		return nil, nil //nolint:nilnil // no TLS
@@ -121,7 +121,8 @@ func (c *nodeCmd) config() (*tls.Config, error) {
 	return config, nil
 }
 
-// readable refuses files that cannot be read, by their flags. An empty name is none.
+// readable returns an error that names the flag of a file that cannot be read. It skips
+// empty names.
 func readable(flagsAndNames ...string) error {
 	for i := 0; i < len(flagsAndNames); i += 2 {
 		if flagsAndNames[i+1] == "" {
@@ -134,5 +135,5 @@ func readable(flagsAndNames ...string) error {
 	return nil
 }
 
-// reason is an error of package auth without the name of the package.
+// reason returns an error of package auth without the name of the package.
 func reason(err error) string { return strings.TrimPrefix(err.Error(), "auth: ") }

@@ -39,11 +39,11 @@ func TestTokens(t *testing.T) {
 				t.Errorf("as an agent below, got %+v", r)
 			}
 			if r := runs(t, append(call, "--as", "Bob")...); r.code != exitFailed ||
-				r.stderr != "ribosome: the node at "+url+" does not permit it: the sender is not who has authenticated (forbidden); check --as and the rules there\n" {
+				r.stderr != "ribosome: the node at "+url+" does not permit it: the peer has not authenticated as the sender (forbidden); check --as and the rules there\n" {
 				t.Errorf("as another, got %+v", r)
 			}
 			if r := runs(t, "agents", "--addr", url); r.code != exitFailed ||
-				r.stderr != "ribosome: the node at "+url+" does not permit it: the sender is not who has authenticated (forbidden); give with --as the name that the token or the certificate is for\n" {
+				r.stderr != "ribosome: the node at "+url+" does not permit it: the peer has not authenticated as the sender (forbidden); give with --as the name that the token or the certificate is for\n" {
 				t.Errorf("without a name, got %+v", r)
 			}
 			t.Setenv("RIBOSOME_TOKEN", "")
@@ -181,7 +181,7 @@ func TestTLS(t *testing.T) {
 				line string // in it
 			}{
 				"right":             {url, append(own, "--ca", "ca.pem", "--as", "Crm"), exitDone, ""},
-				"another's name":    {url, append(own, "--ca", "ca.pem", "--as", "Ana"), exitFailed, " does not permit it: the sender is not who has authenticated (forbidden); check --as"},
+				"another's name":    {url, append(own, "--ca", "ca.pem", "--as", "Ana"), exitFailed, " does not permit it: the peer has not authenticated as the sender (forbidden); check --as"},
 				"no authority":      {url, own, exitFailed, ": nobody that is trusted has signed its certificate; name the authority with --ca"},
 				"another authority": {url, append(own, "--ca", "other.pem"), exitFailed, ": nobody that is trusted has signed its certificate; name the authority with --ca"},
 				"another host":      {strings.Replace(url, "127.0.0.1", "127.0.0.2", 1), append(own, "--ca", "ca.pem"), exitFailed, "cannot reach"},

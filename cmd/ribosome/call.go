@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // callCmd is ribosome call.
@@ -23,7 +23,7 @@ type callCmd struct {
 	clientFlags `group:"The node:"`
 }
 
-// run delegates the task, and prints what came of it.
+// run delegates the task, and prints its result.
 func (c *callCmd) run(ctx context.Context, std streams) error {
 	task, err := c.task(std)
 	if err != nil {
@@ -41,24 +41,20 @@ func (c *callCmd) run(ctx context.Context, std streams) error {
 	return c.report(out, result, l.explain(err, c.Agent))
 }
 
-// task makes the task of the flags.
-func (c *callCmd) task(std streams) (performatives.TaskRequest, error) {
-	task := performatives.TaskRequest{TaskType: c.Action, Description: c.Description}
+// task returns the task of the flags.
+func (c *callCmd) task(std streams) (task performatives.TaskRequest, err error) {
+	task = performatives.TaskRequest{TaskType: c.Action, Description: c.Description}
 	if c.Agent == "" || c.Action == "" {
 		return task, usagef("the agent and its action may not be empty; see ribosome agents for what there is")
 	}
 	if c.Data == "" {
 		return task, nil
 	}
-	data, err := readJSON("--data", c.Data, std.in, wire.DefaultMaxFrame)
-	if err != nil {
-		return task, err
-	}
-	task.Parameters = performatives.RawContent(data)
-	return task, nil
+	task.Parameters, err = readObject("--data", c.Data, std.in)
+	return task, err
 }
 
-// receiptTime is how long the worker has, after an interrupt, to say that it stopped.
+// receiptTime is the time for the receipt of the worker after an interrupt.
 const receiptTime = 3 * time.Second
 
 // delegate joins the node, and waits for the end of the task.
@@ -69,6 +65,6 @@ func (c *callCmd) delegate(ctx context.Context, l *link, task performatives.Task
 		return performatives.InformResult{}, err
 	}
 	defer l.leave()
-	return codons.Delegate(ctx, l, performatives.AgentID(c.Agent), task,
-		codons.WithAccepted(p.accepted), codons.WithProgress(p.update), codons.WithGrace(receiptTime))
+	return delegation.Delegate(ctx, l, performatives.AgentID(c.Agent), task,
+		delegation.WithAccepted(p.accepted), delegation.WithProgress(p.update), codons.WithGrace(receiptTime))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// progress prints what a worker says before its result, one line each.
+// progress prints the messages of a worker before its result, one line each.
 type progress struct{ to *printer } // nil is quiet
 
 func newProgress(w io.Writer, quiet bool) *progress {
@@ -21,7 +21,7 @@ func newProgress(w io.Writer, quiet bool) *progress {
 	return &progress{newPrinter(w)}
 }
 
-// accepted is told that the task was taken on.
+// accepted prints that the worker has accepted the task.
 func (p *progress) accepted(a performatives.TaskAccept) {
 	line := "accepted"
 	if !a.Estimate.IsZero() {
@@ -30,7 +30,7 @@ func (p *progress) accepted(a performatives.TaskAccept) {
 	p.say(line, a.Comments)
 }
 
-// update is told how far the worker is.
+// update prints the progress of the worker.
 func (p *progress) update(u performatives.StatusUpdate) {
 	line := "progress"
 	if u.Progress != nil {
@@ -49,14 +49,14 @@ func (p *progress) say(line, text string) {
 	p.to.text(line + "\n")
 }
 
-// ended is how a call ended, as --json prints it.
+// ended is the end of a call, as --json prints it.
 type ended struct {
-	Outcome string                      `json:"outcome"` // a task_status, or how it was cut off
+	Outcome string                      `json:"outcome"` // a task_status, or the terminal state without a result
 	Result  *performatives.InformResult `json:"result"`
 	Error   *problem                    `json:"error"`
 }
 
-// report prints how a call ended, and returns the error that ends the program.
+// report prints the end of a call, and returns the error that ends the program.
 func (c *callCmd) report(out *printer, r performatives.InformResult, why *problem) error {
 	switch {
 	case c.JSON && why != nil:
@@ -75,7 +75,7 @@ func (c *callCmd) report(out *printer, r performatives.InformResult, why *proble
 	return out.end()
 }
 
-// resultText is a result for people.
+// resultText returns a result as text for people.
 func resultText(r performatives.InformResult) string {
 	var b strings.Builder
 	b.WriteString(string(r.Status))
@@ -95,7 +95,7 @@ func resultText(r performatives.InformResult) string {
 	return b.String()
 }
 
-// indented is content as JSON for people.
+// indented returns content as indented JSON.
 func indented(c performatives.Content) string {
 	text, err := c.MarshalJSON()
 	if err != nil {
@@ -111,7 +111,7 @@ func indented(c performatives.Content) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// artifacts lists what a task made or changed; --json shows what is in them.
+// artifacts lists the artifacts of a task by name; --json prints their content.
 func artifacts(all []performatives.Artifact) string {
 	rows := make([][]string, len(all))
 	for i, a := range all {

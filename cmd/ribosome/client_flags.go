@@ -11,7 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
-// clientFlags say which node is meant, and how to get in.
+// clientFlags has the address of the node and the credentials of the client.
 type clientFlags struct {
 	Addr      string `placeholder:"URL" help:"Address of the node: ws://, wss://, tcp://, tcps://, grpc:// or grpcs://, with host and port"`
 	As        string `placeholder:"NAME" help:"Name to speak under; without it, a random one"`
@@ -48,10 +48,11 @@ func (f *clientFlags) bearer() (func() string, error) {
 	if err != nil {
 		return nil, usagef("--token-file %s: %s; write the token into it", f.TokenFile, reason(err))
 	}
-	return auth.Func(context.Background(), source, nil), nil // the file of before will do
+	return auth.Func(context.Background(), source, nil), nil // after an error the previous token is used
 }
 
-// checkToken refuses what cannot be sent as a token, without telling it.
+// checkToken returns an error for text that cannot be sent as a token. The error does not
+// contain the text.
 func checkToken(from, token string) error {
 	switch {
 	case token == "":
@@ -62,7 +63,7 @@ func checkToken(from, token string) error {
 	return nil
 }
 
-// speaker returns as whom to speak.
+// speaker returns the sender of the messages.
 func (f *clientFlags) speaker() (performatives.AgentID, error) {
 	if f.As == "" {
 		return performatives.AgentID("cli-" + strings.ToLower(rand.Text()[:8])), nil
@@ -77,7 +78,7 @@ func (f *clientFlags) speaker() (performatives.AgentID, error) {
 	return name, nil
 }
 
-// listOf joins words as people do.
+// listOf joins words with commas and a final or.
 func listOf(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/ws"
 )
 
@@ -95,7 +97,7 @@ func TestCallFails(t *testing.T) {
 		"unknown over ws":   {[]string{"Nobody", "x", "--addr", n.at["ws"]}, `there is no agent Nobody at ` + n.at["ws"] + `; ribosome agents --addr ` + n.at["ws"] + ` lists them`},
 		"unknown over grpc": {[]string{"Nobody", "x", "--addr", n.at["grpc"]}, `there is no agent Nobody at ` + n.at["grpc"] + `; ribosome agents --addr ` + n.at["grpc"] + ` lists them`},
 		"unknown action":    {[]string{"Jules", "sing", "--addr", n.at["tcp"]}, `Jules cannot do it: the only task here is debug_code (incapable); ribosome agents --addr ` + n.at["tcp"] + ` lists who can do what`},
-		"wrong parameters":  {[]string{"Jules", "debug_code", "-d", "3", "--addr", n.at["grpc"]}, `Jules did not understand it: task_parameters: content: want an object, got a JSON number (invalid_payload_structure) (invalid_payload_structure); check --data, and --max-frame if it is long`},
+		"wrong parameters":  {[]string{"Jules", "debug_code", "-d", `{"code_to_debug":3}`, "--addr", n.at["grpc"]}, `Jules did not understand it: task_parameters: content.code_to_debug: want a string, got a JSON number (invalid_payload_structure) (invalid_payload_structure); check --data, and --max-frame if it is long`},
 		"another's name":    {[]string{"Jules", "debug_code", "--as", "Eddy", "--addr", n.at["ws"]}, `the node at ` + n.at["ws"] + ` does not permit it: an agent of that name runs on the node: speak as another (forbidden); check --as and the rules there`},
 		"nobody, tcp":       {[]string{"Jules", "x", "--addr", "tcp://" + closed}, `cannot reach tcp://` + closed + `: nobody listens there; start the node, or check --addr`},
 		"nobody, ws":        {[]string{"Jules", "x", "--addr", "ws://" + closed}, `cannot reach ws://` + closed + `/mcp: nobody listens there; start the node, or check --addr`},
@@ -226,6 +228,53 @@ func TestListen(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+// A message with a message type reaches an agent over each transport, and shows it.
+func TestSend(t *testing.T) {
+	n := open(t)
+	for _, scheme := range slices.Sorted(maps.Keys(n.at)) {
+		t.Run(scheme, func(t *testing.T) {
+			url := n.at[scheme]
+			l := begins(t, "listen", "--addr", url, "--as", "Rubber", "--answer", `{"said":"quack"}`)
+			l.shows(&l.stderr, "connected to "+url+" as Rubber\n")
+			r := runs(t, "send", "Rubber", "INFORM", "--message-type", "REVIEW_SEEN", "-d", `{"file":"a.go"}`, "--as", "Ana", "--addr", url)
+			if r.code != exitDone || r.stdout+r.stderr != "" {
+				t.Errorf("got %+v", r)
+			}
+			l.shows(&l.stdout, ` INFORM REVIEW_SEEN from Ana: {"file":"a.go"}`+"\n")
+			r = runs(t, "send", "rubber", "TASK_REQUEST", "-d", `{"task_type":"explain"}`, "--as", "Ana", "--addr", url)
+			if r.code != exitDone || r.stderr != "" || !strings.HasPrefix(r.stdout, "TASK_ACCEPT from Rubber: {") {
+				t.Errorf("got %+v", r)
+			}
+			l.end()
+		})
+	}
+}
+
+func TestSendJSON(t *testing.T) {
+	n := open(t)
+	r := runs(t, "send", "system", "QUERY_REF", "-d", `{"reference":"agents"}`, "--json", "--addr", n.at["ws"])
+	var m map[string]any
+	if err := json.Unmarshal([]byte(r.stdout), &m); err != nil || r.code != exitDone || m["performative"] != "INFORM_REF" {
+		t.Errorf("%v: got %+v", err, r)
+	}
+	r = runs(t, "send", "Nobody", "REQUEST", "--message-type", "REVIEW_REQUEST", "--addr", n.at["tcp"])
+	if r.code != exitFailed || !strings.HasPrefix(r.stderr, "ribosome: there is no agent Nobody at ") {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestSummaryShowsTheMessageType(t *testing.T) {
+	m, err := performatives.New(performatives.Envelope{
+		ID: "1", Sender: "Critic", Timestamp: time.Unix(0, 0), Performative: performatives.ActInform, MessageType: "REVIEW_DONE",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := summaryOf(m); got != "INFORM REVIEW_DONE from Critic to all" {
+		t.Errorf("got %s", got)
 	}
 }
 

@@ -13,14 +13,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// configKey is the one flag that is no key of the file that it names.
+// configKey is the only flag that is no key of the configuration file.
 const configKey = "config"
 
-// maxConfig is how long a configuration file may be, in bytes.
+// maxConfig is the longest configuration file, in bytes.
 const maxConfig = 1 << 20
 
-// configFile is what a configuration file says: a flat mapping of flags' names to
-// their values. One file can serve all commands; each reads what it has a flag for.
+// configFile is a configuration file: a flat mapping from names of flags to their values.
+// One file can serve all commands; each command reads the keys of its flags.
 type configFile struct {
 	name     string
 	settings map[string]setting
@@ -35,8 +35,8 @@ type setting struct {
 	list  bool
 }
 
-// readConfig reads a file whose keys must be among flags. No value of it gets into an
-// error: it may be a secret.
+// readConfig reads a file whose keys must be among flags. Its errors contain no value of the
+// file, which may be a secret.
 func readConfig(name string, flags map[string]*kong.Flag) (configFile, error) {
 	file := configFile{name: name, settings: make(map[string]setting)}
 	text, err := readFile("--config", name, maxConfig)
@@ -55,7 +55,7 @@ func readConfig(name string, flags map[string]*kong.Flag) (configFile, error) {
 	return file, nil
 }
 
-// topOf returns the mapping that a file consists of; nil of an empty one.
+// topOf returns the mapping of a file; nil for an empty file.
 func topOf(name string, text []byte) (*yaml.Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, second yaml.Node
@@ -80,7 +80,7 @@ func topOf(name string, text []byte) (*yaml.Node, error) {
 
 var yamlLine = regexp.MustCompile(`^yaml: (line \d+)`)
 
-// lineOf returns where YAML breaks off. The rest of the error may quote the file.
+// lineOf returns the line of a YAML error. The rest of the error may quote the file.
 func lineOf(err error) string {
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		return " from " + m[1] + " on"
@@ -88,7 +88,7 @@ func lineOf(err error) string {
 	return ""
 }
 
-// add takes one entry.
+// add adds one entry.
 func (c *configFile) add(key, value *yaml.Node, flags map[string]*kong.Flag) error {
 	at := fmt.Sprintf("%s, line %d", c.name, key.Line)
 	if key.Value == configKey {
@@ -120,7 +120,8 @@ func (c *configFile) add(key, value *yaml.Node, flags map[string]*kong.Flag) err
 
 var flagLike = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]{0,23}$`)
 
-// unknownKey names the key, unless it can be none, and the nearest known one.
+// unknownKey returns the error of an unknown key. It names the key, unless that may be a
+// secret, and the nearest known key.
 func unknownKey(at, key string, flags map[string]*kong.Flag) error {
 	if !flagLike.MatchString(key) {
 		return usagef("%s: this key is no flag; the keys are the flags without their dashes, see ribosome node --help", at)
@@ -130,7 +131,7 @@ func unknownKey(at, key string, flags map[string]*kong.Flag) error {
 	return usagef("%s: there is no key %s; the nearest is %s, and ribosome node --help lists the others", at, key, nearest(key, known))
 }
 
-// value returns what the flag is to be decoded from.
+// value returns the value of a setting in the form that the parser decodes.
 func (s setting) value(flag *kong.Flag) (any, error) {
 	switch {
 	case flag.IsSlice():

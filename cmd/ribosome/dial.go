@@ -15,12 +15,12 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/ws"
 )
 
-// address is where a node is reached.
+// address is the address of a node.
 type address struct {
 	transport string // ws, tcp or grpc
 	secure    bool
 	host      string // and port
-	url       string // without what may be secret
+	url       string // scheme, host and path: never a user, a password or a query
 	path      string // of ws
 }
 
@@ -52,7 +52,7 @@ func parseAddress(text string) (address, error) {
 	return a, err
 }
 
-// complete fills in what an address may leave out.
+// complete fills in the parts that an address may leave out.
 func (a *address) complete(u *url.URL) error {
 	switch {
 	case u.Port() != "":
@@ -87,7 +87,7 @@ func (l *link) dial(ctx context.Context, h wire.Handler) (*wire.Session, error) 
 	return s, err
 }
 
-// hearing notes that a message came.
+// hearing is a [wire.Handler] that records that a message has arrived.
 type hearing struct {
 	wire.Handler
 	worked *atomic.Bool
@@ -99,8 +99,8 @@ func (h hearing) Receive(s *wire.Session, m *performatives.Message) error {
 	return h.Handler.Receive(s, m)
 }
 
-// connect opens a connection. TCP has no place for a token, so that each message has to
-// carry it.
+// connect opens a connection. TCP has no place for a token, so that each message has the
+// token.
 func (l *link) connect(ctx context.Context, o *wire.Options) (wire.Conn, error) {
 	if err := firstToken(ctx, l.issuer); err != nil {
 		return nil, err

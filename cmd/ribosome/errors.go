@@ -6,16 +6,16 @@ import (
 	"syscall"
 )
 
-// usageError means that the program was called wrongly. Its text says how, and what to
-// do, in one line.
+// usageError is the error of a wrong call. Its text has the reason and an advice, in one
+// line.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
-// failure means that what was asked for was refused, failed or was cut off. Its text is
-// one line; an empty one means that there is nothing to add.
+// failure is the error of a command that was refused, failed or was interrupted. Its text
+// is one line; with an empty text, nothing is printed.
 type failure struct{ text string }
 
 func (e *failure) Error() string { return e.text }
@@ -34,8 +34,8 @@ func ending(err error) (code int, line string) {
 	return exitFailed, err.Error()
 }
 
-// printing is the error of what could not be printed. Who closed the pipe early, as
-// head does, has seen enough: that is none.
+// printing returns the error of an incomplete output. A closed pipe is no error: a reader
+// such as head needs no further output.
 func printing(err error) error {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return nil

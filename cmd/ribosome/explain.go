@@ -11,15 +11,15 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
-// problem is why there is no result.
+// problem is the reason for a missing result.
 type problem struct {
-	Outcome string             `json:"-"`              // in a word
-	Code    performatives.Code `json:"code,omitempty"` // of the refusal, if it was one
-	Text    string             `json:"text"`           // for people: why, and what to do
-	usage   bool               // the program was called wrongly
+	Outcome string             `json:"-"`              // the terminal state, in one word
+	Code    performatives.Code `json:"code,omitempty"` // the code of the refusal; empty for another error
+	Text    string             `json:"text"`           // for people: the reason and an advice
+	usage   bool               // the error of a wrong call
 }
 
-// failure is the error that ends the program; none of a nil problem.
+// failure returns the error that ends the program; nil for a nil problem.
 func (p *problem) failure() error {
 	switch {
 	case p == nil:
@@ -30,7 +30,8 @@ func (p *problem) failure() error {
 	return &failure{p.Text}
 }
 
-// explain says in one line why agent gave no result, and what to do; nil for no error.
+// explain returns the reason why agent gave no result, and an advice, in one line. It
+// returns nil for no error.
 func (l *link) explain(err error, agent string) *problem {
 	var usage *usageError
 	var own *failure
@@ -65,8 +66,8 @@ func (l *link) explain(err error, agent string) *problem {
 	return p
 }
 
-// late says that agent did not answer in time. Over TCP, it may be none of ours: that a
-// connection opens does not tell.
+// late returns the text for a passed deadline. Over TCP, an open connection does not prove
+// that the other end is a node.
 func (l *link) late(agent string) string {
 	if l.at.transport == "tcp" && l.session.Load() != nil && !l.worked.Load() {
 		return "the deadline passed, and nothing has come from " + l.at.url + "; if something else speaks there, check the scheme of --addr, else try again with a longer --deadline"
@@ -74,17 +75,19 @@ func (l *link) late(agent string) string {
 	return "the deadline passed before " + l.who(agent) + " answered; try again with a longer --deadline"
 }
 
-// isAuth reports whether a code is about who may do what.
+// isAuth reports whether a code is about authentication or permission.
 func isAuth(c performatives.Code) bool {
 	return c == performatives.CodeUnauthorized || c == performatives.CodeForbidden
 }
 
-// isUnchecked reports whether a node could not find out who calls, by no fault of theirs.
+// isUnchecked reports whether a node could not check the credentials because of a fault of
+// its own.
 func isUnchecked(r *performatives.Refusal) bool {
 	return r.Code == performatives.CodeInternal && r.Text == auth.Unchecked
 }
 
-// isUncheckedText is errors.As for gRPC, which passes on no code of a fault of the node.
+// isUncheckedText finds such a fault in an error of gRPC, which does not transmit the code
+// of a fault of the node.
 func isUncheckedText(err error, to **performatives.Refusal) bool {
 	if !strings.HasSuffix(err.Error(), ": "+auth.Unchecked) {
 		return false
@@ -93,7 +96,7 @@ func isUncheckedText(err error, to **performatives.Refusal) bool {
 	return true
 }
 
-// who is the agent, or the node.
+// who returns the agent for a text, or the node if the agent is the node itself.
 func (l *link) who(agent string) string {
 	if agent == "" || agent == string(systemAgent) {
 		return "the node at " + l.at.url
@@ -101,7 +104,7 @@ func (l *link) who(agent string) string {
 	return agent
 }
 
-// interrupted tells whether the agent has said that it stopped.
+// interrupted returns the text for an interrupt. It tells whether there was a receipt.
 func interrupted(err error, agent string) *problem {
 	p := &problem{Outcome: "cancelled", Code: performatives.CodeCanceled, Text: "interrupted; run it again for a result"}
 	var end *codons.EndError
@@ -117,10 +120,10 @@ func interrupted(err error, agent string) *problem {
 	return p
 }
 
-// notSender is the text of wire for a message in the name of another.
-const notSender = "the sender is not who has authenticated"
+// notSender is the text of wire for a message whose sender has not authenticated.
+const notSender = "the peer has not authenticated as the sender"
 
-// credentials says how to show who calls.
+// credentials returns the advice on flags for authentication.
 func (l *link) credentials() string {
 	text := "give a token with --token-file or " + variable("token")
 	if l.tls != nil && l.tls.GetClientCertificate == nil {
@@ -129,7 +132,7 @@ func (l *link) credentials() string {
 	return text
 }
 
-// refused says who refused, why, and what to do.
+// refused returns the text of a refusal: the agent that refused, the reason, and an advice.
 func (l *link) refused(r *performatives.Refusal, agent string) string {
 	reason := *r
 	reason.From = ""
@@ -157,7 +160,7 @@ func (l *link) refused(r *performatives.Refusal, agent string) string {
 	return fmt.Sprintf("%s gave no result: %s; %s", l.who(agent), reason.Error(), advice(r))
 }
 
-// advice says whether to try again.
+// advice tells whether a retry may succeed.
 func advice(r *performatives.Refusal) string {
 	if r.Code.Traits().Retry {
 		return "try again"

@@ -10,10 +10,13 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// readFile reads a file of at most limit bytes. The error names the flag and says what
-// to do; the name may be a secret.
+// readFile reads a file of at most limit bytes. The error names the flag and has an advice;
+// it hides a name that looks like a secret.
 func readFile(flag, name string, limit int) ([]byte, error) {
 	f, err := os.Open(name)
 	if err == nil {
@@ -24,7 +27,7 @@ func readFile(flag, name string, limit int) ([]byte, error) {
 		}
 	}
 	var at *fs.PathError
-	if errors.As(err, &at) { // its operation tells people nothing
+	if errors.As(err, &at) { // without the operation, which does not help
 		return nil, usagef("%s %s: %v; name a file that can be read", flag, shown(name), at.Err)
 	}
 	return nil, usagef("%s %s: %v", flag, shown(name), err)
@@ -38,8 +41,7 @@ func readAll(r io.Reader, limit int) ([]byte, error) {
 	return text, err
 }
 
-// readJSON reads the value of a flag that is JSON: as it is, in a file (@FILE), or on
-// stdin (@-).
+// readJSON reads the JSON value of a flag: the value itself, a file (@FILE), or stdin (@-).
 func readJSON(flag, value string, stdin io.Reader, limit int) (json.RawMessage, error) {
 	var (
 		text = []byte(value)
@@ -64,7 +66,20 @@ func readJSON(flag, value string, stdin io.Reader, limit int) (json.RawMessage, 
 	return text, nil
 }
 
-// checkJSON says where the text stops being one JSON value, and never what it holds.
+// readObject is [readJSON] for a value that must be an object, of at most the size of a
+// frame.
+func readObject(flag, value string, stdin io.Reader) (performatives.Content, error) {
+	text, err := readJSON(flag, value, stdin, wire.DefaultMaxFrame)
+	if err != nil {
+		return performatives.Content{}, err
+	}
+	if bytes.TrimSpace(text)[0] != '{' {
+		return performatives.Content{}, usagef(`%s is not a JSON object; give one, such as {"name":"value"}`, flag)
+	}
+	return performatives.RawContent(text), nil
+}
+
+// checkJSON returns an error with the position of a syntax error. It never quotes the text.
 func checkJSON(text []byte) error {
 	if !utf8.Valid(text) {
 		return errors.New("it is no UTF-8")

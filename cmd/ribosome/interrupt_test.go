@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -22,9 +23,11 @@ func (slow) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"Patience"}}
 }
 
-func (slow) ConsiderTask(context.Context, codons.Task) codons.Decision { return codons.Accept() }
+func (slow) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
 
-func (s slow) PerformTask(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+func (s slow) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 	if err := t.Report(performatives.StatusUpdate{Description: "counting\nsheep \x1b[31m"}); err != nil {
 		return performatives.InformResult{}, err
 	}

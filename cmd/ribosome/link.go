@@ -13,25 +13,24 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
-// link is a node of this process with one agent, and the way from it to the node that
-// --addr names.
+// link is a node of this process with one agent, and its connection to the node at --addr.
 type link struct {
 	at       address
 	tls      *tls.Config      // nil without TLS
 	token    func() string    // nil without a token
-	issuer   auth.TokenSource // of the token; nil when it does not come from anywhere
+	issuer   auth.TokenSource // the issuer of the token; nil for a token from a flag or a file
 	name     performatives.AgentID
-	nameless bool // name is a random one
+	nameless bool // name is random
 	limits   wire.Limits
 
 	node    *runtime.Node
 	uplink  *runtime.Uplink
 	session atomic.Pointer[wire.Session] // the latest; nil before the first
 	worked  atomic.Bool                  // the node has sent a message
-	cutOff  bool                         // the connection has not ended by leave
+	cutOff  bool                         // the connection ended before leave
 }
 
-// plan makes a link of the flags, and touches no network.
+// plan makes a link of the flags, without any connection.
 func (f *clientFlags) plan() (*link, error) {
 	at, err := parseAddress(f.Addr)
 	if err != nil {
@@ -51,14 +50,14 @@ func (f *clientFlags) plan() (*link, error) {
 		if l.token != nil {
 			return nil, usagef("there is a token, and --oauth-url gets another; leave one")
 		}
-		l.token = auth.Func(context.Background(), l.issuer, nil) // connect says why there is none
+		l.token = auth.Func(context.Background(), l.issuer, nil) // connect reports the error of a missing token
 	}
 	l.nameless = f.As == ""
 	l.name, err = f.speaker()
 	return l, err
 }
 
-// open starts the node, under a name of its own, without connecting it.
+// open starts the node under that name, without connecting it.
 func (l *link) open(name performatives.AgentID) (err error) {
 	if l.node, err = runtime.New(runtime.Options{Name: string(name)}); err != nil {
 		return usagef("--as %.40q: %v", l.name, err)
@@ -69,7 +68,7 @@ func (l *link) open(name performatives.AgentID) (err error) {
 	return err
 }
 
-// join starts the node as the one that speaks, and connects it.
+// join starts the node under the name of the sender, and connects it.
 func (l *link) join(ctx context.Context) error {
 	if err := l.open(l.name); err != nil {
 		return err
@@ -81,13 +80,13 @@ func (l *link) join(ctx context.Context) error {
 	return nil
 }
 
-// Self returns who speaks.
+// Self returns the sender of the messages.
 func (l *link) Self() actors.Self { return l.node.Self() }
 
-// stopTime is how long what still runs has to end; what does not ends with the process.
+// stopTime is the time for the node to stop. After it, the process ends anyway.
 const stopTime = 2 * time.Second
 
-// leave ends the node, and then the connection, which carries its last words.
+// leave stops the node, and then the connection, so that the last messages are sent.
 func (l *link) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
@@ -99,8 +98,8 @@ func (l *link) leave() {
 	})
 }
 
-// ending has stop end the connection, waits until that is over, and notes whether it was
-// gone by itself, or about to be.
+// ending calls stop to end the connection, waits for its end, and records whether the peer
+// or an error had ended it before.
 func (l *link) ending(ctx context.Context, stop func()) {
 	l.cutOff = l.isCut()
 	stop()
@@ -108,6 +107,6 @@ func (l *link) ending(ctx context.Context, stop func()) {
 	if s == nil {
 		return
 	}
-	_ = s.Stop(ctx) // it has stopped, or nearly so
+	_ = s.Stop(ctx) // stop has begun to end it
 	l.cutOff = l.cutOff || s.Err() != nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // listenCmd is ribosome listen.
@@ -19,9 +18,13 @@ type listenCmd struct {
 	clientFlags `group:"The node:"`
 }
 
-// run joins the node as an agent, again and again, and prints what that receives until
-// ctx ends.
-func (c *listenCmd) run(ctx context.Context, std streams) error {
+// maxUnprinted is how many messages may wait to be printed. Messages beyond that are not
+// printed, and their number is the command's error.
+const maxUnprinted = 1 << 14
+
+// run joins the node as an agent, and prints the messages to the agent until ctx ends. It
+// joins again when the connection is lost.
+func (c *listenCmd) run(ctx context.Context, std streams) (err error) {
 	agent, err := c.agent(std)
 	if err != nil {
 		return err
@@ -35,22 +38,25 @@ func (c *listenCmd) run(ctx context.Context, std streams) error {
 	}
 	defer l.leave()
 	out := newReceived(newPrinter(std.out), c.JSON)
-	defer l.node.Events().Listen(func(ev actors.Event) {
-		if m, ok := ev.(actors.MessageReceived); ok && m.Agent.Is(l.name) && !welcomes(m.Message) {
+	events := l.node.Events().Subscribe(actors.SubscribeOptions{Capacity: maxUnprinted, Kinds: []actors.Kind{actors.KindMessageReceived}})
+	printing := events.Handle(func(r actors.Record) {
+		if m, ok := r.Event.(actors.MessageReceived); ok && m.Agent.Is(l.name) && !welcomes(m.Message) {
 			out.message(m)
 		}
-	}, actors.About[actors.MessageReceived]())()
+	})
+	defer func() {
+		if unprinted := out.end(ctx, printing); err == nil {
+			err = unprinted
+		}
+	}()
 	self, err := l.node.System().Spawn(ctx, actors.Spec{ID: l.name, New: func() actors.Agent { return agent }})
 	if err != nil {
 		return failf("%s cannot start: %v", l.name, err)
 	}
-	if err := l.stay(ctx, self, newPrinter(std.err)); err != nil {
-		return err
-	}
-	return out.to.end()
+	return l.stay(ctx, self, newPrinter(std.err))
 }
 
-// agent makes the agent of the flags.
+// agent returns the agent of the flags.
 func (c *listenCmd) agent(std streams) (actors.Agent, error) {
 	if c.As == "" {
 		return nil, usagef("an agent needs a name; give it one with --as, such as --as Rubber")
@@ -66,11 +72,11 @@ func (c *listenCmd) agent(std streams) (actors.Agent, error) {
 	if c.Answer == "" {
 		return &listener{can: can}, nil
 	}
-	answer, err := readJSON("--answer", c.Answer, std.in, wire.DefaultMaxFrame)
+	answer, err := readObject("--answer", c.Answer, std.in)
 	if err != nil {
 		return nil, err
 	}
-	result := performatives.InformResult{Status: performatives.StatusSuccess, Summary: "answered by ribosome listen", Details: performatives.RawContent(answer)}
+	result := performatives.InformResult{Status: performatives.StatusSuccess, Summary: "answered by ribosome listen", Details: answer}
 	return &listener{can: can, result: &result}, nil
 }
 

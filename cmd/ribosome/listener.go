@@ -5,41 +5,41 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
-// listener is the agent of ribosome listen. What it receives is printed by who watches
-// it.
+// listener is the agent of ribosome listen. An observer of the node's events prints the
+// messages that it receives.
 type listener struct {
 	can    performatives.Capabilities
 	result *performatives.InformResult // of each task; nil rejects them
 }
 
-// Describe returns what the flags say.
+// Describe returns the topics and actions of the flags.
 func (l *listener) Describe() performatives.Capabilities { return l.can }
 
-// Receive takes what nobody answers.
+// Receive ignores all messages that are not tasks.
 func (*listener) Receive(*actors.Context, *performatives.Message) {}
 
-// ConsiderTask accepts a task when there is an answer to give.
-func (l *listener) ConsiderTask(context.Context, codons.Task) codons.Decision {
+// ConsiderTask accepts a task if --answer is set.
+func (l *listener) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
 	if l.result == nil {
-		return codons.Reject(performatives.CodeIncapable, "this agent only listens")
+		return delegation.Reject(performatives.CodeIncapable, "this agent only listens")
 	}
-	return codons.Accept()
+	return delegation.Accept()
 }
 
-// PerformTask gives the answer.
-func (l *listener) PerformTask(context.Context, codons.Task) (performatives.InformResult, error) {
+// PerformTask returns the result with the details of --answer.
+func (l *listener) PerformTask(context.Context, delegation.Task) (performatives.InformResult, error) {
 	return *l.result, nil
 }
 
-// received prints messages as they come.
+// received prints messages.
 type received struct {
 	to    *printer
-	codec *acl.Codec // nil prints for people
+	codec *acl.Codec // nil means text for people
 }
 
 func newReceived(to *printer, asJSON bool) *received {
@@ -53,13 +53,26 @@ func newReceived(to *printer, asJSON bool) *received {
 	return &received{to, codec}
 }
 
-// message prints one message on one line.
+// message prints one message on one line, with the time of its arrival for people.
 func (r *received) message(ev actors.MessageReceived) {
-	m := ev.Message
 	if r.codec == nil {
-		r.to.line(ev.Time.Format(time.TimeOnly) + " " + summaryOf(m))
+		r.to.line(ev.Time.Format(time.TimeOnly) + " " + summaryOf(ev.Message))
 		return
 	}
+	r.encoded(ev.Message)
+}
+
+// answer prints one message on one line.
+func (r *received) answer(m *performatives.Message) {
+	if r.codec == nil {
+		r.to.line(summaryOf(m))
+		return
+	}
+	r.encoded(m)
+}
+
+// encoded prints one message as JSON.
+func (r *received) encoded(m *performatives.Message) {
 	text, err := r.codec.Encode(m)
 	if err != nil {
 		r.to.failed(err)
@@ -68,9 +81,26 @@ func (r *received) message(ev actors.MessageReceived) {
 	r.to.text(string(text) + "\n")
 }
 
-// summaryOf is who says what to whom, and as much of it as fits.
+// end prints the messages that wait. The error says that some messages were not printed.
+func (r *received) end(ctx context.Context, printing *actors.EventHandler) error {
+	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if err := printing.Stop(patient); err != nil {
+		return failf("the output is not complete: it takes no more; run it again with an output that is read")
+	}
+	if n := printing.Lost(); n > 0 {
+		return failf("the output is not complete: %d messages came faster than they could be printed; run it again with a faster output", n)
+	}
+	return r.to.end()
+}
+
+// summaryOf returns the act, the message type, the sender and the payload of a message.
 func summaryOf(m *performatives.Message) string {
-	line := m.Performative().String() + " from " + string(m.Sender())
+	line := m.Performative().String()
+	if m.MessageType() != "" {
+		line += " " + m.MessageType()
+	}
+	line += " from " + string(m.Sender())
 	if m.Receiver() == "" {
 		line += " to all"
 	}

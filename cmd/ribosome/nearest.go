@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// nearest returns which of the names looks most like what was written: the one with
-// the fewest slips of the pen between them, the first of several.
+// nearest returns the name that is most similar to the written one: the one with the
+// smallest edit distance, and the first of several.
 func nearest(written string, names []string) string {
 	written = strings.ReplaceAll(strings.ToLower(written), "_", "-")
 	best, least := "", -1
@@ -15,10 +15,10 @@ func nearest(written string, names []string) string {
 	return best
 }
 
-// slips counts the letters to insert, remove, replace or swap with the next to get from
-// a to b.
+// slips returns the edit distance of a and b: the number of letters to insert, remove,
+// replace or swap with the next.
 func slips(a, b string) int {
-	d := make([][]int, len(a)+1) // d[i][j] is that of a[:i] and b[:j]
+	d := make([][]int, len(a)+1) // d[i][j] is the distance of a[:i] and b[:j]
 	for i := range d {
 		d[i] = make([]int, len(b)+1)
 		d[i][0] = i

@@ -8,18 +8,19 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// noSwarm is what --swarm says when there is none to host.
+// noSwarm is the value of --swarm for no swarm.
 const noSwarm = "none"
 
-// swarms are those that a node can host.
+// swarms has the swarms that a node can host.
 func swarms() runtime.Swarms { return runtime.Swarms{swarm.New(swarm.Options{})} }
 
-// run runs the node until ctx ends, and prints where it can be reached once it can.
+// run runs the node until ctx ends. It prints the addresses of its listeners when they
+// accept connections.
 func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	if err := c.check(swarms()); err != nil {
 		return err
 	}
-	p := &place{log: c.logger(std)}
+	p := &endpoint{log: c.logger(std)}
 	if err := c.open(ctx, p); err != nil {
 		_ = p.stop(c.StopTimeout) // err is the reason
 		return err
@@ -36,10 +37,10 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	return out.end()
 }
 
-// logger makes the logger of the flags.
+// logger returns the logger of the flags.
 func (f *logFlags) logger(std streams) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(f.LogLevel)) // one of those that the flag allows
+	_ = level.UnmarshalText([]byte(f.LogLevel)) // the flag allows valid levels only
 	switch f.LogFormat {
 	case "tint":
 		return runtime.NewTextLogger(std.err, level)

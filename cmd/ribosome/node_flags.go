@@ -21,7 +21,7 @@ type nodeCmd struct {
 	logFlags    `group:"Log, on stderr:"`
 }
 
-// listenFlags say where a node can be reached.
+// listenFlags has the addresses of the listeners.
 type listenFlags struct {
 	WS       string   `name:"ws" placeholder:"ADDR" help:"WebSocket address, such as 127.0.0.1:8443; port 0 is any that is free"`
 	WSPath   string   `name:"ws-path" default:"/mcp" placeholder:"PATH" help:"Path of the WebSocket: /mcp"`
@@ -31,7 +31,7 @@ type listenFlags struct {
 	Compress bool     `help:"Compress what is sent to peers that want it: permessage-deflate or gzip"`
 }
 
-// authFlags say who may connect, and do what.
+// authFlags has the settings of authentication and permission.
 type authFlags struct {
 	NoAuth      bool     `name:"no-auth" help:"Let everyone in; only with listeners on loopback addresses"`
 	Tokens      string   `placeholder:"FILE" help:"Bearer tokens: a file that says who has which"`
@@ -43,7 +43,7 @@ type authFlags struct {
 	Rules       string   `placeholder:"FILE" help:"Rules of who may talk to which agent; without it, everyone to all"`
 }
 
-// tlsFlags are the certificates of a node.
+// tlsFlags has the certificates of a node.
 type tlsFlags struct {
 	TLSCert           string `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; it makes the listeners wss, tcps and grpcs"`
 	TLSKey            string `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM"`
@@ -51,7 +51,7 @@ type tlsFlags struct {
 	RequireClientCert bool   `name:"require-client-cert" help:"Refuse a peer without such a certificate"`
 }
 
-// limitFlags bound what peers can ask of a node.
+// limitFlags has the limits for peers.
 type limitFlags struct {
 	Rate           rate          `placeholder:"N/WINDOW" help:"Messages of each agent, and of each connection, such as 100/1m; without it, no bound"`
 	ReplayWindow   time.Duration `placeholder:"DURATION" help:"How far the timestamp of a message may be from now, and how long its id may not come again; without it, neither is checked"`
@@ -62,14 +62,14 @@ type limitFlags struct {
 	PingTimeout    time.Duration `default:"60s" help:"Silence after which a peer is given up; 0s is never"`
 }
 
-// logFlags say what is written to the log.
+// logFlags has the settings of the log.
 type logFlags struct {
 	LogLevel    string `default:"info" enum:"debug,info,warn,error" help:"Least that is written: debug, info, warn or error"`
 	LogFormat   string `default:"auto" enum:"auto,tint,json" help:"tint for people, json for programs, auto by whether stderr is a terminal"`
 	LogMessages bool   `help:"Write each message with its content"`
 }
 
-// addresses are the listeners' flags and what they say.
+// addresses returns the flags of the listeners with their values.
 func (f *listenFlags) addresses() [][2]string {
 	var all [][2]string
 	for _, a := range [][2]string{{"--ws", f.WS}, {"--tcp", f.TCP}, {"--grpc", f.GRPC}} {
@@ -80,7 +80,7 @@ func (f *listenFlags) addresses() [][2]string {
 	return all
 }
 
-// check refuses what the flags do not mean.
+// check returns an error for flags that contradict each other.
 func (c *nodeCmd) check(known runtime.Swarms) error {
 	addresses := c.addresses()
 	if len(addresses) == 0 {
@@ -109,7 +109,8 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 	return c.checkSwarm(known)
 }
 
-// checkAddress refuses what no listener can have. A port may also be the name of a service.
+// checkAddress returns an error for an address that no listener can have. A port may also be
+// the name of a service.
 func checkAddress(flag, addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "" {
@@ -121,7 +122,7 @@ func checkAddress(flag, addr string) error {
 	return nil
 }
 
-// badOrigin returns the first that is no origin of a page (RFC 6454 §6), or nothing.
+// badOrigin returns the first text that is no origin of a page (RFC 6454 §6), or nothing.
 func badOrigin(origins []string) string {
 	for _, o := range origins {
 		if u, err := url.Parse(o); o != "*" && o != "null" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != "") {
@@ -143,7 +144,7 @@ func (c *nodeCmd) checkSwarm(known runtime.Swarms) error {
 	return usagef("--swarm %s: there is no such swarm; want one of %s", shown(c.Swarm), listOf(append(known.Names(), noSwarm)))
 }
 
-// checkAuth demands a choice of who may connect.
+// checkAuth returns an error unless a flag selects the authentication, or turns it off.
 func (c *nodeCmd) checkAuth(addresses [][2]string) error {
 	some := c.Tokens != "" || c.JWTKey != "" || c.JWKSURL != "" || c.ClientCA != ""
 	jwt := c.JWTKey != "" || c.JWKSURL != ""
@@ -169,7 +170,7 @@ func (c *nodeCmd) checkAuth(addresses [][2]string) error {
 	return nil
 }
 
-// onLoopback refuses addresses that others than this machine could reach.
+// onLoopback returns an error for an address that another machine could reach.
 func onLoopback(addresses [][2]string) error {
 	for _, a := range addresses {
 		host, port, _ := net.SplitHostPort(a[1])

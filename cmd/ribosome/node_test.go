@@ -127,7 +127,7 @@ func TestMaxPerHost(t *testing.T) {
 	stuck(t, n.at["tcp"])
 	for scheme, url := range n.at {
 		r := runs(t, "agents", "--addr", url)
-		if r.code == exitDone || !strings.Contains(r.stderr, "there are too many connections from the same host") {
+		if r.code == exitDone || !strings.Contains(r.stderr, "too many connections from the same host") {
 			t.Errorf("%s: got %+v", scheme, r)
 		}
 	}

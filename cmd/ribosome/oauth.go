@@ -6,7 +6,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
-// oauthFlags say where a client gets its token from, if it has none (RFC 6749 §4.4).
+// oauthFlags has the token endpoint and the credentials for it (RFC 6749 §4.4).
 type oauthFlags struct {
 	OAuthURL        string   `name:"oauth-url" placeholder:"URL" help:"Token endpoint to get the bearer token from, as a client by itself"`
 	OAuthClient     string   `name:"oauth-client" placeholder:"ID" help:"Client id at the token endpoint"`
@@ -15,7 +15,7 @@ type oauthFlags struct {
 	OAuthAudience   string   `name:"oauth-audience" placeholder:"AUDIENCE" help:"Audience to ask for, where the endpoint wants one"`
 }
 
-// source returns the source of tokens that the flags name; nil for none.
+// source returns the source of tokens of the flags; nil for none.
 func (f *oauthFlags) source() (auth.TokenSource, error) {
 	switch {
 	case f.OAuthURL == "" && f.OAuthClient == "" && f.OAuthSecretFile == "":
@@ -35,7 +35,8 @@ func (f *oauthFlags) source() (auth.TokenSource, error) {
 	return source, nil
 }
 
-// firstToken gets a token before anything is sent, so that it is clear why there is none.
+// firstToken gets a token before the first message, so that a missing token has a clear
+// error.
 func firstToken(ctx context.Context, source auth.TokenSource) error {
 	if source == nil {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// printer prints what a command has to say, and remembers the first error. It may be
-// used from any goroutine.
+// printer prints the output of a command, and stores the first error. Any goroutine may use
+// it.
 type printer struct {
 	to       io.Writer
-	terminal bool // of which escape sequences in a text of others must be kept
+	terminal bool // escape sequences in the texts of peers must be removed
 
 	mu  sync.Mutex
 	err error
@@ -31,10 +31,10 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// line prints text of others as one line.
+// line prints the text of a peer as one line.
 func (p *printer) line(text string) { p.text(oneLine(text) + "\n") }
 
-// text prints text, without what a terminal would obey.
+// text prints text. For a terminal it removes control characters.
 func (p *printer) text(text string) {
 	if p.terminal {
 		text = clean(text)
@@ -50,7 +50,7 @@ func (p *printer) text(text string) {
 func (p *printer) json(v any) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // it is no HTML, and code is full of < and >
+	enc.SetEscapeHTML(false) // code contains < and >
 	if err := enc.Encode(v); err != nil {
 		p.failed(err)
 		return
@@ -66,14 +66,14 @@ func (p *printer) failed(err error) {
 	}
 }
 
-// end says whether everything was printed.
+// end returns the error of an incomplete output.
 func (p *printer) end() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return printing(p.err)
 }
 
-// clean drops what a terminal would obey, or show in another order than it is.
+// clean removes control characters, and characters that change the direction of text.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\t' && r != '\n' || unicode.Is(unicode.Bidi_Control, r) {
@@ -83,8 +83,8 @@ func clean(text string) string {
 	}, text)
 }
 
-// oneLine is text without line breaks and control characters, and cut where nobody
-// would read on.
+// oneLine returns text without line breaks and control characters, cut to a readable
+// length.
 func oneLine(text string) string {
 	const limit = 400 // characters
 	text = clean(strings.Join(strings.Fields(text), " "))
@@ -94,8 +94,7 @@ func oneLine(text string) string {
 	return text
 }
 
-// table lays rows out in columns, two spaces apart; the last column is as long as it
-// is.
+// table aligns rows in columns, two spaces apart. The last column is not padded.
 func table(rows [][]string) string {
 	var widths []int
 	for _, row := range rows {

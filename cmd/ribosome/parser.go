@@ -14,7 +14,7 @@ const description = `Runs a node of agents, and talks to one.
 
 Each flag has a variable in the environment, and a key of its own name in the YAML file that --config names: --tcp, RIBOSOME_TCP and tcp are the same. A flag goes before the environment, which goes before the file.`
 
-// newParser returns the parser of g, and calls exit once help has been printed.
+// newParser returns the parser of g. The parser calls exit after it has printed help.
 func newParser(g *cli, stdout io.Writer, exit func(int), more ...kong.Option) (*kong.Kong, error) {
 	return kong.New(g, append([]kong.Option{
 		kong.Name("ribosome"),
@@ -27,7 +27,7 @@ func newParser(g *cli, stdout io.Writer, exit func(int), more ...kong.Option) (*
 	}, more...)...)
 }
 
-// helpOf is the help of a flag, with its variable.
+// helpOf returns the help of a flag, with its variable.
 func helpOf(v *kong.Value) string {
 	if v.Flag == nil || v.Name == "help" {
 		return v.Help
@@ -40,7 +40,7 @@ func variable(flag string) string {
 	return "RIBOSOME_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// flagsOf returns the flags of n and of all below it by their names, save --help.
+// flagsOf returns the flags of n and of its subcommands by their names, except --help.
 func flagsOf(n *kong.Node) map[string]*kong.Flag {
 	flags := make(map[string]*kong.Flag)
 	for _, f := range n.Flags {

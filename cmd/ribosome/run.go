@@ -18,16 +18,16 @@ const (
 	exitUsage  = 2
 )
 
-// streams are what a command reads from and writes to.
+// streams has the input and the outputs of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// command is what each subcommand of [cli] is.
+// command is the interface of each subcommand of [cli].
 type command interface {
-	// run does the command's work until it is done or ctx ends. A [*usageError] means
-	// that it was called wrongly, and errSaid that the reason has been told.
+	// run executes the command until it has finished or ctx ends. A [*usageError] is the
+	// error of a wrong call.
 	run(ctx context.Context, std streams) error
 }
 
@@ -35,19 +35,20 @@ type command interface {
 type cli struct {
 	Config string `placeholder:"FILE" help:"YAML file with the flags that are given neither here nor in the environment"`
 
-	Node    nodeCmd    `cmd:"" help:"Run a node of agents that others can reach."`
-	Call    callCmd    `cmd:"" help:"Have an agent perform a task, and print what came of it."`
-	Listen  listenCmd  `cmd:"" help:"Join a node as an agent, and print what it receives."`
+	Node    nodeCmd    `cmd:"" help:"Run a node of agents that listens for connections."`
+	Call    callCmd    `cmd:"" help:"Have an agent perform a task, and print its result."`
+	Send    sendCmd    `cmd:"" help:"Send an agent one message of any act, and print the answer."`
+	Listen  listenCmd  `cmd:"" help:"Join a node as an agent, and print the messages to it."`
 	Agents  agentsCmd  `cmd:"" help:"List the agents of a node."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
-// run is main with its surroundings as arguments, save the environment, of which it
-// reads the variables RIBOSOME_*, NO_COLOR and TERM.
+// run is main with its inputs and outputs as arguments. Of the environment it reads the
+// variables RIBOSOME_*, NO_COLOR and TERM.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd, err := parse(args, stdout)
 	if cmd == nil && err == nil {
-		return exitDone // help was asked for, and given
+		return exitDone // help has been printed
 	}
 	if err == nil {
 		var stop context.CancelFunc
@@ -62,9 +63,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return code
 }
 
-// untilInterrupted ends ctx with the first signal; a second one kills, as soon as ctx has
-// ended. Writing to a pipe that nobody reads any more becomes an error instead of the end
-// of the process.
+// untilInterrupted returns a context that ends with the first signal. A second signal, after
+// the end of the context, kills the process. Writing to a pipe without a reader returns an
+// error instead of ending the process.
 func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
@@ -74,10 +75,10 @@ func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc)
 	return ended, func() { stop(); cancel(); signal.Stop(pipe) }
 }
 
-// parse reads the command line, the environment and the configuration file. Nothing
-// and no error mean that help was printed.
+// parse reads the command line, the environment and the configuration file. It returns nil
+// and no error when it has printed help.
 func parse(args []string, stdout io.Writer) (command, error) {
-	if len(args) == 1 && args[0] == "--version" { // as people are used to; no flag with a variable and a key
+	if len(args) == 1 && args[0] == "--version" { // the usual form; a flag would have a variable and a key
 		return &versionCmd{}, nil
 	}
 	helped := false

@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// longName is from where on a name without an extension is taken for a secret, in
-	// bytes. A token of a node has 22 or more.
+	// longName is the least length of a name without an extension that may be a secret,
+	// in bytes. A token of a node has 22 or more.
 	longName = 20
-	// longPath is what no path that people write is longer than, in bytes.
+	// longPath is the longest text that may be a path, in bytes.
 	longPath = 100
 
 	notShown = "(not shown: it looks like a secret)"
@@ -17,9 +17,9 @@ const (
 
 var extension = regexp.MustCompile(`[^.]\.[A-Za-z0-9]{1,5}$`)
 
-// shown is text for an error, if it may be: somebody who takes a flag for another puts a
-// token where the name of a file belongs, and tokens are never printed. What is long
-// without looking like a path is not shown.
+// shown returns text for an error message, or notShown for a text that may be a secret: a
+// user who confuses two flags gives a token as the name of a file, and tokens are never
+// printed. A long text that does not look like a path may be a secret.
 func shown(text string) string {
 	if len(text) > longPath || len(text) >= longName && strings.ContainsAny(text, "+=") {
 		return notShown
@@ -32,7 +32,7 @@ func shown(text string) string {
 	return text
 }
 
-// hide is an error of the parser without the arguments that are not to be shown.
+// hide returns an error of the parser without the arguments that may be secrets.
 func hide(text string, args []string) string {
 	for _, arg := range args {
 		name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")

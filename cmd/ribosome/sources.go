@@ -9,14 +9,14 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// sources are where flags come from that are not on the command line: the environment,
-// or else the configuration file. An empty variable is none.
+// sources resolves the flags that are not on the command line: from the environment, or
+// else from the configuration file. An empty variable does not count.
 type sources struct {
 	model  *kong.Application
 	opened bool
 	file   configFile
-	from   map[string]string // flag → where its value was found
-	words  []string          // what was found; it may be secret
+	from   map[string]string // the source of the value of each flag
+	words  []string          // the resolved values, which may be secret
 }
 
 // Validate implements [kong.Resolver]; the file is checked as it is read.
@@ -72,8 +72,8 @@ func (s *sources) found(flag *kong.Flag, where string) {
 	s.from[flag.Name] = where
 }
 
-// listed is a variable's value: of a flag that can be given more than once, a list.
-// Values that may hold commas themselves are one a line.
+// listed returns the value of a variable: a list for a flag that may occur more than once.
+// Values that may contain commas have one line each.
 func listed(flag *kong.Flag, v string) any {
 	if !flag.IsSlice() {
 		return v
@@ -91,11 +91,11 @@ func listed(flag *kong.Flag, v string) any {
 	return list
 }
 
-// noValue is how kong ends the error of a flag that stands last and lacks its value.
+// noValue is the end of kong's error for a last flag without a value.
 const noValue = ` value but got "EOL" (<EOL>)`
 
-// explain makes an error of the parser one line that says where the value came from,
-// and what to do. Arguments that may be secret are left out.
+// explain returns an error of the parser as one line with the source of the value and an
+// advice. It leaves out arguments that may be secret.
 func (s *sources) explain(err error, args []string) error {
 	var usage *usageError
 	if errors.As(err, &usage) {

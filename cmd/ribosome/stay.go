@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
 )
 
-// introductionTime is how long the node may take to let an agent in.
+// introductionTime is the time limit for connecting and introducing the agent.
 const introductionTime = 10 * time.Second
 
-// stay keeps the agent connected until ctx ends, and says when it is and when it is not.
-// The error is that of the first attempt, or that the node does not want the agent.
+// stay keeps the agent connected until ctx ends, and prints each change. It returns the
+// error of the first attempt, or that of a node that refuses the agent.
 func (l *link) stay(ctx context.Context, self actors.Self, say *printer) error {
 	backoff := actors.Backoff{Jitter: 0.5}
 	for attempt, first := 1, true; ; attempt++ {
@@ -45,26 +45,26 @@ func (l *link) stay(ctx context.Context, self actors.Self, say *printer) error {
 	}
 }
 
-// introduce connects, and tells the node what the agent can do.
+// introduce connects, and sends the capabilities of the agent to the node.
 func (l *link) introduce(ctx context.Context, self actors.Self) error {
 	patient, cancel := context.WithTimeout(ctx, introductionTime)
 	defer cancel()
 	if err := l.uplink.Connect(patient); err != nil {
 		return silent(ctx, patient, err)
 	}
-	_, err := codons.Handshake(patient, self, systemAgent)
+	_, err := discovery.Handshake(patient, self, systemAgent)
 	if err != nil {
-		l.ending(patient, func() {}) // the next attempt begins anew
+		l.ending(patient, func() {}) // the next attempt opens another connection
 	}
 	return silent(ctx, patient, err)
 }
 
-// steady is how long a connection lasts at least for the next attempt to be the first
-// again. Two agents of one name would replace one another for ever.
+// steady is the duration of a connection after which the backoff starts again. Without it,
+// two agents of one name would replace each other in quick succession.
 const steady = time.Minute
 
-// lasts waits for the end of the connection, or of ctx, and reports whether that was not
-// soon.
+// lasts waits for the end of the connection or of ctx. It reports whether the connection
+// was steady.
 func (l *link) lasts(ctx context.Context) bool {
 	since := time.Now()
 	select {
@@ -74,7 +74,7 @@ func (l *link) lasts(ctx context.Context) bool {
 	return time.Since(since) >= steady
 }
 
-// silent is err, or that the node did not answer within patient.
+// silent returns err, or errSilent if patient has ended and ctx has not.
 func silent(ctx, patient context.Context, err error) error {
 	if err != nil && ctx.Err() == nil && patient.Err() != nil {
 		return errSilent

@@ -8,7 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
-// config returns the TLS configuration of a client; nil when none is wanted.
+// config returns the TLS configuration of a client; nil for none.
 func (f *clientFlags) config(a address) (*tls.Config, error) {
 	switch {
 	case (f.Cert == "") != (f.Key == ""):
@@ -28,8 +28,8 @@ func (f *clientFlags) config(a address) (*tls.Config, error) {
 	return config, nil
 }
 
-// mismatch says what a failed TLS handshake was about; nothing for another error. Of some
-// errors gRPC passes on the text alone.
+// mismatch returns the reason of a failed TLS handshake; nothing for another error. gRPC
+// transmits only the text of some errors.
 func mismatch(err error, a address) string {
 	said := func(text string) bool { return strings.Contains(err.Error(), text) }
 	switch {

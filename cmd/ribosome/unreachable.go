@@ -14,7 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/ws"
 )
 
-// unreachable says why there is no connection, and what to do.
+// unreachable returns the reason for a missing connection, and an advice.
 func (l *link) unreachable(err error) string {
 	var answer *ws.RefusedError
 	text := l.mistaken(err)
@@ -36,7 +36,7 @@ func (l *link) unreachable(err error) string {
 	return "cannot reach " + l.at.url + ": " + text
 }
 
-// mistaken says what --addr, or the flags about TLS, have wrong; nothing for another error.
+// mistaken returns the fault in --addr or in the flags of TLS; nothing for another error.
 func (l *link) mistaken(err error) string {
 	if text := mismatch(err, l.at); text != "" {
 		return text
@@ -51,7 +51,7 @@ func (l *link) mistaken(err error) string {
 	return ""
 }
 
-// hungUp reports whether the other end just closed the connection, without a word.
+// hungUp reports whether the other end closed the connection without an error message.
 func hungUp(err error) bool {
 	for _, e := range []error{wire.ErrHungUp, io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.ECONNRESET} {
 		if errors.Is(err, e) {
@@ -66,7 +66,8 @@ func hungUp(err error) bool {
 	return false
 }
 
-// ifHungUp says what may be the matter with who hung up. What has worked needs no advice.
+// ifHungUp returns the advice for a closed connection. A connection that has worked needs
+// none.
 func (l *link) ifHungUp() string {
 	switch {
 	case l.worked.Load():
@@ -79,13 +80,13 @@ func (l *link) ifHungUp() string {
 	return "hung up; try again, and ask who runs it whether it knows the authority of your certificate"
 }
 
-// is reports whether there is a T in err's tree.
+// is reports whether err wraps a T.
 func is[T error](err error) bool {
 	_, ok := errors.AsType[T](err)
 	return ok
 }
 
-// withoutPackages is an error without the packages that it went through.
+// withoutPackages returns the text of an error without the names of packages.
 func withoutPackages(err error) string {
 	text := err.Error()
 	for _, name := range []string{"runtime: ", "uplink: ", "wire: ", "ws: ", "tcp: ", "grpc: "} {
@@ -94,7 +95,7 @@ func withoutPackages(err error) string {
 	return text
 }
 
-// isCut reports whether there was a connection and is none now.
+// isCut reports whether the connection has ended.
 func (l *link) isCut() bool {
 	s := l.session.Load()
 	if s == nil {
@@ -108,7 +109,7 @@ func (l *link) isCut() bool {
 	}
 }
 
-// cut says why the connection is gone.
+// cut returns the reason for the end of the connection.
 func (l *link) cut() string {
 	var why error
 	if s := l.session.Load(); s != nil {

@@ -18,7 +18,7 @@ func TestCalledWrongly(t *testing.T) {
 		args []string
 		line string
 	}{
-		"nothing":             {nil, `expected one of "node", "call", "listen", "agents", "version"; see ribosome --help`},
+		"nothing":             {nil, `expected one of "node", "call", "send", "listen", "agents", ...; see ribosome --help`},
 		"unknown command":     {[]string{"nod"}, `unexpected argument nod, did you mean "node"; see ribosome --help`},
 		"unknown flag":        {[]string{"node", "--tpc", "x"}, `unknown flag --tpc, did you mean one of "--tcp", "--grpc"; see ribosome node --help`},
 		"one argument":        {[]string{"call", "Jules"}, `expected "<action>"; see ribosome call --help`},
@@ -76,6 +76,10 @@ func TestCalledWrongly(t *testing.T) {
 		"authority, tcp":     {append(call, "--ca", "token"), `--ca, --cert and --key are about TLS, and tcp://127.0.0.1:1 is without; use tcps://`},
 		"half a client pair": {append(call, "--cert", "token"), `--cert and --key belong together; give both`},
 		"no authority":       {[]string{"agents", "--addr", "tcps://127.0.0.1:1", "--ca", "token"}, `TLS: token: no certificate in it; check --ca, --cert and --key`},
+		"no act":             {[]string{"send", "Jules", "SHOUT", "--addr", "tcp://127.0.0.1:1"}, `"SHOUT" is no act; want one such as REQUEST or INFORM`},
+		"message type":       {[]string{"send", "Jules", "REQUEST", "--message-type", "two words", "--addr", "tcp://127.0.0.1:1"}, `--message-type is no message type; want 1 to 64 letters, digits and _ - . : /`},
+		"data, no object":    {[]string{"call", "Jules", "debug_code", "-d", "3", "--addr", "tcp://127.0.0.1:1"}, `--data is not a JSON object; give one, such as {"name":"value"}`},
+		"answer, no object":  {[]string{"listen", "--as", "x", "--answer", "[1]"}, `--answer is not a JSON object; give one, such as {"name":"value"}`},
 		"nameless":           {[]string{"listen", "--addr", "tcp://127.0.0.1:1"}, `an agent needs a name; give it one with --as, such as --as Rubber`},
 		"name with a space":  {[]string{"listen", "--addr", "tcp://127.0.0.1:1", "--as", " x"}, `--as " x" is no name for an agent; want one without spaces around it`},
 		"name of the system": {[]string{"listen", "--addr", "tcp://127.0.0.1:1", "--as", "System"}, `--as System stands for all agents of a node; choose another name`},

@@ -17,7 +17,7 @@ func (*versionCmd) run(_ context.Context, std streams) error {
 	return p.end()
 }
 
-// versionOf says what was built, from which commit, by and for what.
+// versionOf returns the version, the commit, the Go release and the platform.
 func versionOf(info *debug.BuildInfo) string {
 	version, commit := "(devel)", ""
 	if info != nil {

@@ -1,39 +1,49 @@
 package machine
 
-import "slices"
+import (
+	"slices"
 
-// antichain is a set of sides without those that can do no more than another of
-// them: one on which more timers run can do all that it could with fewer, since
-// none has to expire; and one that has not seen a message whose copies change
-// nothing can do all that it could after having seen it.
+	"github.com/ribosome-agents/ribosome/internal/bitset"
+)
+
+// antichain is a set of sides in which no side covers another. A covered side is
+// left out: everything that it can do, the covering side can do too.
 type antichain struct {
-	idle set // messages whose copies change nothing
-	kept map[side][]side
+	inert bitset.Set // messages of which a duplicate is inert
+	kept  map[side][]side
 }
 
-func newAntichain(idle set) *antichain { return &antichain{idle: idle, kept: map[side][]side{}} }
+func newAntichain(inert bitset.Set) *antichain {
+	return &antichain{inert: inert, kept: map[side][]side{}}
+}
 
-// add reports whether s can do more than what is there, which it then replaces.
+// add adds s and removes the sides that s covers. It reports false when s is covered
+// by a side of the set, which then stays as it is.
 func (a *antichain) add(s side) bool {
 	key := s
-	key.armed, key.seen = 0, s.seen&^a.idle
-	all := a.kept[key]
-	if slices.ContainsFunc(all, func(o side) bool { return covers(o, s) }) {
+	key.activity.armed, key.received = 0, s.received&^a.inert
+	alike := a.kept[key]
+	if slices.ContainsFunc(alike, func(o side) bool { return covers(o, s) }) {
 		return false
 	}
-	all = slices.DeleteFunc(all, func(o side) bool { return covers(s, o) })
-	a.kept[key] = append(all, s)
+	alike = slices.DeleteFunc(alike, func(o side) bool { return covers(s, o) })
+	a.kept[key] = append(alike, s)
 	return true
 }
 
-// covers reports whether a can do all that b can, if all else is the same.
-func covers(a, b side) bool { return b.armed&^a.armed == 0 && a.seen&^b.seen == 0 }
+// covers reports whether a can do everything that b can, where the two differ only
+// in their armed timers and in received messages whose duplicates are inert. More
+// armed timers allow more, since none has to expire. Fewer received messages allow
+// more, since each of them can still arrive.
+func covers(a, b side) bool {
+	return b.activity.armed&^a.activity.armed == 0 && a.received&^b.received == 0
+}
 
-// all returns the sides in no order.
-func (a *antichain) all() []side {
-	var all []side
-	for _, some := range a.kept {
-		all = append(all, some...)
+// sides returns the sides, in no order.
+func (a *antichain) sides() []side {
+	var sides []side
+	for _, alike := range a.kept {
+		sides = append(sides, alike...)
 	}
-	return all
+	return sides
 }

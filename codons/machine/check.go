@@ -6,7 +6,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// checkHeader looks at what stands outside of the rows.
+// checkHeader checks the parts of the table other than its rows.
 func (c *compiler) checkHeader() {
 	if c.table.Name == "" {
 		c.fault("the table has no name")
@@ -27,10 +27,10 @@ func (c *compiler) known(s State) bool {
 	return s == Idle || slices.Contains(c.table.Live, s) || c.machine.terminal[s]
 }
 
-// checkRow looks at one row by itself.
+// checkRow checks one row by itself.
 func (c *compiler) checkRow(i int, r Row) {
 	if !r.Role.Valid() {
-		c.rowFault(i, "%s is no role", r.Role)
+		c.rowFault(i, "%s is not a role", r.Role)
 	}
 	if len(r.From) == 0 || len(r.On) == 0 {
 		c.rowFault(i, "it has no state or no symbol")
@@ -44,33 +44,60 @@ func (c *compiler) checkRow(i int, r Row) {
 		c.rowFault(i, "state %q is not declared", r.To)
 	}
 	for _, on := range r.On {
-		c.checkSymbol(i, on)
+		c.checkSymbol(i, r, on)
 	}
 	c.checkEffects(i, r)
 	c.checkTerminal(i, r)
 }
 
-// checkSymbol looks at one symbol of a row.
-func (c *compiler) checkSymbol(i int, on Symbol) {
+// checkSymbol checks one symbol of a row.
+func (c *compiler) checkSymbol(i int, r Row, on Symbol) {
 	switch on.Kind {
 	case KindReceive, KindDuplicate, KindStale:
 		if !on.Act.Valid() {
-			c.rowFault(i, "%s is no act", on.Act)
+			c.rowFault(i, "%s is not an act", on.Act)
 		}
 		if on.Name != "" && on.Kind != KindReceive {
-			c.rowFault(i, "%s has a tag, but only fresh messages are tagged", on)
+			c.rowFault(i, "%s has a tag, which only fresh messages have", on)
 		}
 	case KindCommand, KindTimeout:
 		if on.Name == "" || on.Act != 0 {
 			c.rowFault(i, "%s has an act or lacks a name", on)
 		}
+	case KindUndeliverable:
+		c.checkUndeliverable(i, r, on)
+	case KindPeerLost:
+		if on != PeerLost() {
+			c.rowFault(i, "%s has an act or a name, and a lost peer has neither", on)
+		}
+		c.checkBegun(i, r, on)
 	case kindOtherRequest, kindOtherNotice, kindOtherRepeat:
 	default:
-		c.rowFault(i, "%s is no kind of symbol", on.Kind)
+		c.rowFault(i, "%s is not a kind of symbol", on.Kind)
 	}
 }
 
-// checkEffects looks at the effects of a row.
+// checkUndeliverable checks that the symbol is about a message that the role sends.
+func (c *compiler) checkUndeliverable(i int, r Row, on Symbol) {
+	switch {
+	case !on.Act.Valid():
+		c.rowFault(i, "%s is not an act", on.Act)
+	case on.Name != "":
+		c.rowFault(i, "%s has a tag, which only fresh messages have", on)
+	case !c.sends(r.Role, on.Act):
+		c.rowFault(i, "the %s never sends %s, so it is never undeliverable", r.Role, on.Act)
+	}
+	c.checkBegun(i, r, on)
+}
+
+// checkBegun refuses an event that cannot occur before the conversation begins.
+func (c *compiler) checkBegun(i int, r Row, on Symbol) {
+	if slices.Contains(r.From, Idle) {
+		c.rowFault(i, "%s cannot occur in %s, before the conversation begins", on, Idle)
+	}
+}
+
+// checkEffects checks the effects of a row.
 func (c *compiler) checkEffects(i int, r Row) {
 	messages := 0
 	for _, e := range r.Do {
@@ -90,33 +117,33 @@ func (c *compiler) checkEffects(i int, r Row) {
 			c.checkRefuse(i, r, e)
 		case EffectArm, EffectDisarm, EffectRun, EffectStop, EffectReport, EffectDrop:
 			if e.Name == "" {
-				c.rowFault(i, "%s of nothing", e.Kind)
+				c.rowFault(i, "%s has no name", e.Kind)
 			}
 		default:
-			c.rowFault(i, "%s is no effect", e.Kind)
+			c.rowFault(i, "%s is not an effect", e.Kind)
 		}
 	}
 	if messages > 1 {
-		c.rowFault(i, "it sends more than one message, and a trace could not tell which came of it")
+		c.rowFault(i, "it sends more than one message, so a trace could not show which event caused each")
 	}
 }
 
-// checkRefuse lets only fresh messages be refused: refusing a duplicate would
-// answer one message twice, under two ids.
+// checkRefuse checks that only fresh messages are refused. A refusal of a duplicate
+// would answer one message twice, with two ids.
 func (c *compiler) checkRefuse(i int, r Row, e Effect) {
 	if !performatives.Code(e.Name).Known() {
-		c.rowFault(i, "it refuses with %q, which is no code", e.Name)
+		c.rowFault(i, "it refuses with %q, which is not a known code", e.Name)
 	}
 	for _, on := range r.On {
 		fresh := on.Kind == KindReceive && on.Act.ExpectsReply()
 		if !fresh && on.Kind != kindOtherRequest {
-			c.rowFault(i, "it refuses %s, which is no fresh message that expects a reply", on)
+			c.rowFault(i, "it refuses %s, which is not a fresh message that expects a reply", on)
 		}
 	}
 }
 
-// checkTerminal lets terminal states do nothing but answer, and nothing start
-// on the way into one.
+// checkTerminal checks that a terminal state only answers and drops messages, and
+// that a row into one starts no timer and no job.
 func (c *compiler) checkTerminal(i int, r Row) {
 	for _, from := range r.From {
 		if c.machine.terminal[from] && r.To != "" && r.To != from {
@@ -128,19 +155,19 @@ func (c *compiler) checkTerminal(i int, r Row) {
 		if enters && (e.Kind == EffectRun || e.Kind == EffectArm) {
 			c.rowFault(i, "it would %s in the terminal state %s", e, r.To)
 		}
-		afterlife := e.Kind == EffectResend || e.Kind == EffectRefuse || e.Kind == EffectDrop
-		if !afterlife && slices.ContainsFunc(r.From, c.machine.Terminal) {
+		allowed := e.Kind == EffectResend || e.Kind == EffectRefuse || e.Kind == EffectDrop
+		if !allowed && slices.ContainsFunc(r.From, c.machine.Terminal) {
 			c.rowFault(i, "a terminal state can resend, refuse and drop, not %s", e)
 		}
 	}
 }
 
-// checkGraph finds states that a role cannot reach, and live ones that it cannot
-// leave for an end.
+// checkGraph finds states that a role cannot reach, and live states from which it
+// cannot reach a terminal one.
 func (c *compiler) checkGraph() {
 	used := map[State]bool{}
 	for _, role := range Roles() {
-		if !c.table.has(role) {
+		if !c.table.Has(role) {
 			continue
 		}
 		next, back := c.edges(role)
@@ -168,18 +195,19 @@ func (c *compiler) checkGraph() {
 	}
 }
 
-// edges returns to which states a role can get from one by one step, and from which.
+// edges returns the states that a role can get to from each state in one step, and
+// the states from which it can get there.
 func (c *compiler) edges(role Role) (next, back map[State][]State) {
 	next, back = map[State][]State{}, map[State][]State{}
-	for _, s := range c.machine.order {
-		if s.role == role && s.state != s.to {
-			next[s.state], back[s.to] = append(next[s.state], s.to), append(back[s.to], s.state)
+	for _, t := range c.machine.order {
+		if t.Role == role && t.From != t.To {
+			next[t.From], back[t.To] = append(next[t.From], t.To), append(back[t.To], t.From)
 		}
 	}
 	return next, back
 }
 
-// reach returns the states that the edges lead to from some, and those.
+// reach returns the given states and all states that the edges lead to from them.
 func reach(edges map[State][]State, from ...State) map[State]bool {
 	reached := map[State]bool{}
 	for todo := slices.Clip(from); len(todo) > 0; todo = todo[1:] {
@@ -191,41 +219,42 @@ func reach(edges map[State][]State, from ...State) map[State]bool {
 	return reached
 }
 
-// sends reports whether a role ever sends an act, be it as a refusal.
+// sends reports whether a row of the role sends the act, also as a refusal.
 func (c *compiler) sends(role Role, act performatives.Performative) bool {
-	return slices.ContainsFunc(c.machine.order, func(s *step) bool {
-		return s.role == role && slices.ContainsFunc(s.do, func(e Effect) bool {
+	return slices.ContainsFunc(c.machine.order, func(t *Transition) bool {
+		return t.Role == role && slices.ContainsFunc(t.Do, func(e Effect) bool {
 			return e.Kind == EffectSend && e.Act == act ||
-				e.Kind == EffectRefuse && !s.other && e.Answer(s.on.Act) == act
+				e.Kind == EffectRefuse && !t.Wildcard && e.Answer(t.On.Act) == act
 		})
 	})
 }
 
-// checkActs finds acts that one role sends and the other has no row for.
+// checkActs finds acts that one role sends and the other role has no row for.
 func (c *compiler) checkActs() {
-	heard := func(role Role, act performatives.Performative, tag string) bool {
-		return slices.ContainsFunc(c.machine.order, func(s *step) bool {
-			return s.role == role && !s.other && s.on.Kind == KindReceive && s.on.Act == act &&
-				(s.on.Name == tag || s.on.Name == "")
+	received := func(role Role, act performatives.Performative, tag string) bool {
+		return slices.ContainsFunc(c.machine.order, func(t *Transition) bool {
+			return t.Role == role && !t.Wildcard && t.On.Kind == KindReceive && t.On.Act == act &&
+				(t.On.Name == tag || t.On.Name == "")
 		})
 	}
 	for i, r := range c.table.Rows {
 		for _, e := range r.Do {
-			if e.Kind == EffectSend && r.Role.Valid() && !heard(r.Role.Other(), e.Act, e.Name) {
+			if e.Kind == EffectSend && r.Role.Valid() && !received(r.Role.Other(), e.Act, e.Name) {
 				c.rowFault(i, "it would %s, which no row of the %s receives", e, r.Role.Other())
 			}
 		}
 	}
 }
 
-// checkTimers finds timers that are not declared, not armed or not heard.
+// checkTimers finds timers that are not declared, are never armed or whose expiry
+// has no row.
 func (c *compiler) checkTimers() {
 	for _, t := range c.table.Timers {
 		armed := c.does(t.Role, Arm(t.Name))
-		heard := slices.ContainsFunc(c.machine.order, func(s *step) bool {
-			return s.role == t.Role && s.on == Timeout(t.Name)
+		expires := slices.ContainsFunc(c.machine.order, func(s *Transition) bool {
+			return s.Role == t.Role && s.On == Timeout(t.Name)
 		})
-		if !armed || !heard {
+		if !armed || !expires {
 			c.fault("the %s's timer %s is never armed or its timeout has no row", t.Role, t.Name)
 		}
 	}
@@ -254,23 +283,24 @@ func (r Row) timers() []string {
 	return names
 }
 
-// does reports whether some row of the role has the effect.
+// does reports whether a row of the role has the effect.
 func (c *compiler) does(role Role, e Effect) bool {
 	return slices.ContainsFunc(c.table.Rows, func(r Row) bool { return r.Role == role && slices.Contains(r.Do, e) })
 }
 
-// checkJobs finds jobs that are not declared, not run or not listened to.
+// checkJobs finds jobs that are not declared, are never run, or give a command that
+// has no row.
 func (c *compiler) checkJobs() {
 	for _, j := range c.table.Jobs {
 		if !c.does(j.Role, Run(j.Name)) {
 			c.fault("the %s's job %s is never run", j.Role, j.Name)
 		}
 		if len(j.Ends) == 0 {
-			c.fault("the %s's job %s has no last word", j.Role, j.Name)
+			c.fault("the %s's job %s has no final command", j.Role, j.Name)
 		}
-		for _, word := range slices.Concat(j.Says, j.Ends) {
-			if !slices.ContainsFunc(c.machine.order, func(s *step) bool { return s.role == j.Role && s.on == Command(word) }) {
-				c.fault("the %s's job %s says %s, for which there is no row", j.Role, j.Name, word)
+		for _, name := range slices.Concat(j.Says, j.Ends) {
+			if !slices.ContainsFunc(c.machine.order, func(t *Transition) bool { return t.Role == j.Role && t.On == Command(name) }) {
+				c.fault("the %s's job %s gives command %s, which has no row", j.Role, j.Name, name)
 			}
 		}
 	}
@@ -284,13 +314,14 @@ func (c *compiler) checkJobs() {
 	}
 }
 
-// checkPairs finds pairs that name no end, or that are there twice.
+// checkPairs finds pairs of states that are not terminal, and pairs that are
+// declared twice.
 func (c *compiler) checkPairs() {
 	seen := map[[2]State]bool{}
 	for _, p := range c.table.Agree {
 		ends := c.machine.terminal[p.Initiator] && (c.machine.terminal[p.Responder] || p.Responder == Idle)
 		if at := [2]State{p.Initiator, p.Responder}; !ends || seen[at] {
-			c.fault("the pair %s, %s names no end or is there twice", p.Initiator, p.Responder)
+			c.fault("the pair %s, %s has a state that is not terminal, or is declared twice", p.Initiator, p.Responder)
 		} else {
 			seen[at] = true
 		}

@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// Compile checks the table and makes it runnable. It refuses, naming the row,
-// whatever can be seen without exploring: two rows for one event, states that
-// are unknown, unreachable or dead, acts that nobody receives, timers that are
-// never armed or never heard, terminal states that do more than answer. All
-// faults come joined; each is a [*RowError] or a [*TableError].
+// Compile checks the table and returns its [Machine]. It finds every fault that
+// shows without an exploration: two rows for one event; states that are unknown,
+// unreachable or without a way to an end; acts that the peer has no row for; timers
+// that are never armed or whose expiry has no row; terminal states with more effects
+// than [Resend], [Refuse] and [Drop]. All faults come joined; each is a [*RowError]
+// or a [*TableError].
 func (t Table) Compile() (*Machine, error) {
 	c := &compiler{
 		table: t,
 		machine: &Machine{
-			table: t, terminal: make(map[State]bool, len(t.Terminal)), steps: make(map[key]*step),
+			table: t, terminal: make(map[State]bool, len(t.Terminal)), transitions: make(map[key]*Transition),
 		},
 	}
 	for _, s := range t.Terminal {
@@ -23,7 +24,7 @@ func (t Table) Compile() (*Machine, error) {
 	}
 	c.checkHeader()
 	c.expand(false)
-	c.expand(true) // wildcards take what is left
+	c.expand(true) // after all others, since a wildcard yields to a row with the symbol itself
 	c.machine.opening = c.machine.findOpening()
 	for i, r := range t.Rows {
 		c.checkRow(i, r)
@@ -40,8 +41,8 @@ func (t Table) Compile() (*Machine, error) {
 	return c.machine, nil
 }
 
-// MustCompile is Compile for tables of the program itself. It panics on a fault,
-// which is a programmer's mistake.
+// MustCompile is [Table.Compile] for tables that are part of the program. It panics
+// on a fault, which is a programmer's mistake.
 func (t Table) MustCompile() *Machine {
 	m, err := t.Compile()
 	if err != nil {
@@ -67,7 +68,8 @@ func (c *compiler) rowFault(i int, format string, args ...any) {
 	})
 }
 
-// expand makes the steps of every row: of its plain symbols, or of its wildcards.
+// expand adds the transitions of every row, for its wildcards or for its other
+// symbols.
 func (c *compiler) expand(wildcards bool) {
 	for i, r := range c.table.Rows {
 		for _, from := range r.From {
@@ -75,50 +77,50 @@ func (c *compiler) expand(wildcards bool) {
 				symbols := on.expand()
 				switch {
 				case wildcards:
-					c.addRest(i, from, symbols)
+					c.addWildcard(i, from, symbols)
 				case symbols == nil:
-					c.addOne(i, from, on)
+					c.addPlain(i, from, on)
 				}
 			}
 		}
 	}
 }
 
-// addOne adds the step of a plain symbol.
-func (c *compiler) addOne(i int, from State, on Symbol) {
-	s := c.step(i, from, on)
-	if before := c.machine.steps[s.key]; before != nil {
-		c.rowFault(i, "row %d has %s in %s too", before.row, on, from)
+// addPlain adds the transition of a symbol that is not a wildcard.
+func (c *compiler) addPlain(i int, from State, on Symbol) {
+	t := c.transition(i, from, on)
+	if before := c.machine.transitions[t.key()]; before != nil {
+		c.rowFault(i, "row %d has %s in %s too", before.Row, on, from)
 		return
 	}
-	c.add(s)
+	c.add(t)
 }
 
-// addRest adds the steps of a wildcard, for what has no row yet.
-func (c *compiler) addRest(i int, from State, symbols []Symbol) {
+// addWildcard adds the transitions of a wildcard, for the symbols without a row.
+func (c *compiler) addWildcard(i int, from State, symbols []Symbol) {
 	for _, on := range symbols {
-		s := c.step(i, from, on)
-		s.other = true
-		switch before := c.machine.steps[s.key]; {
+		t := c.transition(i, from, on)
+		t.Wildcard = true
+		switch before := c.machine.transitions[t.key()]; {
 		case before == nil:
-			c.add(s)
-		case before.other:
-			c.rowFault(i, "row %d has a wildcard for %s in %s too", before.row, on, from)
+			c.add(t)
+		case before.Wildcard:
+			c.rowFault(i, "row %d has a wildcard for %s in %s too", before.Row, on, from)
 			return
 		}
 	}
 }
 
-func (c *compiler) add(s *step) {
-	c.machine.steps[s.key] = s
-	c.machine.order = append(c.machine.order, s)
+func (c *compiler) add(t *Transition) {
+	c.machine.transitions[t.key()] = t
+	c.machine.order = append(c.machine.order, t)
 }
 
-func (c *compiler) step(i int, from State, on Symbol) *step {
+func (c *compiler) transition(i int, from State, on Symbol) *Transition {
 	r := c.table.Rows[i]
 	to := r.To
 	if to == "" {
 		to = from
 	}
-	return &step{key: key{r.Role, from, on}, to: to, do: slices.Clip(r.Do), row: i}
+	return &Transition{Role: r.Role, From: from, On: on, To: to, Do: slices.Clip(r.Do), Row: i}
 }

@@ -1,69 +1,97 @@
-package machine
+package machine_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/machine/internal/tabletest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
 func TestCompileRefuses(t *testing.T) {
-	row := func(i int, change func(*Row)) func(*Table) { return func(t *Table) { change(&t.Rows[i]) } }
-	add := func(r Row) func(*Table) { return func(t *Table) { t.Rows = append(t.Rows, r) } }
+	row := func(i int, change func(*machine.Row)) func(*machine.Table) {
+		return func(t *machine.Table) { change(&t.Rows[i]) }
+	}
+	add := func(r machine.Row) func(*machine.Table) { return func(t *machine.Table) { t.Rows = append(t.Rows, r) } }
 	for _, c := range []struct {
 		name   string
-		change func(*Table)
+		change func(*machine.Table)
 		want   string
 	}{
-		{"no name", func(t *Table) { t.Name = "" }, "has no name"},
-		{"no rows", func(t *Table) { t.Rows = nil }, "has no rows"},
-		{"a state twice", func(t *Table) { t.Live = append(t.Live, "asked") }, `state "asked" is empty or declared twice`},
-		{"a state that nobody gets to", func(t *Table) { t.Live = append(t.Live, "limbo") }, "no role gets to limbo"},
+		{"no name", func(t *machine.Table) { t.Name = "" }, "has no name"},
+		{"no rows", func(t *machine.Table) { t.Rows = nil }, "has no rows"},
+		{"a state twice", func(t *machine.Table) { t.Live = append(t.Live, "asked") }, `state "asked" is empty or declared twice`},
+		{"an unreachable state", func(t *machine.Table) { t.Live = append(t.Live, "limbo") }, "no role gets to limbo"},
 		{
-			"two rows for one event", add(For(Initiator, "asked").When(Timeout("deadline")).Goto("done")),
+			"two rows for one event", add(machine.For(machine.Initiator, "asked").When(machine.Timeout("deadline")).Goto("done")),
 			"row 12 (initiator in asked on timeout deadline): row 2 has timeout deadline in asked too",
 		},
 		{
-			"two wildcards for one event", add(For(Initiator, "done").When(OtherDuplicates()).Stay(Drop("again"))),
+			"two wildcards for one event", add(machine.For(machine.Initiator, "done").When(machine.OtherDuplicates()).Stay(machine.Drop("again"))),
 			"row 4 has a wildcard for duplicate ACCEPT_PROPOSAL in done too",
 		},
-		{"an unknown state to leave", add(For(Initiator, "limbo").When(Command("go")).Goto("done")), `state "limbo" is not declared`},
-		{"an unknown state to enter", row(1, func(r *Row) { r.To = "limbo" }), `row 1 (initiator in asked on receive INFORM_REF): state "limbo" is not declared`},
-		{"a row that is never reached", row(5, func(r *Row) { r.To = "done"; r.Do = nil }), "the responder never gets to answering"},
+		{"an unknown state to leave", add(machine.For(machine.Initiator, "limbo").When(machine.Command("go")).Goto("done")), `state "limbo" is not declared`},
+		{"an unknown state to enter", row(1, func(r *machine.Row) { r.To = "limbo" }), `row 1 (initiator in asked on receive INFORM_REF): state "limbo" is not declared`},
+		{"a row that is never reached", row(5, func(r *machine.Row) { r.To = "done"; r.Do = nil }), "the responder never gets to answering"},
 		{
-			"a live state without an end", func(t *Table) {
+			"a live state without an end", func(t *machine.Table) {
 				t.Live = append(t.Live, "limbo")
 				t.Rows[1].To = "limbo"
 			}, "the initiator cannot get from limbo to a terminal state",
 		},
-		{"no role", row(0, func(r *Row) { r.Role = 7 }), "Role(7) is no role"},
-		{"no symbol", row(0, func(r *Row) { r.On = nil }), "it has no state or no symbol"},
-		{"no act", row(1, func(r *Row) { r.On = []Symbol{Receive(0)} }), "is no act"},
-		{"a tagged duplicate", row(7, func(r *Row) { r.On[0].Name = "x" }), "only fresh messages are tagged"},
-		{"a timeout of nothing", row(2, func(r *Row) { r.On = []Symbol{Timeout("")} }), "has an act or lacks a name"},
-		{"no kind", row(2, func(r *Row) { r.On = []Symbol{{}} }), "Kind(0) is no kind of symbol"},
-		{"no effect", row(1, func(r *Row) { r.Do = []Effect{{}} }), "EffectKind(0) is no effect"},
-		{"an effect on nothing", row(1, func(r *Row) { r.Do = []Effect{Report("")} }), "report of nothing"},
-		{"an invalid act to send", row(6, func(r *Row) { r.Do[0].Act = 0 }), "it sends Performative(0)"},
-		{"an act that nobody receives", row(6, func(r *Row) { r.Do = []Effect{Send(p.ActAgree)} }), "row 6 (responder in answering on command answer): it would send AGREE, which no row of the initiator receives"},
-		{"two messages in one step", row(6, func(r *Row) { r.Do = append(r.Do, r.Do[0]) }), "more than one message"},
-		{"a message again that is never sent", row(9, func(r *Row) { r.Do = []Effect{Resend(p.ActAgree)} }), "it sends AGREE again, which the responder never sends"},
-		{"a refusal without a code", add(For(Responder, "done").When(OtherRequests()).Stay(Refuse("whim"))), `it refuses with "whim", which is no code`},
-		{"a refusal of a duplicate", row(9, func(r *Row) { r.Do = []Effect{Refuse(p.CodeBusy)} }), "which is no fresh message that expects a reply"},
-		{"a terminal state that is left", add(For(Initiator, "done").When(Command("back")).Goto("asked")), "it leaves the terminal state done"},
-		{"a terminal state that works", add(For(Initiator, "done").When(Command("go")).Stay(Report("x"))), "a terminal state can resend, refuse and drop, not report x"},
-		{"a job started at the end", row(5, func(r *Row) { r.To = "done" }), "it would run answer in the terminal state done"},
-		{"a timer that is not armed", row(0, func(r *Row) { r.Do = r.Do[:1] }), "the initiator's timer deadline is never armed"},
-		{"a timer that is not declared", func(t *Table) { t.Timers = t.Timers[1:] }, "timer deadline is not declared"},
-		{"a job that is not declared", func(t *Table) { t.Jobs = nil }, "job answer is not declared"},
-		{"a job that is not run", row(5, func(r *Row) { r.Do = r.Do[1:] }), "the responder's job answer is never run"},
-		{"a job without a last word", func(t *Table) { t.Jobs[0].Ends = nil }, "has no last word"},
-		{"a job that nobody listens to", func(t *Table) { t.Jobs[0].Says = []string{"hum"} }, "the responder's job answer says hum, for which there is no row"},
-		{"a pair of live states", func(t *Table) { t.Agree = append(t.Agree, Pair{Initiator: "asked", Responder: "done"}) }, "the pair asked, done names no end"},
+		{"no role", row(0, func(r *machine.Row) { r.Role = 7 }), "Role(7) is not a role"},
+		{"no symbol", row(0, func(r *machine.Row) { r.On = nil }), "it has no state or no symbol"},
+		{"no act", row(1, func(r *machine.Row) { r.On = []machine.Symbol{machine.Receive(0)} }), "is not an act"},
+		{"a tagged duplicate", row(7, func(r *machine.Row) { r.On[0].Name = "x" }), "has a tag, which only fresh messages have"},
+		{"a timeout of nothing", row(2, func(r *machine.Row) { r.On = []machine.Symbol{machine.Timeout("")} }), "has an act or lacks a name"},
+		{"no kind", row(2, func(r *machine.Row) { r.On = []machine.Symbol{{}} }), "Kind(0) is not a kind of symbol"},
+		{"an undeliverable message of no act", row(2, func(r *machine.Row) { r.On = []machine.Symbol{machine.Undeliverable(0)} }), "is not an act"},
+		{
+			"an undeliverable message that is never sent", row(2, func(r *machine.Row) { r.On = []machine.Symbol{machine.Undeliverable(p.ActAgree)} }),
+			"the initiator never sends AGREE, so it is never undeliverable",
+		},
+		{
+			"a tagged undeliverable message",
+			row(2, func(r *machine.Row) {
+				r.On = []machine.Symbol{{Kind: machine.KindUndeliverable, Act: p.ActQueryRef, Name: "x"}}
+			}), "undeliverable QUERY_REF (x) has a tag",
+		},
+		{
+			"an undeliverable message before the first", add(machine.For(machine.Initiator, machine.Idle).When(machine.Undeliverable(p.ActQueryRef)).Goto("done")),
+			"undeliverable QUERY_REF cannot occur in idle",
+		},
+		{"a lost peer before the first message", add(machine.For(machine.Responder, machine.Idle).When(machine.PeerLost()).Goto("lost")), "peer lost cannot occur in idle"},
+		{
+			"a named lost peer", row(2, func(r *machine.Row) { r.On = []machine.Symbol{{Kind: machine.KindPeerLost, Name: "x"}} }),
+			"peer lost x has an act or a name",
+		},
+		{
+			"a refusal of a lost peer", add(machine.For(machine.Responder, "done").When(machine.PeerLost()).Stay(machine.Refuse(p.CodeCanceled))),
+			"it refuses peer lost, which is not a fresh message that expects a reply",
+		},
+		{"no effect", row(1, func(r *machine.Row) { r.Do = []machine.Effect{{}} }), "EffectKind(0) is not an effect"},
+		{"an effect on nothing", row(1, func(r *machine.Row) { r.Do = []machine.Effect{machine.Report("")} }), "report has no name"},
+		{"an invalid act to send", row(6, func(r *machine.Row) { r.Do[0].Act = 0 }), "it sends Performative(0)"},
+		{"an act that the peer has no row for", row(6, func(r *machine.Row) { r.Do = []machine.Effect{machine.Send(p.ActAgree)} }), "row 6 (responder in answering on command answer): it would send AGREE, which no row of the initiator receives"},
+		{"two messages in one step", row(6, func(r *machine.Row) { r.Do = append(r.Do, r.Do[0]) }), "more than one message"},
+		{"a message again that is never sent", row(9, func(r *machine.Row) { r.Do = []machine.Effect{machine.Resend(p.ActAgree)} }), "it sends AGREE again, which the responder never sends"},
+		{"a refusal without a code", add(machine.For(machine.Responder, "done").When(machine.OtherRequests()).Stay(machine.Refuse("whim"))), `it refuses with "whim", which is not a known code`},
+		{"a refusal of a duplicate", row(9, func(r *machine.Row) { r.Do = []machine.Effect{machine.Refuse(p.CodeBusy)} }), "which is not a fresh message that expects a reply"},
+		{"a terminal state that is left", add(machine.For(machine.Initiator, "done").When(machine.Command("back")).Goto("asked")), "it leaves the terminal state done"},
+		{"a terminal state that works", add(machine.For(machine.Initiator, "done").When(machine.Command("go")).Stay(machine.Report("x"))), "a terminal state can resend, refuse and drop, not report x"},
+		{"a job started at the end", row(5, func(r *machine.Row) { r.To = "done" }), "it would run answer in the terminal state done"},
+		{"a timer that is not armed", row(0, func(r *machine.Row) { r.Do = r.Do[:1] }), "the initiator's timer deadline is never armed"},
+		{"a timer that is not declared", func(t *machine.Table) { t.Timers = t.Timers[1:] }, "timer deadline is not declared"},
+		{"a job that is not declared", func(t *machine.Table) { t.Jobs = nil }, "job answer is not declared"},
+		{"a job that is not run", row(5, func(r *machine.Row) { r.Do = r.Do[1:] }), "the responder's job answer is never run"},
+		{"a job without a final command", func(t *machine.Table) { t.Jobs[0].Ends = nil }, "has no final command"},
+		{"a command of a job without a row", func(t *machine.Table) { t.Jobs[0].Says = []string{"hum"} }, "the responder's job answer gives command hum, which has no row"},
+		{"a pair of live states", func(t *machine.Table) { t.Agree = append(t.Agree, machine.Pair{Initiator: "asked", Responder: "done"}) }, "the pair asked, done has a state that is not terminal"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			table := ping()
+			table := tabletest.Ping()
 			c.change(&table)
 			_, err := table.Compile()
 			if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -74,10 +102,10 @@ func TestCompileRefuses(t *testing.T) {
 }
 
 func TestCompileErrorsNameTheRow(t *testing.T) {
-	table := ping()
+	table := tabletest.Ping()
 	table.Rows[1].To = "limbo"
 	_, err := table.Compile()
-	var fault *RowError
+	var fault *machine.RowError
 	if !errors.As(err, &fault) || fault.Index != 1 || fault.Table != "ping" {
 		t.Errorf("got %v", err)
 	}
@@ -89,24 +117,24 @@ func TestMustCompilePanics(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	Table{}.MustCompile()
+	machine.Table{}.MustCompile()
 }
 
 func TestWildcardsTakeWhatIsLeft(t *testing.T) {
-	m := haggle().MustCompile()
-	c := Conversation{Role: Responder, State: "bought"}
-	for on, want := range map[Symbol]Effect{
-		Duplicate(p.ActRequest): Resend(p.ActInform),
-		Duplicate(p.ActCancel):  Drop("duplicate"),
-		Receive(p.ActCancel):    Refuse(p.CodeCanceled),
-		Receive(p.ActCFP):       Refuse(p.CodeCanceled),
+	m := tabletest.Haggle().MustCompile()
+	c := machine.Conversation{Role: machine.Responder, State: "bought"}
+	for on, want := range map[machine.Symbol]machine.Effect{
+		machine.Duplicate(p.ActRequest): machine.Resend(p.ActInform),
+		machine.Duplicate(p.ActCancel):  machine.Drop("duplicate"),
+		machine.Receive(p.ActCancel):    machine.Refuse(p.CodeCanceled),
+		machine.Receive(p.ActCFP):       machine.Refuse(p.CodeCanceled),
 	} {
-		_, do, err := m.Step(c, Event{On: on})
+		_, do, err := m.Step(c, machine.Event{On: on})
 		if err != nil || len(do) != 1 || do[0] != want {
 			t.Errorf("%s: %v, %v, want %s", on, do, err, want)
 		}
 	}
-	if _, _, err := m.Step(c, Event{On: Receive(p.ActAgree)}); err == nil {
+	if _, _, err := m.Step(c, machine.Event{On: machine.Receive(p.ActAgree)}); err == nil {
 		t.Error("AGREE expects no reply, so OtherRequests does not take it")
 	}
 }
@@ -122,7 +150,7 @@ func TestRefusalsTravelInTheRightAct(t *testing.T) {
 		{p.CodeConversationEnded, p.ActTaskRequest, p.ActFailure},
 		{p.CodeUnexpectedAct, p.ActCancel, p.ActNotUnderstood},
 	} {
-		if got := Refuse(c.code).Answer(c.about); got != c.act {
+		if got := machine.Refuse(c.code).Answer(c.about); got != c.act {
 			t.Errorf("%s about %s travels in %s, want %s", c.code, c.about, got, c.act)
 		}
 	}

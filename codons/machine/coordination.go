@@ -2,71 +2,71 @@ package machine
 
 import "slices"
 
-// Coordination binds the conversations that one initiator has at a time with
-// many responders: each a pair that runs the same table, and none knows of the
-// others. What joins them are decisions of the initiator's agent, such as to
-// award one proposal and to decline the rest. A [Rule] says when one is due and
-// which are allowed; the agent only chooses.
+// Coordination binds the conversations of one initiator with many responders. Each
+// conversation is a member: a pair that runs the same table and does not know of the
+// others. The members are bound by decisions of the initiator's agent, such as to
+// award one proposal and to decline the rest. A [Rule] says when a decision is due
+// and which decisions are allowed; the agent chooses one.
 //
-// The members are the conversations. A coordination holds none of them and never
-// changes, so every goroutine may use it.
+// A coordination stores no members and never changes, so all goroutines may share
+// one.
 //
-// # What the shell owes the coordination
+// # Duties of the shell
 //
-// The shell is whoever owns the members. It
+// The shell owns the members. It
 //
-//   - calls [Coordination.Due] with the initiator's state of every member, as the
-//     members last told, after each change of one;
+//   - calls [Coordination.Due] after each change of a member, with the initiator's
+//     state of every member as last reported;
 //   - has the agent decide, checks the decision with [Rule.Check] and sends every
-//     member its command; it may also say the commands of Unbidden at any time;
-//   - does not ask again before each of these members has taken its command, be
-//     it in another state than the one it was decided on, or has ended.
+//     member its command; it may send the commands of Unbidden at any time;
+//   - calls Due again only when each of these members has taken its command, in
+//     whatever state it was by then, or has ended.
 //
-// The last point alone is about order: what the shell knows of a member may be
-// out of date by any amount, and so may a command be when it arrives.
-// [ExploreGroup] walks all that can come of it.
+// Only the last duty is about order. The reported states may be out of date by any
+// amount, and so may a command when it arrives. The exploration of package verify
+// covers all such delays.
 type Coordination struct {
 	Name    string
 	Machine *Machine // of each pair
 	Rules   []Rule   // in order of precedence
 	Never   []Never
 
-	// Unbidden are commands of the initiator that may come to any member at any
-	// moment, whether rules have them too or not, such as cancel. A group may not
-	// depend on them for its end. All other commands of the rules come from rules
-	// only, and all other commands of the table at any moment.
+	// Unbidden are commands of the initiator that any member can get at any moment,
+	// such as cancel, whether rules have them or not. The end of a group must not
+	// depend on them. The other commands of the rules come from rules only, and the
+	// other commands of the table at any moment.
 	Unbidden []string
 }
 
-// Rule is one decision about members: who gets which command.
+// Rule is one kind of decision: it assigns a command to each of certain members.
 type Rule struct {
 	Name string
-	Doc  string            // when it is due, and what it is for
+	Doc  string            // when it is due, and its purpose
 	When func(Census) bool // whether it is due; pure, over the initiator's states
 	Of   []State           // it is about the members in these states of the initiator
-	Say  []Choice          // each of them gets exactly one of these
+	Say  []Choice          // each of these members gets exactly one of these commands
 }
 
-// Choice is a command that a rule has members get.
+// Choice is a command that a rule can assign to members.
 type Choice struct {
 	Command string
-	Min     int // how many members have to get it at least
-	Max     int // and may get it at most; zero means any number
+	Min     int // the smallest number of members that get it
+	Max     int // the largest number of members that get it; zero means any number
 }
 
-// Never is a condition that must not come about in any group.
+// Never is a condition that must not hold in any state of any group.
 type Never struct {
 	Name string
 	When func(initiator, responder Census) bool // pure, over the states of the two sides of all members
 }
 
-// Census tells how many members are in which state.
+// Census counts the members in each state.
 type Census struct{ states []State }
 
 // NewCensus returns the census of members in those states. It keeps the slice.
 func NewCensus(states ...State) Census { return Census{states} }
 
-// Count returns how many members are in one of the states.
+// Count returns the number of members in one of the states.
 func (c Census) Count(in ...State) int {
 	n := 0
 	for _, s := range c.states {
@@ -77,7 +77,7 @@ func (c Census) Count(in ...State) int {
 	return n
 }
 
-// Len returns how many members there are.
+// Len returns the number of members.
 func (c Census) Len() int { return len(c.states) }
 
 // Due returns the first rule that is due for members in those states of the
@@ -95,7 +95,7 @@ func (c Coordination) Due(states []State) (*Rule, bool) {
 
 func (r Rule) concerns(s State) bool { return slices.Contains(r.Of, s) }
 
-// About returns which members the rule is about, as indices into states.
+// About returns the members that the rule is about, as indices into states.
 func (r Rule) About(states []State) []int {
 	var members []int
 	for i, s := range states {
@@ -106,44 +106,44 @@ func (r Rule) About(states []State) []int {
 	return members
 }
 
-// Check says whether a decision is allowed: for each member its command, empty
-// for those that the rule is not about. What is wrong with it is a
-// [*DecisionError]. It does not ask whether the rule is due.
+// Check returns a [*DecisionError] for a decision that the rule does not allow. A
+// decision has a command for each member, which is empty for the members that the
+// rule is not about. Check does not test whether the rule is due.
 func (r Rule) Check(states []State, commands []string) error {
 	if len(commands) != len(states) {
-		return r.wrong(-1, "", "it is about another number of members")
+		return r.fault(-1, "", "it is about another number of members")
 	}
 	given := make([]int, len(r.Say))
 	for i, command := range commands {
 		at := slices.IndexFunc(r.Say, func(c Choice) bool { return c.Command == command })
 		switch {
 		case !r.concerns(states[i]) && command != "":
-			return r.wrong(i, command, "the rule is not about a member in "+string(states[i]))
+			return r.fault(i, command, "the rule is not about a member in "+string(states[i]))
 		case !r.concerns(states[i]):
 		case command == "":
-			return r.wrong(i, "", "the member gets no command")
+			return r.fault(i, "", "the member gets no command")
 		case at < 0:
-			return r.wrong(i, command, "the rule has no such command")
+			return r.fault(i, command, "the rule has no such command")
 		default:
 			given[at]++
 		}
 	}
-	return r.count(given)
+	return r.checkCounts(given)
 }
 
-// count checks how many members get each command.
-func (r Rule) count(given []int) error {
+// checkCounts checks the number of members that get each command.
+func (r Rule) checkCounts(given []int) error {
 	for i, c := range r.Say {
 		if given[i] < c.Min {
-			return r.wrong(-1, c.Command, "too few members get it")
+			return r.fault(-1, c.Command, "too few members get it")
 		}
 		if c.Max > 0 && given[i] > c.Max {
-			return r.wrong(-1, c.Command, "too many members get it")
+			return r.fault(-1, c.Command, "too many members get it")
 		}
 	}
 	return nil
 }
 
-func (r Rule) wrong(member int, command, fault string) error {
+func (r Rule) fault(member int, command, fault string) error {
 	return &DecisionError{Rule: r.Name, Member: member, Command: command, Fault: fault}
 }

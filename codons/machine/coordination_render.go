@@ -6,8 +6,8 @@ import (
 )
 
 // Markdown returns the documentation of the coordination, to follow that of its
-// table: a row for each rule, what must never be, and what may come unbidden.
-// The same coordination gives the same text, always.
+// table: a row for each rule, the forbidden conditions, and the unbidden commands.
+// Equal coordinations give equal texts.
 func (c Coordination) Markdown() string {
 	var b strings.Builder
 	b.WriteString("\n## Rules over many members\n\n")

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Diagram returns a Mermaid stateDiagram-v2 of one role: every row that leads
-// from one state to another. What a state drops or answers without leaving it
-// stands in the table only.
+// Diagram returns a Mermaid stateDiagram-v2 of one role, with every row that changes
+// the state. Rows that keep the state are in the table of [Table.Markdown] only.
 func (t Table) Diagram(role Role) string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n")
@@ -26,7 +25,7 @@ func (t Table) Diagram(role Role) string {
 	return b.String()
 }
 
-// arrow is all that leads from one state to another.
+// arrow stands for all rows that lead from one state to another.
 type arrow struct {
 	from, to State
 	labels   []string
@@ -55,8 +54,8 @@ func (t Table) arrows(role Role) []arrow {
 	return arrows
 }
 
-// label returns what an arrow says: ?ACT for a message that arrives, !ACT for one
-// that leaves.
+// label returns the text of an arrow: ?ACT for a received message, !ACT for a sent
+// one.
 func label(on Symbol, do []Effect) string {
 	text := on.String()
 	if on.Kind == KindReceive {
@@ -72,43 +71,4 @@ func label(on Symbol, do []Effect) string {
 		}
 	}
 	return text
-}
-
-// Sequence returns a Mermaid sequenceDiagram of the shortest conversation over a
-// calm network that ends both sides as the first pair of Agree says, with every
-// message that it takes. It is empty when there is none or t does not compile.
-func (t Table) Sequence() string {
-	m, err := t.Compile()
-	if err != nil || len(t.Agree) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("sequenceDiagram\n    participant I as initiator\n    participant R as responder\n")
-	names := map[Role]string{Initiator: "I", Responder: "R"}
-	for _, move := range shortest(m, t.Agree[0]) {
-		if move.From != move.To {
-			fmt.Fprintf(&b, "    note over %s: %s<br/>%s → %s\n", names[move.Role], move.On, move.From, move.To)
-		}
-		if move.Sent != "" {
-			fmt.Fprintf(&b, "    %s->>%s: %s\n", names[move.Role], names[move.Role.Other()], move.Sent)
-		}
-	}
-	return b.String()
-}
-
-// shortest returns the fewest moves to a pair of ends over a calm network, after
-// which no message is left on its way.
-func shortest(m *Machine, end Pair) []Move {
-	x := newExplorer(m, Calm().withDefaults())
-	if err := x.walk(); err != nil {
-		return nil
-	}
-	for i, n := range x.nodes {
-		p := x.pair(n.joint)
-		settled := n.joint[Initiator].out|n.joint[Responder].out == 0
-		if settled && p.Initiator == end.Initiator && p.Responder == end.Responder {
-			return x.path(int32(i))
-		}
-	}
-	return nil
 }

@@ -1,28 +1,34 @@
-// Package machine holds codons as data: a [Table] says, for each role and state
-// of a conversation, what an event does. One table is used four times. [Machine]
-// runs it one step at a time, [Explore] walks it exhaustively over a network that
-// loses, duplicates and reorders, [Monitor] checks a live trace against it, and
-// [Table.Markdown] and its siblings render it as documentation.
+// Package machine holds codons as data. A [Table] lists, for each role and state of
+// a conversation, the next state and the effects of each event. One table has four
+// uses: [Machine] runs it one step at a time, [Monitor] checks a live trace of
+// messages against it, [Table.Markdown] renders it as documentation, and package
+// verify explores it exhaustively over a network that loses, duplicates and reorders
+// messages.
 //
 // A table is about one initiator and one responder. A [Coordination] binds the
-// conversations of one initiator with many responders by rules, which are data,
-// too: the shell asks them what is due, and [ExploreGroup] walks groups of them.
+// conversations of one initiator with many responders by rules, which are data too:
+// the shell asks it which rule is due.
 //
-// The package is pure: no clock, goroutine, lock, channel, randomness or log.
-// Times and ids arrive in events; what is to be done leaves as effects, which the
-// conversation actor carries out. A conversation's state is plain data and every
-// step an event, so that a journal can be added without touching a table.
+// The package is pure: it has no clock, goroutine, lock, channel, randomness or log.
+// Times and ids arrive in events, and the actions of a step leave it as effects. The
+// state of a conversation is plain data and every step has one event, so that a
+// journal of the events can rebuild it.
 //
-// # What the shell owes the table
+// # Duties of the shell
 //
-// The shell is whoever owns a conversation and carries out its effects. It
+// The shell is the conversation actor that calls [Machine.Step] and performs the
+// effects. It
 //
-//   - classifies a message before it becomes an event: an id seen before is a
-//     [Duplicate]; an answer to an earlier request than the latest of that act is
-//     [Stale]; everything else is a [Receive], tagged where its content decides;
-//   - drops the expiry of a timer that was disarmed or armed again meanwhile;
+//   - classifies each received message: one with an id that was received before is a
+//     [Duplicate]; a reply to an earlier request than the latest of that act is
+//     [Stale]; every other message is a [Receive], tagged where its content decides
+//     which row applies;
+//   - passes a refusal by the runtime of one of its own messages as [Undeliverable],
+//     never as a reply of the peer, and the loss of the peer's destination as
+//     [PeerLost], both only where [Machine.Takes] finds a row for them;
+//   - drops the expiry of a timer that was disarmed or restarted meanwhile;
 //   - disarms every timer when a conversation enters a terminal state;
-//   - passes on what a job says, also when it says so after its Stop;
-//   - keeps the final message of an ended conversation for a while, so that the
-//     rows of terminal states (its afterlife) can send it again.
+//   - passes every command of a job to the table, also after its Stop;
+//   - keeps a tombstone of an ended conversation with its final message for a while,
+//     so that the rows of terminal states can send the message again.
 package machine

@@ -6,10 +6,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// EffectKind says what the shell is to do.
+// EffectKind is the kind of an [Effect].
 type EffectKind uint8
 
-// The kinds of effects. The zero value is none.
+// The kinds of effects. The zero value is none of them.
 const (
 	EffectSend   EffectKind = iota + 1 // send a new message
 	EffectResend                       // send an earlier message again, unchanged
@@ -17,9 +17,9 @@ const (
 	EffectDisarm                       // stop a timer
 	EffectRun                          // start a job
 	EffectStop                         // ask a job to stop
-	EffectReport                       // tell the agent
-	EffectRefuse                       // answer the message that arrived with a refusal
-	EffectDrop                         // do nothing with what arrived, and count it
+	EffectReport                       // inform the agent of this side
+	EffectRefuse                       // answer the received message with a refusal
+	EffectDrop                         // ignore the event, and count it
 )
 
 var effectNames = [...]string{
@@ -35,16 +35,17 @@ func (k EffectKind) String() string {
 	return effectNames[k]
 }
 
-// Effect is one thing that the shell does after a step, in the order of the row.
-// Effects compare with ==. The constructors below make them.
+// Effect is one action of the shell after a step. The shell performs the effects
+// in the order of the row. Effects compare with ==. Make them with the functions
+// below.
 type Effect struct {
 	Kind EffectKind
 	Act  performatives.Performative // of Send and Resend
-	Name string                     // the timer, the job, what to report, the code, the reason; of Send the tag
+	Name string                     // the timer, job, report, refusal code or reason; for Send the tag
 }
 
-// Send sends a new message, with a new id. What it says comes from the command
-// that caused the step, or from the shell.
+// Send sends a new message with a new id. Its content comes from the command that
+// caused the step, or from the shell.
 func Send(act performatives.Performative) Effect { return Effect{Kind: EffectSend, Act: act} }
 
 // SendTagged is [Send] of a message that the other side receives as
@@ -53,37 +54,37 @@ func SendTagged(act performatives.Performative, tag string) Effect {
 	return Effect{Kind: EffectSend, Act: act, Name: tag}
 }
 
-// Resend sends the latest message of that act again: the same content, the same
-// id, so that a peer which has it drops it as a duplicate. A refusal counts as a
-// message of the act that carried it.
+// Resend sends the latest message of that act again, with the same content and the
+// same id. A peer that has received it before recognises the duplicate. A refusal
+// counts as a message of the act that carried it.
 func Resend(act performatives.Performative) Effect { return Effect{Kind: EffectResend, Act: act} }
 
-// Arm starts a timer, or starts it anew when it runs.
+// Arm starts a timer. It restarts a timer that is armed.
 func Arm(timer string) Effect { return Effect{Kind: EffectArm, Name: timer} }
 
-// Disarm stops a timer. It does nothing when the timer does not run.
+// Disarm stops a timer. It does nothing when the timer is not armed.
 func Disarm(timer string) Effect { return Effect{Kind: EffectDisarm, Name: timer} }
 
 // Run starts a [Job].
 func Run(job string) Effect { return Effect{Kind: EffectRun, Name: job} }
 
-// Stop asks a job to stop by ending its context. The job runs until it has said
-// its last word, as a [Command].
+// Stop asks a job to stop by cancelling its context. The job runs until it has given
+// its final command.
 func Stop(job string) Effect { return Effect{Kind: EffectStop, Name: job} }
 
-// Report tells the agent on this side.
+// Report informs the agent of this side.
 func Report(what string) Effect { return Effect{Kind: EffectReport, Name: what} }
 
-// Refuse answers the message that arrived with a refusal for that reason. The
-// act of the answer is [Effect.Answer].
+// Refuse answers the received message with a refusal for that reason. The act of the
+// refusal is [Effect.Answer].
 func Refuse(code performatives.Code) Effect { return Effect{Kind: EffectRefuse, Name: string(code)} }
 
-// Drop does nothing with what arrived, but counts it under that reason.
+// Drop ignores the event, and counts it under that reason.
 func Drop(reason string) Effect { return Effect{Kind: EffectDrop, Name: reason} }
 
-// Answer returns the act that carries a [Refuse] of a message of that act:
-// TASK_REJECT only ever answers TASK_REQUEST, REJECT_PROPOSAL only PROPOSE, and
-// neither CANCEL nor ACCEPT_PROPOSAL is ever refused (addenda §6).
+// Answer returns the act that carries a [Refuse] of a message of that act.
+// TASK_REJECT only answers TASK_REQUEST, and REJECT_PROPOSAL only PROPOSE; neither
+// CANCEL nor ACCEPT_PROPOSAL is ever refused, so FAILURE answers them (addenda §6).
 func (e Effect) Answer(to performatives.Performative) performatives.Performative {
 	carrier := performatives.Code(e.Name).Traits().Carrier
 	switch {

@@ -2,8 +2,8 @@ package machine
 
 import "fmt"
 
-// UnexpectedError is returned by [Machine.Step] for an event that the table has
-// no row for in the conversation's state.
+// UnexpectedError is returned by [Machine.Step] for an event that has no row in the
+// state of the conversation.
 type UnexpectedError struct {
 	Table string
 	Role  Role
@@ -11,7 +11,7 @@ type UnexpectedError struct {
 	On    Symbol
 }
 
-// Error names all four.
+// Error names the table, the role, the state and the event.
 func (e *UnexpectedError) Error() string {
 	return fmt.Sprintf("machine: %s: %s in %s does not expect %s", e.Table, e.Role, e.State, e.On)
 }
@@ -29,7 +29,7 @@ func (e *RowError) Error() string {
 	return fmt.Sprintf("machine: %s: row %d (%s): %s", e.Table, e.Index, e.Row, e.Fault)
 }
 
-// TableError is one fault that [Table.Compile] found outside of any row.
+// TableError is one fault that [Table.Compile] found outside of the rows.
 type TableError struct {
 	Table string
 	Fault string
@@ -38,30 +38,15 @@ type TableError struct {
 // Error names the table and its fault.
 func (e *TableError) Error() string { return fmt.Sprintf("machine: %s: %s", e.Table, e.Fault) }
 
-// CoordinationError is one fault that [Coordination.Validate] found.
-type CoordinationError struct {
-	Coordination string
-	Rule         string // empty where the fault is outside of any rule
-	Fault        string
-}
-
-// Error names the rule and its fault.
-func (e *CoordinationError) Error() string {
-	if e.Rule == "" {
-		return fmt.Sprintf("machine: %s: %s", e.Coordination, e.Fault)
-	}
-	return fmt.Sprintf("machine: %s: rule %s: %s", e.Coordination, e.Rule, e.Fault)
-}
-
-// DecisionError is what [Rule.Check] finds wrong with a decision.
+// DecisionError is the fault that [Rule.Check] found in a decision.
 type DecisionError struct {
 	Rule    string
-	Member  int    // whose command is wrong; negative where it is the number of members
+	Member  int    // the index of the member with the wrong command; negative where a number of members is wrong
 	Command string // empty where it is missing
 	Fault   string
 }
 
-// Error names all of it.
+// Error names the rule, the member, the command and the fault.
 func (e *DecisionError) Error() string {
 	text := "machine: rule " + e.Rule
 	if e.Member >= 0 {

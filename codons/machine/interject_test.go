@@ -7,7 +7,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestInterjectedRefusals: they are heard, and move nobody.
+// TestInterjectedRefusals: the other side receives an interjected refusal, and the role
+// in whose name it was sent keeps its state.
 func TestInterjectedRefusals(t *testing.T) {
 	const ask, yes, no, done = performatives.ActRequest, performatives.ActAgree, performatives.ActRefuse, performatives.ActInform
 	asks := func(from ...machine.State) machine.Row { return machine.For(machine.Initiator, from...).Because("x") }
@@ -27,7 +28,7 @@ func TestInterjectedRefusals(t *testing.T) {
 		},
 	}.MustCompile()
 	refusal := machine.Utterance{From: machine.Responder, Act: no}
-	for name, interjected := range map[string]bool{"by the runtime": true, "by nobody": false} {
+	for name, interjected := range map[string]bool{"with a refusal": true, "without one": false} {
 		t.Run(name, func(t *testing.T) {
 			monitor := machine.NewMonitor(m)
 			say := func(legal bool, from machine.Role, act performatives.Performative) {

@@ -2,225 +2,201 @@ package machine
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/bitset"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Utterance is one message of a live trace, as a [Monitor] sees it.
-type Utterance struct {
-	From  Role
-	Act   performatives.Performative
-	Tag   string // as for [ReceiveTagged]; empty where the content does not matter
-	Again bool   // a message with that id was on the trace before
-}
+// MaxAlike is the number of like messages of one side, such as progress reports,
+// that a [Monitor] tells apart. Messages are alike when their utterances are equal.
+const MaxAlike = 16
 
-// String returns words such as "responder: INFORM_RESULT (input)".
-func (u Utterance) String() string {
-	text := u.From.String() + ": " + u.Act.String()
-	if u.Tag != "" {
-		text += " (" + u.Tag + ")"
-	}
-	if u.Again {
-		text += " again"
-	}
-	return text
-}
-
-// ViolationError is returned by [Monitor.Observe] for a message that its sender
-// cannot have sent if it keeps to the table.
-type ViolationError struct {
-	Table    string
-	Got      Utterance
-	Expected []Utterance // what that sender might have sent instead, sorted
-}
-
-// Error names what was said and what was expected.
-func (e *ViolationError) Error() string {
-	words := make([]string, len(e.Expected))
-	for i, u := range e.Expected {
-		words[i] = strings.TrimPrefix(u.String(), u.From.String()+": ")
-	}
-	expected := "nothing"
-	if len(words) > 0 {
-		expected = strings.Join(words, ", ")
-	}
-	return fmt.Sprintf("machine: %s: %s is not legal here, expected %s", e.Table, e.Got, expected)
-}
-
-// Monitor watches the messages of one conversation, in the order in which they
-// were sent, and says which of them the table does not allow. It sees neither
-// timers, commands and jobs nor what was lost or when what was not arrived: it
-// follows every course that these may have taken, and no other. [CheckMonitor]
-// shows that for a table.
+// Monitor checks the messages of one conversation against a table, in the order in
+// which they were sent. It knows neither the timers, commands and jobs of the two
+// sides nor the losses and delays of the network: it keeps every hypothesis about
+// them under which the trace is possible. A message that no hypothesis allows is a
+// violation. It takes an [Undeliverable] of any sent message and a [PeerLost] for
+// possible at any moment. CheckMonitor of package verify tests this for a table.
 //
-// Of messages of one side that are alike, such as progress reports, it tells 16
-// apart, and of all messages of one side 64. With more it may miss violations; it
-// never sees one where there is none.
+// A Monitor tells apart up to [MaxAlike] like messages of one side, and up to 64
+// messages of one side in all. In a longer conversation it may miss violations, and
+// still never reports a message that the table allows.
 //
-// A Monitor is not safe for concurrent use. Observe takes some tens of
-// microseconds, in a long conversation some hundreds.
+// A Monitor is not safe for concurrent use. Observe takes some tens of microseconds,
+// in a long conversation some hundreds.
 type Monitor struct {
 	*layout
-	said    [2][]said
-	count   map[performatives.Performative]int // of the initiator's different messages of an act that the responder answers
-	courses []course
-	blind   bool // too much was said to go on
+	machine    *Machine
+	trace      [2][]traced
+	requests   map[performatives.Performative]int // the number of the initiator's requests of each act
+	hypotheses []hypothesis
+	full       bool // the trace is too long to go on, and every message counts as legal
 }
 
-// said is one message on the trace.
-type said struct {
+// traced is one message of the trace, or many like messages from the point where
+// more than MaxAlike of them were observed.
+type traced struct {
 	Utterance
-	n    int  // of an act that the responder answers: counts those of it, from 1
-	many bool // it stands for any number of messages
+	n    int  // for a request of the initiator: its number among those of its act, from 1
+	many bool // it stands for any number of like messages
 }
-
-// maxAlike is how many messages that are alike a monitor tells apart.
-const maxAlike = 16
 
 // NewMonitor returns a monitor of a conversation that has not begun.
 func NewMonitor(m *Machine) *Monitor {
 	return &Monitor{
-		layout: m.layout, count: map[performatives.Performative]int{},
-		courses: []course{{may: [2][]side{{{}}, {{}}}}},
+		layout: m.layout, machine: m, requests: map[performatives.Performative]int{},
+		hypotheses: []hypothesis{{sides: [2][]side{{{}}, {{}}}}},
 	}
 }
 
-// Observe takes the next message of the trace. An illegal one is a
-// [*ViolationError]; it counts as sent, so that the other side is not blamed for
-// answering it, and its sender as one who did not move.
+// Clone returns an independent monitor that has observed the same messages.
+func (o *Monitor) Clone() *Monitor {
+	c := *o
+	for _, r := range Roles() {
+		c.trace[r] = slices.Clone(o.trace[r])
+	}
+	c.requests = maps.Clone(o.requests)
+	return &c // the hypotheses can be shared: every message replaces the whole slice
+}
+
+// Observe takes the next message of the trace. It returns a [*ViolationError] for an
+// illegal one. An illegal message counts as sent, so that the other side may answer
+// it, and leaves its sender in its state.
 func (o *Monitor) Observe(u Utterance) error {
-	if o.blind {
+	if o.full {
 		return nil
 	}
-	after := o.speak(u)
+	after := o.explain(u)
 	var err error
 	if len(after) == 0 {
-		err = &ViolationError{Table: o.Name(), Got: u, Expected: o.expected(u.From)}
-		after = o.unmoved(u)
+		err = &ViolationError{Table: o.machine.Name(), Got: u, Expected: o.expected(u.From)}
+		after = o.unexplained(u)
 	}
-	o.courses = after
+	o.hypotheses = after
 	if !u.Again {
 		o.record(u)
 	}
 	return err
 }
 
+// Interject records a refusal that the runtime has sent in the name of a role: of a
+// message that found a full mailbox, or that was still queued when the agent stopped.
+// The other side receives it as a message of that role, and that role keeps its
+// state. It is not part of the table, so it is not checked.
+func (o *Monitor) Interject(u Utterance) {
+	if o.full {
+		return
+	}
+	o.hypotheses = o.unexplained(u)
+	o.record(u)
+}
+
 // States returns the states in which a role may be now, in the order of the table.
 func (o *Monitor) States(r Role) []State {
-	var in set
-	for _, c := range o.courses {
-		for _, s := range o.reachable(c, r) {
-			in = in.with(int(s.state))
+	var in bitset.Set
+	for _, h := range o.hypotheses {
+		for _, s := range o.reachable(h, r) {
+			in = in.With(int(s.state))
 		}
 	}
 	var states []State
-	for i := range in.each {
+	for i := range in.All {
 		states = append(states, o.states[i])
 	}
 	return states
 }
 
-// speak returns the courses in which u can be said, after it.
-func (o *Monitor) speak(u Utterance) []course {
+// explain returns the hypotheses under which u can be sent, after it.
+func (o *Monitor) explain(u Utterance) []hypothesis {
 	repeated := u.Again && o.has(u)
-	var after []course
-	for _, c := range o.courses {
-		stood := o.uttered(c, u)
-		if repeated { // the network may have sent it again, too
-			stood[0] = append(stood[0], c.may[u.From]...)
+	var after []hypothesis
+	for _, h := range o.hypotheses {
+		senders := o.senders(h, u)
+		if repeated { // the network may have duplicated it, without a step of the sender
+			senders[0] = append(senders[0], h.sides[u.From]...)
 		}
-		for about := range uint8(len(o.said[Initiator]) + 1) {
-			if len(stood[about]) > 0 {
-				after = append(after, c.after(u, about, stood[about]))
+		for answers := range uint8(len(o.trace[Initiator]) + 1) {
+			if len(senders[answers]) > 0 {
+				after = append(after, h.after(u, answers, senders[answers]))
 			}
 		}
 	}
 	return after
 }
 
-// unmoved returns the courses after an illegal message.
-func (o *Monitor) unmoved(u Utterance) []course {
-	after := slices.Clone(o.courses)
-	for i, c := range after {
-		after[i] = c.after(u, aboutAny, c.may[u.From])
+// unexplained returns the hypotheses after a message that no step of its sender
+// explains.
+func (o *Monitor) unexplained(u Utterance) []hypothesis {
+	after := slices.Clone(o.hypotheses)
+	for i, h := range after {
+		after[i] = h.after(u, answersUnknown, h.sides[u.From])
 	}
 	return after
 }
 
-// record notes a message that was not on the trace before.
+// record adds a message with a new id to the trace.
 func (o *Monitor) record(u Utterance) {
-	said := said{Utterance: u}
+	m := traced{Utterance: u}
 	if u.From == Initiator && u.Act.ExpectsReply() {
-		o.count[u.Act]++
-		said.n = o.count[u.Act]
+		o.requests[u.Act]++
+		m.n = o.requests[u.Act]
 	}
-	switch alike, last := o.alike(u); {
-	case alike >= maxAlike && said.n == 0:
-		o.blur(u.From, last)
-	case len(o.said[u.From]) == setSize:
-		o.blind = true
+	switch n, last := o.alike(u); {
+	case n >= MaxAlike && m.n == 0:
+		o.merge(u.From, last)
+	case len(o.trace[u.From]) == bitset.Size:
+		o.full = true
 	default:
-		o.said[u.From] = append(o.said[u.From], said)
+		o.trace[u.From] = append(o.trace[u.From], m)
 	}
 }
 
-// blur lets a message stand for those like it that come after it, the newest
-// included.
-func (o *Monitor) blur(r Role, i int) {
-	o.said[r][i].many = true
-	for k, c := range o.courses {
-		if r == Responder {
-			o.courses[k].about = slices.Clone(c.about[:len(o.said[r])])
-			o.courses[k].about[i] = aboutAny
-		}
+// merge makes message i of a role stand for all like messages that follow it,
+// including the newest.
+func (o *Monitor) merge(r Role, i int) {
+	o.trace[r][i].many = true
+	if r != Responder {
+		return
+	}
+	for k, h := range o.hypotheses {
+		o.hypotheses[k].answers = slices.Clone(h.answers[:len(o.trace[r])])
+		o.hypotheses[k].answers[i] = answersUnknown
 	}
 }
 
-// alike returns how many messages of the trace are like u, and the last of them.
+// alike returns the number of messages of the trace that are like u, and the index of
+// the last of them.
 func (o *Monitor) alike(u Utterance) (n, last int) {
-	for i, s := range o.said[u.From] {
-		if s.Utterance == u {
+	for i, m := range o.trace[u.From] {
+		if m.Utterance == u {
 			n, last = n+1, i
 		}
 	}
 	return n, last
 }
 
-// has reports whether a role has said the same before.
+// has reports whether the trace has a message with the act and the tag of u.
 func (o *Monitor) has(u Utterance) bool {
-	return slices.ContainsFunc(o.said[u.From], func(s said) bool { return s.Act == u.Act && s.Tag == u.Tag })
+	return slices.ContainsFunc(o.trace[u.From], func(m traced) bool { return m.Act == u.Act && m.Tag == u.Tag })
 }
 
-// expected returns what a role might say now.
+// expected returns the messages that a role can send now.
 func (o *Monitor) expected(r Role) []Utterance {
-	var could []Utterance
-	for _, c := range o.courses {
-		kinds := o.kinds(c, r)
-		for _, from := range o.reachable(c, r) {
-			for says := range o.steps(c, r, from, kinds) {
-				if says.Utterance != (Utterance{}) && !slices.Contains(could, says.Utterance) {
-					could = append(could, says.Utterance)
+	var all []Utterance
+	for _, h := range o.hypotheses {
+		kinds := o.kinds(h, r)
+		for _, from := range o.reachable(h, r) {
+			for out := range o.steps(h, r, from, kinds) {
+				if out.Utterance != (Utterance{}) && !slices.Contains(all, out.Utterance) {
+					all = append(all, out.Utterance)
 				}
 			}
 		}
 	}
-	slices.SortFunc(could, func(a, b Utterance) int {
+	slices.SortFunc(all, func(a, b Utterance) int {
 		return cmp.Or(cmp.Compare(a.Act, b.Act), cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.String(), b.String()))
 	})
-	return could
-}
-
-// fork returns a monitor that has seen the same.
-func (o *Monitor) fork() *Monitor {
-	other := *o
-	for _, r := range Roles() {
-		other.said[r] = slices.Clone(o.said[r])
-	}
-	other.count = maps.Clone(o.count)
-	other.courses = slices.Clone(o.courses)
-	return &other
+	return all
 }

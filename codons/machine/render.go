@@ -5,23 +5,27 @@ import (
 	"strings"
 )
 
-// Markdown returns the documentation of the table: its purpose, both diagrams,
-// a table of rows for each role, the ways in which it may end, its timers and
-// jobs. The same table gives the same text, always.
-func (t Table) Markdown() string {
+// Markdown returns the documentation of the table: its purpose, a diagram and a table
+// of rows for each role, the pairs of states in which it may end, its timers and its
+// jobs. The text of example, a Mermaid sequenceDiagram, shows a conversation that
+// succeeds; package verify makes one. The documentation has no example where the text
+// is empty. Equal tables give equal texts.
+func (t Table) Markdown(example string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\nProtocol: `%s`. Source: %s.\n", t.Title, t.Purpose, t.Name, t.Source)
-	fmt.Fprintf(&b, "\n## A conversation that goes well\n\n```mermaid\n%s```\n", t.Sequence())
+	if example != "" {
+		fmt.Fprintf(&b, "\n## A conversation that goes well\n\n```mermaid\n%s```\n", example)
+	}
 	for _, r := range Roles() {
 		fmt.Fprintf(&b, "\n## The %s\n\n```mermaid\n%s```\n\n", r, t.Diagram(r))
 		t.writeRows(&b, r)
 	}
 	t.writePairs(&b)
-	t.writeClocks(&b)
+	t.writeTimersAndJobs(&b)
 	return b.String()
 }
 
-// writeRows writes the rows of a role, as they were written.
+// writeRows writes the rows of a role, in the order of the table.
 func (t Table) writeRows(b *strings.Builder, role Role) {
 	b.WriteString("| in | on | to | do | because |\n|---|---|---|---|---|\n")
 	for _, r := range t.Rows {
@@ -36,7 +40,7 @@ func (t Table) writeRows(b *strings.Builder, role Role) {
 	}
 }
 
-// writePairs writes how a conversation may end.
+// writePairs writes the pairs of states in which a conversation may end.
 func (t Table) writePairs(b *strings.Builder) {
 	b.WriteString("\n## How it may end\n\n")
 	b.WriteString("Rough ends come about only where messages are lost or late, or an agent stops.\n\n")
@@ -50,8 +54,7 @@ func (t Table) writePairs(b *strings.Builder) {
 	}
 }
 
-// writeClocks writes the timers and the jobs.
-func (t Table) writeClocks(b *strings.Builder) {
+func (t Table) writeTimersAndJobs(b *strings.Builder) {
 	b.WriteString("\n## Timers and jobs\n\n| role | name | what it is |\n|---|---|---|\n")
 	for _, timer := range t.Timers {
 		fmt.Fprintf(b, "| %s | timer %s | %s |\n", timer.Role, timer.Name, timer.Doc)
@@ -59,17 +62,11 @@ func (t Table) writeClocks(b *strings.Builder) {
 	for _, j := range t.Jobs {
 		doc := j.Doc
 		if len(j.Says) > 0 {
-			doc += "; it may say " + join(j.Says)
+			doc += "; while it runs it may give " + join(j.Says)
 		}
-		fmt.Fprintf(b, "| %s | job %s | %s; its last word is one of %s |\n", j.Role, j.Name, doc, join(j.Ends))
+		fmt.Fprintf(b, "| %s | job %s | %s; it ends with one of %s |\n", j.Role, j.Name, doc, join(j.Ends))
 	}
 }
 
-// cells joins values into one cell of a table, a line each.
-func cells[T any](values []T) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = fmt.Sprint(v)
-	}
-	return strings.Join(words, "<br>")
-}
+// cells formats the values as one cell of a table, each on a line of its own.
+func cells[T any](values []T) string { return joinWith(values, "<br>") }

@@ -2,7 +2,7 @@ package machine
 
 import "fmt"
 
-// Role is one of the two sides of a conversation.
+// Role is one of the two sides of a conversation. The zero value is [Initiator].
 type Role uint8
 
 // The two roles.
@@ -30,7 +30,7 @@ func (r Role) String() string {
 	return roleNames[r]
 }
 
-// MarshalText writes the name. It fails for a value that is no role.
+// MarshalText writes the name. It fails for a value that is not a role.
 func (r Role) MarshalText() ([]byte, error) {
 	if !r.Valid() {
 		return nil, fmt.Errorf("machine: %s has no name", r)

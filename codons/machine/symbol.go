@@ -6,24 +6,27 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Kind says where an event comes from.
+// Kind is the origin of an event.
 type Kind uint8
 
-// The kinds of symbols. The zero value is none.
+// The kinds of symbols. The zero value is none of them.
 const (
-	KindReceive   Kind = iota + 1 // a message that was not seen before
-	KindDuplicate                 // a message whose id was seen before
-	KindStale                     // an answer to an earlier request than the latest
-	KindCommand                   // the agent, or a job of it, wants something
-	KindTimeout                   // an armed timer expired
+	KindReceive       Kind = iota + 1 // a message with a new id
+	KindDuplicate                     // a message with an id that was received before
+	KindStale                         // a reply to an earlier request than the latest
+	KindCommand                       // a command of this side's agent or of one of its jobs
+	KindTimeout                       // the expiry of an armed timer
+	KindUndeliverable                 // the runtime could not deliver one copy of a message of this side
+	KindPeerLost                      // the destination of the peer has gone
 
-	kindOtherRequest // any other fresh message that expects a reply
-	kindOtherNotice  // any other fresh message that expects none
-	kindOtherRepeat  // any other duplicate
+	kindOtherRequest // a wildcard: fresh messages that expect a reply
+	kindOtherNotice  // a wildcard: fresh messages that expect no reply
+	kindOtherRepeat  // a wildcard: duplicates
 )
 
 var kindNames = [...]string{
 	KindReceive: "receive", KindDuplicate: "duplicate", KindStale: "stale", KindCommand: "command", KindTimeout: "timeout",
+	KindUndeliverable: "undeliverable", KindPeerLost: "peer lost",
 	kindOtherRequest: "any other request", kindOtherNotice: "any other notice",
 	kindOtherRepeat: "any other duplicate",
 }
@@ -36,43 +39,56 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Symbol is what a row of a table matches: an event without its time and id.
-// Symbols compare with ==. The constructors below make them.
+// Symbol is the part of an event that a row matches: its time and id are left out.
+// Symbols compare with ==. Make them with the functions below.
 type Symbol struct {
 	Kind Kind
-	Act  performatives.Performative // of a message; zero for commands and timeouts
-	Name string                     // the command or timer; of a message its tag, mostly empty
+	Act  performatives.Performative // of the message; zero for commands, timeouts and a lost peer
+	Name string                     // the command or the timer; for a message its tag, mostly empty
 }
 
-// Receive is the arrival of a message that was not seen before.
+// Receive is the arrival of a message with a new id.
 func Receive(act performatives.Performative) Symbol { return Symbol{Kind: KindReceive, Act: act} }
 
-// ReceiveTagged is [Receive] of a message whose content matters to the table, as
-// INFORM_RESULT asking for input does (addenda §3). A tag that no row of the
-// state names means nothing there: the row of the bare act applies.
+// ReceiveTagged is [Receive] of a message whose content decides which row applies,
+// such as an INFORM_RESULT that asks for input (addenda §3). Where the state has no
+// row for the tag, the row for the act without a tag applies.
 func ReceiveTagged(act performatives.Performative, tag string) Symbol {
 	return Symbol{Kind: KindReceive, Act: act, Name: tag}
 }
 
-// Duplicate is the arrival of a message whose id was seen before in the
-// conversation: sent again by a peer that heard no answer, or by the network.
+// Duplicate is the arrival of a message whose id was received before in the
+// conversation: the peer has sent it again because it got no reply, or the network
+// has delivered it twice.
 func Duplicate(act performatives.Performative) Symbol { return Symbol{Kind: KindDuplicate, Act: act} }
 
-// Stale is the arrival of a message, not seen before, whose InReplyTo names an
-// earlier request of this side than its latest of the same act: a straggler of
-// a round that is over. It keeps the message's tag in an event. Where no row
-// names it, it is taken as received in time.
+// Stale is the arrival of a reply with a new id whose InReplyTo names an earlier
+// request of this side than its latest request of the same act: a late reply of a
+// finished round. As an event it keeps the tag of the message. Where the state has
+// no row for it, the row for [Receive] applies.
 func Stale(act performatives.Performative) Symbol { return Symbol{Kind: KindStale, Act: act} }
 
-// Command is a wish of the agent on this side, or a word of one of its jobs.
+// Command is a command of the agent on this side, or of one of its jobs.
 func Command(name string) Symbol { return Symbol{Kind: KindCommand, Name: name} }
 
 // Timeout is the expiry of an armed timer.
 func Timeout(timer string) Symbol { return Symbol{Kind: KindTimeout, Name: timer} }
 
-// The wildcards below stand, in a [Row], for every reception of their kind that
-// no other row of the same state names, of all acts, whether the protocol has
-// them or not. [Table.Compile] expands them; they are no events.
+// Undeliverable is a refusal by the runtime of one copy of a message of that act
+// that this side has sent: the peer's mailbox was full, its agent had stopped or
+// was unreachable, or the copy had expired. It is not a reply of the peer, and
+// another copy of the message can still arrive. A table needs no rows for it.
+func Undeliverable(act performatives.Performative) Symbol {
+	return Symbol{Kind: KindUndeliverable, Act: act}
+}
+
+// PeerLost is the loss of the peer's destination: its agent has stopped, or its
+// session or node has gone. A table needs no rows for it.
+func PeerLost() Symbol { return Symbol{Kind: KindPeerLost} }
+
+// The wildcards below stand, in a [Row], for all receptions of a kind that no
+// other row of the same state names. They cover all acts, including those that the
+// protocol does not use. [Table.Compile] expands them; they are not events.
 
 // OtherRequests stands for the fresh receptions of acts that expect a reply.
 func OtherRequests() Symbol { return Symbol{Kind: kindOtherRequest} }
@@ -83,7 +99,8 @@ func OtherNotices() Symbol { return Symbol{Kind: kindOtherNotice} }
 // OtherDuplicates stands for the duplicates.
 func OtherDuplicates() Symbol { return Symbol{Kind: kindOtherRepeat} }
 
-// String returns words such as "receive TASK_ACCEPT" or "timeout deadline".
+// String returns words such as "receive TASK_ACCEPT", "timeout deadline",
+// "undeliverable TASK_REQUEST" or "peer lost".
 func (s Symbol) String() string {
 	text := s.Kind.String()
 	if s.Act != 0 {
@@ -98,7 +115,7 @@ func (s Symbol) String() string {
 	return text + " " + s.Name
 }
 
-// expand returns the symbols that a wildcard stands for, nil for a plain symbol.
+// expand returns the symbols that a wildcard stands for, nil for other symbols.
 func (s Symbol) expand() []Symbol {
 	kind, wanted := s.wildcard()
 	if kind == 0 {
@@ -113,8 +130,8 @@ func (s Symbol) expand() []Symbol {
 	return symbols
 }
 
-// wildcard returns the kind and the acts that s stands for, kind zero for a
-// plain symbol.
+// wildcard returns the kind and the acts that a wildcard stands for, kind zero for
+// other symbols.
 func (s Symbol) wildcard() (Kind, func(performatives.Performative) bool) {
 	all := func(performatives.Performative) bool { return true }
 	switch s.Kind {
@@ -124,7 +141,7 @@ func (s Symbol) wildcard() (Kind, func(performatives.Performative) bool) {
 		return KindReceive, func(p performatives.Performative) bool { return !p.ExpectsReply() }
 	case kindOtherRepeat:
 		return KindDuplicate, all
-	case KindReceive, KindDuplicate, KindStale, KindCommand, KindTimeout:
+	case KindReceive, KindDuplicate, KindStale, KindCommand, KindTimeout, KindUndeliverable, KindPeerLost:
 	}
 	return 0, nil
 }

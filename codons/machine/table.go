@@ -6,72 +6,89 @@ import (
 	"strings"
 )
 
-// State names where one side of a conversation stands.
+// State is the name of a state of one side of a conversation.
 type State string
 
 // Idle is the state of both roles before the opening act.
 const Idle State = "idle"
 
-// Table is a codon as it is written: plain data that [Table.Compile] checks and
-// turns into a [Machine].
+// Table is a codon as plain data. [Table.Compile] checks it and returns its
+// [Machine].
 type Table struct {
-	Name    string // as a message's Protocol names it, "task-delegation"
+	Name    string // as in a message's Protocol field, "task-delegation"
 	Title   string // "Task delegation"
 	Purpose string // a sentence or two for the documentation
 	Source  string // the specification and its sections
 
-	Live     []State // the states of a conversation that goes on, besides Idle
-	Terminal []State // the states of one that has ended, for either role
+	Live     []State // the states of a conversation that has begun and not ended
+	Terminal []State // the states of a conversation that has ended, for either role; the first is the one that the initiator wants
 	Rows     []Row
 	Jobs     []Job
 	Timers   []Timer
-	Agree    []Pair // every way in which a conversation may end
+	Agree    []Pair // every pair of terminal states that a conversation may end in
 }
 
-// Row says what happens when one of the symbols On arrives while a side is in one
-// of the states From: it goes to the state To and the shell carries out Do.
+// Success returns the pair in which a conversation ends well: the first of Agree that is
+// not rough and in which the initiator ends in the first of Terminal. ok is false for a
+// table without one, such as that of a long-lived conversation.
+func (t Table) Success() (p Pair, ok bool) {
+	for _, p := range t.Agree {
+		if !p.Rough && len(t.Terminal) > 0 && p.Initiator == t.Terminal[0] {
+			return p, true
+		}
+	}
+	return Pair{}, false
+}
+
+// Row is a rule: when one of the symbols On occurs while a side is in one of the
+// states From, the side goes to the state To and the shell performs the effects Do.
 type Row struct {
 	Role Role
 	From []State
 	On   []Symbol
-	To   State // empty: each state stays as it is
+	To   State // empty: the side keeps its state
 	Do   []Effect
 	Why  string // the reason, for the documentation
 }
 
-// Job is work that a side does outside of the table, in a context that [Stop]
-// ends. What it has to say arrives as commands, in whatever state the side is by
-// then, so each state in which it may run has a row for each.
+// Job is a piece of user code that a side runs outside of the table, in a context
+// that [Stop] cancels. Its commands arrive in whatever state the side has reached by
+// then. So each state in which it may run has a row for each of its commands.
 type Job struct {
 	Role Role
 	Name string
-	Says []string // commands after which it goes on
-	Ends []string // commands that are its last word; it says exactly one of them
+	Says []string // commands that it may give while it runs, any number of times
+	Ends []string // final commands: it gives exactly one of them, and has then ended
 	Doc  string
 }
 
-// Timer is a clock of one side; the shell decides how long it runs.
+// has reports whether a command is one of the job's.
+func (j Job) has(command string) bool {
+	return slices.Contains(j.Says, command) || slices.Contains(j.Ends, command)
+}
+
+// Timer is a timer of one side. The shell decides its duration.
 type Timer struct {
 	Role Role
 	Name string
 	Doc  string
 }
 
-// Pair is one way in which a conversation may end: the states of both sides.
-// The responder's may be [Idle] where no message ever reached it.
+// Pair is the states of both sides at the end of a conversation. The responder's
+// may be [Idle], for a conversation of which no message reached it.
 type Pair struct {
 	Initiator, Responder State
-	Rough                bool   // only where messages are lost or late, or an agent stops
+	Rough                bool   // possible only where messages are lost or late, or an agent stops
 	Note                 string // why the two differ; empty where they agree
 }
 
-// has reports whether the table has rows of that role. One without a responder is
-// about what a single agent does, and says nothing to anybody.
-func (t Table) has(role Role) bool {
+// Has reports whether the table has rows of that role. A table without a responder
+// is about one agent alone.
+func (t Table) Has(role Role) bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Role == role })
 }
 
-// For starts a row of that role in those states. It reads as a sentence:
+// For starts a row of that role in those states:
 //
 //	For(Initiator, requested, working).When(Receive(reject)).Goto(rejected).Because("…")
 func For(role Role, from ...State) Row { return Row{Role: role, From: from} }
@@ -82,7 +99,7 @@ func (r Row) When(on ...Symbol) Row { r.On = on; return r }
 // Goto sets the next state and the effects.
 func (r Row) Goto(to State, do ...Effect) Row { r.To, r.Do = to, do; return r }
 
-// Stay keeps each state as it is and sets the effects.
+// Stay keeps the state and sets the effects.
 func (r Row) Stay(do ...Effect) Row { r.To, r.Do = "", do; return r }
 
 // Because sets the reason.
@@ -94,11 +111,13 @@ func (r Row) String() string {
 	return fmt.Sprintf("%s in %s on %s", r.Role, join(r.From), join(r.On))
 }
 
-// join lists the values with commas.
-func join[T any](values []T) string {
+// join formats the values and separates them with commas.
+func join[T any](values []T) string { return joinWith(values, ", ") }
+
+func joinWith[T any](values []T, separator string) string {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = fmt.Sprint(v)
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(words, separator)
 }

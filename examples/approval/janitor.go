@@ -6,21 +6,24 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// janitor is an agent that deletes files, but never without approval.
+// janitor is an agent that deletes files after an approval.
 type janitor struct{ options }
 
 func (*janitor) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Actions: []performatives.Action{{Name: "clean_up", Description: "frees space"}}}
 }
 
-func (*janitor) ConsiderTask(context.Context, codons.Task) codons.Decision { return codons.Accept() }
+func (*janitor) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
 
-// PerformTask makes the files, asks, and deletes them where it may.
-func (j *janitor) PerformTask(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+// PerformTask makes the files, asks for approval, and deletes the files if approved.
+func (j *janitor) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 	dir, err := os.MkdirTemp("", "approval-")
 	if err != nil {
 		return performatives.InformResult{}, refusal(err)
@@ -28,7 +31,7 @@ func (j *janitor) PerformTask(ctx context.Context, t codons.Task) (performatives
 	if !j.keep {
 		defer os.RemoveAll(dir)
 	}
-	files, err := j.litter(dir)
+	files, err := j.makeFiles(dir)
 	if err != nil {
 		return performatives.InformResult{}, refusal(err)
 	}
@@ -44,11 +47,11 @@ func (j *janitor) PerformTask(ctx context.Context, t codons.Task) (performatives
 			return performatives.InformResult{}, refusal(err)
 		}
 	}
-	return j.report(performatives.StatusSuccess, dir, "Deleted "+count(len(files))+", as "+string(decision.By)+" approved"+because(decision.Reason))
+	return j.report(performatives.StatusSuccess, dir, "Deleted "+count(len(files))+", as "+string(decision.By)+" approved"+reasonSuffix(decision.Reason))
 }
 
-// litter makes the files.
-func (j *janitor) litter(dir string) ([]string, error) {
+// makeFiles makes the files and returns their names.
+func (j *janitor) makeFiles(dir string) ([]string, error) {
 	var files []string
 	for i := range j.files {
 		file := filepath.Join(dir, fmt.Sprintf("log-%03d.txt", i+1))
@@ -60,19 +63,19 @@ func (j *janitor) litter(dir string) ([]string, error) {
 	return files, nil
 }
 
-// ask waits for the person, for as long as the flag says. The conversation is the
-// task's: whoever withdraws the task withdraws the question.
-func (j *janitor) ask(ctx context.Context, t codons.Task, dir string, files []string) (codons.Approval, error) {
+// ask waits for the person's decision until the deadline of the flags. Its context is
+// that of the task, so that a withdrawn task withdraws the question.
+func (j *janitor) ask(ctx context.Context, t delegation.Task, dir string, files []string) (approval.Approval, error) {
 	ctx, cancel := context.WithTimeout(ctx, j.deadline)
 	defer cancel()
-	return codons.Approve(ctx, t.Agent, personID, codons.Step{
+	return approval.Approve(ctx, t.Agent, personID, approval.Step{
 		What: fmt.Sprintf("delete %s in %s", count(len(files)), dir),
 		Why:  "nobody has read them for years",
 		Data: performatives.ContentOf(files),
-	}, codons.WithDefault(false))
+	}, approval.WithDefault(false))
 }
 
-// report counts what is really there.
+// report returns a result with the number of files that are left in dir.
 func (*janitor) report(s performatives.TaskStatus, dir, text string) (performatives.InformResult, error) {
 	left, err := os.ReadDir(dir)
 	if err != nil {
@@ -81,14 +84,14 @@ func (*janitor) report(s performatives.TaskStatus, dir, text string) (performati
 	return performatives.InformResult{Status: s, Summary: fmt.Sprintf("%s. %s left.", text, count(len(left)))}, nil
 }
 
-func reason(d codons.Approval) string {
+func reason(d approval.Approval) string {
 	if d.Default {
 		return "no answer came in time, and that means no"
 	}
-	return string(d.By) + " said no" + because(d.Reason)
+	return string(d.By) + " said no" + reasonSuffix(d.Reason)
 }
 
-func because(why string) string {
+func reasonSuffix(why string) string {
 	if why == "" {
 		return ""
 	}
@@ -102,7 +105,8 @@ func count(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-// refusal is an error that the person who runs the program may read.
+// refusal wraps an error whose text the asker receives. A node sends the text of a
+// Refusal to the asker, and that of no other error.
 func refusal(err error) error {
 	return &performatives.Refusal{Code: performatives.CodeFailed, Text: err.Error()}
 }

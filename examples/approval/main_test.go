@@ -13,10 +13,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 )
 
-// asProgram has the test binary be the program itself.
+// asProgram is the environment variable that makes the test binary run main.
 const asProgram = "APPROVAL_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 	leakcheck.Main(m)
 }
 
-// silence is an input on which nobody says anything until the test ends.
+// silence returns an input without data, which ends with the test.
 func silence(t *testing.T) io.Reader {
 	r, w := io.Pipe()
 	t.Cleanup(func() { _ = w.Close() })
@@ -41,27 +42,27 @@ func TestRun(t *testing.T) {
 		stdout, stderr string // in it
 		left           int    // files
 	}{
-		"yes":             {nil, "y\n", exitDone, "Deleted 3 files, as Person approved. 0 files left.\n", "", 0},
-		"yes and why":     {[]string{"--files", "1"}, "Yes, they are old\n", exitDone, "Deleted 1 file, as Person approved (they are old). 0 files left.\n", "", 0},
-		"without newline": {nil, "y", exitDone, "Deleted 3 files", "", 0},
+		"yes":             {nil, "y\n", program.ExitDone, "Deleted 3 files, as Person approved. 0 files left.\n", "", 0},
+		"yes and why":     {[]string{"--files", "1"}, "Yes, they are old\n", program.ExitDone, "Deleted 1 file, as Person approved (they are old). 0 files left.\n", "", 0},
+		"without newline": {nil, "y", program.ExitDone, "Deleted 3 files", "", 0},
 		"no":              {nil, "n\n", exitDenied, "Nothing was deleted: Person said no. 3 files left.\n", "", 3},
 		"no and why":      {nil, "no not today\n", exitDenied, "Person said no (not today). 3 files left.\n", "", 3},
 		"only enter":      {nil, "\ny\n", exitDenied, "Person said no. 3 files left.\n", "", 3},
-		"unclear, yes":    {nil, "what?\nyesterday\ny\n", exitDone, "That is neither y nor n.\n", "", 0},
+		"unclear, yes":    {nil, "what?\nyesterday\ny\n", program.ExitDone, "That is neither y nor n.\n", "", 0},
 		"unclear, end":    {nil, "what?\n", exitDenied, "Person said no (nobody is there to answer: the input has ended). 3 files left.\n", "", 3},
 		"end at once":     {nil, "", exitDenied, "the input has ended", "", 3},
 		"a line too long": {nil, strings.Repeat("y", 1<<20), exitDenied, "the input has ended", "", 3},
 		"no answer":       {[]string{"--deadline", "100ms"}, "-", exitDenied, "no answer came in time, and that means no. 3 files left.\n", "", 3},
-		"the question":    {nil, "y\n", exitDone, "Janitor wants to delete 3 files in ", "", 0},
+		"the question":    {nil, "y\n", program.ExitDone, "Janitor wants to delete 3 files in ", "", 0},
 		"many, listed":    {[]string{"--files", "7"}, "n\n", exitDenied, "log-005.txt\n  … and 2 more\n", "", 7},
 
-		"help":         {[]string{"--help"}, "", exitDone, "usage: approval", "", -1},
-		"unknown flag": {[]string{"--fast"}, "", exitUsage, "", "--help lists the flags", -1},
-		"argument":     {[]string{"x"}, "", exitUsage, "", `unexpected argument "x"`, -1},
-		"no time":      {[]string{"--deadline", "0s"}, "", exitUsage, "", "leaves no time", -1},
-		"too patient":  {[]string{"--deadline", "2562047h47m"}, "", exitUsage, "", "want at most 24h", -1},
-		"no files":     {[]string{"--files", "0"}, "", exitUsage, "", "want 1 to 1000", -1},
-		"many files":   {[]string{"--files", "1001"}, "", exitUsage, "", "want 1 to 1000", -1},
+		"help":         {[]string{"--help"}, "", program.ExitDone, "usage: approval", "", -1},
+		"unknown flag": {[]string{"--fast"}, "", program.ExitUsage, "", "--help lists the flags", -1},
+		"argument":     {[]string{"x"}, "", program.ExitUsage, "", `unexpected argument "x"`, -1},
+		"no time":      {[]string{"--deadline", "0s"}, "", program.ExitUsage, "", "leaves no time", -1},
+		"too patient":  {[]string{"--deadline", "2562047h47m"}, "", program.ExitUsage, "", "want at most 24h", -1},
+		"no files":     {[]string{"--files", "0"}, "", program.ExitUsage, "", "want 1 to 1000", -1},
+		"many files":   {[]string{"--files", "1001"}, "", program.ExitUsage, "", "want 1 to 1000", -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tmp := t.TempDir()
@@ -75,7 +76,7 @@ func TestRun(t *testing.T) {
 			if code != tt.code || !strings.Contains(stdout.String(), tt.stdout) || !strings.Contains(stderr.String(), tt.stderr) {
 				t.Errorf("exit code %d, want %d; stdout:\n%s\nstderr:\n%s", code, tt.code, &stdout, &stderr)
 			}
-			if says := code == exitFailed || code == exitUsage; says != (strings.Count(stderr.String(), "\n") == 1) {
+			if says := code == program.ExitFailed || code == program.ExitUsage; says != (strings.Count(stderr.String(), "\n") == 1) {
 				t.Errorf("exit code %d with stderr %q", code, &stderr)
 			}
 			if files, err := filepath.Glob(filepath.Join(tmp, "approval-*", "*")); err != nil || len(files) != max(tt.left, 0) {
@@ -96,7 +97,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// trigger is a writer that does something once, as soon as it is written a text.
+// trigger is a writer that calls do once, when the text on has been written to it.
 type trigger struct {
 	on   string
 	do   func()
@@ -136,7 +137,7 @@ func TestInterrupted(t *testing.T) {
 			}}
 			var stderr bytes.Buffer
 			code := run(ctx, []string{"--keep"}, silence(t), stdout, &stderr)
-			if code != exitFailed || stderr.String() != "approval: interrupted; without approval nothing is deleted\n" {
+			if code != program.ExitFailed || stderr.String() != "approval: interrupted; without approval nothing is deleted\n" {
 				t.Errorf("exit code %d, stderr %q", code, &stderr)
 			}
 			if files, err := filepath.Glob(filepath.Join(tmp, "approval-*", "*")); err != nil || len(files) != 3 {
@@ -146,18 +147,18 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// full is a disk without room.
+// full is a writer that fails as a full disk does.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestNobodySeesTheQuestion keeps the files, whatever the input says.
-func TestNobodySeesTheQuestion(t *testing.T) {
+// If the question can't be shown, the files are kept, even if the input approves.
+func TestQuestionThatCannotBeShown(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	var stderr bytes.Buffer
 	code := run(t.Context(), []string{"--keep"}, strings.NewReader("y\n"), full{}, &stderr)
-	if code != exitFailed || !strings.Contains(stderr.String(), "no space left") {
+	if code != program.ExitFailed || !strings.Contains(stderr.String(), "no space left") {
 		t.Errorf("exit code %d, stderr %q", code, &stderr)
 	}
 	if files, err := filepath.Glob(filepath.Join(tmp, "approval-*", "*")); err != nil || len(files) != 3 {
@@ -165,9 +166,9 @@ func TestNobodySeesTheQuestion(t *testing.T) {
 	}
 }
 
-// TestProgram runs a process of its own, as its user would: with a pipe.
+// TestProgram runs the program as a process, with a pipe as its input.
 func TestProgram(t *testing.T) {
-	for answer, want := range map[string]int{"y\n": exitDone, "n\n": exitDenied, "": exitDenied} {
+	for answer, want := range map[string]int{"y\n": program.ExitDone, "n\n": exitDenied, "": exitDenied} {
 		program := exec.CommandContext(t.Context(), os.Args[0], "--files", "2")
 		program.Env = append(os.Environ(), asProgram+"=1", "TMPDIR="+t.TempDir())
 		program.Stdin = strings.NewReader(answer)

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/examples/program"
 )
 
 const usage = `usage: approval [flags]
@@ -16,17 +16,17 @@ them. Answer y or n, and a reason if you like.
   --deadline DURATION how long you have, such as 500ms or 1m (default 1m), at most 24h; without
                       an answer by then, the files are kept
   --files N           how many files to make, 1 to 1000 (default 3)
-  --keep              leave the folder behind, to look at; without it, it goes in
-                      the end with what is still in it
+  --keep              keep the folder; without this flag, it is deleted at the end
+                      with its content
 
 Exit codes: 0 deleted, 1 failed or interrupted, 2 called wrongly, 3 not approved.
 `
 
-// maxFiles is as many as fit on a screen that scrolls.
-const maxFiles = 1000
-
-// maxDeadline is more patience than anybody has.
-const maxDeadline = 24 * time.Hour
+// The largest values of the flags.
+const (
+	maxFiles    = 1000
+	maxDeadline = 24 * time.Hour
+)
 
 // options are the flags.
 type options struct {
@@ -35,30 +35,22 @@ type options struct {
 	keep     bool
 }
 
-var errHelp = errors.New("help was asked for")
-
 func parse(args []string) (*options, error) {
 	var o options
-	f := flag.NewFlagSet("approval", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.DurationVar(&o.deadline, "deadline", time.Minute, "")
 	f.IntVar(&o.files, "files", 3, "")
 	f.BoolVar(&o.keep, "keep", false, "")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, errHelp
-		}
-		return nil, fmt.Errorf("%w; --help lists the flags", err)
+	if err := program.Parse(f, args); err != nil {
+		return nil, err
 	}
 	switch {
 	case f.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q; --help lists the flags", f.Arg(0))
-	case o.deadline <= 0:
-		return nil, fmt.Errorf("--deadline %v leaves no time; give it some, such as 30s", o.deadline)
 	case o.deadline > maxDeadline:
 		return nil, fmt.Errorf("--deadline %v: want at most %v", o.deadline, maxDeadline)
 	case o.files < 1 || o.files > maxFiles:
 		return nil, fmt.Errorf("--files %d: want 1 to %d", o.files, maxFiles)
 	}
-	return &o, nil
+	return &o, program.CheckDeadline(o.deadline)
 }

@@ -9,21 +9,22 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 const personID performatives.AgentID = "Person"
 
-// person puts the questions of a queue to whoever sits at the terminal.
+// person shows the requests for approval of a queue at the terminal, and answers them
+// by the lines of the input.
 type person struct {
-	queue  *codons.ApprovalQueue
+	queue  *approval.Queue
 	lines  <-chan string // closed at the end of the input
 	screen *screen
 }
 
-// attend puts one question after the other until ctx ends.
-func (p *person) attend(ctx context.Context) {
+// answerAll shows one request after the other until ctx ends.
+func (p *person) answerAll(ctx context.Context) {
 	for last := 0; ; {
 		a, err := p.queue.Next(ctx, last)
 		if err != nil {
@@ -34,13 +35,13 @@ func (p *person) attend(ctx context.Context) {
 	}
 }
 
-// decide puts one question, until it is answered or no longer asked.
-func (p *person) decide(a codons.OpenApproval) {
+// decide shows one request until a line answers it or it is withdrawn.
+func (p *person) decide(a approval.Open) {
 	p.screen.show("%s wants to %s, because %s.\n%s", a.From, a.Step.What, a.Step.Why, listed(a.Step.Data))
 	for {
 		p.screen.show("Approve? y or n, and a reason if you like (no answer within %v means no): ", time.Until(a.Until).Round(100*time.Millisecond))
 		if p.screen.failed() {
-			_ = p.queue.Deny(a.ID, "the question could not be shown") // or it is over anyway
+			_ = p.queue.Deny(a.ID, "the question could not be shown") // it fails only for a request that has ended
 			return
 		}
 		select {
@@ -60,10 +61,10 @@ func (p *person) decide(a codons.OpenApproval) {
 	}
 }
 
-// shown is how many files a question lists.
+// shown is the largest number of files that a request lists.
 const shown = 5
 
-// listed is what a step is about, one to a line.
+// listed returns the files of a step, one on each line.
 func listed(data performatives.Content) string {
 	files, _ := performatives.Decode[[]string](data) // a step without files has none to list
 	var b strings.Builder
@@ -77,8 +78,9 @@ func listed(data performatives.Content) string {
 	return b.String()
 }
 
-// answer decides as a line says, and reports whether it said anything.
-func (p *person) answer(a codons.OpenApproval, line string) bool {
+// answer approves or denies the request by a line of input. It returns false if the
+// line is neither y nor n.
+func (p *person) answer(a approval.Open, line string) bool {
 	word, why, _ := strings.Cut(strings.TrimSpace(line), " ")
 	decide := p.queue.Deny
 	switch strings.ToLower(strings.TrimRight(word, ",.:;")) {
@@ -95,8 +97,9 @@ func (p *person) answer(a codons.OpenApproval, line string) bool {
 	return true
 }
 
-// lines reads lines until the input or ctx ends. What is read when nobody asks waits
-// for the next question. A read that never returns ends with the process.
+// lines returns a channel of the input's lines, which it closes at the end of the input
+// or of ctx. A line that is read early answers the next request. A read that does not
+// return ends with the process.
 func lines(ctx context.Context, r io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {
@@ -112,7 +115,8 @@ func lines(ctx context.Context, r io.Reader) <-chan string {
 	return lines
 }
 
-// screen is an output that several write to. Its first error is kept.
+// screen is an output for several goroutines. It keeps the first error and then
+// discards further texts.
 type screen struct {
 	mu  sync.Mutex
 	w   io.Writer

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// bruteForce tries every way to give out the jobs.
-func bruteForce(p problem, i int, at [maxWorkers]place) float64 {
+// bruteForce returns the least cost of jobs i and later, by trying every allocation.
+func bruteForce(p problem, i int, at [maxWorkers]point) float64 {
 	if i == len(p.Jobs) {
 		return 0
 	}
@@ -15,7 +15,7 @@ func bruteForce(p problem, i int, at [maxWorkers]place) float64 {
 	for k, w := range p.Workers {
 		if w.can(job) {
 			then := at
-			then[k] = job.place
+			then[k] = job.point
 			least = min(least, w.cost(at[k], job)+bruteForce(p, i+1, then))
 		}
 	}
@@ -29,11 +29,11 @@ func TestOptimum(t *testing.T) {
 	for seed := range uint64(60) {
 		p := generate(seed, 1+int(seed%maxWorkers), 1+int(seed%8))
 		if seed%7 == 0 {
-			p.Jobs[0].Skill = "digging" // nobody's
+			p.Jobs[0].Skill = "digging" // no worker has it
 		}
-		var at [maxWorkers]place
+		var at [maxWorkers]point
 		for i, w := range p.Workers {
-			at[i] = w.place
+			at[i] = w.point
 		}
 		if got, want := p.optimum(), bruteForce(p, 0, at); math.Abs(got-want) > 1e-9 {
 			t.Errorf("seed %d: %v, want %v", seed, got, want)
@@ -41,9 +41,8 @@ func TestOptimum(t *testing.T) {
 	}
 }
 
-// TestAllocations holds them against their problems: each job is done by someone who
-// can, for the lowest bid, for no less than its cost, and never better than the
-// optimum.
+// TestAllocations checks that each job is done by a capable worker with the lowest bid,
+// that the price is at least the cost, and that the total is not below the optimum.
 func TestAllocations(t *testing.T) {
 	for seed := range uint64(6) {
 		for _, iterated := range []bool{false, true} {
@@ -52,9 +51,9 @@ func TestAllocations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			where := map[string]place{}
+			where := map[string]point{}
 			for _, w := range o.problem.Workers {
-				where[w.Name] = w.place
+				where[w.Name] = w.point
 			}
 			for i, got := range r.Jobs {
 				o.problem.checkJob(t, i, got, where)
@@ -66,8 +65,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// checkJob checks what came of a job, and moves its winner.
-func (p problem) checkJob(t *testing.T, i int, got outcome, where map[string]place) {
+// checkJob checks the outcome of a job, and moves its winner.
+func (p problem) checkJob(t *testing.T, i int, got outcome, where map[string]point) {
 	t.Helper()
 	job := p.Jobs[i]
 	for _, w := range p.Workers {
@@ -83,10 +82,11 @@ func (p problem) checkJob(t *testing.T, i int, got outcome, where map[string]pla
 			t.Errorf("%s: %+v", job.Name, got)
 		}
 	}
-	where[got.Winner] = job.place
+	where[got.Winner] = job.point
 }
 
-// TestUnderbidding lowers what is paid: whoever could do it for less says so.
+// TestUnderbidding checks that iterated contract nets lower the price, because a worker
+// with lower costs bids below the others.
 func TestUnderbidding(t *testing.T) {
 	var p problem
 	if err := json.Unmarshal([]byte(`{"workers": [

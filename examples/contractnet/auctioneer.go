@@ -7,31 +7,32 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/contractnet"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// auctioneer has workers bid for jobs, one after the other.
+// auctioneer auctions jobs among workers, one after the other.
 type auctioneer struct {
 	self     actors.Self
 	bidders  []performatives.AgentID
 	iterated bool
 }
 
-// maxRounds is how often the workers may underbid each other, and once more.
+// maxRounds is the largest number of rounds of a contract net, the first included.
 const maxRounds = 20
 
-// allocate calls for proposals for each job, in the order of the queue. A job that
-// nobody can do stays undone.
+// allocate calls for proposals for each job, in the order of the queue. A job without
+// a capable worker stays undone.
 func (a *auctioneer) allocate(ctx context.Context, p problem) (*report, error) {
 	r := &report{Iterated: a.iterated, Optimum: p.optimum()}
 	for _, job := range p.Jobs {
-		all, err := codons.CallForProposals(ctx, a.self, a.bidders, codons.Call{
+		all, err := contractnet.CallForProposals(ctx, a.self, a.bidders, contractnet.Call{
 			Task: performatives.TaskRequest{TaskType: "job", Description: job.Name, Parameters: performatives.ContentOf(job)},
 		}, a.options()...)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case err != nil && (p.feasible(job) || !errors.Is(err, codons.ErrNoAward)):
+		case err != nil && (p.feasible(job) || !errors.Is(err, contractnet.ErrNoAward)):
 			return nil, fmt.Errorf("%s: %w", job.Name, err)
 		}
 		if err := r.add(job, all); err != nil {
@@ -42,16 +43,16 @@ func (a *auctioneer) allocate(ctx context.Context, p problem) (*report, error) {
 	return r, nil
 }
 
-func (a *auctioneer) options() []codons.CallOption {
+func (a *auctioneer) options() []codons.Option {
 	if !a.iterated {
 		return nil // the lowest cost wins
 	}
-	return []codons.CallOption{codons.WithRounds(maxRounds), codons.WithDecision(bargain)}
+	return []codons.Option{contractnet.WithRounds(maxRounds), contractnet.WithDecision(bargain)}
 }
 
-// bargain has the workers underbid each other until one is left.
-func bargain(ctx context.Context, b codons.Bidding) codons.Selection {
-	v := codons.LowestCost(ctx, b)
+// bargain asks the bidders for lower bids until one of them is left.
+func bargain(ctx context.Context, b contractnet.Bidding) contractnet.Selection {
+	v := contractnet.LowestCost(ctx, b)
 	if !b.Again || len(b.Bids) < 2 {
 		return v
 	}
@@ -60,7 +61,7 @@ func bargain(ctx context.Context, b codons.Bidding) codons.Selection {
 	for _, bid := range b.Bids {
 		v.Revise = append(v.Revise, bid.Bidder)
 		if bid.Bidder == leader {
-			v.Call.Terms = performatives.ContentOf(standing{Best: bid.Proposal.Cost, Leader: string(leader)})
+			v.Call.Terms = performatives.ContentOf(bestBid{Best: bid.Proposal.Cost, Leader: string(leader)})
 		}
 	}
 	return v

@@ -5,72 +5,72 @@ import (
 	"math"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/contractnet"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// bidder is the agent of a worker. Where it is belongs to its own actor, and moves
-// with each job that it does, and so do its costs.
+// bidder is the agent of a worker. Its point is the worker's current location, which
+// only the agent's own actor accesses. It changes with each job, and so do the costs.
 type bidder struct{ Worker }
 
-// Describe is what discovery sees.
+// Describe returns the capabilities for discovery.
 func (b *bidder) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: b.Skills}
 }
 
-// standing is how the bids of a round stand: the terms of a revised call.
-type standing struct {
+// bestBid is the lowest bid of a round and its bidder: the terms of a revised call.
+type bestBid struct {
 	Best   float64 `json:"best"`
 	Leader string  `json:"leader"`
 }
 
-// underbid is the part of the best price that the next bid tries.
+// underbid is the ratio of a bid to the best bid of the round before.
 const underbid = 0.95
 
-// ConsiderCall bids the cost and a margin. In a further round, whoever leads repeats
-// its bid, and the others bid less, though never less than their cost.
-func (b *bidder) ConsiderCall(ctx context.Context, c codons.Called) (codons.Proposal, error) {
+// ConsiderCall bids the cost plus a margin. In a further round, the leading bidder
+// repeats its bid, and the others bid less than the leader but at least their cost.
+func (b *bidder) ConsiderCall(ctx context.Context, c contractnet.Called) (contractnet.Proposal, error) {
 	job, err := performatives.Decode[Job](c.Task.Parameters)
 	if err != nil {
-		return codons.Proposal{}, err
+		return contractnet.Proposal{}, err
 	}
 	if !b.can(job) {
-		return codons.Proposal{}, &performatives.Refusal{Code: performatives.CodeIncapable, Text: "no skill in " + job.Skill}
+		return contractnet.Proposal{}, &performatives.Refusal{Code: performatives.CodeIncapable, Text: "no skill in " + job.Skill}
 	}
 	var cost float64
-	if err := c.Agent.Do(ctx, func(actors.Agent) { cost = b.cost(b.place, job) }); err != nil {
-		return codons.Proposal{}, err
+	if err := c.Agent.Do(ctx, func(actors.Agent) { cost = b.cost(b.point, job) }); err != nil {
+		return contractnet.Proposal{}, err
 	}
 	if len(c.Previous) == 0 {
-		return codons.Proposal{Cost: cost * (1 + b.Margin)}, nil
+		return contractnet.Proposal{Cost: cost * (1 + b.Margin)}, nil
 	}
-	now, err := performatives.Decode[standing](c.Terms)
+	now, err := performatives.Decode[bestBid](c.Terms)
 	switch {
 	case err != nil:
-		return codons.Proposal{}, err
+		return contractnet.Proposal{}, err
 	case now.Leader == b.Name:
-		return codons.Proposal{Cost: now.Best}, nil
+		return contractnet.Proposal{Cost: now.Best}, nil
 	case cost >= now.Best:
-		return codons.Proposal{}, &performatives.Refusal{Code: performatives.CodeForbidden, Text: "not for less"}
+		return contractnet.Proposal{}, &performatives.Refusal{Code: performatives.CodeForbidden, Text: "not for less"}
 	}
-	return codons.Proposal{Cost: math.Max(cost, now.Best*underbid)}, nil
+	return contractnet.Proposal{Cost: math.Max(cost, now.Best*underbid)}, nil
 }
 
-// done is what a worker says of a job.
-type done struct {
-	Cost float64 `json:"cost"` // what it has cost the worker
+// jobResult is the result of a job, as the worker reports it.
+type jobResult struct {
+	Cost float64 `json:"cost"` // of travel and work, to the worker
 }
 
-// PerformAward goes where the job is and does it.
-func (b *bidder) PerformAward(ctx context.Context, a codons.Awarded) (performatives.InformResult, error) {
+// PerformAward moves the worker to the job.
+func (b *bidder) PerformAward(ctx context.Context, a contractnet.Awarded) (performatives.InformResult, error) {
 	job, err := performatives.Decode[Job](a.Call.Task.Parameters)
 	if err != nil {
 		return performatives.InformResult{}, err
 	}
-	var d done
+	var d jobResult
 	err = a.Agent.Do(ctx, func(actors.Agent) {
-		d.Cost = b.cost(b.place, job)
-		b.place = job.place
+		d.Cost = b.cost(b.point, job)
+		b.point = job.point
 	})
 	return performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.ContentOf(d)}, err
 }

@@ -1,14 +1,14 @@
 // Contractnet allocates a queue of jobs among workers that bid for them, one contract
-// net after the other, and prints who got what, what it costs, and what the cheapest
-// allocation would have cost.
+// net after the other, and prints the winners, their costs, and the cost of the
+// cheapest allocation.
 //
 //	go run ./examples/contractnet
 //	go run ./examples/contractnet --jobs 12 --workers 5 --seed 7 --iterated
 //	go run ./examples/contractnet --file problem.json --json
 //
-// It exits with 0 when each job was done, 1 when one was not, or time ran out, or it
-// was interrupted, and 2 when it is called wrongly. With 1 and 2, one line on stderr
-// says why and what to do.
+// It exits with 0 when each job was done, 1 when a job was not done, the deadline
+// passed or it was interrupted, and 2 when its arguments are wrong. With 1 and 2, it
+// prints one line on stderr with the reason and advice.
 package main
 
 import (
@@ -17,45 +17,31 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// The exit codes.
+// The ids that no worker may have.
 const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-// The agents besides the workers.
-const (
-	program = "contractnet" // the node's own
-	caller  = "auctioneer"
+	nodeName     = "contractnet"
+	auctioneerID = "auctioneer"
 )
 
 func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main with its surroundings as arguments.
+// run is main with the context, the arguments and the streams as parameters.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args)
-	switch {
-	case errors.Is(err, errHelp):
-		_, _ = io.WriteString(stdout, usage)
-		return exitDone
-	case err != nil:
-		complain(stderr, err)
-		return exitUsage
+	if err != nil {
+		return program.Refuse(nodeName, usage, err, stdout, stderr)
 	}
-	ctx, stop := untilInterrupted(ctx)
+	defer program.CatchBrokenPipe()()
+	ctx, stop := program.UntilInterrupted(ctx)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, o.deadline)
 	defer cancel()
@@ -64,28 +50,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = errors.Join(o.print(stdout, r), r.undone())
 	}
 	if err != nil {
-		complain(stderr, explain(err))
-		return exitFailed
+		program.Complain(stderr, nodeName, explain(err))
+		return program.ExitFailed
 	}
-	return exitDone
+	return program.ExitDone
 }
 
-// untilInterrupted ends ctx with the first interrupt; a second one kills. Writing to a
-// pipe that nobody reads any more becomes an error instead of the end of the process.
-func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
-	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, func() { stop(); signal.Stop(pipe) }
-}
-
-// complain says in one line why the program failed.
-func complain(w io.Writer, err error) {
-	fmt.Fprintln(w, program+":", strings.Join(strings.Fields(err.Error()), " "))
-}
-
-// explain puts what ends a context in words for people.
+// explain replaces the error of a context by a text for the user.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -96,13 +67,13 @@ func explain(err error) error {
 	return err
 }
 
-// allocate hosts the workers on a node of their own and has them bid.
+// allocate spawns the workers on a new node and auctions the jobs among them.
 func (o *options) allocate(ctx context.Context) (*report, error) {
-	node, err := runtime.New(runtime.Options{Name: program})
+	node, err := runtime.New(runtime.Options{Name: nodeName})
 	if err != nil {
 		return nil, err
 	}
-	defer stopNode(node)
+	defer program.StopNode(node)
 	var ids []performatives.AgentID
 	for _, w := range o.problem.Workers {
 		id := performatives.AgentID(w.Name)
@@ -111,18 +82,9 @@ func (o *options) allocate(ctx context.Context) (*report, error) {
 		}
 		ids = append(ids, id)
 	}
-	self, err := node.Client(ctx, caller)
+	self, err := node.Client(ctx, auctioneerID)
 	if err != nil {
 		return nil, err
 	}
 	return (&auctioneer{self: self, bidders: ids, iterated: o.iterated}).allocate(ctx, o.problem)
-}
-
-// stopTime is how long what still runs has to end.
-const stopTime = 2 * time.Second
-
-func stopNode(n *runtime.Node) {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
-	defer cancel()
-	_ = n.Stop(ctx)
 }

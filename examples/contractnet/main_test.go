@@ -11,10 +11,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 )
 
-// asProgram has the test binary be the program itself.
+// asProgram is the environment variable that makes the test binary run main.
 const asProgram = "CONTRACTNET_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -24,13 +25,13 @@ func TestMain(m *testing.M) {
 	leakcheck.Main(m)
 }
 
-// ran is what a run left behind.
+// ran is the outcome of a run.
 type ran struct {
 	code           int
 	stdout, stderr string
 }
 
-// runs has the program run: who fails says why, in one line; who does not, is quiet.
+// runs runs the program and checks stderr: one line after a failure, else nothing.
 func runs(ctx context.Context, t *testing.T, args ...string) ran {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -39,14 +40,14 @@ func runs(ctx context.Context, t *testing.T, args ...string) ran {
 	if lines := strings.Count(r.stderr, "\n"); lines != min(r.code, 1) {
 		t.Errorf("exit code %d with %d lines on stderr: %q", r.code, lines, r.stderr)
 	}
-	if r.code != exitDone && !strings.HasPrefix(r.stderr, "contractnet: ") {
+	if r.code != program.ExitDone && !strings.HasPrefix(r.stderr, "contractnet: ") {
 		t.Errorf("stderr does not say who speaks: %q", r.stderr)
 	}
 	return r
 }
 
-// two is a problem that one can follow by hand: Ada is dear and near, Bob is cheap
-// and asks for a lot.
+// two is a problem small enough to solve by hand: Ada is expensive and has no margin,
+// Bob is cheap and has a margin of half.
 const two = `{"workers": [
 	{"name": "Ada", "skills": ["roof"], "x": 0, "y": 0, "speed": 1, "rate": 10, "margin": 0},
 	{"name": "Bob", "skills": ["roof", "wiring"], "x": 3, "y": 4, "speed": 1, "rate": 8, "margin": 0.5}],
@@ -129,14 +130,15 @@ func TestRun(t *testing.T) {
 			if r.code != tt.code || !strings.Contains(r.stdout, tt.stdout) || !strings.Contains(r.stderr, tt.stderr) {
 				t.Errorf("exit code %d, want %d; stdout, want %q:\n%s\nstderr, want %q: %s", r.code, tt.code, tt.stdout, r.stdout, tt.stderr, r.stderr)
 			}
-			if r.code == exitUsage && r.stdout != "" {
+			if r.code == program.ExitUsage && r.stdout != "" {
 				t.Errorf("called wrongly, it still printed %q", r.stdout)
 			}
 		})
 	}
 }
 
-// TestFollowedByHand has Bob, on the spot, work for 8 an hour, at a margin of half.
+// TestFollowedByHand compares the report with a solution by hand: Bob, at the location of
+// the jobs, costs 8 an hour and bids half more.
 func TestFollowedByHand(t *testing.T) {
 	files(t)
 	want := `{"iterated":false,"jobs":[` +
@@ -162,13 +164,13 @@ func TestTheSameSeedDoesTheSame(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := runs(ctx, t); r.code != exitFailed || !strings.Contains(r.stderr, "interrupted") || r.stdout != "" {
+	if r := runs(ctx, t); r.code != program.ExitFailed || !strings.Contains(r.stderr, "interrupted") || r.stdout != "" {
 		t.Errorf("got %+v", r)
 	}
 }
 
-// A process of its own, because only its stdout has a write end it.
-func TestNobodyReads(t *testing.T) {
+// The program runs as a process, because only a write to stdout raises SIGPIPE.
+func TestClosedPipe(t *testing.T) {
 	for _, output := range []string{"--json=false", "--json"} {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -186,15 +188,15 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
-// full is a disk without room.
+// full is a writer that fails as a full disk does.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-func TestNowhereToWrite(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	for _, output := range []string{"--json=false", "--json"} {
 		var stderr bytes.Buffer
-		if code := run(t.Context(), []string{output}, full{}, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "not complete") {
+		if code := run(t.Context(), []string{output}, full{}, &stderr); code != program.ExitFailed || !strings.Contains(stderr.String(), "not complete") {
 			t.Errorf("%s: exit code %d, %s", output, code, &stderr)
 		}
 	}

@@ -2,19 +2,19 @@ package main
 
 import "math"
 
-// stand is where the workers are: for each the number of the job that it did last,
-// counted from 1, and 0 for its first place.
-type stand [maxWorkers]int8
+// positions holds the location of each worker as the number of its last job, counted
+// from 1; 0 means its initial point.
+type positions [maxWorkers]int8
 
-// optimum is the least that the jobs can cost when they are done in the order of the
-// queue, by anyone who knew all of it from the start. What a job costs depends on
-// nothing but where its worker is, so of all ways to the same stand only the
-// cheapest matters: dynamic programming over the queue. Jobs that nobody can do are
-// left out.
+// optimum returns the least total cost of the jobs, done in the order of the queue
+// and allocated with knowledge of the whole queue. The cost of a job depends only on
+// the location of its worker, so that of all allocations with the same positions only
+// the cheapest matters: dynamic programming over the queue. Jobs without a capable
+// worker are left out.
 func (p problem) optimum() float64 {
-	costs := map[stand]float64{{}: 0}
+	costs := map[positions]float64{{}: 0}
 	for i, job := range p.Jobs {
-		next := map[stand]float64{}
+		next := map[positions]float64{}
 		for at, cost := range costs {
 			p.extend(next, at, cost, i)
 		}
@@ -29,16 +29,17 @@ func (p problem) optimum() float64 {
 	return least
 }
 
-// extend has each worker who can do job i from a stand.
-func (p problem) extend(next map[stand]float64, at stand, cost float64, i int) {
+// extend adds to next the positions that follow from at when a capable worker does
+// job i, with the least cost of each.
+func (p problem) extend(next map[positions]float64, at positions, cost float64, i int) {
 	job := p.Jobs[i]
 	for k, w := range p.Workers {
 		if !w.can(job) {
 			continue
 		}
-		from := w.place
+		from := w.point
 		if last := at[k]; last > 0 {
-			from = p.Jobs[last-1].place
+			from = p.Jobs[last-1].point
 		}
 		then := at
 		then[k] = int8(i + 1)
@@ -49,7 +50,7 @@ func (p problem) extend(next map[stand]float64, at stand, cost float64, i int) {
 	}
 }
 
-// feasible reports whether someone can do a job.
+// feasible reports whether a worker has the skill for the job.
 func (p problem) feasible(j Job) bool {
 	for _, w := range p.Workers {
 		if w.can(j) {

@@ -4,10 +4,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/examples/program"
 )
 
 const usage = `usage: contractnet [--jobs N] [--workers N] [--seed N] [flags]
@@ -33,7 +32,7 @@ Exit codes: 0 each job was done, 1 one was not, or time ran out, or it was
 interrupted, 2 called wrongly.
 `
 
-// options are the flags, and the problem that they name.
+// options are the flags and the problem that they select.
 type options struct {
 	jobs, workers int
 	seed          uint64
@@ -45,13 +44,10 @@ type options struct {
 	problem problem
 }
 
-var errHelp = errors.New("help was asked for")
-
-// parse reads the flags, and the file that they name.
+// parse reads the flags and the problem.
 func parse(args []string) (*options, error) {
 	var o options
 	f := flag.NewFlagSet("contractnet", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
 	f.IntVar(&o.jobs, "jobs", 8, "")
 	f.IntVar(&o.workers, "workers", 4, "")
 	f.Uint64Var(&o.seed, "seed", 1, "")
@@ -59,11 +55,8 @@ func parse(args []string) (*options, error) {
 	f.BoolVar(&o.iterated, "iterated", false, "")
 	f.BoolVar(&o.json, "json", false, "")
 	f.DurationVar(&o.deadline, "deadline", 30*time.Second, "")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, errHelp
-		}
-		return nil, fmt.Errorf("%w; --help lists the flags", err)
+	if err := program.Parse(f, args); err != nil {
+		return nil, err
 	}
 	if err := o.check(f); err != nil {
 		return nil, err
@@ -71,7 +64,8 @@ func parse(args []string) (*options, error) {
 	return &o, o.read()
 }
 
-// check refuses what the flags do not mean.
+// check returns an error for flag values that are out of range or contradict each
+// other.
 func (o *options) check(f *flag.FlagSet) error {
 	named := map[string]bool{}
 	f.Visit(func(g *flag.Flag) { named[g.Name] = true })
@@ -86,25 +80,19 @@ func (o *options) check(f *flag.FlagSet) error {
 		return fmt.Errorf("--jobs %d: want 1 to %d", o.jobs, maxJobs)
 	case o.workers < 1 || o.workers > maxWorkers:
 		return fmt.Errorf("--workers %d: want 1 to %d", o.workers, maxWorkers)
-	case o.deadline <= 0:
-		return fmt.Errorf("--deadline %v leaves no time; give it some, such as 30s", o.deadline)
 	}
-	return nil
+	return program.CheckDeadline(o.deadline)
 }
 
-// read makes the problem of the named file, or of the seed.
+// read reads the problem from the file, or generates it from the seed.
 func (o *options) read() error {
 	if o.file == "" {
 		o.problem = generate(o.seed, o.workers, o.jobs)
 		return nil
 	}
-	text, err := readFile(o.file)
+	text, err := program.ReadFile(o.file, "a file", maxFile)
 	if err == nil {
 		o.problem, err = readProblem(text)
-	}
-	var at *fs.PathError
-	if errors.As(err, &at) { // its operation tells people nothing
-		err = fmt.Errorf("%w; name a file that can be read", at.Err)
 	}
 	if err != nil {
 		return fmt.Errorf("--file %s: %w", o.file, err)
@@ -112,18 +100,5 @@ func (o *options) read() error {
 	return nil
 }
 
-// maxFile is how large a file may be, in bytes.
+// maxFile is the largest size of a problem file in bytes.
 const maxFile = 1 << 20
-
-func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("larger than %d bytes", maxFile)
-	}
-	return text, err
-}

@@ -13,47 +13,47 @@ import (
 	"unicode"
 )
 
-// The largest problem whose optimum is found in moments.
+// The bounds of a problem, so that [problem.optimum] takes less than a second.
 const (
 	maxWorkers = 5
 	maxJobs    = 20
 )
 
-// problem is who could do what.
+// problem is a set of workers and a queue of jobs.
 type problem struct {
 	Workers []Worker `json:"workers"`
 	Jobs    []Job    `json:"jobs"`
 }
 
-// place is a point of the plane; its unit is the way that speed 1 makes in an hour.
-type place struct {
+// point is a location in the plane. A worker of speed 1 travels one unit in an hour.
+type point struct {
 	X float64 `json:"x"`
 	Y float64 `json:"y"`
 }
 
-func (p place) to(q place) float64 { return math.Hypot(q.X-p.X, q.Y-p.Y) }
+func (p point) to(q point) float64 { return math.Hypot(q.X-p.X, q.Y-p.Y) }
 
-// Worker is someone who does jobs, one after the other.
+// Worker is a worker. It does one job after the other.
 type Worker struct {
 	Name   string   `json:"name"`
 	Skills []string `json:"skills"`
-	place           // where the worker begins
+	point           // the initial location
 	Speed  float64  `json:"speed"`  // of travel
 	Rate   float64  `json:"rate"`   // for an hour of travel or work
 	Margin float64  `json:"margin"` // on top of the cost, in a first bid: 0.2 is 20 %
 }
 
-// Job is what is to be done.
+// Job is one job of the queue.
 type Job struct {
 	Name  string  `json:"name"`
 	Skill string  `json:"skill"`
-	place         // where it is to be done
+	point         // the location of the job
 	Hours float64 `json:"hours"`
 }
 
-// cost is what a job costs a worker who is somewhere.
-func (w Worker) cost(from place, j Job) float64 {
-	return (from.to(j.place)/w.Speed + j.Hours) * w.Rate
+// cost returns the cost of a job for a worker at the location from: travel and work.
+func (w Worker) cost(from point, j Job) float64 {
+	return (from.to(j.point)/w.Speed + j.Hours) * w.Rate
 }
 
 // can reports whether a worker has the skill for a job.
@@ -73,7 +73,7 @@ func readProblem(text []byte) (problem, error) {
 	return p, p.validate()
 }
 
-// validate says what makes no sense.
+// validate returns an error for the first value that is out of range.
 func (p problem) validate() error {
 	if n := len(p.Workers); n < 1 || n > maxWorkers {
 		return fmt.Errorf("%d workers: want 1 to %d", n, maxWorkers)
@@ -81,7 +81,7 @@ func (p problem) validate() error {
 	if n := len(p.Jobs); n < 1 || n > maxJobs {
 		return fmt.Errorf("%d jobs: want 1 to %d", n, maxJobs)
 	}
-	taken := map[string]bool{caller: true, program: true}
+	taken := map[string]bool{auctioneerID: true, nodeName: true}
 	for i, w := range p.Workers {
 		if err := w.validate(); err != nil {
 			return fmt.Errorf("worker %d: %w", i+1, err)
@@ -93,33 +93,33 @@ func (p problem) validate() error {
 		taken[name] = true
 	}
 	for i, j := range p.Jobs {
-		if j.Name == "" || j.Hours < 0 || j.Hours > most || !j.near() {
-			return fmt.Errorf("job %d: want a name, 0 to %v hours, and a place no farther out than that", i+1, float64(most))
+		if j.Name == "" || j.Hours < 0 || j.Hours > maxNumber || !j.inRange() {
+			return fmt.Errorf("job %d: want a name, 0 to %v hours, and a place no farther out than that", i+1, float64(maxNumber))
 		}
 	}
 	return nil
 }
 
-// most bounds the numbers of a problem, so that costs stay numbers.
-const most = 1e6
+// maxNumber bounds the numbers of a problem, so that costs stay finite.
+const maxNumber = 1e6
 
-// near reports whether a place can be got to.
-func (p place) near() bool { return math.Abs(p.X) <= most && math.Abs(p.Y) <= most }
+// inRange reports whether the coordinates are within maxNumber.
+func (p point) inRange() bool { return math.Abs(p.X) <= maxNumber && math.Abs(p.Y) <= maxNumber }
 
 func (w Worker) validate() error {
 	switch {
 	case w.Name == "" || len(w.Name) > 64 || strings.ContainsFunc(w.Name, unicode.IsControl):
 		return fmt.Errorf("the name %.70q is empty, too long or not printable", w.Name)
-	case w.Speed < 1/most || w.Speed > most || w.Rate < 1/most || w.Rate > most:
+	case w.Speed < 1/maxNumber || w.Speed > maxNumber || w.Rate < 1/maxNumber || w.Rate > maxNumber:
 		return fmt.Errorf("%q: want a speed and a rate of more than 0", w.Name)
-	case w.Margin < 0 || w.Margin > most || !w.near():
-		return fmt.Errorf("%q: want a margin of 0 or more, and a place no farther out than %v", w.Name, float64(most))
+	case w.Margin < 0 || w.Margin > maxNumber || !w.inRange():
+		return fmt.Errorf("%q: want a margin of 0 or more, and a place no farther out than %v", w.Name, float64(maxNumber))
 	}
 	return nil
 }
 
-// generate makes a problem by chance: the same seed makes the same one. Every skill
-// is someone's.
+// generate returns a random problem, which is the same for the same seed. Every skill
+// has a worker.
 func generate(seed uint64, workers, jobs int) problem {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	skills := []string{"roof", "wiring", "plumbing"}
@@ -127,10 +127,10 @@ func generate(seed uint64, workers, jobs int) problem {
 	var p problem
 	for i, name := range []string{"Ada", "Bob", "Cleo", "Dan", "Eve"}[:workers] {
 		w := Worker{
-			Name: name, Skills: []string{skills[i%len(skills)]}, place: place{some(0, 10), some(0, 10)},
+			Name: name, Skills: []string{skills[i%len(skills)]}, point: point{some(0, 10), some(0, 10)},
 			Speed: some(4, 8), Rate: some(20, 28), Margin: math.Round(rng.Float64()*50) / 100,
 		}
-		for _, s := range skills { // whoever is few can do more
+		for _, s := range skills { // with fewer workers than skills, each worker has all skills
 			if s != w.Skills[0] && (workers < len(skills) || rng.IntN(2) == 0) {
 				w.Skills = append(w.Skills, s)
 			}
@@ -140,7 +140,7 @@ func generate(seed uint64, workers, jobs int) problem {
 	for i := range jobs {
 		p.Jobs = append(p.Jobs, Job{
 			Name: fmt.Sprintf("job %d", i+1), Skill: skills[rng.IntN(len(skills))],
-			place: place{some(0, 10), some(0, 10)}, Hours: some(0.5, 2),
+			point: point{some(0, 10), some(0, 10)}, Hours: some(0.5, 2),
 		})
 	}
 	return p

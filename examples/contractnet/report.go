@@ -11,22 +11,22 @@ import (
 	"syscall"
 	"text/tabwriter"
 
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/contractnet"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// report is what came of the queue.
+// report is the outcome of the queue.
 type report struct {
 	Iterated bool      `json:"iterated"`
 	Jobs     []outcome `json:"jobs"`
-	Price    float64   `json:"price"`   // what the winners are paid
-	Cost     float64   `json:"cost"`    // what the jobs cost them
-	Optimum  float64   `json:"optimum"` // the least that they could have cost
+	Price    float64   `json:"price"`   // the sum of the winners' bids
+	Cost     float64   `json:"cost"`    // the sum of the winners' costs
+	Optimum  float64   `json:"optimum"` // the least possible sum of costs
 	Ratio    float64   `json:"ratio"`   // of cost to optimum; 0 when nothing was done
 	Undone   int       `json:"undone"`
 }
 
-// outcome is what came of one job.
+// outcome is the outcome of one job.
 type outcome struct {
 	Job    string  `json:"job"`
 	Skill  string  `json:"skill"`
@@ -43,16 +43,16 @@ type offer struct {
 	Price  float64 `json:"price"`
 }
 
-// add notes what came of a job.
-func (r *report) add(j Job, all codons.Allocation) error {
+// add adds the outcome of a job.
+func (r *report) add(j Job, all contractnet.Allocation) error {
 	o := outcome{Job: j.Name, Skill: j.Skill, Bids: []offer{}}
-	bid := func(b codons.Bid) {
+	bid := func(b contractnet.Bid) {
 		if b.Round > 0 {
 			o.Bids = append(o.Bids, offer{string(b.Bidder), b.Proposal.Cost})
 		}
 	}
 	for _, w := range all.Awards {
-		d, err := performatives.Decode[done](w.Result.Details)
+		d, err := performatives.Decode[jobResult](w.Result.Details)
 		if err != nil {
 			return fmt.Errorf("%s: the result of %s: %w", j.Name, w.Bidder, err)
 		}
@@ -80,7 +80,7 @@ func (r *report) sum() {
 	}
 }
 
-// undone is the error of jobs that nobody did.
+// undone returns an error if there are jobs that no worker did.
 func (r *report) undone() error {
 	if r.Undone == 0 {
 		return nil
@@ -93,7 +93,7 @@ func (o *options) print(w io.Writer, r *report) error {
 	if o.json {
 		write = r.object
 	}
-	if err := write(w); err != nil && !errors.Is(err, syscall.EPIPE) { // who stops reading has seen enough
+	if err := write(w); err != nil && !errors.Is(err, syscall.EPIPE) { // as with head, which closes the pipe early
 		return fmt.Errorf("the output is not complete: %w", err)
 	}
 	return nil
@@ -107,7 +107,7 @@ func (r *report) object(w io.Writer) error {
 
 func (r *report) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, "job\tskill\twinner\tprice\tcost\tbids") // Flush says what went wrong
+	_, _ = fmt.Fprintln(t, "job\tskill\twinner\tprice\tcost\tbids") // Flush returns the error
 	for _, o := range r.Jobs {
 		var bids []string
 		for _, b := range o.Bids {

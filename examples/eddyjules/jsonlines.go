@@ -10,9 +10,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
-// jsonLines prints one JSON object a line: each message where it is sent and where
-// it is received, in an order in which it can have happened, and last the outcome.
-// What comes too late for its receiver, as around a deadline, is only sent.
+// jsonLines prints one JSON object in each line: every message when it is sent and when
+// it is received, in causal order, and at the end the outcome. A message that arrives
+// after the end of its conversation, as around a deadline, is only printed as sent.
 type jsonLines struct {
 	codec *acl.Codec
 	mu    sync.Mutex
@@ -26,12 +26,12 @@ func newJSONLines(w io.Writer) *jsonLines {
 		panic(err) // the zero options are valid
 	}
 	j := &jsonLines{codec: codec, to: json.NewEncoder(w)}
-	j.to.SetEscapeHTML(false) // it is no HTML, and code is full of < and >
+	j.to.SetEscapeHTML(false) // keeps the < and > of source code readable
 	return j
 }
 
-func (j *jsonLines) observe(ev actors.Event) {
-	switch e := ev.(type) {
+func (j *jsonLines) observe(r actors.Record) {
+	switch e := r.Event.(type) {
 	case actors.MessageSent:
 		j.message(e.Message.Sender(), "sent", e.Message)
 	case actors.MessageReceived:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
@@ -20,7 +21,7 @@ type line struct {
 	Error     string
 }
 
-// read decodes all lines, and checks what holds for each.
+// read decodes all lines, and checks that each has the right agent and direction.
 func read(t *testing.T, stdout string) (lines []line, messages []*performatives.Message) {
 	t.Helper()
 	codec, err := acl.New(acl.Options{})
@@ -77,8 +78,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// causal checks that each message was sent, then received, and nothing else; and
-// that nobody answers what they have not received.
+// causal checks that each message was sent once and then received once, and that each
+// agent had received the message that it replies to.
 func causal(t *testing.T, lines []line, messages []*performatives.Message) {
 	t.Helper()
 	said := map[performatives.MessageID][]string{}
@@ -101,7 +102,7 @@ func causal(t *testing.T, lines []line, messages []*performatives.Message) {
 
 func TestJSONWithoutResult(t *testing.T) {
 	r := runs(t, "--json", "--deadline", "1ns")
-	if r.code != exitFailed {
+	if r.code != program.ExitFailed {
 		t.Errorf("exit code %d", r.code)
 	}
 	read(t, r.stdout)

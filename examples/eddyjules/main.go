@@ -1,88 +1,70 @@
 // Eddyjules runs the Eddy-and-Jules swarm once: a user brings a failing Python
-// script to Eddy, who finds out that Jules can debug it, delegates it, and reports
-// what came of it.
+// script to Eddy, who discovers that Jules can debug it, delegates the task, and reports
+// the result.
 //
 //	go run ./examples/eddyjules
 //	go run ./examples/eddyjules --code script.py --traceback error.txt --verify
 //	go run ./examples/eddyjules --code script.py --traceback error.txt | patch script.py
 //
 // It exits with 0 for a success or partial success, 1 for a failure, a rejection,
-// a deadline that passed or an interruption, and 2 when it is called wrongly. With
-// 1 and 2, one line on stderr says why and what to do.
+// a deadline that passed or an interruption, and 2 when its arguments are wrong. With
+// 1 and 2, it prints one line on stderr with the reason and advice.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
-	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
-)
-
-// The exit codes.
-const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
 )
 
 func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main with its surroundings as arguments.
+// run is main with the context, the arguments and the streams as parameters. It reads
+// the files before it catches interrupts, so that an interrupt ends a read that blocks.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args)
-	switch {
-	case errors.Is(err, errHelp):
-		_, _ = io.WriteString(stdout, usage)
-		return exitDone
-	case err != nil:
-		_, _ = fmt.Fprintln(stderr, "eddyjules:", oneLine(err.Error()))
-		return exitUsage
+	if err != nil {
+		return program.Refuse(swarm.Name, usage, err, stdout, stderr)
 	}
-	ctx, stop := untilInterrupted(ctx)
+	defer program.CatchBrokenPipe()() // see printing
+	ctx, stop := program.UntilInterrupted(ctx)
 	defer stop()
 	out := o.output(stdout)
 	result, err := o.ask(ctx, out)
 	printing := out.end(result, err)
-	if line := complaint(result, err, printing); line != "" {
-		_, _ = fmt.Fprintln(stderr, "eddyjules:", line)
-		return exitFailed
+	if err := complaint(result, err, printing); err != nil {
+		program.Complain(stderr, swarm.Name, err)
+		return program.ExitFailed
 	}
-	return exitDone
+	return program.ExitDone
 }
 
-// untilInterrupted ends ctx with the first interrupt; a second one kills. Files
-// were read before it, so that one that never ends can be interrupted too. Writing
-// to a pipe that nobody reads any more becomes an error instead of the end of the
-// process: see [printing].
-func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
-	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, func() { stop(); signal.Stop(pipe) }
-}
-
-// ask hosts the swarm on a node of its own and has the user ask Eddy. When it
-// returns, everything that was said has been shown.
-func (o *options) ask(ctx context.Context, out output) (performatives.InformResult, error) {
+// ask hosts the swarm on a new node and delegates the task to Eddy, as the user. When
+// it returns, out has observed all events.
+func (o *options) ask(ctx context.Context, out output) (_ performatives.InformResult, err error) {
 	var none performatives.InformResult
 	node, err := runtime.New(runtime.Options{Name: swarm.Name})
 	if err != nil {
 		return none, err
 	}
-	defer node.Events().Listen(out.observe)()
-	defer stopNode(node)
+	observing := node.Events().Subscribe(actors.SubscribeOptions{Capacity: maxWaiting}).Handle(out.observe)
+	defer func() {
+		if late := observeRest(observing); err == nil {
+			err = late
+		}
+	}()
+	defer program.StopNode(node)
 	swarms := runtime.Swarms{swarm.New(swarm.Options{Brain: o.brain()})}
 	if err := swarms.Host(ctx, node, swarm.Name); err != nil {
 		return none, err
@@ -93,16 +75,21 @@ func (o *options) ask(ctx context.Context, out output) (performatives.InformResu
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.deadline)
 	defer cancel()
-	return codons.Delegate(ctx, user, swarm.EddyID, o.task(),
-		codons.WithOntology(performatives.OntologyDebugRequest), codons.WithGrace(stopTime))
+	return delegation.Delegate(ctx, user, swarm.EddyID, o.task(),
+		codons.WithOntology(performatives.OntologyDebugRequest), codons.WithGrace(program.StopTime))
 }
 
-// stopTime is how long what still runs has to end; what ignores its context ends
-// with the process.
-const stopTime = 2 * time.Second
+// maxWaiting is how many events may wait to be printed.
+const maxWaiting = 1 << 14
 
-func stopNode(n *runtime.Node) {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+// observeRest waits until the remaining events are printed. The error says that some
+// were not.
+func observeRest(observing *actors.EventHandler) error {
+	ctx, cancel := context.WithTimeout(context.Background(), program.StopTime)
 	defer cancel()
-	_ = n.Stop(ctx)
+	err := observing.Stop(ctx)
+	if n := observing.Lost(); err == nil && n > 0 {
+		err = fmt.Errorf("%d events were not printed: the output is too slow", n)
+	}
+	return err
 }

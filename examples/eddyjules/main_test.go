@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 )
 
-// asProgram has the test binary be the program itself.
+// asProgram is the environment variable that makes the test binary run main.
 const asProgram = "EDDYJULES_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	leakcheck.Main(m)
 }
 
-// ran is what a run left behind.
+// ran is the outcome of a run.
 type ran struct {
 	code           int
 	stdout, stderr string
@@ -36,14 +37,13 @@ func runs(t *testing.T, args ...string) ran {
 	return r
 }
 
-// check holds for every run: who fails says why, in one line; who does not, is
-// quiet.
+// check checks stderr: one line after a failure, else nothing.
 func (r ran) check(t *testing.T) {
 	t.Helper()
 	if lines := strings.Count(r.stderr, "\n"); lines != min(r.code, 1) {
 		t.Errorf("exit code %d with %d lines on stderr: %q", r.code, lines, r.stderr)
 	}
-	if r.code != exitDone && !strings.HasPrefix(r.stderr, "eddyjules: ") {
+	if r.code != program.ExitDone && !strings.HasPrefix(r.stderr, "eddyjules: ") {
 		t.Errorf("stderr does not say who speaks: %q", r.stderr)
 	}
 }
@@ -93,7 +93,7 @@ func TestRun(t *testing.T) {
 		"chaos":             {[]string{"--chaos"}, 0, "! Jules's worker panicked: chaos while ", ""},
 		"chaos, one step":   {[]string{"--chaos", "--code", "other.py"}, 0, "FAILURE", ""},
 		"no traceback":      {[]string{"--code", "my logs.py"}, 0, "python3 'my logs.py' 2> error.txt\n", ""},
-		"no code":           {[]string{"--traceback", "error.txt"}, 0, "Run this again with the script:\n    " + program + " --code script.py --traceback error.txt\n", ""},
+		"no code":           {[]string{"--traceback", "error.txt"}, 0, "Run this again with the script:\n    " + command + " --code script.py --traceback error.txt\n", ""},
 		"mismatch":          {[]string{"--code", "other.py", "--traceback", "error.txt"}, 0, "python3 other.py 2> error.txt\n", ""},
 		"empty files":       {[]string{"--code", "empty", "--traceback", "empty"}, 0, "What is needed from you\n", ""},
 		"empty traceback":   {[]string{"--code", "my logs.py", "--traceback", "empty"}, 0, "The traceback is missing.", ""},
@@ -121,7 +121,7 @@ func TestRun(t *testing.T) {
 			if r.code != tt.code || !strings.Contains(r.stdout, tt.stdout) || !strings.Contains(r.stderr, tt.stderr) {
 				t.Errorf("exit code %d, want %d; stdout, want %q:\n%s\nstderr, want %q: %s", r.code, tt.code, tt.stdout, r.stdout, tt.stderr, r.stderr)
 			}
-			if r.code == exitUsage && r.stdout != "" {
+			if r.code == program.ExitUsage && r.stdout != "" {
 				t.Errorf("called wrongly, it still printed %q", r.stdout)
 			}
 		})
@@ -130,7 +130,7 @@ func TestRun(t *testing.T) {
 		if os.Geteuid() == 0 {
 			t.Skip("root reads everything")
 		}
-		if r := runs(t, "--code", "unreadable"); r.code != exitUsage || !strings.Contains(r.stderr, "permission denied") {
+		if r := runs(t, "--code", "unreadable"); r.code != program.ExitUsage || !strings.Contains(r.stderr, "permission denied") {
 			t.Errorf("got %+v", r)
 		}
 	})

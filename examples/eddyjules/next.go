@@ -9,10 +9,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// program is how this program is run.
-const program = "go run ./examples/eddyjules"
+// command is the beginning of the command lines that the program prints.
+const command = "go run ./examples/eddyjules"
 
-// next is what the user can do now; nothing when there is nothing to do.
+// next returns advice for the user's next step; empty if there is none.
 func (o *options) next(r performatives.InformResult, f swarm.Finding) string {
 	switch r.Status {
 	case performatives.StatusSuccess:
@@ -28,19 +28,19 @@ func (o *options) nextFixed(f swarm.Finding) string {
 	switch {
 	case o.sample():
 		return "That script is built in. For one of your own:\n" +
-			"  " + program + " --code script.py --traceback error.txt"
+			"  " + command + " --code script.py --traceback error.txt"
 	case f.Diff == "":
 		return ""
 	}
-	text := "To apply the diff, run this again and let patch read it:\n  " + o.command() + " | patch " + quoted(o.code)
+	text := "To apply the diff, run this again and let patch read it:\n  " + o.commandLine() + " | patch " + quoted(o.code)
 	if _, err := exec.LookPath("python3"); err == nil && !o.verify {
 		text += "\nTo see both versions run first, if you trust the script, add --verify."
 	}
 	return text
 }
 
-// nextPartial says how to give what is needed: what is there is named as it is,
-// what is missing by a name that is easily replaced.
+// nextPartial returns the command that adds the missing input. A missing file gets an
+// example name.
 func (o *options) nextPartial(f swarm.Finding) string {
 	if f.RequestForUser == "" {
 		return ""
@@ -48,16 +48,16 @@ func (o *options) nextPartial(f swarm.Finding) string {
 	with := *o
 	if strings.TrimSpace(o.problem.Code) == "" {
 		with.code, with.traceback = "script.py", cmp.Or(o.traceback, "error.txt")
-		return "Run this again with the script:\n  " + with.command()
+		return "Run this again with the script:\n  " + with.commandLine()
 	}
 	with.traceback = "error.txt"
 	return "Get the traceback, and run this again with it:\n  python3 " + quoted(with.code) +
-		" 2> " + with.traceback + "\n  " + with.command()
+		" 2> " + with.traceback + "\n  " + with.commandLine()
 }
 
-// command is how this run was started, but for what only changes how it looks.
-func (o *options) command() string {
-	text := program + " --code " + quoted(o.code)
+// commandLine returns the command of this run, without the flags for its output.
+func (o *options) commandLine() string {
+	text := command + " --code " + quoted(o.code)
 	if o.traceback != "" {
 		text += " --traceback " + quoted(o.traceback)
 	}
@@ -67,13 +67,13 @@ func (o *options) command() string {
 	return text
 }
 
-// quoted is a file name as a shell wants it.
+// quoted returns a file name, quoted for a shell where necessary.
 func quoted(name string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,@%:=", r)
 	}
 	if strings.HasPrefix(name, "-") {
-		name = "./" + name // no flag
+		name = "./" + name // so that no program reads it as a flag
 	}
 	if name != "" && strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) < 0 {
 		return name

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os/exec"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -37,7 +37,7 @@ Exit codes: 0 success or partial success, 1 failure, rejection, deadline passed 
 interrupted, 2 called wrongly.
 `
 
-// options are the flags, and what the files hold that they name.
+// options are the flags and the content of the files that they name.
 type options struct {
 	code, traceback string // file names; empty = none
 	verify          bool
@@ -48,24 +48,18 @@ type options struct {
 	problem swarm.Problem
 }
 
-var errHelp = errors.New("help was asked for")
-
-// parse reads the flags, and the files that they name.
+// parse reads the flags and the files that they name.
 func parse(args []string) (*options, error) {
 	var o options
-	f := flag.NewFlagSet("eddyjules", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
+	f := flag.NewFlagSet(swarm.Name, flag.ContinueOnError)
 	f.StringVar(&o.code, "code", "", "")
 	f.StringVar(&o.traceback, "traceback", "", "")
 	f.BoolVar(&o.verify, "verify", false, "")
 	f.BoolVar(&o.json, "json", false, "")
 	f.BoolVar(&o.chaos, "chaos", false, "")
 	f.DurationVar(&o.deadline, "deadline", 30*time.Second, "")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, errHelp
-		}
-		return nil, fmt.Errorf("%w; --help lists the flags", err)
+	if err := program.Parse(f, args); err != nil {
+		return nil, err
 	}
 	if err := o.check(f); err != nil {
 		return nil, err
@@ -73,7 +67,7 @@ func parse(args []string) (*options, error) {
 	return &o, o.read()
 }
 
-// check refuses what the flags do not mean.
+// check returns an error for arguments and flag values that can't be used.
 func (o *options) check(f *flag.FlagSet) error {
 	named := map[string]bool{}
 	f.Visit(func(g *flag.Flag) { named[g.Name] = true })
@@ -82,18 +76,16 @@ func (o *options) check(f *flag.FlagSet) error {
 		return fmt.Errorf("unexpected argument %q; name the script with --code and its traceback with --traceback", f.Arg(0))
 	case named["code"] && o.code == "", named["traceback"] && o.traceback == "":
 		return errors.New("--code and --traceback want the name of a file, not an empty one; leave the flag out if there is none")
-	case o.deadline <= 0:
-		return fmt.Errorf("--deadline %v leaves no time; give it some, such as 30s", o.deadline)
 	case o.verify:
 		if _, err := exec.LookPath("python3"); err != nil {
 			return errors.New("--verify needs python3, which is not on the PATH; install it or leave --verify out")
 		}
 	}
-	return nil
+	return program.CheckDeadline(o.deadline)
 }
 
-// read makes the problem of the named files, or of the built-in sample when none
-// is named.
+// read reads the problem from the named files, or takes the built-in sample if the
+// flags name none.
 func (o *options) read() (err error) {
 	if o.sample() {
 		sample := pydebug.Sample()
@@ -111,7 +103,7 @@ func (o *options) read() (err error) {
 // sample reports whether the built-in script is debugged.
 func (o *options) sample() bool { return o.code == "" && o.traceback == "" }
 
-// task is what the user asks of Eddy (acl §4.1).
+// task returns the user's task for Eddy (acl §4.1).
 func (o *options) task() performatives.TaskRequest {
 	o.problem.Language = "python"
 	o.problem.DesiredOutcome = "Identify and fix the bug, or provide analysis if not fixable."

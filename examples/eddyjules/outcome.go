@@ -7,11 +7,12 @@ import (
 	"syscall"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// outcome is how the whole ended, in a word: a task_status, or how the user's
-// conversation ended.
+// outcome returns the outcome in a word: the task_status of the result, or the terminal
+// state of the user's conversation.
 func outcome(r performatives.InformResult, err error) string {
 	var end *codons.EndError
 	switch {
@@ -20,27 +21,27 @@ func outcome(r performatives.InformResult, err error) string {
 	case errors.Is(err, context.Canceled):
 		return "cancelled"
 	case errors.Is(err, performatives.CodeTimeout), errors.Is(err, performatives.CodeExpired):
-		return "timed_out" // whichever side noticed first, also before anything began
+		return "timed_out" // at either side, even before the first message
 	case errors.As(err, &end):
 		return string(end.State)
 	}
 	return "error"
 }
 
-// complaint is the line for stderr, or nothing when all is well.
-func complaint(r performatives.InformResult, err, printing error) string {
+// complaint returns the error for stderr, or nil after a success.
+func complaint(r performatives.InformResult, err, printing error) error {
 	switch {
 	case err != nil:
-		return explain(err)
+		return errors.New(explain(err))
 	case printing != nil:
-		return oneLine(printing.Error())
+		return printing
 	case r.Status == performatives.StatusFailure:
-		return oneLine("no fix was found: " + r.Summary + " See the analysis, and mend it by hand.")
+		return errors.New("no fix was found: " + r.Summary + " See the analysis, and mend it by hand.")
 	}
-	return ""
+	return nil
 }
 
-// explain says in one line why there is no result, and what to do.
+// explain returns one line for the user: the reason why there is no result, and advice.
 func explain(err error) string {
 	var end *codons.EndError
 	switch {
@@ -55,20 +56,20 @@ func explain(err error) string {
 		if reason.Code.Traits().Retry {
 			advice = "try again"
 		}
-		return oneLine(fmt.Sprintf("%s gave no result: %s; %s", end.Peer, reason.Error(), advice))
+		return program.OneLine(fmt.Sprintf("%s gave no result: %s; %s", end.Peer, reason.Error(), advice))
 	}
-	return oneLine(err.Error())
+	return program.OneLine(err.Error())
 }
 
-// printing is the error of an output. Who closed the pipe early, as head does, has
-// seen enough: that is none.
+// printing returns the error of the output for the user. A pipe that its reader has
+// closed early, as head does, is not an error.
 func printing(err error) error {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
-		err = errno // without the name of the file, which is stdout
+		err = errno // without the file name, which is that of stdout
 	}
 	return fmt.Errorf("the output is not complete: %w; run it again where there is room for it", err)
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// output shows what happens, as it happens, and then how it ended.
+// output prints the events of a run while they happen, and then the outcome.
 type output interface {
-	observe(actors.Event) // called concurrently
-	// end is called last. The error says that something could not be shown.
+	observe(actors.Record) // called for one event after the other
+	// end prints the outcome. It is called last, and returns the first error of the
+	// output.
 	end(performatives.InformResult, error) error
 }
 

@@ -5,18 +5,19 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// end prints what Eddy tells the user: the diagnosis, the diff and what to do next.
+// end prints Eddy's result for the user: the diagnosis, the diff and advice.
 func (t *transcript) end(r performatives.InformResult, err error) error {
 	if err != nil {
-		t.print("\n" + t.paper.paint(red, "No result.") + "\n") // stderr says why
+		t.print("\n" + t.display.paint(red, "No result.") + "\n") // stderr gets the reason
 		return t.printed()
 	}
 	f, err := performatives.Decode[swarm.Finding](r.Details)
 	if err != nil {
-		f = swarm.Finding{} // another debugger's details; the summary still holds
+		f = swarm.Finding{} // the details of another debugger; the summary is still valid
 	}
 	t.part("Eddy to you", r.Summary)
 	t.where(f)
@@ -45,18 +46,18 @@ func (t *transcript) where(f swarm.Finding) {
 	}
 	t.print("\n")
 	if f.Expression != "" {
-		t.print(fmt.Sprintf("  line %d: %s\n", f.Line, t.paper.paint(bold, oneLine(f.Expression))))
+		t.print(fmt.Sprintf("  line %d: %s\n", f.Line, t.display.paint(bold, program.OneLine(f.Expression))))
 	}
-	t.print("  " + t.paper.paint(red, oneLine(f.Error)) + "\n")
+	t.print("  " + t.display.paint(red, program.OneLine(f.Error)) + "\n")
 }
 
-// part prints a paragraph under its title. Prose is wrapped; a line that is set off
-// or belongs to a diff stays as it is.
+// part prints a paragraph under its title. It wraps prose, and leaves lines unchanged
+// that are indented or belong to a diff.
 func (t *transcript) part(title, text string) {
 	if text == "" {
 		return
 	}
-	t.print("\n" + t.paper.paint(bold, title) + "\n")
+	t.print("\n" + t.display.paint(bold, title) + "\n")
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		line = strings.TrimRight(line, "\r\n")
 		lines := []string{line}
@@ -64,20 +65,20 @@ func (t *transcript) part(title, text string) {
 			lines = wrap(line, width-2)
 		}
 		for _, l := range lines {
-			t.print(strings.TrimRight("  "+t.paper.clean(l), " ") + "\n")
+			t.print(strings.TrimRight("  "+t.display.clean(l), " ") + "\n")
 		}
 	}
 }
 
-// diff prints a diff so that patch understands it: set in by the same everywhere,
-// and to the byte as it is.
+// diff prints a diff so that patch can read it: all lines have the same indentation and
+// are otherwise unchanged.
 func (t *transcript) diff(diff string) {
 	if diff == "" {
 		return
 	}
 	t.print("\n")
 	for line := range strings.Lines(diff) {
-		t.print("  " + t.paper.paint(diffColor(line), strings.TrimSuffix(line, "\n")) + "\n")
+		t.print("  " + t.display.paint(diffColor(line), strings.TrimSuffix(line, "\n")) + "\n")
 	}
 }
 

@@ -10,9 +10,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/ribosome-agents/ribosome/examples/program"
 )
 
-// trigger is a writer that does something once, as soon as it is written a text.
+// trigger is a writer that calls do once, when the text on has been written to it.
 type trigger struct {
 	on string
 	do func()
@@ -55,7 +57,7 @@ func TestInterrupted(t *testing.T) {
 				code := run(ctx, []string{"--verify", output}, stdout, &stderr)
 				r := ran{code, stdout.text.String(), stderr.String()}
 				r.check(t)
-				if r.code != exitFailed || !strings.Contains(r.stderr, "interrupted") || !strings.Contains(r.stdout, "CANCEL") {
+				if r.code != program.ExitFailed || !strings.Contains(r.stderr, "interrupted") || !strings.Contains(r.stdout, "CANCEL") {
 					t.Errorf("got %+v", r)
 				}
 				if output == "--json" && !strings.HasSuffix(r.stdout, `{"outcome":"cancelled","result":null,"error":"interrupted before there was a result; run it again"}`+"\n") {
@@ -66,8 +68,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A process of its own, because only its stdout has a write end it.
-func TestNobodyReads(t *testing.T) {
+// The program runs as a process, because only a write to stdout raises SIGPIPE.
+func TestClosedPipe(t *testing.T) {
 	for _, output := range []string{"--json=false", "--json"} {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -85,19 +87,19 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
-// full is a disk without room.
+// full is a writer that fails as a full disk does.
 type full struct{}
 
 func (full) Write([]byte) (int, error) {
 	return 0, &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
 }
 
-func TestNowhereToWrite(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	for _, output := range []string{"--json=false", "--json"} {
 		var stderr bytes.Buffer
 		r := ran{code: run(t.Context(), []string{output}, full{}, &stderr), stderr: stderr.String()}
 		r.check(t)
-		if r.code != exitFailed || !strings.Contains(r.stderr, "not complete") {
+		if r.code != program.ExitFailed || !strings.Contains(r.stderr, "not complete") {
 			t.Errorf("%s: got %+v", output, r)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the transcripts in testdata anew")
 
-// A transcript holds no ids or times, and two agents never say things to each other
-// in another order; but who speaks first when several do is chance.
+// A transcript has no ids and no times. The order of messages is fixed for each pair of
+// agents, and random between pairs.
 func TestTranscripts(t *testing.T) {
 	golden, err := filepath.Abs("testdata")
 	if err != nil {
@@ -56,8 +56,8 @@ func TestTranscripts(t *testing.T) {
 
 var speech = regexp.MustCompile(`^ *(\w+ → \w+) `)
 
-// split cuts a transcript into what each says to each, in order, and the report,
-// which is under no name. An incident belongs to what it explains: the next line.
+// split splits a transcript into the lines of each pair of agents, in order, and the
+// report, under the empty name. A note belongs to the next line, which it explains.
 func split(transcript string) map[string]string {
 	talk, report, _ := strings.Cut(transcript, "\n\n")
 	parts := map[string]string{"": report}
@@ -123,11 +123,11 @@ func TestPatchAppliesWhatIsPrinted(t *testing.T) {
 
 func TestTerminalIsNotObeyedTo(t *testing.T) {
 	const evil = "a\x1b[2Jb\u009b1mc\u202ed\te"
-	onTerminal := paper{terminal: true, color: true}
+	onTerminal := display{terminal: true, color: true}
 	if got, want := onTerminal.paint(red, evil), red+"a[2Jb1mcd\te"+reset; got != want {
 		t.Errorf("got %q; want %q", got, want)
 	}
-	if got := (paper{}).paint(red, evil); got != evil {
+	if got := (display{}).paint(red, evil); got != evil {
 		t.Errorf("in a pipe: got %q", got)
 	}
 }
@@ -143,15 +143,6 @@ func TestWrap(t *testing.T) {
 		if got := strings.Join(wrap(tt.in, 9), "\n"); got != tt.want {
 			t.Errorf("%q: got %q; want %q", tt.in, got, tt.want)
 		}
-	}
-}
-
-func TestOneLine(t *testing.T) {
-	if got := oneLine(" a\r\n  b\tc "); got != "a b c" {
-		t.Errorf("got %q", got)
-	}
-	if got := []rune(oneLine(strings.Repeat("é", 1000))); len(got) != 400 || got[399] != '…' {
-		t.Errorf("got %d characters", len(got))
 	}
 }
 

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// raises is what a script for sh does to look like one in Python that failed.
+// raises is a script for sh that ends like a failed Python script.
 const raises = `printf 'Traceback (most recent call last):\n  File "x.py", line 19, in parse\nIndexError: list index out of range\n' >&2; exit 1`
 
-// putPython puts a python3 on the PATH, alone, that is a script for sh with the
-// source to run as its $source.
+// putPython makes a script for sh the python3 of the PATH, and its only program. $source
+// is the source of the Python script.
 func putPython(t *testing.T, script string) {
 	t.Helper()
 	if _, err := os.Stat("/bin/sh"); err != nil {

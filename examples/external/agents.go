@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// localAgents are the agents of the node itself, to whom those outside delegate back.
+// localAgents returns the agents of the node itself. The agents outside delegate parts
+// of their tasks to them.
 func localAgents() map[performatives.AgentID]func() actors.Agent {
 	return map[performatives.AgentID]func() actors.Agent{
 		"Lexicon":    func() actors.Agent { return lexicon{} },
@@ -20,7 +21,8 @@ func localAgents() map[performatives.AgentID]func() actors.Agent {
 	}
 }
 
-// lexicon knows the words that are in every English text.
+// lexicon is an agent with a list of stop words: words that occur in every English
+// text.
 type lexicon struct{}
 
 var stopWords = func() map[string]bool {
@@ -34,7 +36,7 @@ var stopWords = func() map[string]bool {
 	return m
 }()
 
-// Describe is what discovery sees.
+// Describe returns the capabilities for discovery.
 func (lexicon) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"English"}, Actions: []performatives.Action{{
 		Name: "stop_words", Description: "Says which of some words are in every text.",
@@ -42,13 +44,13 @@ func (lexicon) Describe() performatives.Capabilities {
 	}}}
 }
 
-// ConsiderTask takes on what it can do.
-func (lexicon) ConsiderTask(_ context.Context, t codons.Task) codons.Decision {
+// ConsiderTask accepts a task of the agent's one type.
+func (lexicon) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
 	return accept(t, "stop_words")
 }
 
-// PerformTask looks the words up.
-func (lexicon) PerformTask(_ context.Context, t codons.Task) (performatives.InformResult, error) {
+// PerformTask returns the stop words among the words.
+func (lexicon) PerformTask(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
 	in, err := performatives.Decode[struct {
 		Words []string `json:"words"`
 	}](t.Parameters)
@@ -69,13 +71,13 @@ func (lexicon) PerformTask(_ context.Context, t codons.Task) (performatives.Info
 	return success(fmt.Sprintf("%d of %d words", len(found), len(in.Words)), map[string]any{"stop_words": found}), nil
 }
 
-// arithmetic knows primes.
+// arithmetic is an agent that tests numbers for primality.
 type arithmetic struct{}
 
-// maxDigits bounds the work of one test.
+// maxDigits bounds the length of a number, and so the time of one test.
 const maxDigits = 1000
 
-// Describe is what discovery sees.
+// Describe returns the capabilities for discovery.
 func (arithmetic) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"mathematics"}, Actions: []performatives.Action{{
 		Name: "is_prime", Description: "Says which of some numbers, written in decimal, are prime.",
@@ -83,13 +85,13 @@ func (arithmetic) Describe() performatives.Capabilities {
 	}}}
 }
 
-// ConsiderTask takes on what it can do.
-func (arithmetic) ConsiderTask(_ context.Context, t codons.Task) codons.Decision {
+// ConsiderTask accepts a task of the agent's one type.
+func (arithmetic) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
 	return accept(t, "is_prime")
 }
 
 // PerformTask tests the numbers, one after the other.
-func (arithmetic) PerformTask(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
+func (arithmetic) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 	in, err := performatives.Decode[struct {
 		Numbers []string `json:"numbers"`
 	}](t.Parameters)
@@ -118,12 +120,12 @@ func (arithmetic) PerformTask(ctx context.Context, t codons.Task) (performatives
 	return success(fmt.Sprintf("%d of %d numbers are prime", len(primes), len(in.Numbers)), map[string]any{"primes": primes}), nil
 }
 
-// accept takes a task on that is of the one type.
-func accept(t codons.Task, taskType string) codons.Decision {
+// accept accepts a task of the given type and rejects any other.
+func accept(t delegation.Task, taskType string) delegation.Decision {
 	if t.TaskType != taskType {
-		return codons.Reject(performatives.CodeIncapable, "the only task here is "+taskType)
+		return delegation.Reject(performatives.CodeIncapable, "the only task here is "+taskType)
 	}
-	return codons.Accept()
+	return delegation.Accept()
 }
 
 func success(summary string, details any) performatives.InformResult {

@@ -23,14 +23,14 @@ const (
 	frameClose
 )
 
-// bareNode is a node that is no more than its end of a connection.
+// bareNode is the node's side of a connection, without a node.
 type bareNode struct {
 	*testing.T
 	listener net.Listener
 	conn     net.Conn
 }
 
-// accept takes a connection, and welcomes the agent.
+// accept accepts a connection and the agent's introduction.
 func (n *bareNode) accept() {
 	n.Helper()
 	var err error
@@ -39,11 +39,11 @@ func (n *bareNode) accept() {
 	}
 	conn := n.conn
 	n.Cleanup(func() { _ = conn.Close() })
-	hello := n.hear(performatives.ActQueryCapabilities)
+	hello := n.receive(performatives.ActQueryCapabilities)
 	if hello.Token != "open sesame" || hello.Payload["query_type"] != "summary" || hello.Payload["capabilities"] == nil {
 		n.Errorf("it introduces itself by %+v", hello)
 	}
-	n.say(performatives.ActInformCapabilities, "c1", hello.ID, hello.ID, `{"status":"success","capabilities":{}}`)
+	n.send(performatives.ActInformCapabilities, "c1", hello.ID, hello.ID, `{"status":"success","capabilities":{}}`)
 }
 
 func (n *bareNode) write(kind byte, payload string) {
@@ -70,8 +70,8 @@ func (n *bareNode) read(kind byte) []byte {
 	return payload
 }
 
-// said is what the tests look at of a message.
-type said struct {
+// receivedMessage holds the fields of a message that the tests examine.
+type receivedMessage struct {
 	ID           string         `json:"message_id"`
 	Act          string         `json:"performative"`
 	InReplyTo    string         `json:"in_reply_to"`
@@ -80,22 +80,22 @@ type said struct {
 	Payload      map[string]any `json:"payload"`
 }
 
-func (n *bareNode) hear(act performatives.Performative) said {
+func (n *bareNode) receive(act performatives.Performative) receivedMessage {
 	n.Helper()
-	var m said
+	var m receivedMessage
 	if err := json.Unmarshal(n.read(frameData), &m); err != nil || m.Act != act.String() {
 		n.Fatalf("got %+v, %v, want %s", m, err, act)
 	}
 	return m
 }
 
-func (n *bareNode) say(act performatives.Performative, id, conversation, inReplyTo, payload string) {
+func (n *bareNode) send(act performatives.Performative, id, conversation, inReplyTo, payload string) {
 	n.Helper()
 	n.write(frameData, fmt.Sprintf(`{"message_id":%q,"performative":%q,"sender":{"agent_id":"Host"},"receiver":{"agent_id":"Wordsmith"},
 		"conversation_id":%q,"in_reply_to":%q,"timestamp":"2026-11-21T14:00:00Z","payload":%s}`, id, act.String(), conversation, inReplyTo, payload))
 }
 
-// bare starts the agent in Python and takes its connection.
+// bare starts the agent in Python and accepts its connection.
 func bare(t *testing.T) (*bareNode, *exec.Cmd, *screen) {
 	t.Helper()
 	needs(t, "python3")
@@ -107,7 +107,7 @@ func bare(t *testing.T) (*bareNode, *exec.Cmd, *screen) {
 	t.Cleanup(func() { _ = l.Close() })
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	cmd := exec.CommandContext(t.Context(), "python3", "-B", filepath.Join("python", "agent.py"), "--port", port)
-	stderr := tell(t, "open sesame", cmd)
+	stderr := startWithToken(t, "open sesame", cmd)
 	n := &bareNode{T: t, listener: l}
 	n.accept()
 	return n, cmd, stderr
@@ -127,29 +127,30 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestRepeated sends what a node sends when it cannot know whether it was heard.
+// TestRepeated sends requests twice, as a node does that got no answer.
 func TestRepeated(t *testing.T) {
 	n, _, _ := bare(t)
 	const task = `{"task_type":"make_coffee"}`
 	for range 2 {
-		n.say(performatives.ActTaskRequest, "t1", "k1", "", task)
-		if m := n.hear(performatives.ActTaskReject); m.InReplyTo != "t1" || m.Conversation != "k1" {
+		n.send(performatives.ActTaskRequest, "t1", "k1", "", task)
+		if m := n.receive(performatives.ActTaskReject); m.InReplyTo != "t1" || m.Conversation != "k1" {
 			t.Errorf("got %+v", m)
 		}
 	}
-	// A CANCEL overtakes its request, which then begins nothing.
-	n.say(performatives.ActCancel, "t3", "k2", "t2", `{}`)
-	receipt := n.hear(performatives.ActInform)
-	n.say(performatives.ActTaskRequest, "t2", "k2", "", `{"task_type":"count_words","task_parameters":{"text":"a"}}`)
-	if again := n.hear(performatives.ActInform); again.ID != receipt.ID || again.Payload["status"] != "done" {
+	// A CANCEL overtakes its request, which then starts no task.
+	n.send(performatives.ActCancel, "t3", "k2", "t2", `{}`)
+	receipt := n.receive(performatives.ActInform)
+	n.send(performatives.ActTaskRequest, "t2", "k2", "", `{"task_type":"count_words","task_parameters":{"text":"a"}}`)
+	if again := n.receive(performatives.ActInform); again.ID != receipt.ID || again.Payload["status"] != "done" {
 		t.Errorf("got %+v, and %+v", receipt, again)
 	}
-	n.say(performatives.ActQueryIf, "q1", "k3", "", `{"condition":{}}`) // expects nothing: it has no reply_with
+	n.send(performatives.ActQueryIf, "q1", "k3", "", `{"condition":{}}`) // expects nothing: it has no reply_with
 	n.write(frameClose, "that is all")
 	n.read(frameClose)
 }
 
-// TestLost loses the connection: in order, by hanging up, and by what is no frame.
+// TestLost ends the connection by a CLOSE frame, by closing the socket, and by invalid
+// frames.
 func TestLost(t *testing.T) {
 	n, _, _ := bare(t)
 	n.write(frameClose, "that is all")

@@ -18,10 +18,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/ws"
 )
 
-// nodeName is as whom the node itself asks.
+// nodeName is the node's agent id.
 const nodeName = "Host"
 
-// stopTime is how long what still runs has to end.
+// stopTime bounds the end of the node and of the processes.
 const stopTime = 5 * time.Second
 
 // host is a node that agents outside can join.
@@ -32,7 +32,7 @@ type host struct {
 	web    *web
 }
 
-// start starts a node with some agents, and listens.
+// start starts a node with the given agents, which listens on TCP and WebSocket.
 func start(ctx context.Context, o *options, agents map[performatives.AgentID]func() actors.Agent) (h *host, err error) {
 	h = &host{}
 	defer func() {
@@ -60,7 +60,8 @@ func start(ctx context.Context, o *options, agents map[performatives.AgentID]fun
 	return h, nil
 }
 
-// newServer makes the sessions: who connects is an agent of the node, in either language.
+// newServer returns the server of both listeners: each connection becomes an agent of
+// the node, in the acl or the gateway dialect.
 func newServer(n *runtime.Node) (*wire.Server, error) {
 	peers, err := runtime.NewPeers(n, runtime.PeerOptions{})
 	if err != nil {
@@ -79,8 +80,7 @@ func (h *host) tcpURL() string  { return "tcp://" + h.tcp.Addr().String() }
 func (h *host) wsURL() string   { return "ws://" + h.web.addr().String() + ws.DefaultPath }
 func (h *host) pageURL() string { return "http://" + h.web.addr().String() + "/" }
 
-// stop ends everything in order: no connection more, then those that are open, then the
-// agents.
+// stop stops the listeners, then the open connections, then the agents.
 func (h *host) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()

@@ -9,13 +9,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
-// screen is a writer that several processes may write to, and that does something once
-// as soon as a text has come.
+// screen is a writer for several processes, which calls do once, when the text on has
+// been written to it.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -59,7 +60,7 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			needs(t, tt.needs)
 			var stdout, stderr screen
-			if code := run(t.Context(), tt.args, &stdout, &stderr); code != exitDone {
+			if code := run(t.Context(), tt.args, &stdout, &stderr); code != program.ExitDone {
 				t.Errorf("exit code %d", code)
 			}
 			for _, want := range tt.stdout {
@@ -71,7 +72,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// needs skips a test for which an interpreter is missing.
+// needs skips a test if its interpreter is not installed.
 func needs(t *testing.T, interpreter string) {
 	t.Helper()
 	_, err := exec.LookPath(interpreter)
@@ -89,27 +90,27 @@ func TestUsage(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"help":         {[]string{"--help"}, exitDone, ""},
-		"unknown flag": {[]string{"--fast"}, exitUsage, "--help lists the flags"},
-		"argument":     {[]string{"x"}, exitUsage, `unexpected argument "x"`},
-		"spawn":        {[]string{"--spawn", "perl"}, exitUsage, "want one of auto, python, js, both, none"},
-		"open":         {[]string{"--tcp", "0.0.0.0:0"}, exitUsage, "want an address of this machine only"},
-		"no port":      {[]string{"--ws", "127.0.0.1"}, exitUsage, "want an address such as"},
-		"bad port":     {[]string{"--ws", "127.0.0.1:x"}, exitFailed, "--ws 127.0.0.1:x: "},
+		"help":         {[]string{"--help"}, program.ExitDone, ""},
+		"unknown flag": {[]string{"--fast"}, program.ExitUsage, "--help lists the flags"},
+		"argument":     {[]string{"x"}, program.ExitUsage, `unexpected argument "x"`},
+		"spawn":        {[]string{"--spawn", "perl"}, program.ExitUsage, "want one of auto, python, js, both, none"},
+		"open":         {[]string{"--tcp", "0.0.0.0:0"}, program.ExitUsage, "want an address of this machine only"},
+		"no port":      {[]string{"--ws", "127.0.0.1"}, program.ExitUsage, "want an address such as"},
+		"bad port":     {[]string{"--ws", "127.0.0.1:x"}, program.ExitFailed, "--ws 127.0.0.1:x: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr screen
 			if code := run(t.Context(), tt.args, &stdout, &stderr); code != tt.code || !strings.Contains(stderr.String(), tt.stderr) {
 				t.Errorf("exit code %d, want %d; stderr %q", code, tt.code, stderr.String())
 			}
-			if says := tt.code != exitDone; says != (strings.Count(stderr.String(), "\n") == 1) {
+			if says := tt.code != program.ExitDone; says != (strings.Count(stderr.String(), "\n") == 1) {
 				t.Errorf("stderr %q", stderr.String())
 			}
 		})
 	}
 }
 
-// TestStay looks at the page and interrupts.
+// TestStay loads the page and interrupts the program.
 func TestStay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var page *http.Response
@@ -131,7 +132,7 @@ func TestStay(t *testing.T) {
 			_ = page.Body.Close()
 		}()
 	}}
-	if code := run(ctx, []string{"--stay", "--spawn", "none"}, &stdout, &stderr); code != exitDone || stderr.String() != "" {
+	if code := run(ctx, []string{"--stay", "--spawn", "none"}, &stdout, &stderr); code != program.ExitDone || stderr.String() != "" {
 		t.Errorf("exit code %d, stderr %q", code, stderr.String())
 	}
 	if page == nil || page.StatusCode != http.StatusOK || !strings.Contains(page.Header.Get("Content-Type"), "javascript") {
@@ -144,7 +145,7 @@ func TestInterrupted(t *testing.T) {
 	defer cancel()
 	stdout := screen{on: "The node listens", do: func(string) { cancel() }}
 	var stderr screen
-	if code := run(ctx, []string{"--spawn", "none"}, &stdout, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "interrupted") {
+	if code := run(ctx, []string{"--spawn", "none"}, &stdout, &stderr); code != program.ExitFailed || !strings.Contains(stderr.String(), "interrupted") {
 		t.Errorf("exit code %d, stderr %q", code, stderr.String())
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"strings"
+
+	"github.com/ribosome-agents/ribosome/examples/program"
 )
 
 const usage = `usage: external [flags]
@@ -34,21 +35,15 @@ type options struct {
 
 var spawns = []string{"auto", "python", "js", "both", "none"}
 
-var errHelp = errors.New("help was asked for")
-
 func parse(args []string) (*options, error) {
 	var o options
-	f := flag.NewFlagSet("external", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.StringVar(&o.tcp, "tcp", "127.0.0.1:0", "")
 	f.StringVar(&o.ws, "ws", "127.0.0.1:0", "")
 	f.StringVar(&o.spawn, "spawn", "auto", "")
 	f.BoolVar(&o.stay, "stay", false, "")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, errHelp
-		}
-		return nil, fmt.Errorf("%w; --help lists the flags", err)
+	if err := program.Parse(f, args); err != nil {
+		return nil, err
 	}
 	switch {
 	case f.NArg() > 0:
@@ -59,8 +54,8 @@ func parse(args []string) (*options, error) {
 	return &o, errors.Join(loopback("--tcp", o.tcp), loopback("--ws", o.ws))
 }
 
-// loopback checks that nobody else's machine reaches an address: there is no
-// authentication.
+// loopback returns an error unless the address is reachable from this machine only: the
+// node authenticates no connection.
 func loopback(name, addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -22,11 +22,11 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/ws"
 )
 
-// token is Wordsmith's and Factorizer's.
+// token is the token of Wordsmith.
 const token = "0123456789abcdef0123456789abcdef"
 
-// guarded starts a node that wants tokens.
-func guarded(t *testing.T) (*runtime.Node, *wire.Server) {
+// startTokenNode starts a node that requires tokens.
+func startTokenNode(t *testing.T) (*runtime.Node, *wire.Server) {
 	t.Helper()
 	n, err := runtime.New(runtime.Options{Name: nodeName})
 	if err != nil {
@@ -59,8 +59,8 @@ func guarded(t *testing.T) (*runtime.Node, *wire.Server) {
 	return n, server
 }
 
-// tell runs a command with a token, and returns what it says.
-func tell(t *testing.T, token string, cmd *exec.Cmd) *screen {
+// startWithToken starts a command with a token, and returns its stderr.
+func startWithToken(t *testing.T, token string, cmd *exec.Cmd) *screen {
 	t.Helper()
 	var stderr screen
 	cmd.Stderr = &stderr
@@ -75,7 +75,7 @@ func tell(t *testing.T, token string, cmd *exec.Cmd) *screen {
 	return &stderr
 }
 
-// certificate returns a certificate for 127.0.0.1, and a file to trust it by.
+// certificate returns a certificate for 127.0.0.1, and a file that contains it as a CA.
 func certificate(t *testing.T) (tls.Certificate, string) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)
@@ -88,11 +88,10 @@ func certificate(t *testing.T) (tls.Certificate, string) {
 	return s.TLS.Certificates[0], file
 }
 
-// TestTLSAndToken joins by a connection that is encrypted, with a token, and with another
-// agent's.
+// TestTLSAndToken joins over TLS with the agent's token, and fails with another agent's.
 func TestTLSAndToken(t *testing.T) {
 	needs(t, "python3")
-	n, server := guarded(t)
+	n, server := startTokenNode(t)
 	cert, ca := certificate(t)
 	l, err := tcp.Listen(server, tcp.Options{Addr: "127.0.0.1:0", TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}})
 	if err != nil {
@@ -104,11 +103,11 @@ func TestTLSAndToken(t *testing.T) {
 	testTokens(t, n, func(id string) *exec.Cmd { return exec.CommandContext(t.Context(), "python3", append(args, id)...) }, "Wordsmith")
 }
 
-// TestTokenOverWebSocket does so by WebSocket, where a browser can show a token only in
-// its messages.
+// TestTokenOverWebSocket does the same over WebSocket, where a browser can send a token
+// only in its messages.
 func TestTokenOverWebSocket(t *testing.T) {
 	needs(t, "node")
-	n, server := guarded(t)
+	n, server := startTokenNode(t)
 	l, err := ws.Listen(server, ws.Options{Addr: "127.0.0.1:0", LateAuth: true})
 	if err != nil {
 		t.Fatal(err)
@@ -128,17 +127,17 @@ func TestTokenOverWebSocket(t *testing.T) {
 
 func testTokens(t *testing.T, n *runtime.Node, command func(id string) *exec.Cmd, id string) {
 	t.Helper()
-	joined := actors.Subscribe[actors.AgentAnnounced](n.Events(), 4)
-	defer joined.Stop()
-	tell(t, token, command(id))
-	if who := <-joined.C; string(who.Agent) != id {
+	joined := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
+	defer joined.Close()
+	startWithToken(t, token, command(id))
+	if who := (<-joined.C).Event.(actors.AgentAnnounced); string(who.Agent) != id {
 		t.Errorf("%s has joined", who.Agent)
 	}
 	for name, wrong := range map[string]struct{ id, token string }{
 		"another's": {"Factorizer", token}, "none": {id, ""}, "a wrong one": {id, "00000000000000000000000000000000"},
 	} {
 		cmd := command(wrong.id)
-		stderr := tell(t, wrong.token, cmd)
+		stderr := startWithToken(t, wrong.token, cmd)
 		if err := cmd.Wait(); err == nil || !strings.Contains(stderr.String(), "does not want this agent") || strings.Contains(stderr.String(), token) {
 			t.Errorf("with %s token it ends with %v, and says %q", name, err, stderr)
 		}

@@ -1,4 +1,4 @@
-// Command hello runs one agent and asks it to do something.
+// Command hello runs a node with one agent and delegates a task to it.
 package main
 
 import (
@@ -9,39 +9,41 @@ import (
 	"os"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 // readme:start
 
-// Greeter is an agent that performs tasks: it greets people.
-type Greeter struct{}
+// Hello is an agent that performs tasks: it greets people.
+type Hello struct{}
 
-// Describe is what discovery sees.
-func (Greeter) Describe() performatives.Capabilities {
+// Describe returns the capabilities for discovery.
+func (Hello) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"greeting"}}
 }
 
-// ConsiderTask runs on the agent's own actor, before the task is taken on.
-func (Greeter) ConsiderTask(context.Context, codons.Task) codons.Decision { return codons.Accept() }
+// ConsiderTask accepts or rejects a task. It runs on the agent's own actor.
+func (Hello) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
 
-// PerformTask does the work, in the conversation's own goroutine.
-func (Greeter) PerformTask(_ context.Context, t codons.Task) (performatives.InformResult, error) {
+// PerformTask performs an accepted task, in a goroutine of the conversation.
+func (Hello) PerformTask(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
 	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "Hello, " + t.Description + "!"}, nil
 }
 
-func hello(ctx context.Context, w io.Writer) (err error) {
+func run(ctx context.Context, w io.Writer) (err error) {
 	node, err := runtime.New(runtime.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, node.Stop(ctx)) }()
-	if err := node.Spawn(ctx, "Greeter", func() actors.Agent { return Greeter{} }); err != nil {
+	if err := node.Spawn(ctx, "Hello", func() actors.Agent { return Hello{} }); err != nil {
 		return err
 	}
-	result, err := node.Delegate(ctx, "greeter", performatives.TaskRequest{TaskType: "greet", Description: "world"})
+	result, err := node.Delegate(ctx, "hello", performatives.TaskRequest{TaskType: "greet", Description: "world"})
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func hello(ctx context.Context, w io.Writer) (err error) {
 // readme:end
 
 func main() {
-	if err := hello(context.Background(), os.Stdout); err != nil {
+	if err := run(context.Background(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "hello:", err)
 		os.Exit(1)
 	}

@@ -11,7 +11,7 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 func TestHello(t *testing.T) {
 	var out bytes.Buffer
-	if err := hello(t.Context(), &out); err != nil || out.String() != "Hello, world!\n" {
+	if err := run(t.Context(), &out); err != nil || out.String() != "Hello, world!\n" {
 		t.Errorf("got %q, %v", &out, err)
 	}
 }

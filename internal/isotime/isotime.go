@@ -1,13 +1,12 @@
-// Package isotime reads the times of peers as ISO 8601 writes them (addenda §1).
+// Package isotime parses ISO 8601 times (addenda §1).
 package isotime
 
 import "time"
 
-// Parse reads a time as ISO 8601 writes it: a calendar date, an ordinal date
-// or a week date, in the basic or the extended form; then, after T or a space, the
-// time to the minute or the second with up to nine fractional digits; then the
-// zone, none being UTC (addenda §1). A date alone is its midnight. The result is
-// in UTC and in the years 0 to 9999, which is what RFC 3339 can write.
+// Parse parses an ISO 8601 time: a calendar, ordinal or week date in basic or extended
+// format; then, after T or a space, the time to the minute or second with up to nine
+// fractional digits; then the zone (addenda §1). A missing zone means UTC, a missing time
+// midnight. The result is in UTC and in the years 0 to 9999, which RFC 3339 can represent.
 func Parse(text []byte) (time.Time, bool) {
 	c := cursor{text: text}
 	day := c.date()
@@ -24,8 +23,7 @@ func Parse(text []byte) (time.Time, bool) {
 	return t, ok
 }
 
-// cursor consumes text from its beginning. Once something is not as it should
-// be, bad is set and stays.
+// cursor consumes text from its front. After the first error, bad remains true.
 type cursor struct {
 	text []byte
 	bad  bool
@@ -41,7 +39,7 @@ func (c *cursor) eat(b byte) bool {
 	return true
 }
 
-// run returns how many digits come next.
+// run returns the number of digits at the front.
 func (c *cursor) run() int {
 	n := 0
 	for n < len(c.text) && c.text[n]-'0' <= 9 {
@@ -50,7 +48,7 @@ func (c *cursor) run() int {
 	return n
 }
 
-// number reads n digits, a number of at least low and at most high.
+// number parses n digits as a number from low to high.
 func (c *cursor) number(n, low, high int) int {
 	if len(c.text) < n {
 		c.bad = true
@@ -89,7 +87,7 @@ func (c *cursor) ordinal(year int) time.Time {
 	return t
 }
 
-// week reads a week date: week 1 holds the 4th of January, day 1 is Monday.
+// week parses a week date. Week 1 contains January 4, and day 1 is Monday.
 func (c *cursor) week(year int, extended bool) time.Time {
 	week := c.number(2, 1, 53)
 	c.require(c.eat('-') == extended)
@@ -102,8 +100,8 @@ func (c *cursor) week(year int, extended bool) time.Time {
 	return t
 }
 
-// clock reads the time of day. A leap second is the first of the next minute,
-// which is what time.Time knows.
+// clock parses the time of day. A leap second becomes the first second of the next minute,
+// because time.Time has no leap seconds.
 func (c *cursor) clock() time.Duration {
 	hour := c.number(2, 0, 24)
 	extended := c.eat(':')
@@ -115,7 +113,7 @@ func (c *cursor) clock() time.Duration {
 	} else if !extended && c.run() > 0 {
 		d += c.seconds()
 	}
-	c.require(hour < 24 || d == 24*time.Hour) // 24:00 ends a day
+	c.require(hour < 24 || d == 24*time.Hour) // 24:00 is the end of the day
 	return d
 }
 
@@ -136,7 +134,7 @@ func (c *cursor) seconds() time.Duration {
 	return d + fraction
 }
 
-// zone reads the distance from UTC, to the east.
+// zone parses the offset from UTC. East is positive.
 func (c *cursor) zone() time.Duration {
 	c.require(!c.eat(' ') || len(c.text) > 0)
 	sign := time.Duration(1)

@@ -1,3 +1,3 @@
-// Package jsonscan reads JSON text for the dialects: in one pass, without copying, with
-// a bound on how deep it nests, and several times as fast as package json.
+// Package jsonscan scans JSON text for the dialects: in one pass, without copying, with
+// bounded nesting depth, and several times faster than encoding/json.
 package jsonscan

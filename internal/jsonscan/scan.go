@@ -7,25 +7,24 @@ import (
 	"math/bits"
 )
 
-// Scanner reads JSON text (RFC 8259) once, from left to right, and checks its
-// syntax as it goes. It copies nothing: what it finds are slices of Data. That
-// Data is valid UTF-8 is checked elsewhere, for all of it at once.
+// Scanner scans JSON text (RFC 8259) once, from left to right, and checks its syntax. It does
+// not copy: its results are slices of Data. The caller must check that Data is valid UTF-8.
 type Scanner struct {
 	Data  []byte
 	Pos   int
-	Depth int    // levels of nesting that are left
-	Want  string // what was missing at Pos, when a method has returned false
+	Depth int    // remaining levels of nesting
+	Want  string // expected text at Pos, after a method has returned false
 
-	escaped bool // the last string that was read holds an escape sequence
+	escaped bool // the last string has an escape sequence
 }
 
-// Fail notes what is missing at pos, and returns false.
+// Fail records the expected text at pos and returns false.
 func (s *Scanner) Fail(pos int, want string) bool {
 	s.Pos, s.Want = pos, want
 	return false
 }
 
-// Problem says what went wrong, in words that are safe to show to a peer.
+// Problem describes the syntax error. The text may be sent to a peer.
 func (s *Scanner) Problem() string {
 	got := "the end"
 	if s.Pos < len(s.Data) {
@@ -34,7 +33,7 @@ func (s *Scanner) Problem() string {
 	return fmt.Sprintf("at byte %d: want %s, got %s", s.Pos, s.Want, got)
 }
 
-// Peek skips white space and returns the byte after it, 0 at the end.
+// Peek skips white space and returns the byte after it, or 0 at the end.
 func (s *Scanner) Peek() byte {
 	data := s.Data
 	for i := s.Pos; i < len(data); i++ {
@@ -49,13 +48,13 @@ func (s *Scanner) Peek() byte {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// End checks that nothing but white space is left.
+// End reports whether only white space is left.
 func (s *Scanner) End() bool {
 	s.Peek()
 	return s.Pos == len(s.Data) || s.Fail(s.Pos, "nothing more")
 }
 
-// Value reads one value of any kind.
+// Value scans one value of any type.
 func (s *Scanner) Value() bool {
 	switch s.Peek() {
 	case '"':
@@ -75,7 +74,7 @@ func (s *Scanner) Value() bool {
 	}
 }
 
-// Taken reads one value and returns it as it is written.
+// Taken scans one value and returns its text.
 func (s *Scanner) Taken() ([]byte, bool) {
 	s.Peek()
 	from := s.Pos
@@ -113,8 +112,8 @@ func (s *Scanner) array() bool {
 	}
 }
 
-// Element reads the next element of an array and returns it as it is written. more
-// is false where the array ended instead.
+// Element scans the next element of an array and returns its text. first is true for the
+// first call. more is false at the end of the array.
 func (s *Scanner) Element(first bool) (v []byte, more, ok bool) {
 	if more, ok = s.next(first); !ok || !more {
 		return nil, false, ok
@@ -123,8 +122,7 @@ func (s *Scanner) Element(first bool) (v []byte, more, ok bool) {
 	return v, ok, ok
 }
 
-// next reads up to the next element of an array. more is false where the array
-// ended instead.
+// next moves to the next element of an array. more is false at the end of the array.
 func (s *Scanner) next(first bool) (more, ok bool) {
 	c := s.Peek()
 	switch {
@@ -139,7 +137,7 @@ func (s *Scanner) next(first bool) (more, ok bool) {
 	return false, s.Fail(s.Pos, "a comma or the end of the array")
 }
 
-// Open reads the bracket that begins an object or array, which peek has seen.
+// Open scans the bracket that begins an object or array, and enters it.
 func (s *Scanner) Open(bracket byte) bool {
 	if s.Peek() != bracket {
 		return s.Fail(s.Pos, string(bracket))
@@ -158,8 +156,8 @@ func (s *Scanner) close() bool {
 	return true
 }
 
-// Key reads up to the next value of an object and returns its name in quotes.
-// more is false where the object ended instead.
+// Key scans up to the next value of an object and returns its name in quotes. first is true
+// for the first call. more is false at the end of the object.
 func (s *Scanner) Key(first bool) (name []byte, more, ok bool) {
 	c := s.Peek()
 	if c == '}' {
@@ -226,7 +224,7 @@ func (s *Scanner) number() bool {
 
 func (s *Scanner) at(c byte) bool { return s.Pos < len(s.Data) && s.Data[s.Pos] == c }
 
-// digits reads one digit or more.
+// digits scans one or more digits.
 func (s *Scanner) digits() bool {
 	from := s.Pos
 	for s.Pos < len(s.Data) && s.Data[s.Pos]-'0' <= 9 {
@@ -235,7 +233,7 @@ func (s *Scanner) digits() bool {
 	return s.Pos > from || s.Fail(s.Pos, "a digit")
 }
 
-// plain marks the bytes that stand for themselves in a string.
+// plain marks the bytes that need no escape in a string.
 var plain = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= ' ' && c != '"' && c != '\\'
@@ -243,7 +241,7 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// str reads a string, whose opening quote peek has seen.
+// str scans a string. Peek has returned its opening quote.
 func (s *Scanner) str() bool {
 	data := s.Data
 	s.escaped = false
@@ -267,8 +265,8 @@ func (s *Scanner) str() bool {
 	}
 }
 
-// Name returns the text of the string that was read last, which is quoted. It
-// reports false as Unquote does.
+// Name returns the text of the last scanned string, which quoted holds with its quotes. It
+// returns false as Unquote does.
 func (s *Scanner) Name(quoted []byte) ([]byte, bool) {
 	if s.escaped {
 		return Unquote(quoted)
@@ -276,10 +274,10 @@ func (s *Scanner) Name(quoted []byte) ([]byte, bool) {
 	return quoted[1 : len(quoted)-1], true
 }
 
-// PlainRun returns how many bytes of b stand for themselves in a string, before
-// the first that doesn't. It looks at eight at a time, for most of a message is
-// the insides of strings: in each of the three terms the lowest high bit that is
-// set marks the first byte below 0x20, equal to a quote, or to a backslash.
+// PlainRun returns the length of the longest prefix of b that needs no escape in a string. It
+// checks eight bytes at a time, because most of a message is string contents. In each of the
+// three terms of stop, the lowest set high bit marks the first byte below 0x20, the first
+// quote, or the first backslash.
 func PlainRun(b []byte) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	rest := b
@@ -297,8 +295,8 @@ func PlainRun(b []byte) int {
 	return len(b) - len(rest)
 }
 
-// escapeLen returns the length of the escape sequence that b begins with, 0 for
-// a malformed one.
+// escapeLen returns the length of the escape sequence at the front of b, or 0 if it is
+// malformed.
 func escapeLen(b []byte) int {
 	if len(b) < 2 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// pieces are what text is made of that is JSON, or nearly.
+// pieces are the building blocks of valid and nearly valid JSON.
 var pieces = []string{
 	"", "{", "}", "[", "]", ",", ":", `"a"`, `"a":`, `"\u00e9\n"`, `"\ud83d"`, `"\x"`, `"\u12"`, `"\u12`, `"\`, "\"\x01\"", `"`, "0", "-", "01", "-0.5", "1.5e+3", "1.", ".5", "1e", "1E5",
 	"true", "nul", "null", "false", " ", "\n", "\v", `"aaaaaaaaaaaa\\bbbbbbbbbbb"`, "\"\x01n\"", "\"aaa\x1fnaaaaaaa\"", "\"aaaaa\x7f\xc3\xa9 aaaa\"", "{}", "[]", `{"a":1}`,
@@ -19,7 +19,7 @@ func accepts(text []byte) (Scanner, bool) {
 	return s, s.Value() && s.End()
 }
 
-// The scanner accepts what encoding/json accepts, and nothing else.
+// The scanner accepts exactly what encoding/json accepts.
 func TestAgreesWithEncodingJSON(t *testing.T) {
 	check := func(text string) {
 		if s, got := accepts([]byte(text)); got != json.Valid([]byte(text)) {
@@ -101,7 +101,7 @@ func TestAppendQuoted(t *testing.T) {
 	}
 }
 
-func TestHalfASurrogatePairIsNoText(t *testing.T) {
+func TestUnpairedSurrogateIsRefused(t *testing.T) {
 	for _, text := range []string{`"\ud83d"`, `"\ude00"`, `"\ud83d\u0041"`} {
 		if got, ok := Unquote([]byte(text)); ok {
 			t.Errorf("%s is %q", text, got)
@@ -112,8 +112,7 @@ func TestHalfASurrogatePairIsNoText(t *testing.T) {
 	}
 }
 
-// Each byte at each place of a text, among others that are plain, high or not plain
-// themselves, ends a run as looking at one byte at a time says.
+// PlainRun agrees with a bytewise implementation for each byte at each position.
 func TestPlainRun(t *testing.T) {
 	for _, length := range []int{0, 1, 7, 8, 9, 31, 32, 33, 40, 71} {
 		for _, filler := range []byte{'x', ' ', '!', '#', 0x7f, 0x80, 0xa2, 0xdc, 0xff} {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// hex4 reads the four hexadecimal digits that b begins with.
+// hex4 parses the four hexadecimal digits at the front of b.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 4 {
 		return 0, false
@@ -27,9 +27,9 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// Unquote returns the text of a JSON string that a Scanner has read: a slice
-// of it where it has no escapes. It reports false for half of a surrogate pair,
-// which stands for no text and could not be written again.
+// Unquote returns the text of a JSON string that a Scanner has scanned: a slice of token if
+// there are no escapes. It returns false for an unpaired surrogate, which represents no
+// character.
 func Unquote(token []byte) ([]byte, bool) {
 	text := token[1 : len(token)-1]
 	if bytes.IndexByte(text, '\\') < 0 {
@@ -60,8 +60,8 @@ func unescape(dst, text []byte) ([]byte, bool) {
 
 var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escapedRune reads one \u sequence, or the two of a surrogate pair, and returns
-// their length: 0 for half a pair.
+// escapedRune decodes one \u sequence or a surrogate pair, and returns its length, or 0 for
+// an unpaired surrogate.
 func escapedRune(text []byte) (rune, int) {
 	r, _ := hex4(text[2:])
 	if !utf16.IsSurrogate(r) {
@@ -76,8 +76,7 @@ func escapedRune(text []byte) (rune, int) {
 	return utf8.RuneError, 0
 }
 
-// AppendQuoted appends s as a JSON string. What is not valid UTF-8 in s becomes
-// U+FFFD: JSON has no other way to write it.
+// AppendQuoted appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := len(dst)
@@ -123,7 +122,7 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(strconv.AppendUint(append(dst, `\u00`...), uint64(c>>4), 16), "0123456789abcdef"[c&15])
 }
 
-// KindOf says what a JSON value is, in words for a peer.
+// KindOf returns the type of a JSON value, as text for a peer.
 func KindOf(v []byte) string {
 	if len(v) == 0 {
 		return "nothing"

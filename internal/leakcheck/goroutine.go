@@ -2,15 +2,15 @@ package leakcheck
 
 import "strings"
 
-// goroutine is one paragraph of a stack dump.
+// goroutine is one entry of a stack dump.
 type goroutine struct {
-	id    string   // the number, as written
-	calls []string // the functions, innermost first, without arguments
-	stack string   // the paragraph as it was
+	id    string   // goroutine number
+	calls []string // function names, innermost first, without arguments
+	stack string   // complete entry
 }
 
-// standardCalls are functions of goroutines that the standard library starts
-// once and keeps for the life of the process.
+// standardCalls are functions of goroutines that the standard library starts once and keeps
+// for the lifetime of the process.
 var standardCalls = []string{
 	"os/signal.signal_recv",
 	"os/signal.loop",
@@ -32,8 +32,7 @@ func (g goroutine) standard() bool {
 	return false
 }
 
-// parse splits a dump of [runtime.Stack]. Paragraphs that are no goroutine are
-// left out.
+// parse splits a dump of [runtime.Stack] into goroutines. It skips other paragraphs.
 func parse(dump string) []goroutine {
 	var all []goroutine
 	for paragraph := range strings.SplitSeq(dump, "\n\n") {
@@ -44,9 +43,9 @@ func parse(dump string) []goroutine {
 	return all
 }
 
-// parseOne reads "goroutine 7 [state]:" and the calls below it. Each call is a
-// line "package.function(arguments)" and an indented line with its place; the
-// line "created by …" is a place to look at and no call.
+// parseOne parses "goroutine 7 [state]:" and the calls below it. Each call is a line
+// "package.function(arguments)", followed by an indented line with its position. The line
+// "created by …" is not a call.
 func parseOne(paragraph string) (goroutine, bool) {
 	head, body, _ := strings.Cut(paragraph, "\n")
 	rest, ok := strings.CutPrefix(head, "goroutine ")

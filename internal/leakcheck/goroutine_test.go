@@ -54,9 +54,9 @@ func TestUnexpected(t *testing.T) {
 	}
 }
 
-// A goroutine that a library's function started is a leak all the same: only
-// what it runs counts, not who created it.
-func TestCreatorIsNoExcuse(t *testing.T) {
+// A goroutine is a leak by the functions that it runs. The function that created it does not
+// matter.
+func TestCreatorIsIgnored(t *testing.T) {
 	g, ok := parseOne("goroutine 9 [select]:\nexample.org/pkg.wait()\n\t/x.go:1\ncreated by os/signal.loop in goroutine 1\n\t/y.go:2")
 	if !ok || g.standard() {
 		t.Errorf("parseOne = %+v, %v, standard %v; want a goroutine that is not standard", g, ok, g.standard())

@@ -1,20 +1,19 @@
-// Package leakcheck fails a test binary that leaves goroutines behind.
+// Package leakcheck fails a test binary that leaves goroutines running.
 //
-// Every package that has tests has one line of it:
+// Every package with tests has this function:
 //
 //	func TestMain(m *testing.M) { leakcheck.Main(m) }
 //
-// A goroutine that is still there after the last test has no owner that joined
-// it. It is reported with its stack and with the place that started it.
+// A goroutine that is running after the last test has no owner that joined it. It is reported
+// with its stack and with the function that started it.
 //
-// What counts as a leak: every goroutine but the one that calls [Main], those
-// that existed before the tests ran (package initialisation), and those that
-// the standard library keeps for a whole process (the signal loop). A goroutine
-// that is about to end is waited for, see [Grace].
+// Leaks are all goroutines except the caller of [Main], those that existed before the tests
+// ran (package initialisation), and those that the standard library keeps for the lifetime of
+// the process (the signal loop). Goroutines have the time [Grace] to end.
 //
-// The check is skipped when the tests fail anyway, since a failed test often
-// leaves things open, and in the worker processes of go test -fuzz, which the
-// process that coordinates them, and is checked, kills before the grace is over.
+// The check is skipped when the tests fail, because a failed test often leaves resources
+// open. It is also skipped in the worker processes of go test -fuzz: the coordinating
+// process, which is checked, kills them before Grace has passed.
 package leakcheck
 
 import (
@@ -28,15 +27,13 @@ import (
 	"time"
 )
 
-// Grace is how long goroutines have, after the last test, to end by themselves.
-// A binary that leaks nothing waits only until the last of them is gone, which
-// is mostly no time at all.
+// Grace is the time for goroutines to end after the last test. A binary without leaks waits
+// only until the last goroutine has ended.
 const Grace = 3 * time.Second
 
-// Main runs the tests of m, looks for goroutines that they left, and ends the
-// process: with the exit code of the tests, or with 1 and the stacks on stderr
-// when the tests passed and something leaked. It does not return, so deferred
-// calls of a TestMain never run; clean up before it, or in the tests.
+// Main runs the tests of m, checks for leaked goroutines, and exits the process: with the
+// exit code of the tests, or with 1 and the stacks on stderr if the tests passed and a
+// goroutine leaked. It does not return, so deferred calls of TestMain do not run.
 func Main(m *testing.M) {
 	before := ids(snapshot())
 	code := m.Run()
@@ -46,7 +43,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// report writes what leaked and returns the exit code that follows from it.
+// report writes the leaked goroutines and returns the exit code.
 func report(w io.Writer, leaked []goroutine) int {
 	if len(leaked) == 0 {
 		return 0
@@ -60,8 +57,7 @@ func report(w io.Writer, leaked []goroutine) int {
 	return 1
 }
 
-// await returns the goroutines that are in no way expected, as soon as there
-// are none or when grace is over.
+// await returns the leaked goroutines as soon as there are none, or after grace.
 func await(before map[string]bool, grace time.Duration) []goroutine {
 	deadline := time.Now().Add(grace)
 	for pause := time.Microsecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -69,12 +65,12 @@ func await(before map[string]bool, grace time.Duration) []goroutine {
 		if len(leaked) == 0 || time.Now().After(deadline) {
 			return leaked
 		}
-		time.Sleep(pause) //nolint:forbidigo // a goroutine's end is no event that can be waited for
+		time.Sleep(pause) //nolint:forbidigo // the end of an unknown goroutine cannot be awaited
 	}
 }
 
-// unexpected drops from all the current goroutine, which snapshot lists first,
-// those in before, and the standard library's own.
+// unexpected returns all without the current goroutine, which snapshot lists first, those in
+// before, and those of the standard library.
 func unexpected(all []goroutine, before map[string]bool) []goroutine {
 	var left []goroutine
 	for i, g := range all {
@@ -85,7 +81,7 @@ func unexpected(all []goroutine, before map[string]bool) []goroutine {
 	return left
 }
 
-// snapshot returns all goroutines, the calling one first.
+// snapshot returns all goroutines, the current one first.
 func snapshot() []goroutine {
 	for size := 1 << 16; ; size *= 2 {
 		buf := make([]byte, size)
@@ -103,7 +99,7 @@ func ids(all []goroutine) map[string]bool {
 	return set
 }
 
-// fuzzWorker reports whether this process is one that go test -fuzz started.
+// fuzzWorker reports whether this process is a worker of go test -fuzz.
 func fuzzWorker() bool {
 	f := flag.Lookup("test.fuzzworker")
 	return f != nil && f.Value.String() == "true"

@@ -12,13 +12,13 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 )
 
-// childEnv names the case that a re-executed test binary is to play.
+// childEnv is the environment variable that selects the case of a re-executed test binary.
 const childEnv = "LEAKCHECK_CHILD"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(childEnv) {
 	case "":
-		os.Exit(m.Run()) // a broken Main must not judge itself
+		os.Exit(m.Run()) // without leakcheck.Main, which is under test
 	case "before":
 		go leakForever()
 	}
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 func leakForever() { select {} }
 
-// TestChild is what the re-executed binary runs; in any other it does nothing.
+// TestChild is run by the re-executed binary. In any other process it does nothing.
 func TestChild(t *testing.T) {
 	switch os.Getenv(childEnv) {
 	case "leak":
@@ -47,7 +47,7 @@ func TestChild(t *testing.T) {
 	}
 }
 
-func TestMainReportsWhatIsLeft(t *testing.T) {
+func TestMainReportsLeaks(t *testing.T) {
 	tests := []struct {
 		child string
 		code  int
@@ -81,7 +81,7 @@ func TestMainReportsWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestMainDoesNotWaitForNothing(t *testing.T) {
+func TestMainDoesNotWaitWithoutLeaks(t *testing.T) {
 	start := time.Now()
 	if code, out := reexec(t, "nothing", "-test.run=^TestChild$"); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, out)
@@ -91,8 +91,8 @@ func TestMainDoesNotWaitForNothing(t *testing.T) {
 	}
 }
 
-// TestMainUnderFuzzing runs the coordinator and its workers for real. What a
-// worker leaks is not reported: the coordinator kills it before the grace is over.
+// TestMainUnderFuzzing runs a coordinator and its workers. A worker's leak is not reported,
+// because the coordinator kills the worker before Grace has passed.
 func TestMainUnderFuzzing(t *testing.T) {
 	for _, child := range []string{"nothing", "leaking worker"} {
 		t.Run(child, func(t *testing.T) {
@@ -118,7 +118,7 @@ func reexec(t *testing.T, child string, args ...string) (code int, output string
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), childEnv+"="+child, "GORACE=atexit_sleep_ms=0") // or a race build lingers for a second
+	cmd.Env = append(os.Environ(), childEnv+"="+child, "GORACE=atexit_sleep_ms=0") // the race detector sleeps for a second at exit by default
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -1,15 +1,18 @@
-// Command readme copies code from the examples into README.md, so that what a
-// reader sees there has been compiled. A test fails when the two differ.
+// Command readme copies code from the examples into README.md and docs/*.md, so that
+// the code of the documents is compiled code. A test fails when the two differ.
 //
-// The code is what stands between two lines of a Go file below examples/:
+// The code is the region between two lines of a Go file below examples/:
 //
 //	// readme:start
 //	// readme:end
 //
-// and its place in the README is between
+// In a document, it is placed between
 //
 //	<!-- code: examples/hello/main.go -->
 //	<!-- /code -->
+//
+// The region of a test file is copied as a program: with a package clause, and with
+// main as the name of its Example function.
 //
 // Run it with make readme.
 package main
@@ -24,7 +27,7 @@ import (
 //go:generate go run . -root ../..
 
 func main() {
-	root := flag.String("root", ".", "the folder of README.md")
+	root := flag.String("root", ".", "the folder of README.md and docs")
 	flag.Parse()
 	if err := update(*root); err != nil {
 		fmt.Fprintln(os.Stderr, "readme:", err)
@@ -32,20 +35,24 @@ func main() {
 	}
 }
 
-// update rewrites root's README.md if its code is not that of the examples.
+// update rewrites the documents whose code differs from that of the examples.
 func update(root string) error {
-	path := filepath.Join(root, "README.md")
-	old, err := os.ReadFile(path)
+	texts, err := renderAll(os.DirFS(root))
 	if err != nil {
 		return err
 	}
-	code, err := regions(os.DirFS(root))
-	if err != nil {
-		return err
+	for name, text := range texts {
+		path := filepath.Join(root, name)
+		old, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if string(old) == text {
+			continue
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
 	}
-	text, err := render(string(old), code)
-	if err != nil || text == string(old) {
-		return err
-	}
-	return os.WriteFile(path, []byte(text), 0o644)
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -23,7 +24,7 @@ const (
 )
 
 // regions returns the marked region of each Go file below examples/ that has
-// one, by the file's path.
+// one, by the file's path. That of a test file is returned as a program.
 func regions(root fs.FS) (map[string]string, error) {
 	found := make(map[string]string)
 	err := fs.WalkDir(root, "examples", func(name string, d fs.DirEntry, err error) error {
@@ -43,12 +44,23 @@ func regions(root fs.FS) (map[string]string, error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		if ok && strings.HasSuffix(name, "_test.go") {
+			code = asProgram(code)
+		}
 		if ok {
 			found[name] = code
 		}
 		return nil
 	})
 	return found, err
+}
+
+var exampleFunc = regexp.MustCompile(`(?m)^func Example\w*\(\) \{`)
+
+// asProgram returns the region of a test file as a program: its Example function becomes
+// main.
+func asProgram(code string) string {
+	return "package main\n\n" + exampleFunc.ReplaceAllLiteralString(code, "func main() {")
 }
 
 // region returns the lines between the marks, without their common indentation.
@@ -104,37 +116,77 @@ func dedent(lines []string) string {
 	return strings.Trim(b.String(), "\n")
 }
 
-// render returns the text of a README with code in its places. Every region
-// must have a place and every place a region.
-func render(readme string, code map[string]string) (string, error) {
-	unused := maps.Clone(code)
+// render returns the text of the document name with code in its places, and the files
+// whose regions it shows. Every place must have a region.
+func render(name, text string, code map[string]string) (rendered string, shown []string, err error) {
 	var b strings.Builder
-	for rest := readme; ; {
+	for rest := text; ; {
 		before, after, ok := strings.Cut(rest, codeStart)
 		b.WriteString(before)
 		if !ok {
-			break
+			return b.String(), shown, nil
 		}
 		file, after, ok := strings.Cut(after, markEnd)
 		if !ok || strings.Contains(file, "\n") {
-			return "", fmt.Errorf("README.md: %q is not closed", codeStart)
+			return "", nil, fmt.Errorf("%s: %q is not closed", name, codeStart)
 		}
 		old, after, ok := strings.Cut(after, codeEnd)
 		if !ok || strings.Contains(old, codeStart) {
-			return "", fmt.Errorf("README.md: the code of %s has no %q", file, codeEnd)
+			return "", nil, fmt.Errorf("%s: the code of %s has no %q", name, file, codeEnd)
 		}
 		text, ok := code[file]
 		if !ok {
-			return "", fmt.Errorf("README.md shows %s, which is not there or has no region %q … %q", file, regionStart, regionEnd)
+			return "", nil, fmt.Errorf("%s shows %s, which does not exist or has no region %q … %q", name, file, regionStart, regionEnd)
 		}
-		delete(unused, file)
+		shown = append(shown, file)
 		fmt.Fprintf(&b, "%s%s%s\n%sgo\n%s\n%s\n%s", codeStart, file, markEnd, fence, text, fence, codeEnd)
 		rest = after
 	}
-	for _, file := range slices.Sorted(maps.Keys(unused)) {
-		return "", fmt.Errorf("README.md has no %q for the region of %s", codeStart+file+markEnd, file)
+}
+
+// documents returns the names of the documents in the root, in docs/ and in its folders.
+func documents(root fs.FS) ([]string, error) {
+	var all []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		names, err := fs.Glob(root, pattern)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, names...)
 	}
-	return b.String(), nil
+	return all, nil
+}
+
+// renderAll returns the rendered text of each document, by its name. Every region must
+// have a place in one of them.
+func renderAll(root fs.FS) (map[string]string, error) {
+	code, err := regions(root)
+	if err != nil {
+		return nil, err
+	}
+	names, err := documents(root)
+	if err != nil {
+		return nil, err
+	}
+	unused, texts := maps.Clone(code), map[string]string{}
+	for _, name := range names {
+		old, err := fs.ReadFile(root, name)
+		if err != nil {
+			return nil, err
+		}
+		text, shown, err := render(name, string(old), code)
+		if err != nil {
+			return nil, err
+		}
+		texts[name] = text
+		for _, file := range shown {
+			delete(unused, file)
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(unused)) {
+		return nil, fmt.Errorf("no document has a %q for the region of %s", codeStart+file+markEnd, file)
+	}
+	return texts, nil
 }
 
 // commands returns the lines of the code blocks that follow ciMark.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,25 +16,22 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 const root = "../.."
 
-func TestReadmeCodeIsCompiledCode(t *testing.T) {
-	text := read(t, "README.md")
-	code, err := regions(os.DirFS(root))
+func TestCodeOfDocumentsIsCompiledCode(t *testing.T) {
+	texts, err := renderAll(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := render(text, code)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != want {
-		t.Errorf("the code in README.md is not that of the examples; run make readme (or: go generate ./internal/readme)")
+	for name, want := range texts {
+		if read(t, name) != want {
+			t.Errorf("the code in %s is not that of the examples; run make readme (or: go generate ./internal/readme)", name)
+		}
 	}
 }
 
 func TestReadmeCommandsAreWhatCIRuns(t *testing.T) {
 	var ran []string
 	for line := range strings.Lines(read(t, ".ci/run")) {
-		ran = append(ran, strings.TrimSpace(line))
+		ran = append(ran, strings.TrimPrefix(strings.TrimSpace(line), "GOFLAGS=-race "))
 	}
 	named := commands(read(t, "README.md"))
 	for _, command := range named {
@@ -48,16 +46,25 @@ func TestReadmeCommandsAreWhatCIRuns(t *testing.T) {
 	}
 }
 
-// Relative links go nowhere once a file is renamed.
-func TestReadmeLinksExist(t *testing.T) {
-	for _, part := range strings.Split(read(t, "README.md"), "](")[1:] {
-		target, _, _ := strings.Cut(part, ")")
-		target, _, _ = strings.Cut(target, "#")
-		if target == "" || strings.Contains(target, "://") {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(root, target)); err != nil {
-			t.Errorf("README.md links to %s: %v", target, err)
+// code matches blocks and spans of code, in which "](" is no link.
+var code = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+
+// A relative link breaks when its target is renamed.
+func TestLinksOfDocumentsExist(t *testing.T) {
+	names, err := documents(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		for _, part := range strings.Split(code.ReplaceAllString(read(t, name), ""), "](")[1:] {
+			target, _, _ := strings.Cut(part, ")")
+			target, _, _ = strings.Cut(target, "#")
+			if target == "" || strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(name), target)); err != nil {
+				t.Errorf("%s links to %s: %v", name, target, err)
+			}
 		}
 	}
 }
@@ -94,11 +101,11 @@ func TestRender(t *testing.T) {
 	const place = "# Title\n\n<!-- code: examples/a/main.go -->\n```go\nold\n```\n<!-- /code -->\n\nrest\n"
 	code := map[string]string{"examples/a/main.go": "new()"}
 
-	got, err := render(place, code)
-	if want := strings.Replace(place, "old", "new()", 1); err != nil || got != want {
-		t.Errorf("render = %q, %v; want %q", got, err, want)
+	got, shown, err := render("README.md", place, code)
+	if want := strings.Replace(place, "old", "new()", 1); err != nil || got != want || !slices.Equal(shown, []string{"examples/a/main.go"}) {
+		t.Errorf("render = %q, %q, %v; want %q", got, shown, err, want)
 	}
-	if again, err := render(got, code); err != nil || again != got {
+	if again, _, err := render("README.md", got, code); err != nil || again != got {
 		t.Errorf("a second render = %q, %v; want no change", again, err)
 	}
 
@@ -107,12 +114,11 @@ func TestRender(t *testing.T) {
 		code   map[string]string
 	}{
 		"place without region": {place, nil},
-		"region without place": {"# Title\n", code},
 		"place without end":    {"<!-- code: examples/a/main.go -->\n", code},
 		"mark without end":     {"<!-- code: examples/a/main.go\n", code},
 		"place inside place":   {"<!-- code: examples/a/main.go -->\n" + place, code},
 	} {
-		if got, err := render(tt.readme, tt.code); err == nil {
+		if got, _, err := render("README.md", tt.readme, tt.code); err == nil {
 			t.Errorf("%s: render = %q, want an error", name, got)
 		}
 	}
@@ -131,6 +137,25 @@ func TestRegionsFindsGoFilesOfExamples(t *testing.T) {
 	}
 	if got, err := regions(fstest.MapFS{"a.go": marked}); err != nil || len(got) != 0 {
 		t.Errorf("without examples: regions = %q, %v; want none and no error", got, err)
+	}
+}
+
+func TestRegionWithoutPlace(t *testing.T) {
+	const region = "// readme:start\nx\n// readme:end\n"
+	root := fstest.MapFS{"README.md": {}, "examples/a/main.go": {Data: []byte(region)}}
+	if got, err := renderAll(root); err == nil {
+		t.Errorf("renderAll = %q, want an error", got)
+	}
+	root["docs/a.md"] = &fstest.MapFile{Data: []byte("<!-- code: examples/a/main.go --><!-- /code -->")}
+	if got, err := renderAll(root); err != nil || !strings.Contains(got["docs/a.md"], "```go\nx\n```") {
+		t.Errorf("with a place in docs: renderAll = %q, %v", got, err)
+	}
+}
+
+func TestRegionOfATestFileIsAProgram(t *testing.T) {
+	got, err := regions(fstest.MapFS{"examples/a/a_test.go": {Data: []byte("package a_test\n// readme:start\nfunc ExampleNew() {\n}\n// readme:end\n")}})
+	if want := "package main\n\nfunc main() {\n}"; err != nil || got["examples/a/a_test.go"] != want {
+		t.Errorf("regions = %q, %v; want %q", got, err, want)
 	}
 }
 

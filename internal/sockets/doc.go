@@ -1,4 +1,4 @@
-// Package sockets has what the transports of package wire have in common below their
-// protocols: a listener that outlives what goes wrong for a while, what of TLS is strong
-// enough, and what of a peer's text is fit to be shown.
+// Package sockets has the shared functions of the transports of package wire: a listener that
+// retries after temporary errors, a lingering close, the minimum TLS configuration, and the
+// sanitizing of a peer's text.
 package sockets

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// How long [Linger] waits at most, and how much it reads.
+// The bounds of [Linger].
 const (
 	lingerTime  = time.Second
 	lingerBytes = 1 << 20
 )
 
-// Linger lets the peer read why a connection ends, before that is closed. A connection
-// that is closed while something has arrived that nobody read is reset, and then what was
-// sent last may be lost; so this says that nothing more comes, and reads a little of what
-// the peer still says. It takes no longer than most, or a second. Closing the connection
-// ends it.
+// Linger half-closes a connection and discards incoming data, so that the peer can read the
+// last frames. Without it, closing a connection with unread data sends a TCP reset, which may
+// discard the sent data. Linger blocks until the peer closes, at most for the shorter of most
+// and one second, or until 1 MiB was read. The caller closes the connection afterwards. A
+// concurrent Close ends Linger.
 func Linger(network net.Conn, most time.Duration) {
 	half, ok := network.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {

@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// Listen listens on host:port of TCP. Accept of what it returns fails once that is closed,
-// and else never: what is wrong for a while (no file descriptor or no memory is left, a
-// peer has gone again, the network is down) log gets, and the next attempt comes later.
+// Listen listens on a TCP address. Accept of the returned listener fails only after Close. It
+// logs every other error (no file descriptors or memory left, the peer has disconnected, the
+// network is down) and retries after a pause.
 func Listen(addr string, log *slog.Logger) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr) // TCP_NODELAY and keep-alive are on by default
 	if err != nil {
 		return nil, err
 	}
-	return newPatient(l, log), nil
+	return newRetryingListener(l, log), nil
 }
 
-// patient is a listener that tries again.
-type patient struct {
+// retryingListener is a listener whose Accept retries after errors.
+type retryingListener struct {
 	net.Listener
 	log    *slog.Logger
 	once   sync.Once
 	closed chan struct{}
 }
 
-func newPatient(l net.Listener, log *slog.Logger) *patient {
-	return &patient{Listener: l, log: log, closed: make(chan struct{})}
+func newRetryingListener(l net.Listener, log *slog.Logger) *retryingListener {
+	return &retryingListener{Listener: l, log: log, closed: make(chan struct{})}
 }
 
-// How long the listener waits after a failure, and at most after the next ones.
+// The first and the longest pause between retries. The pause doubles after each failure.
 const (
 	minPause = 5 * time.Millisecond
 	maxPause = time.Second
 )
 
-// Accept returns the next connection, or an error once the listener is closed.
-func (p *patient) Accept() (net.Conn, error) {
+// Accept returns the next connection, or net.ErrClosed after Close.
+func (p *retryingListener) Accept() (net.Conn, error) {
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		c, err := p.Listener.Accept()
 		if err == nil || errors.Is(err, net.ErrClosed) {
@@ -51,8 +51,8 @@ func (p *patient) Accept() (net.Conn, error) {
 	}
 }
 
-// wait reports false when the listener is closed meanwhile.
-func (p *patient) wait(d time.Duration) bool {
+// wait sleeps for d. It returns false if the listener is closed in the meantime.
+func (p *retryingListener) wait(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -63,8 +63,8 @@ func (p *patient) wait(d time.Duration) bool {
 	}
 }
 
-// Close ends Accept.
-func (p *patient) Close() error {
+// Close closes the listener and ends Accept.
+func (p *retryingListener) Close() error {
 	p.once.Do(func() { close(p.closed) })
 	return p.Listener.Close()
 }

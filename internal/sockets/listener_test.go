@@ -17,14 +17,14 @@ import (
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
-// failing is a listener that fails so often before it accepts.
-type failing struct {
+// failingListener is a listener that fails a number of times before it accepts.
+type failingListener struct {
 	left     int
 	attempts int
 	err      error
 }
 
-func (f *failing) Accept() (net.Conn, error) {
+func (f *failingListener) Accept() (net.Conn, error) {
 	f.attempts++
 	if f.left == 0 {
 		a, b := net.Pipe()
@@ -34,23 +34,23 @@ func (f *failing) Accept() (net.Conn, error) {
 	return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", f.err)}
 }
 
-func (f *failing) Close() error   { return nil }
-func (f *failing) Addr() net.Addr { return &net.TCPAddr{} }
+func (f *failingListener) Close() error   { return nil }
+func (f *failingListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// What fails for a while, of which net calls only some temporary, neither ends the
-// listener nor keeps the processor busy.
-func TestAcceptTriesAgain(t *testing.T) {
+// After an error, Accept retries with pauses. net.Error.Temporary is not true for all errors
+// from which a listener recovers.
+func TestAcceptRetries(t *testing.T) {
 	for _, err := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EPROTO, syscall.ENETDOWN, syscall.EPERM} {
 		synctest.Test(t, func(t *testing.T) {
 			var log strings.Builder
-			p := newPatient(&failing{left: 20, err: err}, slog.New(slog.NewTextHandler(&log, nil)))
+			p := newRetryingListener(&failingListener{left: 20, err: err}, slog.New(slog.NewTextHandler(&log, nil)))
 			began := time.Now()
 			c, got := p.Accept()
 			if got != nil {
 				t.Fatalf("%v ended the listener: %v", err, got)
 			}
 			_ = c.Close()
-			if took := time.Since(began); took < 10*time.Second || took > 20*time.Second { // virtual
+			if took := time.Since(began); took < 10*time.Second || took > 20*time.Second { // virtual time
 				t.Errorf("%v: 20 attempts in %v", err, took)
 			}
 			if n := strings.Count(log.String(), "\n"); n != 20 || !strings.Contains(log.String(), err.Error()) {
@@ -62,8 +62,8 @@ func TestAcceptTriesAgain(t *testing.T) {
 
 func TestCloseEndsThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &failing{left: 1 << 30, err: syscall.EMFILE}
-		p := newPatient(f, slog.New(slog.DiscardHandler))
+		f := &failingListener{left: 1 << 30, err: syscall.EMFILE}
+		p := newRetryingListener(f, slog.New(slog.DiscardHandler))
 		ended := make(chan error)
 		go func() {
 			_, err := p.Accept()

@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes what a peer says fit for a line of a log: what steers terminals or the
-// direction of writing becomes a space, what is no UTF-8 becomes U+FFFD, and no more than n
-// bytes are left, cut between characters. It looks at no more than can be left.
+// Clean makes a peer's text safe for a log line. Control characters and bidirectional
+// formatting characters become spaces, invalid UTF-8 becomes U+FFFD, and the result is cut to
+// at most n bytes between two characters. The cost is bounded by n, not by the length of
+// text.
 func Clean[T string | []byte](text T, n int) string {
-	const longest = utf8.UTFMax // of what becomes one byte
+	const longest = utf8.UTFMax // largest number of input bytes per output byte
 	s := strings.Map(printable, string(text[:min(len(text), longest*n)]))
 	if len(s) <= n {
 		return s
@@ -25,5 +26,5 @@ func printable(r rune) rune {
 	if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 		return ' '
 	}
-	return r // invalid UTF-8 comes as U+FFFD
+	return r // strings.Map has replaced invalid UTF-8 by U+FFFD
 }

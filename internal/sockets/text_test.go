@@ -21,7 +21,7 @@ func TestClean(t *testing.T) {
 		{"abcdef", 3, "abc"},
 		{"abcdef", 0, ""},
 		{"abc𝄞", 6, "abc"},
-		{"\xff\xff", 2, ""}, // each is longer as it is shown
+		{"\xff\xff", 2, ""}, // each becomes the three bytes of U+FFFD
 	} {
 		if got := Clean(c.text, c.n); got != c.want {
 			t.Errorf("Clean(%q, %d) is %q, want %q", c.text, c.n, got, c.want)
@@ -36,8 +36,8 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// However much a peer says, no more is looked at than is kept; nor is any of that lost,
-// when all before it gets shorter.
+// Clean reads only as much of a long text as the result can need, also when earlier
+// characters become shorter.
 func TestCleanOfMuch(t *testing.T) {
 	for _, c := range []string{"\xff", "\u202e", "\x1b", "x", "𝄞"} {
 		text := []byte(strings.Repeat(c, 1<<20))

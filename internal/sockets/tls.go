@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// strongSuites are the ciphers of TLS 1.2 with forward secrecy and authenticated
-// encryption (wire, TLS Requirements: strong cipher suites only). Those of TLS 1.3 are
-// all strong and cannot be chosen.
+// strongSuites are the TLS 1.2 cipher suites with forward secrecy and authenticated
+// encryption (wire specification, TLS Requirements: strong cipher suites only). All TLS 1.3
+// suites are strong, and crypto/tls does not allow a choice.
 var strongSuites = []uint16{
 	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
 	tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -18,8 +18,8 @@ var strongSuites = []uint16{
 	tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
 
-// Harden returns a copy of c that allows TLS 1.2 at least and strong ciphers only. One
-// that allows nothing else as it is allows nothing then.
+// Harden returns a copy of c with at least TLS 1.2 and only strong cipher suites. If c allows
+// only weak ones, the copy allows none.
 func Harden(c *tls.Config) *tls.Config {
 	c = c.Clone()
 	c.MinVersion = max(c.MinVersion, tls.VersionTLS12)
@@ -40,15 +40,15 @@ func Harden(c *tls.Config) *tls.Config {
 	return c
 }
 
-// HasCertificate reports whether a server can listen with c.
+// HasCertificate reports whether c has a certificate for a server.
 func HasCertificate(c *tls.Config) bool {
 	return len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil
 }
 
 func weak(suite uint16) bool { return !slices.Contains(strongSuites, suite) }
 
-// Verified returns the chain of the certificate that the peer showed, leaf first, or
-// nothing when it showed none or nobody has verified it.
+// Verified returns the verified chain of the peer's certificate, leaf first, or nil if there
+// is none.
 func Verified(state tls.ConnectionState) []*x509.Certificate {
 	if len(state.VerifiedChains) == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is too weak is left out of a copy, and what is stricter stays.
+// Harden removes weak settings from a copy and keeps stricter ones.
 func TestHarden(t *testing.T) {
 	old := &tls.Config{MinVersion: tls.VersionTLS10, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA, strongSuites[1]}}
 	c := Harden(old)

@@ -1,6 +1,6 @@
-// Command proto writes the Go code of .proto files beside them. It is protoc and
-// protoc-gen-go in one program, so that a clone needs Go and nothing else. It has a
-// module of its own because nobody who uses Ribosome needs what it imports.
+// Command proto generates the Go code of .proto files into their folders. It is protoc
+// and protoc-gen-go in one program, so that a clone needs only Go. It has a module of
+// its own, so that users of Ribosome do not depend on its imports.
 //
 // Run it with make generate.
 package main
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// generate writes the code of one file into its folder.
+// generate writes the Go code of one .proto file into the file's folder.
 func generate(ctx context.Context, path string) error {
 	request, err := compile(ctx, path)
 	if err != nil {
@@ -58,8 +58,8 @@ func generate(ctx context.Context, path string) error {
 	return nil
 }
 
-// compile parses a file and what it imports. Its name in descriptors is that of its
-// package's folder and its own, which has to be unique in a program.
+// compile parses a file and its imports. Its name in descriptors, which must be unique
+// in a program, is the folder of its package and its base name.
 func compile(ctx context.Context, path string) (*pluginpb.CodeGeneratorRequest, error) {
 	name := "ribosome/v1/" + filepath.Base(path)
 	source := protocompile.ResolverFunc(func(p string) (protocompile.SearchResult, error) {
@@ -81,8 +81,8 @@ func compile(ctx context.Context, path string) (*pluginpb.CodeGeneratorRequest, 
 	return request, nil
 }
 
-// withImports appends the descriptors of a file and of what it imports, each after those
-// that it needs.
+// withImports appends the descriptors of a file and of its imports to to, each after
+// its own imports.
 func withImports(f protoreflect.FileDescriptor, to []*descriptorpb.FileDescriptorProto) []*descriptorpb.FileDescriptorProto {
 	for i := range f.Imports().Len() {
 		to = withImports(f.Imports().Get(i).FileDescriptor, to)

@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// algorithm is a signature of RFC 7518 §3.1 or RFC 8037 §3.1, and the keys that go with it.
-// Each algorithm takes one type of key, so that nobody can pass a public key off as a shared
-// secret.
+// algorithm is a signature algorithm of RFC 7518 §3.1 or RFC 8037 §3.1 with the keys that it
+// accepts. Each algorithm accepts one type of key, so that an attacker cannot use a public
+// key as a shared secret.
 type algorithm struct {
 	name string
 	fits func(key any) bool
@@ -33,17 +33,18 @@ var algorithms = []algorithm{
 	{"EdDSA", isEd25519},
 }
 
-// minSecret is the least length of a shared secret in bytes: the hash's (RFC 7518 §3.2).
+// minSecret is the smallest length of a shared secret in bytes: that of the hash (RFC 7518
+// §3.2).
 const minSecret = 32
 
-// The bounds of RSA keys in bits: less is weak (RFC 7518 §3.3), and more takes a verifier
-// too long.
+// The bounds of RSA keys in bits: smaller keys are weak (RFC 7518 §3.3), larger ones make
+// verification too slow.
 const (
 	minRSA = 2048
 	maxRSA = 16_384
 )
 
-// secretOf returns what tells a shared secret of at least n bytes.
+// secretOf returns a predicate for shared secrets of at least n bytes.
 func secretOf(n int) func(any) bool {
 	return func(key any) bool {
 		secret, ok := key.([]byte)
@@ -68,18 +69,18 @@ func isEd25519(key any) bool {
 	return ok && len(k) == ed25519.PublicKeySize
 }
 
-// fits reports whether key is one for the algorithm of that name.
+// fits reports whether the named algorithm accepts key.
 func fits(name string, key any) bool {
 	return slices.ContainsFunc(algorithms, func(a algorithm) bool { return a.name == name && a.fits(key) })
 }
 
-// usable reports whether key is one for any algorithm.
+// usable reports whether any algorithm accepts key.
 func usable(key any) bool {
 	return slices.ContainsFunc(algorithms, func(a algorithm) bool { return a.fits(key) })
 }
 
-// allowed returns the names of the algorithms that are wanted, or of those that go with
-// key, if none are. A nil key goes with all but the shared secrets.
+// allowed returns the algorithms in want, or, if want is empty, all that accept key. A nil
+// key means a published key set: all algorithms except those with shared secrets.
 func allowed(want []string, key any) ([]string, error) {
 	var names []string
 	for _, a := range algorithms {
@@ -87,14 +88,14 @@ func allowed(want []string, key any) ([]string, error) {
 		goes := key == nil && (asked || a.name[0] != 'H') || key != nil && a.fits(key)
 		switch {
 		case asked && !goes:
-			return nil, fmt.Errorf("auth: JWTOptions.Algorithms: %s does not go with the key", a.name)
+			return nil, fmt.Errorf("auth: JWTOptions.Algorithms: %s does not accept the key", a.name)
 		case goes && (asked || len(want) == 0):
 			names = append(names, a.name)
 		}
 	}
 	for _, w := range want {
 		if !slices.Contains(names, w) {
-			return nil, fmt.Errorf("auth: JWTOptions.Algorithms: %q is not one that is known here", w)
+			return nil, fmt.Errorf("auth: JWTOptions.Algorithms: %q is not supported", w)
 		}
 	}
 	return names, nil

@@ -16,18 +16,18 @@ type anyOf struct {
 	all []wire.Authenticator
 }
 
-// Any returns an authenticator that asks others in turn. The first that finds credentials
-// of its kind decides; those that find none ([wire.ErrNoCredentials]) are passed over. What
-// one has rejected, no other is asked about: a peer that shows a bad token and a good
-// certificate is turned away when the tokens come first, and cannot find out by trying who
-// would have known which. The kinds do not overlap: [JWT] looks at tokens with the form of
-// a JWT, [Tokens] at all others and [Certificates] at certificates, so that among the first
-// two the order makes no difference, and one of each kind is enough.
+// Any returns an authenticator that tries others in order. An authenticator that finds no
+// credentials of its type ([wire.ErrNoCredentials]) is skipped; the first other result is
+// final. In particular, a rejection is final: a peer with an invalid token and a valid
+// certificate is rejected when the token authenticator comes first, and cannot probe which
+// authenticator would accept it. The types do not overlap: [JWT] checks tokens with the form
+// of a JWT, [Tokens] all other tokens, and [Certificates] certificates. Therefore the order
+// of JWT and Tokens does not matter, and one authenticator of each type is enough.
 func Any(authenticators ...wire.Authenticator) wire.Authenticator {
 	return &anyOf{opaque(fmt.Sprintf("auth.Any(%d)", len(authenticators))), append([]wire.Authenticator(nil), authenticators...)}
 }
 
-// Authenticate asks one after the other.
+// Authenticate tries the authenticators in order.
 func (a *anyOf) Authenticate(ctx context.Context, c wire.Credentials) (wire.Identity, error) {
 	for _, one := range a.all {
 		id, err := one.Authenticate(ctx, c)
@@ -38,11 +38,11 @@ func (a *anyOf) Authenticate(ctx context.Context, c wire.Credentials) (wire.Iden
 	return wire.Identity{}, wire.ErrNoCredentials
 }
 
-// maxHeader bounds the header of a token that is looked at to see if it is one.
+// maxHeader is the largest length in bytes of a JWT header that isJWT decodes.
 const maxHeader = 4096
 
-// isJWT reports whether a token has the form of a JWT: three parts, of which the first is a
-// JSON object that names an algorithm (RFC 7515 §7.1).
+// isJWT reports whether token has the form of a JWT: three parts, of which the first is a
+// JSON object with the member alg (RFC 7515 §7.1).
 func isJWT(token string) bool {
 	header, rest, ok := strings.Cut(token, ".")
 	if !ok || strings.Count(rest, ".") != 1 || len(header) > maxHeader {

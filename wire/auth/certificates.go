@@ -14,13 +14,13 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// CertField is the part of a certificate that names an agent.
+// CertField is the certificate field that holds the agent id.
 type CertField uint8
 
-// The fields.
+// The certificate fields.
 const (
-	CertAuto       CertField = iota // the URI; of a certificate without any URI, the common name
-	CertURI                         // the first URI that fits CertOptions.Prefix
+	CertAuto       CertField = iota // the URI, or the common name of a certificate without URIs
+	CertURI                         // the first URI that matches CertOptions.Prefix
 	CertDNS                         // the first DNS name
 	CertCommonName                  // the common name of the subject
 )
@@ -28,13 +28,12 @@ const (
 // CertOptions configures [Certificates]. The zero value works.
 type CertOptions struct {
 	Field CertField
-	// Prefix is what comes before the name in a URI, such as
-	// spiffe://example.org/agent/. Empty means that any spiffe URI will do, and that the
-	// name comes after its first /agent/.
+	// Prefix is the part of a URI before the agent id, such as spiffe://example.org/agent/.
+	// Empty means that any spiffe URI matches, with the agent id after its first /agent/.
 	Prefix string
-	// Agents are what each may speak as, besides its name.
+	// Agents are further agent ids that every peer with a certificate may send as.
 	Agents []performatives.AgentID
-	// Scopes are those of all who have a certificate.
+	// Scopes are the scopes of every peer with a certificate.
 	Scopes []string
 }
 
@@ -43,12 +42,12 @@ type certificates struct {
 	opts CertOptions
 }
 
-// Certificates returns an authenticator that takes the name of a peer from the certificate
-// that it showed in the TLS handshake, until that expires. It relies on the chain having
-// been verified ([wire.Credentials].Certificates, see [VerifiedChain]).
+// Certificates returns an authenticator that takes the agent id from the client certificate
+// of the TLS handshake. The identity expires with the certificate. The chain must have been
+// verified ([wire.Credentials].Certificates, see [VerifiedChain]).
 //
-// A certificate with URIs of which none fits is rejected, rather than known by its common
-// name: it was made for something else.
+// A certificate with URIs of which none matches is rejected. Its common name is not used as a
+// fallback, because the certificate was issued for another purpose.
 func Certificates(o CertOptions) (wire.Authenticator, error) {
 	if o.Field > CertCommonName {
 		return nil, fmt.Errorf("auth: CertOptions.Field is %d", o.Field)
@@ -62,9 +61,8 @@ func Certificates(o CertOptions) (wire.Authenticator, error) {
 	return &certificates{"auth.Certificates", o}, nil
 }
 
-// VerifiedChain returns the chain of the peer's certificate, leaf first, or nil when it
-// showed none or none was verified. PeerCertificates, which anybody can make up, are not
-// looked at.
+// VerifiedChain returns the verified chain of the peer's certificate, leaf first, or nil if
+// there is none. It ignores s.PeerCertificates, which are not verified.
 func VerifiedChain(s *tls.ConnectionState) []*x509.Certificate {
 	if s == nil {
 		return nil
@@ -72,7 +70,7 @@ func VerifiedChain(s *tls.ConnectionState) []*x509.Certificate {
 	return sockets.Verified(*s)
 }
 
-// Authenticate takes the name from the leaf.
+// Authenticate returns the identity in the leaf certificate.
 func (a *certificates) Authenticate(_ context.Context, c wire.Credentials) (wire.Identity, error) {
 	if len(c.Certificates) == 0 {
 		return wire.Identity{}, wire.ErrNoCredentials
@@ -94,7 +92,7 @@ func (a *certificates) Authenticate(_ context.Context, c wire.Credentials) (wire
 	}, nil
 }
 
-// name returns the name in the field that is asked for.
+// name returns the agent id in the configured field.
 func (a *certificates) name(leaf *x509.Certificate) (string, error) {
 	switch a.opts.Field {
 	case CertDNS:
@@ -115,11 +113,11 @@ func (a *certificates) name(leaf *x509.Certificate) (string, error) {
 			return name, nil
 		}
 	}
-	return "", errors.New("it has no URI that fits")
+	return "", errors.New("it has no URI that matches")
 }
 
-// below returns what comes after the prefix: a path that needs no decoding (SPIFFE-ID
-// §2.2), since two names could otherwise be written alike.
+// below returns the part of a URI after the prefix. It refuses paths with percent-encoding
+// (SPIFFE-ID §2.2), because two encodings could denote the same agent id.
 func (a *certificates) below(uri string) (string, bool) {
 	name, ok := strings.CutPrefix(uri, a.opts.Prefix)
 	if a.opts.Prefix == "" {

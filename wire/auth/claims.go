@@ -11,22 +11,22 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// maxClaimed is how many agents or scopes a token can name.
+// maxClaimed is the largest number of agents or scopes in a token.
 const maxClaimed = 1024
 
-// identityOf makes an identity of claims that are verified.
+// identityOf converts verified claims to an identity.
 func identityOf(claims jwt.MapClaims, leeway time.Duration) (wire.Identity, error) {
 	sub, err := claims.GetSubject()
 	if err != nil || checkName(sub) != nil {
-		return wire.Identity{}, rejected("jwt", "the sub is not the name of an agent")
+		return wire.Identity{}, rejected("jwt", "the sub is not a valid agent id")
 	}
 	agents, err := stringsOf(claims["agents"])
 	if err != nil {
-		return wire.Identity{}, rejected("jwt", "the claim agents is no array of strings")
+		return wire.Identity{}, rejected("jwt", "the claim agents is not an array of strings")
 	}
 	ids, err := agentIDs(agents)
 	if err != nil {
-		return wire.Identity{}, rejected("jwt", "the claim agents has what is not the name of an agent")
+		return wire.Identity{}, rejected("jwt", "the claim agents has an entry that is not a valid agent id")
 	}
 	scopes, err := scopesOf(claims)
 	if err != nil {
@@ -34,13 +34,13 @@ func identityOf(claims jwt.MapClaims, leeway time.Duration) (wire.Identity, erro
 	}
 	exp, err := claims.GetExpirationTime()
 	if err != nil || exp == nil {
-		return wire.Identity{}, rejected("jwt", "the exp is no time")
+		return wire.Identity{}, rejected("jwt", "the exp is not a time")
 	}
 	return wire.Identity{Name: performatives.AgentID(sub), Agents: ids, Method: "jwt", Scopes: scopes, Expires: exp.Add(leeway)}, nil
 }
 
-// scopesOf returns the scopes of scope, a text with spaces between them (RFC 8693 §4.2), or
-// of scp, which some issuers write instead, as a text or an array.
+// scopesOf returns the scopes in the claim scope, a space-separated text (RFC 8693 §4.2), or
+// in scp, which some issuers use instead, as a text or an array.
 func scopesOf(claims jwt.MapClaims) ([]string, error) {
 	for _, name := range []string{"scope", "scp"} {
 		switch v := claims[name].(type) {
@@ -54,7 +54,7 @@ func scopesOf(claims jwt.MapClaims) ([]string, error) {
 	return nil, nil
 }
 
-// stringsOf returns an array of strings; nothing for none.
+// stringsOf converts a claim to a list of strings. A missing claim gives an empty list.
 func stringsOf(claim any) ([]string, error) {
 	if claim == nil {
 		return nil, nil
@@ -74,14 +74,14 @@ func stringsOf(claim any) ([]string, error) {
 	return texts, nil
 }
 
-// reasons are what can be wrong with a token, in words that hold nothing of it. The first
-// that fits counts.
+// reasons maps the parser's errors to texts without any part of the token. The first match
+// counts.
 var reasons = []struct {
 	err  error
 	text string
 }{
 	{jwt.ErrTokenMalformed, "the token is malformed"},
-	{jwt.ErrTokenSignatureInvalid, "the signature does not fit, or its algorithm is not allowed"},
+	{jwt.ErrTokenSignatureInvalid, "the signature is invalid, or its algorithm is not allowed"},
 	{jwt.ErrTokenRequiredClaimMissing, "a claim is missing"},
 	{jwt.ErrTokenExpired, "the token has expired"},
 	{jwt.ErrTokenNotValidYet, "the token is not valid yet"},
@@ -91,7 +91,8 @@ var reasons = []struct {
 	{jwt.ErrInvalidType, "a claim has the wrong type"},
 }
 
-// whyRejected puts the parser's error, which may hold parts of the token, in words of ours.
+// whyRejected converts a parser's error, which may contain parts of the token, to a
+// [RejectedError].
 func whyRejected(err error) error {
 	var known *RejectedError
 	if errors.As(err, &known) {

@@ -14,54 +14,55 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 )
 
-// ClientCredentialsOptions says how a client gets a token for itself (RFC 6749 §4.4). URL,
+// ClientCredentialsOptions configures the client credentials grant (RFC 6749 §4.4). URL,
 // ClientID and one of Secret and SecretFile are required.
 type ClientCredentialsOptions struct {
-	// URL is the token endpoint. It is https, or on this host.
+	// URL is the token endpoint. It must be https, or http to this host.
 	URL string
-	// Insecure allows http to other hosts: the secret then is anybody's.
+	// Insecure allows http to other hosts. The network can then read the secret.
 	Insecure   bool
 	ClientID   string
 	Secret     Secret
 	SecretFile string
 	Scopes     []string
-	// Audience is a parameter that some issuers want. Empty means none.
+	// Audience is the audience parameter, which some issuers require. Empty means none.
 	Audience string
-	// Early is how long before its end a token is renewed, at most half of its life. Zero
-	// means 1 min.
+	// Early is how long before its expiry a token is renewed, at most half of its lifetime.
+	// Zero means 1 min.
 	Early time.Duration
-	// Retry is the least time between an attempt that failed and the next. Zero means 5 s.
+	// Retry is the shortest time between a failed attempt and the next. Zero means 5 s.
 	Retry time.Duration
-	// Timeout bounds an attempt. Zero means 10 s.
+	// Timeout bounds one attempt. Zero means 10 s.
 	Timeout time.Duration
-	// Client asks. Nil means one of its own, which keeps no connection.
+	// Client sends the requests. Nil means a new client without idle connections.
 	Client *http.Client
 }
 
-// clientToken is the token that an issuer gave. Whoever finds that it is to be renewed does
-// it; the others go on with it, and wait only when there is none.
+// clientToken is a TokenSource for the client credentials grant. The first caller after the
+// renewal time renews the token. Concurrent callers use the current token and block only if
+// there is none.
 type clientToken struct {
 	opaque
 	opts   ClientCredentialsOptions
 	config clientcredentials.Config
 	client *http.Client
-	turn   chan struct{} // a lock that can be waited for with a context
+	lock   chan struct{} // a mutex whose lock can be cancelled by a context
 	state  atomic.Pointer[granted]
 }
 
-// granted is what the issuer said.
+// granted is the result of the last attempts: the current token and the last error.
 type granted struct {
 	token   Secret
-	renew   time.Time // when to ask for the next; zero for never
+	renew   time.Time // when to renew; zero for never
 	expires time.Time // zero for never
-	retry   time.Time // no attempt before
+	retry   time.Time // earliest time of the next attempt
 	err     error     // of the last attempt
 }
 
-// ClientCredentials returns a source of tokens that the client gets from an issuer: the
-// first when it is asked for one, the next before that one expires. An attempt that fails is
-// reported ([TokenSource]), and repeated after a while. The error names the option that is
-// wrong.
+// ClientCredentials returns a source of tokens from an OAuth 2.0 issuer. It requests the
+// first token at the first call of Token, and renews it before it expires. It reports a
+// failed attempt (see [TokenSource]) and retries after Retry. The error names the invalid
+// option.
 func ClientCredentials(o ClientCredentialsOptions) (TokenSource, error) {
 	u, err := parseURL(o.URL, o.Insecure)
 	if err != nil {
@@ -77,7 +78,7 @@ func ClientCredentials(o ClientCredentialsOptions) (TokenSource, error) {
 		return nil, err
 	}
 	o.Early, o.Retry, o.Timeout = orElse(o.Early, time.Minute), orElse(o.Retry, 5*time.Second), orElse(o.Timeout, 10*time.Second)
-	c := &clientToken{opaque: "auth.ClientCredentials", opts: o, client: httpClient(o.Client, o.Insecure), turn: make(chan struct{}, 1)}
+	c := &clientToken{opaque: "auth.ClientCredentials", opts: o, client: httpClient(o.Client, o.Insecure), lock: make(chan struct{}, 1)}
 	c.config = clientcredentials.Config{ClientID: o.ClientID, ClientSecret: string(o.Secret), TokenURL: u.String(), Scopes: slices.Clone(o.Scopes)}
 	if o.Audience != "" {
 		c.config.EndpointParams = map[string][]string{"audience": {o.Audience}}
@@ -86,7 +87,7 @@ func ClientCredentials(o ClientCredentialsOptions) (TokenSource, error) {
 	return c, nil
 }
 
-// secret returns the client's secret.
+// secret returns the client secret from the option or the file.
 func (o ClientCredentialsOptions) secret() (Secret, error) {
 	if (o.Secret == "") == (o.SecretFile == "") {
 		return "", errors.New("auth: ClientCredentialsOptions: want one of Secret and SecretFile")
@@ -104,7 +105,7 @@ func (o ClientCredentialsOptions) secret() (Secret, error) {
 	return Secret(text), nil
 }
 
-// Token implements TokenSource.
+// Token implements [TokenSource]. It blocks only while there is no valid token.
 func (c *clientToken) Token(ctx context.Context) (string, error) {
 	g := c.state.Load()
 	now := time.Now()
@@ -116,28 +117,28 @@ func (c *clientToken) Token(ctx context.Context) (string, error) {
 			return string(g.token), nil
 		}
 		select {
-		case c.turn <- struct{}{}:
-		default: // somebody renews it
+		case c.lock <- struct{}{}:
+		default: // another caller renews it
 			return string(g.token), nil
 		}
 	default:
 		select {
-		case c.turn <- struct{}{}:
+		case c.lock <- struct{}{}:
 		case <-ctx.Done():
 			return "", fmt.Errorf("auth: no token: %w", context.Cause(ctx))
 		}
 	}
-	defer func() { <-c.turn }()
+	defer func() { <-c.lock }()
 	return c.renew(ctx)
 }
 
-// renew asks the issuer, unless somebody just did. The caller has the turn.
+// renew requests a token unless another caller just did. The caller holds the lock.
 func (c *clientToken) renew(ctx context.Context) (string, error) {
 	g := c.state.Load()
 	now := time.Now()
 	if !g.fresh(now) && !now.Before(g.retry) {
-		g = c.ask(ctx, g)
-		if ctx.Err() == nil || g.err == nil { // what the caller gave up says nothing of the issuer
+		g = c.request(ctx, g)
+		if ctx.Err() == nil || g.err == nil { // a failure due to the caller's context is not the issuer's
 			c.state.Store(g)
 		}
 	}
@@ -147,7 +148,7 @@ func (c *clientToken) renew(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("auth: no token: %w", g.err)
 }
 
-// fresh reports whether there is a token that is not to be renewed yet.
+// fresh reports whether there is a token that does not need renewal.
 func (g *granted) fresh(now time.Time) bool {
 	return g.token != "" && (g.renew.IsZero() || now.Before(g.renew))
 }
@@ -157,8 +158,8 @@ func (g *granted) valid(now time.Time) bool {
 	return g.token != "" && (g.expires.IsZero() || now.Before(g.expires))
 }
 
-// ask asks for a token.
-func (c *clientToken) ask(ctx context.Context, before *granted) *granted {
+// request requests a token.
+func (c *clientToken) request(ctx context.Context, before *granted) *granted {
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, c.client), c.opts.Timeout)
 	defer cancel()
 	asked := time.Now()
@@ -175,12 +176,14 @@ func (c *clientToken) ask(ctx context.Context, before *granted) *granted {
 	return g
 }
 
-// oauthErrors are the codes of RFC 6749 §5.2. Others may be anything.
+// oauthErrors are the error codes of RFC 6749 §5.2. Other codes are not included in errors,
+// because they may be arbitrary text.
 var oauthErrors = []string{
 	"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
 }
 
-// refusedBy says why there is no token, without the answer's text, which may hold anything.
+// refusedBy converts an error of the oauth2 package to one without the text of the issuer's
+// answer.
 func refusedBy(err error) error {
 	var r *oauth2.RetrieveError
 	switch {
@@ -193,7 +196,7 @@ func refusedBy(err error) error {
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
 	}
-	var reached interface{ Timeout() bool } // of the network, not of the answer
+	var reached interface{ Timeout() bool } // an error of the network, not of the answer
 	if errors.As(err, &reached) {
 		return plainError(err)
 	}

@@ -1,7 +1,7 @@
-// Package auth has the ways in which a peer of package wire proves who it is: static
-// bearer tokens ([Tokens]), JSON Web Tokens ([JWT]) and client certificates
-// ([Certificates]), and what a client needs to do so ([TokenSource], [ClientTLS]). [Any]
-// combines them, and [Rules] say who may talk to whom.
+// Package auth implements authentication and authorization for package wire. Servers
+// authenticate peers by static bearer tokens ([Tokens]), JSON Web Tokens ([JWT]) and client
+// certificates ([Certificates]), which [Any] combines. [Rules] decide which peer may send to
+// which agent. Clients get their credentials from a [TokenSource] and [ClientTLS].
 //
 //	tokens, warnings, err := auth.LoadTokens("tokens")
 //	…
@@ -11,14 +11,14 @@
 //
 // # Secrets
 //
-// Nothing of this package shows a token or a key: not its errors, not its values when they
-// are printed or logged. A peer that is turned away learns that it was, and no more; why is
-// in the error, which the gate of package wire logs.
+// Errors and printed or logged values of this package never contain a token or a key. A
+// rejected peer learns only that it was rejected. The reason is in the error, which package
+// wire logs.
 //
 // # Concurrency
 //
-// Everything exported may be used from any goroutine, unless it says otherwise. Nothing
-// here starts a goroutine: keys and tokens are renewed by whoever needs them, one at a
-// time, while the others go on with what is known. So there is nothing to stop, and a
-// server without peers asks nobody for keys.
+// All exported functions and methods are safe for concurrent use unless their documentation
+// says otherwise. The package starts no goroutines. The caller that finds an outdated key set
+// or token renews it; concurrent callers continue with the old one. So there is nothing to
+// stop, and a server without peers fetches no keys.
 package auth

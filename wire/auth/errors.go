@@ -6,25 +6,26 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// ErrNoKey means that a token is signed with a key that is not known.
+// ErrNoKey means that no known key matches the token.
 var ErrNoKey = errors.New("auth: the key is not known")
 
-// Unchecked is the text of the refusal, with CodeInternal, that a peer gets when the fault
-// is ours, such as that the keys cannot be fetched.
+// Unchecked is the text of the refusal, with CodeInternal, that a peer receives when its
+// credentials cannot be verified because of a failure of this end, such as an unreachable key
+// server.
 const Unchecked = "credentials cannot be checked at the moment"
 
-// RejectedError is why credentials were not accepted, for the owner of the server. A peer
-// gets the refusal that it unwraps to, which says at most [Unchecked].
-type RejectedError struct {
-	Method string // of the authenticator, such as jwt
-	Reason string // safe to log
-	Err    error  // what led to it, or nil; safe to log
-	ours   bool
+// RejectedError is the reason why credentials were rejected, for the operator's log. The peer
+// receives only the refusal that it wraps, whose text is empty or [Unchecked].
+type RejectedError struct { // method of the authenticator, such as jwt
+	Method   string // of the authenticator, such as jwt
+	Reason   string // safe to log
+	Err      error  // the cause, or nil; safe to log
+	internal bool   // a failure of this end
 }
 
 func rejected(method, reason string) error { return &RejectedError{Method: method, Reason: reason} }
 
-// Error returns the method, the reason and what led to it.
+// Error returns the method, the reason and the cause.
 func (e *RejectedError) Error() string {
 	text := "auth: " + e.Method + ": " + e.Reason
 	if e.Err != nil {
@@ -33,10 +34,10 @@ func (e *RejectedError) Error() string {
 	return text
 }
 
-// Unwrap returns the refusal, and what led to it.
+// Unwrap returns the refusal for the peer and the cause.
 func (e *RejectedError) Unwrap() []error {
 	r := &performatives.Refusal{Code: performatives.CodeUnauthorized}
-	if e.ours {
+	if e.internal {
 		r.Code, r.Text = performatives.CodeInternal, Unchecked
 	}
 	if e.Err == nil {

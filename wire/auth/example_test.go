@@ -8,7 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
-// A token says who somebody is; its value is shown by nothing.
+// A token determines an identity. Printing it does not show its value.
 func ExampleTokens() {
 	list, err := auth.ParseTokens([]byte("crm Vq0m8cQy5m3kz7o2hZ4p1A billing scope:read\n"))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 )
 
-// checkURL says whether a URL is one that keys or tokens can be had from safely: https, or
-// http to this host. insecure allows http to any.
+// checkURL returns an error unless keys and tokens can be fetched from u safely: https, or
+// http to this host. insecure allows http to any host.
 func checkURL(u *url.URL, insecure bool) error {
 	switch {
 	case u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
@@ -23,31 +23,31 @@ func checkURL(u *url.URL, insecure bool) error {
 	case u.User != nil:
 		return errors.New("want a URL without a password")
 	case u.Scheme == "http" && !insecure && !loopback(u.Hostname()):
-		return errors.New("want https: over http anyone on the way could change what it says")
+		return errors.New("want https: http allows the network to change the answer")
 	}
 	return nil
 }
 
-// loopback reports whether a host is this one.
+// loopback reports whether host is this machine.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// parseURL reads a URL, which the error does not show.
+// parseURL parses and checks a URL. Its errors do not contain the URL.
 func parseURL(text string, insecure bool) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, errors.New("it is no URL")
+		return nil, errors.New("it is not a URL")
 	}
 	return u, checkURL(u, insecure)
 }
 
-// maxRedirects is how many redirections are followed.
+// maxRedirects is the largest number of redirects that are followed.
 const maxRedirects = 3
 
-// httpClient returns a client for one request now and then: it keeps no connection, and goes
-// nowhere that checkURL would not. The requests bring their own deadlines.
+// httpClient returns a client for occasional requests: it keeps no idle connection, and
+// follows only redirects that checkURL accepts. The requests set their own deadlines.
 func httpClient(base *http.Client, insecure bool) *http.Client {
 	c := http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: sockets.Harden(&tls.Config{}),
@@ -64,7 +64,7 @@ func httpClient(base *http.Client, insecure bool) *http.Client {
 	return &c
 }
 
-// fetch gets what is at a URL, at most limit bytes in at most timeout.
+// fetch returns the body at a URL. It reads at most limit bytes within timeout.
 func fetch(ctx context.Context, c *http.Client, u *url.URL, limit int64, timeout time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -77,7 +77,7 @@ func fetch(ctx context.Context, c *http.Client, u *url.URL, limit int64, timeout
 	if err != nil {
 		return nil, plainError(err)
 	}
-	defer func() { _ = answer.Body.Close() }() // it was only read
+	defer func() { _ = answer.Body.Close() }() // the body was only read
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the answer is %d", answer.StatusCode)
 	}
@@ -91,7 +91,7 @@ func fetch(ctx context.Context, c *http.Client, u *url.URL, limit int64, timeout
 	return b, nil
 }
 
-// plainError takes the URL, whose query may hold a secret, out of an error of net/http.
+// plainError removes the URL, whose query may hold a secret, from an error of net/http.
 func plainError(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

@@ -28,7 +28,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// The keys take long to make, so that all tests share them.
+// The keys are shared by all tests, because generating them is slow.
 var (
 	rsaKey   = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
 	otherRSA = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
@@ -45,7 +45,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// secret64 is a shared secret that is long enough for all of HS*.
+// secret64 is a shared secret that is long enough for every HS* algorithm.
 const secret64 = "kQ2v7Jx0ZpLr9sT4uW8yB1cD5eF3gH6i-kQ2v7Jx0ZpLr9sT4uW8yB1cD5eF3gH6i"
 
 func claims(change ...func(jwt.MapClaims)) jwt.MapClaims {
@@ -87,7 +87,7 @@ func publicPEM(t testing.TB, key any) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must(x509.MarshalPKIXPublicKey(key))})
 }
 
-// jwkOf writes a public key as JSON.
+// jwkOf returns a public key as a JSON Web Key.
 func jwkOf(kid string, key any) map[string]any {
 	b64 := base64.RawURLEncoding.EncodeToString
 	k := map[string]any{"kid": kid, "use": "sig"}
@@ -108,7 +108,7 @@ func jwkOf(kid string, key any) map[string]any {
 
 func jwks(keys ...map[string]any) []byte { return must(json.Marshal(map[string]any{"keys": keys})) }
 
-// checkRejected checks that a peer learns nothing of why, and that the owner does.
+// checkRejected checks that the peer learns no reason and that the operator does.
 func checkRejected(t *testing.T, err error, why string) {
 	t.Helper()
 	var r *performatives.Refusal
@@ -117,13 +117,13 @@ func checkRejected(t *testing.T, err error, why string) {
 	case !errors.As(err, &r) || r.Code != performatives.CodeUnauthorized || r.Text != "":
 		t.Errorf("the peer gets %v, want unauthorized and nothing else", err)
 	case !errors.As(err, &owner) || !strings.Contains(err.Error(), why):
-		t.Errorf("the owner gets %v, want %q in it", err, why)
+		t.Errorf("the operator gets %v, want %q in it", err, why)
 	}
 }
 
 type certTemplate = x509.Certificate
 
-// authority makes certificates.
+// authority issues certificates.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -141,7 +141,7 @@ func newAuthority(t testing.TB) *authority {
 	return &authority{must(x509.ParseCertificate(der)), key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// issue returns the PEM files of a certificate and its key.
+// issue returns the PEM encodings of a certificate and its key.
 func (a *authority) issue(t testing.TB, serial int64, change func(*x509.Certificate)) (cert, key []byte) {
 	t.Helper()
 	k := p256()

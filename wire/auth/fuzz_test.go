@@ -19,12 +19,12 @@ func FuzzParseKeys(f *testing.F) {
 		}
 		for _, k := range keys {
 			if _, secret := k.key.([]byte); !usable(k.key) || secret && !symmetric {
-				t.Errorf("a key of type %T that is not for use", k.key)
+				t.Errorf("an unusable key of type %T", k.key)
 			}
 		}
 		for _, a := range algorithms {
 			if key, ok := set.lookUp(&fetched{keys: keys, at: time.Now()}, "a", a.name); ok && !a.fits(key) {
-				t.Errorf("%s gets a key of type %T", a.name, key)
+				t.Errorf("%s accepts a key of type %T", a.name, key)
 			}
 		}
 	})
@@ -39,7 +39,7 @@ func FuzzParseTokens(f *testing.F) {
 			return
 		}
 		if _, err := Tokens(list); err != nil {
-			t.Errorf("read, and not accepted: %v", err)
+			t.Errorf("parsed and not accepted: %v", err)
 		}
 	})
 }
@@ -53,7 +53,7 @@ func FuzzParseRules(f *testing.F) {
 			return
 		}
 		if a, err := rules.Authorizer(); a == nil || err != nil {
-			t.Errorf("read, and not accepted: %v", err)
+			t.Errorf("parsed and not accepted: %v", err)
 		}
 	})
 }
@@ -64,7 +64,7 @@ func FuzzIsJWT(f *testing.F) {
 	a := must(JWT(JWTOptions{Secret: secret64}))
 	f.Fuzz(func(t *testing.T, token string) {
 		if isJWT(token) && Secret(token).check() == nil {
-			t.Error("one token, two authenticators")
+			t.Error("both authenticators accept the token")
 		}
 		_, _ = a.Authenticate(t.Context(), wire.Credentials{Token: token})
 	})

@@ -29,24 +29,24 @@ type jwk struct {
 	D      string   `json:"d"`
 }
 
-// webKey is a key of a set.
+// webKey is a key of a JSON Web Key Set.
 type webKey struct {
-	kid, alg string // alg is empty for any that goes with the key
+	kid, alg string // alg is empty for any algorithm that accepts the key
 	key      any
 }
 
-// maxKeys is how many keys a set can have.
+// maxKeys is the largest number of keys in a set.
 const maxKeys = 256
 
-// parseKeys reads a JSON Web Key Set (RFC 7517 §5). Keys that are of no use here are passed
-// over, as the RFC asks; a set of which nothing is left is an error that says what was
-// wrong with the first. Shared secrets are of use only when symmetric is set.
+// parseKeys parses a JSON Web Key Set (RFC 7517 §5). It skips unusable keys, as the RFC
+// demands. A set without a usable key is an error that describes the first key. Shared
+// secrets are usable only if symmetric is true.
 func parseKeys(text []byte, symmetric bool) ([]webKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	if json.Unmarshal(text, &set) != nil { // whose error may hold parts of the text
-		return nil, errors.New("it is no JSON Web Key Set")
+	if json.Unmarshal(text, &set) != nil { // its error may contain parts of the text
+		return nil, errors.New("it is not a JSON Web Key Set")
 	}
 	if len(set.Keys) > maxKeys {
 		return nil, fmt.Errorf("it has more than %d keys", maxKeys)
@@ -71,20 +71,20 @@ func parseKeys(text []byte, symmetric bool) ([]webKey, error) {
 func parseKey(raw []byte, symmetric bool) (webKey, error) {
 	var k jwk
 	if json.Unmarshal(raw, &k) != nil {
-		return webKey{}, errors.New("it is no JSON Web Key")
+		return webKey{}, errors.New("it is not a JSON Web Key")
 	}
 	switch {
 	case k.Use != "" && k.Use != "sig", len(k.KeyOps) > 0 && !slices.Contains(k.KeyOps, "verify"):
 		return webKey{}, errors.New("it is not for signatures")
 	case k.D != "":
-		return webKey{}, errors.New("it is a private key, which should be known to nobody else")
+		return webKey{}, errors.New("it is a private key, which must not be published")
 	}
 	key, err := k.key(symmetric)
 	switch {
 	case err != nil:
 		return webKey{}, err
 	case k.Alg != "" && !fits(k.Alg, key), !usable(key):
-		return webKey{}, errors.New("it is too weak, or does not go with its alg")
+		return webKey{}, errors.New("it is too weak, or does not match its alg")
 	}
 	return webKey{k.Kid, k.Alg, key}, nil
 }
@@ -103,13 +103,13 @@ func (k jwk) key(symmetric bool) (any, error) {
 		}
 		return octets(k.K)
 	}
-	return nil, errors.New("its kty is not one that is known here")
+	return nil, errors.New("its kty is not supported")
 }
 
 func (k jwk) rsa() (any, error) {
 	n, err := octets(k.N)
 	if err != nil || len(n) > maxRSA/8+1 {
-		return nil, errors.New("its modulus is no number, or too great")
+		return nil, errors.New("its modulus is not a number, or too large")
 	}
 	e, err := octets(k.E)
 	exp := new(big.Int).SetBytes(e)
@@ -119,11 +119,11 @@ func (k jwk) rsa() (any, error) {
 	return &rsa.PublicKey{N: new(big.Int).SetBytes(n), E: int(exp.Int64())}, nil
 }
 
-// ec checks that the point has the length of its curve, and is on it.
+// ec checks that the point has the length of its curve and is on it.
 func (k jwk) ec() (any, error) {
 	curve, ok := map[string]elliptic.Curve{"P-256": elliptic.P256(), "P-384": elliptic.P384(), "P-521": elliptic.P521()}[k.Crv]
 	if !ok {
-		return nil, errors.New("its crv is not one that is known here")
+		return nil, errors.New("its crv is not supported")
 	}
 	size := (curve.Params().BitSize + 7) / 8
 	x, errX := octets(k.X)
@@ -141,12 +141,12 @@ func (k jwk) ec() (any, error) {
 func (k jwk) okp() (any, error) {
 	x, err := octets(k.X)
 	if err != nil || k.Crv != "Ed25519" || len(x) != ed25519.PublicKeySize {
-		return nil, errors.New("it is no Ed25519 key")
+		return nil, errors.New("it is not an Ed25519 key")
 	}
 	return ed25519.PublicKey(x), nil
 }
 
-// octets reads base64url without padding (RFC 7515 §2).
+// octets decodes base64url without padding (RFC 7515 §2).
 func octets(s string) ([]byte, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil || len(b) == 0 {

@@ -12,31 +12,32 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// JWKSOptions says where the keys of tokens are published (RFC 7517 §5).
+// JWKSOptions configures a published JSON Web Key Set (RFC 7517 §5).
 type JWKSOptions struct {
-	// URL is where the keys are. It is https, or on this host.
+	// URL is the address of the key set. It must be https, or http to this host.
 	URL string
-	// Insecure allows http to other hosts: who can change the answer can be anyone.
+	// Insecure allows http to other hosts. An attacker on the network can then replace the
+	// keys.
 	Insecure bool
-	// Symmetric allows shared secrets (oct), which then are published: for tests.
+	// Symmetric allows shared secrets (oct). They are published with the set, so this is for
+	// tests only.
 	Symmetric bool
 	// Refresh is the age at which the keys are fetched again. Zero means 15 min.
 	Refresh time.Duration
-	// MinRefresh is the least time between two fetches, whatever keys tokens name. Zero
-	// means 10 s.
+	// MinRefresh is the shortest time between two fetches, also when tokens name unknown
+	// keys. Zero means 10 s.
 	MinRefresh time.Duration
-	// MaxStale is the age at which keys that could not be fetched again are no longer
-	// trusted. Zero means 24 h.
+	// MaxStale is the age at which keys are no longer trusted after fetches have failed. Zero
+	// means 24 h.
 	MaxStale time.Duration
-	// Timeout bounds a fetch. Zero means 5 s.
+	// Timeout bounds one fetch. Zero means 5 s.
 	Timeout time.Duration
-	// MaxBytes bounds what is fetched. Zero means 1 MiB.
+	// MaxBytes bounds the size of the key set in bytes. Zero means 1 MiB.
 	MaxBytes int64
-	// Client fetches. Nil means one of its own, which keeps no connection.
+	// Client fetches the keys. Nil means a new client without idle connections.
 	Client *http.Client
-	// Failed is told of each fetch that fails, since tokens are verified with the keys of
-	// before. It must not block, and is called from many goroutines. Nil is for those who
-	// do not want to know.
+	// Failed is called after each failed fetch. Tokens are still verified with the old keys.
+	// It must not block and must be safe for concurrent use. Nil discards the errors.
 	Failed func(error)
 }
 
@@ -49,9 +50,9 @@ func (o JWKSOptions) withDefaults() JWKSOptions {
 	return o
 }
 
-func orElse[T int64 | time.Duration](v, otherwise T) T {
+func orElse[T int64 | time.Duration](v, fallback T) T {
 	if v == 0 {
-		return otherwise
+		return fallback
 	}
 	return v
 }
@@ -68,21 +69,20 @@ func (o JWKSOptions) validate() error {
 	return nil
 }
 
-// keySet is the keys that are published at a URL, as they were last fetched. Whoever finds
-// that they should be fetched again does it; the others go on with those that are there, and
-// wait only for a key that is not.
+// keySet is the cached key set of a URL. The first caller after the refresh time fetches it.
+// Concurrent callers use the cached keys and block only if the key that they need is missing.
 type keySet struct {
 	opts   JWKSOptions
 	url    *url.URL
 	client *http.Client
-	turn   chan struct{} // a lock that can be waited for with a context
+	lock   chan struct{} // a mutex whose lock can be cancelled by a context
 	state  atomic.Pointer[fetched]
 }
 
-// fetched is what is known, and what became of the last attempt to know it better.
+// fetched is the last key set and the result of the last attempt to fetch it.
 type fetched struct {
 	keys  []webKey
-	at    time.Time // when keys were
+	at    time.Time // when keys were fetched
 	tried time.Time // when the last attempt ended
 	err   error     // of the last attempt
 }
@@ -95,7 +95,7 @@ func newKeySet(o JWKSOptions) (*keySet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("auth: JWKSOptions.URL: %w", err)
 	}
-	s := &keySet{opts: o.withDefaults(), url: u, client: httpClient(o.Client, o.Insecure), turn: make(chan struct{}, 1)}
+	s := &keySet{opts: o.withDefaults(), url: u, client: httpClient(o.Client, o.Insecure), lock: make(chan struct{}, 1)}
 	s.state.Store(&fetched{})
 	return s, nil
 }
@@ -105,10 +105,10 @@ func (s *keySet) find(ctx context.Context, kid, alg string) (any, error) {
 	f := s.state.Load()
 	if time.Since(f.at) >= s.opts.Refresh && s.due(f) {
 		select {
-		case s.turn <- struct{}{}:
+		case s.lock <- struct{}{}:
 			f = s.refresh(ctx, f)
-			<-s.turn
-		default: // somebody does
+			<-s.lock
+		default: // another caller fetches the keys
 		}
 	}
 	if key, ok := s.lookUp(f, kid, alg); ok {
@@ -122,33 +122,34 @@ func (s *keySet) find(ctx context.Context, kid, alg string) (any, error) {
 		return key, nil
 	}
 	if s.usable(f) == nil {
-		return nil, &RejectedError{Method: "jwt", Reason: "the keys could not be fetched", Err: f.err, ours: true}
+		return nil, &RejectedError{Method: "jwt", Reason: "the keys could not be fetched", Err: f.err, internal: true}
 	}
 	return nil, ErrNoKey
 }
 
-// renewed returns what is known after f, if that could be more.
+// renewed returns a state after f: it fetches the keys if MinRefresh allows.
 func (s *keySet) renewed(ctx context.Context, f *fetched) (*fetched, error) {
 	if !s.due(f) {
 		return f, nil
 	}
 	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
+	case s.lock <- struct{}{}:
+		defer func() { <-s.lock }()
 		return s.refresh(ctx, f), nil
 	case <-ctx.Done():
-		return nil, &RejectedError{Method: "jwt", Reason: "nobody waits for the keys any more", Err: wire.ErrClosed, ours: true}
+		return nil, &RejectedError{Method: "jwt", Reason: "the connection ended before the keys were fetched", Err: wire.ErrClosed, internal: true}
 	}
 }
 
-// due reports whether enough time has passed since the last attempt.
+// due reports whether MinRefresh has passed since the last attempt.
 func (s *keySet) due(f *fetched) bool {
 	return f.tried.IsZero() || time.Since(f.tried) >= s.opts.MinRefresh
 }
 
-// refresh fetches the keys, unless somebody has since seen was loaded. The caller has the
-// turn. It goes on when ctx ends: the attempt counts, and a peer that comes and goes must
-// not be able to spoil each.
+// refresh fetches the keys unless another caller has fetched them after seen was loaded. The
+// caller holds the lock. The fetch continues when ctx ends, because every attempt counts
+// against MinRefresh: otherwise a peer that connects and disconnects could waste each
+// attempt.
 func (s *keySet) refresh(ctx context.Context, seen *fetched) *fetched {
 	f := s.state.Load()
 	if f != seen && !s.due(f) {
@@ -170,7 +171,7 @@ func (s *keySet) refresh(ctx context.Context, seen *fetched) *fetched {
 	return &next
 }
 
-// usable returns the keys that are not too old.
+// usable returns the keys unless they are too old.
 func (s *keySet) usable(f *fetched) []webKey {
 	if time.Since(f.at) >= s.opts.MaxStale {
 		return nil
@@ -178,8 +179,8 @@ func (s *keySet) usable(f *fetched) []webKey {
 	return f.keys
 }
 
-// lookUp finds the key of that id for that algorithm. Without an id there has to be just
-// one for the algorithm.
+// lookUp returns the key with the given id for alg. Without an id it returns the only key for
+// alg, and nothing if there are several.
 func (s *keySet) lookUp(f *fetched, kid, alg string) (any, bool) {
 	keys := s.usable(f)
 	serves := func(k webKey) bool {

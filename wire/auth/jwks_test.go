@@ -22,13 +22,14 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// issuer publishes keys without a network, so that it works under virtual time.
+// issuer is an HTTP transport that publishes keys. It uses no network, so that it works in
+// virtual time.
 type issuer struct {
 	mu      sync.Mutex
 	text    []byte
 	status  int
 	fail    error
-	hold    chan struct{} // when set, answers wait until it is closed
+	hold    chan struct{} // if set, answers block until it is closed
 	fetches int
 }
 
@@ -92,18 +93,18 @@ func TestJWKSRotation(t *testing.T) {
 		_, err := auth.Authenticate(t.Context(), next)
 		checkRejected(t, err, ErrNoKey.Error())
 		if n := i.count(); n != 1 {
-			t.Errorf("%d fetches, want one: the keys are fresh, and the last attempt is new", n)
+			t.Errorf("%d fetches, want one: MinRefresh has not passed", n)
 		}
 		i.publish(jwks(jwkOf("next", edKey().Public())))
 		time.Sleep(10 * time.Second)
 		if _, err := auth.Authenticate(t.Context(), next); err != nil || i.count() != 2 {
-			t.Errorf("a key that is new: %v after %d fetches", err, i.count())
+			t.Errorf("a new key: %v after %d fetches", err, i.count())
 		}
 		_, err = auth.Authenticate(t.Context(), old)
 		checkRejected(t, err, ErrNoKey.Error())
 		time.Sleep(15 * time.Minute)
 		if _, err := auth.Authenticate(t.Context(), next); err != nil || i.count() != 3 {
-			t.Errorf("the keys have grown old: %v after %d fetches", err, i.count())
+			t.Errorf("after Refresh: %v after %d fetches", err, i.count())
 		}
 	})
 }
@@ -126,11 +127,11 @@ func TestJWKSOutage(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		for range 5 {
 			if err := try(); err != nil {
-				t.Fatalf("the keys of before are not used: %v", err)
+				t.Fatalf("the old keys are not used: %v", err)
 			}
 		}
 		if i.count() != 2 || len(failures) != 1 || !strings.Contains(failures[0].Error(), "no route to host") || strings.Contains(failures[0].Error(), "hunter2") {
-			t.Errorf("%d fetches, the owner heard %v, want one attempt that says why", i.count(), failures)
+			t.Errorf("%d fetches, reported %v, want one failed attempt with its reason", i.count(), failures)
 		}
 		time.Sleep(10 * time.Second)
 		if err := try(); err != nil || i.count() != 3 {
@@ -138,18 +139,18 @@ func TestJWKSOutage(t *testing.T) {
 		}
 		time.Sleep(24 * time.Hour)
 		if err := try(); !errors.Is(err, performatives.CodeInternal) || wire.AsRefusal(err).Text != "credentials cannot be checked at the moment" {
-			t.Errorf("the keys are a day old: %v, want a fault of ours", err)
+			t.Errorf("the keys are a day old: %v, want an internal error", err)
 		}
 		i.publish(jwks(jwkOf("a", p256().Public())))
 		time.Sleep(10 * time.Second)
 		if err := try(); err != nil {
-			t.Errorf("the issuer is back: %v", err)
+			t.Errorf("the issuer is available again: %v", err)
 		}
 	})
 }
 
-// An attacker who makes up ids of keys, on many connections, causes no more fetches than a
-// patient one, and does not delay those whose keys are known.
+// A flood of unknown key ids on many connections causes no more fetches than MinRefresh
+// allows, and does not delay tokens with known keys.
 func TestJWKSFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var i issuer
@@ -170,7 +171,7 @@ func TestJWKSFlood(t *testing.T) {
 			for n := range 50 {
 				bad := wire.Credentials{Token: sign(t, "ES256", fmt.Sprintf("%s-%d", rand.Text(), n), p256(), claims())}
 				flood.Go(func() {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond) // comes and goes
+					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond) // the connection ends early
 					defer cancel()
 					if _, err := auth.Authenticate(ctx, bad); err == nil {
 						t.Error("accepted")
@@ -179,7 +180,7 @@ func TestJWKSFlood(t *testing.T) {
 			}
 			synctest.Wait()
 			if _, err := auth.Authenticate(t.Context(), good); err != nil {
-				t.Errorf("while others flood: %v", err)
+				t.Errorf("during the flood: %v", err)
 			}
 			close(hold)
 			flood.Wait()
@@ -190,7 +191,7 @@ func TestJWKSFlood(t *testing.T) {
 	})
 }
 
-// Those who have the same new key ask for it once.
+// Concurrent callers with the same new key cause one fetch.
 func TestJWKSSingleFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := issuer{hold: make(chan struct{})}
@@ -214,8 +215,8 @@ func TestJWKSSingleFlight(t *testing.T) {
 	})
 }
 
-// One who asks for keys and leaves does not spoil the attempt for the others.
-func TestJWKSLeaves(t *testing.T) {
+// A fetch continues after its caller's context has ended, and serves other callers.
+func TestJWKSFetchOutlivesItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := issuer{hold: make(chan struct{})}
 		i.publish(jwks(jwkOf("a", p256().Public())))
@@ -238,19 +239,19 @@ func TestJWKSLeaves(t *testing.T) {
 	})
 }
 
-func TestJWKSHangs(t *testing.T) {
+func TestJWKSTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := issuer{hold: make(chan struct{})}
 		auth := i.auth(t, JWKSOptions{})
 		start := time.Now()
 		_, err := auth.Authenticate(t.Context(), wire.Credentials{Token: sign(t, "ES256", "a", p256(), claims())})
 		if !errors.Is(err, performatives.CodeInternal) || time.Since(start) != 5*time.Second {
-			t.Errorf("%v after %v, want a fault of ours after 5 s", err, time.Since(start))
+			t.Errorf("%v after %v, want an internal error after 5 s", err, time.Since(start))
 		}
 	})
 }
 
-// Over a socket: what a server can answer.
+// Answers of an HTTP server over a socket.
 func TestJWKSAnswers(t *testing.T) {
 	good := jwks(jwkOf("a", p256().Public()))
 	var answer http.HandlerFunc
@@ -267,7 +268,7 @@ func TestJWKSAnswers(t *testing.T) {
 		want   string // empty: the key is found
 	}{
 		"good":            {text(good), ""},
-		"not JSON":        {text([]byte("<html>hunter2")), "no JSON Web Key Set"},
+		"not JSON":        {text([]byte("<html>hunter2")), "not a JSON Web Key Set"},
 		"an error":        {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "the answer is 502"},
 		"endless":         {func(w http.ResponseWriter, _ *http.Request) { writeUntilRefused(w) }, "longer than"},
 		"redirect to ftp": {to("ftp://a/"), "want an https URL"},
@@ -309,7 +310,7 @@ func TestParseKeys(t *testing.T) {
 	b64 := base64.RawURLEncoding.EncodeToString
 	for name, tt := range map[string]struct {
 		key  map[string]any
-		want string // empty: it can be used
+		want string // empty: the key is usable
 	}{
 		"RSA":                   {jwkOf("a", rsaKey().Public()), ""},
 		"P-256":                 {jwkOf("a", p256().Public()), ""},
@@ -323,19 +324,19 @@ func TestParseKeys(t *testing.T) {
 		"exponent 1":            {change(jwkOf("a", rsaKey().Public()), "e", "AQ"), "exponent"},
 		"even exponent":         {change(jwkOf("a", rsaKey().Public()), "e", "Ag"), "exponent"},
 		"great exponent":        {change(jwkOf("a", rsaKey().Public()), "e", "AQAAAAE"), "exponent"},
-		"great modulus":         {change(jwkOf("a", rsaKey().Public()), "n", b64(bytes.Repeat([]byte{255}, 1<<16))), "too great"},
+		"great modulus":         {change(jwkOf("a", rsaKey().Public()), "n", b64(bytes.Repeat([]byte{255}, 1<<16))), "too large"},
 		"not on the curve":      {change(jwkOf("a", p256().Public()), "x", b64(make([]byte, 32))), "not on its curve"},
 		"short point":           {change(jwkOf("a", p256().Public()), "x", "AA"), "length"},
 		"a curve for another":   {change(jwkOf("a", p256().Public()), "crv", "P-384"), "length"},
 		"secp256k1":             {change(jwkOf("a", p256().Public()), "crv", "secp256k1"), "crv"},
-		"X25519":                {change(jwkOf("a", edKey().Public()), "crv", "X25519"), "no Ed25519"},
-		"short Ed25519":         {change(jwkOf("a", edKey().Public()), "x", "AA"), "no Ed25519"},
+		"X25519":                {change(jwkOf("a", edKey().Public()), "crv", "X25519"), "not an Ed25519"},
+		"short Ed25519":         {change(jwkOf("a", edKey().Public()), "x", "AA"), "not an Ed25519"},
 		"for encryption":        {change(jwkOf("a", edKey().Public()), "use", "enc"), "not for signatures"},
 		"for signing":           {change(jwkOf("a", edKey().Public()), "key_ops", []string{"sign"}), "not for signatures"},
 		"private":               {change(jwkOf("a", edKey().Public()), "d", "hunter2"), "private key"},
-		"an alg of another key": {change(jwkOf("a", rsaKey().Public()), "alg", "HS256"), "does not go with its alg"},
+		"an alg of another key": {change(jwkOf("a", rsaKey().Public()), "alg", "HS256"), "does not match its alg"},
 		"unknown":               {map[string]any{"kty": "AKP"}, "kty"},
-		"of the wrong type":     {map[string]any{"kty": 7}, "no JSON Web Key"},
+		"of the wrong type":     {map[string]any{"kty": 7}, "not a JSON Web Key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			keys, err := parseKeys(jwks(tt.key), false)
@@ -347,7 +348,7 @@ func TestParseKeys(t *testing.T) {
 			}
 			keys, err = parseKeys(jwks(tt.key, jwkOf("good", edKey().Public())), false)
 			if want := map[bool]int{true: 2, false: 1}[tt.want == ""]; err != nil || len(keys) != want || keys[want-1].kid != "good" {
-				t.Errorf("with a good one: %d keys, %v, want %d", len(keys), err, want)
+				t.Errorf("together with a usable key: %d keys, %v, want %d", len(keys), err, want)
 			}
 		})
 	}
@@ -356,7 +357,7 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
-// Which key a token gets.
+// lookUp selects the key by id and algorithm.
 func TestKeySetLookUp(t *testing.T) {
 	rsaOnly := jwkOf("r", rsaKey().Public())
 	pinned := jwkOf("pinned", otherRSA().Public())
@@ -378,7 +379,7 @@ func TestKeySetLookUp(t *testing.T) {
 		{"same", "ES512", nil},
 		{"missing", "RS256", nil},
 		{"", "EdDSA", edKey().Public()},
-		{"", "PS256", nil}, // two could be meant
+		{"", "PS256", nil}, // ambiguous
 		{"", "RS256", rsaKey().Public()},
 	} {
 		got, ok := set.lookUp(f, tt.kid, tt.alg)

@@ -15,24 +15,25 @@ import (
 type JWTOptions struct {
 	// KeyFile is a PEM file with a public key or a certificate.
 	KeyFile string
-	// SecretFile holds a shared secret of at least 32 bytes; Secret is one.
+	// SecretFile is a file with a shared secret of at least 32 bytes. Secret is the shared
+	// secret itself.
 	SecretFile string
 	Secret     Secret
-	// JWKS is where keys are published.
+	// JWKS is a published key set.
 	JWKS JWKSOptions
 
-	// Algorithms are the signatures that are accepted, of HS256, HS384, HS512, RS256,
-	// RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512 and EdDSA. Empty means those
-	// that go with the key; with JWKS, all but HS*.
+	// Algorithms are the accepted signature algorithms, of HS256, HS384, HS512, RS256, RS384,
+	// RS512, PS256, PS384, PS512, ES256, ES384, ES512 and EdDSA. Empty means all that accept
+	// the key; with JWKS, all except HS*.
 	Algorithms []string
-	// Issuer is what iss has to be, and Audience what aud has to contain. Empty means that
-	// they are not looked at.
+	// Issuer is the required value of iss, and Audience a required entry of aud. Empty means
+	// that the claim is not checked.
 	Issuer, Audience string
-	// Leeway is how far the clock of the issuer may be off. Zero means not at all.
+	// Leeway is the tolerated clock difference to the issuer. Zero means none.
 	Leeway time.Duration
 }
 
-// maxJWT is the greatest length of a JWT in bytes.
+// maxJWT is the largest length of a JWT in bytes.
 const maxJWT = 16 << 10
 
 type jwtAuth struct {
@@ -42,21 +43,20 @@ type jwtAuth struct {
 	keys   keySource
 }
 
-// keySource finds keys.
+// keySource finds the keys of tokens.
 type keySource interface {
-	// find returns the key of that id that goes with the algorithm; without an id, the
-	// only one that does. The error is ErrNoKey when there is none.
+	// find returns the key with the id kid that alg accepts; without an id, the only key that
+	// alg accepts. It returns ErrNoKey if there is none.
 	find(ctx context.Context, kid, alg string) (any, error)
 }
 
-// JWT returns an authenticator that verifies JSON Web Tokens (RFC 7519), with an exp and a
-// sub. The sub is the name of the [wire.Identity], the claim agents (an array) its further
-// agents, scope (RFC 8693 §4.2) or scp its scopes, and exp, with the leeway, when it
-// expires. Tokens of other forms it leaves to others ([wire.ErrNoCredentials]).
+// JWT returns an authenticator that verifies JSON Web Tokens (RFC 7519). A token must have
+// exp and sub. The [wire.Identity] has the name sub, the further agents of the claim agents
+// (an array), the scopes of scope (RFC 8693 §4.2) or scp, and expires at exp plus the leeway.
+// For tokens without the form of a JWT it returns [wire.ErrNoCredentials].
 //
-// An algorithm is accepted only with the type of key that it is made for (RFC 8725 §3.1),
-// and "none" never. Claims that have the wrong type, and headers that ask for extensions
-// (crit), are rejected.
+// An algorithm is accepted only with its type of key (RFC 8725 §3.1), and "none" is never
+// accepted. Claims of the wrong type and headers with extensions (crit) are rejected.
 func JWT(o JWTOptions) (wire.Authenticator, error) {
 	keys, key, err := o.keys()
 	if err != nil {
@@ -81,7 +81,7 @@ func JWT(o JWTOptions) (wire.Authenticator, error) {
 	return &jwtAuth{"auth.JWT", jwt.NewParser(options...), o.Leeway, keys}, nil
 }
 
-// keys returns where the keys are, and the key itself if there is just one.
+// keys returns the source of keys, and the key itself if there is only one.
 func (o JWTOptions) keys() (keySource, any, error) {
 	n := 0
 	for _, s := range []string{o.KeyFile, o.SecretFile, string(o.Secret), o.JWKS.URL} {
@@ -112,7 +112,7 @@ func (o JWTOptions) key() (any, error) {
 	return []byte(o.Secret), nil
 }
 
-// oneKey is the key of all tokens, whatever they call it.
+// oneKey is a keySource with one key, which ignores key ids.
 type oneKey struct{ key any }
 
 func (k oneKey) find(_ context.Context, _, alg string) (any, error) {
@@ -138,14 +138,14 @@ func (a *jwtAuth) Authenticate(ctx context.Context, c wire.Credentials) (wire.Id
 	return identityOf(claims, a.leeway)
 }
 
-// key finds the key of a token whose algorithm is allowed.
+// key returns the key for a token whose algorithm is allowed.
 func (a *jwtAuth) key(ctx context.Context, t *jwt.Token) (any, error) {
 	if _, ok := t.Header["crit"]; ok {
 		return nil, rejected("jwt", "the header asks for an extension (crit)")
 	}
 	kid, ok := t.Header["kid"].(string)
 	if _, is := t.Header["kid"]; is && !ok {
-		return nil, rejected("jwt", "the kid is no string")
+		return nil, rejected("jwt", "the kid is not a string")
 	}
 	return a.keys.find(ctx, kid, t.Method.Alg())
 }

@@ -63,7 +63,7 @@ func publicOf(key any) any {
 	return key
 }
 
-// A public key is known to all: who could use it as a shared secret could be anyone.
+// A public key is not accepted as a shared secret, because every attacker has it.
 func TestJWTConfusion(t *testing.T) {
 	file := publicPEM(t, rsaKey().Public())
 	auth := must(JWT(JWTOptions{KeyFile: writeFile(t, file)}))
@@ -111,14 +111,14 @@ func TestJWTClaims(t *testing.T) {
 		"exp of the wrong type":     {with("exp", "tomorrow"), "wrong type"},
 		"not yet valid":             {with("nbf", in(20*time.Second)), "not valid yet"},
 		"issued in the future":      {with("iat", in(20*time.Second)), "in the future"},
-		"no sub":                    {without("sub"), "sub is not the name"},
-		"empty sub":                 {with("sub", ""), "sub is not the name"},
-		"sub of the wrong type":     {with("sub", 7), "sub is not the name"},
-		"sub with a newline":        {with("sub", "crm\nlevel=ERROR"), "sub is not the name"},
-		"long sub":                  {with("sub", strings.Repeat("a", performatives.MaxIDLength+1)), "sub is not the name"},
-		"agents is a string":        {with("agents", "billing"), "no array"},
-		"agents with a number":      {with("agents", []any{"billing", 7}), "no array"},
-		"agents with nobody":        {with("agents", []any{""}), "not the name"},
+		"no sub":                    {without("sub"), "sub is not a valid"},
+		"empty sub":                 {with("sub", ""), "sub is not a valid"},
+		"sub of the wrong type":     {with("sub", 7), "sub is not a valid"},
+		"sub with a newline":        {with("sub", "crm\nlevel=ERROR"), "sub is not a valid"},
+		"long sub":                  {with("sub", strings.Repeat("a", performatives.MaxIDLength+1)), "sub is not a valid"},
+		"agents is a string":        {with("agents", "billing"), "not an array"},
+		"agents with a number":      {with("agents", []any{"billing", 7}), "not an array"},
+		"agents with empty id":      {with("agents", []any{""}), "not a valid agent id"},
 		"scope of the wrong type":   {with("scope", 7), "scope or scp"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestJWTIdentity(t *testing.T) {
 	}
 }
 
-// Only the clock moves between the two.
+// Only the clock differs between the two attempts.
 func TestJWTExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		auth := must(JWT(JWTOptions{Secret: secret64}))
@@ -182,14 +182,14 @@ func TestJWTForm(t *testing.T) {
 	kid := jwt.NewWithClaims(jwt.SigningMethodHS256, claims())
 	kid.Header["kid"] = 7
 	for name, tt := range map[string]struct{ token, why string }{
-		"another signature":        {parts[0] + "." + parts[1] + "." + base64.RawURLEncoding.EncodeToString(make([]byte, 32)), "signature"},
-		"no signature":             {parts[0] + "." + parts[1] + ".", "signature"},
-		"claims that are none":     {parts[0] + ".e30x." + parts[2], "malformed"},
-		"extension":                {must(crit.SignedString([]byte(secret64))), "crit"},
-		"kid is no string":         {must(kid.SignedString([]byte(secret64))), "kid"},
-		"too long":                 {good + strings.Repeat("A", maxJWT), "too long"},
-		"of another secret":        {sign(t, "HS256", "", []byte(strings.ToUpper(secret64)), claims()), "signature"},
-		"an algorithm of nobody's": {base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"XX"}`)) + "." + parts[1] + "." + parts[2], "cannot be verified"},
+		"another signature":    {parts[0] + "." + parts[1] + "." + base64.RawURLEncoding.EncodeToString(make([]byte, 32)), "signature"},
+		"no signature":         {parts[0] + "." + parts[1] + ".", "signature"},
+		"claims that are none": {parts[0] + ".e30x." + parts[2], "malformed"},
+		"extension":            {must(crit.SignedString([]byte(secret64))), "crit"},
+		"kid is no string":     {must(kid.SignedString([]byte(secret64))), "kid"},
+		"too long":             {good + strings.Repeat("A", maxJWT), "too long"},
+		"of another secret":    {sign(t, "HS256", "", []byte(strings.ToUpper(secret64)), claims()), "signature"},
+		"an unknown algorithm": {base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"XX"}`)) + "." + parts[1] + "." + parts[2], "cannot be verified"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := auth.Authenticate(t.Context(), wire.Credentials{Token: tt.token})
@@ -198,7 +198,7 @@ func TestJWTForm(t *testing.T) {
 	}
 	for _, token := range []string{"", "opaque", "a.b.c", parts[0] + "." + parts[1], good + ".x", "e30." + parts[1] + "." + parts[2]} {
 		if _, err := auth.Authenticate(t.Context(), wire.Credentials{Token: token}); !errors.Is(err, wire.ErrNoCredentials) {
-			t.Errorf("%.20q: %v, want to be left to others", token, err)
+			t.Errorf("%.20q: %v, want ErrNoCredentials", token, err)
 		}
 	}
 }
@@ -213,11 +213,11 @@ func TestJWTOptions(t *testing.T) {
 		"two keys":            {JWTOptions{KeyFile: public, Secret: secret64}, "want one of"},
 		"short secret":        {JWTOptions{Secret: Secret(secret64[:31])}, "at least 32 bytes"},
 		"short secret file":   {JWTOptions{SecretFile: writeFile(t, []byte(secret64[:31]+"\n"))}, "at least 32 bytes"},
-		"public key, secret":  {JWTOptions{SecretFile: public}, "no shared secret"},
-		"HS512, 32 bytes":     {JWTOptions{Secret: Secret(secret64[:32]), Algorithms: []string{"HS512"}}, "HS512 does not go"},
-		"HS256, public key":   {JWTOptions{KeyFile: public, Algorithms: []string{"RS256", "HS256"}}, "HS256 does not go"},
-		"none":                {JWTOptions{Secret: secret64, Algorithms: []string{"none"}}, `"none" is not one`},
-		"none, published":     {JWTOptions{JWKS: JWKSOptions{URL: "https://a"}, Algorithms: []string{"none"}}, `"none" is not one`},
+		"public key, secret":  {JWTOptions{SecretFile: public}, "not a shared secret"},
+		"HS512, 32 bytes":     {JWTOptions{Secret: Secret(secret64[:32]), Algorithms: []string{"HS512"}}, "HS512 does not accept"},
+		"HS256, public key":   {JWTOptions{KeyFile: public, Algorithms: []string{"RS256", "HS256"}}, "HS256 does not accept"},
+		"none":                {JWTOptions{Secret: secret64, Algorithms: []string{"none"}}, `"none" is not supported`},
+		"none, published":     {JWTOptions{JWKS: JWKSOptions{URL: "https://a"}, Algorithms: []string{"none"}}, `"none" is not supported`},
 		"private key":         {JWTOptions{KeyFile: writeFile(t, privatePEM(rsaKey()))}, "private key"},
 		"no key":              {JWTOptions{KeyFile: writeFile(t, []byte("hello"))}, "no PEM block"},
 		"no file":             {JWTOptions{KeyFile: t.TempDir() + "/missing"}, "missing"},
@@ -240,6 +240,6 @@ func TestJWTOptions(t *testing.T) {
 		}
 	}
 	if names := must(allowed(nil, []byte(secret64[:32]))); !slices.Equal(names, []string{"HS256"}) {
-		t.Errorf("a secret of 32 bytes goes with %v", names)
+		t.Errorf("algorithms for a secret of 32 bytes: %v", names)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"fmt"
 )
 
-// maxKeyFile is the greatest length of a file with one key in bytes.
+// maxKeyFile is the largest length of a key file in bytes.
 const maxKeyFile = 64 << 10
 
-// loadPublicKey reads a public key, or that of a certificate, from a PEM file.
+// loadPublicKey reads a public key, or the key of a certificate, from a PEM file.
 func loadPublicKey(path string) (any, error) {
 	text, err := readSmall(path, maxKeyFile)
 	if err != nil {
@@ -46,10 +46,10 @@ func publicKey(block *pem.Block) (any, error) {
 	case "PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY":
 		return nil, errors.New("it holds a private key: want the public one")
 	}
-	return nil, errors.New("the PEM block is no public key")
+	return nil, errors.New("the PEM block is not a public key")
 }
 
-// loadSecret reads a shared secret: the bytes of the file without a newline at its end.
+// loadSecret reads a shared secret: the bytes of the file without trailing newlines.
 func loadSecret(path string) ([]byte, error) {
 	secret, err := readSmall(path, maxKeyFile)
 	if err != nil {
@@ -57,7 +57,7 @@ func loadSecret(path string) ([]byte, error) {
 	}
 	secret = bytes.TrimRight(secret, "\r\n")
 	if bytes.HasPrefix(secret, []byte("-----BEGIN ")) {
-		return nil, fmt.Errorf("auth: %s: a PEM file is no shared secret: want JWTOptions.KeyFile", path)
+		return nil, fmt.Errorf("auth: %s: a PEM file is not a shared secret: set JWTOptions.KeyFile instead", path)
 	}
 	if len(secret) < minSecret {
 		return nil, fmt.Errorf("auth: %s: a shared secret has at least %d bytes", path, minSecret)

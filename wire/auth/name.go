@@ -10,8 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// checkName says whether credentials can name an agent so: within the bounds of an id, and
-// fit for a log.
+// checkName returns an error unless name is a valid agent id that can be logged.
 func checkName(name string) error {
 	switch {
 	case name == "":
@@ -24,7 +23,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// agentIDs makes ids of names, which it checks.
+// agentIDs checks names and converts them to agent ids.
 func agentIDs(names []string) ([]performatives.AgentID, error) {
 	var ids []performatives.AgentID
 	for _, n := range names {

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// recheck is the least time between two looks at a file.
+// recheck is the shortest time between two checks of a file.
 const recheck = time.Second
 
-// watched tells when a file is another than it was.
+// watched detects changes of a file.
 type watched struct {
 	path string
 	last os.FileInfo
 }
 
-// changed reports whether the file is another than at the last call. A file that cannot be
-// found is an error.
+// changed reports whether the file has changed since the last call. A missing file is an
+// error.
 func (w *watched) changed() (bool, error) {
 	info, err := os.Stat(w.path)
 	if err != nil {
@@ -30,44 +30,44 @@ func (w *watched) changed() (bool, error) {
 	return !same, nil
 }
 
-// certificate is a certificate and its key, read again when their files change.
+// certificate is a certificate with its key, which are read again when their files change.
 type certificate struct {
 	mu        sync.Mutex
 	cert, key watched
-	now       *tls.Certificate
-	looked    time.Time
-	stale     bool // the files have changed, and cannot be used yet
+	pair      *tls.Certificate
+	checked   time.Time
+	stale     bool // the files have changed and could not be loaded yet
 	failed    func(error)
 }
 
-// loadCertificate reads the files for the first time.
+// loadCertificate loads the files for the first time.
 func loadCertificate(f Files) (*certificate, error) {
 	c := &certificate{cert: watched{path: f.Cert}, key: watched{path: f.Key}, failed: f.Failed}
 	if err := c.reload(); err != nil {
 		return nil, err
 	}
-	c.looked = time.Now()
+	c.checked = time.Now()
 	return c, nil
 }
 
-// current returns the certificate, of the files as they are now or were a second ago.
+// current returns the certificate. It checks the files at most once per second.
 func (c *certificate) current() *tls.Certificate {
 	c.mu.Lock()
 	var err error
-	if time.Since(c.looked) >= recheck {
-		c.looked = time.Now()
+	if time.Since(c.checked) >= recheck {
+		c.checked = time.Now()
 		err = c.reload()
 	}
-	now := c.now
+	pair := c.pair
 	c.mu.Unlock()
 	if err != nil && c.failed != nil {
 		c.failed(err)
 	}
-	return now
+	return pair
 }
 
-// reload reads the files if they have changed. A pair that does not fit together, since
-// one was written and the other not yet, is tried again.
+// reload loads the files if they have changed. It retries a pair that does not match, because
+// one file may have been written before the other.
 func (c *certificate) reload() error {
 	cert, errC := c.cert.changed()
 	key, errK := c.key.changed()
@@ -83,11 +83,11 @@ func (c *certificate) reload() error {
 	if err != nil {
 		return err
 	}
-	c.now, c.stale = pair, false
+	c.pair, c.stale = pair, false
 	return nil
 }
 
-// loadPair reads a certificate and its key. The error names the files.
+// loadPair loads a certificate and its key. The error names the files.
 func loadPair(cert, key string) (*tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	switch {

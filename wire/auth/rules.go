@@ -13,22 +13,24 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Rule permits something. Of Agent and Scope at least one is required; both have to fit.
+// Rule permits messages. At least one of Agent and Scope is required. A rule with both
+// applies only if both match.
 type Rule struct {
-	// Agent is the name of the [wire.Identity] whose rule it is: a pattern.
+	// Agent is a pattern for the name of the [wire.Identity].
 	Agent string `json:"agent,omitempty"`
-	// Scope is one that it has to have.
+	// Scope is a scope that the identity must have.
 	Scope string `json:"scope,omitempty"`
-	// Allow are patterns of the agents and namespaces that it may talk to. A message to
-	// nobody in particular needs "*".
+	// Allow are patterns of the permitted receivers: agents and namespaces. A message without
+	// a receiver needs "*".
 	Allow []string `json:"allow"`
-	// Acts are the performatives that it may use. Empty means all.
+	// Acts are the permitted performatives. Empty means all.
 	Acts []performatives.Performative `json:"acts,omitempty"`
 }
 
-// Rules say who may talk to whom: a message passes when one of them permits it, answers
-// like all others. In a pattern a * at the end stands for anything; the rest is compared as
-// agents' ids are, regardless of case. So crm/* is all below crm, and crm is crm alone.
+// Rules decide which peer may send to which agent. A message is permitted if at least one
+// rule permits it; replies are checked like other messages. In a pattern, a * at the end
+// matches any text. The rest is compared like agent ids, ignoring case. So crm/* matches
+// every id below crm, and crm matches only crm.
 //
 //	[
 //	  {"agent": "crm", "allow": ["eddy", "billing/*"], "acts": ["TASK_REQUEST", "CANCEL"]},
@@ -36,10 +38,10 @@ type Rule struct {
 //	]
 type Rules []Rule
 
-// maxRulesFile is the greatest length of a file of rules in bytes.
+// maxRulesFile is the largest length of a rules file in bytes.
 const maxRulesFile = 1 << 20
 
-// LoadRules reads a JSON file of rules, as [ParseRules] does. The error names it.
+// LoadRules reads a JSON file as [ParseRules] does. The error names the file.
 func LoadRules(path string) (Rules, error) {
 	text, err := readSmall(path, maxRulesFile)
 	if err != nil {
@@ -52,9 +54,9 @@ func LoadRules(path string) (Rules, error) {
 	return r, nil
 }
 
-// ParseRules reads a JSON array of rules. A member that is not known is an error, since a
-// rule that is not understood may permit more than it should; and so is an array without
-// rules, which says neither that all may talk nor that nobody may.
+// ParseRules parses a JSON array of rules. An unknown member is an error, because ignoring it
+// may permit more than intended. An empty array is an error, because it could mean that
+// everything or that nothing is permitted.
 func ParseRules(text []byte) (Rules, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -63,7 +65,7 @@ func ParseRules(text []byte) (Rules, error) {
 		return nil, fmt.Errorf("auth: rules: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("auth: rules: something comes after the array")
+		return nil, errors.New("auth: rules: there is text after the array")
 	}
 	if len(r) == 0 {
 		return nil, errors.New("auth: rules: the array is empty: want a rule, or no rules at all")
@@ -71,7 +73,7 @@ func ParseRules(text []byte) (Rules, error) {
 	return r, r.validate()
 }
 
-// validate says which rule is wrong.
+// validate returns an error that names the invalid rule.
 func (r Rules) validate() error {
 	for i, rule := range r {
 		if err := rule.validate(); err != nil {
@@ -84,15 +86,15 @@ func (r Rules) validate() error {
 func (r Rule) validate() error {
 	switch {
 	case r.Agent == "" && r.Scope == "":
-		return errors.New(`want an agent or a scope; the agent "*" is anyone`)
+		return errors.New(`want an agent or a scope; the agent "*" matches all`)
 	case len(r.Allow) == 0:
-		return errors.New("allow is empty: want whom it may talk to")
+		return errors.New("allow is empty: want at least one receiver")
 	case slices.ContainsFunc(r.Acts, func(p performatives.Performative) bool { return !p.Valid() }):
-		return errors.New("acts has what is no performative")
+		return errors.New("acts has an entry that is not a performative")
 	}
 	for _, p := range append([]string{r.Agent}, r.Allow...) {
 		if i := strings.Index(p, "*"); i >= 0 && i != len(p)-1 {
-			return fmt.Errorf("%.64q: a * has to be at the end", p)
+			return fmt.Errorf("%.64q: a * must be at the end", p)
 		}
 	}
 	if slices.Contains(r.Allow, "") {
@@ -101,12 +103,12 @@ func (r Rule) validate() error {
 	return nil
 }
 
-// errNoRule is why a message does not pass, for the log.
+// errNoRule is the reason for a forbidden message in the log.
 var errNoRule = errors.New("auth: no rule permits it")
 
-// Authorizer returns what [wire.Options].Authorize wants. Without rules that is nil, which
-// permits everything; with them, what no rule permits is forbidden. Changing r later
-// changes nothing.
+// Authorizer returns an authorizer for [wire.Options].Authorize. It forbids each message that
+// no rule permits. Empty rules give nil, which permits everything. Later changes of r have no
+// effect.
 func (r Rules) Authorizer() (wire.Authorizer, error) {
 	if len(r) == 0 {
 		return nil, nil //nolint:nilnil // no rules, no authorizer
@@ -114,7 +116,7 @@ func (r Rules) Authorizer() (wire.Authorizer, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	rules := make([]compiled, len(r))
+	rules := make([]compiledRule, len(r))
 	for i, rule := range r {
 		rules[i] = compile(rule)
 	}
@@ -128,23 +130,23 @@ func (r Rules) Authorizer() (wire.Authorizer, error) {
 	}, nil
 }
 
-// compiled is a rule that is ready to be used.
-type compiled struct {
+// compiledRule is a rule with parsed patterns.
+type compiledRule struct {
 	agent pattern
 	scope string
 	allow []pattern
 	acts  []performatives.Performative
 }
 
-func compile(r Rule) compiled {
-	c := compiled{agent: newPattern(r.Agent), scope: r.Scope, acts: slices.Clone(r.Acts)}
+func compile(r Rule) compiledRule {
+	c := compiledRule{agent: newPattern(r.Agent), scope: r.Scope, acts: slices.Clone(r.Acts)}
 	for _, a := range r.Allow {
 		c.allow = append(c.allow, newPattern(a))
 	}
 	return c
 }
 
-func (c *compiled) permits(who wire.Identity, m *performatives.Message) bool {
+func (c *compiledRule) permits(who wire.Identity, m *performatives.Message) bool {
 	switch {
 	case c.scope != "" && !slices.Contains(who.Scopes, c.scope):
 		return false
@@ -156,7 +158,7 @@ func (c *compiled) permits(who wire.Identity, m *performatives.Message) bool {
 	return slices.ContainsFunc(c.allow, func(p pattern) bool { return p.matches(m.Receiver()) })
 }
 
-// pattern is a name, or the beginning of one.
+// pattern is a name, or a prefix of names.
 type pattern struct {
 	text   string // folded
 	prefix bool

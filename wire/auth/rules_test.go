@@ -33,22 +33,22 @@ func TestRules(t *testing.T) {
 		to   string
 		want bool
 	}{
-		"an agent, regardless of case":     {crm, performatives.ActTaskRequest, "eddy", true},
-		"below":                            {crm, performatives.ActCancel, "billing/x", true},
-		"not billing itself":               {crm, performatives.ActCancel, "billing", false},
-		"another act":                      {crm, performatives.ActInform, "eddy", false},
-		"another agent":                    {crm, performatives.ActTaskRequest, "jules", false},
-		"a longer name":                    {crm, performatives.ActTaskRequest, "eddy2", false},
-		"nobody in particular":             {crm, performatives.ActTaskRequest, "", false},
-		"below crm is not crm":             {wire.Identity{Name: "crm/a"}, performatives.ActTaskRequest, "eddy", false},
-		"agent and scope":                  {team, performatives.ActInform, "stores", true},
-		"the agent without the scope":      {wire.Identity{Name: "team/a"}, performatives.ActInform, "stores", false},
-		"the scope without the agent":      {wire.Identity{Name: "a", Scopes: []string{"write"}}, performatives.ActInform, "stores", false},
-		"a scope":                          {wire.Identity{Scopes: []string{"admin"}}, performatives.ActInform, "anyone", true},
-		"a scope, to nobody in particular": {wire.Identity{Scopes: []string{"admin"}}, performatives.ActInform, "", true},
-		"a part of a scope":                {wire.Identity{Scopes: []string{"adm"}}, performatives.ActInform, "anyone", false},
-		"anyone":                           {wire.Identity{}, performatives.ActQueryCapabilities, "lobby", true},
-		"anyone, another act":              {wire.Identity{}, performatives.ActTaskRequest, "lobby", false},
+		"an agent, regardless of case": {crm, performatives.ActTaskRequest, "eddy", true},
+		"below":                        {crm, performatives.ActCancel, "billing/x", true},
+		"not billing itself":           {crm, performatives.ActCancel, "billing", false},
+		"another act":                  {crm, performatives.ActInform, "eddy", false},
+		"another agent":                {crm, performatives.ActTaskRequest, "jules", false},
+		"a longer name":                {crm, performatives.ActTaskRequest, "eddy2", false},
+		"no receiver":                  {crm, performatives.ActTaskRequest, "", false},
+		"below crm is not crm":         {wire.Identity{Name: "crm/a"}, performatives.ActTaskRequest, "eddy", false},
+		"agent and scope":              {team, performatives.ActInform, "stores", true},
+		"the agent without the scope":  {wire.Identity{Name: "team/a"}, performatives.ActInform, "stores", false},
+		"the scope without the agent":  {wire.Identity{Name: "a", Scopes: []string{"write"}}, performatives.ActInform, "stores", false},
+		"a scope":                      {wire.Identity{Scopes: []string{"admin"}}, performatives.ActInform, "anyone", true},
+		"a scope, no receiver":         {wire.Identity{Scopes: []string{"admin"}}, performatives.ActInform, "", true},
+		"a part of a scope":            {wire.Identity{Scopes: []string{"adm"}}, performatives.ActInform, "anyone", false},
+		"any agent":                    {wire.Identity{}, performatives.ActQueryCapabilities, "lobby", true},
+		"any agent, another act":       {wire.Identity{}, performatives.ActTaskRequest, "lobby", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := authorize(tt.who, message(t, tt.act, tt.to)); (err == nil) != tt.want {
@@ -69,9 +69,9 @@ func TestParseRulesRefuses(t *testing.T) {
 		{`[{"agent":"a"}]`, "allow is empty"},
 		{`[{"agent":"a","allow":[""]}]`, "empty pattern"},
 		{`[{"agent":"a","allow":["b"]},{"agent":"a*b","allow":[]}]`, "rule 1: allow is empty"},
-		{`[{"agent":"a*b","allow":["b"]}]`, "has to be at the end"},
-		{`[{"agent":"a","allow":["*b"]}]`, "has to be at the end"},
-		{`[{"agent":"a","allow":["b**"]}]`, "has to be at the end"},
+		{`[{"agent":"a*b","allow":["b"]}]`, "must be at the end"},
+		{`[{"agent":"a","allow":["*b"]}]`, "must be at the end"},
+		{`[{"agent":"a","allow":["b**"]}]`, "must be at the end"},
 		{`[{"agent":"a","allow":["b"],"acts":["TASK_REQUEST","X"]}]`, "none of the known acts"},
 	} {
 		if _, err := ParseRules([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -8,13 +8,13 @@ import (
 	goruntime "runtime"
 )
 
-// Secret is a text that is not to be seen, such as a token. Printed, logged or written as
-// JSON, it says "[redacted]"; string(s) is the text.
+// Secret is a confidential text, such as a token. Formatting, logging and JSON encoding give
+// "[redacted]". The conversion string(s) gives the text.
 type Secret string
 
 const redacted = "[redacted]"
 
-// Format writes "[redacted]", whatever the verb.
+// Format writes "[redacted]" for every verb.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
 // String returns "[redacted]".
@@ -29,10 +29,10 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 // LogValue returns "[redacted]".
 func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// opaque makes a type print as its name and nothing else.
+// opaque, when embedded, makes a type print as its name only.
 type opaque string
 
-// Format writes the name, whatever the verb.
+// Format writes the name for every verb.
 func (o opaque) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, string(o)) }
 
 // String returns the name.
@@ -44,18 +44,17 @@ func (o opaque) LogValue() slog.Value { return slog.StringValue(string(o)) }
 // MarshalText returns the name.
 func (o opaque) MarshalText() ([]byte, error) { return []byte(o), nil }
 
-// Exposed returns what is wrong with the permissions of a file that holds a secret, to be
-// shown to its owner, or nothing. It looks at the bits of Unix alone. A file that is not
-// there is not exposed.
+// Exposed returns a warning if the permissions of a secret file allow access to other users,
+// or an empty string. It checks Unix permission bits only. A missing file gives no warning.
 func Exposed(path string) (warning string) {
 	info, err := os.Stat(path)
 	if err != nil || goruntime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s can be read or changed by others than its owner (mode %04o): chmod 600", path, info.Mode().Perm())
+	return fmt.Sprintf("%s is accessible to other users (mode %04o): use chmod 600", path, info.Mode().Perm())
 }
 
-// readSmall reads a file that has no reason to be long. The error names the file.
+// readSmall reads a file of at most limit bytes. The error names the file.
 func readSmall(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

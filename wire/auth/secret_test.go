@@ -12,7 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Nothing that is exported shows a secret, however it is printed.
+// No exported type prints a secret, in any format.
 func TestRedaction(t *testing.T) {
 	const hidden = "hunter2-Vq0m8cQy5m3kz7o2hZ4p1A-hunter2"
 	list := []Token{{Value: hidden, Name: "crm"}}
@@ -37,24 +37,24 @@ func TestRedaction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-				shows(t, verb, fmt.Sprintf(verb, v), hidden)
+				checkHidden(t, verb, fmt.Sprintf(verb, v), hidden)
 			}
 			var text bytes.Buffer
 			slog.New(slog.NewJSONHandler(&text, nil)).Info("", "v", v)
 			slog.New(slog.NewTextHandler(&text, nil)).Info("", "v", v)
-			shows(t, "slog", text.String(), hidden)
-			b, _ := json.Marshal(v) // what cannot be written shows nothing either
-			shows(t, "JSON", string(b), hidden)
+			checkHidden(t, "slog", text.String(), hidden)
+			b, _ := json.Marshal(v) // a value that cannot be encoded must not show the secret either
+			checkHidden(t, "JSON", string(b), hidden)
 		})
 	}
 }
 
-func shows(t *testing.T, how, text, hidden string) {
+func checkHidden(t *testing.T, how, text, hidden string) {
 	t.Helper()
 	numbers := strings.Trim(fmt.Sprintf("%d", []byte(hidden[:8])), "[]")
 	for _, form := range []string{hidden[:12], fmt.Sprintf("%x", hidden[:8]), fmt.Sprintf("%X", hidden[:8]), numbers} {
 		if strings.Contains(text, form) {
-			t.Errorf("%s shows it: %s", how, text)
+			t.Errorf("%s contains the secret: %s", how, text)
 		}
 	}
 }

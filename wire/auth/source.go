@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// TokenSource has the token of a client.
+// TokenSource provides the bearer token of a client.
 type TokenSource interface {
-	// Token returns the token, without the word Bearer. One that could not be renewed
-	// comes with an error that says why, and can be used as long as it lasts; after that
-	// there is the error alone. The first call after each attempt to renew it reports it.
+	// Token returns the token without the word Bearer. If a renewal failed, Token returns the
+	// old token and the error until the token expires, afterwards only the error. Each failed
+	// attempt is reported by one call.
 	Token(ctx context.Context) (string, error)
 }
 
-// Func returns what [wire.Options].Token wants: the token of source, or nothing when there
-// is none. failed is told each error; it must not block. Nil is for those who do not want
-// to know. ctx is that of the requests for tokens: it ends with the client. A session writes
-// nothing while source waits for a token.
+// Func returns a function for [wire.Options].Token, which returns source's token, or an empty
+// string if there is none. It calls failed with each error; failed must not block, and nil
+// discards the errors. ctx is passed to source and should end with the client. The session
+// writes nothing while source blocks.
 func Func(ctx context.Context, source TokenSource, failed func(error)) func() string {
 	return func() string {
 		token, err := source.Token(ctx)
@@ -31,7 +31,7 @@ func Func(ctx context.Context, source TokenSource, failed func(error)) func() st
 	}
 }
 
-// StaticToken returns a source of one token.
+// StaticToken returns a source with a constant token.
 func StaticToken(token Secret) TokenSource { return staticToken{"auth.StaticToken", token} }
 
 type staticToken struct {
@@ -41,11 +41,11 @@ type staticToken struct {
 
 func (s staticToken) Token(context.Context) (string, error) { return string(s.token), nil }
 
-// FileToken returns a source of the token in a file, which is read again when it changes,
-// as the tokens of an orchestrator do. The error names the file.
+// FileToken returns a source that reads the token from a file, and reads it again when the
+// file changes, as orchestrators do to rotate tokens. The error names the file.
 func FileToken(path string) (TokenSource, error) {
 	f := &fileToken{opaque: "auth.FileToken", file: watched{path: path}}
-	if _, err := f.Token(context.Background()); err != nil { //nolint:forbidigo // reads a file: nothing to end
+	if _, err := f.Token(context.Background()); err != nil { //nolint:forbidigo // reads a local file
 		return nil, err
 	}
 	return f, nil
@@ -53,22 +53,22 @@ func FileToken(path string) (TokenSource, error) {
 
 type fileToken struct {
 	opaque
-	mu     sync.Mutex
-	file   watched
-	token  Secret
-	looked time.Time
-	stale  bool // the file has changed, and could not be read yet
+	mu      sync.Mutex
+	file    watched
+	token   Secret
+	checked time.Time
+	stale   bool // the file has changed and could not be read yet
 }
 
-// maxTokenBytes is the greatest length of a token of a client in bytes.
+// maxTokenBytes is the largest length of a client's token in bytes.
 const maxTokenBytes = 64 << 10
 
 func (f *fileToken) Token(context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var err error
-	if now := time.Now(); f.looked.IsZero() || now.Sub(f.looked) >= recheck {
-		f.looked = now
+	if now := time.Now(); f.checked.IsZero() || now.Sub(f.checked) >= recheck {
+		f.checked = now
 		err = f.reload()
 	}
 	return string(f.token), err
@@ -92,7 +92,7 @@ func (f *fileToken) reload() error {
 	return nil
 }
 
-// readToken reads a file that holds a token and nothing else.
+// readToken reads a file that contains only a token.
 func readToken(path string) (Secret, error) {
 	text, err := readSmall(path, maxTokenBytes)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestFileToken(t *testing.T) {
 			}
 		}
 		expect("first", "")
-		replace("other\n") // as long as the first
+		replace("other\n") // as long as the first token
 		expect("first", "")
 		time.Sleep(recheck)
 		expect("other", "")
@@ -50,7 +50,7 @@ func TestFileToken(t *testing.T) {
 		time.Sleep(recheck)
 		expect("other", "one token and nothing else")
 		time.Sleep(recheck)
-		expect("other", "one token and nothing else") // still
+		expect("other", "one token and nothing else") // the old token remains
 		replace("third")
 		time.Sleep(recheck)
 		expect("third", "")
@@ -68,7 +68,7 @@ func TestFunc(t *testing.T) {
 	failing := &issuer{fail: errors.New("no route to host")}
 	source := must(ClientCredentials(ClientCredentialsOptions{URL: "https://a/token", ClientID: "crm", Secret: "hunter2", Client: &http.Client{Transport: failing}}))
 	if got := Func(t.Context(), source, func(err error) { heard = append(heard, err) })(); got != "" || len(heard) != 1 {
-		t.Errorf("%q, the owner heard %v, want no token and one error", got, heard)
+		t.Errorf("%q, reported %v, want no token and one error", got, heard)
 	}
 }
 
@@ -100,13 +100,13 @@ func TestClientCredentials(t *testing.T) {
 		expect("one", "", 1)
 		time.Sleep(9*time.Minute - time.Second)
 		grant("two")
-		expect("one", "", 1) // has a minute and a second left
+		expect("one", "", 1) // expires in a minute and a second
 		time.Sleep(time.Second)
-		expect("two", "", 2) // before one expires
+		expect("two", "", 2) // renewed before it expires
 		i.down(errors.New("no route to host"))
 		time.Sleep(9 * time.Minute)
-		expect("two", "no route to host", 3) // the style of authentication is known by now
-		expect("two", "", 3)                 // told already, and too soon to try again
+		expect("two", "no route to host", 3) // one request: the authentication style is known after the first token
+		expect("two", "", 3)                 // reported already, and Retry has not passed
 		time.Sleep(5 * time.Second)
 		expect("two", "no route to host", 4)
 		time.Sleep(55 * time.Second)
@@ -118,7 +118,7 @@ func TestClientCredentials(t *testing.T) {
 	})
 }
 
-// While one renews the token, the others go on with the one that there is.
+// While one caller renews the token, others get the old one without blocking.
 func TestClientCredentialsRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var i issuer
@@ -138,7 +138,7 @@ func TestClientCredentialsRenewal(t *testing.T) {
 		synctest.Wait()
 		for range 5 {
 			if got, err := source.Token(t.Context()); got != "one" || err != nil {
-				t.Errorf("%q, %v, want the old token at once", got, err)
+				t.Errorf("%q, %v, want the old token immediately", got, err)
 			}
 		}
 		close(i.hold)
@@ -148,8 +148,9 @@ func TestClientCredentialsRenewal(t *testing.T) {
 	})
 }
 
-// One who gives up neither holds the others up nor counts as an attempt.
-func TestClientCredentialsGivesUp(t *testing.T) {
+// A caller whose context ends does not block others, and its attempt does not count as
+// failed.
+func TestClientCredentialsEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := issuer{hold: make(chan struct{})}
 		i.publish([]byte(`{"access_token":"one"}`))
@@ -157,7 +158,7 @@ func TestClientCredentialsGivesUp(t *testing.T) {
 		for range 2 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			if _, err := source.Token(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%v, want the deadline's", err)
+				t.Errorf("%v, want the deadline's error", err)
 			}
 			cancel()
 		}
@@ -167,7 +168,7 @@ func TestClientCredentialsGivesUp(t *testing.T) {
 		}
 		time.Sleep(1000 * time.Hour)
 		if got, err := source.Token(t.Context()); got != "one" || err != nil {
-			t.Errorf("a token without an end: %q, %v", got, err)
+			t.Errorf("a token without expiry: %q, %v", got, err)
 		}
 	})
 }

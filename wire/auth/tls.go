@@ -9,31 +9,32 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 )
 
-// Files are the PEM files of one end of TLS. Only their names are ever shown.
+// Files names the PEM files of one end of a TLS connection. Errors contain the file names and
+// never their contents.
 type Files struct {
-	// Cert and Key are the certificate of this end, with those between it and the root, and
-	// its private key. They are read again when they change.
+	// Cert is the certificate of this end with its intermediate certificates, and Key its
+	// private key. They are read again when the files change.
 	Cert, Key string
-	// ClientCA has the roots of the certificates of clients. Empty means that clients are
-	// not asked for any. It is for servers.
+	// ClientCA holds the root certificates for clients. Empty means that clients are not
+	// asked for a certificate. For servers only.
 	ClientCA string
-	// RequireClientCert turns clients without a certificate away. Unset, they may prove who
-	// they are otherwise.
+	// RequireClientCert refuses clients without a certificate. Otherwise they may
+	// authenticate by other credentials. For servers only.
 	RequireClientCert bool
-	// RootCA has the roots of the certificates of servers. Empty means those of the system.
-	// It is for clients.
+	// RootCA holds the root certificates for servers. Empty means those of the system. For
+	// clients only.
 	RootCA string
-	// ServerName is whom the certificate of a server has to be of. Empty means the host
-	// that is dialled. It is for clients.
+	// ServerName is the name that the server's certificate must have. Empty means the host of
+	// the address. For clients only.
 	ServerName string
-	// Failed is told of a changed certificate that cannot be used: the last one is, until
-	// then. It must not block. Nil is for those who do not want to know.
+	// Failed is called when a changed certificate cannot be loaded. The old one stays in use.
+	// It must not block. Nil discards the errors.
 	Failed func(error)
 }
 
-// ServerTLS returns what a server listens with: TLS 1.2 at least, strong suites, and
-// the certificate of its files, which is read again when they change, so that it can be
-// renewed without a restart. The roots in ClientCA are read once. An error names a file.
+// ServerTLS returns a server configuration: at least TLS 1.2, strong cipher suites, and the
+// certificate in f, which is read again when its files change, so that it can be renewed
+// without a restart. ClientCA is read once. An error names the file.
 func ServerTLS(f Files) (*tls.Config, error) {
 	switch {
 	case f.Cert == "" || f.Key == "":
@@ -62,8 +63,8 @@ func ServerTLS(f Files) (*tls.Config, error) {
 	return c, nil
 }
 
-// ClientTLS returns what a client dials with: as [ServerTLS], with the certificate of its
-// files if it has any. The roots in RootCA are read once.
+// ClientTLS returns a client configuration as [ServerTLS] does, with the certificate in f if
+// there is one. RootCA is read once.
 func ClientTLS(f Files) (*tls.Config, error) {
 	switch {
 	case (f.Cert == "") != (f.Key == ""):
@@ -90,9 +91,9 @@ func ClientTLS(f Files) (*tls.Config, error) {
 	return c, nil
 }
 
-// loadRoots reads certificates that others are verified with.
+// loadRoots reads root certificates.
 func loadRoots(path string) (*x509.CertPool, error) {
-	text, err := readSmall(path, 16<<20) // the system's own are some 200 KiB
+	text, err := readSmall(path, 16<<20) // the system's root certificates take about 200 KiB
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// pki is the files of a server and a client, and who made them.
+// pki holds the files of a server and a client, and their authority.
 type pki struct {
 	dir    string
 	ca     *authority
@@ -51,8 +51,7 @@ func (p *pki) issueServer(t testing.TB, serial int64) {
 	p.write(t, "server.key", key)
 }
 
-// dial returns the ends of a connection over a socket, which has room for an alert that
-// nobody reads yet.
+// dial returns the ends of a TCP connection, whose buffers can hold an unread TLS alert.
 func dial(t *testing.T) (a, b net.Conn) {
 	t.Helper()
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
@@ -61,8 +60,8 @@ func dial(t *testing.T) (a, b net.Conn) {
 	return must(l.Accept()), b
 }
 
-// shake shakes hands, and returns what each end knows of the other.
-func shake(t *testing.T, a, b net.Conn, server, client *tls.Config) (ofServer, ofClient tls.ConnectionState, err error) {
+// handshake performs the handshake, and returns the connection state of each end.
+func handshake(t *testing.T, a, b net.Conn, server, client *tls.Config) (ofServer, ofClient tls.ConnectionState, err error) {
 	t.Helper()
 	s, c := tls.Server(a, server), tls.Client(b, client)
 	failed := make(chan error, 1)
@@ -76,7 +75,7 @@ func shake(t *testing.T, a, b net.Conn, server, client *tls.Config) (ofServer, o
 	}()
 	errC := c.Handshake()
 	if errC == nil {
-		_, errC = c.Read(make([]byte, 1)) // in TLS 1.3 a client learns only now that it is turned away
+		_, errC = c.Read(make([]byte, 1)) // in TLS 1.3 a client learns of its refusal by its first read
 	}
 	_ = b.Close()
 	return s.ConnectionState(), c.ConnectionState(), errors.Join(errC, <-failed)
@@ -106,7 +105,7 @@ func TestTLS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := dial(t)
-			server, _, err := shake(t, a, b, must(ServerTLS(tt.server)), must(ClientTLS(tt.client)))
+			server, _, err := handshake(t, a, b, must(ServerTLS(tt.server)), must(ClientTLS(tt.client)))
 			if (err == nil) != tt.good || (err == nil && (len(VerifiedChain(&server)) == 2) != tt.chain) {
 				t.Errorf("%v, a chain of %d", err, len(VerifiedChain(&server)))
 			}
@@ -131,7 +130,7 @@ func TestTLSVersionsAndSuites(t *testing.T) {
 			client := must(ClientTLS(p.client))
 			tt.change(client)
 			a, b := dial(t)
-			if _, _, err := shake(t, a, b, must(ServerTLS(p.server)), client); (err == nil) != tt.good {
+			if _, _, err := handshake(t, a, b, must(ServerTLS(p.server)), client); (err == nil) != tt.good {
 				t.Error(err)
 			}
 		})
@@ -150,21 +149,21 @@ func TestTLSVersionsAndSuites(t *testing.T) {
 		}
 	}
 	if len(suites) == 0 {
-		t.Error("any cipher will do")
+		t.Error("the cipher suites are not restricted")
 	}
 }
 
 func TestTLSReload(t *testing.T) {
 	p := newPKI(t)
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(p.ca.cert.NotBefore) + 90*time.Minute) // a bubble's clock starts long ago
+		time.Sleep(time.Until(p.ca.cert.NotBefore) + 90*time.Minute) // the clock of a synctest bubble starts before the certificate is valid
 		var failures []error
 		p.server.Failed = func(err error) { failures = append(failures, err) }
 		server, client := must(ServerTLS(p.server)), must(ClientTLS(p.client))
 		serial := func() int64 {
 			t.Helper()
 			a, b := net.Pipe()
-			_, c, err := shake(t, a, b, server, client)
+			_, c, err := handshake(t, a, b, server, client)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,15 +173,15 @@ func TestTLSReload(t *testing.T) {
 			t.Helper()
 			time.Sleep(recheck)
 			if got := serial(); got != want || len(failures) != told {
-				t.Errorf("certificate %d, want %d; the owner heard %v, want %d errors", got, want, failures, told)
+				t.Errorf("certificate %d, want %d; reported %v, want %d errors", got, want, failures, told)
 			}
 		}
 		expect(10, 0)
 		p.issueServer(t, 11)
 		expect(11, 0)
-		p.write(t, "server.key", privatePEM(rsaKey())) // the certificate comes later
+		p.write(t, "server.key", privatePEM(rsaKey())) // its certificate is written later
 		expect(11, 1)
-		expect(11, 2) // still
+		expect(11, 2) // the old certificate remains
 		if !strings.Contains(failures[0].Error(), p.server.Key) || strings.Contains(failures[0].Error(), "BEGIN") {
 			t.Errorf("%v, want the names of the files", failures[0])
 		}

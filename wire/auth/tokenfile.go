@@ -8,11 +8,11 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxTokenFile is the greatest length of a file of tokens in bytes.
+// maxTokenFile is the largest length of a token file in bytes.
 const maxTokenFile = 1 << 20
 
-// LoadTokens reads a file of tokens, as [ParseTokens] does. The warnings are for the owner
-// of the file: that others can read it.
+// LoadTokens reads a token file as [ParseTokens] does. The warnings say that other users can
+// access the file.
 func LoadTokens(path string) (list []Token, warnings []string, err error) {
 	text, err := readSmall(path, maxTokenFile)
 	if err != nil {
@@ -27,16 +27,16 @@ func LoadTokens(path string) (list []Token, warnings []string, err error) {
 	return list, warnings, nil
 }
 
-// ParseTokens reads a list of tokens, one a line, in words that spaces or tabs separate:
-// the agent that has it, the token, and then further agents that it may speak as, or, after
-// "scope:", a scope. Empty lines, and what comes after a word that begins with #, say nothing.
+// ParseTokens parses a list of tokens, one per line. A line consists of words, separated by
+// spaces or tabs: the agent id, the token, and further agent ids or scopes (with the prefix
+// "scope:"). A word that begins with # starts a comment.
 //
 //	# agent   token                             further agents and scopes
 //	crm       Vq0m8cQy5m3kz7o2hZ4p1A            billing scope:read
 //	gateway   cR8dXw2nT6uJf9aLs3kEyQ            *
 //
-// An agent can have more than one token, so that one can replace another. The error names
-// the line, and never a token.
+// An agent can have several tokens, so that a new one can replace an old one. The error names
+// the line and never contains a token.
 func ParseTokens(text []byte) ([]Token, error) {
 	var list []Token
 	first := make(map[Secret]int)
@@ -50,7 +50,7 @@ func ParseTokens(text []byte) ([]Token, error) {
 		case !ok:
 			continue
 		case first[t.Value] > 0:
-			return nil, fmt.Errorf("auth: line %d: the token is the one of line %d", n, first[t.Value])
+			return nil, fmt.Errorf("auth: line %d: the token occurs in line %d already", n, first[t.Value])
 		}
 		first[t.Value] = n
 		list = append(list, t)
@@ -58,7 +58,7 @@ func ParseTokens(text []byte) ([]Token, error) {
 	return list, nil
 }
 
-// parseToken reads a line, and reports whether it has a token.
+// parseToken parses a line and reports whether it holds a token.
 func parseToken(line string) (Token, bool, error) {
 	words := strings.Fields(line)
 	for i, w := range words {

@@ -14,49 +14,49 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Token is a static bearer token, and who has it.
+// Token is a static bearer token and its identity.
 type Token struct {
-	// Value is the token. It is at least [MinToken] bytes, of which eight or more differ.
+	// Value is the token. It has at least [MinToken] bytes, of which at least eight differ.
 	Value Secret
-	// Name, Agents and Scopes become those of the [wire.Identity].
+	// Name, Agents and Scopes are those of the [wire.Identity].
 	Name   performatives.AgentID
 	Agents []performatives.AgentID
 	Scopes []string
 }
 
-// MinToken is the least length of a static token in bytes: 128 bits in base64. Such a
-// token cannot be guessed; one that a person made up could be.
+// MinToken is the smallest length of a static token in bytes: 128 random bits in base64,
+// which cannot be guessed.
 const MinToken = 22
 
-// tokens knows bearer tokens by their hashes.
+// tokens is an authenticator that stores bearer tokens by their hashes.
 type tokens struct {
 	opaque
-	key [sha256.Size]byte
-	by  map[[sha256.Size]byte]known
+	key    [sha256.Size]byte
+	byHash map[[sha256.Size]byte]knownToken
 }
 
-// known is a token's hash and its owner.
-type known struct {
+// knownToken is the hash of a token and its identity.
+type knownToken struct {
 	sum [sha256.Size]byte
 	id  wire.Identity
 }
 
-// Tokens returns an authenticator that knows these tokens. It keeps only their hashes,
-// keyed anew in each process, so that how long a look-up takes says nothing of the token.
-// A token with the form of a JWT is left to [JWT]. The error names the entry that is weak,
-// occurs twice or has no name, by its index, and never a token.
+// Tokens returns an authenticator for a list of tokens. It stores only their hashes with a
+// random key per process, so that the time of a lookup reveals nothing about a token. For a
+// token with the form of a JWT it returns [wire.ErrNoCredentials]. The error names an invalid
+// or duplicate entry by its index and never contains a token.
 func Tokens(list []Token) (wire.Authenticator, error) {
-	t := &tokens{opaque: opaque(fmt.Sprintf("auth.Tokens(%d)", len(list))), by: make(map[[sha256.Size]byte]known, len(list))}
+	t := &tokens{opaque: opaque(fmt.Sprintf("auth.Tokens(%d)", len(list))), byHash: make(map[[sha256.Size]byte]knownToken, len(list))}
 	_, _ = rand.Read(t.key[:]) // never fails
 	for i, e := range list {
 		if err := e.validate(); err != nil {
 			return nil, fmt.Errorf("auth: token %d: %w", i, err)
 		}
 		sum := t.sum(string(e.Value))
-		if _, ok := t.by[sum]; ok {
-			return nil, fmt.Errorf("auth: token %d: the same token occurs before", i)
+		if _, ok := t.byHash[sum]; ok {
+			return nil, fmt.Errorf("auth: token %d: the token occurs twice", i)
 		}
-		t.by[sum] = known{sum, wire.Identity{Name: e.Name, Agents: slices.Clone(e.Agents), Method: "token", Scopes: slices.Clone(e.Scopes)}}
+		t.byHash[sum] = knownToken{sum, wire.Identity{Name: e.Name, Agents: slices.Clone(e.Agents), Method: "token", Scopes: slices.Clone(e.Scopes)}}
 	}
 	return t, nil
 }
@@ -67,20 +67,20 @@ func (t *tokens) sum(token string) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Authenticate looks the token up.
+// Authenticate looks up the token.
 func (t *tokens) Authenticate(_ context.Context, c wire.Credentials) (wire.Identity, error) {
 	if c.Token == "" || isJWT(c.Token) {
 		return wire.Identity{}, wire.ErrNoCredentials
 	}
 	sum := t.sum(c.Token)
-	k, ok := t.by[sum]
+	k, ok := t.byHash[sum]
 	if !ok || !hmac.Equal(k.sum[:], sum[:]) {
 		return wire.Identity{}, rejected("token", "the token is not known")
 	}
 	return k.id, nil
 }
 
-// validate says what is wrong with e.
+// validate returns an error if the token or an agent id is invalid.
 func (e Token) validate() error {
 	if err := e.Value.check(); err != nil {
 		return err
@@ -96,11 +96,11 @@ func (e Token) validate() error {
 	return nil
 }
 
-// minVaried is how many different bytes a token has at least: a random one of 22
-// characters practically always has twelve or more.
+// minVaried is the smallest number of different bytes in a token. A random token of 22
+// characters almost always has at least twelve.
 const minVaried = 8
 
-// check says whether the token is fit to be one.
+// check returns an error if s is not valid as a static token.
 func (s Secret) check() error {
 	switch {
 	case len(s) < MinToken:
@@ -108,7 +108,7 @@ func (s Secret) check() error {
 	case strings.IndexFunc(string(s), notInToken) >= 0:
 		return errors.New("the token has characters that a bearer token cannot have (RFC 6750 §2.1)")
 	case isJWT(string(s)):
-		return errors.New("the token has the form of a JWT, which would be verified as one")
+		return errors.New("the token has the form of a JWT and would be verified as one")
 	}
 	var seen [256]bool
 	varied := 0
@@ -123,7 +123,7 @@ func (s Secret) check() error {
 	return nil
 }
 
-// notInToken reports whether a bearer token cannot have c (RFC 6750 §2.1, b64token).
+// notInToken reports whether c is not allowed in a bearer token (RFC 6750 §2.1, b64token).
 func notInToken(c rune) bool {
 	switch {
 	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':

@@ -36,7 +36,7 @@ func TestTokens(t *testing.T) {
 	}
 	for _, token := range []string{"", sign(t, "HS256", "", []byte(secret64), claims())} {
 		if _, err := auth.Authenticate(t.Context(), wire.Credentials{Token: token}); !errors.Is(err, wire.ErrNoCredentials) {
-			t.Errorf("%.20q: %v, want to be left to others", token, err)
+			t.Errorf("%.20q: %v, want ErrNoCredentials", token, err)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestTokensRefuses(t *testing.T) {
 		"short":               {[]Token{{Value: Secret(tokenA[:21]), Name: "crm"}}, "token 0: the token is shorter"},
 		"not varied":          {[]Token{{Value: Secret(strings.Repeat("abc", 10)), Name: "crm"}}, "different characters"},
 		"a space":             {[]Token{{Value: tokenA + " a", Name: "crm"}}, "characters that a bearer token"},
-		"twice":               {[]Token{{Value: tokenA, Name: "crm"}, {Value: tokenA, Name: "eddy"}}, "token 1: the same token"},
+		"twice":               {[]Token{{Value: tokenA, Name: "crm"}, {Value: tokenA, Name: "eddy"}}, "token 1: the token occurs twice"},
 		"no name":             {[]Token{{Value: tokenA}}, "name of the agent is empty"},
 		"further, empty":      {[]Token{{Value: tokenA, Name: "crm", Agents: []performatives.AgentID{""}}}, "name of the agent is empty"},
 		"the form of a JWT":   {[]Token{{Value: Secret(jwt), Name: "crm"}}, "form of a JWT"},
@@ -76,7 +76,7 @@ func TestParseTokens(t *testing.T) {
 	}
 	for i := range want {
 		if got[i].Value != want[i].Value {
-			t.Errorf("token %d is another", i)
+			t.Errorf("token %d differs", i)
 		}
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -85,7 +85,7 @@ func TestParseTokens(t *testing.T) {
 	for text, want := range map[string]string{
 		"crm":                             "line 1: want the name of an agent and its token",
 		"\ncrm short":                     "line 2: the token is shorter",
-		"a " + tokenA + "\n\nb " + tokenA: "line 3: the token is the one of line 1",
+		"a " + tokenA + "\n\nb " + tokenA: "line 3: the token occurs in line 1 already",
 	} {
 		if _, err := ParseTokens([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), tokenA) {
 			t.Errorf("%v, want %q in it", err, want)
@@ -103,7 +103,7 @@ func TestLoadTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, warnings, err = LoadTokens(path); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], path) {
-		t.Errorf("others can read it: warnings %q, %v", warnings, err)
+		t.Errorf("readable by other users: warnings %q, %v", warnings, err)
 	}
 	if _, _, err = LoadTokens(writeFile(t, make([]byte, maxTokenFile+1))); err == nil || !strings.Contains(err.Error(), "longer than") {
 		t.Errorf("too long: %v", err)
@@ -143,9 +143,9 @@ func TestAny(t *testing.T) {
 		})
 	}
 	if _, err := both.Authenticate(t.Context(), wire.Credentials{}); !errors.Is(err, wire.ErrNoCredentials) {
-		t.Errorf("nothing: %v", err)
+		t.Errorf("no credentials: %v", err)
 	}
 	if _, err := Any().Authenticate(t.Context(), wire.Credentials{Token: tokenA}); !errors.Is(err, wire.ErrNoCredentials) {
-		t.Errorf("nobody to ask: %v", err)
+		t.Errorf("no authenticators: %v", err)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// bounded is a listener that closes at once the connections beyond a number: gRPC bounds
-// what each may do, and not how many there are. It closes those that there are, too,
-// since gRPC waits for those in their handshake.
+// bounded is a listener with a bound on the number of connections, which gRPC lacks. It
+// closes further connections at once. It can also close all open connections, because
+// gRPC waits for those in their handshake.
 type bounded struct {
 	net.Listener
 	most int
@@ -31,7 +31,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 		if c := (&counted{Conn: c, of: b}); b.add(c) {
 			return c, nil
 		}
-		_ = c.Close() // there is nothing to be said
+		_ = c.Close() // a connection beyond the bound
 	}
 }
 
@@ -51,17 +51,17 @@ func (b *bounded) remove(c *counted) {
 	delete(b.open, c)
 }
 
-// cutOff closes all connections, and those that are still to come.
+// cutOff closes all connections, also future ones.
 func (b *bounded) cutOff() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cut = true
 	for c := range b.open {
-		_ = c.Conn.Close() // gRPC finds out
+		_ = c.Conn.Close() // gRPC handles the error
 	}
 }
 
-// counted is a connection that counts until it is closed.
+// counted is a connection that counts for the bound until it is closed.
 type counted struct {
 	net.Conn
 	of *bounded

@@ -9,22 +9,23 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// unknown is who a NOT_UNDERSTOOD goes to when the sender of a message could not be read,
-// since the connection knows to whom it leads; and what it refers to when the message
-// told nothing, since acl §4.7 demands an in_reply_to.
+// unknown is the receiver of the NOT_UNDERSTOOD for a message without a readable sender;
+// the connection leads to one peer, so that the name does not matter. It is also the
+// in_reply_to for a message without a readable id, which acl §4.7 demands.
 const unknown = "unknown"
 
-// broken is an envelope that is no message, with the answer to its sender.
+// broken returns the error of an envelope that is no message, with the answer to its sender.
 func (c *codec) broken(d *decoder) wire.Inbound {
 	d.refusal.About = performatives.MessageID(legible(string(d.e.ID)))
-	if d.e.Performative == performatives.ActNotUnderstood { // which must not be answered by another
+	if d.e.Performative == performatives.ActNotUnderstood { // two peers would answer each other without end
 		return wire.Inbound{Err: d.refusal}
 	}
 	return wire.Inbound{Err: d.refusal, Answer: c.append(nil, c.notUnderstood(d))}
 }
 
-// notUnderstood makes that answer. It refers to the id, else to the reply_with or the
-// conversation. It is nil only when this end's own name is not valid.
+// notUnderstood makes the answer to an envelope that is no message. It refers to the id,
+// else to the reply_with or the conversation. It is nil only when the name of this end is
+// invalid.
 func (c *codec) notUnderstood(d *decoder) *performatives.Message {
 	id, conversation := string(d.e.ID), string(d.e.ConversationID)
 	stamp := c.opts.Stamper.Stamp()
@@ -50,7 +51,7 @@ func first(texts ...string) string {
 	return ""
 }
 
-// legible returns a text that may be anything, or nothing when it could be no id.
+// legible returns a text that could be an id, and nothing for any other text.
 func legible(s string) string {
 	if len(s) > performatives.MaxIDLength || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
 		return ""

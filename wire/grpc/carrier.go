@@ -8,17 +8,17 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// carrier moves the bytes of a Frame through gRPC. It is a message without fields of its
-// own: whatever it holds is unknown to it, and so protobuf writes and reads it as it is,
-// with whatever codec a gRPC server or client has for protobuf.
+// carrier is a protobuf message without fields that transports the bytes of a Frame. All
+// its content is unknown fields, which every codec for protobuf reads and writes
+// unchanged.
 type carrier struct{ emptypb.Empty }
 
 func (c *carrier) set(b []byte) { c.ProtoReflect().SetUnknown(b) }
 
 func (c *carrier) bytes() []byte { return c.ProtoReflect().GetUnknown() }
 
-// passing is a codec for carriers that does not look at what they hold, as protobuf's
-// does. That saves copies of long batches, and no more.
+// passing is a codec for carriers that does not parse their content. It saves copies of
+// long batches.
 type passing struct{}
 
 var _ encoding.CodecV2 = passing{}
@@ -35,7 +35,7 @@ func (passing) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.Copy(c.bytes(), mem.DefaultBufferPool())}, nil
 }
 
-// Unmarshal puts a copy of what has come into a carrier.
+// Unmarshal puts a copy of the received bytes into a carrier.
 func (passing) Unmarshal(data mem.BufferSlice, v any) error {
 	c, ok := v.(*carrier)
 	if !ok {

@@ -88,6 +88,7 @@ func compareGenerated(t fataler, m *performatives.Message, e *ribosomev1.Envelop
 		{"receiver", e.Receiver, string(m.Receiver())},
 		{"conversation", e.ConversationId, string(m.ConversationID())},
 		{"protocol", e.Protocol, m.Protocol()},
+		{"message type", e.MessageType, m.MessageType()},
 		{"in_reply_to", e.InReplyTo, m.InReplyTo()},
 		{"reply_with", e.ReplyWith, m.ReplyWith()},
 		{"reply_by", replyBy, clock(m.ReplyBy())},
@@ -191,6 +192,7 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 		{"no id", change(func(e *ribosomev1.Envelope) { e.Id = "" }), performatives.CodeInvalidPayload, "message_id"},
 		{"a line break", change(func(e *ribosomev1.Envelope) { e.Receiver = "a\nb" }), performatives.CodeInvalidPayload, "receiver"},
 		{"a priority of the future", change(func(e *ribosomev1.Envelope) { e.Priority = 4 }), performatives.CodeInvalidPayload, "priority"},
+		{"a message type of two words", change(func(e *ribosomev1.Envelope) { e.MessageType = "REVIEW REQUEST" }), performatives.CodeInvalidPayload, "message_type"},
 		{"a trace that is none", change(func(e *ribosomev1.Envelope) { e.Trace = "x" }), performatives.CodeInvalidPayload, "trace"},
 		{"a time beyond all years", change(func(e *ribosomev1.Envelope) { e.ReplyBy = &timestamppb.Timestamp{Seconds: maxSeconds + 1} }), performatives.CodeInvalidPayload, "reply_by"},
 		{"nanoseconds below zero", change(func(e *ribosomev1.Envelope) { e.Timestamp = &timestamppb.Timestamp{Nanos: -1} }), performatives.CodeInvalidPayload, "timestamp"},
@@ -342,6 +344,21 @@ func TestRegisteredPayload(t *testing.T) {
 	e.Payload = []byte(`{"colour":1}`)
 	if in := decodeAll(c, envelopes(t, e))[0]; !errors.Is(in.Err, performatives.CodeInvalidPayload) {
 		t.Errorf("got %+v", in)
+	}
+}
+
+func TestRegisteredMessageType(t *testing.T) {
+	var registry performatives.Registry
+	if err := performatives.RegisterMessageType[application](&registry, "PAINT", performatives.ActTaskRequest); err != nil {
+		t.Fatal(err)
+	}
+	c := newCodec(t)
+	c.opts.Registry = &registry
+	e := inform("1")
+	e.Performative, e.MessageType, e.Payload = ribosomev1.Performative_PERFORMATIVE_TASK_REQUEST, "PAINT", []byte(`{"colour":"red"}`)
+	m := decodeOne(t, c, envelopes(t, e))
+	if p, ok := m.Payload().(application); !ok || p.Colour != "red" || m.MessageType() != "PAINT" {
+		t.Errorf("got %q with %#v", m.MessageType(), m.Payload())
 	}
 }
 

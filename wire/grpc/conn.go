@@ -13,10 +13,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// maxBatch is the most bytes of one gRPC message that holds more than one frame.
+// maxBatch bounds a gRPC message of more than one frame, in bytes.
 const maxBatch = 1 << 20
 
-// stream is what the streams of both ends have in common.
+// stream is the common interface of the streams of both ends.
 type stream interface {
 	SendMsg(m any) error
 	RecvMsg(m any) error
@@ -29,18 +29,18 @@ type conn struct {
 	patience time.Duration // for one write
 	abort    func()        // ends the stream at once
 	closing  func(said bool)
-	lost     func(error) error // says what an error of RecvMsg is
+	lost     func(error) error // translates an error of RecvMsg
 
 	in    carrier
-	rest  []byte // of in, not read yet
-	limit int    // bytes of a field of a Frame
-	over  bool   // the peer has said CLOSE: what follows is dropped, until the stream ends
+	rest  []byte // the unread part of in
+	limit int    // greatest length of a field of a Frame, in bytes
+	over  bool   // the peer has sent CLOSE: later frames are dropped
 
 	out   carrier
 	timer *time.Timer
 	late  atomic.Bool                           // a write took too long
 	said  atomic.Bool                           // the last frame has been written
-	told  atomic.Pointer[performatives.Refusal] // why this end gives up, as it said
+	told  atomic.Pointer[performatives.Refusal] // the reason in the ERROR that this end has sent
 
 	once sync.Once
 	done chan struct{} // closed by Close
@@ -52,17 +52,17 @@ func newConn(s stream, p wire.Peer, l wire.Limits) *conn {
 	return &conn{stream: s, peer: p, patience: l.FrameTime, limit: l.Frame, done: make(chan struct{})}
 }
 
-// Peer says who is at the other end.
+// Peer describes the other end.
 func (c *conn) Peer() wire.Peer { return c.peer }
 
 // Dialect returns [Dialect].
 func (c *conn) Dialect() wire.Dialect { return Dialect{} }
 
-// SetLimit sets how many bytes an envelope or a signal may have.
+// SetLimit sets the greatest length of an envelope or a signal, in bytes.
 func (c *conn) SetLimit(bytes int) { c.limit = bytes }
 
-// Close ends the stream. One whose last frame has been written ends once the peer has
-// got that, and what comes until then is dropped.
+// Close ends the stream. After the last frame, the stream ends when the peer has received
+// that frame; frames that arrive until then are dropped.
 func (c *conn) Close() error {
 	c.once.Do(func() {
 		close(c.done)
@@ -80,7 +80,7 @@ func (c *conn) closed() bool {
 	}
 }
 
-// Read returns the envelopes that come next: as many as one gRPC message has in a row.
+// Read returns the next envelopes: all that follow each other in one gRPC message.
 func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
 	for {
 		data, err := c.next(control)
@@ -97,9 +97,9 @@ func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
 	}
 }
 
-// next takes from what has been received the envelopes up to the next signal, or up to
-// one that is too long, since the limit may change before it is its turn. It returns
-// nothing when nothing is left.
+// next takes the received envelopes up to the next signal, or up to one that is too long:
+// the limit may change before that envelope is read. It returns nothing when no envelope
+// is left.
 func (c *conn) next(control func(wire.Frame)) ([]byte, error) {
 	n := 0
 	for n < len(c.rest) && !c.over && !c.closed() {
@@ -130,7 +130,7 @@ func (c *conn) next(control func(wire.Frame)) ([]byte, error) {
 	return c.take(n), nil
 }
 
-// take cuts the first n bytes off the rest.
+// take removes the first n bytes from rest, and returns them.
 func (c *conn) take(n int) []byte {
 	b := c.rest[:n:n]
 	c.rest = c.rest[n:]
@@ -145,15 +145,15 @@ func errTooLong(limit int) error {
 	return &performatives.Refusal{Code: performatives.CodeParsingError, Text: fmt.Sprintf("the message is longer than %d bytes", limit)}
 }
 
-// batches are the buffers that frames come together in, shared by all connections: one
-// that does not write has none.
+// batches pools the buffers for frames that are written together. A connection holds one
+// only while it writes.
 var batches = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxPooled is the largest buffer that is kept.
+// maxPooled is the largest buffer that returns to the pool, in bytes.
 const maxPooled = 2 * maxBatch
 
-// Write writes frames as gRPC messages of many frames each, for all of which there is one
-// time: SendMsg knows none.
+// Write writes frames as gRPC messages of many frames each. One time limit holds for all of
+// them, because SendMsg has none.
 func (c *conn) Write(frames []wire.Frame) error {
 	if c.timer == nil {
 		c.timer = time.AfterFunc(c.patience, c.tooLate)
@@ -176,8 +176,8 @@ func (c *conn) Write(frames []wire.Frame) error {
 	return nil
 }
 
-// batch returns the bytes of the first n frames, in buf. One that is alone is not copied:
-// gRPC does.
+// batch returns the bytes of the first n frames, in buf. A single frame is not copied: gRPC
+// copies it.
 func batch(buf *[]byte, frames []wire.Frame) (b []byte, n int) {
 	if len(frames) == 1 && frames[0].Kind == wire.KindData {
 		return frames[0].Data, 1
@@ -218,7 +218,7 @@ func (c *conn) tooLate() {
 	c.abort()
 }
 
-// note remembers what of a frame matters for the end.
+// note records the frames that matter for the end of the stream.
 func (c *conn) note(f wire.Frame) {
 	switch f.Kind {
 	case wire.KindError:

@@ -13,9 +13,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// decoder turns one envelope into a message. The first thing that is wrong stays in
-// refusal, and the rest is still read, so that an answer finds its way. What it makes
-// shares nothing with what it reads.
+// decoder turns one envelope into a message. It stores the first error in refusal and
+// reads on, so that the answer can be addressed. The message shares no memory with the
+// envelope.
 type decoder struct {
 	opts      *wire.CodecOptions
 	e         performatives.Envelope
@@ -35,7 +35,7 @@ type moment struct {
 	seconds, nanos int64
 }
 
-// refuse records what is wrong, unless something was already.
+// refuse stores the first error; it ignores later ones.
 func (d *decoder) refuse(code performatives.Code, field, text string) {
 	if d.refusal == nil {
 		d.refusal = &performatives.Refusal{Code: code, Field: field, Text: text}
@@ -46,7 +46,7 @@ func (d *decoder) invalid(field, text string) {
 	d.refuse(performatives.CodeInvalidPayload, field, field+": "+text)
 }
 
-// message makes the message, or returns nil and leaves why in d.refusal.
+// message makes the message, or returns nil and stores the error in d.refusal.
 func (d *decoder) message(data []byte) *performatives.Message {
 	if limit := d.opts.MaxBytes; limit > 0 && len(data) > limit {
 		d.refuse(performatives.CodeParsingError, "", fmt.Sprintf("want at most %d bytes, got %d", limit, len(data)))
@@ -67,8 +67,8 @@ func (d *decoder) message(data []byte) *performatives.Message {
 	return m
 }
 
-// fields reads the fields; of one that occurs twice the last counts. What has another
-// type than ribosome.proto says is unknown, and so is ignored.
+// fields reads the fields; of a field that occurs twice the last counts. It ignores a field
+// with another type than in ribosome.proto, as an unknown field.
 func (d *decoder) fields(data []byte) {
 	ok := eachField(data, func(num protowire.Number, text []byte, n uint64) {
 		if text != nil {
@@ -88,7 +88,7 @@ func (d *decoder) fields(data []byte) {
 }
 
 // eachField calls f with each field that is a varint or has a length, and reports whether
-// data is well-formed. text is nil for a varint, and else not.
+// data is well-formed. text is nil for a varint only.
 func eachField(data []byte, f func(num protowire.Number, text []byte, n uint64)) bool {
 	for len(data) > 0 {
 		num, typ, tag := protowire.ConsumeTag(data)
@@ -100,7 +100,7 @@ func eachField(data []byte, f func(num protowire.Number, text []byte, n uint64))
 		if size < 0 {
 			return false
 		}
-		switch typ { // no field of ours has another
+		switch typ { // ribosome.proto has no field of another type
 		case protowire.BytesType:
 			text, _ := protowire.ConsumeBytes(data)
 			f(num, text, 0)
@@ -146,12 +146,14 @@ func (d *decoder) text(num protowire.Number, text []byte) {
 		d.budget = text
 	case fieldMetadata:
 		d.metadata(text)
+	case fieldMessageType:
+		d.e.MessageType = string(text)
 	case fieldAuthToken:
 		d.authToken(text)
 	}
 }
 
-// conversation and language are without a copy where that is common.
+// conversation and language copy nothing for the usual values.
 func (d *decoder) conversation(text []byte) {
 	if string(text) == string(d.e.ID) {
 		d.e.ConversationID = performatives.ConversationID(d.e.ID)
@@ -176,7 +178,7 @@ func (d *decoder) authToken(text []byte) {
 	d.token = string(text)
 }
 
-// moment reads a timestamp. One that occurs twice is merged, as protobuf wants it.
+// moment reads a timestamp. One that occurs twice is merged, as protobuf demands.
 func (d *decoder) moment(t *moment, field string, text []byte) {
 	t.present = true
 	ok := eachField(text, func(num protowire.Number, text []byte, n uint64) {
@@ -219,7 +221,7 @@ func (d *decoder) metadata(text []byte) {
 	}
 }
 
-// numbers looks at the fields that are enums.
+// numbers checks the enum fields.
 func (d *decoder) numbers() {
 	var ok bool
 	if d.e.Performative, ok = actOf(d.act); !ok {
@@ -230,7 +232,7 @@ func (d *decoder) numbers() {
 	}
 }
 
-// times looks at the timestamps. A message without one gets that of its arrival.
+// times checks the timestamps. A message without one gets the time of its arrival.
 func (d *decoder) times() {
 	d.e.ReplyBy = d.time("reply_by", d.replyBy)
 	d.e.Timestamp = d.time("timestamp", d.timestamp)
@@ -250,7 +252,7 @@ func (d *decoder) time(field string, t moment) time.Time {
 	return time.Unix(t.seconds, t.nanos).UTC()
 }
 
-// contents reads what is JSON.
+// contents reads the fields with JSON: the budget and the payload.
 func (d *decoder) contents() {
 	if len(d.budget) > 0 {
 		if err := checkJSON(d.budget); err != nil {
@@ -268,7 +270,7 @@ func (d *decoder) contents() {
 			return
 		}
 	}
-	payload, err := d.opts.Registry.DecodePayload(d.e.Performative, d.e.Ontology, d.payload)
+	payload, err := d.opts.Registry.DecodeTyped(d.e.Performative, d.e.MessageType, d.e.Ontology, d.payload)
 	if err != nil {
 		d.refusal = wire.AsRefusal(err)
 		return
@@ -276,7 +278,7 @@ func (d *decoder) contents() {
 	d.e.Payload = payload
 }
 
-// bare returns a token without the word that says what kind it is.
+// bare returns a token without the word Bearer.
 func bare(token string) string {
 	const bearer = "bearer "
 	if len(token) > len(bearer) && strings.EqualFold(token[:len(bearer)], bearer) {

@@ -19,24 +19,23 @@ import (
 // DialOptions configures a connection that this end opens.
 type DialOptions struct {
 	// TLS is for grpcs, with the same minimum as in [Options]; with grpc it is an error. Nil
-	// means the system's roots, and no certificate of one's own.
+	// means the system's roots, and no client certificate.
 	TLS *tls.Config
-	// Token is a bearer token, without the word Bearer, by which the connection
-	// authenticates. It is sent in the clear where the connection is. Empty means none.
+	// Token is a bearer token, without the word Bearer, which authenticates the
+	// connection. Over grpc it is sent unencrypted. Empty means none.
 	Token string
-	// Limits are those of the session, of which Frame and FrameTime count here. FrameTime
-	// bounds the dialling, too.
+	// Limits are those of the session. Dial uses Frame and FrameTime; FrameTime also
+	// bounds the time of dialling.
 	Limits wire.Limits
 }
 
-// linger is how long a client that has said its last word waits for the server to end
-// the stream, because to cancel it drops what has not been written to the network.
+// linger is the time for which a client waits, after its last frame, for the server to end
+// the stream. Cancelling the stream would drop frames that are not on the network yet.
 const linger = time.Second
 
 // Dial opens a connection to grpc://host:port, or grpcs://host:port with TLS, for
-// [wire.Connect]. It returns once the server has taken the connection on, or with a
-// [*performatives.Refusal] in the error's tree when that turns it down. ctx is for
-// dialling alone.
+// [wire.Connect]. It returns when the server has accepted the connection. If the server
+// refuses it, the error wraps a [*performatives.Refusal]. ctx bounds the dialling only.
 func Dial(ctx context.Context, target string, o DialOptions) (wire.Conn, error) {
 	host, encrypted, err := parse(target, o)
 	if err != nil {
@@ -55,7 +54,7 @@ func Dial(ctx context.Context, target string, o DialOptions) (wire.Conn, error) 
 	defer cancel()
 	c, err := open(ctx, cc, o.Token, limits)
 	if err != nil {
-		_ = cc.Close() // nobody uses it
+		_ = cc.Close() // no stream uses it
 		return nil, fmt.Errorf("grpc: connect to %s: %w", host, err)
 	}
 	c.peer = wire.Peer{Transport: "grpc", Addr: host, Path: fullMethod, TLS: encrypted}
@@ -87,7 +86,7 @@ func clientOptions(config *tls.Config, l wire.Limits) []rpc.DialOption {
 	}
 }
 
-// open begins a stream, which ends with cc.
+// open starts a stream, which ends with cc.
 func open(ctx context.Context, cc *rpc.ClientConn, token string, l wire.Limits) (*conn, error) {
 	streaming, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if token != "" {
@@ -110,11 +109,11 @@ func open(ctx context.Context, cc *rpc.ClientConn, token string, l wire.Limits) 
 	}
 	return clientConn(s, l, func() {
 		cancel()
-		_ = cc.Close() // it is over either way
+		_ = cc.Close() // the connection has ended in any case
 	}), nil
 }
 
-// accepted waits for the server to take the stream on.
+// accepted waits until the server accepts the stream.
 func accepted(s rpc.ClientStream) error {
 	header, err := s.Header()
 	if err != nil || header != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Dialect is the language of this package's connections: the Frame of ribosome.proto,
-// of which a frame of ours is one with a single Envelope, and what is read may hold any
-// number. Fields that it does not know are ignored. The zero value is all there is.
+// Dialect is the dialect of this package's connections: the Frame of ribosome.proto. A
+// written Frame has one Envelope; a received one may have any number. Unknown fields are
+// ignored. The zero value works, and has no settings.
 type Dialect struct{}
 
 var _ wire.Dialect = Dialect{}
@@ -33,8 +33,8 @@ func (Dialect) Open(o wire.CodecOptions) (wire.Codec, error) { return &codec{o},
 // codec translates between envelopes and messages.
 type codec struct{ opts wire.CodecOptions }
 
-// Decode reads the envelopes of a frame. One that is no message is answered by a
-// NOT_UNDERSTOOD to its sender; the others are taken all the same.
+// Decode reads the envelopes of a frame. The answer to an envelope that is no message is a
+// NOT_UNDERSTOOD to its sender; it does not affect the other envelopes.
 func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 	for len(frame) > 0 {
 		num, typ, tag := protowire.ConsumeTag(frame)
@@ -73,7 +73,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	return appendFrame(dst, m, token)
 }
 
-// Refuse appends the answer that turns a message down, or nothing when it expects none.
+// Refuse appends the refusal of a message, or nothing for a message that expects no reply.
 func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if in.Message == nil {
 		return dst
@@ -81,7 +81,8 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	return c.append(dst, wire.RefusalOf(in.Message, c.opts.Local, c.opts.Stamper.Stamp(), err))
 }
 
-// append appends a message of the session's own, which marshals; nil is none.
+// append appends a message that this package has made, and that therefore marshals. It
+// appends nothing for nil.
 func (c *codec) append(dst []byte, m *performatives.Message) []byte {
 	if m == nil {
 		return dst

@@ -12,8 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// appendFrame appends a Frame that holds m alone, with a token unless that is empty. On
-// an error it returns dst as it was.
+// appendFrame appends a Frame with m as its only envelope, and with the token unless that
+// is empty. On an error it returns dst unchanged.
 func appendFrame(dst []byte, m *performatives.Message, token string) ([]byte, error) {
 	start := len(dst)
 	out := append(protowire.AppendTag(dst, frameEnvelopes, protowire.BytesType), 0)
@@ -23,11 +23,12 @@ func appendFrame(dst []byte, m *performatives.Message, token string) ([]byte, er
 		return dst[:start], err
 	}
 	out = appendString(out, fieldAuthToken, token)
+	out = appendString(out, fieldMessageType, m.MessageType())
 	return lengthen(out, body), nil
 }
 
-// lengthen writes how long what begins at body is before it, where one byte has been
-// left for that.
+// lengthen writes the length of the bytes from body on in front of them. One byte has been
+// reserved for it; a longer length moves the bytes.
 func lengthen(out []byte, body int) []byte {
 	n := len(out) - body
 	if more := protowire.SizeVarint(uint64(n)) - 1; more > 0 {
@@ -38,7 +39,8 @@ func lengthen(out []byte, body int) []byte {
 	return out
 }
 
-// appendEnvelope appends the fields of m, in the order of their numbers.
+// appendEnvelope appends the fields of m below fieldAuthToken, in the order of their
+// numbers.
 func appendEnvelope(out []byte, m *performatives.Message) ([]byte, error) {
 	out = appendString(out, fieldID, string(m.ID()))
 	out = appendNumber(out, fieldPerformative, uint64(m.Performative()))
@@ -62,7 +64,7 @@ func appendEnvelope(out []byte, m *performatives.Message) ([]byte, error) {
 	return appendContents(out, m)
 }
 
-// appendContents appends what of m is JSON.
+// appendContents appends the fields of m with JSON.
 func appendContents(out []byte, m *performatives.Message) ([]byte, error) {
 	out, err := appendPayload(out, m.Payload())
 	if err != nil {
@@ -100,8 +102,8 @@ func appendPayload(out []byte, payload any) ([]byte, error) {
 	return appendBytes(out, fieldPayload, text), nil
 }
 
-// marshal returns the JSON of a payload. What marshals itself does so without the second
-// pass of package json; it is checked afterwards anyway.
+// marshal returns the JSON of a payload. It calls the payload's own MarshalJSON directly:
+// package json would check the result, which the caller does anyway.
 func marshal(payload any) ([]byte, error) {
 	if m, ok := payload.(json.Marshaler); ok {
 		return m.MarshalJSON()
@@ -119,7 +121,7 @@ func appendMetadata(out []byte, m *performatives.Message) ([]byte, error) {
 	for _, name := range names {
 		value, _ := m.Metadata(name)
 		if len(value) == 0 {
-			continue // it notes an absence
+			continue // an empty member records an absence
 		}
 		if err := checkEntry(name, value); err != nil {
 			return nil, fmt.Errorf("grpc: metadata: %w", err)

@@ -42,6 +42,7 @@ const (
 	fieldBudget         protowire.Number = 16
 	fieldMetadata       protowire.Number = 17
 	fieldAuthToken      protowire.Number = 18
+	fieldMessageType    protowire.Number = 19
 
 	timestampSeconds protowire.Number = 1
 	timestampNanos   protowire.Number = 2

@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// appendWire appends a frame of a session's as the bytes of a Frame. Data is that
-// already.
+// appendWire appends a frame of a session as the bytes of a Frame. A data frame has these
+// bytes already.
 func appendWire(dst []byte, f wire.Frame) []byte {
 	switch f.Kind {
 	case wire.KindData:
@@ -26,7 +26,7 @@ func appendWire(dst []byte, f wire.Frame) []byte {
 	return dst
 }
 
-// appendSignal appends a field of Frame, which is there even when it is empty.
+// appendSignal appends a field of Frame, even if its value is empty.
 func appendSignal(dst []byte, num protowire.Number, body []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(dst, num, protowire.BytesType), body)
 }
@@ -45,8 +45,8 @@ func appendError(dst []byte, r *performatives.Refusal) []byte {
 	return appendString(dst, errorField, r.Field)
 }
 
-// field is one field of a Frame: its number if it is one of ours, else 0, and how many
-// bytes it takes, which is negative where there is no protobuf.
+// field returns the number of the first field of a Frame, or 0 for an unknown field, and
+// the size of the field in bytes, which is negative for malformed protobuf.
 func field(b []byte) (num protowire.Number, size int) {
 	num, typ, tag := protowire.ConsumeTag(b)
 	if tag < 0 {
@@ -82,7 +82,7 @@ func signal(num protowire.Number, b []byte) (wire.Frame, bool) {
 	return f, ok
 }
 
-// kindOf is the kind of a signal.
+// kindOf returns the kind of a signal.
 func kindOf(num protowire.Number) wire.Kind {
 	switch num {
 	case framePing:
@@ -96,10 +96,10 @@ func kindOf(num protowire.Number) wire.Kind {
 	}
 }
 
-// maxErrorText is how much of what a peer says about an error is kept.
+// maxErrorText is the longest error text of a peer that is kept, in bytes.
 const maxErrorText = 512
 
-// readError reads a field of an Error. What could not be an id or a code is not believed.
+// readError reads a field of an Error. It drops texts that cannot be an id or a code.
 func readError(r *performatives.Refusal, num protowire.Number, text []byte) {
 	switch num {
 	case errorCode:

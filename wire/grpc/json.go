@@ -8,12 +8,12 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
 
-// maxDepth is how deep the objects and arrays of one JSON value may nest, as in acl.
+// maxDepth bounds the nesting of objects and arrays of one JSON value, as in acl.
 const maxDepth = 128
 
 var errNoUTF8 = errors.New("want UTF-8, got other bytes")
 
-// checkJSON says why text is no JSON value that travels.
+// checkJSON returns an error for text that is no JSON value, or nests too deep.
 func checkJSON(text []byte) error {
 	if !utf8.Valid(text) {
 		return errNoUTF8
@@ -24,7 +24,7 @@ func checkJSON(text []byte) error {
 	return nil
 }
 
-// checkEntry is the same for an entry of the metadata.
+// checkEntry is [checkJSON] for an entry of the metadata.
 func checkEntry(name string, value []byte) error {
 	if !utf8.ValidString(name) {
 		return errNoUTF8

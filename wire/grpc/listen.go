@@ -17,32 +17,32 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Options configures a [Listener]. Addr is required. The limits and the logger are the
-// server's.
+// Options configures a [Listener]. Addr is required. The limits and the logger are those of
+// the [wire.Server].
 type Options struct {
 	// Addr is host:port. Port 0 means any that is free.
 	Addr string
-	// TLS encrypts the connections. It needs a certificate. What it allows below TLS 1.2,
-	// and ciphers of TLS 1.2 without forward secrecy or authenticated encryption, are
-	// left out. With ClientAuth and ClientCAs, a peer is known by its certificate. Nil
-	// means no encryption.
+	// TLS encrypts the connections. It needs a certificate. Versions below TLS 1.2, and
+	// ciphers of TLS 1.2 without forward secrecy or authenticated encryption, are left
+	// out. With ClientAuth and ClientCAs, a certificate identifies a peer. Nil means no
+	// encryption.
 	TLS *tls.Config
-	// MaxStreams is how many streams one HTTP/2 connection may have at a time; each
-	// counts for [wire.Options].MaxConnections. Zero means [DefaultMaxStreams].
+	// MaxStreams bounds the open streams of one HTTP/2 connection; each stream counts for
+	// [wire.Options].MaxConnections. Zero means [DefaultMaxStreams].
 	MaxStreams int
 }
 
-// DefaultMaxStreams is what HTTP/2 recommends as the least (RFC 9113 §6.5.2), rounded.
+// DefaultMaxStreams is the least value that HTTP/2 recommends (RFC 9113 §6.5.2), rounded.
 const DefaultMaxStreams = 128
 
 const (
-	maxHeader = 16 << 10         // bytes of a call's metadata: a token is in it
-	pingTime  = 30 * time.Second // of silence before HTTP/2 asks whether the host is there
-	minPing   = 10 * time.Second // a client that asks more often is sent away
-	flushTime = time.Second      // for what has been written when all streams are over
+	maxHeader = 16 << 10         // bytes of a call's metadata, which has the token
+	pingTime  = 30 * time.Second // of silence before a ping of HTTP/2
+	minPing   = 10 * time.Second // a client that pings more often is disconnected
+	flushTime = time.Second      // to write the last frames when all streams have ended
 )
 
-// Listener takes streams for a [wire.Server]. Its methods may be called from any goroutine.
+// Listener accepts streams for a [wire.Server]. Its methods may be called from any goroutine.
 type Listener struct {
 	network *bounded
 	server  *rpc.Server
@@ -62,8 +62,8 @@ func (o Options) validate() error {
 	return nil
 }
 
-// Listen begins to take streams. Its owner must stop it. The error says which option is
-// wrong or why the address cannot be listened on.
+// Listen starts to accept streams. The caller must stop the Listener. The error names a
+// wrong option, or the reason why the address cannot be used.
 func Listen(server *wire.Server, o Options) (*Listener, error) {
 	if server == nil {
 		return nil, errors.New("grpc: the server is nil")
@@ -77,7 +77,7 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	}
 	l := &Listener{network: newBounded(socket, server.Options().MaxConnections), server: rpc.NewServer(serverOptions(server.Options(), o)...)}
 	l.service = register(l.server, server)
-	l.serving.Go(func() { _ = l.server.Serve(l.network) }) // it ends by Stop
+	l.serving.Go(func() { _ = l.server.Serve(l.network) }) // Stop ends it
 	return l, nil
 }
 
@@ -99,16 +99,16 @@ func serverOptions(s wire.Options, o Options) []rpc.ServerOption {
 	}
 }
 
-// maxMessage is the longest gRPC message that is received: one long frame, or a batch of
-// a peer whose own limit is another.
+// maxMessage returns the longest gRPC message that is received: one long frame, or a batch
+// of a peer with another limit.
 func maxMessage(l wire.Limits) int { return max(l.Frame, maxBatch) }
 
-// Addr returns the address that it listens on.
+// Addr returns the address of the listener.
 func (l *Listener) Addr() net.Addr { return l.network.Addr() }
 
-// Stop takes on no stream more, and returns when those under way are over, which they are
-// when the [wire.Server] is stopped. It does not wait for handshakes. When ctx ends first,
-// it cuts the streams off and returns the cause. Stopping again is harmless.
+// Stop accepts no further stream, and returns when the open ones have ended. They end when
+// the [wire.Server] is stopped. It does not wait for handshakes. When ctx ends first, Stop
+// closes the streams and returns the cause of ctx. Stopping again has no effect.
 func (l *Listener) Stop(ctx context.Context) error {
 	drained := make(chan struct{})
 	go func() {

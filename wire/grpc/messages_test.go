@@ -176,7 +176,10 @@ func drawMessage(t *rapid.T, act performatives.Performative) *performatives.Mess
 		InReplyTo: word.Draw(t, "in reply to"), ReplyWith: maybe.Draw(t, "reply with"),
 		Language: rapid.SampledFrom([]string{"", "application/json", "en"}).Draw(t, "language"), Ontology: maybe.Draw(t, "ontology"),
 		Priority: performatives.Priority(rapid.IntRange(-1, 2).Draw(t, "priority")), Metadata: drawMembers(t, "metadata"),
-		Payload: drawPayload(t, act),
+	}
+	if e.Payload = drawPayload(t, act); rapid.Bool().Draw(t, "typed") {
+		e.MessageType = rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}`).Draw(t, "message type")
+		e.Payload = rapid.SampledFrom([]any{nil, performatives.Raw(`{}`), performatives.Raw(`{"file":"a.go"}`)}).Draw(t, "own payload")
 	}
 	if rapid.Bool().Draw(t, "more") {
 		e.ReplyBy, e.Budget, e.Trace = anyTime.Draw(t, "reply by"), drawContent(t), traceparent

@@ -26,9 +26,9 @@ const (
 	fullMethod  = "/" + serviceName + "/" + methodName
 )
 
-// Register makes a gRPC server of one's own serve agents, too. Its limits are its own:
-// MaxRecvMsgSize should be the server's [wire.Limits].Frame, and at least 1 MiB. Stop
-// the wire.Server before the gRPC server.
+// Register adds the service to the caller's gRPC server. The limits of that server apply:
+// its MaxRecvMsgSize should be [wire.Limits].Frame of the wire.Server, and at least 1 MiB.
+// Stop the wire.Server before the gRPC server.
 func Register(r rpc.ServiceRegistrar, server *wire.Server) { register(r, server) }
 
 func register(r rpc.ServiceRegistrar, server *wire.Server) *service {
@@ -53,7 +53,7 @@ type service struct {
 	running  sync.WaitGroup // streams, and sessions
 }
 
-// begin counts a stream, unless the service stops.
+// begin counts a stream. It reports false when the service stops.
 func (s *service) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *service) begin() bool {
 	return !s.stopping
 }
 
-// wait takes on no stream more, and returns when none is left.
+// wait accepts no further stream, and returns when none is left.
 func (s *service) wait() {
 	s.mu.Lock()
 	s.stopping = true
@@ -71,8 +71,8 @@ func (s *service) wait() {
 	s.running.Wait()
 }
 
-// connect serves one stream. The session runs beside it, because a stream of a gRPC
-// server ends only by the return of its handler.
+// connect serves one stream. The session runs on a goroutine of its own, because a stream
+// of a gRPC server ends only when its handler returns.
 func (s *service) connect(stream rpc.ServerStream) error {
 	if !s.begin() {
 		return statusOf(wire.ErrClosed)
@@ -91,14 +91,14 @@ func (s *service) connect(stream rpc.ServerStream) error {
 	}
 	c := newConn(stream, p, s.server.Limits())
 	c.abort = func() { _ = c.Close() }
-	c.closing = func(bool) {} // the handler sees
+	c.closing = func(bool) {} // the handler waits for done
 	c.lost = receiveError(s.server.Limits())
-	s.running.Go(func() { _ = s.server.Serve(c, id) }) // the peer has been told, and the log too
+	s.running.Go(func() { _ = s.server.Serve(c, id) }) // Serve has reported the error to the peer and to the log
 	<-c.done
 	return c.ending()
 }
 
-// ending is how a call ends that this end has closed.
+// ending returns the status of a call that this end has closed.
 func (c *conn) ending() error {
 	if r := c.told.Load(); r != nil {
 		return statusOf(r)
@@ -109,14 +109,14 @@ func (c *conn) ending() error {
 	return status.Error(codes.Aborted, "the session has ended")
 }
 
-// receiveError says what an error of a server's RecvMsg means. What gRPC itself refuses,
-// it has told the peer by the status with which it has ended the stream.
+// receiveError translates an error of a server's RecvMsg. For its own refusals, gRPC has
+// ended the stream with a status, which the peer receives.
 func receiveError(l wire.Limits) func(error) error {
 	return func(err error) error {
 		if errors.Is(err, io.EOF) {
 			return io.EOF
 		}
-		switch status.Code(err) { // the others mean that the stream is gone
+		switch status.Code(err) { // all others mean that the stream has ended
 		case codes.ResourceExhausted:
 			return fmt.Errorf("grpc: the peer's message is longer than %d bytes", maxMessage(l))
 		case codes.Internal:
@@ -126,7 +126,8 @@ func receiveError(l wire.Limits) func(error) error {
 	}
 }
 
-// authenticate finds out who a peer is by its call's metadata and its certificate.
+// authenticate returns the identity of a peer, from the metadata of its call and its
+// certificate.
 func (s *service) authenticate(ctx context.Context, p wire.Peer) (*wire.Identity, error) {
 	token, err := tokenOf(ctx)
 	if err != nil {
@@ -157,7 +158,7 @@ func tokenOf(ctx context.Context) (string, error) {
 	}
 }
 
-// peerOf says who has made a call.
+// peerOf describes the caller of a stream.
 func peerOf(ctx context.Context) wire.Peer {
 	p := wire.Peer{Transport: "grpc", Path: fullMethod}
 	if from, ok := peer.FromContext(ctx); ok {

@@ -12,9 +12,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// statusOf returns how a call ends that err has ended: with the code that is nearest to
-// the HTTP equivalent of wire's Standard Error Codes. Of an error that is no refusal the
-// peer learns nothing.
+// statusOf returns the status of a call that ended with err. Its code is the nearest to the
+// HTTP equivalent of wire's Standard Error Codes. The text of an error that is no refusal
+// stays secret.
 func statusOf(err error) error {
 	switch {
 	case err == nil:
@@ -50,8 +50,8 @@ func statusCode(c performatives.Code) codes.Code {
 	return codes.Internal
 }
 
-// refusalOf returns the refusal that a call has ended with, or err itself when the call
-// has not got as far as that.
+// refusalOf returns the refusal in the status of a call, or err itself if the status has
+// none.
 func refusalOf(err error) error {
 	s, ok := status.FromError(err)
 	if !ok {

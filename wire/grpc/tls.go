@@ -12,8 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 )
 
-// secure returns the credentials of a connection with that configuration, of which only
-// what is strong enough is taken; nil means in the clear.
+// secure returns the credentials of a connection with that configuration, without its weak
+// versions and ciphers; nil means no encryption.
 func secure(c *tls.Config) credentials.TransportCredentials {
 	if c == nil {
 		return insecure.NewCredentials()

@@ -15,9 +15,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// BenchmarkEcho sends 1 KiB there and back over loopback, so many at a time: as frames
-// without anything around them, flushed when nothing is left to do or one by one, and
-// as messages between two sessions.
+// BenchmarkEcho sends 1 KiB back and forth over loopback with a window of messages in flight:
+// as plain frames, flushed when idle or one by one, and as messages between two sessions.
 func BenchmarkEcho(b *testing.B) {
 	for _, window := range []int{64, 1} {
 		b.Run(fmt.Sprintf("window=%d/raw, flushed when idle", window), func(b *testing.B) { benchRaw(b, window, true) })
@@ -59,14 +58,14 @@ func benchRaw(b *testing.B, window int, idle bool) {
 		}
 	}
 	_ = w.Flush()
-	for range window { // until all is back
+	for range window { // until all echoes have arrived
 		slots <- struct{}{}
 	}
 	_ = client.Close()
 	<-done
 }
 
-// echoFrames sends back what comes, until the connection ends.
+// echoFrames sends each frame back until the connection ends.
 func echoFrames(c net.Conn, idle bool) {
 	r, w := bufio.NewReaderSize(c, 64<<10), bufio.NewWriterSize(c, 64<<10)
 	for {
@@ -82,8 +81,8 @@ func echoFrames(c net.Conn, idle bool) {
 	}
 }
 
-// readFrame reads a frame of 7 bytes and so many more, or nil at the end. It is valid
-// until the next.
+// readFrame reads a frame with a 7-byte header, or returns nil at the end. The frame is valid
+// until the next call.
 func readFrame(r *bufio.Reader) []byte {
 	h, err := r.Peek(7)
 	if err != nil {
@@ -98,7 +97,7 @@ func readFrame(r *bufio.Reader) []byte {
 	return frame
 }
 
-// loopback returns the ends of a connection.
+// loopback returns the two ends of a connection.
 func loopback(b *testing.B) (client, server net.Conn) {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -115,15 +114,15 @@ func loopback(b *testing.B) (client, server net.Conn) {
 	return client, server
 }
 
-// bare is a dialect without words: a frame is the payload of an INFORM.
-type bare struct{}
+// bareDialect is a dialect whose frames are the payload of an INFORM.
+type bareDialect struct{}
 
-func (bare) Name() string                                      { return "bare" }
-func (bare) Recognizes([]byte) bool                            { return true }
-func (bare) Open(wire.CodecOptions) (wire.Codec, error)        { return bare{}, nil }
-func (bare) Refuse(dst []byte, _ wire.Inbound, _ error) []byte { return dst }
+func (bareDialect) Name() string                                      { return "bare" }
+func (bareDialect) Recognizes([]byte) bool                            { return true }
+func (bareDialect) Open(wire.CodecOptions) (wire.Codec, error)        { return bareDialect{}, nil }
+func (bareDialect) Refuse(dst []byte, _ wire.Inbound, _ error) []byte { return dst }
 
-func (bare) Decode(frame []byte, take func(wire.Inbound)) {
+func (bareDialect) Decode(frame []byte, take func(wire.Inbound)) {
 	m, err := performatives.New(performatives.Envelope{
 		ID: "1", Sender: "a", Receiver: "b", Performative: performatives.ActInform, Timestamp: time.Unix(1, 0),
 		Payload: performatives.Raw(append([]byte(nil), frame...)),
@@ -134,11 +133,11 @@ func (bare) Decode(frame []byte, take func(wire.Inbound)) {
 	take(wire.Inbound{Message: m})
 }
 
-func (bare) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+func (bareDialect) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	return append(dst, m.Payload().(performatives.Raw)...), nil
 }
 
-// onReceive is a handler that does one thing.
+// onReceive is a handler that calls a function for each message.
 type onReceive func(s *wire.Session, m *performatives.Message) error
 
 func (onReceive) Opened(*wire.Session)                                                      {}
@@ -149,10 +148,10 @@ func (onReceive) Closed(*wire.Session, error)                                   
 // benchSession echoes messages.
 func benchSession(b *testing.B, window int, d tcp.DialOptions) {
 	back := onReceive(func(s *wire.Session, m *performatives.Message) error { return s.Send(m) })
-	h := serve(b, tcp.Options{}, func(o *wire.Options) { o.Handler, o.Dialects = back, []wire.Dialect{bare{}} })
+	h := serve(b, tcp.Options{}, func(o *wire.Options) { o.Handler, o.Dialects = back, []wire.Dialect{bareDialect{}} })
 	slots := make(chan struct{}, window)
 	took := onReceive(func(*wire.Session, *performatives.Message) error { <-slots; return nil })
-	s, err := wire.Connect(dial(b, h.addr, d), wire.Options{Handler: took, Dialects: []wire.Dialect{bare{}}})
+	s, err := wire.Connect(dial(b, h.addr, d), wire.Options{Handler: took, Dialects: []wire.Dialect{bareDialect{}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -167,14 +166,14 @@ func benchSession(b *testing.B, window int, d tcp.DialOptions) {
 			b.Fatal(err)
 		}
 	}
-	for range window { // until all is back
+	for range window { // until all echoes have arrived
 		slots <- struct{}{}
 	}
 	stop(b, s.Stop)
 }
 
-// BenchmarkWrite writes 64 frames of 1 KiB: copied together, as this package does it,
-// gathered by the kernel, and one by one.
+// BenchmarkWrite writes 64 frames of 1 KiB: copied into one buffer as this package does, with
+// one vectored write (writev), and one by one.
 func BenchmarkWrite(b *testing.B) {
 	payload := []byte(wiretest.Long(benchSize))
 	frames := make([]wire.Frame, 64)

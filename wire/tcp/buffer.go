@@ -2,24 +2,24 @@ package tcp
 
 import "sync"
 
-// The sizes of buffers. An idle connection has a small one.
+// The sizes of buffers in bytes. An idle connection has a small one.
 const (
 	smallBuffer = 4 << 10
 	busyBuffer  = 64 << 10
 )
 
-// busyBuffers are shared by all connections, so that a burst costs no allocation and an
-// idle connection keeps nothing of it.
+// busyBuffers is shared by all connections, so that a burst needs no allocation and an idle
+// connection keeps no large buffer.
 var busyBuffers = sync.Pool{New: func() any { return new([busyBuffer]byte) }}
 
-// buffer holds what has been received and not been used: b[r:w].
+// buffer holds received and unread bytes: b[r:w].
 type buffer struct {
-	b     []byte
-	r, w  int
-	small []byte            // b, when the connection is not busy
-	busy  *[busyBuffer]byte // b, when it is; nil when not
-	last  int               // how much the last read brought
-	more  bool              // it had no room for more
+	b        []byte
+	r, w     int
+	small    []byte            // equals b when the connection is not busy
+	busy     *[busyBuffer]byte // underlies b when the connection is busy; else nil
+	lastRead int               // bytes of the last read
+	filledUp bool              // the last read filled the buffer
 }
 
 func newBuffer() *buffer {
@@ -30,36 +30,36 @@ func newBuffer() *buffer {
 func (b *buffer) bytes() []byte { return b.b[b.r:b.w] }
 func (b *buffer) len() int      { return b.w - b.r }
 
-// next takes the first n bytes out. They are valid until there is room made.
+// next removes and returns the first n bytes. They are valid until the next call of free.
 func (b *buffer) next(n int) []byte {
 	p := b.b[b.r : b.r+n : b.r+n]
 	b.r += n
 	return p
 }
 
-// free returns where more can be put, at least a byte. It makes room in a way that the
-// buffer is never more than twice as long as what has come, or than busyBuffer.
-// most is how long it has to be at most.
+// free returns the free part of the buffer, at least one byte. It grows the buffer to at most
+// twice the received bytes or busyBuffer, whichever is larger. Above busyBuffer, most bounds
+// the length.
 func (b *buffer) free(most int) []byte {
 	if b.r == b.w {
 		b.r, b.w = 0, 0
 	}
-	if b.w == len(b.b) || b.more && len(b.b) == smallBuffer {
+	if b.w == len(b.b) || b.filledUp && len(b.b) == smallBuffer {
 		b.makeRoom(most)
 	}
 	return b.b[b.w:]
 }
 
-// filled says that n bytes have come to where free said.
+// filled records that n bytes were written to the slice that free returned.
 func (b *buffer) filled(n int) {
-	b.last, b.more = n, b.w+n == len(b.b)
+	b.lastRead, b.filledUp = n, b.w+n == len(b.b)
 	b.w += n
 }
 
-// makeRoom moves what there is to the front, of a longer buffer when this one is full.
+// makeRoom moves the unread bytes to the front, of a larger buffer if this one is full.
 func (b *buffer) makeRoom(most int) {
 	switch {
-	case len(b.b) < busyBuffer && (b.more || b.r == 0):
+	case len(b.b) < busyBuffer && (b.filledUp || b.r == 0):
 		b.busy = busyBuffers.Get().(*[busyBuffer]byte)
 		b.w, b.r = copy(b.busy[:], b.bytes()), 0
 		b.b = b.busy[:]
@@ -73,11 +73,11 @@ func (b *buffer) makeRoom(most int) {
 	}
 }
 
-// shrink goes back to the small buffer, when what is left fits in it: from one that a
-// single frame needed in any case, from the busy one when little comes.
+// shrink returns to the small buffer when the unread bytes fit into it: always from a buffer
+// allocated for one long frame, and from the busy one when the last read was small.
 func (b *buffer) shrink() {
 	switch {
-	case len(b.b) <= smallBuffer, b.len() > smallBuffer, len(b.b) == busyBuffer && b.last > smallBuffer:
+	case len(b.b) <= smallBuffer, b.len() > smallBuffer, len(b.b) == busyBuffer && b.lastRead > smallBuffer:
 		return
 	}
 	b.w, b.r = copy(b.small, b.bytes()), 0

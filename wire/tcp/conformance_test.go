@@ -9,7 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// transport is the package as the conformance suite sees it.
+// transport adapts the package to the conformance suite.
 func transport(scheme string, o tcp.Options, d tcp.DialOptions) wiretest.Transport {
 	return wiretest.Transport{
 		Listen: func(t testing.TB, s *wire.Server) string { return scheme + listen(t, s, o).Addr().String() },
@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 
 func TestConformanceVersioned(t *testing.T) {
 	tr := transport("", tcp.Options{}, tcp.DialOptions{Versioned: true})
-	tr.Wordless = true
+	tr.NoCloseFrame = true
 	wiretest.Run(t, tr)
 }
 

@@ -13,40 +13,40 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// gzipMethod is the one compression there is.
+// gzipMethod is the only supported compression method.
 const gzipMethod = "gzip"
 
 // conn is one connection: a [wire.Conn] that is also [wire.Compressing].
 type conn struct {
-	raw    net.Conn // the connection itself
-	stream net.Conn // raw, or TLS over it
-	peer   wire.Peer
-	server bool
-	noZip  bool
-	in     *reader
-	asked  atomic.Bool // a health check of ours is out
-	broken atomic.Bool // what the peer still says, nobody reads
+	raw           net.Conn // TCP connection
+	stream        net.Conn // raw, or TLS over it
+	peer          wire.Peer
+	server        bool
+	noCompression bool
+	in            *reader
+	healthSent    atomic.Bool // this end has sent a health check and has no answer yet
+	violated      atomic.Bool // the peer violated the framing; its further frames are discarded
 
-	owned func() // is told once that somebody will close the connection; nil for nobody
-	once  sync.Once
+	onOwned func() // called once, when the session has taken over the duty to close the connection; nil for none
+	once    sync.Once
 
-	writing  sync.Mutex
-	out      writer
-	patience time.Duration // for one write
+	writing sync.Mutex
+	out     writer
+	timeout time.Duration // for one Write
 }
 
-// connOptions is what both ends of a connection have to say about it.
+// connOptions holds the parameters of a connection for both ends.
 type connOptions struct {
-	form   form
-	server bool
-	noZip  bool
-	limits wire.Limits
+	form          form
+	server        bool
+	noCompression bool
+	limits        wire.Limits
 }
 
 func newConn(raw, stream net.Conn, o connOptions) *conn {
 	_, secure := stream.(*tls.Conn)
 	return &conn{
-		raw: raw, stream: stream, server: o.server, noZip: o.noZip, patience: o.limits.FrameTime,
+		raw: raw, stream: stream, server: o.server, noCompression: o.noCompression, timeout: o.limits.FrameTime,
 		peer: peerOf(raw, secure),
 		in:   newReader(stream, o.form, o.limits.Frame, o.limits.FrameTime),
 		out:  writer{dst: stream, form: o.form, server: o.server},
@@ -63,7 +63,7 @@ func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
 	for {
 		h, payload, err := c.in.next()
 		if err != nil {
-			if errors.Is(err, io.EOF) && c.form() == versioned { // which has no other way to say it
+			if errors.Is(err, io.EOF) && c.form() == versioned { // the versioned form has no CLOSE frame
 				control(wire.Frame{Kind: wire.KindClose})
 			}
 			return nil, c.failed(err)
@@ -77,16 +77,16 @@ func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
 	}
 }
 
-// failed notes that the peer broke the framing, if it did.
+// failed records a violation of the framing.
 func (c *conn) failed(err error) error {
 	var broken *performatives.Refusal
 	if errors.As(err, &broken) {
-		c.broken.Store(true)
+		c.violated.Store(true)
 	}
 	return err
 }
 
-// control takes a frame that is not data. After the last one it returns io.EOF.
+// control handles a frame that is not data. After the peer's last frame it returns io.EOF.
 func (c *conn) control(h header, payload []byte, control func(wire.Frame)) error {
 	switch h.role {
 	case ping:
@@ -104,15 +104,15 @@ func (c *conn) control(h header, payload []byte, control func(wire.Frame)) error
 		return c.negotiate(payload)
 	case agree:
 		return refuse("a version is acknowledged that was not proposed")
-	case data: // is what Read returns
+	case data: // Read returns data frames
 	}
 	return nil
 }
 
-// health takes a health check, which is an answer when this end has asked.
+// health handles a health check. It is a pong if this end waits for one, else a ping.
 func (c *conn) health(payload []byte, control func(wire.Frame)) {
 	kind := wire.KindPing
-	if c.asked.CompareAndSwap(true, false) {
+	if c.healthSent.CompareAndSwap(true, false) {
 		kind = wire.KindPong
 	}
 	control(wire.Frame{Kind: kind, Data: payload})
@@ -128,7 +128,7 @@ func (c *conn) failure(f form, payload []byte, control func(wire.Frame)) {
 	control(wire.Frame{Kind: wire.KindError, Err: said})
 }
 
-// negotiate answers a version negotiation, from the goroutine that reads.
+// negotiate answers a version negotiation. The reading goroutine calls it.
 func (c *conn) negotiate(payload []byte) error {
 	if err := answerProposal(payload); err != nil {
 		return err
@@ -138,10 +138,11 @@ func (c *conn) negotiate(payload []byte) error {
 
 func (c *conn) form() form { return form(c.in.form.Load()) }
 
-// SetLimit sets the longest payload. See [wire.Conn].
+// SetLimit sets the largest payload in bytes. See [wire.Conn].
 func (c *conn) SetLimit(bytes int) { c.in.limit = bytes }
 
-// Close closes the connection. TLS is not told: what ends in order has said so before.
+// Close closes the connection. It sends no TLS close_notify: an orderly end has sent it
+// before.
 func (c *conn) Close() error {
 	c.own()
 	if err := c.raw.Close(); !errors.Is(err, net.ErrClosed) {
@@ -150,12 +151,12 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// own says that somebody will close the connection.
+// own records that the session has taken over the duty to close the connection.
 func (c *conn) own() {
-	if c.owned != nil {
-		c.once.Do(c.owned)
+	if c.onOwned != nil {
+		c.once.Do(c.onOwned)
 	}
 }
 
-// Peer says who is at the other end.
+// Peer describes the other end.
 func (c *conn) Peer() wire.Peer { return c.peer }

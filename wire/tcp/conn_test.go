@@ -10,13 +10,12 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// pipeEnd is the end of a pipe with an address.
+// pipeEnd is one end of a net.Pipe with an address.
 type pipeEnd struct{ net.Conn }
 
 func (pipeEnd) RemoteAddr() net.Addr { return &net.TCPAddr{} }
 
-// A peer that reads a little now and then does not make a write take longer than its
-// time.
+// A peer that reads slowly does not extend the deadline of a write.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
@@ -36,7 +35,7 @@ func TestSlowReader(t *testing.T) {
 		}
 		began := time.Now()
 		err := c.Write(frames)
-		if took := time.Since(began); !errors.Is(err, wire.ErrSlow) || took != c.patience {
+		if took := time.Since(began); !errors.Is(err, wire.ErrSlow) || took != c.timeout {
 			t.Errorf("%v after %v", err, took)
 		}
 		_ = c.Close()

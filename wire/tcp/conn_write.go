@@ -18,7 +18,7 @@ func (c *conn) Write(frames []wire.Frame) error {
 	return c.write(frames)
 }
 
-// write is Write under the lock.
+// write implements Write. The caller holds c.writing.
 func (c *conn) write(frames []wire.Frame) error {
 	switch c.form() {
 	case undecided:
@@ -31,7 +31,7 @@ func (c *conn) write(frames []wire.Frame) error {
 	if len(frames) == 0 {
 		return nil
 	}
-	if err := c.stream.SetWriteDeadline(time.Now().Add(c.patience)); err != nil {
+	if err := c.stream.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
 		return err
 	}
 	if err := c.out.write(frames); err != nil {
@@ -39,29 +39,29 @@ func (c *conn) write(frames []wire.Frame) error {
 	}
 	if frames[len(frames)-1].Kind == wire.KindClose {
 		c.closeWrite()
-		if c.broken.Load() {
-			sockets.Linger(c.raw, c.patience)
+		if c.violated.Load() {
+			sockets.Linger(c.raw, c.timeout)
 		}
 	}
 	return nil
 }
 
-// withoutPings leaves out what would ask a peer that has said nothing yet, since nobody
-// knows in which form it would understand the question. It is alive once it speaks.
+// withoutPings drops the pings to a peer that has sent nothing yet, because the form of its
+// frames is unknown. Its first frame will show that it is alive.
 func withoutPings(frames []wire.Frame) []wire.Frame {
 	return slices.DeleteFunc(slices.Clone(frames), func(f wire.Frame) bool { return f.Kind == wire.KindPing })
 }
 
-// noteHealth remembers that a health check is a question.
+// noteHealth records that frames holds a ping, so that the next health check is its answer.
 func (c *conn) noteHealth(frames []wire.Frame) {
 	for _, f := range frames {
 		if f.Kind == wire.KindPing {
-			c.asked.Store(true) // before the answer can come
+			c.healthSent.Store(true) // before the answer can arrive
 		}
 	}
 }
 
-// slow says so when a write failed because the peer does not read.
+// slow marks a write timeout with [wire.ErrSlow].
 func slow(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: %w", wire.ErrSlow, err)
@@ -69,10 +69,10 @@ func slow(err error) error {
 	return err
 }
 
-// closeWrite ends this direction of the connection: in the versioned form that is how
-// one closes, and TLS wants to be told. Elsewhere the frame CLOSE says it, and peers that
-// take the end of one direction for the end of both still get to answer. It may fail when
-// the peer is gone, which the reader finds out.
+// closeWrite closes the write direction of the connection in two cases: the versioned form,
+// which has no CLOSE frame, and TLS, which needs close_notify. Otherwise the CLOSE frame
+// suffices, and peers that treat a half-closed connection as closed can still answer. Errors
+// are ignored, because the reader detects a lost connection.
 func (c *conn) closeWrite() {
 	if c.out.form != versioned && !c.peer.TLS {
 		return
@@ -82,31 +82,31 @@ func (c *conn) closeWrite() {
 	}
 }
 
-// writeRaw writes one frame of the transport's own.
+// writeRaw writes one frame that the transport itself created.
 func (c *conn) writeRaw(h header, payload []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	h.length = uint32(len(payload))
-	if err := c.stream.SetWriteDeadline(time.Now().Add(c.patience)); err != nil {
+	if err := c.stream.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
 		return err
 	}
 	_, err := c.stream.Write(append(h.append(nil), payload...))
 	return slow(err)
 }
 
-// Compressions returns gzip, unless this end or the form does without.
+// Compressions returns gzip, or nothing if compression is disabled or the form has none.
 func (c *conn) Compressions() []string {
-	if c.noZip || c.form() == versioned {
+	if c.noCompression || c.form() == versioned {
 		return nil
 	}
 	return []string{gzipMethod}
 }
 
-// Compress writes frames in 7-byte frames, and 8-byte ones from then on. What comes is
-// taken for the latter before the last of frames goes out. See [wire.Compressing].
+// Compress writes frames with 7-byte headers and uses 8-byte headers afterwards. Reading
+// switches to 8-byte headers before the last of frames is written. See [wire.Compressing].
 func (c *conn) Compress(method string, frames []wire.Frame) error {
-	if method != gzipMethod || c.noZip || c.form() == versioned {
-		return fmt.Errorf("tcp: compression %q has not been offered", method)
+	if method != gzipMethod || c.noCompression || c.form() == versioned {
+		return fmt.Errorf("tcp: compression %q was not offered", method)
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()

@@ -16,26 +16,26 @@ import (
 
 // DialOptions configures [Dial]. The zero value works.
 type DialOptions struct {
-	// TLS encrypts the connection, with the same minimum as in [Options]. The name of the
-	// server is that of the address, unless it is set. Nil means the system's roots for
-	// an address tcps://, and no encryption for any other.
+	// TLS encrypts the connection, with the same minimum as in [Options]. An empty ServerName
+	// means the host of the address. Nil means the system's root certificates for a tcps://
+	// address, and no encryption for any other.
 	TLS *tls.Config
-	// Limits bound what the server can make this end hold: Frame and FrameTime are looked
-	// at. They should be those of [wire.Options].
+	// Limits bounds the resources that the server can occupy. Only Frame and FrameTime are
+	// used. They should equal those of [wire.Options].
 	Limits wire.Limits
-	// Versioned asks for the form of 16 bytes. In it there is no compression.
+	// Versioned selects the form with 16-byte headers, which has no compression.
 	Versioned bool
-	// NoCompression says that gzip is not agreed on.
+	// NoCompression disables gzip.
 	NoCompression bool
-	// HandshakeTime is how long connecting may take, TLS and version negotiation
-	// included. Zero means 10 s.
+	// HandshakeTime bounds connecting, TLS handshake and version negotiation together. Zero
+	// means 10 s.
 	HandshakeTime time.Duration
 }
 
-// Dial connects to addr: host:port, tcp://host:port, or tcps://host:port for TLS. It
-// gives up when ctx ends. What it returns is for [wire.Connect], and also a
-// [wire.Compressing]. A server that does not speak the version gives an error that is
-// what it said, a [*wire.PeerError], or a [*performatives.Refusal].
+// Dial connects to addr: host:port, tcp://host:port, or tcps://host:port for TLS. It blocks
+// until the connection is established or ctx ends. The result is for [wire.Connect] and also
+// implements [wire.Compressing]. When the server does not support the version, the error
+// wraps a [*wire.PeerError] with the server's text or a [*performatives.Refusal].
 func Dial(ctx context.Context, addr string, o DialOptions) (wire.Conn, error) {
 	hostport, config, err := target(addr, o.TLS)
 	if err != nil {
@@ -53,7 +53,7 @@ func Dial(ctx context.Context, addr string, o DialOptions) (wire.Conn, error) {
 	return c, nil
 }
 
-// dial connects, encrypts and agrees on the form.
+// dial connects, encrypts and negotiates the version.
 func (o DialOptions) dial(ctx context.Context, hostport string, config *tls.Config) (*conn, error) {
 	var d net.Dialer // TCP_NODELAY and keep-alive are on by default
 	raw, err := d.DialContext(ctx, "tcp", hostport)
@@ -64,25 +64,25 @@ func (o DialOptions) dial(ctx context.Context, hostport string, config *tls.Conf
 	if config != nil {
 		secure := tls.Client(raw, config)
 		if err := secure.HandshakeContext(ctx); err != nil {
-			_ = raw.Close() // err says why
+			_ = raw.Close() // err is the cause
 			return nil, err
 		}
 		stream = secure
 	}
-	co := connOptions{form: plain, noZip: o.NoCompression, limits: o.Limits.WithDefaults()}
+	co := connOptions{form: plain, noCompression: o.NoCompression, limits: o.Limits.WithDefaults()}
 	if !o.Versioned {
 		return newConn(raw, stream, co), nil
 	}
 	co.form = versioned
 	c := newConn(raw, stream, co)
 	if err := c.propose(ctx); err != nil {
-		_ = raw.Close() // err says why
+		_ = raw.Close() // err is the cause
 		return nil, err
 	}
 	return c, nil
 }
 
-// target takes an address apart, and says how to encrypt.
+// target splits an address into host:port and the TLS configuration.
 func target(addr string, config *tls.Config) (hostport string, _ *tls.Config, err error) {
 	scheme, hostport, ok := strings.Cut(addr, "://")
 	if !ok {
@@ -91,7 +91,7 @@ func target(addr string, config *tls.Config) (hostport string, _ *tls.Config, er
 	host, port, err := net.SplitHostPort(hostport)
 	switch {
 	case ok && scheme != "tcp" && scheme != "tcps":
-		return "", nil, errors.New("tcp: the address begins with another scheme than tcp:// or tcps://")
+		return "", nil, errors.New("tcp: the scheme of the address is neither tcp:// nor tcps://")
 	case err != nil || host == "" || port == "":
 		return "", nil, errors.New("tcp: the address is not host:port")
 	case scheme == "tcp" && config != nil:
@@ -108,9 +108,9 @@ func target(addr string, config *tls.Config) (hostport string, _ *tls.Config, er
 	return hostport, config, nil
 }
 
-// propose negotiates the version, before the session begins.
+// propose negotiates the version before the session starts.
 func (c *conn) propose(ctx context.Context) error {
-	end := context.AfterFunc(ctx, func() { _ = c.raw.Close() }) // ends what is under way
+	end := context.AfterFunc(ctx, func() { _ = c.raw.Close() }) // interrupts a blocked read or write
 	err := c.writeRaw(header{form: versioned, typ: typePropose}, proposePayload)
 	if err == nil {
 		err = c.agreement()
@@ -121,7 +121,7 @@ func (c *conn) propose(ctx context.Context) error {
 	return err
 }
 
-// agreement reads what the server says to the proposal.
+// agreement reads the server's answer to the proposal.
 func (c *conn) agreement() error {
 	for {
 		h, payload, err := c.in.next()
@@ -133,7 +133,7 @@ func (c *conn) agreement() error {
 			return checkAgreement(payload)
 		case failure:
 			return &wire.PeerError{Refusal: textError(payload)}
-		case health: // it may ask before it answers
+		case health: // the server may send a health check before its answer
 			if err := c.writeRaw(header{form: versioned, typ: typeHealth}, healthPayload); err != nil {
 				return err
 			}

@@ -1,69 +1,64 @@
-// Package tcp carries sessions over TCP: the binary protocol of wire, "TCP/Binary
-// Protocol", in the three forms of addenda §5.
+// Package tcp is the TCP transport: the binary protocol of the wire specification
+// ("TCP/Binary Protocol") in the three forms of addenda §5.
 //
 //	listener, err := tcp.Listen(server, tcp.Options{Addr: "127.0.0.1:8444"})
 //	…
-//	err = server.Stop(ctx)   // each peer is told, and who comes is turned away
-//	err = listener.Stop(ctx) // nobody listens any more
+//	err = server.Stop(ctx)   // closes each session and refuses new ones
+//	err = listener.Stop(ctx) // closes the port
 //
-// and on the other side
+// The client side:
 //
 //	conn, err := tcp.Dial(ctx, "tcps://node.example.com:8444", tcp.DialOptions{})
 //	session, err := wire.Connect(conn, wire.Options{…})
 //
 // # Forms
 //
-// A frame is a header and a payload. A connection begins with headers of 7 bytes:
+// A frame is a header and a payload. A connection starts with 7-byte headers (plain form):
 //
 //	4D 43 | type u8 | length u32
 //
-// Once both ends have agreed on gzip ([wire.Compressing]), they have 8, of which bit 0
-// of the flags says that the payload is compressed:
+// After both ends have agreed on gzip ([wire.Compressing]), headers have 8 bytes (flagged
+// form). Bit 0 of the flags marks a compressed payload:
 //
 //	4D 43 | type u8 | flags u8 | length u32
 //
-// The frame after the answer that agrees is the first of them, both ways. A client that
-// asks for gzip sends nothing more until it has the answer: what is under way then cannot
-// be told from what comes after it.
+// In both directions, the first frame after the agreeing answer is the first one with 8
+// bytes. A client that offers gzip sends nothing until it has the answer, because frames in
+// flight could not be distinguished from later ones. Payloads under 512 bytes, and payloads
+// that gzip does not shorten, are sent uncompressed.
 //
-// A payload under 512 bytes, or one that gzip does not make shorter, travels as it is.
-// A server also takes the versioned form of 16 bytes, which it tells from the others by
-// the first four:
+// A server also accepts 16-byte headers (versioned form), which it recognizes by the first
+// four bytes:
 //
 //	4D 43 50 00 | version u16 | type u16 | reserved u32 | length u32
 //
-// All numbers are big-endian, and a length is that of the payload as it travels.
+// All numbers are big-endian. A length counts the payload as transmitted.
 //
 // # The versioned form
 //
-// A peer proposes its versions (type 6) and gets the one that is spoken here (type 7),
-// or an error (type 5, plain text) and the end. One that does not ask is served too.
-// The form has neither a pong nor a closing frame:
+// A peer proposes its versions (type 6). The answer is the supported version (type 7), or an
+// error (type 5, plain text) followed by the end of the connection. A peer may omit the
+// proposal. The form has neither a pong nor a close frame:
 //
-//   - A health check (type 4) is both a ping and its answer. It is an answer when a
-//     ping of ours is out, and else a ping. So two ends that ask each other at the same
-//     time are both content, and no health check is answered for ever.
-//   - Who says nothing more closes its direction of the connection. The end of what
-//     the peer sends is its CLOSE, when it comes between two frames.
+//   - A health check (type 4) is a pong if this end waits for one, else a ping. Thus two ends that ping each other simultaneously both receive a pong, and health checks are not answered endlessly.
+//   - An end closes its direction of the TCP connection instead of sending CLOSE. The end of the stream between two frames is the peer's CLOSE.
 //
-// Requests, responses and control messages (types 1, 2 and 3) are all data. What is
-// written is a request when its mcp_payload has a method, and a response when that has
-// a result or an error, since clients in the field tell by the type whether to look for
-// the request that a frame answers. Of a frame that is neither, from a dialect without
-// mcp_payload, the type is a response from a server and a request from a client.
+// Requests, responses and control messages (types 1, 2 and 3) are all data. A written frame
+// has the type request if its mcp_payload has a method, and response if it has a result or an
+// error, because existing clients use the type to find the pending request. If mcp_payload
+// has none of these or is missing, a server writes responses and a client writes requests.
 //
-// # What a peer can cost
+// # Backpressure
 //
-// The length of a frame is checked against the limit when its header is there, before
-// anything is allocated, and memory for it grows with the bytes that come. What is
-// decompressed is bounded by the same limit, and what is not data by 64 KiB. A frame has
-// [wire.Limits].FrameTime from its first byte to its last, and so has what a session writes
-// at a time, also when the peer goes on reading a little; an
-// idle connection has all the time that [wire.KeepAlive] gives it, and a buffer of 4 KiB.
-// A busy one has 64 KiB until a read brings little again; a longer frame's buffer goes
-// with the frame.
+// The length of a frame is checked against the limit when its header has arrived, before
+// memory is allocated. Memory for a frame grows with the bytes that arrive. The limit also
+// applies to decompressed data. Payloads that are not data have at most 64 KiB. A frame must
+// arrive, and a write must be accepted, completely within [wire.Limits].FrameTime, also when
+// the peer continues slowly. An idle connection has a buffer of 4 KiB and no deadline except
+// [wire.KeepAlive]. A busy connection has a buffer of 64 KiB until a read returns little
+// data. The buffer for a longer frame is released with the frame.
 //
 // # Concurrency
 //
-// A [Listener] may be used from any goroutine; a connection as [wire.Conn] says.
+// A [Listener] is safe for concurrent use. For a connection see [wire.Conn].
 package tcp

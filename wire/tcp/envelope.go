@@ -1,9 +1,9 @@
 package tcp
 
-// dataType says whether a data frame is a request or a response (addenda §5: types 1
-// and 2), by a cheap look at its JSON that stops where the answer is: an envelope
-// whose mcp_payload (or the first one of its batch) has a method is a request, one that
-// has a result or an error is a response. Of anything else the side decides.
+// dataType returns the type of a data frame in the versioned form (addenda §5: request or
+// response). It scans the JSON only as far as needed: an envelope whose mcp_payload, or the
+// first one of a batch, has a method is a request, one with a result or an error is a
+// response. Otherwise a server's frame is a response and a client's a request.
 func dataType(b []byte, server bool) uint16 {
 	s := scanner{b: b}
 	otherwise := typeRequest
@@ -26,14 +26,14 @@ func dataType(b []byte, server bool) uint16 {
 	return typeResponse
 }
 
-// scanner walks over JSON that is taken to be correct; over what is not, it ends
-// somewhere.
+// scanner scans valid JSON. For invalid JSON the result is arbitrary, but the scan
+// terminates.
 type scanner struct {
 	b []byte
 	i int
 }
 
-// enter goes into an object or an array, if the next byte begins one.
+// enter moves into an object or array if the next token is open.
 func (s *scanner) enter(open byte) bool {
 	s.space()
 	if s.i < len(s.b) && s.b[s.i] == open {
@@ -43,11 +43,11 @@ func (s *scanner) enter(open byte) bool {
 	return false
 }
 
-// find goes to the value of a member of the object that has been entered.
+// find moves to the value of a member of the current object.
 func (s *scanner) find(name string) bool { return s.findAny(name) != "" }
 
-// findAny goes to the value of the first member that has one of the names, and returns
-// its name.
+// findAny moves to the value of the first member with one of the names, and returns its name,
+// or an empty string if there is none.
 func (s *scanner) findAny(names ...string) string {
 	for {
 		s.space()
@@ -57,7 +57,7 @@ func (s *scanner) findAny(names ...string) string {
 		}
 		key := s.b[start : s.i-1]
 		s.space()
-		s.i++ // the colon
+		s.i++ // colon
 		for _, name := range names {
 			if string(key) == name {
 				return name
@@ -69,7 +69,7 @@ func (s *scanner) findAny(names ...string) string {
 	}
 }
 
-// str goes over a string, if there is one.
+// str skips a string, if there is one.
 func (s *scanner) str() bool {
 	if s.i >= len(s.b) || s.b[s.i] != '"' {
 		return false
@@ -86,7 +86,7 @@ func (s *scanner) str() bool {
 	return false
 }
 
-// skip goes over a value and the comma behind it. It reports false when the object ends.
+// skip skips a value and the comma after it. It returns false at the end of the object.
 func (s *scanner) skip() bool {
 	for depth := 0; s.i < len(s.b); s.i++ {
 		switch s.b[s.i] {

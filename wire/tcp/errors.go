@@ -8,10 +8,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// maxErrorText is how much of what a peer says about an error is kept.
+// maxErrorText is the largest length in bytes of a peer's error text that is kept.
 const maxErrorText = 512
 
-// errorPayload is what an ERROR frame says of err.
+// errorPayload returns the payload of an ERROR frame for err.
 func errorPayload(err error, f form) []byte {
 	o := wire.ErrorObjectOf(err)
 	if f == versioned {
@@ -20,8 +20,8 @@ func errorPayload(err error, f form) []byte {
 	return o.JSON()
 }
 
-// parseError reads the payload of an ERROR frame: an error object, by itself or in the
-// envelope of wire's Error Response Format, or else text.
+// parseError parses the payload of an ERROR frame: an error object, alone or in the envelope
+// of the wire specification (Error Response Format), or else plain text.
 func parseError(b []byte) *performatives.Refusal {
 	var said struct {
 		wire.ErrorObject
@@ -44,7 +44,7 @@ func parseError(b []byte) *performatives.Refusal {
 	return r
 }
 
-// textError is an error of which only a text is known.
+// textError returns the refusal for an error without a code.
 func textError(b []byte) *performatives.Refusal {
 	return &performatives.Refusal{Code: performatives.CodeInternal, Text: sockets.Clean(b, maxErrorText)}
 }

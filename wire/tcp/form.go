@@ -7,39 +7,39 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// form is a way to write the header of a frame (addenda §5).
+// form is a format of frame headers (addenda §5).
 type form uint8
 
 const (
-	undecided form = iota // the peer has not said anything yet
+	undecided form = iota // the peer has sent nothing yet
 	plain                 // 7 bytes
-	flagged               // 8 bytes, once gzip has been agreed on
+	flagged               // 8 bytes, after gzip has been negotiated
 	versioned             // 16 bytes
 )
 
 // The fixed bytes of the headers.
 const (
-	magic0, magic1 = 0x4D, 0x43 // MC, of every form
-	magic2, magic3 = 0x50, 0x00 // go on, in the versioned one
+	magic0, magic1 = 0x4D, 0x43 // MC, in every form
+	magic2, magic3 = 0x50, 0x00 // bytes 2 and 3 of the versioned form
 	version        = 1
-	gzipped        = 1 << 0 // a flag
+	gzipped        = 1 << 0 // flag
 )
 
-// headerLen is how many bytes a header of the form has.
+// headerLen returns the length of the form's header in bytes.
 func (f form) headerLen() int { return [...]int{undecided: 7, plain: 7, flagged: 8, versioned: 16}[f] }
 
-// role is what a frame is for, in any form.
+// role is the purpose of a frame, independent of the form.
 type role uint8
 
 const (
-	data role = iota + 1 // the first five are the types of the plain form
+	data role = iota + 1 // the first five equal the types of the plain form
 	ping
 	pong
 	failure
 	closing
-	health  // ping and pong of the versioned form
-	propose // versions
-	agree   // on one
+	health  // ping or pong of the versioned form
+	propose // proposal of versions
+	agree   // answer to a proposal
 )
 
 // The types of the versioned form.
@@ -58,17 +58,17 @@ var versionedRoles = [...]role{
 	typeError: failure, typePropose: propose, typeAgree: agree,
 }
 
-// header is what the front of a frame says.
+// header is the parsed header of a frame.
 type header struct {
 	form       form
 	role       role
-	typ        uint16 // as it is written in the form
+	typ        uint16 // type as transmitted
 	compressed bool
-	length     uint32 // of the payload, as it travels
+	length     uint32 // of the payload as transmitted
 }
 
-// parse reads a header of the form from the front of b, of which perhaps not all has
-// come. ok says that it was complete. What is wrong is said as soon as it is there.
+// parse parses a header of form f at the front of b, which may be incomplete: then ok is
+// false. An invalid byte is reported as soon as it is present.
 func (f form) parse(b []byte) (h header, ok bool, err error) {
 	if err := checkMagic(b); err != nil {
 		return h, false, err
@@ -97,7 +97,8 @@ func (f form) parse(b []byte) (h header, ok bool, err error) {
 	return h, true, nil
 }
 
-// detect tells the form of a connection by its first bytes, when enough have come.
+// detect returns the form of a connection by its first bytes, or undecided if there are too
+// few.
 func detect(b []byte) form {
 	switch {
 	case checkMagic(b) != nil:
@@ -110,7 +111,7 @@ func detect(b []byte) form {
 	return undecided
 }
 
-// checkMagic looks at as much of the first two bytes as there is.
+// checkMagic checks the first two bytes, as far as they are present.
 func checkMagic(b []byte) error {
 	if len(b) > 0 && b[0] != magic0 || len(b) > 1 && b[1] != magic1 {
 		return refuse("a frame does not begin with 4D 43")
@@ -129,15 +130,15 @@ func parseVersioned(b []byte) (h header, ok bool, err error) {
 	switch {
 	case typ == 0 || int(typ) >= len(versionedRoles):
 		return h, false, refuse("the frame type %d is unknown", typ)
-	case v != version && typ != typePropose: // who proposes does not know yet
-		return h, false, refuse("version %d of the frame header is not spoken here; version %d is", v, version)
+	case v != version && typ != typePropose: // a proposal may have any version
+		return h, false, refuse("version %d of the frame header is not supported; version %d is", v, version)
 	case len(b) < versioned.headerLen():
 		return h, false, nil
 	}
 	return header{form: versioned, role: versionedRoles[typ], typ: typ, length: binary.BigEndian.Uint32(b[12:])}, true, nil
 }
 
-// append writes the header to dst.
+// append appends the encoded header to dst.
 func (h header) append(dst []byte) []byte {
 	switch h.form {
 	case versioned:
@@ -156,8 +157,8 @@ func (h header) append(dst []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, h.length)
 }
 
-// refuse says to the peer what is wrong with its framing. The text must not repeat more
-// of what it sent than numbers.
+// refuse returns the refusal for a violation of the framing. The text may contain numbers
+// from the peer's data, but no other part of it.
 func refuse(format string, args ...any) *performatives.Refusal {
 	return &performatives.Refusal{Code: performatives.CodeParsingError, Text: fmt.Sprintf(format, args...)}
 }

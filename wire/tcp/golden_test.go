@@ -15,7 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// golden is a line of testdata/frames.txt.
+// golden is one line of testdata/frames.txt.
 type golden struct {
 	name     string
 	form     form
@@ -77,12 +77,12 @@ func TestGolden(t *testing.T) {
 		t.Run(g.name, func(t *testing.T) {
 			start := g.form
 			if start == plain || start == versioned {
-				start = undecided // the bytes say it
+				start = undecided // the reader detects the form
 			}
-			c, _ := play(bytes.NewReader(g.bytes), start, true, wire.DefaultMaxFrame)
-			got, err := heard(c)
+			c, _ := newScripted(bytes.NewReader(g.bytes), start, true, wire.DefaultMaxFrame)
+			got, err := readAll(c)
 			want := []wire.Frame{g.frame}
-			if g.form == versioned { // in which the end of the stream says so
+			if g.form == versioned { // the end of the stream is its CLOSE
 				want = append(want, wire.Frame{Kind: wire.KindClose})
 			}
 			if diff := cmp.Diff(want, got, cmp.Transformer("text", func(b []byte) string { return string(b) })); diff != "" || !errors.Is(err, io.EOF) {
@@ -91,26 +91,26 @@ func TestGolden(t *testing.T) {
 			if g.readOnly {
 				return
 			}
-			if got := written(g.form, g.frame); !bytes.Equal(got, g.bytes) {
+			if got := encoded(g.form, g.frame); !bytes.Equal(got, g.bytes) {
 				t.Errorf("wrote %X, want %X", got, g.bytes)
 			}
 		})
 	}
 }
 
-// The bytes of wire's Binary Encoding Example.
+// The bytes of the Binary Encoding Example in the wire specification.
 func TestExampleOfTheSpecification(t *testing.T) {
-	b := written(plain, wire.Frame{Kind: wire.KindData, Data: bytes.Repeat([]byte("x"), 348)})
+	b := encoded(plain, wire.Frame{Kind: wire.KindData, Data: bytes.Repeat([]byte("x"), 348)})
 	if want := unhex(t, "4D 43 01 00 00 01 5C"); !bytes.Equal(b[:7], want) || len(b) != 7+348 {
 		t.Errorf("DATA: % X and %d bytes, want % X and 348", b[:7], len(b)-7, want)
 	}
-	b = written(plain, wire.Frame{Kind: wire.KindPing, Data: unhex(t, "00 00 01 8D 9F 3A 4B 28")})
+	b = encoded(plain, wire.Frame{Kind: wire.KindPing, Data: unhex(t, "00 00 01 8D 9F 3A 4B 28")})
 	if want := unhex(t, "4D 43 02 00 00 00 08 00 00 01 8D 9F 3A 4B 28"); !bytes.Equal(b, want) {
 		t.Errorf("PING: % X, want % X", b, want)
 	}
 }
 
-// What is long enough is compressed, if that helps, and comes back as it was.
+// Long payloads are compressed if that makes them shorter, and decompress to the original.
 func TestGzipForm(t *testing.T) {
 	long := bytes.Repeat([]byte(`{"text":"ribosome"}`), 5000)
 	noise := make([]byte, 10_000)
@@ -130,27 +130,27 @@ func TestGzipForm(t *testing.T) {
 		"just too short":   {long[:minCompressed-1], 0},
 		"just long enough": {long[:minCompressed], 1},
 	} {
-		b := written(flagged, wire.Frame{Kind: wire.KindData, Data: tt.payload})
+		b := encoded(flagged, wire.Frame{Kind: wire.KindData, Data: tt.payload})
 		if b[3] != tt.flags || tt.flags == 1 && len(b) >= len(tt.payload) {
 			t.Errorf("%s: flags %d and %d bytes of %d", name, b[3], len(b), len(tt.payload))
 		}
-		c, _ := play(bytes.NewReader(b), flagged, true, len(tt.payload))
-		if got, err := heard(c); !errors.Is(err, io.EOF) || len(got) != 1 || !bytes.Equal(got[0].Data, tt.payload) {
+		c, _ := newScripted(bytes.NewReader(b), flagged, true, len(tt.payload))
+		if got, err := readAll(c); !errors.Is(err, io.EOF) || len(got) != 1 || !bytes.Equal(got[0].Data, tt.payload) {
 			t.Errorf("%s: read %d frames, %v", name, len(got), err)
 		}
 	}
 }
 
-// The code of an error survives the trip to a peer and back, as far as wire has a word for
-// it.
+// The code of an error is preserved on the way to a peer, if the wire specification has an
+// equivalent code.
 func TestErrorCodes(t *testing.T) {
 	for _, row := range performatives.Codes() {
 		r := parseError(errorPayload(&performatives.Refusal{Code: row.Code, Text: "why", Field: "sender"}, plain))
 		if r.Code.Traits().Wire != row.Wire || r.Text != "why" || r.Field != "sender" {
-			t.Errorf("%s becomes %+v", row.Code, r)
+			t.Errorf("%s arrives as %+v", row.Code, r)
 		}
 	}
 	if r := parseError([]byte(`{"error":{"code":"OWN_WORDS","message":"a\u0000b"}}`)); r.Code != performatives.CodeInternal || r.Text != "a b" {
-		t.Errorf("a code that nobody knows becomes %+v", r)
+		t.Errorf("an unknown code arrives as %+v", r)
 	}
 }

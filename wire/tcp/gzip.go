@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// minCompressed is the shortest payload that is worth compressing.
+// minCompressed is the smallest payload in bytes that is compressed.
 const minCompressed = 512
 
-// Compressors and decompressors are big (some 800 and 40 KiB), so all connections share
-// them.
+// The pools are shared by all connections, because a compressor needs about 800 KiB and a
+// decompressor about 40 KiB.
 var (
 	compressors   = sync.Pool{New: newCompressor}
 	decompressors = sync.Pool{New: func() any { return new(decompressor) }}
 )
 
-// compressor writes to the end of a slice.
+// compressor is a gzip writer that appends to a slice.
 type compressor struct {
 	zip *gzip.Writer
 	dst []byte
@@ -27,7 +27,7 @@ type compressor struct {
 func newCompressor() any {
 	zip, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
-		panic("tcp: gzip.BestSpeed is no level: " + err.Error())
+		panic("tcp: gzip.BestSpeed is not a level: " + err.Error())
 	}
 	return &compressor{zip: zip}
 }
@@ -38,8 +38,8 @@ func (c *compressor) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// appendGzip appends b compressed to dst, and reports whether that made it shorter. When
-// it did not, dst is as it was.
+// appendGzip appends b compressed to dst and returns true. If the result is not shorter than
+// b, it returns dst unchanged and false.
 func appendGzip(dst, b []byte) ([]byte, bool) {
 	c := compressors.Get().(*compressor)
 	defer compressors.Put(c)
@@ -57,14 +57,14 @@ func appendGzip(dst, b []byte) ([]byte, bool) {
 	return out, true
 }
 
-// decompressor reads what one slice holds.
+// decompressor is a gzip reader over a slice.
 type decompressor struct {
 	src bytes.Reader
 	zip gzip.Reader
 }
 
-// gunzip appends what b holds compressed to dst, at most limit bytes. The memory that it
-// takes grows with what comes out.
+// gunzip appends the decompressed b to dst, at most limit bytes. Its memory grows with the
+// output.
 func gunzip(dst, b []byte, limit int) ([]byte, error) {
 	d := decompressors.Get().(*decompressor)
 	defer d.release()
@@ -81,10 +81,10 @@ func gunzip(dst, b []byte, limit int) ([]byte, error) {
 		switch {
 		case len(dst) > limit:
 			return dst, refuse("the frame is longer than %d bytes after decompression", limit)
-		case err == io.EOF: //nolint:errorlint // gzip returns it as it is
+		case err == io.EOF: //nolint:errorlint // gzip does not wrap it
 			return dst, nil
 		case err != nil:
-			return dst, refuse("the payload is broken gzip")
+			return dst, refuse("the payload is corrupt gzip")
 		}
 	}
 }

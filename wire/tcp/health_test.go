@@ -7,32 +7,33 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// ends are two ends of the versioned form; what one writes, the other reads when told.
-type ends struct {
+// versionedEnd is one end of a connection in the versioned form. Tests pass the written bytes
+// to the other end.
+type versionedEnd struct {
 	conn *conn
-	tape *tape
+	net  *scriptedNet
 	in   *bytes.Buffer
 }
 
-func newEnd() ends {
+func newVersionedEnd() versionedEnd {
 	in := new(bytes.Buffer)
-	c, t := play(in, versioned, true, 1<<20)
-	return ends{c, t, in}
+	c, t := newScripted(in, versioned, true, 1<<20)
+	return versionedEnd{c, t, in}
 }
 
-func (e ends) write(t *testing.T, k wire.Kind) {
+func (e versionedEnd) write(t *testing.T, k wire.Kind) {
 	t.Helper()
 	if err := e.conn.Write([]wire.Frame{{Kind: k}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// hear takes what the other end has written, and returns the kind of it, once.
-func (e ends) hear(other ends) (kinds []wire.Kind) {
-	e.in.Write(other.tape.out.Bytes())
-	other.tape.out.Reset()
+// receive reads the bytes that the other end wrote, and returns the kinds of the frames.
+func (e versionedEnd) receive(other versionedEnd) (kinds []wire.Kind) {
+	e.in.Write(other.net.out.Bytes())
+	other.net.out.Reset()
 	_, _ = e.conn.Read(func(f wire.Frame) {
-		if f.Kind != wire.KindClose { // the end of what there is
+		if f.Kind != wire.KindClose { // the end of the input
 			kinds = append(kinds, f.Kind)
 		}
 	})
@@ -46,24 +47,24 @@ func wantKinds(t *testing.T, what string, got []wire.Kind, want ...wire.Kind) {
 	}
 }
 
-// A health check has one answer, and its answer none.
+// A health check has one answer, and the answer is not answered again.
 func TestHealthCheck(t *testing.T) {
-	a, b := newEnd(), newEnd()
+	a, b := newVersionedEnd(), newVersionedEnd()
 	for range 3 {
 		a.write(t, wire.KindPing)
-		wantKinds(t, "b is asked", b.hear(a), wire.KindPing)
+		wantKinds(t, "b is asked", b.receive(a), wire.KindPing)
 		b.write(t, wire.KindPong)
-		wantKinds(t, "a is answered", a.hear(b), wire.KindPong)
+		wantKinds(t, "a is answered", a.receive(b), wire.KindPong)
 	}
 	b.write(t, wire.KindPing)
-	wantKinds(t, "a is asked", a.hear(b), wire.KindPing)
+	wantKinds(t, "a is asked", a.receive(b), wire.KindPing)
 }
 
-// Two that ask at the same time are both answered by that, and nobody writes again.
-func TestHealthChecksCross(t *testing.T) {
-	a, b := newEnd(), newEnd()
+// Two simultaneous health checks count as answers to each other, and no more frames follow.
+func TestSimultaneousHealthChecks(t *testing.T) {
+	a, b := newVersionedEnd(), newVersionedEnd()
 	a.write(t, wire.KindPing)
 	b.write(t, wire.KindPing)
-	wantKinds(t, "a", a.hear(b), wire.KindPong)
-	wantKinds(t, "b", b.hear(a), wire.KindPong)
+	wantKinds(t, "a", a.receive(b), wire.KindPong)
+	wantKinds(t, "b", b.receive(a), wire.KindPong)
 }

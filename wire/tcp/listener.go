@@ -13,24 +13,23 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Listener takes connections for a [wire.Server]. Its methods may be called from any
-// goroutine.
+// Listener accepts connections for a [wire.Server]. Its methods are safe for concurrent use.
 type Listener struct {
 	server *wire.Server
 	opts   Options
 	net    net.Listener
 
-	ctx     context.Context //nolint:containedctx // the listener's own: it ends with it
-	cancel  context.CancelFunc
-	opening chan struct{}  // a place for each handshake
-	running sync.WaitGroup // what Stop joins
+	ctx        context.Context //nolint:containedctx // ends with the listener
+	cancel     context.CancelFunc
+	handshakes chan struct{}  // semaphore of the handshakes
+	running    sync.WaitGroup // goroutines that Stop joins
 
 	stop    sync.Once
-	stopped chan struct{} // closed when nothing of the listener runs
+	stopped chan struct{} // closed when all goroutines have ended
 }
 
-// Listen listens on o.Addr and gives the connections to server until Stop. The error says
-// which option is wrong or why the address cannot be listened on.
+// Listen listens on o.Addr and serves connections with server until Stop. The error names the
+// invalid option or the reason why the address cannot be used.
 func Listen(server *wire.Server, o Options) (*Listener, error) {
 	if server == nil {
 		return nil, errors.New("tcp: the server is nil")
@@ -46,25 +45,25 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tcp: %w", err)
 	}
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // a listener outlives whoever began it
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // a listener outlives the call that started it
 	l := &Listener{
 		server: server, opts: o, net: nl, ctx: ctx, cancel: cancel,
-		opening: make(chan struct{}, o.MaxHandshakes), stopped: make(chan struct{}),
+		handshakes: make(chan struct{}, o.MaxHandshakes), stopped: make(chan struct{}),
 	}
 	l.running.Go(l.accept)
 	return l, nil
 }
 
-// Addr returns where the listener listens.
+// Addr returns the address of the port.
 func (l *Listener) Addr() net.Addr { return l.net.Addr() }
 
-// Stop takes on no connection more and closes those that are in their handshake. It
-// returns when nothing of the listener is left, or with the cause when ctx ends first.
-// Sessions go on until [wire.Server.Stop]. Stopping again is harmless.
+// Stop stops accepting and closes the connections that are in their handshake. It blocks
+// until all goroutines of the listener have ended; when ctx ends first, it returns the cause.
+// Sessions continue until [wire.Server.Stop]. Stop is idempotent.
 func (l *Listener) Stop(ctx context.Context) error {
 	l.stop.Do(func() {
 		l.cancel()
-		_ = l.net.Close() // nobody accepts any more
+		_ = l.net.Close() // makes accept return
 		go func() {
 			l.running.Wait()
 			close(l.stopped)
@@ -78,7 +77,7 @@ func (l *Listener) Stop(ctx context.Context) error {
 	}
 }
 
-// accept takes connections until the listener stops.
+// accept accepts connections until the listener stops.
 func (l *Listener) accept() {
 	for {
 		raw, err := l.net.Accept()
@@ -89,47 +88,47 @@ func (l *Listener) accept() {
 	}
 }
 
-// take asks the server about a connection, and begins its handshake.
+// take starts the handshake of a connection, or refuses it.
 func (l *Listener) take(raw net.Conn) {
 	if err := l.server.Admit(peerOf(raw, l.opts.TLS != nil)); err != nil {
-		l.turnAway(raw, err)
+		l.refuse(raw, err)
 		return
 	}
 	select {
-	case l.opening <- struct{}{}:
+	case l.handshakes <- struct{}{}:
 	default:
-		l.turnAway(raw, wire.ErrTooMany)
+		l.refuse(raw, wire.ErrTooMany)
 		return
 	}
 	l.running.Add(1)
 	go l.open(raw)
 }
 
-// turnAway closes a connection of which nothing has been read. Its peer is told why,
-// unless it would take a TLS handshake to tell it.
-func (l *Listener) turnAway(raw net.Conn, why error) {
+// refuse closes a connection before anything is read from it. Without TLS it sends the
+// reason; with TLS that would need a handshake.
+func (l *Listener) refuse(raw net.Conn, why error) {
 	logger(l.server).Debug("connection refused", "peer", raw.RemoteAddr().String(), "err", why)
 	if l.opts.TLS == nil {
-		l.conn(raw, raw).giveUp(why) // finds room in a new connection, and does not wait
+		l.conn(raw, raw).sendRefusal(why) // does not block, because the send buffer of a new connection is empty
 	}
-	_ = raw.Close() // it is over either way
+	_ = raw.Close() // the connection ends regardless of the error
 }
 
-// open brings a connection to its session, and runs that.
+// open performs the handshake and runs the session.
 func (l *Listener) open(raw net.Conn) {
 	conn, id, err := l.handshake(raw)
-	<-l.opening
+	<-l.handshakes
 	if err != nil {
 		logger(l.server).Debug("connection refused", "peer", raw.RemoteAddr().String(), "err", err)
-		_ = raw.Close() // it is over either way
+		_ = raw.Close() // the connection ends regardless of the error
 		l.running.Done()
 		return
 	}
-	conn.owned = l.running.Done  // which Read and Close call: the server joins it, or has turned it down
-	_ = l.server.Serve(conn, id) // the session has logged it
+	conn.onOwned = l.running.Done // Read and Close call it: from then on the server joins the session, or has refused it
+	_ = l.server.Serve(conn, id)  // the session has logged its end
 }
 
-// handshake encrypts a connection and finds out whose it is.
+// handshake encrypts a connection and authenticates its peer.
 func (l *Listener) handshake(raw net.Conn) (*conn, *wire.Identity, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.opts.HandshakeTime)
 	defer cancel()
@@ -141,13 +140,13 @@ func (l *Listener) handshake(raw net.Conn) (*conn, *wire.Identity, error) {
 	cred.Peer = c.peer
 	id, err := l.server.Authenticate(ctx, cred)
 	if err != nil && !errors.Is(err, wire.ErrNoCredentials) {
-		c.giveUp(err)
+		c.sendRefusal(err)
 		return nil, nil, err
 	}
 	return c, id, nil
 }
 
-// encrypt makes the TLS handshake, if there is to be one.
+// encrypt performs the TLS handshake, if TLS is configured.
 func (l *Listener) encrypt(ctx context.Context, raw net.Conn) (net.Conn, wire.Credentials, error) {
 	if l.opts.TLS == nil {
 		return raw, wire.Credentials{}, nil
@@ -160,16 +159,16 @@ func (l *Listener) encrypt(ctx context.Context, raw net.Conn) (net.Conn, wire.Cr
 }
 
 func (l *Listener) conn(raw, stream net.Conn) *conn {
-	return newConn(raw, stream, connOptions{server: true, noZip: l.opts.NoCompression, limits: l.server.Limits()})
+	return newConn(raw, stream, connOptions{server: true, noCompression: l.opts.NoCompression, limits: l.server.Limits()})
 }
 
-// courtesy is how long telling a peer that it is not served may take.
-const courtesy = time.Second
+// refusalTime bounds the write of a refusal.
+const refusalTime = time.Second
 
-// giveUp tells the peer that it is not served, in the form that every connection begins
-// with: it has not said another.
-func (c *conn) giveUp(why error) {
-	c.patience = courtesy
+// sendRefusal sends why to the peer in the form with 7-byte headers, because the peer has not
+// selected another form yet.
+func (c *conn) sendRefusal(why error) {
+	c.timeout = refusalTime
 	said := wire.Frame{Kind: wire.KindError, Data: wire.ErrorObjectOf(why).JSON()}
-	_ = c.Write([]wire.Frame{said, {Kind: wire.KindClose}}) // it is over either way
+	_ = c.Write([]wire.Frame{said, {Kind: wire.KindClose}}) // the connection ends regardless of the error
 }

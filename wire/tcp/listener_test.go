@@ -39,7 +39,7 @@ func TestListenOptions(t *testing.T) {
 		}
 	}
 	if _, err := tcp.Listen(nil, tcp.Options{Addr: "127.0.0.1:0"}); err == nil {
-		t.Error("Listen takes no server")
+		t.Error("Listen accepts a nil server")
 	}
 }
 
@@ -48,7 +48,7 @@ func TestDialAddresses(t *testing.T) {
 	for addr, want := range map[string]string{
 		h.addr:                     "",
 		"tcp://" + h.addr:          "",
-		"ws://" + h.addr:           "another scheme than tcp:// or tcps://",
+		"ws://" + h.addr:           "neither tcp:// nor tcps://",
 		"tcp://" + h.addr + "/mcp": "unknown port",
 		"localhost":                "the address is not host:port",
 		"tcp://:8444":              "the address is not host:port",
@@ -72,8 +72,8 @@ func TestDialAddresses(t *testing.T) {
 	}
 }
 
-// Who is turned away is told why.
-func TestTurnedAway(t *testing.T) {
+// A refused peer receives the reason.
+func TestRefusedConnections(t *testing.T) {
 	h := serve(t, tcp.Options{}, func(o *wire.Options) {
 		o.MaxConnections = 3
 		o.AcceptRate = wire.Rate{Messages: 2, Window: time.Hour}
@@ -89,43 +89,43 @@ func TestTurnedAway(t *testing.T) {
 	}
 	full := serve(t, tcp.Options{}, func(o *wire.Options) { o.MaxConnections = 1 })
 	besides(t, full)
-	rawDial(t, full).refused("SERVICE_UNAVAILABLE", "there are too many connections")
+	rawDial(t, full).refused("SERVICE_UNAVAILABLE", "too many connections")
 	crowded := serve(t, tcp.Options{}, func(o *wire.Options) { o.MaxPerHost = 1 })
 	besides(t, crowded)
-	rawDial(t, crowded).refused("SERVICE_UNAVAILABLE", "there are too many connections from the same host")
+	rawDial(t, crowded).refused("SERVICE_UNAVAILABLE", "too many connections from the same host")
 }
 
-// A listener whose server has stopped says so to whoever comes.
+// A listener whose server has stopped refuses new connections with a reason.
 func TestStopOrder(t *testing.T) {
 	h := serve(t, tcp.Options{}, nil)
 	g := join(t, h.addr, tcp.DialOptions{}, wiretest.Dialect{})
-	g.ask(t, 1, "hello")
+	g.request(t, 1, "hello")
 	stop(t, h.Stop)
 	if err := g.AwaitEnd(t, 1)[0]; err != nil {
 		t.Errorf("the session ended with %v", err)
 	}
-	rawDial(t, h).refused("SERVICE_UNAVAILABLE", "the server stops")
+	rawDial(t, h).refused("SERVICE_UNAVAILABLE", "the server is stopping")
 	stop(t, h.listener.Stop)
 	stop(t, h.listener.Stop)
 }
 
-// Sessions go on when their listener stops.
-func TestListenerStopsAlone(t *testing.T) {
+// Sessions continue when their listener stops.
+func TestListenerStopKeepsSessions(t *testing.T) {
 	h := serve(t, tcp.Options{}, nil)
 	g := join(t, h.addr, tcp.DialOptions{}, wiretest.Dialect{})
-	g.ask(t, 1, "before")
+	g.request(t, 1, "before")
 	stop(t, h.listener.Stop)
-	g.ask(t, 1, "after")
+	g.request(t, 1, "after")
 }
 
-// A peer that does not go on with its handshake holds one place of them for its time,
-// none of the sessions, and Stop does not wait for it.
+// A silent peer occupies one handshake slot until its time limit and no session, and Stop
+// does not wait for it.
 func TestSilentHandshake(t *testing.T) {
 	pki := newPKI(t)
 	h := serve(t, tcp.Options{TLS: pki.server(), MaxHandshakes: 1}, nil)
 	silent := rawDial(t, h)
 	silent.write([]byte{0x16, 0x03, 0x01})
-	for refused := false; !refused; { // as soon as the silent one has been accepted
+	for refused := false; !refused; { // until the silent connection has been accepted
 		conn, err := tcp.Dial(t.Context(), "tcps://"+h.addr, tcp.DialOptions{TLS: pki.client()})
 		if refused = err != nil; !refused {
 			_ = conn.Close()
@@ -135,7 +135,7 @@ func TestSilentHandshake(t *testing.T) {
 	silent.ends()
 }
 
-// The time of a handshake ends, and so does the connection.
+// A connection ends when its handshake exceeds the time limit.
 func TestSlowHandshake(t *testing.T) {
 	pki := newPKI(t)
 	h := serve(t, tcp.Options{TLS: pki.server(), HandshakeTime: 20 * time.Millisecond}, nil)
@@ -143,24 +143,24 @@ func TestSlowHandshake(t *testing.T) {
 	r.ends()
 	patient := serve(t, tcp.Options{TLS: pki.server()}, nil)
 	g := join(t, patient.addr, tcp.DialOptions{TLS: pki.client()}, wiretest.Dialect{})
-	g.ask(t, 1, "hello")
+	g.request(t, 1, "hello")
 }
 
-// neverSure is an authenticator that waits as long as it may.
-type neverSure struct{}
+// blockingAuth is an authenticator that blocks until ctx ends.
+type blockingAuth struct{}
 
 // Authenticate waits for the end of ctx.
-func (neverSure) Authenticate(ctx context.Context, _ wire.Credentials) (wire.Identity, error) {
+func (blockingAuth) Authenticate(ctx context.Context, _ wire.Credentials) (wire.Identity, error) {
 	<-ctx.Done()
 	return wire.Identity{}, ctx.Err()
 }
 
 func TestSlowAuthentication(t *testing.T) {
-	h := serve(t, tcp.Options{HandshakeTime: 20 * time.Millisecond}, func(o *wire.Options) { o.Anonymous, o.Auth = false, neverSure{} })
+	h := serve(t, tcp.Options{HandshakeTime: 20 * time.Millisecond}, func(o *wire.Options) { o.Anonymous, o.Auth = false, blockingAuth{} })
 	rawDial(t, h).refused("UNAUTHORIZED", performatives.CodeUnauthorized.Traits().Text)
 }
 
-// Listeners start and stop while peers come, talk and go, in every way at once.
+// No goroutine is left when listeners start and stop while peers connect and disconnect.
 func TestStartStop(t *testing.T) {
 	pki := newPKI(t)
 	for i := range 10 {
@@ -185,7 +185,7 @@ func TestStartStop(t *testing.T) {
 	}
 }
 
-// visit connects, if it can, says something and leaves.
+// visit tries to connect, sends n messages and disconnects.
 func visit(t *testing.T, addr string, d tcp.DialOptions, n int) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -15,10 +15,10 @@ import (
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
-// patience is how long a test waits for something that should happen before it fails.
+// patience is the time after which a waiting test fails.
 const patience = 20 * time.Second
 
-// listen begins to listen for a server and stops when the test ends.
+// listen starts a listener, which stops at the end of the test.
 func listen(t testing.TB, s *wire.Server, o tcp.Options) *tcp.Listener {
 	t.Helper()
 	o.Addr = "127.0.0.1:0"
@@ -30,7 +30,7 @@ func listen(t testing.TB, s *wire.Server, o tcp.Options) *tcp.Listener {
 	return l
 }
 
-// stop calls a Stop that should not take long.
+// stop calls a Stop method with a time limit.
 func stop(t testing.TB, fn func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -40,7 +40,7 @@ func stop(t testing.TB, fn func(context.Context) error) {
 	}
 }
 
-// host is a server with its listener. It answers each message with the text of it.
+// host is a server with its listener, which echoes each message.
 type host struct {
 	*wire.Server
 	wiretest.Recorder
@@ -48,7 +48,7 @@ type host struct {
 	addr     string
 }
 
-// serve starts a server that lets everyone in, unless change says otherwise.
+// serve starts a server, which is anonymous unless change configures it otherwise.
 func serve(t testing.TB, o tcp.Options, change func(*wire.Options)) *host {
 	t.Helper()
 	h := &host{}
@@ -79,16 +79,16 @@ func echo(s *wire.Session, m *performatives.Message) error {
 	return s.Send(answer)
 }
 
-// guest is a session with a host.
-type guest struct {
+// client is a session with a host.
+type client struct {
 	*wire.Session
 	wiretest.Recorder
 }
 
 // join opens a session.
-func join(t testing.TB, addr string, d tcp.DialOptions, dialect wire.Dialect) *guest {
+func join(t testing.TB, addr string, d tcp.DialOptions, dialect wire.Dialect) *client {
 	t.Helper()
-	g := &guest{}
+	g := &client{}
 	o := wire.Options{Handler: &g.Recorder, Dialects: []wire.Dialect{dialect}, Limits: d.Limits}
 	var err error
 	if g.Session, err = wire.Connect(dial(t, addr, d), o); err != nil {
@@ -107,8 +107,8 @@ func dial(t testing.TB, addr string, d tcp.DialOptions) wire.Conn {
 	return conn
 }
 
-// ask sends n messages more, waits for the answers, and checks that they are in order.
-func (g *guest) ask(t testing.TB, n int, text string) {
+// request sends n messages, waits for the echoes, and checks their order.
+func (g *client) request(t testing.TB, n int, text string) {
 	t.Helper()
 	before := len(g.Received())
 	for i := range n {
@@ -118,7 +118,7 @@ func (g *guest) ask(t testing.TB, n int, text string) {
 	}
 	for i, m := range g.Await(t, before+n)[before:] {
 		if got, want := wiretest.Text(m), fmt.Sprint(i, text); got != want {
-			t.Fatalf("answer %d has %d bytes that are not those of the question, %d", i, len(got), len(want))
+			t.Fatalf("answer %d has %d bytes, which differ from the %d bytes of the request", i, len(got), len(want))
 		}
 	}
 }

@@ -14,54 +14,54 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// offers is a language whose first message offers gzip, which the first answer declines.
-type offers struct{ wiretest.Dialect }
+// offeringDialect offers gzip with its first message. The first answer declines it.
+type offeringDialect struct{ wiretest.Dialect }
 
 // Open returns a codec that offers.
-func (d offers) Open(o wire.CodecOptions) (wire.Codec, error) {
+func (d offeringDialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	c, err := d.Dialect.Open(o)
-	return &offering{Codec: c}, err
+	return &offeringCodec{Codec: c}, err
 }
 
-type offering struct {
+type offeringCodec struct {
 	wire.Codec
-	said    bool
+	sent    bool
 	offered atomic.Bool
 }
 
 // Agreed returns nothing.
-func (*offering) Agreed() string { return "" }
+func (*offeringCodec) Agreed() string { return "" }
 
-// Offered reports whether there is no answer yet.
-func (o *offering) Offered() bool { return o.offered.Load() }
+// Offered reports whether the offer is unanswered.
+func (o *offeringCodec) Offered() bool { return o.offered.Load() }
 
-// Encode offers.
-func (o *offering) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
-	if !o.said {
-		o.said = true
+// Encode offers once.
+func (o *offeringCodec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	if !o.sent {
+		o.sent = true
 		o.offered.Store(true)
 	}
 	return o.Codec.Encode(dst, m)
 }
 
-// Decode takes the answer.
-func (o *offering) Decode(frame []byte, take func(wire.Inbound)) {
+// Decode records the answer.
+func (o *offeringCodec) Decode(frame []byte, take func(wire.Inbound)) {
 	o.offered.Store(false)
 	o.Codec.Decode(frame, take)
 }
 
-// offered is a client that has sent three messages, of which the first offers gzip, and its
-// server, which has read that.
-func offered(t *testing.T) (*guest, raw) {
+// offered returns a client that has sent three messages, of which the first offers gzip, and
+// its server, which has read the first.
+func offered(t *testing.T) (*client, raw) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	g := &guest{}
-	limits := wire.Limits{FrameTime: time.Hour, CloseTime: time.Hour} // nobody waits for the clock
-	o := wire.Options{Handler: &g.Recorder, Dialects: []wire.Dialect{offers{}}, Limits: limits}
+	g := &client{}
+	limits := wire.Limits{FrameTime: time.Hour, CloseTime: time.Hour} // so that no timeout ends the test
+	o := wire.Options{Handler: &g.Recorder, Dialects: []wire.Dialect{offeringDialect{}}, Limits: limits}
 	if g.Session, err = wire.Connect(dial(t, l.Addr().String(), tcp.DialOptions{Limits: limits}), o); err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +88,8 @@ func offered(t *testing.T) (*guest, raw) {
 	return g, r
 }
 
-// A server that closes has not agreed on a compression and does not any more: its client
-// answers that at once, and without.
+// A server that sends CLOSE instead of an answer has declined the offer. The client answers
+// the CLOSE immediately and uncompressed.
 func TestServerClosesInsteadOfAnsweringAnOffer(t *testing.T) {
 	g, r := offered(t)
 	r.write(frame7(5, "bye"))
@@ -107,15 +107,15 @@ func TestServerClosesInsteadOfAnsweringAnOffer(t *testing.T) {
 	}
 }
 
-// Of a server that breaks the framing nobody knows what it reads: what waits comes back at
-// once.
+// After a framing violation the server's choice of compression is unknown: the queued
+// messages are returned immediately.
 func TestServerBreaksInsteadOfAnsweringAnOffer(t *testing.T) {
 	g, r := offered(t)
 	r.write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 	r.ends()
 	<-g.Done()
 	if n := len(g.Undeliverable()); n != 2 {
-		t.Errorf("%d messages came back, want 2", n)
+		t.Errorf("%d messages were returned, want 2", n)
 	}
 	if g.Err() == nil {
 		t.Error("the session ended in order")

@@ -11,23 +11,23 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Options configures a [Listener]. Addr is required. The limits and the logger are the
-// server's.
+// Options configures a [Listener]. Addr is required. Limits and logger are those of the
+// server.
 type Options struct {
-	// Addr is host:port. Port 0 means any that is free.
+	// Addr is host:port. Port 0 selects a free port.
 	Addr string
-	// TLS encrypts the connections. It needs a certificate. What it allows below TLS 1.2,
-	// and ciphers of TLS 1.2 without forward secrecy or authenticated encryption, are
-	// left out. With ClientAuth and ClientCAs, a peer is known by its certificate. Nil
+	// TLS encrypts the connections. It must have a certificate. Versions below TLS 1.2 and
+	// TLS 1.2 cipher suites without forward secrecy or authenticated encryption are removed
+	// from it. With ClientAuth and ClientCAs, peers can authenticate by certificate. Nil
 	// means no encryption.
 	TLS *tls.Config
-	// HandshakeTime is how long the TLS handshake and the authentication that goes with
-	// it may take. Zero means 10 s.
+	// HandshakeTime bounds the TLS handshake and the authentication by certificate together.
+	// Zero means 10 s.
 	HandshakeTime time.Duration
-	// MaxHandshakes is how many connections may be in their handshake at a time; the
-	// next are closed. Zero means 1,024.
+	// MaxHandshakes is the largest number of concurrent handshakes. Further connections are
+	// refused. Zero means 1,024.
 	MaxHandshakes int
-	// NoCompression says that gzip is not agreed on.
+	// NoCompression disables gzip.
 	NoCompression bool
 }
 

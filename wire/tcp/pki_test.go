@@ -37,7 +37,7 @@ func newPKI(t testing.TB) pki {
 	return p
 }
 
-// leaf makes a certificate of that name, for either end.
+// leaf issues a certificate with the given name, for either end.
 func (p pki) leaf(t testing.TB, name string) tls.Certificate {
 	t.Helper()
 	return sign(t, &x509.Certificate{
@@ -72,7 +72,7 @@ func sign(t testing.TB, cert, parent *x509.Certificate, key, signer *ecdsa.Priva
 
 func (p pki) server() *tls.Config { return &tls.Config{Certificates: []tls.Certificate{p.serve}} }
 
-// mutual is a server that wants to know its clients, if they have a certificate.
+// mutual returns a server configuration that verifies client certificates if there are any.
 func (p pki) mutual() *tls.Config {
 	c := p.server()
 	c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, p.roots

@@ -2,6 +2,6 @@
 
 package tcp
 
-// raceEnabled says that the race detector makes allocations of its own, and that pools
-// forget at random.
+// raceEnabled is true under the race detector, which allocates and drops pooled objects at
+// random.
 const raceEnabled = true

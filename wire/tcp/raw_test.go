@@ -18,7 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// raw is a peer that writes its bytes itself.
+// raw is a peer that writes and reads bytes.
 type raw struct {
 	net.Conn
 	t  testing.TB
@@ -45,7 +45,8 @@ func (r raw) write(parts ...[]byte) {
 	}
 }
 
-// read7, read8 and read16 read a frame of that form, and return its type and payload.
+// read7, read8 and read16 read a frame of the form with that header length, and return its
+// type and payload.
 func (r raw) read7() (byte, []byte)   { h, p := r.frame(7); return h[2], p }
 func (r raw) read8() ([]byte, []byte) { h, p := r.frame(8); return h[2:4], p }
 func (r raw) read16() (uint16, []byte) {
@@ -71,7 +72,7 @@ func (r raw) bytes(n int) []byte {
 	return b
 }
 
-// ends checks that nothing more comes.
+// ends checks that the connection ends without more data.
 func (r raw) ends() {
 	r.t.Helper()
 	if n, err := r.in.Read(make([]byte, 1)); n > 0 || err == nil {
@@ -79,7 +80,7 @@ func (r raw) ends() {
 	}
 }
 
-// refused checks that the server says what was wrong, and closes; so does the peer.
+// refused checks that the server sends an error and CLOSE, and closes the connection.
 func (r raw) refused(code, text string) {
 	r.t.Helper()
 	typ, payload := r.read7()
@@ -91,7 +92,7 @@ func (r raw) refused(code, text string) {
 		r.t.Errorf("type %d after the error, want CLOSE", typ)
 	}
 	r.ends()
-	_ = r.Close() // the server waits for it a little
+	_ = r.Close() // the server lingers until the peer closes
 }
 
 func frame7(typ byte, payload string) []byte {
@@ -108,8 +109,8 @@ func frame16(version, typ uint16, payload string) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(payload))), payload...)
 }
 
-// question is a message as the dialect of the tests writes it.
-func question(text string) string {
+// requestFrame returns a message in the test dialect.
+func requestFrame(text string) string {
 	b, err := json.Marshal(map[string]any{"ID": "1", "act": "REQUEST", "From": "a", "To": "b", "Time": 1, "Payload": map[string]string{"text": text}})
 	if err != nil {
 		panic(err)
@@ -120,7 +121,7 @@ func question(text string) string {
 func TestRaw7(t *testing.T) {
 	h := serve(t, tcp.Options{}, nil)
 	r := rawDial(t, h)
-	r.write(frame7(1, question("hello")), frame7(2, "12345678"))
+	r.write(frame7(1, requestFrame("hello")), frame7(2, "12345678"))
 	for range 2 {
 		switch typ, p := r.read7(); {
 		case typ == 3 && string(p) == "12345678":
@@ -139,11 +140,11 @@ func TestRaw7(t *testing.T) {
 	}
 }
 
-// A frame without a payload is one, whatever it is for, and nothing follows a CLOSE.
+// Every frame type may have an empty payload, and frames after CLOSE are ignored.
 func TestEmptyFramesAndLast(t *testing.T) {
 	h := serve(t, tcp.Options{}, nil)
 	r := rawDial(t, h)
-	r.write(frame7(1, ""), frame7(2, ""), frame7(3, ""), frame7(1, question("hello")))
+	r.write(frame7(1, ""), frame7(2, ""), frame7(3, ""), frame7(1, requestFrame("hello")))
 	var pongs, answers int
 	for range 3 {
 		switch typ, p := r.read7(); {
@@ -158,7 +159,7 @@ func TestEmptyFramesAndLast(t *testing.T) {
 	if pongs != 1 || answers != 2 {
 		t.Errorf("%d pongs and %d answers", pongs, answers)
 	}
-	r.write(frame7(5, ""), frame7(1, question("late")), frame7(9, "nonsense"))
+	r.write(frame7(5, ""), frame7(1, requestFrame("late")), frame7(9, "nonsense"))
 	if typ, _ := r.read7(); typ != 5 {
 		t.Errorf("type %d, want CLOSE", typ)
 	}
@@ -170,11 +171,11 @@ func TestEmptyFramesAndLast(t *testing.T) {
 	}
 }
 
-// What has been reserved in the versioned form may be anything, and is not repeated.
+// The reserved bytes of the versioned form are ignored and written as zero.
 func TestRaw16Reserved(t *testing.T) {
 	h := serve(t, tcp.Options{}, nil)
 	r := rawDial(t, h)
-	f := frame16(1, 1, question("hello"))
+	f := frame16(1, 1, requestFrame("hello"))
 	copy(f[8:], "\xff\xff\xff\xff")
 	r.write(f)
 	if header, p := r.frame(16); !bytes.Equal(header[8:12], make([]byte, 4)) || !strings.Contains(string(p), "hello") {
@@ -182,31 +183,32 @@ func TestRaw16Reserved(t *testing.T) {
 	}
 }
 
-// A frame of the compressing form, where nobody has agreed on it, is not taken for one.
-func TestRaw8Unasked(t *testing.T) {
+// A flagged frame is not recognized before gzip was negotiated.
+func TestRaw8WithoutNegotiation(t *testing.T) {
 	h := serve(t, tcp.Options{}, func(o *wire.Options) { o.Limits.Frame = 1 << 20 })
 	r := rawDial(t, h)
-	r.write(frame8(1, 1, zipped(t, question(wiretest.Long(1000))))) // as 7 bytes, 16 MiB
+	r.write(frame8(1, 1, zipped(t, requestFrame(wiretest.Long(1000))))) // as a plain frame it announces 16 MiB
 	r.refused("INVALID_REQUEST", "the frame is longer than 1048576 bytes")
 	if got := h.Received(); len(got) != 0 {
 		t.Errorf("%d messages were received", len(got))
 	}
 }
 
-// The answer that agrees has 7 bytes, everything after it 8, both ways.
+// The agreeing answer has a 7-byte header, every later frame an 8-byte one, in both
+// directions.
 func TestRawGzip(t *testing.T) {
 	h := serve(t, tcp.Options{}, func(o *wire.Options) { o.Dialects = []wire.Dialect{zipDialect{on: true}} })
 	r := rawDial(t, h)
-	r.write(frame7(1, question("gzip?")))
+	r.write(frame7(1, requestFrame("gzip?")))
 	if typ, p := r.read7(); typ != 1 || !strings.Contains(string(p), "gzip?") {
 		t.Fatalf("type %d: %s", typ, p)
 	}
-	r.write(frame8(1, 0, question("short")))
+	r.write(frame8(1, 0, requestFrame("short")))
 	if flags, p := r.read8(); flags[0] != 1 || flags[1] != 0 || !strings.Contains(string(p), "short") {
 		t.Fatalf("% X: %s", flags, p)
 	}
 	long := wiretest.Long(10_000)
-	r.write(frame8(1, 1, zipped(t, question(long))))
+	r.write(frame8(1, 1, zipped(t, requestFrame(long))))
 	flags, p := r.read8()
 	if flags[0] != 1 || flags[1] != 1 || len(p) > 1000 || !strings.Contains(unzipped(t, p), long) {
 		t.Fatalf("% X and %d bytes", flags, len(p))
@@ -250,7 +252,7 @@ func TestRaw16(t *testing.T) {
 		t.Fatalf("acknowledgement % X, want % X", got, want)
 	}
 	for _, typ := range []uint16{1, 3, 2} {
-		r.write(frame16(1, typ, question("hello")))
+		r.write(frame16(1, typ, requestFrame("hello")))
 		if typ, p := r.read16(); typ != 2 || !strings.Contains(string(p), "hello") {
 			t.Fatalf("type %d: %s", typ, p)
 		}
@@ -268,20 +270,20 @@ func TestRaw16(t *testing.T) {
 	}
 }
 
-// A peer that does not negotiate is served, too.
+// A versioned peer may omit the negotiation.
 func TestRaw16WithoutNegotiation(t *testing.T) {
 	r := rawDial(t, serve(t, tcp.Options{}, nil))
-	r.write(frame16(1, 1, question("hello")))
+	r.write(frame16(1, 1, requestFrame("hello")))
 	if typ, p := r.read16(); typ != 2 || !strings.Contains(string(p), "hello") {
 		t.Fatalf("type %d: %s", typ, p)
 	}
 }
 
-// A server that closes ends its direction, and waits for the peer to do so too.
+// A versioned server closes its direction and waits for the peer to close too.
 func TestRaw16ServerCloses(t *testing.T) {
 	h := serve(t, tcp.Options{}, func(o *wire.Options) { o.Limits.CloseTime = time.Hour })
 	r := rawDial(t, h)
-	r.write(frame16(1, 1, question("hello")))
+	r.write(frame16(1, 1, requestFrame("hello")))
 	r.read16()
 	done := make(chan struct{})
 	go func() {
@@ -298,26 +300,26 @@ func TestRaw16ServerCloses(t *testing.T) {
 	}
 }
 
-// Each refusal is an error frame of text, and then the end.
+// A refusal in the versioned form is an error frame with plain text, followed by the end.
 func TestRaw16Refused(t *testing.T) {
 	h := serve(t, tcp.Options{}, nil)
 	for name, tt := range map[string]struct {
 		bytes []byte
 		want  string
 	}{
-		"no common version":     {frame16(1, 6, `{"supported_versions":[2,3]}`), "none of the proposed versions is spoken here; version 1 is"},
-		"bounds above":          {frame16(2, 6, `{"min_version":2,"max_version":3}`), "none of the proposed versions is spoken here; version 1 is"},
-		"bounds below":          {frame16(0, 6, `{"max_version":0}`), "none of the proposed versions is spoken here; version 1 is"},
+		"no common version":     {frame16(1, 6, `{"supported_versions":[2,3]}`), "none of the proposed versions is supported; version 1 is"},
+		"bounds above":          {frame16(2, 6, `{"min_version":2,"max_version":3}`), "none of the proposed versions is supported; version 1 is"},
+		"bounds below":          {frame16(0, 6, `{"max_version":0}`), "none of the proposed versions is supported; version 1 is"},
 		"an unreadable one":     {frame16(1, 6, `[1]`), "the version negotiation cannot be parsed"},
 		"an unknown type":       {frame16(1, 9, ``), "the frame type 9 is unknown"},
-		"a header of version 2": {frame16(2, 1, ``), "version 2 of the frame header is not spoken here; version 1 is"},
+		"a header of version 2": {frame16(2, 1, ``), "version 2 of the frame header is not supported; version 1 is"},
 		"7 bytes later":         {append(frame16(1, 6, proposal), frame7(2, "")...), "a frame does not begin with 4D 43 50 00"},
 	} {
 		r := rawDial(t, h)
 		r.t = t
 		r.write(tt.bytes)
 		typ, p := r.read16()
-		if typ == 7 { // of the last
+		if typ == 7 { // answer to a proposal
 			typ, p = r.read16()
 		}
 		if typ != 5 || string(p) != tt.want {
@@ -327,7 +329,7 @@ func TestRaw16Refused(t *testing.T) {
 	}
 }
 
-// What a peer proposes besides version 1 does not matter, nor how.
+// A proposal that includes version 1 is accepted, whatever else it holds.
 func TestRaw16Proposals(t *testing.T) {
 	h := serve(t, tcp.Options{}, nil)
 	for _, p := range []string{`{}`, `{"supported_versions":[3,1]}`, `{"min_version":1,"max_version":7}`, `{"max_version":1}`} {

@@ -9,36 +9,36 @@ import (
 	"time"
 )
 
-// source is what a reader reads from.
+// source is the input of a reader: a net.Conn, or a test double.
 type source interface {
 	io.Reader
 	SetReadDeadline(t time.Time) error
 }
 
-// reader makes frames of bytes. It belongs to one goroutine, but for form.
+// reader decodes frames. Only the reading goroutine uses it, except for form.
 type reader struct {
-	src      source
-	buf      *buffer
-	form     atomic.Uint32 // how the next frame is written: a form
-	limit    int           // the longest payload
-	patience time.Duration // for one frame
-	within   bool          // something of the next frame has come
-	timed    bool          // the source has a deadline
-	current  bool          // and it is that of the frame under way
-	plain    []byte        // the last payload that was decompressed
+	src             source
+	buf             *buffer
+	form            atomic.Uint32 // form of the next frame
+	limit           int           // largest payload in bytes
+	frameTime       time.Duration // for one frame
+	inFrame         bool          // a part of the next frame has arrived
+	deadlineSet     bool          // the source has a deadline
+	deadlineCurrent bool          // the deadline is that of the current frame
+	decompressed    []byte        // last decompressed payload
 }
 
-// maxControl is the longest payload that is not data.
+// maxControl is the largest payload in bytes of a frame that is not data.
 const maxControl = 64 << 10
 
-func newReader(src source, f form, limit int, patience time.Duration) *reader {
-	r := &reader{src: src, buf: newBuffer(), limit: limit, patience: patience}
+func newReader(src source, f form, limit int, frameTime time.Duration) *reader {
+	r := &reader{src: src, buf: newBuffer(), limit: limit, frameTime: frameTime}
 	r.form.Store(uint32(f))
 	return r
 }
 
-// next returns the next frame. The payload is valid until the next call. The error is
-// io.EOF between two frames.
+// next returns the next frame. The payload is valid until the next call. The error is io.EOF
+// when the stream ends between two frames.
 func (r *reader) next() (header, []byte, error) {
 	r.recycle()
 	h, err := r.header()
@@ -49,28 +49,28 @@ func (r *reader) next() (header, []byte, error) {
 	return h, payload, err
 }
 
-// recycle gives back the memory of the last frame.
+// recycle releases the memory of the last frame.
 func (r *reader) recycle() {
-	r.within, r.current = false, false
+	r.inFrame, r.deadlineCurrent = false, false
 	r.buf.shrink()
-	if cap(r.plain) > busyBuffer {
-		r.plain = nil
+	if cap(r.decompressed) > busyBuffer {
+		r.decompressed = nil
 	}
 }
 
-// header reads a header, and refuses what may not follow it.
+// header reads and checks a header.
 func (r *reader) header() (header, error) {
 	if r.buf.len() == 0 {
 		if err := r.fill(0); err != nil {
 			return header{}, err
 		}
 	}
-	r.within = true
-	f := form(r.form.Load()) // of when the frame began
+	r.inFrame = true
+	f := form(r.form.Load()) // the form when the frame began
 	for {
 		if f == undecided {
 			f = detect(r.buf.bytes())
-			r.form.Store(uint32(f)) // nobody else does before there has been a frame
+			r.form.Store(uint32(f)) // no other goroutine stores it before the first frame
 		}
 		h, ok, err := f.parse(r.buf.bytes())
 		if err == nil && ok {
@@ -89,7 +89,7 @@ func (r *reader) header() (header, error) {
 	}
 }
 
-// check refuses frames by their headers.
+// check refuses invalid headers and lengths over the limit.
 func (r *reader) check(h header) error {
 	limit := r.limit
 	if h.role != data {
@@ -104,7 +104,7 @@ func (r *reader) check(h header) error {
 	return nil
 }
 
-// payload reads what follows a header.
+// payload reads and decompresses the payload of h.
 func (r *reader) payload(h header) ([]byte, error) {
 	n := int(h.length)
 	for r.buf.len() < n {
@@ -117,15 +117,15 @@ func (r *reader) payload(h header) ([]byte, error) {
 		return b, nil
 	}
 	var err error
-	r.plain, err = gunzip(r.plain[:0], b, r.limit)
-	return r.plain, err
+	r.decompressed, err = gunzip(r.decompressed[:0], b, r.limit)
+	return r.decompressed, err
 }
 
-// fill reads at least a byte more, into a buffer of at most so many bytes if that is more
-// than the usual. Between two frames it waits as long as it takes, within one no longer
-// than the frame may take.
+// fill reads at least one more byte. most is the length of the current frame, which bounds
+// the buffer if it exceeds busyBuffer. Between two frames fill blocks without a deadline,
+// within a frame until the frame's deadline.
 func (r *reader) fill(most int) error {
-	if err := r.clock(); err != nil {
+	if err := r.arm(); err != nil {
 		return err
 	}
 	n, err := r.src.Read(r.buf.free(most))
@@ -136,23 +136,22 @@ func (r *reader) fill(most int) error {
 	case err == nil:
 		return io.ErrNoProgress
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return refuse("a frame did not come in time")
-	case errors.Is(err, io.EOF) && r.within:
+		return refuse("a frame did not arrive in time")
+	case errors.Is(err, io.EOF) && r.inFrame:
 		return fmt.Errorf("tcp: the connection ended within a frame: %w", io.ErrUnexpectedEOF)
 	}
 	return err
 }
 
-// clock sets the deadline of the frame under way, once, and takes it away between two
-// frames.
-func (r *reader) clock() error {
+// arm sets the deadline of the current frame once, and clears it between frames.
+func (r *reader) arm() error {
 	switch {
-	case !r.within && r.timed:
-		r.timed = false
+	case !r.inFrame && r.deadlineSet:
+		r.deadlineSet = false
 		return r.src.SetReadDeadline(time.Time{})
-	case r.within && !r.current:
-		r.timed, r.current = true, true
-		return r.src.SetReadDeadline(time.Now().Add(r.patience))
+	case r.inFrame && !r.deadlineCurrent:
+		r.deadlineSet, r.deadlineCurrent = true, true
+		return r.src.SetReadDeadline(time.Now().Add(r.frameTime))
 	}
 	return nil
 }

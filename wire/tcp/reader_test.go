@@ -13,7 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// What is wrong is refused as soon as it is there, with a text that says what it was.
+// Each violation is refused as soon as the invalid byte is read, with a text that names it.
 func TestRefused(t *testing.T) {
 	bomb := gzipped4MiB(t)
 	for name, tt := range map[string]struct {
@@ -32,21 +32,21 @@ func TestRefused(t *testing.T) {
 		"7 bytes, in 16":           {versioned, unhex(t, "4D 43 01"), "a frame does not begin with 4D 43 50 00"},
 		"16 bytes, unknown type":   {undecided, unhex(t, "4D 43 50 00 00 01 00 08"), "the frame type 8 is unknown"},
 		"16 bytes, type zero":      {undecided, unhex(t, "4D 43 50 00 00 01 00 00"), "the frame type 0 is unknown"},
-		"16 bytes, version 2":      {undecided, unhex(t, "4D 43 50 00 00 02 00 01"), "version 2 of the frame header is not spoken here; version 1 is"},
+		"16 bytes, version 2":      {undecided, unhex(t, "4D 43 50 00 00 02 00 01"), "version 2 of the frame header is not supported; version 1 is"},
 		"16 bytes, 4 GiB":          {undecided, unhex(t, "4D 43 50 00 00 01 00 01 00 00 00 00 FF FF FF FF"), "the frame is longer than 1048576 bytes"},
 		"an acknowledgement":       {undecided, unhex(t, "4D 43 50 00 00 01 00 07 00 00 00 00 00 00 00 00"), "a version is acknowledged that was not proposed"},
 		"an unknown flag":          {flagged, unhex(t, "4D 43 01 02"), "the frame flags 0x02 are unknown"},
 		"a compressed ping":        {flagged, unhex(t, "4D 43 02 01 00 00 00 00"), "a frame is compressed that is not data"},
 		"no gzip":                  {flagged, unhex(t, "4D 43 01 01 00 00 00 02 7B 7D"), "the payload is not gzip, although its header says so"},
 		"half a gzip":              {flagged, frame(flagged, bomb[:len(bomb)/2])[:8+len(bomb)/2], "the frame is longer than 1048576 bytes after decompression"},
-		"a broken gzip":            {flagged, frame(flagged, broken(bomb)), "the payload is broken gzip"},
+		"a broken gzip":            {flagged, frame(flagged, broken(bomb)), "the payload is corrupt gzip"},
 		"a gzip bomb":              {flagged, frame(flagged, bomb), "the frame is longer than 1048576 bytes after decompression"},
 		"two gzips, one too long":  {flagged, frame(flagged, append(gz(t, []byte("{}")), bomb...)), "the frame is longer than 1048576 bytes after decompression"},
-		"a gzip with something on": {flagged, frame(flagged, append(gz(t, []byte("{}")), "x..........."...)), "the payload is broken gzip"},
+		"a gzip with something on": {flagged, frame(flagged, append(gz(t, []byte("{}")), "x..........."...)), "the payload is corrupt gzip"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, _ := play(bytes.NewReader(tt.bytes), tt.form, true, 1<<20)
-			frames, err := heard(c)
+			c, _ := newScripted(bytes.NewReader(tt.bytes), tt.form, true, 1<<20)
+			frames, err := readAll(c)
 			var r *performatives.Refusal
 			if !errors.As(err, &r) || r.Text != tt.want || r.Code != performatives.CodeParsingError || len(frames) != 0 {
 				t.Errorf("read %d frames and %v, want the refusal %q", len(frames), err, tt.want)
@@ -55,7 +55,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// frame is a compressed frame.
+// frame returns a compressed frame.
 func frame(f form, payload []byte) []byte {
 	h := header{form: f, typ: 1, compressed: true, length: uint32(len(payload))}
 	return append(h.append(nil), payload...)
@@ -74,7 +74,7 @@ func gz(t testing.TB, b []byte) []byte {
 	return out.Bytes()
 }
 
-// gzipped4MiB is a small bomb.
+// gzipped4MiB returns 4 MiB of zeros, compressed.
 func gzipped4MiB(t testing.TB) []byte { return gz(t, make([]byte, 4<<20)) }
 
 func broken(b []byte) []byte {
@@ -83,34 +83,34 @@ func broken(b []byte) []byte {
 	return b
 }
 
-// A frame or a header that ends in the middle is an error of its own.
+// The end of the stream within a frame is io.ErrUnexpectedEOF.
 func TestHalfFrames(t *testing.T) {
 	for _, g := range goldens(t) {
 		for n := 1; n < len(g.bytes); n++ {
-			c, _ := play(bytes.NewReader(g.bytes[:n]), g.form, true, 1<<20)
-			if frames, err := heard(c); len(frames) != 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+			c, _ := newScripted(bytes.NewReader(g.bytes[:n]), g.form, true, 1<<20)
+			if frames, err := readAll(c); len(frames) != 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Fatalf("%s, %d bytes: %d frames and %v", g.name, n, len(frames), err)
 			}
 		}
 	}
 }
 
-// What a header announces costs nothing until it comes, a long frame's memory goes with
-// it, and that of a burst goes when little comes.
+// A header allocates nothing for its payload, the memory of a long frame is released with the
+// frame, and the memory of a burst is released after it.
 func TestMemory(t *testing.T) {
 	const limit = 16 << 20
 	announced := []byte{magic0, magic1, 1, 0x01, 0, 0, 0} // 16 MiB
-	c, _ := play(bytes.NewReader(announced), undecided, true, limit)
-	if _, err := heard(c); !errors.Is(err, io.ErrUnexpectedEOF) || len(c.in.buf.b) != smallBuffer {
+	c, _ := newScripted(bytes.NewReader(announced), undecided, true, limit)
+	if _, err := readAll(c); !errors.Is(err, io.ErrUnexpectedEOF) || len(c.in.buf.b) != smallBuffer {
 		t.Errorf("announced: %v, and a buffer of %d bytes", err, len(c.in.buf.b))
 	}
 	part := append(announced, make([]byte, 100_000)...)
-	c, _ = play(bytes.NewReader(part), undecided, true, limit)
-	if _, err := heard(c); !errors.Is(err, io.ErrUnexpectedEOF) || len(c.in.buf.b) > 2*len(part) {
+	c, _ = newScripted(bytes.NewReader(part), undecided, true, limit)
+	if _, err := readAll(c); !errors.Is(err, io.ErrUnexpectedEOF) || len(c.in.buf.b) > 2*len(part) {
 		t.Errorf("100 kB of 16 MiB: %v, and a buffer of %d bytes", err, len(c.in.buf.b))
 	}
-	long := written(plain, wire.Frame{Kind: wire.KindData, Data: make([]byte, 600<<10)}, wire.Frame{Kind: wire.KindPing})
-	c, _ = play(iotest.OneByteReader(bytes.NewReader(long)), undecided, true, limit)
+	long := encoded(plain, wire.Frame{Kind: wire.KindData, Data: make([]byte, 600<<10)}, wire.Frame{Kind: wire.KindPing})
+	c, _ = newScripted(iotest.OneByteReader(bytes.NewReader(long)), undecided, true, limit)
 	peak := 0
 	if _, err := c.Read(func(wire.Frame) {}); err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A bomb is not unpacked further than the limit.
+// Decompression allocates at most the limit.
 func TestGzipMemory(t *testing.T) {
 	bomb := gzipped4MiB(t)
 	dst, err := gunzip(nil, bomb, 64<<10)
@@ -130,11 +130,11 @@ func TestGzipMemory(t *testing.T) {
 	}
 }
 
-// A stream of small frames and one of long ones cost no allocation each.
+// Reading small frames or long frames does not allocate per frame.
 func TestReadAllocatesNothing(t *testing.T) {
 	for _, size := range []int{0, 100, 1 << 10, 3 << 10, 5 << 10, 40 << 10} {
-		b := written(plain, wire.Frame{Kind: wire.KindData, Data: make([]byte, size)}, wire.Frame{Kind: wire.KindPing})
-		c, _ := play(&loop{b: b}, plain, true, 1<<20)
+		b := encoded(plain, wire.Frame{Kind: wire.KindData, Data: make([]byte, size)}, wire.Frame{Kind: wire.KindPing})
+		c, _ := newScripted(&loop{b: b}, plain, true, 1<<20)
 		pings := 0
 		control := func(wire.Frame) { pings++ }
 		if n := testing.AllocsPerRun(2000, func() {
@@ -150,7 +150,7 @@ func TestReadAllocatesNothing(t *testing.T) {
 	}
 }
 
-// loop reads the same bytes again and again.
+// loop is a reader that repeats its bytes.
 type loop struct {
 	b  []byte
 	at int
@@ -162,30 +162,30 @@ func (l *loop) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// The clock runs once for each frame that does not come at once, and never between two.
+// The deadline is set once for each frame that arrives in parts, and cleared between frames.
 func TestDeadlines(t *testing.T) {
-	one := written(plain, wire.Frame{Kind: wire.KindData, Data: []byte("0123456789")})
+	one := encoded(plain, wire.Frame{Kind: wire.KindData, Data: []byte("0123456789")})
 	parts := &script{parts: [][]byte{one, one[:3], one[3:9], one[9:], append(bytes.Clone(one), one...), append(bytes.Clone(one), one[:1]...), one[1:]}}
-	c, tape := play(parts, plain, true, 1<<20)
-	frames, err := heard(c)
+	c, network := newScripted(parts, plain, true, 1<<20)
+	frames, err := readAll(c)
 	if !errors.Is(err, io.EOF) || len(frames) != 6 {
 		t.Fatalf("%d frames, %v", len(frames), err)
 	}
 	var got []bool
-	for _, at := range tape.deadline {
+	for _, at := range network.deadlines {
 		got = append(got, at.IsZero())
 		if d := time.Until(at); !at.IsZero() && (d > time.Minute || d < 0) {
-			t.Errorf("a deadline in %v", d)
+			t.Errorf("a deadline after %v", d)
 		}
 	}
-	// set in the first frame that comes in parts, taken away after it; set again for the
-	// one whose first byte came with another, taken away before the end
+	// Set in the first frame that arrives in parts and cleared after it. Set again in the frame
+	// whose first byte arrived with another frame, and cleared before the end.
 	if want := []bool{false, true, false, true}; len(got) != len(want) || got[0] || !got[1] || got[2] || !got[3] {
-		t.Errorf("deadlines that were taken away: %v, want %v", got, want)
+		t.Errorf("cleared deadlines: %v, want %v", got, want)
 	}
 }
 
-// script reads one part at a time.
+// script is a reader that returns one part per call.
 type script struct{ parts [][]byte }
 
 func (s *script) Read(p []byte) (int, error) {

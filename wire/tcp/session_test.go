@@ -15,7 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// Each form carries short messages and long ones.
+// Each form transports short and long messages.
 func TestForms(t *testing.T) {
 	pki := newPKI(t)
 	for name, tt := range map[string]struct {
@@ -36,9 +36,9 @@ func TestForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := serve(t, tt.server, func(o *wire.Options) { o.Dialects = []wire.Dialect{zipDialect{on: tt.zip}} })
 			g := join(t, tt.scheme+h.addr, tt.client, zipDialect{on: tt.zip})
-			g.ask(t, 1, "may I?")
-			g.ask(t, 100, "short")
-			g.ask(t, 5, strings.Repeat("long ", 20_000))
+			g.request(t, 1, "may I?")
+			g.request(t, 100, "short")
+			g.request(t, 5, strings.Repeat("long ", 20_000))
 			if got, want := h.Session(t, 0).Peer(), g.Peer(); got.TLS != (tt.server.TLS != nil) || got.TLS != want.TLS || got.Transport != "tcp" || want.Addr != h.addr {
 				t.Errorf("the peers are %+v and %+v", got, want)
 			}
@@ -50,13 +50,13 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// zipDialect is the dialect of the tests, which agrees on gzip with the first answer.
+// zipDialect is the test dialect with a codec that agrees on gzip with the first answer.
 type zipDialect struct {
 	wiretest.Dialect
 	on bool
 }
 
-// Open returns a codec that negotiates, if that is on and the connection can compress.
+// Open returns a negotiating codec if compression is on and the connection supports it.
 func (d zipDialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	c, err := d.Dialect.Open(o)
 	if !d.on || len(o.Compression) == 0 || err != nil {
@@ -70,20 +70,20 @@ type zipCodec struct {
 	method string
 }
 
-// Agreed says so once.
+// Agreed returns the method once.
 func (c *zipCodec) Agreed() string {
 	method := c.method
 	c.method = ""
 	return method
 }
 
-// Offered says no: the tests wait for the first answer.
+// Offered returns false: the tests wait for the first answer.
 func (c *zipCodec) Offered() bool { return false }
 
-// byCertificate knows peers by the name in their certificates.
+// byCertificate is an authenticator that uses the common name of the certificate.
 type byCertificate struct{}
 
-// Authenticate takes the common name.
+// Authenticate returns the common name.
 func (byCertificate) Authenticate(_ context.Context, c wire.Credentials) (wire.Identity, error) {
 	if len(c.Certificates) == 0 {
 		return wire.Identity{}, wire.ErrNoCredentials
@@ -103,13 +103,13 @@ func TestMutualTLS(t *testing.T) {
 	pki := newPKI(t)
 	h := mutualHost(t, pki)
 	g := join(t, "tcps://"+h.addr, tcp.DialOptions{TLS: pki.known()}, wiretest.Dialect{})
-	g.ask(t, 3, "it is me")
+	g.request(t, 3, "it is me")
 	if id, ok := h.Session(t, 0).Identity(); !ok || id.Name != "a" || id.Method != "mtls" {
 		t.Errorf("identity %+v, %v", id, ok)
 	}
 }
 
-// Whoever has no certificate gets in, and has to authenticate by its messages.
+// A peer without a certificate must authenticate by its messages.
 func TestMutualTLSWithoutCertificate(t *testing.T) {
 	pki := newPKI(t)
 	h := mutualHost(t, pki)
@@ -122,11 +122,11 @@ func TestMutualTLSWithoutCertificate(t *testing.T) {
 		t.Errorf("the answer is %v, %v", p, err)
 	}
 	if _, ok := h.Session(t, 0).Identity(); ok {
-		t.Error("somebody has been authenticated")
+		t.Error("an unverified certificate was accepted")
 	}
 }
 
-// A certificate that nobody has verified proves nothing.
+// A certificate that was not verified proves no identity.
 func TestUnverifiedCertificate(t *testing.T) {
 	pki, other := newPKI(t), newPKI(t)
 	config := pki.server()
@@ -140,11 +140,11 @@ func TestUnverifiedCertificate(t *testing.T) {
 	}
 	g.Await(t, 1)
 	if id, ok := h.Session(t, 0).Identity(); ok || len(h.Received()) != 0 {
-		t.Errorf("identity %+v, and %d messages were taken", id, len(h.Received()))
+		t.Errorf("identity %+v, and %d messages were received", id, len(h.Received()))
 	}
 }
 
-// A certificate that is not welcome is told so.
+// A peer whose certificate is refused receives an error frame.
 func TestMutualTLSRefused(t *testing.T) {
 	pki := newPKI(t)
 	pki.agent = pki.leaf(t, "mallory")
@@ -157,8 +157,8 @@ func TestMutualTLSRefused(t *testing.T) {
 	}
 }
 
-// A certificate of another authority, and none where one is required.
-func TestMutualTLSStrangers(t *testing.T) {
+// A certificate of another authority, or a missing one that is required, is refused.
+func TestMutualTLSInvalidCertificates(t *testing.T) {
 	pki, other := newPKI(t), newPKI(t)
 	config := pki.mutual()
 	config.ClientAuth = tls.RequireAndVerifyClientCert
@@ -167,12 +167,12 @@ func TestMutualTLSStrangers(t *testing.T) {
 	strange.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &other.agent, nil }
 	for _, c := range []*tls.Config{strange, pki.client()} {
 		conn, err := tcp.Dial(t.Context(), "tcps://"+h.addr, tcp.DialOptions{TLS: c})
-		if err == nil { // in TLS 1.3 the client has finished when the server refuses
+		if err == nil { // in TLS 1.3 the client completes its handshake before the server refuses
 			_, err = conn.Read(func(wire.Frame) {})
 			_ = conn.Close()
 		}
 		if err == nil || errors.Is(err, io.EOF) {
-			t.Errorf("a stranger got: %v", err)
+			t.Errorf("a peer without a valid certificate got: %v", err)
 		}
 	}
 	if n := h.Counts().Sessions; n != 0 {
@@ -180,7 +180,7 @@ func TestMutualTLSStrangers(t *testing.T) {
 	}
 }
 
-// TLS below 1.2 and weak ciphers are not spoken, whatever the configuration says.
+// TLS below 1.2 and weak cipher suites are refused, also when the configuration allows them.
 func TestWeakTLS(t *testing.T) {
 	pki := newPKI(t)
 	config := pki.server()
@@ -203,7 +203,7 @@ func TestWeakTLS(t *testing.T) {
 		if c.CipherSuites != nil {
 			c.MaxVersion = tls.VersionTLS12
 		}
-		conn, err := tls.Dial("tcp", h.addr, c) // not ours, which would not try
+		conn, err := tls.Dial("tcp", h.addr, c) // not tcp.Dial, which would not offer them
 		if (err == nil) != tt.ok {
 			t.Errorf("TLS %s: %v", name, err)
 		}
@@ -213,7 +213,7 @@ func TestWeakTLS(t *testing.T) {
 	}
 }
 
-// A client refuses a server that it cannot trust, and one that does not encrypt.
+// A client refuses an untrusted server and one without TLS.
 func TestDialTLSFails(t *testing.T) {
 	pki, other := newPKI(t), newPKI(t)
 	h := serve(t, tcp.Options{TLS: pki.server()}, nil)
@@ -236,7 +236,7 @@ func TestDialTLSFails(t *testing.T) {
 	}
 }
 
-// The name of the server travels (SNI), or one that the configuration gives.
+// The client sends the host of the address, or the configured ServerName, in SNI.
 func TestServerName(t *testing.T) {
 	pki := newPKI(t)
 	names := make(chan string, 2)
@@ -251,7 +251,7 @@ func TestServerName(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := join(t, "tcps://localhost:"+port, tcp.DialOptions{TLS: pki.client()}, wiretest.Dialect{})
-	g.ask(t, 1, "hello")
+	g.request(t, 1, "hello")
 	if name := <-names; name != "localhost" {
 		t.Errorf("server name %q", name)
 	}

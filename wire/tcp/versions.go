@@ -8,22 +8,22 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The payloads of the versioned form that never change (addenda §5).
+// The constant payloads of the versioned form (addenda §5).
 var (
 	healthPayload  = []byte(`{}`)
 	proposePayload = []byte(`{"max_version":1,"min_version":1,"preferred_version":1,"supported_versions":[1]}`)
 	agreePayload   = []byte(`{"agreed_version":1}`)
 )
 
-// proposal is the payload of a version negotiation.
+// proposal is the payload of a version proposal.
 type proposal struct {
 	Max       *int  `json:"max_version"`
 	Min       *int  `json:"min_version"`
 	Supported []int `json:"supported_versions"`
 }
 
-// answerProposal says whether the version that is spoken here is among those proposed. A
-// list counts for more than its bounds, and of bounds the absent one is none.
+// answerProposal returns an error unless the proposal includes the supported version. The
+// list of versions has precedence over the bounds. A missing bound is no restriction.
 func answerProposal(b []byte) error {
 	var p proposal
 	if json.Unmarshal(b, &p) != nil {
@@ -35,10 +35,10 @@ func answerProposal(b []byte) error {
 	case p.Supported == nil && (p.Min == nil || *p.Min <= version) && (p.Max == nil || *p.Max >= version):
 		return nil
 	}
-	return refuse("none of the proposed versions is spoken here; version %d is", version)
+	return refuse("none of the proposed versions is supported; version %d is", version)
 }
 
-// checkAgreement reads the answer to what this end has proposed.
+// checkAgreement checks the answer to this end's proposal.
 func checkAgreement(b []byte) error {
 	var a struct {
 		Agreed *int `json:"agreed_version"`
@@ -49,7 +49,7 @@ func checkAgreement(b []byte) error {
 	case *a.Agreed != version:
 		return &performatives.Refusal{
 			Code: performatives.CodeParsingError,
-			Text: "the peer wants to speak version " + strconv.Itoa(*a.Agreed) + ", which was not proposed",
+			Text: "the peer selected version " + strconv.Itoa(*a.Agreed) + ", which was not proposed",
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// What a client gets that proposes: the bytes of addenda §5, and an answer of each kind.
+// A proposing client sends the bytes of addenda §5 and handles each kind of answer.
 func TestPropose(t *testing.T) {
 	proposed := append(unhex(t, "4D 43 50 00 00 01 00 06 00 00 00 00 00 00 00 50"), proposePayload...)
 	health := unhex(t, "4D 43 50 00 00 01 00 04 00 00 00 00 00 00 00 02 7B 7D")
@@ -26,15 +26,15 @@ func TestPropose(t *testing.T) {
 	}{
 		"agreed":            {answer: answer(typeAgree, `{"agreed_version":1}`)},
 		"asked in between":  {answer: append(bytes.Clone(health), answer(typeAgree, `{"agreed_version":1}`)...), wrote: health},
-		"another version":   {answer: answer(typeAgree, `{"agreed_version":2}`), want: "the peer wants to speak version 2, which was not proposed"},
+		"another version":   {answer: answer(typeAgree, `{"agreed_version":2}`), want: "the peer selected version 2, which was not proposed"},
 		"no version":        {answer: answer(typeAgree, `{}`), want: "the version acknowledgement cannot be parsed"},
-		"refused":           {answer: answer(typeError, `too old`), want: "wire: the peer gave up: too old"},
+		"refused":           {answer: answer(typeError, `too old`), want: "wire: the peer ended the session: too old"},
 		"data":              {answer: answer(typeResponse, `{}`), want: "the server did not acknowledge the version"},
 		"another form":      {answer: unhex(t, "4D 43 05 00 00 00 00"), want: "a frame does not begin with 4D 43 50 00"},
 		"nothing":           {want: "EOF"},
 		"half of an answer": {answer: health[:9], want: "tcp: the connection ended within a frame: unexpected EOF"},
 	} {
-		c, tape := play(bytes.NewReader(tt.answer), versioned, false, 1<<20)
+		c, network := newScripted(bytes.NewReader(tt.answer), versioned, false, 1<<20)
 		got := ""
 		if err := c.propose(t.Context()); err != nil {
 			got = err.Error()
@@ -42,14 +42,14 @@ func TestPropose(t *testing.T) {
 		if !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
-		if want := append(bytes.Clone(proposed), tt.wrote...); !bytes.Equal(tape.out.Bytes(), want) {
-			t.Errorf("%s: wrote % X, want % X", name, tape.out.Bytes(), want)
+		if want := append(bytes.Clone(proposed), tt.wrote...); !bytes.Equal(network.out.Bytes(), want) {
+			t.Errorf("%s: wrote % X, want % X", name, network.out.Bytes(), want)
 		}
 	}
 }
 
-// A server that accepts and says nothing is given up when the context ends.
-func TestDialGivesUp(t *testing.T) {
+// Dial returns when the context ends while the server is silent.
+func TestDialEndsWithContext(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestDialGivesUp(t *testing.T) {
 		if err != nil {
 			return
 		}
-		_, _ = io.ReadFull(c, make([]byte, 16)) // the proposal is under way
+		_, _ = io.ReadFull(c, make([]byte, 16)) // the proposal has been sent
 		cancel(why)
 		_, _ = io.Copy(io.Discard, c)
 		_ = c.Close()
@@ -75,7 +75,7 @@ func TestDialGivesUp(t *testing.T) {
 	<-done
 }
 
-// What is written has the type that clients in the field expect.
+// A written frame has the type that existing clients expect.
 func TestDataType(t *testing.T) {
 	for _, tt := range []struct {
 		json           string

@@ -10,24 +10,24 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// writer makes bytes of frames. It is used under the lock of its connection.
+// writer encodes and writes frames. The connection's lock guards it.
 type writer struct {
 	dst    io.Writer
 	form   form
 	server bool
-	b      []byte // what has not been written yet; nil between two writes
+	b      []byte // bytes that are not written yet; nil between two writes
 }
 
-// Frames are copied together until they have chunk bytes; a payload of that length goes
-// out by itself, since to copy it costs more than a write does.
+// chunk is the number of bytes that are collected before a network write. A payload of this
+// length is written without copying, because copying it costs more than a write.
 const chunk = 32 << 10
 
-// writeBuffers are shared by all connections: one that does not write has none.
+// writeBuffers is shared by all connections, so that an idle connection has no write buffer.
 var writeBuffers = sync.Pool{New: func() any { return &writeBuffer{b: make([]byte, 0, busyBuffer)} }}
 
 type writeBuffer struct{ b []byte }
 
-// write writes frames in as few writes as it can.
+// write writes frames with as few network writes as possible.
 func (w *writer) write(frames []wire.Frame) error {
 	buf := writeBuffers.Get().(*writeBuffer)
 	defer writeBuffers.Put(buf)
@@ -64,7 +64,7 @@ func (w *writer) flush() error {
 	return err
 }
 
-// frame adds a frame to what is to be written.
+// frame encodes one frame.
 func (w *writer) frame(f wire.Frame) error {
 	h := header{form: w.form, typ: uint16(f.Kind)}
 	if w.form == versioned {
@@ -79,10 +79,10 @@ func (w *writer) frame(f wire.Frame) error {
 	return w.raw(h, payload)
 }
 
-// raw adds a frame as it is.
+// raw adds a frame without compression.
 func (w *writer) raw(h header, payload []byte) error {
 	if uint64(len(payload)) > math.MaxUint32 {
-		return errors.New("tcp: a frame is longer than its header can say")
+		return errors.New("tcp: the frame exceeds the 32-bit length of its header")
 	}
 	h.length = uint32(len(payload))
 	w.b = h.append(w.b)
@@ -97,7 +97,8 @@ func (w *writer) raw(h header, payload []byte) error {
 	return err
 }
 
-// compressed adds a frame compressed, if that makes it shorter.
+// compressed adds a compressed frame and returns true, or returns false if compression does
+// not shorten it.
 func (w *writer) compressed(h header, payload []byte) bool {
 	start := len(w.b)
 	h.compressed = true
@@ -112,10 +113,10 @@ func (w *writer) compressed(h header, payload []byte) bool {
 	return true
 }
 
-// payload is what a frame carries in this form.
+// payload returns the payload of a frame in this form.
 func (w *writer) payload(f wire.Frame) []byte {
 	switch {
-	case f.Kind == wire.KindError && f.Err == nil: // it has been written already
+	case f.Kind == wire.KindError && f.Err == nil: // the payload is encoded already
 		return f.Data
 	case f.Kind == wire.KindError:
 		return errorPayload(f.Err, w.form)
@@ -125,7 +126,7 @@ func (w *writer) payload(f wire.Frame) []byte {
 	return f.Data
 }
 
-// versionedType is the type of a frame in the versioned form, or zero when it has none.
+// versionedType returns the type of a frame in the versioned form, or zero if it has none.
 func versionedType(f wire.Frame, server bool) uint16 {
 	switch f.Kind {
 	case wire.KindData:
@@ -134,7 +135,7 @@ func versionedType(f wire.Frame, server bool) uint16 {
 		return typeHealth
 	case wire.KindError:
 		return typeError
-	case wire.KindClose: // is the end of the stream
+	case wire.KindClose: // the end of the stream takes its place
 	}
 	return 0
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Dialect is a plain language for tests: a message is a JSON object of its own fields,
-// and its payload is JSON that nobody decodes.
+// Dialect is a dialect for tests: a message is a JSON object, and its payload is undecoded
+// JSON.
 type Dialect struct{}
 
 // Name returns "test".
 func (Dialect) Name() string { return "test" }
 
-// Recognizes reports whether a frame is an object with an act.
+// Recognizes reports whether frame is an object with the member act.
 func (Dialect) Recognizes(frame []byte) bool { return wire.HasMember(frame, "act") }
 
-// Open returns a codec, which keeps no state.
+// Open returns a stateless codec.
 func (Dialect) Open(o wire.CodecOptions) (wire.Codec, error) { return codec{o}, nil }
 
 type codec struct{ o wire.CodecOptions }
 
-// form is how a message is written.
+// form is the JSON form of a message.
 type form struct {
 	ID       performatives.MessageID
 	Act      performatives.Performative `json:"act"`
@@ -38,10 +38,10 @@ type form struct {
 	Payload  json.RawMessage `json:",omitempty"`
 }
 
-// ErrUnwritable is what Encode returns for a message with the ontology "unwritable".
+// ErrUnwritable is the error of Encode for a message with the ontology "unwritable".
 var ErrUnwritable = errors.New("wiretest: unwritable")
 
-// Decode reads one message.
+// Decode decodes one message.
 func (c codec) Decode(frame []byte, take func(wire.Inbound)) {
 	var f form
 	if err := json.Unmarshal(frame, &f); err != nil {
@@ -61,7 +61,7 @@ func (c codec) Decode(frame []byte, take func(wire.Inbound)) {
 	take(wire.Inbound{Message: m, Token: f.Token})
 }
 
-// Encode writes one message.
+// Encode encodes one message.
 func (c codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	if m.Ontology() == "unwritable" {
 		return dst, ErrUnwritable
@@ -81,7 +81,7 @@ func (c codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	return append(dst, b...), err
 }
 
-// Refuse writes a NOT_UNDERSTOOD with the refusal's code and text.
+// Refuse encodes a NOT_UNDERSTOOD with the refusal's code and text.
 func (c codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if in.Message == nil {
 		return dst

@@ -1,4 +1,4 @@
-// Package wiretest is the conformance suite of transports: [Run] holds one to all that
-// a [wire.Session] relies on. It also has what tests of sessions need: a small
-// [Dialect], a [Recorder], and [Pipe], a transport without sockets.
+// Package wiretest is the conformance suite for transports: [Run] checks a transport against
+// everything that a [wire.Session] relies on. It also has tools for tests of sessions: a
+// small [Dialect], a [Recorder], and [Pipe], an in-memory transport.
 package wiretest

@@ -11,19 +11,20 @@ import (
 
 func timeOf(nano int64) time.Time { return time.Unix(0, nano) }
 
-// Message returns an INFORM from one agent to another, whose payload holds text.
+// Message returns an INFORM whose payload holds text.
 func Message(t testing.TB, from, to performatives.AgentID, text string) *performatives.Message {
 	t.Helper()
 	return Of(t, performatives.Envelope{Sender: from, Receiver: to, Performative: performatives.ActInform, Payload: Raw(text)})
 }
 
-// Ask returns a REQUEST, which expects a reply.
+// Ask returns a REQUEST whose payload holds text.
 func Ask(t testing.TB, from, to performatives.AgentID, text string) *performatives.Message {
 	t.Helper()
 	return Of(t, performatives.Envelope{Sender: from, Receiver: to, Performative: performatives.ActRequest, Payload: Raw(text)})
 }
 
-// Of returns a message of that envelope, with an id and a time where it has none.
+// Of returns a message of the envelope. It generates the id and the timestamp if they are
+// missing.
 func Of(t testing.TB, e performatives.Envelope) *performatives.Message {
 	t.Helper()
 	if e.ID == "" {
@@ -39,7 +40,7 @@ func Of(t testing.TB, e performatives.Envelope) *performatives.Message {
 	return m
 }
 
-// Raw is a payload that holds text.
+// Raw returns a payload that holds text.
 func Raw(text string) performatives.Raw {
 	b, err := json.Marshal(map[string]string{"text": text})
 	if err != nil {
@@ -48,7 +49,7 @@ func Raw(text string) performatives.Raw {
 	return b
 }
 
-// Text returns the text of a payload that [Raw] made.
+// Text returns the text in a payload made by [Raw], or an empty string.
 func Text(m *performatives.Message) string {
 	var p struct{ Text string }
 	b, err := json.Marshal(m.Payload())
@@ -58,9 +59,9 @@ func Text(m *performatives.Message) string {
 	return p.Text
 }
 
-// Long is a text of n bytes.
+// Long returns a text of n bytes.
 func Long(n int) string { return strings.Repeat("x", n) }
 
-// Many returns n, or a tenth of it under the race detector: how many of something a test
-// has that shows how much is borne, and not whether.
+// Many returns n, or n/10 under the race detector. It is for test sizes that do not affect
+// correctness.
 func Many(n int) int { return n / slowness }

@@ -8,9 +8,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Pipe returns the two ends of a connection in memory. A write waits until the other
-// end has read it, so that a test decides how fast its peer is. It works in a bubble of
-// testing/synctest.
+// Pipe returns the two ends of an in-memory connection. Write blocks until the other end has
+// read the frame, so that a test controls the speed of its peer. It works in a synctest
+// bubble.
 func Pipe() (a, b wire.Conn) {
 	ab, ba := make(chan wire.Frame), make(chan wire.Frame)
 	shut := make(chan struct{})
@@ -47,7 +47,7 @@ func (p *pipe) Read(control func(wire.Frame)) ([]byte, error) {
 	}
 }
 
-// Write hands frames to the other end, one by one.
+// Write passes frames to the other end one by one.
 func (p *pipe) Write(frames []wire.Frame) error {
 	for _, f := range frames {
 		f.Data = append([]byte(nil), f.Data...)
@@ -60,7 +60,7 @@ func (p *pipe) Write(frames []wire.Frame) error {
 	return nil
 }
 
-// SetLimit sets the longest frame.
+// SetLimit sets the largest length of a frame in bytes.
 func (p *pipe) SetLimit(bytes int) { p.limit = bytes }
 
 // Close closes both ends.
@@ -69,5 +69,5 @@ func (p *pipe) Close() error {
 	return nil
 }
 
-// Peer says that it is a pipe.
+// Peer returns a fixed address.
 func (p *pipe) Peer() wire.Peer { return wire.Peer{Transport: "pipe", Addr: "pipe:0"} }

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
-// The suite holds for a transport of which nothing can go wrong.
+// The suite passes for an in-memory transport.
 func TestPipe(t *testing.T) {
 	var server *wire.Server
 	wiretest.Run(t, wiretest.Transport{

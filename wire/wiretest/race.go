@@ -2,5 +2,5 @@
 
 package wiretest
 
-// slowness is by how much the race detector makes a test smaller.
+// slowness is the divisor of test sizes under the race detector.
 const slowness = 10

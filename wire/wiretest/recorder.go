@@ -9,9 +9,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Recorder is a [wire.Handler] that keeps what it is told. The zero value is ready.
+// Recorder is a [wire.Handler] that records its calls. The zero value is ready to use. Its
+// methods are safe for concurrent use.
 type Recorder struct {
-	// Answer is called for each message, if it is set, and its error is Receive's.
+	// Answer, if not nil, is called for each message. Receive returns its error.
 	Answer func(s *wire.Session, m *performatives.Message) error
 
 	mu          sync.Mutex
@@ -24,12 +25,12 @@ type Recorder struct {
 
 var _ wire.Handler = (*Recorder)(nil)
 
-// Opened notes a session.
+// Opened records the session.
 func (r *Recorder) Opened(s *wire.Session) {
 	r.note(func() { r.opened = append(r.opened, s) })
 }
 
-// Receive notes a message, and answers it.
+// Receive records the message and calls Answer.
 func (r *Recorder) Receive(s *wire.Session, m *performatives.Message) error {
 	r.note(func() { r.received = append(r.received, m) })
 	if r.Answer != nil {
@@ -38,12 +39,12 @@ func (r *Recorder) Receive(s *wire.Session, m *performatives.Message) error {
 	return nil
 }
 
-// Undelivered notes a message that came back.
+// Undelivered records the message.
 func (r *Recorder) Undelivered(_ *wire.Session, m *performatives.Message, _ *performatives.Refusal) {
 	r.note(func() { r.undelivered = append(r.undelivered, m) })
 }
 
-// Closed notes the end of a session.
+// Closed records the error.
 func (r *Recorder) Closed(_ *wire.Session, err error) {
 	r.note(func() { r.closed = append(r.closed, err) })
 }
@@ -58,10 +59,10 @@ func (r *Recorder) note(fn func()) {
 	}
 }
 
-// patience is how long a test waits for something that should happen before it fails.
+// patience is the time after which a waiting test fails.
 const patience = 20 * time.Second
 
-// wait waits until ok, which is called with the lock held, holds.
+// wait blocks until ok returns true. ok is called with the lock held.
 func (r *Recorder) wait(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(patience)
@@ -80,12 +81,12 @@ func (r *Recorder) wait(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-changed:
 		case <-deadline.C:
-			t.Fatalf("%s: waited in vain; received %d, undelivered %d, closed %v", what, len(r.Received()), len(r.Undeliverable()), r.Ends())
+			t.Fatalf("timed out waiting for %s: received %d, undelivered %d, closed %v", what, len(r.Received()), len(r.Undeliverable()), r.Ends())
 		}
 	}
 }
 
-// Session waits for the n-th session, counted from 0, and returns it.
+// Session blocks until session n has been opened, counted from 0, and returns it.
 func (r *Recorder) Session(t testing.TB, n int) *wire.Session {
 	t.Helper()
 	r.wait(t, "a session", func() bool { return len(r.opened) > n })
@@ -94,35 +95,35 @@ func (r *Recorder) Session(t testing.TB, n int) *wire.Session {
 	return r.opened[n]
 }
 
-// Await waits for n messages in all and returns them.
+// Await blocks until n messages in total have been received, and returns them.
 func (r *Recorder) Await(t testing.TB, n int) []*performatives.Message {
 	t.Helper()
 	r.wait(t, "messages", func() bool { return len(r.received) >= n })
 	return r.Received()
 }
 
-// AwaitEnd waits for the end of n sessions in all and returns why they ended.
+// AwaitEnd blocks until n sessions in total have ended, and returns their errors.
 func (r *Recorder) AwaitEnd(t testing.TB, n int) []error {
 	t.Helper()
 	r.wait(t, "the end of a session", func() bool { return len(r.closed) >= n })
 	return r.Ends()
 }
 
-// Received returns the messages so far.
+// Received returns the messages received so far.
 func (r *Recorder) Received() []*performatives.Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]*performatives.Message(nil), r.received...)
 }
 
-// Undeliverable returns the messages that came back so far.
+// Undeliverable returns the messages passed to Undelivered so far.
 func (r *Recorder) Undeliverable() []*performatives.Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]*performatives.Message(nil), r.undelivered...)
 }
 
-// Ends returns why sessions ended so far.
+// Ends returns the errors of the sessions that have ended so far.
 func (r *Recorder) Ends() []error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

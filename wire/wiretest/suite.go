@@ -9,46 +9,44 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Transport is what [Run] tests.
+// Transport is a transport under test.
 type Transport struct {
-	// Listen takes connections for the server until the test ends, and returns what Dial
-	// needs to reach it. It stops by t.Cleanup.
+	// Listen accepts connections for server until the end of the test (by t.Cleanup), and
+	// returns the address for Dial.
 	Listen func(t testing.TB, server *wire.Server) (addr string)
 	// Dial opens a connection.
 	Dial func(ctx context.Context, addr string, l wire.Limits) (wire.Conn, error)
-	// Unlimited means that the transport cannot change the limit of frames while a
-	// connection is open.
-	Unlimited bool
-	// Wordless means that to hang up is the transport's one way to close.
-	Wordless bool
+	// NoCloseFrame means that the transport has no close frame: closing the connection is its
+	// only way to end.
+	NoCloseFrame bool
 }
 
-// Run holds a transport to what sessions rely on.
+// Run checks everything that sessions rely on, as subtests.
 func Run(t *testing.T, tr Transport) {
 	for _, c := range []struct {
 		name string
 		run  func(*testing.T, Transport)
 	}{
 		{"both ways, in order", bothWays},
-		{"everything that a message holds", everything},
-		{"many requests at a time", manyRequests},
+		{"all fields of a message", allFields},
+		{"many concurrent requests", manyRequests},
 		{"frames as long as the limit", longFrames},
 		{"a frame beyond the limit", tooLong},
-		{"a long frame before anybody has authenticated", tooLongUnauthenticated},
+		{"a long frame before authentication", tooLongUnauthenticated},
 		{"server stops", serverStops},
 		{"client stops", clientStops},
-		{"client hangs up", clientHangsUp},
+		{"client closes without a close frame", clientCloses},
 		{"server ends a session", sessionStops},
 		{"keep-alive", keepAlive},
 		{"a silent peer", silentPeer},
-		{"strangers who say nothing", silentStrangers},
+		{"silent unauthenticated connections", silentConnections},
 		{"a peer that does not read", neverReads},
 		{"a full outbox disconnects", fullDisconnects},
-		{"what cannot be written comes back", unwritable},
+		{"an unencodable message is returned", unencodable},
 		{"too many connections", tooMany},
-		{"too many connections of one host", tooManyOfHost},
-		{"every message has one fate", fates},
-		{"start and stop, again and again", stress},
+		{"too many connections from one host", tooManyOfHost},
+		{"every message has one outcome", outcomes},
+		{"repeated start and stop", stress},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, tr) })
 	}
@@ -61,7 +59,7 @@ type host struct {
 	addr string
 }
 
-// serve starts a server that lets everyone in, unless change says otherwise.
+// serve starts a server, which is anonymous unless change configures it otherwise.
 func serve(t *testing.T, tr Transport, change func(*wire.Options)) *host {
 	t.Helper()
 	h := &host{}
@@ -87,8 +85,8 @@ func (h *host) stop(t testing.TB) {
 	}
 }
 
-// guest is a client with its session.
-type guest struct {
+// client is a session with its recorder.
+type client struct {
 	*wire.Session
 	Recorder
 }
@@ -107,9 +105,9 @@ func dial(t *testing.T, tr Transport, addr string, l wire.Limits) wire.Conn {
 }
 
 // connect opens a session.
-func connect(t *testing.T, tr Transport, addr string, change func(*wire.Options)) *guest {
+func connect(t *testing.T, tr Transport, addr string, change func(*wire.Options)) *client {
 	t.Helper()
-	g := &guest{}
+	g := &client{}
 	o := wire.Options{Handler: &g.Recorder, Dialects: []wire.Dialect{Dialect{}}}
 	if change != nil {
 		change(&o)
@@ -122,7 +120,7 @@ func connect(t *testing.T, tr Transport, addr string, change func(*wire.Options)
 	return g
 }
 
-func (g *guest) stop(t testing.TB) {
+func (g *client) stop(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -138,7 +136,7 @@ func send(t testing.TB, s *wire.Session, m *performatives.Message) {
 	}
 }
 
-// echo answers each message with its own text.
+// echo returns a Recorder.Answer that replies with the payload of the message.
 func echo(t testing.TB) func(*wire.Session, *performatives.Message) error {
 	return func(s *wire.Session, m *performatives.Message) error {
 		return s.Send(Of(t, performatives.Envelope{
@@ -148,7 +146,7 @@ func echo(t testing.TB) func(*wire.Session, *performatives.Message) error {
 	}
 }
 
-// wantEnd checks why a session ended; nil means in order.
+// wantEnd checks the error of a session. nil means an end in order.
 func wantEnd(t testing.TB, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {

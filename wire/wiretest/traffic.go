@@ -35,7 +35,7 @@ func inOrder(t testing.TB, got []*performatives.Message) {
 	}
 }
 
-func everything(t *testing.T, tr Transport) {
+func allFields(t *testing.T, tr Transport) {
 	h := serve(t, tr, nil)
 	g := connect(t, tr, h.addr, nil)
 	want := Of(t, performatives.Envelope{
@@ -54,8 +54,7 @@ func everything(t *testing.T, tr Transport) {
 	}
 }
 
-// manyRequests come back to the right callers, of which there are many on one
-// connection.
+// manyRequests checks that concurrent requests on one connection get their own replies.
 func manyRequests(t *testing.T, tr Transport) {
 	h := serve(t, tr, nil)
 	h.Answer = echo(t)
@@ -78,7 +77,7 @@ func manyRequests(t *testing.T, tr Transport) {
 	}
 }
 
-// frame is a limit for the tests of long frames.
+// frame is the frame limit of the tests with long frames.
 const frame = 1 << 20
 
 func longFrames(t *testing.T, tr Transport) {
@@ -96,55 +95,53 @@ func longFrames(t *testing.T, tr Transport) {
 	}
 }
 
-// tooLong is turned away by the sender's own session, and by the receiver's.
+// tooLong checks that a frame over the limit is refused by the sender's session if it knows
+// the limit, and otherwise by the receiver's.
 func tooLong(t *testing.T, tr Transport) {
 	h := serve(t, tr, func(o *wire.Options) { o.Limits.Frame = frame })
-	careful := connect(t, tr, h.addr, func(o *wire.Options) { o.Limits.Frame = frame })
-	send(t, careful.Session, Message(t, "a", "b", Long(2*frame)))
-	careful.wait(t, "the message to come back", func() bool { return len(careful.undelivered) == 1 })
-	send(t, careful.Session, Message(t, "a", "b", "short"))
+	limited := connect(t, tr, h.addr, func(o *wire.Options) { o.Limits.Frame = frame })
+	send(t, limited.Session, Message(t, "a", "b", Long(2*frame)))
+	limited.wait(t, "the message to be returned", func() bool { return len(limited.undelivered) == 1 })
+	send(t, limited.Session, Message(t, "a", "b", "short"))
 	if got := h.Await(t, 1); Text(got[0]) != "short" {
 		t.Errorf("the long message arrived")
 	}
 
-	careless := connect(t, tr, h.addr, nil)
-	send(t, careless.Session, Message(t, "a", "b", Long(2*frame)))
+	unlimited := connect(t, tr, h.addr, nil)
+	send(t, unlimited.Session, Message(t, "a", "b", Long(2*frame)))
 	if err := h.AwaitEnd(t, 1)[0]; err == nil {
 		t.Error("the session goes on after a frame that is too long")
 	}
-	careless.AwaitEnd(t, 1)
-	send(t, careful.Session, Message(t, "a", "b", "still there"))
+	unlimited.AwaitEnd(t, 1)
+	send(t, limited.Session, Message(t, "a", "b", "still there"))
 	h.Await(t, 2)
 }
 
 func tooLongUnauthenticated(t *testing.T, tr Transport) {
-	if tr.Unlimited {
-		t.Skip("the transport has one limit only")
-	}
 	h := serve(t, tr, func(o *wire.Options) {
 		o.Anonymous, o.Auth, o.Limits.Unauthenticated = false, oneToken("secret"), 1000
 	})
-	stranger := connect(t, tr, h.addr, nil)
-	send(t, stranger.Session, Message(t, "a", "b", Long(2000)))
+	unauthenticated := connect(t, tr, h.addr, nil)
+	send(t, unauthenticated.Session, Message(t, "a", "b", Long(2000)))
 	h.AwaitEnd(t, 1)
 
-	friend := connect(t, tr, h.addr, func(o *wire.Options) { o.Token = func() string { return "secret" } })
-	send(t, friend.Session, Message(t, "a", "b", "here I am"))
+	authenticated := connect(t, tr, h.addr, func(o *wire.Options) { o.Token = func() string { return "secret" } })
+	send(t, authenticated.Session, Message(t, "a", "b", "here I am"))
 	h.Await(t, 1)
-	send(t, friend.Session, Message(t, "a", "b", Long(2000)))
+	send(t, authenticated.Session, Message(t, "a", "b", Long(2000)))
 	h.Await(t, 2)
 }
 
-func unwritable(t *testing.T, tr Transport) {
+func unencodable(t *testing.T, tr Transport) {
 	h := serve(t, tr, nil)
 	g := connect(t, tr, h.addr, nil)
-	var bad any = func() {} // no JSON says this
+	var bad any = func() {} // JSON cannot encode a function
 	m := Of(t, performatives.Envelope{
 		Sender: "a", Receiver: "b", Performative: performatives.ActQueryIf, Ontology: "unwritable",
 		Payload: performatives.QueryIf{Condition: performatives.ContentOf(bad)},
 	})
 	send(t, g.Session, m)
-	g.wait(t, "the message to come back", func() bool { return len(g.undelivered) == 1 })
+	g.wait(t, "the message to be returned", func() bool { return len(g.undelivered) == 1 })
 	send(t, g.Session, Message(t, "a", "b", "the next"))
 	h.Await(t, 1)
 }
@@ -157,7 +154,8 @@ func tooManyOfHost(t *testing.T, tr Transport) {
 	oneTooMany(t, tr, func(o *wire.Options) { o.MaxPerHost = 1 })
 }
 
-// oneTooMany checks that a server with room for one has that, until that one goes.
+// oneTooMany checks that a server with one slot refuses a second session without affecting
+// the first.
 func oneTooMany(t *testing.T, tr Transport, change func(*wire.Options)) {
 	h := serve(t, tr, change)
 	first := connect(t, tr, h.addr, nil)
@@ -170,8 +168,8 @@ func oneTooMany(t *testing.T, tr Transport, change func(*wire.Options)) {
 	h.AwaitEnd(t, 1)
 }
 
-// refused checks that a further connection is turned away, as it is opened or at once
-// after it.
+// refused checks that a further connection is refused when it is opened or immediately
+// afterwards.
 func refused(t *testing.T, tr Transport, addr string) {
 	t.Helper()
 	conn, err := tr.Dial(t.Context(), addr, wire.Limits{})
@@ -185,9 +183,9 @@ func refused(t *testing.T, tr Transport, addr string) {
 	}
 	var told *wire.PeerError
 	if err := r.AwaitEnd(t, 1)[0]; err == nil {
-		t.Error("a connection too many ended in order")
+		t.Error("a connection over the limit ended in order")
 	} else if errors.As(err, &told) && told.Refusal == nil {
-		t.Errorf("the refusal says nothing: %v", err)
+		t.Errorf("the refusal has no text: %v", err)
 	}
 	<-s.Done()
 }

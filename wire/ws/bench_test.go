@@ -15,16 +15,16 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// bare is a dialect whose messages are their payload, so that a benchmark measures
-// sessions and transports.
-type bare struct{}
+// bareDialect is a dialect whose messages consist of their payload, so that a benchmark
+// measures sessions and transports.
+type bareDialect struct{}
 
-func (bare) Name() string                                      { return "bare" }
-func (bare) Recognizes([]byte) bool                            { return true }
-func (bare) Open(wire.CodecOptions) (wire.Codec, error)        { return bare{}, nil }
-func (bare) Refuse(dst []byte, _ wire.Inbound, _ error) []byte { return dst }
+func (bareDialect) Name() string                                      { return "bare" }
+func (bareDialect) Recognizes([]byte) bool                            { return true }
+func (bareDialect) Open(wire.CodecOptions) (wire.Codec, error)        { return bareDialect{}, nil }
+func (bareDialect) Refuse(dst []byte, _ wire.Inbound, _ error) []byte { return dst }
 
-func (bare) Decode(frame []byte, take func(wire.Inbound)) {
+func (bareDialect) Decode(frame []byte, take func(wire.Inbound)) {
 	m, err := performatives.New(performatives.Envelope{
 		ID: "1", Sender: "a", Receiver: "b", ConversationID: "c", Performative: performatives.ActInform,
 		Timestamp: time.Unix(1, 0), Payload: performatives.Raw(bytes.Clone(frame)),
@@ -35,11 +35,11 @@ func (bare) Decode(frame []byte, take func(wire.Inbound)) {
 	take(wire.Inbound{Message: m})
 }
 
-func (bare) Encode(dst []byte, m *message) ([]byte, error) {
+func (bareDialect) Encode(dst []byte, m *message) ([]byte, error) {
 	return append(dst, m.Payload().(performatives.Raw)...), nil
 }
 
-// receiver is a handler that is called for each message.
+// receiver is a handler that calls a function for each message.
 type receiver func(s *wire.Session, m *message) error
 
 func (receiver) Opened(*wire.Session)                                        {}
@@ -47,9 +47,8 @@ func (r receiver) Receive(s *wire.Session, m *message) error                 { r
 func (receiver) Undelivered(*wire.Session, *message, *performatives.Refusal) {}
 func (receiver) Closed(*wire.Session, error)                                 {}
 
-// BenchmarkEcho sends 1 KiB to and fro: through gorilla as it is, one WriteMessage a
-// message, and through sessions on both ends. The window is how many messages are under
-// way at a time.
+// BenchmarkEcho sends 1 KiB back and forth: through plain gorilla with one WriteMessage per
+// message, and through sessions on both ends. The window is the number of messages in flight.
 func BenchmarkEcho(b *testing.B) {
 	payload := []byte(`{"text":"` + strings.Repeat("x", 1013) + `"}`)
 	for _, window := range []int{1, 64} {
@@ -58,7 +57,7 @@ func BenchmarkEcho(b *testing.B) {
 	}
 }
 
-// run sends as many messages as the benchmark wants, and waits for those under way.
+// run sends b.N messages and waits for those in flight.
 func run(b *testing.B, window, size int, back chan struct{}, send func()) {
 	b.Helper()
 	for range window {
@@ -122,14 +121,14 @@ func gorillaEcho(b *testing.B) http.Handler {
 
 func echoSession(b *testing.B, window int, payload []byte) {
 	h := start(b, Options{}, func(o *wire.Options) {
-		o.Dialects, o.Handler = []wire.Dialect{bare{}}, receiver(func(s *wire.Session, m *message) error { return s.Send(m) })
+		o.Dialects, o.Handler = []wire.Dialect{bareDialect{}}, receiver(func(s *wire.Session, m *message) error { return s.Send(m) })
 	})
 	conn, err := Dial(b.Context(), h.URL(), DialOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	back := make(chan struct{}, window)
-	s, err := wire.Connect(conn, wire.Options{Dialects: []wire.Dialect{bare{}}, Handler: receiver(func(*wire.Session, *message) error {
+	s, err := wire.Connect(conn, wire.Options{Dialects: []wire.Dialect{bareDialect{}}, Handler: receiver(func(*wire.Session, *message) error {
 		back <- struct{}{}
 		return nil
 	})})
@@ -137,7 +136,7 @@ func echoSession(b *testing.B, window int, payload []byte) {
 		b.Fatal(err)
 	}
 	var m *message
-	bare{}.Decode(payload, func(in wire.Inbound) { m = in.Message })
+	bareDialect{}.Decode(payload, func(in wire.Inbound) { m = in.Message })
 	run(b, window, len(payload), back, func() {
 		if err := s.Send(m); err != nil {
 			b.Error(err)

@@ -10,10 +10,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// maxReason is how many bytes the reason of a close frame may have (RFC 6455, 5.5).
+// maxReason is the largest length in bytes of the reason in a close frame (RFC 6455 §5.5).
 const maxReason = 123
 
-// closeCode is the code of a close frame that gives a session up (RFC 6455, 7.4).
+// closeCode returns the code of a close frame for a refusal (RFC 6455 §7.4).
 func closeCode(c performatives.Code) int {
 	switch c.Traits().HTTP {
 	case 400:
@@ -26,23 +26,24 @@ func closeCode(c performatives.Code) int {
 	return websocket.CloseInternalServerErr
 }
 
-// closeReason is what a peer is told of a refusal: wire's code and the text.
+// closeReason returns the reason of a close frame for a refusal: the error code of the wire
+// specification and the text.
 func closeReason(r *performatives.Refusal) string {
 	o := wire.ErrorObjectOf(r)
 	return o.Code + ": " + o.Message
 }
 
-// refusalOf is what a peer's close frame means. Where its reason begins with one of
-// wire's codes that counts, since a peer of ours wrote it; else the close code does.
-func refusalOf(bye *websocket.CloseError) *performatives.Refusal {
-	word, text, ok := strings.Cut(bye.Text, ": ")
+// refusalOf converts the peer's close frame to a refusal. The error code is taken from the
+// reason if it begins with one, as closeReason writes it, else from the close code.
+func refusalOf(closeErr *websocket.CloseError) *performatives.Refusal {
+	word, text, ok := strings.Cut(closeErr.Text, ": ")
 	if code, known := performatives.CodeBy(performatives.DialectWire, word); ok && known {
 		return &performatives.Refusal{Code: code, Text: sockets.Clean(text, maxReason)}
 	}
-	return &performatives.Refusal{Code: codeOf(bye.Code), Text: sockets.Clean(bye.Text, maxReason)}
+	return &performatives.Refusal{Code: codeOf(closeErr.Code), Text: sockets.Clean(closeErr.Text, maxReason)}
 }
 
-// codeOf is what a close code says, in our words.
+// codeOf returns the code that corresponds to a close code.
 func codeOf(closeCode int) performatives.Code {
 	switch closeCode {
 	case websocket.CloseProtocolError, websocket.CloseUnsupportedData, websocket.CloseInvalidFramePayloadData,

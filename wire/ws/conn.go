@@ -13,63 +13,63 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// conn is one connection after its handshake.
+// conn is a [wire.Conn] over a WebSocket connection after the handshake.
 type conn struct {
 	ws     *websocket.Conn
 	socket *socket
 	peer   wire.Peer
-	limit  int // of a message
+	limit  int // largest length of a message in bytes
 	out    output
 
-	// Of the reader.
-	control func(wire.Frame)
-	within  bool   // a message has begun
-	data    []byte // the last message
-	failed  error
+	// Used by the reader only.
+	control   func(wire.Frame)
+	inMessage bool   // a message has begun and not ended
+	data      []byte // the last message
+	failed    error
 
-	breach  atomic.Pointer[breach] // how the peer broke the rules
-	goodbye atomic.Uint32          // the code of the peer's close frame
-	owned   func()                 // is told once that somebody will close the connection
-	once    sync.Once
+	violation atomic.Pointer[violation] // set when the peer violated the protocol
+	peerCode  atomic.Uint32             // code of the peer's close frame; zero before it arrives
+	onOwned   func()                    // called once, when the session has taken over the duty to close the connection
+	once      sync.Once
 }
 
 var _ wire.Conn = (*conn)(nil)
 
-// readBuffer is what an idle connection holds, in bytes. A header or a control frame has
-// to fit in it.
+// readBuffer is the size in bytes of the read buffer, which an idle connection keeps. Frame
+// headers and control frames must fit into it.
 const readBuffer = 1 << 10
 
-// newConn takes over from the handshake.
+// newConn returns the connection for a completed handshake.
 func newConn(ws *websocket.Conn, s *socket, peer wire.Peer, l wire.Limits, client bool) *conn {
 	s.upgraded = true
 	c := &conn{ws: ws, socket: s, peer: peer, out: output{network: s.Conn, client: client, deflates: s.deflates, time: l.FrameTime}}
 	c.SetLimit(l.Frame)
-	ws.SetPingHandler(c.heard(wire.KindPing))
-	ws.SetPongHandler(c.heard(wire.KindPong))
-	ws.SetCloseHandler(func(int, string) error { return nil }) // Read tells of it
+	ws.SetPingHandler(c.controlHandler(wire.KindPing))
+	ws.SetPongHandler(c.controlHandler(wire.KindPong))
+	ws.SetCloseHandler(func(int, string) error { return nil }) // Read reports the close frame
 	return c
 }
 
-// Peer says who is at the other end.
+// Peer describes the other end.
 func (c *conn) Peer() wire.Peer { return c.peer }
 
-// SetLimit sets how long a message may be.
+// SetLimit sets the largest length of a message in bytes. See [wire.Conn].
 func (c *conn) SetLimit(bytes int) {
 	c.limit = bytes
-	c.ws.SetReadLimit(int64(bytes)) // of what travels; Read counts what it decompresses to
+	c.ws.SetReadLimit(int64(bytes)) // limits the data on the wire; gather limits the decompressed data
 }
 
-// Write writes frames.
+// Write writes frames. See [wire.Conn].
 func (c *conn) Write(frames []wire.Frame) error {
-	broken := c.breach.Load()
-	err := c.out.write(frames, broken, int(c.goodbye.Load()))
+	broken := c.violation.Load()
+	err := c.out.write(frames, broken, int(c.peerCode.Load()))
 	if err == nil && broken != nil && c.out.closed && broken.Code != performatives.CodeTimeout {
 		sockets.Linger(raw(c.socket.Conn), c.out.time)
 	}
 	return err
 }
 
-// raw is the network below an encrypted connection.
+// raw returns the network connection below TLS.
 func raw(network net.Conn) net.Conn {
 	if t, ok := network.(*tls.Conn); ok {
 		return t.NetConn()
@@ -77,19 +77,19 @@ func raw(network net.Conn) net.Conn {
 	return network
 }
 
-// Close closes the connection at once. TLS would wait for a peer that does not read; it
-// has its own goodbye only after WebSocket's.
+// Close closes the connection immediately. It sends TLS's close_notify only after the peer's
+// close frame: writing it could block on a peer that does not read.
 func (c *conn) Close() error {
 	c.own()
-	if c.goodbye.Load() != 0 && c.breach.Load() == nil {
+	if c.peerCode.Load() != 0 && c.violation.Load() == nil {
 		return c.socket.Conn.Close()
 	}
 	return raw(c.socket.Conn).Close()
 }
 
-// own says that somebody will close the connection.
+// own records that the session has taken over the duty to close the connection.
 func (c *conn) own() {
-	if c.owned != nil {
-		c.once.Do(c.owned)
+	if c.onOwned != nil {
+		c.once.Do(c.onOwned)
 	}
 }

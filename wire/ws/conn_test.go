@@ -21,8 +21,8 @@ func messages(n, bytes int) []wire.Frame {
 	return frames
 }
 
-// All that there is to write goes out in one write, in few when it is much.
-func TestCoalesces(t *testing.T) {
+// Write collects its frames in one network write, or in few when there is much data.
+func TestWriteCoalesces(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		frames         []wire.Frame
@@ -35,7 +35,7 @@ func TestCoalesces(t *testing.T) {
 		{"none", nil, 0, 0},
 	} {
 		for _, client := range []bool{false, true} {
-			f := &fake{}
+			f := &fakeNet{}
 			out := output{network: f, client: client, time: 1}
 			if err := out.write(c.frames, nil, 0); err != nil {
 				t.Fatal(err)
@@ -47,14 +47,13 @@ func TestCoalesces(t *testing.T) {
 				t.Errorf("%s (client %v): a write of %d bytes", c.name, client, f.largest)
 			}
 			if out.buf != nil {
-				t.Errorf("%s: a buffer is kept", c.name)
+				t.Errorf("%s: the connection keeps a write buffer", c.name)
 			}
 		}
 	}
 }
 
-// A peer that reads a little now and then does not make a write take longer than its
-// time.
+// A peer that reads slowly does not extend the deadline of a write.
 func TestSlowReader(t *testing.T) {
 	for _, client := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -81,8 +80,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// What has arrived together is read together, however it is cut into messages; and an
-// idle connection has given back what that took.
+// Messages that arrive together are read with few network reads, and an idle connection keeps
+// no large buffer.
 func TestReadsAhead(t *testing.T) {
 	var in []byte
 	const n = 400
@@ -90,7 +89,7 @@ func TestReadsAhead(t *testing.T) {
 		in = append(in, frame(0x81, text(1000))...)
 	}
 	reads := 0
-	f := &fake{in: bytes.NewReader(in), wait: func() { reads++ }}
+	f := &fakeNet{in: bytes.NewReader(in), wait: func() { reads++ }}
 	c := serverOn(t, f, false, wire.DefaultMaxFrame)
 	for i := range n {
 		if got, err := c.Read(nil); err != nil || len(got) != 1000 {
@@ -100,20 +99,20 @@ func TestReadsAhead(t *testing.T) {
 	if most := len(in)/readAhead + 3; reads > most {
 		t.Errorf("%d reads for %d bytes, want at most %d", reads, len(in), most)
 	}
-	if _, err := c.Read(nil); err != io.EOF { //nolint:errorlint // the contract's own value
-		t.Errorf("the end is %v", err)
+	if _, err := c.Read(nil); err != io.EOF { //nolint:errorlint // required by wire.Conn
+		t.Errorf("Read at the end: %v", err)
 	}
 	if c.data != nil || c.socket.buffer != nil {
 		t.Error("the connection keeps its buffers")
 	}
 }
 
-// A deadline is set while a message is under way, and at no other time.
+// A read deadline is set while a message is incomplete, and at no other time.
 func TestDeadlines(t *testing.T) {
 	ping, one := frame(0x89, []byte("x")), frame(0x81, text(300))
 	two := append(frame(0x01, text(50)), frame(0x80, text(50))...)
 	in := bytes.Join([][]byte{ping, one, two, ping, one}, nil)
-	ends := map[int]bool{0: true, len(ping): true} // between messages: no deadline
+	ends := map[int]bool{0: true, len(ping): true} // offsets between messages: no deadline
 	at := len(ping) + len(one)
 	ends[at] = true
 	at += len(two)
@@ -122,11 +121,11 @@ func TestDeadlines(t *testing.T) {
 	ends[len(in)] = true
 
 	at = 0
-	f := &fake{in: iotest.OneByteReader(bytes.NewReader(in))}
+	f := &fakeNet{in: iotest.OneByteReader(bytes.NewReader(in))}
 	c := serverOn(t, f, false, wire.DefaultMaxFrame)
 	f.wait = func() {
-		if f.timed == ends[at] {
-			t.Errorf("at byte %d of %d a deadline is set: %v", at, len(in), f.timed)
+		if f.deadlineSet == ends[at] {
+			t.Errorf("at byte %d of %d a deadline is set: %v", at, len(in), f.deadlineSet)
 		}
 		at++
 	}
@@ -135,18 +134,18 @@ func TestDeadlines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Read(nil); err != io.EOF { //nolint:errorlint // the contract's own value
-		t.Errorf("the end is %v", err)
+	if _, err := c.Read(nil); err != io.EOF { //nolint:errorlint // required by wire.Conn
+		t.Errorf("Read at the end: %v", err)
 	}
 }
 
-// A connection that ends within a message has not ended in order.
-func TestEndsWithin(t *testing.T) {
+// The end of the network connection within a message is an error.
+func TestEndWithinAMessage(t *testing.T) {
 	whole := frame(0x01, text(300))
 	for n := 1; n <= len(whole); n++ {
-		c := serverOn(t, &fake{in: bytes.NewReader(whole[:n])}, false, wire.DefaultMaxFrame)
-		if _, err := c.Read(nil); err == io.EOF || err == nil { //nolint:errorlint // the contract's own value
-			t.Fatalf("after %d bytes the end is %v", n, err)
+		c := serverOn(t, &fakeNet{in: bytes.NewReader(whole[:n])}, false, wire.DefaultMaxFrame)
+		if _, err := c.Read(nil); err == io.EOF || err == nil { //nolint:errorlint // required by wire.Conn
+			t.Fatalf("after %d bytes Read returns %v", n, err)
 		}
 	}
 }
@@ -154,7 +153,7 @@ func TestEndsWithin(t *testing.T) {
 // The limit may change between messages.
 func TestSetLimit(t *testing.T) {
 	in := bytes.Join([][]byte{frame(0x81, text(10)), frame(0x81, text(20)), frame(0x81, text(21))}, nil)
-	c := serverOn(t, &fake{in: bytes.NewReader(in)}, false, 10)
+	c := serverOn(t, &fakeNet{in: bytes.NewReader(in)}, false, 10)
 	if _, err := c.Read(nil); err != nil {
 		t.Fatal(err)
 	}

@@ -17,24 +17,26 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// DialOptions configures the client's end. The zero value shows no credentials.
+// DialOptions configures [Dial]. The zero value sends no credentials.
 type DialOptions struct {
-	// TLS is for wss, with the same minimum as in [Options]; with ws it is an error. Nil means
-	// the system's roots, and no certificate of one's own.
+	// TLS configures wss connections, with the same minimum as in [Options]. It must be nil
+	// for ws URLs. Nil means the system's root certificates and no client certificate.
 	TLS *tls.Config
-	// Token is a bearer token that is shown with the request. Empty means none.
+	// Token is the bearer token of the request. Empty means none.
 	Token string
-	// Header is sent with the request. What the upgrade itself needs must not be in it.
+	// Header is added to the request. It must not contain the headers of the upgrade.
 	Header http.Header
 	// Compression offers permessage-deflate (RFC 7692).
 	Compression bool
-	// Limits are those of the session to come. FrameTime bounds the handshake, too.
+	// Limits are the limits of the session. FrameTime also bounds the handshake.
 	Limits wire.Limits
 }
 
-// Dial opens a connection to a URL such as ws://127.0.0.1:8443/mcp or wss://…, for
-// [wire.Connect]. A URL without a path means [DefaultPath]. It uses no proxy. The error is a [*RefusedError] when the server does
-// not want the connection. No error holds a token.
+// Dial opens a connection for [wire.Connect] to a URL such as ws://127.0.0.1:8443/mcp or
+// wss://…. An empty path means [DefaultPath]. Dial uses no proxy. It blocks until the
+// handshake is complete, ctx ends, or Limits.FrameTime has passed. The error is a
+// [*RefusedError] when the server answers with anything but an upgrade. Errors never contain
+// the token.
 func Dial(ctx context.Context, rawURL string, o DialOptions) (wire.Conn, error) {
 	u, err := parse(rawURL)
 	switch {
@@ -55,12 +57,12 @@ func Dial(ctx context.Context, rawURL string, o DialOptions) (wire.Conn, error) 
 		<-ctx.Done() // the socket's deadline was that of ctx
 		fallthrough
 	case ctx.Err() != nil:
-		err = context.Cause(ctx) // rather than what became of the socket by it
+		err = context.Cause(ctx) // the cause explains the failure better than the socket's error
 	}
 	return nil, fmt.Errorf("ws: connect to %s: %w", u.Host, err)
 }
 
-// connOf keeps a nil pointer from becoming an interface.
+// connOf returns a nil interface for a nil pointer.
 func connOf(c *conn) wire.Conn {
 	if c == nil {
 		return nil
@@ -68,19 +70,19 @@ func connOf(c *conn) wire.Conn {
 	return c
 }
 
-// parse reads a URL. Its errors do not show it, as there may be a password in it.
+// parse parses a URL. Its errors do not contain the URL, which may hold a password.
 func parse(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
 	var bad *url.Error
 	switch {
 	case errors.As(err, &bad):
-		return nil, fmt.Errorf("ws: the URL is wrong: %w", bad.Err)
+		return nil, fmt.Errorf("ws: invalid URL: %w", bad.Err)
 	case err != nil:
-		return nil, errors.New("ws: the URL is wrong")
+		return nil, errors.New("ws: invalid URL")
 	case u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "":
 		return nil, errors.New("ws: want a URL such as ws://host:port/mcp or wss://host/mcp")
 	case u.User != nil:
-		return nil, errors.New("ws: the URL holds a user or a password: credentials are shown by DialOptions.Token")
+		return nil, errors.New("ws: the URL holds a user or a password: set DialOptions.Token instead")
 	}
 	if u.Path == "" {
 		u.Path = DefaultPath
@@ -101,7 +103,7 @@ func (o DialOptions) dial(ctx context.Context, u *url.URL) (*conn, error) {
 	return c, err
 }
 
-// connect opens the connection below.
+// connect opens the TCP or TLS connection.
 func (o DialOptions) connect(ctx context.Context, u *url.URL) (net.Conn, error) {
 	var d net.Dialer
 	network, err := d.DialContext(ctx, "tcp", hostPort(u))
@@ -124,7 +126,7 @@ func (o DialOptions) connect(ctx context.Context, u *url.URL) (net.Conn, error) 
 	return encrypted, nil
 }
 
-// hostPort is where to connect to.
+// hostPort returns the network address of a URL.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -133,9 +135,9 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// upgrade makes a connection of the one below, which is closed when that fails.
+// upgrade performs the WebSocket handshake on network. It closes network on failure.
 func (o DialOptions) upgrade(ctx context.Context, u *url.URL, network net.Conn) (*conn, error) {
-	s := &socket{Conn: network, frameTime: o.Limits.FrameTime, allowance: maxHandshake}
+	s := &socket{Conn: network, frameTime: o.Limits.FrameTime, handshakeLeft: maxHandshake}
 	given := func(context.Context, string, string) (net.Conn, error) { return s, nil }
 	d := websocket.Dialer{
 		NetDialContext: given, NetDialTLSContext: given,
@@ -146,19 +148,19 @@ func (o DialOptions) upgrade(ctx context.Context, u *url.URL, network net.Conn) 
 	case errors.Is(err, websocket.ErrBadHandshake) && answer != nil:
 		return nil, refusedBy(answer)
 	case err != nil:
-		_ = raw(network).Close() // gorilla has, unless it failed before it took it
-		return nil, s.strange(err)
+		_ = raw(network).Close() // gorilla leaves it open when it fails before its NetDial call
+		return nil, s.handshakeFailed(err)
 	}
 	s.deflates = o.Compression && strings.Contains(answer.Header.Get("Sec-Websocket-Extensions"), "permessage-deflate")
 	peer := wire.Peer{Transport: "ws", Addr: network.RemoteAddr().String(), Path: u.Path, TLS: u.Scheme == "wss"}
 	return newConn(gorilla, s, peer, o.Limits, true), nil
 }
 
-// strange is an answer that is no HTTP, or too much of it. What is wrong with it may be
-// as long as the answer.
-func (s *socket) strange(err error) error {
+// handshakeFailed returns the error for an answer that is too long or not HTTP. It shortens
+// gorilla's error text, which may contain the whole answer.
+func (s *socket) handshakeFailed(err error) error {
 	switch {
-	case s.allowance <= 0:
+	case s.handshakeLeft <= 0:
 		return errLongHandshake
 	case len(err.Error()) > maxText:
 		return errors.New(sockets.Clean(err.Error(), maxText))

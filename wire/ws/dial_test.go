@@ -19,10 +19,10 @@ func TestDialURLs(t *testing.T) {
 		"http://x/mcp":               "want a URL",
 		"ws:///mcp":                  "want a URL",
 		"ws://user:hush@x/mcp":       "password",
-		"ws://user:hush@x y/mcp":     "wrong",
-		"ws://x/%zz?token=hush":      "wrong",
+		"ws://user:hush@x y/mcp":     "invalid",
+		"ws://x/%zz?token=hush":      "invalid",
 		"ws://127.0.0.1:1/mcp":       "127.0.0.1:1",
-		"ws://[::1]:bad/?token=hush": "wrong",
+		"ws://[::1]:bad/?token=hush": "invalid",
 	} {
 		conn, err := Dial(t.Context(), url, DialOptions{})
 		if conn != nil || err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hush") {
@@ -31,19 +31,19 @@ func TestDialURLs(t *testing.T) {
 	}
 	h := start(t, Options{}, nil)
 	if _, err := Dial(t.Context(), h.URL(), DialOptions{TLS: &tls.Config{}}); err == nil || !strings.Contains(err.Error(), "want wss://") {
-		t.Errorf("TLS in the clear: %v", err)
+		t.Errorf("TLS options with a ws URL: %v", err)
 	}
-	g := visit(t, strings.TrimSuffix(h.URL(), DefaultPath), DialOptions{})
-	g.ask(t, "hello", 1)
+	g := dialSession(t, strings.TrimSuffix(h.URL(), DefaultPath), DialOptions{})
+	g.request(t, "hello", 1)
 	if p := g.Peer().Path; p != DefaultPath {
-		t.Errorf("the path of a URL without one is %q", p)
+		t.Errorf("the default path is %q", p)
 	}
 }
 
 func TestDialHeader(t *testing.T) {
 	h := start(t, Options{Origins: []string{"https://app.example"}}, guarded)
 	o := DialOptions{Header: http.Header{"Origin": {"https://app.example"}, "authorization": nil}, Token: "secret"}
-	visit(t, h.URL(), o).ask(t, "hello", 1)
+	dialSession(t, h.URL(), o).request(t, "hello", 1)
 	if len(o.Header) != 2 {
 		t.Errorf("Dial changed its options: %v", o.Header)
 	}
@@ -51,12 +51,12 @@ func TestDialHeader(t *testing.T) {
 	_, err := Dial(t.Context(), h.URL(), o)
 	wantRefused(t, err, 403, "forbidden", "origin")
 	if _, err := Dial(t.Context(), h.URL(), DialOptions{Header: http.Header{"Upgrade": {"x"}}}); err == nil {
-		t.Error("a header that is the upgrade's own is taken")
+		t.Error("DialOptions.Header overrides a header of the upgrade")
 	}
 }
 
-// mute takes connections and says nothing.
-func mute(t *testing.T) (url string) {
+// silentServer accepts TCP connections and sends nothing.
+func silentServer(t *testing.T) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,7 +67,7 @@ func mute(t *testing.T) (url string) {
 }
 
 func TestDialEnds(t *testing.T) {
-	url := mute(t)
+	url := silentServer(t)
 	for _, u := range []string{url, "wss" + strings.TrimPrefix(url, "ws")} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("changed my mind")

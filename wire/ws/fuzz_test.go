@@ -11,21 +11,21 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Whatever a client sends, it is read to an end, and costs a bounded amount of memory.
+// Every input of a client ends with an error, and allocates a bounded amount of memory.
 func FuzzRead(f *testing.F) {
 	for _, seed := range [][]byte{
 		nil, frame(0x81, []byte("hello")), frame(0x82, make([]byte, 300)), announce(0x81, 1<<63), announce(0x81, 4<<30),
-		append(frame(0x01, []byte("a")), frame(0x80, []byte("b"))...), frame(0xc1, bomb(f, 1<<20)), frame(0xc1, bomb(f, 100)),
+		append(frame(0x01, []byte("a")), frame(0x80, []byte("b"))...), frame(0xc1, compressedZeros(f, 1<<20)), frame(0xc1, compressedZeros(f, 100)),
 		append(frame(0x89, []byte("ping")), frame(0x8a, nil)...), frame(0x88, []byte{3, 0xe8, 'b', 'y', 'e'}),
 		{0x81, 1, 'x'},
-		append(frame(0x41, bomb(f, 10)), frame(0x80, nil)...),
+		append(frame(0x41, compressedZeros(f, 10)), frame(0x80, nil)...),
 	} {
 		f.Add(seed, true)
 		f.Add(seed, false)
 	}
 	const limit = 4 << 10
 	f.Fuzz(func(t *testing.T, in []byte, compress bool) {
-		c := serverOn(t, &fake{in: bytes.NewReader(in)}, compress, limit)
+		c := serverOn(t, &fakeNet{in: bytes.NewReader(in)}, compress, limit)
 		before := allocated()
 		frames := 0
 		control := func(fr wire.Frame) {
@@ -45,10 +45,10 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%d frames in %d bytes", frames, len(in))
 		}
 		if _, again := c.Read(control); !errors.Is(again, err) {
-			t.Errorf("after %v comes %v", err, again)
+			t.Errorf("after %v Read returns %v", err, again)
 		}
 		if cost := allocated() - before; cost > 4<<20+1024*uint64(len(in)) {
-			t.Errorf("%d bytes cost %d", len(in), cost)
+			t.Errorf("%d bytes allocated %d", len(in), cost)
 		}
 		if err := c.Write([]wire.Frame{{Kind: wire.KindError, Err: wire.AsRefusal(err)}, {Kind: wire.KindClose}}); err != nil {
 			t.Error(err)
@@ -56,14 +56,14 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// What one end writes the other reads.
+// Each end reads what the other end wrote.
 func FuzzRoundTrip(f *testing.F) {
 	for _, n := range lengths {
 		f.Add(text(n), []byte("between"), false)
 	}
 	f.Add(make([]byte, 5000), []byte{0xff}, true)
 	f.Fuzz(func(t *testing.T, first, second []byte, compress bool) {
-		var f fake
+		var f fakeNet
 		out := output{network: &f, client: true, deflates: compress, time: 1}
 		frames := []wire.Frame{{Kind: wire.KindData, Data: first}, {Kind: wire.KindPing, Data: second}, {Kind: wire.KindData, Data: second}}
 		before := [2][]byte{bytes.Clone(first), bytes.Clone(second)}
@@ -71,37 +71,36 @@ func FuzzRoundTrip(f *testing.F) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(first, before[0]) || !bytes.Equal(second, before[1]) {
-			t.Fatal("writing changed what was written")
+			t.Fatal("Write changed the caller's data")
 		}
-		c := serverOn(t, &fake{in: bytes.NewReader(f.out)}, compress, wire.DefaultMaxFrame)
+		c := serverOn(t, &fakeNet{in: bytes.NewReader(f.out)}, compress, wire.DefaultMaxFrame)
 		for _, want := range [][]byte{first, second} {
 			got, err := c.Read(func(fr wire.Frame) {
 				if !bytes.Equal(fr.Data, second[:min(len(second), maxControl)]) {
-					t.Errorf("the ping came as %q", fr.Data)
+					t.Errorf("the ping arrived as %q", fr.Data)
 				}
 			})
 			if !utf8.Valid(want) {
 				if err == nil {
-					t.Fatal("what is no text came as text")
+					t.Fatal("invalid UTF-8 was accepted as text")
 				}
 				return
 			}
 			if err != nil || !bytes.Equal(got, want) {
-				t.Fatalf("%d bytes came as %d, %v", len(want), len(got), err)
+				t.Fatalf("%d bytes arrived as %d, %v", len(want), len(got), err)
 			}
 		}
 	})
 }
 
-// Whatever a server answers, it is no connection unless it knows the key, and the error
-// is short.
+// Dial returns an error for every answer that lacks the accept key, and the error is short.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 401 Unauthorized\r\nRetry-After: 3\r\nContent-Length: 50\r\n\r\n" + `{"code":"UNAUTHORIZED","message":"the token is wr"}`))
 	f.Add([]byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n"))
 	f.Add([]byte("garbage"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		o := DialOptions{Limits: wire.Limits{}.WithDefaults()}
-		c, err := o.upgrade(context.Background(), &url.URL{Scheme: "ws", Host: "x", Path: "/mcp"}, &fake{in: bytes.NewReader(in)})
+		c, err := o.upgrade(context.Background(), &url.URL{Scheme: "ws", Host: "x", Path: "/mcp"}, &fakeNet{in: bytes.NewReader(in)})
 		if c != nil || err == nil || len(err.Error()) > maxText+200 {
 			t.Errorf("%v, %v", c, err)
 		}

@@ -16,10 +16,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// lengths are those around which the header changes, or the way it is written.
+// lengths are payload lengths at which the header format or the write path changes.
 var lengths = []int{0, 1, 7, 125, 126, minDeflate - 1, minDeflate, 4 << 10, 0xffff, 0x10000, maxBuffer, maxBuffer + 1, 3*maxBuffer + 5}
 
-// text is n bytes that do not compress to nothing.
+// text returns n bytes that compress badly.
 func text(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -28,14 +28,14 @@ func text(n int) []byte {
 	return b
 }
 
-// gorillas are the two ends of a connection, of which one is gorilla's.
-type gorillas struct {
+// gorillaPair is a connection with our code on one end and gorilla on the other.
+type gorillaPair struct {
 	ours   wire.Conn
 	theirs *websocket.Conn
 }
 
-// pairs calls fn with both ways of being connected to a gorilla.
-func pairs(t *testing.T, fn func(t *testing.T, g gorillas)) {
+// pairs runs fn with our client and with our server, with and without compression.
+func pairs(t *testing.T, fn func(t *testing.T, g gorillaPair)) {
 	for _, compress := range []bool{false, true} {
 		name := map[bool]string{false: "", true: ", compressed"}[compress]
 		t.Run("client"+name, func(t *testing.T) { fn(t, againstServer(t, compress)) })
@@ -43,8 +43,8 @@ func pairs(t *testing.T, fn func(t *testing.T, g gorillas)) {
 	}
 }
 
-// againstServer returns our client at gorilla's server.
-func againstServer(t *testing.T, compress bool) gorillas {
+// againstServer connects our client to gorilla's server.
+func againstServer(t *testing.T, compress bool) gorillaPair {
 	t.Helper()
 	theirs := make(chan *websocket.Conn, 1)
 	up := websocket.Upgrader{EnableCompression: compress}
@@ -63,8 +63,8 @@ func againstServer(t *testing.T, compress bool) gorillas {
 	return between(t, ours, <-theirs)
 }
 
-// againstClient returns our server at gorilla's client.
-func againstClient(t *testing.T, compress bool) gorillas {
+// againstClient connects gorilla's client to our server.
+func againstClient(t *testing.T, compress bool) gorillaPair {
 	t.Helper()
 	server, err := wire.NewServer(new(host).serverOptions(t))
 	if err != nil {
@@ -92,16 +92,16 @@ func againstClient(t *testing.T, compress bool) gorillas {
 	return between(t, <-ours, theirs)
 }
 
-func between(t *testing.T, ours wire.Conn, theirs *websocket.Conn) gorillas {
+func between(t *testing.T, ours wire.Conn, theirs *websocket.Conn) gorillaPair {
 	t.Helper()
 	t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
 	_ = theirs.SetReadDeadline(time.Now().Add(patience))
-	return gorillas{ours, theirs}
+	return gorillaPair{ours, theirs}
 }
 
-// What we write, gorilla reads, and the other way round.
+// gorilla reads what our end writes.
 func TestGorillaReads(t *testing.T) {
-	pairs(t, func(t *testing.T, g gorillas) {
+	pairs(t, func(t *testing.T, g gorillaPair) {
 		var pings []string
 		g.theirs.SetPingHandler(func(s string) error {
 			pings = append(pings, s)
@@ -119,10 +119,10 @@ func TestGorillaReads(t *testing.T) {
 				t.Fatal(err)
 			}
 			if kind != websocket.TextMessage || !bytes.Equal(got, text(n)) {
-				t.Errorf("message %d of %d bytes came as %d bytes of kind %d", i, n, len(got), kind)
+				t.Errorf("message %d of %d bytes arrived as %d bytes of kind %d", i, n, len(got), kind)
 			}
 			if i > 0 && pings[i-1] != string(text(min(125, lengths[i-1]))) {
-				t.Errorf("ping %d came as %q", i-1, pings[i-1])
+				t.Errorf("ping %d arrived as %q", i-1, pings[i-1])
 			}
 		}
 		if err := <-done; err != nil {
@@ -132,7 +132,7 @@ func TestGorillaReads(t *testing.T) {
 }
 
 func TestGorillaWrites(t *testing.T) {
-	pairs(t, func(t *testing.T, g gorillas) {
+	pairs(t, func(t *testing.T, g gorillaPair) {
 		done := make(chan error, 1)
 		go func() {
 			for i, n := range lengths {
@@ -158,10 +158,10 @@ func TestGorillaWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(got, text(n)) {
-				t.Errorf("message %d of %d bytes came as %d bytes", i, n, len(got))
+				t.Errorf("message %d of %d bytes arrived as %d bytes", i, n, len(got))
 			}
 			if len(control) != i+1 || control[i].Kind != wire.KindPong || control[i].Data[0] != byte(i) {
-				t.Fatalf("before message %d came %v", i, control)
+				t.Fatalf("before message %d arrived %v", i, control)
 			}
 		}
 		for range 2 {
@@ -182,7 +182,7 @@ func refusal(code performatives.Code, text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: code, Text: text}
 }
 
-// How a session ends is the code of one close frame, after which nothing comes.
+// Every end of a session writes exactly one close frame with the right code.
 func TestCloseFrames(t *testing.T) {
 	for _, c := range []struct {
 		frames []wire.Frame
@@ -201,7 +201,7 @@ func TestCloseFrames(t *testing.T) {
 		{[]wire.Frame{{Kind: wire.KindClose, Data: []byte(strings.Repeat("ü", 100))}}, 1001, 1000, strings.Repeat("ü", 61)},
 		{[]wire.Frame{{Kind: wire.KindClose}, {Kind: wire.KindPing}, {Kind: wire.KindClose}}, 1001, 1000, ""},
 	} {
-		for want, g := range map[int]gorillas{c.code: againstClient(t, false), -c.client: againstServer(t, false)} {
+		for want, g := range map[int]gorillaPair{c.code: againstClient(t, false), -c.client: againstServer(t, false)} {
 			if err := g.ours.Write(c.frames); err != nil {
 				t.Fatal(err)
 			}
@@ -217,7 +217,7 @@ func TestCloseFrames(t *testing.T) {
 	}
 }
 
-// What a peer's close code means.
+// The peer's close code determines the error of the session.
 func TestPeerCloses(t *testing.T) {
 	for _, c := range []struct {
 		code   int
@@ -249,14 +249,14 @@ func TestPeerCloses(t *testing.T) {
 		}
 		switch f := got[0]; {
 		case c.want == "" && (f.Kind != wire.KindClose || string(f.Data) != c.reason):
-			t.Errorf("%d came as %+v", c.code, f)
+			t.Errorf("%d arrived as %+v", c.code, f)
 		case c.want != "" && (f.Kind != wire.KindError || f.Err.Code != c.want || !strings.HasSuffix(c.reason, f.Err.Text)):
-			t.Errorf("%d came as %+v", c.code, f.Err)
+			t.Errorf("%d arrived as %+v", c.code, f.Err)
 		}
 	}
 }
 
-// The dialect of a session is of no matter to a browser: what it gets is text.
+// A gorilla client can use a session: it receives text frames.
 func TestSessionWithGorilla(t *testing.T) {
 	h := start(t, Options{}, nil)
 	theirs, r, err := websocket.DefaultDialer.DialContext(t.Context(), h.URL(), nil)
@@ -274,8 +274,8 @@ func TestSessionWithGorilla(t *testing.T) {
 	}
 	stopped := make(chan error)
 	go func() { stopped <- h.Server.Stop(context.Background()) }()
-	if _, _, err := theirs.ReadMessage(); !websocket.IsCloseError(err, 1001) { // it answers by itself
-		t.Errorf("the server's end came as %v", err)
+	if _, _, err := theirs.ReadMessage(); !websocket.IsCloseError(err, 1001) { // gorilla answers the close frame itself
+		t.Errorf("the server's close frame arrived as %v", err)
 	}
 	if err := <-stopped; err != nil {
 		t.Error(err)

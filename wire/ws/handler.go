@@ -12,11 +12,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Handler returns what takes connections for server on an HTTP server that the caller
-// has. Every one that is let in becomes a session, which goes on after ServeHTTP has
-// returned, and ends by server.Stop; any other gets an HTTP answer. Of the options, Addr
-// and TLS are the HTTP server's affair. Handler panics when server is nil or an option
-// wrong.
+// Handler returns an http.Handler that accepts connections for server on the caller's HTTP
+// server. An accepted connection becomes a session, which continues after ServeHTTP has
+// returned and ends with server.Stop. Any other request gets an HTTP error. Options.Addr and
+// Options.TLS are ignored. Handler panics when server is nil or an option is invalid.
 func Handler(server *wire.Server, o Options) http.Handler {
 	h, err := newHandler(server, o)
 	if err != nil {
@@ -25,11 +24,11 @@ func Handler(server *wire.Server, o Options) http.Handler {
 	return h
 }
 
-// handler makes sessions of requests.
+// handler upgrades requests to sessions.
 type handler struct {
 	server  *wire.Server
 	opts    Options
-	pending sync.WaitGroup // requests and connections that are no session yet
+	pending sync.WaitGroup // requests and connections without a session
 }
 
 func newHandler(server *wire.Server, o Options) (*handler, error) {
@@ -43,13 +42,13 @@ func newHandler(server *wire.Server, o Options) (*handler, error) {
 	return &handler{server: server, opts: o}, nil
 }
 
-// ServeHTTP makes a session of the request, or says why not.
+// ServeHTTP upgrades the request or answers with an error.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.pending.Add(1)
 	defer h.pending.Done()
 	id, err := h.admit(r)
 	if err != nil {
-		answer(w, err)
+		writeError(w, err)
 		return
 	}
 	c, err := h.upgrade(w, r)
@@ -60,24 +59,23 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.serve(c, id)
 }
 
-// serve runs the session on a goroutine of its own, since the request's would keep the
-// request and the HTTP server's buffers. The server's Stop joins it; a connection that it
-// does not take on is closed.
+// serve runs the session on a new goroutine, because the goroutine of the request would keep
+// the request and the HTTP server's buffers in memory. The server's Stop joins it.
 func (h *handler) serve(c *conn, id *wire.Identity) {
 	h.pending.Add(1)
-	c.owned = h.pending.Done
+	c.onOwned = h.pending.Done
 	go func() {
 		defer c.own()
-		_ = h.server.Serve(c, id) // the session has logged why it ended
+		_ = h.server.Serve(c, id) // the session has logged its end
 	}()
 }
 
-// admit says who the peer is, or why it is not let in.
+// admit returns the identity of the peer, or the error to answer with.
 func (h *handler) admit(r *http.Request) (*wire.Identity, error) {
 	if err := h.wellFormed(r); err != nil {
 		return nil, err
 	}
-	if origin := r.Header.Get("Origin"); origin != "" && !h.opts.welcomes(origin, r.Host) {
+	if origin := r.Header.Get("Origin"); origin != "" && !h.opts.allowsOrigin(origin, r.Host) {
 		return nil, denied(http.StatusForbidden, performatives.CodeForbidden, "pages of that origin may not connect")
 	}
 	if err := h.server.Admit(peerOf(r)); err != nil {
@@ -86,10 +84,10 @@ func (h *handler) admit(r *http.Request) (*wire.Identity, error) {
 	return h.authenticate(r)
 }
 
-// wellFormed checks that the request is one for an upgrade.
+// wellFormed checks that the request asks for a WebSocket upgrade.
 func (h *handler) wellFormed(r *http.Request) error {
 	switch {
-	case !h.opts.serves(r.URL.Path):
+	case !h.opts.servesPath(r.URL.Path):
 		return denied(http.StatusNotFound, performatives.CodeUnknownAgent, "there is nothing at this path")
 	case r.Method != http.MethodGet:
 		return denied(http.StatusMethodNotAllowed, performatives.CodeParsingError, "want the method GET")
@@ -101,7 +99,7 @@ func (h *handler) wellFormed(r *http.Request) error {
 	return nil
 }
 
-// authenticate finds out who the peer is by its certificate or its token.
+// authenticate verifies the peer's certificate or token.
 func (h *handler) authenticate(r *http.Request) (*wire.Identity, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.server.Options().AuthTime)
 	defer cancel()
@@ -114,17 +112,17 @@ func (h *handler) authenticate(r *http.Request) (*wire.Identity, error) {
 	case err == nil:
 		return id, nil
 	case errors.Is(err, wire.ErrNoCredentials) && cred.Token == "" && h.opts.LateAuth:
-		return nil, nil //nolint:nilnil // its messages have to say who it is
+		return nil, nil //nolint:nilnil // the messages must carry credentials
 	case errors.Is(err, wire.ErrNoCredentials) && cred.Token == "":
 		return nil, denied(http.StatusUnauthorized, performatives.CodeUnauthorized, "credentials are required")
 	case errors.Is(err, wire.ErrNoCredentials):
 		return nil, denied(http.StatusUnauthorized, performatives.CodeUnauthorized, "the token is not accepted")
 	}
-	return nil, &refused{status: wire.AsRefusal(err).Code.Traits().HTTP, err: err}
+	return nil, &handshakeError{status: wire.AsRefusal(err).Code.Traits().HTTP, err: err}
 }
 
-// bearer returns the token of an Authorization header; clients in the field write it with
-// and without the word (addenda §5).
+// bearer returns the token of an Authorization header. Clients send it with and without the
+// word Bearer (addenda §5).
 func bearer(header string) string {
 	header = strings.TrimSpace(header)
 	if scheme, token, ok := strings.Cut(header, " "); ok && strings.EqualFold(scheme, "bearer") {
@@ -136,7 +134,7 @@ func bearer(header string) string {
 	return header
 }
 
-// hasToken reports whether a header's list of words has one.
+// hasToken reports whether the comma-separated list in a header contains token.
 func hasToken(header http.Header, name, token string) bool {
 	for _, line := range header.Values(name) {
 		for word := range strings.SplitSeq(line, ",") {

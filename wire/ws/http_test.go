@@ -14,10 +14,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// guard knows one token, and breaks at another.
-type guard struct{}
+// tokenAuth accepts the token secret and fails internally for another.
+type tokenAuth struct{}
 
-func (guard) Authenticate(_ context.Context, c wire.Credentials) (wire.Identity, error) {
+func (tokenAuth) Authenticate(_ context.Context, c wire.Credentials) (wire.Identity, error) {
 	switch {
 	case c.Token == "secret":
 		return wire.Identity{Name: "a", Method: "test"}, nil
@@ -31,10 +31,10 @@ func (guard) Authenticate(_ context.Context, c wire.Credentials) (wire.Identity,
 	return wire.Identity{}, wire.ErrNoCredentials
 }
 
-// guarded asks for credentials.
-func guarded(o *wire.Options) { o.Anonymous, o.Auth = false, guard{} }
+// guarded turns authentication on.
+func guarded(o *wire.Options) { o.Anonymous, o.Auth = false, tokenAuth{} }
 
-// upgrade is a request that is let in by a guarded server.
+// upgrade returns a request that a guarded server accepts, after change.
 func upgrade(change func(*http.Request)) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "http://example.com/mcp", nil)
 	for name, value := range map[string]string{
@@ -77,7 +77,7 @@ func TestAnswers(t *testing.T) {
 		{"an empty token", set("Authorization", "Bearer"), 401, "UNAUTHORIZED", [2]string{"WWW-Authenticate", "Bearer"}, "credentials"},
 		{"a bad token", set("Authorization", "Bearer nonsense"), 401, "UNAUTHORIZED", [2]string{"WWW-Authenticate", "Bearer"}, "the token is wrong"},
 		{"our own fault", set("Authorization", "broken"), 500, "INTERNAL_ERROR", [2]string{}, ""},
-		{"no hijacking", nil, 500, "INTERNAL_ERROR", [2]string{}, ""}, // which httptest cannot
+		{"no hijacking", nil, 500, "INTERNAL_ERROR", [2]string{}, ""}, // httptest's recorder does not support it
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := &host{}
@@ -110,7 +110,7 @@ func wantAnswer(t *testing.T, h http.Handler, r *http.Request, status int, code 
 		t.Errorf("%s is %q, want %q", header[0], w.Header().Get(header[0]), header[1])
 	}
 	if s := w.Body.String(); strings.Contains(s, "secret") || strings.Contains(s, "nonsense") {
-		t.Errorf("the answer shows the token: %s", s)
+		t.Errorf("the answer contains the token: %s", s)
 	}
 }
 
@@ -129,10 +129,10 @@ func TestUnavailable(t *testing.T) {
 		if err := server.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		wantAnswer(t, Handler(server, Options{}), upgrade(nil), 503, "SERVICE_UNAVAILABLE", [2]string{}, "stops")
+		wantAnswer(t, Handler(server, Options{}), upgrade(nil), 503, "SERVICE_UNAVAILABLE", [2]string{}, "stopping")
 	})
 	t.Run("crowded", func(t *testing.T) {
-		h := func(w http.ResponseWriter, _ *http.Request) { answer(w, unavailable(wire.ErrTooManyOfHost)) }
+		h := func(w http.ResponseWriter, _ *http.Request) { writeError(w, unavailable(wire.ErrTooManyOfHost)) }
 		wantAnswer(t, http.HandlerFunc(h), upgrade(nil), 503, "SERVICE_UNAVAILABLE", [2]string{}, "from the same host")
 	})
 	t.Run("too fast", func(t *testing.T) {
@@ -180,13 +180,13 @@ func TestOrigins(t *testing.T) {
 		{[]string{"https://app.example"}, "http://example.com", false},
 		{[]string{"https://app.example", "null"}, "null", true},
 	} {
-		if got := (Options{Origins: c.allowed}).welcomes(c.origin, "example.com"); got != c.want {
-			t.Errorf("%v welcomes %s: %v", c.allowed, c.origin, got)
+		if got := (Options{Origins: c.allowed}).allowsOrigin(c.origin, "example.com"); got != c.want {
+			t.Errorf("origins %v allow %s: %v", c.allowed, c.origin, got)
 		}
 	}
 }
 
-// What a client gets to know of each refusal.
+// RefusedError holds the status, the refusal and the pause of the server's answer.
 func TestRefusedError(t *testing.T) {
 	h := start(t, Options{}, func(o *wire.Options) {
 		guarded(o)
@@ -196,8 +196,8 @@ func TestRefusedError(t *testing.T) {
 	wantRefused(t, err, 401, performatives.CodeUnauthorized, "the token is wrong")
 	_, err = Dial(t.Context(), strings.Replace(h.URL(), "/mcp", "/else", 1), DialOptions{})
 	wantRefused(t, err, 404, performatives.CodeUnknownAgent, "path")
-	g := visit(t, h.URL(), DialOptions{Token: "secret"})
-	g.ask(t, "hello", 1)
+	g := dialSession(t, h.URL(), DialOptions{Token: "secret"})
+	g.request(t, "hello", 1)
 	_, err = Dial(t.Context(), h.URL(), DialOptions{Token: "secret"})
 	wantRefused(t, err, 429, performatives.CodeRateLimited, "rate")
 	var r *RefusedError
@@ -217,15 +217,15 @@ func wantRefused(t *testing.T, err error, status int, code performatives.Code, s
 	}
 	var refusal *performatives.Refusal
 	if !errors.As(err, &refusal) {
-		t.Error("there is no refusal in the error")
+		t.Error("the error wraps no refusal")
 	}
 	if strings.Contains(err.Error(), "hush") {
-		t.Error("the error shows the token")
+		t.Error("the error contains the token")
 	}
 }
 
-// A server that is not ours may answer anything.
-func TestStrangeAnswers(t *testing.T) {
+// Dial returns a short error for every answer of an unknown server.
+func TestMalformedAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		says   string

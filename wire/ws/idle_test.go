@@ -19,16 +19,16 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// crowdEnv makes a test binary one that only connects: its value is an address and a
-// number.
-const crowdEnv = "WS_CROWD"
+// clientsEnv makes a test binary a client process that only connects. Its value is an address
+// and a number of connections.
+const clientsEnv = "WS_CLIENTS"
 
-// crowd connects as often as it is told to, and stays until its input ends. It reports
-// whether this process is such a one.
-func crowd() bool {
+// runClients opens the connections that clientsEnv asks for and holds them until stdin ends.
+// It reports whether this process is such a client process.
+func runClients() bool {
 	var addr string
 	var n int
-	if _, err := fmt.Sscan(os.Getenv(crowdEnv), &addr, &n); err != nil {
+	if _, err := fmt.Sscan(os.Getenv(clientsEnv), &addr, &n); err != nil {
 		return false
 	}
 	conns := make([]net.Conn, n)
@@ -50,10 +50,9 @@ func crowd() bool {
 	return true
 }
 
-// BenchmarkIdle has 10,000 connections, upgraded and silent, of which the other ends are
-// sockets of a process of their own, over loopback. It reports what the Go runtime of
-// this process has in use for each, in heap and in stacks: with gorilla as it is, one
-// handler that reads a connection; and with sessions. What the kernel needs is not in it.
+// BenchmarkIdle opens 10,000 idle connections from a child process over loopback and reports
+// the Go runtime's heap and stack memory of this process per connection: for plain gorilla
+// with one reading handler per connection, and for sessions. Kernel memory is not included.
 func BenchmarkIdle(b *testing.B) {
 	const n = 10_000
 	b.Run("gorilla", func(b *testing.B) {
@@ -66,15 +65,15 @@ func BenchmarkIdle(b *testing.B) {
 		})
 		server := httptest.NewServer(h)
 		defer server.Close()
-		idle(b, server.Listener.Addr().String(), n, func() { <-all })
+		measureIdle(b, server.Listener.Addr().String(), n, func() { <-all })
 	})
 	b.Run("session", func(b *testing.B) {
 		h := start(b, Options{}, func(o *wire.Options) { o.KeepAlive = wire.KeepAlive{Interval: -1, Timeout: -1} })
-		idle(b, h.Addr().String(), n, func() { h.Session(b, n-1) })
+		measureIdle(b, h.Addr().String(), n, func() { h.Session(b, n-1) })
 	})
 }
 
-// idleGorilla reads, as the examples of gorilla do.
+// idleGorilla reads in a loop, as gorilla's examples do.
 func idleGorilla(opened func()) http.Handler {
 	var up websocket.Upgrader
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,12 +89,12 @@ func idleGorilla(opened func()) http.Handler {
 	})
 }
 
-// idle measures a crowd.
-func idle(b *testing.B, addr string, n int, await func()) {
+// measureIdle measures the memory per connection.
+func measureIdle(b *testing.B, addr string, n int, await func()) {
 	b.Helper()
 	heap, stack := inUse()
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", crowdEnv, addr, n))
+	child.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", clientsEnv, addr, n))
 	in, err := child.StdinPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -123,10 +122,10 @@ func idle(b *testing.B, addr string, n int, await func()) {
 	}
 }
 
-// inUse is what the runtime has in use when there is no garbage.
+// inUse returns the heap and stack memory in use after garbage collection.
 func inUse() (heap, stack uint64) {
 	goruntime.GC()
-	goruntime.GC() // what a pool holds goes with the second
+	goruntime.GC() // a sync.Pool is emptied by the second collection
 	var m goruntime.MemStats
 	goruntime.ReadMemStats(&m)
 	return m.HeapAlloc, m.StackInuse

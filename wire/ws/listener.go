@@ -17,25 +17,26 @@ import (
 )
 
 const (
-	maxHeaderBytes = 32 << 10         // of a request, a token included
-	headerTime     = 10 * time.Second // for a request, and for its answer
+	maxHeaderBytes = 32 << 10         // of a request, including a token
+	headerTime     = 10 * time.Second // for reading a request and for writing its answer
 )
 
-// Listener takes connections for a server on a port of its own.
+// Listener accepts connections for a server on a port. Its methods are safe for concurrent
+// use.
 type Listener struct {
-	handler    *handler
-	network    net.Listener
-	http       *http.Server
-	serving    chan struct{} // closed when no connection is accepted any more
-	stop       sync.Once
-	done       chan struct{} // closed when nothing is left
-	strangers  sync.WaitGroup
-	handshakes atomic.Int64 // connections that are no session yet
+	handler        *handler
+	network        net.Listener
+	http           *http.Server
+	serving        chan struct{} // closed when the HTTP server has stopped accepting
+	stop           sync.Once
+	done           chan struct{} // closed when all goroutines have ended
+	withoutSession sync.WaitGroup
+	handshakes     atomic.Int64 // connections without a session
 }
 
-// Listen begins to take connections for server. Their number is bounded by the server's
-// MaxConnections, and that of those that have not become sessions yet by as much again.
-// Its owner must stop it.
+// Listen starts to accept connections for server. The server's MaxConnections bounds the
+// number of sessions and, separately, the number of connections without a session. The caller
+// must stop the listener.
 func Listen(server *wire.Server, o Options) (*Listener, error) {
 	h, err := newHandler(server, o)
 	if err != nil {
@@ -51,32 +52,33 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	return serve(h, network), nil
 }
 
-// serve takes connections from network.
+// serve accepts connections from network.
 func serve(h *handler, network net.Listener) *Listener {
 	o := h.server.Options()
-	patience := min(headerTime, o.Limits.FrameTime)
+	requestTime := min(headerTime, o.Limits.FrameTime)
 	l := &Listener{handler: h, network: network, serving: make(chan struct{}), done: make(chan struct{})}
 	l.http = &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: patience,
-		ReadTimeout:       patience,
+		ReadHeaderTimeout: requestTime,
+		ReadTimeout:       requestTime,
 		WriteTimeout:      headerTime + o.AuthTime,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         l.connState,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
-	l.http.SetKeepAlivesEnabled(false) // who is refused connects anew, and is counted
+	l.http.SetKeepAlivesEnabled(false) // a refused peer must connect again, so that each attempt counts against AcceptRate
 	if h.opts.TLS != nil {
 		network = tls.NewListener(network, onlyHTTP1(h.opts.TLS))
 	}
 	go func() {
 		defer close(l.serving)
-		_ = l.http.Serve(network) // ErrServerClosed, or the port is gone
+		_ = l.http.Serve(network) // returns ErrServerClosed or the error of the port
 	}()
 	return l
 }
 
-// onlyHTTP1 returns a configuration for connections that can be upgraded.
+// onlyHTTP1 returns a configuration without HTTP/2, because HTTP/2 connections cannot be
+// upgraded.
 func onlyHTTP1(c *tls.Config) *tls.Config {
 	c = sockets.Harden(c)
 	c.NextProtos = []string{"http/1.1"}
@@ -92,25 +94,25 @@ func onlyHTTP1(c *tls.Config) *tls.Config {
 	return c
 }
 
-// connState counts the connections that are no session yet.
+// connState counts the connections without a session.
 func (l *Listener) connState(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
-		l.strangers.Add(1)
+		l.withoutSession.Add(1)
 		if l.handshakes.Add(1) > int64(l.handler.server.Options().MaxConnections) {
-			_ = c.Close() // the HTTP server finds out
+			_ = c.Close() // the HTTP server notices and reports StateClosed
 		}
 	case http.StateHijacked, http.StateClosed:
 		l.handshakes.Add(-1)
-		l.strangers.Done()
+		l.withoutSession.Done()
 	case http.StateActive, http.StateIdle:
 	}
 }
 
-// Addr returns the address that connections are taken on.
+// Addr returns the address of the port.
 func (l *Listener) Addr() net.Addr { return l.network.Addr() }
 
-// URL returns what [Dial] needs to connect from this host.
+// URL returns the URL for [Dial] on this host.
 func (l *Listener) URL() string {
 	scheme := "ws"
 	if l.handler.opts.TLS != nil {
@@ -123,12 +125,12 @@ func (l *Listener) URL() string {
 	return scheme + "://" + host + l.handler.opts.Path
 }
 
-// Stop takes no connection more, ends those that are no session yet, and returns when
-// nothing of the listener is left, or with the cause when ctx ends first. Sessions go on:
-// they end by [wire.Server.Stop], before or after. Stopping again is harmless.
+// Stop stops accepting and closes the connections without a session. It blocks until all
+// goroutines of the listener have ended; when ctx ends first, it returns the cause. Sessions
+// continue: [wire.Server.Stop] ends them, before or after. Stop is idempotent.
 func (l *Listener) Stop(ctx context.Context) error {
 	l.stop.Do(func() {
-		_ = l.http.Close() // of the port; that of a connection is no matter
+		_ = l.http.Close() // the error is that of the port or of a connection, and does not matter
 		go l.join()
 	})
 	select {
@@ -139,11 +141,11 @@ func (l *Listener) Stop(ctx context.Context) error {
 	}
 }
 
-// join waits for what the listener has started.
+// join waits for the goroutines of the listener.
 func (l *Listener) join() {
 	<-l.serving
-	_ = l.http.Close() // what was accepted meanwhile
-	l.strangers.Wait()
+	_ = l.http.Close() // closes connections accepted since Stop
+	l.withoutSession.Wait()
 	l.handler.pending.Wait()
 	close(l.done)
 }

@@ -12,29 +12,29 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// A listener stops without its sessions, which go on.
+// Listener.Stop does not end the sessions.
 func TestListenerStopsFirst(t *testing.T) {
 	h := start(t, Options{}, nil)
-	g := visit(t, h.URL(), DialOptions{})
-	g.ask(t, "before", 1)
-	s := knock(t, h)
-	s.say(t, []byte("GET /mcp HTTP/1.1\r\n"))
+	g := dialSession(t, h.URL(), DialOptions{})
+	g.request(t, "before", 1)
+	s := dialRaw(t, h)
+	s.send(t, []byte("GET /mcp HTTP/1.1\r\n"))
 	for range 2 {
 		if err := h.Listener.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if _, err := s.r.ReadByte(); err == nil {
-		t.Error("a connection that is no session outlives the listener")
+		t.Error("a connection without a session outlives the listener")
 	}
 	if _, err := Dial(t.Context(), h.URL(), DialOptions{}); err == nil {
-		t.Error("a listener that has stopped takes connections")
+		t.Error("a stopped listener accepts connections")
 	}
-	g.ask(t, "after", 2)
+	g.request(t, "after", 2)
 }
 
-// A stop that may not take any time says so, and the next one ends it.
-func TestStopInNoTime(t *testing.T) {
+// Stop with an ended context returns an error, and a second Stop completes.
+func TestStopWithEndedContext(t *testing.T) {
 	h := start(t, Options{}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -46,8 +46,8 @@ func TestStopInNoTime(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	h := start(t, Options{Path: "/ws/"}, nil)
-	g := visit(t, h.URL()+"crm", DialOptions{})
-	g.ask(t, "hello", 1)
+	g := dialSession(t, h.URL()+"crm", DialOptions{})
+	g.request(t, "hello", 1)
 	if p := h.Session(t, 0).Peer(); p.Path != "/ws/crm" {
 		t.Errorf("the path is %q", p.Path)
 	}
@@ -60,10 +60,10 @@ func TestURL(t *testing.T) {
 	if !strings.HasPrefix(h.URL(), "ws://localhost:") || !strings.HasSuffix(h.URL(), "/mcp") {
 		t.Errorf("the URL is %s", h.URL())
 	}
-	visit(t, h.URL(), DialOptions{}).ask(t, "hello", 1)
+	dialSession(t, h.URL(), DialOptions{}).request(t, "hello", 1)
 }
 
-// The handler serves on somebody else's HTTP server.
+// Handler works on an HTTP server of the caller.
 func TestHandler(t *testing.T) {
 	h := &host{}
 	server, err := wire.NewServer(h.serverOptions(t))
@@ -72,30 +72,29 @@ func TestHandler(t *testing.T) {
 	}
 	listener := httptest.NewServer(Handler(server, Options{}))
 	defer listener.Close()
-	g := visit(t, "ws"+strings.TrimPrefix(listener.URL, "http")+"/mcp", DialOptions{})
-	g.ask(t, "hello", 1)
+	g := dialSession(t, "ws"+strings.TrimPrefix(listener.URL, "http")+"/mcp", DialOptions{})
+	g.request(t, "hello", 1)
 	if err := server.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
 	g.AwaitEnd(t, 1)
 }
 
-// A connection without credentials may say who it is by its first message, where that is
-// allowed, and only there.
+// With LateAuth, a connection without credentials may authenticate by its first message.
 func TestLateAuth(t *testing.T) {
 	h := start(t, Options{LateAuth: true}, guarded)
 	conn, err := Dial(t.Context(), h.URL(), DialOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &guest{}
+	g := &client{}
 	g.Session, err = wire.Connect(conn, wire.Options{
 		Handler: &g.Recorder, Dialects: []wire.Dialect{wiretest.Dialect{}}, Token: func() string { return "secret" },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.ask(t, "hello", 1)
+	g.request(t, "hello", 1)
 	_, err = Dial(t.Context(), h.URL(), DialOptions{Token: "nonsense"})
 	wantRefused(t, err, 401, "unauthorized", "wrong")
 	if err := g.Stop(t.Context()); err != nil {
@@ -103,7 +102,7 @@ func TestLateAuth(t *testing.T) {
 	}
 }
 
-// half leaves in the middle of a handshake.
+// half disconnects in the middle of a handshake.
 func half(h *host, bytes int) {
 	if c, err := net.Dial("tcp", h.Addr().String()); err == nil {
 		_, _ = c.Write([]byte(handshake)[:bytes])
@@ -111,7 +110,7 @@ func half(h *host, bytes int) {
 	}
 }
 
-// However a server comes to its end, nothing is left.
+// No goroutine is left after any order of stopping server, listener and sessions.
 func TestStartStop(t *testing.T) {
 	for i := range 20 {
 		h := start(t, Options{}, nil)
@@ -124,7 +123,7 @@ func TestStartStop(t *testing.T) {
 				}
 				conn, err := Dial(context.Background(), h.URL(), DialOptions{})
 				if err != nil {
-					return // it has stopped already
+					return // the listener has stopped already
 				}
 				s, err := wire.Connect(conn, wire.Options{Handler: &wiretest.Recorder{}, Dialects: []wire.Dialect{wiretest.Dialect{}}})
 				if err != nil {
@@ -146,7 +145,7 @@ func TestStartStop(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if i%4 < 2 { // one after the other
+			if i%4 < 2 { // one after the other, else concurrently
 				running.Wait()
 			}
 		}

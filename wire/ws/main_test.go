@@ -11,29 +11,29 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if crowd() {
+	if runClients() {
 		return
 	}
 	leakcheck.Main(m)
 }
 
-// patience is how long a test waits for something that should happen before it fails.
+// patience is the time after which a waiting test fails.
 const patience = 20 * time.Second
 
-// host is a server that listens.
+// host is a server with a listener.
 type host struct {
 	*wire.Server
 	*Listener
 	wiretest.Recorder
 }
 
-// serverOptions are those of a server that lets everyone in and echoes.
+// serverOptions returns the options of an anonymous server that echoes.
 func (h *host) serverOptions(t testing.TB) wire.Options {
 	h.Answer = func(s *wire.Session, m *message) error { return s.Send(reply(t, m)) }
 	return wire.Options{Handler: &h.Recorder, Dialects: []wire.Dialect{wiretest.Dialect{}}, Anonymous: true}
 }
 
-// start begins a server, which the end of the test stops.
+// start starts a server, which stops at the end of the test.
 func start(t testing.TB, o Options, change func(*wire.Options)) *host {
 	t.Helper()
 	h := &host{}
@@ -67,25 +67,25 @@ func (h *host) stop(t testing.TB) {
 	}
 }
 
-// guest is a session with a host.
-type guest struct {
+// client is a wire session with the recorder of its messages.
+type client struct {
 	*wire.Session
 	wiretest.Recorder
 }
 
-// visit begins a session, which the end of the test stops.
-func visit(t testing.TB, url string, o DialOptions) *guest {
+// dialSession opens a session, which stops at the end of the test.
+func dialSession(t testing.TB, url string, o DialOptions) *client {
 	t.Helper()
 	conn, err := Dial(t.Context(), url, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return talk(t, conn)
+	return connect(t, conn)
 }
 
-func talk(t testing.TB, conn wire.Conn) *guest {
+func connect(t testing.TB, conn wire.Conn) *client {
 	t.Helper()
-	g := &guest{}
+	g := &client{}
 	var err error
 	g.Session, err = wire.Connect(conn, wire.Options{Handler: &g.Recorder, Dialects: []wire.Dialect{wiretest.Dialect{}}})
 	if err != nil {
@@ -101,8 +101,8 @@ func talk(t testing.TB, conn wire.Conn) *guest {
 	return g
 }
 
-// ask sends a request and waits until n answers in all have come.
-func (g *guest) ask(t testing.TB, text string, n int) {
+// request sends a request and waits until n replies in all have arrived.
+func (g *client) request(t testing.TB, text string, n int) {
 	t.Helper()
 	if err := g.Send(wiretest.Ask(t, "a", "b", text)); err != nil {
 		t.Fatal(err)

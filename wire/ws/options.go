@@ -10,30 +10,32 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 )
 
-// DefaultPath is where a server takes connections (wire, Connection Establishment).
+// DefaultPath is the default path of connections (wire specification, Connection
+// Establishment).
 const DefaultPath = "/mcp"
 
-// Options configures the server's end. The zero value is for [Handler], and takes
-// connections at [DefaultPath]; [Listen] needs an Addr. The limits and the logger are the
-// server's.
+// Options configures a server's end. The zero value is valid for [Handler]; [Listen] requires
+// Addr. Limits and logger are those of the server.
 type Options struct {
-	// Addr is what [Listen] listens on: host:port. Port 0 means any that is free.
+	// Addr is the address that [Listen] listens on, as host:port. Port 0 selects a free port.
 	Addr string
-	// Path is where connections are taken; anywhere else is nothing. One that ends in a
-	// slash stands for all below it. Empty means DefaultPath.
+	// Path is the path of connections. Requests for other paths get 404. A path that ends in
+	// a slash includes all paths below it. Empty means DefaultPath.
 	Path string
-	// TLS encrypts the connections of Listen. It needs a certificate. What it allows below
-	// TLS 1.2, and ciphers of TLS 1.2 without forward secrecy or authenticated encryption,
-	// are left out. With ClientAuth and ClientCAs, a peer is known by its certificate. Nil
-	// means no encryption.
+	// TLS encrypts the connections of Listen. It must have a certificate. Versions below TLS
+	// 1.2 and TLS 1.2 cipher suites without forward secrecy or authenticated encryption are
+	// removed from it. With ClientAuth and ClientCAs, peers can authenticate by certificate.
+	// Nil means no encryption.
 	TLS *tls.Config
-	// Origins are the sites whose pages may connect, such as https://example.com; * stands
-	// for all. Empty means those of the server's own host. Who names no origin is no page.
+	// Origins are the origins whose pages may connect, such as https://example.com; * stands
+	// for all. Empty means the server's own host. A request without an Origin header is
+	// always allowed, because browsers send one.
 	Origins []string
-	// Compression accepts permessage-deflate (RFC 7692) from who offers it.
+	// Compression accepts permessage-deflate (RFC 7692) when the client offers it.
 	Compression bool
-	// LateAuth lets in who shows no credentials as it connects, as browsers cannot; it has
-	// to by its first message. Bad credentials are refused all the same.
+	// LateAuth accepts connections without credentials, because browsers cannot send any with
+	// the handshake. The first message must then carry credentials. Invalid credentials in
+	// the handshake are refused nevertheless.
 	LateAuth bool
 }
 
@@ -70,16 +72,16 @@ func validOrigin(origin string) error {
 	return nil
 }
 
-// serves reports whether connections are taken at path.
-func (o Options) serves(path string) bool {
+// servesPath reports whether connections are accepted at path.
+func (o Options) servesPath(path string) bool {
 	if strings.HasSuffix(o.Path, "/") {
 		return strings.HasPrefix(path, o.Path)
 	}
 	return path == o.Path
 }
 
-// welcomes reports whether a page of that origin may connect to that host.
-func (o Options) welcomes(origin, host string) bool {
+// allowsOrigin reports whether a page of origin may connect to host.
+func (o Options) allowsOrigin(origin, host string) bool {
 	if len(o.Origins) == 0 {
 		u, err := url.Parse(origin)
 		return err == nil && strings.EqualFold(u.Host, host)

@@ -14,34 +14,34 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// output is how a connection writes. What a call has to write comes together in a buffer
-// that goes out when it is full or the call is over; between calls there is none.
+// output writes frames to the network. It collects frames in a buffer, which goes out when it
+// is full and at the end of each write call. Between calls it holds no buffer.
 type output struct {
 	network  net.Conn
 	client   bool
 	deflates bool
-	closed   bool // nothing may follow a close frame
+	closed   bool // a close frame has been written, after which nothing may follow
 	time     time.Duration
 	buf      []byte
 }
 
-// maxBuffer is how much comes together before it goes out. A longer message goes out
-// beside the buffer.
+// maxBuffer is the largest number of bytes that is collected before a network write. A longer
+// payload is written without copying.
 const maxBuffer = 64 << 10
 
-// write writes frames. broken is what ends the connection and goodbye the peer's close
-// code, if there is one.
-func (o *output) write(frames []wire.Frame, broken *breach, goodbye int) error {
+// write writes frames. broken is the violation that ends the connection, or nil. peerCode is
+// the code of the peer's close frame, or zero.
+func (o *output) write(frames []wire.Frame, broken *violation, peerCode int) error {
 	if len(frames) == 0 {
 		return nil
 	}
 	o.buf = (*buffers.Get().(*[]byte))[:0]
 	defer o.release()
-	if err := o.network.SetWriteDeadline(time.Now().Add(o.time)); err != nil { // for all of it
+	if err := o.network.SetWriteDeadline(time.Now().Add(o.time)); err != nil { // one deadline for all frames
 		return lostError(err)
 	}
 	for i := range frames {
-		if err := o.frame(&frames[i], broken, goodbye); err != nil {
+		if err := o.frame(&frames[i], broken, peerCode); err != nil {
 			return err
 		}
 	}
@@ -55,7 +55,7 @@ func (o *output) release() {
 	o.buf = nil
 }
 
-func (o *output) frame(f *wire.Frame, broken *breach, goodbye int) error {
+func (o *output) frame(f *wire.Frame, broken *violation, peerCode int) error {
 	switch {
 	case o.closed && f.Kind == wire.KindData:
 		return fmt.Errorf("ws: %w", wire.ErrClosed)
@@ -73,13 +73,13 @@ func (o *output) frame(f *wire.Frame, broken *breach, goodbye int) error {
 		code, reason := closeOf(f, broken)
 		return o.close(code, reason)
 	case wire.KindClose:
-		return o.close(o.farewell(goodbye), string(f.Data))
+		return o.close(o.orderlyCode(peerCode), string(f.Data))
 	}
 	return fmt.Errorf("ws: a frame of kind %d", f.Kind)
 }
 
-// closeOf is how a session gives up.
-func closeOf(f *wire.Frame, broken *breach) (code int, reason string) {
+// closeOf returns the code and the reason of the close frame for an ERROR frame.
+func closeOf(f *wire.Frame, broken *violation) (code int, reason string) {
 	switch {
 	case f.Err == nil:
 		return websocket.CloseInternalServerErr, ""
@@ -89,12 +89,12 @@ func closeOf(f *wire.Frame, broken *breach) (code int, reason string) {
 	return closeCode(f.Err.Code), closeReason(f.Err)
 }
 
-// farewell is the code of an end in order.
-func (o *output) farewell(goodbye int) int {
+// orderlyCode returns the code of the close frame for an end in order.
+func (o *output) orderlyCode(peerCode int) int {
 	switch {
-	case goodbye == websocket.CloseNormalClosure || goodbye == websocket.CloseGoingAway:
-		return goodbye
-	case goodbye != 0 || o.client:
+	case peerCode == websocket.CloseNormalClosure || peerCode == websocket.CloseGoingAway:
+		return peerCode
+	case peerCode != 0 || o.client:
 		return websocket.CloseNormalClosure
 	}
 	return websocket.CloseGoingAway
@@ -106,7 +106,8 @@ func (o *output) close(code int, reason string) error {
 	return o.put(finBit|websocket.CloseMessage, append(payload, sockets.Clean(reason, maxReason)...))
 }
 
-// message writes a text message, compressed where that was agreed and helps.
+// message writes a text message, compressed if that was negotiated and the message is not
+// short.
 func (o *output) message(data []byte) error {
 	if !o.deflates || len(data) < minDeflate {
 		return o.put(finBit|websocket.TextMessage, data)
@@ -120,7 +121,7 @@ func (o *output) message(data []byte) error {
 	return o.put(finBit|deflateBit|websocket.TextMessage, short)
 }
 
-// put writes one frame.
+// put writes one frame, to the buffer or directly.
 func (o *output) put(first byte, payload []byte) error {
 	if len(o.buf)+maxHeader+min(len(payload), maxBuffer) > maxBuffer {
 		if err := o.flush(); err != nil {
@@ -138,14 +139,14 @@ func (o *output) put(first byte, payload []byte) error {
 	return o.flush(payload)
 }
 
-// masked writes one frame of a client's, piece by piece: the payload is not ours to
-// change.
+// masked writes one frame of a client. It copies the payload in chunks, because it must not
+// mask the caller's slice.
 func (o *output) masked(first byte, payload []byte) error {
 	key := newMask()
 	o.buf = appendHeader(o.buf, first, len(payload), true)
 	o.buf = append(o.buf, key[:]...)
 	for {
-		n := min(len(payload), maxBuffer) // a multiple of the key's length, but for the last
+		n := min(len(payload), maxBuffer) // all but the last chunk are a multiple of the key's length
 		o.buf = append(o.buf, payload[:n]...)
 		mask(o.buf[len(o.buf)-n:], key)
 		if payload = payload[n:]; len(payload) == 0 {
@@ -157,7 +158,7 @@ func (o *output) masked(first byte, payload []byte) error {
 	}
 }
 
-// flush writes the buffer, and more.
+// flush writes the buffer and then more.
 func (o *output) flush(more ...[]byte) error {
 	if len(o.buf) == 0 {
 		return nil

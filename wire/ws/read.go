@@ -11,7 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Read returns the next message.
+// Read returns the next message. See [wire.Conn].
 func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
 	c.own()
 	c.release()
@@ -21,21 +21,21 @@ func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
 	c.control = control
 	if err := c.next(); err != nil {
 		c.release()
-		c.failed = c.explain(err)
+		c.failed = c.readError(err)
 		return nil, c.failed
 	}
 	return c.data, nil
 }
 
-// next reads a message.
+// next reads one message.
 func (c *conn) next() error {
-	c.within = false
+	c.inMessage = false
 	c.socket.next()
 	kind, r, err := c.ws.NextReader()
 	if err != nil {
 		return err
 	}
-	c.within, c.socket.between = true, false
+	c.inMessage, c.socket.idle = true, false
 	if err := c.gather(r); err != nil {
 		return err
 	}
@@ -45,19 +45,19 @@ func (c *conn) next() error {
 	return nil
 }
 
-// heard passes on a ping or a pong.
-func (c *conn) heard(kind wire.Kind) func(string) error {
+// controlHandler returns a gorilla handler that passes pings or pongs to the session.
+func (c *conn) controlHandler(kind wire.Kind) func(string) error {
 	return func(data string) error {
 		c.control(wire.Frame{Kind: kind, Data: []byte(data)})
-		if !c.within {
+		if !c.inMessage {
 			c.socket.next()
 		}
 		return nil
 	}
 }
 
-// gather reads all of a message. The memory for it grows with what has arrived, never
-// with what was announced.
+// gather reads a complete message. Its memory grows with the data that arrived, not with the
+// announced length.
 func (c *conn) gather(r io.Reader) error {
 	c.data = (*buffers.Get().(*[]byte))[:0]
 	for {
@@ -77,7 +77,7 @@ func (c *conn) gather(r io.Reader) error {
 	}
 }
 
-// grow doubles the memory of a message, to at most one byte more than it may have.
+// grow doubles the memory of a message, to at most limit+1 bytes.
 func (c *conn) grow() {
 	more := make([]byte, len(c.data), max(len(c.data)+1, min(2*cap(c.data), c.limit+1)))
 	copy(more, c.data)
@@ -85,7 +85,7 @@ func (c *conn) grow() {
 	c.data = more
 }
 
-// release gives back the memory of the last message.
+// release returns the memory of the last message to the pool.
 func (c *conn) release() {
 	if b := c.data; cap(b) > 0 && cap(b) <= maxIdleBuffer {
 		buffers.Put(&b)
@@ -95,14 +95,14 @@ func (c *conn) release() {
 
 const (
 	minBuffer     = 4 << 10
-	maxIdleBuffer = 2 * maxBuffer // what is kept of the memory that a burst took
+	maxIdleBuffer = 2 * maxBuffer // largest buffer that is returned to the pool
 )
 
-// buffers are for what is read and for what is written.
+// buffers is the pool for reading and writing.
 var buffers = sync.Pool{New: func() any {
 	b := make([]byte, 0, minBuffer)
 	return &b
 }}
 
-// lostError is a connection that is no more.
+// lostError wraps an error of the network.
 func lostError(err error) error { return fmt.Errorf("ws: connection lost: %w", err) }

@@ -13,14 +13,14 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// RefusedError is returned by [Dial] when the server answers anything but an upgrade.
+// RefusedError is returned by [Dial] when the server answers with anything but an upgrade.
 type RefusedError struct {
-	Status     int                    // of HTTP
-	Refusal    *performatives.Refusal // what the server says; nil when it is none of wire's errors
-	RetryAfter time.Duration          // zero when the server does not say
+	Status     int                    // HTTP status
+	Refusal    *performatives.Refusal // from the server's error object; nil when the answer holds none
+	RetryAfter time.Duration          // zero when the server sent none
 }
 
-// Error returns the status, and what the server says.
+// Error returns the status and the server's code and text.
 func (e *RefusedError) Error() string {
 	text := fmt.Sprintf("ws: the server answers %d %s", e.Status, http.StatusText(e.Status))
 	if e.Refusal == nil {
@@ -29,7 +29,7 @@ func (e *RefusedError) Error() string {
 	return text + ": " + e.Refusal.Error()
 }
 
-// Unwrap returns the refusal, so that errors.Is asks for its code.
+// Unwrap returns the refusal, so that errors.Is compares its code.
 func (e *RefusedError) Unwrap() error {
 	if e.Refusal == nil {
 		return nil
@@ -37,10 +37,10 @@ func (e *RefusedError) Unwrap() error {
 	return e.Refusal
 }
 
-// maxText is how much of a server's text gets into an error.
+// maxText is the largest length in bytes of a server's text in an error.
 const maxText = 256
 
-// refusedBy reads an answer, whose body gorilla has cut to 1 KiB.
+// refusedBy parses an HTTP answer. gorilla has truncated its body to 1 KiB.
 func refusedBy(r *http.Response) error {
 	e := &RefusedError{Status: r.StatusCode}
 	if s, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil && s > 0 && s <= int(maxRetryAfter/time.Second) {
@@ -57,5 +57,5 @@ func refusedBy(r *http.Response) error {
 	return e
 }
 
-// maxRetryAfter is the longest pause that is believed.
+// maxRetryAfter is the longest Retry-After that is accepted; longer ones are ignored.
 const maxRetryAfter = 24 * time.Hour

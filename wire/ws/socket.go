@@ -8,71 +8,70 @@ import (
 	"time"
 )
 
-// socket is what gorilla takes for the network. While the two shake hands, it only bounds
-// how much the peer may say. After that it belongs to the reader: it bounds how long a
-// message may take, reads ahead when much has come, and keeps to itself what gorilla says
-// on its own account.
+// socket is the net.Conn that gorilla uses. During the handshake it bounds the bytes that the
+// peer may send. Afterwards the reader owns it: it bounds the time for each message, reads
+// ahead under load, and discards what gorilla writes on its own.
 type socket struct {
 	net.Conn
 	frameTime time.Duration
 
-	// Of the handshake.
-	allowance int  // how many bytes the peer may still say
-	upgraded  bool // it is over
-	deflates  bool // it agreed on compression
+	// Used during the handshake.
+	handshakeLeft int  // bytes that the peer may still send
+	upgraded      bool // the handshake is complete
+	deflates      bool // compression was negotiated
 
-	// Of the reader.
-	between  bool      // nothing has come of the next message
-	since    time.Time // when its first bytes came; zero for just now
-	timed    bool      // a deadline is set
-	full     bool      // the last read filled its buffer: there may be more
-	ahead    []byte    // what was read and not passed on
-	buffer   *[readAhead]byte
-	lost     error // of the network
-	objected bool  // gorilla wanted to close
+	// Used by the reader.
+	idle         bool      // no byte of the next message has arrived
+	since        time.Time // when the message began; zero if it is not known yet
+	deadlineSet  bool      // a read deadline is set
+	full         bool      // the last read filled its buffer, so that more data may be available
+	ahead        []byte    // read and not yet returned to gorilla
+	buffer       *[readAhead]byte
+	networkErr   error // error of the network
+	gorillaWrote bool  // gorilla tried to write, because the peer violated the protocol
 }
 
 const (
 	maxHandshake = 64 << 10 // bytes of an HTTP answer
-	readAhead    = 32 << 10 // how much is read at a time when much comes
+	readAhead    = 32 << 10 // bytes of one read under load
 )
 
 var errLongHandshake = errors.New("the answer to the upgrade is too long")
 
 var readAheads = sync.Pool{New: func() any { return new([readAhead]byte) }}
 
-// Read reads what has arrived. It waits as long as it takes for the first byte of a
-// message, and until the message's deadline for the rest.
+// Read returns available data. It waits without a deadline for the first byte of a message,
+// and until the message's deadline for the rest.
 func (s *socket) Read(p []byte) (int, error) {
 	if !s.upgraded {
 		return s.readHandshake(p)
 	}
 	if len(s.ahead) == 0 {
 		if err := s.arm(); err != nil {
-			return 0, s.lose(err)
+			return 0, s.noteError(err)
 		}
 		if !s.full || len(p) >= readAhead {
 			n, err := s.Conn.Read(p)
 			s.arrived(n, len(p))
-			return n, s.lose(err)
+			return n, s.noteError(err)
 		}
 		if err := s.readAhead(); err != nil {
 			return 0, err
 		}
 	}
-	return s.pass(p), nil
+	return s.copyAhead(p), nil
 }
 
 func (s *socket) readHandshake(p []byte) (int, error) {
-	if s.allowance <= 0 {
+	if s.handshakeLeft <= 0 {
 		return 0, errLongHandshake
 	}
-	n, err := s.Conn.Read(p[:min(len(p), s.allowance)])
-	s.allowance -= n
+	n, err := s.Conn.Read(p[:min(len(p), s.handshakeLeft)])
+	s.handshakeLeft -= n
 	return n, err
 }
 
-// readAhead reads more than was asked for, and keeps it.
+// readAhead reads more than the caller asked for into a pooled buffer.
 func (s *socket) readAhead() error {
 	s.buffer = readAheads.Get().(*[readAhead]byte)
 	n, err := s.Conn.Read(s.buffer[:])
@@ -80,14 +79,14 @@ func (s *socket) readAhead() error {
 	s.ahead = s.buffer[:n]
 	if n == 0 {
 		s.release()
-		return s.lose(err)
+		return s.noteError(err)
 	}
-	return nil // the next read has the error again
+	return nil // the next read returns err again
 }
 
-// pass passes on what was read ahead.
-func (s *socket) pass(p []byte) int {
-	s.between = false
+// copyAhead returns data that was read ahead.
+func (s *socket) copyAhead(p []byte) int {
+	s.idle = false
 	n := copy(p, s.ahead)
 	if s.ahead = s.ahead[n:]; len(s.ahead) == 0 {
 		s.release()
@@ -102,55 +101,56 @@ func (s *socket) release() {
 	s.buffer, s.ahead = nil, nil
 }
 
-// arrived notes that n bytes have come, where there was room for more.
+// arrived records the result of a read of n bytes into a buffer of size room.
 func (s *socket) arrived(n, room int) {
 	s.full = n == room
-	if n > 0 && s.between {
-		s.between, s.since = false, time.Now()
+	if n > 0 && s.idle {
+		s.idle, s.since = false, time.Now()
 	}
 }
 
-// next says that a message is over. Nothing else tells an idle connection from one whose
-// message does not come to its end, save that what came with the end of the last message
-// may be the beginning of a header.
-func (s *socket) next() { s.between, s.since = true, time.Time{} }
+// next records that a message or a control frame has ended, so that the connection counts as
+// idle. Limitation: a header whose first bytes arrived together with the end of the last
+// message is not noticed, and gets no deadline until more bytes arrive.
+func (s *socket) next() { s.idle, s.since = true, time.Time{} }
 
-// arm sets the deadline that matters: none between messages. Most messages come whole and
-// need none.
+// arm sets or clears the read deadline. There is none between messages. It is set only when a
+// message needs a second read, because most messages arrive in one.
 func (s *socket) arm() error {
 	switch {
-	case s.between && s.timed:
-		s.timed = false
+	case s.idle && s.deadlineSet:
+		s.deadlineSet = false
 		return s.Conn.SetReadDeadline(time.Time{})
-	case s.between || s.timed && !s.since.IsZero():
+	case s.idle || s.deadlineSet && !s.since.IsZero():
 		return nil
 	case s.since.IsZero():
 		s.since = time.Now()
 	}
-	s.timed = true
+	s.deadlineSet = true
 	return s.Conn.SetReadDeadline(s.since.Add(s.frameTime))
 }
 
-// lose notes that the network has failed.
-func (s *socket) lose(err error) error {
+// noteError records an error of the network.
+func (s *socket) noteError(err error) error {
 	if err != nil {
-		s.lost = err
+		s.networkErr = err
 	}
 	return err
 }
 
-// Write writes the handshake. Later it writes nothing: gorilla answers by itself, with a
-// close frame, what breaks the protocol, and that is for the session to do.
+// Write writes the handshake. Afterwards it discards the data: gorilla writes a close frame
+// when the peer violates the protocol, and the session must do that instead.
 func (s *socket) Write(p []byte) (int, error) {
 	if s.upgraded {
-		s.objected = true
+		s.gorillaWrote = true
 		return len(p), nil
 	}
 	s.deflates = bytes.Contains(p, []byte("Sec-WebSocket-Extensions: permessage-deflate"))
 	return s.Conn.Write(p)
 }
 
-// SetWriteDeadline sets the deadline of the handshake. Later it is the writer's affair.
+// SetWriteDeadline sets the deadline of the handshake. Afterwards it has no effect, because
+// output sets the deadline of the network connection.
 func (s *socket) SetWriteDeadline(t time.Time) error {
 	if s.upgraded {
 		return nil

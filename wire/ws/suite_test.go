@@ -11,7 +11,7 @@ import (
 
 type message = performatives.Message
 
-// reply answers a message with its own text.
+// reply returns a reply with the text of m.
 func reply(t testing.TB, m *message) *message {
 	return wiretest.Of(t, performatives.Envelope{
 		Sender: m.Receiver(), Receiver: m.Sender(), ConversationID: m.ConversationID(), InReplyTo: string(m.ID()),

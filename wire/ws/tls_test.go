@@ -19,7 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// authority signs certificates.
+// authority issues certificates.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -33,7 +33,7 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// issue makes a certificate; the first is the authority's own.
+// issue issues a certificate. The first is the authority's own.
 func (a *authority) issue(t *testing.T, name string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -72,7 +72,7 @@ func (a *authority) server(t *testing.T) *tls.Config {
 	t.Helper()
 	return &tls.Config{
 		Certificates: []tls.Certificate{a.issue(t, "server")}, ClientCAs: a.pool(), ClientAuth: tls.VerifyClientCertIfGiven,
-		NextProtos: []string{"h2"}, // as a configuration that is shared with a web server
+		NextProtos: []string{"h2"}, // as in a configuration shared with a web server
 	}
 }
 
@@ -82,9 +82,9 @@ func TestTLS(t *testing.T) {
 	if !strings.HasPrefix(h.URL(), "wss://127.0.0.1:") {
 		t.Fatalf("the URL is %s", h.URL())
 	}
-	g := visit(t, h.URL(), DialOptions{TLS: &tls.Config{RootCAs: ca.pool()}})
-	g.ask(t, "hello", 1)
-	g.ask(t, wiretest.Long(1<<20), 2)
+	g := dialSession(t, h.URL(), DialOptions{TLS: &tls.Config{RootCAs: ca.pool()}})
+	g.request(t, "hello", 1)
+	g.request(t, wiretest.Long(1<<20), 2)
 	if p := g.Peer(); !p.TLS || p.Transport != "ws" || p.Addr != h.Addr().String() || p.Path != "/mcp" {
 		t.Errorf("the client's peer is %+v", p)
 	}
@@ -105,19 +105,19 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// The identity of a client is that of its certificate.
+// A client's certificate determines its identity.
 func TestMutualTLS(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	h := start(t, Options{TLS: ca.server(t)}, guarded)
 	with := func(c tls.Certificate) DialOptions {
 		return DialOptions{TLS: &tls.Config{RootCAs: ca.pool(), GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &c, nil }}}
 	}
-	g := visit(t, h.URL(), with(ca.issue(t, "a")))
-	g.ask(t, "hello", 1)
+	g := dialSession(t, h.URL(), with(ca.issue(t, "a")))
+	g.request(t, "hello", 1)
 	if id, ok := h.Session(t, 0).Identity(); !ok || id.Name != "a" || id.Method != "mtls" {
 		t.Errorf("the identity is %+v", id)
 	}
-	visit(t, h.URL(), with(ca.issue(t, "b"))).refused(t)
+	dialSession(t, h.URL(), with(ca.issue(t, "b"))).refused(t)
 	_, err := Dial(t.Context(), h.URL(), DialOptions{TLS: &tls.Config{RootCAs: ca.pool()}})
 	wantRefused(t, err, 401, performatives.CodeUnauthorized, "credentials")
 	if _, err := Dial(t.Context(), h.URL(), with(other.issue(t, "a"))); err == nil {
@@ -125,8 +125,8 @@ func TestMutualTLS(t *testing.T) {
 	}
 }
 
-// refused checks that a message in the name of a is not served.
-func (g *guest) refused(t *testing.T) {
+// refused checks that a message with the sender a is refused.
+func (g *client) refused(t *testing.T) {
 	t.Helper()
 	if err := g.Send(wiretest.Ask(t, "a", "b", "hello")); err != nil {
 		t.Fatal(err)
@@ -136,24 +136,23 @@ func (g *guest) refused(t *testing.T) {
 	}
 }
 
-// Old versions, weak ciphers, and plain HTTP on an encrypted port, are turned away; nothing of them is
-// left.
-func TestNotTLS(t *testing.T) {
+// Old TLS versions, weak cipher suites and plain HTTP are refused on an encrypted port.
+func TestWeakTLSIsRefused(t *testing.T) {
 	ca := newAuthority(t)
 	h := start(t, Options{TLS: ca.server(t)}, strict)
-	old := &tls.Config{RootCAs: ca.pool(), MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11} //nolint:gosec // on purpose
+	old := &tls.Config{RootCAs: ca.pool(), MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11} //nolint:gosec // the test needs an old version
 	if c, err := tls.Dial("tcp", h.Addr().String(), old); err == nil {
 		_ = c.Close()
-		t.Error("TLS 1.1 is spoken")
+		t.Error("TLS 1.1 is accepted")
 	}
 	weak := &tls.Config{RootCAs: ca.pool(), MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}}
 	if c, err := tls.Dial("tcp", h.Addr().String(), weak); err == nil {
 		_ = c.Close()
-		t.Error("a weak cipher is taken")
+		t.Error("a weak cipher suite is accepted")
 	}
 	for _, say := range []string{handshake, "", "\x16\x03\x01\x40"} {
-		s := knock(t, h)
-		s.say(t, []byte(say))
+		s := dialRaw(t, h)
+		s.send(t, []byte(say))
 		if b, err := io.ReadAll(s.r); strings.Contains(string(b), "101") || errors.Is(err, net.ErrClosed) {
 			t.Errorf("the answer is %q, %v", b, err)
 		}
@@ -174,11 +173,11 @@ func TestBadOptions(t *testing.T) {
 		}
 	}
 	if _, err := Listen(nil, Options{}); err == nil {
-		t.Error("Listen takes no server")
+		t.Error("Listen accepts a nil server")
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("Handler takes wrong options")
+			t.Error("Handler accepts invalid options")
 		}
 	}()
 	Handler(h.Server, Options{Path: "mcp"})

@@ -10,7 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// upgrade makes a connection of a request. When it fails, the request has its answer.
+// upgrade performs the WebSocket handshake. After an error the request has been answered.
 func (h *handler) upgrade(w http.ResponseWriter, r *http.Request) (*conn, error) {
 	limits := h.server.Limits()
 	up := websocket.Upgrader{
@@ -18,8 +18,8 @@ func (h *handler) upgrade(w http.ResponseWriter, r *http.Request) (*conn, error)
 		ReadBufferSize:    readBuffer,
 		WriteBufferPool:   noBuffers{},
 		EnableCompression: h.opts.Compression,
-		CheckOrigin:       func(*http.Request) bool { return true }, // admit has
-		Error:             answerUpgrade,
+		CheckOrigin:       func(*http.Request) bool { return true }, // admit has checked it
+		Error:             writeUpgradeError,
 	}
 	hijacker := &hijacker{ResponseWriter: w, limits: limits}
 	gorilla, err := up.Upgrade(hijacker, r, nil)
@@ -29,14 +29,14 @@ func (h *handler) upgrade(w http.ResponseWriter, r *http.Request) (*conn, error)
 	return newConn(gorilla, hijacker.socket, peerOf(r), limits, false), nil
 }
 
-// hijacker gives gorilla a socket for the connection below a request.
+// hijacker makes gorilla use a socket as the network connection.
 type hijacker struct {
 	http.ResponseWriter
 	limits wire.Limits
 	socket *socket
 }
 
-// Hijack takes the connection from the HTTP server.
+// Hijack takes the connection over from the HTTP server.
 func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	network, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
 	if err != nil {
@@ -46,12 +46,12 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return h.socket, rw, nil
 }
 
-// noBuffers keeps gorilla from holding a write buffer for each connection: it does not
-// write messages.
+// noBuffers is a buffer pool without buffers. It prevents a write buffer per connection,
+// because gorilla writes no messages.
 type noBuffers struct{}
 
-// Get returns nothing.
+// Get returns nil.
 func (noBuffers) Get() any { return nil }
 
-// Put keeps nothing.
+// Put discards its argument.
 func (noBuffers) Put(any) {}

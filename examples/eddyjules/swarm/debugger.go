@@ -8,22 +8,23 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Debugger is Jules's brain. Debug is called by many goroutines at a time, should
-// return soon once ctx ends, and calls report before each step that it takes. It
-// answers success only for a fix that it made and believes in. The Details of its
-// result are best a [Finding]. An error becomes FAILURE: a
-// [*performatives.Refusal] with its code and text, any other without its text.
+// Debugger does the debugging for [Jules]. Several goroutines call Debug at the same
+// time. Debug should return soon after ctx ends, and calls report before each of its
+// steps. The status of its result is success only with a fix that is expected to work.
+// The Details of the result should be a [Finding]. The asker receives an error as
+// FAILURE: a [*performatives.Refusal] with its code and text, any other error without
+// its text.
 type Debugger interface {
 	Debug(ctx context.Context, p Problem, report func(step string)) (performatives.InformResult, error)
 }
 
-// Offline is the [Debugger] that is built in: it reads the traceback and the
-// source, and knows the common shapes of IndexError, KeyError and
-// ZeroDivisionError in Python.
+// Offline is the built-in [Debugger]. It analyses the traceback and the source with
+// package pydebug, which fixes common causes of IndexError, KeyError and
+// ZeroDivisionError in Python. The zero value works.
 type Offline struct {
-	// Verify runs the original and the fixed script with python3 before it answers
-	// success. Only then does it say whether tests passed. It runs the code that
-	// it was given: use it for code that you trust.
+	// Verify runs the original and the fixed script with python3, and sets
+	// Finding.TestsPassed. It executes the script of the task with the rights of this
+	// process: set it only for trusted code.
 	Verify bool
 }
 
@@ -53,14 +54,14 @@ func (o Offline) result(ctx context.Context, p Problem, d pydebug.Diagnosis, rep
 	case pydebug.Fixed:
 	}
 	f.FixedCode, f.Explanation, f.Confidence = d.FixedCode, d.Explanation, d.Confidence
-	f.Diff = renamed(d.Diff, p.FileName)
+	f.Diff = withFileName(d.Diff, p.FileName)
 	if o.Verify {
 		return verify(ctx, d, f, report)
 	}
 	return inform(performatives.StatusSuccess, d.Summary, f), nil
 }
 
-// errorOf is the last line of the traceback.
+// errorOf returns the last line of the traceback.
 func errorOf(d pydebug.Diagnosis) string {
 	if d.ErrorMessage == "" {
 		return d.ErrorType

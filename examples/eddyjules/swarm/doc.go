@@ -1,18 +1,18 @@
 // Package swarm is the Eddy-and-Jules swarm (acl §6, §7; addenda §3): Eddy
-// supports developers and delegates what they bring, Jules is a software engineer
-// who debugs Python, and Eliza has a persona and no such skill.
+// supports developers and delegates their tasks, Jules is a software engineer
+// who debugs Python, and Eliza has a persona and no developer skill.
 //
-// Embed it whole with [New], give Jules another [Debugger], put an agent of your own
-// in the place of one of these ([Options].Replace), or start your own swarm from
-// these files.
+// [New] returns the whole swarm for a node to host. [Options] gives Jules another
+// [Debugger], or replaces an agent of the swarm by your own.
 //
-// A task is a debug_code whose parameters are a [Problem], and its result's details
-// a [Finding]. When the code or the traceback is missing or they do not fit, the
-// result is a partial one that asks for more; the next round of the same
-// conversation ([codons.WithInput]) need bring only what was missing.
+// The swarm performs tasks of the type debug_code. The parameters of a task are a
+// [Problem], and the details of its result a [Finding]. If the code or the traceback is
+// missing, or they do not belong together, the result is a partial success that asks
+// for the missing input. The next round of the same conversation ([delegation.WithInput])
+// needs to contain the missing input only.
 //
 // # Concurrency
 //
-// Every function may be called from any goroutine. The agents are values for
-// [actors.System]: their methods belong to it.
+// Every function may be called from any goroutine. Only the node calls the methods of
+// the agents.
 package swarm

@@ -6,17 +6,20 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // ActionDelegate is Eddy's action (addenda §3).
 const ActionDelegate = "DELEGATE_CODING_TASK_TO_JULES"
 
-// Eddy supports developers. It does not debug itself: it finds out who can, and
-// delegates.
+// Eddy is the agent that supports developers. It does not debug: it discovers agents
+// that can, and delegates to them.
 type Eddy struct {
-	// Colleagues returns whom Eddy may ask: a node's directory. It is called by many
-	// goroutines at a time; Eddy leaves itself out.
+	// Colleagues returns the ids of the agents that Eddy may delegate to, such as those
+	// of the node's directory. Several goroutines call it at the same time. Eddy ignores
+	// its own id.
 	Colleagues func() []performatives.AgentID
 }
 
@@ -33,19 +36,19 @@ func (*Eddy) Describe() performatives.Capabilities {
 	}
 }
 
-// ConsiderTask accepts a debug_code that makes sense, and nothing else.
-func (*Eddy) ConsiderTask(_ context.Context, t codons.Task) codons.Decision {
+// ConsiderTask accepts a debug_code task with valid parameters, and rejects all others.
+func (*Eddy) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
 	if no := consider(t, ActionDelegate); no != nil {
 		return *no
 	}
-	return codons.AcceptWith(performatives.TaskAccept{Comments: "Let me find someone for this."})
+	return delegation.AcceptWith(performatives.TaskAccept{Comments: "Let me find someone for this."})
 }
 
-// PerformTask asks everyone who can debug Python, and delegates to the best; to the
-// next where that one cannot. The error is what kept the last from it, or
-// [performatives.CodeIncapable] when nobody matches.
-func (e *Eddy) PerformTask(ctx context.Context, t codons.Task) (performatives.InformResult, error) {
-	task, err := whole(t)
+// PerformTask asks all colleagues whether they can debug Python, and delegates to the
+// best match; if that one fails, to the next. The error is that of the last attempt, or
+// [performatives.CodeIncapable] if there is no match.
+func (e *Eddy) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
+	task, err := withEarlierRounds(t)
 	if err != nil {
 		return performatives.InformResult{}, err
 	}
@@ -62,19 +65,19 @@ func (e *Eddy) PerformTask(ctx context.Context, t codons.Task) (performatives.In
 		if err == nil {
 			return result, nil
 		}
-		if last = err; !othersMay(ctx, err) {
+		if last = err; !mayTryOthers(ctx, err) {
 			break
 		}
 	}
 	return performatives.InformResult{}, last
 }
 
-// whole is the task as it is delegated: in a further round with what was said
-// before, because it opens a conversation of its own with whoever is best now. The
-// first round goes on with whatever else it holds.
-func whole(t codons.Task) (performatives.TaskRequest, error) {
+// withEarlierRounds returns the task to delegate. In a further round, its parameters are
+// completed from the rounds before, because Eddy opens a new conversation for it, maybe
+// with another agent. In the first round the parameters stay as they are.
+func withEarlierRounds(t delegation.Task) (performatives.TaskRequest, error) {
 	task := t.TaskRequest
-	task.TaskType = TaskDebugCode // whatever Eddy's own action is called
+	task.TaskType = TaskDebugCode // also if the task was requested by the name of Eddy's action
 	if len(t.Previous) == 0 {
 		return task, nil
 	}
@@ -83,11 +86,12 @@ func whole(t codons.Task) (performatives.TaskRequest, error) {
 	return task, err
 }
 
-// whisperTime is how long Eddy waits for colleagues to say what they can do.
+// whisperTime bounds Eddy's wait for the capabilities of its colleagues.
 const whisperTime = 2 * time.Second
 
-// find asks all colleagues at once.
-func (e *Eddy) find(ctx context.Context, t codons.Task) ([]codons.Candidate, error) {
+// find asks all colleagues for their capabilities at once, and returns them ranked by
+// their match.
+func (e *Eddy) find(ctx context.Context, t delegation.Task) ([]discovery.Candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, whisperTime)
 	defer cancel()
 	var others []performatives.AgentID
@@ -96,20 +100,20 @@ func (e *Eddy) find(ctx context.Context, t codons.Task) ([]codons.Candidate, err
 			others = append(others, id)
 		}
 	}
-	return codons.WhisperAll(ctx, t.Agent, others, performatives.QueryCapabilities{
+	return discovery.WhisperAll(ctx, t.Agent, others, performatives.QueryCapabilities{
 		Type:       performatives.QuerySpecific,
 		Parameters: performatives.QueryParameters{Capabilities: []string{"python", "debugging"}},
 	})
 }
 
-// delegate passes the task on, and once more when the worker crashed over it.
-func (e *Eddy) delegate(ctx context.Context, t codons.Task, task performatives.TaskRequest, to performatives.AgentID) (performatives.InformResult, error) {
+// delegate delegates the task to an agent, and once more if the agent's worker panicked.
+func (e *Eddy) delegate(ctx context.Context, t delegation.Task, task performatives.TaskRequest, to performatives.AgentID) (performatives.InformResult, error) {
 	try := func() (performatives.InformResult, error) {
-		return codons.Delegate(ctx, t.Agent, to, task,
+		return delegation.Delegate(ctx, t.Agent, to, task,
 			codons.WithOntology(performatives.OntologyDebugRequest),
 			codons.WithPriority(t.Message.Priority()),
 			codons.WithTrace(t.Message.Trace()),
-			codons.WithProgress(func(u performatives.StatusUpdate) { _ = t.Report(u) }), // who no longer listens has cancelled, which ctx tells
+			delegation.WithProgress(func(u performatives.StatusUpdate) { _ = t.Report(u) }), // it fails only after a CANCEL, which ends ctx
 		)
 	}
 	result, err := try()
@@ -119,9 +123,9 @@ func (e *Eddy) delegate(ctx context.Context, t codons.Task, task performatives.T
 	return result, err
 }
 
-// othersMay reports whether another colleague may do what this one could not. Only
-// a task that makes no sense makes none to all.
-func othersMay(ctx context.Context, err error) bool {
+// mayTryOthers reports whether another colleague may perform a task that failed with
+// err. It is false if the task is invalid, and if ctx has ended.
+func mayTryOthers(ctx context.Context, err error) bool {
 	var end *codons.EndError
 	return ctx.Err() == nil && errors.As(err, &end) &&
 		end.Refusal.Code.Traits().Carrier != performatives.ActNotUnderstood

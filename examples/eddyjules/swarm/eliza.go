@@ -2,8 +2,8 @@ package swarm
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Eliza has a persona and no skill that a developer needs: whoever asks for one
-// gets a negative match.
+// Eliza is an agent with a persona and no developer skill: a query for such a skill gets
+// a negative match.
 type Eliza struct{}
 
 // Describe returns Eliza's topics.

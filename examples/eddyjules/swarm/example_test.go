@@ -5,27 +5,29 @@ import (
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// Rubber debugs by having the problem explained to it.
+// Rubber is an agent that asks the user to explain the problem.
 type Rubber struct{ swarm.Eliza }
 
 func (Rubber) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"Python", "Debugging"}}
 }
 
-func (Rubber) ConsiderTask(context.Context, codons.Task) codons.Decision { return codons.Accept() }
+func (Rubber) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
 
-func (Rubber) PerformTask(_ context.Context, t codons.Task) (performatives.InformResult, error) {
+func (Rubber) PerformTask(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
 	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "Say it aloud: " + t.Description}, nil
 }
 
-// The swarm runs on a node of yours, and an agent of yours takes Jules's place.
-// Eddy finds it by what it says that it can do.
+// A node hosts the swarm with another agent in the place of Jules. Eddy finds that agent
+// by its topics.
 func ExampleNew() {
 	ctx := context.Background()
 	node, err := runtime.New(runtime.Options{Name: "n1"})

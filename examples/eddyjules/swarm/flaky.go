@@ -7,9 +7,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Flaky is a [Debugger] that panics the first time that it is used, and never
-// again: chaos, to see the failure, the retry and the result. It panics at its
-// second step, or before it answers when there are fewer.
+// Flaky is a [Debugger] that panics in its first use and in no other, to demonstrate the
+// failure, the retry and the result. It panics at the second step, or before its result
+// if there are fewer steps.
 type Flaky struct {
 	Debugger
 	failed atomic.Bool

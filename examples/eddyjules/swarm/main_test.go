@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
@@ -19,29 +20,31 @@ import (
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
-// stage is a node that hosts the swarm, with a user and all that was sent.
-type stage struct {
+// fixture is a node that hosts the swarm, with a user, and the messages sent so far.
+type fixture struct {
 	*testing.T
 	node *runtime.Node
 	user actors.Self
 	ctx  context.Context //nolint:containedctx // a test's own
 
+	events *actors.Subscription
+
 	mu   sync.Mutex
-	sent []*performatives.Message
+	sent []*performatives.Message // of those events
 }
 
-func play(t *testing.T, o swarm.Options) *stage {
+func newFixture(t *testing.T, o swarm.Options) *fixture {
 	t.Helper()
 	node, err := runtime.New(runtime.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
-	s := &stage{T: t, node: node, ctx: ctx}
-	unlisten := node.Events().Listen(s.observe)
+	events := node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{actors.KindMessageSent}})
+	s := &fixture{T: t, node: node, ctx: ctx, events: events}
 	t.Cleanup(func() {
 		defer cancel()
-		unlisten()
+		events.Close()
 		if err := node.Stop(ctx); err != nil {
 			t.Error(err)
 		}
@@ -55,18 +58,17 @@ func play(t *testing.T, o swarm.Options) *stage {
 	return s
 }
 
-func (s *stage) observe(ev actors.Event) {
-	if e, ok := ev.(actors.MessageSent); ok {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.sent = append(s.sent, e.Message)
-	}
-}
-
-// between returns what one agent has sent another so far.
-func (s *stage) between(from, to performatives.AgentID) (ms []*performatives.Message) {
+// between returns the messages that one agent has sent to another so far.
+func (s *fixture) between(from, to performatives.AgentID) (ms []*performatives.Message) {
+	s.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for len(s.events.C) > 0 {
+		s.sent = append(s.sent, (<-s.events.C).Event.(actors.MessageSent).Message)
+	}
+	if n := s.events.Lost(); n > 0 {
+		s.Errorf("%d messages were not seen", n)
+	}
 	for _, m := range s.sent {
 		if m.Sender() == from && m.Receiver() == to {
 			ms = append(ms, m)
@@ -75,8 +77,8 @@ func (s *stage) between(from, to performatives.AgentID) (ms []*performatives.Mes
 	return ms
 }
 
-// acts returns the acts of what one agent has sent another, but for its progress.
-func (s *stage) acts(from, to performatives.AgentID) (acts []performatives.Performative) {
+// acts returns the acts of these messages, without status updates.
+func (s *fixture) acts(from, to performatives.AgentID) (acts []performatives.Performative) {
 	for _, m := range s.between(from, to) {
 		if m.Performative() != performatives.ActStatusUpdate {
 			acts = append(acts, m.Performative())
@@ -85,21 +87,21 @@ func (s *stage) acts(from, to performatives.AgentID) (acts []performatives.Perfo
 	return acts
 }
 
-func (s *stage) wantActs(from, to performatives.AgentID, want ...performatives.Performative) {
+func (s *fixture) wantActs(from, to performatives.AgentID, want ...performatives.Performative) {
 	s.Helper()
 	if got := s.acts(from, to); !slices.Equal(got, want) {
 		s.Errorf("%s said to %s: %v; want %v", from, to, got, want)
 	}
 }
 
-// ask has the user delegate to Eddy.
-func (s *stage) ask(ctx context.Context, p swarm.Problem, opts ...codons.DelegateOption) (performatives.InformResult, error) {
+// ask delegates a problem to Eddy, as the user.
+func (s *fixture) ask(ctx context.Context, p swarm.Problem, opts ...codons.Option) (performatives.InformResult, error) {
 	opts = append(opts, codons.WithOntology(performatives.OntologyDebugRequest))
-	return codons.Delegate(ctx, s.user, swarm.EddyID, debugCode(p), opts...)
+	return delegation.Delegate(ctx, s.user, swarm.EddyID, debugCode(p), opts...)
 }
 
 // spawn adds an agent that the swarm does not have.
-func (s *stage) spawn(id performatives.AgentID, a actors.Agent) {
+func (s *fixture) spawn(id performatives.AgentID, a actors.Agent) {
 	s.Helper()
 	if err := s.node.Spawn(s.ctx, id, func() actors.Agent { return a }); err != nil {
 		s.Fatal(err)
@@ -124,7 +126,7 @@ func finding(t testing.TB, r performatives.InformResult) swarm.Finding {
 	return f
 }
 
-// wantEnd checks how a delegation ended that brought no result.
+// wantEnd checks the terminal state and the code of a delegation without result.
 func wantEnd(t testing.TB, err error, state string, code performatives.Code) {
 	t.Helper()
 	var end *codons.EndError
@@ -133,15 +135,15 @@ func wantEnd(t testing.TB, err error, state string, code performatives.Code) {
 	}
 }
 
-// brain is a Debugger that is a function.
+// brain is a function as a Debugger.
 type brain func(context.Context, swarm.Problem, func(string)) (performatives.InformResult, error)
 
 func (b brain) Debug(ctx context.Context, p swarm.Problem, report func(string)) (performatives.InformResult, error) {
 	return b(ctx, p, report)
 }
 
-// says is a brain that knows its answer.
-func says(summary string) brain {
+// answers returns a Debugger with a fixed result.
+func answers(summary string) brain {
 	return func(context.Context, swarm.Problem, func(string)) (performatives.InformResult, error) {
 		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: summary}, nil
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -21,12 +21,13 @@ type Problem struct {
 	Traceback      string `json:"error_log,omitempty"`
 	DesiredOutcome string `json:"desired_outcome,omitempty"`
 
-	// FileName is the asker's name of the script, which the diff is then for; the
-	// folders of it do not count. Empty means the name in the traceback.
+	// FileName is the asker's file name of the script, for the header of the diff. Its
+	// folders are ignored. Empty means the name in the traceback.
 	FileName string `json:"file_name,omitempty"`
 }
 
-// Finding is what came of a [Problem], as result_details carry it (acl §4.3).
+// Finding is the result of debugging a [Problem], as result_details carry it (acl §4.3).
+// Every field may be empty.
 type Finding struct {
 	OriginalCode   string  `json:"original_code,omitempty"`
 	FixedCode      string  `json:"fixed_code,omitempty"`
@@ -37,19 +38,19 @@ type Finding struct {
 	Error          string  `json:"error_encountered,omitempty"`
 	Analysis       string  `json:"analysis,omitempty"`
 	Line           int     `json:"line,omitempty"`       // of the failing expression, from 1
-	Expression     string  `json:"expression,omitempty"` // what failed
+	Expression     string  `json:"expression,omitempty"` // the operation that failed
 	Confidence     float64 `json:"confidence,omitempty"` // that the fix removes the error: 0 to 1
 
-	// What a request for more was made with, beside the code, so that the next
-	// round need bring only what was missing.
+	// Traceback and FileName are those of the Problem, set in a request for further
+	// input, so that the next round needs to contain the missing input only.
 	Traceback string `json:"error_log,omitempty"`
 	FileName  string `json:"file_name,omitempty"`
 }
 
-// problemOf reads a task's parameters. What they lack comes from the rounds
-// before, the latest first: who is asked for a traceback answers with a traceback.
-// The error is a [*performatives.Refusal] for parameters that make no sense.
-func problemOf(t codons.Task) (Problem, error) {
+// problemOf decodes a task's parameters, and completes missing fields from the findings
+// of the rounds before, the latest first. The error is a [*performatives.Refusal] if the
+// parameters are invalid.
+func problemOf(t delegation.Task) (Problem, error) {
 	p, err := performatives.Decode[Problem](t.Parameters)
 	if err != nil {
 		return p, err
@@ -57,7 +58,7 @@ func problemOf(t codons.Task) (Problem, error) {
 	for i := len(t.Previous) - 1; i >= 0; i-- {
 		f, err := performatives.Decode[Finding](t.Previous[i].Details)
 		if err != nil {
-			continue // another debugger's details, which need not be a Finding
+			continue // the details of another debugger need not be a Finding
 		}
 		p.Code = cmp.Or(p.Code, f.OriginalCode)
 		p.Traceback = cmp.Or(p.Traceback, f.Traceback)
@@ -66,24 +67,25 @@ func problemOf(t codons.Task) (Problem, error) {
 	return p, nil
 }
 
-// consider is the decision about a debugging task that both Eddy and Jules make:
-// nil when it makes sense and is theirs. The task may also be called by the action under
-// which discovery shows it, as a caller of tools does.
-func consider(t codons.Task, action string) *codons.Decision {
+// consider returns the refusal of a task for Eddy or Jules; nil if it is a debug_code
+// task with valid parameters. Instead of debug_code, a task may have the name of the
+// agent's action, which callers of tools find by discovery.
+func consider(t delegation.Task, action string) *delegation.Decision {
 	if t.TaskType != TaskDebugCode && performatives.FoldCapability(t.TaskType) != performatives.FoldCapability(action) {
-		d := codons.Reject(performatives.CodeIncapable, "the only task here is "+TaskDebugCode)
+		d := delegation.Reject(performatives.CodeIncapable, "the only task here is "+TaskDebugCode)
 		return &d
 	}
 	if _, err := problemOf(t); err != nil {
-		d := codons.NotUnderstood(performatives.CodeInvalidPayload, "task_parameters: "+err.Error())
+		d := delegation.NotUnderstood(performatives.CodeInvalidPayload, "task_parameters: "+err.Error())
 		return &d
 	}
 	return nil
 }
 
-// renamed is a diff under the asker's name of the script. The name came from a
-// peer and goes into lines of its own, so one that could end a line is not used.
-func renamed(diff, name string) string {
+// withFileName returns the diff with the asker's file name in its header. A name with
+// characters that are not printable is ignored, because the name comes from a peer and
+// a line break in it would add lines to the diff.
+func withFileName(diff, name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	_, rest, ok := cutLines(diff, 2)
 	if !ok || name == "." || name == ".." || name == "/" || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -92,7 +94,7 @@ func renamed(diff, name string) string {
 	return "--- a/" + name + "\n+++ b/" + name + "\n" + rest
 }
 
-// cutLines cuts text after its first n lines.
+// cutLines splits text after its first n lines. ok is false if it has fewer.
 func cutLines(text string, n int) (before, after string, ok bool) {
 	end := 0
 	for range n {

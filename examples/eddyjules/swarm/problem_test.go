@@ -2,7 +2,7 @@ package swarm
 
 import "testing"
 
-func TestRenamed(t *testing.T) {
+func TestWithFileName(t *testing.T) {
 	const diff = "--- a/old.py\n+++ b/old.py\n@@ -1 +1 @@\n-x\n+y\n"
 	for name, want := range map[string]string{
 		"":                   "old.py",
@@ -16,11 +16,11 @@ func TestRenamed(t *testing.T) {
 		"a/x\ny":             "old.py",
 		"x\x1b[2J":           "old.py",
 	} {
-		if got := renamed(diff, name); got != "--- a/"+want+"\n+++ b/"+want+"\n@@ -1 +1 @@\n-x\n+y\n" {
+		if got := withFileName(diff, name); got != "--- a/"+want+"\n+++ b/"+want+"\n@@ -1 +1 @@\n-x\n+y\n" {
 			t.Errorf("%q: got %q", name, got)
 		}
 	}
-	if got := renamed("", "new.py"); got != "" {
+	if got := withFileName("", "new.py"); got != "" {
 		t.Errorf("of no diff: %q", got)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// Name is what a node hosts the swarm by.
+// Name is the name by which a node hosts the swarm.
 const Name = "eddyjules"
 
-// The agents of the swarm.
+// The ids of the swarm's agents.
 const (
 	EddyID  performatives.AgentID = "Eddy"
 	JulesID performatives.AgentID = "Jules"
@@ -22,17 +22,16 @@ const (
 
 // Options configures the swarm. The zero value works.
 type Options struct {
-	// Brain is what Jules debugs with. Nil means [Offline].
+	// Brain is the Debugger of Jules. Nil means [Offline].
 	Brain Debugger
 
-	// Replace has agents of your own take the place of the swarm's, by the id of
-	// the one that goes. Each function makes a value, anew when the agent restarts;
-	// nil leaves the agent out. An id that no agent of the swarm has is an error of
-	// the hosting; spawn what comes on top on the node itself.
+	// Replace replaces agents of the swarm, by their ids. The node calls a function at
+	// the start and at each restart of the agent; nil omits the agent. Hosting fails for
+	// an id that is not in the swarm. Spawn additional agents on the node itself.
 	Replace map[performatives.AgentID]func() actors.Agent
 }
 
-// New returns the swarm, for a node to host.
+// New returns the swarm for a node to host, by [runtime.Swarms.Host].
 func New(o Options) runtime.Swarm {
 	if o.Brain == nil {
 		o.Brain = Offline{}
@@ -44,7 +43,7 @@ func New(o Options) runtime.Swarm {
 	}
 }
 
-// member is an agent that is to be spawned; one without new stays away.
+// member is an agent of the swarm. One without new is omitted.
 type member struct {
 	id  performatives.AgentID
 	new func() actors.Agent
@@ -75,7 +74,7 @@ func (o Options) spawn(ctx context.Context, n *runtime.Node) error {
 	for i, m := range members {
 		if err := n.Spawn(ctx, m.id, m.new); err != nil {
 			for _, started := range members[:i] {
-				_ = n.StopAgent(context.WithoutCancel(ctx), started.id) // idle: nothing can keep it
+				_ = n.StopAgent(context.WithoutCancel(ctx), started.id) // an idle agent stops at once
 			}
 			return fmt.Errorf("%s: %w", m.id, err)
 		}

@@ -8,17 +8,17 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// The schemas that action_details tells are those of the Go types.
+// The schemas in action_details have the fields of the Go types.
 func TestSchemas(t *testing.T) {
-	s := play(t, swarm.Options{})
+	s := newFixture(t, swarm.Options{})
 	for id, name := range map[performatives.AgentID]string{swarm.EddyID: swarm.ActionDelegate, swarm.JulesID: swarm.ActionExecute} {
-		answer, err := codons.Whisper(s.ctx, s.user, id, performatives.QueryCapabilities{
+		answer, err := discovery.Whisper(s.ctx, s.user, id, performatives.QueryCapabilities{
 			Type: performatives.QueryActionDetails, Parameters: performatives.QueryParameters{ActionName: name},
 		})
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// verify runs both scripts and says what came of it. Only a fix that was seen to
-// work says that tests passed.
+// verify runs both scripts and returns the result of the task. TestsPassed is true only
+// if the original failed as reported and the fixed script ended as expected.
 func verify(ctx context.Context, d pydebug.Diagnosis, f Finding, report func(string)) (performatives.InformResult, error) {
 	report("running the original and the fixed script")
 	v, err := pydebug.Verify(ctx, pydebug.VerifyOptions{
@@ -33,8 +33,8 @@ func verify(ctx context.Context, d pydebug.Diagnosis, f Finding, report func(str
 	return inform(performatives.StatusSuccess, d.Summary, f), nil
 }
 
-// stillFails is the result of a fix that was tried and did not work: it is taken
-// back.
+// stillFails returns the result for a fix that failed its run: a failure, with the diff
+// in the analysis.
 func stillFails(f Finding, v pydebug.VerifyResult) performatives.InformResult {
 	passed := false
 	f.TestsPassed = &passed

@@ -3,7 +3,7 @@
  *
  *     node agent.mjs ws://127.0.0.1:8443/mcp
  *
- * Node.js 20 needs --experimental-websocket. The token of a node that wants one is in the environment, as
+ * Node.js 20 needs --experimental-websocket. If the node requires a token, set the environment variable
  * RIBOSOME_TOKEN.
  */
 

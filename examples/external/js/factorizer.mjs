@@ -1,4 +1,4 @@
-/** Factorizer, an agent in JavaScript: it factorizes numbers, and has an agent of the node check what it found. */
+/** Factorizer, an agent in JavaScript: it factorizes numbers, and delegates the check of the factors to an agent of the node. */
 
 import { Agent, InvalidArguments } from "./ribosome.mjs";
 
@@ -66,7 +66,7 @@ async function divisor(n, signal) {
       fast = (fast * fast + c) % n;
       d = gcd(slow > fast ? slow - fast : fast - slow, n);
       if (steps % 1000 === 0) {
-        await new Promise((resolve) => setTimeout(resolve)); // others want to be heard
+        await new Promise((resolve) => setTimeout(resolve)); // lets the event loop process messages
         signal.throwIfAborted();
       }
     }

@@ -13,7 +13,7 @@
  * A text frame is one envelope (wire, "Wire Message Structure"), with a JSON-RPC message as its mcp_payload.
  */
 
-/** How long the node may be silent before it is asked, and before it is given up, in milliseconds. */
+/** Milliseconds without a message from the node before a ping, and before the connection counts as lost. */
 const PING_AFTER = 30_000;
 const DEAD_AFTER = 60_000;
 
@@ -25,7 +25,7 @@ const UNAUTHORIZED = -32001;
 const FORBIDDEN = -32002;
 const UNAVAILABLE = -32004;
 
-/** Somebody does not do what was asked. */
+/** A refused or failed request. */
 export class Refused extends Error {
   /**
    * @param {number} code of JSON-RPC
@@ -40,7 +40,7 @@ export class Refused extends Error {
   }
 }
 
-/** What a tool throws when it cannot work with its arguments. */
+/** A tool throws it if its arguments are invalid. */
 export class InvalidArguments extends Refused {
   /** @param {string} message */
   constructor(message) {
@@ -49,10 +49,10 @@ export class InvalidArguments extends Refused {
 }
 
 /**
- * @typedef {object} Call what a tool knows of a call, besides its arguments
- * @property {string} from who calls
- * @property {AbortSignal} signal aborted when nobody wants the result any more
- * @property {(done: number, message: string) => void} progress tells the caller: from 0 to 1, and a text
+ * @typedef {object} Call a call of a tool, besides its arguments
+ * @property {string} from the id of the caller
+ * @property {AbortSignal} signal aborted when the call is cancelled or the connection is lost
+ * @property {(done: number, message: string) => void} progress reports to the caller: from 0 to 1, and a text
  */
 
 /** An agent that joins a node, offers tools, and calls those of others. */
@@ -64,10 +64,10 @@ export class Agent {
   #ids = 0;
 
   /**
-   * @param {string} id as whom to join
+   * @param {string} id the agent id
    * @param {object} [options]
-   * @param {() => string} [options.token] what each message shows to be authenticated
-   * @param {(direction: "sent" | "received", envelope: object) => void} [options.trace] sees every message
+   * @param {() => string} [options.token] returns the token for each message
+   * @param {(direction: "sent" | "received", envelope: object) => void} [options.trace] called for every message
    */
   constructor(id, { token, trace = () => {} } = {}) {
     this.id = id;
@@ -76,7 +76,7 @@ export class Agent {
   }
 
   /**
-   * Offers a tool. What its result has as summary is what people read of it.
+   * Offers a tool. The member summary of its result, if it has one, is shown to people.
    *
    * @param {string} name
    * @param {string} description
@@ -88,8 +88,8 @@ export class Agent {
   }
 
   /**
-   * Is an agent of the node until signal aborts, and connects again when the connection is lost. Throws
-   * Refused when the node does not want this agent.
+   * Runs the agent until signal aborts, and reconnects when the connection is lost. Throws Refused if the
+   * node rejects the agent.
    *
    * @param {string} url
    * @param {object} [options]
@@ -132,7 +132,7 @@ export class Agent {
     return result.structuredContent ?? { text };
   }
 
-  /** One connection, from beginning to end. Returns why it ended. */
+  /** Runs one connection. Returns the reason of its end. */
   #session(url, signal, joined) {
     return new Promise((resolve, reject) => {
       const socket = new WebSocket(url);
@@ -143,7 +143,7 @@ export class Agent {
         else if (Date.now() - heard >= PING_AFTER) this.#request("ping", {}).catch(() => {});
       }, PING_AFTER / 3);
       const stop = () => socket.close(1000, "the agent stops");
-      const end = (why) => { // at once: a socket that is dead would take its time to close
+      const end = (why) => { // does not wait for the close event, which a dead socket raises late
         clearInterval(alive);
         signal?.removeEventListener("abort", stop);
         socket.onopen = socket.onmessage = socket.onclose = socket.onerror = null;
@@ -173,7 +173,7 @@ export class Agent {
     });
   }
 
-  /** Says who this is and what it can do. */
+  /** Introduces the agent with its tools. */
   #introduce() {
     return this.#request("initialize", {
       protocolVersion: "1.1",
@@ -213,7 +213,7 @@ export class Agent {
     });
   }
 
-  /** Takes what the node says. */
+  /** Handles a message from the node. */
   #receive(envelope) {
     this.trace("received", envelope);
     const { mcp_payload: message, error } = envelope;
@@ -233,7 +233,7 @@ export class Agent {
     }
   }
 
-  /** Answers a request, by the connection that it came by. */
+  /** Answers a request, on the connection on which it arrived. */
   async #serve(envelope, { id, method, params }) {
     const socket = this.#socket;
     const answer = (outcome) => this.#send({ id, ...outcome }, { correlation: envelope.id, socket });
@@ -243,13 +243,13 @@ export class Agent {
       else if (method === "tools/call") answer({ result: await this.#perform(envelope, id, params, socket) });
       else throw new Refused(METHOD_NOT_FOUND, "Method not found");
     } catch (why) {
-      if (!(why instanceof Refused)) console.error(why); // the node is not told more than that it failed
+      if (!(why instanceof Refused)) console.error(why); // the node gets no details of the failure
       const { code, message } = why instanceof Refused ? why : { code: INTERNAL, message: "the tool failed" };
       answer({ error: { code, message } });
     }
   }
 
-  /** Runs a tool. A call that was withdrawn is answered by an error once the tool has stopped. */
+  /** Runs a tool. A cancelled call is answered with an error after the tool has stopped. */
   async #perform(envelope, id, { name, arguments: args = {}, _meta: meta }, socket) {
     const tool = this.#tools.get(name);
     if (!tool) throw new Refused(METHOD_NOT_FOUND, `there is no tool ${name}`);

@@ -10,12 +10,12 @@ from typing import Any, Dict, Optional
 
 Message = Dict[str, Any]
 
-# The acts that end a conversation for who began it.
+# The acts that end a conversation for its initiator.
 LAST = {"INFORM_RESULT", "INFORM", "TASK_REJECT", "FAILURE", "NOT_UNDERSTOOD", "REFUSE"}
 
 
 class Refused(Exception):
-    """Somebody does not do what was asked: a code such as "busy", and a text."""
+    """A refused or failed request, with a code such as "busy" and a text."""
 
     def __init__(self, code: str, text: str = "") -> None:
         super().__init__(f"{code}: {text}" if text else code)
@@ -23,12 +23,12 @@ class Refused(Exception):
 
 
 class Rejected(Refused):
-    """Handlers raise it when they do not take the task on, such as with the code "incapable"."""
+    """A handler raises it to reject a task, for example with the code "incapable"."""
 
 
 @dataclass
 class Result:
-    """What came of a task; status is "success", "partial_success", or "failure" if the answer is no."""
+    """The result of a task. status is "success", "partial_success" or "failure"."""
 
     summary: str = ""
     details: Dict[str, Any] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Result:
 
 
 def message(act: str, sender: str, receiver: str, payload: Message, **more: Any) -> Message:
-    """Makes a message. What more names are further members of the envelope, and those that are None are left out."""
+    """Makes a message. more contains further members of the envelope; those that are None are omitted."""
     return {
         "mcp_version": "0.1.0",
         "message_id": str(uuid.uuid4()),
@@ -51,12 +51,12 @@ def message(act: str, sender: str, receiver: str, payload: Message, **more: Any)
 
 
 def conversation_of(m: Message) -> str:
-    """Returns the conversation of a message: one that does not say is its first, and names it."""
+    """Returns the conversation id of a message. A message without one opens a conversation with its own id."""
     return m.get("conversation_id") or m["message_id"]
 
 
 def result_of(m: Message) -> Result:
-    """Reads the last message of a delegation. Raises Refused when there is no result."""
+    """Returns the result in the last message of a delegation. Raises Refused if it contains none."""
     p = m["payload"]
     if m["performative"] == "INFORM_RESULT":
         return Result(p.get("result_summary", ""), p.get("result_details") or {}, p["task_status"].lower())
@@ -64,7 +64,7 @@ def result_of(m: Message) -> Result:
 
 
 def refusal_of(m: Message) -> Refused:
-    """Reads what says that something is not done."""
+    """Returns the Refused for a message that rejects a request or reports its failure."""
     p = m["payload"]
     code = p.get("reason_code") or p.get("error_code") or m["performative"].lower()
     return Refused(code, p.get("reason_text") or p.get("error_text") or "")
@@ -81,12 +81,12 @@ def rejection(code: str, text: str = "") -> Message:
 
 
 def written(t: datetime) -> str:
-    """Writes a time as acl does."""
+    """Returns a time in the format of acl."""
     return t.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def seconds_until(reply_by: Optional[str]) -> Optional[float]:
-    """Returns how long it is until a time, or None when there is none."""
+    """Returns the seconds until a time in the format of acl, or None if there is no time."""
     if not reply_by:
         return None
     text = re.sub(r"\.(\d+)", lambda m: "." + m[1][:6].ljust(6, "0"), reply_by.replace("Z", "+00:00"))

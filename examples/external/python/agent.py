@@ -1,8 +1,8 @@
-"""Wordsmith, an agent in Python: it counts words, and asks an agent of the node which of them say little.
+"""Wordsmith, an agent in Python: it counts words, and asks an agent of the node which of them are stop words.
 
     python3 agent.py --port 8444
 
-The token of a node that wants one is in the environment, as RIBOSOME_TOKEN.
+If the node requires a token, set the environment variable RIBOSOME_TOKEN.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "require
 
 
 def wordsmith(agent: Agent, lexicon: str) -> None:
-    """Teaches the agent its task."""
+    """Registers the handler of the agent's task."""
 
     @agent.on_task("count_words", "Counts the words of a text, and names the most frequent ones.", SCHEMA)
     async def count_words(task: Task) -> Result:
@@ -41,7 +41,7 @@ def wordsmith(agent: Agent, lexicon: str) -> None:
         return Result(f"{details['words']} words, above all: " + ", ".join(t["word"] for t in top), details)
 
     async def stop_words(words: List[str]) -> Set[str]:
-        """Delegates back: an agent of the node knows which words are in every text."""
+        """Delegates the selection of stop words to an agent of the node."""
         try:
             answer = await agent.delegate(lexicon, "stop_words", {"words": words}, description="Which of these say little?")
         except Refused as why:
@@ -51,7 +51,7 @@ def wordsmith(agent: Agent, lexicon: str) -> None:
 
 
 def main() -> None:
-    """Joins the node and stays until it is interrupted."""
+    """Joins the node and runs until it is interrupted."""
     parser = argparse.ArgumentParser(description="An agent that counts words.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8444)

@@ -17,9 +17,9 @@ from acl import Message, Refused
 DATA, PING, PONG, ERROR, CLOSE = range(1, 6)  # the types
 HEADER = struct.Struct(">2sBI")
 MAGIC = b"MC"
-MAX_FRAME = 16 << 20  # bytes of a payload
-PING_AFTER, DEAD_AFTER = 30.0, 60.0  # seconds of silence
-CLOSE_TIME = 2.0  # seconds
+MAX_FRAME = 16 << 20  # the largest payload in bytes
+PING_AFTER, DEAD_AFTER = 30.0, 60.0  # seconds without a frame from the node
+CLOSE_TIME = 2.0  # seconds to wait for the node's CLOSE
 
 
 class Connection:
@@ -63,7 +63,7 @@ class Connection:
             raise ConnectionError("the node hung up") from None
 
     def send(self, message: Message) -> None:
-        """Queues a message. It does not wait, and does nothing once the connection is closed."""
+        """Queues a message without waiting. Does nothing if the connection is closed."""
         self._write(DATA, json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode())
 
     def _write(self, kind: int, payload: bytes = b"") -> None:
@@ -71,7 +71,7 @@ class Connection:
             self._writer.write(HEADER.pack(MAGIC, kind, len(payload)) + payload)
 
     async def flush(self) -> None:
-        """Waits until the node has taken most of what was sent."""
+        """Waits until the send buffer is below its high-water mark."""
         async with self._flushing:  # before Python 3.12, only one may drain at a time
             await self._writer.drain()
 
@@ -85,13 +85,13 @@ class Connection:
             await asyncio.sleep(PING_AFTER / 3)
 
     async def close(self) -> None:
-        """Says that this end closes, waits a little until the node has said so too, and closes."""
+        """Sends CLOSE, waits at most CLOSE_TIME for the node's CLOSE, and closes the connection."""
         self._keeper.cancel()
         self._write(CLOSE)
         with contextlib.suppress(OSError, asyncio.TimeoutError):
             await asyncio.wait_for(self._closed(), CLOSE_TIME)
         self._writer.close()
-        with contextlib.suppress(OSError):  # it is over either way
+        with contextlib.suppress(OSError):  # the connection ends in any case
             await self._writer.wait_closed()
 
     async def _closed(self) -> None:

@@ -28,9 +28,9 @@ import acl
 from acl import Message, Refused, Rejected, Result
 from frames import Connection
 
-NODE = "system"  # the node itself, for those who introduce themselves
-GRACE = 5.0  # seconds that a task which was withdrawn has to end
-REMEMBERED = 256  # tasks that have ended, since a request may come again
+NODE = "system"  # the id of the node itself, the receiver of an introduction
+GRACE = 5.0  # seconds in which a withdrawn task must end
+REMEMBERED = 256  # ended tasks whose answers are kept for duplicate requests
 LATER = {"busy", "rate_limited", "agent_stopped", "service_unavailable", "rate_limit_exceeded"}
 
 log = logging.getLogger("ribosome")
@@ -38,13 +38,13 @@ log = logging.getLogger("ribosome")
 
 @dataclass
 class Task:
-    """A task that somebody delegates to this agent."""
+    """A task that another agent delegates to this one."""
 
     type: str
     description: str
     parameters: Dict[str, Any]
     asker: str
-    progress: Callable[[float, str], Awaitable[None]]  # tells the asker: percent, and a text
+    progress: Callable[[float, str], Awaitable[None]]  # reports percent and a text to the asker
 
 
 Handler = Callable[[Task], Awaitable[Result]]
@@ -56,30 +56,30 @@ class _Work:
     """A task in its conversation."""
 
     request: Message
-    handler: Optional[asyncio.Future[Result]] = None  # None for one that was not begun
-    answer: Optional[Message] = None  # the last
+    handler: Optional[asyncio.Future[Result]] = None  # None if the task was not started
+    answer: Optional[Message] = None  # the last message sent, except progress
 
     def ended(self) -> bool:
         return self.handler is None or self.handler.done()
 
 
 class Agent:
-    """An agent that joins a node and performs tasks. token, if there is one, is asked before each message."""
+    """An agent that joins a node and performs tasks. token, if given, returns the token for each message."""
 
     def __init__(self, agent_id: str, *, topics: Iterable[str] = (), max_tasks: int = 16,
                  token: Optional[Callable[[], str]] = None) -> None:
         self.id, self.topics, self.max_tasks, self.token = agent_id, list(topics), max_tasks, token
         self._actions: Dict[str, Message] = {}
         self._handlers: Dict[str, Handler] = {}
-        self._connection: Optional[Connection] = None  # while it is joined
-        self._failures = 0  # to join, in a row
+        self._connection: Optional[Connection] = None  # None while it is not joined
+        self._failures = 0  # consecutive failed attempts to join
         self._works: Dict[str, _Work] = {}  # by conversation
-        self._asked: Dict[str, asyncio.Queue[Optional[Message]]] = {}  # by conversation; None: the node is lost
+        self._asked: Dict[str, asyncio.Queue[Optional[Message]]] = {}  # by conversation; None means that the connection is lost
 
     def on_task(self, name: str, description: str = "", schema: Optional[Message] = None) -> Callable[[Handler], Handler]:
         """Registers the handler of a task. schema is the JSON Schema of its parameters.
 
-        A handler that is cancelled, as by CANCEL or at the deadline, may clean up; then the asker is told.
+        CANCEL and the deadline cancel the handler. The asker gets the answer after the handler has cleaned up.
         """
         def register(handler: Handler) -> Handler:
             self._actions[name] = {"name": name, "description": description, **({"input_schema": schema} if schema else {})}
@@ -89,7 +89,7 @@ class Agent:
 
     async def run(self, host: str, port: int, *, ssl: Optional[tls.SSLContext] = None,
                   joined: Callable[[], None] = lambda: None) -> None:
-        """Is an agent of the node until it is cancelled. Reconnects. Raises Refused when the node does not want it."""
+        """Runs the agent until it is cancelled, and reconnects. Raises Refused if the node rejects the agent."""
         while True:
             try:
                 await self._session(Connection(*await asyncio.open_connection(host, port, ssl=ssl)), joined)
@@ -124,7 +124,7 @@ class Agent:
             await connection.close()
 
     async def _abandon(self) -> None:
-        """Ends what only made sense with the connection."""
+        """Ends all tasks and delegations of a connection that has ended."""
         for answers in self._asked.values():
             answers.put_nowait(None)
         running = [w.handler for w in self._works.values() if w.handler and w.handler.cancel()]
@@ -145,7 +145,7 @@ class Agent:
     def _begin(self, conversation: str, m: Message) -> None:
         known = self._works.get(conversation)
         if known and (known.handler is None or not known.ended() or known.request["message_id"] == m["message_id"]):
-            self._send(known.answer)  # the request came again: the answer may be lost
+            self._send(known.answer)  # a duplicate request: the answer may be lost
             return
         work = self._remember(conversation, m)
         if (kind := m["payload"]["task_type"]) not in self._handlers:
@@ -170,7 +170,7 @@ class Agent:
     def _finish(self, work: _Work, done: asyncio.Future[Result]) -> None:
         why = None if done.cancelled() else done.exception()
         if done.cancelled():
-            self._answer(work, "INFORM", {"status": "done"})  # the receipt: nothing runs any more
+            self._answer(work, "INFORM", {"status": "done"})  # the receipt: the handler has returned
         elif why is None:
             r = done.result()
             self._answer(work, "INFORM_RESULT", {"task_status": r.status, "result_summary": r.summary, "result_details": r.details})
@@ -184,7 +184,7 @@ class Agent:
             self._answer(work, "FAILURE", acl.failure("timeout" if late else "execution_failed"))
 
     def _cancel(self, conversation: str, m: Message) -> None:
-        work = self._works.get(conversation) or self._remember(conversation, m)  # it may overtake its request
+        work = self._works.get(conversation) or self._remember(conversation, m)  # a CANCEL may overtake its request
         if work.handler and not work.ended():
             work.handler.cancel()
         elif work.answer:
@@ -200,9 +200,9 @@ class Agent:
 
     async def delegate(self, agent: str, task_type: str, parameters: Message, *, description: str = "",
                        timeout: float = 60.0, progress: Progress = lambda update: None) -> Result:
-        """Has another agent do something. Raises Refused, or ConnectionError when the node is lost.
+        """Delegates a task to another agent. Raises Refused, or ConnectionError if the connection is lost.
 
-        Who is cancelled here withdraws the task, and waits a little for its end.
+        Cancelling this call withdraws the task, and waits at most GRACE seconds for its end.
         """
         if not self._connection:
             raise ConnectionError("the node is not connected")
@@ -245,5 +245,5 @@ class Agent:
         return acl.message(act, self.id, receiver, payload, auth_token=self.token() if self.token else None, **more)
 
     def _send(self, m: Message) -> None:
-        if self._connection:  # else who waits for it has been told that this agent is gone
+        if self._connection:  # without a connection, the node has already failed the request
             self._connection.send(m)

@@ -8,8 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// agents reads sender and receiver, and tells the style of the envelope by the
-// sender's.
+// agents reads sender and receiver. The form of the sender decides the style.
 func (d *decoder) agents() {
 	if v := d.in.values[memSender]; len(v) > 0 && v[0] == '"' {
 		d.shape.style = IDE
@@ -20,7 +19,7 @@ func (d *decoder) agents() {
 		d.invalid("sender.agent_id", "the id of an agent", nil)
 	}
 	if d.out.Receiver == "" && d.in.values[memReceiver] != nil {
-		d.blank(memReceiver) // a broadcast, said in so many words
+		d.blank(memReceiver) // an explicit broadcast
 	}
 }
 
@@ -61,8 +60,8 @@ func (d *decoder) agentObject(m member, v []byte) performatives.AgentID {
 
 const agentPrefix = `{"agent_id":"`
 
-// isSimpleAgent reports whether an object that has been scanned before is an
-// agent_id and nothing else, written without a space: nearly all are.
+// isSimpleAgent reports whether an object has an agent_id and no other member, and is
+// written without a space, as nearly all are. The object has been scanned before.
 func isSimpleAgent(object []byte) bool {
 	if len(object) < len(agentPrefix)+2 || string(object[:len(agentPrefix)]) != agentPrefix {
 		return false
@@ -71,14 +70,14 @@ func isSimpleAgent(object []byte) bool {
 	return jsonscan.PlainRun(rest) == len(rest)-2 // the quote and the brace that end it
 }
 
-// agentObject is an agent that is written as an object.
+// agentObject has the members of an agent that is written as an object.
 type agentObject struct {
 	id    []byte // the value of agent_id; nil = none
 	extra []byte // its other members, as an object that lacks its end; nil = none
 }
 
-// splitAgent reads an object that has been scanned before. It reports false for
-// one with two ids.
+// splitAgent reads an object that has been scanned before. It reports false for an
+// object with two ids.
 func splitAgent(object []byte) (a agentObject, ok bool) {
 	s := jsonscan.Scanner{Data: object, Depth: maxDepthLimit}
 	s.Open('{')
@@ -99,7 +98,7 @@ func splitAgent(object []byte) (a agentObject, ok bool) {
 	}
 }
 
-// keep adds a member to the extra ones, of which there are at most limit bytes.
+// keep adds a member to extra. The extra members have at most limit bytes together.
 func (a *agentObject) keep(name, value []byte, limit int) {
 	separator := byte(',')
 	if a.extra == nil {
@@ -109,8 +108,8 @@ func (a *agentObject) keep(name, value []byte, limit int) {
 	a.extra = append(append(append(append(a.extra, separator), name...), ':'), value...)
 }
 
-// agent writes an agent: as a string where plain is set, else as an object with
-// what else its sender said of it.
+// agent writes an agent: as a string if plain is set, else as an object with the other
+// members that the sender gave it.
 func (w *writer) agent(m member, id performatives.AgentID, plain bool) {
 	if id == "" {
 		w.blank(m)
@@ -118,7 +117,7 @@ func (w *writer) agent(m member, id performatives.AgentID, plain bool) {
 	}
 	w.name(m)
 	if w.shape == ideShape {
-		id = id.Fold() // as the IDE clients write them
+		id = id.Fold() // IDE clients write ids in lower case
 	}
 	if plain {
 		w.dst = jsonscan.AppendQuoted(w.dst, string(id))
@@ -133,8 +132,8 @@ func (w *writer) agent(m member, id performatives.AgentID, plain bool) {
 	w.dst = append(w.dst, '}')
 }
 
-// isAgentExtra reports whether a member of the metadata is what agentObject put
-// there, and not another dialect's member of the same name.
+// isAgentExtra reports whether agentObject stored a member of the metadata. Another
+// dialect may store a member of the same name.
 func (w *writer) isAgentExtra(v json.RawMessage) bool {
 	s := jsonscan.Scanner{Data: v, Depth: w.depth - 1}
 	if s.Peek() != '{' || s.Pos != 0 || !s.Value() || s.Pos != len(v) || !utf8.Valid(v) {

@@ -16,9 +16,9 @@ func New(o Options) (*Codec, error) {
 	return &Codec{o.withDefaults()}, nil
 }
 
-// Decode reads one message, in either [Style]. It keeps nothing of data. The error
-// is a [*DecodeError], which unwraps to the [*performatives.Refusal] that tells the
-// sender what was wrong, and how to answer it.
+// Decode reads one message, in either [Style]. The message shares no memory with data.
+// The error is a [*DecodeError]. It unwraps to the [*performatives.Refusal] that names
+// the wrong member, and makes the answer to the sender.
 func (c *Codec) Decode(data []byte) (*performatives.Message, error) {
 	d := decoder{codec: c}
 	if d.parse(data) {
@@ -29,12 +29,12 @@ func (c *Codec) Decode(data []byte) (*performatives.Message, error) {
 	return nil, d.failure()
 }
 
-// Encode returns m as JSON, in the style that it came in.
+// Encode returns m as JSON, in the style in which it was read.
 func (c *Codec) Encode(m *performatives.Message) ([]byte, error) { return c.Append(nil, m) }
 
-// Append appends m as JSON to dst, in the style that it came in: [Spec] for a
-// message that this dialect has not decoded. It fails, and returns dst as it was,
-// for a message whose payload or metadata do not marshal to JSON.
+// Append appends m as JSON to dst, in the style in which it was read: [Spec] for a
+// message that this dialect has not decoded. For a message whose payload or metadata do
+// not marshal to JSON, it fails and returns dst unchanged.
 func (c *Codec) Append(dst []byte, m *performatives.Message) ([]byte, error) {
 	return c.AppendAs(dst, m, StyleOf(m))
 }

@@ -12,25 +12,25 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// decoder turns one envelope into a message. The first thing that is wrong stays
-// in refusal, and the rest is still read, so that an answer finds its way.
+// decoder turns one envelope into a message. It stores the first error in refusal and
+// reads on, so that the answer to the sender can be addressed.
 type decoder struct {
 	codec   *Codec
 	in      envelope
-	text    strings.Builder // every string of the message, in one allocation
+	text    strings.Builder // all strings of the message, in one allocation
 	out     performatives.Envelope
 	shape   shape
 	refusal *performatives.Refusal
 }
 
-// refuse records what is wrong, unless something was already.
+// refuse stores the first error; it ignores later ones.
 func (d *decoder) refuse(code performatives.Code, field, text string) {
 	if d.refusal == nil {
 		d.refusal = &performatives.Refusal{Code: code, Field: field, Text: text}
 	}
 }
 
-// invalid records that a member is not what it should be.
+// invalid stores the error of a member with a value of the wrong kind.
 func (d *decoder) invalid(field, want string, got []byte) {
 	d.refuse(performatives.CodeInvalidPayload, field, fmt.Sprintf("%s: want %s, got %s", field, want, jsonscan.KindOf(got)))
 }
@@ -57,7 +57,7 @@ func (d *decoder) parse(data []byte) bool {
 	return false
 }
 
-// message makes the message, or returns nil and leaves why in d.refusal.
+// message makes the message, or returns nil and stores the error in d.refusal.
 func (d *decoder) message() *performatives.Message {
 	d.prepare()
 	d.agents()
@@ -91,21 +91,21 @@ func (d *decoder) made() *performatives.Message {
 	return m
 }
 
-// namesItself reports whether the envelope has the conversation_id of a
-// conversation that is named after the message, which would be left out.
+// namesItself reports whether the conversation_id equals the message_id. The encoder
+// leaves out such a conversation_id unless the shape records it.
 func (d *decoder) namesItself() bool {
 	return string(d.out.ConversationID) == string(d.out.ID)
 }
 
-// copied are the members whose text the message keeps, in one allocation: whoever keeps
-// one of them, keeps all.
-var copied = setOf(memID, memSender, memReceiver, memInReplyTo, memReplyWith, memConversation, memProtocol, memTrace, memOntology)
+// copied has the members whose text the message keeps, in one allocation: a reference to
+// one of the strings keeps the memory of all.
+var copied = setOf(memID, memSender, memReceiver, memInReplyTo, memReplyWith, memConversation, memProtocol, memMessageType, memTrace, memOntology)
 
-// maxText is how much room a member's text has from the beginning: enough for an id, and
-// none for whatever else the object of an agent says.
+// maxText bounds the memory that prepare reserves for the text of one member, in bytes:
+// it suffices for an id, whatever other members the object of an agent has.
 const maxText = 2 * performatives.MaxIDLength
 
-// prepare notes which members there are, and makes room for their text.
+// prepare records which members are there, and reserves memory for their text.
 func (d *decoder) prepare() {
 	n := 0
 	for m, v := range d.in.values {
@@ -119,7 +119,7 @@ func (d *decoder) prepare() {
 	d.text.Grow(n)
 }
 
-// str reads a member that is a string. null and "" are as good as none.
+// str reads a member that is a string. null and "" count as absent.
 func (d *decoder) str(m member) string {
 	v := d.in.values[m]
 	if v == nil {
@@ -132,7 +132,7 @@ func (d *decoder) str(m member) string {
 	return ""
 }
 
-// blank keeps a member that says nothing, so that it is written again.
+// blank records a member without information, such as a null, so that it is written again.
 func (d *decoder) blank(m member) {
 	d.shape.blanks = append(d.shape.blanks, blank{m, string(d.in.values[m])})
 }
@@ -185,18 +185,19 @@ func (d *decoder) strings() {
 	d.out.ReplyWith = d.str(memReplyWith)
 	d.out.ConversationID = performatives.ConversationID(d.str(memConversation))
 	d.out.Protocol = d.str(memProtocol)
+	d.out.MessageType = d.str(memMessageType)
 	d.out.Trace = d.str(memTrace)
 	d.out.Language = d.language()
 	d.out.Ontology = d.str(memOntology)
 	if d.shape.style == IDE && d.out.InReplyTo == "" && d.out.Performative.IsReply() {
-		// An IDE client tells what it answers by the conversation alone. One
-		// that we opened is named after the message that opened it.
+		// The answer of an IDE client refers to its request by the conversation alone,
+		// and a conversation that this node opened has the id of its first message.
 		d.out.InReplyTo = string(d.out.ConversationID)
 		d.shape.derived = true
 	}
 }
 
-// language is [decoder.str] without a copy of what nearly every message says.
+// language is [decoder.str] without a copy of the usual language.
 func (d *decoder) language() string {
 	if v := d.in.values[memLanguage]; len(v) > 2 && string(v[1:len(v)-1]) == performatives.LanguageJSON {
 		return performatives.LanguageJSON
@@ -229,9 +230,8 @@ func (d *decoder) time(m member) time.Time {
 	return t
 }
 
-// stamp gives the message what its envelope doesn't: a time, and in the style
-// IDE an id. A full envelope without an id is refused, for its sender could not
-// know what the answer refers to.
+// stamp adds a missing time, and in the style IDE a missing id. In the style Spec an
+// envelope without an id is refused: its sender could not match the answer.
 func (d *decoder) stamp() {
 	needID := d.out.ID == "" && d.shape.style == IDE
 	if !needID && !d.out.Timestamp.IsZero() {
@@ -246,7 +246,7 @@ func (d *decoder) stamp() {
 	}
 }
 
-// metadata collects the members that no field stands for.
+// metadata collects the members of the envelope without a field.
 func (d *decoder) metadata() {
 	for _, u := range d.in.unknown {
 		if _, twice := d.out.Metadata[u.name]; twice {

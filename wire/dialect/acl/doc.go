@@ -3,9 +3,9 @@
 //
 // # Styles
 //
-// Peers write the envelope in two ways, [Spec] and [IDE]; a sender that is a plain
-// string tells them apart. A session reads both and answers in the one it was
-// addressed in:
+// Peers write the envelope in two styles, [Spec] and [IDE]. An envelope whose sender is a
+// plain string has the style IDE. A session reads both styles, and answers in the style
+// of the last message it read:
 //
 //	m, err := codec.Decode(frame)   // err: a *DecodeError, which makes the NOT_UNDERSTOOD
 //	style := acl.StyleOf(m)
@@ -16,36 +16,41 @@
 // in either style. REQUEST stands for TASK_REQUEST in the style IDE, and for FIPA's
 // act in a full envelope; FIPA's act is therefore always written in a full envelope.
 //
-// In the style IDE an envelope needs no message_id, and the answer to a message may
-// leave out in_reply_to: it then answers whatever opened the conversation. The
-// payload of a TASK_REQUEST without a task_type is the task's parameters, and the
-// last segment of the ontology its type.
+// In the style IDE an envelope needs no message_id. An answer may leave out
+// in_reply_to: it then answers the message that opened the conversation. The payload
+// of a TASK_REQUEST without a task_type is the parameters of the task, and the last
+// segment of the ontology is its type.
 //
-// # What survives
+// # Message types
 //
-// Decode then encode gives back every member, known or not, with the same JSON
-// value: big numbers keep their digits, and nulls, empty strings and explicit
-// defaults stay. Two things are written in one way only, as addenda §1 and §2 say:
-// timestamps as RFC 3339 in UTC, and task_status in lower case.
+// An application's message type is the extension member message_type beside the
+// performative, in both styles (addenda §8). The payload of such a message is the
+// application's own, so that it needs none of the members that acl asks of the act.
 //
-// What a peer told us goes into the message and survives a trip through the swarm:
-// unknown members of the envelope, those of sender and receiver (as an object of
-// that name), and an mcp_version other than [Version] are in its Metadata, those of
-// the payload in the payload. How it was written (strings for agents, nulls, a
-// synonym for the act, the text of the payload) is in the message's Shape, which
-// stays on this node.
+// # Lossless round trip
+//
+// Decoding and then encoding a message gives every member, known or not, with the same
+// JSON value: big numbers keep their digits, and nulls, empty strings and explicit
+// defaults stay. There are two exceptions (addenda §1, §2): timestamps are written as
+// RFC 3339 in UTC, and task_status in lower case.
+//
+// The content of a peer's message travels through the swarm with it. Its Metadata has
+// the unknown members of the envelope, those of sender and receiver (as an object of
+// that name), and an mcp_version other than [Version]. Its Payload has the unknown
+// members of the payload. The form of the message stays on this node, in its Shape:
+// strings for agents, nulls, a synonym for the act, the text of the payload.
 //
 // # Priority
 //
 // The priority of a message is its payload.priority: low, medium, normal, high or
-// urgent in any case, or 1 to 5. It is written there when it isn't Normal and the
-// payload doesn't say so itself. In a TASK_REQUEST an unreadable one is refused; in
-// any other act it is the application's own business.
+// urgent in any case, or 1 to 5. The encoder adds it to the payload when it isn't Normal
+// and the payload has another. In a TASK_REQUEST without a message type, an unreadable
+// priority is refused; in any other message it is a member of the application.
 //
 // # Limits
 //
 // A message may have [Options].MaxBytes bytes, nest [Options].MaxDepth deep and
-// have 1,024 unknown members. It must be valid UTF-8, and no name may come twice in
-// the envelope or as an agent's agent_id: two readers could understand it in two
-// ways. In a payload the last member of a name counts, as in encoding/json.
+// have 1,024 unknown members. It must be valid UTF-8. No name may come twice in the
+// envelope or in an agent, since two readers could choose different values. In a payload
+// the last member of a name counts, as in encoding/json.
 package acl

@@ -10,7 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Version is the mcp_version that this package writes (acl §3). It reads any.
+// Version is the mcp_version that this package writes (acl §3). It reads any version.
 const Version = "0.1.0"
 
 // writer writes one message.
@@ -35,6 +35,7 @@ func (w *writer) message() error {
 	w.agent(memReceiver, m.Receiver(), w.shape.plainReceiver)
 	w.references()
 	w.text(memProtocol, m.Protocol())
+	w.text(memMessageType, m.MessageType())
 	w.text(memTrace, m.Trace())
 	if err := w.budget(); err != nil {
 		return err
@@ -55,7 +56,7 @@ var memberKeys = func() (keys [memberCount]string) {
 	return keys
 }()
 
-// name writes the name of a member that is next.
+// name writes the name of the next member.
 func (w *writer) name(m member) {
 	key := memberKeys[m]
 	if w.dst[len(w.dst)-1] == '{' {
@@ -64,8 +65,8 @@ func (w *writer) name(m member) {
 	w.dst = append(w.dst, key...)
 }
 
-// text writes a member that is a string. An empty one is left out, unless the
-// message came with a member that says nothing.
+// text writes a member that is a string. An empty string is left out, unless the message
+// was read with a blank member of that name.
 func (w *writer) text(m member, s string) {
 	if s == "" {
 		w.blank(m)
@@ -75,7 +76,7 @@ func (w *writer) text(m member, s string) {
 	w.dst = jsonscan.AppendQuoted(w.dst, s)
 }
 
-// blank writes a member that says nothing as it came, if it came.
+// blank writes a blank member unchanged, if the message was read with one.
 func (w *writer) blank(m member) bool {
 	text, ok := w.shape.blankOf(m)
 	if ok {
@@ -106,7 +107,7 @@ func (w *writer) act() {
 	w.text(memPerformative, name)
 }
 
-// references writes what ties the message to others.
+// references writes the members that refer to other messages and to the conversation.
 func (w *writer) references() {
 	m := w.m
 	if w.shape.derived && m.InReplyTo() == string(m.ConversationID()) {
@@ -135,7 +136,7 @@ func (w *writer) budget() error {
 	return w.raw(memberNames[memBudget], text)
 }
 
-// language writes the language; a message made here that doesn't say any is JSON.
+// language writes the language. The default of a message that was made here is JSON.
 func (w *writer) language() {
 	language := w.m.Language()
 	if _, blank := w.shape.blankOf(memLanguage); language == "" && !blank && w.shape.had.has(memLanguage) {
@@ -157,9 +158,8 @@ func (w *writer) times() {
 	}
 }
 
-// metadata writes the members that no field stands for, sorted by name. One that
-// has the name of a member which this dialect knows came from another dialect,
-// means something else there, and is left out.
+// metadata writes the members without a field, sorted by name. It leaves out a member with
+// a name of this dialect's envelope: another dialect stored it, with another meaning.
 func (w *writer) metadata() error {
 	var names []string
 	for name := range w.m.AllMetadata() {
@@ -179,7 +179,7 @@ func (w *writer) metadata() error {
 	return nil
 }
 
-// raw writes JSON that nobody may have looked at.
+// raw checks JSON that may be unchecked, and writes it.
 func (w *writer) raw(name string, v []byte) error {
 	s := jsonscan.Scanner{Data: v, Depth: w.depth - 1}
 	switch {

@@ -17,6 +17,7 @@ const (
 	memConversation // extension
 	memReplyBy      // extension
 	memProtocol     // extension
+	memMessageType  // extension (addenda §8)
 	memTrace        // extension
 	memBudget       // extension
 	memLanguage
@@ -28,11 +29,11 @@ const (
 
 var memberNames = [memberCount]string{
 	"mcp_version", "message_id", "performative", "sender", "receiver", "in_reply_to", "reply_with",
-	"conversation_id", "reply_by", "protocol", "trace", "budget", "language", "ontology", "timestamp", "payload",
+	"conversation_id", "reply_by", "protocol", "message_type", "trace", "budget", "language", "ontology", "timestamp", "payload",
 }
 
-// memberOf returns the member of that name, memberCount for one that nobody here
-// knows. At most five names have the same length, so that this is faster than a map.
+// memberOf returns the member of that name, or memberCount for an unknown name. At most
+// five names have the same length, so that this is faster than a map.
 func memberOf(name []byte) member {
 	if len(name) >= len(byLength) {
 		return memberCount
@@ -65,14 +66,13 @@ func setOf(ms ...member) (set memberSet) {
 
 func (s memberSet) has(m member) bool { return s&(1<<m) != 0 }
 
-// optional are the members that are written when, and only when, the message has
-// something to say there.
+// optional has the members that are written if and only if their field is set.
 var optional = ^setOf(memVersion, memID, memConversation, memLanguage, memTimestamp, memPayload)
 
-// envelope is a message whose JSON has been checked and whose members have been
-// found, but not read. All slices are of the data that was scanned.
+// envelope has the members of a message whose JSON has been checked, before they are
+// decoded. All slices refer to the scanned data.
 type envelope struct {
-	values  [memberCount][]byte // each value as it came; nil = not there
+	values  [memberCount][]byte // each value as JSON text; nil = absent
 	unknown []unknownMember
 	payload payloadView
 }
@@ -82,12 +82,12 @@ type unknownMember struct {
 	value []byte
 }
 
-// maxUnknown bounds what a peer's own members can make us remember. A message
-// that is nothing but tiny members would otherwise take many times its length.
+// maxUnknown bounds the unknown members of one message. A message of many tiny members
+// would otherwise take many times its length in memory.
 const maxUnknown = 1024
 
-// scan finds the members of the envelope in s. Where it reports false, s says
-// why, and e holds what came before that.
+// scan finds the members of the envelope in s. When it reports false, s has the error,
+// and e has the members before it.
 func (e *envelope) scan(s *jsonscan.Scanner) bool {
 	if !s.Open('{') {
 		return false
@@ -142,11 +142,11 @@ func (e *envelope) foreign(s *jsonscan.Scanner, name []byte) bool {
 	return true
 }
 
-// payloadView is what this dialect looks at in a payload, as it came. Of a member
-// that is there twice the last one counts, as it does in encoding/json.
+// payloadView has the members of a payload that this dialect reads itself, as JSON text.
+// Of a member that occurs twice the last counts, as in encoding/json.
 type payloadView struct {
 	priority   []byte
-	priorityAt int // where it begins in what was scanned
+	priorityAt int // its offset in the scanned data
 	taskStatus []byte
 	taskType   []byte
 }

@@ -9,11 +9,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// DecodeError is the error of [Codec.Decode]: why the message is refused, and
-// what could be read of it, so that its sender can be told. A field is empty where
-// the message had nothing there, or broke off before it. Every field may be set by
-// a transport that knows better: the Sender of a connection that has proved who it
-// is, say.
+// DecodeError is the error of [Codec.Decode]. It has the refusal, and the fields of the
+// message that could be read, so that its sender can be answered. A field is empty when
+// the message lacks it or ends before it. A transport may set every field: for example,
+// the Sender of an authenticated connection.
 type DecodeError struct {
 	Refusal        *performatives.Refusal
 	Style          Style
@@ -31,15 +30,15 @@ func (e *DecodeError) Error() string { return "acl: " + e.Refusal.Error() }
 // Unwrap returns the refusal, so that errors.Is asks for its code.
 func (e *DecodeError) Unwrap() error { return e.Refusal }
 
-// noReference is what an answer refers to when the message told nothing: acl §4.7
-// demands an in_reply_to.
+// noReference is the in_reply_to of the answer to a message without a readable id: acl
+// §4.7 demands an in_reply_to.
 const noReference = "unknown"
 
-// NotUnderstood makes the answer to the sender of the message: a NOT_UNDERSTOOD
-// from that agent (acl §4.7), to be written in e.Style. It refers to the
-// message_id, else to the reply_with or the conversation_id, else to "unknown". It
-// returns nil when the sender could not be read, and for a NOT_UNDERSTOOD, which
-// must never be answered by another.
+// NotUnderstood makes the answer to the sender of the message: a NOT_UNDERSTOOD of the
+// agent from (acl §4.7), to be written in e.Style. It refers to the message_id, else to
+// the reply_with or the conversation_id, else to "unknown". It returns nil when the
+// sender could not be read. It also returns nil for a NOT_UNDERSTOOD: two peers would
+// otherwise answer each other without end.
 func (e *DecodeError) NotUnderstood(from performatives.AgentID, s performatives.Stamp) *performatives.Message {
 	if e.Sender == "" || e.Act == performatives.ActNotUnderstood {
 		return nil
@@ -58,7 +57,7 @@ func (e *DecodeError) NotUnderstood(from performatives.AgentID, s performatives.
 	return nil
 }
 
-// failure returns what is wrong together with what could be read.
+// failure returns the stored error together with the readable fields.
 func (d *decoder) failure() *DecodeError {
 	v := &d.in.values
 	e := &DecodeError{
@@ -77,8 +76,8 @@ func (d *decoder) failure() *DecodeError {
 	return e
 }
 
-// legible returns the text of a value that may be anything: "" for what is no
-// string, or none that could be an id.
+// legible returns the text of a JSON string that could be an id, and "" for any other
+// value.
 func legible(v []byte) string {
 	if len(v) < 2 || v[0] != '"' || len(v) > 6*performatives.MaxIDLength {
 		return ""
@@ -98,7 +97,7 @@ func legibleAgent(v []byte) performatives.AgentID {
 	return performatives.AgentID(legible(v))
 }
 
-// refusalOf returns the refusal that an error of package performatives is.
+// refusalOf returns the refusal in an error of package performatives.
 func refusalOf(err error) *performatives.Refusal {
 	var refusal *performatives.Refusal
 	if errors.As(err, &refusal) {

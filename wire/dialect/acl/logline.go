@@ -35,8 +35,8 @@ func (d Direction) String() string {
 //
 //	MCP_MESSAGE_SENT: {"mcp_version":"0.1.0",…}
 //
-// without the newline that ends it. The JSON holds no line break, however the
-// payload came.
+// without the final newline. The JSON holds no line break, even if the payload has
+// some between its members.
 func (c *Codec) AppendLogLine(dst []byte, d Direction, m *performatives.Message) ([]byte, error) {
 	if int(d) >= len(logPrefixes) {
 		return dst, fmt.Errorf("acl: log line: %s is no direction", d)
@@ -65,14 +65,14 @@ func appendCompact(dst, line []byte) ([]byte, error) {
 // ErrNoLogLine is the error of [Codec.ParseLogLine] for a line that logs no message.
 var ErrNoLogLine = errors.New("acl: not a log line of a message")
 
-// ParseLogLine reads what [Codec.AppendLogLine] wrote. A logger may have put
-// something before it on the line, such as a time and a level. It fails with
-// [ErrNoLogLine] for any other line, and as [Codec.Decode] does.
+// ParseLogLine reads a line of [Codec.AppendLogLine]. A logger may have added a prefix,
+// such as a time and a level. The error is [ErrNoLogLine] for any other line, and the
+// error of [Codec.Decode] for a message that cannot be read.
 func (c *Codec) ParseLogLine(line []byte) (Direction, *performatives.Message, error) {
 	at, text, found := len(line), []byte(nil), Direction(0)
 	for d, prefix := range logPrefixes {
 		mark := []byte(prefix[:len(prefix)-1])
-		// The first mark counts: the message may quote the other in its text.
+		// The first mark counts: the text of the message may contain the other.
 		if i := bytes.Index(line, mark); i >= 0 && i < at {
 			at, text, found = i, line[i+len(mark):], Direction(d)
 		}
@@ -90,9 +90,9 @@ type LogEntry struct {
 	Message   *performatives.Message
 }
 
-// ReadLog yields the messages that a log holds, and for each line that should hold
-// one and doesn't its error. Other lines are skipped. It ends after an error of r,
-// and at a line that is longer than a message can be.
+// ReadLog yields the messages of a log, and an error for each log line of a message that
+// cannot be read. It skips other lines. It ends after an error of r, and at a line that
+// is longer than the longest message.
 func (c *Codec) ReadLog(r io.Reader) iter.Seq2[LogEntry, error] {
 	return func(yield func(LogEntry, error) bool) {
 		lines := bufio.NewScanner(r)

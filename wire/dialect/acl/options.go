@@ -12,16 +12,16 @@ const (
 	DefaultMaxDepth = 128
 )
 
-// maxDepthLimit is where encoding/json, which decodes typed payloads, gives up.
+// maxDepthLimit is the nesting limit of encoding/json, which decodes typed payloads.
 const maxDepthLimit = 10_000
 
 // Options are the settings of a [Codec]. The zero value works.
 type Options struct {
-	// Registry knows the application's payload types; nil means only those of
-	// package performatives.
+	// Registry has the payload types of the application; nil means the types of package
+	// performatives only.
 	Registry *performatives.Registry
-	// Stamper gives an envelope its id or timestamp where it has none of its own.
-	// Nil means random UUIDs and the system's clock.
+	// Stamper makes the id or timestamp of an envelope without one. Nil means random
+	// UUIDs and the system's clock.
 	Stamper performatives.Stamper
 	// MaxBytes is the longest message that Decode reads, in bytes. Zero means
 	// DefaultMaxBytes.

@@ -12,7 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// payload reads the payload as a Go value, and the message's priority from it.
+// payload decodes the payload, and reads the message's priority from it.
 func (d *decoder) payload() {
 	v := d.in.values[memPayload]
 	switch {
@@ -33,7 +33,7 @@ func (d *decoder) payload() {
 
 func (d *decoder) priority() {
 	p, err := readPriority(d.in.payload.priority)
-	if err != nil && d.out.Performative == performatives.ActTaskRequest {
+	if err != nil && d.out.Performative == performatives.ActTaskRequest && d.out.MessageType == "" {
 		d.refuse(performatives.CodeInvalidPayload, "payload.priority", fmt.Sprintf(
 			"payload.priority: want low, medium, normal, high, urgent or 1 to 5, got %.32s", d.in.payload.priority))
 	}
@@ -51,7 +51,7 @@ func (d *decoder) content(v []byte) {
 		}
 		return
 	}
-	d.out.Payload, err = d.codec.opts.Registry.DecodePayload(d.out.Performative, d.out.Ontology, v)
+	d.out.Payload, err = d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, v)
 	if err != nil {
 		d.refusal = refusalOf(err)
 		return
@@ -62,32 +62,32 @@ func (d *decoder) content(v []byte) {
 }
 
 // isBare reports whether the payload is the parameters of a task that only the
-// ontology names, as IDE clients write it, and no type of the application's.
+// ontology names, as IDE clients write it. The payload of a message type, or of a
+// registered type, is the application's own and never bare.
 func (d *decoder) isBare() bool {
-	if d.shape.style != IDE || d.out.Performative != performatives.ActTaskRequest || d.in.payload.taskType != nil {
+	if d.shape.style != IDE || d.out.Performative != performatives.ActTaskRequest || d.out.MessageType != "" || d.in.payload.taskType != nil {
 		return false
 	}
-	// Whether the application registered a type shows in what an empty payload
-	// becomes.
+	// An empty payload decodes to another type if the application has registered one.
 	empty, _ := d.codec.opts.Registry.DecodePayload(d.out.Performative, d.out.Ontology, json.RawMessage("{}"))
 	_, builtin := empty.(performatives.TaskRequest)
 	return builtin
 }
 
-// exact reports whether the payload may be written as it came. A task_status in
-// another case may not: it goes out in lower case (addenda §2).
+// exact reports whether the payload may be written unchanged. A task_status that is not
+// in lower case is written in lower case (addenda §2).
 func (d *decoder) exact() bool {
 	result, ok := d.out.Payload.(performatives.InformResult)
 	return !ok || string(d.in.payload.taskStatus) == `"`+string(result.Status)+`"`
 }
 
-// lastSegment returns what comes after the last colon or slash of an ontology:
-// elizaos:ide:explain_code names the task explain_code.
+// lastSegment returns the part of an ontology after its last colon or slash:
+// explain_code for elizaos:ide:explain_code.
 func lastSegment(ontology string) string {
 	return ontology[strings.LastIndexAny(ontology, ":/")+1:]
 }
 
-// payload writes the payload. One that came in this form goes out as it came.
+// payload writes the payload. It writes the recorded text of a decoded message unchanged.
 func (w *writer) payload() error {
 	p := w.m.Payload()
 	switch {
@@ -126,8 +126,7 @@ func (w *writer) content(p any) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// isBareRequest reports whether the parameters of t say all of it, given its
-// ontology.
+// isBareRequest reports whether the parameters and the ontology determine t.
 func isBareRequest(t performatives.TaskRequest, ontology string) bool {
 	return t.TaskType == lastSegment(ontology) && t.Description == "" && len(t.Extra) == 0 && !t.Parameters.IsZero()
 }
@@ -137,8 +136,8 @@ var (
 	errNoUTF8   = errors.New("acl: want UTF-8")
 )
 
-// checkPayload checks the JSON of a payload: one that was made here may hold
-// what nobody has looked at.
+// checkPayload checks the JSON of a payload. A payload that was made here may contain
+// unchecked JSON.
 func (w *writer) checkPayload(text []byte) (view payloadView, err error) {
 	s := jsonscan.Scanner{Data: text, Depth: w.depth - 1}
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// readPriority reads the value of payload.priority. None, null and "" are Normal.
+// readPriority reads the value of payload.priority. An absent value, null and "" are Normal.
 func readPriority(v []byte) (performatives.Priority, error) {
 	if len(v) == 0 || isNull(v) {
 		return performatives.Normal, nil
@@ -24,7 +24,7 @@ func readPriority(v []byte) (performatives.Priority, error) {
 	return performatives.ParsePriority(string(v))
 }
 
-// priorities are the usual spellings, so that reading one allocates nothing.
+// priorities has the usual spellings, so that reading them allocates nothing.
 var priorities = func() map[string]performatives.Priority {
 	m := make(map[string]performatives.Priority)
 	for _, name := range []string{"low", "medium", "normal", "high", "urgent", "1", "2", "3", "4", "5"} {
@@ -33,9 +33,9 @@ var priorities = func() map[string]performatives.Priority {
 	return m
 }()
 
-// prioritized writes the text of a payload with the message's priority in it,
-// unless that is Normal or what the payload says itself. A member of that name
-// which is no priority is the application's own, and stays.
+// prioritized writes the text of a payload with the message's priority in it, unless the
+// priority is Normal or the payload has the same. A member priority with another kind of
+// value belongs to the application, and stays.
 func (w *writer) prioritized(text []byte, view payloadView) {
 	p := w.m.Priority()
 	own, err := readPriority(view.priority)

@@ -136,6 +136,9 @@ func message(t *rapid.T) *performatives.Message {
 		Priority: performatives.Priority(rapid.IntRange(-1, 2).Draw(t, "priority")), Metadata: members(t, "metadata"),
 		Payload: rapid.SampledFrom(payloads).Draw(t, "payload")(t),
 	}
+	if rapid.Bool().Draw(t, "typed") {
+		e.MessageType = rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}`).Draw(t, "message type")
+	}
 	if rapid.Bool().Draw(t, "more") {
 		e.ReplyBy, e.Budget = moment.Draw(t, "reply by"), content(t)
 		e.Trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

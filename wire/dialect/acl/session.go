@@ -13,9 +13,9 @@ import (
 // Dialect is acl as the language of a [wire.Session]. A frame is one message. The zero
 // value works.
 //
-// acl leaves authentication to the transport. Where that has no place for a token, as
-// TCP has none, a message may carry one in the member auth_token, with or without the
-// word Bearer; it goes no further than the session.
+// acl leaves authentication to the transport. Over a transport without a place for a
+// token, such as TCP, a message may have it in the member auth_token, with or without the
+// word Bearer. The session removes it from the message.
 type Dialect struct {
 	// MaxDepth is that of [Options].
 	MaxDepth int
@@ -39,15 +39,14 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	return &session{codec: codec, opts: o}, nil
 }
 
-// session is the codec of one session. It answers in the style that it was last
-// addressed in.
+// session is the codec of one session. It writes in the style of the last message read.
 type session struct {
 	codec *Codec
 	opts  wire.CodecOptions
 	style atomic.Uint32
 }
 
-// Decode reads one message. A token in it is taken out of it.
+// Decode reads one message, and removes its token.
 func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
 	m, err := s.codec.Decode(frame)
 	if err != nil {
@@ -64,24 +63,22 @@ func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
 	take(in)
 }
 
-// withToken takes the token out of m.
+// withToken returns m without its token, and the token.
 func (s *session) withToken(m *performatives.Message) wire.Inbound {
-	e := m.Envelope()
 	var token string
-	if json.Unmarshal(e.Metadata[memberToken], &token) != nil {
+	if text, _ := m.Metadata(memberToken); json.Unmarshal(text, &token) != nil {
 		return wire.Inbound{Err: &performatives.Refusal{
 			Code: performatives.CodeInvalidPayload, About: m.ID(), Field: memberToken, Text: memberToken + ": want a string",
 		}}
 	}
-	delete(e.Metadata, memberToken)
-	stripped, err := performatives.New(e)
+	stripped, err := m.With(func(e *performatives.Envelope) { delete(e.Metadata, memberToken) })
 	if err != nil {
 		return wire.Inbound{Err: wire.AsRefusal(err)}
 	}
 	return wire.Inbound{Message: stripped, Token: bare(token)}
 }
 
-// bare returns a token without the word that says what kind it is.
+// bare returns a token without the word Bearer.
 func bare(token string) string {
 	const bearer = "bearer "
 	if len(token) > len(bearer) && strings.EqualFold(token[:len(bearer)], bearer) {
@@ -90,11 +87,11 @@ func bare(token string) string {
 	return token
 }
 
-// stranger is who a NOT_UNDERSTOOD goes to when nothing of a message could be read: the
-// connection knows to whom it leads.
+// stranger is the receiver of the NOT_UNDERSTOOD for a message without a readable sender.
+// The name does not matter: the connection leads to one peer.
 const stranger = "unknown"
 
-// broken is a frame that is no message.
+// broken returns the error of a frame that is no message, with the answer to the peer.
 func (s *session) broken(err error) wire.Inbound {
 	var e *DecodeError
 	if !errors.As(err, &e) {
@@ -122,21 +119,21 @@ func (s *session) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	return s.codec.AppendAs(dst, m, Style(s.style.Load()))
 }
 
-// sign returns m with this end's token.
+// sign returns m with the token of this end of the session.
 func (s *session) sign(m *performatives.Message) (*performatives.Message, error) {
 	token, err := json.Marshal(s.opts.Token())
 	if err != nil {
 		return nil, err
 	}
-	e := m.Envelope()
-	if e.Metadata == nil {
-		e.Metadata = make(performatives.Members, 1)
-	}
-	e.Metadata[memberToken] = token
-	return performatives.New(e)
+	return m.With(func(e *performatives.Envelope) {
+		if e.Metadata == nil {
+			e.Metadata = make(performatives.Members, 1)
+		}
+		e.Metadata[memberToken] = token
+	})
 }
 
-// Refuse appends the answer that turns a message down, or nothing when it expects none.
+// Refuse appends the refusal of a message, or nothing for a message that expects no reply.
 func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if in.Message == nil {
 		return dst
@@ -148,7 +145,7 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	return s.append(dst, answer, StyleOf(in.Message))
 }
 
-// append appends a message of our own, which marshals.
+// append appends a message that this package has made, and that therefore marshals.
 func (s *session) append(dst []byte, m *performatives.Message, style Style) []byte {
 	frame, err := s.codec.AppendAs(dst, m, style)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// systemStamper is the Stamper of a Codec that was given none.
+// systemStamper is the default Stamper of a Codec.
 type systemStamper struct{}
 
 // Stamp returns a random UUID and the time.

@@ -2,9 +2,9 @@ package acl
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Style is one of the two ways in which peers write the envelope. A session
-// answers in the style of what it read: it keeps [StyleOf] the last message that
-// it decoded, or the Style of a [DecodeError], and encodes with [Codec.AppendAs].
+// Style is one of the two forms of the envelope. A session answers in the style of the
+// last message: it stores [StyleOf] that message, or the Style of a [DecodeError], and
+// encodes with [Codec.AppendAs].
 type Style uint8
 
 // The styles. The zero value is Spec.
@@ -13,8 +13,8 @@ const (
 	Spec Style = iota
 	// IDE is the variant of IDE clients (addenda §3): agents are plain strings in
 	// lower case, REQUEST, ACCEPT, REJECT and NOTIFY name acts, and the
-	// conversation_id says what belongs together. A sender that is a plain string
-	// is how it is told from Spec.
+	// conversation_id ties messages together. The sender is a plain string in this style
+	// only.
 	IDE
 )
 
@@ -26,8 +26,8 @@ func (s Style) String() string {
 	return "spec"
 }
 
-// StyleOf returns the style that m was decoded from. A message that was made
-// here, or that another dialect decoded, has the style Spec.
+// StyleOf returns the style from which m was decoded. It is Spec for a message that was
+// made here, or that another dialect decoded.
 func StyleOf(m *performatives.Message) Style {
 	if sh, ok := m.Shape().(*shape); ok {
 		return sh.style
@@ -35,7 +35,7 @@ func StyleOf(m *performatives.Message) Style {
 	return Spec
 }
 
-// acts are the names that an act can have on the wire.
+// acts has the acts by their names on the wire, synonyms included.
 var acts = func() map[string]performatives.Performative {
 	m := make(map[string]performatives.Performative, 40)
 	for p := range performatives.Performatives() {
@@ -47,9 +47,9 @@ var acts = func() map[string]performatives.Performative {
 	return m
 }()
 
-// actOf returns the act of that name. REQUEST is the one name with two meanings:
-// from a peer that writes the style IDE it is TASK_REQUEST, which acl §4.1 calls a
-// refinement of it, and in a full envelope it is FIPA's request.
+// actOf returns the act of that name. REQUEST has two meanings: in the style IDE it is
+// TASK_REQUEST, which acl §4.1 calls a refinement of it, and in the style Spec it is
+// FIPA's request.
 func actOf(name []byte, style Style) (performatives.Performative, bool) {
 	act, ok := acts[string(name)]
 	if act == performatives.ActRequest && style == IDE {
@@ -58,7 +58,7 @@ func actOf(name []byte, style Style) (performatives.Performative, bool) {
 	return act, ok
 }
 
-// actName returns how an act is written in a style.
+// actName returns the name of an act in a style.
 func actName(act performatives.Performative, style Style) string {
 	if style == IDE {
 		switch act { //nolint:exhaustive // the acts that IDE clients call something else

@@ -103,6 +103,7 @@ var shown = map[string]func(*performatives.Message) any{
 	"in_reply_to":     func(m *performatives.Message) any { return m.InReplyTo() },
 	"reply_with":      func(m *performatives.Message) any { return m.ReplyWith() },
 	"conversation_id": func(m *performatives.Message) any { return m.ConversationID() },
+	"message_type":    func(m *performatives.Message) any { return m.MessageType() },
 	"protocol":        func(m *performatives.Message) any { return m.Protocol() },
 	"trace":           func(m *performatives.Message) any { return m.Trace() },
 	"budget":          func(m *performatives.Message) any { return m.Budget() },

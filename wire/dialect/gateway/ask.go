@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// ask writes a request. One that is under way already is not written again: nothing is
-// lost on a connection, so that a retry has nothing to mend.
+// ask writes a request. A retry of a request that is under way is not written: a
+// connection loses nothing, so that the peer has the first copy.
 func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	stub, err := outline(m)
 	if err != nil {
@@ -49,8 +49,8 @@ func (c *codec) asked(dst []byte, m *performatives.Message, q *request, now time
 	}, appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, q.method)}, {"params", params}, {"id", []byte(q.id)}}, extraOf(m)...)...))
 }
 
-// register notes a request and gives it its ids. again is true for one that is under
-// way already.
+// register adds a request to the pending ones and gives it its ids. again is true for a
+// retry of a request that is under way.
 func (c *codec) register(q *request, s performatives.Stamp) (again bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *codec) register(q *request, s performatives.Stamp) (again bool, err err
 		}
 	}
 	if p.envelopes[q.envelope] != nil {
-		q.envelope = string(s.ID) // somebody else's message has the same id
+		q.envelope = string(s.ID) // a message of another agent has the same id
 	}
 	p.counter++
 	q.id = strconv.FormatUint(p.counter, 10)
@@ -76,7 +76,7 @@ func (c *codec) register(q *request, s performatives.Stamp) (again bool, err err
 	return false, nil
 }
 
-// expiry is when a request's asker has surely given up.
+// expiry returns the time from which a pending request may be dropped.
 func (c *codec) expiry(m *performatives.Message, now time.Time) time.Time {
 	by := m.ReplyBy()
 	if by.IsZero() {
@@ -85,7 +85,7 @@ func (c *codec) expiry(m *performatives.Message, now time.Time) time.Time {
 	return by.Add(linger)
 }
 
-// timeLeft is the metadata.timeout_ms of a request; zero for none.
+// timeLeft returns the metadata.timeout_ms of a request; zero means none.
 func timeLeft(m *performatives.Message, now time.Time) time.Duration {
 	if m.ReplyBy().IsZero() {
 		return 0
@@ -93,7 +93,7 @@ func timeLeft(m *performatives.Message, now time.Time) time.Duration {
 	return max(m.ReplyBy().Sub(now), time.Millisecond)
 }
 
-// traced is the correlation_id that a request came with, if it came from a gateway.
+// traced returns the correlation_id of a request that a gateway has decoded; nil for any other.
 func traced(m *performatives.Message) []byte {
 	if v, ok := m.Metadata(metadataCorrelation); ok && valid(v) {
 		return v

@@ -1,16 +1,16 @@
 package gateway
 
-// batch is a JSON-RPC batch of the peer's: its answers wait for each other, and go out
-// in the order of the requests. It is guarded by the codec's lock.
+// batch is a JSON-RPC batch of the peer. Its answers are written together, in the order
+// of the requests, when the last is there. The codec's lock guards it.
 type batch struct {
-	answers [][]byte // nil until there is one; empty for a request that gets none
-	left    int      // answers that are missing
+	answers [][]byte // nil = missing; empty = the request gets none
+	left    int      // the number of missing answers
 	bytes   int
 }
 
 func newBatch(requests int) *batch { return &batch{answers: make([][]byte, requests), left: requests} }
 
-// put takes an answer, and replaces an earlier one to the same request.
+// put stores an answer, and replaces an earlier answer to the same request.
 func (b *batch) put(slot int, answer []byte) {
 	if b.answers[slot] == nil {
 		b.left--

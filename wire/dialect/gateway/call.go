@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -27,41 +26,27 @@ func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	case is(arguments, '{'):
 		task.Parameters = performatives.RawContent(bytes.Clone(arguments))
 	}
+	t, refusal := c.openingType(text(name), meta)
+	if refusal != nil {
+		return c.refused(e, o, refusal)
+	}
+	if t.name != "" {
+		return c.typedCall(e, r, o, t, bytes.Clone(arguments), "arguments")
+	}
 	task.TaskType, task.Description = text(name), text(description)
-	if rest := withoutToken(meta); rest != nil {
+	if rest := metaRest(meta); rest != nil {
 		task.Extra = with(task.Extra, "_meta", rest)
 	}
-	return c.serve(e, r, o, task, &call{token: progressToken(meta)})
+	return c.serve(e, r, o, performatives.Envelope{Payload: task}, &call{token: progressToken(meta)})
 }
 
-// with returns m with one member more.
+// with adds a member to m, and returns m; it makes a nil m.
 func with(m performatives.Members, name string, v []byte) performatives.Members {
 	if m == nil {
 		m = make(performatives.Members)
 	}
 	m[name] = v
 	return m
-}
-
-// withoutToken returns what a _meta says beyond the progress token, or nil.
-func withoutToken(meta []byte) []byte {
-	if !is(meta, '{') {
-		return nil
-	}
-	rest := performatives.Members{}
-	object(meta, func(name string, v []byte) {
-		if len(rest) < maxMembers {
-			rest[name] = v
-		}
-	}, found{"progressToken", new([]byte)})
-	if len(rest) == 0 {
-		return nil
-	}
-	out, err := marshal(map[string]json.RawMessage(rest))
-	if err != nil {
-		return nil // cannot be: it is part of valid JSON
-	}
-	return out
 }
 
 // invalidParams is the refusal of parameters (-32602).
@@ -78,8 +63,8 @@ func metaOf(params []byte) (meta []byte) {
 	return meta
 }
 
-// progressToken reads the token of a _meta; nil for none. One that cannot be a token is
-// none.
+// progressToken returns a copy of the progress token of a _meta. It is nil if there is none, or
+// if the value cannot be a token.
 func progressToken(meta []byte) (token []byte) {
 	object(meta, nil, found{"progressToken", &token})
 	if !is(token, '"') && !isNumber(token) || len(token) > maxID {

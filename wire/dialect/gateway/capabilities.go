@@ -6,7 +6,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// compression is the member of capabilities that says how a connection can compress.
+// compression is the member of capabilities with the supported compressions.
 const compression = "compression"
 
 // compressions reads the compression of some capabilities: a list, or one name.
@@ -19,7 +19,7 @@ func compressions(capabilities []byte) []string {
 	return stringsOf(v)
 }
 
-// maxList is how many elements of a list of names are looked at.
+// maxList is the number of elements that are read of a list of names.
 const maxList = 1024
 
 // stringsOf reads the strings of an array.
@@ -40,8 +40,8 @@ func stringsOf(v []byte) (out []string) {
 	return out
 }
 
-// capabilitiesOf reads what an end offers: its tools as actions where it lists them, its
-// topics (an extension: what it knows about), and everything else as it came.
+// capabilitiesOf reads the capabilities of an end: its listed tools as actions, its topics
+// (an extension), and all other members unchanged.
 func capabilitiesOf(v []byte) performatives.Capabilities {
 	out := performatives.Capabilities{}
 	object(v, func(name string, v []byte) {
@@ -60,10 +60,10 @@ func capabilitiesOf(v []byte) performatives.Capabilities {
 	return out
 }
 
-// offer is what an agent of ours can do, as capabilities of initialize.
+// offer returns the capabilities of an agent of this node for initialize.
 func (c *codec) offer(own performatives.Capabilities) (map[string]any, error) {
 	out := extraMembers(own.Extra)
-	delete(out, compression) // is about the connection that they came on
+	delete(out, compression) // it belongs to the connection of the peer, not to the agent
 	if len(own.Actions) > 0 {
 		tools, err := toolsOf(own.Actions, false)
 		if err != nil {

@@ -9,18 +9,18 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// codec is a session's state: what either end has asked and the other not answered.
+// codec has the state of one session: the pending requests of both ends.
 type codec struct {
 	opts    Options
 	session wire.CodecOptions
 
 	mu      sync.Mutex
 	pending pending
-	held    int      // bytes of answers that wait for their batches
-	agreed  string   // the compression that Agreed has not told yet
-	done    bool     // a compression has been agreed on, or it was offered in vain
-	offered *request // that offers one, and has no answer yet
-	mcp     bool     // the peer introduced itself with a version of MCP's
+	held    int      // bytes of answers in incomplete batches
+	agreed  string   // the compression that Agreed has not returned yet
+	done    bool     // the negotiation of a compression is over
+	offered *request // the pending initialize that offers a compression
+	mcp     bool     // the peer has chosen a protocol version of MCP
 }
 
 func newCodec(o Options, s wire.CodecOptions) *codec {
@@ -46,8 +46,8 @@ func (c *codec) Offered() bool {
 	return c.offered != nil
 }
 
-// Decode reads one envelope and gives take what it holds: one thing, or one for each
-// JSON-RPC message of a batch.
+// Decode reads one envelope, and calls take once, or once for each JSON-RPC message of a
+// batch.
 func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 	e := readEnvelope(frame, c.session.MaxBytes, c.opts.MaxDepth)
 	switch {
@@ -63,8 +63,8 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 	}
 }
 
-// originOf is where the answer to a message outside a batch goes. It keeps nothing of
-// the frame.
+// originOf returns the address of the answer to a message outside a batch. It shares no
+// memory with the frame.
 func (c *codec) originOf(e *envelope, r *rpc) *origin {
 	o := &origin{correlation: idText(e.id)}
 	if r.answered() {
@@ -80,8 +80,8 @@ func idOrNull(id []byte) []byte {
 	return bytes.Clone(id)
 }
 
-// faulty is an envelope that is none. It is answered, unless it is an answer itself or
-// a notification.
+// faulty returns the error of an invalid envelope. The peer gets an answer, unless the
+// envelope holds an answer or a notification.
 func (c *codec) faulty(e *envelope) wire.Inbound {
 	o := &origin{id: []byte(nullID), correlation: idText(e.id)}
 	switch {
@@ -97,15 +97,15 @@ func (c *codec) faulty(e *envelope) wire.Inbound {
 	return c.refused(e, o, e.refusal)
 }
 
-// refused is something that the codec itself refuses.
+// refused returns the refusal of a message by the codec, with the answer to the peer.
 func (c *codec) refused(e *envelope, o *origin, r *performatives.Refusal) wire.Inbound {
 	return wire.Inbound{Token: e.token, Err: r, Ref: o, Answer: c.fail(nil, o, r)}
 }
 
-// emptyBatchText is what an empty batch is answered with (JSON-RPC 2.0 §6).
+// emptyBatchText is the error text for an empty batch (JSON-RPC 2.0 §6).
 const emptyBatchText = "mcp_payload: want at least one JSON-RPC message in a batch"
 
-// decodeBatch reads a batch. Each of its messages counts for itself.
+// decodeBatch reads a batch. An invalid message does not affect the others.
 func (c *codec) decodeBatch(e *envelope, take func(wire.Inbound)) {
 	messages, answers, ok := c.split(e.payload)
 	o := &origin{id: []byte(nullID), correlation: idText(e.id)}
@@ -151,9 +151,9 @@ func (c *codec) split(batch []byte) (messages []rpc, answers int, ok bool) {
 	}
 }
 
-// Refuse answers a request that the session or its handler does not serve.
+// Refuse appends the answer to a request that the session or its handler does not serve.
 func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
-	if q, ok := in.Ref.(*request); ok { // whose frame is not written
+	if q, ok := in.Ref.(*request); ok { // the frame of the request is not written
 		c.drop(q)
 	}
 	o, ok := in.Ref.(*origin)
@@ -162,7 +162,7 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	}
 	c.mu.Lock()
 	if o.cancels != nil {
-		o.cancels.cancelled = false // it goes on, and so will be answered
+		o.cancels.cancelled = false // the request continues, so that its answer is written
 	}
 	if o.call != nil {
 		if c.pending.calls[o.call.message.ConversationID()] != o.call {
@@ -173,7 +173,7 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	}
 	c.mu.Unlock()
 	if o.batch != nil && o.call == nil && len(in.Answer) == 0 && c.complete(o.batch) {
-		return dst // what was refused too late has been answered
+		return dst // the batch with the answer has been written
 	}
 	return c.fail(dst, o, err)
 }
@@ -187,7 +187,7 @@ func (c *codec) complete(b *batch) bool {
 // stamp returns an id and the time.
 func (c *codec) stamp() performatives.Stamp { return c.session.Stamper.Stamp() }
 
-// deadline is when a request has to have been answered.
+// deadline returns the deadline of a request.
 func (c *codec) deadline(now time.Time, timeout time.Duration) time.Time {
 	if timeout == 0 {
 		timeout = c.opts.Timeout

@@ -26,8 +26,9 @@ func New(o Options) (*Dialect, error) {
 // Name returns "gateway".
 func (d *Dialect) Name() string { return Name }
 
-// Recognizes reports whether frame is an object with an mcp_payload, or an error of a
-// source's; or an array of such. It checks no more than that.
+// Recognizes reports whether frame is an object with the member mcp_payload, or with the
+// members error and source; or an array that begins with such an object. It does not
+// check the members.
 func (d *Dialect) Recognizes(frame []byte) bool {
 	w := walk(frame)
 	if w.Peek() == '[' {
@@ -73,7 +74,7 @@ const (
 	NamespaceDefault = "default"
 )
 
-// Namespace returns whom a JSON-RPC message is for (wire, Namespace Extraction; addenda
+// Namespace returns the agent or namespace that a JSON-RPC message is for (wire, Namespace Extraction; addenda
 // §5): target, the target_namespace, when there is one; system for initialize and
 // tools/*; ns for ns.method; else default.
 func Namespace(target, method string) string {

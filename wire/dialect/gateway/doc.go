@@ -12,24 +12,24 @@
 //	 "metadata": {"timeout_ms": 30000, "priority": "high"},
 //	 "mcp_payload": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {…}}}
 //
-// source, timestamp and mcp_payload are required. source is the agent that speaks; with
-// authentication it must be one that the credentials cover. id may be a string, a number,
-// null, or missing. A timestamp may be any ISO 8601 date and time of day; without a zone
-// it is UTC. auth_token may leave the word Bearer out. In metadata, timeout_ms (a deadline, in milliseconds from its arrival; five minutes
-// without it) and priority (low, medium, normal, high, urgent or 1 to 5) mean something
-// here; all other members reach the agent and are written again.
+// source, timestamp and mcp_payload are required. source is the sending agent; with
+// authentication, the credentials must cover it. id may be a string, a number, null, or
+// missing. A timestamp may be any ISO 8601 date and time of day; without a zone it is UTC.
+// auth_token may leave the word Bearer out. In metadata, timeout_ms is a deadline, in
+// milliseconds from the arrival (default: five minutes), and priority is low, medium,
+// normal, high, urgent or 1 to 5. All other members reach the agent and are written again.
 //
-// What the node writes has a timestamp in UTC with milliseconds, as source the agent that
-// speaks, or the node itself, and in an answer the request's id as correlation_id, as
-// text. Match answers by mcp_payload.id: it is what you sent, to the digit, whether a
-// string, a number or null, and answers come in any order.
+// The node writes the timestamp in UTC with milliseconds. source is the sending agent, or
+// the node itself. In an answer, correlation_id is the id of the request, as text. Match
+// answers by mcp_payload.id: it is equal to yours to the digit, whether a string, a number
+// or null. Answers come in any order.
 //
 // # Requests
 //
-// To whom a request goes is its namespace: target_namespace, else system for initialize
+// The receiver of a request is its namespace: target_namespace, else system for initialize
 // and tools/*, else ns for ns.method ([Namespace]).
 //
-//	initialize   which version, and who you are. It may be left out.
+//	initialize   your protocol versions, your name and your tools. It may be left out.
 //	ping         answered with {}
 //	tools/list   the tools of the namespace: the actions of its agents, with their
 //	             schemas, all on one page. Of several agents, _meta.agent says whose a
@@ -37,25 +37,28 @@
 //	tools/call   {name, arguments}: a task of the type name. The result is MCP's
 //	             {content, structuredContent, isError}, with task_status (success,
 //	             partial_success or failure) and artifacts
-//	ns.method    a task of the type method, with params as its parameters. The result
+//	ns.method    a task of the type method, with params as its parameters; an array is
+//	             the member params of them, since parameters are an object. The result
 //	             is the task's details as they are; or an object with task_status,
 //	             summary and details where there are none, or the answer is failure
 //
 // Any other method is answered with -32601. Progress of tools/call and ns.method comes as
 // notifications/progress when params._meta.progressToken is given; progress is then a
 // percentage, and total 100 where it is known.
-// To give a request up, send notifications/cancelled {requestId, reason} with the source
-// of the request; it gets no answer then, as MCP asks, unless that is on its way already.
-// Any other notification, save notifications/initialized, is an INFORM for its namespace.
+// To withdraw a request, send notifications/cancelled {requestId, reason} with the source
+// of the request. It gets no answer then, as MCP demands, unless the answer is on its way
+// already. Any other notification, except notifications/initialized, is an INFORM for its
+// namespace.
 //
 // A batch is an array of messages in one envelope. Its answers come together in one
-// array, in the order of the requests, once the last is there; one that was cancelled is
-// left out, and when none is left nothing comes. initialize cannot be part of one.
+// array, in the order of the requests, when the last is there. The array has no answers to
+// cancelled requests; if all were cancelled, there is no array. initialize cannot be part
+// of a batch.
 //
 // # Errors
 //
-// An answer that is an error says so twice: as wire's error object beside the payload,
-// and as the error of JSON-RPC in it. A batch has only the latter.
+// An answer that is an error has it twice: as wire's error object beside the payload, and
+// as the error of JSON-RPC in it. A batch has only the latter.
 //
 //	{…, "correlation_id": "req-002",
 //	 "error": {"code": "SERVICE_UNAVAILABLE", "message": "the agent is busy"},
@@ -66,81 +69,97 @@
 // -32602 wrong parameters, -32603 a failure, -32000 too many messages, -32001 not
 // authenticated, -32002 not allowed, -32003 no such agent or none that can do it, -32004
 // busy, stopping, or too late. data.reason_code is the exact reason
-// ([performatives.Code]), data.field what was wrong, and data.limit, data.window and
-// data.retry_after (seconds) belong to a rate limit. What cannot be read has the id null.
-// An answer, and a notification, is never answered, whatever is wrong with it.
+// ([performatives.Code]), data.field the wrong member, and data.limit, data.window and
+// data.retry_after (seconds) belong to a rate limit. The answer to an unreadable message
+// has the id null. Invalid answers and notifications get no answer.
 //
 // # Versions and compression
 //
-// initialize names the version that you prefer, protocolVersion, and all that you know,
-// supportedVersions. The answer has yours if it is known here, else the newest in common:
-// 1.0 and 1.1 of this protocol, and MCP's own dates, whose clients get the capabilities
-// as MCP writes them; the newest of those answers a date that is unknown. Without one in
-// common the answer is -32602 with data.supported. Where capabilities.compression of the
-// request has gzip and so does that of the answer, both ends of a TCP connection use
-// compressed frames from the frame after the answer on, and for good; a WebSocket never
-// agrees.
+// initialize has your preferred version, protocolVersion, and all of your versions,
+// supportedVersions. The answer has the preferred version if the node supports it, else
+// the newest version in common. The node supports 1.0 and 1.1 of this protocol, and the
+// dates of MCP, whose clients get the capabilities in the form of MCP. The newest of these
+// dates answers an unknown date. Without a version in common the answer is -32602 with
+// data.supported. If capabilities.compression has gzip in the request and in the answer,
+// both ends of a TCP connection use compressed frames, beginning with the frame after the
+// answer. A WebSocket never agrees to it.
 //
 // # As a provider of tools
 //
-// A peer that offers tools is announced as an agent by the name of its source. Say so in
-// initialize: capabilities.tools as an array of {name, description, inputSchema,
-// outputSchema}, or true or an object; then the node asks with tools/list and takes the
-// tools from the answer, {"tools": […]}. While an answer has a nextCursor, the node asks
-// for the page after it, with params.cursor; it takes what has come once a page is an
-// error. What you know about beyond your tools may stand in capabilities.topics, an array
-// of names. From then on requests come, with ids of the node's own and whoever asks as
-// source:
+// A peer that offers tools is announced as an agent under the name of its source. Offer
+// them in initialize: capabilities.tools is an array of {name, description, inputSchema,
+// outputSchema}. It may also be true or an object; then the node asks with tools/list, and
+// reads the tools from the answer, {"tools": […]}. While an answer has a nextCursor, the
+// node asks for the next page, with params.cursor. When a page is an error, it uses the
+// pages before. capabilities.topics may be an array of names of further topics. From then
+// on requests come, with ids of the node and the initiator as source:
 //
 //	{"id": "…", "timestamp": "…", "source": "Eddy", "target_namespace": "my-client",
 //	 "metadata": {"timeout_ms": 29990},
 //	 "mcp_payload": {"jsonrpc": "2.0", "method": "tools/call", "id": 7,
 //	   "params": {"name": "add", "arguments": {…}, "_meta": {"progressToken": 7}}}}
 //
-// Answer with result or error under the same id, in an envelope of your own; report
-// progress, if you like, by notifications/progress with the token. A result without
-// content is taken as the details as a whole; of content, the texts are the summary. The
-// code of an error says whether the asker is told that you did not understand, that you
-// do not take the task on, or that it failed.
+// Answer with result or error under the same id, in an envelope of your own. You may report
+// progress by notifications/progress with the token. A result without content is the
+// details of the task; the texts of content are its summary. The code of an error decides
+// the act that the initiator gets: NOT_UNDERSTOOD, TASK_REJECT or FAILURE.
 //
-// When notifications/cancelled names a request, stop it. If you answer it nevertheless,
-// the asker learns from an error that the work has ended, or gets the result; if you do
-// not, as MCP has it, nobody can say that it has stopped, and the asker stops waiting
-// after a grace of its own. INFORM, CONFIRM and DISCONFIRM of an agent come as
-// notifications by the name of the act: notifications/inform. For other acts there are no
-// words, and their senders are told so.
+// When notifications/cancelled names a request, stop its work. If you then answer it with
+// an error, the initiator gets the receipt; if you answer it with a result, the initiator
+// gets the result. MCP asks for no answer: then there is no receipt, and the initiator
+// stops waiting when its grace period ends. INFORM, CONFIRM and DISCONFIRM of an agent come
+// as notifications with the name of the act: notifications/inform. This protocol has no
+// form for other acts: the node refuses them to their senders.
+//
+// # Message types
+//
+// A message with an application's message type (addenda §8) has the name of the type in
+// _meta.message_type: of params for requests and notifications, of result for answers,
+// and of error.data for refusals. Where the act is not the usual one, _meta.performative
+// names it. The usual acts are TASK_REQUEST for a call; INFORM_RESULT for the result of a
+// TASK_REQUEST and INFORM for that of a REQUEST; STATUS_UPDATE for progress.
+//
+// A TASK_REQUEST or REQUEST with a message type is a call of the tool of that name. The
+// payload is the arguments. A peer may leave _meta out where the type is registered
+// ([performatives.RegisterMessageType]): then the name of the tool, or the method of
+// ns.method, tells it. A REQUEST without a message type has no place in this protocol.
+//
+// The payload of an answer is structuredContent for tools/call, and the result itself for
+// ns.method. The payload of progress is intermediate_results, that of a refusal
+// error.data.payload. A CANCEL keeps its reason and its message type only.
 //
 // # In the swarm
 //
 // A request is a TASK_REQUEST, or for initialize and tools/list a QUERY_CAPABILITIES, in
-// a conversation of its own: JSON-RPC ids repeat from peer to peer, so that the ids of
-// messages are made here. The peer's stay with the pending request. What the peer wrote
-// beside is in the message's metadata: members of metadata by their names, those of the
-// envelope that no field stands for after "envelope." (so envelope.correlation_id), those
-// of the JSON-RPC message after "mcp_payload.". The token is nowhere but in
-// [wire.Inbound].Token, and members called like a credential are not kept. A
-// QUERY_CAPABILITIES has Capabilities when it is an initialize, and only then: actions
-// where the peer lists its tools, and what else it offers, such as "tools": true, in
-// Extra. Its answer should have the schemas of the actions.
+// a conversation of its own. The codec makes the ids of messages, because JSON-RPC ids
+// repeat from peer to peer; it stores the peer's ids with the pending request. The
+// metadata of the message has the other members of the envelope: those of metadata under
+// their names, further members of the envelope with the prefix "envelope." (such as
+// envelope.correlation_id), and those of the JSON-RPC message with the prefix
+// "mcp_payload.". The token is in [wire.Inbound].Token only, and members with the name of
+// a credential are dropped. A
+// QUERY_CAPABILITIES has Capabilities if and only if it is an initialize: the listed tools
+// as actions, and further offers, such as "tools": true, in Extra. Its answer should have
+// the schemas of the actions.
 //
-// A message that answers a request finds it by its conversation. The end that opened the
-// connection (a client of ours) writes a QUERY_CAPABILITIES with Capabilities as
-// initialize.
+// The codec matches an answer to its request by the conversation. The end that opened the
+// connection writes a QUERY_CAPABILITIES with Capabilities as initialize.
 //
-// What wire has no place for is not carried: reply_with, ontology, protocol, budget and
-// trace. A partial result ends the exchange, like any other: JSON-RPC answers once. An
-// agent that asked for more by it gets none, and waits until the deadline.
+// wire has no place for reply_with, ontology, protocol, budget and trace: they are not
+// carried. A partial result ends the exchange, as any other result does, because a
+// JSON-RPC request has one answer. An agent that asked for more input by it waits until
+// the deadline.
 //
 // # Limits
 //
 // A frame may have [wire.CodecOptions].MaxBytes bytes, nest [Options].MaxDepth deep, and
 // have 1,024 unknown members in each place; a batch [Options].MaxBatch messages. It must
 // be valid UTF-8, and no member of the envelope or of the JSON-RPC message may come
-// twice. In params the last member of a name counts, as in encoding/json. Requests under
-// way are bounded each way by MaxPending; more are refused as busy. Of ours, those whose
-// deadline has passed, and the oldest that were cancelled, make room first. Answers that
-// wait for the rest of their batches take at most two frames' bytes together; what is
-// over that becomes an error. A list of tools is read to its 100th page or 10,000th tool;
-// its pages may come until its deadline, and those of all lists take at most a frame's
-// bytes while they wait. A list that is longer is cut off, and has the member nextCursor.
+// twice. In params the last member of a name counts, as in encoding/json. MaxPending bounds
+// the pending requests of each end; further requests are refused as busy. When the node's
+// own requests reach the bound, those with a passed deadline are dropped first, and the
+// oldest cancelled ones. The answers in incomplete batches take at most the bytes of two
+// frames together; further answers become errors. A list of tools is read up to its 100th
+// page or 10,000th tool, and until its deadline. The pages of all incomplete lists take at
+// most the bytes of one frame. A longer list is cut, and then has the member nextCursor.
 package gateway

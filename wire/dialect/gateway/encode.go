@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Encode writes m as one envelope: an answer or news of a request of the peer's, or
-// something of our own. An answer that nobody waits for any more is not written.
+// Encode writes m as one envelope: an answer to a request of the peer or its progress, or
+// a message of this node. An answer to a request that is no longer pending is not written.
 func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	c.mu.Lock()
 	call := c.pending.callOf(m)
@@ -19,7 +19,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	switch m.Performative() { //nolint:exhaustive // all other acts are no answers
 	case performatives.ActTaskAccept, performatives.ActAgree:
-		return dst, nil // JSON-RPC knows only the end
+		return dst, nil // JSON-RPC has one answer, the result
 	case performatives.ActStatusUpdate:
 		return c.news(dst, m, call)
 	case performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInform,
@@ -31,7 +31,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	return c.own(dst, m)
 }
 
-// end answers a call, once.
+// end writes the answer to a call. It writes nothing for a call that has been answered.
 func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	c.mu.Lock()
 	if c.pending.calls[call.message.ConversationID()] != call {
@@ -51,6 +51,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 		r.Text = call.inItsWords(r.Text)
 		f := faultOf(r)
 		f.raw = dataOf(m)
+		f.data.Meta, f.data.Payload = refusalType(m)
 		h.fault = f.object.JSON()
 		return c.answer(dst, &call.origin, f.rpc(call.id), h)
 	}
@@ -65,8 +66,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	return out
 }
 
-// inItsWords is what an agent says of the parameters of a task, by the name that the
-// peer has for them.
+// inItsWords returns an error text about task_parameters with the peer's name for them.
 func (c *call) inItsWords(text string) string {
 	rest, ok := strings.CutPrefix(text, "task_parameters")
 	switch {
@@ -78,8 +78,8 @@ func (c *call) inItsWords(text string) string {
 	return "params" + rest
 }
 
-// unanswered leaves out the answer to a request that was cancelled, and completes its
-// batch.
+// unanswered leaves out the answer to a cancelled request. It appends the batch that this
+// completes, if any.
 func (c *codec) unanswered(dst []byte, o *origin) []byte {
 	if o.batch == nil {
 		return dst
@@ -87,7 +87,7 @@ func (c *codec) unanswered(dst []byte, o *origin) []byte {
 	return c.batched(dst, o, nil)
 }
 
-// dataOf is the data of an error that has come from another gateway.
+// dataOf returns the data of an error from another gateway, or nil.
 func dataOf(m *performatives.Message) []byte {
 	var extra performatives.Members
 	switch p := m.Payload().(type) {
@@ -106,7 +106,7 @@ func dataOf(m *performatives.Message) []byte {
 	return nil
 }
 
-// resultFor is the result that answers a call.
+// resultFor returns the result of a call for its answer m.
 func (c *codec) resultFor(m *performatives.Message, call *call) ([]byte, error) {
 	switch {
 	case call.hello != nil:
@@ -116,7 +116,10 @@ func (c *codec) resultFor(m *performatives.Message, call *call) ([]byte, error) 
 		if err != nil {
 			return nil, err
 		}
-		return toolList(p, call.mcp)
+		list, err := toolList(p, call.mcp)
+		return withMessageType(list, m, performatives.ActInformCapabilities), err
+	case m.MessageType() != "":
+		return typedResult(m, call)
 	case m.Performative() != performatives.ActInformResult:
 		return plainResult(m, call.method == methodCall)
 	}
@@ -130,8 +133,8 @@ func (c *codec) resultFor(m *performatives.Message, call *call) ([]byte, error) 
 	return methodResult(p)
 }
 
-// payloadAs is the payload as a type of package performatives, which an application's
-// own type may stand for.
+// payloadAs returns the payload as a type of package performatives. It converts a
+// registered type of the application through JSON.
 func payloadAs[T any](m *performatives.Message) (T, error) {
 	v, err := performatives.PayloadAs[T](m)
 	if err == nil {
@@ -145,10 +148,13 @@ func payloadAs[T any](m *performatives.Message) (T, error) {
 	return v, err
 }
 
-// news tells the peer how far a call has come, if it asked for that.
+// news writes the progress of a call, if the peer gave a progress token.
 func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, error) {
 	p, err := payloadAs[performatives.StatusUpdate](m)
-	if err != nil {
+	switch {
+	case m.MessageType() != "":
+		p.Results = performatives.ContentOf(m.Payload())
+	case err != nil:
 		return dst, fmt.Errorf("gateway: progress: %w", err)
 	}
 	if call.token == nil {
@@ -158,14 +164,15 @@ func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, 
 	if err != nil || over {
 		return dst, err
 	}
+	params = withMessageType(params, m, performatives.ActStatusUpdate)
 	body := appendRPC(nil, member{"method", []byte(`"` + methodProgress + `"`)}, member{"params", params})
 	return c.appendEnvelope(dst, header{
 		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(call.correlation), message: m,
 	}, body)
 }
 
-// progressOf is the params of a notification. Without a percentage it repeats the last:
-// MCP wants a number.
+// progressOf returns the params of a progress notification. Without a percentage it
+// repeats the last one: MCP demands a number. over is true for a cancelled call.
 func (c *codec) progressOf(p performatives.StatusUpdate, call *call) (params []byte, over bool, err error) {
 	c.mu.Lock()
 	if p.Progress != nil {

@@ -34,20 +34,20 @@ const (
 	maxID      = 6*performatives.MaxIDLength + 2 // bytes of an id, a correlation id or a progress token as it is written
 )
 
-// refuse notes what is wrong, unless something was before.
+// refuse stores the first error; it ignores later ones.
 func (e *envelope) refuse(code performatives.Code, field, text string) {
 	if e.refusal == nil {
 		e.refusal = &performatives.Refusal{Code: code, Field: field, Text: text}
 	}
 }
 
-// wrong notes that a member is not what it should be.
+// wrong stores the error of a member with a value of the wrong kind.
 func (e *envelope) wrong(field, want string, got []byte) {
 	e.refuse(performatives.CodeUnexpectedAct, field, field+": want "+want+", got "+jsonscan.KindOf(got))
 }
 
-// readEnvelope reads a frame. What is wrong is in the result's refusal, and the rest is
-// read nevertheless, so that an answer finds its way.
+// readEnvelope reads a frame. It stores the first error in the refusal of the envelope and
+// reads on, so that the answer can be addressed.
 func readEnvelope(frame []byte, maxBytes, maxDepth int) (e envelope) {
 	if text := unreadable(frame, maxBytes); text != "" {
 		e.refuse(performatives.CodeParsingError, "", text)
@@ -74,7 +74,7 @@ func readEnvelope(frame []byte, maxBytes, maxDepth int) (e envelope) {
 	return e
 }
 
-// unreadable says why a frame is not read at all, or nothing.
+// unreadable returns the reason why a frame cannot be read at all, or nothing.
 func unreadable(frame []byte, maxBytes int) string {
 	switch {
 	case maxBytes > 0 && len(frame) > maxBytes:
@@ -92,8 +92,7 @@ var envelopeMembers = []string{
 
 const timestampBit = 1 << 1
 
-// memberBit returns the bit of a member in a set of them; 0 for one that nobody here
-// knows.
+// memberBit returns the bit of a member in a set of members, or 0 for an unknown member.
 func memberBit(name []byte) uint16 {
 	for i, known := range envelopeMembers {
 		if known == string(name) {
@@ -130,13 +129,13 @@ func (e *envelope) member(seen *uint16, name, v []byte) {
 	case "error":
 		e.fault = v
 	default:
-		if e.refusal == nil { // else nobody will ask
+		if e.refusal == nil { // a refused envelope makes no message
 			e.keep(prefixEnvelope+string(name), v)
 		}
 	}
 }
 
-// text reads a string; null is as good as none.
+// text reads a string; null counts as absent.
 func (e *envelope) text(field string, v []byte) string {
 	switch {
 	case isNull(v):
@@ -182,7 +181,7 @@ func (e *envelope) readTimestamp(v []byte) {
 	e.timestamp = t
 }
 
-// complete checks that nothing is missing.
+// complete checks that the required members are there.
 func (e *envelope) complete(seen uint16) {
 	switch {
 	case e.source == "":
@@ -194,8 +193,8 @@ func (e *envelope) complete(seen uint16) {
 	}
 }
 
-// idText is an id as the text of a correlation_id: that of a number is its digits, of
-// null nothing.
+// idText returns an id as the text of a correlation_id: the digits of a number, and
+// nothing for null.
 func idText(id []byte) string {
 	switch {
 	case is(id, '"'):

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"strconv"
 	"unicode/utf8"
 
@@ -9,19 +10,22 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// fault is what a peer is told of an error: in an envelope and in a JSON-RPC message.
+// fault is an error in the form of this protocol: the error object of an envelope, and the
+// code and data of a JSON-RPC error.
 type fault struct {
 	object wire.ErrorObject
 	code   int
 	data   faultData
-	raw    []byte // data as it came from another gateway; nil for none
+	raw    []byte // the data of another gateway, unchanged; nil for none
 }
 
 // faultData is the data of a JSON-RPC error of ours.
 type faultData struct {
-	ReasonCode performatives.Code `json:"reason_code,omitempty"` // ours, more exact than wire's
-	Method     string             `json:"method,omitempty"`      // that was not found
+	ReasonCode performatives.Code `json:"reason_code,omitempty"` // more exact than the code of wire
+	Method     string             `json:"method,omitempty"`      // the unknown method
 	Supported  []string           `json:"supported,omitempty"`   // versions
+	Meta       json.RawMessage    `json:"_meta,omitempty"`       // with the message type of the refusal
+	Payload    json.RawMessage    `json:"payload,omitempty"`     // of a refusal with a message type
 	*wire.ErrorDetails
 }
 
@@ -42,7 +46,7 @@ func methodNotFound(method string) fault {
 	return f
 }
 
-// rpc is the JSON-RPC error that answers a request of that id.
+// rpc returns the JSON-RPC message with the error for the request of that id.
 func (f fault) rpc(id []byte) []byte {
 	data := f.raw
 	if data == nil {
@@ -54,13 +58,13 @@ func (f fault) rpc(id []byte) []byte {
 	return appendRPC(nil, member{"error", object}, member{"id", id})
 }
 
-// fail appends the frame that tells the peer of err, or what it completes: nothing for
-// what gets no answer.
+// fail appends the frame that answers a request with err, or the batch that it completes.
+// It appends nothing for a message that gets no answer.
 func (c *codec) fail(dst []byte, o *origin, err error) []byte {
 	return c.tell(dst, o, faultOf(err))
 }
 
-// tell is fail for an error that has its form.
+// tell is [codec.fail] for an error in the form of this protocol.
 func (c *codec) tell(dst []byte, o *origin, f fault) []byte {
 	if o.id == nil {
 		return dst
@@ -71,8 +75,8 @@ func (c *codec) tell(dst []byte, o *origin, f fault) []byte {
 	})
 }
 
-// answer appends the frame of an answer, or puts it into its batch, and appends that
-// when it is complete.
+// answer appends the frame of an answer. It adds the answer to a batch to its batch, and
+// appends the batch when it is complete.
 func (c *codec) answer(dst []byte, o *origin, body []byte, h header) []byte {
 	if o.batch != nil {
 		return c.batched(dst, o, body)
@@ -86,11 +90,11 @@ func (c *codec) answer(dst []byte, o *origin, body []byte, h header) []byte {
 	h = header{
 		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.correlation), fault: f.object.JSON(),
 	}
-	out, _ = c.appendEnvelope(dst, h, f.rpc(o.id)) // what is ours can be written
+	out, _ = c.appendEnvelope(dst, h, f.rpc(o.id)) // an error of this package can always be written
 	return out
 }
 
-// unwritable is the error that a peer gets in place of an answer that it cannot get.
+// unwritable returns the error that replaces an answer that cannot be written.
 func unwritable(err error) fault {
 	text := "the answer cannot be written"
 	if err == nil {
@@ -101,11 +105,11 @@ func unwritable(err error) fault {
 
 func (c *codec) fits(bytes int) bool { return c.session.MaxBytes <= 0 || bytes <= c.session.MaxBytes }
 
-// envelopeBytes is more than an envelope of ours takes around a batch.
+// envelopeBytes is an upper bound for the envelope around a batch.
 const envelopeBytes = 4096
 
-// batched puts an answer into its batch, and appends the batch when it is complete.
-// An answer that is not fit, or for which there is no room, becomes an error.
+// batched adds an answer to its batch, and appends the batch when it is complete. An
+// invalid answer, or one beyond the bounds, becomes an error.
 func (c *codec) batched(dst []byte, o *origin, body []byte) []byte {
 	if !utf8.Valid(body) {
 		body = unwritable(errNoUTF8).rpc(o.id)
@@ -122,12 +126,12 @@ func (c *codec) batched(dst []byte, o *origin, body []byte) []byte {
 		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.correlation),
 	}, answers)
 	if err != nil {
-		return dst // cannot be: each answer has been looked at
+		return dst // impossible: each answer has been checked
 	}
 	return out
 }
 
-// put puts an answer into its batch, and reports whether the batch is complete.
+// put adds an answer to its batch, and reports whether the batch is complete.
 func (c *codec) put(o *origin, body []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// inbound is what one JSON-RPC message of the peer's means.
+// inbound returns the meaning of one JSON-RPC message of the peer.
 func (c *codec) inbound(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if e.refusal == nil && r.refusal != nil && r.kind != kindResponse {
 		return c.refused(e, o, r.refusal)
@@ -25,7 +25,7 @@ func (c *codec) inbound(e *envelope, r *rpc, o *origin) wire.Inbound {
 	return c.refused(e, o, invalidRequest("mcp_payload", "mcp_payload: want a JSON-RPC message"))
 }
 
-// request is a request of the peer's.
+// request returns the meaning of a request of the peer.
 func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	switch r.method {
 	case methodPing:
@@ -38,19 +38,32 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 		return c.toolCall(e, r, o)
 	}
 	if _, name, ok := splitMethod(r.method); ok {
-		task := performatives.TaskRequest{TaskType: name}
-		if r.params != nil {
-			task.Parameters = performatives.RawContent(bytes.Clone(r.params))
-		}
-		return c.serve(e, r, o, task, &call{token: progressToken(metaOf(r.params))})
+		return c.methodCall(e, r, o, name)
 	}
 	f := methodNotFound(r.method)
 	refusal := &performatives.Refusal{Code: performatives.CodeUnknownAction, Field: "mcp_payload.method", Text: methodNotFoundText}
 	return wire.Inbound{Token: e.token, Err: refusal, Ref: o, Answer: c.tell(nil, o, f)}
 }
 
-// list is tools/list of the peer's. It is answered on one page, so that there is no
-// cursor that it could have from here.
+// methodCall serves ns.method of the peer: a task of the type method, or a message of the
+// message type method.
+func (c *codec) methodCall(e *envelope, r *rpc, o *origin, method string) wire.Inbound {
+	t, refusal := c.openingType(method, metaOf(r.params))
+	if refusal != nil {
+		return c.refused(e, o, refusal)
+	}
+	if t.name != "" {
+		return c.typedCall(e, r, o, t, objectOf(withoutMessageType(r.params), "params"), "")
+	}
+	task := performatives.TaskRequest{TaskType: method}
+	if r.params != nil {
+		task.Parameters = performatives.RawContent(objectOf(bytes.Clone(r.params), "params"))
+	}
+	return c.serve(e, r, o, performatives.Envelope{Payload: task}, &call{token: progressToken(metaOf(r.params))})
+}
+
+// list serves tools/list of the peer. The answer has all tools on one page, so that a
+// cursor is refused.
 func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var cursor []byte
 	object(r.params, nil, found{paramCursor, &cursor})
@@ -64,7 +77,13 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 			Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want none: the first page has all tools",
 		})
 	}
-	return c.serve(e, r, o, performatives.QueryCapabilities{Type: performatives.QuerySummary, Schemas: true}, &call{})
+	t, refusal := readMessageType(metaOf(r.params), "mcp_payload.params."+memberMeta)
+	if refusal != nil {
+		return c.refused(e, o, refusal)
+	}
+	return c.serve(e, r, o, performatives.Envelope{
+		MessageType: t.name, Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Schemas: true},
+	}, &call{})
 }
 
 // pong answers a ping.
@@ -75,11 +94,13 @@ func (c *codec) pong(o *origin) []byte {
 	})
 }
 
-// serve gives a request to the swarm, and remembers in call where the answer goes.
-func (c *codec) serve(e *envelope, r *rpc, o *origin, payload any, call *call) wire.Inbound {
+// serve makes the message of a request, and stores the address of its answer in call. env
+// has the payload, and the message type and act of a typed request.
+func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope, call *call) wire.Inbound {
 	s := c.stamp()
 	by := c.deadline(s.Time, e.timeout)
-	m, err := c.message(e, r, performatives.Envelope{ID: s.ID, ReplyBy: by, Payload: payload})
+	env.ID, env.ReplyBy = s.ID, by
+	m, err := c.message(e, r, env)
 	if err != nil {
 		return c.refused(e, o, renamed(err))
 	}
@@ -98,10 +119,10 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, payload any, call *call) w
 	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
 }
 
-// ownID is what the peer calls a message, for the protection against replay.
+// ownID returns the peer's id of a message, for the protection against replay.
 func ownID(e *envelope, r *rpc) string { return string(e.id) + " " + string(r.id) }
 
-// message makes a message of the peer's for the namespace that it is for.
+// message makes a message of the peer, for its namespace.
 func (c *codec) message(e *envelope, r *rpc, env performatives.Envelope) (*performatives.Message, error) {
 	env.Sender = e.source
 	if env.Receiver == "" {
@@ -115,7 +136,8 @@ func (c *codec) message(e *envelope, r *rpc, env performatives.Envelope) (*perfo
 	return performatives.New(env)
 }
 
-// metadataFor is the metadata of one message of an envelope: of a batch, its own copy.
+// metadataFor returns the metadata of one message of an envelope. A message of a batch
+// gets a copy.
 func metadataFor(e *envelope, r *rpc) performatives.Members {
 	switch {
 	case len(e.metadata)+len(r.extra) == 0:
@@ -129,15 +151,18 @@ func metadataFor(e *envelope, r *rpc) performatives.Members {
 	return out
 }
 
-// outline is a message with no more of a payload than its act demands: what is kept of
-// it while it is under way.
+// outline returns m with the smallest payload that its act permits, to be stored while
+// the request is pending.
 func outline(m *performatives.Message) (*performatives.Message, error) {
 	e := performatives.Envelope{
 		ID: m.ID(), Performative: m.Performative(), Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
-		Protocol: m.Protocol(), ReplyWith: m.ReplyWith(), ReplyBy: m.ReplyBy(), Language: m.Language(), Ontology: m.Ontology(),
+		Protocol: m.Protocol(), MessageType: m.MessageType(), ReplyWith: m.ReplyWith(), ReplyBy: m.ReplyBy(), Language: m.Language(), Ontology: m.Ontology(),
 		Priority: m.Priority(), Timestamp: m.Timestamp(), Trace: m.Trace(),
 	}
-	switch m.Performative() { //nolint:exhaustive // of all others nothing is kept
+	if m.MessageType() != "" {
+		return performatives.New(e)
+	}
+	switch m.Performative() { //nolint:exhaustive // other acts need no payload
 	case performatives.ActTaskRequest:
 		e.Payload = performatives.TaskRequest{TaskType: "outline"}
 	case performatives.ActQueryCapabilities:
@@ -148,10 +173,10 @@ func outline(m *performatives.Message) (*performatives.Message, error) {
 	return performatives.New(e)
 }
 
-// envelopeNames are the names that wire has for fields of a message.
+// envelopeNames has the names of wire for fields of a message.
 var envelopeNames = map[string]string{"sender": "source", "receiver": "target_namespace"}
 
-// renamed is the refusal that package performatives has for a message, in wire's words.
+// renamed returns the refusal of a message with the field names of wire.
 func renamed(err error) *performatives.Refusal {
 	r := *wire.AsRefusal(err)
 	if name, ok := envelopeNames[r.Field]; ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// initialize reads the peer's introduction.
+// initialize serves initialize of the peer.
 func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var preferred, others, offers []byte
 	extra := performatives.Members{}
@@ -23,7 +23,9 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	}
 	h.gzip = c.offers() && slices.Contains(compressions(offers), compressionGzip)
 	own := capabilitiesOf(offers)
-	in := c.serve(e, r, o, performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &own, Extra: extra}, &call{hello: &h})
+	in := c.serve(e, r, o, performatives.Envelope{
+		Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &own, Extra: extra},
+	}, &call{hello: &h})
 	if in.Err == nil {
 		c.mu.Lock()
 		c.mcp = h.mcp
@@ -32,7 +34,7 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	return in
 }
 
-// noVersion refuses a peer with which we have no version in common.
+// noVersion refuses a peer without a protocol version in common.
 func (c *codec) noVersion(e *envelope, o *origin) wire.Inbound {
 	refusal := &performatives.Refusal{
 		Code: performatives.CodeInvalidPayload, Field: "mcp_payload.params.protocolVersion", Text: "there is no protocol version in common",

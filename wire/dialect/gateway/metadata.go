@@ -15,18 +15,17 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The prefixes under which the message's metadata has members of the envelope and of
-// the JSON-RPC message that no field stands for. Members of the envelope's own metadata
-// have none.
+// The prefixes of members of the envelope and of the JSON-RPC message in the metadata of a
+// message. Members of the envelope's metadata have no prefix.
 const (
 	prefixEnvelope = "envelope."
 	prefixPayload  = "mcp_payload."
 
-	metadataCorrelation = prefixEnvelope + "correlation_id" // of a request, for tracing
-	metadataMethod      = prefixPayload + "method"          // of a notification
+	metadataCorrelation = prefixEnvelope + "correlation_id" // correlation_id of a request, for tracing
+	metadataMethod      = prefixPayload + "method"          // method of a notification
 )
 
-// readMetadata reads the members of metadata, of which two are fields of the message.
+// readMetadata reads the members of metadata. Two of them are fields of the message.
 func (e *envelope) readMetadata(v []byte) {
 	w := walk(v)
 	if isNull(v) {
@@ -67,7 +66,7 @@ func (e *envelope) readTimeout(v []byte) {
 	e.timeout = max(time.Duration(ms*float64(time.Millisecond)), 1)
 }
 
-// readPriority keeps what it reads, so that it is written again as it came.
+// readPriority reads the priority, and keeps its text, so that it is written unchanged.
 func (e *envelope) readPriority(v []byte) {
 	if isNull(v) {
 		return
@@ -90,8 +89,8 @@ func priorityOf(v []byte) (performatives.Priority, bool) {
 	return p, err == nil
 }
 
-// keep keeps a member that no field stands for. One that looks like a credential is
-// not kept: what is in a message may be logged and shown.
+// keep stores a member without a field in the metadata. It drops a member with the name
+// of a credential: messages may be logged and shown.
 func (e *envelope) keep(name string, v []byte) {
 	if secret(name) {
 		return
@@ -106,7 +105,7 @@ func (e *envelope) keep(name string, v []byte) {
 	e.metadata[name] = bytes.Clone(v)
 }
 
-// unfit says why one more member is not kept, or nothing.
+// unfit returns the reason why one more member cannot be stored, or nothing.
 func unfit(members performatives.Members, name, written string) string {
 	if _, twice := members[name]; twice {
 		return fmt.Sprintf("want no second %.64q", written)
@@ -117,13 +116,13 @@ func unfit(members performatives.Members, name, written string) string {
 	return ""
 }
 
-// secret reports whether a member is called like a credential.
+// secret reports whether a member has the name of a credential.
 func secret(name string) bool {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, prefixEnvelope), prefixPayload)
 	return spells(name, "authtoken") || spells(name, "authorization")
 }
 
-// spells reports whether name is word, whatever the case and the dashes.
+// spells reports whether name is word, without regard to case, - and _.
 func spells(name, word string) bool {
 	for _, c := range []byte(name) {
 		switch {
@@ -137,7 +136,7 @@ func spells(name, word string) bool {
 	return word == ""
 }
 
-// bearer takes the word Bearer off a token.
+// bearer returns a token without the word Bearer.
 func bearer(token string) string {
 	const word = "bearer "
 	if len(token) > len(word) && strings.EqualFold(token[:len(word)], word) {
@@ -146,8 +145,8 @@ func bearer(token string) string {
 	return token
 }
 
-// appendMetadata appends the metadata of a message, and the members of its envelope
-// that no field stands for.
+// appendMetadata appends the metadata of a message, and the further members of its
+// envelope.
 func appendMetadata(dst []byte, h header) ([]byte, error) {
 	members, err := metadataOf(h)
 	if err != nil {
@@ -179,8 +178,8 @@ func appendMetadata(dst []byte, h header) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// metadataOf collects the members of a message's metadata, checked, with what wire
-// says there and we in fields.
+// metadataOf returns the checked metadata of a message, with the fields that wire writes
+// there: the priority and the timeout.
 func metadataOf(h header) (performatives.Members, error) {
 	if h.message == nil {
 		return nil, nil //nolint:nilnil // nil is no metadata
@@ -210,8 +209,8 @@ func metadataOf(h header) (performatives.Members, error) {
 	return members, nil
 }
 
-// known reports whether the message came with its priority, so that it is written
-// again as it came.
+// known reports whether the metadata has the text of the message's priority, which is then
+// written unchanged.
 func known(m *performatives.Message, p performatives.Priority) bool {
 	v, ok := m.Metadata("priority")
 	if !ok {

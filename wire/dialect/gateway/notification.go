@@ -10,11 +10,11 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// notification is a notification of the peer's. It gets no answer.
+// notification returns the meaning of a notification of the peer. It gets no answer.
 func (c *codec) notification(e *envelope, r *rpc, o *origin) wire.Inbound {
 	switch r.method {
 	case methodInitialized:
-		return wire.Inbound{Token: e.token, Ref: o} // initialize said all that matters
+		return wire.Inbound{Token: e.token, Ref: o} // the answer to initialize has settled the session
 	case methodCancelled:
 		return c.cancelled(e, r, o)
 	case methodProgress:
@@ -25,25 +25,35 @@ func (c *codec) notification(e *envelope, r *rpc, o *origin) wire.Inbound {
 	return c.inform(e, r, o)
 }
 
-// notified are the acts that travel as a notification of their name.
+// notified has the acts of the notifications that are named after an act.
 var notified = map[string]performatives.Performative{
 	"confirm": performatives.ActConfirm, "disconfirm": performatives.ActDisconfirm,
 }
 
-// inform is a notification for the swarm.
+// inform makes the message of a notification.
 func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 	act := performatives.ActInform
 	if a, ok := notified[strings.TrimPrefix(r.method, notifications)]; ok {
 		act = a
 	}
 	payload := bytes.Clone(r.params)
-	if is(payload, '[') { // a payload is an object
+	if is(payload, '[') { // a payload must be an object
 		payload = append(append([]byte(`{"params":`), payload...), '}')
+	}
+	t, refusal := readMessageType(metaOf(payload), "mcp_payload.params."+memberMeta)
+	if refusal != nil {
+		return wire.Inbound{Token: e.token, Err: refusal, Ref: o}
 	}
 	own := *r
 	own.extra = with(r.extra, metadataMethod, jsonscan.AppendQuoted(nil, r.method))
-	env := performatives.Envelope{ID: c.stamp().ID, Performative: act}
-	if payload != nil {
+	env := performatives.Envelope{ID: c.stamp().ID, Performative: act, MessageType: t.name}
+	switch {
+	case t.name != "":
+		var err error
+		if env.Payload, err = c.session.Registry.DecodeTyped(act, t.name, "", withoutMessageType(payload)); err != nil {
+			return wire.Inbound{Token: e.token, Err: renamed(err), Ref: o}
+		}
+	case payload != nil:
 		env.Payload = performatives.Raw(payload)
 	}
 	m, err := c.message(e, &own, env)
@@ -53,12 +63,17 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
 }
 
-// cancelled withdraws a request. One that is not under way, or somebody else's, has no
-// effect, as MCP says.
+// cancelled withdraws a request. It has no effect for a request that is not pending, or
+// that has another source, as MCP demands.
 func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var id, reason []byte
 	object(r.params, nil, found{"requestId", &id}, found{"reason", &reason})
 	nothing := wire.Inbound{Token: e.token, Ref: o}
+	t, refusal := readMessageType(metaOf(r.params), "mcp_payload.params."+memberMeta)
+	if refusal != nil {
+		nothing.Err = refusal
+		return nothing
+	}
 	c.mu.Lock()
 	call := c.pending.ids[key(id)]
 	if call == nil || call.cancelled || call.hello != nil || !call.message.Sender().Is(e.source) {
@@ -73,6 +88,7 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	m, err := c.message(e, r, performatives.Envelope{
 		ID: s.ID, Receiver: of.Receiver(), ConversationID: of.ConversationID(), InReplyTo: string(of.ID()), ReplyWith: string(s.ID),
 		ReplyBy: of.ReplyBy(), Priority: max(of.Priority(), performatives.High), Payload: performatives.Cancel{Reason: text(reason)},
+		MessageType: t.name,
 	})
 	if err != nil {
 		c.Refuse(nil, nothing, err)
@@ -81,8 +97,8 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
 }
 
-// progress is news of a request of ours. It reports false for a notification that names
-// no token.
+// progress reads the progress of a request of this node. It reports false for a
+// notification without a token.
 func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 	var token, done, total, message, results []byte
 	object(r.params, nil, found{"progressToken", &token}, found{"progress", &done}, found{"total", &total}, found{"message", &message}, found{"intermediate_results", &results})
@@ -97,18 +113,35 @@ func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 	if over {
 		return nothing, true
 	}
-	update := performatives.StatusUpdate{Progress: percentage(done, total), Description: text(message)}
-	if results != nil {
-		update.Results = performatives.RawContent(bytes.Clone(results))
-	}
-	m, err := c.reply(e, r, q.message, performatives.ActStatusUpdate, update)
+	m, err := c.progressed(e, r, q, performatives.StatusUpdate{Progress: percentage(done, total), Description: text(message)}, results)
 	if err != nil {
 		return wire.Inbound{Token: e.token, Err: renamed(err), Ref: o}, true
 	}
 	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}, true
 }
 
-// percentage is how far work has come: nil when nobody knows.
+// progressed makes the STATUS_UPDATE of a notification. One with a message type has the
+// intermediate results as its payload.
+func (c *codec) progressed(e *envelope, r *rpc, q *request, update performatives.StatusUpdate, results []byte) (*performatives.Message, error) {
+	t, refusal := readMessageType(metaOf(r.params), "mcp_payload.params."+memberMeta)
+	if refusal != nil {
+		return nil, refusal
+	}
+	if t.name != "" {
+		t.act = performatives.ActStatusUpdate
+		payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", results)
+		if err != nil {
+			return nil, err
+		}
+		return c.typedReply(e, r, q.message, t, payload)
+	}
+	if results != nil {
+		update.Results = performatives.RawContent(objectOf(bytes.Clone(results), "result"))
+	}
+	return c.reply(e, r, q.message, performatives.ActStatusUpdate, update)
+}
+
+// percentage returns the progress in percent; nil means unknown.
 func percentage(done, total []byte) *float64 {
 	d, err := strconv.ParseFloat(string(done), 64)
 	if err != nil {
@@ -122,8 +155,9 @@ func percentage(done, total []byte) *float64 {
 	return &p
 }
 
-// reply makes a message of the peer's about a request of ours. It comes from whom we
-// asked: who else the envelope names as its source answers for it.
+// reply makes the peer's message about a request of this node. Its sender is the receiver
+// of the request, also when the envelope has another source: that source answers on the
+// receiver's behalf.
 func (c *codec) reply(e *envelope, r *rpc, to *performatives.Message, act performatives.Performative, payload any) (*performatives.Message, error) {
 	from := to.Receiver()
 	if from == "" {
@@ -133,7 +167,5 @@ func (c *codec) reply(e *envelope, r *rpc, to *performatives.Message, act perfor
 	if err != nil || len(e.metadata)+len(r.extra) == 0 {
 		return m, err
 	}
-	env := m.Envelope()
-	env.Metadata = metadataFor(e, r)
-	return performatives.New(env)
+	return m.With(func(env *performatives.Envelope) { env.Metadata = metadataFor(e, r) })
 }

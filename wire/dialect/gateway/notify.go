@@ -9,18 +9,23 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// own writes what answers nothing of the peer's.
+// own writes a message that answers no request of the peer.
 func (c *codec) own(dst []byte, m *performatives.Message) ([]byte, error) {
-	switch act := m.Performative(); act { //nolint:exhaustive // of the rest the default tells apart
+	switch act := m.Performative(); act { //nolint:exhaustive // the default handles all other acts
 	case performatives.ActTaskRequest, performatives.ActQueryCapabilities:
+		return c.ask(dst, m)
+	case performatives.ActRequest:
+		if m.MessageType() == "" {
+			return dst, errWordless
+		}
 		return c.ask(dst, m)
 	case performatives.ActCancel:
 		return c.cancel(dst, m)
 	case performatives.ActStatusUpdate:
-		return dst, nil // of what has ended
+		return dst, nil // its request is no longer pending
 	case performatives.ActInform, performatives.ActConfirm, performatives.ActDisconfirm:
 		if m.InReplyTo() != "" {
-			return dst, nil // it answers what has ended, such as a CANCEL that came too late
+			return dst, nil // its request is no longer pending, as with a late CANCEL
 		}
 		return c.notify(dst, m)
 	default:
@@ -31,8 +36,8 @@ func (c *codec) own(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 }
 
-// cancel withdraws a request from the peer. JSON-RPC has no receipt for that: see
-// [codec.answerTo].
+// cancel withdraws a request from the peer. JSON-RPC has no receipt: [codec.answerTo]
+// makes one of an answer to the request.
 func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 	stub, err := outline(m)
 	if err != nil {
@@ -42,7 +47,7 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 	q := c.pending.parties[partyOf(m)]
 	if q == nil || q.cancel != nil {
 		c.mu.Unlock()
-		return dst, nil // it has ended, or it is withdrawn already
+		return dst, nil // it is no longer pending, or is withdrawn already
 	}
 	q.cancel = stub
 	c.pending.withdraw(q)
@@ -58,24 +63,27 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return c.announce(dst, m, methodCancelled, params)
+	return c.announce(dst, m, methodCancelled, withMessageType(params, m, performatives.ActCancel))
 }
 
-// notify writes an act that wants no answer as a notification: by the method that it
-// came by, or else by its name.
+// notify writes an act without an answer as a notification. The method is that of the
+// decoded notification, or else has the name of the act.
 func (c *codec) notify(dst []byte, m *performatives.Message) ([]byte, error) {
 	method := notifications + strings.ToLower(m.Performative().String())
 	if v, ok := m.Metadata(metadataMethod); ok && valid(v) && text(v) != "" {
 		method = text(v)
 	}
-	if m.Payload() == nil {
+	if m.Payload() == nil && m.MessageType() == "" {
 		return c.announce(dst, m, method, nil)
 	}
-	params, err := marshal(m.Payload())
-	if err != nil {
-		return dst, fmt.Errorf("gateway: payload: %w", err)
+	params := []byte("{}")
+	if m.Payload() != nil {
+		var err error
+		if params, err = marshal(m.Payload()); err != nil {
+			return dst, fmt.Errorf("gateway: payload: %w", err)
+		}
 	}
-	return c.announce(dst, m, method, params)
+	return c.announce(dst, m, method, withMessageType(params, m, m.Performative()))
 }
 
 // announce writes a notification.
@@ -85,7 +93,7 @@ func (c *codec) announce(dst []byte, m *performatives.Message, method string, pa
 	}, appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, method)}, {"params", params}}, extraOf(m)...)...))
 }
 
-// extraOf are the members of a JSON-RPC message that no field stands for.
+// extraOf returns the further members of a JSON-RPC message.
 func extraOf(m *performatives.Message) (out []member) {
 	for name, v := range m.AllMetadata() {
 		of, ok := strings.CutPrefix(name, prefixPayload)
@@ -105,5 +113,5 @@ func rpcMember(name string) bool {
 	return false
 }
 
-// errWordless is the refusal of an act that the peer's protocol has no words for.
+// errWordless is the refusal of an act that this protocol cannot express.
 var errWordless = &performatives.Refusal{Code: performatives.CodeUnknownPerformative, Text: "the peer's protocol has no words for this act"}

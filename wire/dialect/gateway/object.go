@@ -1,13 +1,14 @@
 package gateway
 
-// found is a member of an object that is looked for, and where its value goes.
+// found names a member of an object, and the variable for its value.
 type found struct {
 	name  string
 	value *[]byte
 }
 
-// object finds some members of an object. A name that comes twice counts as it came
-// last, as in encoding/json; rest gets the members that nobody asked for.
+// object reads the members of an object: those in want into their variables, and the
+// others by a call of rest, which may be nil. Of a name that comes twice, the last value
+// counts, as in encoding/json.
 func object(text []byte, rest func(name string, v []byte), want ...found) {
 	w := walk(text)
 	if !w.enter('{') {
@@ -39,7 +40,7 @@ func text(v []byte) string {
 	return string(unquote(v))
 }
 
-// key is an id as a key of a map. The string "1" and the number 1 are two.
+// key returns an id as the key of a map. The string "1" and the number 1 differ.
 func key(id []byte) string {
 	if is(id, '"') {
 		return `"` + string(unquote(id))

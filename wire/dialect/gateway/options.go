@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// The settings that the zero [Options] stands for.
+// The defaults of [Options].
 const (
 	DefaultName     = "ribosome"
 	DefaultVersion  = "0.1.0"
@@ -16,22 +16,22 @@ const (
 	DefaultMaxBatch = 1024
 )
 
-// maxDepthLimit is where encoding/json gives up.
+// maxDepthLimit is the nesting limit of encoding/json.
 const maxDepthLimit = 10_000
 
 // Options are the settings of a [Dialect]. The zero value works.
 type Options struct {
-	// Name and Version are what initialize says of this program. Empty means
+	// Name and Version identify this program in initialize. Empty means
 	// DefaultName and DefaultVersion.
 	Name, Version string
-	// BinaryProtocol, PerMessageAuth and Streaming are what initialize says that the
-	// server offers (wire, Capability Discovery): TCP frames, an auth_token in each
-	// message, and results in parts, of which this dialect knows none.
+	// BinaryProtocol, PerMessageAuth and Streaming are announced in initialize as offers
+	// of the server (wire, Capability Discovery): TCP frames, an auth_token in each
+	// message, and results in parts, which this dialect does not support.
 	BinaryProtocol, PerMessageAuth, Streaming bool
-	// Rate is what initialize says of the rate limit. The zero Rate means that there is
-	// none.
+	// Rate is announced in initialize as the rate limit. The zero Rate means that there
+	// is none.
 	Rate wire.Rate
-	// Timeout is the deadline of a request that gives none. Zero means DefaultTimeout.
+	// Timeout is the deadline of a request without one. Zero means DefaultTimeout.
 	Timeout time.Duration
 	// MaxDepth is how deep the objects and arrays of a frame may nest. Zero means
 	// DefaultMaxDepth; 10,000 is the most.

@@ -10,9 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// The most that is read of a list of tools. The pages that wait for the rest of their
-// lists have at most a frame's bytes together, too, and a list its deadline. What is over
-// that is left out.
+// The bounds of a list of tools. Further tools and pages are left out. A list also has a
+// deadline, and the pages of all incomplete lists take at most the bytes of one frame.
 const (
 	maxTools = 10_000
 	maxPages = 100
@@ -24,15 +23,15 @@ const (
 	resultNextCursor = "nextCursor"
 )
 
-// pages are the pages of a list of tools that have come, all but the last.
+// pages has the received pages of an incomplete list of tools.
 type pages struct {
-	tools  [][]byte // the array of each, as it came
-	next   []byte   // the cursor of the page after them, as it came
-	number int      // of tools in them
-	bytes  int      // of tools
+	tools  [][]byte // the array of each page, unchanged
+	next   []byte   // the cursor of the next page, unchanged
+	number int      // the number of tools
+	bytes  int      // the size of the arrays
 }
 
-// following returns the pages with one more, and reports whether to ask for another.
+// following returns the pages with one more page, and reports whether to ask for another.
 func (p pages) following(result []byte) (pages, bool) {
 	var tools, cursor []byte
 	object(result, nil, found{"tools", &tools}, found{resultNextCursor, &cursor})
@@ -50,8 +49,8 @@ func (p pages) following(result []byte) (pages, bool) {
 	return p, p.number < maxTools && len(p.tools) < maxPages
 }
 
-// turn asks for the next page of a list of tools. It reports false when what has come is
-// the last that is read of it.
+// turn asks for the next page of a list of tools. It reports false when the received page
+// is the last one to read.
 func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 	p, more := q.pages.following(r.result)
 	if !more || r.refusal != nil {
@@ -71,8 +70,8 @@ func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 	return wire.Inbound{Token: e.token, Answer: frame, Ref: next}, true
 }
 
-// replace puts the request for the next page in the place of one that has been answered,
-// unless that was withdrawn, nobody waits any more, or there is no room for the pages.
+// replace replaces the answered request q by the request for the next page. It reports
+// false if q has been cancelled, its deadline has passed, or the pages exceed their bound.
 func (c *codec) replace(q, next *request, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +86,7 @@ func (c *codec) replace(q, next *request, now time.Time) bool {
 	return true
 }
 
-// askedPage is the envelope of a request for a further page.
+// askedPage returns the envelope of a request for a further page.
 func (c *codec) askedPage(q *request, s performatives.Stamp) ([]byte, error) {
 	m := q.message
 	params := append(append([]byte(`{"`+paramCursor+`":`), q.pages.next...), '}')
@@ -96,15 +95,15 @@ func (c *codec) askedPage(q *request, s performatives.Stamp) ([]byte, error) {
 	}, appendRPC(nil, member{"method", jsonscan.AppendQuoted(nil, q.method)}, member{"params", params}, member{"id", []byte(q.id)}))
 }
 
-// drop forgets a request that is not written.
+// drop removes a request that is not written.
 func (c *codec) drop(q *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pending.removeRequest(q)
 }
 
-// listed reads a list of tools whose last page is that. The member nextCursor says that
-// there are more, which are not read.
+// listed returns the list of tools with its last page. A member nextCursor of the list
+// means that there are further pages, which are not read.
 func (p pages) listed(last []byte) performatives.InformCapabilities {
 	var tools []byte
 	out := performatives.InformCapabilities{}
@@ -117,7 +116,7 @@ func (p pages) listed(last []byte) performatives.InformCapabilities {
 	return out
 }
 
-// cut is the list without the pages that the peer has not got to give.
+// cut returns the list of the received pages, after the peer failed to send the next.
 func (p pages) cut() performatives.InformCapabilities {
 	out := p.listed(nil)
 	out.Extra = with(nil, resultNextCursor, p.next)

@@ -10,10 +10,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// methodOf is the method of a request: tools/call for a task, initialize for what the
-// end that opened the connection says of itself, else tools/list.
+// methodOf returns the method of a request: tools/call for a task; initialize for a query
+// with Capabilities of the end that opened the connection; else tools/list.
 func (c *codec) methodOf(m *performatives.Message) (string, error) {
-	if m.Performative() == performatives.ActTaskRequest {
+	if opensTask(m.Performative()) {
 		return methodCall, nil
 	}
 	p, err := payloadAs[performatives.QueryCapabilities](m)
@@ -27,6 +27,9 @@ func (c *codec) methodOf(m *performatives.Message) (string, error) {
 func (c *codec) params(m *performatives.Message, q *request) ([]byte, error) {
 	switch q.method {
 	case methodCall:
+		if m.MessageType() != "" {
+			return typedParams(m, q.id)
+		}
 		return callParams(m, q.id)
 	case methodInitialize:
 		p, err := payloadAs[performatives.QueryCapabilities](m)
@@ -35,10 +38,10 @@ func (c *codec) params(m *performatives.Message, q *request) ([]byte, error) {
 		}
 		return c.introduction(p)
 	}
-	return []byte("{}"), nil
+	return withMessageType([]byte("{}"), m, performatives.ActQueryCapabilities), nil
 }
 
-// callParams are the params of tools/call, with the id of the request as the progress
+// callParams returns the params of tools/call, with the id of the request as the progress
 // token.
 func callParams(m *performatives.Message, token string) ([]byte, error) {
 	p, err := payloadAs[performatives.TaskRequest](m)
@@ -75,7 +78,7 @@ func callMember(name string) bool {
 	return false
 }
 
-// appendMeta appends a _meta with a progress token of ours in place of any other.
+// appendMeta appends a _meta with that progress token, which replaces any other.
 func appendMeta(dst, meta []byte, token string) []byte {
 	dst = append(append(dst, `{"progressToken":`...), token...)
 	if valid(meta) {
@@ -86,7 +89,7 @@ func appendMeta(dst, meta []byte, token string) []byte {
 	return append(dst, '}')
 }
 
-// appendContent appends the JSON of a content: as it came, or that of the Go value.
+// appendContent appends the JSON of a content: its text unchanged, or that of its Go value.
 func appendContent(dst []byte, content performatives.Content) ([]byte, error) {
 	if content.Value() != nil {
 		text, err := marshal(content)

@@ -6,43 +6,43 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// origin is where an answer goes: what of the peer's it answers. It is the Ref of a
-// [wire.Inbound].
+// origin is the address of an answer: the message of the peer that it answers. It is the
+// Ref of a [wire.Inbound].
 type origin struct {
-	id          []byte // the JSON-RPC id; nil for what gets no answer
+	id          []byte // the JSON-RPC id; nil for a message without an answer
 	correlation string // the envelope's id
 	batch       *batch // nil outside a batch
 	slot        int
-	call        *call // of a request that the swarm serves
+	call        *call // of a pending request
 	cancels     *call // of a CANCEL
 }
 
-// call is a request of the peer's that the swarm serves.
+// call is a pending request of the peer.
 type call struct {
 	origin
 	message   *performatives.Message // without its payload
 	method    string
-	mcp       bool   // the peer speaks a version of MCP's
+	mcp       bool   // the peer uses a protocol version of MCP
 	token     []byte // the progress token; nil for none
 	progress  float64
-	cancelled bool   // the peer wants no answer
+	cancelled bool   // the peer has cancelled it, and gets no answer
 	hello     *hello // of initialize
 	expires   time.Time
 }
 
-// request is a request of ours to the peer.
+// request is a pending request of this node to the peer.
 type request struct {
 	id       string                 // the JSON-RPC id: a number
 	envelope string                 // the id of the envelope
 	message  *performatives.Message // without its payload
 	method   string
-	cancel   *performatives.Message // that withdrew it, without its payload
+	cancel   *performatives.Message // the CANCEL of the request, without its payload
 	expires  time.Time
 	pages    pages // of tools/list
 }
 
-// party is one end of a conversation with one agent: what is for several of the peer's
-// is asked of each.
+// party is one end of a conversation with one agent. A request to several agents of the
+// peer has a party for each.
 type party struct {
 	agent, with  performatives.AgentID
 	conversation performatives.ConversationID
@@ -52,18 +52,18 @@ func partyOf(m *performatives.Message) party {
 	return party{m.Sender().Fold(), m.Receiver().Fold(), m.ConversationID()}
 }
 
-// pending is what is under way between the two ends. It is guarded by the codec's lock.
+// pending has the pending requests of both ends. The codec's lock guards it.
 type pending struct {
 	limit                     int
 	calls                     map[performatives.ConversationID]*call
-	ids                       map[string]*call // by JSON-RPC id; the latest, where a peer repeats them
+	ids                       map[string]*call // by JSON-RPC id; the latest if the peer repeats an id
 	requests                  map[string]*request
 	parties                   map[party]*request
 	envelopes                 map[string]*request
-	withdrawn                 []*request // that were cancelled, the oldest first
+	withdrawn                 []*request // the cancelled requests, the oldest first
 	counter                   uint64
-	paged                     int       // bytes of pages that wait for the rest of their lists
-	sweepCalls, sweepRequests time.Time // when there may be something that has expired
+	paged                     int       // bytes of the pages of incomplete lists
+	sweepCalls, sweepRequests time.Time // the earliest time of the next sweep
 }
 
 func newPending(limit int) pending {
@@ -73,15 +73,15 @@ func newPending(limit int) pending {
 	}
 }
 
-// linger is how long after its deadline an entry may be given up: the answer that says
-// that the deadline has passed comes after it. Entries are given up only to make room.
+// linger is the time after its deadline for which an entry is kept: the refusal for a
+// passed deadline comes later than the deadline. Entries are dropped only to make room.
 const linger = time.Minute
 
-// maxWithdrawn is how many requests are remembered that were cancelled: MCP asks a peer
-// not to answer those, and one that does is seldom late.
+// maxWithdrawn bounds the stored cancelled requests: MCP asks a peer not to answer them,
+// and an answer that comes nevertheless comes soon.
 const maxWithdrawn = 256
 
-// addCall reports whether there was room.
+// addCall adds a call, and reports whether there was room.
 func (p *pending) addCall(c *call, now time.Time) bool {
 	if p.full(len(p.calls)) && !p.sweepedCalls(now) {
 		return false
@@ -102,8 +102,8 @@ func (p *pending) removeCall(c *call) {
 	}
 }
 
-// sweepedCalls gives up requests that nobody has answered in time, which no handler
-// should do. Those of a batch stay, since the batch would never be complete.
+// sweepedCalls drops calls without an answer whose deadline has passed, and reports whether
+// there is room. Calls of a batch stay, since the batch would never be complete.
 func (p *pending) sweepedCalls(now time.Time) bool {
 	if now.Before(p.sweepCalls) {
 		return false
@@ -121,7 +121,7 @@ func (p *pending) sweepedCalls(now time.Time) bool {
 	return !p.full(len(p.calls))
 }
 
-// callOf returns the request that a message of the swarm's is about.
+// callOf returns the pending call that a message of this node refers to, or nil.
 func (p *pending) callOf(m *performatives.Message) *call {
 	if c := p.calls[m.ConversationID()]; c != nil {
 		return c
@@ -129,7 +129,7 @@ func (p *pending) callOf(m *performatives.Message) *call {
 	return p.calls[performatives.ConversationID(m.InReplyTo())]
 }
 
-// addRequest reports whether there was room.
+// addRequest adds a request, and reports whether there was room.
 func (p *pending) addRequest(r *request, now time.Time) bool {
 	for p.full(len(p.requests)) && len(p.withdrawn) > 0 {
 		p.forget()
@@ -147,7 +147,7 @@ func (p *pending) putRequest(r *request) {
 }
 
 func (p *pending) removeRequest(r *request) {
-	if p.requests[r.id] == r { // else it has been removed before
+	if p.requests[r.id] == r { // it may have been removed before
 		p.paged -= r.pages.bytes
 	}
 	delete(p.requests, r.id)
@@ -159,7 +159,8 @@ func (p *pending) removeRequest(r *request) {
 	}
 }
 
-// sweepedRequests gives up requests whose askers wait no longer.
+// sweepedRequests drops requests whose deadline has passed, and reports whether there is
+// room.
 func (p *pending) sweepedRequests(now time.Time) bool {
 	if now.Before(p.sweepRequests) {
 		return false
@@ -176,7 +177,7 @@ func (p *pending) sweepedRequests(now time.Time) bool {
 	return !p.full(len(p.requests))
 }
 
-// withdraw notes that a request was cancelled.
+// withdraw records a cancelled request.
 func (p *pending) withdraw(r *request) {
 	p.withdrawn = append(p.withdrawn, r)
 	if len(p.withdrawn) > maxWithdrawn {
@@ -184,7 +185,7 @@ func (p *pending) withdraw(r *request) {
 	}
 }
 
-// forget gives up the request that was cancelled first. It may have been answered.
+// forget drops the request that was cancelled first. It may have been answered.
 func (p *pending) forget() {
 	p.removeRequest(p.withdrawn[0])
 	n := copy(p.withdrawn, p.withdrawn[1:])

@@ -120,9 +120,8 @@ func TestAnswersThatAreTooLong(t *testing.T) {
 // What an agent says that is no JSON or no text is no frame either.
 func TestAnswersThatCannotBeWritten(t *testing.T) {
 	for name, details := range map[string]performatives.Content{
-		"no JSON":   performatives.RawContent([]byte(`{`)),
-		"no UTF-8":  performatives.RawContent([]byte("\"\xff\"")),
-		"a channel": performatives.ContentOf(make(chan int)),
+		"no JSON":  performatives.RawContent([]byte(`{"a":}`)),
+		"no UTF-8": performatives.RawContent([]byte("{\"a\":\"\xff\"}")),
 	} {
 		c := open(t, Options{}, wire.CodecOptions{})
 		in := one(t, c, toolCall("1"))

@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// response is the peer's answer to a request of ours. It gets no answer, whatever is
-// wrong with it.
+// response reads the peer's answer to a request of this node. It gets no answer, even if
+// it is invalid.
 func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
 	c.mu.Lock()
 	q := c.pending.requests[idText(r.id)]
@@ -28,8 +28,8 @@ func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
 	return c.answered(e, r, q)
 }
 
-// peerError is an envelope with nothing but an error object. What it is about, its
-// correlation_id says.
+// peerError reads an envelope with an error object and no payload. Its correlation_id is
+// the id of the failed request.
 func (c *codec) peerError(e *envelope) wire.Inbound {
 	c.mu.Lock()
 	q := c.pending.envelopes[idText(e.correlation)]
@@ -43,12 +43,12 @@ func (c *codec) peerError(e *envelope) wire.Inbound {
 	return c.answered(e, &rpc{kind: kindResponse, fault: e.fault}, q)
 }
 
-// answered makes the message that an answer is to a request of ours.
+// answered makes the message of an answer to a request of this node.
 func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
-	delete(e.metadata, metadataCorrelation) // what it answers, the message says itself
+	delete(e.metadata, metadataCorrelation) // the message has InReplyTo instead
 	m, err := c.answerTo(e, r, q)
 	c.settled(q)
-	if err != nil { // the asker must not wait for more
+	if err != nil { // the initiator gets a refusal, since no other answer comes
 		refusal := &performatives.Refusal{Code: performatives.CodeFailed, Text: "the peer's answer cannot be read"}
 		m, err = c.refusal(e, r, q, refusal, nil)
 	}
@@ -61,16 +61,21 @@ func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
 func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Message, error) {
 	wrong := r.refusal != nil || r.result == nil
 	switch {
-	case wrong && q.cancel == nil && q.pages.next != nil: // the pages before are as good as ever
+	case wrong && q.cancel == nil && q.pages.next != nil: // the pages before are valid
 		return c.reply(e, r, q.message, performatives.ActInformCapabilities, q.pages.cut())
 	case r.refusal != nil:
 		return nil, r.refusal
 	case r.result == nil && q.cancel != nil:
-		// It has answered, and so it works no longer. What the error says is that.
+		// The error is the receipt: the peer has ended the cancelled request.
 		return c.reply(e, r, q.cancel, performatives.ActInform, performatives.Receipt{Text: "the peer has ended the request"})
 	case r.result == nil:
 		refusal, data := refusalOf(r.fault)
 		return c.refusal(e, r, q, refusal, data)
+	}
+	if q.method == methodCall {
+		if m, ok, err := c.typedAnswer(e, r, q); ok {
+			return m, err
+		}
 	}
 	switch q.method {
 	case methodInitialize:
@@ -80,12 +85,12 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 		}
 		return c.reply(e, r, q.message, performatives.ActInformCapabilities, p)
 	case methodList:
-		return c.reply(e, r, q.message, performatives.ActInformCapabilities, q.pages.listed(r.result))
+		return c.listedReply(e, r, q)
 	}
 	return c.reply(e, r, q.message, performatives.ActInformResult, resultOf(r.result))
 }
 
-// refusal makes the refusal of a request of ours.
+// refusal makes the refusal of a request of this node.
 func (c *codec) refusal(e *envelope, r *rpc, q *request, why *performatives.Refusal, data []byte) (*performatives.Message, error) {
 	s := performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}
 	m := q.message.Refuse(q.message.Receiver(), s, why.Code, why.Text)
@@ -95,12 +100,16 @@ func (c *codec) refusal(e *envelope, r *rpc, q *request, why *performatives.Refu
 	if m == nil {
 		return nil, why
 	}
-	env := m.Envelope()
-	env.Metadata = metadataFor(e, r)
-	if data != nil {
-		env.Payload = withData(env.Payload, performatives.Members{"data": data})
-	}
-	return performatives.New(env)
+	t, payload := c.typedRefusal(m.Performative(), data)
+	return m.With(func(env *performatives.Envelope) {
+		env.Metadata, env.MessageType = metadataFor(e, r), t
+		switch {
+		case payload != nil:
+			env.Payload = payload
+		case data != nil:
+			env.Payload = withData(env.Payload, performatives.Members{"data": data})
+		}
+	})
 }
 
 // withData adds members to the payload of a refusal.
@@ -122,11 +131,11 @@ func withData(payload any, extra performatives.Members) any {
 	return payload
 }
 
-// maxErrorText is how much of a peer's error text is taken.
+// maxErrorText is the longest error text of a peer that is kept, in bytes.
 const maxErrorText = 4096
 
-// refusalOf reads a JSON-RPC error, or the text's error object. The reason that a
-// gateway of ours gives is more exact than the code, which it has to agree with.
+// refusalOf reads a JSON-RPC error, or wire's error object. It uses data.reason_code, which
+// is more exact than the code, if the two agree.
 func refusalOf(fault []byte) (*performatives.Refusal, []byte) {
 	var code, message, data, reason []byte
 	object(fault, nil, found{"code", &code}, found{"message", &message}, found{"data", &data})

@@ -6,7 +6,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The members of a result of tools/call: MCP's, and two of ours.
+// The members of a result of tools/call: those of MCP, and two extensions.
 const (
 	resultContent    = "content"
 	resultStructured = "structuredContent"
@@ -21,14 +21,14 @@ type textContent struct {
 	Text string `json:"text"`
 }
 
-// toolResult is the result of tools/call, in MCP's shape.
+// toolResult returns the result of tools/call in the form of MCP.
 func toolResult(p performatives.InformResult) ([]byte, error) {
 	out := resultExtra(p)
 	details, err := detailsOf(p)
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Extra[resultContent]) == 0 { // one that the worker wrote itself says more
+	if len(p.Extra[resultContent]) == 0 { // the content of the worker has precedence
 		out[resultContent] = content(p.Summary, details)
 	}
 	if details != nil {
@@ -52,8 +52,8 @@ func extraMembers(extra performatives.Members) map[string]any {
 	return out
 }
 
-// resultExtra are the members that neither MCP nor we have a name for. Those that acl
-// has one for are there when a peer wrote them empty.
+// resultExtra returns the further members of a result. It leaves out the members of acl,
+// which Extra has if a peer wrote them empty.
 func resultExtra(p performatives.InformResult) map[string]any {
 	out := extraMembers(p.Extra)
 	for _, name := range []string{"task_status", "result_summary", "result_details", "artifacts"} {
@@ -70,7 +70,7 @@ func detailsOf(p performatives.InformResult) (json.RawMessage, error) {
 	return marshal(p.Details)
 }
 
-// content is the text for people: the summary, or else the details, as MCP advises.
+// content returns the text for people: the summary, or else the details, as MCP advises.
 func content(summary string, details []byte) []textContent {
 	switch {
 	case summary != "":
@@ -81,7 +81,8 @@ func content(summary string, details []byte) []textContent {
 	return []textContent{}
 }
 
-// structured wraps what is no object, since MCP wants one.
+// structured returns details as an object, as MCP demands: another value becomes the
+// member result of one.
 func structured(details json.RawMessage) json.RawMessage {
 	if is(details, '{') {
 		return details
@@ -89,8 +90,8 @@ func structured(details json.RawMessage) json.RawMessage {
 	return append(append([]byte(`{"result":`), details...), '}')
 }
 
-// methodResult is the result of ns.method: the details as they are, where they say all
-// of it.
+// methodResult returns the result of ns.method: the details, if there are any and the
+// status is no failure, else an object with the status, the summary and the details.
 func methodResult(p performatives.InformResult) ([]byte, error) {
 	details, err := detailsOf(p)
 	if err != nil || details != nil && p.Status != performatives.StatusFailure {
@@ -107,8 +108,8 @@ func methodResult(p performatives.InformResult) ([]byte, error) {
 	return marshal(out)
 }
 
-// plainResult is the result of an answer that is no INFORM_RESULT, such as a bare
-// INFORM: its payload.
+// plainResult returns the result of an answer other than INFORM_RESULT, such as INFORM:
+// its payload.
 func plainResult(m *performatives.Message, tool bool) ([]byte, error) {
 	p := performatives.InformResult{Status: performatives.StatusSuccess}
 	if m.Payload() != nil {

@@ -17,25 +17,25 @@ func resultOf(result []byte) performatives.InformResult {
 			p.Extra = with(p.Extra, name, bytes.Clone(v))
 		}
 	}, found{resultContent, &contents}, found{resultStructured, &details}, found{resultIsError, &isError}, found{resultStatus, &status}, found{resultArtifacts, &artifacts})
-	if !is(contents, '[') { // it is no tool of MCP's, and this is what it says
-		return performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.RawContent(bytes.Clone(result))}
+	if !is(contents, '[') { // without content, the result is the details
+		return performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.RawContent(objectOf(bytes.Clone(result), "result"))}
 	}
 	summary, plain := summaryOf(contents)
 	if !plain {
 		p.Extra = with(p.Extra, resultContent, bytes.Clone(contents))
 	}
 	if details != nil && !isNull(details) {
-		p.Details = performatives.RawContent(bytes.Clone(details))
+		p.Details = performatives.RawContent(objectOf(bytes.Clone(details), "result"))
 	}
 	if summary != string(details) {
 		p.Summary = summary
 	}
 	p.Status = statusOf(status, isError)
-	_ = json.Unmarshal(artifacts, &p.Artifacts) // what is none is left out
+	_ = json.Unmarshal(artifacts, &p.Artifacts) // an invalid list is left out
 	return p
 }
 
-// statusOf reads the status; an error is a failure whatever else is said.
+// statusOf returns the status. isError means failure, whatever the status is.
 func statusOf(status, isError []byte) performatives.TaskStatus {
 	s := performatives.TaskStatus(strings.ToLower(text(status)))
 	switch {
@@ -47,8 +47,8 @@ func statusOf(status, isError []byte) performatives.TaskStatus {
 	return performatives.StatusSuccess
 }
 
-// summaryOf joins the texts of a content. plain is false where it holds more than one
-// text, or more than text.
+// summaryOf joins the texts of a content. plain is false if the content has more than one
+// text, or other members or kinds of content.
 func summaryOf(contents []byte) (summary string, plain bool) {
 	var texts []string
 	plain = true

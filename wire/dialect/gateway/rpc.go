@@ -8,7 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The methods that this dialect knows by name.
+// The methods with a meaning of their own.
 const (
 	methodInitialize = "initialize"
 	methodPing       = "ping"
@@ -25,21 +25,21 @@ const (
 	methodNotFoundText = "Method not found"
 )
 
-// kind says what a JSON-RPC message is.
+// kind is the kind of a JSON-RPC message.
 type kind uint8
 
 const (
-	kindBroken kind = iota // none of the following; it is answered
+	kindBroken kind = iota // invalid; it is answered
 	kindRequest
 	kindNotification
-	kindResponse // perhaps a broken one; it is never answered
+	kindResponse // possibly an invalid one; it is never answered
 )
 
-// rpc is one JSON-RPC message whose members have been found. Its slices are of the
-// frame.
+// rpc is one JSON-RPC message before its params or result are decoded. Its slices refer to
+// the frame.
 type rpc struct {
 	kind    kind
-	id      []byte // as it came; nil for none, or none that could be written again
+	id      []byte // unchanged; nil for none, or for an invalid one
 	method  string
 	params  []byte // nil for none
 	result  []byte
@@ -73,7 +73,7 @@ func readRPC(text []byte) (r rpc) {
 	return r
 }
 
-// memberSet is the members of a JSON-RPC message that were there.
+// memberSet records the members of a JSON-RPC message.
 type memberSet struct{ version, id, method, params, result, fault bool }
 
 func (r *rpc) member(found *memberSet, name, v []byte) {
@@ -155,7 +155,7 @@ func (r *rpc) keep(name string, v []byte) {
 	r.extra[prefixPayload+name] = bytes.Clone(v)
 }
 
-// classify says what the message is, and checks that it is that.
+// classify sets the kind of the message, and checks that its members fit the kind.
 func (r *rpc) classify(found memberSet) {
 	if !found.version {
 		r.refuse("mcp_payload.jsonrpc", `want "2.0", got nothing`)

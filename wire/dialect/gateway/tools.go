@@ -7,7 +7,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// actionsOf reads a list of tools, in one array or several. What is none is passed over.
+// actionsOf reads a list of tools, in one array or several. It skips elements that are no
+// tools.
 func actionsOf(arrays ...[]byte) []performatives.Action {
 	actions := []performatives.Action{}
 	for _, v := range arrays {
@@ -46,7 +47,7 @@ func schema(v []byte) json.RawMessage {
 	return bytes.Clone(v)
 }
 
-// toolList is the result of tools/list. MCP wants a schema of each tool.
+// toolList returns the result of tools/list. For a client of MCP each tool has a schema.
 func toolList(p performatives.InformCapabilities, mcp bool) ([]byte, error) {
 	var actions []performatives.Action
 	if p.Capabilities != nil {
@@ -78,11 +79,10 @@ func toolsOf(actions []performatives.Action, mcp bool) (json.RawMessage, error) 
 	return out.Bytes(), nil
 }
 
-// anyObject is the schema of a tool that says nothing about its arguments.
+// anyObject is the default schema of arguments.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// The members of a tool that say which agent has it: in MCP's place for what it has no
-// name for.
+// The members of a tool that name its agent. _meta is MCP's place for extensions.
 const (
 	toolMeta  = "_meta"
 	toolAgent = "agent"
@@ -110,7 +110,7 @@ func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
 	return marshal(members)
 }
 
-// metaWith is the _meta of a tool, with the agent that has it.
+// metaWith returns the _meta of a tool with its agent.
 func metaWith(meta, agent []byte) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	object(meta, func(name string, v []byte) { out[name] = v })

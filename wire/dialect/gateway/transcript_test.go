@@ -60,6 +60,8 @@ func open(t testing.TB, o Options, s wire.CodecOptions) *codec {
 //	! ID ACT FROM TO PAYLOAD      a message of the swarm's own
 //	^ ID ACT PAYLOAD              a further message of the sender of ID, in its conversation
 //	x #N CODE                     the session or its handler refuses what N was
+//
+// ACT may be ACT=TYPE, for a message with a message type.
 type stage struct {
 	t        *testing.T
 	codec    *codec
@@ -139,7 +141,11 @@ func describe(t testing.TB, m *performatives.Message) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf("%s %s → %s in %s", m.Performative(), m.Sender(), m.Receiver(), m.ConversationID())
+	act := m.Performative().String()
+	if m.MessageType() != "" {
+		act += "=" + m.MessageType()
+	}
+	text := fmt.Sprintf("%s %s → %s in %s", act, m.Sender(), m.Receiver(), m.ConversationID())
 	if m.InReplyTo() != "" {
 		text += " re " + m.InReplyTo()
 	}
@@ -176,17 +182,21 @@ func (s *stage) message(verb, rest string) *performatives.Message {
 	switch verb {
 	case "<":
 		f := strings.SplitN(rest, " ", 3)
-		act, payload := s.content(f[1], f[2])
-		m, err = s.number(f[0]).Message.ReplyFrom("Jules", stamp, act, payload)
+		act, name, payload := s.content(f[1], f[2])
+		if m, err = s.number(f[0]).Message.ReplyFrom("Jules", stamp, act, payload); err == nil {
+			m, err = m.With(func(e *performatives.Envelope) { e.MessageType = name })
+		}
 	case "^":
 		f := strings.SplitN(rest, " ", 3)
-		_, payload := s.content(f[1], f[2])
-		m, err = s.messages[f[0]].Follow(stamp, payload)
+		_, name, payload := s.content(f[1], f[2])
+		if m, err = s.messages[f[0]].Follow(stamp, payload); err == nil {
+			m, err = m.With(func(e *performatives.Envelope) { e.MessageType = name })
+		}
 	case "!":
 		f := strings.SplitN(rest, " ", 5)
-		act, payload := s.content(f[1], f[4])
+		act, name, payload := s.content(f[1], f[4])
 		m, err = performatives.New(performatives.Envelope{
-			ID: performatives.MessageID(f[0]), Timestamp: stamp.Time, Performative: act,
+			ID: performatives.MessageID(f[0]), Timestamp: stamp.Time, Performative: act, MessageType: name,
 			Sender: performatives.AgentID(f[2]), Receiver: performatives.AgentID(f[3]), Payload: payload,
 			ReplyBy: epoch.Add(30 * time.Second),
 		})
@@ -198,16 +208,21 @@ func (s *stage) message(verb, rest string) *performatives.Message {
 	return m
 }
 
-func (s *stage) content(name, text string) (performatives.Performative, any) {
+// content reads ACT or ACT=TYPE, and a payload of it.
+func (s *stage) content(name, text string) (performatives.Performative, string, any) {
+	name, typ, typed := strings.Cut(name, "=")
 	act, err := performatives.ParsePerformative(name)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	payload, err := (*performatives.Registry)(nil).DecodePayload(act, "", json.RawMessage(text))
+	payload, err := (*performatives.Registry)(nil).DecodeTyped(act, typ, "", json.RawMessage(text))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return act, payload
+	if typed && act == performatives.ActCancel { // which Follow recognizes by its payload
+		payload = performatives.Cancel{}
+	}
+	return act, typ, payload
 }
 
 const transcripts = "testdata/sessions.txtar"
@@ -240,6 +255,32 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
+// review is an application's payload.
+type review struct {
+	File string `json:"file"`
+}
+
+func (r review) Validate() error {
+	if r.File == "" {
+		return &performatives.Refusal{Field: "file", Text: "file: want a name"}
+	}
+	return nil
+}
+
+// reviews is a registry that knows some message types.
+func reviews(t testing.TB) *performatives.Registry {
+	t.Helper()
+	r := new(performatives.Registry)
+	for name, act := range map[string]performatives.Performative{
+		"REVIEW_REQUEST": performatives.ActRequest, "REVIEW_TASK": performatives.ActTaskRequest, "REVIEW_SEEN": performatives.ActInform,
+	} {
+		if err := performatives.RegisterMessageType[review](r, name, act); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
 func perform(t *testing.T, options, body string) string {
 	o := Options{Name: "mcp-gateway", Version: "2.1.0", PerMessageAuth: true, BinaryProtocol: true, Rate: wire.Rate{Messages: 100, Window: time.Minute}}
 	session := wire.CodecOptions{MaxBytes: 1 << 16, MaxPending: 64}
@@ -250,6 +291,8 @@ func perform(t *testing.T, options, body string) string {
 			session.Token = func() string { return "sesame" }
 		case "gzip":
 			session.Compression = []string{"gzip"}
+		case "typed":
+			session.Registry = reviews(t)
 		case "small":
 			session.MaxPending, o.MaxBatch = 2, 3
 		default:

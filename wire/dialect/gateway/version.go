@@ -5,28 +5,29 @@ import (
 	"slices"
 )
 
-// The versions that are spoken here: this protocol's own, and those of the Model Context
-// Protocol, each the newest first (addenda §5).
+// The supported versions of this protocol, and of the Model Context Protocol, the newest
+// first (addenda §5).
 var (
 	versions    = []string{"1.1", "1.0"}
 	mcpVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"}
 )
 
-// supported are the versions of this protocol's own as wire lists them.
+// supported has the versions of this protocol in the order of wire.
 var supported = slices.Sorted(slices.Values(versions))
 
 var date = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
-// hello is what an initialize settles.
+// hello is the result of the negotiation of an initialize.
 type hello struct {
 	version string
-	mcp     bool // it is a version of MCP's
+	mcp     bool // it is a version of MCP
 	gzip    bool // both ends compress after the reply
 }
 
-// negotiate chooses a version: the one that the peer prefers, else the newest that both
-// know. A date that is unknown here is answered by our newest: MCP leaves it to the
-// peer whether it speaks that. It reports false when there is none in common.
+// negotiate chooses a version: the preferred version of the peer if it is supported, else
+// the newest in common. The answer to an unknown date is the newest supported date: MCP
+// leaves it to the peer whether to accept that. It reports false without a version in
+// common.
 func negotiate(preferred string, others []string) (hello, bool) {
 	if slices.Contains(versions, preferred) {
 		return hello{version: preferred}, true

@@ -6,25 +6,26 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
 
-// walker goes through one object or array, and checks its syntax on the way.
+// walker iterates over one object or array, and checks its syntax.
 type walker struct {
 	jsonscan.Scanner
-	begun bool // it is past the first member or element
+	begun bool // the first member or element has been read
 }
 
-// walk returns a walker of text that has been checked, or is bounded otherwise.
+// walk returns a walker of text. The text has been checked, or its depth is bounded by the
+// caller.
 func walk(text []byte) walker {
 	return walker{Scanner: jsonscan.Scanner{Data: text, Depth: maxDepthLimit}}
 }
 
-// enter goes past the bracket that begins an object or array.
+// enter reads the bracket that begins an object or array.
 func (w *walker) enter(bracket byte) bool {
 	w.begun = false
 	return w.Open(bracket)
 }
 
-// key reads up to the value of the next member of an object, whose name it returns in
-// quotes. It reports false at the end of the object, or of what is JSON.
+// key reads up to the value of the next member of an object, and returns the name in
+// quotes. It reports false at the end of the object, and at a syntax error.
 func (w *walker) key() ([]byte, bool) {
 	quoted, more, ok := w.Key(!w.begun)
 	w.begun = true
@@ -55,8 +56,8 @@ func valid(text []byte) bool {
 	return w.Value() && w.End()
 }
 
-// unquote returns the text of a JSON string: a slice of it where it has no escapes. Half
-// a surrogate pair becomes U+FFFD, as in encoding/json.
+// unquote returns the text of a JSON string. Without escapes the result is a slice of it.
+// Half a surrogate pair becomes U+FFFD, as in encoding/json.
 func unquote(quoted []byte) []byte {
 	if len(quoted) < 2 {
 		return nil
@@ -70,7 +71,7 @@ func unquote(quoted []byte) []byte {
 	return text
 }
 
-// is reports whether a value that has been read is of the kind that begins so.
+// is reports whether a JSON value begins with that character, which tells its kind.
 func is(v []byte, begin byte) bool { return len(v) > 0 && v[0] == begin }
 
 func isNull(v []byte) bool { return is(v, 'n') }

@@ -16,10 +16,10 @@ type program struct {
 	SupportedVersions []string `json:"supportedVersions,omitempty"`
 }
 
-// offered are the capabilities that initialize answers with (wire, Capability Discovery).
+// offered has the capabilities in the answer to initialize (wire, Capability Discovery).
 type offered struct {
 	Tools          any      `json:"tools"`
-	Resources      *bool    `json:"resources,omitempty"` // not for MCP, where only an object may stand
+	Resources      *bool    `json:"resources,omitempty"` // not for MCP, which demands an object
 	Streaming      bool     `json:"streaming"`
 	BinaryProtocol bool     `json:"binary_protocol"`
 	PerMessageAuth bool     `json:"per_message_auth"`
@@ -33,7 +33,7 @@ type limits struct {
 	Window       string `json:"window,omitempty"`
 }
 
-// welcome is the result of initialize.
+// welcome returns the result of initialize.
 func (c *codec) welcome(h *hello) ([]byte, error) {
 	o := offered{
 		Tools: true, Resources: new(bool), Streaming: c.opts.Streaming, BinaryProtocol: c.opts.BinaryProtocol, PerMessageAuth: c.opts.PerMessageAuth,
@@ -55,7 +55,7 @@ func (c *codec) welcome(h *hello) ([]byte, error) {
 	}{h.version, program{c.opts.Name, c.opts.Version, supported}, o})
 }
 
-// introduction is the params of our own initialize.
+// introduction returns the params of an initialize of this node.
 func (c *codec) introduction(q performatives.QueryCapabilities) ([]byte, error) {
 	capabilities, err := c.offer(*q.Capabilities)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *codec) introduction(q performatives.QueryCapabilities) ([]byte, error) 
 	return marshal(params)
 }
 
-// introduced reads the answer to our own initialize.
+// introduced reads the answer to an initialize of this node.
 func (c *codec) introduced(result []byte) (performatives.InformCapabilities, error) {
 	var version, offers []byte
 	out := performatives.InformCapabilities{}
@@ -90,7 +90,7 @@ func (c *codec) introduced(result []byte) (performatives.InformCapabilities, err
 	return out, nil
 }
 
-// agree begins to compress, unless that has begun.
+// agree starts the compression, unless it has started.
 func (c *codec) agree() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,16 +99,16 @@ func (c *codec) agree() {
 	}
 }
 
-// mayOffer reports whether an initialize of ours offers a compression: one of a connection
-// does.
+// mayOffer reports whether an initialize of this node offers a compression: at most one
+// per connection does.
 func (c *codec) mayOffer() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.offers() && !c.done
 }
 
-// offering notes that a request of ours is about to be written, which offers a compression if
-// it is an initialize.
+// offering records a request of this node before it is written. An initialize offers a
+// compression.
 func (c *codec) offering(q *request) {
 	if q.method != methodInitialize || !c.mayOffer() {
 		return
@@ -118,7 +118,7 @@ func (c *codec) offering(q *request) {
 	c.mu.Unlock()
 }
 
-// settled notes that a request of ours has its answer.
+// settled records the answer to a request of this node.
 func (c *codec) settled(q *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// header is an envelope that goes out, without its payload.
+// header has the members of an outgoing envelope, without its payload.
 type header struct {
 	id          string
 	time        time.Time
@@ -20,12 +20,11 @@ type header struct {
 	target      string
 	correlation []byte // as JSON; nil for none
 	timeout     time.Duration
-	message     *performatives.Message // whose metadata go out; nil for none
+	message     *performatives.Message // the source of the metadata; nil for none
 	fault       []byte                 // the error object; nil for none
 }
 
-// appendEnvelope appends an envelope with a payload, in the order in which wire lists
-// the members.
+// appendEnvelope appends an envelope with a payload. The members have the order of wire.
 func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, error) {
 	start := len(dst)
 	dst = jsonscan.AppendQuoted(append(dst, `{"id":`...), h.id)
@@ -56,7 +55,7 @@ func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, er
 
 var errNoUTF8 = errors.New("gateway: want UTF-8")
 
-// token is what each message of the end carries that opened the connection.
+// token returns the token of each message. Only the end that opened the connection has one.
 func (c *codec) token() string {
 	if !c.session.Initiator || c.session.Token == nil {
 		return ""
@@ -64,7 +63,7 @@ func (c *codec) token() string {
 	return c.session.Token()
 }
 
-// correlated is the correlation_id of the answer to an envelope of that id.
+// correlated returns the correlation_id of the answer to an envelope with that id.
 func correlated(id string) []byte {
 	if id == "" {
 		return nil
@@ -72,7 +71,7 @@ func correlated(id string) []byte {
 	return jsonscan.AppendQuoted(nil, id)
 }
 
-// timeFormat is how wire writes a time: in UTC, with exactly milliseconds.
+// timeFormat is the format of wire for times: in UTC, with exactly milliseconds.
 const timeFormat = `"2006-01-02T15:04:05.000Z"`
 
 func appendTime(dst []byte, t time.Time) []byte { return t.UTC().AppendFormat(dst, timeFormat) }

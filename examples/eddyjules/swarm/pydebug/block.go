@@ -11,13 +11,14 @@ type blockParser struct {
 	problem *syntaxProblem
 }
 
-// openBlock is a header whose body is being read, and the column of that header.
+// openBlock is a compound statement whose body is being read, and the column of
+// its header.
 type openBlock struct {
 	column int
 	head   *stmt
 }
 
-// parseBlocks returns the statements of the module and the first problem.
+// parseBlocks returns the statements of the module and the first syntax error.
 func parseBlocks(src string, tokens []token) ([]*stmt, *syntaxProblem) {
 	p := &blockParser{src: src, tokens: tokens}
 	first := 0
@@ -32,7 +33,7 @@ func parseBlocks(src string, tokens []token) ([]*stmt, *syntaxProblem) {
 	return p.root, p.problem
 }
 
-// link tells the statements of a block where they are.
+// link sets the parent, the siblings and the index of all statements of a block.
 func link(block *[]*stmt, parent *stmt) {
 	for i, s := range *block {
 		s.parent, s.siblings, s.index = parent, block, i
@@ -46,7 +47,8 @@ func (p *blockParser) fail(line int, what string) {
 	}
 }
 
-// column counts like Python: a tab reaches to the next multiple of eight.
+// column returns the column after indent. As in Python, a tab extends to the next
+// multiple of eight.
 func column(indent string) int {
 	n := 0
 	for i := range len(indent) {
@@ -59,7 +61,7 @@ func column(indent string) int {
 	return n
 }
 
-// lineIndent is the white space in front of the line that offset is on.
+// lineIndent returns the indentation of the line that contains offset.
 func lineIndent(src string, offset int) string {
 	start := lineStart(src, offset)
 	line := strings.TrimPrefix(src[start:offset], "\ufeff")
@@ -76,8 +78,8 @@ func (p *blockParser) logicalLine(first, last int) {
 		return
 	}
 	indent := lineIndent(p.src, p.tokens[first].start)
-	p.place(column(indent), p.tokens[first].line)
-	for leads := true; first < last; leads = false {
+	p.closeBlocks(column(indent), p.tokens[first].line)
+	for startsLine := true; first < last; startsLine = false {
 		end := p.statementEnd(first, last)
 		if end == first {
 			p.fail(p.tokens[first].line, "a ';' without a statement")
@@ -85,7 +87,7 @@ func (p *blockParser) logicalLine(first, last int) {
 			continue
 		}
 		s := newStmt(p.src, p.tokens, first, end)
-		s.indent, s.leads = indent, leads
+		s.indent, s.startsLine = indent, startsLine
 		p.add(s)
 		first = end
 		if end < last && p.text(end) == ";" {
@@ -94,17 +96,17 @@ func (p *blockParser) logicalLine(first, last int) {
 		if compound[s.keyword] && p.opens(end) {
 			p.open(s, column(indent))
 		}
-		s.alone = leads && first >= last
+		s.alone = startsLine && first >= last
 	}
 }
 
 func (p *blockParser) text(i int) string { return p.src[p.tokens[i].start:p.tokens[i].end] }
 
-// opens reports whether the statement before tokens[end] ended in a colon.
+// opens reports whether the statement before tokens[end] ends in a colon.
 func (p *blockParser) opens(end int) bool { return p.text(end-1) == ":" }
 
-// statementEnd finds the semicolon or the header's colon that ends the
-// statement at first; a colon belongs to the statement.
+// statementEnd returns the index after the statement at first. A semicolon or the
+// colon of a header ends it; the colon belongs to the statement.
 func (p *blockParser) statementEnd(first, last int) int {
 	isCompound := compound[statementKeyword(p.src, p.tokens, first, last)]
 	lambdas := 0
@@ -133,8 +135,8 @@ func (p *blockParser) statementEnd(first, last int) int {
 	return last
 }
 
-// place closes the blocks that a line at this column is no longer in.
-func (p *blockParser) place(column, line int) {
+// closeBlocks closes the blocks that end before a line with this column.
+func (p *blockParser) closeBlocks(column, line int) {
 	p.pop(column)
 	if siblings := *p.block(); len(siblings) > 0 {
 		if column != columnOf(siblings[0]) {
@@ -149,7 +151,7 @@ func (p *blockParser) place(column, line int) {
 
 func columnOf(s *stmt) int { return column(s.indent) }
 
-// pop closes blocks whose header isn't left of column.
+// pop closes the blocks whose header is at column or to the right of it.
 func (p *blockParser) pop(column int) {
 	for n := len(p.stack); n > 0 && p.stack[n-1].column >= column; n-- {
 		if head := p.stack[n-1].head; len(head.body) == 0 {
@@ -159,7 +161,7 @@ func (p *blockParser) pop(column int) {
 	}
 }
 
-// block is the list that the next statement goes to.
+// block returns the list to which the next statement is added.
 func (p *blockParser) block() *[]*stmt {
 	if n := len(p.stack); n > 0 {
 		return &p.stack[n-1].head.body
@@ -175,7 +177,7 @@ func (p *blockParser) add(s *stmt) {
 	}
 }
 
-// open makes s the block that the following statements go to.
+// open makes s the block to which the following statements are added.
 func (p *blockParser) open(s *stmt, column int) {
 	if len(p.stack) >= maxNesting {
 		p.fail(s.line, "too many nested blocks")

@@ -2,8 +2,8 @@ package pydebug
 
 import "fmt"
 
-// bound is what limits an index variable: the stop of a range, the condition
-// of a while, the sequence of an enumerate.
+// bound is the upper bound of an index variable: the stop of a range, the condition
+// of a while or the sequence of an enumerate.
 type bound struct {
 	loop  *stmt // the for or the while; nil in a comprehension
 	call  *node // range(…) or enumerate(…); nil for a while
@@ -11,13 +11,14 @@ type bound struct {
 	limit *node // the expression that limits the variable
 	op    string
 	opAt  int
-	base  *node // x, if the limit is len(x) + something; else nil
+	base  *node // x, if the limit is len(x) plus a constant; else nil
 	last  int   // the greatest index is len(base) + last, if base isn't nil
 	name  string
 	shift int // the index is name + shift
 }
 
-// boundOf finds what limits index, which is read by st; nil if nothing plain.
+// boundOf returns the bound of index, which st reads; nil if there is none of a
+// known form.
 func (s *script) boundOf(index *node, st *stmt) *bound {
 	l := s.linear(index)
 	if l.node == nil || !l.node.is(nodeName) {
@@ -38,7 +39,8 @@ func (s *script) boundOf(index *node, st *stmt) *bound {
 	return b
 }
 
-// boundInExpression looks at the comprehensions around index.
+// boundInExpression returns the bound that a comprehension around index gives its
+// variable, or nil.
 func (s *script) boundInExpression(l linear, index *node) *bound {
 	for n := index; n != nil; n = n.parent {
 		if n.kind != nodeComp {
@@ -114,7 +116,7 @@ func (s *script) whileBound(l linear, loop *stmt) *bound {
 	return found
 }
 
-// lower returns the edit that takes excess off the limit.
+// lower returns the edit that lowers the limit by excess.
 func (s *script) lower(b *bound, excess int) edit {
 	if b.op == "<=" && excess == 1 {
 		return edit{b.opAt, b.opAt + len(b.op), "<"}
@@ -126,7 +128,7 @@ func (s *script) lower(b *bound, excess int) edit {
 	return replace(b.limit, plus(l.core, l.offset-excess))
 }
 
-// plus writes core + k as a person would.
+// plus writes core + k, core - k or core, depending on the sign of k.
 func plus(core string, k int) string {
 	switch {
 	case k > 0:
@@ -137,9 +139,9 @@ func plus(core string, k int) string {
 	return core
 }
 
-// shrinks reports whether the loop that counts c's index removes elements from
-// the very list that it counts through.
-func (s *script) shrinks(c candidate) bool {
+// shrinksInLoop reports whether the loop that counts the index of c removes
+// elements from the list that it indexes.
+func (s *script) shrinksInLoop(c candidate) bool {
 	if !c.node.is(nodeSubscript) && !isMethod(c.node, "pop") {
 		return false
 	}
@@ -153,18 +155,15 @@ func (s *script) shrinks(c candidate) bool {
 
 // removesFrom reports whether the body of loop removes elements of base.
 func (s *script) removesFrom(loop *stmt, base string) bool {
-	for _, st := range loop.body {
-		found := !st.walk(func(b *stmt) bool {
-			if b.keyword == "del" && len(b.targets) == 1 && b.targets[0].is(nodeSubscript) && s.text(b.targets[0].kids[0]) == base {
-				return false
-			}
-			return !b.has(func(n *node) bool {
-				return (isMethod(n, "pop") || isMethod(n, "remove")) && s.text(n.kids[0].kids[0]) == base
-			})
-		})
-		if found {
+	return !loop.walk(func(b *stmt) bool {
+		if b == loop {
 			return true
 		}
-	}
-	return false
+		if b.keyword == "del" && len(b.targets) == 1 && b.targets[0].is(nodeSubscript) && s.text(b.targets[0].kids[0]) == base {
+			return false
+		}
+		return !b.has(func(n *node) bool {
+			return (isMethod(n, "pop") || isMethod(n, "remove")) && s.text(n.kids[0].kids[0]) == base
+		})
+	})
 }

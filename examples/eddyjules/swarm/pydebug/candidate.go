@@ -1,14 +1,17 @@
 package pydebug
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // candidate is an operation that can raise the reported error.
 type candidate struct {
-	node *node // a subscript, a call, a division; nil for x /= y
+	node *node // a subscript, a call or a division; nil for the statement x /= y
 	stmt *stmt
 }
 
-// span is the byte range that a traceback would mark for c.
+// span returns the byte range of c, which a traceback of Python 3.11 marks.
 func (c candidate) span() (start, end int) {
 	if c.node == nil {
 		return c.stmt.start, c.stmt.end
@@ -28,7 +31,7 @@ func supported(kind string) bool {
 	return kind == indexError || kind == keyError || kind == zeroError
 }
 
-// candidates lists what in st can raise the error of tb.
+// candidates lists the operations of st that can raise the error of tb.
 func (s *script) candidates(st *stmt, tb *traceback) []candidate {
 	var found []candidate
 	if tb.kind == zeroError && divides(st.op) && zeroMessageFits(st.op, tb.message) && !s.isNonZero(st.value) {
@@ -87,8 +90,8 @@ func (s *script) canRaiseKey(n *node, st *stmt, message string) bool {
 	return keyFits(s, n.kids[1], message)
 }
 
-// keyFits reports whether a subscript by index can have missed the key whose
-// repr is the message; anything that isn't a literal can.
+// keyFits reports whether index can be the missing key, whose repr is the message
+// of the KeyError. An index that isn't a literal always can.
 func keyFits(s *script, index *node, message string) bool {
 	if !index.is(nodeString) && !index.is(nodeNumber) {
 		return true
@@ -111,23 +114,21 @@ func unquote(literal string) string {
 func (s *script) canRaiseZero(n *node, message string) bool {
 	switch {
 	case n.kind == nodeBinary && (n.op == "/" || n.op == "//" || n.op == "%"):
-		if n.op == "%" && (n.kids[0].unparen().is(nodeString) || n.kids[0].unparen().is(nodeFString)) {
-			return false // formatting
-		}
-		return zeroMessageFits(n.op, message) && !s.isNonZero(n.kids[1])
+		return !isFormat(n) && zeroMessageFits(n.op, message) && !s.isNonZero(n.kids[1])
 	case isCallTo(n, "divmod") && len(n.kids) == 3:
 		return true
 	}
 	return false
 }
 
-// isNonZero reports whether n is plainly a number other than zero.
+// isNonZero reports whether n is a literal number other than zero.
 func (s *script) isNonZero(n *node) bool {
 	n = n.unparen()
 	return n.is(nodeNumber) && strings.Trim(s.text(n), "0._jJeE") != ""
 }
 
-// zeroMessageFits knows the messages that differ by operator.
+// zeroMessageFits reports whether the operator op can cause the message. Some
+// messages of ZeroDivisionError name their operator.
 func zeroMessageFits(op, message string) bool {
 	op = strings.TrimSuffix(op, "=")
 	switch message {
@@ -145,12 +146,13 @@ func zeroMessageFits(op, message string) bool {
 
 func divides(op string) bool { return op == "/=" || op == "//=" || op == "%=" }
 
-// isMethod reports whether n calls the method name of something.
+// isMethod reports whether n is the call of a method of that name.
 func isMethod(n *node, name string) bool {
 	return n.is(nodeCall) && n.kids[0].is(nodeAttr) && n.kids[0].op == name
 }
 
-// isCallTo reports whether n calls a function of that name, also of a module.
+// isCallTo reports whether n calls a function of that name, with or without the
+// name of its module.
 func isCallTo(n *node, name string) bool {
 	return n.is(nodeCall) && (n.kids[0].is(nodeName) || n.kids[0].is(nodeAttr)) && n.kids[0].op == name
 }
@@ -161,10 +163,5 @@ func isStored(n *node, st *stmt) bool {
 	for top.parent != nil && (top.parent.is(nodeTuple) || top.parent.is(nodeList) || top.parent.is(nodeParen) || top.parent.is(nodeStar)) {
 		top = top.parent
 	}
-	for _, t := range st.targets {
-		if t == top {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(st.targets, top)
 }

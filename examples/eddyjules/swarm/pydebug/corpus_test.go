@@ -95,7 +95,7 @@ func got(d Diagnosis) string {
 	return fmt.Sprintf("status: %v\nshape: %s\nline: %d\n", d.Status, d.Shape, d.Line)
 }
 
-// TestCorpus compares each diagnosis with what was written down for it.
+// TestCorpus compares each diagnosis with the expected one.
 func TestCorpus(t *testing.T) {
 	for _, c := range readCorpus(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -148,8 +148,8 @@ func checkInvariants(t *testing.T, in Input, d Diagnosis) {
 	}
 }
 
-// TestCorpusForReal is the proof: the original raises what was reported, the
-// fixed script ends as promised, and prints what was reviewed.
+// TestCorpusForReal runs the scripts with python3: the original raises the reported
+// error, and the fixed script has the expected exit code and output.
 func TestCorpusForReal(t *testing.T) {
 	python := realPython(t)
 	if python == "" {
@@ -194,7 +194,7 @@ func realPython(t *testing.T) string {
 		t.Log("NOT PROVEN HERE: there is no python3 to run the fixed scripts with")
 		return ""
 	}
-	// What the PATH finds may be a launcher that takes longer than the script.
+	// The python3 on the PATH may be a launcher that takes longer than the script.
 	if out, err := exec.Command(path, "-c", "import sys; print(sys.executable)").Output(); err == nil {
 		return strings.TrimSpace(string(out))
 	}

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// The steps that progress hears of, in this order; a diagnosis may end early.
+// The steps of a diagnosis, in the order in which [Diagnose] reports them. A
+// diagnosis may end before the last.
 const (
 	StepReadTraceback  = "reading the traceback"
 	StepLocate         = "locating the failing line"
@@ -27,12 +28,12 @@ type session struct {
 	reason   string // why there is no fix
 }
 
-// Diagnose finds out why in.Code failed with in.Traceback and writes a fix if
-// it can. Nothing is executed. progress is called synchronously with each step
-// before it is taken; it may be nil.
+// Diagnose determines why in.Code failed with in.Traceback, and writes a fix where
+// it can. It executes nothing. It calls progress synchronously before each step;
+// progress may be nil.
 //
-// The error is that of ctx, [ErrCodeTooLarge] or [ErrTracebackTooLarge];
-// whatever else is wrong with the input is a Diagnosis.
+// The error is the cause of ctx, [ErrCodeTooLarge] or [ErrTracebackTooLarge].
+// Every other problem of the input is reported in the Diagnosis.
 func Diagnose(ctx context.Context, in Input, progress func(step string)) (Diagnosis, error) {
 	switch {
 	case len(in.Code) > MaxCode:
@@ -47,7 +48,7 @@ func Diagnose(ctx context.Context, in Input, progress func(step string)) (Diagno
 	return s.run()
 }
 
-// run takes the steps until one of them ends the diagnosis.
+// run executes the steps until one of them returns a diagnosis.
 func (s *session) run() (Diagnosis, error) {
 	steps := []struct {
 		name string
@@ -73,7 +74,8 @@ func (s *session) run() (Diagnosis, error) {
 	return s.complete(*unfixed("No fix was found.", s.reason)), nil
 }
 
-// complete adds what every diagnosis tells.
+// complete adds the fields that every diagnosis has: the error, the line and the
+// expression, as far as they are known.
 func (s *session) complete(d Diagnosis) Diagnosis {
 	if s.tb != nil {
 		d.ErrorType, d.ErrorMessage = s.tb.kind, s.tb.message
@@ -92,9 +94,10 @@ func (s *session) complete(d Diagnosis) Diagnosis {
 	return d
 }
 
-// read reads the traceback and the source.
+// read parses the traceback and the source. It returns a diagnosis if either
+// can't be used.
 func (s *session) read() *Diagnosis {
-	if d := s.foreign(); d != nil {
+	if d := s.otherLanguage(); d != nil {
 		return d
 	}
 	s.tb = readTraceback(s.in.Traceback)
@@ -121,8 +124,9 @@ func (s *session) read() *Diagnosis {
 	return nil
 }
 
-// foreign answers for other languages.
-func (s *session) foreign() *Diagnosis {
+// otherLanguage returns a diagnosis if the input is in another language than
+// Python, else nil.
+func (s *session) otherLanguage() *Diagnosis {
 	language := strings.ToLower(strings.TrimSpace(s.in.Language))
 	named := language != "" && !strings.HasPrefix(language, "py")
 	looks := looksLikeJavaScript(s.in.Code, s.in.Traceback)
@@ -136,8 +140,8 @@ func (s *session) foreign() *Diagnosis {
 	return needsInput("This looks like "+what+"; only Python can be debugged here.", "Please send a Python script and its traceback.")
 }
 
-// looksLikeJavaScript is true only for what no Python script and traceback
-// would contain.
+// looksLikeJavaScript reports whether code and traceback contain texts that no
+// Python script and traceback contain.
 func looksLikeJavaScript(code, traceback string) bool {
 	if strings.Contains(traceback, tracebackHeader) || strings.Contains(traceback, `File "`) {
 		return false
@@ -147,7 +151,7 @@ func looksLikeJavaScript(code, traceback string) bool {
 	return stack && source
 }
 
-// unsupported says what can be said about other errors.
+// unsupported returns the diagnosis of an error that this package can't fix.
 func (s *session) unsupported() *Diagnosis {
 	kind := s.tb.kind
 	where := ""
@@ -172,7 +176,7 @@ func (s *session) unsupported() *Diagnosis {
 		fmt.Sprintf("The script failed%s with %s. %s", where, describe(s.tb), adviceFor(kind)))
 }
 
-// adviceFor is what to look at for the errors that people meet most.
+// adviceFor returns advice for the most frequent errors that can't be fixed here.
 func adviceFor(kind string) string {
 	switch kind {
 	case "TypeError":
@@ -191,7 +195,8 @@ func adviceFor(kind string) string {
 	return "Only IndexError, KeyError and ZeroDivisionError can be fixed here."
 }
 
-// locate finds the operation that failed.
+// locate finds the operations that can have failed, and returns a diagnosis if
+// there is none or there are too many.
 func (s *session) locate() *Diagnosis {
 	at, m := s.script.locate(s.tb)
 	if m != nil {
@@ -199,11 +204,11 @@ func (s *session) locate() *Diagnosis {
 	}
 	s.site = at
 	if len(at.candidates) == 0 {
-		return s.nothingThere()
+		return s.noCandidates()
 	}
 	open := s.script.unsafeOnly(at.candidates[:min(len(at.candidates), maxCandidates)], s.tb.kind)
 	if len(open) == 0 {
-		if d := s.contradiction(at.candidates); d != nil {
+		if d := s.alreadyGuarded(at.candidates); d != nil {
 			return d
 		}
 		open = at.candidates
@@ -216,12 +221,13 @@ func (s *session) locate() *Diagnosis {
 	return nil
 }
 
-// maxJoint is how many operations of one statement are fixed together when it
-// isn't known which of them failed.
+// maxJoint is the largest number of operations of one statement that are fixed
+// together when it isn't known which of them failed.
 const maxJoint = 3
 
-// nothingThere is for a line that can't raise the error by itself.
-func (s *session) nothingThere() *Diagnosis {
+// noCandidates returns the diagnosis for a line without an operation that can
+// raise the error.
+func (s *session) noCandidates() *Diagnosis {
 	text := strings.TrimSpace(s.script.lineText(s.site.line))
 	last := s.tb.frames[max(0, len(s.tb.frames)-1):]
 	if len(last) > 0 && isLibrary(last[0].file) {
@@ -240,10 +246,11 @@ func (s *session) nothingThere() *Diagnosis {
 		fmt.Sprintf("`%s` has no subscript, call or division that fits the message; it may come from a class of your own or from a format string.", text))
 }
 
-// contradiction answers when a guard in the code excludes the reported error.
-func (s *session) contradiction(all []candidate) *Diagnosis {
+// alreadyGuarded returns a diagnosis if guards in the code exclude the reported
+// error, else nil.
+func (s *session) alreadyGuarded(all []candidate) *Diagnosis {
 	for _, c := range all[:min(len(all), maxCandidates)] {
-		if !s.script.guarded(c, s.tb.kind) || s.script.changes(c) {
+		if !s.script.guarded(c, s.tb.kind) || s.script.mutatesBase(c) {
 			return nil
 		}
 	}
@@ -251,9 +258,9 @@ func (s *session) contradiction(all []candidate) *Diagnosis {
 		"Please run the code that you sent once more and send the traceback of that run, if it still fails.")
 }
 
-// changes reports whether what c reads is changed by a method somewhere, so
-// that a guard in front of it proves little.
-func (s *script) changes(c candidate) bool {
+// mutatesBase reports whether the script calls a method that may change the
+// sequence or mapping of c. A guard in front of c then proves little.
+func (s *script) mutatesBase(c candidate) bool {
 	if c.node == nil {
 		return false
 	}
@@ -261,8 +268,8 @@ func (s *script) changes(c candidate) bool {
 	return root == "" || s.mutated(root)
 }
 
-// narrow drops what another candidate's guard covers: of the fixed fields of
-// one record, the greatest index stands for all. Inner operations come first.
+// narrow drops candidates that the guard of another one covers: of the literal
+// indices into one sequence it keeps the greatest. Inner operations come first.
 func (s *script) narrow(all []candidate) []candidate {
 	best := map[string]candidate{}
 	var rest []candidate
@@ -288,12 +295,13 @@ func (s *script) narrow(all []candidate) []candidate {
 	return rest
 }
 
-// recognise describes the hazards of what failed.
+// recognise finds the hazard of each candidate. It returns a diagnosis if one
+// can't be guarded.
 func (s *session) recognise() *Diagnosis {
 	for _, c := range s.site.candidates {
 		h, reason := s.script.newHazard(c, s.tb.kind)
 		if h == nil {
-			return s.give(c, reason)
+			return s.noFix(c, reason)
 		}
 		if kind, _, ok := strings.Cut(s.tb.message, " index out of range"); ok && h.shape == "index-out-of-range" && (kind == "tuple" || kind == "string") {
 			h.shape = kind + "-index"
@@ -303,8 +311,8 @@ func (s *session) recognise() *Diagnosis {
 	return nil
 }
 
-// give ends the diagnosis without a fix for c.
-func (s *session) give(c candidate, reason string) *Diagnosis {
+// noFix returns the diagnosis for a candidate without a safe fix.
+func (s *session) noFix(c candidate, reason string) *Diagnosis {
 	start, end := c.span()
 	return unfixed(
 		fmt.Sprintf("Line %d fails at `%s`, and there is no safe fix.", s.site.line, s.in.Code[start:end]),

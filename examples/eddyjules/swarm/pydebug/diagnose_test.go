@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 )
 
 func diagnose(t testing.TB, in Input) Diagnosis {
@@ -64,13 +66,17 @@ func TestDiagnoseTellsWhere(t *testing.T) {
 	}
 }
 
-// TestDiagnoseIsBounded gives it what would blow up a careless parser.
+// TestDiagnoseIsBounded diagnoses inputs with deep nesting and long chains.
 func TestDiagnoseIsBounded(t *testing.T) {
 	const tail = "IndexError: list index out of range"
 	frame := func(text string) string {
 		return tracebackHeader + "\n  File \"x.py\", line 1, in <module>\n    " + text + "\n" + tail
 	}
-	fill := func(s string) string { return strings.Repeat(s, MaxCode/4/len(s)) }
+	size := MaxCode / 32 // the largest code takes many seconds under the race detector
+	if exhaustive.Enabled() {
+		size = MaxCode / 4
+	}
+	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	tests := map[string]Input{
 		"brackets":     {Code: fill("("), Traceback: tail},
 		"f-strings":    {Code: fill(`f"{`), Traceback: tail},

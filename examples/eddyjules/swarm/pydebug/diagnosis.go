@@ -2,27 +2,26 @@ package pydebug
 
 import "errors"
 
-// Input is what a person gives: a script, what it printed when it failed, and
-// the language that they believe it is in.
+// Input is a failing script with its traceback and its language.
 type Input struct {
-	// Code is the source; its line endings and indentation are kept as they are.
+	// Code is the source. A fix keeps its line endings and its indentation.
 	Code string
-	// Traceback is what Python printed. Text around it, chained exceptions and
-	// the prefixes of log lines don't matter.
+	// Traceback is Python's output. Text around the traceback, chained exceptions
+	// and the prefixes of log lines are ignored.
 	Traceback string
 	// Language is "python" in any spelling that begins with "py"; empty means python.
 	Language string
 }
 
-// Status is how a diagnosis ended.
+// Status is the outcome of a diagnosis.
 type Status int
 
 const (
-	// NeedsInput means that something is missing; RequestForUser says what.
+	// NeedsInput means that the input is incomplete; RequestForUser names the missing part.
 	NeedsInput Status = iota
-	// Fixed means that FixedCode is believed to run without the error.
+	// Fixed means that FixedCode is expected to run without the error.
 	Fixed
-	// Unfixed means that there is no fix; Analysis says what was found out.
+	// Unfixed means that there is no fix; Analysis describes the cause.
 	Unfixed
 )
 
@@ -43,34 +42,35 @@ func (s Status) String() string {
 type Diagnosis struct {
 	Status Status
 
-	// ErrorType and ErrorMessage are the last line of the traceback.
+	// ErrorType and ErrorMessage are the two parts of the traceback's last line.
 	ErrorType, ErrorMessage string
-	// Line is the failing line of the code, from 1; zero if it isn't known.
+	// Line is the failing line of the code, counted from 1; zero if unknown.
 	Line int
-	// Expression is the operation that failed, as it stands in the source.
+	// Expression is the source text of the operation that failed.
 	Expression string
 	// Shape is a stable name for the kind of mistake, such as
 	// "fixed-field-after-split"; empty if it wasn't recognised.
 	Shape string
 
-	// Summary is one sentence.
+	// Summary is one sentence for the user.
 	Summary string
-	// Explanation tells the cause, the fix and what changes in behaviour; empty
+	// Explanation describes the cause, the fix and the change in behaviour; empty
 	// unless Fixed.
 	Explanation string
 	// FixedCode is the whole changed source; empty unless Fixed.
 	FixedCode string
 	// Diff is a unified diff from the source to FixedCode, for patch; empty unless Fixed.
 	Diff string
-	// RequestForUser asks for what is missing; empty unless NeedsInput.
+	// RequestForUser asks the user for the missing input; empty unless NeedsInput.
 	RequestForUser string
-	// Analysis is what was found out; empty unless Unfixed.
+	// Analysis describes the failure and its probable cause; empty unless Unfixed.
 	Analysis string
 
-	// Confidence is between 0 and 1; how sure Fixed is, and zero otherwise.
+	// Confidence is the estimated probability, from 0 to 1, that the fix removes
+	// the error; zero unless Fixed.
 	Confidence float64
-	// ExitCode is what FixedCode ends with when it is run as the source was:
-	// 0, or 1 if the fix ends the script on purpose for want of an argument.
+	// ExitCode is the expected exit code of FixedCode on the same input: 0, or 1
+	// if the fix ends the script on purpose because an argument is missing.
 	ExitCode int
 }
 

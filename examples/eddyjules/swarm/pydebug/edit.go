@@ -1,34 +1,33 @@
 package pydebug
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 	"strings"
 )
 
-// edit replaces src[start:end] by text.
+// edit replaces the bytes start to end of the source by text.
 type edit struct {
 	start, end int
 	text       string
 }
 
-// fix is a change that is believed to remove the error.
+// fix is a change that is expected to remove the error. Its fields become those of
+// the Diagnosis.
 type fix struct {
 	shape      string
 	edits      []edit
-	change     string // what was changed, a sentence
-	effect     string // what that means for the script's behaviour, sentences
+	change     string // the change, as a sentence for the user
+	effect     string // the change in the script's behaviour, as sentences for the user
 	confidence float64
-	settled    bool // later uses of the same element need no look: the loop itself was changed
+	final      bool // later uses of the same element need no look: the loop itself was changed
 	exit       int  // the exit code that the changed script ends with on the same input
 }
 
-// apply returns src with the edits made; false if they overlap.
+// apply returns src with the edits made; false if the edits overlap.
 func apply(src string, edits []edit) (string, bool) {
-	sorted := append([]edit(nil), edits...)
-	sort.SliceStable(sorted, func(i, j int) bool {
-		a, b := sorted[i], sorted[j]
-		return a.start < b.start || a.start == b.start && a.end < b.end
-	})
+	sorted := slices.Clone(edits)
+	slices.SortStableFunc(sorted, func(a, b edit) int { return cmp.Or(a.start-b.start, a.end-b.end) })
 	var b strings.Builder
 	at := 0
 	for _, e := range sorted {
@@ -43,18 +42,20 @@ func apply(src string, edits []edit) (string, bool) {
 	return b.String(), true
 }
 
-// replace is the edit that writes text instead of n.
+// replace returns the edit that replaces n by text.
 func replace(n *node, text string) edit { return edit{n.start, n.end, text} }
 
-// before inserts lines in front of st, in its indentation; further indentation
-// is written as a tab in the lines and becomes the script's own unit.
-func (s *script) before(st *stmt, lines ...string) edit {
+// insertBefore returns the edit that inserts lines in front of st, at its
+// indentation. Each leading tab of a line becomes one indentation unit of the
+// script.
+func (s *script) insertBefore(st *stmt, lines ...string) edit {
 	at := s.lines[s.lineOf(st.start)-1]
 	return edit{at, at, s.block(st.indent, lines)}
 }
 
-// behind inserts lines after st, which ends its line.
-func (s *script) behind(st *stmt, lines ...string) edit {
+// insertAfter returns the edit that inserts lines after st, which must be the last
+// statement of its line.
+func (s *script) insertAfter(st *stmt, lines ...string) edit {
 	if st.endLine < len(s.lines) {
 		at := s.lines[st.endLine]
 		return edit{at, at, s.block(st.indent, lines)}
@@ -72,8 +73,8 @@ func (s *script) block(indent string, lines []string) string {
 	return b.String()
 }
 
-// indentLines moves the lines of st and its body one step to the right. Lines
-// that begin inside a string stay as they are.
+// indentLines returns the edits that indent the lines first to last by one unit.
+// Lines that begin inside a string stay unchanged.
 func (s *script) indentLines(first, last int) []edit {
 	var edits []edit
 	inString := s.linesInStrings(first, last)
@@ -89,7 +90,7 @@ func (s *script) indentLines(first, last int) []edit {
 	return edits
 }
 
-// linesInStrings tells which lines between first and last begin inside a string.
+// linesInStrings returns the lines from first to last that begin inside a string.
 func (s *script) linesInStrings(first, last int) map[int]bool {
 	found := map[int]bool{}
 	for _, t := range s.tokens {
@@ -107,7 +108,7 @@ func (s *script) linesInStrings(first, last int) map[int]bool {
 	return found
 }
 
-// lastLine is the last line of st and its body.
+// lastLine returns the number of the last line of st and its body.
 func lastLine(st *stmt) int {
 	last := st.endLine
 	for len(st.body) > 0 {

@@ -1,6 +1,6 @@
 package pydebug
 
-// precedence of the binary operators of Python, loosest first.
+// precedence holds the precedence of Python's binary operators; the loosest is 1.
 var precedence = map[string]int{
 	"or": 1, "and": 2,
 	"in": 4, "is": 4, "not": 4, "<": 4, ">": 4, "<=": 4, ">=": 4, "==": 4, "!=": 4, "<>": 4,
@@ -8,8 +8,8 @@ var precedence = map[string]int{
 	"*": 10, "/": 10, "//": 10, "%": 10, "@": 10, "**": 12,
 }
 
-// maxOperators bounds the operators in a row, and so the height of the tree
-// that they make: a + b + c nests to the left.
+// maxOperators bounds a chain of operators, and so the height of its tree:
+// a + b + c nests to the left.
 const maxOperators = 1000
 
 const (
@@ -17,8 +17,9 @@ const (
 	precUnary = 11
 )
 
-// exprParser reads the expressions in tokens[pos:end]. It accepts more than
-// Python does; where it can't go on, it sets failed and what it has is kept.
+// exprParser reads the expressions in tokens[pos:end]. It accepts a superset of
+// Python. At a token that it can't read it sets failed and returns the part that
+// it has read.
 type exprParser struct {
 	src      string
 	tokens   []token
@@ -27,7 +28,7 @@ type exprParser struct {
 	failed   bool
 }
 
-// text is the text of the current token; empty at the end.
+// text returns the current token if it is a name or an operator; empty at the end.
 func (p *exprParser) text() string {
 	if p.pos >= p.end {
 		return ""
@@ -35,7 +36,7 @@ func (p *exprParser) text() string {
 	if t := p.tokens[p.pos]; t.kind == tokenName || t.kind == tokenOp {
 		return p.src[t.start:t.end]
 	}
-	return "\x00" // a literal: equal to nothing that is asked for
+	return "\x00" // a literal, which equals no name and no operator
 }
 
 func (p *exprParser) accept(text string) bool {
@@ -46,7 +47,7 @@ func (p *exprParser) accept(text string) bool {
 	return false
 }
 
-// lastEnd is the end of the last token read.
+// lastEnd returns the end offset of the last token read.
 func (p *exprParser) lastEnd() int {
 	if p.pos == 0 {
 		return 0
@@ -54,35 +55,39 @@ func (p *exprParser) lastEnd() int {
 	return p.tokens[p.pos-1].end
 }
 
-// fail returns an empty name, so that callers never see nil.
+// fail sets failed and returns an empty name, so that no node is nil.
 func (p *exprParser) fail() *node {
 	p.failed = true
-	at, line := p.lastEnd(), 0
+	at := p.lastEnd()
 	if p.pos < p.end {
-		at, line = p.tokens[p.pos].start, p.tokens[p.pos].line
+		at = p.tokens[p.pos].start
 	}
-	return newNode(nodeName, at, at, line)
+	return newNode(nodeName, at, at)
 }
 
-// build makes a node from the start of the first kid to the last token read.
-func (p *exprParser) build(k nodeKind, start, line int, kids ...*node) *node {
-	return newNode(k, start, p.lastEnd(), line, kids...)
+// build makes a node from start to the last token read.
+func (p *exprParser) build(k nodeKind, start int, kids ...*node) *node {
+	return newNode(k, start, p.lastEnd(), kids...)
 }
 
 // list reads expr, expr, …: a tuple if there is a comma.
-func (p *exprParser) list() *node {
-	first := p.item()
+func (p *exprParser) list() *node { return p.commaList(p.item, p.startsExpr) }
+
+// commaList reads elements with read: a tuple if there is a comma. After a comma, more
+// reports whether there is another element.
+func (p *exprParser) commaList(read func() *node, more func() bool) *node {
+	first := read()
 	if p.text() != "," {
 		return first
 	}
 	kids := []*node{first}
-	for p.accept(",") && p.startsExpr() && !p.failed {
-		kids = append(kids, p.item())
+	for p.accept(",") && more() && !p.failed {
+		kids = append(kids, read())
 	}
-	return p.build(nodeTuple, first.start, first.line, kids...)
+	return p.build(nodeTuple, first.start, kids...)
 }
 
-// startsExpr reports whether an expression can begin here.
+// startsExpr reports whether an expression can begin at the current token.
 func (p *exprParser) startsExpr() bool {
 	switch s := p.text(); s {
 	case "":
@@ -99,7 +104,7 @@ func (p *exprParser) item() *node {
 	if s := p.text(); s == "*" || s == "**" {
 		t := p.tokens[p.pos]
 		p.pos++
-		n := p.build(nodeStar, t.start, t.line, p.binary(5))
+		n := p.build(nodeStar, t.start, p.binary(5))
 		n.op = s
 		return n
 	}
@@ -122,7 +127,7 @@ func (p *exprParser) expr() *node {
 	n := p.binary(1)
 	switch {
 	case p.accept(":="):
-		return p.build(nodeWalrus, n.start, n.line, n, p.expr())
+		return p.build(nodeWalrus, n.start, n, p.expr())
 	case p.text() == "if":
 		return p.ternary(n)
 	}
@@ -137,7 +142,7 @@ func (p *exprParser) ternary(then *node) *node {
 		p.pos = at // the if of a comprehension
 		return then
 	}
-	return p.build(nodeTernary, then.start, then.line, then, cond, p.expr())
+	return p.build(nodeTernary, then.start, then, cond, p.expr())
 }
 
 func (p *exprParser) lambda() *node {
@@ -154,7 +159,7 @@ func (p *exprParser) lambda() *node {
 	if !p.accept(":") {
 		return p.fail()
 	}
-	return p.build(nodeLambda, t.start, t.line, append(kids, p.expr())...)
+	return p.build(nodeLambda, t.start, append(kids, p.expr())...)
 }
 
 func (p *exprParser) yield() *node {
@@ -165,7 +170,7 @@ func (p *exprParser) yield() *node {
 	if p.startsExpr() {
 		kids = append(kids, p.list())
 	}
-	return p.build(nodeYield, t.start, t.line, kids...)
+	return p.build(nodeYield, t.start, kids...)
 }
 
 // binary reads operators that bind at least as tightly as level.
@@ -185,7 +190,7 @@ func (p *exprParser) binary(level int) *node {
 	return left
 }
 
-// notIn reports whether the not here is that of "not in".
+// notIn reports whether the current token is the not of "not in".
 func (p *exprParser) notIn() bool {
 	return p.pos+1 < p.end && p.src[p.tokens[p.pos+1].start:p.tokens[p.pos+1].end] == "in"
 }
@@ -210,7 +215,7 @@ func (p *exprParser) operation(left *node, op string, prec int) *node {
 	}
 	right := p.binary(next)
 	p.depth--
-	n := p.build(binaryKind(prec), left.start, left.line, left, right)
+	n := p.build(binaryKind(prec), left.start, left, right)
 	n.op, n.opAt = op, at
 	return n
 }
@@ -242,17 +247,16 @@ func (p *exprParser) unary() *node {
 	if p.depth > maxNesting {
 		return p.fail()
 	}
-	n := p.build(kind, t.start, t.line, p.binary(inner))
+	n := p.build(kind, t.start, p.binary(inner))
 	p.depth--
 	n.end = n.kids[0].end
 	n.op = op
 	return n
 }
 
-// trailers reads what follows an atom: .name, [index], (arguments).
+// trailers reads the .name, [index] and (arguments) after the atom n.
 func (p *exprParser) trailers(n *node) *node {
 	for steps := 0; !p.failed; steps++ {
-		at := p.pos
 		if steps > maxNesting {
 			return p.fail()
 		}
@@ -266,7 +270,6 @@ func (p *exprParser) trailers(n *node) *node {
 		default:
 			return n
 		}
-		n.opAt = p.tokens[at].start
 	}
 	return n
 }
@@ -278,7 +281,7 @@ func (p *exprParser) attribute(value *node) *node {
 		return p.fail()
 	}
 	p.pos++
-	n := p.build(nodeAttr, value.start, value.line, value)
+	n := p.build(nodeAttr, value.start, value)
 	n.op = name
 	return n
 }

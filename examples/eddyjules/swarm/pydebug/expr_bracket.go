@@ -8,7 +8,8 @@ func (p *exprParser) closing() int {
 	return -1
 }
 
-// inside runs read on what the bracket at pos holds, and steps over it.
+// inside calls read with the parser limited to the content of the bracket at pos,
+// and skips the closing bracket. It returns false if there is none.
 func (p *exprParser) inside(read func()) bool {
 	closing := p.closing()
 	if closing < 0 {
@@ -30,20 +31,12 @@ func (p *exprParser) subscript(base *node) *node {
 	if !p.inside(func() { index = p.index() }) {
 		return base
 	}
-	return p.build(nodeSubscript, base.start, base.line, base, index)
+	return p.build(nodeSubscript, base.start, base, index)
 }
 
-// index reads what stands between the brackets of a subscript.
+// index reads the content of a subscript's brackets.
 func (p *exprParser) index() *node {
-	first := p.slice()
-	if p.text() != "," {
-		return first
-	}
-	kids := []*node{first}
-	for p.accept(",") && p.pos < p.end && !p.failed {
-		kids = append(kids, p.slice())
-	}
-	return p.build(nodeTuple, first.start, first.line, kids...)
+	return p.commaList(p.slice, func() bool { return p.pos < p.end })
 }
 
 func (p *exprParser) slice() *node {
@@ -66,7 +59,7 @@ func (p *exprParser) slice() *node {
 	if colons == 0 && len(kids) == 1 {
 		return kids[0]
 	}
-	return p.build(nodeSlice, t.start, t.line, kids...)
+	return p.build(nodeSlice, t.start, kids...)
 }
 
 func (p *exprParser) call(function *node) *node {
@@ -82,20 +75,20 @@ func (p *exprParser) call(function *node) *node {
 	if !ok {
 		return function
 	}
-	return p.build(nodeCall, function.start, function.line, kids...)
+	return p.build(nodeCall, function.start, kids...)
 }
 
 func (p *exprParser) argument() *node {
 	t := p.tokens[p.pos]
 	if t.kind == tokenName && p.pos+1 < p.end && p.src[p.tokens[p.pos+1].start:p.tokens[p.pos+1].end] == "=" {
 		p.pos += 2
-		n := p.build(nodeKeyword, t.start, t.line, p.expr())
+		n := p.build(nodeKeyword, t.start, p.expr())
 		n.op = p.src[t.start:t.end]
 		return n
 	}
 	n := p.item()
-	if p.startsFor() { // a generator as the only argument has no brackets of its own
-		return p.build(nodeComp, n.start, n.line, p.clauses(n)...)
+	if p.startsFor() { // a generator that is the only argument needs no brackets
+		return p.build(nodeComp, n.start, p.clauses(n)...)
 	}
 	return n
 }
@@ -114,7 +107,7 @@ func (p *exprParser) clauses(element ...*node) []*node {
 		case p.accept("for"):
 			kids = append(kids, p.compIn(at))
 		case p.accept("if"):
-			kids = append(kids, p.build(nodeCompIf, p.tokens[at].start, p.tokens[at].line, p.condition()))
+			kids = append(kids, p.build(nodeCompIf, p.tokens[at].start, p.condition()))
 		default:
 			return kids
 		}
@@ -122,7 +115,7 @@ func (p *exprParser) clauses(element ...*node) []*node {
 	return kids
 }
 
-// condition reads the condition of a comprehension, which is no ternary.
+// condition reads the condition of a comprehension, which can't be a ternary.
 func (p *exprParser) condition() *node {
 	if p.text() == "lambda" {
 		return p.lambda()
@@ -136,20 +129,12 @@ func (p *exprParser) compIn(at int) *node {
 		return p.fail()
 	}
 	iterable := p.binary(1)
-	return p.build(nodeCompIn, p.tokens[at].start, p.tokens[at].line, target, iterable)
+	return p.build(nodeCompIn, p.tokens[at].start, target, iterable)
 }
 
 // targets reads the variables of a for, up to its in.
 func (p *exprParser) targets() *node {
-	first := p.target()
-	if p.text() != "," {
-		return first
-	}
-	kids := []*node{first}
-	for p.accept(",") && p.text() != "in" && !p.failed {
-		kids = append(kids, p.target())
-	}
-	return p.build(nodeTuple, first.start, first.line, kids...)
+	return p.commaList(p.target, func() bool { return p.text() != "in" })
 }
 
 func (p *exprParser) target() *node {
@@ -169,7 +154,7 @@ func (p *exprParser) atom() *node {
 	switch t.kind {
 	case tokenNumber:
 		p.pos++
-		return p.build(nodeNumber, t.start, t.line)
+		return p.build(nodeNumber, t.start)
 	case tokenString, tokenFStart:
 		return p.strings()
 	case tokenName:
@@ -177,7 +162,7 @@ func (p *exprParser) atom() *node {
 			return p.fail()
 		}
 		p.pos++
-		n := p.build(nodeName, t.start, t.line)
+		n := p.build(nodeName, t.start)
 		n.op = text
 		return n
 	}
@@ -186,7 +171,7 @@ func (p *exprParser) atom() *node {
 	}
 	if text == "..." {
 		p.pos++
-		return p.build(nodeNumber, t.start, t.line)
+		return p.build(nodeNumber, t.start)
 	}
 	return p.fail()
 }
@@ -209,10 +194,10 @@ func (p *exprParser) strings() *node {
 		}
 		break
 	}
-	return p.build(kind, t.start, t.line, kids...)
+	return p.build(kind, t.start, kids...)
 }
 
-// interpolations reads the inside of an f-string up to and with its end.
+// interpolations reads an f-string from after its start up to and including its end.
 func (p *exprParser) interpolations() []*node {
 	var kids []*node
 	for p.pos < p.end && !p.failed {
@@ -250,7 +235,7 @@ func (p *exprParser) interpolation(t token) *node {
 		}
 	})
 	p.depth--
-	return p.build(nodeInterp, t.start, t.line, kids...)
+	return p.build(nodeInterp, t.start, kids...)
 }
 
 // bracketed reads (…), […] and {…}: groups, displays and comprehensions.
@@ -261,24 +246,22 @@ func (p *exprParser) bracketed(open string) *node {
 	if n == nil {
 		return p.fail()
 	}
-	n.start, n.end, n.line = t.start, p.lastEnd(), t.line
-	n.opAt = t.start
-	n.op = open
+	n.start, n.end, n.op = t.start, p.lastEnd(), open
 	return n
 }
 
 func (p *exprParser) display(open string) *node {
-	at, line := p.lastEnd(), 0
+	at := p.lastEnd()
 	kind := map[string]nodeKind{"(": nodeTuple, "[": nodeList, "{": nodeDict}[open]
 	if p.pos >= p.end {
-		return newNode(kind, at, at, line)
+		return newNode(kind, at, at)
 	}
 	first := p.element(open)
 	if p.startsFor() {
-		return newNode(nodeComp, at, at, line, p.clauses(first)...)
+		return newNode(nodeComp, at, at, p.clauses(first)...)
 	}
 	if open == "(" && p.text() != "," {
-		return newNode(nodeParen, at, at, line, first)
+		return newNode(nodeParen, at, at, first)
 	}
 	kids := []*node{first}
 	for p.accept(",") && p.pos < p.end && !p.failed {
@@ -287,14 +270,14 @@ func (p *exprParser) display(open string) *node {
 	if open == "{" && !first.is(nodePair) && first.op != "**" {
 		kind = nodeSet
 	}
-	return newNode(kind, at, at, line, kids...)
+	return newNode(kind, at, at, kids...)
 }
 
 // element reads one element of a display; in braces it may be key: value.
 func (p *exprParser) element(open string) *node {
 	key := p.item()
 	if open == "{" && p.accept(":") {
-		return p.build(nodePair, key.start, key.line, key, p.expr())
+		return p.build(nodePair, key.start, key, p.expr())
 	}
 	return key
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// shown writes the tree of n with all its brackets.
+// shown returns the tree of n as text, with brackets around each node.
 func shown(s *script, n *node) string {
 	if len(n.kids) == 0 {
 		return s.text(n)

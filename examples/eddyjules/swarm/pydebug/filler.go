@@ -2,8 +2,9 @@ package pydebug
 
 import "strings"
 
-// A filler is the Python literal that stands in for a value that can't be had:
-// 0, "" or []. Which one is right, is told by what the script does with it.
+// A filler is the Python literal that replaces a value which can't be computed:
+// 0, "" or []. The script's uses of the value determine the filler. The empty
+// string means that they don't.
 const (
 	fillZero  = "0"
 	fillText  = `""`
@@ -11,13 +12,14 @@ const (
 	fillDict  = "{}"
 	fillNone  = "None"
 	fillFalse = "False"
-	fillShown = `"unknown"` // for a value that is only shown
+	fillShown = `"unknown"` // for a value that is only printed
 )
 
-// maxFillerDepth bounds how far a value is followed.
+// maxFillerDepth bounds the number of assignments and calls through which a value
+// is followed.
 const maxFillerDepth = 4
 
-// slotFiller is the filler for the slot of a conditional expression.
+// slotFiller returns the filler for the slot of a conditional expression.
 func (s *script) slotFiller(h *hazard, slot *node) string {
 	if h.kind == zeroError {
 		return s.zeroFiller(h, slot)
@@ -38,8 +40,8 @@ func (s *script) slotFiller(h *hazard, slot *node) string {
 	return s.fitQuotes(filler, slot)
 }
 
-// keyKind is for the whole body of a lambda, such as a sort key: what it gives
-// has to be of the type of all the others.
+// keyKind returns the filler for the whole body of a lambda, such as a sort key,
+// whose results must all have one type.
 func (s *script) keyKind(h *hazard, slot *node) string {
 	if slot == h.node && h.node.is(nodeSubscript) && isMethod(h.node.kids[0], "split") {
 		return fillText
@@ -47,7 +49,7 @@ func (s *script) keyKind(h *hazard, slot *node) string {
 	return s.valueKind(slot, h.stmt, 0)
 }
 
-// zeroFiller is what a division gives when there is nothing to divide by.
+// zeroFiller returns the filler for a division whose divisor is zero.
 func (s *script) zeroFiller(h *hazard, slot *node) string {
 	switch {
 	case isCallTo(h.node, "divmod"):
@@ -60,13 +62,11 @@ func (s *script) zeroFiller(h *hazard, slot *node) string {
 	return fillZero
 }
 
-// dividesLater reports whether the result is divided by, so that a zero would
-// only move the error.
+// dividesLater reports whether the script divides by the result, so that a zero
+// would only move the error.
 func (s *script) dividesLater(h *hazard, slot *node) bool {
-	for n := slot; n.parent != nil; n = n.parent {
-		if divisorOf(n.parent) == n {
-			return true
-		}
+	if isDivided(slot) {
+		return true
 	}
 	if h.stmt.keyword == "return" {
 		return s.dividedByCalls(h.stmt.function())
@@ -74,11 +74,16 @@ func (s *script) dividesLater(h *hazard, slot *node) bool {
 	if h.stmt.op != "=" || len(h.stmt.names) == 0 {
 		return false
 	}
-	for _, st := range s.all {
-		if st.start > h.stmt.start && st.has(func(n *node) bool {
-			d := divisorOf(n).unparen()
-			return d.is(nodeName) && h.stmt.binds(d.op) || isCallTo(n, "log")
-		}) {
+	return s.has(func(n *node) bool {
+		d := divisorOf(n).unparen()
+		return n.start >= h.stmt.end && (d.is(nodeName) && h.stmt.binds(d.op) || isCallTo(n, "log"))
+	})
+}
+
+// isDivided reports whether n, or an expression that contains it, is a divisor.
+func isDivided(n *node) bool {
+	for ; n.parent != nil; n = n.parent {
+		if divisorOf(n.parent) == n {
 			return true
 		}
 	}
@@ -87,18 +92,13 @@ func (s *script) dividesLater(h *hazard, slot *node) bool {
 
 // dividedByCalls reports whether a call of the function is a divisor.
 func (s *script) dividedByCalls(function *stmt) bool {
-	if function == nil || len(function.names) == 0 || !s.spend() {
+	if function == nil || len(function.names) == 0 || !s.allowPass() {
 		return false
 	}
-	for _, st := range s.all {
-		if st.has(func(n *node) bool { return isCallTo(divisorOf(n).unparen(), function.names[0]) }) {
-			return true
-		}
-	}
-	return false
+	return s.has(func(n *node) bool { return isCallTo(divisorOf(n).unparen(), function.names[0]) })
 }
 
-// divisorOf is the right side of n if n divides, else nil.
+// divisorOf returns the divisor of n if n is a division, else nil.
 func divisorOf(n *node) *node {
 	if n.is(nodeBinary) && (n.op == "/" || n.op == "//" || n.op == "%") && !isFormat(n) {
 		return n.kids[1]
@@ -106,7 +106,7 @@ func divisorOf(n *node) *node {
 	return nil
 }
 
-// fitQuotes changes the quotes of a filler that goes into an f-string.
+// fitQuotes returns the filler with quotes that fit the place n.
 func (s *script) fitQuotes(filler string, n *node) string {
 	quote := s.quoteFor(n)
 	if len(filler) >= 2 && filler[0] == '"' {
@@ -115,8 +115,8 @@ func (s *script) fitQuotes(filler string, n *node) string {
 	return filler
 }
 
-// quoteFor is the quote to use for a new string at n: that of the script, or
-// in an f-string the one that the f-string doesn't use.
+// quoteFor returns the quote for a new string at n: the one that the script uses
+// most or, in an f-string, the one that does not end the f-string.
 func (s *script) quoteFor(n *node) string {
 	for p := n; p != nil; p = p.parent {
 		if !p.is(nodeFString) {
@@ -131,8 +131,8 @@ func (s *script) quoteFor(n *node) string {
 	return s.quoted("")[:1]
 }
 
-// filler follows the value n, which st computes, to where it is used; empty if
-// nothing tells.
+// filler returns the filler for the value n, which st computes, by following it to
+// its uses; empty if they don't determine one.
 func (s *script) filler(n *node, st *stmt, depth int) string {
 	if depth > maxFillerDepth {
 		return ""
@@ -154,14 +154,12 @@ func (s *script) filler(n *node, st *stmt, depth int) string {
 		return s.arithmeticFiller(p, n, st)
 	case nodeCompare:
 		return s.compareFiller(p, n, st)
-	case nodeNot, nodeBool:
+	case nodeNot, nodeBool, nodeCompIf:
 		return fillNone
 	case nodeUnary:
 		return fillZero
 	case nodeCompIn:
 		return fillList
-	case nodeCompIf:
-		return fillNone
 	case nodeTernary:
 		if n == p.kids[1] {
 			return fillNone
@@ -169,13 +167,12 @@ func (s *script) filler(n *node, st *stmt, depth int) string {
 		return s.filler(p, st, depth+1)
 	case nodeComp:
 		return s.elementFiller(p)
-	case nodeLambda:
-		return ""
 	}
 	return ""
 }
 
-// elementFiller is for the element of a comprehension: its consumer tells.
+// elementFiller returns the filler for the element of a comprehension, by the
+// function that takes the comprehension.
 func (s *script) elementFiller(comp *node) string {
 	for _, name := range []string{"sum", "max", "min"} {
 		if isCallTo(comp.parent, name) {
@@ -188,7 +185,7 @@ func (s *script) elementFiller(comp *node) string {
 	return ""
 }
 
-// interpFiller is for {n:spec} in an f-string.
+// interpFiller returns the filler for n in the {n:spec} of an f-string.
 func (s *script) interpFiller(interp, n *node) string {
 	rest := strings.TrimRight(s.src[n.end:max(n.end, interp.end-1)], " ")
 	if i := strings.IndexByte(rest, ':'); i >= 0 && i+1 < len(rest) {
@@ -200,17 +197,18 @@ func (s *script) interpFiller(interp, n *node) string {
 	return fillShown
 }
 
-// numeric and collecting are functions of Python by what they take.
+// numeric lists functions that take numbers.
 var numeric = map[string]bool{
 	"int": true, "float": true, "abs": true, "round": true, "sqrt": true, "range": true, "pow": true, "divmod": true,
 }
 
+// collecting lists functions and methods that take an iterable.
 var collecting = map[string]bool{
 	"len": true, "sum": true, "sorted": true, "list": true, "set": true, "tuple": true, "enumerate": true,
 	"any": true, "all": true, "reversed": true, "join": true, "extend": true, "zip": true,
 }
 
-// argumentFiller is for an argument of a call.
+// argumentFiller returns the filler for the argument n of a call.
 func (s *script) argumentFiller(call, n *node, st *stmt, depth int) string {
 	f := call.kids[0]
 	if n == f || f.kind != nodeName && f.kind != nodeAttr {
@@ -231,8 +229,8 @@ func (s *script) argumentFiller(call, n *node, st *stmt, depth int) string {
 	return s.parameterFiller(f.op, call, n, depth)
 }
 
-// parameterFiller follows an argument into the function of the script that it
-// is passed to.
+// parameterFiller returns the filler for an argument of a function of the script,
+// by the uses of the parameter.
 func (s *script) parameterFiller(function string, call, n *node, depth int) string {
 	position := -1
 	for i, kid := range call.kids[1:] {
@@ -248,7 +246,7 @@ func (s *script) parameterFiller(function string, call, n *node, depth int) stri
 	return ""
 }
 
-// methodFiller is for a value of which the method name is called.
+// methodFiller returns the filler for a value with a method of that name.
 func methodFiller(name string) string {
 	switch name {
 	case "strip", "lower", "upper", "split", "startswith", "endswith", "replace", "title", "encode", "rstrip", "lstrip", "format", "splitlines", "isdigit", "capitalize", "ljust", "rjust", "center":
@@ -259,7 +257,7 @@ func methodFiller(name string) string {
 	return ""
 }
 
-// arithmeticFiller is for a side of an arithmetic operator.
+// arithmeticFiller returns the filler for the operand n of the arithmetic operator p.
 func (s *script) arithmeticFiller(p, n *node, st *stmt) string {
 	other := p.kids[0]
 	if other == n {
@@ -270,17 +268,13 @@ func (s *script) arithmeticFiller(p, n *node, st *stmt) string {
 		return ""
 	case isFormat(p):
 		return fillText
-	case p.op == "-" || p.op == "/" || p.op == "//" || p.op == "**":
-		return fillZero
-	case p.op == "*" && s.valueKind(other, st, 0) == fillText:
-		return fillZero
-	case p.op == "*":
+	case p.op == "-" || p.op == "*" || p.op == "/" || p.op == "//" || p.op == "**":
 		return fillZero
 	}
 	return s.valueKind(other, st, 0)
 }
 
-// compareFiller is for a side of a comparison.
+// compareFiller returns the filler for the operand n of the comparison p.
 func (s *script) compareFiller(p, n *node, st *stmt) string {
 	switch p.op {
 	case "in", "not in":

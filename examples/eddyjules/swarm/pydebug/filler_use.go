@@ -1,6 +1,6 @@
 package pydebug
 
-// statementFiller is for a value that st consumes as a whole.
+// statementFiller returns the filler for n if n is the whole value of st.
 func (s *script) statementFiller(n *node, st *stmt, depth int) string {
 	if n != st.value {
 		return ""
@@ -18,11 +18,12 @@ func (s *script) statementFiller(n *node, st *stmt, depth int) string {
 	return ""
 }
 
-// assignedFiller follows an assignment to where its variable is used.
+// assignedFiller returns the filler for the value of an assignment, by the uses of
+// its variable.
 func (s *script) assignedFiller(st *stmt, depth int) string {
 	switch {
 	case st.op == "":
-		return fillNone // an expression of its own
+		return fillNone // an expression statement, which discards the value
 	case st.op != "=" && len(st.targets) == 1:
 		return s.accumulated(st)
 	case len(st.targets) == 1 && st.targets[0].is(nodeName):
@@ -31,7 +32,7 @@ func (s *script) assignedFiller(st *stmt, depth int) string {
 	return ""
 }
 
-// accumulated is for the value of target += value.
+// accumulated returns the filler for the value of an augmented assignment.
 func (s *script) accumulated(st *stmt) string {
 	if st.op != "+=" {
 		if divides(st.op) {
@@ -47,10 +48,10 @@ func (s *script) accumulated(st *stmt) string {
 	return fillZero
 }
 
-// usesFiller combines what all uses of a variable in the function of st ask
-// for; empty if they disagree or one doesn't tell.
+// usesFiller returns the filler that suits all uses of a variable in the function
+// of st; empty if they disagree or one is unknown.
 func (s *script) usesFiller(name string, st *stmt, depth int) string {
-	if depth > maxFillerDepth || !s.spend() {
+	if depth > maxFillerDepth || !s.allowPass() {
 		return ""
 	}
 	agreed := fillNone
@@ -73,7 +74,8 @@ func (s *script) usesFiller(name string, st *stmt, depth int) string {
 	return agreed
 }
 
-// combine merges what two uses ask for; None suits whoever only looks at it.
+// combine returns the filler that suits two uses; empty if there is none. A use
+// with fillNone only tests or prints the value, so that any filler suits it.
 func combine(a, b string) string {
 	switch {
 	case a == b, b == fillNone:
@@ -90,16 +92,20 @@ func combine(a, b string) string {
 	return ""
 }
 
-// returnFiller follows a return value to the calls of its function.
+// maxCalls bounds the calls that returnFiller examines.
+const maxCalls = 50
+
+// returnFiller returns the filler for the value of a return statement, by the uses
+// of the function's calls.
 func (s *script) returnFiller(st *stmt, depth int) string {
 	function := st.function()
-	if function == nil || len(function.names) == 0 || !s.spend() {
+	if function == nil || len(function.names) == 0 || !s.allowPass() {
 		return ""
 	}
 	agreed, calls := fillNone, 0
 	for _, b := range s.all {
 		bad := b.has(func(n *node) bool {
-			if !isCallTo(n, function.names[0]) || calls > 50 {
+			if !isCallTo(n, function.names[0]) || calls > maxCalls {
 				return false
 			}
 			calls++
@@ -116,8 +122,7 @@ func (s *script) returnFiller(st *stmt, depth int) string {
 	return agreed
 }
 
-// valueKind is the filler of the same type as the value of n; empty if the
-// type can't be told.
+// valueKind returns the filler of the type that n has; empty if the type is unknown.
 func (s *script) valueKind(n *node, st *stmt, depth int) string {
 	n = n.unparen()
 	if depth > maxFillerDepth {
@@ -196,8 +201,9 @@ func (s *script) nameKind(n *node, st *stmt, depth int) string {
 	return ""
 }
 
-// spend takes one pass over the source from what this script may cost.
-func (s *script) spend() bool {
+// allowPass counts a search of the whole source, and reports whether it is within
+// maxPasses.
+func (s *script) allowPass() bool {
 	s.passes++
 	return s.passes <= maxPasses
 }

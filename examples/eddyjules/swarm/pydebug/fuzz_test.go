@@ -50,7 +50,7 @@ func FuzzTokenize(f *testing.F) {
 	})
 }
 
-// FuzzUnifiedDiff: what the hunks keep and add, is the new text.
+// FuzzUnifiedDiff: the kept and added lines of the hunks are those of the new text.
 func FuzzUnifiedDiff(f *testing.F) {
 	f.Add("a\nb\nc", "a\nc\n")
 	f.Add("", "x")

@@ -2,11 +2,11 @@ package pydebug
 
 import "strings"
 
-// guardLimit bounds the conditions that are looked at for one operation.
-const guardLimit = 2000
+// maxGuards bounds the conditions that are examined for one operation.
+const maxGuards = 2000
 
-// facts calls yield with every condition that is known to hold, or known not
-// to hold, when c is evaluated, until yield returns true.
+// facts calls yield with every condition whose truth value is known when c is
+// evaluated, until yield returns true. It reports whether yield did.
 func (s *script) facts(c candidate, yield func(cond *node, truth bool) bool) bool {
 	for n := c.node; n != nil && n.parent != nil; n = n.parent {
 		if s.factsOfParent(n, yield) {
@@ -16,7 +16,7 @@ func (s *script) facts(c candidate, yield func(cond *node, truth bool) bool) boo
 	return s.factsOfBlocks(c.stmt, yield)
 }
 
-// factsOfParent yields what the parent of n tells about when n is evaluated.
+// factsOfParent yields the conditions of n's parent that hold when n is evaluated.
 func (s *script) factsOfParent(n *node, yield func(*node, bool) bool) bool {
 	p := n.parent
 	switch {
@@ -36,12 +36,13 @@ func (s *script) factsOfParent(n *node, yield func(*node, bool) bool) bool {
 	return false
 }
 
-// factsOfBlocks yields what the statements around and before st tell.
+// factsOfBlocks yields the conditions of the statements around and before st. In
+// chain, st follows from the elif and else branches that it belongs to.
 func (s *script) factsOfBlocks(st *stmt, yield func(*node, bool) bool) bool {
 	steps := 0
 	for ; st != nil; st = st.parent {
 		chain := st.keyword == "elif" || st.keyword == "else"
-		for p := st.previous(); p != nil && steps < guardLimit; p = p.previous() {
+		for p := st.previous(); p != nil && steps < maxGuards; p = p.previous() {
 			steps++
 			if p.value == nil {
 				chain = false
@@ -66,7 +67,7 @@ func (s *script) factsOfBlocks(st *stmt, yield func(*node, bool) bool) bool {
 	return false
 }
 
-// exits reports whether the body of s always leaves its block.
+// exits reports whether the body of s ends with a statement that leaves its block.
 func exits(s *stmt) bool {
 	if len(s.body) == 0 {
 		return false
@@ -79,8 +80,9 @@ func exits(s *stmt) bool {
 	return last.value != nil && isCallTo(last.value, "exit")
 }
 
-// split takes a condition that is known to be truth apart into the parts that
-// are known with it.
+// splitFact calls yield with the parts of a condition whose truth values follow
+// from that of the whole, until yield returns true. For `a and b` being true these
+// are a and b.
 func splitFact(cond *node, truth bool, yield func(*node, bool) bool) bool {
 	cond = cond.unparen()
 	switch {
@@ -97,8 +99,8 @@ func splitFact(cond *node, truth bool, yield func(*node, bool) bool) bool {
 	return yield(cond, truth)
 }
 
-// guarded reports whether a condition around c already excludes the error, or
-// a try catches it.
+// guarded reports whether a condition around c excludes the error, or a try around
+// c handles it.
 func (s *script) guarded(c candidate, kind string) bool {
 	if caught(c.stmt, kind) {
 		return true
@@ -129,7 +131,7 @@ func caught(st *stmt, kind string) bool {
 	return false
 }
 
-// raises reports whether a handler raises again what it caught.
+// raises reports whether an except block contains a raise.
 func raises(handler *stmt) bool {
 	return !handler.walk(func(b *stmt) bool { return b.keyword != "raise" })
 }
@@ -147,7 +149,7 @@ func catches(name, kind string) bool {
 	return false
 }
 
-// implies reports whether the simple condition n being truth makes c safe.
+// implies reports whether c is safe if the condition n has the value truth.
 func (s *script) implies(n *node, truth bool, c candidate, kind string) bool {
 	switch kind {
 	case indexError:
@@ -174,7 +176,7 @@ func (s *script) impliesKey(n *node, truth bool, c candidate) bool {
 	return s.same(n.kids[0], c.node.kids[1]) && dict == s.text(base)
 }
 
-// same compares expressions by their text; quotes don't matter.
+// same reports whether a and b have the same source, apart from quotes.
 func (s *script) same(a, b *node) bool {
 	return a.kind == b.kind && unquote(s.text(a)) == unquote(s.text(b))
 }
@@ -209,7 +211,8 @@ func (s *script) impliesNonZero(n *node, truth bool, c candidate) bool {
 	return false
 }
 
-// isTruthOf reports whether n is true exactly if d isn't zero.
+// isTruthOf reports whether n is true exactly if d isn't zero: n is d, or d is
+// len(n).
 func (s *script) isTruthOf(n, d *node) bool {
 	if s.text(n) == s.text(d) {
 		return true
@@ -217,7 +220,7 @@ func (s *script) isTruthOf(n, d *node) bool {
 	return isCallTo(d, "len") && len(d.kids) == 2 && s.text(n) == s.text(d.kids[1])
 }
 
-// divisor is what c divides by.
+// divisor returns the divisor of c.
 func divisor(c candidate) *node {
 	switch {
 	case c.node == nil:
@@ -236,7 +239,8 @@ func (s *script) impliesIndex(n *node, truth bool, c candidate) bool {
 	return index != nil && n.is(nodeCompare) && s.impliesBelow(n, truth, base, s.linear(index))
 }
 
-// demand says what c asks of its base: a least length, or an index below it.
+// demand returns the sequence that c reads, with the length that it must have, or
+// the index that must be less than its length.
 func (s *script) demand(c candidate) (base *node, length int, index *node) {
 	if c.node.is(nodeCall) {
 		if isCallTo(c.node, "choice") && len(c.node.kids) > 1 {
@@ -259,7 +263,7 @@ func (s *script) demand(c candidate) (base *node, length int, index *node) {
 	return base, k + 1, nil
 }
 
-// knownLength is the least length of base that n being truth leaves possible.
+// knownLength returns the least length that base can have if n has the value truth.
 func (s *script) knownLength(n *node, truth bool, base string) int {
 	if s.text(n) == base || isCallTo(n, "len") && s.text(n) == "len("+base+")" {
 		if truth {
@@ -281,7 +285,7 @@ func (s *script) knownLength(n *node, truth bool, base string) int {
 	return leastLength(op, truth, k)
 }
 
-// mirrored is op with its sides exchanged.
+// mirrored returns the comparison that equals op with its operands exchanged.
 func mirrored(op string) string {
 	switch op[0] {
 	case '<':
@@ -292,7 +296,7 @@ func mirrored(op string) string {
 	return op
 }
 
-// leastLength is the least n for which `n op k` is truth.
+// leastLength returns the least n for which `n op k` has the value truth.
 func leastLength(op string, truth bool, k int) int {
 	switch {
 	case op == ">" && truth, op == "<=" && !truth:
@@ -305,7 +309,8 @@ func leastLength(op string, truth bool, k int) int {
 	return 0
 }
 
-// impliesBelow reports whether the comparison says that index < len(base).
+// impliesBelow reports whether index < len(base) if the comparison n has the value
+// truth.
 func (s *script) impliesBelow(n *node, truth bool, base *node, index linear) bool {
 	op, left, right := n.op, s.linear(n.kids[0]), s.linear(n.kids[1])
 	if left.core == "len("+s.text(base)+")" {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// strongerGuard raises the number in a guard that the script has already, and
-// that lets records through which are too short.
+// strongerGuard raises the number in an existing guard that accepts records which
+// are too short. It returns nil if there is no such guard.
 func (s *script) strongerGuard(h *hazard) *fix {
 	wide := s.extendRecord(h)
 	base, length, _ := s.demand(wide.candidate)
@@ -29,14 +29,14 @@ func (s *script) strongerGuard(h *hazard) *fix {
 	return nil
 }
 
-// hasElse reports whether s goes on with an elif or an else.
+// hasElse reports whether an elif or else follows s.
 func hasElse(s *stmt) bool {
 	next := s.after()
 	return len(next) > 0 && (next[0].keyword == "elif" || next[0].keyword == "else")
 }
 
-// raise changes the number in `len(base) < 3` so that cond being truth leaves
-// at least length elements.
+// raise changes the number in a condition such as `len(base) < 3`, so that base has
+// at least length elements if cond has the value truth.
 func (s *script) raise(h *hazard, cond *node, truth bool, base string, length int) *fix {
 	cond = cond.unparen()
 	least := s.knownLength(cond, truth, base)

@@ -9,14 +9,15 @@ import (
 type hazard struct {
 	candidate
 	kind         string // the kind of error
-	shape        string
+	shape        string // see Diagnosis.Shape
 	safe, unsafe string // Python conditions, each the negation of the other
 	cause        string // a clause: "`parts` has fewer than 4 fields"
-	prelude      []edit // what has to be written for the conditions to work
-	record       bool   // a malformed record, which a loop may skip
+	prelude      []edit // the edits that introduce the variables of the conditions
+	record       bool   // a malformed record, which a loop may skip; see extendRecord
 }
 
-// pureMethods have no effect and give the same answer when called twice.
+// pureMethods lists methods without side effect that return the same value when
+// called twice.
 var pureMethods = map[string]bool{
 	"split": true, "rsplit": true, "splitlines": true, "partition": true, "rpartition": true,
 	"strip": true, "lstrip": true, "rstrip": true, "lower": true, "upper": true, "title": true,
@@ -25,13 +26,14 @@ var pureMethods = map[string]bool{
 	"removesuffix": true, "zfill": true, "count": true, "index": true, "find": true, "findall": true,
 }
 
+// pureFunctions lists such functions.
 var pureFunctions = map[string]bool{
 	"len": true, "str": true, "int": true, "float": true, "list": false, "sum": true, "min": true,
 	"max": true, "abs": true, "round": true, "ord": true, "chr": true, "sorted": true, "bool": true,
 }
 
-// repeatable reports whether n may be evaluated once more without a change in
-// what the script does.
+// repeatable reports whether a second evaluation of n leaves the script's behaviour
+// unchanged.
 func repeatable(n *node) bool {
 	return !n.has(func(m *node) bool {
 		switch m.kind {
@@ -47,12 +49,12 @@ func repeatable(n *node) bool {
 	})
 }
 
-// costly reports whether n shouldn't be evaluated twice if that can be helped.
+// costly reports whether a second evaluation of n takes long.
 func costly(n *node) bool {
 	return n.has(func(m *node) bool { return isMethod(m, "findall") || isCallTo(m, "sorted") })
 }
 
-// newHazard describes c, or says why it can't be guarded.
+// newHazard returns the hazard of c, or nil and the reason why c can't be guarded.
 func (s *script) newHazard(c candidate, kind string) (*hazard, string) {
 	switch kind {
 	case indexError:
@@ -63,13 +65,13 @@ func (s *script) newHazard(c candidate, kind string) (*hazard, string) {
 	return s.zeroHazard(c)
 }
 
-// usesArrays reports whether the script imports something whose sequences have
-// no truth value.
+// usesArrays reports whether the script imports numpy or pandas, whose sequences
+// have no truth value.
 func (s *script) usesArrays() bool {
 	return len(s.bindings["numpy"])+len(s.bindings["np"])+len(s.bindings["pandas"])+len(s.bindings["pd"]) > 0
 }
 
-// nonEmpty and isEmpty are the conditions in Python's usual form.
+// nonEmpty returns the Python condition that base has elements.
 func (s *script) nonEmpty(base *node) string {
 	if s.usesArrays() {
 		return "len(" + s.text(base) + ") > 0"
@@ -77,6 +79,7 @@ func (s *script) nonEmpty(base *node) string {
 	return s.grouped(base)
 }
 
+// isEmpty returns the Python condition that base has no elements.
 func (s *script) isEmpty(base *node) string {
 	if s.usesArrays() {
 		return "len(" + s.text(base) + ") == 0"
@@ -84,7 +87,7 @@ func (s *script) isEmpty(base *node) string {
 	return "not " + s.grouped(base)
 }
 
-// grouped is the text of n, in parentheses unless it is a primary.
+// grouped returns the text of n, in parentheses unless n is a primary expression.
 func (s *script) grouped(n *node) string {
 	switch n.kind {
 	case nodeName, nodeAttr, nodeSubscript, nodeCall, nodeParen, nodeNumber, nodeString, nodeList, nodeDict:
@@ -93,7 +96,7 @@ func (s *script) grouped(n *node) string {
 	return "(" + s.text(n) + ")"
 }
 
-// operand is the text of n for use beside a comparison.
+// operand returns the text of n as an operand of a comparison.
 func (s *script) operand(n *node) string {
 	if n.is(nodeBinary) || n.is(nodeUnary) {
 		return s.text(n)
@@ -131,16 +134,15 @@ func (s *script) zeroHazard(c candidate) (*hazard, string) {
 	if d.unparen().is(nodeNumber) {
 		return nil, "its divisor is written as zero, so that there is nothing that it could be meant to compute"
 	}
-	if d != nil && !repeatable(d) {
-		if v := s.hoist(d, c, "divisor"); v != nil {
-			return &hazard{
-				candidate: c, kind: zeroError, shape: "division-by-zero", safe: v.name, unsafe: "not " + v.name,
-				cause: fmt.Sprintf("`%s` gives zero", s.text(d)), prelude: v.edits,
-			}, ""
+	if !repeatable(d) {
+		v := s.hoist(d, c, "divisor")
+		if v == nil {
+			return nil, "the divisor is computed anew by each evaluation, so that it can't be tested in front of the division"
 		}
-	}
-	if d == nil || !repeatable(d) {
-		return nil, "the divisor is computed anew by each evaluation, so that it can't be tested in front of the division"
+		return &hazard{
+			candidate: c, kind: zeroError, shape: "division-by-zero", safe: v.name, unsafe: "not " + v.name,
+			cause: fmt.Sprintf("`%s` gives zero", s.text(d)), prelude: v.edits,
+		}, ""
 	}
 	h := &hazard{candidate: c, kind: zeroError, shape: s.zeroShape(c, d)}
 	core := d.unparen()
@@ -168,7 +170,7 @@ func (s *script) zeroShape(c candidate, d *node) string {
 	return "division-by-zero"
 }
 
-// counts reports whether n is a variable that begins at zero or is counted up.
+// counts reports whether n is a variable that is set to zero or incremented.
 func (s *script) counts(n *node) bool {
 	if !n.is(nodeName) {
 		return false
@@ -187,7 +189,8 @@ func (s *script) counts(n *node) bool {
 	return false
 }
 
-// averages reports whether c divides a sum.
+// averages reports whether c divides a sum, judged by the value or the name of the
+// dividend.
 func (s *script) averages(c candidate) bool {
 	if c.node == nil || c.node.kind != nodeBinary {
 		return false

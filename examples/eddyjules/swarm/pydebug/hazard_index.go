@@ -44,7 +44,8 @@ func (s *script) indexHazard(c candidate) (*hazard, string) {
 	return h, ""
 }
 
-// hoistedIndex is the hazard of a literal index into what a call returns.
+// hoistedIndex returns the hazard of a literal index into the result of a call,
+// which is assigned to a variable first. It returns nil if that isn't possible.
 func (s *script) hoistedIndex(c candidate, base *node, length int) *hazard {
 	v := s.hoist(base, c, "found")
 	if v == nil {
@@ -64,8 +65,8 @@ func (s *script) hoistedIndex(c candidate, base *node, length int) *hazard {
 	return h
 }
 
-// isRecord reports whether base is one line or row of many: split from a text,
-// or the variable of a loop.
+// isRecord reports whether base is a record: the result of a split, or a variable
+// that the loop around c assigns.
 func (s *script) isRecord(base *node, c candidate) bool {
 	if s.isSplit(base, c.stmt) {
 		return true
@@ -77,8 +78,8 @@ func (s *script) isRecord(base *node, c candidate) bool {
 	return loop != nil && loop.bindsDeep(base.op)
 }
 
-// popsInARow is how many elements c and the statements right after it pop; zero
-// if c is no pop.
+// popsInARow returns the number of elements that c and the statements directly
+// after it pop; zero if c is no pop.
 func (s *script) popsInARow(c candidate) int {
 	if !isMethod(c.node, "pop") || len(c.node.kids) > 1 {
 		return 0
@@ -120,7 +121,7 @@ func (s *script) emptyShape(c candidate) string {
 	return "first-of-empty"
 }
 
-// computedHazard is for an index that isn't a literal.
+// computedHazard completes h for an index that isn't a literal.
 func (s *script) computedHazard(h *hazard, base, index *node) (*hazard, string) {
 	if !repeatable(index) {
 		return nil, "the index is computed anew by each evaluation, so that it can't be tested in front of it"
@@ -139,9 +140,9 @@ func (s *script) computedHazard(h *hazard, base, index *node) (*hazard, string) 
 	return h, ""
 }
 
-// withRow lets h also ask for the row that it reads from, if that is found by a
-// sum such as grid[y + dy]: the next neighbour may lie outside of the grid in
-// the other direction.
+// withRow extends the conditions of h by those of the row that it reads from, if
+// the row's index is a sum, as in grid[y + dy][x + dx]: the neighbour of a cell may
+// be outside of the grid in both directions.
 func (s *script) withRow(h *hazard, base *node) {
 	if !base.is(nodeSubscript) || !base.kids[1].is(nodeBinary) {
 		return
@@ -155,7 +156,8 @@ func (s *script) withRow(h *hazard, base *node) {
 	}
 }
 
-// neverNegative reports whether index counts up from zero.
+// neverNegative reports whether index is a variable that starts at zero or more and
+// only increases, or such a length or number.
 func (s *script) neverNegative(index *node, use *stmt) bool {
 	l := s.linear(index)
 	if l.offset < 0 || l.node == nil {
@@ -199,7 +201,7 @@ func (s *script) countsUp(b *stmt) bool {
 	return b.op == "+="
 }
 
-// baseShape names the mistake by where the sequence comes from.
+// baseShape returns the shape of the mistake by the origin of the sequence.
 func (s *script) baseShape(base *node, c candidate) string {
 	value := s.resolve(base, c.stmt)
 	switch {

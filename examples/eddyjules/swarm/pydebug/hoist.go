@@ -1,19 +1,19 @@
 package pydebug
 
-// hoist gives what makes a value anew by each evaluation a line and a name of
-// its own, so that it can be tested: `rows()[0]` becomes `rows_ = rows()` and
-// `rows_[0]`. It returns nil where that would change the order in which the
-// statement calls things.
+// hoist assigns the expression n to a new variable in front of the statement, so
+// that its value can be tested without a second evaluation: `rows()[0]` becomes
+// `found = rows()` and `found[0]`. It returns nil if that would change the order
+// in which the statement evaluates its calls.
 func (s *script) hoist(n *node, c candidate, name string) *hoisting {
 	st := c.stmt
 	simple := st.keyword == "" || st.keyword == "return" || st.keyword == "if" || st.keyword == "for"
 	walrus := n.has(func(m *node) bool { return m.kind == nodeWalrus })
-	if c.node == nil || walrus || !simple || !st.leads || enclosing(n) != nil || s.isConditional(n) || !s.evaluatedFirst(n, st) {
+	if c.node == nil || walrus || !simple || !st.startsLine || enclosing(n) != nil || s.isConditional(n) || !s.evaluatedFirst(n, st) {
 		return nil
 	}
 	fresh := s.fresh(name)
 	text := s.text(n.unparen())
-	return &hoisting{name: fresh, edits: []edit{s.before(st, fresh+" = "+text), replace(n, fresh)}}
+	return &hoisting{name: fresh, edits: []edit{s.insertBefore(st, fresh+" = "+text), replace(n, fresh)}}
 }
 
 // hoisting is a new variable and the edits that introduce it.
@@ -22,16 +22,7 @@ type hoisting struct {
 	edits []edit
 }
 
-// evaluatedFirst reports whether nothing with an effect is evaluated in st
-// before n. The targets of an assignment are evaluated after its value.
+// evaluatedFirst reports whether st evaluates no call with a side effect before n.
 func (s *script) evaluatedFirst(n *node, st *stmt) bool {
-	for _, e := range st.exprs {
-		before := e.has(func(m *node) bool {
-			return m.end <= n.start && m.is(nodeCall) && !repeatable(m)
-		})
-		if before {
-			return false
-		}
-	}
-	return true
+	return !st.has(func(m *node) bool { return m.end <= n.start && m.is(nodeCall) && !repeatable(m) })
 }

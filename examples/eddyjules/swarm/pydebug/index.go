@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// indexFix writes a fix for an IndexError, or says why there is none.
+// indexFix returns a fix for an IndexError, or nil and the reason.
 func (s *script) indexFix(h *hazard, at *site) (*fix, string) {
 	rewrites := []func(*hazard) *fix{s.missingArgument, s.strongerGuard, s.shrinkingList, s.pastTheEnd, s.countdown, s.appendInstead, s.loopBound}
 	for _, rewrite := range rewrites {
@@ -16,9 +16,10 @@ func (s *script) indexFix(h *hazard, at *site) (*fix, string) {
 	return s.guardFix(h, at)
 }
 
-// missingArgument ends the script with a usage line.
+// missingArgument ends the script with a message that names the missing
+// command-line argument.
 func (s *script) missingArgument(h *hazard) *fix {
-	if h.shape != "missing-argument" || !h.stmt.leads || h.stmt.keyword == "elif" || h.stmt.keyword == "while" {
+	if h.shape != "missing-argument" || !h.stmt.startsLine || h.stmt.keyword == "elif" || h.stmt.keyword == "while" {
 		return nil
 	}
 	h = s.extendRecord(h)
@@ -37,7 +38,7 @@ func (s *script) missingArgument(h *hazard) *fix {
 	usage := fmt.Sprintf("%s(%s)", leave, s.quoted("missing argument: "+strings.Join(names, " ")))
 	return &fix{
 		shape:      h.shape,
-		edits:      []edit{s.before(h.stmt, "if "+h.unsafe+":", "\t"+usage)},
+		edits:      []edit{s.insertBefore(h.stmt, "if "+h.unsafe+":", "\t"+usage)},
 		change:     "The script now says which argument it wants and ends, when it is started without it.",
 		effect:     "Started with its arguments it does what it did; without them it ends with exit code 1 and a line that says so, since there is nothing sensible to go on with.",
 		confidence: 0.9,
@@ -45,15 +46,15 @@ func (s *script) missingArgument(h *hazard) *fix {
 	}
 }
 
-// argumentName is a name for sys.argv[k]: that of the variable it goes to.
+// argumentName returns a name for sys.argv[k]: that of the variable to which the
+// script assigns it, else ARGk.
 func (s *script) argumentName(k int) string {
 	for _, b := range s.all {
 		if b.op != "=" || len(b.names) != 1 || b.value == nil {
 			continue
 		}
 		if b.value.has(func(n *node) bool {
-			i, ok := s.integer(n.kid1())
-			return n.is(nodeSubscript) && ok && i == k && strings.HasSuffix(s.text(n.kids[0]), "argv")
+			return s.constantIndex(candidate{node: n}) == k && strings.HasSuffix(s.text(n.kids[0]), "argv")
 		}) {
 			return strings.ToUpper(b.names[0])
 		}
@@ -61,9 +62,9 @@ func (s *script) argumentName(k int) string {
 	return fmt.Sprintf("ARG%d", k)
 }
 
-// shrinkingList counts down through a list whose elements the loop removes.
+// shrinkingList reverses a loop that removes elements of the list which it indexes.
 func (s *script) shrinkingList(h *hazard) *fix {
-	if !s.shrinks(h.candidate) {
+	if !s.shrinksInLoop(h.candidate) {
 		return nil
 	}
 	_, _, index := s.demand(h.candidate)
@@ -78,7 +79,7 @@ func (s *script) shrinkingList(h *hazard) *fix {
 	}
 	return &fix{
 		shape:      "list-shrinks-in-loop",
-		settled:    true,
+		final:      true,
 		edits:      []edit{replace(b.call, "reversed(range("+limit+"))")},
 		change:     fmt.Sprintf("The loop now goes through `%s` from its end to its beginning, so that removing an element doesn't move those still to come.", s.text(b.base)),
 		effect:     "Every element is now looked at exactly once. Counting upwards, the loop also skipped the element after each removed one.",
@@ -108,7 +109,7 @@ func (s *script) pastTheEnd(h *hazard) *fix {
 	}
 	return &fix{
 		shape:      "index-equals-length",
-		settled:    true,
+		final:      true,
 		edits:      []edit{replace(index, text)},
 		change:     fmt.Sprintf("The index is now that of the last element of `%s`.", s.text(base)),
 		effect:     "Counting begins at 0, so the last element has the index len - 1; this line could never have worked before.",
@@ -137,7 +138,7 @@ func (s *script) startAtLast(h *hazard, name string) *fix {
 	l := s.linear(start.value)
 	return &fix{
 		shape:      "countdown-off-by-one",
-		settled:    true,
+		final:      true,
 		edits:      []edit{replace(start.value, plus(l.core, l.offset-1))},
 		change:     fmt.Sprintf("`%s` now begins at the last index.", name),
 		effect:     "Counting begins at 0, so the last element has the index len - 1; the loop visits the elements that it was meant to.",
@@ -164,7 +165,7 @@ func (s *script) countdown(h *hazard) *fix {
 	l := s.linear(args[1])
 	return &fix{
 		shape:      "countdown-off-by-one",
-		settled:    true,
+		final:      true,
 		edits:      []edit{replace(args[1], plus(l.core, l.offset-1)), replace(args[2], "-1")},
 		change:     "The loop now counts from the last index down to 0.",
 		effect:     "It visits every element once, the first one included.",
@@ -172,7 +173,7 @@ func (s *script) countdown(h *hazard) *fix {
 	}
 }
 
-// appendInstead repairs a list that is built by assigning past its end.
+// appendInstead repairs a loop that fills an empty list by index.
 func (s *script) appendInstead(h *hazard) *fix {
 	st := h.stmt
 	if st.op != "=" || len(st.targets) != 1 || st.targets[0] != h.node || st.value == nil || !st.alone {
@@ -191,7 +192,7 @@ func (s *script) appendInstead(h *hazard) *fix {
 	}
 	return &fix{
 		shape:      "assign-past-end",
-		settled:    true,
+		final:      true,
 		edits:      []edit{{st.start, st.value.start, text}, {st.value.end, st.value.end, closing}},
 		change:     fmt.Sprintf("The values are now appended to `%s`, which is empty at first.", s.text(base)),
 		effect:     "A list doesn't grow by an assignment to an index that it doesn't have. The values end up in the order in which they were meant to be stored.",
@@ -199,15 +200,15 @@ func (s *script) appendInstead(h *hazard) *fix {
 	}
 }
 
-// growsIn reports whether a method that changes base is called in the loop.
+// growsIn reports whether the loop appends to base.
 func (s *script) growsIn(loop *stmt, base *node) bool {
 	return loop.hasDeep(func(n *node) bool {
 		return isMethod(n, "append") && s.text(n.kids[0].kids[0]) == s.text(base)
 	})
 }
 
-// countsFromZero reports whether index is the variable of a loop that counts
-// 0, 1, 2, ….
+// countsFromZero reports whether index is the variable of a loop that counts from
+// zero in steps of one.
 func (s *script) countsFromZero(loop *stmt, index *node) bool {
 	if loop.keyword != "for" || !index.is(nodeName) || len(loop.targets) == 0 {
 		return false

@@ -2,10 +2,11 @@ package pydebug
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// loopBound repairs a loop that lets its index run too far.
+// loopBound repairs a loop whose bound exceeds the length of the indexed list.
 func (s *script) loopBound(h *hazard) *fix {
 	base, _, index := s.demand(h.candidate)
 	if index == nil || !h.node.is(nodeSubscript) {
@@ -21,10 +22,14 @@ func (s *script) loopBound(h *hazard) *fix {
 	return s.otherLength(h, b, base)
 }
 
-// offByOne is for a loop over the length of the list that it indexes.
+// maxExcess is the largest number of iterations that offByOne removes. A larger
+// excess is hardly a mistake in the bound.
+const maxExcess = 8
+
+// offByOne repairs a loop over the length of the list that it indexes.
 func (s *script) offByOne(h *hazard, b *bound) *fix {
 	excess := b.last + 1
-	if excess <= 0 || excess > 8 {
+	if excess <= 0 || excess > maxExcess {
 		return nil
 	}
 	if f := s.countingFromOne(h, b); f != nil {
@@ -38,7 +43,7 @@ func (s *script) offByOne(h *hazard, b *bound) *fix {
 	}
 	return &fix{
 		shape:      loopShape(b),
-		settled:    true,
+		final:      true,
 		edits:      []edit{s.lower(b, excess)},
 		change:     fmt.Sprintf("The loop now ends early enough for `%s`.", s.text(h.node)),
 		effect:     fmt.Sprintf("The indices of `%s` end at len - 1; the turn of the loop that went beyond is gone, and all the others do what they did.", s.text(b.base)),
@@ -56,8 +61,8 @@ func loopShape(b *bound) string {
 	return "range-too-long"
 }
 
-// countingFromOne repairs range(1, len(x) + 1) with x[i]: the turns are as many
-// as there are elements, and the index is one too high in each.
+// countingFromOne repairs range(1, len(x) + 1) with x[i]: the number of iterations
+// is right, and the index is one too high in each.
 func (s *script) countingFromOne(h *hazard, b *bound) *fix {
 	if b.start == nil || b.shift != 0 || b.last != 0 || b.loop == nil {
 		return nil
@@ -71,7 +76,7 @@ func (s *script) countingFromOne(h *hazard, b *bound) *fix {
 	}
 	return &fix{
 		shape:      "counting-from-one",
-		settled:    true,
+		final:      true,
 		edits:      edits,
 		change:     fmt.Sprintf("The loop counts from 1 to the length, so the element of each turn is `%s[%s - 1]`.", s.text(h.node.kids[0]), b.name),
 		effect:     "Each number now goes with its own element. Before, the first element was never used and each turn read the one after.",
@@ -79,8 +84,8 @@ func (s *script) countingFromOne(h *hazard, b *bound) *fix {
 	}
 }
 
-// shiftedReads lowers every base[name] in the loop by one; not clean if base is
-// also read by another index.
+// shiftedReads returns the edits that lower every base[name] in the loop by one.
+// clean is false if the loop also reads base with another index.
 func (s *script) shiftedReads(b *bound, base string) (edits []edit, clean bool) {
 	clean = true
 	for _, st := range b.loop.body {
@@ -99,8 +104,8 @@ func (s *script) shiftedReads(b *bound, base string) (edits []edit, clean bool) 
 	return edits, clean
 }
 
-// keepsLastTurn reports whether the loop does something in its last turn that
-// has nothing to do with reading ahead, and would be lost with the turn.
+// keepsLastTurn reports whether the last iteration does work besides reading ahead,
+// which a shorter loop would lose.
 func (s *script) keepsLastTurn(h *hazard, loop *stmt) bool {
 	top := h.stmt
 	for top.parent != nil && top.parent != loop {
@@ -119,27 +124,21 @@ func (s *script) keepsLastTurn(h *hazard, loop *stmt) bool {
 }
 
 // readElsewhere reports whether the loop reads the same element outside of the
-// if that failed.
+// failed statement.
 func (s *script) readElsewhere(h *hazard, loop *stmt) bool {
 	text := s.text(h.node)
-	for _, st := range loop.body {
-		if st == h.stmt {
-			continue
-		}
-		if st.hasDeep(func(n *node) bool { return n.is(nodeSubscript) && s.text(n) == text }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(loop.body, func(st *stmt) bool {
+		return st != h.stmt && st.hasDeep(func(n *node) bool { return n.is(nodeSubscript) && s.text(n) == text })
+	})
 }
 
-// shortenedTurn keeps the last turn and leaves out only what reads ahead.
+// shortenedTurn ends the last iteration in front of the statement that reads ahead.
 func (s *script) shortenedTurn(h *hazard, b *bound) *fix {
 	h.shape = loopShape(b)
 	if h.stmt.keyword == "if" && !s.readElsewhere(h, b.loop) {
 		return s.andFix(h)
 	}
-	if !h.stmt.leads || h.stmt.keyword == "elif" {
+	if !h.stmt.startsLine || h.stmt.keyword == "elif" {
 		return nil
 	}
 	word := "continue"
@@ -148,15 +147,15 @@ func (s *script) shortenedTurn(h *hazard, b *bound) *fix {
 	}
 	return &fix{
 		shape:      h.shape,
-		edits:      []edit{s.before(h.stmt, "if "+h.unsafe+":", "\t"+word)},
+		edits:      []edit{s.insertBefore(h.stmt, "if "+h.unsafe+":", "\t"+word)},
 		change:     fmt.Sprintf("The last turn of the loop now stops before `%s`, which doesn't exist there.", s.text(h.node)),
 		effect:     "What the last turn does before that line still happens, and all other turns are unchanged.",
 		confidence: 0.85,
 	}
 }
 
-// otherLength is for a loop over another length than that of the list which it
-// indexes.
+// otherLength repairs a loop over the length of another sequence than the one that
+// it indexes.
 func (s *script) otherLength(h *hazard, b *bound, base *node) *fix {
 	if b.loop == nil || b.call == nil || !isCallTo(b.call, "range") || !s.knownBefore(base, b.loop) {
 		return nil
@@ -165,7 +164,7 @@ func (s *script) otherLength(h *hazard, b *bound, base *node) *fix {
 	root := rootName(base)
 	f := &fix{
 		shape:      "range-of-another-length",
-		settled:    true,
+		final:      true,
 		change:     fmt.Sprintf("The loop now also ends where `%s` ends.", s.text(base)),
 		effect:     fmt.Sprintf("It counted further than `%s` is long. As long as there is an element for every turn, nothing changes.", s.text(base)),
 		confidence: 0.8,
@@ -181,13 +180,14 @@ func (s *script) otherLength(h *hazard, b *bound, base *node) *fix {
 	return f
 }
 
-// knownBefore reports whether n can be evaluated in front of the loop: nothing
-// in it is assigned by the loop.
+// knownBefore reports whether n can be evaluated in front of the loop: the loop
+// assigns no variable of n.
 func (s *script) knownBefore(n *node, loop *stmt) bool {
 	return repeatable(n) && !n.has(func(m *node) bool { return m.is(nodeName) && loop.bindsDeep(m.op) })
 }
 
-// rootName is the variable that a chain of subscripts and attributes begins at.
+// rootName returns the variable at the beginning of a chain of subscripts and
+// attributes; empty if there is none.
 func rootName(n *node) string {
 	for n.is(nodeSubscript) || n.is(nodeAttr) || n.is(nodeParen) {
 		n = n.kids[0]
@@ -198,7 +198,7 @@ func rootName(n *node) string {
 	return ""
 }
 
-// quoted writes text as a Python string that can stand where st is.
+// quoted returns text as a Python string with the quotes that the script uses most.
 func (s *script) quoted(text string) string {
 	quote := `"`
 	if strings.Count(s.src, "'") > strings.Count(s.src, `"`) {

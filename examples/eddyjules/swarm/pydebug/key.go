@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// keyFix writes a fix for a KeyError, or says why there is none.
+// keyFix returns a fix for a KeyError, or nil and the reason.
 func (s *script) keyFix(h *hazard, at *site) (*fix, string) {
 	for _, rewrite := range []func(*hazard) *fix{
 		s.discard, s.popDefault, s.deleteKey, s.misspeltKey, s.countKey, s.collectKey, s.readKey,
@@ -25,7 +25,7 @@ func (s *script) discard(h *hazard) *fix {
 	name := h.node.kids[0]
 	return &fix{
 		shape:      "remove-from-set",
-		settled:    true,
+		final:      true,
 		edits:      []edit{{name.end - len("remove"), name.end, "discard"}},
 		change:     "`discard` now takes the element out of the set if it is there.",
 		effect:     "For elements that are in the set, it does the same as `remove`.",
@@ -48,7 +48,7 @@ func (s *script) popDefault(h *hazard) *fix {
 	end := h.node.kids[1].end
 	return &fix{
 		shape:      "pop-missing-key",
-		settled:    true,
+		final:      true,
 		edits:      []edit{{end, end, ", " + filler}},
 		change:     fmt.Sprintf("`pop` now gives `%s` for a key that isn't there.", filler),
 		effect:     "Keys that are there are taken out as before.",
@@ -64,7 +64,7 @@ func (s *script) deleteKey(h *hazard) *fix {
 	base, key := s.grouped(h.node.kids[0]), s.text(h.node.kids[1])
 	return &fix{
 		shape:      "delete-missing-key",
-		settled:    true,
+		final:      true,
 		edits:      []edit{{h.stmt.start, h.node.end, base + ".pop(" + key + ", None)"}},
 		change:     fmt.Sprintf("The key is now taken out of `%s` only if it is there.", base),
 		effect:     "For keys that are there, it does the same as `del`.",
@@ -72,8 +72,8 @@ func (s *script) deleteKey(h *hazard) *fix {
 	}
 }
 
-// misspeltKey corrects a literal key that differs in a letter or in its case
-// from one that the dict is written with.
+// misspeltKey corrects a literal key that differs by a letter or by case from a key
+// of the dict's display in the source.
 func (s *script) misspeltKey(h *hazard) *fix {
 	if !h.node.is(nodeSubscript) || !h.node.kids[1].is(nodeString) {
 		return nil
@@ -94,8 +94,8 @@ func (s *script) misspeltKey(h *hazard) *fix {
 	}
 }
 
-// nearKey returns the only key of the dict that is close to wanted, if the
-// dict is written out in the source.
+// nearKey returns the key of the dict's display in the source that is a probable
+// spelling of wanted; empty if there is none or more than one.
 func (s *script) nearKey(base *node, use *stmt, wanted string) string {
 	dict := s.resolve(base, use)
 	if !dict.is(nodeDict) || len(wanted) < 3 || len(wanted) > 60 {
@@ -116,9 +116,9 @@ func (s *script) nearKey(base *node, use *stmt, wanted string) string {
 	return near
 }
 
-// isNear reports whether a and b differ in case only, or by one letter that is
-// wrong, missing or too much, or two that are exchanged. A digit or the letter
-// at an end makes another key, not a slip: user1 and user2, item and items.
+// isNear reports whether a and b differ in case only, or by one replaced, missing or
+// additional letter, or by two exchanged letters. Keys that differ by a digit or by
+// their last letter are different keys: user1 and user2, item and items.
 func isNear(a, b string) bool {
 	if a == b {
 		return false
@@ -141,7 +141,7 @@ func isNear(a, b string) bool {
 	return ra[1:] == rb[1:] && len(ra) > 1 || ra[1:] == rb || ra == rb[1:] || exchanged
 }
 
-// countKey repairs d[k] += v and d[k] = d[k] + v for a key seen first.
+// countKey repairs d[k] += v for a key that the dict doesn't have yet.
 func (s *script) countKey(h *hazard) *fix {
 	st := h.stmt
 	if st.op == "" || st.op == "=" || len(st.targets) != 1 || !h.node.is(nodeSubscript) || !h.node.within(st.targets[0]) {
@@ -161,7 +161,7 @@ func (s *script) countKey(h *hazard) *fix {
 	old := s.getCall(h.node, zero)
 	return &fix{
 		shape:      "count-missing-key",
-		settled:    true,
+		final:      true,
 		edits:      []edit{{st.targets[0].end, st.value.end, " = " + old + " " + strings.TrimSuffix(st.op, "=") + " " + value}},
 		change:     fmt.Sprintf("A key that `%s` doesn't have yet now begins with `%s`.", s.text(h.node.kids[0]), zero),
 		effect:     "Keys that are there are counted on exactly as before.",
@@ -169,7 +169,8 @@ func (s *script) countKey(h *hazard) *fix {
 	}
 }
 
-// startValue is what an accumulated value begins with.
+// startValue returns the filler with which an accumulated value begins; empty if
+// the operator has none.
 func (s *script) startValue(st *stmt) string {
 	switch st.op {
 	case "+=", "-=":
@@ -185,14 +186,25 @@ func (s *script) startValue(st *stmt) string {
 
 // getCall writes d.get(k, filler) for the subscript n.
 func (s *script) getCall(n *node, filler string) string {
-	base, key := s.grouped(n.kids[0]), s.text(n.kids[1])
-	if n.kids[1].is(nodeTuple) && n.kids[1].op == "" {
-		key = "(" + key + ")"
-	}
+	return s.grouped(n.kids[0]) + s.getSuffix(n, filler)
+}
+
+// getSuffix writes .get(k, filler) for the key of the subscript n.
+func (s *script) getSuffix(n *node, filler string) string {
 	if filler == fillNone {
-		return base + ".get(" + key + ")"
+		return ".get(" + s.keyText(n) + ")"
 	}
-	return base + ".get(" + key + ", " + filler + ")"
+	return ".get(" + s.keyText(n) + ", " + filler + ")"
+}
+
+// keyText returns the key of the subscript n as an argument: a tuple without
+// parentheses gets them.
+func (s *script) keyText(n *node) string {
+	key := s.text(n.kids[1])
+	if n.kids[1].is(nodeTuple) && n.kids[1].op == "" {
+		return "(" + key + ")"
+	}
+	return key
 }
 
 // countNested repairs d[a][b] += v when d has no a.
@@ -200,14 +212,14 @@ func (s *script) countNested(h *hazard) *fix {
 	st := h.stmt
 	outer := st.targets[0]
 	zero := s.startValue(st)
-	if outer.kind != nodeSubscript || outer.kids[0] != h.node || !st.leads || zero == "" {
+	if outer.kind != nodeSubscript || outer.kids[0] != h.node || !st.startsLine || zero == "" {
 		return nil
 	}
 	inner := " = " + s.getCall(outer, zero) + " " + strings.TrimSuffix(st.op, "=") + " "
 	return &fix{
 		shape:      "count-missing-key",
-		settled:    true,
-		edits:      []edit{s.before(st, s.setDefault(h.node, fillDict)), {outer.end, st.value.start, inner}},
+		final:      true,
+		edits:      []edit{s.insertBefore(st, s.setDefault(h.node, fillDict)), {outer.end, st.value.start, inner}},
 		change:     fmt.Sprintf("A key that `%s` doesn't have yet now begins with an empty dict, and what is counted in it with `%s`.", s.text(h.node.kids[0]), zero),
 		effect:     "Keys that are there are counted on exactly as before.",
 		confidence: 0.88,
@@ -216,9 +228,5 @@ func (s *script) countNested(h *hazard) *fix {
 
 // setDefault writes d.setdefault(k, value) for the subscript n.
 func (s *script) setDefault(n *node, value string) string {
-	key := s.text(n.kids[1])
-	if n.kids[1].is(nodeTuple) && n.kids[1].op == "" {
-		key = "(" + key + ")"
-	}
-	return s.grouped(n.kids[0]) + ".setdefault(" + key + ", " + value + ")"
+	return s.grouped(n.kids[0]) + ".setdefault(" + s.keyText(n) + ", " + value + ")"
 }

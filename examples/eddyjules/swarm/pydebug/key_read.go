@@ -2,13 +2,14 @@ package pydebug
 
 import "fmt"
 
-// collected says what a method that changes a value in place begins with.
+// collected holds the initial value of a collection by the method that adds to it.
 var collected = map[string]string{
 	"append": fillList, "extend": fillList, "insert": fillList,
 	"add": "set()", "update": fillDict, "setdefault": fillDict,
 }
 
-// collectKey repairs d[k].append(v) and d[k][j] = v for a key seen first.
+// collectKey repairs d[k].append(v) and d[k][j] = v for a key that the dict doesn't
+// have yet.
 func (s *script) collectKey(h *hazard) *fix {
 	if !h.node.is(nodeSubscript) || isStored(h.node, h.stmt) {
 		return nil
@@ -26,7 +27,7 @@ func (s *script) collectKey(h *hazard) *fix {
 	}
 	return &fix{
 		shape:      "collect-missing-key",
-		settled:    true,
+		final:      true,
 		edits:      []edit{replace(h.node, s.setDefault(h.node, value))},
 		change:     fmt.Sprintf("A key that `%s` doesn't have yet now begins with `%s`.", s.text(h.node.kids[0]), value),
 		effect:     "Keys that are there go on with the value that they have.",
@@ -34,7 +35,8 @@ func (s *script) collectKey(h *hazard) *fix {
 	}
 }
 
-// readKey reads the key by .get, and what is below it as well.
+// readKey replaces the subscript d[k], and the subscripts applied to its value, by
+// calls of .get.
 func (s *script) readKey(h *hazard) *fix {
 	if !h.node.is(nodeSubscript) || isStored(h.node, h.stmt) {
 		return nil
@@ -54,11 +56,7 @@ func (s *script) readKey(h *hazard) *fix {
 		if n == top {
 			fill = filler
 		}
-		key := s.text(n.kids[1])
-		if n.kids[1].is(nodeTuple) && n.kids[1].op == "" {
-			key = "(" + key + ")"
-		}
-		text += ".get(" + key + defaultArgument(fill) + ")"
+		text += s.getSuffix(n, fill)
 	}
 	return &fix{
 		shape:      s.readShape(h, chain),
@@ -69,14 +67,8 @@ func (s *script) readKey(h *hazard) *fix {
 	}
 }
 
-func defaultArgument(filler string) string {
-	if filler == fillNone {
-		return ""
-	}
-	return ", " + filler
-}
-
-// readConfidence is lower where the default shows in what the script prints.
+// readConfidence returns the confidence of a fix by .get. It is lower if the filler
+// appears in the script's output.
 func (s *script) readConfidence(filler string) float64 {
 	if len(filler) > 2 && filler != fillNone {
 		return 0.8
@@ -111,8 +103,8 @@ func keyChain(n *node) []*node {
 	return chain
 }
 
-// keyFiller is what a missing key reads as: told by the use, else by the
-// values that the same key has elsewhere in the source.
+// keyFiller returns the filler for a missing key, determined by the use of the value
+// or else by the values that the source assigns to the same key elsewhere.
 func (s *script) keyFiller(h *hazard, top *node) string {
 	isKey := top.parent.is(nodePair) && top.parent.kids[0] == top
 	if isKey || top.parent.is(nodeSubscript) && top.parent.kids[0] == top || isStored(top, h.stmt) {
@@ -122,7 +114,7 @@ func (s *script) keyFiller(h *hazard, top *node) string {
 	if filler == fillNone && top == h.stmt.value && h.stmt.op == "" && h.stmt.keyword == "" {
 		return fillNone
 	}
-	if filler == "" && top.parent == nil && h.stmt.keyword != "return" || filler == "" && s.divided(top) {
+	if filler == "" && top.parent == nil && h.stmt.keyword != "return" || filler == "" && isDivided(top) {
 		return ""
 	}
 	if filler == "" {
@@ -134,7 +126,8 @@ func (s *script) keyFiller(h *hazard, top *node) string {
 	return s.fitQuotes(filler, top)
 }
 
-// dictKind is the type of the values of a dict that is written out.
+// dictKind returns the filler of the common type of all values in the display of a
+// dict, if they are numbers or texts.
 func (s *script) dictKind(base *node, use *stmt) string {
 	kind := fillNone
 	dict := s.resolve(base, use)
@@ -152,19 +145,10 @@ func (s *script) dictKind(base *node, use *stmt) string {
 	return ""
 }
 
-// divided reports whether n is a divisor.
-func (s *script) divided(n *node) bool {
-	for p := n; p.parent != nil; p = p.parent {
-		if divisorOf(p.parent) == p {
-			return true
-		}
-	}
-	return false
-}
-
-// siblingKind is the type of the values that the source writes for this key.
+// siblingKind returns the filler of the common type of the values that the dicts in
+// the source have for the literal key of n.
 func (s *script) siblingKind(n *node) string {
-	if !n.kids[1].is(nodeString) || !s.spend() {
+	if !n.kids[1].is(nodeString) || !s.allowPass() {
 		return ""
 	}
 	key, kind := unquote(s.text(n.kids[1])), fillNone
@@ -182,17 +166,17 @@ func (s *script) siblingKind(n *node) string {
 	return kind
 }
 
-// requireVariable ends the script when a variable that must be a number isn't
-// set: there is no number to go on with.
+// requireVariable ends the script with a message if an environment variable whose
+// value must be a number isn't set.
 func (s *script) requireVariable(h *hazard) *fix {
-	if !h.stmt.leads || h.stmt.keyword == "elif" || h.stmt.keyword == "while" || !h.node.kids[1].is(nodeString) {
+	if !h.stmt.startsLine || h.stmt.keyword == "elif" || h.stmt.keyword == "while" || !h.node.kids[1].is(nodeString) {
 		return nil
 	}
 	name := unquote(s.text(h.node.kids[1]))
 	message := s.quoted("set the environment variable " + name)
 	return &fix{
 		shape:      "missing-environment-variable",
-		edits:      []edit{s.before(h.stmt, "if "+h.unsafe+":", "\traise SystemExit("+message+")")},
+		edits:      []edit{s.insertBefore(h.stmt, "if "+h.unsafe+":", "\traise SystemExit("+message+")")},
 		change:     fmt.Sprintf("The script now says that %s isn't set, and ends.", name),
 		effect:     "With the variable set it does what it did; without it, it ends with exit code 1 and a line that says so, since there is no number to go on with.",
 		confidence: 0.85,

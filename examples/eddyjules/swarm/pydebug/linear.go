@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// linear is an expression read as core + offset, such as i + 1; a plain number
-// has no core.
+// linear is an expression of the form core + offset, such as i + 1. A literal
+// number has no core.
 type linear struct {
-	core   string // its text; "len(x)" for a length
-	node   *node  // the core; nil for a plain number
+	core   string // the text of the core, such as "i" or "len(x)"
+	node   *node  // the core; nil for a literal number
 	offset int
 }
 
-// maxInteger keeps sums of literals far from overflow.
+// maxInteger bounds the literals and the sums of literals, so that they don't
+// overflow.
 const maxInteger = 1 << 30
 
-// integer returns the value of a literal int, signed or not.
+// integer returns the value of a literal int, with or without a sign.
 func (s *script) integer(n *node) (int, bool) {
 	n = n.unparen()
 	if n.is(nodeUnary) && n.op == "-" {
@@ -33,7 +34,7 @@ func (s *script) integer(n *node) (int, bool) {
 	return int(k), true
 }
 
-// linear reads n as core + offset.
+// linear splits n into core + offset.
 func (s *script) linear(n *node) linear {
 	n = n.unparen()
 	if k, ok := s.integer(n); ok {
@@ -57,7 +58,8 @@ func (s *script) linear(n *node) linear {
 	return linear{core: s.text(n), node: n}
 }
 
-// length reads n as len(x) + offset, through a variable that holds it; base is x.
+// length splits n into len(base) + offset, where n may be a variable with that
+// value. ok is false if n has another form.
 func (s *script) length(n *node, use *stmt) (base *node, offset int, ok bool) {
 	l := s.linear(n)
 	if l.node == nil {

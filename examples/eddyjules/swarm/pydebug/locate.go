@@ -2,26 +2,29 @@ package pydebug
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// maxCandidates bounds what is looked at when there is no line to go by.
+// maxCandidates bounds the operations that are examined when the traceback names
+// no line.
 const maxCandidates = 40
 
-// site is where the error was raised.
+// site is the place in the source where the error was raised.
 type site struct {
 	line       int
-	candidates []candidate // what can have raised it, as narrow as it is known
-	moved      int         // by how many lines the code and the traceback differ
-	guessed    bool        // there was no line to go by
+	candidates []candidate // the operations that can have raised it
+	moved      int         // line minus the line number in the traceback
+	guessed    bool        // the traceback names no line
 	caller     []*stmt     // the statements that called the failing function, innermost first
 }
 
-// mismatch says why the traceback can't be matched to the source, as a request.
+// mismatch is the reason why the traceback can't be matched to the source, with
+// the request to the user that follows from it.
 type mismatch struct{ summary, request string }
 
-// locate finds the failing operation; exactly one result is not nil.
+// locate finds the failing operation. Exactly one result is not nil.
 func (s *script) locate(tb *traceback) (*site, *mismatch) {
 	if len(tb.frames) == 0 {
 		return s.locateByReason(tb)
@@ -43,7 +46,7 @@ func (s *script) locate(tb *traceback) (*site, *mismatch) {
 	return nil, &mismatch{"The traceback has no frame of this script.", "Please send the complete traceback and the script that it is about."}
 }
 
-// matchFrame returns the line of the source that f is about, or 0.
+// matchFrame returns the line of the source that frame f refers to, or 0.
 func (s *script) matchFrame(f *frame) int {
 	if f.text == "" {
 		if f.line <= len(s.lines) && !isLibrary(f.file) {
@@ -60,7 +63,8 @@ func (s *script) matchFrame(f *frame) int {
 	return s.onlyLine(f.text)
 }
 
-// onlyLine returns the line whose trimmed text is text, if there is just one.
+// onlyLine returns the line whose trimmed text is text; 0 if there is none or
+// more than one.
 func (s *script) onlyLine(text string) int {
 	found := 0
 	for line := 1; line <= len(s.lines); line++ {
@@ -81,14 +85,12 @@ func isLibrary(file string) bool {
 		return false
 	}
 	file = strings.ReplaceAll(file, "\\", "/")
-	for _, sign := range []string{"site-packages/", "dist-packages/", "/lib/python", "/lib64/python", "/Lib/"} {
-		if strings.Contains(file, sign) {
-			return true
-		}
-	}
-	return strings.HasPrefix(file, "<")
+	parts := []string{"site-packages/", "dist-packages/", "/lib/python", "/lib64/python", "/Lib/"}
+	return strings.HasPrefix(file, "<") || slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(file, part) })
 }
 
+// noMatch describes why frame f refers to no line of the source. If an outer
+// frame does, the user is asked for the file of f.
 func (s *script) noMatch(f *frame, outer []frame) *mismatch {
 	for i := len(outer) - 1; i >= 0 && f.text != ""; i-- {
 		if baseName(outer[i].file) != baseName(f.file) && s.matchFrame(&outer[i]) != 0 {
@@ -115,8 +117,8 @@ func baseName(file string) string {
 	return file[strings.LastIndexAny(file, `/\`)+1:]
 }
 
-// candidatesOn lists what on a line can have raised the error, and narrows it
-// by the markers under the line.
+// candidatesOn lists the operations of a line that can have raised the error, as
+// far as the markers under the line leave them possible.
 func (s *script) candidatesOn(line int, f *frame, tb *traceback) []candidate {
 	var found []candidate
 	for _, st := range s.statementsOn(line) {
@@ -128,7 +130,7 @@ func (s *script) candidatesOn(line int, f *frame, tb *traceback) []candidate {
 	return s.startingOn(found, line)
 }
 
-// marked returns the candidate that the markers stand under, or nil.
+// marked returns the candidate above the markers ~~~^^^ of the traceback, or nil.
 func (s *script) marked(all []candidate, line int, f *frame) []candidate {
 	if f.marks == nil {
 		return nil
@@ -139,7 +141,7 @@ func (s *script) marked(all []candidate, line int, f *frame) []candidate {
 	start, end := lineAt+runeOffset(trimmed, f.marks.start), lineAt+runeOffset(trimmed, f.marks.end)
 	for _, c := range all {
 		from, to := c.span()
-		// An expression that goes on after this line is marked to the line's end.
+		// Python marks an expression of several lines up to the end of its first line.
 		if from == start && (to == end || to > lineAt+len(trimmed) && end == lineAt+len(strings.TrimRight(trimmed, " \t\\"))) {
 			return []candidate{c}
 		}
@@ -156,8 +158,9 @@ func runeOffset(s string, runes int) int {
 	return at
 }
 
-// startingOn prefers candidates that begin on the reported line: in a
-// statement of several lines, Python reports where the expression begins.
+// startingOn returns the candidates that begin on the reported line, or all of
+// them if none does: in a statement of several lines, Python reports the line on
+// which the expression begins.
 func (s *script) startingOn(all []candidate, line int) []candidate {
 	var found []candidate
 	for _, c := range all {
@@ -184,8 +187,8 @@ func (s *script) callers(outer []frame, moved int) []*stmt {
 	return found
 }
 
-// locateByReason looks for the only operation of the source that can raise
-// the error and isn't guarded against it.
+// locateByReason finds the failing operation without a line number: the only one
+// in the source that can raise the error and isn't guarded against it.
 func (s *script) locateByReason(tb *traceback) (*site, *mismatch) {
 	var found []candidate
 	for _, st := range s.all {
@@ -211,7 +214,7 @@ func (s *script) locateByReason(tb *traceback) (*site, *mismatch) {
 	}
 }
 
-// describe is how the last line of a traceback reads.
+// describe returns the error of a traceback for use in a sentence.
 func describe(tb *traceback) string {
 	if tb.message == "" {
 		return tb.kind
@@ -219,8 +222,9 @@ func describe(tb *traceback) string {
 	return "\"" + tb.kind + ": " + tb.message + "\""
 }
 
-// sameHazard returns what to debug if the candidates are one mistake: all in
-// one statement, or fixed fields of one record, of which the last is taken.
+// sameHazard returns the candidates to fix if all of them are one mistake, else
+// nil. They are one mistake if they are in one statement, or if they read literal
+// indices of one sequence; the greatest index then covers all.
 func (s *script) sameHazard(all []candidate) []candidate {
 	last, same := all[0], true
 	for _, c := range all {
@@ -240,14 +244,14 @@ func (s *script) sameHazard(all []candidate) []candidate {
 	return []candidate{last}
 }
 
-// sameRecord reports whether a and b are fixed fields of the same variable in
+// sameRecord reports whether a and b read literal indices of the same variable in
 // the same block.
 func (s *script) sameRecord(a, b candidate) bool {
 	return a.stmt.siblings == b.stmt.siblings && s.constantIndex(a) >= 0 && s.constantIndex(b) >= 0 &&
 		a.node.kids[0].is(nodeName) && s.text(a.node.kids[0]) == s.text(b.node.kids[0])
 }
 
-// constantIndex is the literal index of a subscript, or -1.
+// constantIndex returns the literal index of a subscript; -1 if c has none.
 func (s *script) constantIndex(c candidate) int {
 	if !c.node.is(nodeSubscript) {
 		return -1
@@ -258,7 +262,7 @@ func (s *script) constantIndex(c candidate) int {
 	return -1
 }
 
-// lineList names the lines of candidates, the first few of them.
+// lineList returns the line numbers of candidates, at most the first six.
 func (s *script) lineList(all []candidate) string {
 	var names []string
 	seen := map[int]bool{}
@@ -276,7 +280,7 @@ func (s *script) lineList(all []candidate) string {
 	return strings.Join(names, ", ")
 }
 
-// unsafeOnly drops the candidates that are guarded or can't fail.
+// unsafeOnly returns the candidates that are not guarded and can fail.
 func (s *script) unsafeOnly(all []candidate, kind string) []candidate {
 	var found []candidate
 	for _, c := range all {
@@ -287,7 +291,8 @@ func (s *script) unsafeOnly(all []candidate, kind string) []candidate {
 	return found
 }
 
-// cannotFail knows operations that look dangerous and never are.
+// cannotFail reports whether c can't raise the error although its form suggests
+// it, such as the first field of a split by a separator.
 func (s *script) cannotFail(c candidate, kind string) bool {
 	if kind == keyError {
 		return s.ownKey(c)
@@ -304,10 +309,11 @@ func (s *script) cannotFail(c candidate, kind string) bool {
 		return s.fixedDisplay(c, base) && k < len(base.kids) && -k <= len(base.kids)
 	}
 	bound := s.boundOf(c.node.kids[1], c.stmt)
-	return bound != nil && bound.last < 0 && bound.base != nil && s.text(bound.base) == s.text(c.node.kids[0]) && !s.shrinks(c)
+	return bound != nil && bound.last < 0 && bound.base != nil && s.text(bound.base) == s.text(c.node.kids[0]) && !s.shrinksInLoop(c)
 }
 
-// ownKey reports whether the key of c comes from a loop over the very mapping.
+// ownKey reports whether the key of c is the variable of a loop over the mapping
+// that c reads.
 func (s *script) ownKey(c candidate) bool {
 	if !c.node.is(nodeSubscript) || !c.node.kids[1].is(nodeName) {
 		return false
@@ -324,23 +330,18 @@ func (s *script) ownKey(c candidate) bool {
 	return false
 }
 
-// fixedDisplay reports whether the list or tuple that c reads has as many
-// elements as are written there.
+// fixedDisplay reports whether the list or tuple that c reads always has as many
+// elements as its display [a, b] in the source.
 func (s *script) fixedDisplay(c candidate, display *node) bool {
 	name := c.node.kids[0]
 	starred := display.has(func(n *node) bool { return n.kind == nodeStar })
 	return !starred && (name == display || name.is(nodeName) && len(s.bindings[name.op]) == 1 && !s.mutated(name.op))
 }
 
-// mutated reports whether a method that changes a list is called on name.
+// mutated reports whether the script calls a method on name that may change it.
 func (s *script) mutated(name string) bool {
-	for _, st := range s.all {
-		if st.has(func(n *node) bool {
-			return n.is(nodeCall) && n.kids[0].is(nodeAttr) && !pureMethods[n.kids[0].op] &&
-				n.kids[0].kids[0].is(nodeName) && n.kids[0].kids[0].op == name
-		}) {
-			return true
-		}
-	}
-	return false
+	return s.has(func(n *node) bool {
+		return n.is(nodeCall) && n.kids[0].is(nodeAttr) && !pureMethods[n.kids[0].op] &&
+			n.kids[0].kids[0].is(nodeName) && n.kids[0].kids[0].op == name
+	})
 }

@@ -35,7 +35,7 @@ func runFake(args []string) {
 	}
 }
 
-// fakeLine obeys one line of a fake script.
+// fakeLine executes one line of a fake script.
 func fakeLine(word, rest string, args []string) {
 	switch word {
 	case "print":

@@ -1,6 +1,6 @@
 package pydebug
 
-// nodeKind says what an expression is.
+// nodeKind is the kind of an expression.
 type nodeKind uint8
 
 const (
@@ -11,7 +11,7 @@ const (
 	nodeInterp    // {expr!r:spec}; kids: expr, and those of the spec
 	nodeAttr      // kids: value; op is the attribute's name
 	nodeSubscript // kids: base, index
-	nodeSlice     // kids: what is given of start, stop and step
+	nodeSlice     // kids: start, stop and step, as far as given
 	nodeCall      // kids: function, arguments
 	nodeKeyword   // name=value in a call; kids: value
 	nodeStar      // *x and **x; kids: value
@@ -24,7 +24,7 @@ const (
 	nodeLambda  // kids: defaults, body (last)
 	nodeWalrus  // kids: target, value
 	nodeYield
-	nodeParen  // kids: the one inside
+	nodeParen  // a group (x); kids: x
 	nodeTuple  // also a tuple without parentheses
 	nodeList   // [a, b]
 	nodeSet    // {a, b}
@@ -38,24 +38,23 @@ const (
 // node is one expression; start and end are byte offsets, brackets included.
 type node struct {
 	kind       nodeKind
-	op         string
+	op         string // the operator, the name, or the opening bracket; see nodeKind
 	start, end int
-	opAt       int // where the operator or the opening bracket of a trailer is
-	line       int
+	opAt       int // the offset of the operator of a nodeCompare
 	kids       []*node
 	parent     *node
 }
 
-func newNode(k nodeKind, start, end, line int, kids ...*node) *node {
-	n := &node{kind: k, start: start, end: max(start, end), opAt: start, line: line, kids: kids}
+func newNode(k nodeKind, start, end int, kids ...*node) *node {
+	n := &node{kind: k, start: start, end: max(start, end), kids: kids}
 	for _, kid := range kids {
 		kid.parent = n
 	}
 	return n
 }
 
-// walk visits n and everything below it, in the order of the source, until
-// visit returns false.
+// walk visits n and all nodes below it in source order, until visit returns false.
+// It reports whether all were visited.
 func (n *node) walk(visit func(*node) bool) bool {
 	if !visit(n) {
 		return false
@@ -76,10 +75,18 @@ func (n *node) kid(i int) *node {
 	return nil
 }
 
-// is reports whether n is of the kind k; nil is of none.
+// is reports whether n is of the kind k. It is false for nil.
 func (n *node) is(k nodeKind) bool { return n != nil && n.kind == k }
 
-// within reports whether n is a or lies below it.
+// childOf returns the child of a that n is, or is below of. n must be below a.
+func (n *node) childOf(a *node) *node {
+	for n.parent != a {
+		n = n.parent
+	}
+	return n
+}
+
+// within reports whether n is a or below it.
 func (n *node) within(a *node) bool {
 	for ; n != nil; n = n.parent {
 		if n == a {
@@ -97,16 +104,7 @@ func (n *node) unparen() *node {
 	return n
 }
 
-// has reports whether anything in n satisfies test.
+// has reports whether n or a node below it satisfies test.
 func (n *node) has(test func(*node) bool) bool {
 	return n != nil && !n.walk(func(m *node) bool { return !test(m) })
-}
-
-// kid1 is the index of a subscript or the right side of an operator; for other
-// nodes an empty one, so that it can be looked at without a test.
-func (n *node) kid1() *node {
-	if k := n.kid(1); k != nil {
-		return k
-	}
-	return &node{}
 }

@@ -1,9 +1,13 @@
 package pydebug
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// guardFix puts the hazard's condition where the control flow wants it, or
-// says why there is no such place.
+// guardFix inserts the hazard's condition at the place that the control flow
+// allows: in a lambda or comprehension, in a condition, or before the statement.
+// If there is no such place, it returns nil and the reason.
 func (s *script) guardFix(h *hazard, at *site) (*fix, string) {
 	if inner := enclosing(h.node); inner != nil {
 		if inner.kind == nodeLambda {
@@ -16,7 +20,7 @@ func (s *script) guardFix(h *hazard, at *site) (*fix, string) {
 	switch {
 	case h.stmt.keyword == "while", h.stmt.keyword == "elif":
 		return s.orReason(s.andFix(h), "the condition can't be extended without changing what it means")
-	case s.isConditional(h.node) || !h.stmt.leads:
+	case s.isConditional(h.node) || !h.stmt.startsLine:
 		return s.orReason(s.firstOf(h, s.andFix, s.conditionalFix), "the expression is only evaluated sometimes, and nothing tells which value would be right instead")
 	case h.stmt.keyword == "if" && !(h.record && s.inForLoop(h)) && !s.readAgain(h):
 		if f := s.andFix(h); f != nil {
@@ -26,7 +30,8 @@ func (s *script) guardFix(h *hazard, at *site) (*fix, string) {
 	return s.statementFix(h, at)
 }
 
-// statementFix guards a whole statement by the block that it is in.
+// statementFix guards a whole statement. The block around it decides how: a loop
+// continues, a function returns, the module skips the statement.
 func (s *script) statementFix(h *hazard, at *site) (*fix, string) {
 	if h.stmt.keyword == "def" || h.stmt.keyword == "class" {
 		return nil, "the failing expression is part of a definition"
@@ -43,6 +48,7 @@ func (s *script) statementFix(h *hazard, at *site) (*fix, string) {
 	return s.orReason(s.firstOf(h, s.wrapFix, s.conditionalFix), "the rest of the script needs a value from here, and nothing in the code tells which one would be right when there is none")
 }
 
+// orReason returns f, or the reason if f is nil.
 func (s *script) orReason(f *fix, reason string) (*fix, string) {
 	if f != nil {
 		return f, ""
@@ -50,6 +56,7 @@ func (s *script) orReason(f *fix, reason string) (*fix, string) {
 	return nil, reason
 }
 
+// firstOf returns the first fix that one of the plans makes, or nil.
 func (s *script) firstOf(h *hazard, plans ...func(*hazard) *fix) *fix {
 	for _, plan := range plans {
 		if f := plan(h); f != nil {
@@ -59,8 +66,8 @@ func (s *script) firstOf(h *hazard, plans ...func(*hazard) *fix) *fix {
 	return nil
 }
 
-// enclosing returns the innermost lambda or comprehension in whose repeated
-// part n is, or nil.
+// enclosing returns the innermost lambda or comprehension that evaluates n each
+// time it is called or each time it takes an element, or nil.
 func enclosing(n *node) *node {
 	for ; n != nil && n.parent != nil; n = n.parent {
 		p := n.parent
@@ -89,7 +96,7 @@ func (s *script) dependsOn(h *hazard, comp *node) bool {
 	return false
 }
 
-// isConditional reports whether n is evaluated only sometimes in its statement.
+// isConditional reports whether a run of the statement of n may not evaluate n.
 func (s *script) isConditional(n *node) bool {
 	for ; n != nil && n.parent != nil; n = n.parent {
 		p := n.parent
@@ -100,16 +107,13 @@ func (s *script) isConditional(n *node) bool {
 	return false
 }
 
-// readAgain reports whether the branches or what follows reads the same
-// element, so that a condition alone would only move the error there.
+// readAgain reports whether a later statement of the block reads the same element.
+// A guard of the condition alone would only move the error there.
 func (s *script) readAgain(h *hazard) bool {
 	text := s.text(h.node)
-	for _, next := range h.stmt.after() {
-		if next.hasDeep(func(n *node) bool { return n.kind == h.node.kind && s.text(n) == text }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.stmt.after(), func(next *stmt) bool {
+		return next.hasDeep(func(n *node) bool { return n.kind == h.node.kind && s.text(n) == text })
+	})
 }
 
 func (s *script) inForLoop(h *hazard) bool {
@@ -117,36 +121,33 @@ func (s *script) inForLoop(h *hazard) bool {
 	return loop != nil && loop.keyword == "for"
 }
 
-// denyFix is for a pop in a function that says yes or no: where there is
-// nothing to take, the answer is no, and going on could turn it into a yes.
-func (s *script) denyFix(h *hazard) *fix {
+// returnFalseFix returns False for a pop from an empty sequence, in a function
+// that returns truth values only. Skipping the pop could make the function
+// return True.
+func (s *script) returnFalseFix(h *hazard) *fix {
 	function := h.stmt.function()
-	if h.shape != "pop-from-empty" || function == nil || !s.answersYesNo(function) {
+	if h.shape != "pop-from-empty" || function == nil || !s.returnsTruth(function) {
 		return nil
 	}
-	return s.leave(h, fillFalse, nil)
+	return s.returnEarly(h, fillFalse, nil)
 }
 
-// answersYesNo reports whether every value that the function returns is a truth value.
-func (s *script) answersYesNo(function *stmt) bool {
-	answers, other := 0, 0
-	function.walk(func(b *stmt) bool {
+// returnsTruth reports whether the function has return statements and each of them
+// returns a truth value.
+func (s *script) returnsTruth(function *stmt) bool {
+	found := false
+	return function.walk(func(b *stmt) bool {
 		if b.keyword != "return" || b.function() != function {
 			return true
 		}
-		if b.value != nil && s.valueKind(b.value, b, 0) == fillFalse {
-			answers++
-		} else {
-			other++
-		}
-		return true
-	})
-	return answers > 0 && other == 0
+		found = true
+		return b.value != nil && s.valueKind(b.value, b, 0) == fillFalse
+	}) && found
 }
 
-// continueFix lets a for loop go on with the next element.
+// continueFix makes a for loop continue with its next element.
 func (s *script) continueFix(h *hazard) *fix {
-	if f := s.denyFix(h); f != nil {
+	if f := s.returnFalseFix(h); f != nil {
 		return f
 	}
 	h = s.extendRecord(h)
@@ -156,7 +157,7 @@ func (s *script) continueFix(h *hazard) *fix {
 	}
 	return &fix{
 		shape:      h.shape,
-		edits:      []edit{s.before(h.stmt, "if "+h.unsafe+":", "\tcontinue")},
+		edits:      []edit{s.insertBefore(h.stmt, "if "+h.unsafe+":", "\tcontinue")},
 		change:     fmt.Sprintf("The loop now skips %s when %s.", what, h.cause),
 		effect:     "All other turns do exactly what they did. What is skipped is skipped silently; print or log it there if you want to know about it.",
 		confidence: 0.88,

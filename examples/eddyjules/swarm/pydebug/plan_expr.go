@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// andFix puts the condition in front of the part of an if or while that fails.
+// andFix inserts the safe condition and an `and` in front of the operand of an if
+// or while condition that fails.
 func (s *script) andFix(h *hazard) *fix {
 	n := h.node
 	if n == nil || !s.isConditionOf(n, h.stmt) {
@@ -31,8 +32,8 @@ func (s *script) andFix(h *hazard) *fix {
 	}
 }
 
-// isConditionOf reports whether n is part of the condition of st, all of it a
-// truth value.
+// isConditionOf reports whether n is part of the condition of the if, elif or
+// while st.
 func (s *script) isConditionOf(n *node, st *stmt) bool {
 	switch st.keyword {
 	case "if", "elif", "while":
@@ -41,8 +42,7 @@ func (s *script) isConditionOf(n *node, st *stmt) bool {
 	return false
 }
 
-// conditionalFix makes the expression conditional, with a value for the case
-// in which it can't be computed.
+// conditionalFix writes `expression if safe else filler`.
 func (s *script) conditionalFix(h *hazard) *fix {
 	if h.node == nil {
 		return nil
@@ -68,8 +68,8 @@ func (s *script) conditionalFix(h *hazard) *fix {
 	}
 }
 
-// comparisonFix lets a comparison that is a value of its own be false where it
-// can't be made.
+// comparisonFix writes `safe and comparison` for a comparison whose result is used
+// as a value, so that it is false where it can't be evaluated.
 func (s *script) comparisonFix(h *hazard, slot *node) *fix {
 	if !slot.parent.is(nodeCompare) || slot.parent.op == "!=" || strings.HasPrefix(slot.parent.op, "not") || slot.parent.op == "is not" {
 		return nil
@@ -90,8 +90,9 @@ func (s *script) comparisonFix(h *hazard, slot *node) *fix {
 	}
 }
 
-// slot is the expression that becomes conditional: the product that a division
-// is part of, or the value with the conversions around it.
+// slot returns the expression around the failing operation that becomes
+// conditional: the whole product for a division, or the value with its calls,
+// attributes and conversions.
 func (s *script) slot(h *hazard) *node {
 	n := h.node
 	for p := n.parent; p != nil; n, p = p, p.parent {
@@ -100,7 +101,7 @@ func (s *script) slot(h *hazard) *node {
 		case p.kind == nodeUnary, p.kind == nodeAttr && h.kind != zeroError, p.kind == nodeSubscript && n == p.kids[0]:
 		case p.kind == nodeCall && n == p.kids[0]:
 		case p.kind == nodeCall && h.kind != zeroError && (isCallTo(p, "int") || isCallTo(p, "float")):
-		case p.kind == nodeParen && h.kind == zeroError && p.kids[0] == n && s.growsInto(p):
+		case p.kind == nodeParen && h.kind == zeroError && p.kids[0] == n && s.isFactor(p):
 		default:
 			return n
 		}
@@ -108,19 +109,19 @@ func (s *script) slot(h *hazard) *node {
 	return n
 }
 
-// growsInto reports whether a parenthesised division is a factor of a product
-// that should be conditional as a whole.
-func (s *script) growsInto(p *node) bool {
+// isFactor reports whether the parenthesised expression p is an operand of * or /.
+func (s *script) isFactor(p *node) bool {
 	return p.parent.is(nodeBinary) && (p.parent.op == "*" || p.parent.op == "/")
 }
 
+// isFormat reports whether n formats a string: "…" % value.
 func isFormat(n *node) bool {
 	left := n.kids[0].unparen()
 	return n.op == "%" && (left.is(nodeString) || left.is(nodeFString))
 }
 
-// standsAlone reports whether a conditional expression needs no parentheses in
-// the place of n.
+// standsAlone reports whether a conditional expression needs no parentheses if it
+// replaces n.
 func standsAlone(n *node, st *stmt) bool {
 	p := n.parent
 	if p == nil {
@@ -141,18 +142,15 @@ func standsAlone(n *node, st *stmt) bool {
 	return false
 }
 
-// comprehensionFix leaves out the elements that can't be computed; a division
-// gives a value instead, so that there are as many results as before.
+// comprehensionFix filters out the elements that can't be computed. A division
+// gets a filler instead, so that the number of results stays the same.
 func (s *script) comprehensionFix(h *hazard, comp *node) *fix {
-	if h.kind == zeroError || h.kind == keyError && comp.op == "[" {
-		if f := s.conditionalFix(h); f != nil && h.kind == zeroError {
+	if h.kind == zeroError {
+		if f := s.conditionalFix(h); f != nil {
 			return f
 		}
 	}
-	clause := h.node
-	for clause.parent != comp {
-		clause = clause.parent
-	}
+	clause := h.node.childOf(comp)
 	f := &fix{
 		shape:      h.shape,
 		change:     fmt.Sprintf("The comprehension now takes only what satisfies `%s`.", h.safe),
@@ -170,7 +168,7 @@ func (s *script) comprehensionFix(h *hazard, comp *node) *fix {
 	return f
 }
 
-// filterAtEnd adds a condition to those at the end of comp.
+// filterAtEnd adds a condition at the end of comp.
 func (s *script) filterAtEnd(comp *node, safe string) []edit {
 	last := comp.kids[len(comp.kids)-1]
 	if last.kind == nodeCompIf {
@@ -179,8 +177,7 @@ func (s *script) filterAtEnd(comp *node, safe string) []edit {
 	return []edit{{last.end, last.end, " if " + safe}}
 }
 
-// conjoin writes `safe and cond`, or the other way round when cond has to be
-// asked first.
+// conjoin writes `safe and cond` if first, else `cond and safe`.
 func (s *script) conjoin(cond *node, safe string, first bool) []edit {
 	open, closing := "", ""
 	if cond.kind == nodeBool && cond.op == "or" || cond.kind == nodeTernary || cond.kind == nodeLambda {

@@ -2,18 +2,19 @@ package pydebug
 
 import "fmt"
 
-// returnFix leaves the function, with a value that its callers can live with.
+// returnFix returns from the function early, with a value that does not fail in
+// its callers. If there is no such value, it returns nil and the reason.
 func (s *script) returnFix(h *hazard, at *site) (*fix, string) {
 	function := h.stmt.function()
 	if function.names[0] == "__init__" {
 		return s.orReason(s.conditionalFix(h), "a constructor that returns early leaves an object without its attributes")
 	}
 	if !s.returnsValue(function) {
-		return s.leave(s.extendRecord(h), "", nil), ""
+		return s.returnEarly(s.extendRecord(h), "", nil), ""
 	}
 	if h.record {
 		if edits, ok := s.skippingCallers(function); ok {
-			return s.leave(s.extendRecord(h), fillNone, edits), ""
+			return s.returnEarly(s.extendRecord(h), fillNone, edits), ""
 		}
 	}
 	if h.stmt.keyword == "return" {
@@ -29,15 +30,16 @@ func (s *script) returnFix(h *hazard, at *site) (*fix, string) {
 		filler = fillText
 	}
 	if filler != "" {
-		return s.leave(s.extendRecord(h), filler, nil), ""
+		return s.returnEarly(s.extendRecord(h), filler, nil), ""
 	}
 	if edits, ok := s.skippingCallers(function); ok {
-		return s.leave(s.extendRecord(h), fillNone, edits), ""
+		return s.returnEarly(s.extendRecord(h), fillNone, edits), ""
 	}
 	return s.orReason(s.conditionalFix(h), fmt.Sprintf("`%s` has to return something, and its callers would fail on any value that can be made up%s", function.names[0], at.callersText()))
 }
 
-// callersText names the line that called the failing function.
+// callersText returns a remark with the line that called the failing function;
+// empty if the traceback has no such line.
 func (at *site) callersText() string {
 	if len(at.caller) == 0 {
 		return ""
@@ -45,15 +47,16 @@ func (at *site) callersText() string {
 	return fmt.Sprintf(" (the call is on line %d)", at.caller[0].line)
 }
 
-// leave inserts `if unsafe: return value` in front of the statement.
-func (s *script) leave(h *hazard, value string, callers []edit) *fix {
+// returnEarly inserts `if unsafe: return value` in front of the statement. callers
+// are further edits, which make the callers skip that value.
+func (s *script) returnEarly(h *hazard, value string, callers []edit) *fix {
 	word := "return"
 	if value != "" {
 		word += " " + s.fitQuotes(value, nil)
 	}
 	f := &fix{
 		shape:      h.shape,
-		edits:      append([]edit{s.before(h.stmt, "if "+h.unsafe+":", "\t"+word)}, callers...),
+		edits:      append([]edit{s.insertBefore(h.stmt, "if "+h.unsafe+":", "\t"+word)}, callers...),
 		change:     fmt.Sprintf("The function now does `%s` when %s.", word, h.cause),
 		effect:     "In every other case it does exactly what it did.",
 		confidence: 0.82,
@@ -65,8 +68,8 @@ func (s *script) leave(h *hazard, value string, callers []edit) *fix {
 	return f
 }
 
-// returnsValue reports whether the function returns anything but None. A
-// generator doesn't: a bare return ends it.
+// returnsValue reports whether the function returns anything but None. For a
+// generator, which a bare return ends, it is false.
 func (s *script) returnsValue(function *stmt) bool {
 	found, generator := false, false
 	for _, st := range function.body {
@@ -82,8 +85,8 @@ func (s *script) returnsValue(function *stmt) bool {
 	return found && !generator
 }
 
-// skippingCallers returns edits by which every call of the function skips a
-// None; not ok if one can't.
+// skippingCallers returns edits that make every call of the function skip a None.
+// ok is false if there is no call, or one that can't be edited so.
 func (s *script) skippingCallers(function *stmt) ([]edit, bool) {
 	name := function.names[0]
 	if len(s.bindings[name]) != 1 || function.function() != nil {
@@ -105,7 +108,8 @@ func (s *script) skippingCallers(function *stmt) ([]edit, bool) {
 	return edits, ok && calls > 0 && calls <= maxCandidates
 }
 
-// skipNone edits one use of the function's name.
+// skipNone returns the edits that make one call skip a None, and whether it can:
+// name is the name of the called function in st.
 func (s *script) skipNone(name *node, st *stmt) ([]edit, bool) {
 	call := name.parent
 	if !call.is(nodeCall) || call.kids[0] != name {
@@ -121,7 +125,7 @@ func (s *script) skipNone(name *node, st *stmt) ([]edit, bool) {
 	if st.keyword == "" && st.op == "" && st.value == call {
 		return nil, true
 	}
-	if !st.leads || !st.alone || st.keyword != "" || enclosing(call) != nil || s.isConditional(call) {
+	if !st.startsLine || !st.alone || st.keyword != "" || enclosing(call) != nil || s.isConditional(call) {
 		return nil, false
 	}
 	loop := st.loop()
@@ -130,12 +134,13 @@ func (s *script) skipNone(name *node, st *stmt) ([]edit, bool) {
 	}
 	target := st.value == call && st.op == "=" && len(st.targets) == 1 && st.targets[0].is(nodeName)
 	if target && !call.has(func(n *node) bool { return n.is(nodeName) && n.op == st.targets[0].op }) {
-		return []edit{s.behind(st, "if "+st.targets[0].op+" is None:", "\tcontinue")}, true
+		return []edit{s.insertAfter(st, "if "+st.targets[0].op+" is None:", "\tcontinue")}, true
 	}
 	return s.hoisted(call, st)
 }
 
-// hoisted gives the call a line and a name of its own, and skips a None there.
+// hoisted assigns the result of the call to a new variable in front of st, and
+// continues the loop if that is None.
 func (s *script) hoisted(call *node, st *stmt) ([]edit, bool) {
 	for _, t := range st.targets {
 		if !repeatable(t) {
@@ -144,7 +149,7 @@ func (s *script) hoisted(call *node, st *stmt) ([]edit, bool) {
 	}
 	item := s.fresh("result")
 	lines := []string{item + " = " + s.text(call), "if " + item + " is None:", "\tcontinue"}
-	return []edit{s.before(st, lines...), replace(call, item)}, true
+	return []edit{s.insertBefore(st, lines...), replace(call, item)}, true
 }
 
 // fresh returns a name that the script doesn't use.

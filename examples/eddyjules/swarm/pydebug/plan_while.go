@@ -1,24 +1,27 @@
 package pydebug
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// whileFix leaves a while loop, or skips one turn of it, but only if the loop
-// still comes to its end.
+// whileFix ends a while loop or skips one iteration of it. It returns nil if the
+// loop might then run for ever, or end before its work is done.
 func (s *script) whileFix(h *hazard, loop *stmt) *fix {
 	h = s.extendRecord(h)
 	if loop.value.has(func(n *node) bool { return n.kind == nodeBool && n.op == "or" }) {
-		return nil // the loop has more than one reason to go on: ending it could lose work
+		return nil // one part of the condition may still require iterations
 	}
-	if !s.madeInTurn(h, loop) {
+	if !s.assignedInLoop(h, loop) {
 		return &fix{
 			shape:      h.shape,
-			edits:      []edit{s.before(h.stmt, "if "+h.unsafe+":", "\tbreak")},
+			edits:      []edit{s.insertBefore(h.stmt, "if "+h.unsafe+":", "\tbreak")},
 			change:     fmt.Sprintf("The loop now ends when %s.", h.cause),
 			effect:     "Until then it does exactly what it did; what follows the loop still runs.",
 			confidence: 0.82,
 		}
 	}
-	steps, ok := s.progress(h.stmt, loop)
+	steps, ok := s.skippedSteps(h.stmt, loop)
 	if !ok {
 		return nil
 	}
@@ -28,15 +31,16 @@ func (s *script) whileFix(h *hazard, loop *stmt) *fix {
 	}
 	return &fix{
 		shape:      h.shape,
-		edits:      []edit{s.before(h.stmt, append(lines, "\tcontinue")...)},
+		edits:      []edit{s.insertBefore(h.stmt, append(lines, "\tcontinue")...)},
 		change:     fmt.Sprintf("The loop now skips the turn in which %s.", h.cause),
 		effect:     "The loop still moves on in that turn; all others do exactly what they did.",
 		confidence: 0.82,
 	}
 }
 
-// madeInTurn reports whether each turn of the loop makes the guarded value anew.
-func (s *script) madeInTurn(h *hazard, loop *stmt) bool {
+// assignedInLoop reports whether the loop assigns a variable of the guarded
+// expression, so that the next iteration may be safe.
+func (s *script) assignedInLoop(h *hazard, loop *stmt) bool {
 	return h.node != nil && h.node.has(func(n *node) bool {
 		if !n.is(nodeName) {
 			return false
@@ -50,9 +54,10 @@ func (s *script) madeInTurn(h *hazard, loop *stmt) bool {
 	})
 }
 
-// progress returns the statements behind st that move the loop on and would be
-// skipped by a continue; not ok if the loop can't be seen to end without st.
-func (s *script) progress(st, loop *stmt) (steps []*stmt, ok bool) {
+// skippedSteps returns the statements after st that advance the loop, such as
+// i += 1, which a continue at st must repeat. ok is false if the loop might not
+// end with such a continue.
+func (s *script) skippedSteps(st, loop *stmt) (steps []*stmt, ok bool) {
 	top := st
 	for top.parent != loop {
 		if top.parent == nil {
@@ -70,57 +75,39 @@ func (s *script) progress(st, loop *stmt) (steps []*stmt, ok bool) {
 		if !readBy(loop, earlier, read) || boundBy(earlier, name) {
 			continue
 		}
-		plain := (next.op == "+=" || next.op == "-=" || next.op == "=") && next.alone && next.endLine == next.line && repeatableOrRead(next)
+		plain := (next.op == "+=" || next.op == "-=" || next.op == "=") && next.alone && next.endLine == next.line && repeatableStep(next)
 		if !plain {
 			return nil, false
 		}
 		steps = append(steps, next)
 	}
-	return steps, len(steps) > 0 || s.readsOn(loop, earlier)
+	return steps, len(steps) > 0 || s.consumesInput(loop, earlier)
 }
 
-// repeatableOrRead reports whether a step may be written a second time.
-func repeatableOrRead(st *stmt) bool {
+// repeatableStep reports whether a statement that advances a loop may be copied
+// in front of a continue.
+func repeatableStep(st *stmt) bool {
 	return repeatable(st.value) || isMethod(st.value, "readline") || isCallTo(st.value, "next") || isCallTo(st.value, "input")
 }
 
-// readBy reports whether the loop's condition or what comes first in its body
-// satisfies read.
+// readBy reports whether the loop's condition, or one of the earlier statements of
+// its body, has a node that satisfies read.
 func readBy(loop *stmt, earlier []*stmt, read func(*node) bool) bool {
-	if loop.value.has(read) {
-		return true
-	}
-	for _, st := range earlier {
-		if st.hasDeep(read) {
-			return true
-		}
-	}
-	return false
+	return loop.value.has(read) || slices.ContainsFunc(earlier, func(st *stmt) bool { return st.hasDeep(read) })
 }
 
 func boundBy(block []*stmt, name string) bool {
-	for _, st := range block {
-		if st.bindsDeep(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(block, func(st *stmt) bool { return st.bindsDeep(name) })
 }
 
-// readsOn reports whether a turn begins by taking something that runs out, or
-// the condition itself does.
-func (s *script) readsOn(loop *stmt, earlier []*stmt) bool {
+// consumesInput reports whether the loop's condition, or one of the earlier
+// statements of its body, consumes an input or advances a counter in each
+// iteration.
+func (s *script) consumesInput(loop *stmt, earlier []*stmt) bool {
 	takes := func(n *node) bool {
 		return isMethod(n, "readline") || isCallTo(n, "next") || isCallTo(n, "input") || isMethod(n, "pop") ||
 			isMethod(n, "popleft") || isMethod(n, "get") || isMethod(n, "read") || isMethod(n, "recv")
 	}
-	if loop.value.has(func(n *node) bool { return n.is(nodeWalrus) }) {
-		return true
-	}
-	for _, st := range earlier {
-		if st.has(takes) || st.op == "+=" || st.op == "-=" {
-			return true
-		}
-	}
-	return false
+	return loop.value.has(func(n *node) bool { return n.is(nodeWalrus) }) ||
+		slices.ContainsFunc(earlier, func(st *stmt) bool { return st.has(takes) || st.op == "+=" || st.op == "-=" })
 }

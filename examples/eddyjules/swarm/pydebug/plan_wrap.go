@@ -2,15 +2,19 @@ package pydebug
 
 import "fmt"
 
-// wrapFix makes a statement of the module, and those right after it that use
-// what it assigns, conditional.
+// maxWrapped is the largest number of statements, besides the failing one, that
+// move under an if.
+const maxWrapped = 12
+
+// wrapFix puts a statement of the module under an if, together with the following
+// statements that depend on it.
 func (s *script) wrapFix(h *hazard) *fix {
 	h = s.extendRecord(h)
 	last, ok := s.dependents(h)
-	if !ok || !h.stmt.leads || !last.alone && len(last.body) == 0 {
+	if !ok || !h.stmt.startsLine || !last.alone && len(last.body) == 0 {
 		return nil
 	}
-	edits := append([]edit{s.before(h.stmt, "if "+h.safe+":")}, s.indentLines(h.stmt.line, lastLine(last))...)
+	edits := append([]edit{s.insertBefore(h.stmt, "if "+h.safe+":")}, s.indentLines(h.stmt.line, lastLine(last))...)
 	return &fix{
 		shape:      h.shape,
 		edits:      edits,
@@ -20,8 +24,9 @@ func (s *script) wrapFix(h *hazard) *fix {
 	}
 }
 
-// dependents returns the last statement of the block that uses what st assigns;
-// not ok if something outside of the block does, or too much lies between.
+// dependents returns the last statement of the block that uses a name which the
+// statement of h assigns. ok is false if a statement outside of the block uses
+// one too, or if there are more than maxWrapped statements in between.
 func (s *script) dependents(h *hazard) (last *stmt, ok bool) {
 	names := map[string]bool{}
 	st := h.stmt
@@ -49,10 +54,10 @@ func (s *script) dependents(h *hazard) (last *stmt, ok bool) {
 	if last.keyword == "def" || last.keyword == "class" || len(names) > 0 && s.usedOutside(st, last, uses) {
 		return nil, false
 	}
-	return last, last.index-st.index <= 12
+	return last, last.index-st.index <= maxWrapped
 }
 
-// takeBetween collects what is assigned after last, up to and with next.
+// takeBetween calls collect for the statements after last, up to and including next.
 func (s *script) takeBetween(last, next *stmt, collect func(*stmt) bool) {
 	for _, b := range (*last.siblings)[last.index+1 : next.index+1] {
 		b.walk(collect)
@@ -60,7 +65,7 @@ func (s *script) takeBetween(last, next *stmt, collect func(*stmt) bool) {
 }
 
 // usedOutside reports whether a statement outside of first to last uses one of
-// the names, unless it lies in front of them at module level.
+// the names. Statements of the same function in front of first don't count.
 func (s *script) usedOutside(first, last *stmt, uses func(*node) bool) bool {
 	for _, b := range s.all {
 		inside := b.start >= first.start && b.start <= last.start || within(b, last)

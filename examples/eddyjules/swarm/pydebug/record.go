@@ -5,9 +5,12 @@ import (
 	"strings"
 )
 
-// extendRecord moves the guard of a record's field to where the record's
-// fields are first used, and lets it cover all that are used unconditionally,
-// so that the next malformed record doesn't fail one line further.
+// A record is a short sequence with a meaning for each index: the fields of a
+// split line, or a row.
+
+// extendRecord returns a hazard that guards all fields of a record that are read
+// unconditionally, at the first statement that reads one. Guarding only the field
+// that failed would let the next malformed record fail one line further.
 func (s *script) extendRecord(h *hazard) *hazard {
 	if h.prelude != nil || h.kind != indexError || !h.node.is(nodeSubscript) {
 		return h
@@ -17,7 +20,7 @@ func (s *script) extendRecord(h *hazard) *hazard {
 	if most < 0 || !(base.is(nodeName) || base.is(nodeAttr) || s.isSplit(base, h.stmt)) {
 		return h
 	}
-	fields := &fieldUse{script: s, base: s.text(base), most: most}
+	fields := &fieldUse{script: s, base: s.text(base), most: most, at: h.node}
 	wide := *h
 	wide.stmt = fields.firstUse(h.stmt)
 	fields.lastUse(h.stmt)
@@ -27,7 +30,7 @@ func (s *script) extendRecord(h *hazard) *hazard {
 	length := "len(" + fields.base + ")"
 	wide.safe, wide.unsafe = fmt.Sprintf("%s > %d", length, fields.most), fmt.Sprintf("%s <= %d", length, fields.most)
 	wide.cause = fmt.Sprintf("`%s` has fewer than %d elements", fields.base, fields.most+1)
-	wide.candidate.node = fields.witness(h.node)
+	wide.candidate.node = fields.at
 	return &wide
 }
 
@@ -36,21 +39,14 @@ type fieldUse struct {
 	script *script
 	base   string
 	most   int
-	at     *node // a read of the greatest index
+	at     *node // a read of the index most
 }
 
-func (f *fieldUse) witness(n *node) *node {
-	if f.at != nil {
-		return f.at
-	}
-	return n
-}
-
-// firstUse goes back over the simple statements in front of st to the first
-// that reads the record.
+// firstUse returns the first of the simple statements up to st that reads the
+// record. It stops at an assignment to the record.
 func (f *fieldUse) firstUse(st *stmt) *stmt {
 	first := st
-	for p := st.previous(); p != nil && p.keyword == "" && p.leads && !f.assigns(p); p = p.previous() {
+	for p := st.previous(); p != nil && p.keyword == "" && p.startsLine && !f.assigns(p); p = p.previous() {
 		if f.reads(p.exprs) {
 			first = p
 		}
@@ -59,7 +55,7 @@ func (f *fieldUse) firstUse(st *stmt) *stmt {
 	return first
 }
 
-// lastUse goes on from st as long as every statement is always reached.
+// lastUse collects the reads in the statements after st that are always reached.
 func (f *fieldUse) lastUse(st *stmt) {
 	for _, next := range st.after() {
 		if f.assigns(next) || next.keyword == "elif" || next.keyword == "else" {
@@ -76,7 +72,8 @@ func (f *fieldUse) assigns(st *stmt) bool {
 	return st.binds(strings.SplitN(f.base, ".", 2)[0])
 }
 
-// reads takes the unconditional reads of the record in exprs.
+// reads collects the unconditional reads of the record in exprs, and reports
+// whether there is one.
 func (f *fieldUse) reads(exprs []*node) bool {
 	found := false
 	for _, e := range exprs {

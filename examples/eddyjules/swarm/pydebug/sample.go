@@ -9,8 +9,8 @@ var (
 	sampleTraceback string
 )
 
-// Sample returns a script that fails, with the traceback that Python 3.11
-// prints for it: a log reader that meets a line with too few fields.
+// Sample returns a script that fails, with the traceback of Python 3.11: a log
+// reader whose input has a line with too few fields.
 func Sample() Input {
 	return Input{Code: sampleCode, Traceback: sampleTraceback, Language: "python"}
 }

@@ -1,6 +1,7 @@
 package pydebug
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -16,13 +17,14 @@ type script struct {
 	newline  string             // the style of the first line ending
 	unit     string             // one step of indentation
 	problem  *syntaxProblem
-	passes   int // over the whole source, made by following values
+	passes   int // searches of the whole source so far; see allowPass
 }
 
-// maxPasses bounds how often the whole source is searched for one diagnosis.
+// maxPasses bounds the searches of the whole source in one diagnosis.
 const maxPasses = 50
 
-// parseScript never fails; what Python would refuse is in problem.
+// parseScript parses src as far as it can. It never fails: problem is the first
+// syntax error.
 func parseScript(src string) *script {
 	s := &script{src: src, bindings: map[string][]*stmt{}}
 	s.tokens, s.problem = tokenize(src)
@@ -73,18 +75,19 @@ func lineStarts(src string) []int {
 	return starts
 }
 
-// indentUnit is the first step of indentation that the source takes.
+// indentUnit returns the first step of indentation in the source; four spaces if
+// there is none.
 func (s *script) indentUnit() string {
 	for _, st := range s.all {
-		if st.parent != nil && st.leads && len(st.indent) > len(st.parent.indent) {
+		if st.parent != nil && st.startsLine && len(st.indent) > len(st.parent.indent) {
 			return st.indent[len(st.parent.indent):]
 		}
 	}
 	return "    "
 }
 
-// lineText is the text of a 1-based line without its ending; empty if there is
-// no such line.
+// lineText returns the text of a 1-based line without its ending; empty if there
+// is no such line.
 func (s *script) lineText(line int) string {
 	if line < 1 || line > len(s.lines) {
 		return ""
@@ -98,7 +101,7 @@ func (s *script) lineOf(offset int) int {
 	return max(1, sort.SearchInts(s.lines, offset+1))
 }
 
-// text returns the source of n on one line.
+// text returns the source of n, joined to one line.
 func (s *script) text(n *node) string {
 	raw := s.src[n.start:n.end]
 	if !strings.ContainsAny(raw, "\r\n") {
@@ -133,8 +136,8 @@ func (s *script) statementsOn(line int) []*stmt {
 	return found
 }
 
-// assignment returns the statement that most probably gave name the value that
-// use sees: the nearest one before it in its function, else in the module.
+// assignment returns the statement that most probably assigned the value of name
+// at use: the nearest one before it in the same function, else one in the module.
 func (s *script) assignment(name string, use *stmt) *stmt {
 	var local, global *stmt
 	function := use.function()
@@ -155,18 +158,18 @@ func (s *script) assignment(name string, use *stmt) *stmt {
 	return global
 }
 
-// hasParameter reports whether the def s takes name.
+// hasParameter reports whether the def s has a parameter of that name.
 func (s *stmt) hasParameter(name string) bool {
-	for _, t := range s.targets {
-		if t.kind == nodeName && t.op == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.targets, func(t *node) bool { return t.kind == nodeName && t.op == name })
 }
 
-// assignedValue returns the value of the plain assignment `name = value` that
-// use sees, or nil.
+// has reports whether any expression of the script satisfies test.
+func (s *script) has(test func(*node) bool) bool {
+	return slices.ContainsFunc(s.all, func(st *stmt) bool { return st.has(test) })
+}
+
+// assignedValue returns the value of the plain assignment `name = value` that is
+// in effect at use, or nil.
 func (s *script) assignedValue(name string, use *stmt) *node {
 	a := s.assignment(name, use)
 	if a == nil || a == use || a.op != "=" || len(a.targets) == 0 || !a.targets[0].is(nodeName) {
@@ -175,8 +178,8 @@ func (s *script) assignedValue(name string, use *stmt) *node {
 	return a.value
 }
 
-// resolve follows a name to the value that it was assigned; other expressions
-// are their own value.
+// resolve replaces a name by its assigned value, at most four times. It returns
+// any other expression unchanged.
 func (s *script) resolve(n *node, use *stmt) *node {
 	for range 4 {
 		n = n.unparen()

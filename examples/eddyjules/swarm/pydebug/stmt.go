@@ -1,6 +1,8 @@
 package pydebug
 
-// stmt is one statement: the header and the body if it is a compound one.
+import "slices"
+
+// stmt is one statement: for a compound statement, the header and the body.
 type stmt struct {
 	keyword     string // "if", "def", "return", …; empty for an expression or an assignment
 	first, last int    // tokens[first:last], without the line ending
@@ -8,21 +10,21 @@ type stmt struct {
 	line        int    // of the first token
 	endLine     int    // of the last token
 	indent      string // the white space in front of its logical line
-	leads       bool   // begins its logical line, so that a line can go before it
-	alone       bool   // has its logical line for itself
+	startsLine  bool   // it begins its logical line, so that a line can be inserted before it
+	alone       bool   // it is the only statement of its logical line
 	parent      *stmt  // the statement whose body it is in; nil at module level
 	siblings    *[]*stmt
 	index       int // in siblings
 	body        []*stmt
 
-	op      string  // "=" or "+=" and so on, for an assignment
-	targets []*node // of an assignment, a for, a with, a del
-	value   *node   // of an assignment, a return, a condition, an iterable
-	exprs   []*node // every expression in it, targets included, as parsed
-	names   []string
+	op      string   // "=" or "+=" and so on, for an assignment
+	targets []*node  // of an assignment, a for, a with, a del
+	value   *node    // of an assignment, a return, a condition, an iterable
+	exprs   []*node  // every expression of the header, including the targets
+	names   []string // the names that it binds
 }
 
-// compound statements own a body.
+// compound lists the keywords of statements with a body.
 var compound = map[string]bool{
 	"if": true, "elif": true, "else": true, "for": true, "while": true, "try": true,
 	"except": true, "finally": true, "with": true, "def": true, "class": true, "match": true,
@@ -42,7 +44,8 @@ func (s *stmt) previous() *stmt {
 	return (*s.siblings)[s.index-1]
 }
 
-// walk visits s and everything in its body until visit returns false.
+// walk visits s and all statements in its body until visit returns false. It
+// reports whether all were visited.
 func (s *stmt) walk(visit func(*stmt) bool) bool {
 	if !visit(s) {
 		return false
@@ -65,8 +68,8 @@ func (s *stmt) function() *stmt {
 	return nil
 }
 
-// loop returns the innermost loop around s in the same function, or nil. The
-// else of a loop is no longer in it.
+// loop returns the innermost loop around s in the same function, or nil. The else
+// of a loop is not part of the loop.
 func (s *stmt) loop() *stmt {
 	for p := s.parent; p != nil && p.keyword != "def" && p.keyword != "class"; p = p.parent {
 		if p.isLoop() {
@@ -76,32 +79,20 @@ func (s *stmt) loop() *stmt {
 	return nil
 }
 
-// has reports whether any expression of s itself satisfies test.
+// has reports whether any expression of s, without its body, satisfies test.
 func (s *stmt) has(test func(*node) bool) bool {
-	for _, e := range s.exprs {
-		if e.has(test) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.exprs, func(e *node) bool { return e.has(test) })
 }
 
-// hasDeep is has, for s and its body.
+// hasDeep is has for s and its body.
 func (s *stmt) hasDeep(test func(*node) bool) bool {
 	return !s.walk(func(b *stmt) bool { return !b.has(test) })
 }
 
-// binds reports whether s itself assigns name.
-func (s *stmt) binds(name string) bool {
-	for _, n := range s.names {
-		if n == name {
-			return true
-		}
-	}
-	return false
-}
+// binds reports whether s, without its body, assigns name.
+func (s *stmt) binds(name string) bool { return slices.Contains(s.names, name) }
 
-// bindsDeep is binds, for s and its body.
+// bindsDeep is binds for s and its body.
 func (s *stmt) bindsDeep(name string) bool {
 	return !s.walk(func(b *stmt) bool { return !b.binds(name) })
 }

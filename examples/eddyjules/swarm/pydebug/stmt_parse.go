@@ -2,14 +2,14 @@ package pydebug
 
 import "strings"
 
-// simpleKeywords begin a statement that has no body.
+// simpleKeywords lists the keywords of statements without a body.
 var simpleKeywords = map[string]bool{
 	"return": true, "del": true, "assert": true, "raise": true, "import": true, "from": true,
 	"global": true, "nonlocal": true, "pass": true, "break": true, "continue": true,
 }
 
-// statementKeyword names the kind of the statement in tokens[first:last]. The
-// words match and case count only in front of a block.
+// statementKeyword returns the keyword of the statement in tokens[first:last], or
+// the empty string. The words match and case are keywords only in front of a block.
 func statementKeyword(src string, tokens []token, first, last int) string {
 	word := tokenText(src, tokens, first, last)
 	if word == "async" {
@@ -95,7 +95,7 @@ func (r *stmtReader) expr() *node {
 	return n
 }
 
-// target takes n as something that is assigned.
+// target records n as a target that the statement assigns.
 func (r *stmtReader) target(n *node) {
 	s := r.stmt
 	s.targets = append(s.targets, n)
@@ -105,7 +105,8 @@ func (r *stmtReader) target(n *node) {
 	s.names = append(s.names, targetNames(n)...)
 }
 
-// targetNames lists the variables that a target assigns; x[0] and x.y are none.
+// targetNames lists the variables that a target assigns. For x[0] and x.y there
+// are none.
 func targetNames(n *node) []string {
 	switch n.kind {
 	case nodeName:
@@ -195,7 +196,7 @@ func (r *stmtReader) imports() {
 	r.p.pos = r.p.end
 }
 
-// aliased reads the expressions of a with or an except, and what follows as.
+// aliased reads the expressions of a with or an except, with their `as` targets.
 func (r *stmtReader) aliased() {
 	for r.p.pos < r.p.end && !r.p.failed && r.p.text() != ":" {
 		n := r.p.expr()
@@ -212,8 +213,8 @@ func (r *stmtReader) aliased() {
 	}
 }
 
-// rest reads what the statement's own rule left over, such as the arguments of
-// Python 2's print, so that no subscript goes unseen.
+// rest reads the expressions after the part that the statement's rule has read,
+// such as the arguments of Python 2's print, so that no subscript is missed.
 func (r *stmtReader) rest() {
 	for r.p.pos < r.p.end {
 		r.p.failed = false

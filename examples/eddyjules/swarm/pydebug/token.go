@@ -1,6 +1,6 @@
 package pydebug
 
-// tokenKind says what a token is.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxNesting bounds brackets and f-strings within each other, and with that
-// the recursion of everything that walks them.
+// maxNesting bounds the depth of brackets, f-strings and blocks, and so the
+// recursion of the parsers and of walk.
 const maxNesting = 100
 
-// syntaxProblem is the first thing in a source that Python would refuse.
+// syntaxProblem is the first syntax error of a source.
 type syntaxProblem struct {
 	line int
 	what string
@@ -17,19 +17,19 @@ type syntaxProblem struct {
 
 func (p *syntaxProblem) String() string { return fmt.Sprintf("line %d: %s", p.line, p.what) }
 
-// lexer cuts a source into tokens. It never stops at a problem, so that what
-// follows can still be looked at, but it remembers the first one.
+// lexer splits a source into tokens. It records the first syntax error and
+// continues after it, so that the rest of the source can be examined too.
 type lexer struct {
 	src     string
 	pos     int
 	line    int
 	tokens  []token
-	open    []int // indices of brackets not yet closed
-	fdepth  int
+	open    []int // the token indices of unclosed brackets
+	fdepth  int   // nested f-strings
 	problem *syntaxProblem
 }
 
-// tokenize returns the tokens of src and the first problem, if there is one.
+// tokenize returns the tokens of src and the first syntax error, or nil.
 func tokenize(src string) ([]token, *syntaxProblem) {
 	l := &lexer{src: src, line: 1}
 	l.pos = len(src) - len(strings.TrimPrefix(src, "\ufeff"))
@@ -60,7 +60,7 @@ func (l *lexer) endLine() {
 	}
 }
 
-// next reads one token, or skips what is not one.
+// next reads one token, or skips white space, a comment or a line ending.
 func (l *lexer) next() {
 	c := l.src[l.pos]
 	switch {
@@ -86,7 +86,7 @@ func (l *lexer) next() {
 	}
 }
 
-// newline steps over one line ending, whatever its style.
+// newline skips one line ending: \n, \r\n or \r.
 func (l *lexer) newline() {
 	if strings.HasPrefix(l.src[l.pos:], "\r\n") {
 		l.pos++
@@ -95,7 +95,7 @@ func (l *lexer) newline() {
 	l.line++
 }
 
-// lineLength is the number of bytes before the first line ending.
+// lineLength returns the number of bytes before the first line ending.
 func lineLength(s string) int {
 	if i := strings.IndexAny(s, "\r\n"); i >= 0 {
 		return i

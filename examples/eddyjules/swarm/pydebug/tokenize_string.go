@@ -2,8 +2,8 @@ package pydebug
 
 import "strings"
 
-// stringLiteral reads a string whose prefix began at start; the position is at
-// the opening quote.
+// stringLiteral reads a string whose prefix begins at start. The lexer's position
+// is at the opening quote.
 func (l *lexer) stringLiteral(start int, prefix string) {
 	quote := l.src[l.pos : l.pos+1]
 	if strings.HasPrefix(l.src[l.pos:], strings.Repeat(quote, 3)) {
@@ -29,8 +29,8 @@ func (l *lexer) stringLiteral(start int, prefix string) {
 	l.emit(tokenString, start, line)
 }
 
-// stringByte steps over one character of a string; false at a line ending that
-// the string must not contain.
+// stringByte skips one byte or one escape sequence of a string. It returns false at
+// a line ending in a string that is not multiline.
 func (l *lexer) stringByte(multiline bool) bool {
 	switch c := l.src[l.pos]; {
 	case c == '\\' && l.pos+1 < len(l.src):
@@ -49,8 +49,7 @@ func (l *lexer) stringByte(multiline bool) bool {
 	return true
 }
 
-// formatted reads an f-string: its text, and the code of its interpolations as
-// ordinary tokens.
+// formatted reads an f-string. Its interpolations become ordinary tokens.
 func (l *lexer) formatted(start int, quote string) {
 	line := l.line
 	l.emit(tokenFStart, start, line)
@@ -71,8 +70,8 @@ func (l *lexer) formatted(start int, quote string) {
 	l.emit(tokenFEnd, end, l.line)
 }
 
-// formattedText reads until the closing quote, or, in a format spec, until the
-// brace that ends the interpolation. It stops before it.
+// formattedText reads up to the closing quote or, in a format spec, up to the brace
+// that ends the interpolation. It reports whether it found that end.
 func (l *lexer) formattedText(quote string, spec bool) bool {
 	start, line := l.pos, l.line
 	flush := func() {
@@ -101,7 +100,7 @@ func (l *lexer) formattedText(quote string, spec bool) bool {
 	return false
 }
 
-// interpolation reads {expr!r:spec} of an f-string, braces included.
+// interpolation reads {expr!r:spec} of an f-string, including the braces.
 func (l *lexer) interpolation(quote string) {
 	l.operator()
 	opener := len(l.tokens) - 1
@@ -126,7 +125,7 @@ func (l *lexer) interpolation(quote string) {
 	}
 }
 
-// conversion reads what follows the expression: !r, then a spec.
+// conversion reads the !r and the :spec after the expression of an interpolation.
 func (l *lexer) conversion(quote string) {
 	start := l.pos
 	if l.src[l.pos] == '!' {

@@ -1,75 +1,58 @@
 package pydebug
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// traceback is what Python printed about one exception: the last one, if
-// several are chained.
+// traceback is Python's report of one exception: the last one, if several are
+// chained.
 type traceback struct {
 	frames  []frame
 	kind    string // "IndexError"; empty if the last line is missing
 	message string
-	header  bool
-	chained bool
+	header  bool // it begins with tracebackHeader
 }
 
 // frame is one `File "x.py", line 3, in f` with the source line under it.
 type frame struct {
-	file, function string
-	line           int
-	text           string // the source line, trimmed; empty if not shown
-	textAt         int    // where it begins in its line, in runes
-	marks          *marks
+	file   string
+	line   int
+	text   string // the source line, trimmed; empty if not shown
+	textAt int    // the column of text in the pasted line, in runes
+	marks  *marks
 }
 
-// marks are the ~~~^^^ under a source line, in runes from the line's text.
+// marks are the ~~~^^^ under a source line, in runes from the beginning of the
+// frame's text.
 type marks struct{ start, end int }
 
 const tracebackHeader = "Traceback (most recent call last):"
 
-// tracebackReader goes through a pasted text line by line. Lines may carry a
-// prefix: white space, quotation marks or what a logger puts there.
+// tracebackReader reads a pasted text line by line. Each line may begin with a
+// prefix: white space, quotation marks or the fields of a log line.
 type tracebackReader struct {
-	current  traceback
-	complete *traceback
+	current  traceback  // the exception that is being read
+	complete *traceback // the last exception that ended with its error line
 	prefix   string
 }
 
-// readTraceback returns the last exception in text, or nil if there is none.
+// readTraceback returns the last exception in text, or nil if there is none. An
+// exception that is cut off before its last line counts.
 func readTraceback(text string) *traceback {
 	r := &tracebackReader{}
-	blocks := 0
 	for line := range strings.SplitSeq(text, "\n") {
-		line = strings.TrimRight(line, "\r \t")
-		if r.startsBlock(line) {
-			blocks++
-		}
-		r.line(line)
+		r.line(strings.TrimRight(line, "\r \t"))
 	}
-	tb := r.result()
-	if tb == nil {
-		tb = scanForError(text)
-	}
-	if tb != nil {
-		tb.chained = blocks > 1
-	}
-	return tb
-}
-
-// result prefers the last exception that is complete, unless a newer one was
-// cut off before its last line.
-func (r *tracebackReader) result() *traceback {
-	if len(r.current.frames) > 0 {
+	switch {
+	case len(r.current.frames) > 0:
 		return &r.current
+	case r.complete != nil:
+		return r.complete
 	}
-	return r.complete
-}
-
-func (r *tracebackReader) startsBlock(line string) bool {
-	return strings.Contains(line, tracebackHeader)
+	return scanForError(text)
 }
 
 func (r *tracebackReader) line(line string) {
@@ -90,8 +73,8 @@ func (r *tracebackReader) line(line string) {
 	}
 }
 
-// unprefixed strips what looks like the block's prefix; digits may differ, as
-// the time does from line to line.
+// unprefixed strips the prefix of the traceback's first line from line. Digits may
+// differ, as the time of a log line does.
 func (r *tracebackReader) unprefixed(line string) string {
 	p := r.prefix
 	if len(line) < len(p) {
@@ -105,8 +88,8 @@ func (r *tracebackReader) unprefixed(line string) string {
 	return line[len(p):]
 }
 
-// readFrame reads `File "x.py", line 3, in f` wherever it is in the line, and
-// returns where it begins.
+// readFrame reads `File "x.py", line 3, in f` anywhere in a line, and returns the
+// offset at which it begins.
 func readFrame(line string) (frame, int, bool) {
 	at := strings.Index(line, `File "`)
 	if at < 0 {
@@ -116,16 +99,16 @@ func readFrame(line string) (frame, int, bool) {
 	if !ok {
 		return frame{}, 0, false
 	}
-	number, function, _ := strings.Cut(rest, ",")
+	number, _, _ := strings.Cut(rest, ",")
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil || n < 0 {
 		return frame{}, 0, false
 	}
-	function = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(function), "in "))
-	return frame{file: file, function: function, line: n}, at, true
+	return frame{file: file, line: n}, at, true
 }
 
-// detail reads a line of a block that starts no frame.
+// detail reads a line of a traceback that begins no frame: a source line, its
+// markers or the error line.
 func (r *tracebackReader) detail(line string) {
 	trimmed := strings.TrimSpace(line)
 	if trimmed == "" || strings.HasPrefix(trimmed, "[Previous line repeated") {
@@ -183,11 +166,11 @@ func errorLine(line string) (kind, message string, ok bool) {
 	return strings.TrimPrefix(name, "builtins."), strings.TrimSpace(message), true
 }
 
-// errorSuffixes end the names of exceptions by convention.
+// errorSuffixes are the conventional endings of exception names.
 var errorSuffixes = []string{"Error", "Exception", "Iteration", "Interrupt", "Exit"}
 
-// scanForError finds the last `SomeError: message` in a text without frames,
-// and the line number that pytest puts in front of it: `x.py:3: IndexError`.
+// scanForError returns the last `SomeError: message` in a text without frames,
+// with the line number that pytest writes in front of it: `x.py:3: IndexError`.
 func scanForError(text string) *traceback {
 	var found *traceback
 	for line := range strings.SplitSeq(text, "\n") {
@@ -203,7 +186,8 @@ func scanForError(text string) *traceback {
 	return found
 }
 
-// errorIn finds the first word of line that is the name of an exception.
+// errorIn returns the error that begins at the first word of line that ends like
+// the name of an exception, or nil.
 func errorIn(line string) *traceback {
 	for at := 0; at < len(line); {
 		word, _, _ := strings.Cut(line[at:], " ")
@@ -233,10 +217,5 @@ func errorAt(rest, line string) *traceback {
 }
 
 func hasErrorSuffix(kind string) bool {
-	for _, suffix := range errorSuffixes {
-		if strings.HasSuffix(kind, suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(errorSuffixes, func(suffix string) bool { return strings.HasSuffix(kind, suffix) })
 }

@@ -2,21 +2,23 @@ package pydebug
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // diffContext is the number of unchanged lines around a change.
 const diffContext = 3
 
-// maxDiffEdits bounds the search for a shortest diff; beyond it, the whole
-// stretch between the first and the last change is replaced.
+// maxDiffEdits bounds the search for a shortest diff. Beyond it, the diff replaces
+// everything between the first and the last change.
 const maxDiffEdits = 400
 
 // change replaces a[aStart:aEnd] by b[bStart:bEnd].
 type change struct{ aStart, aEnd, bStart, bEnd int }
 
-// unifiedDiff writes the difference between two texts for patch; empty if they
-// are equal. A "\ No newline at end of file" marks a last line without one.
+// unifiedDiff returns the difference between two texts in the format of patch;
+// empty if they are equal. The line "\ No newline at end of file" follows a last
+// line without line ending.
 func unifiedDiff(name, before, after string) string {
 	a, b := splitLines(before), splitLines(after)
 	changes := diffLines(a, b)
@@ -36,7 +38,7 @@ func unifiedDiff(name, before, after string) string {
 	return out.String()
 }
 
-// splitLines cuts a text after each "\n", which is all that patch counts.
+// splitLines splits a text after each "\n", the only line ending of patch.
 func splitLines(s string) []string {
 	lines := strings.SplitAfter(s, "\n")
 	if lines[len(lines)-1] == "" {
@@ -62,8 +64,8 @@ func writeHunk(out *strings.Builder, a, b []string, changes []change) {
 	writeLines(out, ' ', a[at:aEnd])
 }
 
-// hunkRange is start,count with lines from 1; an empty range names the line
-// before it.
+// hunkRange returns "start,count" with lines counted from 1. For an empty range,
+// start is the line before it.
 func hunkRange(start, end int) string {
 	switch end - start {
 	case 0:
@@ -106,60 +108,57 @@ func diffLines(a, b []string) []change {
 }
 
 // shortest is the greedy algorithm of E. Myers, "An O(ND) Difference Algorithm
-// and Its Variations" (1986), §4, with the furthest points of each round kept
-// for the way back.
+// and Its Variations" (1986), §4. The paper's names are kept: d counts edits, the
+// diagonal k is x - y, and v[k+len(v)/2] is the largest x on k. vs holds v before
+// each round, for [path].
 func shortest(a, b []string) []change {
-	whole := []change{{0, len(a), 0, len(b)}}
 	limit := min(len(a)+len(b), maxDiffEdits)
-	reach := make([]int, 2*limit+3)
-	var rounds [][]int
+	v := make([]int, 2*limit+3)
+	var vs [][]int
 	for d := 0; d <= limit; d++ {
-		rounds = append(rounds, append([]int(nil), reach...))
+		vs = append(vs, slices.Clone(v))
 		for k := -d; k <= d; k += 2 {
-			x := furthest(reach, k, d, limit)
+			x, _ := extended(v, k, d)
 			for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
 				x++
 			}
-			reach[k+limit+1] = x
+			v[k+len(v)/2] = x
 			if x >= len(a) && x-k >= len(b) {
-				return wayBack(rounds, len(a), len(b), limit)
+				return path(vs, len(a), len(b))
 			}
 		}
 	}
-	return whole
+	return []change{{0, len(a), 0, len(b)}}
 }
 
-// furthest is where diagonal k begins in round d: after a deletion or an insertion.
-func furthest(reach []int, k, d, limit int) int {
-	at := k + limit + 1
-	if k == -d || k != d && reach[at-1] < reach[at+1] {
-		return reach[at+1]
+// extended returns the largest x on diagonal k after edit d, which is a deletion
+// or else an insertion.
+func extended(v []int, k, d int) (x int, deletion bool) {
+	at := k + len(v)/2
+	if k == -d || k != d && v[at-1] < v[at+1] {
+		return v[at+1], false
 	}
-	return reach[at-1] + 1
+	return v[at-1] + 1, true
 }
 
-// wayBack collects the single edits of a shortest path as changes, in order.
-func wayBack(rounds [][]int, x, y, limit int) []change {
+// path returns the edits of the shortest path to (x, y) as changes, in order.
+func path(vs [][]int, x, y int) []change {
 	var steps []change
-	for d := len(rounds) - 1; d > 0; d-- {
-		reach, k := rounds[d], x-y
-		down := k == -d || k != d && reach[k-1+limit+1] < reach[k+1+limit+1]
-		if down {
-			px := reach[k+1+limit+1]
-			py := px - (k + 1)
-			steps = append(steps, change{px, px, py, py + 1})
-			x, y = px, py
+	for d := len(vs) - 1; d > 0; d-- {
+		k := x - y
+		to, deletion := extended(vs[d], k, d)
+		if deletion {
+			x, y = to-1, to-k
+			steps = append(steps, change{x, x + 1, y, y})
 		} else {
-			px := reach[k-1+limit+1]
-			py := px - (k - 1)
-			steps = append(steps, change{px, px + 1, py, py})
-			x, y = px, py
+			x, y = to, to-k-1
+			steps = append(steps, change{x, x, y, y + 1})
 		}
 	}
 	return merged(steps)
 }
 
-// merged turns single edits, last first, into changes of adjacent lines.
+// merged joins single edits, last first, to changes of adjacent lines, in order.
 func merged(steps []change) []change {
 	var changes []change
 	for i := len(steps) - 1; i >= 0; i-- {

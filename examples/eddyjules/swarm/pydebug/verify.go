@@ -7,11 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// ErrNoPython means that there is no interpreter to run a script with.
+// ErrNoPython means that the interpreter was not found or could not be started.
 var ErrNoPython = errors.New("pydebug: no python3 found")
 
 // Defaults of [VerifyOptions].
@@ -20,29 +21,30 @@ const (
 	DefaultOutputLimit = 64 << 10
 )
 
-// VerifyOptions says what to run.
+// VerifyOptions configures [Verify].
 type VerifyOptions struct {
 	// Original and Fixed are the two sources.
 	Original, Fixed string
-	// ErrorType is what Original is expected to end with, such as "IndexError".
+	// ErrorType is the exception that Original is expected to raise, such as
+	// "IndexError".
 	ErrorType string
-	// ExitCode is what Fixed is expected to end with; see [Diagnosis].ExitCode.
+	// ExitCode is the expected exit code of Fixed; see [Diagnosis].ExitCode.
 	ExitCode int
 	// Interpreter is the program that runs a script. Empty means the python3 of
 	// the PATH.
 	Interpreter string
-	// InterpreterArgs go before the name of the script. Nil means -I -B: no
-	// user's site-packages, no PYTHON* variables, no .pyc files.
+	// InterpreterArgs precede the name of the script. Nil means -I -B: no
+	// site-packages of the user, no PYTHON* variables, no .pyc files.
 	InterpreterArgs []string
-	// Files are put beside the script by their base name, for a script that
-	// reads a sample.
+	// Files are written to the script's folder under their base names, for a
+	// script that reads them.
 	Files map[string][]byte
 	// Args are the arguments of the script.
 	Args []string
-	// Timeout is for each run; zero means [DefaultTimeout].
+	// Timeout bounds each run; zero means [DefaultTimeout].
 	Timeout time.Duration
-	// OutputLimit is how many bytes of stdout and of stderr each are kept, the
-	// last ones of stderr. Zero means [DefaultOutputLimit].
+	// OutputLimit is the number of bytes that are kept of each run: the first of
+	// stdout and the last of stderr. Zero means [DefaultOutputLimit].
 	OutputLimit int
 }
 
@@ -67,19 +69,19 @@ func (o VerifyOptions) withDefaults() (VerifyOptions, error) {
 	return o, nil
 }
 
-// RunResult is how one run ended.
+// RunResult is the outcome of one run.
 type RunResult struct {
-	// ExitCode is -1 if the run was ended by a signal or by the timeout.
+	// ExitCode is -1 if a signal or the timeout ended the run.
 	ExitCode int
 	TimedOut bool
 	// ErrorType and ErrorMessage are the last exception on stderr; empty if
 	// there was none.
 	ErrorType, ErrorMessage string
-	// Stdout is the beginning of the output, Stderr the end of it.
+	// Stdout is the beginning of stdout, Stderr the end of stderr.
 	Stdout, Stderr string
 }
 
-// VerifyResult tells about both runs.
+// VerifyResult is the outcome of both runs.
 type VerifyResult struct {
 	Original, Fixed RunResult
 	// Reproduced means that the original raised the reported error.
@@ -91,11 +93,11 @@ type VerifyResult struct {
 
 // Verify runs the original and the fixed script, one after the other, each in
 // an empty folder of its own with a minimal environment and without stdin. It
-// executes what it is given with the rights of this process: it bounds time
-// and output, and is no sandbox.
+// executes the scripts with the rights of this process: it bounds time and
+// output, and is no sandbox.
 //
-// It blocks until both runs are over; when ctx ends, the run is killed with
-// everything that it started, and the error is that of ctx. The error is
+// It blocks until both runs have ended. When ctx ends, it kills the run and the
+// processes that the run started, and returns the cause of ctx. The error is
 // [ErrNoPython] if there is no interpreter.
 func Verify(ctx context.Context, options VerifyOptions) (VerifyResult, error) {
 	o, err := options.withDefaults()
@@ -122,13 +124,13 @@ func (o VerifyOptions) run(ctx context.Context, source string) (RunResult, error
 	}
 	defer os.RemoveAll(dir)
 	script := filepath.Join(dir, "script.py")
-	if err := o.place(dir, script, source); err != nil {
+	if err := o.writeFiles(dir, script, source); err != nil {
 		return RunResult{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	stdout, stderr := &headBuffer{limit: o.OutputLimit}, &tailBuffer{limit: o.OutputLimit}
-	cmd := exec.CommandContext(limited, o.Interpreter, append(append(append([]string(nil), o.InterpreterArgs...), script), o.Args...)...)
+	cmd := exec.CommandContext(limited, o.Interpreter, slices.Concat(o.InterpreterArgs, []string{script}, o.Args)...)
 	cmd.Dir, cmd.Env = dir, minimalEnv(dir)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.WaitDelay = time.Second
@@ -141,8 +143,8 @@ func (o VerifyOptions) run(ctx context.Context, source string) (RunResult, error
 	return o.result(cmd, err, limited.Err() != nil, stdout.String(), stderr.String())
 }
 
-// place writes the script and the files that it reads.
-func (o VerifyOptions) place(dir, script, source string) error {
+// writeFiles writes the script and the files that it reads to dir.
+func (o VerifyOptions) writeFiles(dir, script, source string) error {
 	for name, data := range o.Files {
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), data, 0o600); err != nil {
 			return fmt.Errorf("pydebug: writing a sample file: %w", err)
@@ -154,7 +156,8 @@ func (o VerifyOptions) place(dir, script, source string) error {
 	return nil
 }
 
-// minimalEnv hides the environment of this process, which may hold secrets.
+// minimalEnv returns the environment of a run. That of this process may hold
+// secrets, and is not passed on.
 func minimalEnv(dir string) []string {
 	return []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC"}
 }
@@ -173,7 +176,7 @@ func (o VerifyOptions) result(cmd *exec.Cmd, err error, timedOut bool, stdout, s
 	return r, nil
 }
 
-// headBuffer keeps the first bytes that are written to it.
+// headBuffer keeps the first limit bytes that are written to it.
 type headBuffer struct {
 	limit int
 	data  []byte
@@ -186,7 +189,8 @@ func (b *headBuffer) Write(p []byte) (int, error) {
 
 func (b *headBuffer) String() string { return string(b.data) }
 
-// tailBuffer keeps the last bytes that are written to it: a traceback comes last.
+// tailBuffer keeps the last limit bytes that are written to it. The traceback is
+// at the end of stderr.
 type tailBuffer struct {
 	limit int
 	data  []byte
@@ -195,7 +199,7 @@ type tailBuffer struct {
 func (b *tailBuffer) Write(p []byte) (int, error) {
 	b.data = append(b.data, p[max(0, len(p)-b.limit):]...)
 	if len(b.data) > 2*b.limit {
-		b.data = append([]byte(nil), b.data[len(b.data)-b.limit:]...)
+		b.data = slices.Clone(b.data[len(b.data)-b.limit:])
 	}
 	return len(p), nil
 }

@@ -4,8 +4,8 @@ package pydebug
 
 import "os/exec"
 
-// killGroup has no process groups to work with here: only the interpreter
-// itself is ended.
+// killGroup does nothing on systems without process groups: the end of the context
+// kills only the interpreter.
 func killGroup(*exec.Cmd) {}
 
 func endGroup(*exec.Cmd) {}

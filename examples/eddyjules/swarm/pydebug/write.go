@@ -7,32 +7,33 @@ import (
 	"strings"
 )
 
-// write makes the fix and checks it.
+// write makes the fixes of all hazards, applies them together and fixes the
+// remaining operations that fail for the same reason.
 func (s *session) write() *Diagnosis {
 	var joint *fix
 	for _, h := range s.hazards {
 		f, reason := s.fixFor(h)
 		if f == nil {
-			return s.give(h.candidate, reason+s.advice(h))
+			return s.noFix(h.candidate, reason+s.advice(h))
 		}
 		f.edits = append(slices.Clone(h.prelude), f.edits...)
 		joint = join(joint, f)
 	}
 	fixed := s.script.changed(joint.edits)
 	if fixed == nil {
-		return s.give(s.hazards[0].candidate, "the changes that would be needed get in each other's way")
+		return s.noFix(s.hazards[0].candidate, "the changes that would be needed get in each other's way")
 	}
-	if !joint.settled {
+	if !joint.final {
 		var reason string
-		if fixed, reason = s.settle(fixed); reason != "" {
-			return s.give(s.hazards[0].candidate, reason)
+		if fixed, reason = s.fixRemaining(fixed); reason != "" {
+			return s.noFix(s.hazards[0].candidate, reason)
 		}
 	}
 	return s.fixedDiagnosis(joint, fixed.src)
 }
 
-// changed returns the script with the edits made; nil if they overlap, change
-// nothing or make what Python would refuse.
+// changed returns the script with the edits made; nil if the edits overlap, change
+// nothing or cause a syntax error.
 func (s *script) changed(edits []edit) *script {
 	src, ok := apply(s.src, edits)
 	if !ok || src == s.src {
@@ -44,7 +45,8 @@ func (s *script) changed(edits []edit) *script {
 	return nil
 }
 
-// fixFor asks the recogniser of the error's family.
+// fixFor calls the recogniser of the error type. If there is no fix, it returns
+// nil and the reason.
 func (s *session) fixFor(h *hazard) (*fix, string) {
 	switch h.kind {
 	case indexError:
@@ -55,7 +57,7 @@ func (s *session) fixFor(h *hazard) (*fix, string) {
 	return s.script.zeroFix(h, s.site)
 }
 
-// advice is how the person can go on without a fix.
+// advice tells the user how to guard the operation by hand.
 func (s *session) advice(h *hazard) string {
 	return fmt.Sprintf(". It fails when %s; decide what should happen then, and ask for `%s` in front of it", h.cause, h.safe)
 }
@@ -98,7 +100,7 @@ func (s *session) fixedDiagnosis(f *fix, fixed string) *Diagnosis {
 	}
 }
 
-// explain tells the cause, the fix and its effect.
+// explain returns the text of Diagnosis.Explanation.
 func (s *session) explain(h *hazard, f *fix) string {
 	start, end := h.span()
 	var b strings.Builder
@@ -114,8 +116,8 @@ func (s *session) explain(h *hazard, f *fix) string {
 	return b.String()
 }
 
-// fileName is the script's name for the diff, from the traceback if it is a
-// plain one.
+// fileName returns the script's file name for the diff: that of the innermost
+// frame with a plain name, else script.py.
 func (s *session) fileName() string {
 	for i := len(s.tb.frames) - 1; i >= 0; i-- {
 		name := baseName(s.tb.frames[i].file)

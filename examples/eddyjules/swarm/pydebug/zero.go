@@ -2,7 +2,7 @@ package pydebug
 
 import "fmt"
 
-// zeroFix writes a fix for a ZeroDivisionError, or says why there is none.
+// zeroFix returns a fix for a ZeroDivisionError, or nil and the reason.
 func (s *script) zeroFix(h *hazard, at *site) (*fix, string) {
 	if h.node == nil {
 		return s.orReason(s.divideInPlace(h), "the division shares its line with other statements")
@@ -25,8 +25,8 @@ func (s *script) zeroFix(h *hazard, at *site) (*fix, string) {
 	return s.guardFix(h, at)
 }
 
-// indexesItself reports whether the result is an index into what is empty when
-// the divisor is zero, as in x[i % len(x)].
+// indexesItself reports whether the result is an index into the sequence whose
+// length is the divisor, as in x[i % len(x)].
 func (s *script) indexesItself(h *hazard) bool {
 	of, _, ok := s.length(divisor(h.candidate), h.stmt)
 	for n := h.node; ok && n.parent != nil; n = n.parent {
@@ -47,27 +47,24 @@ func (s *script) inCondition(n, comp *node) bool {
 	return false
 }
 
-// comprehensionGuard asks for the divisor in front of the failing condition.
+// comprehensionGuard tests the divisor in front of the failing condition of a
+// comprehension.
 func (s *script) comprehensionGuard(h *hazard, comp *node) *fix {
-	clause := h.node
-	for clause.parent != comp {
-		clause = clause.parent
-	}
 	return &fix{
 		shape:      h.shape,
-		edits:      s.conjoin(clause.kids[0], h.safe, true),
+		edits:      s.conjoin(h.node.childOf(comp).kids[0], h.safe, true),
 		change:     fmt.Sprintf("The comprehension's condition now asks for `%s` first.", h.safe),
 		effect:     "Elements for which it can't be computed are left out; the result for the others is unchanged.",
 		confidence: 0.85,
 	}
 }
 
-// divideInPlace guards x /= n, which leaves x as it is when n is zero.
+// divideInPlace guards x /= n, so that x keeps its value if n is zero.
 func (s *script) divideInPlace(h *hazard) *fix {
-	if !h.stmt.leads || !h.stmt.alone {
+	if !h.stmt.startsLine || !h.stmt.alone {
 		return nil
 	}
-	edits := append([]edit{s.before(h.stmt, "if "+h.safe+":")}, s.indentLines(h.stmt.line, lastLine(h.stmt))...)
+	edits := append([]edit{s.insertBefore(h.stmt, "if "+h.safe+":")}, s.indentLines(h.stmt.line, lastLine(h.stmt))...)
 	target := s.text(h.stmt.targets[0])
 	return &fix{
 		shape:      h.shape,

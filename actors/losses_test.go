@@ -1,0 +1,45 @@
+package actors
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Losses names the conversations and messages of the events that were lost, and no others.
+func TestLosses(t *testing.T) {
+	var e Events
+	l := NewLosses()
+	s := e.Subscribe(SubscribeOptions{Capacity: 1, Losses: l})
+	defer s.Close()
+	about := func(id performatives.MessageID, conversation performatives.ConversationID, ref string) *performatives.Message {
+		m, err := performatives.New(performatives.Envelope{
+			ID: id, ConversationID: conversation, InReplyTo: ref, Sender: "a", Receiver: "b", Timestamp: time.Unix(1, 0),
+			Performative: performatives.ActInform, Payload: performatives.Raw(`{}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	e.Publish(MessageSent{Message: about("m1", "kept", "")})
+	e.Publish(MessageReceived{Message: about("m2", "c2", "")})
+	e.Publish(MessageRefused{Message: about("m3", "c3", "m0")})
+	e.Publish(DeadLetter{Message: "no message"})
+	e.Publish(AgentStarted{})
+	e.Publish(DeadLetter{Message: about("m6", "c2", "")})
+	for id, want := range map[performatives.ConversationID]uint64{"kept": 0, "c2": 6, "c3": 3, "m0": 3, "else": 0} {
+		if got := l.Conversation(id); got != want {
+			t.Errorf("%s: %d, want %d", id, got, want)
+		}
+	}
+	for id, want := range map[performatives.MessageID]bool{"m1": false, "m2": true, "m3": true, "m6": true, "m0": false} {
+		if got := l.Message(id); got != want {
+			t.Errorf("%s: %t, want %t", id, got, want)
+		}
+	}
+	if s.Lost() != 5 {
+		t.Errorf("lost %d", s.Lost())
+	}
+}

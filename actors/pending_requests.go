@@ -1,0 +1,114 @@
+package actors
+
+import (
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// pendingRequests are the requests of one agent that wait for their replies. They are
+// stored in the cell and not in the agent's value, because [Self.Ask] runs on other
+// goroutines: a pending request survives a restart of the agent, and ends when the agent
+// stops.
+type pendingRequests struct {
+	mu     sync.Mutex
+	byRef  map[string]*pendingRequest // by each reference of pendingRequest.refs
+	closed bool
+}
+
+// pendingRequest is one request and a channel for its reply. The reply is nil when the
+// agent stops first.
+type pendingRequest struct {
+	request *performatives.Message
+	reply   chan *performatives.Message // capacity 1
+}
+
+// refs returns the values by which a reply may refer to the request. Empty ones are
+// unused.
+func (r *pendingRequest) refs() [3]string {
+	return [3]string{string(r.request.ID()), r.request.ReplyWith(), string(r.request.ConversationID())}
+}
+
+// closedRequests is the value of an agent that stopped before its first request.
+var closedRequests = &pendingRequests{closed: true}
+
+// add registers a request. It reports false when the agent has stopped.
+func (p *pendingRequests) add(r *pendingRequest) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	if p.byRef == nil {
+		p.byRef = make(map[string]*pendingRequest)
+	}
+	for _, ref := range r.refs() {
+		if ref != "" {
+			p.byRef[ref] = r
+		}
+	}
+	return true
+}
+
+func (p *pendingRequests) remove(r *pendingRequest) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, ref := range r.refs() {
+		if p.byRef[ref] == r {
+			delete(p.byRef, ref)
+		}
+	}
+}
+
+// resolve passes m to the pending request that it replies to. It reports false when there
+// is none, or when the request has its reply already.
+func (p *pendingRequests) resolve(m *performatives.Message) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.find(m)
+	if r == nil {
+		return false
+	}
+	select {
+	case r.reply <- m:
+		return true
+	default: // replied already
+		return false
+	}
+}
+
+// find returns the request that m replies to, or nil. A message without a matching
+// InReplyTo is matched by its conversation, unless it expects a reply itself.
+func (p *pendingRequests) find(m *performatives.Message) *pendingRequest {
+	r := p.byRef[m.InReplyTo()]
+	if r == nil && !m.Performative().ExpectsReply() {
+		r = p.byRef[string(m.ConversationID())]
+	}
+	if r == nil || r.request.Receiver() != "" && !r.request.Receiver().Is(m.Sender()) {
+		return nil
+	}
+	return r
+}
+
+// close ends all pending requests with a nil reply, and refuses later ones.
+func (p *pendingRequests) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, r := range p.byRef {
+		select {
+		case r.reply <- nil:
+		default: // replied already, or closed under another reference
+		}
+	}
+}
+
+// pendingRequests returns the agent's pending requests, and creates the set on first use.
+// It may be closed already.
+func (c *cell) pendingRequests() *pendingRequests {
+	if p := c.requests.Load(); p != nil {
+		return p
+	}
+	c.requests.CompareAndSwap(nil, new(pendingRequests))
+	return c.requests.Load()
+}

@@ -1,0 +1,50 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Played is a [Protocol] that knows which agents play its role, without binding them.
+type Played interface {
+	Protocol
+	// Plays reports whether an agent plays the role. The error says that its type would
+	// only play it in another form, such as by its pointer: Spawn refuses such an agent.
+	Plays(agent Agent) (bool, error)
+	// Everyone reports whether every agent plays the role.
+	Everyone() bool
+}
+
+// roles is which roles the agents of one Go type play, and what is wrong with them.
+type roles struct {
+	names []string
+	err   error
+}
+
+// rolesOf returns the roles of an agent that not every agent plays, in the order of the
+// protocols.
+func (s *System) rolesOf(agent Agent) roles {
+	t := reflect.TypeOf(agent)
+	if known, ok := s.roles.Load(t); ok {
+		return known.(roles) //nolint:forcetypeassert // nothing else is stored
+	}
+	var r roles
+	var errs []error
+	for _, p := range s.opts.Protocols {
+		played, ok := p.(Played)
+		if !ok || played.Everyone() {
+			continue
+		}
+		plays, err := played.Plays(agent)
+		if plays {
+			r.names = append(r.names, p.Name())
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		r.err = fmt.Errorf("actors: %w", err)
+	}
+	s.roles.Store(t, r)
+	return r
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
+	"github.com/ribosome-agents/ribosome/wire/tcp"
+	"github.com/ribosome-agents/ribosome/wire/ws"
+)
+
+// endpoint is a node with its listeners. While it opens, it may have some of them only.
+type endpoint struct {
+	log       *slog.Logger
+	node      *runtime.Node
+	server    *wire.Server
+	listeners []listening
+}
+
+// listening is the listener of one transport, with its address.
+type listening struct {
+	acceptor
+	url string
+}
+
+// acceptor is the common interface of the listeners of all transports.
+type acceptor interface {
+	Addr() net.Addr
+	Stop(context.Context) error
+}
+
+// open starts the node and the listeners of the flags.
+func (c *nodeCmd) open(ctx context.Context, p *endpoint) error {
+	config, err := c.config()
+	if err != nil {
+		return err
+	}
+	opts, err := c.server(p.log)
+	if err != nil {
+		return err
+	}
+	if p.node, err = runtime.New(runtime.Options{Name: c.Name, Logger: p.log, LogMessages: c.LogMessages}); err != nil {
+		return usagef("--name %.40q: %v", c.Name, err)
+	}
+	if c.Swarm != noSwarm {
+		if err := swarms().Host(ctx, p.node, c.Swarm); err != nil {
+			return err
+		}
+	}
+	if opts.Handler, err = runtime.NewPeers(p.node, runtime.PeerOptions{}); err != nil {
+		return err
+	}
+	if p.server, err = wire.NewServer(opts); err != nil {
+		return err
+	}
+	return c.listen(p, config)
+}
+
+// dialects has the dialects of frames. A first frame in neither dialect is refused in the
+// form of wire.
+func (c *nodeCmd) dialects() ([]wire.Dialect, error) {
+	envelopes, err := gateway.New(gateway.Options{
+		Name: c.Name, BinaryProtocol: c.TCP != "", PerMessageAuth: !c.NoAuth, Rate: wire.Rate(c.Rate),
+	})
+	return []wire.Dialect{envelopes, acl.Dialect{}}, err
+}
+
+// server returns the options of sessions, without the handler.
+func (c *nodeCmd) server(log *slog.Logger) (o wire.Options, err error) {
+	o = wire.Options{
+		Anonymous: c.NoAuth, Logger: log,
+		ConnectionRate: wire.Rate(c.Rate), AgentRate: wire.Rate(c.Rate), ReplayWindow: c.ReplayWindow,
+		Limits: wire.Limits{Frame: int(c.MaxFrame)}, MaxConnections: c.MaxConnections, MaxPerHost: c.MaxPerHost,
+		KeepAlive: wire.KeepAlive{Interval: orNever(c.PingInterval), Timeout: orNever(c.PingTimeout)},
+	}
+	if o.Dialects, err = c.dialects(); err != nil {
+		return o, err
+	}
+	if o.Auth, err = c.authenticator(log); err != nil {
+		return o, err
+	}
+	o.Authorize, err = c.authorizer()
+	return o, err
+}
+
+// orNever returns a length of time for package wire, in which zero means the default.
+func orNever(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+// listen opens the listeners.
+func (c *nodeCmd) listen(p *endpoint, config *tls.Config) error {
+	for _, l := range []struct {
+		flag, addr, scheme, path string
+		open                     func(addr string) (acceptor, error)
+	}{
+		{"--ws", c.WS, "ws", c.WSPath, func(addr string) (acceptor, error) {
+			return ws.Listen(p.server, ws.Options{
+				Addr: addr, Path: c.WSPath, TLS: config, Origins: c.WSOrigin, Compression: c.Compress, LateAuth: !c.NoAuth,
+			})
+		}},
+		{"--tcp", c.TCP, "tcp", "", func(addr string) (acceptor, error) {
+			return tcp.Listen(p.server, tcp.Options{Addr: addr, TLS: config, NoCompression: !c.Compress})
+		}},
+		{"--grpc", c.GRPC, "grpc", "", func(addr string) (acceptor, error) {
+			return grpc.Listen(p.server, grpc.Options{Addr: addr, TLS: config})
+		}},
+	} {
+		if l.addr == "" {
+			continue
+		}
+		opened, err := l.open(l.addr)
+		if err != nil {
+			return notOpened(l.flag, l.addr, err)
+		}
+		if config != nil {
+			l.scheme += "s"
+		}
+		p.listeners = append(p.listeners, listening{opened, l.scheme + "://" + opened.Addr().String() + l.path})
+		if err := c.checkOpened(l.flag, opened.Addr()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOpened returns an error if another machine can reach a node without authentication.
+// It checks the opened addresses, since a name such as localhost may mean any address.
+func (c *nodeCmd) checkOpened(flag string, addr net.Addr) error {
+	if at, ok := addr.(*net.TCPAddr); c.NoAuth && (!ok || !at.IP.IsLoopback()) {
+		return usagef("%s: --no-auth is for loopback addresses, and %s is none; use 127.0.0.1", flag, addr)
+	}
+	return nil
+}
+
+// notOpened returns the reason why a listener cannot be opened, and an advice.
+func notOpened(flag, addr string, err error) error {
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return failf("%s %s: another program listens there; stop it, or choose another port", flag, addr)
+	case errors.Is(err, syscall.EACCES):
+		return failf("%s %s: this port needs rights that you do not have; choose one above 1023", flag, addr)
+	case errors.As(err, &errno):
+		return failf("%s %s: %v; choose an address of this machine", flag, addr, errno)
+	}
+	return usagef("%s %s: %v", flag, addr, err)
+}
+
+// stop stops the listeners and the node, in the reverse order of opening, and returns the
+// names of those that did not stop in time. A listener waits for its connections, so that
+// it stops at the same time as the server.
+func (p *endpoint) stop(patience time.Duration) (late []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	tell := func(what string, err error) {
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			late = append(late, fmt.Sprintf("%s had not stopped after %v, and was cut off; --stop-timeout gives more time", what, patience))
+		case err != nil:
+			late = append(late, fmt.Sprintf("%s did not stop in order: %v", what, err))
+		}
+	}
+	stopped := make([]error, len(p.listeners))
+	var listeners sync.WaitGroup
+	for i, l := range p.listeners {
+		listeners.Go(func() { stopped[i] = l.Stop(ctx) })
+	}
+	if p.server != nil {
+		tell("a connection", p.server.Stop(ctx))
+	}
+	listeners.Wait()
+	for i, l := range p.listeners {
+		tell("the listener on "+l.url, stopped[i])
+	}
+	if p.node != nil {
+		tell("the node", p.node.Stop(ctx))
+	}
+	return late
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// sendCmd is ribosome send.
+type sendCmd struct {
+	Agent string `arg:"" help:"Agent that the message is for"`
+	Act   string `arg:"" help:"Act of the message, such as REQUEST or INFORM"`
+
+	MessageType string        `placeholder:"NAME" help:"Message type of the application, such as REVIEW_REQUEST"`
+	Protocol    string        `placeholder:"NAME" help:"Protocol that the message belongs to, such as code-review"`
+	Data        string        `short:"d" placeholder:"JSON" help:"Payload of the message: JSON as it is, @FILE, or @- for stdin"`
+	Deadline    time.Duration `default:"5m" help:"How long the answer may take"`
+	JSON        bool          `name:"json" help:"Print the answer as the JSON that it travels as"`
+
+	clientFlags `group:"The node:"`
+}
+
+// run sends the message. For an act that expects a reply, it waits for the first answer
+// and prints it.
+func (c *sendCmd) run(ctx context.Context, std streams) error {
+	change, err := c.envelope(std)
+	if err != nil {
+		return err
+	}
+	if c.Deadline <= 0 {
+		return usagef("--deadline 0s leaves no time; give it some, such as 30s")
+	}
+	l, err := c.plan()
+	if err != nil {
+		return err
+	}
+	answer, err := c.send(ctx, l, change)
+	if err != nil {
+		return l.explain(err, c.Agent).failure()
+	}
+	out := newReceived(newPrinter(std.out), c.JSON)
+	if answer != nil {
+		out.answer(answer)
+	}
+	return out.to.end()
+}
+
+// envelope returns the option that makes a message of the flags.
+func (c *sendCmd) envelope(std streams) (runtime.AskOption, error) {
+	if c.Agent == "" {
+		return nil, usagef("the agent may not be empty; see ribosome agents for a list")
+	}
+	act, err := performatives.ParsePerformative(c.Act)
+	if err != nil {
+		return nil, usagef("%.40q is no act; want one such as REQUEST or INFORM", c.Act)
+	}
+	if c.MessageType != "" {
+		if err := performatives.CheckMessageType(c.MessageType); err != nil {
+			return nil, usagef("--message-type is no message type; want 1 to %d letters, digits and _ - . : /", performatives.MaxMessageTypeLength)
+		}
+	}
+	var payload any
+	if c.Data != "" {
+		data, err := readObject("--data", c.Data, std.in)
+		if err != nil {
+			return nil, err
+		}
+		text, err := data.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		payload = performatives.Raw(text)
+	}
+	return func(e *performatives.Envelope) {
+		e.Performative, e.MessageType, e.Protocol, e.Payload = act, c.MessageType, c.Protocol, payload
+	}, nil
+}
+
+// send joins the node and sends the message. The answer is nil for an act that expects
+// none.
+func (c *sendCmd) send(ctx context.Context, l *link, change runtime.AskOption) (*performatives.Message, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Deadline)
+	defer cancel()
+	if err := l.join(ctx); err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	stamp := l.Self().Stamp()
+	e := performatives.Envelope{ID: stamp.ID, Timestamp: stamp.Time, Sender: l.Self().ID(), Receiver: performatives.AgentID(c.Agent)}
+	change(&e)
+	m, err := performatives.New(e)
+	switch {
+	case err != nil:
+		return nil, usagef("this is no message: %v; check the act and --data", err)
+	case m.Performative().ExpectsReply():
+		return l.node.Ask(ctx, m.Receiver(), nil, change)
+	}
+	return nil, l.node.Send(m)
+}

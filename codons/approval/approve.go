@@ -1,0 +1,121 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// ErrUndecided is the error of an approval without a decision and without a default. It wraps
+// the error of each approver: errors.As finds the first, errors.Is all codes.
+var ErrUndecided = errors.New("approval: no approver decided")
+
+// Approval is the result of [Approve].
+type Approval struct {
+	Approved bool
+	By       performatives.AgentID // the approver that decided; empty for the default
+	Reason   string                // the approver's reason, or why no approver decided
+	Default  bool                  // no approver decided: see [WithDefault]
+}
+
+// Approve proposes a step to an approver and waits for the decision. The caller must take the
+// step only if the result is Approved.
+//
+// The deadline is ctx's, or else [codons.DefaultDeadline]. With [WithEscalation] each
+// approver has an equal share of the time left. An approver that does not decide in its
+// share gets CANCEL, and the next is asked; so it is when an approver refuses, fails or does
+// not exist. One eighth of each share, at most a second, is kept for the CANCEL, so that
+// both sides agree on whether a late decision counts. After the last approver the default
+// applies; without one, the error is [ErrUndecided].
+//
+// Any other error ends the approval without a decision: ctx was cancelled, the party has
+// stopped, or the step is not valid. Approve must not be called on an agent's own actor.
+func Approve(ctx context.Context, p codons.Party, approver performatives.AgentID, s Step, opts ...codons.Option) (Approval, error) {
+	with := codons.NewOptions(opts...)
+	o := codons.Settings[approveOptions](&with)
+	o.options = with
+	o.chain = append([]performatives.AgentID{approver}, o.chain...)
+	by, ok := ctx.Deadline()
+	if !ok {
+		by = time.Now().Add(codons.DefaultDeadline)
+	}
+	var undecided []error
+	for i, id := range o.chain {
+		share := time.Until(by) / time.Duration(len(o.chain)-i)
+		if share <= 0 {
+			break
+		}
+		v, err := o.ask(ctx, p, id, s, share)
+		switch {
+		case err == nil:
+			return Approval{Approved: v.Accepted, By: id, Reason: v.Reason}, nil
+		case o.over(ctx, err):
+			return Approval{}, err
+		}
+		undecided = append(undecided, err)
+	}
+	return o.undecided(errors.Join(undecided...))
+}
+
+type approveOptions struct {
+	options  codons.Options
+	chain    []performatives.AgentID
+	fallback *bool
+	seen     func(performatives.AgentID)
+}
+
+// WithEscalation names the approvers to ask, in order, when the first approver does not decide.
+func WithEscalation(next ...performatives.AgentID) codons.Option {
+	return codons.Setting(func(o *approveOptions) { o.chain = append(o.chain, next...) })
+}
+
+// WithDefault sets the decision for the case that no approver decides.
+func WithDefault(approved bool) codons.Option {
+	return codons.Setting(func(o *approveOptions) { o.fallback = &approved })
+}
+
+// WithSeen calls fn when an approver has seen the step ([ProposedStep.Seen]). fn must not block
+// or wait for the approval. A panic of fn ends that approver's conversation.
+func WithSeen(fn func(by performatives.AgentID)) codons.Option {
+	return codons.Setting(func(o *approveOptions) { o.seen = fn })
+}
+
+// ask asks one approver, with share as its deadline.
+func (o *approveOptions) ask(ctx context.Context, p codons.Party, id performatives.AgentID, s Step, share time.Duration) (Verdict, error) {
+	ctx, cancel := context.WithTimeout(ctx, share)
+	defer cancel()
+	opts := o.options
+	if o.seen != nil {
+		opts.Apply(codons.WithAgreed(func() { o.seen(id) }))
+	}
+	pending, err := codons.Question[Verdict]{
+		Opening: codons.Opening{Codon: Codon, To: id, Act: performatives.ActPropose, Payload: s}, Read: readVerdict,
+	}.StartWith(ctx, p, opts)
+	if err != nil {
+		return Verdict{}, err
+	}
+	defer p.Self().System().AfterFunc(share-min(share/8, time.Second), pending.Cancel)()
+	return pending.Wait()
+}
+
+// over reports whether an error ends the approval, rather than only the share of one approver.
+func (o *approveOptions) over(ctx context.Context, err error) bool {
+	var end *codons.EndError
+	return errors.Is(ctx.Err(), context.Canceled) || !errors.As(err, &end) ||
+		end.State == codons.StateAbandoned && end.Refusal.Code != performatives.CodeExpired
+}
+
+// undecided returns the default, or the error when there is none.
+func (o *approveOptions) undecided(why error) (Approval, error) {
+	if why == nil {
+		why = context.DeadlineExceeded // the deadline passed before the first question
+	}
+	if o.fallback == nil {
+		return Approval{}, fmt.Errorf("%w: %w", ErrUndecided, why)
+	}
+	return Approval{Approved: *o.fallback, Reason: fmt.Sprintf("no approver decided: %v", why), Default: true}, nil
+}

@@ -1,0 +1,250 @@
+package codons
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// End is how a conversation ended for the side that asked.
+type End struct {
+	State   machine.State          // a terminal state of the codon's own
+	Message *performatives.Message // that ended it; nil where this side did
+}
+
+// Ask opens a conversation of the codon and waits for its end. content is that of the
+// opening act. The jobs and reports of the initiator are given by [On] and [OnReport].
+//
+// ctx's deadline, or else [DefaultDeadline], is the ReplyBy of the opening act. When ctx
+// is cancelled, the peer gets CANCEL, where the table has it, and Ask returns once the
+// peer has said that it stopped, at the latest after [WithGrace]. Begun with the ctx of a
+// handler, the conversation is a child of the handler's.
+//
+// The error is an [*EndError] where the conversation ended in a standard state, such as
+// refused, failed, cancelled or timed out, or says what is wrong with the content or that
+// the party cannot begin. It must not be called on an agent's own actor.
+func (c *Codon) Ask(ctx context.Context, p Party, to performatives.AgentID, content any, opts ...Option) (End, error) {
+	a, err := c.Start(ctx, p, to, content, opts...)
+	if err != nil {
+		return End{}, err
+	}
+	return a.Wait()
+}
+
+// Start is [Codon.Ask] without the wait.
+func (c *Codon) Start(ctx context.Context, p Party, to performatives.AgentID, content any, opts ...Option) (*Asked, error) {
+	o := NewOptions(opts...)
+	s := &askedSide{of: c, jobs: Settings[askedJobs](&o), values: context.WithoutCancel(ctx)}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	act, name := c.opening(content)
+	err := s.Start(ctx, p.Self(), Opening{Codon: c, To: to, Act: act, Type: name, Payload: content, Options: o}, s)
+	if err != nil {
+		return nil, err
+	}
+	s.asked = Asked{s.Handle(), s}
+	return &s.asked, nil
+}
+
+// opening returns the act, and the message type, of the opening act with that content.
+func (c *Codon) opening(content any) (performatives.Performative, string) {
+	for _, name := range c.openings() {
+		if t := c.Messages[name]; t.holds(content) {
+			return t.Act, name
+		}
+	}
+	if c.machine == nil || len(c.machine.Opening()) == 0 {
+		return 0, "" // the message says what is wrong
+	}
+	act := c.machine.Opening()[0]
+	return act, c.typeOf(machine.Send(act))
+}
+
+// Asked is a conversation that [Codon.Start] began. All its methods may be called from
+// any goroutine.
+type Asked struct {
+	Handle
+	side *askedSide
+}
+
+// Wait returns the end, as [Codon.Ask] does.
+func (a *Asked) Wait() (End, error) {
+	a.side.Await()
+	return a.side.end, a.side.err
+}
+
+// Tell has the conversation take a command of the initiator's table, with the content of
+// what it sends. It does not wait; a command that the state does not expect is logged.
+func (a *Asked) Tell(command string, content any) { a.side.Tell(Command{command, content}) }
+
+// askedJobs are the settings of [On] and [OnReport].
+type askedJobs struct {
+	jobs    map[string]func(ctx context.Context, s *askedSide, m *performatives.Message) (Command, error)
+	reports map[string]func(*performatives.Message)
+}
+
+// On has do do the initiator's job of that name, with the message that made the table
+// run it, read as a P. It runs on a goroutine of its own; ctx ends with the conversation,
+// and what is begun with it belongs to what the conversation belongs to. An error, a
+// panic and a content that is no P withdraw the conversation.
+func On[P any](job string, do func(ctx context.Context, t Turn[P]) (Command, error)) Option {
+	return Setting(func(a *askedJobs) {
+		if a.jobs == nil {
+			a.jobs = make(map[string]func(context.Context, *askedSide, *performatives.Message) (Command, error))
+		}
+		a.jobs[job] = func(ctx context.Context, s *askedSide, m *performatives.Message) (Command, error) {
+			t := Turn[P]{Message: m, Agent: s.conversation.agent, say: func(c Command) error {
+				s.Tell(c)
+				return ctx.Err()
+			}}
+			if m != nil {
+				var err error
+				if t.Content, err = performatives.PayloadAs[P](m); err != nil {
+					return Command{}, err
+				}
+			}
+			return do(ctx, t)
+		}
+	})
+}
+
+// OnReport has fn called with what the table reports under that name, read as a P, in
+// order and one at a time. fn must not block, nor wait for the conversation; its panic
+// ends the conversation. A content that is no P is not reported.
+func OnReport[P any](report string, fn func(P)) Option {
+	return Setting(func(a *askedJobs) {
+		if a.reports == nil {
+			a.reports = make(map[string]func(*performatives.Message))
+		}
+		a.reports[report] = func(m *performatives.Message) {
+			if m == nil {
+				return
+			}
+			if p, err := performatives.PayloadAs[P](m); err == nil {
+				fn(p)
+			}
+		}
+	})
+}
+
+// askedSide is the initiator's side of a conversation that [Codon.Start] began.
+type askedSide struct {
+	Initiator
+	of     *Codon
+	jobs   askedJobs
+	values context.Context //nolint:containedctx // the caller's, without its end: what a job begins belongs to the same work
+	stops  map[string]context.CancelFunc
+	end    End
+	asked  Asked
+}
+
+// check says which job of the table has no code, or the other way round.
+func (s *askedSide) check() error {
+	if s.of.machine == nil {
+		return fmt.Errorf("codons: %s has no table of its own, so nothing can be asked by it", s.of.Name())
+	}
+	var known []string
+	for _, j := range s.of.jobs(machine.Initiator) {
+		known = append(known, j.Name)
+		if s.jobs.jobs[j.Name] == nil {
+			return fmt.Errorf("codons: %s: the initiator's job %q has no code: give it by codons.On", s.of.Name(), j.Name)
+		}
+	}
+	for name := range s.jobs.jobs {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("codons: %s: the initiator has no job %q", s.of.Name(), name)
+		}
+	}
+	for name := range s.jobs.reports {
+		if !s.of.reports(name) {
+			return fmt.Errorf("codons: %s: the table reports nothing under %q to the initiator", s.of.Name(), name)
+		}
+	}
+	return nil
+}
+
+// reports reports whether a row of the initiator has that report.
+func (c *Codon) reports(name string) bool {
+	return slices.ContainsFunc(c.Table.Rows, func(r machine.Row) bool {
+		return r.Role == machine.Initiator && slices.Contains(r.Do, machine.Report(name))
+	})
+}
+
+// Run starts a job of the initiator.
+func (s *askedSide) Run(c *Conversation, job string) {
+	do := s.jobs.jobs[job]
+	ctx, cancel := context.WithDeadlineCause(s.values, s.deadline(c), ErrDeadline)
+	if s.stops == nil {
+		s.stops = make(map[string]context.CancelFunc)
+	}
+	s.stops[job] = cancel
+	m := c.event.Message
+	c.agent.System().Work(func() {
+		defer cancel()
+		returned := false
+		defer func() { // also when do panics or calls runtime.Goexit
+			if v := recover(); v != nil || !returned {
+				c.Panicked(v, debug.Stack())
+				c.withdraw(fmt.Errorf("codons: the job %s of %s panicked", job, c.Protocol()))
+			}
+		}()
+		last, err := do(ctx, s, m)
+		returned = true
+		ends := s.of.job(machine.Initiator, job).Ends
+		switch {
+		case err != nil:
+			c.withdraw(fmt.Errorf("codons: the job %s of %s: %w", job, c.Protocol(), err))
+		case !slices.Contains(ends, last.Name):
+			c.withdraw(fmt.Errorf("codons: the job %s of %s ended with %q, and may end with %q", job, c.Protocol(), last.Name, ends))
+		default:
+			c.post(&command{Command: last, band: c.priority, final: true})
+		}
+	})
+}
+
+// deadline is until when a job of the initiator may take.
+func (s *askedSide) deadline(c *Conversation) time.Time {
+	if by := s.request.ReplyBy(); !by.IsZero() {
+		return by
+	}
+	return c.at.Updated.Add(DefaultDeadline)
+}
+
+// Stop ends the context of a job.
+func (s *askedSide) Stop(_ *Conversation, job string) {
+	if stop := s.stops[job]; stop != nil {
+		stop()
+	}
+}
+
+// Report calls the caller's function, if there is one.
+func (s *askedSide) Report(_ *Conversation, what string, m *performatives.Message) {
+	if fn := s.jobs.reports[what]; fn != nil {
+		fn(m)
+	}
+}
+
+// Ended reads the end.
+func (s *askedSide) Ended(c *Conversation, last *performatives.Message) {
+	for _, stop := range s.stops {
+		stop()
+	}
+	s.end = End{State: c.State(), Message: last}
+	if isStandardEnd(c.State()) {
+		s.Close(c.EndError(last))
+		return
+	}
+	s.Close(nil)
+}
+
+// Abandoned ends the wait.
+func (s *askedSide) Abandoned(c *Conversation, cause error) {
+	s.end.State = StateAbandoned
+	s.Initiator.Abandoned(c, cause)
+}

@@ -1,0 +1,140 @@
+package auction
+
+import (
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// The codons hold their coordinations, so coordinations cannot use the machines of the
+// codons.
+var (
+	compiledEnglish = EnglishTable().MustCompile()
+	compiledDutch   = DutchTable().MustCompile()
+)
+
+// EnglishCoordination returns the rules of an auctioneer and many bidders. A round is over
+// when each called bidder has answered or is out. Then the bid that led is outbid, one of
+// the new bids is accepted, and the next price is called to all bidders but the leader.
+// When the leader is lost, the bid before leads again until a higher price is called. When
+// no further price is called, the auction ends for all bidders but the leader; then the
+// lot is sold to the leader, or not at all.
+func EnglishCoordination() machine.Coordination {
+	return rules{compiledEnglish, true}.coordination()
+}
+
+// DutchCoordination is [EnglishCoordination] for [DutchTable]: the first accepted bid ends
+// the bidding.
+func DutchCoordination() machine.Coordination {
+	return rules{compiledDutch, false}.coordination()
+}
+
+// rules are the parameters of a coordination.
+type rules struct {
+	machine *machine.Machine
+	rising  bool // the price rises
+}
+
+// The names of the rules.
+const (
+	ruleOutbid  = "outbid"
+	ruleAccept  = "accept a bid"
+	ruleRestore = "restore"
+	ruleNext    = "next price"
+	ruleOver    = "over"
+	ruleSell    = "sell"
+	ruleSettle  = "settle"
+)
+
+// answered reports whether the round is over, and no bidder is being cancelled.
+func answered(c machine.Census) bool {
+	return c.Count(machine.Idle, stateCalled, codons.StateCancelling) == 0
+}
+
+func (r rules) coordination() machine.Coordination {
+	c := machine.Coordination{Name: r.machine.Name(), Machine: r.machine, Unbidden: []string{codons.CommandCancel}, Never: never()}
+	if r.rising {
+		c.Rules = risingRules()
+	} else {
+		c.Rules = fallingRules()
+	}
+	c.Rules = append(c.Rules,
+		machine.Rule{
+			Name: ruleSell, Doc: "only the leader is left",
+			When: answered, Of: []machine.State{stateLeading},
+			Say: []machine.Choice{{Command: commandSell, Max: 1}, {Command: commandOver}},
+		},
+		machine.Rule{
+			Name: ruleSettle, Doc: "the winner was told that it has won",
+			When: answered, Of: []machine.State{stateWon},
+			Say: []machine.Choice{{Command: commandSettle}},
+		})
+	return c
+}
+
+// acceptRule is the rule by which a bid at the latest price is accepted.
+func acceptRule() machine.Rule {
+	return machine.Rule{
+		Name: ruleAccept, Doc: "all bidders have answered, and there are bids",
+		When: answered, Of: []machine.State{stateProposed},
+		Say: []machine.Choice{{Command: commandAccept, Min: 1, Max: 1}, {Command: commandReject}},
+	}
+}
+
+// risingRules are the rules of the bidding while the price rises.
+func risingRules() []machine.Rule {
+	return []machine.Rule{
+		{
+			Name: ruleOutbid, Doc: "all bidders have answered, and there are bids at a higher price than the leader's",
+			When: func(c machine.Census) bool { return answered(c) && c.Count(stateProposed) > 0 },
+			Of:   []machine.State{stateLeading}, Say: []machine.Choice{{Command: commandOutbid}},
+		},
+		acceptRule(),
+		{
+			Name: ruleRestore, Doc: "the bidder of the highest bid is lost",
+			When: func(c machine.Census) bool { return answered(c) && c.Count(stateLeading) == 0 },
+			Of:   []machine.State{stateOutbid}, Say: []machine.Choice{{Command: commandRestore}},
+		},
+		{
+			Name: ruleNext, Doc: "the leader is known", When: answered,
+			Of: []machine.State{stateWaiting, stateOutbid}, Say: []machine.Choice{{Command: commandCall}, {Command: commandOver}},
+		},
+	}
+}
+
+// fallingRules are the rules of the bidding while the price falls.
+func fallingRules() []machine.Rule {
+	return []machine.Rule{
+		acceptRule(),
+		{
+			Name: ruleOver, Doc: "a price was taken",
+			When: func(c machine.Census) bool { return answered(c) && c.Count(stateLeading) > 0 },
+			Of:   []machine.State{stateWaiting}, Say: []machine.Choice{{Command: commandOver}},
+		},
+		{
+			Name: ruleNext, Doc: "no bidder has taken the price", When: answered,
+			Of: []machine.State{stateWaiting}, Say: []machine.Choice{{Command: commandCall}, {Command: commandOver}},
+		},
+	}
+}
+
+// never are the combinations of states that must not occur.
+func never() []machine.Never {
+	return []machine.Never{
+		{
+			Name: "two bids accepted at a time",
+			When: func(initiator, _ machine.Census) bool { return initiator.Count(stateLeading, stateWon, stateSold) > 1 },
+		},
+		{
+			Name: "two winners",
+			When: func(initiator, responder machine.Census) bool {
+				return initiator.Count(stateWon, stateSold, codons.StateCompleted) > 1 || responder.Count(stateSettling, codons.StateCompleted) > 1
+			},
+		},
+		{
+			Name: "a sale while others may still bid",
+			When: func(initiator, _ machine.Census) bool {
+				return initiator.Count(stateWon, stateSold, codons.StateCompleted) > 0 && initiator.Count(stateCalled, stateProposed) > 0
+			},
+		},
+	}
+}

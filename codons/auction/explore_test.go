@@ -1,0 +1,81 @@
+package auction
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/codons/internal/explore"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+)
+
+// TestExploreAuctions explores an auctioneer and one to three bidders. All conversations end,
+// and there are never two winners. An English auction of three bidders over the worst network
+// has 2.7 million states, which take most of a minute. The reduced form has at most two bidders
+// on that network, one of which may never begin.
+func TestExploreAuctions(t *testing.T) {
+	for _, rules := range []machine.Coordination{EnglishCoordination(), DutchCoordination()} {
+		t.Run(rules.Name, func(t *testing.T) {
+			if exhaustive.Enabled() {
+				explore.Group(t, "worst", rules, 1, verify.Network{})
+				explore.Group(t, "worst", rules, 3, verify.Network{})
+			}
+			explore.Group(t, "worst", rules, 2, verify.Network{})
+			for n := 1; n <= 3; n++ {
+				explore.Group(t, "calm", rules, n, verify.Calm())
+			}
+		})
+	}
+}
+
+// TestBrokenAuctionsAreFound breaks a rule. The exploration has to find the mistake.
+func TestBrokenAuctionsAreFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules  machine.Coordination
+		change func(map[string]*machine.Rule)
+		want   verify.Problem
+	}{
+		"two bids are accepted at a price": {DutchCoordination(), func(r map[string]*machine.Rule) {
+			r[ruleAccept].Say[0].Max = 2
+		}, verify.Forbidden},
+		"a leader that is not outbid": {EnglishCoordination(), func(r map[string]*machine.Rule) {
+			r[ruleOutbid].When = func(machine.Census) bool { return false }
+		}, verify.Forbidden},
+		"a sale while a round is open": {EnglishCoordination(), func(r map[string]*machine.Rule) {
+			r[ruleNext].When = func(c machine.Census) bool { return answered(c) && c.Count(stateLeading) == 0 }
+			r[ruleSell].When = func(machine.Census) bool { return true }
+		}, verify.Forbidden},
+		"a second sale when the first winner does not answer": {DutchCoordination(), func(r map[string]*machine.Rule) {
+			r[ruleOver].When = func(machine.Census) bool { return false }
+			r[ruleNext].When = func(c machine.Census) bool { return answered(c) && c.Count(stateLeading, stateWon, stateSold) == 0 }
+		}, verify.Forbidden},
+		"a bid that is not restored": {EnglishCoordination(), func(r map[string]*machine.Rule) {
+			r[ruleRestore].When = func(machine.Census) bool { return false }
+			r[ruleNext].Of = []machine.State{stateWaiting}
+		}, verify.Stuck},
+		"a winner that is not requested to settle": {EnglishCoordination(), func(r map[string]*machine.Rule) {
+			r[ruleSettle].When = func(machine.Census) bool { return false }
+		}, verify.Stuck},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.rules.Rules = slices.Clone(c.rules.Rules)
+			rules := map[string]*machine.Rule{}
+			for i := range c.rules.Rules {
+				rules[c.rules.Rules[i].Name] = &c.rules.Rules[i]
+			}
+			c.change(rules)
+			net := verify.Network{NoTimeouts: true}
+			if c.want == verify.Stuck { // timers would end it
+				net = verify.Calm()
+			}
+			_, err := verify.ExploreGroup(c.rules, 2, net)
+			var found *verify.GroupCounterexample
+			if !errors.As(err, &found) || found.Problem != c.want {
+				t.Fatalf("got %v, want %s", err, c.want)
+			}
+			t.Log(err)
+		})
+	}
+}

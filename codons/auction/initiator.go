@@ -1,0 +1,127 @@
+package auction
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// initiatorSide is the auctioneer's side of the conversation with one bidder.
+type initiatorSide struct {
+	codons.Initiator
+
+	// Touched on the conversation's actor, and read after its end.
+	lot     Lot
+	latest  calledPrice
+	invalid error // the error of the latest bid, nil when it was valid
+	end     End   // the content of the INFORM to the winner; zero for other bidders
+	result  performatives.InformResult
+}
+
+// hasWon reports whether the bidder has won, and the auction was not withdrawn.
+func (s *initiatorSide) hasWon() bool {
+	return s.end.Won && !errors.Is(s.Err(), performatives.CodeCanceled)
+}
+
+// Reduce keeps the lot, the latest call, the end that is sent to a winner, and the error of a bid.
+func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Event) {
+	s.Initiator.Reduce(v, e)
+	if e.On == machine.Command(codons.CommandStart) {
+		s.lot, _ = performatives.PayloadAs[Lot](e.Message) // composed by the Auction, so it is readable
+	}
+	if call, ok := e.Data.(calledPrice); ok {
+		s.latest = call
+	}
+	if end, ok := e.Data.(End); ok && end.Won && e.Sends() {
+		s.end = end
+	}
+	if e.Message != nil && e.Message.Performative() == performatives.ActPropose {
+		_, s.invalid = s.bid(e.Message)
+	}
+}
+
+// Compose returns the contents of calls, ends and rejections.
+func (s *initiatorSide) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+	if call, ok := e.Data.(calledPrice); ok {
+		return call.Offer
+	}
+	switch {
+	case f.Name == tagClosed && e.Data == nil: // the bidder is out of time
+		return End{Item: s.lot.Item, Over: true}
+	case f.Act == performatives.ActRejectProposal:
+		r := s.rejection(v)
+		return performatives.RejectProposal{ReasonCode: r.Code, ReasonText: r.Text}
+	}
+	return s.Initiator.Compose(v, f, e)
+}
+
+// rejection returns the reason for which a bid is rejected: another was first, or it is
+// invalid.
+func (s *initiatorSide) rejection(v *codons.Value) performatives.Refusal {
+	r := performatives.Refusal{Code: performatives.CodeRejected, From: v.Self(), Text: performatives.CodeRejected.Traits().Text}
+	if invalid := performatives.RefusalOf(s.invalid); invalid != nil && v.State() == codons.StateFailed {
+		r.Code, r.Text = invalid.Code, invalid.Text
+	}
+	return r
+}
+
+// ReplyBy returns the time by which a call or the transaction is to be answered.
+func (s *initiatorSide) ReplyBy(_ *codons.Value, f machine.Effect) time.Time {
+	if f.Act == performatives.ActCFP {
+		return s.latest.By
+	}
+	return s.lot.EndsBy
+}
+
+// Timer sets the end of the round, or of the auction.
+func (s *initiatorSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
+	switch {
+	case name != codons.TimerDeadline:
+		return s.Initiator.Timer(v, name, now)
+	case v.State() == stateCalled:
+		return s.latest.By.Sub(now)
+	}
+	return s.lot.EndsBy.Sub(now)
+}
+
+// Tag returns the tag of a message, as the codon has it; a bid at another price than the
+// latest is unreadable, too.
+func (s *initiatorSide) Tag(_ *codons.Value, m *performatives.Message) string {
+	if m.Performative() != performatives.ActPropose {
+		return tag(m)
+	}
+	if _, err := s.bid(m); err != nil {
+		return tagUnreadable
+	}
+	return ""
+}
+
+// bid reads a bid at the latest price.
+func (s *initiatorSide) bid(m *performatives.Message) (PriceBid, error) {
+	bid, err := performatives.PayloadAs[PriceBid](m)
+	if err == nil && bid.Price != s.latest.Offer.Price {
+		err = invalid("price", fmt.Sprintf("the called price of %d, got %d", s.latest.Offer.Price, bid.Price))
+	}
+	return bid, err
+}
+
+// Ended keeps the result of the transaction, or the reason for which the bidder was absent.
+func (s *initiatorSide) Ended(c *codons.Conversation, last *performatives.Message) {
+	var err error
+	switch {
+	case c.State() == stateOver:
+	case c.State() == codons.StateCompleted:
+		if s.result, err = performatives.PayloadAs[performatives.InformResult](last); err != nil {
+			err = c.Unreadable(err)
+		}
+	case last != nil && last.Performative() == performatives.ActPropose:
+		err = c.Rejected(s.rejection(&c.Value))
+	default:
+		err = c.EndError(last)
+	}
+	s.Close(err)
+}

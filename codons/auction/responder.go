@@ -1,0 +1,116 @@
+package auction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// newResponder returns the responder of a bidder in one of the auctions. A bid and a pass
+// hold the slot of the job that made them.
+func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Times) actors.Responding {
+	return codons.NewResponder(self, bidder, codons.ResponderOptions{
+		Codon: c, Times: t,
+		Works: []codons.Work{
+			{Job: codons.JobConsider, Considers: true, Holds: []string{commandPropose, commandPass}, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
+				return s.(*responderSide).consider(bidder)
+			}},
+			{Job: jobSettle, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
+				return s.(*responderSide).settle(bidder)
+			}},
+		},
+		Side: func(r *codons.Responding) codons.Side { return &responderSide{Responding: r} },
+	})
+}
+
+// responderSide is the bidder's side of one auction.
+type responderSide struct {
+	*codons.Responding
+	began time.Time  // the time of the first message
+	until time.Time  // the time by which the auction has to be over; zero when the first message does not say
+	bids  []PriceBid // of all rounds
+}
+
+// endsByOf returns the time by which the auction that m opens has to be over, zero when m does
+// not say.
+func endsByOf(m *performatives.Message) time.Time {
+	lot, err := performatives.PayloadAs[Lot](m)
+	if m.Performative() == performatives.ActCFP {
+		var offer Offer
+		offer, err = performatives.PayloadAs[Offer](m)
+		lot = offer.Lot
+	}
+	if err != nil {
+		return time.Time{}
+	}
+	return lot.EndsBy
+}
+
+// consider returns the handler that takes a price or passes.
+func (s *responderSide) consider(bidder Bidder) func(context.Context, *codons.Handler) codons.Command {
+	bids := slices.Clone(s.bids)
+	return func(ctx context.Context, h *codons.Handler) codons.Command {
+		offer, err := performatives.PayloadAs[Offer](h.Message())
+		if err != nil {
+			return h.TurnDown(err)
+		}
+		takes, err := bidder.ConsiderPrice(ctx, Offered{Offer: offer, Message: h.Message(), Agent: h.Agent(), Bids: bids})
+		if r := performatives.RefusalOf(err); err != nil && (r == nil || r.Code != performatives.CodeRejected) {
+			return h.TurnDown(err)
+		}
+		if err != nil || !takes {
+			return codons.Command{Name: commandPass, Data: performatives.Refuse{ReasonCode: performatives.CodeRejected, ReasonText: "not at this price"}}
+		}
+		return codons.Command{Name: commandPropose, Data: PriceBid{offer.Price, offer.Round}}
+	}
+}
+
+// settle returns the handler of the transaction. It fails at another price than that of the
+// agent's latest bid.
+func (s *responderSide) settle(bidder Bidder) func(context.Context, *codons.Handler) codons.Command {
+	bid := s.bids[len(s.bids)-1].Price
+	return func(ctx context.Context, h *codons.Handler) codons.Command {
+		won, err := performatives.PayloadAs[Purchase](h.Message())
+		if err == nil && won.Price != bid {
+			err = invalid("price", fmt.Sprintf("the bid of %d, got %d", bid, won.Price))
+		}
+		if err != nil {
+			return h.Fail(err)
+		}
+		result, err := bidder.SettlePurchase(ctx, Bought{Purchase: won, Message: h.Message(), Agent: h.Agent()})
+		if err != nil {
+			return h.Fail(err)
+		}
+		return h.Answer(codons.CommandFinish, performatives.ActInformResult, result)
+	}
+}
+
+// Reduce keeps the beginning and the end of the auction, and the bids.
+func (s *responderSide) Reduce(v *codons.Value, e *codons.Event) {
+	if s.began.IsZero() && e.Message != nil {
+		s.began, s.until = e.At, endsByOf(e.Message)
+	}
+	if bid, ok := e.Data.(PriceBid); ok && v.State() == stateProposed {
+		s.bids = append(s.bids, bid)
+	}
+}
+
+// Timer sets the end of the auction or, where a handler runs, the end of its time.
+func (s *responderSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
+	switch v.State() { //nolint:exhaustive // no handler runs in the others
+	case codons.StateConsidering, stateSettling, codons.StateCancelling:
+		return s.Responding.Timer(v, name, now)
+	}
+	if s.until.IsZero() {
+		return s.began.Add(s.Times().Deadline).Sub(now)
+	}
+	return s.until.Sub(now)
+}
+
+// Tag returns the tag of a message, as the codon has it.
+func (s *responderSide) Tag(_ *codons.Value, m *performatives.Message) string { return tag(m) }

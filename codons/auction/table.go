@@ -1,0 +1,143 @@
+package auction
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// States of an auction that the standard rows do not have.
+const (
+	stateAnnounced machine.State = "announced" // bidder: the auction has begun, and there is no price yet
+	stateCalled    machine.State = "called"    // auctioneer: the price was called, and there is no answer yet
+	stateProposed  machine.State = "proposed"  // both: there is a bid without an answer
+	stateWaiting   machine.State = "waiting"   // both: this bidder has no open bid, and waits for the next price
+	statePassed    machine.State = "passed"    // bidder: it has not taken the latest price
+	stateLeading   machine.State = "leading"   // both: the bid was accepted, and there is no higher one
+	stateOutbid    machine.State = "outbid"    // auctioneer: another bid is higher; this one leads again when that bidder is lost
+	stateWon       machine.State = "won"       // auctioneer: the bidder was told that it has won
+	stateSold      machine.State = "sold"      // auctioneer: the transaction is requested, and there is no result yet
+	stateSettling  machine.State = "settling"  // bidder: the transaction is under way
+
+	stateOver   machine.State = "over"   // both: the auction is over for this bidder, without a win
+	stateAbsent machine.State = "absent" // bidder: it left before the first price
+)
+
+// Commands of an auction that the standard rows do not have.
+const (
+	commandCall    = "call"    // auctioneer: call a price
+	commandAccept  = "accept"  // auctioneer: accept the bid
+	commandReject  = "reject"  // auctioneer: reject the bid, as another was first
+	commandOutbid  = "outbid"  // auctioneer: another bid is higher
+	commandRestore = "restore" // auctioneer: the bid leads again
+	commandSell    = "sell"    // auctioneer: the bidder has won
+	commandSettle  = "settle"  // auctioneer: request the transaction
+	commandOver    = "over"    // auctioneer: the auction is over for this bidder
+	commandPropose = "propose" // bidder: take the price
+	commandPass    = "pass"    // bidder: do not take this price
+)
+
+// jobSettle is the transaction of a bidder that has won.
+const jobSettle = "settle"
+
+// Tags of the messages of an auction.
+const (
+	tagClosed     = "closed"     // an INFORM to a bidder that has not won: the auction is over
+	tagWon        = "won"        // an INFORM to the winner: the auction is over
+	tagPass       = "pass"       // a REFUSE of this price only
+	tagUnreadable = "unreadable" // a PROPOSE that is not a bid at the called price
+)
+
+// EnglishTable returns the table of an auctioneer and one bidder while the price rises
+// (addenda §6). [EnglishCoordination] has the rules of an auctioneer and many bidders.
+func EnglishTable() machine.Table {
+	return protocol{
+		name: "english-auction", title: "English auction",
+		purpose: "One agent sells to the highest bidder. It calls a price, and raises it as long as a bidder other than " +
+			"the leader takes it. The last leader has won, if the reserve is reached, and is requested to carry out the transaction.",
+		source: "addenda §6; FIPA English Auction Interaction Protocol (XC00031F)",
+		rising: true,
+	}.table()
+}
+
+// DutchTable is [EnglishTable] while the price falls, until a bidder takes it. The
+// transaction, which FIPA leaves open, is requested as in an English auction.
+func DutchTable() machine.Table {
+	return protocol{
+		name: "dutch-auction", title: "Dutch auction",
+		purpose: "One agent sells to the first bidder. It calls a price, and lowers it down to the reserve until a bidder takes it. " +
+			"That bidder has won, and is requested to carry out the transaction.",
+		source: "addenda §6; FIPA Dutch Auction Interaction Protocol (XC00032F)",
+	}.table()
+}
+
+// protocol is one of the two auctions.
+type protocol struct {
+	name, title, purpose, source string
+
+	rising bool // an accepted bid may be outbid
+}
+
+// selling are the live states of the auctioneer, without cancelling.
+func (x protocol) selling() []machine.State {
+	all := []machine.State{stateWaiting, stateCalled, stateProposed, stateLeading, stateWon, stateSold}
+	if x.rising {
+		all = append(all, stateOutbid)
+	}
+	return all
+}
+
+// betweenPrices are the live states of the bidder in which no handler runs, after the first
+// price.
+func betweenPrices() []machine.State {
+	return []machine.State{stateWaiting, statePassed, stateProposed, stateLeading}
+}
+
+func (x protocol) table() machine.Table {
+	return codons.StandardAll.MustComplete(machine.Table{
+		Name: x.name, Title: x.title, Purpose: x.purpose, Source: x.source,
+		Terminal: []machine.State{codons.StateCompleted, stateOver, stateAbsent},
+		Jobs: []machine.Job{
+			{
+				Role: machine.Responder, Name: codons.JobConsider, Ends: []string{commandPropose, commandPass},
+				Doc: "the agent decides whether it takes the price",
+			},
+			{
+				Role: machine.Responder, Name: jobSettle, Ends: []string{codons.CommandFinish, codons.CommandFail},
+				Doc: "the agent carries out the transaction that it has won",
+			},
+		},
+		Timers: []machine.Timer{
+			{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "in called until the round is over, else until the auction has to be over"},
+			{Role: machine.Initiator, Name: codons.TimerRetry, Doc: "until a CFP, REQUEST or CANCEL without its answer is sent again"},
+			{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "in considering until the round is over, else until the auction has to be over"},
+		},
+		Rows: slices.Concat(x.auctioneerCalls(), x.auctioneerDecides(), x.auctioneerAwaitsResult(), auctioneerEnded(),
+			bidderAttends(), bidderConsiders(), bidderBetweenPrices(), bidderSettles(), bidderEnded()),
+		Agree: pairs(),
+	})
+}
+
+// pairs are the ends of an auctioneer and one bidder besides those of the standard rows. An
+// auctioneer that was abandoned cannot have told the bidder that the auction is over.
+func pairs() []machine.Pair {
+	rough := func(initiator, responder machine.State, note string) machine.Pair {
+		return machine.Pair{Initiator: initiator, Responder: responder, Rough: true, Note: note}
+	}
+	all := []machine.Pair{
+		rough(stateOver, machine.Idle, codons.NoteUnknown),
+		rough(stateOver, codons.StateTimedOut, "the end of the auction was lost, or arrived too late"),
+		rough(stateOver, codons.StateFailed, "the bidder stopped before the end arrived"),
+		rough(stateOver, stateAbsent, "the bidder left before the end arrived"),
+		rough(codons.StateFailed, stateAbsent, "the bidder left before the first price"),
+		rough(codons.StateAbandoned, machine.Idle, codons.NoteUnknown),
+	}
+	for _, end := range []machine.State{
+		codons.StateCompleted, codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed,
+		codons.StateCancelled, codons.StateTimedOut, stateAbsent,
+	} {
+		all = append(all, rough(codons.StateAbandoned, end, codons.NoteGone))
+	}
+	return all
+}

@@ -1,0 +1,106 @@
+package auction
+
+import (
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// bidderAttends has the rows of the announcement and of the prices.
+func bidderAttends() []machine.Row {
+	idle, announced := codons.Answers(machine.Idle), codons.Answers(stateAnnounced)
+	return []machine.Row{
+		idle.When(machine.Receive(performatives.ActInform)).
+			Goto(stateAnnounced).
+			Because("an auction begins"),
+		idle.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
+			Goto(stateOver).
+			Because("the auction is over already: the earlier messages were lost or overtaken"),
+		codons.Answers(append(betweenPrices(), machine.Idle, stateAnnounced)...).When(machine.Receive(performatives.ActCFP)).
+			Goto(codons.StateConsidering, machine.Arm(codons.TimerDeadline), machine.Run(codons.JobConsider)).
+			Because("a price is called, to all bidders but the leader: a bid at the price before has lost, even if the REJECT_PROPOSAL was lost"),
+		announced.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
+			Goto(stateOver).
+			Because("the auction is over"),
+		announced.When(machine.Timeout(codons.TimerDeadline), machine.Command(codons.CommandStop)).
+			Goto(stateAbsent).
+			Because("the bidder has no price to answer yet"),
+	}
+}
+
+// bidderConsiders has the rows of a bidder whose agent decides about a price.
+func bidderConsiders() []machine.Row {
+	considering := codons.Answers(codons.StateConsidering)
+	return []machine.Row{
+		considering.When(machine.Command(commandPropose)).
+			Goto(stateProposed, machine.Send(performatives.ActPropose), machine.Arm(codons.TimerDeadline)).
+			Because("the agent takes the price, and is bound until a higher one is called or the auction is over"),
+		considering.When(machine.Command(commandPass)).
+			Goto(statePassed, machine.SendTagged(performatives.ActRefuse, tagPass), machine.Arm(codons.TimerDeadline)).
+			Because("the agent does not take this price"),
+		considering.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
+			Goto(stateOver, machine.Stop(codons.JobConsider)).
+			Because("the round was over before the agent decided"),
+	}
+}
+
+// bidderBetweenPrices has the rows of a bidder whose agent has answered the latest price.
+func bidderBetweenPrices() []machine.Row {
+	between := codons.Answers(betweenPrices()...)
+	return []machine.Row{
+		codons.Answers(stateProposed, stateWaiting).When(machine.Receive(performatives.ActAcceptProposal)).
+			Goto(stateLeading).
+			Because("the first bid at this price"),
+		codons.Answers(stateProposed, stateLeading).When(machine.Receive(performatives.ActRejectProposal)).
+			Goto(stateWaiting).
+			Because("another bidder was first"),
+		codons.Answers(stateProposed, stateWaiting, stateLeading).When(machine.ReceiveTagged(performatives.ActInform, tagWon)).
+			Goto(stateLeading).
+			Because("the auction is over, and the transaction will be requested"),
+		codons.Answers(stateProposed, stateWaiting, stateLeading).When(machine.Receive(performatives.ActRequest)).
+			Goto(stateSettling, machine.Arm(codons.TimerDeadline), machine.Run(jobSettle)).
+			Because("the agent has won, even if the ACCEPT_PROPOSAL for its bid was lost"),
+		between.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
+			Goto(stateOver).
+			Because("the auction is over"),
+		between.When(machine.Stale(performatives.ActAcceptProposal), machine.Stale(performatives.ActRejectProposal)).
+			Stay(machine.Drop(codons.DropStale)).
+			Because("it is about a bid at an earlier price"),
+		codons.Answers(codons.StateConsidering, statePassed).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
+			Stay(machine.Drop(codons.DropStale)).
+			Because("it is about a bid at an earlier price"),
+		codons.Answers(stateLeading).When(machine.Receive(performatives.ActAcceptProposal)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("the INFORM of the win overtook it"),
+		codons.Answers(stateWaiting).When(machine.Receive(performatives.ActRejectProposal)).
+			Stay(machine.Drop(codons.DropStale)).
+			Because("it is about a bid at an earlier price"),
+	}
+}
+
+// bidderSettles has the rows of a bidder that carries out the transaction.
+func bidderSettles() []machine.Row {
+	return []machine.Row{
+		codons.Answers(stateSettling).When(machine.Command(codons.CommandFinish)).
+			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
+			Because("done, whether the answer is yes or no (addenda §2)"),
+		codons.Answers(stateSettling).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("the request overtook it"),
+	}
+}
+
+// bidderEnded has the rows of a bidder after CANCEL, and after the end.
+func bidderEnded() []machine.Row {
+	return []machine.Row{
+		codons.Answers(codons.StateCancelling).When(machine.Receive(performatives.ActAcceptProposal)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("CANCEL overtook it"),
+		codons.Answers(codons.StateFailed, codons.StateTimedOut).When(machine.Receive(performatives.ActRequest), machine.Receive(performatives.ActAcceptProposal)).
+			Stay(machine.Resend(performatives.ActFailure)).
+			Because("the bidder had left before its bid was answered, or the auctioneer has not received the failure"),
+		codons.Answers(codons.StateCompleted, stateOver, codons.StateRefused, codons.StateNotUnderstood).When(machine.Receive(performatives.ActAcceptProposal)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("the end overtook it"),
+	}
+}

@@ -1,0 +1,353 @@
+package codons_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// stuck is an agent whose handler does not look at its context.
+func stuck(w *kit.World, id p.AgentID) (release func()) {
+	block := make(chan struct{})
+	w.Add(id, &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+		<-block
+		return kit.Result(p.StatusSuccess), nil
+	}})
+	return func() { close(block) }
+}
+
+// TestCancelWhileHandlerSettles sends CANCEL after the handler has returned and while its child is withdrawn: the receipt
+// still waits for the child.
+func TestCancelWhileHandlerSettles(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		release := stuck(w, "Stuck")
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			_, err := delegation.Start(ctx, t.Agent, "Stuck", t.TaskRequest)
+			synctest.Wait()
+			return kit.Result(p.StatusSuccess), err
+		}})
+		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // the grace of the child has begun
+		d.Cancel()
+		_, err = d.Wait()
+		kit.WantEnd(t, err, "failed", p.CodeStillRunning)
+		release()
+		w.Settled(0)
+	})
+}
+
+// TestAbandonedChild checks that a child which its parent no longer awaits may still run: no receipt is sent.
+func TestAbandonedChild(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		release := stuck(w, "Stuck")
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			d, err := delegation.Start(ctx, t.Agent, "Stuck", t.TaskRequest)
+			if err != nil {
+				return p.InformResult{}, err
+			}
+			synctest.Wait()
+			d.Cancel()
+			_, _ = d.Wait()
+			return kit.Patient(ctx, t)
+		}})
+		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		d.Cancel()
+		_, err = d.Wait()
+		kit.WantEnd(t, err, "failed", p.CodeStillRunning)
+		release()
+		w.Settled(0)
+	})
+}
+
+// TestTimedOutChild checks that a child which timed out by its own deadline counts as stopped.
+func TestTimedOutChild(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Slow", &kit.Worker{Perform: kit.Patient})
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_, _ = delegation.Delegate(short, t.Agent, "Slow", t.TaskRequest)
+			return kit.Patient(ctx, t)
+		}})
+		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		d.Cancel()
+		_, err = d.Wait()
+		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
+		w.Settled(0)
+	})
+}
+
+// TestAnswerDecoderPanics checks that a panic of the decoder ends the wait of the handler.
+func TestAnswerDecoderPanics(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Shop", &kit.Shop{Handle: func(context.Context, request.Requested) (any, error) { return p.Raw(`{"price":3}`), nil }})
+		var asked error
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			_, asked = request.Request[explosive](ctx, t.Agent, "Shop", kit.Order{Item: "tea"})
+			return kit.Result(p.StatusSuccess), nil
+		}})
+		if _, err := delegation.Delegate(t.Context(), w.Eddy, "Middle", kit.Task()); err != nil || asked == nil {
+			t.Errorf("%v; the answer was read with %v", err, asked)
+		}
+		w.Settled(0)
+	})
+}
+
+type explosive struct{}
+
+func (*explosive) UnmarshalJSON([]byte) error { panic("boom") }
+
+// TestDecisionBeginsNoConversation checks that a decision can read the budget but not begin a conversation.
+func TestDecisionBeginsNoConversation(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var calls atomic.Int64
+		loop := &kit.Worker{}
+		loop.Consider = func(ctx context.Context, t delegation.Task) delegation.Decision {
+			calls.Add(1)
+			if left := codons.Left(ctx).String(); left != "depth 32, tokens 9" {
+				w.T.Errorf("left %q", left)
+			}
+			if err := codons.Spend(ctx, codons.Budget{codons.Tokens: 10}); err != nil {
+				w.T.Error(err)
+			}
+			_, err := delegation.Start(ctx, t.Agent, "Loop", t.TaskRequest)
+			if !errors.Is(err, codons.ErrDeciding) {
+				w.T.Errorf("got %v, want %v", err, codons.ErrDeciding)
+			}
+			return delegation.Reject(p.CodeIncapable, "")
+		}
+		w.Add("Loop", loop)
+		_, err := w.DelegateTo("Loop", codons.Budget{codons.Tokens: 9})
+		kit.WantEnd(t, err, "rejected", p.CodeIncapable)
+		if calls.Load() != 1 {
+			t.Errorf("it decided %d times", calls.Load())
+		}
+		w.Settled(0)
+	})
+}
+
+// TestChildOfRequestWithoutReplyBy checks the deadline of a child in a further round of a peer that sets no ReplyBy.
+func TestChildOfRequestWithoutReplyBy(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		got := requests(w)
+		var asked time.Time
+		w.Add("Middle", &kit.Worker{
+			Consider: func(_ context.Context, t delegation.Task) delegation.Decision {
+				time.Sleep(time.Duration(len(t.Previous)) * time.Minute)
+				return delegation.Accept()
+			},
+			Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+				if len(t.Previous) == 0 {
+					return kit.Asking("more"), nil
+				}
+				return delegation.Delegate(ctx, t.Agent, "Leaf", t.TaskRequest)
+			},
+		})
+		w.Add("Leaf", &kit.Worker{})
+		a := w.Puppet("puppet")
+		first := a.Say(p.Envelope{Receiver: "Middle", Payload: kit.Task()})
+		a.Next(p.ActTaskAccept)
+		a.Next(p.ActInformResult)
+		asked = time.Now()
+		a.Say(p.Envelope{Receiver: "Middle", Payload: kit.Task(), ConversationID: first.ConversationID(), InReplyTo: string(first.ID())})
+		a.Next(p.ActTaskAccept)
+		a.Next(p.ActInformResult)
+		if by := got("Leaf")[0].ReplyBy(); !by.Equal(asked.Add(codons.DefaultDeadline - time.Second)) {
+			t.Errorf("the child had until %v, its parent until %v", by, asked.Add(codons.DefaultDeadline))
+		}
+	})
+}
+
+// TestUnstoppedChildOfEarlierRound uses the context of an earlier round while the next round begins.
+func TestUnstoppedChildOfEarlierRound(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var spent error
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			if len(t.Previous) > 0 {
+				return kit.Patient(ctx, t)
+			}
+			go func() {
+				time.Sleep(time.Second)
+				spent = codons.Spend(ctx, codons.Budget{codons.Tokens: 501})
+			}()
+			return kit.Asking("more"), nil
+		}})
+		_, err := w.Delegate(t.Context(), codons.WithBudget(codons.Budget{codons.Tokens: 500}),
+			delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) {
+				time.Sleep(time.Second)
+				return kit.Task(), true
+			}))
+		kit.WantEnd(t, err, "failed", p.CodeBudget)
+		synctest.Wait()
+		if !errors.Is(spent, p.CodeBudget) {
+			t.Error(spent)
+		}
+		w.Settled(0)
+	})
+}
+
+// clumsy is a stamper that panics once it is told to.
+type clumsy struct{ broken atomic.Bool }
+
+func (s *clumsy) Stamp() p.Stamp {
+	if s.broken.Load() {
+		panic("no more stamps")
+	}
+	return p.Stamp{ID: p.NewID(), Time: time.Now()}
+}
+
+// TestChildWhoseAgentStops checks that the peer of such a child counts as not stopped, and its whole allowance as used.
+func TestChildWhoseAgentStops(t *testing.T) {
+	t.Run("in order", func(t *testing.T) { childWhoseAgentStops(t, false) })
+	t.Run("and fails over the end", func(t *testing.T) { childWhoseAgentStops(t, true) })
+}
+
+func childWhoseAgentStops(t *testing.T, fails bool) {
+	t.Helper()
+	s := &clumsy{}
+	kit.InWorldWith(t, actors.Options{Stamper: s}, func(t *testing.T, w *kit.World) {
+		release := stuck(w, "Stuck")
+		other := w.Add("Other", &kit.Worker{})
+		left := make(chan string, 1)
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
+			d, err := delegation.Start(ctx, other, "Stuck", task.TaskRequest)
+			if err != nil {
+				return p.InformResult{}, err
+			}
+			synctest.Wait()
+			s.broken.Store(fails)
+			if err := w.StopAgent(ctx, "Other"); err != nil {
+				t.Error(err)
+			}
+			<-d.Done()
+			s.broken.Store(false)
+			left <- codons.Left(ctx).String() + ", spent " + d.Spent().String()
+			return kit.Patient(ctx, task)
+		}})
+		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task(), codons.WithBudget(codons.Budget{codons.Tokens: 9}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := <-left; got != "depth 32, tokens 0, spent tokens 9" {
+			t.Errorf("left %s", got)
+		}
+		d.Cancel()
+		_, err = d.Wait()
+		kit.WantEnd(t, err, "failed", p.CodeStillRunning)
+		release()
+		w.Settled(0)
+	})
+}
+
+// TestStuckDetachedChild checks that a detached child which does not stop prevents the receipt too.
+func TestStuckDetachedChild(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		release := stuck(w, "Stuck")
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			<-ctx.Done()
+			undo, cancel := context.WithTimeout(codons.Detach(ctx), time.Second)
+			defer cancel()
+			return delegation.Delegate(undo, t.Agent, "Stuck", t.TaskRequest)
+		}})
+		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		start := time.Now()
+		d.Cancel()
+		_, err = d.Wait()
+		kit.WantEnd(t, err, "failed", p.CodeStillRunning)
+		kit.WantElapsed(t, start, time.Second) // nothing would be learned from waiting longer
+		release()
+		w.Settled(0)
+	})
+}
+
+// TestChildBudgetIsBounded checks that a child gets no more depth than its parent has.
+func TestChildBudgetIsBounded(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var calls atomic.Int64
+		w.Add("Loop", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			if calls.Add(1) > 100 {
+				return kit.Result(p.StatusSuccess), nil
+			}
+			return delegation.Delegate(codons.Detach(ctx), t.Agent, "Loop", t.TaskRequest, codons.WithBudget(codons.Budget{codons.Depth: math.MaxInt64}))
+		}})
+		_, err := delegation.Delegate(t.Context(), w.Eddy, "Loop", kit.Task())
+		kit.WantEnd(t, err, "failed", p.CodeBudget)
+		if calls.Load() != codons.DefaultDepth+1 {
+			t.Errorf("%d levels, want %d", calls.Load(), codons.DefaultDepth+1)
+		}
+		w.Settled(0)
+	})
+}
+
+// TestFailureBeforeHandlerReturns checks a FAILURE that the table of the peer sends by itself.
+func TestFailureBeforeHandlerReturns(t *testing.T) {
+	for _, code := range []p.Code{p.CodeTimeout, p.CodeStopped, p.CodeStillRunning} {
+		kit.InWorld(t, func(t *testing.T, w *kit.World) {
+			a := w.Puppet("Leaf")
+			w.Add("Middle", &kit.Worker{Perform: delegates("Leaf")})
+			d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Next(p.ActTaskRequest)
+			d.Cancel()
+			a.Reply(a.Next(p.ActCancel), p.Failure{ErrorCode: code})
+			_, err = d.Wait()
+			kit.WantEnd(t, err, "failed", p.CodeStillRunning)
+			w.Settled(0)
+		})
+	}
+}
+
+// TestStreamEndsAtParentDeadline checks a stream without a deadline of its own, begun with a detached ctx.
+func TestStreamEndsAtParentDeadline(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var by time.Time
+		w.Net.Before = func(m *p.Message) {
+			if m.Performative() == p.ActSubscribe {
+				by = m.ReplyBy()
+			}
+		}
+		w.Add("Station", kit.NewStation(subscribe.TopicOptions{}))
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
+			s, err := subscribe.Subscribe[kit.Beat](context.WithoutCancel(ctx), task.Agent, "Station", subscribe.Subscription{Topic: "beats"})
+			if err != nil {
+				return p.InformResult{}, err
+			}
+			return kit.Result(p.StatusSuccess), s.Unsubscribe()
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		want, _ := ctx.Deadline()
+		if _, err := delegation.Delegate(ctx, w.Eddy, "Middle", kit.Task()); err != nil || !by.Equal(want.Add(-time.Second)) {
+			t.Errorf("the stream may take until %v, its parent until %v; %v", by, want, err)
+		}
+	})
+}

@@ -1,0 +1,246 @@
+package codons
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Definition is the input of [Define]: the parts of a codon. Define does not copy the slices
+// and maps, so they must not be changed afterwards.
+type Definition struct {
+	// Table is the state machine of both roles. A codon that is composed of other codons has
+	// no Rows, but it has a Name, Title, Purpose and Source.
+	Table machine.Table
+
+	// Standard names the groups of rows that [Standard.Complete] adds to the table. Zero
+	// means that the table is complete as it is.
+	Standard Standard
+
+	// Messages are the application's message types. Nil means that the codon has none: its
+	// acts are told apart by their performatives alone.
+	Messages Messages
+
+	// Coordination documents how one agent leads several of these conversations at a time.
+	// Nil for a codon between two agents.
+	Coordination interface{ Markdown() string }
+
+	// Uses names the codons of which this one opens conversations. A codon without rows
+	// needs at least one.
+	Uses []string
+
+	// Payloads documents the payloads of the acts that the table sends, at least one for each
+	// act. FAILURE, REFUSE, NOT_UNDERSTOOD and CANCEL need none: their payloads are the same
+	// in all codons.
+	Payloads []Payload
+
+	// Commands has a value of the content's type for each command, by name; nil for a
+	// command without content. [CommandStart], [CommandCancel], [CommandStop],
+	// [CommandRefuse], [CommandNotUnderstood] and [CommandFail] need no entry. A command
+	// that has no entry takes content of any type, which is [performatives.Raw] when it was
+	// read from JSON.
+	Commands map[string]any
+
+	// Outcomes documents what the caller gets when the initiator ends in a state, where the
+	// text that all codons share ([Codon.Outcome]) does not fit. Each is a sentence without
+	// its full stop.
+	Outcomes map[machine.State]string
+
+	// Example is the name of the Go example whose code the documentation shows, such as
+	// "ExampleDelegate". Empty for none.
+	Example string
+
+	// Tag returns the tag of a received message for [machine.ReceiveTagged], empty for none.
+	// It must be pure. It need not tag the receipt for a CANCEL, which refers to the CANCEL.
+	// Nil where no row of the table has a tag of its own.
+	Tag func(*performatives.Message) string
+
+	// Sides makes the side of a role for [Rebuild], without agent, caller or jobs. Nil, and a
+	// nil side, mean an [Initiator] and a [Responding] without data of their own.
+	Sides func(machine.Role) Side
+}
+
+// Codon is a named protocol: a table that is ready to run, with its documentation.
+// [Define] makes it. It never changes, so it is safe for concurrent use.
+type Codon struct {
+	Definition
+	machine  *machine.Machine                        // nil for a codon that is composed of others
+	types    map[performatives.Performative][]string // the names of the message types of an act, sorted
+	contents map[string]reflect.Type                 // of the commands with a registered content; nil for none
+}
+
+// Define makes a codon. The error joins all faults of its table, and wraps an
+// [*AmbiguityError] for each state in which [Standard.Complete] found no one row right.
+func Define(d Definition) (*Codon, error) {
+	if d.Table.Name == "" {
+		return nil, errors.New("codons: a codon needs a name: Definition.Table.Name is empty")
+	}
+	c := &Codon{Definition: d}
+	if len(d.Table.Rows) == 0 {
+		if len(d.Uses) == 0 {
+			return nil, fmt.Errorf("codons: %s has neither rows nor other codons: Definition.Table.Rows and Definition.Uses are empty", d.Table.Name)
+		}
+		return c, nil
+	}
+	var err error
+	if d.Standard != 0 {
+		if c.Table, err = d.Standard.Complete(d.Table); err != nil {
+			return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+		}
+	}
+	if err = d.Messages.validate(); err != nil {
+		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+	}
+	for _, name := range d.Messages.names() {
+		if c.types == nil {
+			c.types = make(map[performatives.Performative][]string)
+		}
+		act := d.Messages[name].Act
+		c.types[act] = append(c.types[act], name)
+	}
+	if c.machine, err = c.Table.Compile(); err != nil {
+		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+	}
+	if c.contents, err = contentsOf(c.Table, d.Commands); err != nil {
+		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+	}
+	return c, nil
+}
+
+// MustDefine is [Define] for codons that are part of the program. It panics on an error,
+// which is a programmer's mistake.
+func MustDefine(d Definition) *Codon {
+	c, err := Define(d)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Name returns the codon's name, which its messages carry as their Protocol.
+func (c *Codon) Name() string { return c.Table.Name }
+
+// Machine returns the compiled table, nil for a codon that is composed of others.
+func (c *Codon) Machine() *machine.Machine { return c.machine }
+
+// OpenedBy reports whether m opens a conversation of the codon at the responder: it is an
+// opening act, or a CANCEL that has overtaken one. A message that names no protocol opens
+// one only where usual is true: the codon is the usual one for its act.
+func (c *Codon) OpenedBy(m *performatives.Message, usual bool) bool {
+	switch m.Protocol() {
+	case c.Name():
+		return m.Performative() == performatives.ActCancel || c.machine.Opens(m.Performative())
+	case "":
+		return usual && m.MessageType() == "" && c.machine.Opens(m.Performative())
+	}
+	return false
+}
+
+// Side returns a new side of a role without agent, caller or jobs, for [Rebuild].
+func (c *Codon) Side(role machine.Role) Side {
+	if c.Sides != nil {
+		if s := c.Sides(role); s != nil {
+			return s
+		}
+	}
+	if role == machine.Initiator {
+		return &asking[any]{}
+	}
+	return &Responding{}
+}
+
+// Payload documents the payload of one act of a codon.
+type Payload struct {
+	Act  performatives.Performative // Act is the performative that carries the payload.
+	Type any                        // Type is a value of the payload's type; nil for an act without a payload of note.
+	Doc  string                     // Doc is the purpose of the act in this codon, without a full stop.
+}
+
+// sharedPayloads returns the payloads that are the same in all codons.
+func sharedPayloads() []Payload {
+	return []Payload{
+		{performatives.ActCancel, performatives.Cancel{}, "withdraws the request"},
+		{performatives.ActFailure, performatives.Failure{}, "the request was taken on or withdrawn, and did not succeed"},
+		{performatives.ActRefuse, performatives.Refuse{}, "the request will not be done, and why"},
+		{performatives.ActNotUnderstood, performatives.NotUnderstood{}, "the message was not understood, and why"},
+	}
+}
+
+// Sends returns the payloads of the codon's acts, in the order in which the table first
+// sends the acts: those of Definition.Payloads, else those that all codons share. The slice
+// is the caller's.
+func (c *Codon) Sends() []Payload {
+	var all []Payload
+	for _, act := range c.Acts() {
+		own := PayloadsOf(act, c.Payloads)
+		if own == nil {
+			own = PayloadsOf(act, sharedPayloads())
+		}
+		all = append(all, own...)
+	}
+	return all
+}
+
+// Acts returns the acts that rows of the table send, each once, in the order of the rows. It
+// leaves out repeated messages and the refusals of unexpected messages. The slice is the
+// caller's.
+func (c *Codon) Acts() []performatives.Performative {
+	var acts []performatives.Performative
+	seen := map[performatives.Performative]bool{}
+	for _, row := range c.Table.Rows {
+		for _, e := range row.Do {
+			if e.Kind == machine.EffectSend && !seen[e.Act] {
+				seen[e.Act] = true
+				acts = append(acts, e.Act)
+			}
+		}
+	}
+	return acts
+}
+
+// TagsReceipts reports whether the table tells the receipt, the INFORM that answers a CANCEL,
+// from any other INFORM.
+func (c *Codon) TagsReceipts() bool {
+	return slices.ContainsFunc(c.Table.Rows, func(r machine.Row) bool {
+		return slices.Contains(r.Do, machine.SendTagged(performatives.ActInform, TagReceipt))
+	})
+}
+
+// PayloadsOf returns the payloads of an act among those of several acts, nil for none. The
+// slice is the caller's.
+func PayloadsOf(act performatives.Performative, of []Payload) []Payload {
+	var all []Payload
+	for _, p := range of {
+		if p.Act == act {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// outcomes documents the [EndError] of the terminal states that no act of the peer brings
+// about. They are the same in all codons.
+var outcomes = map[machine.State]string{
+	StateTimedOut:  "an `EndError` with the code `timeout`, which is context.DeadlineExceeded too unless the caller's context ended otherwise",
+	StateCancelled: "an `EndError` with the code `canceled`",
+	StateAbandoned: "an `EndError` with the code `agent_stopped`, and the end of the caller's context if that was why",
+}
+
+// outcomeOfPeer documents the EndError of any other terminal state.
+const outcomeOfPeer = "an `EndError` with the code and the text that the peer gave"
+
+// Outcome returns the documentation of what the caller gets when the initiator ends in a
+// terminal state other than the good end of the codon.
+func (c *Codon) Outcome(end machine.State) string {
+	if text, ok := c.Outcomes[end]; ok {
+		return text
+	}
+	if text, ok := outcomes[end]; ok {
+		return text
+	}
+	return outcomeOfPeer
+}

@@ -1,0 +1,71 @@
+package codondoc
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+)
+
+// page is the text of one file.
+type page struct {
+	strings.Builder
+	src    *sources
+	types  *types
+	titles map[string]string // of the codons that have a page in the same folder, by their names
+}
+
+// codon writes the page about one codon.
+func (p *page) codon(c *codons.Codon) error {
+	head, parts, err := split(c.Table)
+	if err != nil {
+		return err
+	}
+	p.WriteString(head + "\n")
+	p.uses(c)
+	if err := p.example(c); err != nil {
+		return err
+	}
+	p.WriteString(parts)
+	if c.Coordination != nil {
+		p.WriteString("\n" + lowered(c.Coordination.Markdown()))
+	}
+	p.payloads(c)
+	p.failures(c)
+	return nil
+}
+
+// uses writes the codons that a codon is made of.
+func (p *page) uses(c *codons.Codon) {
+	if len(c.Uses) == 0 {
+		return
+	}
+	names := make([]string, len(c.Uses))
+	for i, name := range c.Uses {
+		names[i] = "`" + name + "`"
+		if title, ok := p.titles[name]; ok {
+			names[i] = fmt.Sprintf("[%s](%s)", title, fileOf(name))
+		}
+	}
+	fmt.Fprintf(p, "\nMade of: %s.\n", strings.Join(names, ", "))
+}
+
+// split returns the documentation of a table in two parts: its purpose, and everything
+// else. A table without rows has only the first. A table that does not compile is an
+// error.
+func split(t machine.Table) (head, parts string, err error) {
+	if len(t.Rows) == 0 {
+		return fmt.Sprintf("# %s\n\n%s\n\nName: `%s`. Source: %s.", t.Title, t.Purpose, t.Name, t.Source), "", nil
+	}
+	m, err := t.Compile()
+	if err != nil {
+		return "", "", err
+	}
+	text := t.Markdown(verify.Sequence(m))
+	if i := strings.Index(text, "\n## "); i >= 0 {
+		return strings.TrimSpace(text[:i]), text[i:], nil
+	}
+	return strings.TrimSpace(text), "", nil
+}

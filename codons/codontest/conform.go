@@ -1,0 +1,74 @@
+package codontest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// Conform runs conversations of a codon between two agents, in virtual time, and compares
+// them with the codon's table. For each seed it opens several, over a network that loses,
+// duplicates, delays and reorders messages, with deadlines, cancellations, and in some
+// seeds an agent that stops. The jobs take a while and end by one of their Ends, as the
+// seed chooses. The test fails when
+//
+//   - a side takes a step that the table has not, or an event or message finds no row;
+//   - a side does not end, or the two end in a pair of states that Agree has not;
+//   - a job runs on, or a job panics, or an error is logged;
+//   - a payload changes after it was sent;
+//   - the record of a side does not lead to the same state and messages again.
+//
+// A failure names the seed: [Seed] repeats it. After three seeds with faults no
+// more are tried. Conform must not be called in a
+// testing/synctest bubble. [codons.CheckPayloads] is on until the test ends.
+func Conform(t *testing.T, c *codons.Codon, opts ...Option) {
+	t.Helper()
+	before := codons.CheckPayloads.Swap(true)
+	defer codons.CheckPayloads.Store(before)
+	for _, fault := range conform(t, c, newOptions(opts)) {
+		t.Error(fault)
+	}
+}
+
+// maxFaults is the number of seeds with faults after which no more are tried.
+const maxFaults = 3
+
+// conform returns the faults, one text for each seed.
+func conform(t *testing.T, c *codons.Codon, o options) (faults []string) {
+	if c.Machine() == nil {
+		return []string{fmt.Sprintf("codontest: %s has no table of its own to conform to", c.Name())}
+	}
+	taken, unjudged := map[*machine.Transition]bool{}, 0
+	for _, seed := range o.seeds {
+		if len(faults) == maxFaults {
+			break
+		}
+		synctest.Test(t, func(t *testing.T) {
+			w, err := newWorld(t.Context(), c, o, seed)
+			if w == nil {
+				faults = append(faults, err.Error())
+				return
+			}
+			if err == nil {
+				w.play(t.Context())
+			} else {
+				w.fault("%v", err)
+			}
+			w.stop(context.WithoutCancel(t.Context()))
+			for step := range w.check() {
+				taken[step] = true
+			}
+			unjudged += w.unjudged
+			if len(w.faults) > 0 {
+				faults = append(faults, fmt.Sprintf("codontest: %s, seed %d:\n%s", c.Name(), seed, strings.Join(w.faults, "\n")))
+			}
+		})
+	}
+	t.Logf("%s: %d seeds took %d different steps; %d conversations ended by an answer of the runtime", c.Name(), len(o.seeds), len(taken), unjudged)
+	return faults
+}

@@ -1,0 +1,153 @@
+package codontest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+func TestReview(t *testing.T) {
+	c := reviewOf(nil)
+	Explore(t, c, unreached)
+	Conform(t, c, Content("start", change{"a"}), Content("comment", comments{Text: "why?"}, comments{Text: "tests?"}))
+}
+
+// without returns a change of a definition that completes its table and then removes a
+// symbol from the rows of a role in a state.
+func without(role machine.Role, state machine.State, on machine.Symbol) func(*codons.Definition) {
+	return func(d *codons.Definition) {
+		table := d.Standard.MustComplete(d.Table)
+		var rows []machine.Row
+		for _, r := range table.Rows {
+			rows = append(rows, splitOff(r, role, state, on)...)
+		}
+		table.Rows = rows
+		d.Table, d.Standard = table, 0
+	}
+}
+
+// splitOff returns a row for all its states and symbols but that one.
+func splitOff(r machine.Row, role machine.Role, state machine.State, on machine.Symbol) (rows []machine.Row) {
+	if r.Role != role {
+		return []machine.Row{r}
+	}
+	for _, from := range r.From {
+		for _, symbol := range r.On {
+			one := r
+			one.From, one.On = []machine.State{from}, []machine.Symbol{symbol}
+			if from != state || symbol != on {
+				rows = append(rows, one)
+			}
+		}
+	}
+	return rows
+}
+
+// TestBrokenTables expects both checks to find what is missing in a table, where the
+// conversations can show it.
+func TestBrokenTables(t *testing.T) {
+	for name, c := range map[string]struct {
+		alter             func(*codons.Definition)
+		explored, conform string // part of a fault
+	}{
+		"no row for a duplicate": {
+			without(machine.Responder, "reviewing", machine.OtherDuplicates()),
+			"no row for duplicate REQUEST", "the table has no row for REQUEST",
+		},
+		"no row for a late word": {
+			without(machine.Initiator, "cancelling", machine.Command("resubmit")),
+			"no row for command resubmit", "event without a row",
+		},
+		"no timeout of the responder": {
+			without(machine.Responder, "commented", machine.Timeout("deadline")),
+			"no timer ends the responder's commented", "event without a row",
+		},
+		"a pair that is not agreed": {
+			func(d *codons.Definition) {
+				d.Table, d.Standard = d.Standard.MustComplete(d.Table), 0
+				d.Table.Agree = d.Table.Agree[:1]
+			},
+			"which the table does not allow here", "which Agree does not have",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			broken := reviewOf(c.alter)
+			expectFault(t, explore(t.Logf, broken, newOptions([]Option{unreached})), c.explored)
+			expectFault(t, conform(t, broken, newOptions([]Option{Seeds(DefaultSeeds)})), c.conform)
+		})
+	}
+}
+
+func expectFault(t *testing.T, faults []string, want string) {
+	t.Helper()
+	if all := strings.Join(faults, "\n"); !strings.Contains(all, want) {
+		t.Errorf("got %.2000s, want %q", all, want)
+	}
+}
+
+// reviewer is an agent of an application.
+type reviewer struct {
+	review func(context.Context, codons.Turn[change]) (codons.Command, error)
+}
+
+func (*reviewer) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (r *reviewer) Review(ctx context.Context, t codons.Turn[change]) (codons.Command, error) {
+	return r.review(ctx, t)
+}
+
+// TestAgents tests agents of an application, good ones and bad ones.
+func TestAgents(t *testing.T) {
+	for name, c := range map[string]struct {
+		review func(context.Context, codons.Turn[change]) (codons.Command, error)
+		want   string // part of a fault; empty for none
+	}{
+		"one that approves": {func(context.Context, codons.Turn[change]) (codons.Command, error) {
+			return codons.Command{Name: "approve", Data: comments{Text: "good"}}, nil
+		}, ""},
+		"one that never answers": {func(ctx context.Context, _ codons.Turn[change]) (codons.Command, error) {
+			<-ctx.Done()
+			return codons.Command{}, ctx.Err()
+		}, ""},
+		"one that panics": {func(context.Context, codons.Turn[change]) (codons.Command, error) { panic("oh") }, "a job of Responder panicked: oh"},
+		"one with another content": {func(context.Context, codons.Turn[change]) (codons.Command, error) {
+			return codons.Command{Name: "approve", Data: change{}}, nil
+		}, "is not that of its message type"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			review := reviewOf(nil)
+			before := codons.CheckPayloads.Swap(true)
+			defer codons.CheckPayloads.Store(before)
+			agent := Agent(review.Answer(codons.Job("review", (*reviewer).Review)), func() actors.Agent { return &reviewer{c.review} })
+			faults := conform(t, review, newOptions([]Option{Seeds(4), agent}))
+			if c.want != "" {
+				expectFault(t, faults, c.want)
+			} else if len(faults) > 0 {
+				t.Error(faults)
+			}
+		})
+	}
+}
+
+// TestChangedPayload has the initiator change what the responder has sent.
+func TestChangedPayload(t *testing.T) {
+	review := reviewOf(nil)
+	before := codons.CheckPayloads.Swap(true)
+	defer codons.CheckPayloads.Store(before)
+	comment := func(context.Context, codons.Turn[change]) (codons.Command, error) {
+		return codons.Command{Name: "comment", Data: comments{Labels: map[string]string{}}}, nil
+	}
+	revise := func(_ context.Context, t codons.Turn[comments]) (codons.Command, error) {
+		t.Content.Labels["read"] = "yes"
+		return codons.Command{}, context.Canceled
+	}
+	expectFault(t, conform(t, review, newOptions([]Option{
+		Seeds(3), Asking(codons.On("revise", revise)),
+		Agent(review.Answer(codons.Job("review", (*reviewer).Review)), func() actors.Agent { return &reviewer{comment} }),
+	})), "was changed after it was sent")
+}

@@ -1,0 +1,85 @@
+package codontest
+
+import (
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// DefaultSeeds is the number of seeds that [Conform] tries.
+const DefaultSeeds = 24
+
+// Option changes one thing about [Explore] or [Conform].
+type Option func(*options)
+
+type options struct {
+	unexercised []string
+	unused      []machine.Pair
+	contents    map[string][]any
+	seeds       []uint64
+	role        *codons.Role
+	agent       func() actors.Agent
+	asking      []codons.Option
+}
+
+func newOptions(opts []Option) options {
+	o := options{contents: map[string][]any{}}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if o.seeds == nil {
+		Seeds(DefaultSeeds)(&o)
+	}
+	return o
+}
+
+// Unexercised names steps that no conversation takes over the worst network, such as
+//
+//	initiator in working on receive TASK_REJECT
+//
+// They are those that only a peer takes which breaks the protocol. [Explore] fails for a
+// step that it takes all the same.
+func Unexercised(steps ...string) Option {
+	return func(o *options) { o.unexercised = append(o.unexercised, steps...) }
+}
+
+// Unused names a pair of terminal states of the table's Agree in which no conversation
+// ends over the worst network. [Explore] fails where one does.
+func Unused(initiator, responder machine.State) Option {
+	return func(o *options) {
+		o.unused = append(o.unused, machine.Pair{Initiator: initiator, Responder: responder})
+	}
+}
+
+// Content gives the contents of the act that a command makes the table send, one of which
+// the seed chooses each time. The command of the opening act is [codons.CommandStart].
+// Without it the content is the zero value of the message type, or of the codon's
+// Payloads.
+func Content(command string, contents ...any) Option {
+	return func(o *options) { o.contents[command] = contents }
+}
+
+// Seeds has [Conform] try the seeds from 0 up to n. Without it they are [DefaultSeeds].
+func Seeds(n int) Option {
+	return func(o *options) {
+		o.seeds = make([]uint64, n)
+		for i := range o.seeds {
+			o.seeds[i] = uint64(i)
+		}
+	}
+}
+
+// Seed has [Conform] try one seed, that of a failure.
+func Seed(seed uint64) Option { return func(o *options) { o.seeds = []uint64{seed} } }
+
+// Agent has [Conform] test an agent of the application, which answers by role, in place of
+// an agent whose jobs end as the seed chooses. create is called once for each seed.
+func Agent(role *codons.Role, create func() actors.Agent) Option {
+	return func(o *options) { o.role, o.agent = role, create }
+}
+
+// Asking gives options of all conversations that [Conform] opens, such as [codons.On] for
+// a job of the initiator. The other jobs of the initiator end as the seed chooses.
+func Asking(opts ...codons.Option) Option {
+	return func(o *options) { o.asking = append(o.asking, opts...) }
+}

@@ -1,0 +1,146 @@
+package contractnet
+
+import (
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// initiatorSide is the caller's side of the conversation with one bidder.
+type initiatorSide struct {
+	codons.Initiator
+
+	// Touched on the conversation's actor. Decisions read last, also after the end of the
+	// conversation: it changes only when a proposal arrives.
+	resultBy time.Time // the end of a proposal's use; after an award, the time by which the result is due
+	by       time.Time // the time by which the proposals of this round are due
+	round    int       // the round of the latest call, from 1
+	last     Bid
+	invalid  error // the error of an unreadable proposal
+	result   performatives.InformResult
+}
+
+// revision is the content of a further call, with its ReplyBy.
+type revision struct {
+	Call Call      `json:"call"`
+	By   time.Time `json:"by"`
+}
+
+// award is the content of an award, with its ReplyBy.
+type award struct {
+	Acceptance Acceptance `json:"acceptance"`
+	By         time.Time  `json:"by"`
+}
+
+// bid returns the latest proposal for a decision; at is the state of the conversation.
+func (s *initiatorSide) bid(at machine.State) Bid {
+	b := s.last
+	b.Held = at == stateHeld
+	return b
+}
+
+// Reduce keeps the times of the round and of the award, and the proposal.
+func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Event) {
+	s.Initiator.Reduce(v, e)
+	if e.On == machine.Command(codons.CommandStart) {
+		call, _ := performatives.PayloadAs[Call](e.Message) // composed by Start, so it is readable
+		s.by, s.round, s.resultBy = e.Message.ReplyBy(), 1, call.ResultBy
+	}
+	switch d := e.Data.(type) {
+	case revision:
+		s.by, s.round = d.By, d.Call.Round
+	case award:
+		s.resultBy = d.By
+	}
+	if e.Message == nil || e.Message.Performative() != performatives.ActPropose || e.On.Kind != machine.KindReceive {
+		return
+	}
+	proposal, err := performatives.PayloadAs[Proposal](e.Message)
+	switch {
+	case err != nil:
+		s.invalid = err
+	case v.State() == stateProposed:
+		s.last.Proposal, s.last.Round = proposal, s.round
+	}
+}
+
+// Compose returns the contents of calls, awards and rejections.
+func (s *initiatorSide) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+	if f.Act == performatives.ActRejectProposal {
+		r := s.rejection(v)
+		return performatives.RejectProposal{ReasonCode: r.Code, ReasonText: r.Text}
+	}
+	switch d := e.Data.(type) {
+	case revision:
+		return d.Call
+	case award:
+		return d.Acceptance
+	}
+	return s.Initiator.Compose(v, f, e)
+}
+
+// rejection returns the reason for which the proposal is rejected.
+func (s *initiatorSide) rejection(v *codons.Value) performatives.Refusal {
+	r := performatives.Refusal{Code: performatives.CodeRejected, From: v.Self()}
+	if v.State() == stateLapsed {
+		r.Code = performatives.CodeExpired
+	}
+	if invalid := performatives.RefusalOf(s.invalid); invalid != nil {
+		r.Code, r.Text = invalid.Code, invalid.Text
+	}
+	if r.Text == "" {
+		r.Text = r.Code.Traits().Text
+	}
+	return r
+}
+
+// ReplyBy returns the time by which a call or an award is to be answered.
+func (s *initiatorSide) ReplyBy(_ *codons.Value, f machine.Effect) time.Time {
+	switch f.Act { //nolint:exhaustive // no other act has a ReplyBy of its own
+	case performatives.ActCFP:
+		return s.by
+	case performatives.ActAcceptProposal:
+		return s.resultBy
+	}
+	return time.Time{}
+}
+
+// Timer sets the deadline of the proposals, of the proposal's validity, or of the result.
+func (s *initiatorSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
+	if name != codons.TimerDeadline {
+		return s.Initiator.Timer(v, name, now)
+	}
+	switch v.State() { //nolint:exhaustive // the others wait for the result
+	case stateCalled:
+		return s.by.Sub(now)
+	case stateProposed:
+		return s.last.Proposal.until(s.resultBy).Sub(now)
+	}
+	return s.resultBy.Sub(now)
+}
+
+// Tag returns the tag of a message, as the codon has it.
+func (s *initiatorSide) Tag(_ *codons.Value, m *performatives.Message) string { return tag(m) }
+
+// Ended keeps the result of the bidder, or the reason for which there is none.
+func (s *initiatorSide) Ended(c *codons.Conversation, last *performatives.Message) {
+	result, err := s.end(c, last)
+	s.result = result
+	s.Close(err)
+}
+
+func (s *initiatorSide) end(c *codons.Conversation, last *performatives.Message) (performatives.InformResult, error) {
+	switch c.State() { //nolint:exhaustive // EndError knows every other end
+	case codons.StateCompleted:
+		r, err := performatives.PayloadAs[performatives.InformResult](last)
+		if err != nil {
+			return r, c.Unreadable(err)
+		}
+		return r, nil
+	case codons.StateRejected, stateLapsed:
+		return performatives.InformResult{}, c.Rejected(s.rejection(&c.Value))
+	}
+	return performatives.InformResult{}, c.EndError(last)
+}

@@ -1,0 +1,111 @@
+package contractnet
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// newResponder returns the responder of a bidder in one of the contract nets. A proposal
+// holds the slot of the job that made it.
+func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Times) actors.Responding {
+	return codons.NewResponder(self, bidder, codons.ResponderOptions{
+		Codon: c, Times: t,
+		Works: []codons.Work{
+			{Job: codons.JobConsider, Considers: true, Holds: []string{commandPropose}, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
+				return s.(*responderSide).consider(bidder)
+			}},
+			{Job: codons.JobPerform, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
+				return s.(*responderSide).perform(bidder)
+			}},
+		},
+		Side: func(r *codons.Responding) codons.Side { return &responderSide{Responding: r} },
+	})
+}
+
+// responderSide is the bidder's side of one conversation.
+type responderSide struct {
+	*codons.Responding
+	call      Call       // of the latest round
+	proposals []Proposal // of all rounds
+	retries   int        // of the latest proposal
+}
+
+// consider returns the handler that makes a proposal.
+func (s *responderSide) consider(bidder Bidder) func(context.Context, *codons.Handler) codons.Command {
+	previous, otherwise := slices.Clone(s.proposals), s.Times().Deadline
+	return func(ctx context.Context, h *codons.Handler) codons.Command {
+		call, err := performatives.PayloadAs[Call](h.Message())
+		if err != nil {
+			return h.TurnDown(err)
+		}
+		proposal, err := bidder.ConsiderCall(ctx, Called{Call: call, Message: h.Message(), Agent: h.Agent(), Previous: previous})
+		if err != nil {
+			return h.TurnDown(err)
+		}
+		if proposal.ValidUntil.IsZero() {
+			proposal.ValidUntil = proposal.until(call.ResultBy)
+		}
+		if proposal.ValidUntil.IsZero() {
+			proposal.ValidUntil = h.Message().ReplyBy().Add(otherwise)
+		}
+		return h.Answer(commandPropose, performatives.ActPropose, proposal)
+	}
+}
+
+// perform returns the handler that does the awarded task.
+func (s *responderSide) perform(bidder Bidder) func(context.Context, *codons.Handler) codons.Command {
+	proposal, call := s.latest(), s.call
+	return func(ctx context.Context, h *codons.Handler) codons.Command {
+		result, err := bidder.PerformAward(ctx, Awarded{Call: call, Proposal: proposal, Message: h.Message(), Agent: h.Agent()})
+		if err != nil {
+			return h.Fail(err)
+		}
+		return h.Answer(codons.CommandFinish, performatives.ActInformResult, result)
+	}
+}
+
+func (s *responderSide) latest() Proposal { return s.proposals[len(s.proposals)-1] }
+
+// Reduce keeps the call, the proposals, and the number of retries of the latest.
+func (s *responderSide) Reduce(v *codons.Value, e *codons.Event) {
+	if e.Message != nil && e.Message.Performative() == performatives.ActCFP && e.On.Kind == machine.KindReceive {
+		s.call, _ = performatives.PayloadAs[Call](e.Message) // the handler turns down an unreadable call
+	}
+	if p, ok := e.Data.(Proposal); ok && v.State() == stateProposed {
+		s.proposals, s.retries = append(s.proposals, p), 0
+	}
+	if e.Arms(codons.TimerRetry) {
+		s.retries++
+	}
+}
+
+// Compose returns the failure of a lapsed proposal. Its code tells the caller that the
+// proposal lapsed, so the failure of a handler with the same code is sent with another.
+func (s *responderSide) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+	if f.Name == tagLapsed {
+		return performatives.Failure{ErrorCode: performatives.CodeExpired, ErrorText: "the proposal was valid until now"}
+	}
+	data := s.Responding.Compose(v, f, e)
+	if failure, ok := data.(performatives.Failure); ok && failure.ErrorCode == performatives.CodeExpired {
+		failure.ErrorCode = performatives.CodeTimeout
+		return failure
+	}
+	return data
+}
+
+// Timer sets the end of a proposal's validity, and the wait before it is sent again.
+func (s *responderSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
+	switch {
+	case name == codons.TimerRetry:
+		return codons.Retry{}.Wait(v.Request().ID(), s.retries)
+	case name == codons.TimerDeadline && v.State() == stateProposed:
+		return s.latest().ValidUntil.Sub(now)
+	}
+	return s.Responding.Timer(v, name, now)
+}

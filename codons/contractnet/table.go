@@ -1,0 +1,248 @@
+package contractnet
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// States of a contract net that the standard rows do not have.
+const (
+	stateCalled   machine.State = "called"   // caller: no proposal yet
+	stateProposed machine.State = "proposed" // both: there is a proposal without an answer
+	stateHeld     machine.State = "held"     // caller: the proposal is kept in reserve; its bidder is still in proposed
+	stateAwarded  machine.State = "awarded"  // caller: the proposal was accepted, and there is no result yet
+	stateLapsed   machine.State = "lapsed"   // both: the proposal's validity ended without an answer
+)
+
+// Commands of a contract net that the standard rows do not have.
+const (
+	commandAward   = "award"   // caller: accept the proposal
+	commandHold    = "hold"    // caller: keep the proposal in reserve for a later decision
+	commandRevise  = "revise"  // caller: ask for a better proposal
+	commandPropose = "propose" // bidder: bid
+)
+
+// Tags of the messages of a contract net.
+const (
+	tagUnreadable = "unreadable" // a PROPOSE whose content is not a valid Proposal
+	tagLapsed     = "lapsed"     // a FAILURE that says that the proposal lapsed
+)
+
+// reportProposed is the report of a PROPOSE to the caller.
+const reportProposed = "proposed"
+
+// Table returns the table of a caller and one bidder: a call for proposals, a proposal, an
+// award and its result (addenda §6). [Coordination] has the rules of a caller and many
+// bidders.
+func Table() machine.Table {
+	return protocol{
+		name: "contract-net", title: "Contract net",
+		purpose: "One agent calls for proposals to do a task. Each bidder refuses or proposes. The caller accepts " +
+			"some of the proposals and rejects the others. A bidder whose proposal was accepted does the task and reports the result.",
+		source: "addenda §6; FIPA Contract Net Interaction Protocol (SC00029H)",
+	}.table()
+}
+
+// IteratedTable is [Table] with further rounds: the caller may answer a proposal by a
+// revised call.
+func IteratedTable() machine.Table {
+	return protocol{
+		name: "iterated-contract-net", title: "Iterated contract net",
+		purpose: "A contract net in which the caller may answer proposals by a revised call for better ones, " +
+			"until it accepts some or rejects all.",
+		source:   "addenda §6; FIPA Iterated Contract Net Interaction Protocol (SC00030H)",
+		iterated: true,
+	}.table()
+}
+
+// protocol is one of the two contract nets.
+type protocol struct {
+	name, title, purpose, source string
+
+	iterated bool // a proposal may be answered by another call
+}
+
+func (x protocol) table() machine.Table {
+	return codons.StandardAll.MustComplete(machine.Table{
+		Name: x.name, Title: x.title, Purpose: x.purpose, Source: x.source,
+		Terminal: []machine.State{codons.StateCompleted, codons.StateRejected, stateLapsed},
+		Jobs: []machine.Job{
+			{
+				Role: machine.Responder, Name: codons.JobConsider, Ends: []string{commandPropose},
+				Doc: "the agent decides whether to bid, and how much",
+			},
+			{
+				Role: machine.Responder, Name: codons.JobPerform, Ends: []string{codons.CommandFinish, codons.CommandFail},
+				Doc: "the agent does the task that it was awarded",
+			},
+		},
+		Timers: timers(),
+		Rows: slices.Concat(x.callerCalls(), x.callerDecides(), callerAwaitsResult(), callerCancels(), callerEnded(),
+			x.bidderConsiders(), x.bidderProposed(), x.bidderEnded()),
+		Agree: pairs(),
+	})
+}
+
+func timers() []machine.Timer {
+	return []machine.Timer{
+		{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "until proposals are due, then until the proposal lapses, then until the result is due"},
+		{Role: machine.Initiator, Name: codons.TimerRetry, Doc: "until a CFP, ACCEPT_PROPOSAL or CANCEL without its answer is sent again"},
+		{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "until proposals are due, then until the proposal lapses, then until the result is due"},
+		{Role: machine.Responder, Name: codons.TimerRetry, Doc: "until a proposal without an answer is sent again"},
+	}
+}
+
+// pairs are the ends of a caller and one bidder besides those of the standard rows.
+func pairs() []machine.Pair {
+	rough := func(initiator, responder machine.State, note string) machine.Pair {
+		return machine.Pair{Initiator: initiator, Responder: responder, Rough: true, Note: note}
+	}
+	return []machine.Pair{
+		rough(stateLapsed, stateLapsed, ""),
+		rough(codons.StateRejected, stateLapsed, "the proposal lapsed before its rejection arrived"),
+		rough(codons.StateRejected, codons.StateFailed, "the bidder stopped before the rejection arrived"),
+		rough(stateLapsed, codons.StateFailed, "the bidder stopped before the proposal lapsed for the caller"),
+		rough(stateLapsed, codons.StateRejected, "the proposal lapsed for the caller first"),
+	}
+}
+
+// callerCalls has the rows of a caller without a proposal.
+func (x protocol) callerCalls() []machine.Row {
+	called := codons.Asks(stateCalled)
+	return []machine.Row{
+		codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).
+			Goto(stateCalled, machine.Send(performatives.ActCFP)).
+			Because("the agent calls for proposals"),
+		called.When(machine.Receive(performatives.ActPropose)).
+			Goto(stateProposed, machine.Report(reportProposed), machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline)).
+			Because("a bid, which binds the bidder until it lapses"),
+		called.When(machine.ReceiveTagged(performatives.ActPropose, tagUnreadable)).
+			Goto(codons.StateRejected, machine.Send(performatives.ActRejectProposal)).
+			Because("an unreadable proposal cannot be decided about"),
+	}
+}
+
+// callerDecides has the rows of a caller with a proposal.
+func (x protocol) callerDecides() []machine.Row {
+	decides := codons.Asks(stateProposed, stateHeld)
+	rows := []machine.Row{
+		decides.When(machine.Command(commandAward)).
+			Goto(stateAwarded, machine.Send(performatives.ActAcceptProposal), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
+			Because("the bid wins"),
+		decides.When(machine.Command(codons.CommandDecline)).
+			Goto(codons.StateRejected, machine.Send(performatives.ActRejectProposal)).
+			Because("the bid loses, and no longer binds the bidder"),
+		codons.Asks(stateProposed).When(machine.Command(commandHold)).
+			Goto(stateHeld).
+			Because("another bid wins, and this one is kept in case that bidder fails"),
+		codons.Asks(stateHeld).When(machine.Command(commandHold)).
+			Goto(stateProposed).
+			Because("another bid wins again"),
+		decides.When(machine.Timeout(codons.TimerDeadline)).
+			Goto(stateLapsed, machine.Send(performatives.ActRejectProposal)).
+			Because("the bid was valid until now; the rejection is for a bidder whose clock is slower"),
+	}
+	if x.iterated {
+		rows = append(rows, decides.When(machine.Command(commandRevise)).
+			Goto(stateCalled, machine.Send(performatives.ActCFP), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
+			Because("a further round: the same task on other terms (SC00030H)"))
+	}
+	return rows
+}
+
+// callerAwaitsResult has the row of the result, and that of a FAILURE by which the bidder
+// says, in any state, that the proposal lapsed.
+func callerAwaitsResult() []machine.Row {
+	return []machine.Row{
+		codons.Asks(stateAwarded).When(machine.Receive(performatives.ActInformResult)).
+			Goto(codons.StateCompleted).
+			Because("done, whether the answer is yes or no (addenda §2)"),
+		codons.Asks(stateCalled, stateProposed, stateHeld, stateAwarded).When(machine.ReceiveTagged(performatives.ActFailure, tagLapsed)).
+			Goto(stateLapsed).
+			Because("the proposal was lost, or was not answered in time, or the award came too late"),
+	}
+}
+
+// callerCancels has the rows of a caller between CANCEL and the end.
+func callerCancels() []machine.Row {
+	return []machine.Row{
+		codons.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
+			Goto(codons.StateCancelled).
+			Because("the receipt, also of a peer that does not say which message it answers: the work has ended and no bid binds (addenda §6)"),
+	}
+}
+
+// callerEnded has the rows of a caller after the end.
+func callerEnded() []machine.Row {
+	return []machine.Row{
+		codons.Asks(codons.StateRejected).When(machine.Duplicate(performatives.ActPropose)).
+			Stay(machine.Resend(performatives.ActRejectProposal)).
+			Because("the bidder has not received the rejection"),
+		codons.Asks(codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned).When(machine.Receive(performatives.ActPropose)).
+			Stay(machine.Refuse(performatives.CodeExpired)).
+			Because("a late proposal is rejected, so that it does not bind the bidder (addenda §6)"),
+	}
+}
+
+// bidderConsiders has the rows of a bidder up to its proposal, and that of its result.
+func (x protocol) bidderConsiders() []machine.Row {
+	return []machine.Row{
+		codons.Answers(machine.Idle).When(machine.Receive(performatives.ActCFP)).
+			Goto(codons.StateConsidering, machine.Run(codons.JobConsider)).
+			Because("a call arrives"),
+		codons.Answers(codons.StateConsidering).When(machine.Command(commandPropose)).
+			Goto(stateProposed, machine.Send(performatives.ActPropose), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
+			Because("the agent bids, and is bound until the proposal lapses"),
+		codons.Answers(codons.StateWorking).When(machine.Command(codons.CommandFinish)).
+			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
+			Because("done, whether the answer is yes or no (addenda §2)"),
+	}
+}
+
+// bidderProposed has the rows of a bidder that is bound by its proposal.
+func (x protocol) bidderProposed() []machine.Row {
+	proposed := codons.Answers(stateProposed)
+	rows := []machine.Row{
+		proposed.When(machine.Receive(performatives.ActAcceptProposal)).
+			Goto(codons.StateWorking, machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline), machine.Run(codons.JobPerform)).
+			Because("the bid has won"),
+		proposed.When(machine.Receive(performatives.ActRejectProposal)).
+			Goto(codons.StateRejected).
+			Because("the bid has lost"),
+		proposed.When(machine.Timeout(codons.TimerDeadline)).
+			Goto(stateLapsed, machine.SendTagged(performatives.ActFailure, tagLapsed)).
+			Because("the proposal was valid until now"),
+	}
+	if x.iterated {
+		rows = append(rows, proposed.When(machine.Receive(performatives.ActCFP)).
+			Goto(codons.StateConsidering, machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline), machine.Run(codons.JobConsider)).
+			Because("a revised call: the proposal no longer binds (SC00030H)"))
+	}
+	return rows
+}
+
+// bidderEnded has the rows of a bidder after the end.
+func (x protocol) bidderEnded() []machine.Row {
+	return []machine.Row{
+		codons.Answers(codons.StateCompleted).When(machine.Duplicate(performatives.ActCFP)).
+			Stay(machine.Resend(performatives.ActInformResult)).
+			Because("the result replaces the proposal"),
+		codons.Answers(codons.StateFailed, stateLapsed).When(x.answersToProposal()...).
+			Stay(machine.Resend(performatives.ActFailure)).
+			Because("the proposal was withdrawn, or lapsed, before it was answered"),
+		codons.Answers(stateLapsed).When(machine.Duplicate(performatives.ActAcceptProposal)).
+			Stay(machine.Resend(performatives.ActFailure)).
+			Because("the caller has not received the failure"),
+	}
+}
+
+// answersToProposal are the answers to a proposal that expect an answer themselves.
+func (x protocol) answersToProposal() []machine.Symbol {
+	if x.iterated {
+		return []machine.Symbol{machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActCFP)}
+	}
+	return []machine.Symbol{machine.Receive(performatives.ActAcceptProposal)}
+}

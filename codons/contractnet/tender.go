@@ -1,0 +1,208 @@
+package contractnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// CallForProposals asks the bidders for proposals, awards the task, and waits for the
+// winner's result.
+//
+// Proposals are due after a time ([WithProposalsWithin]). The decision ([WithDecision],
+// else [LowestCost]) is made as soon as each bidder has answered. The result is due by
+// call.ResultBy, or else by ctx's deadline, or else within [codons.DefaultDeadline].
+// The end of ctx withdraws the call from all bidders, at any stage, and
+// CallForProposals returns after their receipts.
+//
+// Inside a conversation that has a budget, each bidder gets an equal part of the rest, for
+// its bid and for its work. Of the resources that [codons.WithBudget] names, each bidder
+// gets that amount.
+//
+// When no bidder delivered, the error joins [ErrNoAward] with the reason of each bidder.
+// Otherwise it is an error of [Start], or says which rule a decision broke. The
+// Allocation is filled beside every error that is not of Start.
+// CallForProposals blocks and must not be called on an agent's own actor.
+func CallForProposals(ctx context.Context, p codons.Party, bidders []performatives.AgentID, call Call, opts ...codons.Option) (Allocation, error) {
+	t, err := Start(ctx, p, bidders, call, opts...)
+	if err != nil {
+		return Allocation{}, err
+	}
+	return t.Wait()
+}
+
+// Allocation is the result of a call for proposals. Each bidder is in one of the lists,
+// both in the order in which the caller named the bidders.
+type Allocation struct {
+	Awards []Award
+	Lost   []Loss
+}
+
+// Bid is the answer of one bidder to a call.
+type Bid struct {
+	Bidder   performatives.AgentID
+	Proposal Proposal // the latest; zero when there is none
+	Round    int      // the round of the proposal, from 1; zero when there is none
+	Held     bool     // the proposal was kept in reserve: see [WithReserve]
+}
+
+// Award is a bid that won, with the result of the work.
+type Award struct {
+	Bid
+	Result performatives.InformResult
+}
+
+// Loss is a bidder without a result: it made no bid, or its bid did not win, or it failed.
+type Loss struct {
+	Bid
+	// Err is an [*codons.EndError] whose State says how the bid was lost: refused,
+	// not_understood, rejected (others were better), lapsed, timed_out (no answer),
+	// failed, cancelled.
+	Err error
+}
+
+// ErrNoAward says that no bidder delivered: each refused, did not answer, was rejected or
+// failed. It is joined with the reason of each.
+var ErrNoAward = errors.New("contractnet: no bidder delivered")
+
+// err returns nil when a bidder delivered.
+func (a Allocation) err() error {
+	if len(a.Awards) > 0 {
+		return nil
+	}
+	errs := []error{ErrNoAward}
+	for _, l := range a.Lost {
+		errs = append(errs, l.Err)
+	}
+	return errors.Join(errs...)
+}
+
+// Tender is a call for proposals under way. Its methods may be called from any goroutine.
+type Tender struct {
+	self    actors.Self
+	with    settings
+	members []*initiatorSide // one for each bidder, in the order of the bidders
+	group   *codons.Group
+	call    Call // of the latest round; read and written only by decisions after Start
+}
+
+// Start is [CallForProposals] without the wait. The error says that there are no bidders,
+// that a bidder is named twice, that the call is invalid, or that the party cannot
+// begin a conversation. With an error no bidder has a call any more.
+func Start(ctx context.Context, p codons.Party, bidders []performatives.AgentID, call Call, opts ...codons.Option) (*Tender, error) {
+	t := &Tender{self: p.Self(), with: newSettings(opts), call: call}
+	if err := checkBidders(bidders); err != nil {
+		return nil, err
+	}
+	t.call.Round = 1
+	t.call.ResultBy = resultBy(ctx, call)
+	t.with.options.Apply(codons.WithBudgetShare(ctx, len(bidders)))
+	ctx, cancel := context.WithDeadline(ctx, t.call.ResultBy)
+	t.group = codons.NewGroup(t.coordination(len(bidders)), t.decide)
+	if err := t.begin(ctx, bidders); err != nil {
+		defer cancel()
+		return nil, t.group.GiveUp(err)
+	}
+	t.group.Start(ctx, t.self)
+	t.self.System().Work(func() { <-t.group.Done(); cancel() })
+	return t, nil
+}
+
+func checkBidders(bidders []performatives.AgentID) error {
+	if len(bidders) == 0 {
+		return errors.New("contractnet: there are no bidders")
+	}
+	for i, id := range bidders {
+		if slices.ContainsFunc(bidders[:i], id.Is) {
+			return fmt.Errorf("contractnet: bidder %q is named twice", id)
+		}
+	}
+	return nil
+}
+
+// resultBy returns the time by which a winner has to deliver, at most ctx's deadline.
+func resultBy(ctx context.Context, call Call) time.Time {
+	by, ok := ctx.Deadline()
+	if !ok {
+		by = time.Now().Add(codons.DefaultDeadline)
+	}
+	if !call.ResultBy.IsZero() && (!ok || call.ResultBy.Before(by)) {
+		by = call.ResultBy
+	}
+	return by
+}
+
+// coordination returns the rules of the call. There are at most as many winners as bidders.
+func (t *Tender) coordination(bidders int) machine.Coordination {
+	winners := min(t.with.winners, bidders)
+	if t.with.rounds > 1 {
+		return IteratedCoordination(winners, t.with.reserve)
+	}
+	return Coordination(winners, t.with.reserve)
+}
+
+func (t *Tender) codon() *codons.Codon {
+	if t.with.rounds > 1 {
+		return IteratedCodon
+	}
+	return Codon
+}
+
+// proposalsBy returns the time by which the proposals of a round that begins now are due.
+func (t *Tender) proposalsBy() time.Time {
+	left := time.Until(t.call.ResultBy)
+	within := t.with.within
+	if within <= 0 {
+		within = left / 2
+	}
+	return time.Now().Add(min(within, left))
+}
+
+// begin opens the conversations with the bidders, one after the other.
+func (t *Tender) begin(ctx context.Context, bidders []performatives.AgentID) error {
+	due, cancel := context.WithDeadline(ctx, t.proposalsBy())
+	defer cancel()
+	for _, id := range bidders {
+		member := &initiatorSide{last: Bid{Bidder: id}}
+		opening := codons.Opening{Codon: t.codon(), To: id, Act: performatives.ActCFP, Payload: t.call, Options: t.with.options}
+		if err := member.Prepare(due, t.self, opening); err != nil {
+			return err
+		}
+		if err := t.group.Begin(ctx, t.self, &member.Initiator, member); err != nil {
+			return err
+		}
+		t.members = append(t.members, member)
+	}
+	return nil
+}
+
+// Done is closed when the conversations with all bidders have ended.
+func (t *Tender) Done() <-chan struct{} { return t.group.Done() }
+
+// Cancel withdraws the call from all bidders. It does not wait for their receipts.
+func (t *Tender) Cancel() { t.group.Cancel(context.Canceled) }
+
+// Wait waits until [Tender.Done] is closed and returns the result, as [CallForProposals]
+// does. It may be called more than once.
+func (t *Tender) Wait() (Allocation, error) {
+	codons.AwaitEnd(t.self, t.group.Done())
+	var a Allocation
+	for _, m := range t.members {
+		if m.Err() != nil {
+			a.Lost = append(a.Lost, Loss{m.last, m.Err()})
+		} else {
+			a.Awards = append(a.Awards, Award{m.last, m.result})
+		}
+	}
+	if err := t.group.Failed(); err != nil {
+		return a, err
+	}
+	return a, a.err()
+}

@@ -1,0 +1,228 @@
+package codons_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// TestReusedConversation has a chat client give all its tasks one conversation id.
+func TestReusedConversation(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var worked atomic.Int64
+		w.Add("Jules", counting(&worked))
+		for i := range 5 {
+			got, err := delegation.Delegate(t.Context(), w.Eddy, "Jules", p.TaskRequest{TaskType: "x", Description: fmt.Sprint(i)}, codons.WithConversation("chat"))
+			if err != nil || got.Summary != fmt.Sprint(i) {
+				t.Errorf("task %d: %+v, %v", i, got, err)
+			}
+		}
+		for range 3 { // also after one that was cancelled
+			d, err := delegation.Start(t.Context(), w.Eddy, "Jules", kit.Task(), codons.WithConversation("chat"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			d.Cancel()
+			_, err = d.Wait()
+			kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
+		}
+		if _, err := w.Delegate(t.Context(), codons.WithConversation("chat")); err != nil {
+			t.Error(err)
+		}
+		if worked.Load() != 9 {
+			t.Errorf("worked %d times", worked.Load())
+		}
+		w.Settled(0)
+	})
+}
+
+// TestReusedConversationAtOnce reuses a conversation id right after its end.
+func TestReusedConversationAtOnce(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{})
+		for range 500 {
+			if _, err := w.Delegate(t.Context(), codons.WithConversation("chat")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestConversationInUse(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var worked atomic.Int64
+		w.Add("Jules", counting(&worked))
+		d := w.Start(t.Context(), codons.WithConversation("chat"))
+		start := time.Now()
+		_, err := w.Delegate(t.Context(), codons.WithConversation("chat"))
+		if !errors.Is(err, actors.ErrConversationExists) || kit.EndOf(t, err).State != "abandoned" {
+			t.Errorf("got %v", err)
+		}
+		kit.WantElapsed(t, start, 0)
+		if _, err := d.Wait(); err != nil {
+			t.Errorf("the first: %v", err)
+		}
+		w.Settled(0)
+	})
+}
+
+// TestMessagesOfEarlierConversation sends messages about an earlier conversation under the id of the current one.
+func TestMessagesOfEarlierConversation(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a := w.Puppet("Jules")
+		var first *p.Message
+		for i := range 2 {
+			d := w.Start(t.Context(), codons.WithConversation("chat"))
+			request := a.Next(p.ActTaskRequest)
+			if i == 1 {
+				a.Reply(first, kit.Result(p.StatusFailure))
+				a.Silence()
+			}
+			first = request
+			a.Reply(request, kit.Result(p.StatusSuccess))
+			if got, err := d.Wait(); err != nil || got.Status != p.StatusSuccess {
+				t.Errorf("task %d: %+v, %v", i, got, err)
+			}
+		}
+	})
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var worked atomic.Int64
+		w.Add("Jules", counting(&worked))
+		a := w.Puppet("puppet")
+		request := func() *p.Message {
+			return a.Say(p.Envelope{Receiver: "Jules", ConversationID: "chat", ReplyWith: string(a.Stamp().ID), Payload: kit.Task()})
+		}
+		former := request()
+		a.Next(p.ActTaskAccept)
+		a.Next(p.ActInformResult)
+		request()
+		a.Next(p.ActTaskAccept)
+		cancel, _ := former.Follow(a.Stamp(), p.Cancel{})
+		a.Post(cancel)
+		if r := a.Next(p.ActFailure).AsRefusal(); r.Code != p.CodeConversationEnded {
+			t.Errorf("got %v", r)
+		}
+		a.Next(p.ActInformResult)
+	})
+}
+
+func TestSameConversationIDOfTwoPeers(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var worked atomic.Int64
+		w.Add("Jules", counting(&worked))
+		a, b := w.Puppet("a"), w.Puppet("b")
+		say := func(x *kit.Puppet, text string) *p.Message {
+			return x.Say(p.Envelope{Receiver: "Jules", ConversationID: "same", Payload: p.TaskRequest{TaskType: "x", Description: text}})
+		}
+		ra, rb := say(a, "a"), say(b, "b")
+		for x, want := range map[*kit.Puppet]string{a: "a", b: "b"} {
+			x.Next(p.ActTaskAccept)
+			if r, _ := p.PayloadAs[p.InformResult](x.Next(p.ActInformResult)); r.Summary != want {
+				t.Errorf("%s got the result of %s", want, r.Summary)
+			}
+		}
+		synctest.Wait()
+		a.Post(ra)
+		b.Post(rb)
+		a.Next(p.ActInformResult)
+		b.Next(p.ActInformResult)
+		if worked.Load() != 2 {
+			t.Errorf("worked %d times", worked.Load())
+		}
+	})
+}
+
+// TestWithoutConversationIDs has a peer whose dialect knows only in_reply_to.
+func TestWithoutConversationIDs(t *testing.T) {
+	for _, name := range []p.ConversationID{"", "chat"} {
+		kit.InWorld(t, func(t *testing.T, w *kit.World) { // as the worker
+			a := w.Puppet("Jules")
+			d := w.Start(t.Context(), codons.WithConversation(name), delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return kit.Task(), true }))
+			for i := range 3 {
+				request := a.Next(p.ActTaskRequest)
+				a.Say(p.Envelope{Receiver: "eddy", InReplyTo: string(request.ID()), Payload: p.TaskAccept{}})
+				if i < 2 {
+					a.Say(p.Envelope{Receiver: "eddy", InReplyTo: request.ReplyWith(), Payload: kit.Asking("more")})
+					continue
+				}
+				synctest.Wait()
+				d.Cancel()
+				cancel := a.Next(p.ActCancel)
+				a.Say(p.Envelope{Receiver: "eddy", InReplyTo: string(cancel.ID()), Payload: p.Receipt{}})
+			}
+			_, err := d.Wait()
+			kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
+			w.Settled(0)
+		})
+	}
+	kit.InWorld(t, func(t *testing.T, w *kit.World) { // as the asker
+		var considered atomic.Int64
+		w.Add("Jules", &kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision {
+			considered.Add(1)
+			return delegation.Accept()
+		}, Perform: curious(2)})
+		a := w.Puppet("puppet")
+		a.Say(p.Envelope{Receiver: "JULES", Payload: kit.Task()})
+		a.Next(p.ActTaskAccept)
+		partial := a.Next(p.ActInformResult)
+		second := a.Say(p.Envelope{Receiver: "jules", InReplyTo: string(partial.ID()), Payload: kit.Task()})
+		a.Next(p.ActTaskAccept)
+		partial = a.Next(p.ActInformResult)
+		third := a.Say(p.Envelope{Receiver: "jules", InReplyTo: string(second.ID()), Payload: kit.Task()})
+		a.Next(p.ActTaskAccept)
+		if r, _ := p.PayloadAs[p.InformResult](a.Next(p.ActInformResult)); !strings.HasSuffix(r.Summary, "round 0, round 1") {
+			t.Errorf("the third round got %+v", r)
+		}
+		synctest.Wait()
+		a.Post(third) // late, and again
+		a.Next(p.ActInformResult)
+		a.Say(p.Envelope{Receiver: "jules", InReplyTo: string(third.ID()), Payload: p.Cancel{}})
+		a.Next(p.ActInformResult)
+		if considered.Load() != 3 {
+			t.Errorf("%d tasks were considered, want 3 (%v)", considered.Load(), partial.ID())
+		}
+		w.Settled(0)
+	})
+}
+
+// TestReopenedBeforeItsEnd has the next task of the same id arrive right before the conversation ends.
+func TestReopenedBeforeItsEnd(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{Perform: func(_ context.Context, t delegation.Task) (p.InformResult, error) {
+			return p.InformResult{Status: p.StatusSuccess, Summary: t.Description}, nil
+		}})
+		a := w.Puppet("puppet")
+		say := func(text string) {
+			a.Say(p.Envelope{Receiver: "Jules", ConversationID: "chat", Payload: p.TaskRequest{TaskType: "x", Description: text}})
+		}
+		again := false
+		w.Net.Before = func(m *p.Message) {
+			if m.Performative() == p.ActInformResult && !again {
+				again = true
+				say("second")
+				time.Sleep(time.Second) // it is in the conversation's mailbox by then
+			}
+		}
+		say("first")
+		for _, want := range []string{"first", "second"} {
+			a.Next(p.ActTaskAccept)
+			if r, _ := p.PayloadAs[p.InformResult](a.Next(p.ActInformResult)); r.Summary != want {
+				t.Errorf("got the result of %q, want %q", r.Summary, want)
+			}
+		}
+		a.Silence()
+		w.Settled(0)
+	})
+}

@@ -1,0 +1,71 @@
+package codons
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Info is one side of a conversation that is under way.
+type Info struct {
+	ID       performatives.ConversationID `json:"conversation_id"`
+	Parent   performatives.ConversationID `json:"parent_conversation_id,omitempty"` // in whose work it was begun; empty without one
+	Protocol string                       `json:"protocol"`
+	Role     machine.Role                 `json:"role"`
+	Agent    performatives.AgentID        `json:"agent"` // whose side it is
+	Peer     performatives.AgentID        `json:"peer"`
+	State    machine.State                `json:"state"`
+	Began    time.Time                    `json:"began"`
+	Since    time.Time                    `json:"since"`             // when it came to the state
+	Deadline time.Time                    `json:"deadline,omitzero"` // when the deadline timer is due; zero while none runs
+	Budget   Budget                       `json:"budget,omitempty"`  // what the work may use; nil without a limit
+}
+
+// Conversations returns the conversations that are under way in a system, both sides of
+// each, the oldest first. Conversations of other kinds than this package's are left out.
+// It may be called from any goroutine; what it returns may have changed already.
+func Conversations(system *actors.System) []Info {
+	var all []Info
+	for c := range system.Conversations() {
+		if c, ok := c.(*Conversation); ok && !c.Over() {
+			all = append(all, c.Info())
+		}
+	}
+	slices.SortFunc(all, func(a, b Info) int {
+		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Role, b.Role))
+	})
+	return all
+}
+
+// progress is what other goroutines may know of a conversation.
+type progress struct {
+	mu       sync.Mutex
+	state    machine.State
+	since    time.Time
+	deadline time.Time
+}
+
+// Info returns where the conversation stands. Safe for concurrent use.
+func (c *Conversation) Info() Info {
+	c.progress.mu.Lock()
+	defer c.progress.mu.Unlock()
+	return Info{
+		ID: c.key.ID, Parent: c.parent, Protocol: c.codon.Name(), Role: c.role, Agent: c.self, Peer: c.key.Peer,
+		State: c.progress.state, Began: c.began, Since: c.progress.since, Deadline: c.progress.deadline, Budget: c.allowance,
+	}
+}
+
+// show makes the state known to other goroutines.
+func (c *Conversation) show() {
+	c.progress.mu.Lock()
+	defer c.progress.mu.Unlock()
+	if c.progress.state != c.at.State {
+		c.progress.state, c.progress.since = c.at.State, c.at.Updated
+	}
+	c.progress.deadline = c.Value.deadline
+}

@@ -1,0 +1,42 @@
+package delegation
+
+import (
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Codon is the delegation codon: [Table] with its payloads and its documentation.
+var Codon = codons.MustDefine(codons.Definition{
+	Table:    Table(),
+	Example:  "ExampleDelegate",
+	Tag:      inputTag,
+	Sides:    sides,
+	Commands: commands(),
+	Outcomes: map[machine.State]string{
+		codons.StateCompleted: "the result, or the partial result when a further round was not served; Delegated.Unserved gives the reason",
+	},
+	Payloads: []codons.Payload{
+		{Act: performatives.ActTaskRequest, Type: performatives.TaskRequest{}, Doc: "the task; in a further round, the input that the worker asked for"},
+		{Act: performatives.ActTaskAccept, Type: performatives.TaskAccept{}, Doc: "the worker takes the task on, optionally with an estimate"},
+		{Act: performatives.ActTaskReject, Type: performatives.TaskReject{}, Doc: "the worker does not take the task on, and the reason"},
+		{Act: performatives.ActStatusUpdate, Type: performatives.StatusUpdate{}, Doc: "the progress of the work"},
+		{Act: performatives.ActInformResult, Type: performatives.InformResult{}, Doc: "the result. A partial result with `request_for_user` asks for a further round"},
+		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL: the handler has returned"},
+	},
+})
+
+// NeedInputCodon documents the further rounds of a delegation. It has no table of its own:
+// the rounds are rows of [Table]. See [Task.NeedInput], [WithInput] and [WithInputFrom].
+var NeedInputCodon = codons.MustDefine(codons.Definition{
+	Table: machine.Table{
+		Name:  "need-more-input",
+		Title: "Need more input",
+		Purpose: "A worker that needs more input asks for it in the same conversation, by a partial result with a question. The initiator's " +
+			"code answers, or another agent, which may stand for a person. The work then continues: in the same handler, which gets the " +
+			"answer, or in a new one, which gets the earlier partial results.",
+		Source: "addenda §3",
+	},
+	Uses:    []string{"task-delegation", "request"},
+	Example: "ExampleTask_NeedInput",
+})

@@ -1,0 +1,146 @@
+package delegation_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	goruntime "runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+func TestPanicInConsiderTask(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		panics := true
+		w.Add("Jules", &kit.Worker{Max: 1, Consider: func(context.Context, delegation.Task) delegation.Decision {
+			if panics {
+				panics = false
+				panic("secret")
+			}
+			return delegation.Accept()
+		}})
+		restarts := kit.Recording(&w.Events, actors.KindAgentStarted)
+		_, err := w.Delegate(t.Context())
+		kit.WantEnd(t, err, "failed", p.CodeInternal)
+		kit.NoSecret(t, err)
+		for r := range restarts.C {
+			if r.Event.(actors.AgentStarted).Again {
+				break
+			}
+		}
+		if _, err := w.Delegate(t.Context()); err != nil {
+			t.Errorf("after the restart: %v", err)
+		}
+	})
+}
+
+func TestFailureOfPerformTask(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		perform func(context.Context, delegation.Task) (p.InformResult, error)
+		code    p.Code
+		events  int
+	}{
+		{"panic", func(context.Context, delegation.Task) (p.InformResult, error) { panic("secret") }, p.CodeInternal, 1},
+		{"goexit", func(context.Context, delegation.Task) (p.InformResult, error) {
+			goruntime.Goexit()
+			return p.InformResult{}, nil
+		}, p.CodeInternal, 1},
+		{"error", func(context.Context, delegation.Task) (p.InformResult, error) {
+			return p.InformResult{}, errors.New("secret: /etc/passwd")
+		}, p.CodeFailed, 0},
+		{"refusal", func(context.Context, delegation.Task) (p.InformResult, error) {
+			return p.InformResult{}, fmt.Errorf("secret: %w", &p.Refusal{Code: p.CodeRateLimited, Text: "slowly"})
+		}, p.CodeRateLimited, 0},
+		{"invalid result", func(context.Context, delegation.Task) (p.InformResult, error) {
+			return p.InformResult{Status: "secret"}, nil
+		}, p.CodeInternal, 0},
+		{"no result", func(context.Context, delegation.Task) (p.InformResult, error) { return p.InformResult{}, nil }, p.CodeInternal, 0},
+		{"timeout", func(context.Context, delegation.Task) (p.InformResult, error) {
+			return p.InformResult{}, fmt.Errorf("secret: %w", context.DeadlineExceeded)
+		}, p.CodeTimeout, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Add("Jules", &kit.Worker{Perform: c.perform, Max: 1})
+				restarts := kit.Recording(&w.Events, actors.KindSupervisionDecided)
+				panics := kit.Recording(&w.Events, codons.KindJobPanicked)
+				for range 2 { // the agent keeps running, and the slot was released
+					_, err := w.Delegate(t.Context())
+					kit.WantEnd(t, err, "failed", c.code)
+					kit.NoSecret(t, err)
+				}
+				w.Settled(0)
+				if len(restarts.C) != 0 || len(panics.C) != 2*c.events {
+					t.Errorf("%d supervised, %d panics, want 0 and %d", len(restarts.C), len(panics.C), 2*c.events)
+				}
+			})
+		})
+	}
+}
+
+// TestErrorOfAJobIsLoggedAndPublished checks that an operator gets the text of the error and
+// the initiator only its code.
+func TestErrorOfAJobIsLoggedAndPublished(t *testing.T) {
+	var log bytes.Buffer
+	o := actors.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	kit.InWorldWith(t, o, func(t *testing.T, w *kit.World) {
+		failed := w.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindJobFailed}})
+		defer failed.Close()
+		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+			return p.InformResult{}, errors.New("the disk is full")
+		}})
+		_, err := w.Delegate(t.Context())
+		kit.WantEnd(t, err, "failed", p.CodeFailed)
+		if strings.Contains(err.Error(), "disk") {
+			t.Errorf("the initiator gets %q", err)
+		}
+		synctest.Wait()
+		if e := (<-failed.C).Event.(codons.JobFailed); e.Agent != "Jules" || e.Protocol != "task-delegation" || e.Err.Error() != "the disk is full" {
+			t.Errorf("got %+v", e)
+		}
+		if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "the disk is full") || !strings.Contains(got, "agent=Jules") {
+			t.Errorf("logged %q", got)
+		}
+	})
+}
+
+// TestInvalidResultNamesTheField checks the event that is published for an invalid result.
+func TestInvalidResultNamesTheField(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		failed := w.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindJobFailed}})
+		defer failed.Close()
+		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+			return p.InformResult{Status: "perhaps"}, nil
+		}})
+		_, err := w.Delegate(t.Context())
+		kit.WantEnd(t, err, "failed", p.CodeInternal)
+		synctest.Wait()
+		if e := (<-failed.C).Event.(codons.JobFailed); !strings.Contains(e.Err.Error(), "task_status") {
+			t.Errorf("got %v", e.Err)
+		}
+	})
+}
+
+func TestPanicInWithAccepted(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
+		start := time.Now()
+		_, err := w.Delegate(t.Context(), delegation.WithAccepted(func(p.TaskAccept) { panic("oops") }))
+		if kit.EndOf(t, err).State != "abandoned" {
+			t.Errorf("got %v", err)
+		}
+		kit.WantElapsed(t, start, 0)
+		w.Settled(0) // CANCEL has ended the handler
+	})
+}

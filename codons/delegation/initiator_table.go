@@ -1,0 +1,103 @@
+package delegation
+
+import (
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// initiatorRequest returns the initiator's rows from the request until the work is under way.
+func initiatorRequest() []machine.Row {
+	requested, working := codons.Asks(StateRequested, StateInputGiven), codons.Asks(codons.StateWorking)
+	return []machine.Row{
+		codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).
+			Goto(StateRequested, machine.Send(performatives.ActTaskRequest)).
+			Because("the agent delegates a task"),
+		requested.When(machine.Receive(performatives.ActTaskAccept)).
+			Goto(codons.StateWorking, machine.Arm(codons.TimerRetry), machine.Report(ReportAccepted)).
+			Because("the worker has taken the task on"),
+		requested.When(machine.Receive(performatives.ActStatusUpdate)).
+			Goto(codons.StateWorking, machine.Arm(codons.TimerRetry), machine.Report(codons.ReportProgress)).
+			Because("progress overtook the acceptance, which it implies"),
+		codons.Asks(StateInputGiven, codons.StateWorking).When(machine.Stale(performatives.ActTaskAccept), machine.Stale(performatives.ActStatusUpdate)).
+			Stay(machine.Drop(codons.DropStale)).
+			Because("a late message of an earlier round is no answer to this one; only these two acts can be late, " +
+				"because the partial result ended their round"),
+		working.When(machine.Receive(performatives.ActStatusUpdate)).
+			Stay(machine.Report(codons.ReportProgress)).
+			Because("the worker may report any number of times (rossnet §5.1)"),
+		working.When(machine.Receive(performatives.ActTaskAccept)).
+			Stay(machine.Report(ReportAccepted)).
+			Because("progress overtook the acceptance; its estimate is still new"),
+	}
+}
+
+// initiatorResult returns the initiator's rows for the end of a round.
+func initiatorResult() []machine.Row {
+	waiting := codons.Asks(StateRequested, StateInputGiven, codons.StateWorking)
+	return []machine.Row{
+		waiting.When(machine.Receive(performatives.ActInformResult)).
+			Goto(codons.StateCompleted).
+			Because("the result; an acceptance may be skipped, lost or overtaken (addenda §6)"),
+		waiting.When(machine.ReceiveTagged(performatives.ActInformResult, TagInput)).
+			Goto(StateInputNeeded, machine.Disarm(codons.TimerRetry), machine.Report(ReportInput)).
+			Because("a partial result asks for more (addenda §3)"),
+		codons.Asks(StateRequested, codons.StateWorking).When(machine.Receive(performatives.ActTaskReject)).
+			Goto(codons.StateRejected).
+			Because("the task was not taken on; a rejection after an acceptance counts as well"),
+		codons.Asks(StateInputGiven).When(
+			machine.Receive(performatives.ActTaskReject), machine.Receive(performatives.ActNotUnderstood), machine.Receive(performatives.ActFailure),
+			machine.Timeout(codons.TimerDeadline),
+		).
+			Goto(codons.StateCompleted).
+			Because("the further round was turned down, or not answered in time, and the partial result is final"),
+	}
+}
+
+// initiatorInput returns the initiator's rows after a partial result that asks for more.
+func initiatorInput() []machine.Row {
+	input := codons.Asks(StateInputNeeded)
+	return []machine.Row{
+		input.When(machine.Command(codons.CommandAnswer)).
+			Goto(StateInputGiven, machine.Send(performatives.ActTaskRequest)).
+			Because("a further round in the same conversation (addenda §3); the deadline of the conversation stays"),
+		input.When(machine.Command(codons.CommandDecline), machine.Command(codons.CommandCancel)).
+			Goto(codons.StateCompleted, machine.Send(performatives.ActCancel)).
+			Because("the partial result is final; CANCEL keeps the worker from waiting until its deadline"),
+		input.When(machine.Timeout(codons.TimerDeadline)).
+			Goto(codons.StateCompleted).
+			Because("the partial result is final; the worker's own deadline ends its side"),
+		input.When(machine.Receive(performatives.ActFailure)).
+			Goto(codons.StateCompleted).
+			Because("the worker stopped before the further round, and the partial result is final"),
+		input.When(machine.Receive(performatives.ActInformResult)).
+			Goto(codons.StateCompleted).
+			Because("the worker continued without an answer, and this is its result"),
+		input.When(machine.Receive(performatives.ActTaskAccept), machine.Receive(performatives.ActStatusUpdate)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("the partial result of the same round overtook it"),
+	}
+}
+
+// initiatorCancel returns the initiator's rows between CANCEL and the end. They are the same
+// with and without an earlier partial result.
+func initiatorCancel() []machine.Row {
+	cancelling := codons.Asks(codons.StateCancelling)
+	return []machine.Row{
+		cancelling.When(machine.Receive(performatives.ActInform)).
+			Goto(codons.StateCancelled).
+			Because("the receipt: the handler has returned (addenda §6); an INFORM without a reference counts as well"),
+		cancelling.When(machine.Receive(performatives.ActInformResult)).
+			Goto(codons.StateCompleted).
+			Because("the result crossed with CANCEL; a result, even a partial one, is better than none"),
+		cancelling.When(machine.Receive(performatives.ActFailure)).
+			Goto(codons.StateFailed).
+			Because("the work could not be stopped, or had failed before"),
+		cancelling.When(machine.Receive(performatives.ActTaskReject)).
+			Goto(codons.StateRejected).
+			Because("the task was not taken on"),
+		cancelling.When(machine.Receive(performatives.ActNotUnderstood)).
+			Goto(codons.StateNotUnderstood).
+			Because("the worker did not understand the request, or does not know CANCEL"),
+	}
+}

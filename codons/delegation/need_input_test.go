@@ -1,0 +1,298 @@
+package delegation_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/request"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// askFor returns a handler that asks the questions one after the other and returns the answers
+// as its summary.
+func askFor(questions ...string) func(context.Context, delegation.Task) (p.InformResult, error) {
+	return func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+		var answers []string
+		for _, q := range questions {
+			answer, err := t.NeedInput(ctx, q)
+			if err != nil {
+				return p.InformResult{}, err
+			}
+			answers = append(answers, answer.Description)
+		}
+		return p.InformResult{Status: p.StatusSuccess, Summary: strings.Join(answers, ", ")}, nil
+	}
+}
+
+// echoInput answers each question with its own text.
+func echoInput() codons.Option {
+	return delegation.WithInput(func(_ context.Context, r p.InformResult) (p.TaskRequest, bool) {
+		return p.TaskRequest{TaskType: "debug_code", Description: "of " + r.RequestForUser()}, true
+	})
+}
+
+func TestHandlerContinuesWithTheAnswer(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		considered := 0
+		w.Add("Jules", &kit.Worker{Max: 1, Perform: askFor("branch", "file"), Consider: func(context.Context, delegation.Task) delegation.Decision {
+			considered++
+			return delegation.Accept()
+		}})
+		got, err := w.Delegate(t.Context(), echoInput())
+		if err != nil || got.Summary != "of branch, of file" || considered != 1 {
+			t.Errorf("got %+v, %v, considered %d times", got, err, considered)
+		}
+		kit.Golden(t, "need input", w.Monitor.Lines())
+		w.Settled(0)
+	})
+}
+
+func TestNeedInputSurvivesLostMessages(t *testing.T) {
+	for _, act := range []p.Performative{p.ActTaskRequest, p.ActTaskAccept, p.ActInformResult} {
+		for skip := range 3 {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Add("Jules", &kit.Worker{Perform: askFor("branch")})
+				lost := 0
+				w.Net.Intercept(func(m *p.Message) bool {
+					if m.Performative() != act {
+						return false
+					}
+					lost++
+					return lost == skip+1
+				})
+				got, err := w.Delegate(t.Context(), echoInput())
+				if err != nil || got.Summary != "of branch" {
+					t.Errorf("%s %d lost: got %+v, %v", act, skip, got, err)
+				}
+				w.Settled(0)
+			})
+		}
+	}
+}
+
+// TestNeedInputIsNotAnswered checks the error of NeedInput for each way in which no answer
+// comes.
+func TestNeedInputIsNotAnswered(t *testing.T) {
+	for name, c := range map[string]struct {
+		end   func(*kit.World, *delegation.Delegated)
+		input func(context.Context) bool
+		cause error
+	}{
+		"declined":     {func(*kit.World, *delegation.Delegated) {}, func(context.Context) bool { return false }, codons.ErrCanceled},
+		"cancelled":    {func(_ *kit.World, d *delegation.Delegated) { d.Cancel() }, waitForEnd, codons.ErrCanceled},
+		"deadline":     {func(*kit.World, *delegation.Delegated) {}, waitForEnd, codons.ErrDeadline},
+		"worker stops": {func(w *kit.World, _ *delegation.Delegated) { _ = w.StopAgent(w.T.Context(), "Jules") }, waitForEnd, codons.ErrEnded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				cause := make(chan error, 1)
+				w.Add("Jules", &kit.Worker{Max: 1, Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+					_, err := t.NeedInput(ctx, "branch")
+					cause <- err
+					return p.InformResult{}, err
+				}})
+				d := w.Start(t.Context(), delegation.WithInput(func(ctx context.Context, _ p.InformResult) (p.TaskRequest, bool) {
+					return kit.Task(), c.input(ctx)
+				}))
+				synctest.Wait()
+				c.end(w, d)
+				if got, err := d.Wait(); err != nil || got.RequestForUser() != "branch" {
+					t.Errorf("got %+v, %v", got, err)
+				}
+				err := <-cause
+				first := name == "deadline" && errors.Is(err, codons.ErrCanceled) // the deadline of either side may pass first
+				if !errors.Is(err, c.cause) && !first {
+					t.Errorf("the handler got %v, want %v", err, c.cause)
+				}
+				time.Sleep(time.Minute)
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// waitForEnd declines the question at the end of ctx.
+func waitForEnd(ctx context.Context) bool {
+	<-ctx.Done()
+	return false
+}
+
+// TestHandlerStopsWaiting has a handler stop waiting after a minute, and checks the outcome of
+// each way to continue. The answer comes after half an hour.
+func TestHandlerStopsWaiting(t *testing.T) {
+	for name, c := range map[string]struct {
+		then func(context.Context, delegation.Task) (p.InformResult, error)
+		want string
+		err  p.Code
+	}{
+		"finishes": {func(context.Context, delegation.Task) (p.InformResult, error) {
+			return p.InformResult{Status: p.StatusSuccess, Summary: "main"}, nil
+		}, "main", ""},
+		"fails": {func(context.Context, delegation.Task) (p.InformResult, error) {
+			return p.InformResult{}, &p.Refusal{Code: p.CodeForbidden}
+		}, "", p.CodeForbidden},
+		"asks again by its result": {func(context.Context, delegation.Task) (p.InformResult, error) {
+			return kit.Asking("more"), nil
+		}, "", p.CodeInternal},
+		"continues until the answer comes": {func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			for i := range 40 { // more than the 16 reports that may wait
+				if err := t.Progress(float64(i), ""); err != nil {
+					return p.InformResult{}, err
+				}
+			}
+			if _, err := t.NeedInput(ctx, "more"); !errors.Is(err, delegation.ErrQuestionOpen) {
+				return p.InformResult{}, fmt.Errorf("second question: %w", err)
+			}
+			time.Sleep(time.Hour)
+			return askFor("file")(ctx, t)
+		}, "of file", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+					short, cancel := context.WithTimeout(ctx, time.Minute)
+					defer cancel()
+					if _, err := t.NeedInput(short, "branch"); !errors.Is(err, context.DeadlineExceeded) {
+						return p.InformResult{}, fmt.Errorf("first question: %w", err)
+					}
+					return c.then(ctx, t)
+				}})
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
+				defer cancel()
+				slow := delegation.WithInput(func(ctx context.Context, r p.InformResult) (p.TaskRequest, bool) {
+					select {
+					case <-ctx.Done():
+					case <-time.After(30 * time.Minute):
+					}
+					return p.TaskRequest{TaskType: "debug_code", Description: "of " + r.RequestForUser()}, true
+				})
+				d := w.Start(ctx, slow)
+				got, err := d.Wait()
+				switch {
+				case err != nil:
+					t.Error(err)
+				case c.err != "":
+					if got.RequestForUser() != "branch" || !errors.Is(d.Unserved(), c.err) {
+						t.Errorf("got %+v, unserved: %v", got, d.Unserved())
+					}
+				case got.Summary != c.want:
+					t.Errorf("got %+v, want %q", got, c.want)
+				}
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+func TestInvalidQuestions(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var first, second error
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			_, first = t.NeedInput(ctx, "")
+			_, second = t.NeedInputFor(ctx, kit.Result(p.StatusSuccess))
+			return kit.Result(p.StatusSuccess), nil
+		}, Consider: func(ctx context.Context, task delegation.Task) delegation.Decision {
+			if _, err := task.NeedInput(ctx, "while it considers?"); err == nil {
+				t.Error("ConsiderTask may ask for input")
+			}
+			return delegation.Accept()
+		}})
+		if _, err := w.Delegate(t.Context()); err != nil || !errors.Is(first, p.CodeInvalidPayload) || !errors.Is(second, p.CodeInvalidPayload) {
+			t.Errorf("got %v, and %v, %v", err, first, second)
+		}
+	})
+}
+
+// TestResultCrossesWithTheFurtherRound has the worker finish while the request of the further
+// round is on its way: the late request begins no second task.
+func TestResultCrossesWithTheFurtherRound(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		performed := 0
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			performed++
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_, _ = t.NeedInput(short, "branch")
+			return kit.Result(p.StatusSuccess), nil
+		}})
+		var late *p.Message
+		w.Net.Intercept(func(m *p.Message) bool {
+			if m.Performative() == p.ActTaskRequest && m.InReplyTo() != "" && late == nil {
+				late = m
+				return true
+			}
+			return false
+		})
+		got, err := w.Delegate(t.Context(), echoInput())
+		if err != nil || got.Status != p.StatusSuccess {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if err := w.Deliver("Jules", late); err != nil {
+			t.Error(err)
+		}
+		w.Settled(0)
+		if performed != 1 {
+			t.Errorf("performed %d times", performed)
+		}
+	})
+}
+
+func TestInputFromAnotherAgent(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(context.Context, request.Requested) (any, error)
+		want   string
+	}{
+		"answers": {func(_ context.Context, r request.Requested) (any, error) {
+			in, err := p.PayloadAs[delegation.InputNeeded](r.Message)
+			if err != nil || in.Worker != "Jules" || in.Task.Description != "fix it" {
+				return nil, fmt.Errorf("asked %+v, %w", in, err)
+			}
+			return delegation.InputGiven{Text: "main, for " + in.Question}, nil
+		}, "main, for branch"},
+		"answers in JSON": {func(context.Context, request.Requested) (any, error) { return p.Raw(`{"text": "dev"}`), nil }, "dev"},
+		"refuses":         {func(context.Context, request.Requested) (any, error) { return nil, &p.Refusal{Code: p.CodeForbidden} }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Add("Jules", &kit.Worker{Perform: askFor("branch")})
+				w.Add("Person", &kit.Shop{Handle: c.answer})
+				got, err := w.Delegate(t.Context(), delegation.WithInputFrom("Person"))
+				if err != nil || got.Summary != c.want || c.want == "" && got.RequestForUser() != "branch" {
+					t.Errorf("got %+v, %v", got, err)
+				}
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// TestInputFromIsWithdrawn cancels the delegation while the other agent works on its answer.
+func TestInputFromIsWithdrawn(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		cause := make(chan error, 1)
+		w.Add("Jules", &kit.Worker{Perform: askFor("branch")})
+		w.Add("Person", &kit.Shop{Handle: func(ctx context.Context, _ request.Requested) (any, error) {
+			<-ctx.Done()
+			cause <- context.Cause(ctx)
+			return nil, ctx.Err()
+		}})
+		d := w.Start(t.Context(), delegation.WithInputFrom("Person"))
+		synctest.Wait()
+		d.Cancel()
+		if got, err := d.Wait(); err != nil || got.RequestForUser() != "branch" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if err := <-cause; !errors.Is(err, codons.ErrCanceled) {
+			t.Errorf("the cause of the other agent's ctx is %v", err)
+		}
+		w.Settled(0)
+	})
+}

@@ -1,0 +1,105 @@
+package delegation
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// newResponder returns the responder of an agent. worker is the agent behind its middleware.
+func newResponder(self actors.Self, agent actors.Agent, worker Worker, t codons.Times) *codons.Responder {
+	return codons.NewResponder(self, agent, codons.ResponderOptions{
+		Codon: Codon, Times: t, Refusal: codons.CommandReject,
+		Consider: &codons.Consideration{
+			Job: codons.JobConsider, Holds: []string{codons.CommandAccept},
+			Do: func(s codons.Side) func(context.Context, *performatives.Message) codons.Command {
+				previous := slices.Clone(s.(*responding).previous)
+				return func(ctx context.Context, m *performatives.Message) codons.Command {
+					return considerTask(ctx, self, worker, m, previous)
+				}
+			},
+		},
+		Works: []codons.Work{{Job: codons.JobPerform, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
+			return s.(*responding).perform(worker)
+		}}},
+		Side: func(r *codons.Responding) codons.Side { return &responding{Responding: r} },
+	})
+}
+
+// considerTask calls ConsiderTask and returns the command for its decision.
+func considerTask(ctx context.Context, self actors.Self, worker Worker, m *performatives.Message, previous []performatives.InformResult) codons.Command {
+	t, err := newTask(self, m, previous)
+	if err != nil {
+		return codons.Command(NotUnderstoodBy(err))
+	}
+	return codons.Command(worker.ConsiderTask(ctx, t).orDefault())
+}
+
+// responding is the responder's side of one delegation.
+type responding struct {
+	*codons.Responding
+	previous []performatives.InformResult // the partial results of this and earlier rounds
+	inquiry  inquiry                      // of the handler that runs
+}
+
+// Reduce keeps the partial results.
+func (s *responding) Reduce(v *codons.Value, e *codons.Event) {
+	if r, ok := partialResult(e); ok && e.Sends() && !v.Ended() {
+		s.previous = append(s.previous, r)
+	}
+}
+
+// partialResult returns the partial result of a command that asks for more.
+func partialResult(e *codons.Event) (performatives.InformResult, bool) {
+	if e.On != machine.Command(commandAsk) && e.On != machine.Command(CommandNeedInput) {
+		return performatives.InformResult{}, false
+	}
+	r, ok := e.Data.(performatives.InformResult)
+	return r, ok
+}
+
+// perform returns the handler of a task, which calls PerformTask. newTask cannot fail in it:
+// considerTask has read the same request.
+func (s *responding) perform(worker Worker) func(context.Context, *codons.Handler) codons.Command {
+	previous := slices.Clone(s.previous)
+	return func(ctx context.Context, h *codons.Handler) codons.Command {
+		t, _ := newTask(h.Agent(), h.Message(), previous)
+		t.report = func(u performatives.StatusUpdate) error {
+			return h.Say(codons.Command{Name: codons.CommandReport, Data: u})
+		}
+		t.ask = func(ctx context.Context, r performatives.InformResult) (performatives.TaskRequest, error) {
+			return s.inquiry.ask(ctx, h, r)
+		}
+		result, err := worker.PerformTask(ctx, t)
+		switch {
+		case err != nil:
+			return h.Fail(err)
+		case result.RequestForUser() != "":
+			return h.Answer(CommandNeedInput, performatives.ActInformResult, result)
+		}
+		return h.Answer(codons.CommandFinish, performatives.ActInformResult, result)
+	}
+}
+
+// Compose returns the payloads of the two acts for which no command has one: the TASK_ACCEPT
+// of a round that answers the handler, and the FAILURE for a second question.
+func (s *responding) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+	switch {
+	case f.Act == performatives.ActTaskAccept && e.Data == nil:
+		return performatives.TaskAccept{}
+	case f.Act == performatives.ActFailure && e.On == machine.Command(CommandNeedInput):
+		return secondQuestion
+	}
+	return s.Responding.Compose(v, f, e)
+}
+
+// Report hands the request of a further round to the handler that waits for it.
+func (s *responding) Report(_ *codons.Conversation, what string, m *performatives.Message) {
+	if what == reportAnswer {
+		s.inquiry.answered(m)
+	}
+}

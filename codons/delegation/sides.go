@@ -1,0 +1,43 @@
+package delegation
+
+import (
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// commands returns the contents of the commands of [Table].
+func commands() map[string]any {
+	return map[string]any{
+		codons.CommandAnswer: performatives.TaskRequest{}, codons.CommandDecline: nil,
+		codons.CommandAccept: performatives.TaskAccept{}, codons.CommandReject: performatives.TaskReject{},
+		codons.CommandReport: performatives.StatusUpdate{}, commandAsk: performatives.InformResult{},
+		CommandNeedInput: performatives.InformResult{}, codons.CommandFinish: performatives.InformResult{},
+	}
+}
+
+// sides makes a new side of a role, for [codons.Rebuild].
+func sides(role machine.Role) codons.Side {
+	if role == machine.Initiator {
+		return &Initiator{}
+	}
+	return &responding{Responding: &codons.Responding{}}
+}
+
+// initiatorData is the recorded data of an [Initiator].
+type initiatorData struct {
+	Asked   any                         `json:"asked"`
+	Partial *performatives.InformResult `json:"partial"`
+	Given   bool                        `json:"given"`
+}
+
+// Data returns the data that Reduce keeps. Its type is not exported; it has a JSON form.
+func (i *Initiator) Data() any { return initiatorData{i.Initiator.Data(), i.partial, i.given} }
+
+// responderData is the recorded data of the responder's side.
+type responderData struct {
+	Previous []performatives.InformResult `json:"previous"`
+}
+
+// Data returns the data that Reduce keeps.
+func (s *responding) Data() any { return responderData{s.previous} }

@@ -1,0 +1,69 @@
+package delegation
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// States of [Table] besides those of package codons.
+const (
+	StateInputGiven machine.State = "input_given" // initiator: it has sent the request of a further round and has no answer yet
+	StateAwaiting   machine.State = "awaiting"    // responder: the handler has asked for input and waits for it
+)
+
+const (
+	commandAsk   = "ask"    // responder: send a partial result with a question; the handler waits for the answer
+	reportAnswer = "answer" // to the waiting handler: the request of the further round has arrived
+)
+
+// Table returns the table of the codon: request, acceptance, progress, result and further
+// rounds (acl §4, addenda §2, §3 and §6).
+func Table() machine.Table {
+	return codons.StandardAll.MustComplete(machine.Table{
+		Name:  "task-delegation",
+		Title: "Task delegation",
+		Purpose: "One agent asks another to carry out a task. The worker accepts or rejects it, " +
+			"reports progress, and ends with a result, a failure, or a partial result that asks for more input.",
+		Source:   "acl §4 and §7; addenda §2, §3 and §6; FIPA Request Interaction Protocol (SC00026H)",
+		Terminal: []machine.State{codons.StateCompleted, codons.StateRejected},
+		Jobs: []machine.Job{
+			{
+				Role: machine.Responder, Name: codons.JobConsider,
+				Ends: []string{codons.CommandAccept, codons.CommandReject, codons.CommandNotUnderstood, codons.CommandFail},
+				Doc:  "the agent decides whether to take the task on",
+			},
+			{
+				Role: machine.Responder, Name: codons.JobPerform,
+				Says: []string{codons.CommandReport, commandAsk},
+				Ends: []string{codons.CommandFinish, CommandNeedInput, codons.CommandFail},
+				Doc:  "the agent's handler does the work",
+			},
+		},
+		Timers: []machine.Timer{
+			{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "until the ReplyBy of the latest request, or the agent's own limit when the request has none"},
+		},
+		Rows: slices.Concat(
+			initiatorRequest(), initiatorResult(), initiatorInput(), initiatorCancel(),
+			responderConsider(), responderWork(), responderAwait(),
+		),
+		Agree: pairs(),
+	})
+}
+
+// pairs returns the pairs of terminal states that a delegation may end in, besides those of
+// the standard rows.
+func pairs() []machine.Pair {
+	partial := func(responder machine.State, rough bool, note string) machine.Pair {
+		return machine.Pair{Initiator: codons.StateCompleted, Responder: responder, Rough: rough, Note: "the partial result is final: " + note}
+	}
+	return []machine.Pair{
+		{Initiator: codons.StateCompleted, Responder: codons.StateCompleted},
+		partial(codons.StateCancelled, false, "the initiator declined the further round, or its CANCEL crossed with the result"),
+		partial(codons.StateFailed, false, "the worker failed or stopped before a further round"),
+		partial(codons.StateRejected, false, "the worker rejected a further round"),
+		partial(codons.StateNotUnderstood, false, "the worker did not understand a further round"),
+		partial(codons.StateTimedOut, true, "a further round arrived after the deadline"),
+	}
+}

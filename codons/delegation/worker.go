@@ -1,0 +1,85 @@
+package delegation
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Worker is an agent that performs tasks: the responder of the codon. It may also implement
+// [codons.Limited] to bound its tasks.
+type Worker interface {
+	actors.Agent
+	// ConsiderTask decides whether to take a task on. It runs on the agent's own actor, so it
+	// must not block and may read and change the agent's fields. It may read the remaining
+	// budget ([codons.Left]), but ctx cannot begin a conversation ([codons.ErrDeciding]).
+	ConsiderTask(ctx context.Context, t Task) Decision
+
+	// PerformTask does the work and returns its result. It runs on a goroutine of its
+	// conversation, beside other tasks, so it reaches the agent's fields only through
+	// [actors.Self.Do]. It should return soon after the end of ctx: on CANCEL, at the
+	// deadline, or when the agent stops. context.Cause gives the reason.
+	//
+	// An error is sent to the initiator as FAILURE: a [*performatives.Refusal] with its code
+	// and text, any other error as [performatives.CodeFailed] without its text. A panic is a
+	// FAILURE too, and the agent keeps running.
+	PerformTask(ctx context.Context, t Task) (performatives.InformResult, error)
+}
+
+// Role makes every [Worker] answer TASK_REQUEST.
+var Role = NewRole()
+
+// NewRole returns a role whose [Worker] methods are called through middleware. The first
+// middleware is the outermost.
+func NewRole(middleware ...func(Worker) Worker) *codons.Role {
+	return codons.NewRole(Codon, codons.RoleOptions{Usual: true}, func(self actors.Self, w Worker, t codons.Times) actors.Responding {
+		wrapped := w
+		for _, wrap := range slices.Backward(middleware) {
+			wrapped = wrap(wrapped)
+		}
+		return newResponder(self, w, wrapped, t)
+	})
+}
+
+// Decision is a worker's answer to a task. The zero Decision rejects the task with
+// [performatives.CodeIncapable].
+type Decision codons.Command
+
+// Accept takes the task on.
+func Accept() Decision { return AcceptWith(performatives.TaskAccept{}) }
+
+// AcceptWith takes the task on and gives details: an id, an estimate, a comment.
+func AcceptWith(p performatives.TaskAccept) Decision {
+	return Decision{Name: codons.CommandAccept, Data: p}
+}
+
+// Reject does not take the task on. code is the reason, such as [performatives.CodeIncapable],
+// and text explains it to the initiator.
+func Reject(code performatives.Code, text string) Decision {
+	return Decision{Name: codons.CommandReject, Data: performatives.TaskReject{ReasonCode: code, ReasonText: text}}
+}
+
+// NotUnderstood says that the request makes no sense to the worker, with the reason as a code
+// and a text.
+func NotUnderstood(code performatives.Code, text string) Decision {
+	return Decision{Name: codons.CommandNotUnderstood, Data: performatives.NotUnderstood{ReasonCode: code, ReasonText: text}}
+}
+
+// NotUnderstoodBy is [NotUnderstood] for the error of reading a request: the code and text of a
+// [*performatives.Refusal], or [performatives.CodeInvalidPayload] without a text.
+func NotUnderstoodBy(err error) Decision {
+	if r := performatives.RefusalOf(err); r != nil {
+		return NotUnderstood(r.Code, r.Text)
+	}
+	return NotUnderstood(performatives.CodeInvalidPayload, "")
+}
+
+func (d Decision) orDefault() Decision {
+	if d.Name == "" {
+		return Reject(performatives.CodeIncapable, "")
+	}
+	return d
+}

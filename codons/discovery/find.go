@@ -1,0 +1,96 @@
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// FindCodon documents [FindAndDelegate]. It is composed of two other codons and has no table.
+var FindCodon = codons.MustDefine(codons.Definition{
+	Table: machine.Table{
+		Name: "discover-and-delegate", Title: "Discover and delegate",
+		Purpose: "One agent finds another for a task: it asks the agents of a directory for their capabilities, ranks those that have the " +
+			"needed ones, and delegates to the first that accepts the task. An agent that rejects it, is busy, or does not accept it in its share of the " +
+			"time is followed by the next; an agent that has accepted it is not, unless the task is safe to repeat.",
+		Source: "rossnet §5.2; acl §9 (Whispering Wind)",
+	},
+	Uses:    []string{WhisperName, delegation.Codon.Name()},
+	Example: "ExampleFindAndDelegate",
+})
+
+// Directory names agents that may have certain capabilities.
+type Directory interface {
+	// Find returns the agents to ask, the likeliest first. Each is then asked for its
+	// capabilities, so a directory may be out of date.
+	Find(ctx context.Context, capabilities []string) ([]performatives.AgentID, error)
+}
+
+// Agents is a [Directory] that names the same agents for all capabilities.
+type Agents []performatives.AgentID
+
+// Find returns a itself.
+func (a Agents) Find(context.Context, []string) ([]performatives.AgentID, error) { return a, nil }
+
+// Search says which agents may perform a task.
+type Search struct {
+	Among Directory // required
+	Need  []string  // capabilities that the agent must have, all of them; empty takes every agent that answers
+	// AskTime is the time for the query of capabilities. Zero means a quarter of the time
+	// left, and at most [DefaultAskTime].
+	AskTime time.Duration
+	// Rank compares two agents that have the capabilities; the lesser is asked first. Nil
+	// keeps the order of the directory.
+	Rank func(a, b Candidate) int
+}
+
+// DefaultAskTime is the largest default of [Search.AskTime].
+const DefaultAskTime = 5 * time.Second
+
+// FindAndDelegate finds an agent for a task and delegates the task to it (rossnet §5.2). It asks
+// the agents of the directory for their capabilities ([WhisperAll]), ranks those that have
+// the needed ones, and continues as [DelegateToAny], with the same errors. An error of the
+// directory is returned, too.
+func FindAndDelegate(ctx context.Context, p codons.Party, s Search, task performatives.TaskRequest, opts ...codons.Option) (Found, error) {
+	ctx, done := bounded(ctx)
+	defer done()
+	to, err := s.candidates(ctx, p, task)
+	if err != nil {
+		return Found{}, err
+	}
+	return DelegateToAny(ctx, p, to, task, opts...)
+}
+
+// candidates returns the agents that have the needed capabilities, the best first.
+func (s Search) candidates(ctx context.Context, p codons.Party, task performatives.TaskRequest) ([]performatives.AgentID, error) {
+	ids, err := s.Among.Find(ctx, s.Need)
+	if err != nil {
+		return nil, fmt.Errorf("discovery: find agents for %s: %w", task.TaskType, err)
+	}
+	query := performatives.QueryCapabilities{Type: performatives.QuerySummary}
+	if len(s.Need) > 0 {
+		query.Type, query.Parameters.Capabilities = performatives.QuerySpecific, s.Need
+	}
+	asking, done := context.WithTimeout(ctx, cmp.Or(s.AskTime, min(share(ctx, 4), DefaultAskTime)))
+	defer done()
+	found, err := WhisperAll(asking, p, ids, query)
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(c Candidate) bool { return !c.Match })
+	if s.Rank != nil {
+		slices.SortStableFunc(found, s.Rank)
+	}
+	to := make([]performatives.AgentID, len(found))
+	for i, c := range found {
+		to[i] = c.Agent
+	}
+	return to, nil
+}

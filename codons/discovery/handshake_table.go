@@ -1,0 +1,35 @@
+package discovery
+
+import (
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// HandshakeCodon is the codon of a mutual exchange of capabilities (bridge §1).
+var HandshakeCodon = codons.MustDefine(codons.Definition{
+	Table:    handshakeTable(),
+	Example:  "ExampleHandshake",
+	Commands: commands(),
+	Sides:    handshakeSides,
+	Payloads: []codons.Payload{
+		{Act: performatives.ActQueryCapabilities, Type: performatives.QueryCapabilities{}, Doc: "a query for a summary, with the capabilities of the sender"},
+		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Doc: "accepted, with the capabilities of the peer"},
+		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
+	},
+})
+
+func handshakeTable() machine.Table {
+	return codons.Exchange{
+		Name: "handshake", Title: "Handshake",
+		Purpose: "Two agents exchange their capabilities before they begin any other conversation. An agent may require it: " +
+			"then it refuses a peer that has not done so.",
+		Source:  "bridge, Handshake Flow; addenda §2 and §6",
+		Opening: performatives.ActQueryCapabilities,
+		Opened:  "the agent sends its capabilities and asks for those of the peer",
+		Job:     "the agent decides whether to accept",
+		Answers: []codons.AnswerAct{
+			{Command: codons.CommandAnswer, Act: performatives.ActInformCapabilities, End: codons.StateAnswered, Why: "accepted, with the capabilities of the peer; each agent knows the other from now on"},
+		},
+	}.Table()
+}

@@ -1,0 +1,170 @@
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Whisper asks one agent for its capabilities, and waits for the answer.
+// [performatives.QueryCapabilities] lists the kinds of query. The deadline is ctx's, or else
+// [codons.DefaultDeadline]. The error is an [*codons.EndError], or says why the query is not
+// valid. Whisper must not be called on an agent's own actor.
+func Whisper(ctx context.Context, p codons.Party, to performatives.AgentID, q performatives.QueryCapabilities, opts ...codons.Option) (performatives.InformCapabilities, error) {
+	w, err := startWhisper(ctx, p.Self(), to, q, opts, nil)
+	if err != nil {
+		return performatives.InformCapabilities{}, err
+	}
+	w.Await()
+	return w.answer, w.Err()
+}
+
+// Candidate is an agent that answered a query for capabilities.
+type Candidate struct {
+	Agent   performatives.AgentID
+	Answer  performatives.InformCapabilities
+	Match   bool     // the agent has the capabilities that the query names; true for a summary
+	Matched []string // the capabilities of the query that the agent has, in the agent's spelling
+}
+
+// maxOpenQueries is the largest number of open queries of one WhisperAll, so that the answers
+// do not fill the initiator's mailbox.
+const maxOpenQueries = 512
+
+// WhisperAll asks many agents for their capabilities and returns those that answered: first
+// those that match, then by the number of matched capabilities, then in the order of to. The
+// deadline is ctx's, or else [codons.DefaultDeadline]. An agent that fails, refuses or does
+// not answer in time is no candidate. It is no error if none answered. At most 512 queries
+// are open at a time; the others are sent as answers arrive.
+//
+// The error says why the query is not valid, or that p has stopped. When ctx is cancelled,
+// the error is its cause, and the candidates so far are returned with it. WhisperAll must
+// not be called on an agent's own actor.
+func WhisperAll(ctx context.Context, p codons.Party, to []performatives.AgentID, q performatives.QueryCapabilities, opts ...codons.Option) ([]Candidate, error) {
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	asked := make([]*whisperInitiator, 0, len(to))
+	room := make(chan struct{}, min(len(to), maxOpenQueries))
+	for _, id := range to {
+		enter(p.Self(), room)
+		w, err := startWhisper(ctx, p.Self(), id, q, opts, room)
+		if err != nil && ctx.Err() != nil {
+			break // no time left for the other agents
+		}
+		if err != nil {
+			withdrawAll(asked, err)
+			return nil, err
+		}
+		asked = append(asked, w)
+	}
+	var candidates []Candidate
+	for _, w := range asked {
+		w.Await()
+		if w.Err() == nil {
+			candidates = append(candidates, candidateOf(w.Request().Receiver(), w.answer))
+		}
+	}
+	rank(candidates)
+	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return candidates, codons.EndOf(ctx)
+	}
+	return candidates, nil
+}
+
+// withdrawAll withdraws the queries and waits for their ends.
+func withdrawAll(asked []*whisperInitiator, cause error) {
+	for _, w := range asked {
+		w.Withdraw(cause)
+	}
+	for _, w := range asked {
+		w.Await()
+	}
+}
+
+// enter waits until another query may be open. In a simulation, it continues in the order that
+// the system decides ([actors.System.Turn]).
+func enter(self actors.Self, room chan struct{}) {
+	select {
+	case room <- struct{}{}:
+		return
+	default:
+	}
+	turn := self.System().Turn()
+	room <- struct{}{}
+	turn()
+}
+
+// candidateOf returns the candidate for an answer.
+func candidateOf(id performatives.AgentID, a performatives.InformCapabilities) Candidate {
+	return Candidate{Agent: id, Answer: a, Match: a.MatchResult == nil || *a.MatchResult, Matched: a.Matched}
+}
+
+// rank sorts candidates: matching ones first, then by the number of matched capabilities.
+func rank(cs []Candidate) {
+	slices.SortStableFunc(cs, func(a, b Candidate) int {
+		if a.Match != b.Match {
+			if a.Match {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(len(b.Matched), len(a.Matched))
+	})
+}
+
+// whisperInitiator is the initiator's side of one query.
+type whisperInitiator struct {
+	codons.Initiator
+	answer performatives.InformCapabilities // valid after Await
+	room   chan struct{}                    // holds a token for each open query; nil for a single query
+}
+
+func startWhisper(ctx context.Context, self actors.Self, to performatives.AgentID, q performatives.QueryCapabilities, opts []codons.Option, room chan struct{}) (*whisperInitiator, error) {
+	// The answer is the agent's description, which costs no budget but the call.
+	o := codons.NewOptions(codons.WithOntology(performatives.OntologyCapabilityQuery), codons.WithFrugalBudget())
+	o.Apply(opts...)
+	w := &whisperInitiator{room: room}
+	err := w.Start(ctx, self, codons.Opening{
+		Codon: WhisperCodon, To: to, Act: performatives.ActQueryCapabilities, Payload: q, Options: o,
+	}, w)
+	return w, err
+}
+
+// Ended reads the answer.
+func (w *whisperInitiator) Ended(c *codons.Conversation, last *performatives.Message) {
+	answer, err := w.end(c, last)
+	w.answer = answer
+	w.leave()
+	w.Close(err)
+}
+
+// Abandoned gives the query's token back.
+func (w *whisperInitiator) Abandoned(c *codons.Conversation, cause error) {
+	w.leave()
+	w.Initiator.Abandoned(c, cause)
+}
+
+// leave gives the query's token back.
+func (w *whisperInitiator) leave() {
+	if w.room != nil {
+		<-w.room
+	}
+}
+
+// end returns the answer, or the error of a conversation that ended without one.
+func (w *whisperInitiator) end(c *codons.Conversation, last *performatives.Message) (performatives.InformCapabilities, error) {
+	if c.State() != codons.StateAnswered {
+		return performatives.InformCapabilities{}, c.EndError(last)
+	}
+	a, err := performatives.PayloadAs[performatives.InformCapabilities](last)
+	if err != nil {
+		return a, c.Unreadable(err)
+	}
+	return a, nil
+}

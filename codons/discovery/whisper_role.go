@@ -1,0 +1,41 @@
+package discovery
+
+import (
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// WhisperRole makes every agent answer QUERY_CAPABILITIES from its description, whatever the
+// message's protocol. In a list of roles, [HandshakeRole] must precede it.
+var WhisperRole = codons.NewRole(WhisperCodon, codons.RoleOptions{Opens: opensWhisper}, newWhisperResponder)
+
+func opensWhisper(m *performatives.Message) bool {
+	return m.Performative() == performatives.ActQueryCapabilities ||
+		m.Performative() == performatives.ActCancel && m.Protocol() == WhisperName
+}
+
+func newWhisperResponder(self actors.Self, agent actors.Agent, _ codons.Times) actors.Responding {
+	return codons.NewResponder(self, agent, codons.ResponderOptions{
+		Codon: WhisperCodon, Side: func(r *codons.Responding) codons.Side { return whisperResponder{r} },
+	})
+}
+
+// whisperResponder is the responder's side of one query. It reads the description that the
+// agent gave when it started, so no agent code runs.
+type whisperResponder struct{ *codons.Responding }
+
+// Run answers at once, on the conversation's actor.
+func (s whisperResponder) Run(c *codons.Conversation, _ string) {
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](c.Request())
+	if err != nil {
+		c.Happen(codons.TurnDown(err))
+		return
+	}
+	answer, err := c.Agent().Describe().Answer(q)
+	if err != nil {
+		c.Happen(codons.TurnDown(err))
+		return
+	}
+	c.Happen(codons.Command{Name: codons.CommandAnswer, Data: answer})
+}

@@ -1,0 +1,88 @@
+package discovery
+
+import (
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// WhisperName is the Protocol of messages of the Whispering Wind.
+const WhisperName = "whispering-wind"
+
+// WhisperCodon is the codon of the Whispering Wind: the query for an agent's capabilities
+// (acl §4.8, §4.9 and §9; addenda §3). One
+// conversation is one query; [WhisperAll] holds many such conversations.
+var WhisperCodon = codons.MustDefine(codons.Definition{
+	Table:    whisperTable(),
+	Example:  "ExampleWhisperAll",
+	Commands: commands(),
+	Sides:    whisperSides,
+	Payloads: []codons.Payload{
+		{Act: performatives.ActQueryCapabilities, Type: performatives.QueryCapabilities{}, Doc: "the query: a summary, certain capabilities, or one action"},
+		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Doc: "the answer, which may be that nothing matches"},
+		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
+	},
+})
+
+func whisperTable() machine.Table {
+	return codons.StandardAll.MustComplete(machine.Table{
+		Name:  WhisperName,
+		Title: "Whispering Wind",
+		Purpose: "One agent asks another what it can do: a summary, whether it has certain capabilities, " +
+			"or the details of one action.",
+		Source:   "acl §4.8, §4.9 and §9; addenda §3 and §6; FIPA Query Interaction Protocol (SC00027H)",
+		Terminal: []machine.State{codons.StateAnswered},
+		Jobs:     []machine.Job{{Role: machine.Responder, Name: codons.JobAnswer, Ends: []string{codons.CommandAnswer}, Doc: "the agent describes itself"}},
+		Rows:     append(whisperAsk(), whisperAnswer()...),
+		Agree:    whisperPairs(),
+	})
+}
+
+// whisperAsk returns the rows of the initiator. It does not wait for the receipt of its CANCEL.
+func whisperAsk() []machine.Row {
+	asked := codons.Asks(codons.StateAsked)
+	return []machine.Row{
+		codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).
+			Goto(codons.StateAsked, machine.Send(performatives.ActQueryCapabilities)).
+			Because("the agent asks for capabilities"),
+		asked.When(machine.Receive(performatives.ActInformCapabilities)).
+			Goto(codons.StateAnswered).
+			Because("also an answer that nothing matches"),
+		asked.When(machine.Command(codons.CommandCancel), machine.Command(codons.CommandStop)).
+			Goto(codons.StateAbandoned, machine.Send(performatives.ActCancel)).
+			Because("a query has no effects, so its receipt is not awaited"),
+		codons.Asks(codons.StateAbandoned).When(machine.Receive(performatives.ActInform)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("the receipt"),
+	}
+}
+
+// whisperAnswer returns the rows of the responder.
+func whisperAnswer() []machine.Row {
+	answering := codons.Answers(codons.StateAnswering)
+	return []machine.Row{
+		codons.Answers(machine.Idle).When(machine.Receive(performatives.ActQueryCapabilities)).
+			Goto(codons.StateAnswering, machine.Run(codons.JobAnswer)).
+			Because("a query arrives"),
+		answering.When(machine.Command(codons.CommandAnswer)).
+			Goto(codons.StateAnswered, machine.Send(performatives.ActInformCapabilities)).
+			Because("acl §4.9"),
+		answering.When(machine.Receive(performatives.ActCancel)).
+			Goto(codons.StateCancelled, machine.Stop(codons.JobAnswer), codons.SendReceipt).
+			Because("a query has no effects that have to be stopped first"),
+	}
+}
+
+// whisperPairs returns the pairs of end states in which the initiator has abandoned the query.
+// Abandoning is part of the protocol, so a pair is rough only if a message was lost.
+func whisperPairs() []machine.Pair {
+	pairs := []machine.Pair{
+		{Initiator: codons.StateAbandoned, Responder: codons.StateTimedOut, Rough: true, Note: "the CANCEL was lost or late"},
+		{Initiator: codons.StateAbandoned, Responder: codons.StateCancelled, Note: "the CANCEL arrived"},
+		{Initiator: codons.StateAbandoned, Responder: machine.Idle, Rough: true, Note: codons.NoteUnknown},
+	}
+	for _, end := range []machine.State{codons.StateAnswered, codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed} {
+		pairs = append(pairs, machine.Pair{Initiator: codons.StateAbandoned, Responder: end, Note: codons.NoteGone})
+	}
+	return pairs
+}

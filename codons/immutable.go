@@ -1,0 +1,64 @@
+package codons
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"sync/atomic"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// CheckPayloads has each conversation compare the payloads that it has sent with what
+// they were, when it ends: a payload belongs to its message once that is sent, and must
+// not change. A change is logged as an error and published as [PayloadChanged]. It costs
+// a JSON form of each payload, twice, so it is on only in programs that are built with
+// the race detector, and where a test kit turns it on. It holds for conversations that
+// begin afterwards.
+var CheckPayloads atomic.Bool
+
+func init() { CheckPayloads.Store(raceEnabled) }
+
+// seal is the payload of a message as it was sent.
+type seal struct {
+	message *performatives.Message
+	sum     uint64
+}
+
+// sealSeed is that of all sums of the process.
+var sealSeed = maphash.MakeSeed()
+
+// sum returns a number for the JSON form of a payload, and false for one that has none
+// or is read-only by its type.
+func sum(payload any) (uint64, bool) {
+	switch payload.(type) {
+	case nil, performatives.Raw:
+		return 0, false
+	}
+	text, err := json.Marshal(payload)
+	return maphash.Bytes(sealSeed, text), err == nil
+}
+
+// seal keeps the payload of a message that is about to be sent.
+func (c *Conversation) seal(m *performatives.Message) {
+	if !c.checks {
+		return
+	}
+	if n, ok := sum(m.Payload()); ok && len(c.seals) < maxRemembered {
+		c.seals = append(c.seals, seal{m, n})
+	}
+}
+
+// checkSeals compares the payloads that were sent with what they are now.
+func (c *Conversation) checkSeals() {
+	for _, s := range c.seals {
+		if n, ok := sum(s.message.Payload()); ok && n == s.sum {
+			continue
+		}
+		m := s.message
+		c.agent.Logger().Error("a payload was changed after its message was sent", "conversation", string(c.key.ID),
+			"message", string(m.ID()), "performative", m.Performative().String(), "payload", fmt.Sprintf("%T", m.Payload()))
+		c.publishChanged(m)
+	}
+	c.seals = nil
+}

@@ -1,0 +1,2 @@
+// Package explore has what the explorations of several codons share.
+package explore

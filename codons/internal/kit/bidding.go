@@ -1,0 +1,349 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Bidding is a protocol in which a caller has agents bid and one of them does the work. Its
+// Test has the cases that the contract net and the auctions share. The caller is Eddy.
+type Bidding struct {
+	// Start begins to call the bidders.
+	Start func(ctx context.Context, w *World, bidders []p.AgentID) (BiddingRun, error)
+	// Agent returns an agent that bids as b says.
+	Agent func(b BidderFuncs) actors.Agent
+	// NoWinner is the error of a run without a winner.
+	NoWinner error
+	// AnswerWithin is the time for the answers of one round, as Start sets it.
+	AnswerWithin time.Duration
+	// Acts are the acts that a successful run sends.
+	Acts []p.Performative
+}
+
+// BidderFuncs is a bidder of a test. A nil function does what any good bidder does.
+type BidderFuncs struct {
+	Strength int                                               // the strongest bidder wins; at least 1
+	Consider func(ctx context.Context) error                   // is called before each bid; an error is the answer in place of the bid
+	Perform  func(ctx context.Context) (p.InformResult, error) // does the work of the winner
+}
+
+// BiddingRun is a run of a [Bidding].
+type BiddingRun interface {
+	Cancel()
+	Wait() BiddingResult
+}
+
+// BiddingResult is the result of a [BiddingRun].
+type BiddingResult struct {
+	Winner p.AgentID           // the bidder whose work succeeded; empty without one
+	Errs   map[p.AgentID]error // the errors of the bidders that have one
+	Err    error               // the error of the run
+}
+
+// Test runs the cases that the protocols share.
+func (b Bidding) Test(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"bidders that turn the call down": b.testTurnedDown,
+		"a bidder without an answer":      b.testNoAnswer,
+		"calls that cannot begin":         b.testCannotBegin,
+		"cancelled":                       b.testCancelled,
+		"the result overtakes CANCEL":     b.testResultBeforeCancel,
+		"work that ignores CANCEL":        b.testWorkIgnoresCancel,
+		"the work fails":                  b.testWorkFails,
+		"the caller stops":                b.testCallerStops,
+		"lost messages":                   b.testLostMessages,
+		"duplicated messages":             b.testDuplicates,
+	} {
+		t.Run(name, test)
+	}
+}
+
+// spawn spawns the bidders A, B, … and returns their ids.
+func (b Bidding) spawn(w *World, all ...BidderFuncs) []p.AgentID {
+	w.T.Helper()
+	ids := make([]p.AgentID, len(all))
+	for i, funcs := range all {
+		ids[i] = p.AgentID(rune('A' + i))
+		w.Add(ids[i], b.Agent(funcs))
+	}
+	return ids
+}
+
+func (b Bidding) start(ctx context.Context, w *World, ids []p.AgentID) BiddingRun {
+	w.T.Helper()
+	run, err := b.Start(ctx, w, ids)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return run
+}
+
+func (b Bidding) run(w *World, ids []p.AgentID) BiddingResult {
+	w.T.Helper()
+	return b.start(w.T.Context(), w, ids).Wait()
+}
+
+// wantNone expects that there is no winner.
+func (b Bidding) wantNone(t *testing.T, r BiddingResult) {
+	t.Helper()
+	if r.Winner != "" || !errors.Is(r.Err, b.NoWinner) {
+		t.Errorf("got %+v, want no winner", r)
+	}
+}
+
+func wantWinner(t *testing.T, r BiddingResult, id p.AgentID) {
+	t.Helper()
+	if r.Winner != id || r.Err != nil {
+		t.Errorf("got %+v, want the winner %s", r, id)
+	}
+}
+
+// blocked ends with its context.
+func blocked(ctx context.Context) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func blockedWork(ctx context.Context) (p.InformResult, error) { return p.InformResult{}, blocked(ctx) }
+
+func (b Bidding) testTurnedDown(t *testing.T) {
+	InWorld(t, func(t *testing.T, w *World) {
+		answering := func(err error) BidderFuncs {
+			return BidderFuncs{Strength: 1, Consider: func(context.Context) error { return err }}
+		}
+		ids := b.spawn(w,
+			answering(&p.Refusal{Code: p.CodeForbidden, Text: "not for you"}),
+			answering(&p.Refusal{Code: p.CodeInvalidPayload, Text: "no such thing"}),
+			answering(errors.New("secret")),
+			BidderFuncs{Strength: 1, Consider: func(context.Context) error { panic("oh") }},
+		)
+		w.Add("Worker", &Worker{}) // has no role in the protocol
+		r := b.run(w, append(ids, "Worker", "Missing"))
+		b.wantNone(t, r)
+		WantEnd(t, r.Errs["A"], codons.StateRefused, p.CodeForbidden)
+		WantEnd(t, r.Errs["B"], codons.StateNotUnderstood, p.CodeInvalidPayload)
+		WantEnd(t, r.Errs["C"], codons.StateFailed, p.CodeFailed)
+		WantEnd(t, r.Errs["D"], codons.StateFailed, p.CodeInternal)
+		WantEnd(t, r.Errs["Worker"], codons.StateRefused, p.CodeIncapable)
+		WantEnd(t, r.Errs["Missing"], codons.StateRefused, p.CodeUnknownAgent)
+		w.Settled(0)
+	})
+}
+
+// testNoAnswer has a bidder of which no message arrives. It is out after one round.
+func (b Bidding) testNoAnswer(t *testing.T) {
+	InWorld(t, func(t *testing.T, w *World) {
+		ids := b.spawn(w, BidderFuncs{Strength: 9, Consider: blocked}, BidderFuncs{Strength: 4}, BidderFuncs{Strength: 3})
+		w.Net.Intercept(func(m *p.Message) bool { return m.Sender() == "A" })
+		start := time.Now()
+		r := b.run(w, ids)
+		WantElapsed(t, start, b.AnswerWithin)
+		wantWinner(t, r, "B")
+		WantEnd(t, r.Errs["A"], codons.StateTimedOut, p.CodeTimeout)
+		w.Settled(0)
+	})
+}
+
+func (b Bidding) testCannotBegin(t *testing.T) {
+	InWorld(t, func(t *testing.T, w *World) {
+		b.spawn(w, BidderFuncs{Strength: 1})
+		if _, err := b.Start(t.Context(), w, nil); err == nil {
+			t.Error("no bidders, no error")
+		}
+		if _, err := b.Start(t.Context(), w, []p.AgentID{"A", "a"}); err == nil {
+			t.Error("a bidder is named twice, no error")
+		}
+		if _, err := b.Start(t.Context(), w, []p.AgentID{"A", ""}); !errors.Is(err, p.CodeInvalidPayload) {
+			t.Errorf("an empty id: %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if run, err := b.Start(ctx, w, []p.AgentID{"A"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled before the start: %v, %v", run, err)
+		}
+		w.Settled(0)
+	})
+}
+
+// testCancelled cancels a run while the strongest bidder considers, and while it works.
+func (b Bidding) testCancelled(t *testing.T) {
+	for name, funcs := range map[string]BidderFuncs{
+		"considering": {Strength: 9, Consider: blocked},
+		"working":     {Strength: 9, Perform: blockedWork},
+	} {
+		for way, cancel := range map[string]func(context.CancelFunc, BiddingRun){
+			"Cancel": func(_ context.CancelFunc, run BiddingRun) { run.Cancel() },
+			"ctx":    func(cancel context.CancelFunc, _ BiddingRun) { cancel() },
+		} {
+			t.Run(name+" by "+way, func(t *testing.T) {
+				InWorld(t, func(t *testing.T, w *World) {
+					ctx, end := context.WithCancel(t.Context())
+					defer end()
+					run := b.start(ctx, w, b.spawn(w, funcs, BidderFuncs{Strength: 2}))
+					synctest.Wait()
+					cancel(end, run)
+					r := run.Wait()
+					b.wantNone(t, r)
+					if !errors.Is(r.Err, context.Canceled) {
+						t.Errorf("got %v", r.Err)
+					}
+					WantEnd(t, r.Errs["A"], codons.StateCancelled, p.CodeCanceled)
+					w.Settled(0)
+				})
+			})
+		}
+	}
+}
+
+// testResultBeforeCancel has the winner finish before CANCEL arrives. The first
+// INFORM_RESULT is lost, and sent again as the answer to CANCEL.
+func (b Bidding) testResultBeforeCancel(t *testing.T) {
+	InWorld(t, func(t *testing.T, w *World) {
+		w.Net.Lose(p.ActInformResult, 1)
+		run := b.start(t.Context(), w, b.spawn(w, BidderFuncs{Strength: 3}, BidderFuncs{Strength: 2}))
+		synctest.Wait()
+		run.Cancel()
+		wantWinner(t, run.Wait(), "A")
+		w.Settled(0)
+	})
+}
+
+func (b Bidding) testWorkIgnoresCancel(t *testing.T) {
+	InWorld(t, func(t *testing.T, w *World) {
+		release := make(chan struct{})
+		run := b.start(t.Context(), w, b.spawn(w, BidderFuncs{Strength: 3, Perform: func(context.Context) (p.InformResult, error) {
+			<-release
+			return Result(p.StatusSuccess), nil
+		}}, BidderFuncs{Strength: 2}))
+		synctest.Wait()
+		run.Cancel()
+		r := run.Wait()
+		WantEnd(t, r.Errs["A"], codons.StateFailed, p.CodeStillRunning)
+		w.Settled(1)
+		close(release)
+		w.Settled(0)
+	})
+}
+
+// testWorkFails has the winner's work fail. No other bidder gets the work.
+func (b Bidding) testWorkFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		perform func(context.Context) (p.InformResult, error)
+		code    p.Code
+	}{
+		"refusal": {func(context.Context) (p.InformResult, error) {
+			return p.InformResult{}, &p.Refusal{Code: p.CodeBudget, Text: "no money"}
+		}, p.CodeBudget},
+		"error":          {func(context.Context) (p.InformResult, error) { return p.InformResult{}, errors.New("x") }, p.CodeFailed},
+		"panic":          {func(context.Context) (p.InformResult, error) { panic("oh") }, p.CodeInternal},
+		"invalid result": {func(context.Context) (p.InformResult, error) { return p.InformResult{}, nil }, p.CodeInternal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			InWorld(t, func(t *testing.T, w *World) {
+				var other atomic.Bool
+				r := b.run(w, b.spawn(w, BidderFuncs{Strength: 9, Perform: c.perform}, BidderFuncs{Strength: 4, Perform: func(context.Context) (p.InformResult, error) {
+					other.Store(true)
+					return Result(p.StatusSuccess), nil
+				}}))
+				if r.Winner != "" || r.Err == nil || other.Load() {
+					t.Errorf("got %+v; the other bidder works: %v", r, other.Load())
+				}
+				WantEnd(t, r.Errs["A"], codons.StateFailed, c.code)
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// testCallerStops stops Eddy while the strongest bidder considers, and while it works.
+func (b Bidding) testCallerStops(t *testing.T) {
+	for name, funcs := range map[string]BidderFuncs{
+		"considering": {Strength: 9, Consider: blocked},
+		"working":     {Strength: 9, Perform: blockedWork},
+	} {
+		t.Run(name, func(t *testing.T) {
+			InWorld(t, func(t *testing.T, w *World) {
+				run := b.start(t.Context(), w, b.spawn(w, funcs, BidderFuncs{Strength: 2}))
+				synctest.Wait()
+				if err := w.StopAgent(t.Context(), "Eddy"); err != nil {
+					t.Fatal(err)
+				}
+				r := run.Wait()
+				if r.Winner != "" || !errors.Is(r.Err, p.CodeStopped) {
+					t.Errorf("got %+v", r)
+				}
+				WantEnd(t, r.Errs["A"], codons.StateAbandoned, p.CodeStopped)
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// counted is a run in which the calls of the winner's functions are counted.
+func (b Bidding) counted(t *testing.T, w *World) (considered, performed int64) {
+	t.Helper()
+	var c, d atomic.Int64
+	r := b.run(w, b.spawn(w, BidderFuncs{
+		Strength: 4,
+		Consider: func(context.Context) error { c.Add(1); return nil },
+		Perform: func(context.Context) (p.InformResult, error) {
+			d.Add(1)
+			return Result(p.StatusSuccess), nil
+		},
+	}, BidderFuncs{Strength: 3}))
+	wantWinner(t, r, "A")
+	if len(r.Errs) > 0 {
+		for id, err := range r.Errs {
+			if end := EndOf(t, err); end.State != codons.StateRejected {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+	}
+	time.Sleep(codons.DefaultDeadline) //nolint:forbidigo // the clock of a synctest bubble; a bidder that has not received its last message asks for it
+	w.Settled(0)
+	return c.Load(), d.Load()
+}
+
+// testLostMessages loses messages of each act. The winner considers as often as without a
+// loss, and works once.
+func (b Bidding) testLostMessages(t *testing.T) {
+	var want int64
+	InWorld(t, func(t *testing.T, w *World) { want, _ = b.counted(t, w) })
+	for _, act := range b.Acts {
+		for _, lost := range []struct{ from, to int }{{0, 2}, {1, 2}, {2, 3}} {
+			InWorld(t, func(t *testing.T, w *World) {
+				sent := 0
+				w.Net.Intercept(func(m *p.Message) bool {
+					if m.Performative() != act {
+						return false
+					}
+					sent++
+					return sent > lost.from && sent <= lost.to
+				})
+				if considered, performed := b.counted(t, w); considered != want || performed != 1 {
+					t.Errorf("%s lost after %d: considered %d times, want %d; worked %d times", act, lost.from, considered, want, performed)
+				}
+			})
+		}
+	}
+}
+
+// testDuplicates delivers every message twice.
+func (b Bidding) testDuplicates(t *testing.T) {
+	InWorld(t, func(t *testing.T, w *World) {
+		w.Net.Intercept(func(m *p.Message) bool {
+			_ = w.Deliver(m.Receiver(), m)
+			return false
+		})
+		wantWinner(t, b.run(w, b.spawn(w, BidderFuncs{Strength: 4}, BidderFuncs{Strength: 3})), "A")
+		w.Settled(0)
+	})
+}

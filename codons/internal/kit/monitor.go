@@ -1,0 +1,106 @@
+package kit
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/watch"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// monitor checks the messages of a world against the tables, and records them as a transcript.
+type monitor struct {
+	t        testing.TB
+	Watch    *watch.Watch
+	sent     *actors.Subscription // to messages
+	violated *actors.Subscription // to violations
+
+	mu         sync.Mutex
+	said       map[p.MessageID]bool
+	transcript []string
+}
+
+// newMonitor watches the events of a world until its watch is stopped.
+func newMonitor(t testing.TB, events *actors.Events) *monitor {
+	t.Helper()
+	o := &monitor{t: t, sent: Recording(events, actors.KindMessageSent), violated: Recording(events, codons.KindViolation), said: map[p.MessageID]bool{}}
+	var err error
+	if o.Watch, err = watch.New(events, watch.Options{Codons: library.Codons(), Messages: 12, Queue: 1 << 16}); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// Recording returns a subscription whose events [Published] returns.
+func Recording(events *actors.Events, kinds ...actors.Kind) *actors.Subscription {
+	return events.Subscribe(actors.SubscribeOptions{Capacity: 1 << 16, Kinds: kinds})
+}
+
+// Published returns the events since the last call, without waiting. It fails the test when events were
+// lost.
+func Published[E actors.Event](t testing.TB, s *actors.Subscription) (all []E) {
+	t.Helper()
+	if n := s.Lost(); n > 0 {
+		t.Errorf("%d events were lost", n)
+	}
+	for len(s.C) > 0 {
+		if e, ok := (<-s.C).Event.(E); ok {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// Violations returns the violations since the last call.
+func (o *monitor) Violations() []codons.Violation {
+	return Published[codons.Violation](o.t, o.violated)
+}
+
+// Line returns the line of a message in transcripts. again marks a repeated message.
+func Line(m *p.Message, again bool) string {
+	text := fmt.Sprintf("%s -> %s: %s", m.Sender(), m.Receiver(), m.Performative())
+	switch c := m.Payload().(type) {
+	case p.InformResult:
+		text += " " + string(c.Status)
+	case p.TaskReject:
+		text += " " + string(c.ReasonCode)
+	case p.Failure:
+		text += " " + string(c.ErrorCode)
+	case p.NotUnderstood:
+		text += " " + string(c.ReasonCode)
+	case p.StatusUpdate:
+		text += " " + c.Description
+	}
+	if again {
+		text += " (again)"
+	}
+	return text
+}
+
+// Lines returns the transcript so far.
+func (o *monitor) Lines() []string {
+	o.t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, e := range Published[actors.MessageSent](o.t, o.sent) {
+		o.transcript = append(o.transcript, Line(e.Message, o.said[e.Message.ID()]))
+		o.said[e.Message.ID()] = true
+	}
+	return slices.Clone(o.transcript)
+}
+
+// Count returns how often a line is in the transcript.
+func (o *monitor) Count(line string) int {
+	n := 0
+	for _, l := range o.Lines() {
+		if l == line {
+			n++
+		}
+	}
+	return n
+}

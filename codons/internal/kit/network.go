@@ -1,0 +1,54 @@
+package kit
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// network delivers the messages of a world, except those that its filter takes.
+type network struct {
+	system *actors.System
+	Mu     sync.Mutex
+	filter func(*p.Message) (taken bool)
+	Busy   atomic.Bool // every mailbox is full
+	Before func(*p.Message)
+	Full   func(*p.Message) bool // the receiver's mailbox is, for that message; set before anything is sent
+}
+
+// Intercept sets the filter: a message for which it reports true is lost. Nil removes the filter.
+func (n *network) Intercept(f func(*p.Message) bool) {
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
+	n.filter = f
+}
+
+// Route delivers a message, loses it or refuses it as busy.
+func (n *network) Route(m *p.Message) error {
+	if n.Before != nil {
+		n.Before(m)
+	}
+	n.Mu.Lock()
+	taken := n.filter != nil && n.filter(m)
+	n.Mu.Unlock()
+	if taken {
+		return nil
+	}
+	if n.Busy.Load() || n.Full != nil && n.Full(m) {
+		return &p.Refusal{Code: p.CodeBusy, About: m.ID()}
+	}
+	return n.system.Deliver(m.Receiver(), m)
+}
+
+// Lose loses the first messages of an act, that many times.
+func (n *network) Lose(act p.Performative, times int) {
+	n.Intercept(func(m *p.Message) bool {
+		if m.Performative() != act || times == 0 {
+			return false
+		}
+		times--
+		return true
+	})
+}

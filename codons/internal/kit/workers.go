@@ -1,0 +1,148 @@
+package kit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Task returns the task that [World.Delegate] delegates.
+func Task() performatives.TaskRequest {
+	return performatives.TaskRequest{TaskType: "debug_code", Description: "fix it"}
+}
+
+// Result returns a result with a status.
+func Result(s performatives.TaskStatus) performatives.InformResult {
+	return performatives.InformResult{Status: s, Summary: string(s)}
+}
+
+// Asking returns a partial result that asks for more input.
+func Asking(what string) performatives.InformResult {
+	return performatives.InformResult{Status: performatives.StatusPartial, Details: performatives.ContentOf(map[string]any{"request_for_user": what})}
+}
+
+// Worker is a worker of delegations that answers by functions. Without them it accepts and succeeds.
+// Max is the limit of [codons.Limited].
+type Worker struct {
+	Consider func(context.Context, delegation.Task) delegation.Decision
+	Perform  func(context.Context, delegation.Task) (performatives.InformResult, error)
+	Max      int
+}
+
+// Describe returns the topics and one action.
+func (w *Worker) Describe() performatives.Capabilities {
+	return performatives.Capabilities{
+		Topics:  []string{"Debugging", "Unit Testing"},
+		Actions: []performatives.Action{{Name: "EXECUTE_DELEGATED_CODING_TASK", Description: "does it"}},
+	}
+}
+
+// MaxTasks returns Max.
+func (w *Worker) MaxTasks() int { return w.Max }
+
+// ConsiderTask calls Consider.
+func (w *Worker) ConsiderTask(ctx context.Context, t delegation.Task) delegation.Decision {
+	if w.Consider == nil {
+		return delegation.Accept()
+	}
+	return w.Consider(ctx, t)
+}
+
+// PerformTask calls Perform.
+func (w *Worker) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
+	if w.Perform == nil {
+		return Result(performatives.StatusSuccess), nil
+	}
+	return w.Perform(ctx, t)
+}
+
+// Patient is a job that runs until its context ends, and returns the cause.
+func Patient(ctx context.Context, _ delegation.Task) (performatives.InformResult, error) {
+	<-ctx.Done()
+	return performatives.InformResult{}, context.Cause(ctx)
+}
+
+// Spends returns a job that uses the budget b and succeeds.
+func Spends(b codons.Budget) func(context.Context, delegation.Task) (performatives.InformResult, error) {
+	return func(ctx context.Context, _ delegation.Task) (performatives.InformResult, error) {
+		return Result(performatives.StatusSuccess), codons.Spend(ctx, b)
+	}
+}
+
+// Doer is a worker whose tasks take no time, for benchmarks.
+type Doer struct{}
+
+// Describe returns no capabilities.
+func (Doer) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+// ConsiderTask accepts.
+func (Doer) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+// PerformTask succeeds.
+func (Doer) PerformTask(context.Context, delegation.Task) (performatives.InformResult, error) {
+	return performatives.InformResult{Status: performatives.StatusSuccess}, nil
+}
+
+// Debugger is an agent that debugs.
+type Debugger struct{}
+
+// Describe returns the topics of a debugger.
+func (Debugger) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Topics: []string{"Debugging", "Python"}}
+}
+
+// ConsiderTask accepts tasks of the type debug_code.
+func (Debugger) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
+	if t.TaskType != "debug_code" {
+		return delegation.Reject(performatives.CodeIncapable, "I only debug")
+	}
+	return delegation.Accept()
+}
+
+// PerformTask reports progress once and succeeds.
+func (Debugger) PerformTask(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
+	if err := t.Progress(50, "reading the traceback"); err != nil {
+		return performatives.InformResult{}, err
+	}
+	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "fixed: " + t.Description}, nil
+}
+
+// Poet is an agent with no capability for debugging.
+type Poet struct{}
+
+// Describe returns the topic of a poet.
+func (Poet) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Topics: []string{"Poetry"}}
+}
+
+// Spawn spawns an agent in a system, for examples. It panics on an error.
+func Spawn(ctx context.Context, s *actors.System, id performatives.AgentID, agent actors.Agent) actors.Self {
+	self, err := s.Spawn(ctx, actors.Spec{ID: id, New: func() actors.Agent { return agent }})
+	if err != nil {
+		panic(err)
+	}
+	return self
+}
+
+// Never is a job that runs until its context ends, and returns the cause.
+func Never[T, In any](ctx context.Context, _ In) (T, error) {
+	<-ctx.Done()
+	var none T
+	return none, context.Cause(ctx)
+}
+
+// ErrCause is a cause with which tests cancel a context.
+var ErrCause = errors.New("the user went home")
+
+// Doing returns a worker whose result has that summary.
+func Doing(summary string) *Worker {
+	return &Worker{Perform: func(context.Context, delegation.Task) (performatives.InformResult, error) {
+		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: summary}, nil
+	}}
+}

@@ -1,0 +1,193 @@
+package codons
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Turn is what a job is given: the message that it is about, read as a P.
+type Turn[P any] struct {
+	Content P
+	Message *performatives.Message // whose content it is: its sender, its deadline
+	Agent   actors.Self            // the handle of the agent on this side, for conversations of its own
+	say     func(Command) error
+}
+
+// Say has the conversation take a command of the table, with the content of what that
+// sends, while the job goes on. It waits while 16 earlier ones are not handled. The error
+// says that the conversation is over. Safe for concurrent use.
+func (t Turn[P]) Say(command string, content any) error { return t.say(Command{command, content}) }
+
+// AnswerJob is the code of one job of a codon's answering side, see [Job].
+type AnswerJob struct {
+	name  string
+	role  reflect.Type
+	plays func(actors.Agent) bool
+	do    func(actors.Agent) func(context.Context, *Handler) Command
+}
+
+// Job has agents that implement A do the job of that name: do is mostly a method
+// expression, such as Reviewer.Review. It runs on a goroutine of its own, within the
+// agent's limit ([Limited]), and must not touch the agent's fields but by
+// [actors.Self.Do]. ctx ends on CANCEL, at the deadline, or when the agent stops;
+// context.Cause says which.
+//
+// do returns the job's last command, with the content of what the table sends for it. An
+// error, of which a [*performatives.Refusal] is told with its code and text and any other
+// without its text, turns the request down; a panic fails it. A content that is no P is
+// not understood, before do is called.
+func Job[A actors.Agent, P any](name string, do func(A, context.Context, Turn[P]) (Command, error)) AnswerJob {
+	return AnswerJob{
+		name: name, role: reflect.TypeFor[A](),
+		plays: func(a actors.Agent) bool { _, ok := a.(A); return ok },
+		do: func(agent actors.Agent) func(context.Context, *Handler) Command {
+			role, _ := agent.(A)
+			return func(ctx context.Context, h *Handler) Command {
+				content, err := performatives.PayloadAs[P](h.Message())
+				if err != nil {
+					return h.turnDown(name, err)
+				}
+				command, err := do(role, ctx, Turn[P]{content, h.Message(), h.Agent(), h.Say})
+				if err != nil {
+					return h.turnDown(name, err)
+				}
+				return h.checked(name, command)
+			}
+		},
+	}
+}
+
+// turnDown is the command for the error of a job: it turns the request down where the
+// job may, else it fails.
+func (h *Handler) turnDown(job string, err error) Command {
+	ends := h.conversation.codon.job(machine.Responder, job).Ends
+	if c := TurnDown(err); slices.Contains(ends, c.Name) {
+		h.Failed(err)
+		return c
+	}
+	return h.Fail(err)
+}
+
+// checked is a job's last command, or a failure where the job may not end so.
+func (h *Handler) checked(job string, c Command) Command {
+	if ends := h.conversation.codon.job(machine.Responder, job).Ends; !slices.Contains(ends, c.Name) {
+		h.Failed(fmt.Errorf("codons: the job %s of %s ended with %q, and may end with %q", job, h.conversation.Protocol(), c.Name, ends))
+		return invalidAnswer
+	}
+	return c
+}
+
+// invalidAnswer is the command of a job whose answer is not valid: the asker must not be
+// left without one.
+var invalidAnswer = Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler returned no valid answer"}}
+
+// job returns the table's job of that name, or the zero Job.
+func (c *Codon) job(role machine.Role, name string) machine.Job {
+	for _, j := range c.Table.Jobs {
+		if j.Role == role && j.Name == name {
+			return j
+		}
+	}
+	return machine.Job{}
+}
+
+// jobs returns the table's jobs of a role.
+func (c *Codon) jobs(role machine.Role) []machine.Job {
+	return slices.DeleteFunc(slices.Clone(c.Table.Jobs), func(j machine.Job) bool { return j.Role != role })
+}
+
+// Answer returns the role by which agents answer the codon: those that implement what
+// the jobs want, which has to be the same interface for all of them. There is one for
+// each job of the responder. It panics on a mistake, which is the programmer's.
+func (c *Codon) Answer(jobs ...AnswerJob) *Role {
+	if err := c.checkJobs(jobs); err != nil {
+		panic(err)
+	}
+	first := jobs[0]
+	r := &Role{
+		codon: c, iface: first.role,
+		bind: func(self actors.Self, agent actors.Agent, t Times) actors.Responding {
+			if !first.plays(agent) {
+				return nil
+			}
+			return NewResponder(self, agent, ResponderOptions{Codon: c, Times: t, Works: c.works(agent, jobs)})
+		},
+	}
+	r.opens = func(m *performatives.Message) bool { return c.OpenedBy(m, false) || c.openedByType(m) }
+	return r
+}
+
+// checkJobs says what is wrong with the jobs of an answering side.
+func (c *Codon) checkJobs(jobs []AnswerJob) error {
+	if c.machine == nil || len(jobs) == 0 {
+		return fmt.Errorf("codons: %s: Answer needs a table with rows, and at least one job", c.Name())
+	}
+	var errs []error
+	given := map[string]bool{}
+	for _, j := range jobs {
+		switch {
+		case c.job(machine.Responder, j.name).Name == "":
+			errs = append(errs, fmt.Errorf("codons: %s: the table has no job %q of the responder", c.Name(), j.name))
+		case given[j.name]:
+			errs = append(errs, fmt.Errorf("codons: %s: two jobs are called %q", c.Name(), j.name))
+		case j.role != jobs[0].role:
+			errs = append(errs, fmt.Errorf("codons: %s: the job %q is of %s, and %q of %s: one interface has all", c.Name(), j.name, j.role, jobs[0].name, jobs[0].role))
+		}
+		given[j.name] = true
+	}
+	for _, j := range c.jobs(machine.Responder) {
+		if !given[j.Name] {
+			errs = append(errs, fmt.Errorf("codons: %s: the job %q of the responder has no code", c.Name(), j.Name))
+		}
+		if !slices.Contains(j.Ends, CommandFail) {
+			errs = append(errs, fmt.Errorf("codons: %s: the job %q cannot end with %q, as it does by an error or a panic; Standard rows add that", c.Name(), j.Name, CommandFail))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// works are the jobs of one agent.
+func (c *Codon) works(agent actors.Agent, jobs []AnswerJob) []Work {
+	works := make([]Work, len(jobs))
+	for i, j := range jobs {
+		do := j.do(agent)
+		works[i] = Work{
+			Job: j.name, Considers: slices.Contains(c.job(machine.Responder, j.name).Ends, CommandRefuse),
+			Do: func(Side) func(context.Context, *Handler) Command { return do },
+		}
+	}
+	return works
+}
+
+// openedByType reports whether m, which names no protocol, has a message type of the
+// codon that opens a conversation.
+func (c *Codon) openedByType(m *performatives.Message) bool {
+	return m.Protocol() == "" && m.MessageType() != "" && slices.Contains(c.openings(), m.MessageType())
+}
+
+// openings returns the message types that open a conversation, sorted.
+func (c *Codon) openings() []string {
+	if c.machine == nil {
+		return nil
+	}
+	var names []string
+	for _, r := range c.Table.Rows {
+		if r.Role != machine.Initiator || !slices.Contains(r.From, machine.Idle) {
+			continue
+		}
+		for _, f := range r.Do {
+			if name := c.typeOf(f); f.Kind == machine.EffectSend && name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,251 @@
+package library
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// defensive lists, by table, the steps that only a protocol violation of the peer causes, so that
+// the exploration of two correct sides takes none of them.
+var defensive = map[string][]string{
+	"task-delegation": {
+		"initiator in working on receive TASK_REJECT",
+		"initiator in working on receive NOT_UNDERSTOOD",
+	},
+	"tool-call": {
+		"initiator in asked on receive TASK_ACCEPT",
+		"initiator in asked on receive STATUS_UPDATE",
+		"initiator in cancelling on receive TASK_ACCEPT",
+		"initiator in cancelling on receive STATUS_UPDATE",
+	},
+	"contract-net":          wrongBid,
+	"iterated-contract-net": wrongBid,
+	"request":               refusedAfterAgree,
+	"brokering":             refusedAfterAgree,
+	"recruiting":            refusedAfterAgree,
+	"query-if":              refusedAfterAgree,
+	"query-ref":             refusedAfterAgree,
+	"request-when":          refusedAfterAgree,
+	"approval":              refusedAfterAgree,
+	"subscribe":             refusedHeartbeat,
+	"request-whenever":      refusedHeartbeat,
+	"english-auction":       wrongBidder(true),
+	"dutch-auction":         wrongBidder(false),
+}
+
+// wrongBid are the steps for a bidder that sends an unreadable proposal, or answers an award by
+// REFUSE or NOT_UNDERSTOOD.
+var wrongBid = []string{
+	"initiator in called on receive PROPOSE (unreadable)",
+	"initiator in awarded on receive NOT_UNDERSTOOD",
+	"initiator in awarded on receive REFUSE",
+}
+
+// refusedHeartbeat are the steps for a publisher that lost its state, for example with its node,
+// and refuses the heartbeat of its subscriber.
+var refusedHeartbeat = []string{
+	"initiator in subscribed on receive REFUSE",
+	"initiator in subscribed on receive NOT_UNDERSTOOD",
+}
+
+// refusedAfterAgree are the steps for a peer that refuses after its AGREE.
+var refusedAfterAgree = []string{
+	"initiator in agreed on receive REFUSE",
+	"initiator in agreed on receive NOT_UNDERSTOOD",
+}
+
+// The network loses, duplicates and reorders messages, every timer may expire and every agent
+// may stop at any moment.
+func TestExploreUnreliableNetwork(t *testing.T) {
+	for _, table := range tables() {
+		t.Run(table.Name, func(t *testing.T) {
+			result, err := verify.Explore(table.MustCompile(), verify.Network{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(result)
+			got, want := slices.Sorted(slices.Values(result.Unexercised)), slices.Sorted(slices.Values(defensive[table.Name]))
+			if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("unexercised steps (-want +got):\n%s", d)
+			}
+			if len(result.UnusedPairs) > 0 {
+				t.Errorf("no conversation ends in %v", result.UnusedPairs)
+			}
+		})
+	}
+}
+
+// On a network that delivers every message, a conversation ends without a timer, and in no pair of
+// end states that the table calls rough.
+func TestExploreReliableNetwork(t *testing.T) {
+	for _, table := range tables() {
+		result, err := verify.Explore(table.MustCompile(), verify.Calm())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(table.Name, result)
+		if len(result.UnusedPairs) > 0 {
+			t.Errorf("%s: pairs of end states that the table does not call rough: %v", table.Name, result.UnusedPairs)
+		}
+	}
+}
+
+// Each case breaks the table of delegation by a plausible mistake that the explorer must find.
+func TestExplorerFindsBrokenTables(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		network verify.Network
+		remove  func(machine.Row) bool
+		change  func(*machine.Row)
+		want    verify.Problem
+	}{
+		{
+			name: "a worker that refuses CANCEL after its result", network: verify.Calm(),
+			change: func(r *machine.Row) {
+				if r.From[0] == codons.StateCompleted && r.Do[0] == machine.Resend(performatives.ActInformResult) {
+					r.On = r.On[:1] // CANCEL falls to the wildcard, which refuses it
+				}
+			},
+			want: verify.Disagreement,
+		},
+		{
+			name: "a CANCEL that overtakes its request",
+			remove: func(r machine.Row) bool {
+				return r.From[0] == machine.Idle && r.On[0] == machine.Receive(performatives.ActCancel)
+			},
+			want: verify.Unhandled,
+		},
+		{
+			name: "a retry timer that runs on once input is needed",
+			change: func(r *machine.Row) {
+				if r.From[0] == delegation.StateRequested && r.To == delegation.StateInputNeeded {
+					r.Do = r.Do[1:]
+				}
+			},
+			want: verify.Unhandled,
+		},
+		{
+			name: "a worker without a deadline",
+			change: func(r *machine.Row) {
+				if r.From[0] == machine.Idle && r.To == codons.StateConsidering {
+					r.Do = r.Do[1:]
+				}
+			},
+			want: verify.Stranded,
+		},
+		{
+			name: "a handler that is not stopped at the deadline",
+			change: func(r *machine.Row) {
+				if r.To == codons.StateTimedOut && r.Do != nil && r.Do[0] == machine.Stop(codons.JobPerform) {
+					r.Do = r.Do[1:]
+				}
+			},
+			want: verify.LeftRunning,
+		},
+		{
+			name: "a further round that its CANCEL has overtaken", network: verify.Calm(),
+			remove: func(r machine.Row) bool {
+				return r.From[0] == codons.StateCancelling && r.On[0] == machine.Receive(performatives.ActTaskRequest)
+			},
+			want: verify.Disagreement,
+		},
+		{
+			name: "a handler that waits for its answer after the deadline",
+			change: func(r *machine.Row) {
+				if r.From[0] == delegation.StateAwaiting && r.On[0] == machine.Timeout(codons.TimerDeadline) {
+					r.Do = nil
+				}
+			},
+			want: verify.LeftRunning,
+		},
+		{
+			name:   "a command of the handler after the end",
+			remove: func(r machine.Row) bool { return len(r.On) == 4 && r.On[0] == machine.Command(codons.CommandAccept) },
+			want:   verify.Unhandled,
+		},
+		{
+			name: "an initiator that declines input without a message", network: verify.Calm(),
+			change: func(r *machine.Row) {
+				if r.From[0] == delegation.StateInputNeeded && r.On[0] == machine.Command(codons.CommandDecline) {
+					r.Do = nil
+				}
+			},
+			want: verify.Stuck,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			table := delegation.Table()
+			var rows []machine.Row
+			for _, r := range table.Rows {
+				if c.change != nil {
+					c.change(&r)
+				}
+				if c.remove == nil || !c.remove(r) {
+					rows = append(rows, r)
+				}
+			}
+			table.Rows = rows
+			expectProblem(t, table, c.network, c.want)
+		})
+	}
+}
+
+func TestExplorerFindsAMissingPair(t *testing.T) {
+	table := delegation.Table()
+	table.Agree = table.Agree[1:]
+	expectProblem(t, table, verify.Network{}, verify.Disagreement)
+}
+
+func expectProblem(t *testing.T, table machine.Table, n verify.Network, want verify.Problem) {
+	t.Helper()
+	m, err := table.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = verify.Explore(m, n)
+	var found *verify.Counterexample
+	if !errors.As(err, &found) || found.Problem != want {
+		t.Fatalf("got %v, want %s", err, want)
+	}
+	t.Log(err)
+}
+
+// wrongBidder are the steps for a bidder that bids twice, bids another price than the called one,
+// or refuses after its bid, and in a Dutch auction for an auctioneer that outbids a bid. The
+// stale verdicts are here because the explorer delivers a late verdict on an earlier bid as a
+// current one.
+func wrongBidder(rising bool) []string {
+	steps := []string{
+		"initiator in called on receive PROPOSE (unreadable)", "initiator in called on stale PROPOSE", "initiator in called on stale REFUSE",
+		"initiator in sold on receive REFUSE", "initiator in sold on receive NOT_UNDERSTOOD",
+	}
+	selling := []machine.State{"waiting", "proposed", "leading", "won", "sold"}
+	if rising {
+		selling = append(selling, "outbid")
+	}
+	for _, s := range selling {
+		steps = append(steps, "initiator in "+string(s)+" on receive PROPOSE")
+	}
+	if !rising {
+		steps = append(steps, "responder in leading on receive CFP")
+	}
+	for _, s := range []machine.State{"waiting", "passed", "proposed", "leading"} {
+		steps = append(steps, "responder in "+string(s)+" on stale ACCEPT_PROPOSAL", "responder in "+string(s)+" on stale REJECT_PROPOSAL")
+	}
+	if !rising {
+		for _, s := range []machine.State{codons.StateConsidering, "passed", codons.StateRefused, codons.StateNotUnderstood} {
+			steps = append(steps, "responder in "+string(s)+" on receive ACCEPT_PROPOSAL")
+		}
+	}
+	return steps
+}

@@ -1,0 +1,115 @@
+package library
+
+import (
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/codons/auction"
+	"github.com/ribosome-agents/ribosome/codons/contractnet"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/mediation"
+	"github.com/ribosome-agents/ribosome/codons/notify"
+	"github.com/ribosome-agents/ribosome/codons/query"
+	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/codons/saga"
+	"github.com/ribosome-agents/ribosome/codons/scatter"
+	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/codons/tool"
+)
+
+// Codons returns every codon of the families: first the protocols of two agents that have
+// work done, then those that tell, find and negotiate, last the compositions. docs/codons has
+// a page for each, and the tests explore each table. The slice belongs to the caller; the
+// codons are shared and must not be changed.
+func Codons() []*codons.Codon {
+	return []*codons.Codon{
+		delegation.Codon,
+		delegation.NeedInputCodon,
+		tool.Codon,
+		request.Codon,
+		request.WhenCodon,
+		query.IfCodon,
+		query.RefCodon,
+		approval.ProposeCodon,
+		approval.Codon,
+		notify.Codon,
+		subscribe.Codon,
+		subscribe.WheneverCodon,
+		discovery.WhisperCodon,
+		discovery.HandshakeCodon,
+		discovery.FindCodon,
+		contractnet.Codon,
+		contractnet.IteratedCodon,
+		auction.EnglishCodon,
+		auction.DutchCodon,
+		mediation.BrokeringCodon,
+		mediation.RecruitingCodon,
+		mediation.DeliveryCodon,
+		scatter.Codon,
+		saga.Codon,
+		compositionCodon,
+	}
+}
+
+// Roles returns the role of every codon that agents answer, with the time limits t, in the
+// order of [Codons]. An agent plays the roles whose interfaces it implements. The order
+// matters in one place: an opening message goes to the first role that takes it, and
+// [discovery.WhisperRole] takes every QUERY_CAPABILITIES that is not a handshake's.
+//
+// A [delegation.Worker] can be recruited: [mediation.Recruitable] wraps it.
+func Roles(t codons.Times) []*codons.Role {
+	roles := []*codons.Role{
+		delegation.NewRole(mediation.Recruitable),
+		tool.Role,
+		request.Role,
+		request.WhenRole,
+		query.IfRole,
+		query.RefRole,
+		approval.ProposeRole,
+		approval.Role,
+		notify.Role,
+		subscribe.Role,
+		subscribe.WheneverRole,
+		discovery.HandshakeRole, // before WhisperRole
+		discovery.WhisperRole,
+		contractnet.Role,
+		contractnet.IteratedRole,
+		auction.EnglishRole,
+		auction.DutchRole,
+		mediation.BrokeringRole,
+		mediation.RecruitingRole,
+		mediation.DeliveryRole,
+	}
+	for i, r := range roles {
+		roles[i] = r.With(t)
+	}
+	return roles
+}
+
+// Protocols returns [Roles] in the type that actors.Options.Protocols has.
+func Protocols(t codons.Times) []actors.Protocol {
+	roles := Roles(t)
+	all := make([]actors.Protocol, len(roles))
+	for i, r := range roles {
+		all[i] = r
+	}
+	return all
+}
+
+// compositionCodon documents conversations that a handler begins as children of its own
+// conversation: see [codons.WithBudget], [codons.Spend], [codons.Left] and [codons.Detach].
+// It has no table, since any codon can be the parent and any codon the child.
+var compositionCodon = codons.MustDefine(codons.Definition{
+	Table: machine.Table{
+		Name:  "composition",
+		Title: "Composition",
+		Purpose: "The work in one conversation begins others, its children. They are linked, cancelled, timed and paid for " +
+			"as one: a child names its parent, has no more time and no more budget than it, is withdrawn with it, and has ended " +
+			"before it.",
+		Source: "ADR 5 (docs/adr/0005-composition.md); addenda §6",
+	},
+	Uses:    []string{"task-delegation"},
+	Example: "ExampleWithBudget",
+})

@@ -1,0 +1,64 @@
+package codons
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/ribosome-agents/ribosome/actors"
+)
+
+// Limited is an agent with its own limit of handlers under way.
+type Limited interface {
+	actors.Agent
+	// MaxTasks returns the largest number of handlers of one codon that may be under way at a
+	// time. A further request is refused as busy. A number below 1 means [DefaultMaxTasks].
+	// It is called once for each codon when the agent starts. Handlers that outlive a restart of
+	// the agent do not count.
+	MaxTasks() int
+}
+
+// DefaultMaxTasks is the largest number of handlers of one codon that an agent has under way at
+// a time unless it is [Limited].
+const DefaultMaxTasks = 1024
+
+// limiter bounds the number of conversations of one codon that an agent works on at a time.
+type limiter struct {
+	limit int64
+	inUse atomic.Int64
+}
+
+// slot is the permission to work on one conversation. It is taken before the agent decides about
+// the request and released when the last handler has returned.
+type slot struct {
+	of       *limiter
+	released atomic.Bool
+}
+
+// limitOf returns the limit of an agent.
+func limitOf(agent actors.Agent) int64 {
+	if l, ok := agent.(Limited); ok && l.MaxTasks() > 0 {
+		return int64(l.MaxTasks())
+	}
+	return DefaultMaxTasks
+}
+
+// take returns a slot, or nil when all are taken.
+func (l *limiter) take() *slot {
+	if l.inUse.Add(1) > l.limit {
+		l.inUse.Add(-1)
+		return nil
+	}
+	return &slot{of: l}
+}
+
+// full returns the text of a refusal for want of a slot.
+func (l *limiter) full() string {
+	return fmt.Sprintf("%d tasks are under way, which is the limit", l.limit)
+}
+
+// release releases the slot. A nil slot and a second release do nothing.
+func (s *slot) release() {
+	if s != nil && s.released.CompareAndSwap(false, true) {
+		s.of.inUse.Add(-1)
+	}
+}

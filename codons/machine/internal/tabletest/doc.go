@@ -1,0 +1,3 @@
+// Package tabletest holds tables and coordinations for the tests of package machine and
+// package verify.
+package tabletest

@@ -1,0 +1,135 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// silent is the part of a side's position that decides whether it ends without any
+// message or job.
+type silent struct {
+	role   machine.Role
+	state  uint8
+	timers machine.Activity // without jobs
+}
+
+// checkState checks a joint state by itself, before its moves.
+func (x *explorer) checkState(at int32) error {
+	j := x.nodes[at].joint
+	for _, r := range machine.Roles() {
+		if !x.endsInSilence(silent{r, j[r].state, j[r].activity.WithoutJobs()}, map[silent]bool{}) {
+			return x.counterexample(Stranded, at, nil, fmt.Sprintf(
+				"should nothing arrive any more, no timer ends the %s's %s", r, x.state(j, r)))
+		}
+	}
+	if !x.ended(j) {
+		return nil
+	}
+	pair := x.pair(j)
+	for _, p := range x.Table().Agree {
+		if p.Initiator == pair.Initiator && p.Responder == pair.Responder && x.admits(p) {
+			x.ends[p]++
+			return nil
+		}
+	}
+	return x.counterexample(Disagreement, at, nil, fmt.Sprintf(
+		"the initiator ends %s and the responder %s, which the table does not allow here", pair.Initiator, pair.Responder))
+}
+
+// admits reports whether a conversation can end in the pair on this network.
+func (x *explorer) admits(p machine.Pair) bool { return !p.Rough || !x.net.calm() }
+
+func (x *explorer) pair(j joint) machine.Pair {
+	return machine.Pair{Initiator: x.state(j, machine.Initiator), Responder: x.state(j, machine.Responder)}
+}
+
+// ended reports whether both sides have ended. A responder that no message may ever
+// reach counts as ended.
+func (x *explorer) ended(j joint) bool {
+	p := x.pair(j)
+	unreached := p.Responder == machine.Idle && (!x.net.Reliable || !x.Table().Has(machine.Responder))
+	return x.Terminal(p.Initiator) && (x.Terminal(p.Responder) || unreached)
+}
+
+// endsInSilence reports whether a side reaches a terminal state by its timers alone. A
+// side in Idle has nothing to end.
+func (x *explorer) endsInSilence(s silent, visited map[silent]bool) bool {
+	state := x.states[s.state]
+	if state == machine.Idle || x.Terminal(state) || x.silence[s] {
+		return true
+	}
+	if visited[s] {
+		return false
+	}
+	visited[s] = true
+	for on, left := range x.Timeouts(s.timers, s.role) {
+		t := x.Find(s.role, state, on)
+		if t != nil && x.endsInSilence(silent{s.role, x.index[t.To], x.rearmed(left, t)}, visited) {
+			x.silence[s] = true
+			return true
+		}
+	}
+	return false
+}
+
+// rearmed returns the armed timers after a transition.
+func (x *explorer) rearmed(timers machine.Activity, t *machine.Transition) machine.Activity {
+	for _, e := range t.Do {
+		timers = x.Apply(timers, t.Role, e)
+	}
+	return timers.WithoutJobs()
+}
+
+// checkEnds finds joint states from which not both sides can end.
+func (x *explorer) checkEnds() error {
+	free := canReach(len(x.nodes), x.edges, func(at int32) bool { return x.ended(x.nodes[at].joint) }, nil)
+	if at := slices.Index(free, false); at >= 0 {
+		return x.counterexample(Stuck, int32(at), nil, "no sequence of events from here ends it on both sides")
+	}
+	return nil
+}
+
+// canReach returns, for each of n nodes, whether a path leads from it to a goal. The
+// nodes of more are goals too.
+func canReach(n int, edges []edge, goal func(int32) bool, more []int32) []bool {
+	first, before := backwards(n, edges)
+	free, todo := make([]bool, n), make([]int32, 0, n)
+	reach := func(at int32) {
+		if !free[at] {
+			free[at], todo = true, append(todo, at)
+		}
+	}
+	for at := range int32(n) {
+		if goal(at) {
+			reach(at)
+		}
+	}
+	for _, at := range more {
+		reach(at)
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, from := range before[first[todo[0]]:first[todo[0]+1]] {
+			reach(from)
+		}
+	}
+	return free
+}
+
+// backwards sorts the edges by their target. The sources of the edges to node i are
+// before[first[i]:first[i+1]].
+func backwards(n int, edges []edge) (first []int, before []int32) {
+	first, before = make([]int, n+2), make([]int32, len(edges))
+	for _, e := range edges {
+		first[e.to+2]++
+	}
+	for i := range n {
+		first[i+2] += first[i+1]
+	}
+	for _, e := range edges {
+		before[first[e.to+1]] = e.from
+		first[e.to+1]++
+	}
+	return first, before
+}

@@ -1,0 +1,164 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// maxCommands is the largest number of different commands in the rules of a
+// coordination.
+const maxCommands = 15
+
+// CoordinationError is one fault that [CheckCoordination] found.
+type CoordinationError struct {
+	Coordination string
+	Rule         string // empty where the fault is outside of the rules
+	Fault        string
+}
+
+// Error names the rule and its fault.
+func (e *CoordinationError) Error() string {
+	if e.Rule == "" {
+		return fmt.Sprintf("verify: %s: %s", e.Coordination, e.Fault)
+	}
+	return fmt.Sprintf("verify: %s: rule %s: %s", e.Coordination, e.Rule, e.Fault)
+}
+
+// CheckCoordination finds the faults that show without an exploration: states and
+// commands that the table does not have; a command of a rule that has no row in a state
+// which the rule is about, or whose row there is inert. All faults come joined; each is
+// a [*CoordinationError]. [ExploreGroup] checks this first.
+func CheckCoordination(c machine.Coordination) error {
+	v := &coordinationChecker{coordination: c}
+	if c.Name == "" {
+		v.fault("", "the coordination has no name")
+	}
+	if c.Machine == nil {
+		v.fault("", "the coordination has no machine")
+		return errors.Join(v.faults...)
+	}
+	if len(c.Rules) == 0 {
+		v.fault("", "the coordination has no rules")
+	}
+	for i, r := range c.Rules {
+		v.checkRule(i, r)
+	}
+	if len(ruleCommands(c)) > maxCommands {
+		v.fault("", "the rules have more than %d commands", maxCommands)
+	}
+	v.checkNever()
+	v.checkUnbidden()
+	return errors.Join(v.faults...)
+}
+
+// coordinationChecker collects the faults of one coordination.
+type coordinationChecker struct {
+	coordination machine.Coordination
+	faults       []error
+}
+
+func (v *coordinationChecker) fault(rule, format string, args ...any) {
+	v.faults = append(v.faults, &CoordinationError{
+		Coordination: v.coordination.Name, Rule: rule, Fault: fmt.Sprintf(format, args...),
+	})
+}
+
+// checkRule checks one rule.
+func (v *coordinationChecker) checkRule(i int, r machine.Rule) {
+	same := func(o machine.Rule) bool { return o.Name == r.Name }
+	if r.Name == "" || slices.ContainsFunc(v.coordination.Rules[:i], same) {
+		v.fault(r.Name, "the name is empty or used twice")
+	}
+	if r.When == nil || len(r.Of) == 0 || len(r.Say) == 0 {
+		v.fault(r.Name, "it has no condition, no state or no command")
+	}
+	unbounded := false
+	for k, choice := range r.Say {
+		v.checkChoice(r, k, choice)
+		unbounded = unbounded || choice.Max == 0
+	}
+	if !unbounded {
+		v.fault(r.Name, "every command has a Max, so a large group could not be decided")
+	}
+	for _, s := range r.Of {
+		v.checkState(r, s)
+	}
+}
+
+// checkChoice checks one command of a rule.
+func (v *coordinationChecker) checkChoice(r machine.Rule, k int, c machine.Choice) {
+	same := func(o machine.Choice) bool { return o.Command == c.Command }
+	if c.Command == "" || slices.ContainsFunc(r.Say[:k], same) {
+		v.fault(r.Name, "command %q is empty or used twice", c.Command)
+	}
+	if c.Min < 0 || c.Max < 0 || c.Max > 0 && c.Min > c.Max {
+		v.fault(r.Name, "no number of members is both at least %d and at most %d", c.Min, c.Max)
+	}
+	if v.fromJob(c.Command) {
+		v.fault(r.Name, "command %s is one of a job", c.Command)
+	}
+}
+
+// checkState checks one state that a rule is about.
+func (v *coordinationChecker) checkState(r machine.Rule, s machine.State) {
+	m := v.coordination.Machine
+	switch {
+	case m.Terminal(s):
+		v.fault(r.Name, "members in %s have ended", s)
+		return
+	case s != machine.Idle && !slices.Contains(m.Table().Live, s):
+		v.fault(r.Name, "state %q is not declared", s)
+		return
+	}
+	for _, c := range r.Say {
+		switch t := m.Find(machine.Initiator, s, machine.Command(c.Command)); {
+		case t == nil:
+			v.fault(r.Name, "the initiator has no row for command %s in %s", c.Command, s)
+		case t.Inert():
+			v.fault(r.Name, "command %s does nothing in %s", c.Command, s)
+		}
+	}
+}
+
+// fromJob reports whether a job of the initiator gives the command.
+func (v *coordinationChecker) fromJob(command string) bool {
+	return slices.ContainsFunc(v.coordination.Machine.Table().Jobs, func(j machine.Job) bool {
+		return j.Role == machine.Initiator && (slices.Contains(j.Says, command) || slices.Contains(j.Ends, command))
+	})
+}
+
+func (v *coordinationChecker) checkNever() {
+	for _, n := range v.coordination.Never {
+		if n.Name == "" || n.When == nil {
+			v.fault("", "condition %q of Never has no name or no function", n.Name)
+		}
+	}
+}
+
+func (v *coordinationChecker) checkUnbidden() {
+	for _, name := range v.coordination.Unbidden {
+		known := false
+		for t := range v.coordination.Machine.Transitions() {
+			known = known || t.Role == machine.Initiator && t.On == machine.Command(name)
+		}
+		if !known || v.fromJob(name) {
+			v.fault("", "unbidden command %q is not one of the initiator's agent", name)
+		}
+	}
+}
+
+// ruleCommands returns the commands of the rules, in their order.
+func ruleCommands(c machine.Coordination) []string {
+	var names []string
+	for _, r := range c.Rules {
+		for _, choice := range r.Say {
+			if !slices.Contains(names, choice.Command) {
+				names = append(names, choice.Command)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,87 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// Problem is a kind of violation.
+type Problem string
+
+// The problems.
+const (
+	Unhandled       Problem = "unhandled event"    // an event that can occur has no row
+	Stranded        Problem = "stranded side"      // no timer ends a side that gets no message any more
+	Stuck           Problem = "stuck conversation" // the two sides cannot both end any more
+	Disagreement    Problem = "disagreement"       // Table.Agree lacks the pair of terminal states
+	LeftRunning     Problem = "job left running"   // a side ends without stopping its job, or starts it twice
+	NothingToResend Problem = "nothing to resend"  // a row resends an act that was never sent
+	TooMany         Problem = "too many messages"  // the table cannot be explored within the bounds
+	Forbidden       Problem = "forbidden state"    // of a group: a condition of Never holds
+	Undecidable     Problem = "undecidable rule"   // of a group: a rule is due and allows no decision
+)
+
+// Counterexample is a violation, with a path of the fewest moves to it.
+type Counterexample struct {
+	Table   string
+	Problem Problem
+	Detail  string
+	Moves   []Move
+	Pending []string // messages that were sent and have not arrived
+}
+
+// Error lists the moves, one a line.
+func (c *Counterexample) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "verify: %s: %s: %s", c.Table, c.Problem, c.Detail)
+	for i, m := range c.Moves {
+		fmt.Fprintf(&b, "\n%4d  %s", i+1, m)
+	}
+	if len(c.Pending) > 0 {
+		fmt.Fprintf(&b, "\n      never arrived: %s", strings.Join(c.Pending, ", "))
+	}
+	return b.String()
+}
+
+// String returns a line such as
+//
+//	responder  receive TASK_REQUEST    idle → considering
+func (m Move) String() string {
+	line := fmt.Sprintf("%s  %-32s  %s", m.Role, m.On, m.From)
+	if m.To != m.From {
+		line += " → " + string(m.To)
+	}
+	if m.Sent != "" {
+		line += "  sends " + m.Sent
+	}
+	return line
+}
+
+// counterexample returns a violation with the path to a node, and with one more move
+// where that move is the violation.
+func (x *explorer) counterexample(p Problem, at int32, last *Move, detail string) *Counterexample {
+	c := &Counterexample{Table: x.Name(), Problem: p, Detail: detail, Moves: x.path(at)}
+	if last != nil {
+		c.Moves = append(c.Moves, *last)
+	}
+	j := x.nodes[at].joint
+	for _, r := range machine.Roles() {
+		for i := range (j[r].sent &^ j[r.Other()].received).All {
+			c.Pending = append(c.Pending, fmt.Sprintf("the %s's %s", r, x.messages[r][i]))
+		}
+	}
+	return c
+}
+
+// path returns the moves to a node.
+func (x *explorer) path(at int32) []Move {
+	var moves []Move
+	for ; x.nodes[at].from >= 0; at = x.nodes[at].from {
+		moves = append(moves, x.nodes[at].via)
+	}
+	slices.Reverse(moves)
+	return moves
+}

@@ -1,0 +1,178 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Result is the summary of an exploration.
+type Result struct {
+	States      int                  // different joint states
+	Transitions int                  // between them
+	Messages    int                  // different messages
+	Ends        map[machine.Pair]int // joint states per pair of terminal states; the notes are the table's
+	Steps       int                  // transitions of the table, without those of wildcards
+	Unexercised []string             // of these, the transitions that no conversation takes, in the order of the table
+	UnusedPairs []machine.Pair       // pairs of Agree in which no conversation ends, although the network allows it
+}
+
+// String returns the numbers in one line.
+func (r Result) String() string {
+	return fmt.Sprintf("%d states, %d transitions, %d messages, %d ends, %d of %d steps exercised",
+		r.States, r.Transitions, r.Messages, len(r.Ends), r.Steps-len(r.Unexercised), r.Steps)
+}
+
+// Explore walks every joint state of a conversation of m: both sides, their timers
+// and jobs, and the messages between them. In each it checks that
+//
+//   - every event that can occur has a row: each delivery, each expiry of an armed
+//     timer, each command of a running job;
+//   - a side that has begun reaches a terminal state by its own timers alone, in case
+//     no message arrives and no job ends any more;
+//   - no side ends with a running job that was not asked to stop, no job is started
+//     while it runs, and no message is sent again before it was sent;
+//   - both sides can still end, and when they have, the Agree of the table has the
+//     pair; a rough pair counts only on a network that can be rough.
+//
+// A sent message can be delivered from then on, and need never be delivered. So a
+// loss is not an event of its own, and any number of losses, duplicates and retries
+// is covered; the second check covers the silence that a loss leaves behind.
+//
+// Two events are explored only where the table has a row for them. If a role has one
+// for [machine.Undeliverable] of an act, then the runtime may refuse any copy of its
+// messages of that act instead of delivering it. If a role has one for
+// [machine.PeerLost], then this event can occur in every state but Idle from the
+// moment at which the peer's agent has stopped, or can stop without a row of its own.
+//
+// A violation is a [*Counterexample] with a shortest path to it. A network with more
+// than MaxStates states is another error. An exploration keeps about a kilobyte for
+// each state.
+func Explore(m *machine.Machine, n Network) (Result, error) {
+	x := newExplorer(m, n.withDefaults())
+	if err := x.walk(); err != nil {
+		return x.result(), err
+	}
+	return x.result(), x.checkEnds()
+}
+
+// explorer is one exploration.
+type explorer struct {
+	*machine.Machine
+	net    Network
+	states []machine.State
+	index  map[machine.State]uint8
+
+	undeliverable [2]map[performatives.Performative]bool // acts whose Undeliverable the role has a row for
+	losesPeer     [2]bool                                // whether the role has a row for PeerLost
+	partitions    bool                                   // PeerLost can occur although the peer's agent runs
+
+	messages [2][]message
+	numbers  map[message]int // the index of each message
+
+	nodes   []node
+	ids     map[joint]int32
+	edges   []edge
+	taken   map[*machine.Transition]bool
+	ends    map[machine.Pair]int
+	silence map[silent]bool // positions that end in silence
+
+	problem *Counterexample // the violation of the latest step, without its path
+}
+
+// node is a joint state, and the move by which the walk first came to it.
+type node struct {
+	joint
+	via  Move
+	from int32
+}
+
+// edge is a transition between joint states. The search backwards from the ends uses
+// it.
+type edge struct{ from, to int32 }
+
+func newExplorer(m *machine.Machine, n Network) *explorer {
+	x := &explorer{
+		Machine: m, net: n, index: map[machine.State]uint8{}, numbers: map[message]int{},
+		ids: map[joint]int32{}, taken: map[*machine.Transition]bool{}, ends: map[machine.Pair]int{}, silence: map[silent]bool{},
+	}
+	t := m.Table()
+	for i, s := range slices.Concat([]machine.State{machine.Idle}, t.Live, t.Terminal) {
+		x.states, x.index[s] = append(x.states, s), uint8(i)
+	}
+	for _, r := range machine.Roles() {
+		x.undeliverable[r] = map[performatives.Performative]bool{}
+	}
+	for t := range m.Transitions() {
+		if t.On.Kind == machine.KindUndeliverable {
+			x.undeliverable[t.Role][t.On.Act] = true
+		}
+		x.losesPeer[t.Role] = x.losesPeer[t.Role] || t.On == machine.PeerLost()
+	}
+	return x
+}
+
+// walk visits every joint state, in breadth-first order.
+func (x *explorer) walk() error {
+	x.visit(joint{}, -1, Move{})
+	for at := int32(0); int(at) < len(x.nodes); at++ {
+		if err := x.checkState(at); err != nil {
+			return err
+		}
+		for to, via := range x.moves(x.nodes[at].joint) {
+			if x.problem != nil {
+				return x.counterexample(x.problem.Problem, at, &via, x.problem.Detail)
+			}
+			x.edges = append(x.edges, edge{at, x.visit(to, at, via)})
+		}
+		if x.problem != nil {
+			return x.counterexample(x.problem.Problem, at, nil, x.problem.Detail)
+		}
+		if err := x.checkSize(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSize returns an error for an exploration with too many states.
+func (x *explorer) checkSize() error {
+	if len(x.nodes) > x.net.MaxStates {
+		return fmt.Errorf("verify: %s: more than %d joint states", x.Name(), x.net.MaxStates)
+	}
+	return nil
+}
+
+// visit returns the number of a joint state. It assigns one to a new state.
+func (x *explorer) visit(j joint, from int32, via Move) int32 {
+	if id, ok := x.ids[j]; ok {
+		return id
+	}
+	id := int32(len(x.nodes))
+	x.ids[j] = id
+	x.nodes = append(x.nodes, node{joint: j, from: from, via: via})
+	return id
+}
+
+func (x *explorer) result() Result {
+	r := Result{
+		States: len(x.nodes), Transitions: len(x.edges), Messages: len(x.messages[0]) + len(x.messages[1]), Ends: x.ends,
+	}
+	for t := range x.Transitions() {
+		if t.Wildcard {
+			continue
+		}
+		r.Steps++
+		if !x.taken[t] {
+			r.Unexercised = append(r.Unexercised, fmt.Sprintf("%s in %s on %s", t.Role, t.From, t.On))
+		}
+	}
+	for _, p := range x.Table().Agree {
+		if x.ends[p] == 0 && x.admits(p) {
+			r.UnusedPairs = append(r.UnusedPairs, p)
+		}
+	}
+	return r
+}

@@ -1,0 +1,139 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// maxMembers is the size of the largest group that is explored.
+const maxMembers = 3
+
+// GroupResult is the summary of an exploration of a group.
+type GroupResult struct {
+	Members     int
+	PairStates  int            // joint states of one pair
+	Classes     int            // of these, the ones that a group can tell apart
+	States      int            // states of the group; the order of its members makes no difference
+	Transitions int            // between them
+	Decisions   map[string]int // for each rule, the number of decisions in all states
+	Unused      []string       // rules that were never due, in their order
+}
+
+// String returns the numbers in one line.
+func (r GroupResult) String() string {
+	decisions := 0
+	for _, n := range r.Decisions {
+		decisions += n
+	}
+	return fmt.Sprintf("%d members: %d pair states in %d classes, %d group states, %d transitions, %d decisions, %d of %d rules used",
+		r.Members, r.PairStates, r.Classes, r.States, r.Transitions, decisions,
+		len(r.Decisions), len(r.Decisions)+len(r.Unused))
+}
+
+// ExploreGroup walks every state of a group of n members, n from 1 to 3. Each member is
+// a pair as in [Explore], over the same network, and each of its events can occur at any
+// moment; but the commands of the rules come only from the rules. A rule that is due is
+// decided at any later moment or never, in every way that it allows. After a decision,
+// the command of each member is pending and arrives at any later moment, in whatever
+// state the member is by then. The next decision waits until all have arrived.
+// ExploreGroup checks that
+//
+//   - the pair by itself passes [Explore];
+//   - every command that arrives has a row;
+//   - a rule that is due allows at least one decision;
+//   - no condition of Never holds;
+//   - all members can still end, on a calm network without unbidden commands: then the
+//     rules and the responders suffice.
+//
+// The set of members is fixed during a walk; a member that never begins has the same
+// effect as a smaller group. Each side also has to end by its own timers, in case a
+// stopped agent decides no rule any more: the exploration of the pair checks that.
+//
+// The walk is exhaustive and exact. Three reductions make it feasible and lose nothing:
+// one pair is explored once; its joint states are merged where no group can tell them
+// apart (they are branching bisimilar; GroupResult has their number as Classes); and
+// members are interchangeable. Commands beyond Network.Repeat are not decided, and a
+// group that has reached this bound counts as ended.
+//
+// A violation is a [*GroupCounterexample], or the [*Counterexample] of the pair. A fault
+// of the coordination is a [*CoordinationError].
+func ExploreGroup(c machine.Coordination, n int, net Network) (GroupResult, error) {
+	g, err := newGroup(c, n, net)
+	if err != nil {
+		return GroupResult{}, err
+	}
+	if err := g.walk(); err != nil {
+		return g.result(), err
+	}
+	return g.result(), g.checkEnds()
+}
+
+// group is one exploration.
+type group struct {
+	*pairs
+	coordination machine.Coordination
+	n            int
+
+	nodes       []groupNode
+	ids         map[members]int32
+	edges       []edge  // without the transitions that an end must not depend on
+	excused     []int32 // nodes that have reached Network.Repeat
+	transitions int
+	decisions   map[string]int
+}
+
+// member is one member: its class, and the action of its pending command, noAction for
+// none.
+type member struct {
+	class   int32
+	pending uint8
+}
+
+// members is the members of a group, sorted.
+type members [maxMembers]member
+
+// groupNode is a state of a group, and the transition by which the walk first came to
+// it.
+type groupNode struct {
+	members
+	from int32
+	via  turn
+}
+
+// turn is a transition of a group: an arc of one member, or a decision.
+type turn struct {
+	at      int8              // the member of the arc, as an index into the sorted members; -1 for a decision
+	arc     arc               // of that member
+	deliver bool              // the arc takes the member's pending command
+	rule    *machine.Rule     // of a decision
+	assign  [maxMembers]uint8 // of a decision: the action of each member
+}
+
+// newGroup explores the pair of a group.
+func newGroup(c machine.Coordination, n int, net Network) (*group, error) {
+	if n < 1 || n > maxMembers {
+		return nil, fmt.Errorf("verify: %s: a group of %d cannot be explored, only 1 to %d", c.Name, n, maxMembers)
+	}
+	if err := CheckCoordination(c); err != nil {
+		return nil, err
+	}
+	p, err := newPairs(c, net.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	return &group{pairs: p, coordination: c, n: n, ids: map[members]int32{}, decisions: map[string]int{}}, nil
+}
+
+func (g *group) result() GroupResult {
+	r := GroupResult{
+		Members: g.n, PairStates: len(g.pairs.nodes), Classes: len(g.labels),
+		States: len(g.nodes), Transitions: g.transitions, Decisions: g.decisions,
+	}
+	for _, rule := range g.coordination.Rules {
+		if g.decisions[rule.Name] == 0 {
+			r.Unused = append(r.Unused, rule.Name)
+		}
+	}
+	return r
+}

@@ -1,0 +1,207 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// walk visits every state, in breadth-first order.
+func (g *group) walk() error {
+	g.visit(g.start(), -1, turn{})
+	for at := int32(0); int(at) < len(g.nodes); at++ {
+		if err := g.checkState(at); err != nil {
+			return err
+		}
+		for i := range g.n {
+			if err := g.advance(at, i); err != nil {
+				return err
+			}
+		}
+		if err := g.decide(at); err != nil {
+			return err
+		}
+		if len(g.nodes) > g.net.MaxStates {
+			return fmt.Errorf("verify: %s: more than %d states of a group of %d", g.coordination.Name, g.net.MaxStates, g.n)
+		}
+	}
+	return nil
+}
+
+// start returns the members before their first event.
+func (g *group) start() members {
+	var m members
+	for i := range g.n {
+		m[i].class = g.class[0]
+	}
+	return m
+}
+
+// visit returns the number of a state. It assigns one to a new state.
+func (g *group) visit(m members, from int32, via turn) int32 {
+	slices.SortFunc(m[:g.n], compareMembers)
+	if id, ok := g.ids[m]; ok {
+		return id
+	}
+	id := int32(len(g.nodes))
+	g.ids[m] = id
+	g.nodes = append(g.nodes, groupNode{members: m, from: from, via: via})
+	return id
+}
+
+func compareMembers(a, b member) int {
+	if a.class != b.class {
+		return int(a.class - b.class)
+	}
+	return int(a.pending) - int(b.pending)
+}
+
+// turn records a transition.
+func (g *group) turn(at int32, to members, via turn) {
+	id := g.visit(to, at, via)
+	g.transitions++
+	if via.deliver || via.arc.action != unbidden {
+		g.edges = append(g.edges, edge{at, id})
+	}
+}
+
+// advance records every transition of one member.
+func (g *group) advance(at int32, i int) error {
+	now := g.nodes[at].members
+	if i > 0 && now[i] == now[i-1] {
+		return nil // an equal member has the same transitions
+	}
+	me, delivered := now[i], false
+	for _, a := range g.arcs[me.class] {
+		next := now
+		next[i].class = a.to
+		if a.action == noAction || a.action == unbidden {
+			g.turn(at, next, turn{at: int8(i), arc: a})
+		}
+		if a.action != noAction && a.action == me.pending {
+			delivered = true
+			next[i].pending = noAction
+			g.turn(at, next, turn{at: int8(i), arc: a, deliver: true})
+		}
+	}
+	switch {
+	case me.pending == noAction || delivered:
+	case g.beyond(me.class, me.pending):
+		g.excused = append(g.excused, at)
+	default:
+		return g.unhandled(at, i)
+	}
+	return nil
+}
+
+// decide records every decision of the rule that is due.
+func (g *group) decide(at int32) error {
+	now := g.nodes[at].members
+	if slices.ContainsFunc(now[:g.n], func(m member) bool { return m.pending != noAction }) {
+		return nil
+	}
+	states := g.statesOf(now, machine.Initiator)
+	rule, due := g.coordination.Due(states)
+	if !due {
+		return nil
+	}
+	allowed, bounded := g.assign(at, rule, states)
+	switch {
+	case !allowed:
+		return g.counterexample(Undecidable, at, fmt.Sprintf("rule %s is due, and allows no decision about %s", rule.Name, join(states)))
+	case bounded:
+		g.excused = append(g.excused, at)
+	}
+	return nil
+}
+
+// assign tries every assignment of the rule's commands to its members. It reports
+// whether the rule allows one, and whether one goes beyond Network.Repeat.
+func (g *group) assign(at int32, rule *machine.Rule, states []machine.State) (allowed, bounded bool) {
+	about := rule.About(states)
+	commands := make([]string, len(states))
+	var give func(k int)
+	give = func(k int) {
+		if k < len(about) {
+			for _, c := range rule.Say {
+				commands[about[k]] = c.Command
+				give(k + 1)
+			}
+			return
+		}
+		if rule.Check(states, commands) != nil {
+			return
+		}
+		allowed = true
+		if !g.send(at, rule, commands) {
+			bounded = true
+		}
+	}
+	give(0)
+	return allowed, bounded
+}
+
+// send makes the commands of a decision pending. It reports false where one goes beyond
+// Network.Repeat.
+func (g *group) send(at int32, rule *machine.Rule, commands []string) bool {
+	next := g.nodes[at].members
+	via := turn{at: -1, rule: rule}
+	for i, name := range commands {
+		action := uint8(slices.Index(g.commands, name) + 1)
+		if action != noAction && g.beyond(next[i].class, action) {
+			return false
+		}
+		next[i].pending, via.assign[i] = action, action
+	}
+	g.decisions[rule.Name]++
+	g.turn(at, next, via)
+	return true
+}
+
+// statesOf returns the state of a role in every member.
+func (g *group) statesOf(m members, r machine.Role) []machine.State {
+	states := make([]machine.State, g.n)
+	for i := range states {
+		states[i] = g.stateOf(m[i].class, r)
+	}
+	return states
+}
+
+// checkState checks a state by itself, before its transitions.
+func (g *group) checkState(at int32) error {
+	m := g.nodes[at].members
+	initiator, responder := g.statesOf(m, machine.Initiator), g.statesOf(m, machine.Responder)
+	for _, never := range g.coordination.Never {
+		if never.When(machine.NewCensus(initiator...), machine.NewCensus(responder...)) {
+			return g.counterexample(Forbidden, at, fmt.Sprintf(
+				"%s: the initiator's members are %s, the responders %s", never.Name, join(initiator), join(responder)))
+		}
+	}
+	return nil
+}
+
+// checkEnds finds states from which some member cannot end.
+func (g *group) checkEnds() error {
+	if at := slices.Index(g.free(), false); at >= 0 {
+		return g.counterexample(Stuck, int32(at), "the events that must occur from here do not end all members")
+	}
+	return nil
+}
+
+// free returns, for each state, whether all members can end from there.
+func (g *group) free() []bool {
+	return canReach(len(g.nodes), g.edges, func(at int32) bool {
+		return !slices.ContainsFunc(g.nodes[at].members[:g.n], func(m member) bool { return !g.over(m.class) })
+	}, g.excused)
+}
+
+// join separates the states with commas.
+func join(states []machine.State) string {
+	words := make([]string, len(states))
+	for i, s := range states {
+		words[i] = string(s)
+	}
+	return strings.Join(words, ", ")
+}

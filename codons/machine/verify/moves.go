@@ -1,0 +1,160 @@
+package verify
+
+import (
+	"iter"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/bitset"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Move is one transition of an exploration, as a counterexample shows it.
+type Move struct {
+	Role      machine.Role
+	On        machine.Symbol
+	Message   string // the message that arrived; empty for every other event
+	From      machine.State
+	To        machine.State
+	Sent      string            // the message that the step sent; empty for none
+	Utterance machine.Utterance // the same message for a Monitor; zero for none
+}
+
+// yields receives a transition and says whether to go on.
+type yields func(joint, Move) bool
+
+// moves yields every move from a joint state. It stops at the first violation, which
+// it stores in x.problem: an event without a row, or a row that cannot be performed.
+func (x *explorer) moves(j joint) iter.Seq2[joint, Move] {
+	return func(yield func(joint, Move) bool) {
+		for _, r := range machine.Roles() {
+			if !x.timeouts(j, r, yield) || !x.commands(j, r, yield) || !x.deliveries(j, r, yield) ||
+				!x.refusals(j, r, yield) || !x.loss(j, r, yield) {
+				return
+			}
+		}
+	}
+}
+
+// timeouts yields the expiry of each armed timer of a role.
+func (x *explorer) timeouts(j joint, r machine.Role, yield yields) bool {
+	if x.net.NoTimeouts {
+		return true
+	}
+	for on, activity := range x.Timeouts(j[r].activity, r) {
+		next := j
+		next[r].activity = activity
+		if !x.take(next, r, on, nil, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// commands yields the commands of a role's agent and of its running jobs.
+func (x *explorer) commands(j joint, r machine.Role, yield yields) bool {
+	for on, activity := range x.Commands(j[r].activity, r, x.state(j, r)) {
+		stop := on == machine.Command(x.net.Stop)
+		if stop && x.net.NoStops {
+			continue
+		}
+		next := j
+		next[r].activity = activity
+		next[r].stopped = j[r].stopped || stop && x.losesPeer[r.Other()]
+		if !x.take(next, r, on, nil, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// deliveries yields the delivery of each message on its way to a role.
+func (x *explorer) deliveries(j joint, r machine.Role, yield yields) bool {
+	for i := range j[r.Other()].out.All {
+		msg, next := &x.messages[r.Other()][i], j
+		next[r].received = next[r].received.With(i)
+		next[r.Other()].out = x.afterCopy(j[r.Other()], i)
+		if !x.take(next, r, x.classify(j, r, i, msg), msg, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// refusals yields the refusal by the runtime of a copy of each message that a role has
+// sent and has a row for.
+func (x *explorer) refusals(j joint, r machine.Role, yield yields) bool {
+	if x.net.Reliable {
+		return true
+	}
+	for i := range j[r].out.All {
+		act := x.messages[r][i].act
+		if !x.undeliverable[r][act] {
+			continue
+		}
+		next := j
+		next[r].out = x.afterCopy(j[r], i)
+		if !x.take(next, r, machine.Undeliverable(act), nil, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// loss yields the loss of a role's peer.
+func (x *explorer) loss(j joint, r machine.Role, yield yields) bool {
+	if !x.losesPeer[r] || x.state(j, r) == machine.Idle || !x.mayHaveGone(j, r.Other()) {
+		return true
+	}
+	return x.take(j, r, machine.PeerLost(), nil, yield)
+}
+
+// mayHaveGone reports whether the agent of a role has stopped, or can stop without a
+// step because its state has no row for that.
+func (x *explorer) mayHaveGone(j joint, r machine.Role) bool {
+	stopsSilently := x.Find(r, x.state(j, r), machine.Command(x.net.Stop)) == nil
+	return x.partitions || !x.net.NoStops && (j[r].stopped || stopsSilently)
+}
+
+// afterCopy returns the messages of a side that the network may still deliver after
+// one copy of message i has left it.
+func (x *explorer) afterCopy(s side, i int) bitset.Set {
+	if x.net.Once {
+		return s.out.Without(i)
+	}
+	return s.out
+}
+
+// classify returns the symbol of a message, as the shell does.
+func (x *explorer) classify(j joint, r machine.Role, i int, msg *message) machine.Symbol {
+	switch {
+	case j[r].received.Has(i):
+		return machine.Duplicate(msg.act)
+	case r == machine.Initiator && x.stale(j, msg):
+		return machine.Symbol{Kind: machine.KindStale, Act: msg.act, Name: msg.tag}
+	}
+	return machine.ReceiveTagged(msg.act, msg.tag)
+}
+
+// stale reports whether the initiator has sent a later message of the act that msg
+// answers.
+func (x *explorer) stale(j joint, msg *message) bool {
+	if msg.answers == 0 {
+		return false
+	}
+	request := x.messages[machine.Initiator][msg.answers-1]
+	return int(request.n) < x.count(j, machine.Initiator, request.act)
+}
+
+// count returns the number of different messages of an act that a role has sent.
+func (x *explorer) count(j joint, r machine.Role, act performatives.Performative) int {
+	n := 0
+	for i := range j[r].sent.All {
+		if x.messages[r][i].act == act {
+			n++
+		}
+	}
+	return n
+}
+
+// state returns the state of a role.
+func (x *explorer) state(j joint, r machine.Role) machine.State { return x.states[j[r].state] }

@@ -1,0 +1,46 @@
+package verify
+
+// Network selects the events that an exploration considers beside the deliveries of
+// messages. The zero value is the worst network: messages are lost, duplicated
+// without bound and delivered in any order, the runtime refuses any copy of a
+// message, every armed timer may expire at any moment, and either agent may stop.
+type Network struct {
+	Reliable   bool // every message arrives, so a conversation does not end with an idle responder
+	Once       bool // no message arrives twice, unless it is sent twice
+	NoTimeouts bool // no timer ever expires
+	NoStops    bool // no agent stops
+
+	// Stop is the command that the stop of an agent becomes. Empty means "stop".
+	Stop string
+
+	// Repeat is the largest number of different messages of one act that each side
+	// sends on command, for instance requests, and so rounds, and progress reports.
+	// Zero means 2. Losses, duplicates and retries need no bound.
+	Repeat int
+
+	// MaxStates is the largest number of states: a larger exploration fails. Zero
+	// means 4,000,000.
+	MaxStates int
+}
+
+// Calm returns the network on which a conversation must end without any timer: it
+// delivers every message once, in any order, and no agent stops.
+func Calm() Network {
+	return Network{Reliable: true, Once: true, NoTimeouts: true, NoStops: true}
+}
+
+// calm reports whether nothing can be lost or late.
+func (n Network) calm() bool { return n.Reliable && n.NoTimeouts && n.NoStops }
+
+func (n Network) withDefaults() Network {
+	if n.Stop == "" {
+		n.Stop = "stop"
+	}
+	if n.Repeat == 0 {
+		n.Repeat = 2
+	}
+	if n.MaxStates == 0 {
+		n.MaxStates = 4_000_000
+	}
+	return n
+}

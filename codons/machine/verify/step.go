@@ -1,0 +1,139 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/bitset"
+)
+
+// take takes one step and yields the joint state after it. It reports whether to go
+// on.
+func (x *explorer) take(j joint, r machine.Role, on machine.Symbol, msg *message, yield yields) bool {
+	state := x.state(j, r)
+	move := Move{Role: r, On: on, From: state, To: state}
+	if msg != nil {
+		move.Message = msg.String()
+	}
+	t := x.Find(r, state, on)
+	if t == nil {
+		x.violate(Unhandled, "no row for "+on.String())
+		yield(j, move)
+		return false
+	}
+	if on.Kind == machine.KindCommand && x.exhausted(j, r, t) {
+		return true
+	}
+	x.taken[t] = true
+	move.To = t.To
+	return yield(x.apply(j, t, msg, &move), move) && x.problem == nil
+}
+
+// exhausted reports whether a command would send more different messages of an act
+// than Network.Repeat.
+func (x *explorer) exhausted(j joint, r machine.Role, t *machine.Transition) bool {
+	return slices.ContainsFunc(t.Do, func(e machine.Effect) bool {
+		return e.Kind == machine.EffectSend && x.count(j, r, e.Act) >= x.net.Repeat
+	})
+}
+
+// apply performs a transition as the shell does, and returns the joint state after it.
+func (x *explorer) apply(j joint, t *machine.Transition, msg *message, move *Move) joint {
+	me := &j[t.Role]
+	me.state = x.index[t.To]
+	if msg != nil && t.Role == machine.Responder && t.On.Kind == machine.KindReceive {
+		me.requests.Accept(msg.act, uint8(x.numbers[*msg]+1), t.Do)
+	}
+	for _, e := range t.Do {
+		x.perform(&j, t.Role, e, msg, move)
+	}
+	if x.Terminal(t.To) {
+		me.activity = me.activity.WithoutTimers()
+		for job, stopping := range x.Jobs(me.activity, t.Role) {
+			if !stopping {
+				x.violate(LeftRunning, "job "+job+" runs on and was not asked to stop")
+			}
+		}
+	}
+	return j
+}
+
+// perform performs one effect.
+func (x *explorer) perform(j *joint, r machine.Role, e machine.Effect, msg *message, move *Move) {
+	me := &j[r]
+	switch e.Kind {
+	case machine.EffectSend:
+		x.send(j, message{from: r, act: e.Act, tag: e.Name, answers: me.requests.Answered(e.Act)}, move)
+	case machine.EffectRefuse:
+		refusal := message{from: r, act: e.Answer(msg.act)}
+		if r == machine.Responder {
+			refusal.answers = uint8(x.numbers[*msg] + 1)
+		}
+		x.send(j, refusal, move)
+	case machine.EffectResend:
+		x.resend(j, r, e, move)
+	case machine.EffectRun:
+		if x.runs(me.activity, r, e.Name) {
+			x.violate(LeftRunning, "job "+e.Name+" is started while it runs")
+		}
+		me.activity = x.Apply(me.activity, r, e)
+	case machine.EffectArm, machine.EffectDisarm, machine.EffectStop, machine.EffectReport, machine.EffectDrop:
+		me.activity = x.Apply(me.activity, r, e)
+	}
+}
+
+// runs reports whether a job of a role runs.
+func (x *explorer) runs(a machine.Activity, r machine.Role, name string) bool {
+	for job := range x.Jobs(a, r) {
+		if job == name {
+			return true
+		}
+	}
+	return false
+}
+
+// send sends a new message.
+func (x *explorer) send(j *joint, m message, move *Move) {
+	m.n = uint8(x.count(*j, m.from, m.act) + 1)
+	i, known := x.numbers[m]
+	if !known {
+		i = len(x.messages[m.from])
+		if i == bitset.Size {
+			x.violate(TooMany, "a role sends more than 64 different messages")
+			return
+		}
+		x.messages[m.from] = append(x.messages[m.from], m)
+		x.numbers[m] = i
+	}
+	x.dispatch(j, i, m, move)
+}
+
+// resend sends the latest message of an act again.
+func (x *explorer) resend(j *joint, r machine.Role, e machine.Effect, move *Move) {
+	latest, n := -1, uint8(0)
+	for i := range j[r].sent.All {
+		if m := x.messages[r][i]; m.act == e.Act && m.n > n {
+			latest, n = i, m.n
+		}
+	}
+	if latest < 0 {
+		x.violate(NothingToResend, "no "+e.Act.String()+" was ever sent")
+		return
+	}
+	x.dispatch(j, latest, x.messages[r][latest], move)
+}
+
+// dispatch hands message i to the network.
+func (x *explorer) dispatch(j *joint, i int, m message, move *Move) {
+	me := &j[m.from]
+	move.Sent = m.String()
+	move.Utterance = machine.Utterance{From: m.from, Act: m.act, Tag: m.tag, Again: me.sent.Has(i)}
+	me.sent, me.out = me.sent.With(i), me.out.With(i)
+}
+
+// violate records the first violation of a step.
+func (x *explorer) violate(p Problem, detail string) {
+	if x.problem == nil {
+		x.problem = &Counterexample{Problem: p, Detail: detail}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package codons
+
+const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package codons_test
-
-const racing = false

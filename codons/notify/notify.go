@@ -1,0 +1,107 @@
+package notify
+
+import (
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Notify sends a notice to an agent and expects no answer (FIPA inform, SC00037J). The payload
+// is a struct, a map or [performatives.Raw]. Notify does not wait, and may be called from any
+// goroutine, also on an agent's own actor.
+//
+// The error reports only local failures: the payload is not valid, there is no such agent, it has
+// stopped, or its mailbox is full ([performatives.CodeBusy]). Such a notice is counted as a
+// dead letter. After a nil error the notice is in the agent's mailbox or on its way to another
+// node. What happens to it there is not reported.
+//
+// Options about deadlines, retries and budgets have no effect.
+func Notify(p codons.Party, to performatives.AgentID, payload any, opts ...codons.Option) error {
+	self := p.Self()
+	m, err := codons.NewRequest(envelope(self, to, payload, codons.NewOptions(opts...)))
+	if err != nil {
+		return err
+	}
+	return send(self, m)
+}
+
+// Broadcast sends a notice to every agent that the node's directory lists, except the party
+// itself. The error says that the payload is not valid, or that no agent could be reached. If
+// only some could not, the notice to each of these is a dead letter; use [All] to learn
+// which.
+//
+// It needs a router, as a node has. Broadcast on an [actors.System] without one returns an
+// error.
+func Broadcast(p codons.Party, payload any, opts ...codons.Option) error {
+	self := p.Self()
+	m, err := performatives.New(envelope(self, "", payload, codons.NewOptions(opts...)))
+	if err != nil {
+		return err
+	}
+	return send(self, m)
+}
+
+// Reach says which agents a notice to several was sent to.
+type Reach struct {
+	Reached []performatives.AgentID         // in the order of the call
+	Missed  map[performatives.AgentID]error // the error of each other agent; nil if there is none
+}
+
+// All sends a notice to each of several agents, as [Notify]. The error says that the
+// payload is not valid; then no notice is sent. The result says which agents could not be
+// reached, and why.
+func All(p codons.Party, to []performatives.AgentID, payload any, opts ...codons.Option) (Reach, error) {
+	if err := performatives.CheckPayload(performatives.ActInform, payload); err != nil {
+		return Reach{}, err
+	}
+	var r Reach
+	for _, id := range to {
+		if err := Notify(p, id, payload, opts...); err != nil {
+			if r.Missed == nil {
+				r.Missed = make(map[performatives.AgentID]error)
+			}
+			r.Missed[id] = err
+			continue
+		}
+		r.Reached = append(r.Reached, id)
+	}
+	return r, nil
+}
+
+// envelope returns the envelope of a notice; without a receiver it is a broadcast.
+func envelope(self actors.Self, to performatives.AgentID, payload any, o codons.Options) performatives.Envelope {
+	stamp := self.Stamp()
+	return performatives.Envelope{
+		ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Sender: self.ID(), Receiver: to,
+		ConversationID: o.Conversation(), Protocol: Codon.Name(), Language: performatives.LanguageJSON,
+		Ontology: o.Ontology(), Priority: o.Priority(), Trace: o.Trace(), Payload: payload,
+	}
+}
+
+// send takes the only step of the initiator, which needs no conversation actor.
+func send(self actors.Self, m *performatives.Message) error {
+	publishStep(self, m.Receiver(), m, machine.Initiator, machine.Command(codons.CommandStart))
+	return self.Send(m)
+}
+
+// publishStep takes the only step of one side of a notice, and publishes its transition if there
+// is a subscriber.
+func publishStep(self actors.Self, peer performatives.AgentID, m *performatives.Message, role machine.Role, on machine.Symbol) {
+	events := &self.System().Events
+	if !actors.Wants[codons.Transition](events) {
+		return
+	}
+	now := time.Now()
+	before := Codon.Machine().Start(role, now)
+	after, _, err := Codon.Machine().Step(before, machine.Event{On: on, At: now, ID: m.ID()})
+	if err != nil {
+		panic(err) // unreachable: the table has this row
+	}
+	events.Publish(codons.Transition{
+		At: actors.At{Time: now}, Agent: self.ID(), Peer: peer, Conversation: m.ConversationID(), Protocol: Codon.Name(),
+		Role: role, From: before.State, To: after.State, On: on, Ended: Codon.Machine().Terminal(after.State),
+	})
+}

@@ -1,0 +1,162 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/notify"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// reader records its notices.
+type reader struct {
+	heard []string
+	then  func(notify.Notice)
+}
+
+func (*reader) Describe() p.Capabilities { return p.Capabilities{} }
+
+func (r *reader) HandleNotice(ctx context.Context, n notify.Notice) {
+	text, err := p.PayloadAs[kit.News](n.Message)
+	if err != nil {
+		panic(err)
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		panic("no deadline")
+	}
+	r.heard = append(r.heard, text.Text) // on the agent's actor, so without a lock
+	if r.then != nil {
+		r.then(n)
+	}
+}
+
+func TestNotify(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		transitions := kit.Recording(&w.Events, codons.KindTransition)
+		r := &reader{}
+		w.Add("Reader", r)
+		for _, text := range []string{"one", "two"} {
+			if err := notify.Notify(w.Eddy, "Reader", kit.News{Text: text}); err != nil {
+				t.Error(err)
+			}
+			w.Settled(0) // before the next notice
+		}
+		if !slices.Equal(r.heard, []string{"one", "two"}) {
+			t.Errorf("heard %q", r.heard)
+		}
+		steps := slices.DeleteFunc(kit.Published[codons.Transition](t, transitions), func(s codons.Transition) bool { return s.Protocol != "notify" })
+		if len(steps) != 4 || !steps[3].Ended || steps[3].To != "notified" || steps[0].Peer != "Reader" || steps[3].Peer != "Eddy" {
+			t.Errorf("steps %+v", steps)
+		}
+		kit.Golden(t, "notify", w.Monitor.Lines())
+	})
+}
+
+func TestErrorsOfNotify(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Reader", &reader{})
+		w.Add("NoHandler", &kit.Shop{})
+		if err := notify.Notify(w.Eddy, "Nobody", kit.News{Text: "x"}); !errors.Is(err, p.CodeUnknownAgent) {
+			t.Errorf("an unknown agent: %v", err)
+		}
+		if err := notify.Notify(w.Eddy, "Reader", 3); !errors.Is(err, p.CodeInvalidPayload) {
+			t.Errorf("a number as payload: %v", err)
+		}
+		if err := notify.Notify(w.Eddy, "", kit.News{Text: "x"}); !errors.Is(err, p.CodeInvalidPayload) {
+			t.Errorf("no receiver: %v", err)
+		}
+		dead := w.Counts().DeadLetters
+		w.Net.Busy.Store(true)
+		if err := notify.Notify(w.Eddy, "Reader", kit.News{Text: "x"}); !errors.Is(err, p.CodeBusy) {
+			t.Errorf("a full mailbox: %v", err)
+		}
+		w.Net.Busy.Store(false)
+		if err := notify.Notify(w.Eddy, "NoHandler", kit.News{Text: "x"}); err != nil { // the agent has no Handler
+			t.Error(err)
+		}
+		w.Settled(0)
+		if n := w.Counts().DeadLetters - dead; n != 2 {
+			t.Errorf("%d dead letters, want 2", n)
+		}
+	})
+}
+
+func TestAll(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a, b := &reader{}, &reader{}
+		w.Add("A", a)
+		w.Add("B", b)
+		d, err := notify.All(w.Eddy, []p.AgentID{"A", "Nobody", "B"}, kit.News{Text: "x"})
+		if err != nil || !slices.Equal(d.Reached, []p.AgentID{"A", "B"}) || len(d.Missed) != 1 || !errors.Is(d.Missed["Nobody"], p.CodeUnknownAgent) {
+			t.Errorf("got %+v, %v", d, err)
+		}
+		if _, err := notify.All(w.Eddy, []p.AgentID{"A"}, 3); !errors.Is(err, p.CodeInvalidPayload) {
+			t.Errorf("a number as payload: %v", err)
+		}
+		w.Settled(0)
+		if len(a.heard) != 1 || len(b.heard) != 1 {
+			t.Errorf("heard %q and %q", a.heard, b.heard)
+		}
+	})
+}
+
+// A second copy of a notice is dropped. Two senders may use the same message id.
+func TestDuplicateNotices(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		r := &reader{}
+		w.Add("Reader", r)
+		a, b := w.Puppet("a"), w.Puppet("b")
+		m := a.Say(p.Envelope{ID: "1", Performative: p.ActInform, Receiver: "Reader", Payload: p.Raw(`{"text":"a"}`)})
+		a.Post(m)
+		b.Say(p.Envelope{ID: "1", Performative: p.ActInform, Receiver: "Reader", Payload: p.Raw(`{"text":"b"}`)})
+		synctest.Wait()
+		if !slices.Equal(r.heard, []string{"a", "b"}) || w.Counts().DeadLetters != 1 {
+			t.Errorf("heard %q, %d dead letters", r.heard, w.Counts().DeadLetters)
+		}
+	})
+}
+
+// An INFORM that answers a message, or names another protocol, is no notice.
+func TestInformThatIsNoNotice(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		r := &reader{}
+		w.Add("Reader", r)
+		a := w.Puppet("a")
+		a.Say(p.Envelope{Performative: p.ActInform, Receiver: "Reader", InReplyTo: "x", Payload: kit.News{Text: "x"}})
+		a.Say(p.Envelope{Performative: p.ActInform, Receiver: "Reader", Protocol: "request", Payload: kit.News{Text: "x"}})
+		synctest.Wait()
+		if len(r.heard) != 0 || w.Counts().DeadLetters != 2 {
+			t.Errorf("heard %q, %d dead letters", r.heard, w.Counts().DeadLetters)
+		}
+	})
+}
+
+// A panic of the handler restarts the agent.
+func TestHandlerPanics(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		first := true
+		r := &reader{then: func(notify.Notice) {
+			if first {
+				first = false
+				panic("oh")
+			}
+		}}
+		w.Add("Reader", r)
+		for range 2 {
+			if err := notify.Notify(w.Eddy, "Reader", kit.News{Text: "x"}); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(time.Minute) // the restart is delayed
+		w.Settled(0)
+		if len(r.heard) != 2 || w.Counts().DeadLetters != 1 {
+			t.Errorf("heard %q, %d dead letters", r.heard, w.Counts().DeadLetters)
+		}
+	})
+}

@@ -1,0 +1,34 @@
+package codons
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// TestOutcomes compares the documented outcomes with the errors.
+func TestOutcomes(t *testing.T) {
+	system, err := actors.NewSystem(actors.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = system.Stop(t.Context()) }()
+	self, err := system.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return sleeper(0) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for state, text := range outcomes {
+		c := Conversation{agent: self, Value: Value{machine: errand.Machine(), at: machine.Conversation{State: state}}}
+		var end *EndError
+		if err := c.EndError(nil); !errors.As(err, &end) || !strings.Contains(text, "`"+string(end.Refusal.Code)+"`") {
+			t.Errorf("%s: %v, but the caller is told of %s", state, err, text)
+		}
+	}
+	c := &Codon{Definition: Definition{Outcomes: map[machine.State]string{StateTimedOut: "a surprise"}}}
+	if c.Outcome(StateTimedOut) != "a surprise" || c.Outcome(StateCancelled) != outcomes[StateCancelled] || c.Outcome(StateRejected) != outcomeOfPeer {
+		t.Error("a codon's own words come first")
+	}
+}

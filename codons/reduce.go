@@ -1,0 +1,175 @@
+package codons
+
+import (
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Event is the input of one step of one side of a conversation. It holds all that the step
+// depends on: a step reads no clock, draws no ids and calls no code of the agent. [Rebuild]
+// makes a conversation's [Value] of its events. An event that [Recorded] has published must
+// not be changed.
+type Event struct {
+	// On is the symbol of the event in the table.
+	On machine.Symbol
+	// At is the time of the step.
+	At time.Time
+	// Message is the received message. For the command that opens a conversation it is the
+	// opening act. Nil for any other event.
+	Message *performatives.Message
+	// Data is the content that a command gives the message which it makes the table send. Nil
+	// for none.
+	Data any
+	// Final says that the job that gave the command has returned.
+	Final bool
+	// Used is the usage of the work at the time of the event, at the responder. Nil for work
+	// without a budget.
+	Used Budget
+	// Stamps are the ids and times of the messages that the step made. Only recorded events
+	// have them.
+	Stamps []performatives.Stamp
+
+	effects []machine.Effect // of the step
+}
+
+// Sends reports whether the step sends a new message.
+func (e *Event) Sends() bool { return e.does(machine.EffectSend, "") }
+
+// Arms reports whether the step starts a timer.
+func (e *Event) Arms(timer string) bool { return e.does(machine.EffectArm, timer) }
+
+func (e *Event) does(kind machine.EffectKind, name string) bool {
+	for _, f := range e.effects {
+		if f.Kind == kind && (name == "" || f.Name == name) {
+			return true
+		}
+	}
+	return false
+}
+
+// stamper returns the ids and times of the messages that a step makes.
+type stamper interface{ stamp() performatives.Stamp }
+
+// action is one effect of a step, with its message or time.
+type action struct {
+	effect  machine.Effect
+	message *performatives.Message // the message to send; nil where there is none, or with err
+	after   time.Duration          // the time until the timer is due; Never for a timer that does not run
+	err     error
+}
+
+// reduce takes one step of the table and appends its actions to out, in order. It is pure: the
+// same events give the same states and messages. An event for which the table has no row is
+// a [*machine.UnexpectedError] and changes nothing.
+func (v *Value) reduce(e *Event, ids stamper, out []action) ([]action, error) {
+	next, effects, err := v.machine.Step(v.at, machine.Event{On: e.On, At: e.At, ID: idOf(e.Message)})
+	if err != nil {
+		return nil, err
+	}
+	v.at, e.effects = next, effects
+	switch {
+	case e.Message == nil:
+	case e.On.Kind == machine.KindCommand:
+		v.opening = e.Message
+	default:
+		v.received(e.Message, effects)
+	}
+	v.side.Reduce(v, e)
+	for _, f := range effects {
+		out = append(out, v.compose(f, e, ids))
+	}
+	return out, nil
+}
+
+func idOf(m *performatives.Message) performatives.MessageID {
+	if m == nil {
+		return ""
+	}
+	return m.ID()
+}
+
+// compose returns the action of an effect. It changes only the records of sent messages and of
+// the deadline.
+func (v *Value) compose(f machine.Effect, e *Event, ids stamper) action {
+	a := action{effect: f}
+	switch f.Kind { //nolint:exhaustive // the other effects need neither message nor time
+	case machine.EffectSend:
+		if a.message, a.err = v.next(f, e, ids); a.err == nil {
+			v.keep(a.message)
+		}
+	case machine.EffectResend:
+		a.message = v.Sent(f.Act)
+	case machine.EffectRefuse:
+		if a.message = e.Message.Refuse(v.self, ids.stamp(), performatives.Code(f.Name), ""); a.message != nil {
+			v.keep(a.message)
+		}
+	case machine.EffectArm:
+		a.after = v.side.Timer(v, f.Name, e.At)
+		v.arm(f.Name, e.At, a.after)
+	case machine.EffectDisarm:
+		v.arm(f.Name, e.At, Never)
+	}
+	return a
+}
+
+// arm records when the deadline timer is due.
+func (v *Value) arm(timer string, now time.Time, after time.Duration) {
+	switch {
+	case timer != TimerDeadline:
+	case after == Never:
+		v.deadline = time.Time{}
+	default:
+		v.deadline = now.Add(after)
+	}
+}
+
+// next returns the next message of this side.
+func (v *Value) next(f machine.Effect, e *Event, ids stamper) (*performatives.Message, error) {
+	payload := v.side.Compose(v, f, e)
+	if v.at.Role == machine.Initiator && f.Act != performatives.ActCancel && f.Act.ExpectsReply() {
+		v.asked = true
+	}
+	m := v.opening
+	v.opening = nil
+	var draft performatives.Envelope
+	switch {
+	case v.at.Role == machine.Responder:
+		draft = v.answered(f.Act).ReplyEnvelope(v.self, ids.stamp(), f.Act, payload)
+	case m != nil && v.fits(m, f):
+		return m, nil
+	case m != nil:
+		draft = m.Envelope()
+	case f.Act.IsReply() && v.request != nil: // the initiator's answer to a proposal
+		draft = v.request.ReplyEnvelope(v.self, ids.stamp(), f.Act, payload)
+	default:
+		draft = v.lastRequest().FollowEnvelope(ids.stamp(), f.Act, payload)
+	}
+	v.complete(&draft, f, e)
+	return performatives.New(draft)
+}
+
+// fits reports whether the opening act has the message type and the ReplyBy of the effect.
+func (v *Value) fits(m *performatives.Message, f machine.Effect) bool {
+	return m.MessageType() == v.codon.typeOf(f) && v.replyBy(f, m.ReplyBy()).Equal(m.ReplyBy())
+}
+
+// complete sets the message type, the ReplyBy and the usage of a message.
+func (v *Value) complete(draft *performatives.Envelope, f machine.Effect, e *Event) {
+	draft.MessageType = v.codon.typeOf(f)
+	draft.ReplyBy = v.replyBy(f, draft.ReplyBy)
+	if e.Used != nil && (e.Final || v.Ended()) { // a handler that goes on may use more
+		draft.Budget = performatives.ContentOf(e.Used)
+	}
+}
+
+// replyBy returns the ReplyBy of the act that an effect sends.
+func (v *Value) replyBy(f machine.Effect, otherwise time.Time) time.Time {
+	if d, ok := v.side.(Dated); ok {
+		if by := d.ReplyBy(v, f); !by.IsZero() {
+			return by
+		}
+	}
+	return otherwise
+}

@@ -1,0 +1,332 @@
+package codons
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Work is a job of the responder that runs on a goroutine of its own.
+type Work struct {
+	// Job is the name of the job in the table.
+	Job string
+	// Do is called on the conversation's actor and must not block. It returns the handler
+	// function, which runs on a goroutine of its own and may block. That returns the last
+	// command of the job. Its ctx ends on CANCEL, at the deadline and at the end of the
+	// conversation.
+	Do func(s Side) func(ctx context.Context, h *Handler) Command
+	// Considers says that the job may turn the request down. An expired request is then
+	// refused and the job does not run.
+	Considers bool
+	// Holds names the last commands after which the conversation keeps its slot, because the
+	// agent is bound although no job runs. Nil means that the slot is always released.
+	Holds []string
+}
+
+// Consideration is a job in which the agent decides about a request on its own actor. So it
+// may read and change the agent's fields, and it must not block. An expired request, and a
+// request for which there is no slot, is refused and the job does not run.
+type Consideration struct {
+	// Job is the name of the job in the table.
+	Job string
+	// Do is called on the conversation's actor, or when the conversation opens, and must not
+	// block. It returns the decision function, which runs on the agent's actor. No
+	// conversation begins with the ctx of a decision: see [ErrDeciding].
+	Do func(s Side) func(ctx context.Context, request *performatives.Message) Command
+	// Holds names the commands that take the request on. After them the conversation keeps
+	// its slot.
+	Holds []string
+}
+
+// Responder is the responder of one agent in one codon: it opens the conversations and runs
+// their jobs. [NewResponder] makes it. Its methods run on the agent's actor.
+type Responder struct {
+	limiter
+	times     Times
+	agent     actors.Self
+	codon     *Codon
+	works     []Work
+	decision  *Consideration
+	refusal   string
+	longLived bool
+	side      func(*Responding) Side
+}
+
+// ResponderOptions configures a [Responder].
+type ResponderOptions struct {
+	// Codon is the codon that the agent answers. It is required.
+	Codon *Codon
+	// Times are the deadline and the grace of the handlers. Zero means the defaults.
+	Times Times
+	// Works are the jobs that run on goroutines of their own.
+	Works []Work
+	// Consider is the job in which the agent decides about a request. Nil for none.
+	Consider *Consideration
+	// Refusal is the command that turns down an expired request and a request without a slot.
+	// Empty means [CommandRefuse].
+	Refusal string
+	// LongLived says that the conversations have no deadline.
+	LongLived bool
+	// Side makes the side of one conversation, which embeds r. It runs on the agent's actor.
+	// Nil means that r itself is the side.
+	Side func(r *Responding) Side
+}
+
+// NewResponder returns the responder of an agent in one codon. It reads the limit of a
+// [Limited] agent.
+func NewResponder(self actors.Self, agent actors.Agent, o ResponderOptions) *Responder {
+	return &Responder{
+		limiter: limiter{limit: limitOf(agent)}, times: o.Times.withDefaults(), agent: self, codon: o.Codon,
+		works: o.Works, decision: o.Consider, refusal: cmp.Or(o.Refusal, CommandRefuse), longLived: o.LongLived, side: o.Side,
+	}
+}
+
+// Times returns the deadline and the grace of the handlers, with the defaults filled in.
+func (r *Responder) Times() Times { return r.times }
+
+// Open returns the conversation that m opens. It runs on the agent's actor, so it also makes
+// the decision about the request where the codon has a [Consideration].
+func (r *Responder) Open(m *performatives.Message) actors.Conversation {
+	base := &Responding{responder: r}
+	side := Side(base)
+	if r.side != nil {
+		side = r.side(base)
+	}
+	c := newResponder(r.agent, r.codon, m, side)
+	c.longLived = r.longLived
+	if r.decision != nil && m.Performative() != performatives.ActCancel {
+		d := base.decide(r.decision.Do(side), m)
+		base.decided = &d
+	}
+	return c
+}
+
+// Responding is the [Side] of a responder in one conversation. The sides of codons embed it
+// and override the methods that differ. Its methods run on the conversation's actor.
+type Responding struct {
+	responder *Responder           // nil while a conversation is rebuilt
+	decided   *Command             // the decision made when the conversation opened; nil once it was taken
+	handler   *Handler             // the latest; nil before the first
+	slot      atomic.Pointer[slot] // held while no handler runs
+}
+
+// Tag returns the empty tag.
+func (s *Responding) Tag(*Value, *performatives.Message) string { return "" }
+
+// Reduce does nothing.
+func (s *Responding) Reduce(*Value, *Event) {}
+
+// Data returns nil, because Reduce keeps nothing.
+func (s *Responding) Data() any { return nil }
+
+// Compose returns the content of the event's command, converted to the payload of the act
+// where that has another form. It makes the receipt, and the FAILURE of the table itself.
+func (s *Responding) Compose(v *Value, f machine.Effect, e *Event) any {
+	switch {
+	case f.Name == TagReceipt:
+		return receipt
+	case f.Act == performatives.ActTaskReject:
+		return asReject(e.Data)
+	case f.Act == performatives.ActFailure && e.Data == nil:
+		return v.Failure()
+	case f.Act == performatives.ActFailure:
+		return asFailure(e.Data)
+	}
+	return e.Data
+}
+
+// Timer returns the grace for [TimerGrace], and for any other timer the time until the
+// request's deadline.
+func (s *Responding) Timer(v *Value, name string, now time.Time) time.Duration {
+	return s.Times().timer(v, name, now)
+}
+
+// Times returns the times of the responder. While a conversation is rebuilt they are the
+// defaults.
+func (s *Responding) Times() Times {
+	if s.responder == nil {
+		return Times{}.withDefaults()
+	}
+	return s.responder.times
+}
+
+// Send releases the slot before the peer gets the last message: it may send its next request
+// at once.
+func (s *Responding) Send(c *Conversation, _ *performatives.Message) {
+	if c.Ended() {
+		s.releaseSlot()
+	}
+}
+
+// Run starts a job of the table: a [Work] or the [Consideration]. A job without code is
+// logged as an error.
+func (s *Responding) Run(c *Conversation, job string) {
+	if d := s.responder.decision; d != nil && d.Job == job {
+		s.runDecision(c)
+		return
+	}
+	for i := range s.responder.works {
+		if w := &s.responder.works[i]; w.Job == job {
+			s.start(c, w)
+			return
+		}
+	}
+	c.agent.Logger().Error("job without code", "conversation", string(c.key.ID), "job", job)
+}
+
+// start runs a job on a goroutine of its own, or refuses the request when it has expired or
+// no slot is free.
+func (s *Responding) start(c *Conversation, w *Work) {
+	if w.Considers && c.request.Expired(time.Now()) {
+		s.releaseSlot()
+		s.refuse(c, performatives.CodeExpired, "")
+		return
+	}
+	held := s.slot.Swap(nil)
+	if held == nil {
+		held = s.responder.take()
+	}
+	if held == nil {
+		s.refuse(c, performatives.CodeBusy, s.responder.full())
+		return
+	}
+	h, err := newHandler(c, c.until(s.responder.times), held, w.Do(c.side))
+	if err != nil {
+		held.release()
+		c.Happen(TurnDown(err))
+		return
+	}
+	if len(w.Holds) > 0 {
+		h.hold = s.holds(w.Holds)
+	}
+	s.handler = h
+	c.agent.System().Work(h.run)
+}
+
+// holds returns a function that reports whether a handler leaves its slot to the
+// conversation, and does so.
+func (s *Responding) holds(after []string) func(*Handler, string) bool {
+	return func(h *Handler, command string) bool {
+		if !slices.Contains(after, command) {
+			return false
+		}
+		s.slot.Store(h.slot)
+		if h.conversation.Over() { // Ended may have run before the slot was stored
+			s.releaseSlot()
+		}
+		return true
+	}
+}
+
+func (s *Responding) refuse(c *Conversation, code performatives.Code, text string) {
+	c.Happen(s.responder.refuse(code, text))
+}
+
+func (r *Responder) refuse(code performatives.Code, text string) Command {
+	var why any = performatives.Refuse{ReasonCode: code, ReasonText: text}
+	if r.codon.contents[r.refusal] == reflect.TypeFor[performatives.TaskReject]() {
+		why = asReject(why)
+	}
+	return Command{r.refusal, why}
+}
+
+// Decided returns the decision that was made when the conversation opened. It may be called
+// once, by a side that overrides Run.
+func (s *Responding) Decided() Command {
+	d := *s.decided
+	s.decided = nil
+	return d
+}
+
+// runDecision takes the decision that was made when the conversation opened. For a further
+// request it runs the decision on the agent's actor.
+func (s *Responding) runDecision(c *Conversation) {
+	if s.decided != nil {
+		c.Happen(s.Decided())
+		return
+	}
+	request, do := c.request, s.responder.decision.Do(c.side)
+	err := s.responder.agent.Later(func(actors.Agent) {
+		if c.Over() {
+			return
+		}
+		d := Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the agent failed"}}
+		defer func() { // also when the agent panics: its supervisor may restart it much later
+			c.Tell(d)
+			if c.Over() { // Ended may have run before the slot was stored
+				s.releaseSlot()
+			}
+		}()
+		d = s.decide(do, request)
+	})
+	if err != nil {
+		code := performatives.CodeBusy
+		if errors.Is(err, actors.ErrStopped) {
+			code = performatives.CodeStopped
+		}
+		s.refuse(c, code, "")
+	}
+}
+
+// decide runs the agent's decision about a request, on the agent's actor. A slot is held for
+// a request that was taken on, and for no other.
+func (s *Responding) decide(do func(context.Context, *performatives.Message) Command, m *performatives.Message) (d Command) {
+	r := s.responder
+	if m.Expired(time.Now()) {
+		return r.refuse(performatives.CodeExpired, "")
+	}
+	held := r.take()
+	if held == nil {
+		return r.refuse(performatives.CodeBusy, r.full())
+	}
+	defer func() { // also when the agent panics
+		if slices.Contains(r.decision.Holds, d.Name) {
+			s.slot.Store(held)
+		} else {
+			held.release()
+		}
+	}()
+	return do(considering(r.times.until(m, time.Now()), m), m)
+}
+
+// Stop ends the context of the latest handler. It does not wait for the handler to return.
+func (s *Responding) Stop(c *Conversation, _ string) {
+	if s.handler != nil { // nil when the agent stops while it decides
+		s.handler.cancel(stopCause(c.event.On))
+	}
+}
+
+// Report does nothing.
+func (s *Responding) Report(*Conversation, string, *performatives.Message) {}
+
+// Ended releases the slot, ends the context of a handler that still runs, and gives it the
+// grace to return.
+func (s *Responding) Ended(*Conversation, *performatives.Message) {
+	s.releaseSlot()
+	s.handler.conversationEnded(s.Times().Grace)
+}
+
+// Abandoned releases the slot.
+func (s *Responding) Abandoned(*Conversation, error) { s.releaseSlot() }
+
+// releaseSlot releases the slot that the conversation holds, if it holds one.
+func (s *Responding) releaseSlot() { s.slot.Swap(nil).release() }
+
+// AnswerWith returns the responder of an agent in a codon made of an [Exchange]. answer is
+// its one job: see [Work.Do].
+func AnswerWith(self actors.Self, agent actors.Agent, c *Codon, t Times, answer func(ctx context.Context, h *Handler) Command) *Responder {
+	return NewResponder(self, agent, ResponderOptions{Codon: c, Times: t, Works: []Work{AnswerWork(answer)}})
+}
+
+// AnswerWork returns the one job of a codon made of an [Exchange], for [ResponderOptions].
+func AnswerWork(answer func(ctx context.Context, h *Handler) Command) Work {
+	return Work{Job: JobAnswer, Considers: true, Do: func(Side) func(context.Context, *Handler) Command { return answer }}
+}

@@ -1,0 +1,68 @@
+package codons_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+func TestLostRequestIsSentAgain(t *testing.T) {
+	for _, act := range []p.Performative{p.ActTaskRequest, p.ActTaskReject} {
+		kit.InWorld(t, func(t *testing.T, w *kit.World) {
+			asked := 0
+			w.Add("Jules", &kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision {
+				asked++
+				return delegation.Reject(p.CodeIncapable, "")
+			}})
+			w.Net.Lose(act, 3)
+			start := time.Now()
+			_, err := w.Delegate(t.Context(), codons.WithRetry(codons.Retry{First: time.Second, Jitter: -1}))
+			kit.WantEnd(t, err, "rejected", p.CodeIncapable)
+			kit.WantElapsed(t, start, 7*time.Second) // 1 + 2 + 4
+			if asked != 1 {
+				t.Errorf("the task was considered %d times", asked)
+			}
+			w.Settled(0)
+		})
+	}
+}
+
+func TestNoRetry(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{})
+		w.Net.Lose(p.ActTaskRequest, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, err := w.Delegate(ctx, codons.WithRetry(codons.NoRetry()))
+		kit.WantEnd(t, err, "timed_out", p.CodeTimeout)
+		if n := len(w.Monitor.Lines()); n != 1 {
+			t.Errorf("said %q", w.Monitor.Lines())
+		}
+	})
+}
+
+// TestRetryToFullMailbox has a slow agent whose mailbox is full.
+func TestRetryToFullMailbox(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{})
+		full := atomic.Bool{}
+		w.Net.Intercept(func(*p.Message) bool { return full.Load() })
+		full.Store(true)
+		d := w.Start(t.Context(), codons.WithRetry(codons.Retry{First: time.Second, Jitter: -1}))
+		synctest.Wait()
+		full.Store(false)
+		w.Net.Busy.Store(true)
+		time.Sleep(1500 * time.Millisecond)
+		w.Net.Busy.Store(false)
+		if _, err := d.Wait(); err != nil {
+			t.Errorf("a busy mailbox ended the task: %v", err)
+		}
+	})
+}

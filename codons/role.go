@@ -1,0 +1,129 @@
+package codons
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Role is the responder's role in a codon: an [actors.Protocol] for the agents that
+// implement its Go interface. [NewRole] makes it. It never changes, so it is safe for
+// concurrent use.
+type Role struct {
+	codon *Codon
+	times Times
+	iface reflect.Type // the interface that an agent implements
+	bind  func(self actors.Self, agent actors.Agent, t Times) actors.Responding
+	opens func(m *performatives.Message) bool
+	guard func(self actors.Self, agent actors.Agent) actors.Guard
+
+	unguarded bool
+	usual     bool
+}
+
+// RoleOptions configures a [Role]. The zero value is a role that accepts the opening acts
+// which name its codon.
+type RoleOptions struct {
+	// Usual makes the role accept opening acts that name no protocol too.
+	Usual bool
+	// Opens reports whether a message opens a conversation at the responder. It must be pure
+	// and safe for concurrent use. Nil means [Codon.OpenedBy].
+	Opens func(m *performatives.Message) bool
+	// Guard makes the guard of an agent, see [actors.Guarding]. Nil means no guard.
+	Guard func(self actors.Self, agent actors.Agent) actors.Guard
+	// Unguarded exempts the codon's opening acts from all guards of the agent: the role
+	// decides by itself which peers it serves.
+	Unguarded bool
+}
+
+// NewRole returns the role that agents play in a codon by implementing R. With R =
+// [actors.Agent], every agent plays it. bind returns the responder of one agent, such as a
+// [Responder]. It is called on the agent's actor and must not block. Its times have the
+// defaults filled in.
+func NewRole[R actors.Agent](c *Codon, o RoleOptions, bind func(self actors.Self, role R, t Times) actors.Responding) *Role {
+	r := &Role{
+		codon: c, iface: reflect.TypeFor[R](), opens: o.Opens, guard: o.Guard, unguarded: o.Unguarded, usual: o.Usual && o.Opens == nil,
+		bind: func(self actors.Self, agent actors.Agent, t Times) actors.Responding {
+			role, ok := agent.(R)
+			if !ok {
+				return nil
+			}
+			return bind(self, role, t)
+		},
+	}
+	if r.opens == nil {
+		r.opens = func(m *performatives.Message) bool { return c.OpenedBy(m, o.Usual) }
+	}
+	return r
+}
+
+// With returns a copy of the role with other times. Zero times mean the defaults.
+func (r *Role) With(t Times) *Role {
+	other := *r
+	other.times = t
+	return &other
+}
+
+// Everyone reports whether every agent plays the role.
+func (r *Role) Everyone() bool { return r.iface == reflect.TypeFor[actors.Agent]() }
+
+// Claims returns what the role takes as its own, as text: the protocol's name, the
+// message types that open its conversations, and the acts that do so without naming a
+// protocol. No two roles of a node may claim the same.
+func (r *Role) Claims() []string {
+	claims := []string{"protocol " + r.Name()}
+	for _, name := range r.codon.openings() {
+		claims = append(claims, "message type "+name)
+	}
+	if r.usual {
+		for _, act := range r.codon.machine.Opening() {
+			claims = append(claims, "act "+act.String())
+		}
+	}
+	return claims
+}
+
+// Codon returns the codon that the role answers.
+func (r *Role) Codon() *Codon { return r.codon }
+
+// Name returns the name of the codon.
+func (r *Role) Name() string { return r.codon.Name() }
+
+// Opens reports whether m opens a conversation of the codon at the responder.
+func (r *Role) Opens(m *performatives.Message) bool { return r.opens(m) }
+
+// Bind returns the responder of an agent, or nil when the agent does not implement the
+// interface of the role.
+func (r *Role) Bind(self actors.Self, agent actors.Agent) actors.Responding {
+	return r.bind(self, agent, r.times.withDefaults())
+}
+
+// Guard returns the guard of an agent, or nil when the role has none.
+func (r *Role) Guard(self actors.Self, agent actors.Agent) actors.Guard {
+	if r.guard == nil {
+		return nil
+	}
+	return r.guard(self, agent)
+}
+
+// Unguarded reports whether the codon's opening acts are exempt from guards.
+func (r *Role) Unguarded() bool { return r.unguarded }
+
+// Plays reports whether an agent implements the interface of the role. The error names an
+// agent whose pointer type implements the interface but whose own type does not, because its
+// methods would never be called.
+func (r *Role) Plays(agent actors.Agent) (bool, error) {
+	t := reflect.TypeOf(agent)
+	if t == nil || r.iface.Kind() != reflect.Interface {
+		return t != nil && t == r.iface, nil
+	}
+	if t.Implements(r.iface) {
+		return true, nil
+	}
+	if t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(r.iface) {
+		return false, fmt.Errorf("codons: %s implements the role %s of %s by pointer receivers: spawn a *%s", t, r.iface, r.Name(), t)
+	}
+	return false, nil
+}

@@ -1,0 +1,152 @@
+package saga
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// errGoexit is the error of a step that called runtime.Goexit.
+var errGoexit = errors.New("saga: the step ended its goroutine")
+
+// begin starts a job on a goroutine of its own. The job calls the journal first.
+func (r *run) begin(job string) {
+	i := r.number()
+	step := r.saga.Steps[i-1]
+	if job == jobDo(i) {
+		ctx, cancel := context.WithCancel(r.ctx)
+		r.cancels[job] = cancel
+		r.beginDo(ctx, step, i)
+		return
+	}
+	ctx, cancel := context.WithTimeout(codons.Detach(r.ctx), step.undoTime())
+	r.cancels[job] = cancel
+	r.beginUndo(ctx, step, i)
+}
+
+// work runs a job and reports its outcome: ended, when the job calls runtime.Goexit.
+func (r *run) work(ended outcome, job func() outcome) {
+	r.party.Self().System().Work(func() {
+		o := ended
+		defer func() { r.outcomes <- o }()
+		o = job()
+		if p := (*panicError)(nil); errors.As(o.err, &p) {
+			name := r.saga.Steps[o.step-1].Name
+			r.party.Self().Logger().Error("saga: a step panicked", "step", name, "err", p, "stack", string(p.stack))
+		}
+	})
+}
+
+func (r *run) beginDo(ctx context.Context, step Step, i int) {
+	earlier, state := maps.Clone(r.results), r.snapshot()
+	r.work(outcome{command: commandUnknown(i), step: i, err: errGoexit}, func() outcome {
+		err := r.saga.tell(ctx, state)
+		if err == nil && ctx.Err() != nil { // Do was not called yet
+			err = codons.EndOf(r.ctx)
+		}
+		if err != nil {
+			return outcome{command: commandFailed(i), step: i, err: err}
+		}
+		return step.do(ctx, earlier, i)
+	})
+}
+
+// do calls Do once.
+func (s Step) do(ctx context.Context, earlier map[string]any, i int) outcome {
+	done, err := caught(func() (any, error) { return s.Do(ctx, earlier) })
+	switch {
+	case err == nil:
+		return outcome{command: commandDone(i), step: i, data: done}
+	case s.unknown(err):
+		return outcome{command: commandUnknown(i), step: i, err: err}
+	}
+	return outcome{command: commandFailed(i), step: i, err: err}
+}
+
+// unknown reports whether a step that failed with err may have been done. A step that
+// panicked may, and so may one whose Unknown panics.
+func (s Step) unknown(err error) bool {
+	var panicked *panicError
+	if s.Unknown == nil || errors.As(err, &panicked) {
+		return StepUnknown(err)
+	}
+	unknown, failed := caught(func() (any, error) { return s.Unknown(err), nil })
+	return failed != nil || unknown == true
+}
+
+func (r *run) beginUndo(ctx context.Context, step Step, i int) {
+	done, state := r.results[step.Name], r.snapshot()
+	r.work(outcome{command: commandLost(i), step: i, err: errGoexit}, func() outcome {
+		if err := r.saga.tell(ctx, state); err != nil {
+			r.party.Self().Logger().Error("saga: a state was not journalled", "step", step.Name, "err", err)
+		}
+		if err := step.undo(ctx, done, r.party.Self().System().Turn()); err != nil {
+			return outcome{command: commandLost(i), step: i, err: err}
+		}
+		return outcome{command: commandUndone(i), step: i}
+	})
+}
+
+// undo calls Undo until it succeeds, until ctx ends, or until the agent that runs the saga
+// has stopped.
+func (s Step) undo(ctx context.Context, done any, turn func()) error {
+	if s.Undo == nil {
+		return nil
+	}
+	for n := 1; ; n++ {
+		_, err := caught(func() (any, error) { return nil, s.Undo(ctx, done) })
+		if err == nil {
+			return nil
+		}
+		waited := !errors.Is(err, actors.ErrStopped) && await(ctx, s.Retry.Wait(performatives.MessageID(s.Name), n))
+		turn()
+		if !waited {
+			return err
+		}
+	}
+}
+
+// await waits for d and returns true. It returns false when ctx ends before, at once when
+// ctx's deadline is not after the wait.
+func await(ctx context.Context, d time.Duration) bool {
+	if by, ok := ctx.Deadline(); d == codons.Never || ok && time.Until(by) <= d {
+		return false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// panicError is a panic of a step, or of another function of the caller. The function may
+// have done its work before.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("saga: panic: %v", e.value) }
+
+// caught calls a function of the caller, and returns an error also for a panic.
+func caught(call func() (any, error)) (v any, err error) {
+	returned := false
+	defer func() {
+		if p := recover(); !returned {
+			v, err = nil, &panicError{p, debug.Stack()}
+		}
+	}()
+	v, err = call()
+	returned = true
+	return v, err
+}

@@ -1,0 +1,284 @@
+package saga_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/saga"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// failureOf expects err to be a [saga.Error].
+func failureOf(t *testing.T, err error) *saga.Error {
+	t.Helper()
+	var failure *saga.Error
+	if !errors.As(err, &failure) {
+		t.Fatalf("got %v, want a saga.Error", err)
+	}
+	return failure
+}
+
+func TestAllStepsDone(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var d kit.Deeds
+		got, err := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b"), d.Step("c")}}.Run(t.Context(), w.Eddy)
+		if err != nil || got["a"] != "a's" || got["c"] != "c's" {
+			t.Errorf("got %v, %v", got, err)
+		}
+		d.Want(t, "a after 0", "b after 1", "c after 2")
+		w.Settled(0)
+	})
+}
+
+// TestStepFails undoes the steps before, and the failed step itself when it may have been done.
+func TestStepFails(t *testing.T) {
+	unknown := &codons.EndError{State: "timed_out"}
+	for name, c := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"the step did nothing": {errors.New("no room"), []string{"a after 0", "b after 1", "undo b's", "undo a's"}},
+		"rejected":             {&codons.EndError{State: "rejected"}, []string{"a after 0", "b after 1", "undo b's", "undo a's"}},
+		"failed":               {&codons.EndError{State: "failed", Refusal: p.Refusal{Code: p.CodeFailed}}, []string{"a after 0", "b after 1", "undo b's", "undo a's"}},
+		"timed out":            {unknown, []string{"a after 0", "b after 1", "undo <nil>", "undo b's", "undo a's"}},
+		"still running":        {&codons.EndError{State: "failed", Refusal: p.Refusal{Code: p.CodeStillRunning}}, []string{"a after 0", "b after 1", "undo <nil>", "undo b's", "undo a's"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				var d kit.Deeds
+				_, err := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b"), d.Failing("c", c.err), d.Step("d")}}.Run(t.Context(), w.Eddy)
+				failure := failureOf(t, err)
+				if failure.Step != "c" || !errors.Is(err, c.err) || len(failure.Lost) != 0 || len(failure.Undone) != len(c.want)-2 {
+					t.Errorf("got %+v", failure)
+				}
+				d.Want(t, c.want...)
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// TestStepPanics has a step that panics, and one that ends its goroutine. Both are undone.
+func TestStepPanics(t *testing.T) {
+	for name, do := range map[string]func(context.Context, map[string]any) (any, error){
+		"panic":  func(context.Context, map[string]any) (any, error) { panic("oh") },
+		"goexit": func(context.Context, map[string]any) (any, error) { goruntime.Goexit(); return nil, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				var d kit.Deeds
+				b := d.Step("b")
+				b.Do = do
+				_, err := saga.Saga{Steps: []saga.Step{d.Step("a"), b}}.Run(t.Context(), w.Eddy)
+				if failure := failureOf(t, err); failure.Step != "b" {
+					t.Errorf("got %+v", failure)
+				}
+				d.Want(t, "a after 0", "undo <nil>", "undo a's")
+			})
+		})
+	}
+}
+
+// TestUndoRetries has one step that is undone at the third try, and one that cannot be undone.
+// The error names it, and the steps before it are undone.
+func TestUndoRetries(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var d kit.Deeds
+		stuck := errors.New("stuck")
+		a, b, c := d.Step("a"), d.Step("b"), d.Step("c")
+		tries := 0
+		b.Undo = func(context.Context, any) error {
+			if tries++; tries < 3 {
+				return errors.New("not now")
+			}
+			d.Do("undo b at last")
+			return nil
+		}
+		c.UndoTime, c.Retry = time.Minute, codons.Retry{First: 20 * time.Second, Max: 20 * time.Second, Jitter: -1}
+		cTries := 0
+		c.Undo = func(context.Context, any) error { cTries++; return stuck }
+		start := time.Now()
+		_, err := saga.Saga{Steps: []saga.Step{a, b, c, d.Failing("d", errors.New("no"))}}.Run(t.Context(), w.Eddy)
+		failure := failureOf(t, err)
+		if !slices.Equal(failure.Undone, []string{"b", "a"}) || len(failure.Lost) != 1 || failure.Lost[0].Step != "c" || !errors.Is(err, stuck) {
+			t.Errorf("got %+v", failure)
+		}
+		if cTries != 3 || tries != 3 {
+			t.Errorf("tried %d and %d times, want 3 and 3", cTries, tries)
+		}
+		if text := err.Error(); !strings.Contains(text, "step d: no; undone: b, a; NOT undone: c: stuck") {
+			t.Errorf("the error text is %q", text)
+		}
+		if time.Since(start) > 3*time.Minute {
+			t.Errorf("it took %v", time.Since(start))
+		}
+		d.Want(t, "a after 0", "b after 1", "c after 2", "undo b at last", "undo a's")
+	})
+}
+
+// TestContextEnds ends the context during the second step, which returns or does not.
+func TestContextEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		end   func(context.Context) (context.Context, context.CancelFunc)
+		cause error
+	}{
+		"deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Minute)
+		}, context.DeadlineExceeded},
+		"cancel": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Minute, cancel)
+			return ctx, cancel
+		}, context.Canceled},
+	} {
+		for _, ignores := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " ignored ", ignores), func(t *testing.T) {
+				kit.InWorld(t, func(t *testing.T, w *kit.World) {
+					var d kit.Deeds
+					release := make(chan struct{})
+					b := d.Step("b")
+					b.Do = func(ctx context.Context, _ map[string]any) (any, error) {
+						if ignores {
+							<-release
+							return "too late", nil
+						}
+						<-ctx.Done()
+						return nil, ctx.Err()
+					}
+					undo := b.Undo
+					b.Undo = func(ctx context.Context, done any) error {
+						if ctx.Err() != nil {
+							t.Error("the context of Undo ended with the saga's")
+						}
+						return undo(ctx, done)
+					}
+					ctx, cancel := c.end(t.Context())
+					defer cancel()
+					_, err := saga.Saga{Steps: []saga.Step{d.Step("a"), b}}.Run(ctx, w.Eddy)
+					if failure := failureOf(t, err); failure.Step != "b" || !errors.Is(err, c.cause) {
+						t.Errorf("got %+v", failure)
+					}
+					d.Want(t, "a after 0", "undo <nil>", "undo a's")
+					close(release)
+					w.Settled(0)
+				})
+			})
+		}
+	}
+}
+
+// TestStepsOfOtherAgents cancels a saga while another agent works on its second step.
+func TestStepsOfOtherAgents(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var d kit.Deeds
+		w.Add("Hotel", &kit.Worker{Perform: func(_ context.Context, t delegation.Task) (p.InformResult, error) {
+			d.Do(t.Description)
+			return kit.Result(p.StatusSuccess), nil
+		}})
+		w.Add("Flight", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			d.Do(t.Description)
+			if t.Description == "cancel flight" {
+				return kit.Result(p.StatusSuccess), nil
+			}
+			return kit.Patient(ctx, t)
+		}})
+		delegate := func(to p.AgentID, what string) func(context.Context) (any, error) {
+			return func(ctx context.Context) (any, error) {
+				return delegation.Delegate(ctx, w.Eddy, to, p.TaskRequest{TaskType: "book", Description: what})
+			}
+		}
+		step := func(name string, to p.AgentID) saga.Step {
+			return saga.Step{
+				Name: name,
+				Do:   func(ctx context.Context, _ map[string]any) (any, error) { return delegate(to, "book "+name)(ctx) },
+				Undo: func(ctx context.Context, _ any) error { _, err := delegate(to, "cancel "+name)(ctx); return err },
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := saga.Saga{Steps: []saga.Step{step("hotel", "Hotel"), step("flight", "Flight")}}.Run(ctx, w.Eddy)
+			ended <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if failure := failureOf(t, <-ended); len(failure.Lost) != 0 {
+			t.Errorf("got %+v", failure)
+		}
+		d.Want(t, "book hotel", "book flight", "cancel flight", "cancel hotel")
+		w.Settled(0)
+	})
+}
+
+// TestResume resumes a saga from each state that the journal was told.
+func TestResume(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var states []saga.State
+		var d kit.Deeds
+		steps := []saga.Step{d.Step("a"), d.Step("b"), d.Failing("c", errors.New("no"))}
+		job := saga.Saga{Steps: steps, Journal: func(_ context.Context, s saga.State) error {
+			states = append(states, s)
+			return nil
+		}}
+		_, err := job.Run(t.Context(), w.Eddy)
+		if failure := failureOf(t, err); failure.Step != "c" {
+			t.Errorf("got %+v", failure)
+		}
+		want := [][]string{{"undo <nil>"}, {"undo <nil>", "undo a's"}, {"undo <nil>", "undo b's", "undo a's"}, {"undo b's", "undo a's"}, {"undo a's"}}
+		if len(states) != len(want)+1 || states[5].At != "undone" {
+			t.Fatalf("states: %+v", states)
+		}
+		for i, from := range states[:5] {
+			var again kit.Deeds
+			job := saga.Saga{Steps: []saga.Step{again.Step("a"), again.Step("b"), again.Step("c")}}
+			if err := job.Resume(t.Context(), w.Eddy, from); !errors.Is(err, saga.ErrResumed) {
+				t.Errorf("from %s: %v", from.At, err)
+			}
+			again.Want(t, want[i]...)
+		}
+		if err := job.Resume(t.Context(), w.Eddy, states[5]); err == nil || errors.Is(err, saga.ErrResumed) {
+			t.Errorf("from its end: %v", err)
+		}
+	})
+}
+
+// TestJournalFails fails the step whose state is not journalled.
+func TestJournalFails(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var d kit.Deeds
+		full := errors.New("disk full")
+		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b")}, Journal: func(_ context.Context, s saga.State) error {
+			if s.At == "doing_1" {
+				return nil
+			}
+			return full
+		}}
+		_, err := saga.Run(t.Context(), w.Eddy)
+		if failure := failureOf(t, err); failure.Step != "b" || !errors.Is(err, full) {
+			t.Errorf("got %+v", failure)
+		}
+		d.Want(t, "a after 0", "undo a's")
+	})
+}
+
+func TestInvalidSagas(t *testing.T) {
+	var d kit.Deeds
+	for name, s := range map[string]saga.Saga{
+		"no steps": {}, "no name": {Steps: []saga.Step{{Do: d.Step("a").Do}}},
+		"nothing to do": {Steps: []saga.Step{{Name: "a"}}}, "two steps of one name": {Steps: []saga.Step{d.Step("a"), d.Step("a")}},
+	} {
+		if _, err := s.Run(t.Context(), nil); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

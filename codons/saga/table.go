@@ -1,0 +1,193 @@
+package saga
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// States and the timer of a saga that other tables do not have. The states, jobs and
+// commands of one step have its number, from 1.
+const (
+	stateUndone     machine.State = "undone"     // a step did not succeed, and all other steps are undone
+	stateIncomplete machine.State = "incomplete" // a step did not succeed, and a step could not be undone
+
+	timerBound = "bound" // the time for undoing one step, with all its retries
+)
+
+func doing(i int) machine.State    { return machine.State(fmt.Sprintf("doing_%d", i)) }
+func stopping(i int) machine.State { return machine.State(fmt.Sprintf("stopping_%d", i)) }
+
+// undoing is the state in which a step is undone. lossy says that a later step could not be
+// undone.
+func undoing(i int, lossy bool) machine.State {
+	if lossy {
+		return machine.State(fmt.Sprintf("undoing_%d_lossy", i))
+	}
+	return machine.State(fmt.Sprintf("undoing_%d", i))
+}
+
+func jobDo(i int) string   { return fmt.Sprintf("do_%d", i) }
+func jobUndo(i int) string { return fmt.Sprintf("undo_%d", i) }
+
+// The last commands of the jobs. Each has the number of its step, as a job that did not
+// return in time may send its command in a later state.
+func commandDone(i int) string    { return fmt.Sprintf("done_%d", i) }
+func commandFailed(i int) string  { return fmt.Sprintf("failed_%d", i) }
+func commandUnknown(i int) string { return fmt.Sprintf("unknown_%d", i) }
+func commandUndone(i int) string  { return fmt.Sprintf("undone_%d", i) }
+func commandLost(i int) string    { return fmt.Sprintf("lost_%d", i) }
+
+// resume is the command that resumes a saga which crashed in a state.
+func resume(s machine.State) string { return "resume_" + string(s) }
+
+// Table returns the table of a saga of n steps, at least 1: all steps are done, in order,
+// or the steps that were done, or may have been, are undone in the reverse order
+// (Garcia-Molina and Salem, Sagas, SIGMOD 1987, backward recovery). It has one role: the
+// messages of a step to other agents belong to conversations of their own.
+func Table(n int) machine.Table {
+	s := steps{n: n}
+	return codons.Standard(0).MustComplete(machine.Table{
+		Name: "saga", Title: "Saga",
+		Purpose: "Several steps that belong together, mostly done by other agents, each with an action that undoes it. " +
+			"When a step fails, is cancelled, or takes too long, the steps before it are undone in the reverse order.",
+		Source:   "H. Garcia-Molina, K. Salem: Sagas, SIGMOD 1987",
+		Terminal: []machine.State{codons.StateCompleted, stateUndone, stateIncomplete},
+		Jobs:     s.jobs(),
+		Timers: []machine.Timer{
+			{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "until the steps must be done"},
+			{Role: machine.Initiator, Name: codons.TimerGrace, Doc: "the time in which a cancelled step has to return"},
+			{Role: machine.Initiator, Name: timerBound, Doc: "the time for undoing one step, with all its retries"},
+		},
+		Rows: slices.Concat(s.begin(), s.doing(), s.stopping(), s.undoing(false), s.undoing(true), s.resume()),
+		Agree: []machine.Pair{
+			{Initiator: codons.StateCompleted, Responder: machine.Idle, Note: "all steps are done"},
+			{Initiator: stateUndone, Responder: machine.Idle, Note: "all steps are undone"},
+			{Initiator: stateIncomplete, Responder: machine.Idle, Note: "the result names the steps that could not be undone"},
+			{Initiator: codons.StateAbandoned, Responder: machine.Idle, Rough: true, Note: "it crashed; it can be resumed from its last state"},
+		},
+	})
+}
+
+// steps is a saga of n steps.
+type steps struct{ n int }
+
+func (s steps) jobs() []machine.Job {
+	var jobs []machine.Job
+	for i := 1; i <= s.n; i++ {
+		jobs = append(jobs,
+			machine.Job{
+				Role: machine.Initiator, Name: jobDo(i), Ends: []string{commandDone(i), commandFailed(i), commandUnknown(i)},
+				Doc: fmt.Sprintf("step %d; unknown says that it may have been done", i),
+			},
+			machine.Job{
+				Role: machine.Initiator, Name: jobUndo(i), Ends: []string{commandUndone(i), commandLost(i)},
+				Doc: fmt.Sprintf("undoes step %d, with retries until it succeeds or its time is over", i),
+			})
+	}
+	return jobs
+}
+
+// begins goes to the beginning of step i, or to the end after the last step. The effects
+// before come first.
+func (s steps) begins(r machine.Row, i int, before ...machine.Effect) machine.Row {
+	if i > s.n {
+		return r.Goto(codons.StateCompleted)
+	}
+	return r.Goto(doing(i), append(before, machine.Run(jobDo(i)))...)
+}
+
+// backTo goes to the undoing of step i, or to the end before the first step. The effects
+// before come first.
+func (s steps) backTo(r machine.Row, i int, lossy bool, before ...machine.Effect) machine.Row {
+	switch {
+	case i > 0:
+		return r.Goto(undoing(i, lossy), append(before, machine.Run(jobUndo(i)), machine.Arm(timerBound))...)
+	case lossy:
+		return r.Goto(stateIncomplete, before...)
+	}
+	return r.Goto(stateUndone, before...)
+}
+
+func (s steps) begin() []machine.Row {
+	start := codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart))
+	return []machine.Row{s.begins(start, 1, machine.Arm(codons.TimerDeadline)).Because("the first step")}
+}
+
+func (s steps) doing() []machine.Row {
+	var rows []machine.Row
+	for i := 1; i <= s.n; i++ {
+		doing := codons.Asks(doing(i))
+		rows = append(rows,
+			s.begins(doing.When(machine.Command(commandDone(i))), i+1).
+				Because("the step is done, and the next step begins, if there is one"),
+			s.backTo(doing.When(machine.Command(commandFailed(i))), i-1, false, machine.Disarm(codons.TimerDeadline)).
+				Because("the step did nothing, so the steps before it are undone"),
+			s.backTo(doing.When(machine.Command(commandUnknown(i))), i, false, machine.Disarm(codons.TimerDeadline)).
+				Because("the step may have been done, so it is undone, too"),
+			doing.When(machine.Timeout(codons.TimerDeadline), machine.Command(codons.CommandCancel)).
+				Goto(stopping(i), machine.Stop(jobDo(i)), machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+				Because("the step is stopped, and then says whether it was done"))
+	}
+	return rows
+}
+
+func (s steps) stopping() []machine.Row {
+	var rows []machine.Row
+	for i := 1; i <= s.n; i++ {
+		stopping := codons.Asks(stopping(i))
+		rows = append(rows,
+			s.backTo(stopping.When(machine.Command(commandFailed(i))), i-1, false, machine.Disarm(codons.TimerGrace)).
+				Because("the step did nothing"),
+			s.backTo(stopping.When(machine.Command(commandDone(i)), machine.Command(commandUnknown(i))), i, false, machine.Disarm(codons.TimerGrace)).
+				Because("the step was done after all, or may have been"),
+			s.backTo(stopping.When(machine.Timeout(codons.TimerGrace)), i, false).
+				Because("the step has not returned, so it may have been done"),
+			stopping.When(machine.Command(codons.CommandCancel)).
+				Stay(machine.Drop(codons.DropDuplicate)).
+				Because("the step is stopped already"))
+	}
+	return rows
+}
+
+func (s steps) undoing(lossy bool) []machine.Row {
+	var rows []machine.Row
+	for i := 1; i <= s.n; i++ {
+		if lossy && i == s.n {
+			break // the last step has no later one
+		}
+		undoing := codons.Asks(undoing(i, lossy))
+		rows = append(rows,
+			s.backTo(undoing.When(machine.Command(commandUndone(i))), i-1, lossy, machine.Disarm(timerBound)).
+				Because("the step before is undone next"),
+			s.backTo(undoing.When(machine.Command(commandLost(i))), i-1, true, machine.Disarm(timerBound)).
+				Because("the step cannot be undone; the steps before it can"),
+			s.backTo(undoing.When(machine.Timeout(timerBound)), i-1, true, machine.Stop(jobUndo(i))).
+				Because("the step was not undone in time"),
+			undoing.When(machine.Command(codons.CommandCancel)).
+				Stay(machine.Drop(codons.DropLate)).
+				Because("a cancelled saga is undone, and this one is being undone"))
+	}
+	return rows
+}
+
+// resume has the rows of a saga that crashed. It is only undone: it is not known whether
+// the step at which it crashed was done.
+func (s steps) resume() []machine.Row {
+	idle := codons.Asks(machine.Idle)
+	var rows []machine.Row
+	for i := 1; i <= s.n; i++ {
+		from := []machine.Symbol{
+			machine.Command(resume(doing(i))), machine.Command(resume(stopping(i))), machine.Command(resume(undoing(i, false))),
+		}
+		rows = append(rows, s.backTo(idle.When(from...), i, false).
+			Because("the saga crashed at this step: the step may have been done, and undoing it twice does no harm"))
+		if i < s.n {
+			rows = append(rows, s.backTo(idle.When(machine.Command(resume(undoing(i, true)))), i, true).
+				Because("the same, and a later step was lost before the crash"))
+		}
+	}
+	return rows
+}

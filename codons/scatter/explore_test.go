@@ -1,0 +1,27 @@
+package scatter
+
+import (
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+)
+
+// TestExploreScatter explores groups of up to three delegations over a network that repeats
+// messages and over one that delivers each once. All conversations end.
+func TestExploreScatter(t *testing.T) {
+	for _, c := range []struct{ n, enough, least int }{
+		{1, 1, 1}, {2, 1, 1}, {2, 2, 1}, {2, 2, 2}, {3, 1, 1}, {3, 2, 2},
+	} {
+		for _, net := range []verify.Network{{Repeat: 1}, verify.Calm()} {
+			if c.n == 3 && net != verify.Calm() && !exhaustive.Enabled() {
+				continue // hundreds of thousands of states
+			}
+			result, err := verify.ExploreGroup(Coordination(c.enough, c.least), c.n, net)
+			if err != nil {
+				t.Fatal(c, err)
+			}
+			t.Log(c, result)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package scatter
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Scatter delegates a task to many agents at once and gathers their answers. As soon as
+// there are enough answers, or enough can no longer arrive, the other agents get CANCEL.
+// Scatter returns when all conversations have ended ([Coordination]).
+//
+// Each result is an answer, also a partial one, and one of a task that was done without
+// success ([performatives.StatusFailure]). An answer that arrives in spite of the CANCEL
+// counts, so there may be more answers than were wanted.
+//
+// ctx is the context of all delegations, as in [delegation.Delegate], and opts are the
+// options of each. Inside a conversation that has a budget, each delegation gets an equal
+// part of the rest. Of the resources that [codons.WithBudget] names, each delegation gets
+// that amount.
+//
+// The error is a [*QuorumError], or says that the task is invalid, or that p cannot begin
+// a conversation. Scatter blocks and must not be called on an agent's own actor.
+func Scatter(ctx context.Context, p codons.Party, to []performatives.AgentID, task performatives.TaskRequest, g Gather, opts ...codons.Option) (Scattered, error) {
+	enough, least := g.bounds(len(to))
+	if len(to) == 0 || least > len(to) {
+		return Scattered{}, &QuorumError{Want: max(least, 1)}
+	}
+	members, err := run(ctx, p, to, task, Coordination(enough, least), opts)
+	if err != nil {
+		return Scattered{}, err
+	}
+	var s Scattered
+	got := 0
+	for i, d := range members {
+		a := Answer{Agent: to[i]}
+		a.Result, a.Err = d.Wait()
+		s.Answers = append(s.Answers, a)
+		if a.Err == nil {
+			got++
+		}
+	}
+	if got < least {
+		return Scattered{}, &QuorumError{Want: least, Got: got, Answers: s.Answers}
+	}
+	s.Best = g.pick(s.Answers)
+	return s, nil
+}
+
+// run begins the delegations and waits until all have ended.
+func run(ctx context.Context, p codons.Party, to []performatives.AgentID, task performatives.TaskRequest, rules machine.Coordination, opts []codons.Option) ([]*delegation.Delegated, error) {
+	group := codons.NewGroup(rules, withdraw)
+	opts = append(slices.Clone(opts), codons.WithBudgetShare(ctx, len(to)))
+	members := make([]*delegation.Delegated, 0, len(to))
+	for _, id := range to {
+		d, err := delegation.New(ctx, p, id, task, opts)
+		if err == nil {
+			err = group.Begin(ctx, p.Self(), &d.Initiator, d)
+		}
+		if end := (*codons.EndError)(nil); errors.As(err, &end) { // ctx has ended already
+			err = &QuorumError{Want: 1, Answers: []Answer{{Agent: id, Err: end}}}
+		}
+		if err != nil {
+			return nil, group.GiveUp(err)
+		}
+		members = append(members, &d.Delegated)
+	}
+	group.Start(ctx, p.Self())
+	codons.AwaitEnd(p.Self(), group.Done())
+	return members, group.Failed()
+}
+
+// withdraw is the [codons.Decider] of a scatter: each rule has one command.
+func withdraw(_ context.Context, r *machine.Rule, at []machine.State) ([]codons.Command, error) {
+	commands := make([]codons.Command, len(at))
+	for _, i := range r.About(at) {
+		commands[i] = codons.Command{Name: r.Say[0].Command}
+	}
+	return commands, nil
+}

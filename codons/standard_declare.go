@@ -1,0 +1,127 @@
+package codons
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// addPairs adds the ways in which a conversation with the standard rows may end. Both sides end
+// alike, unless one of them ends by its own clock or by the stop of its agent.
+func (c *completion) addPairs() {
+	initiator, responder := c.ended[machine.Initiator], c.ended[machine.Responder]
+	own := slices.Clone(c.table.Agree)
+	leaves := func(s machine.State) bool {
+		return slices.Contains(initiator, s) && !slices.ContainsFunc(own, func(p machine.Pair) bool { return p.Initiator == s })
+	}
+	c.table.Agree = own
+	for _, end := range responder {
+		if slices.Contains(initiator, end) && end != StateTimedOut && end != StateAbandoned {
+			c.pair(machine.Pair{Initiator: end, Responder: end})
+		}
+	}
+	if slices.Contains(initiator, StateFailed) && slices.Contains(responder, StateTimedOut) {
+		c.pair(machine.Pair{
+			Initiator: StateFailed, Responder: StateTimedOut, Rough: true,
+			Note: "the responder's deadline passed first, and its FAILURE says so",
+		})
+	}
+	if leaves(StateTimedOut) {
+		heard := responder
+		if !slices.Contains(initiator, StateCancelled) { // then the initiator sends CANCEL only when it ends at once
+			heard = slices.DeleteFunc(slices.Clone(responder), func(s machine.State) bool { return s == StateCancelled })
+		}
+		c.pairAll(StateTimedOut, heard, "the answer was lost, or came too late")
+	}
+	if leaves(StateAbandoned) {
+		c.pairAll(StateAbandoned, responder, NoteGone)
+	}
+}
+
+// pairAll adds the rough pairs of an initiator that does not wait for the end.
+func (c *completion) pairAll(initiator machine.State, responder []machine.State, note string) {
+	for _, end := range responder {
+		p := machine.Pair{Initiator: initiator, Responder: end, Rough: true, Note: note}
+		if end == initiator {
+			p.Note = ""
+		}
+		c.pair(p)
+	}
+	if len(responder) > 0 {
+		c.pair(machine.Pair{Initiator: initiator, Responder: machine.Idle, Rough: true, Note: NoteUnknown})
+	}
+}
+
+// pair adds a pair unless the table has one of the same states.
+func (c *completion) pair(p machine.Pair) {
+	same := func(o machine.Pair) bool { return o.Initiator == p.Initiator && o.Responder == p.Responder }
+	if !slices.ContainsFunc(c.table.Agree, same) {
+		c.table.Agree = append(c.table.Agree, p)
+	}
+}
+
+// declare declares the states and the timers that the rows name, and joins standard rows that do
+// the same in several states.
+func (c *completion) declare() {
+	c.table.Live, c.table.Terminal = slices.Clone(c.table.Live), slices.Clone(c.table.Terminal)
+	for _, r := range c.table.Rows {
+		for _, s := range append(slices.Clone(r.From), r.To) {
+			c.declareState(s)
+		}
+		for _, e := range r.Do {
+			if e.Kind == machine.EffectArm {
+				c.declareTimer(r.Role, e.Name)
+			}
+		}
+	}
+	c.joinStates()
+}
+
+func (c *completion) declareState(s machine.State) {
+	switch {
+	case s == "" || s == machine.Idle || slices.Contains(c.table.Live, s) || slices.Contains(c.table.Terminal, s):
+	case isStandardEnd(s):
+		c.table.Terminal = append(c.table.Terminal, s)
+	default:
+		c.table.Live = append(c.table.Live, s)
+	}
+}
+
+// standardTimers are the declarations of the timers that standard rows arm.
+func standardTimers() []machine.Timer {
+	return []machine.Timer{
+		{Role: machine.Initiator, Name: TimerDeadline, Doc: "until the opening act's ReplyBy"},
+		{Role: machine.Initiator, Name: TimerRetry, Doc: "until a request or CANCEL without a final answer is sent again"},
+		{Role: machine.Initiator, Name: TimerGrace, Doc: "how long to wait for the end after a CANCEL"},
+		{Role: machine.Responder, Name: TimerDeadline, Doc: "until the opening act's ReplyBy, or the agent's own limit when it has none"},
+		{Role: machine.Responder, Name: TimerRetry, Doc: "until a message without an answer is sent again"},
+		{Role: machine.Responder, Name: TimerGrace, Doc: "how long a cancelled handler may take to return"},
+	}
+}
+
+func (c *completion) declareTimer(role machine.Role, name string) {
+	of := func(t machine.Timer) bool { return t.Role == role && t.Name == name }
+	if slices.ContainsFunc(c.table.Timers, of) {
+		return
+	}
+	for _, t := range standardTimers() {
+		if of(t) {
+			c.table.Timers = append(slices.Clip(c.table.Timers), t)
+		}
+	}
+}
+
+// joinStates joins each standard row with the one before that does the same on the same symbols.
+func (c *completion) joinStates() {
+	rows := slices.Clone(c.own)
+	for _, r := range c.table.Rows[len(c.own):] {
+		same := func(o machine.Row) bool { return sameDoing(o, r) && slices.Equal(o.On, r.On) }
+		if i := slices.IndexFunc(rows[len(c.own):], same); i >= 0 {
+			at := &rows[len(c.own)+i]
+			at.From = append(slices.Clip(at.From), r.From...)
+			continue
+		}
+		rows = append(rows, r)
+	}
+	c.table.Rows = rows
+}

@@ -1,0 +1,196 @@
+package codons
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// addCancelling adds the rows of a role between CANCEL and the end, if it reaches
+// [StateCancelling].
+func (c *completion) addCancelling(role machine.Role) {
+	if len(c.before(role)) == 0 {
+		return
+	}
+	f := c.follow(role)[StateCancelling]
+	if f == nil {
+		return
+	}
+	row := machine.For(role, StateCancelling)
+	timeouts := []machine.Symbol{}
+	if f.any(func(w way) bool { return w.grace }) {
+		timeouts = append(timeouts, machine.Timeout(TimerGrace))
+	}
+	if f.any(func(w way) bool { return w.deadline }) {
+		timeouts = append(timeouts, machine.Timeout(TimerDeadline))
+	}
+	stop := row.When(machine.Command(CommandStop))
+	if role == machine.Initiator {
+		c.addRaces()
+		c.add(row.When(timeouts...).Goto(StateTimedOut).Because("no end was heard in time"))
+		c.add(stop.Goto(StateAbandoned).Because("CANCEL is on its way"))
+		c.add(row.When(machine.Command(CommandCancel)).Stay(machine.Drop(DropDuplicate)).Because("it is cancelled already"))
+		c.addClocks(role, StateCancelling, f)
+		c.addStoppedWords(f)
+	} else {
+		c.addReturns(f)
+		failure := machine.Send(performatives.ActFailure)
+		c.add(row.When(timeouts...).Goto(StateFailed, failure).Because("the handler has not returned: the work must not count as cancelled"))
+		c.add(stop.Goto(StateFailed, failure).Because("the agent stops before its handler has returned"))
+	}
+	c.add(row.When(c.agentCommands(role, c.before(role))...).Stay(machine.Drop(DropLate)).Because("it is cancelled already"))
+	c.addLateCommands(role, StateCancelling, f)
+}
+
+// before returns the states from which a role reaches [StateCancelling].
+func (c *completion) before(role machine.Role) []machine.State {
+	var states []machine.State
+	for _, r := range c.table.Rows {
+		if r.Role == role && r.To == StateCancelling {
+			states = append(states, r.From...)
+		}
+	}
+	return states
+}
+
+// addRaces adds the rows of the initiator after CANCEL for the receptions of the states before it. A
+// reception that ends the conversation there wins the race with CANCEL. Any other is dropped.
+func (c *completion) addRaces() {
+	wins, late := c.races()
+	row := Asks(StateCancelling)
+	for _, r := range wins {
+		c.add(row.When(r.On...).Goto(r.To, r.Do...).
+			Because("it won the race with CANCEL, or is the answer to that"))
+	}
+	for _, on := range late {
+		c.add(row.When(on).Stay(machine.Drop(DropLate)).Because("it says nothing about the end"))
+	}
+	c.add(row.When(machine.ReceiveTagged(performatives.ActInform, TagReceipt)).Goto(StateCancelled).
+		Because("the receipt: nothing runs any more (addenda §6)"))
+}
+
+// races returns the receptions that win, a row for each symbol, and the others.
+func (c *completion) races() (wins []machine.Row, late []machine.Symbol) {
+	before := c.before(machine.Initiator)
+	for _, r := range c.table.Rows {
+		if r.Role != machine.Initiator || !slices.ContainsFunc(r.From, func(s machine.State) bool { return slices.Contains(before, s) }) {
+			continue
+		}
+		for _, on := range r.On {
+			switch {
+			case on.Kind != machine.KindReceive:
+			case c.wins(r):
+				wins = c.addWin(wins, machine.Row{On: []machine.Symbol{on}, To: r.To, Do: reported(r)})
+			case r.To == "" || !c.terminal(r.To):
+				late = append(late, on)
+			}
+		}
+	}
+	return wins, late
+}
+
+// wins reports whether a row of the initiator ends the conversation by a reception alone. A row that
+// sends an answer does not win, because a withdrawn request needs none.
+func (c *completion) wins(r machine.Row) bool { return c.terminal(r.To) && len(actsOf(r)) == 0 }
+
+// addWin adds a reception that wins, unless another row of it ends in another state.
+func (c *completion) addWin(wins []machine.Row, win machine.Row) []machine.Row {
+	for _, w := range wins {
+		if w.On[0] != win.On[0] {
+			continue
+		}
+		if c.free(rowKey{machine.Initiator, StateCancelling, win.On[0]}, win) && w.To != win.To {
+			c.ambiguous(machine.Initiator, StateCancelling,
+				win.On[0].String()+" ends in "+string(w.To)+" or in "+string(win.To), "the row for "+win.On[0].String())
+		}
+		return wins
+	}
+	return append(wins, win)
+}
+
+// reported returns what a row reports to the agent.
+func reported(r machine.Row) []machine.Effect {
+	return slices.DeleteFunc(slices.Clone(r.Do), func(e machine.Effect) bool { return e.Kind != machine.EffectReport })
+}
+
+// addReturns adds the rows of the responder for the commands of the jobs that CANCEL has stopped.
+func (c *completion) addReturns(f *facts) {
+	says, ends := c.commandsOfJobs(machine.Responder, f.active())
+	row := Answers(StateCancelling)
+	c.add(row.When(ends...).Goto(StateCancelled, SendReceipt).Because("the handler has returned; what it made was withdrawn"))
+	c.add(row.When(says...).Stay(machine.Drop(DropLate)).Because("the initiator has withdrawn the request and does not need it"))
+}
+
+// addStoppedWords drops the words of the initiator's jobs that its cancellation has stopped.
+func (c *completion) addStoppedWords(f *facts) {
+	says, ends := c.commandsOfJobs(machine.Initiator, f.active())
+	c.add(Asks(StateCancelling).When(append(says, ends...)...).Stay(machine.Drop(DropLate)).
+		Because("the job was stopped with the conversation"))
+}
+
+// addEnded adds the rows of a role after the end, and the wildcards of all its states.
+func (c *completion) addEnded(role machine.Role) {
+	all := c.follow(role)
+	live := c.states(role, all, func(s machine.State) bool { return !c.terminal(s) })
+	ended := c.states(role, all, c.terminal)
+	c.ended[role] = ended
+	for _, s := range ended {
+		if role == machine.Responder {
+			c.addReplays(s, all[s])
+		}
+		c.addLateCommands(role, s, all[s])
+	}
+	c.add(machine.For(role, ended...).When(c.agentCommands(role, live)...).Stay(machine.Drop(DropLate)).
+		Because("the end came first"))
+	for _, r := range others(role, live, ended) {
+		if len(r.From) > 0 {
+			c.add(r)
+		}
+	}
+}
+
+// addReplays adds the answers of the responder that has ended to an initiator that has not heard
+// the end: a duplicate of its request, and a CANCEL that comes too late.
+func (c *completion) addReplays(s machine.State, f *facts) {
+	if s == StateCancelled {
+		c.addReceipts()
+		return
+	}
+	var on []machine.Symbol
+	for _, request := range values(f, func(w way) performatives.Performative { return w.request }) {
+		if request != 0 {
+			on = append(on, machine.Duplicate(request))
+		}
+	}
+	if c.has(StandardCancel) {
+		on = append(on, machine.Receive(performatives.ActCancel), machine.Duplicate(performatives.ActCancel))
+	}
+	on = slices.DeleteFunc(on, func(on machine.Symbol) bool { _, own := c.rows[rowKey{machine.Responder, s, on}]; return own })
+	given := values(f, func(w way) performatives.Performative { return w.answer })
+	switch {
+	case len(on) == 0:
+	case len(given) > 1:
+		c.ambiguous(machine.Responder, s, "the act that ended the conversation depends on the way", "the rows for a duplicate of the request and for CANCEL")
+	case given[0] != 0:
+		c.add(Answers(s).When(on...).Stay(machine.Resend(given[0])).
+			Because("the initiator has not heard the end; to CANCEL too the true end is the answer"))
+	}
+}
+
+// addReceipts adds the answers of the responder that was cancelled.
+func (c *completion) addReceipts() {
+	if !c.has(StandardCancel) {
+		return
+	}
+	on := []machine.Symbol{machine.Duplicate(performatives.ActCancel)}
+	for _, r := range c.own {
+		for _, of := range r.On {
+			if r.Role == machine.Responder && of.Kind == machine.KindReceive && c.asksFor(machine.Initiator, of.Act) {
+				on = append(on, machine.Receive(of.Act))
+			}
+		}
+	}
+	c.add(Answers(StateCancelled).When(on...).Stay(machine.Resend(performatives.ActInform)).
+		Because("the initiator has not heard the receipt, or its CANCEL overtook the act"))
+}

@@ -1,0 +1,236 @@
+package codons
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// has reports whether the table completes with a group of rows.
+func (c *completion) has(group Standard) bool { return c.standard&group != 0 }
+
+// SendReceipt is the effect that sends the receipt, the INFORM that answers a CANCEL, for tables
+// that have rows of their own for it.
+var SendReceipt = machine.SendTagged(performatives.ActInform, TagReceipt)
+
+// addLive adds the rows of a role in its live states, but for [StateCancelling].
+func (c *completion) addLive(role machine.Role) {
+	all := c.follow(role)
+	if c.has(StandardCancel) && role == machine.Responder && c.hasRole(role) {
+		c.add(Answers(machine.Idle).When(machine.Receive(performatives.ActCancel)).
+			Goto(StateCancelled, SendReceipt).
+			Because("CANCEL has a higher priority and overtook the opening act, or that was lost"))
+	}
+	for _, s := range c.states(role, all, func(s machine.State) bool { return !c.terminal(s) && s != StateCancelling }) {
+		if role == machine.Responder {
+			c.addTurningDown(s, all[s])
+			c.addRepeats(s, all[s])
+		} else {
+			c.addTurnedDown(s, all[s])
+		}
+		c.addWithdrawal(role, s, all[s])
+		c.addClocks(role, s, all[s])
+		c.addLateCommands(role, s, all[s])
+	}
+}
+
+// hasRole reports whether the table has rows of a role. A table without a responder describes a
+// single agent and sends nothing.
+func (c *completion) hasRole(role machine.Role) bool {
+	return slices.ContainsFunc(c.own, func(r machine.Row) bool { return r.Role == role })
+}
+
+// stopped returns the effects that stop the jobs which run in a state. It is false where the ways
+// into it differ.
+func (c *completion) stopped(role machine.Role, s machine.State, f *facts) ([]machine.Effect, bool) {
+	running := values(f, func(w way) string { return w.running })
+	if len(running) > 1 {
+		c.ambiguous(role, s, "a job runs there on one way and not on another", "the rows for receive CANCEL, timeout deadline and command stop")
+		return nil, false
+	}
+	var stop []machine.Effect
+	for _, job := range jobsOf(running[0]) {
+		stop = append(stop, machine.Stop(job))
+	}
+	return stop, true
+}
+
+// addWithdrawal adds the ways in which either side ends the conversation: CANCEL, the deadline,
+// and the stop of an agent.
+func (c *completion) addWithdrawal(role machine.Role, s machine.State, f *facts) {
+	row := machine.For(role, s)
+	events := c.withdrawals(role, f)
+	if !slices.ContainsFunc(events, func(on machine.Symbol) bool { _, own := c.rows[rowKey{role, s, on}]; return !own }) {
+		return
+	}
+	stop, ok := c.stopped(role, s, f)
+	if !ok {
+		return
+	}
+	for _, on := range events {
+		if role == machine.Initiator {
+			c.add(c.leave(row.When(on), stop))
+		} else {
+			c.add(giveUp(row.When(on), stop, f.any(func(w way) bool { return len(w.active()) > 0 })))
+		}
+	}
+}
+
+// withdrawals returns the symbols of addWithdrawal.
+func (c *completion) withdrawals(role machine.Role, f *facts) []machine.Symbol {
+	var events []machine.Symbol
+	switch {
+	case !c.has(StandardCancel):
+	case role == machine.Initiator:
+		events = append(events, machine.Command(CommandCancel))
+	default:
+		events = append(events, machine.Receive(performatives.ActCancel))
+	}
+	if c.has(StandardDeadline) && f.any(func(w way) bool { return w.deadline }) {
+		events = append(events, machine.Timeout(TimerDeadline))
+	}
+	return append(events, machine.Command(CommandStop))
+}
+
+// leave completes a row of the initiator for CANCEL, the deadline or a stop.
+func (c *completion) leave(row machine.Row, stop []machine.Effect) machine.Row {
+	var cancel []machine.Effect
+	if c.has(StandardCancel) && c.hasRole(machine.Responder) {
+		cancel = append(cancel, machine.Send(performatives.ActCancel))
+	}
+	switch row.On[0] {
+	case machine.Timeout(TimerDeadline):
+		return row.Goto(StateTimedOut, stop...).
+			Because("the responder keeps the same deadline and stops by itself")
+	case machine.Command(CommandStop):
+		return row.Goto(StateAbandoned, slices.Concat(stop, cancel)...).
+			Because("the agent stops and does not wait any longer; the responder need not go on")
+	}
+	timers := []machine.Effect{machine.Arm(TimerGrace)}
+	if c.has(StandardRetry) {
+		timers = append(timers, machine.Arm(TimerRetry))
+	}
+	return row.Goto(StateCancelling, slices.Concat(stop, cancel, timers)...).
+		Because("the answer may be on its way, so the next reception decides how it ends")
+}
+
+// giveUp completes a row of the responder for CANCEL, the deadline or a stop.
+func giveUp(row machine.Row, stop []machine.Effect, busy bool) machine.Row {
+	switch row.On[0] {
+	case machine.Timeout(TimerDeadline):
+		return row.Goto(StateTimedOut, append(slices.Clone(stop), machine.Send(performatives.ActFailure))...).
+			Because("the initiator has the same deadline and waits no longer")
+	case machine.Command(CommandStop):
+		return row.Goto(StateFailed, append(slices.Clone(stop), machine.Send(performatives.ActFailure))...).
+			Because("the agent stops: the initiator need not wait for its deadline")
+	}
+	if busy {
+		return row.Goto(StateCancelling, append(slices.Clone(stop), machine.Arm(TimerGrace))...).
+			Because("the receipt goes out when the handler has returned")
+	}
+	return row.Goto(StateCancelled, SendReceipt).
+		Because("no handler runs that would have to stop first")
+}
+
+// addTurningDown adds the rows for the commands with which a job of the responder refuses a request
+// or fails. A request that was already answered, as by AGREE, can only fail.
+func (c *completion) addTurningDown(s machine.State, f *facts) {
+	for _, d := range denials() {
+		on := machine.Command(d.Command)
+		busy := slices.DeleteFunc(slices.Clone(f.ways), func(w way) bool {
+			return !slices.ContainsFunc(c.issuersFor(machine.Responder, on), func(j machine.Job) bool { return slices.Contains(jobsOf(w.running), j.Name) })
+		})
+		if _, own := c.rows[rowKey{machine.Responder, s, on}]; own || len(busy) == 0 {
+			continue
+		}
+		answered := values(&facts{ways: busy}, func(w way) bool { return w.answer != 0 })
+		switch {
+		case len(answered) > 1 && d.Command != CommandFail:
+			c.ambiguous(machine.Responder, s, "the request was answered on one way and not on another", "the row for "+on.String())
+		case answered[0] && d.Command != CommandFail:
+			c.add(Answers(s).When(on).Goto(StateFailed, machine.Send(performatives.ActFailure)).
+				Because("a request that was agreed to can only be done or fail"))
+		default:
+			c.add(Answers(s).When(on).Goto(d.End, machine.Send(d.Act)).Because(d.Why))
+		}
+	}
+}
+
+// denials returns the answers that refuse a request or report its failure, in all codons.
+func denials() []AnswerAct {
+	return []AnswerAct{
+		{CommandRefuse, performatives.ActRefuse, StateRefused, "not for this initiator, or not now (addenda §6)"},
+		{CommandNotUnderstood, performatives.ActNotUnderstood, StateNotUnderstood, "it answers any act and ends the conversation (addenda §6)"},
+		{CommandFail, performatives.ActFailure, StateFailed, "it was tried and could not be carried out"},
+	}
+}
+
+// addTurnedDown adds the receptions of what the responder sends by addTurningDown or when it gives
+// up. FAILURE may come at any time, the others only while a request has no answer.
+func (c *completion) addTurnedDown(s machine.State, f *facts) {
+	waits := f.any(func(w way) bool { return w.pending != 0 })
+	for _, d := range denials() {
+		on := machine.Receive(d.Act)
+		if _, own := c.rows[rowKey{machine.Initiator, s, on}]; own || !c.responderSends(d.Act) || !waits && d.Act != performatives.ActFailure {
+			continue
+		}
+		stop, ok := c.stopped(machine.Initiator, s, f)
+		if !ok {
+			return
+		}
+		c.add(Asks(s).When(on).Goto(d.End, stop...).Because(d.Why))
+	}
+}
+
+// responderSends reports whether a row of the responder sends an act.
+func (c *completion) responderSends(act performatives.Performative) bool {
+	return slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {
+		return r.Role == machine.Responder && slices.Contains(actsOf(r), act)
+	})
+}
+
+// addRepeats adds what the responder does with a duplicate of the request that it has answered. A
+// duplicate of one without an answer is dropped by a wildcard.
+func (c *completion) addRepeats(s machine.State, f *facts) {
+	for _, request := range values(f, func(w way) performatives.Performative { return w.request }) {
+		on := machine.Duplicate(request)
+		if _, own := c.rows[rowKey{machine.Responder, s, on}]; own || request == 0 {
+			continue
+		}
+		same := &facts{ways: slices.DeleteFunc(slices.Clone(f.ways), func(w way) bool { return w.request != request })}
+		switch given := values(same, func(w way) performatives.Performative { return w.answer }); {
+		case len(given) > 1:
+			c.ambiguous(machine.Responder, s, "its latest answer depends on the way", "the row for "+on.String())
+		case given[0] != 0:
+			c.add(Answers(s).When(on).Stay(machine.Resend(given[0])).
+				Because("the initiator has perhaps not heard the latest answer"))
+		}
+	}
+}
+
+// addClocks adds the retries of a request.
+func (c *completion) addClocks(role machine.Role, s machine.State, f *facts) {
+	if !c.has(StandardRetry) {
+		return
+	}
+	pending := values(f, func(w way) performatives.Performative { return w.pending })
+	pending = slices.DeleteFunc(pending, func(act performatives.Performative) bool { return act == 0 })
+	on := machine.Timeout(TimerRetry)
+	if _, own := c.rows[rowKey{role, s, on}]; own || len(pending) == 0 {
+		return
+	}
+	if len(pending) > 1 {
+		c.ambiguous(role, s, "the request without an answer depends on the way", "the row for "+on.String())
+		return
+	}
+	c.add(machine.For(role, s).When(on).Stay(machine.Resend(pending[0]), machine.Arm(TimerRetry)).
+		Because("the message or its answer was lost: the same id lets the peer tell a retry from a second one"))
+}
+
+// addLateCommands adds rows that drop the commands of jobs that were left behind.
+func (c *completion) addLateCommands(role machine.Role, s machine.State, f *facts) {
+	says, ends := c.commandsOfJobs(role, f.left)
+	c.add(machine.For(role, s).When(append(says, ends...)...).Stay(machine.Drop(DropLate)).
+		Because("the handler outlived its part of the conversation"))
+}

@@ -1,0 +1,194 @@
+package codons_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// reviewTable is the smallest table of a codon: own rows only.
+func reviewTable() machine.Table {
+	const approved, changes = "APPROVED", "CHANGES_REQUESTED"
+	author, reviewer := machine.Initiator, machine.Responder
+	return machine.Table{
+		Name:     "code-review",
+		Terminal: []machine.State{"approved"},
+		Jobs:     []machine.Job{{Role: reviewer, Name: "review", Ends: []string{"approve", "request_changes"}, Doc: "the agent reads the code"}},
+		Rows: []machine.Row{
+			machine.For(author, machine.Idle).When(machine.Command(codons.CommandStart)).
+				Goto("in_review", machine.Send(p.ActRequest)).Because("the code is ready"),
+			machine.For(author, "in_review").When(machine.ReceiveTagged(p.ActInform, approved)).
+				Goto("approved").Because("the code is good"),
+			machine.For(author, "in_review").When(machine.ReceiveTagged(p.ActInform, changes)).
+				Goto("changes_requested", machine.Report("changes")).Because("the code is not good yet"),
+			machine.For(author, "changes_requested").When(machine.Command("resubmit")).
+				Goto("in_review", machine.Send(p.ActRequest)).Because("the code was changed"),
+
+			machine.For(reviewer, machine.Idle, "changes_requested").When(machine.Receive(p.ActRequest)).
+				Goto("in_review", machine.Run("review")).Because("a review is due"),
+			machine.For(reviewer, "in_review").When(machine.Command("approve")).
+				Goto("approved", machine.SendTagged(p.ActInform, approved)).Because("the code is good"),
+			machine.For(reviewer, "in_review").When(machine.Command("request_changes")).
+				Goto("changes_requested", machine.SendTagged(p.ActInform, changes)).Because("the code is not good yet"),
+		},
+	}
+}
+
+// complete completes and compiles a table.
+func complete(t *testing.T, s codons.Standard, own machine.Table) (machine.Table, *machine.Machine) {
+	t.Helper()
+	table, err := s.Complete(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := table.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table, m
+}
+
+// TestExploreStandard explores a table of own rows with the standard ones, in each combination of
+// them, over the worst network and over one that delivers.
+func TestExploreStandard(t *testing.T) {
+	for s := range codons.StandardAll + 1 {
+		table, m := complete(t, s, reviewTable())
+		for _, n := range []verify.Network{{}, verify.Calm()} {
+			result, err := verify.Explore(m, n)
+			var found *verify.Counterexample
+			if s&codons.StandardDeadline == 0 {
+				if !errors.As(err, &found) || found.Problem != verify.Stranded {
+					t.Errorf("%b: without a deadline nothing ends a conversation in silence, got %v", s, err)
+				}
+				continue
+			}
+			if s&codons.StandardCancel == 0 && n.Reliable {
+				if !errors.As(err, &found) || found.Problem != verify.Stuck {
+					t.Errorf("%b: without CANCEL nothing but another round ends the wait for the author, got %v", s, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%b, %+v: %v", s, n, err)
+			}
+			if !n.Reliable && (len(result.Unexercised) > 0 || len(result.UnusedPairs) > 0) {
+				t.Errorf("%b: in vain: %q, %v", s, result.Unexercised, result.UnusedPairs)
+			}
+		}
+		for _, r := range table.Rows {
+			if r.Why == "" {
+				t.Errorf("no reason: %s", r)
+			}
+		}
+	}
+}
+
+// TestStandardIsPure completes one table twice, and one that is complete.
+func TestStandardIsPure(t *testing.T) {
+	own := reviewTable()
+	first, _ := complete(t, codons.StandardAll, own)
+	if d := cmp.Diff(reviewTable(), own); d != "" {
+		t.Errorf("Complete has changed its argument:\n%s", d)
+	}
+	again, _ := complete(t, codons.StandardAll, own)
+	if d := cmp.Diff(first, again); d != "" {
+		t.Errorf("Complete depends on more than its argument:\n%s", d)
+	}
+	twice, _ := complete(t, codons.StandardAll, first)
+	if d := cmp.Diff(kit.Canonical(first), kit.Canonical(twice)); d != "" {
+		t.Errorf("a complete table has changed:\n%s", d)
+	}
+}
+
+// TestOwnRowsWin completes a table with a row of its own for the deadline.
+func TestOwnRowsWin(t *testing.T) {
+	own := reviewTable()
+	own.Terminal = append(own.Terminal, "overdue")
+	own.Rows = append(own.Rows, machine.For(machine.Initiator, "in_review").When(machine.Timeout(codons.TimerDeadline)).Goto("overdue"))
+	own.Agree = []machine.Pair{{Initiator: "overdue", Responder: machine.Idle, Rough: true}}
+	_, m := complete(t, codons.StandardAll, own)
+	for state, want := range map[machine.State]machine.State{"in_review": "overdue", "changes_requested": codons.StateTimedOut} {
+		after, _, err := m.Step(machine.Conversation{State: state}, machine.Event{On: machine.Timeout(codons.TimerDeadline)})
+		if err != nil || after.State != want {
+			t.Errorf("%s: %s, %v, want %s", state, after.State, err, want)
+		}
+	}
+}
+
+// TestAmbiguousTables are tables whose own rows do not tell which standard row is right.
+func TestAmbiguousTables(t *testing.T) {
+	author, reviewer := machine.Initiator, machine.Responder
+	for _, c := range []struct {
+		name string
+		rows []machine.Row
+		want codons.AmbiguityError
+	}{
+		{
+			name: "a job that runs or not",
+			rows: []machine.Row{machine.For(reviewer, machine.Idle).When(machine.Receive(p.ActQueryIf)).Goto("in_review")},
+			want: codons.AmbiguityError{Role: reviewer, State: "in_review", Fault: "a job runs there on one way and not on another"},
+		},
+		{
+			name: "two answers to one request",
+			rows: []machine.Row{
+				machine.For(reviewer, "in_review").When(machine.Command("read")).Goto("read", machine.Send(p.ActAgree)),
+				machine.For(reviewer, "in_review").When(machine.Command("skim")).Goto("read", machine.Send(p.ActStatusUpdate)),
+			},
+			want: codons.AmbiguityError{Role: reviewer, State: "read", Fault: "its latest answer depends on the way", Write: "the row for duplicate REQUEST"},
+		},
+		{
+			name: "two acts of one end",
+			rows: []machine.Row{machine.For(reviewer, "in_review").When(machine.Command("nod")).Goto("approved", machine.Send(p.ActAgree))},
+			want: codons.AmbiguityError{Role: reviewer, State: "approved", Fault: "the act that ended the conversation depends on the way"},
+		},
+		{
+			name: "two ends of one reception",
+			rows: []machine.Row{machine.For(author, "changes_requested").When(machine.ReceiveTagged(p.ActInform, "APPROVED")).Goto("dropped")},
+			want: codons.AmbiguityError{
+				Role: author, State: codons.StateCancelling, Fault: "receive INFORM (APPROVED) ends in approved or in dropped",
+				Write: "the row for receive INFORM (APPROVED)",
+			},
+		},
+		{
+			name: "two requests without an answer",
+			rows: []machine.Row{machine.For(author, machine.Idle).When(machine.Command("ask")).Goto("in_review", machine.Send(p.ActQueryIf))},
+			want: codons.AmbiguityError{Role: author, State: "in_review", Fault: "the request without an answer depends on the way", Write: "the row for timeout retry"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			own := reviewTable()
+			own.Terminal = append(own.Terminal, "dropped")
+			own.Rows = append(own.Rows, c.rows...)
+			_, err := codons.StandardAll.Complete(own)
+			var got *codons.AmbiguityError
+			if !errors.As(err, &got) {
+				t.Fatalf("got %v", err)
+			}
+			if c.want.Write == "" {
+				c.want.Write = got.Write
+			}
+			c.want.Table = "code-review"
+			if d := cmp.Diff(c.want, *got); d != "" {
+				t.Error(d)
+			}
+			t.Log(got)
+		})
+	}
+}
+
+// TestExploreStandardWithAJobOfTheInitiator explores a table whose initiator has a job, which
+// CANCEL, the deadline and FAILURE stop.
+func TestExploreStandardWithAJobOfTheInitiator(t *testing.T) {
+	for _, n := range []verify.Network{{}, verify.Calm()} {
+		if result, err := verify.Explore(review.Machine(), n); err != nil {
+			t.Errorf("%s: %v", result, err)
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package subscribe_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// stopStation stops the publisher.
+func stopStation(w *kit.World) {
+	w.T.Helper()
+	if err := w.StopAgent(w.T.Context(), "Station"); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// After a stop of the publisher, the stream continues after its latest event: the topic
+// outlives the agent.
+func TestStreamResumes(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		s := listen(w, t.Context())
+		st.Publish(1, 2)
+		wantNumbers(t, read(t, s, 2), 1, 2)
+		stopStation(w)
+		synctest.Wait()
+		if got := s.Status(); got.State != subscribe.StreamBroken || got.Breaks != 1 || !errors.Is(got.Cause, p.CodeStopped) || st.Topic.Subscribers() != 0 {
+			t.Errorf("%+v, %d subscribers", got, st.Topic.Subscribers())
+		}
+		st.Publish(3, 5)
+		time.Sleep(10 * time.Second) // some attempts fail
+		w.Add("Station", st)
+		got := read(t, s, 3)
+		wantNumbers(t, got, 3, 4, 5)
+		if b := got[0].Break; b == nil || !errors.Is(b.Cause, p.CodeStopped) || b.Attempts < 2 || lost(got) != 0 || got[0].Uncounted || got[1].Break != nil {
+			t.Errorf("got %+v, %+v", got, got[0].Break)
+		}
+		if err := s.Unsubscribe(); err != nil {
+			t.Error(err)
+		}
+		w.Settled(0)
+	})
+}
+
+// Events that the topic does not remember are counted, unless a predicate makes that
+// impossible.
+func TestStreamResumesWithAGap(t *testing.T) {
+	for name, c := range map[string]struct {
+		change    func(*kit.Station)
+		first     int
+		lost      int
+		uncounted bool
+	}{
+		"forgotten": {func(*kit.Station) {}, 17, 14, false},
+		"filtered": {func(st *kit.Station) {
+			st.Consider = func(subscribe.Subscribing) (subscribe.Feed, error) {
+				return st.Topic.Where(func(b kit.Beat) bool { return b.N%2 == 0 }), nil
+			}
+		}, 18, 0, true},
+		"anew": {func(st *kit.Station) { st.Topic = subscribe.NewTopic[kit.Beat](subscribe.TopicOptions{}) }, 21, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				st := kit.NewStation(subscribe.TopicOptions{History: 4})
+				w.Add("Station", st)
+				s := listen(w, t.Context())
+				st.Publish(1, 2)
+				read(t, s, 2)
+				stopStation(w)
+				st.Publish(3, 20)
+				c.change(st)
+				w.Add("Station", st)
+				time.Sleep(time.Minute)
+				st.Publish(21, 21)
+				st.Publish(22, 22)
+				got := pending(t, s)
+				if got[0].Value.N != c.first || lost(got) != c.lost || got[0].Uncounted != c.uncounted || got[0].Break == nil {
+					t.Errorf("got %+v", got)
+				}
+				_ = s.Unsubscribe()
+			})
+		})
+	}
+}
+
+// The network loses all messages both ways. Each side gives the other up, and the stream
+// resumes.
+func TestStreamNoticesSilence(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		s := listen(w, t.Context(), subscribe.WithHeartbeat(time.Second))
+		st.Publish(1, 1)
+		read(t, s, 1)
+		w.Net.Intercept(func(*p.Message) bool { return true })
+		st.Publish(2, 2)
+		time.Sleep(5 * time.Second)
+		if got := s.Status(); got.State != subscribe.StreamBroken || !errors.Is(got.Cause, p.CodeTimeout) || st.Topic.Subscribers() != 0 {
+			t.Errorf("%+v, %d subscribers", got, st.Topic.Subscribers())
+		}
+		st.Publish(3, 3)
+		w.Net.Intercept(nil)
+		got := read(t, s, 2)
+		wantNumbers(t, got, 2, 3)
+		if got[0].Break == nil || lost(got) != 0 || got[0].Uncounted {
+			t.Errorf("got %+v", got)
+		}
+		_ = s.Unsubscribe()
+		w.Settled(0)
+	})
+}
+
+// The heartbeat reaches another agent of the same id, which opens the subscription again.
+func TestPublisherLosesItsState(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		s := listen(w, t.Context())
+		st.Publish(1, 2)
+		read(t, s, 2)
+		w.Lawless.Store(true)                                                                // no table knows oblivion
+		w.Net.Intercept(func(m *p.Message) bool { return m.Performative() == p.ActFailure }) // it dies without a word
+		stopStation(w)
+		w.Net.Intercept(nil)
+		w.Add("Station", st)
+		time.Sleep(subscribe.DefaultHeartbeat)
+		st.Publish(3, 4)
+		got := pending(t, s)
+		wantNumbers(t, got, 3, 4)
+		if !got[0].Uncounted || lost(got) != 0 || s.Status().Breaks != 0 {
+			t.Errorf("got %+v, %+v", got, s.Status())
+		}
+		_ = s.Unsubscribe()
+		w.Settled(0)
+	})
+}
+
+func TestStreamEndsAfterItsAttempts(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		for attempts, want := range map[int]time.Duration{-1: 0, 3: 7 * time.Second} {
+			w.Add("Station", st)
+			s := listen(w, t.Context(), subscribe.WithResume(codons.Retry{First: time.Second, Jitter: -1}, attempts))
+			stopStation(w)
+			start := time.Now()
+			<-s.Done()
+			kit.WantElapsed(t, start, want)
+			if _, err := s.Next(t.Context()); !errors.Is(err, s.Err()) || kit.EndOf(t, err) == nil {
+				t.Errorf("%v, %v", err, s.Err())
+			}
+		}
+		w.Settled(0)
+	})
+}
+
+// A final refusal ends the stream.
+func TestStreamIsRefusedAfterABreak(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		s := listen(w, t.Context())
+		stopStation(w)
+		st.Consider = func(subscribe.Subscribing) (subscribe.Feed, error) {
+			return subscribe.Feed{}, &p.Refusal{Code: p.CodeForbidden}
+		}
+		w.Add("Station", st)
+		<-s.Done()
+		kit.WantEnd(t, s.Err(), "refused", p.CodeForbidden)
+		w.Settled(0)
+	})
+}
+
+// A stream ends between two attempts: by its caller, its context or its agent.
+func TestBrokenStreamEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(*kit.World, *subscribe.Stream[kit.Beat], context.CancelFunc)
+		code p.Code
+	}{
+		"unsubscribed": {func(w *kit.World, s *subscribe.Stream[kit.Beat], _ context.CancelFunc) {
+			if err := s.Unsubscribe(); err != nil {
+				w.T.Error(err)
+			}
+		}, p.CodeCanceled},
+		"cancelled": {func(_ *kit.World, _ *subscribe.Stream[kit.Beat], cancel context.CancelFunc) { cancel() }, p.CodeCanceled},
+		"lease":     {func(*kit.World, *subscribe.Stream[kit.Beat], context.CancelFunc) { time.Sleep(time.Hour) }, p.CodeTimeout},
+		"agent stopped": {func(w *kit.World, _ *subscribe.Stream[kit.Beat], _ context.CancelFunc) {
+			_ = w.StopAgent(context.Background(), "Eddy")
+		}, p.CodeStopped},
+		"system stopped": {func(w *kit.World, _ *subscribe.Stream[kit.Beat], _ context.CancelFunc) { w.End() }, p.CodeStopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				st := kit.NewStation(subscribe.TopicOptions{})
+				w.Add("Station", st)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				s := listen(w, ctx, subscribe.WithResume(codons.Retry{First: 50 * time.Minute}, 0))
+				stopStation(w)
+				synctest.Wait()
+				c.end(w, s, cancel)
+				ended := time.Now()
+				<-s.Done()
+				kit.WantElapsed(t, ended, 0)
+				if !errors.Is(s.Err(), c.code) {
+					t.Errorf("got %v, want %s", s.Err(), c.code)
+				}
+				if name == "lease" {
+					return
+				}
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// The stop of the subscriber ends the publisher's side.
+func TestSubscriberStops(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		s := listen(w, t.Context())
+		if err := w.StopAgent(t.Context(), "Eddy"); err != nil {
+			t.Fatal(err)
+		}
+		<-s.Done()
+		kit.WantEnd(t, s.Err(), "abandoned", p.CodeStopped)
+		synctest.Wait()
+		if n := st.Topic.Subscribers(); n != 0 {
+			t.Errorf("%d subscribers", n)
+		}
+	})
+}
+
+// The subscriber is gone without a message: the next event or the lease ends the
+// subscription.
+func TestSubscriberVanishes(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		for name, c := range map[string]struct {
+			content string
+			after   func()
+		}{
+			"an event":  {`{"topic":"beats"}`, func() { st.Publish(1, 1) }},
+			"the lease": {`{"topic":"beats","heartbeat_ms":1000}`, func() { time.Sleep(4 * time.Second) }},
+		} {
+			a := w.Puppet("puppet")
+			a.Say(p.Envelope{Performative: p.ActSubscribe, Receiver: "Station", Payload: p.Raw(c.content)})
+			a.Next(p.ActAgree)
+			_ = w.StopAgent(t.Context(), "puppet")
+			synctest.Wait()
+			if n := st.Topic.Subscribers(); n != 1 {
+				t.Errorf("%s: %d subscribers before", name, n)
+			}
+			c.after()
+			synctest.Wait()
+			if n := st.Topic.Subscribers(); n != 0 {
+				t.Errorf("%s: %d subscribers left", name, n)
+			}
+		}
+		w.Settled(0)
+	})
+}
+
+// The stop of a system does not wait for the ends of its streams.
+func TestSystemStopsWithOpenStreams(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		s := listen(w, t.Context())
+		w.Lawless.Store(true) // a CANCEL to who has stopped is refused in its stead
+		if n := w.Counts().Open; n != 2 {
+			t.Errorf("%d conversations are open, want 2", n)
+		}
+		start := time.Now()
+		if err := w.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		kit.WantElapsed(t, start, 0)
+		<-s.Done()
+		if !errors.Is(s.Err(), p.CodeStopped) || st.Topic.Subscribers() != 0 {
+			t.Errorf("%v, %d subscribers", s.Err(), st.Topic.Subscribers())
+		}
+	})
+}
+
+// The subscriptions of an agent that restarts break and resume.
+func TestPublisherRestarts(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		self := w.Add("Station", st)
+		s := listen(w, t.Context())
+		_ = self.Do(t.Context(), func(actors.Agent) { panic("oh") })
+		time.Sleep(time.Minute)
+		st.Publish(1, 3)
+		got := read(t, s, 3)
+		wantNumbers(t, got, 1, 2, 3)
+		if got[0].Break == nil {
+			t.Errorf("got %+v", got)
+		}
+		_ = s.Unsubscribe()
+		w.Settled(0)
+	})
+}

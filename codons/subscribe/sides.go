@@ -1,0 +1,36 @@
+package subscribe
+
+import (
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// commands are the contents of the commands of both tables.
+func commands() map[string]any {
+	return map[string]any{
+		commandConfirm: Confirmed{}, codons.CommandAgree: Agreed{},
+		commandPublish: Published{}, commandClose: performatives.Failure{},
+	}
+}
+
+// sides makes a new side of a role, for [codons.Rebuild]. The type of the events
+// matters to the stream only.
+func sides(role machine.Role) codons.Side {
+	if role == machine.Initiator {
+		return &subscriberSide[any]{}
+	}
+	return &publisherSide{Responding: &codons.Responding{}}
+}
+
+// subscriberData is what the subscriber's side keeps.
+type subscriberData struct {
+	Asked any `json:"asked"`
+	Beats int `json:"beats"`
+}
+
+// Data returns what Reduce keeps.
+func (f *subscriberSide[T]) Data() any { return subscriberData{f.Initiator.Data(), f.beats} }
+
+// Data returns the subscription, which is all that Reduce keeps.
+func (s *publisherSide) Data() any { return s.subscription }

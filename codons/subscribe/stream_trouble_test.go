@@ -1,0 +1,268 @@
+package subscribe_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+func nth(n int) subscribe.Subscription {
+	return subscribe.Subscription{Topic: "beats", Parameters: p.ContentOf(n)}
+}
+
+// A panic of a predicate, on a new or a replayed event, ends its own subscription and no
+// other.
+func TestPredicatePanics(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		st.EveryNth()
+		w.Add("Station", st)
+		panicked := kit.Recording(&w.Events, codons.KindJobPanicked)
+		good, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", nth(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", nth(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.Publish(1, 4)
+		got := pending(t, good)
+		wantNumbers(t, got, 2, 4)
+		<-bad.Done()
+		kit.WantEnd(t, bad.Err(), "failed", p.CodeFailed)
+		again := nth(0)
+		again.Since = &subscribe.Position{Epoch: got[0].Epoch, Seq: 1}
+		replayed, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-replayed.Done()
+		kit.WantEnd(t, replayed.Err(), "failed", p.CodeFailed)
+		synctest.Wait()
+		if n, panics := st.Topic.Subscribers(), len(panicked.C); panics != 2 || n != 1 {
+			t.Errorf("%d panics, %d subscribers", panics, n)
+		}
+		_ = good.Unsubscribe()
+		w.Settled(0)
+	})
+}
+
+// A nil event is published like any other.
+func TestTopicOfInterfaceType(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st, topic := kit.NewStation(subscribe.TopicOptions{}), subscribe.NewTopic[any](subscribe.TopicOptions{})
+		st.Consider = func(subscribe.Subscribing) (subscribe.Feed, error) {
+			return topic.Where(func(v any) bool { return v == nil }), nil
+		}
+		w.Add("Station", st)
+		s, err := subscribe.Subscribe[any](t.Context(), w.Eddy, "Station", beats)
+		if err != nil {
+			t.Fatal(err)
+		}
+		topic.Publish(1)
+		topic.Publish(nil)
+		if e, err := s.Next(t.Context()); err != nil || e.Value != nil || e.Seq != 2 {
+			t.Errorf("got %+v, %v", e, err)
+		}
+		_ = s.Unsubscribe()
+	})
+}
+
+// Events for a full mailbox wait in the queue of the publisher and are sent again.
+func TestBusySubscriberLosesNothing(t *testing.T) {
+	const events = 20_000 // of which a mailbox holds less than half
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{Buffer: events})
+		w.Add("Station", st)
+		s := listen(w, t.Context(), subscribe.WithBuffer(events))
+		blocked := make(chan struct{})
+		if err := w.Eddy.Later(func(actors.Agent) { <-blocked }); err != nil {
+			t.Fatal(err)
+		}
+		st.Publish(1, events)
+		st.Topic.Close("that was all")
+		synctest.Wait()
+		if n := w.Counts().DeadLetters; n != 1 {
+			t.Errorf("%d INFORMs were turned away, want 1 until it is tried again", n)
+		}
+		close(blocked)
+		n := 0
+		for e := range s.Events() {
+			if n++; e.Value.N != n || e.Lost != 0 {
+				t.Fatalf("got %+v after %d", e, n-1)
+			}
+		}
+		kit.WantEnd(t, s.Err(), "failed", p.CodeConversationEnded)
+		if n != events {
+			t.Errorf("%d came", n)
+		}
+		w.Settled(0)
+	})
+}
+
+// The event is sent again although the topic is closed.
+func TestLastEventIsRefusedAsBusy(t *testing.T) {
+	const room = 4
+	for name, c := range map[string]struct{ more, came, lost int }{
+		"there is room":  {0, 1, 0},
+		"there was room": {room - 1, room, 0},
+		"there is none":  {room, room, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				st := kit.NewStation(subscribe.TopicOptions{Buffer: room})
+				w.Add("Station", st)
+				s := listen(w, t.Context())
+				turned := 0
+				w.Net.Full = func(m *p.Message) bool { // while that one is under way
+					if m.Performative() != p.ActInform || turned > 0 {
+						return false
+					}
+					turned++
+					st.Publish(2, 1+c.more)
+					st.Topic.Close("")
+					return true
+				}
+				st.Publish(1, 1)
+				var got []subscribe.Event[kit.Beat]
+				for e := range s.Events() {
+					got = append(got, e)
+				}
+				if len(got) != c.came || lost(got) != c.lost || turned != 1 {
+					t.Errorf("got %+v", got)
+				}
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// The publisher sends all events without waiting for a CONFIRM.
+func TestNoWindowWithoutAHeartbeat(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		s := listen(w, t.Context(), subscribe.WithHeartbeat(-1), subscribe.WithBuffer(1))
+		w.Net.Lose(p.ActConfirm, 1)
+		st.Publish(1, 1)
+		wantNumbers(t, pending(t, s), 1)
+		st.Publish(2, 3)
+		got := pending(t, s)
+		wantNumbers(t, got, 3)
+		if lost(got) != 1 {
+			t.Errorf("got %+v", got)
+		}
+		_ = s.Unsubscribe()
+
+		a := w.Puppet("puppet") // it has a window, but no heartbeat
+		a.Say(p.Envelope{Performative: p.ActSubscribe, Receiver: "Station", Payload: p.Raw(`{"topic":"beats","window":1}`)})
+		a.Next(p.ActAgree)
+		st.Publish(1, 2)
+		a.Next(p.ActInform)
+		a.Next(p.ActInform)
+	})
+}
+
+// The subscription has no window.
+func TestAgentSubscribesToItself(t *testing.T) {
+	const events = 3 * subscribe.DefaultBuffer
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		self := w.Add("Station", st)
+		s, err := subscribe.Subscribe[kit.Beat](t.Context(), self, "Station", beats)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		for n := 1; n <= events; n++ {
+			st.Publish(n, n)
+			wantNumbers(t, read(t, s, 1), n)
+		}
+		kit.WantElapsed(t, start, 0)
+		if err := s.Unsubscribe(); err != nil {
+			t.Error(err)
+		}
+		w.Settled(0)
+	})
+}
+
+// Both sides apply the same bounds to the period.
+func TestBoundsOfTheHeartbeat(t *testing.T) {
+	for beat, after := range map[time.Duration]time.Duration{
+		time.Nanosecond: 4 * time.Millisecond, 1 << 62: 4 * 24 * time.Hour,
+	} {
+		kit.InWorld(t, func(t *testing.T, w *kit.World) {
+			st := kit.NewStation(subscribe.TopicOptions{})
+			w.Add("Station", st)
+			s := listen(w, t.Context(), subscribe.WithHeartbeat(beat))
+			time.Sleep(after)
+			if s.Status().Breaks != 0 {
+				t.Errorf("%v: %+v", beat, s.Status())
+			}
+			w.Net.Intercept(func(*p.Message) bool { return true })
+			time.Sleep(after)
+			synctest.Wait()
+			if n := st.Topic.Subscribers(); n != 0 || s.Status().Breaks == 0 {
+				t.Errorf("%v: %d subscribers, %+v", beat, n, s.Status())
+			}
+			w.Net.Intercept(nil)
+			_ = s.Unsubscribe()
+		})
+	}
+}
+
+// All subscribers get the event, and so does each stream of one agent.
+func TestThousandSubscribers(t *testing.T) {
+	const subscribers, events = 1000, 20
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		streams := make([]*subscribe.Stream[kit.Beat], subscribers)
+		for i := range streams {
+			streams[i] = listen(w, t.Context())
+		}
+		_, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", beats)
+		for errors.Is(err, nil) && st.Topic.Subscribers() <= codons.DefaultMaxTasks {
+			_, err = subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", beats)
+		}
+		kit.WantEnd(t, err, "refused", p.CodeBusy)
+		st.Publish(1, events)
+		for i, s := range streams {
+			if got := readTo(t, s, events); len(got) != events || lost(got) != 0 {
+				t.Fatalf("stream %d: %d came, %d were lost", i, len(got), lost(got))
+			}
+		}
+	})
+}
+
+// An event that is sent again has the same number, so no event counts as lost.
+func TestRefusedEventKeepsItsNumber(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		st.EveryNth()
+		w.Add("Station", st)
+		turned := false
+		w.Net.Full = func(m *p.Message) bool {
+			first := m.Performative() == p.ActInform && !turned
+			turned = turned || first
+			return first
+		}
+		s, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", nth(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.Publish(1, 2)
+		if got := read(t, s, 1); got[0].Value.N != 2 || got[0].Lost != 0 {
+			t.Errorf("got %+v", got)
+		}
+		_ = s.Unsubscribe()
+	})
+}

@@ -1,0 +1,213 @@
+package subscribe
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Codon is the codon of a subscription (addenda §6; FIPA SC00035H).
+var Codon = newCodon(stream{
+	name: "subscribe", title: "Subscribe",
+	purpose: "One agent asks another to inform it of events. The other refuses, or agrees and sends each event, " +
+		"until the subscriber cancels or the publisher ends it with a reason. Each side notices when the other is gone.",
+	source:  "addenda §6; FIPA Subscribe Interaction Protocol (SC00035H)",
+	opening: performatives.ActSubscribe,
+	opened:  "the agent wants to be informed",
+	informs: "an event was published",
+}, "ExampleSubscribe", "the topic, and the terms that the subscriber keeps")
+
+// WheneverCodon is the codon of a standing request (addenda §6; FIPA SC00037J).
+var WheneverCodon = newCodon(stream{
+	name: "request-whenever", title: "Request whenever",
+	purpose: "One agent asks another to act, and to say so, each time a condition becomes true. The other refuses, or agrees and does so, " +
+		"until the initiator cancels or the responder ends it with a reason. Each side notices when the other is gone.",
+	source:  "addenda §6; FIPA request-whenever (SC00037J), in the manner of Request When (SC00028H) and Subscribe (SC00035H)",
+	opening: performatives.ActRequestWhenever,
+	opened:  "the agent wants something done each time a condition becomes true",
+	informs: "the condition has become true",
+}, "ExampleRequestWhenever", "the action and its condition")
+
+func newCodon(x stream, example, opening string) *codons.Codon {
+	return codons.MustDefine(codons.Definition{
+		Table:    x.table(),
+		Example:  example,
+		Sides:    sides,
+		Commands: commands(),
+		Payloads: []codons.Payload{
+			{Act: x.opening, Type: Subscription{}, Doc: opening},
+			{Act: performatives.ActAgree, Type: Agreed{}, Doc: "the position after which the events come"},
+			{Act: performatives.ActInform, Type: Published{}, Doc: "one event, with its number"},
+			{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
+			{Act: performatives.ActConfirm, Type: Confirmed{}, Doc: "the latest event that was read, when an INFORM asks for it"},
+		},
+		Outcomes: map[machine.State]string{
+			stateLost: "a break, after which the stream subscribes again",
+		},
+	})
+}
+
+// stream is a table in which one act is answered by any number of INFORMs, until either side
+// ends it: FIPA's subscribe and request-whenever (addenda §6).
+type stream struct {
+	name, title, purpose, source string
+
+	opening performatives.Performative
+	opened  string // why the initiator sends the opening act
+	informs string // why the responder sends an INFORM
+}
+
+// States, timers, commands and reports that only these tables have.
+const (
+	stateSubscribing machine.State = "subscribing" // initiator: no answer yet
+	stateSubscribed  machine.State = "subscribed"  // events may come at any time
+	stateLost        machine.State = "lost"        // no message of the other side came for too long
+
+	timerSilence = "silence" // initiator: until a silent publisher is given up
+	timerLease   = "lease"   // responder: until a silent subscriber is given up
+
+	commandConfirm = "confirm" // initiator: confirm the events that were read
+	commandPublish = "publish" // responder: send the next event
+	commandClose   = "close"   // responder: end the subscription
+
+	reportEvent     = "event"     // initiator: the event of an INFORM
+	reportConfirmed = "confirmed" // responder: the events that were read
+	reportProbed    = "probed"    // responder: a heartbeat
+	reportSent      = "sent"      // responder: the event was sent, or could not be sent
+)
+
+func (x stream) table() machine.Table {
+	return codons.StandardAll.MustComplete(machine.Table{
+		Name: x.name, Title: x.title, Purpose: x.purpose, Source: x.source,
+		Terminal: []machine.State{stateLost},
+		Jobs: []machine.Job{{
+			Role: machine.Responder, Name: codons.JobConsider, Ends: []string{codons.CommandAgree},
+			Doc: "the agent decides about the subscription",
+		}},
+		Timers: streamTimers(),
+		Rows:   slices.Concat(x.subscribe(), x.follow(), streamUnsubscribe(), x.consider(), x.publish()),
+		Agree:  streamPairs(),
+	})
+}
+
+func streamTimers() []machine.Timer {
+	return []machine.Timer{
+		{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "until the opening act's ReplyBy, the lease of the stream; it does not run without one"},
+		{Role: machine.Initiator, Name: codons.TimerRetry, Doc: "until the opening act or CANCEL is sent again: without an answer, or as a heartbeat"},
+		{Role: machine.Initiator, Name: timerSilence, Doc: "three heartbeats, after which a silent publisher is given up"},
+		{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "until the opening act's ReplyBy; it does not run without one"},
+		{Role: machine.Responder, Name: timerLease, Doc: "four heartbeats, after which a silent subscriber is given up; it does not run for one without a heartbeat"},
+	}
+}
+
+// subscribe returns the rows of the initiator before the first answer of the publisher.
+func (x stream) subscribe() []machine.Row {
+	return []machine.Row{
+		codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).
+			Goto(stateSubscribing, machine.Send(x.opening), machine.Arm(timerSilence)).
+			Because(x.opened),
+		codons.Asks(stateSubscribing).When(machine.Receive(performatives.ActAgree)).
+			Goto(stateSubscribed, machine.Arm(timerSilence), machine.Arm(codons.TimerRetry), machine.Report(codons.ReportAgreed)).
+			Because("the publisher will inform; agree may be skipped, lost or overtaken (addenda §6)"),
+		codons.Asks(stateSubscribing).When(machine.Receive(performatives.ActInform)).
+			Goto(stateSubscribed, machine.Arm(timerSilence), machine.Arm(codons.TimerRetry), machine.Report(reportEvent)).
+			Because("an event implies the AGREE that it overtook, or that was lost or left out"),
+	}
+}
+
+// follow returns the rows of the initiator that is subscribed, and those of both states.
+func (x stream) follow() []machine.Row {
+	subscribed, both := codons.Asks(stateSubscribed), codons.Asks(stateSubscribing, stateSubscribed)
+	return []machine.Row{
+		subscribed.When(machine.Receive(performatives.ActInform)).
+			Stay(machine.Arm(timerSilence), machine.Report(reportEvent)).
+			Because(x.informs),
+		subscribed.When(machine.Receive(performatives.ActAgree)).
+			Stay(machine.Arm(timerSilence), machine.Report(codons.ReportAgreed)).
+			Because("an event overtook it, or the publisher had lost its state and begins again"),
+		subscribed.When(machine.Duplicate(performatives.ActAgree)).
+			Stay(machine.Arm(timerSilence)).
+			Because("the publisher answers the heartbeat"),
+		subscribed.When(machine.Command(commandConfirm)).
+			Stay(machine.Send(performatives.ActConfirm)).
+			Because("the publisher waits for the confirmation before it sends more"),
+		both.When(machine.Timeout(codons.TimerRetry)).
+			Stay(machine.Resend(x.opening), machine.Arm(codons.TimerRetry)).
+			Because("without an answer, or as a heartbeat: the publisher agrees again; one that has lost its state begins again"),
+		both.When(machine.Timeout(timerSilence)).
+			Goto(stateLost, machine.Send(performatives.ActCancel)).
+			Because("the publisher is gone or unreachable; the CANCEL ends a subscription that still exists there"),
+		both.When(machine.Command(codons.CommandCancel)).
+			Goto(codons.StateCancelling, machine.Send(performatives.ActCancel), machine.Disarm(timerSilence), machine.Arm(codons.TimerGrace), machine.Arm(codons.TimerRetry)).
+			Because("the subscriber wants no more events; the receipt says that none will come"),
+		codons.Asks(stateSubscribing).When(machine.Command(commandConfirm)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("no event has come, so there is none to confirm"),
+	}
+}
+
+// streamUnsubscribe returns the rows of the initiator between CANCEL and the end.
+func streamUnsubscribe() []machine.Row {
+	return []machine.Row{
+		codons.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
+			Stay(machine.Report(reportEvent)).
+			Because("the event crossed the CANCEL"),
+		codons.Asks(codons.StateCancelling).When(machine.Duplicate(performatives.ActAgree)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("the answer to a heartbeat says nothing about the end"),
+	}
+}
+
+// consider returns the rows of the responder before its AGREE.
+func (x stream) consider() []machine.Row {
+	considering := codons.Answers(codons.StateConsidering)
+	return []machine.Row{
+		codons.Answers(machine.Idle).When(machine.Receive(x.opening)).
+			Goto(codons.StateConsidering, machine.Arm(timerLease), machine.Run(codons.JobConsider)).
+			Because("the agent decides"),
+		considering.When(machine.Command(codons.CommandAgree)).
+			Goto(stateSubscribed, machine.Send(performatives.ActAgree)).
+			Because("from here on the subscriber is informed"),
+		considering.When(machine.Receive(performatives.ActCancel)).
+			Goto(codons.StateCancelled, machine.Stop(codons.JobConsider), codons.SendReceipt).
+			Because("nothing has begun that has to stop first"),
+		considering.When(machine.Timeout(timerLease)).
+			Goto(codons.StateTimedOut, machine.Stop(codons.JobConsider), machine.Send(performatives.ActFailure)).
+			Because("the agent did not decide in time"),
+	}
+}
+
+// publish returns the rows of the responder after its AGREE.
+func (x stream) publish() []machine.Row {
+	subscribed := codons.Answers(stateSubscribed)
+	return []machine.Row{
+		subscribed.When(machine.Command(commandPublish)).
+			Stay(machine.Send(performatives.ActInform), machine.Report(reportSent)).
+			Because(x.informs),
+		subscribed.When(machine.Command(commandClose)).
+			Goto(codons.StateFailed, machine.Send(performatives.ActFailure)).
+			Because("there will be no more events: the publisher ends it with a reason (addenda §6)"),
+		subscribed.When(machine.Receive(performatives.ActConfirm)).
+			Stay(machine.Arm(timerLease), machine.Report(reportConfirmed)).
+			Because("the subscriber has room for more"),
+		subscribed.When(machine.Duplicate(x.opening)).
+			Stay(machine.Resend(performatives.ActAgree), machine.Arm(timerLease), machine.Report(reportProbed)).
+			Because("a heartbeat, or the AGREE was lost"),
+		subscribed.When(machine.Timeout(timerLease)).
+			Goto(stateLost, machine.Send(performatives.ActFailure)).
+			Because("the subscriber is gone, or unreachable"),
+	}
+}
+
+// streamPairs returns the pairs of end states besides those of the standard rows.
+func streamPairs() []machine.Pair {
+	pairs := []machine.Pair{
+		{Initiator: codons.StateFailed, Responder: stateLost, Rough: true, Note: "the publisher gave the subscriber up, and its FAILURE arrived"},
+	}
+	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, stateLost, machine.Idle} {
+		pairs = append(pairs, machine.Pair{Initiator: stateLost, Responder: end, Rough: true, Note: "the network was silent for too long"})
+	}
+	return pairs
+}

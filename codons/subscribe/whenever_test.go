@@ -1,0 +1,216 @@
+package subscribe_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// over asks to be told whenever a beat is over n.
+func over(n int) subscribe.Subscription {
+	return subscribe.Subscription{Topic: "beats over", Parameters: p.ContentOf(n)}
+}
+
+func whenever(w *kit.World, n int) *subscribe.Stream[kit.Beat] {
+	w.T.Helper()
+	s, err := subscribe.RequestWhenever[kit.Beat](w.T.Context(), w.Eddy, "Station", over(n))
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return s
+}
+
+// The initiator is informed each time the condition becomes true, and at once if it is true
+// now.
+func TestRequestWhenever(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		early := whenever(w, 3)
+		st.Publish(1, 5)
+		synctest.Wait() // the transcript has what it led to before what comes next
+		late := whenever(w, 3)
+		for _, n := range []int{6, 2, 3, 7, 8, 1, 9} {
+			st.Publish(n, n)
+		}
+		got := pending(t, early)
+		wantNumbers(t, got, 4, 7, 9)
+		if lost(got) != 0 {
+			t.Errorf("got %+v", got)
+		}
+		wantNumbers(t, pending(t, late), 5, 7, 9)
+		if err := late.Unsubscribe(); err != nil {
+			t.Error(err)
+		}
+		if err := early.Unsubscribe(); err != nil {
+			t.Error(err)
+		}
+		kit.Golden(t, "request-whenever", w.Monitor.Lines())
+		w.Settled(0)
+	})
+}
+
+// After a break, a change to true is reported and an unchanged true is not.
+func TestRequestWheneverResumes(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile []int
+		want      []int
+	}{
+		"it stayed true":   {[]int{5, 6}, []int{10}},
+		"it became true":   {[]int{2, 6, 7}, []int{6, 10}},
+		"it became untrue": {[]int{5, 2}, []int{8, 10}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				st := kit.NewStation(subscribe.TopicOptions{})
+				w.Add("Station", st)
+				s := whenever(w, 3)
+				st.Publish(4, 4)
+				wantNumbers(t, read(t, s, 1), 4)
+				stopStation(w)
+				for _, n := range c.meanwhile {
+					st.Publish(n, n)
+				}
+				w.Add("Station", st)
+				time.Sleep(time.Minute)
+				for _, n := range []int{8, 1, 10} {
+					st.Publish(n, n)
+				}
+				got := pending(t, s)
+				wantNumbers(t, got, c.want...)
+				if got[0].Break == nil || got[0].Uncounted {
+					t.Errorf("got %+v", got)
+				}
+				_ = s.Unsubscribe()
+			})
+		})
+	}
+}
+
+func TestRequestWheneverIsRefused(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Station", kit.NewStation(subscribe.TopicOptions{}))
+		w.Add("Jules", &kit.Worker{})
+		wrong := over(0)
+		wrong.Parameters = p.ContentOf("three")
+		_, err := subscribe.RequestWhenever[kit.Beat](t.Context(), w.Eddy, "Station", wrong)
+		kit.WantEnd(t, err, "not_understood", p.CodeInvalidPayload)
+		_, err = subscribe.RequestWhenever[kit.Beat](t.Context(), w.Eddy, "Jules", over(3))
+		kit.WantEnd(t, err, "refused", p.CodeIncapable)
+		w.Settled(0)
+	})
+}
+
+// The subscriber has no heartbeat, sends no CONFIRM, and its payloads are raw JSON.
+func TestForeignSubscriber(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		a := w.Puppet("puppet")
+		m := a.Say(p.Envelope{Performative: p.ActSubscribe, Receiver: "Station", Payload: p.Raw(`{"topic":"beats"}`)})
+		agree := a.Next(p.ActAgree)
+		st.Publish(1, 200)
+		synctest.Wait()
+		for range 70 { // it is known, whatever came since
+			a.Say(p.Envelope{Receiver: "Station", ConversationID: m.ConversationID(), InReplyTo: string(m.ID()), Payload: subscribe.Confirmed{Number: 1}})
+		}
+		a.Post(m)
+		for n := 1; n <= 200; n++ {
+			e, err := p.PayloadAs[subscribe.Published](a.Next(p.ActInform))
+			if err != nil || e.Number != uint64(n) || e.Value.Value() != (kit.Beat{N: n}) || e.Confirm {
+				t.Fatalf("got %+v, %v", e, err)
+			}
+		}
+		if again := a.Next(p.ActAgree); again.ID() != agree.ID() {
+			t.Error("agreed twice")
+		}
+		cancel, _ := m.Follow(a.Stamp(), p.Cancel{})
+		a.Post(cancel)
+		receipt := a.Next(p.ActInform)
+		if _, ok := receipt.Payload().(p.Receipt); !ok || st.Topic.Subscribers() != 0 {
+			t.Errorf("got %+v, %d subscribers", receipt.Payload(), st.Topic.Subscribers())
+		}
+		a.Post(cancel)
+		if again := a.Next(p.ActInform); again.ID() != receipt.ID() {
+			t.Error("another receipt")
+		}
+		st.Publish(1, 1)
+		a.Post(m) // after the end
+		a.Silence()
+		w.Settled(0)
+	})
+}
+
+// The publisher sends raw JSON, with or without Published, and no AGREE.
+func TestForeignPublisher(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a := w.Puppet("puppet")
+		s, err := subscribe.Start[kit.Beat](t.Context(), w.Eddy, "puppet", beats, subscribe.WithHeartbeat(-1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := a.Next(p.ActSubscribe)
+		inform := func(payload any) {
+			r, err := m.ReplyAs(a.Stamp(), p.ActInform, payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Post(r)
+		}
+		inform(p.Raw(`{"n":1}`))
+		inform(p.Raw(`{"n":"two"}`))
+		inform(p.Raw(`{"stream":"s","epoch":"e","seq":7,"number":1,"value":{"n":3}}`))
+		inform(p.Raw(`{"stream":"s","epoch":"e","seq":8,"number":2,"value":"four"}`))
+		inform(p.Raw(`{"stream":"s","epoch":"e","seq":9,"number":3,"confirm":true,"value":{"n":5}}`))
+		got := pending(t, s)
+		wantNumbers(t, got, 1, 3, 5)
+		if lost(got) != 1 || s.Position() != (subscribe.Position{Epoch: "e", Seq: 9}) {
+			t.Errorf("got %+v, at %+v", got, s.Position())
+		}
+		if c, err := p.PayloadAs[subscribe.Confirmed](a.Next(p.ActConfirm)); err != nil || c.Number != 3 {
+			t.Errorf("confirmed %+v, %v", c, err)
+		}
+		time.Sleep(time.Hour)
+		if s.Status().State != subscribe.StreamSubscribed {
+			t.Errorf("%+v", s.Status())
+		}
+		a.Reply(m, p.Failure{ErrorCode: p.CodeFailed, ErrorText: "out of paper"})
+		<-s.Done()
+		kit.WantEnd(t, s.Err(), "failed", p.CodeFailed)
+		w.Settled(0)
+	})
+}
+
+// The receipt ends both, and no subscription begins.
+func TestCancelOvertakesSubscribe(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := kit.NewStation(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		var held *p.Message
+		w.Net.Intercept(func(m *p.Message) bool {
+			if m.Performative() == p.ActSubscribe && held == nil {
+				held = m
+				return true
+			}
+			return false
+		})
+		s, err := subscribe.Start[kit.Beat](t.Context(), w.Eddy, "Station", beats)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := s.Unsubscribe(); err != nil {
+			t.Error(err)
+		}
+		_ = w.Deliver("Station", held)
+		synctest.Wait()
+		if n := st.Topic.Subscribers(); n != 0 {
+			t.Errorf("%d subscribers", n)
+		}
+		w.Settled(0)
+	})
+}

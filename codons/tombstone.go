@@ -1,0 +1,77 @@
+package codons
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// tombstone returns the function that handles messages after the end by the table. It runs on
+// the agent's actor. It keeps a copy of the conversation's answers and of nothing else.
+func (c *Conversation) tombstone() func(*performatives.Message) bool {
+	t := &tombstone{Value: c.forTombstone(), agent: c.agent}
+	return t.take
+}
+
+// tombstone is the rest of an ended conversation: it answers duplicates and drops late messages.
+type tombstone struct {
+	Value
+	agent actors.Self
+}
+
+// forTombstone returns the part of the value that is needed after the end: the answers and the
+// ids of the messages that they answer.
+func (v *Value) forTombstone() Value {
+	out := Value{codon: v.codon, machine: v.machine, at: v.at, side: ended{}, self: v.self, key: v.key, seen: slices.Clone(v.seen)}
+	if v.request != nil && !slices.Contains(out.seen, v.request.ID()) {
+		out.seen = append(out.seen, v.request.ID())
+	}
+	for _, m := range v.sent {
+		if v.at.Role == machine.Responder || m.Performative() == performatives.ActRejectProposal {
+			out.sent = append(out.sent, m)
+		}
+	}
+	if v.request == nil {
+		out.cancel = v.cancel
+	}
+	return out
+}
+
+// take handles a message, or reports false for one that opens a new conversation.
+func (t *tombstone) take(m *performatives.Message) bool {
+	on := t.classify(m, "")
+	if on.Kind == machine.KindReceive && t.reopenedBy(m) {
+		return false
+	}
+	c := Conversation{Value: t.Value, agent: t.agent}
+	c.over.Store(true)
+	c.take(Event{On: on, At: time.Now(), Message: m})
+	t.Value = c.Value
+	return true
+}
+
+// reopenedBy reports whether a fresh opening act opens a new conversation under the id of this
+// one. Chat clients give all their tasks one id. A request that its CANCEL has overtaken opens
+// none. Neither does a further round of this conversation, which refers to the round before.
+func (v *Value) reopenedBy(m *performatives.Message) bool {
+	further := slices.Contains(v.seen, performatives.MessageID(m.InReplyTo())) || v.continuedBy(m)
+	return v.machine.Opens(m.Performative()) && !further && !v.overtaken(m)
+}
+
+// continuedBy reports whether an act that expects no reply continues this conversation. Such an
+// act may also open one. It continues where it refers to a message, and the conversation id is
+// the id of its first message or this side is the initiator.
+func (v *Value) continuedBy(m *performatives.Message) bool {
+	named := v.at.Role == machine.Initiator || slices.Contains(v.seen, performatives.MessageID(v.key.ID))
+	return named && m.InReplyTo() != "" && !m.Performative().ExpectsReply()
+}
+
+// ended is the side of a tombstone: rows of a terminal state only repeat, refuse and drop, so no
+// other method of [Side] is called.
+type ended struct{ Side }
+
+// Reduce does nothing.
+func (ended) Reduce(*Value, *Event) {}

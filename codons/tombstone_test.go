@@ -1,0 +1,41 @@
+package codons
+
+import (
+	goruntime "runtime"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// TestTombstoneKeepsNoConversation checks that the handler and the other messages of an ended conversation are freed.
+func TestTombstoneKeepsNoConversation(t *testing.T) {
+	for _, role := range machine.Roles() {
+		c := &Conversation{Value: newValue(errand, role, "a", actors.Key{ID: "c"}, aRequest(t), ended{}, time.Now())}
+		c.seen = append(c.seen, "m")
+		c.sent = append(c.sent, aRequest(t))
+		conversation := weak.Make(c)
+		answer := c.tombstone()
+		c = nil
+		goruntime.GC()
+		if conversation.Value() != nil {
+			t.Errorf("%s: the conversation is still there", role)
+		}
+		goruntime.KeepAlive(answer)
+	}
+}
+
+func aRequest(t *testing.T) *p.Message {
+	t.Helper()
+	m, err := p.New(p.Envelope{
+		ID: "m", Sender: "a", Receiver: "b", Timestamp: p.Stamp{}.Time.AddDate(2000, 0, 0),
+		Payload: p.TaskRequest{TaskType: "x"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

@@ -1,0 +1,219 @@
+package codons
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// maxRemembered is the largest number of message ids that a conversation keeps to recognise
+// duplicates, of received and of sent messages each. The oldest are dropped.
+const maxRemembered = 64
+
+// Value is one side of a conversation as plain data: its state, the messages that it may refer
+// to or repeat, and the data of its [Side]. Only an [Event] changes it, so the same events
+// rebuild it ([Rebuild]). It is not safe for concurrent use: only the actor of the
+// conversation may use it.
+type Value struct {
+	codon   *Codon
+	machine *machine.Machine
+	at      machine.Conversation
+	side    Side
+	self    performatives.AgentID
+	key     actors.Key
+
+	first     *performatives.Message    // the opening act; at the responder the first message of any act
+	request   *performatives.Message    // the latest message that this side has to answer, other than CANCEL
+	cancel    *performatives.Message    // the CANCEL that this side has to answer
+	opening   *performatives.Message    // the opening act, until it is sent
+	sent      []*performatives.Message  // the latest message of each act
+	seen      []performatives.MessageID // ids of the received messages
+	former    []string                  // ids and reply_withs of requests before the latest
+	shared    bool                      // the conversation id is not the id of the first request
+	mentioned []string                  // if shared, ids and reply_withs of the requests and answers
+	usage     *performatives.Message    // the latest message with the usage of the peer, at the initiator
+	asked     bool                      // this side has sent a request since usage came
+	deadline  time.Time                 // when the deadline timer is due; the zero time while it does not run
+
+	// Backing arrays of sent and seen for a conversation of few messages.
+	fewSent [3]*performatives.Message
+	fewSeen [3]performatives.MessageID
+}
+
+// newValue returns the value of a side before its first event.
+func newValue(c *Codon, role machine.Role, self performatives.AgentID, key actors.Key, opening *performatives.Message, s Side, now time.Time) Value {
+	return Value{
+		codon: c, machine: c.machine, at: c.machine.Start(role, now), side: s, self: self, key: key, first: opening, shared: string(opening.ID()) != string(key.ID),
+	}
+}
+
+// Protocol returns the name of the codon.
+func (v *Value) Protocol() string { return v.machine.Name() }
+
+// State returns the state of this side.
+func (v *Value) State() machine.State { return v.at.State }
+
+// Role returns the role of this side.
+func (v *Value) Role() machine.Role { return v.at.Role }
+
+// Self returns the id of the agent on this side.
+func (v *Value) Self() performatives.AgentID { return v.self }
+
+// Peer returns the id of the agent on the other side.
+func (v *Value) Peer() performatives.AgentID { return v.key.Peer }
+
+// ID returns the id of the conversation.
+func (v *Value) ID() performatives.ConversationID { return v.key.ID }
+
+// Request returns the latest message that this side has to answer, other than CANCEL, and nil
+// before there is one. At the initiator it is a request of the responder, such as a proposal.
+func (v *Value) Request() *performatives.Message { return v.request }
+
+// First returns the first message of the conversation on this side.
+func (v *Value) First() *performatives.Message { return v.first }
+
+// Withdrawn reports whether this side has received CANCEL.
+func (v *Value) Withdrawn() bool { return v.cancel != nil }
+
+// Sent returns the latest message of an act that this side has sent, or nil.
+func (v *Value) Sent(act performatives.Performative) *performatives.Message {
+	for _, m := range v.sent {
+		if m.Performative() == act {
+			return m
+		}
+	}
+	return nil
+}
+
+// Ended reports whether the state is terminal.
+func (v *Value) Ended() bool { return v.machine.Terminal(v.at.State) }
+
+// classify returns the symbol of a received message for the table.
+func (v *Value) classify(m *performatives.Message, tag string) machine.Symbol {
+	act := m.Performative()
+	switch {
+	case v.saw(m):
+		return machine.Duplicate(act)
+	case m.InReplyTo() != "" && slices.Contains(v.former, m.InReplyTo()):
+		stale := machine.Stale(act)
+		stale.Name = tag // the row of a stale message may depend on its tag
+		return stale
+	case tag != "":
+		return machine.ReceiveTagged(act, tag)
+	}
+	return machine.Receive(act)
+}
+
+// saw reports whether a message is a duplicate. The request and the CANCEL that this side has
+// to answer are recognised after any number of messages.
+func (v *Value) saw(m *performatives.Message) bool {
+	return slices.Contains(v.seen, m.ID()) ||
+		v.request != nil && v.request.ID() == m.ID() || v.cancel != nil && v.cancel.ID() == m.ID()
+}
+
+// ofEarlier reports whether m belongs to an earlier conversation of the same id. A late answer
+// or CANCEL of that conversation must not end the current one. A conversation id that is the
+// id of its first request is unique.
+func (v *Value) ofEarlier(m *performatives.Message) bool {
+	if !v.shared || v.at.State == machine.Idle || m.InReplyTo() == "" || m.InReplyTo() == string(v.key.ID) {
+		return false
+	}
+	if v.at.Role == machine.Responder && m.Performative() != performatives.ActCancel {
+		return false // a request may refer to any message
+	}
+	return !slices.Contains(v.mentioned, m.InReplyTo())
+}
+
+// overtaken reports whether m is the request that its CANCEL has overtaken.
+func (v *Value) overtaken(m *performatives.Message) bool {
+	if v.cancel == nil || v.request != nil {
+		return false
+	}
+	ref := v.cancel.InReplyTo()
+	return ref == "" || ref == string(v.key.ID) || v.cancel.Answers(m)
+}
+
+// received records a message after its step, whose effects are given.
+func (v *Value) received(m *performatives.Message, effects []machine.Effect) {
+	if v.at.Role == machine.Initiator && !m.Budget().IsZero() {
+		v.usage, v.asked = m, false
+	}
+	if v.saw(m) {
+		return
+	}
+	v.seen = appendBounded(v.seen, m.ID())
+	switch {
+	case refusedOrDropped(effects):
+	case m.Performative() == performatives.ActCancel && v.at.Role == machine.Responder:
+		v.cancel = m
+	case m.Performative().ExpectsReply() || v.machine.Opens(m.Performative()):
+		v.request = m
+		v.mention(m)
+	}
+}
+
+// refusedOrDropped reports whether the effects refuse or drop the message.
+func refusedOrDropped(effects []machine.Effect) bool {
+	return slices.ContainsFunc(effects, func(e machine.Effect) bool {
+		return e.Kind == machine.EffectRefuse || e.Kind == machine.EffectDrop
+	})
+}
+
+// keep records a message that is to be sent, in place of the latest of its act.
+func (v *Value) keep(m *performatives.Message) {
+	i := slices.IndexFunc(v.sent, func(s *performatives.Message) bool { return s.Performative() == m.Performative() })
+	if i >= 0 {
+		if before := v.sent[i]; before.Performative().ExpectsReply() {
+			v.former = appendBounded(v.former, string(before.ID()), before.ReplyWith())
+		}
+		v.sent = slices.Delete(v.sent, i, i+1)
+	}
+	v.sent = append(v.sent, m)
+	if m.Performative() != performatives.ActStatusUpdate { // no message refers to a STATUS_UPDATE, and there are many
+		v.mention(m)
+	}
+}
+
+// mention records that m belongs to the conversation, where the conversation id is shared.
+func (v *Value) mention(m *performatives.Message) {
+	if v.shared {
+		v.mentioned = appendBounded(v.mentioned, string(m.ID()), m.ReplyWith())
+	}
+}
+
+// appendBounded appends the strings that are not empty. It drops the oldest beyond
+// maxRemembered.
+func appendBounded[T ~string](all []T, more ...T) []T {
+	for _, s := range more {
+		if s == "" {
+			continue
+		}
+		if len(all) == maxRemembered {
+			all = all[:copy(all, all[1:])]
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// lastRequest returns the message that a further act of the initiator refers to.
+func (v *Value) lastRequest() *performatives.Message {
+	for _, m := range slices.Backward(v.sent) {
+		if m.Performative() != performatives.ActCancel && m.Performative().ExpectsReply() {
+			return m
+		}
+	}
+	return v.sent[0]
+}
+
+// answered returns the message that an answer with that act refers to: the CANCEL for a
+// receipt and for a FAILURE in place of one, else the request.
+func (v *Value) answered(act performatives.Performative) *performatives.Message {
+	if v.cancel != nil && (v.request == nil || act == performatives.ActInform || act == performatives.ActFailure) {
+		return v.cancel
+	}
+	return v.request
+}

@@ -1,0 +1,64 @@
+package watch_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/watch"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// cancelAfterRefusal is a table whose initiator sends CANCEL after a refusal.
+func cancelAfterRefusal() machine.Table {
+	const ask, no, stop = performatives.ActRequest, performatives.ActRefuse, performatives.ActCancel
+	return machine.Table{
+		Name: "cancel-after-refusal", Live: []machine.State{"asked", "asking", "thinking"}, Terminal: []machine.State{"over"},
+		Rows: []machine.Row{
+			codons.Asks(machine.Idle).When(machine.Command("start")).Goto("asked", machine.Send(ask)),
+			codons.Asks("asked").When(machine.Receive(no)).Goto("asking"),
+			codons.Asks("asking").When(machine.Command("stop")).Goto("over", machine.Send(stop)),
+			codons.Answers(machine.Idle).When(machine.Receive(ask)).Goto("thinking"),
+			codons.Answers("thinking").When(machine.Command("no")).Goto("over", machine.Send(no)),
+			codons.Answers("thinking").When(machine.Receive(stop)).Goto("over"),
+		},
+	}
+}
+
+// A refusal by the runtime counts as the peer's: a message that is legal only after a refusal
+// is no violation then.
+func TestRefusalOfTheRuntimeCountsAsThePeers(t *testing.T) {
+	for name, refused := range map[string]bool{"refused": true, "not refused": false} {
+		t.Run(name, func(t *testing.T) {
+			var events actors.Events
+			codon := codons.MustDefine(codons.Definition{Table: cancelAfterRefusal()})
+			w, err := watch.New(&events, watch.Options{Codons: []*codons.Codon{codon}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			request, err := performatives.New(performatives.Envelope{
+				ID: "1", Timestamp: time.Unix(1, 0), Sender: "a", Receiver: "b", Protocol: codon.Name(), Performative: performatives.ActRequest, Payload: performatives.Raw(`{}`),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cancel, err := request.Follow(performatives.Stamp{ID: "2", Time: time.Unix(2, 0)}, performatives.Cancel{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			events.Publish(actors.MessageSent{Message: request})
+			if refused {
+				events.Publish(actors.MessageRefused{Message: request, Refusal: &performatives.Refusal{Code: performatives.CodeBusy}})
+			}
+			events.Publish(actors.MessageSent{Message: cancel})
+			if err := w.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.Counts(); got.Messages != 2 || (got.Violations == 0) != refused {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}

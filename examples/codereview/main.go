@@ -1,0 +1,116 @@
+// Codereview shows a codon of one's own: an author has a reviewer look at a change, and
+// revises it until the reviewer approves.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// readme:start
+
+// Change is what is reviewed, and Comments what the reviewer says.
+type (
+	Change   struct{ Diff string }
+	Comments struct{ Text string }
+)
+
+// Review is the codon. Its own rows say what is special about it; the standard rows add
+// cancelling, retries, deadlines, refusals and failures.
+var Review = codons.MustDefine(codons.Definition{
+	Table: machine.Table{
+		Name: "code-review", Title: "Code review", Purpose: "An author has a reviewer look at a change, until it is approved.", Source: "this example",
+		Terminal: []machine.State{"approved"},
+		Jobs: []machine.Job{
+			{Role: machine.Responder, Name: "review", Ends: []string{"approve", "comment"}, Doc: "the reviewer reads the change"},
+			{Role: machine.Initiator, Name: "revise", Ends: []string{"resubmit"}, Doc: "the author revises the change"},
+		},
+		Rows: []machine.Row{
+			codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).
+				Goto("waiting", machine.Send(performatives.ActRequest)).Because("a change wants a review"),
+			codons.Asks("waiting").When(machine.ReceiveTagged(performatives.ActInform, "APPROVED")).
+				Goto("approved").Because("the reviewer has no objections"),
+			codons.Asks("waiting").When(machine.ReceiveTagged(performatives.ActInform, "CHANGES_REQUESTED")).
+				Goto("revising", machine.Run("revise")).Because("the reviewer has comments"),
+			codons.Asks("revising").When(machine.Command("resubmit")).
+				Goto("waiting", machine.Send(performatives.ActRequest)).Because("the comments are dealt with"),
+
+			codons.Answers(machine.Idle, "commented").When(machine.Receive(performatives.ActRequest)).
+				Goto("reviewing", machine.Run("review")).Because("a change, or a revised one"),
+			codons.Answers("reviewing").When(machine.Command("approve")).
+				Goto("approved", machine.SendTagged(performatives.ActInform, "APPROVED")).Because("no objections"),
+			codons.Answers("reviewing").When(machine.Command("comment")).
+				Goto("commented", machine.SendTagged(performatives.ActInform, "CHANGES_REQUESTED")).Because("the author has to revise it"),
+		},
+	},
+	Standard: codons.StandardAll,
+	Messages: codons.Messages{
+		"REVIEW_REQUEST":    codons.Says[Change](performatives.ActRequest),
+		"CHANGES_REQUESTED": codons.Says[Comments](performatives.ActInform),
+		"APPROVED":          codons.Says[Comments](performatives.ActInform),
+	},
+})
+
+// Reviewer is the role: what an agent implements to answer the codon.
+type Reviewer interface {
+	actors.Agent
+	Review(ctx context.Context, t codons.Turn[Change]) (codons.Command, error)
+}
+
+// Rev is a reviewer that wants tests.
+type Rev struct{}
+
+// Describe says what discovery sees.
+func (Rev) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Topics: []string{"Code Review"}}
+}
+
+// Review approves a change with tests.
+func (Rev) Review(_ context.Context, t codons.Turn[Change]) (codons.Command, error) {
+	if !strings.Contains(t.Content.Diff, "_test.go") {
+		return codons.Command{Name: "comment", Data: Comments{"where are the tests?"}}, nil
+	}
+	return codons.Command{Name: "approve", Data: Comments{"looks good"}}, nil
+}
+
+func main() {
+	if err := review(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "codereview:", err)
+		os.Exit(1)
+	}
+}
+
+func review(ctx context.Context) error {
+	node, err := runtime.New(runtime.Options{Codons: []*codons.Role{Review.Answer(codons.Job("review", Reviewer.Review))}})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = node.Stop(ctx) }()
+	if err := node.Spawn(ctx, "Rev", func() actors.Agent { return Rev{} }); err != nil {
+		return err
+	}
+	end, err := Review.Ask(ctx, node, "Rev", Change{Diff: "mailbox.go"},
+		codons.On("revise", func(_ context.Context, t codons.Turn[Comments]) (codons.Command, error) {
+			fmt.Println("Rev asks:", t.Content.Text)
+			return codons.Command{Name: "resubmit", Data: Change{Diff: "mailbox.go mailbox_test.go"}}, nil
+		}))
+	if err != nil {
+		return err
+	}
+	comments, err := performatives.PayloadAs[Comments](end.Message)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s: %s\n", end.State, comments.Text)
+	return nil
+}
+
+// readme:end

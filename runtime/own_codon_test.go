@@ -1,0 +1,199 @@
+package runtime_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/watch"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
+)
+
+// codeReview is the codon of an application: a change is reviewed until it is approved.
+var codeReview = codons.MustDefine(codons.Definition{
+	Table: machine.Table{
+		Name: "code-review", Title: "Code review", Purpose: "A change is reviewed until it is approved.", Source: "the tests",
+		Terminal: []machine.State{"approved"},
+		Jobs: []machine.Job{
+			{Role: machine.Responder, Name: "review", Ends: []string{"approve", "comment"}, Doc: "the change is read"},
+			{Role: machine.Initiator, Name: "revise", Ends: []string{"resubmit"}, Doc: "the change is revised"},
+		},
+		Rows: []machine.Row{
+			codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto("waiting", machine.Send(performatives.ActRequest)).Because("a change"),
+			codons.Asks("waiting").When(machine.ReceiveTagged(performatives.ActInform, "REVIEW_DONE")).Goto("approved").Because("no objections"),
+			codons.Asks("waiting").When(machine.ReceiveTagged(performatives.ActInform, "REVIEW_COMMENTS")).Goto("revising", machine.Run("revise")).Because("comments"),
+			codons.Asks("revising").When(machine.Command("resubmit")).Goto("waiting", machine.Send(performatives.ActRequest)).Because("it is revised"),
+			codons.Answers(machine.Idle, "commented").When(machine.Receive(performatives.ActRequest)).Goto("reviewing", machine.Run("review")).Because("a change"),
+			codons.Answers("reviewing").When(machine.Command("approve")).Goto("approved", machine.SendTagged(performatives.ActInform, "REVIEW_DONE")).Because("no objections"),
+			codons.Answers("reviewing").When(machine.Command("comment")).Goto("commented", machine.SendTagged(performatives.ActInform, "REVIEW_COMMENTS")).Because("objections"),
+		},
+	},
+	Standard: codons.StandardAll,
+	Messages: codons.Messages{
+		"REVIEW_REQUEST":  codons.Says[review](performatives.ActRequest),
+		"REVIEW_COMMENTS": codons.Says[verdict](performatives.ActInform),
+		"REVIEW_DONE":     codons.Says[verdict](performatives.ActInform),
+	},
+})
+
+// codeReviewer is what an agent implements to review code.
+type codeReviewer interface {
+	actors.Agent
+	Review(ctx context.Context, t codons.Turn[review]) (codons.Command, error)
+}
+
+// strictReviewer approves test files only.
+type strictReviewer struct{}
+
+func (strictReviewer) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (strictReviewer) Review(_ context.Context, t codons.Turn[review]) (codons.Command, error) {
+	if !strings.HasSuffix(t.Content.File, "_test.go") {
+		return codons.Command{Name: "comment", Data: verdict{File: t.Content.File}}, nil
+	}
+	return codons.Command{Name: "approve", Data: verdict{t.Content.File, true}}, nil
+}
+
+// reviewing are the options of a node whose agents review code.
+func reviewing() runtime.Options {
+	return runtime.Options{Name: "hub", Codons: []*codons.Role{codeReview.Answer(codons.Job("review", codeReviewer.Review))}}
+}
+
+// addTest revises a review.
+func addTest(_ context.Context, t codons.Turn[verdict]) (codons.Command, error) {
+	return codons.Command{Name: "resubmit", Data: review{strings.TrimSuffix(t.Content.File, ".go") + "_test.go"}}, nil
+}
+
+// TestOwnCodonOverTransports has a program review code on a node, in two rounds, over each
+// transport and dialect.
+func TestOwnCodonOverTransports(t *testing.T) {
+	rpc, err := gateway.New(gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, way := range map[string]struct {
+		transport
+		dialect wire.Dialect
+	}{
+		"tcp, acl": {overTCP, acl.Dialect{}}, "ws, acl": {overWS, acl.Dialect{}}, "grpc": {overGRPC, acl.Dialect{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHubOf(t, newNode(t, reviewing()), noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{rpc, acl.Dialect{}} })
+			h.spawn("Rev", func() actors.Agent { return strictReviewer{} })
+			var session *wire.Session
+			o := newOutpost(t, h, "out", way.to(t, h, way.dialect, &session))
+			if err := o.up.Connect(within(t)); err != nil {
+				t.Fatal(err)
+			}
+			end, err := codeReview.Ask(within(t), o.Node, "Rev", review{"a.go"}, codons.On("revise", addTest))
+			if err != nil || end.State != "approved" || end.Message.MessageType() != "REVIEW_DONE" {
+				t.Fatalf("got %+v, %v", end, err)
+			}
+			if v, err := performatives.PayloadAs[verdict](end.Message); err != nil || v != (verdict{"a_test.go", true}) {
+				t.Errorf("got %+v, %v", v, err)
+			}
+		})
+	}
+}
+
+// TestCodonsThatClaimTheSame make no node, and both are named.
+func TestCodonsThatClaimTheSame(t *testing.T) {
+	role := func(name, typ string) *codons.Role {
+		d := codeReview.Definition
+		d.Table.Name = name
+		d.Messages = codons.Messages{typ: d.Messages["REVIEW_REQUEST"], "REVIEW_COMMENTS": d.Messages["REVIEW_COMMENTS"], "REVIEW_DONE": d.Messages["REVIEW_DONE"]}
+		return codons.MustDefine(d).Answer(codons.Job("review", codeReviewer.Review))
+	}
+	for want, roles := range map[string][]*codons.Role{
+		"protocol code-review: code-review and code-review":             {role("code-review", "A"), role("code-review", "B")},
+		"message type REVIEW_REQUEST: code-review and other-review":     {role("code-review", "REVIEW_REQUEST"), role("other-review", "REVIEW_REQUEST")},
+		"protocol task-delegation: task-delegation and task-delegation": {delegation.Role},
+		"Options.Codons[0] is nil":                                      {nil},
+	} {
+		_, err := runtime.New(runtime.Options{Codons: roles})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestNodeConversations lists what is under way, and finds one by its id.
+func TestNodeConversations(t *testing.T) {
+	n := newNode(t, reviewing())
+	began, goOn := make(chan struct{}), make(chan struct{})
+	if err := n.Spawn(within(t), "Rev", func() actors.Agent { return heldReviewer{began, goOn} }); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := codeReview.Start(within(t), n, "Rev", review{"a_test.go"}, codons.On("revise", addTest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	sides := n.Conversation(asked.Conversation())
+	if len(sides) != 2 || sides[0].Protocol != "code-review" || len(n.Conversation("another")) != 0 {
+		t.Errorf("got %+v", sides)
+	}
+	close(goOn)
+	if _, err := asked.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// heldReviewer waits in its review.
+type heldReviewer struct{ began, goOn chan struct{} }
+
+func (heldReviewer) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (r heldReviewer) Review(_ context.Context, t codons.Turn[review]) (codons.Command, error) {
+	close(r.began)
+	<-r.goOn
+	return codons.Command{Name: "approve", Data: verdict{t.Content.File, true}}, nil
+}
+
+// proposer answers a review by a PROPOSE, which the table does not have, and a CANCEL by FAILURE.
+type proposer struct{}
+
+func (proposer) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (proposer) Receive(c *actors.Context, m *performatives.Message) {
+	if m.Performative() == performatives.ActCancel {
+		_ = c.ReplyAs(m, performatives.ActFailure, performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: "nothing was reviewed"})
+		return
+	}
+	_ = c.ReplyAs(m, performatives.ActPropose, verdict{})
+}
+
+// TestWatchChecksOwnCodons checks that the watch of a node knows the codons of Options.Codons,
+// and tells their message types apart.
+func TestWatchChecksOwnCodons(t *testing.T) {
+	o := reviewing()
+	o.Watch = &watch.Options{Codons: []*codons.Codon{codeReview}} // named twice, which is no error
+	n := newNode(t, o)
+	violations := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindViolation}})
+	defer violations.Close()
+	for id, agent := range map[performatives.AgentID]actors.Agent{"Rev": strictReviewer{}, "Odd": proposer{}} {
+		if err := n.Spawn(within(t), id, func() actors.Agent { return agent }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := codeReview.Ask(within(t), n, "Rev", review{"a.go"}, codons.On("revise", addTest)); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := codeReview.Start(within(t), n, "Odd", review{"a.go"}, codons.On("revise", addTest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer asked.Cancel()
+	v, err := actors.Next[codons.Violation](within(t), violations)
+	if err != nil || v.Sender != "Odd" {
+		t.Errorf("got %v, %v, want a violation of Odd", v, err)
+	}
+}

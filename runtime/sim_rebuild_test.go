@@ -1,0 +1,149 @@
+package runtime_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/notify"
+	"github.com/ribosome-agents/ribosome/internal/rebuilt"
+)
+
+// rebuildProblems rebuilds every conversation of the run from its events. It returns those
+// that differ, and those that were not recorded.
+func (c *simRecorder) rebuildProblems() []string {
+	var problems []string
+	all := library.Codons()
+	recorded := make(map[simSide]int)
+	for _, r := range c.records {
+		recorded[sideOf(r.Record)]++
+		if err := rebuilt.Check(r, all...); err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	for _, side := range c.order {
+		if n := len(c.conversations[side]); side.protocol != notify.Codon.Name() && recorded[side] != n {
+			problems = append(problems, fmt.Sprintf("%+v: %d conversations, and %d were recorded", side, n, recorded[side]))
+		}
+	}
+	return problems
+}
+
+func sideOf(r codons.Record) simSide {
+	return simSide{r.ID, r.Protocol, r.Agent.Fold(), r.Peer.Fold(), r.Role}
+}
+
+// recordsOf returns up to n records of each side of each codon that occurs, the longest
+// first.
+func (c *simRecorder) recordsOf(n int) []codons.Recorded {
+	sorted := slices.SortedStableFunc(slices.Values(c.records), func(a, b codons.Recorded) int {
+		return len(b.Record.Events) - len(a.Record.Events)
+	})
+	taken := make(map[string]int)
+	return slices.DeleteFunc(sorted, func(r codons.Recorded) bool {
+		kind := fmt.Sprint(r.Record.Protocol, " ", r.Record.Role)
+		taken[kind]++
+		return taken[kind] > n
+	})
+}
+
+// rebuildVariable makes the test binary the process that TestRebuildInProcess starts.
+const rebuildVariable = "RIBOSOME_TEST_REBUILD"
+
+// TestRebuildInProcess has a fresh process read the events of recorded conversations of
+// all codons as JSON, and compares what it rebuilds: state, data and messages.
+func TestRebuildInProcess(t *testing.T) {
+	if os.Getenv(rebuildVariable) != "" {
+		rebuildProcess(t)
+		return
+	}
+	var records []codons.Recorded
+	for seed := range uint64(3) { // in one run, some codons do not occur
+		run := simulate(t, seed+1, false)
+		if run == nil {
+			return
+		}
+		records = append(records, run.recordsOf(5)...)
+	}
+	var texts []json.RawMessage
+	for _, r := range records {
+		text, err := json.Marshal(r.Record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, text)
+	}
+	wantEveryCodon(t, records)
+	again := rebuildElsewhere(t, texts)
+	if len(again) != len(records) {
+		t.Fatalf("%d conversations were rebuilt, want %d", len(again), len(records))
+	}
+	for i, r := range records {
+		live, err := rebuilt.Live(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := live.Diff(again[i]); diff != "" {
+			t.Errorf("%+v: %s", sideOf(r.Record), diff)
+		}
+	}
+}
+
+// wantEveryCodon expects both sides of every codon that has conversations.
+func wantEveryCodon(t *testing.T, records []codons.Recorded) {
+	for _, c := range library.Codons() {
+		if c.Machine() == nil || c.Name() == notify.Codon.Name() || c.Name() == "saga" { // neither has conversations between two
+			continue
+		}
+		for _, role := range machine.Roles() {
+			if !slices.ContainsFunc(records, func(r codons.Recorded) bool { return r.Record.Protocol == c.Name() && r.Record.Role == role }) {
+				t.Errorf("no conversation of the %s of %s was recorded", role, c.Name())
+			}
+		}
+	}
+}
+
+// rebuildElsewhere returns what a fresh process rebuilds.
+func rebuildElsewhere(t *testing.T, records []json.RawMessage) (all []rebuilt.Outcome) {
+	in, err := json.Marshal(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(within(t), os.Args[0], "-test.run=^TestRebuildInProcess$")
+	child.Env = append(os.Environ(), rebuildVariable+"=1")
+	child.Stdin = bytes.NewReader(in)
+	child.Stderr = os.Stderr
+	out, err := child.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&all); err != nil {
+		t.Fatalf("%v: %.1000s", err, out)
+	}
+	return all
+}
+
+// rebuildProcess is the fresh process: records come by stdin, outcomes go to stdout.
+func rebuildProcess(t *testing.T) {
+	var records []json.RawMessage
+	if err := json.NewDecoder(os.Stdin).Decode(&records); err != nil {
+		t.Fatal(err)
+	}
+	all := make([]rebuilt.Outcome, len(records))
+	for i, text := range records {
+		var err error
+		if all[i], err = rebuilt.FromJSON(text, library.Codons()...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(all); err != nil {
+		t.Fatal(err)
+	}
+}

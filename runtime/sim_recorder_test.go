@@ -1,0 +1,210 @@
+package runtime_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// simRecorder records the transcript of a simulation, and the outcomes of its messages
+// and conversations.
+type simRecorder struct {
+	deeds  *tally
+	pairs  tally         // pairs of final states of conversations
+	counts actors.Counts // at the end
+	events *actors.Subscription
+
+	mu               sync.Mutex
+	start            time.Time
+	text             bytes.Buffer
+	outcomes         map[p.MessageID]*simOutcome
+	handling         p.MessageID // the message that a conversation is handling
+	refused          uint64
+	dead             uint64
+	conversations    map[simSide][]*simConversation
+	order            []simSide         // keys of conversations, in order of creation
+	stops            map[p.AgentID]int // number of stops of each agent
+	violations       []codons.Violation
+	records          []codons.Recorded
+	broken           []string                  // problems detected during the run
+	refusedByRuntime map[p.ConversationID]bool // the runtime has refused a message of the conversation
+	failed           map[p.ConversationID]bool // the agent has failed on a message of the conversation
+}
+
+// simOutcome counts the outcomes of the copies of one message.
+type simOutcome struct{ attempted, handled, refused, dead int }
+
+func newSimRecorder() *simRecorder {
+	return &simRecorder{
+		deeds: new(tally), start: time.Now(),
+		outcomes: make(map[p.MessageID]*simOutcome), conversations: make(map[simSide][]*simConversation),
+		refusedByRuntime: make(map[p.ConversationID]bool), failed: make(map[p.ConversationID]bool), stops: make(map[p.AgentID]int),
+	}
+}
+
+func (c *simRecorder) transcript() string { return c.text.String() }
+
+// note appends a line to the transcript.
+func (c *simRecorder) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.observeLocked()
+	c.noteLocked(time.Now(), format, args...)
+}
+
+func (c *simRecorder) noteLocked(at time.Time, format string, args ...any) {
+	fmt.Fprintf(&c.text, "%13.6f ", at.Sub(c.start).Seconds())
+	fmt.Fprintf(&c.text, format, args...)
+	c.text.WriteByte('\n')
+}
+
+func (c *simRecorder) outcomeLocked(id p.MessageID) *simOutcome {
+	f := c.outcomes[id]
+	if f == nil {
+		f = new(simOutcome)
+		c.outcomes[id] = f
+	}
+	return f
+}
+
+// attempted counts a copy of m that reached the receiver's node.
+func (c *simRecorder) attempted(m *p.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.observeLocked()
+	c.outcomeLocked(m.ID()).attempted++
+}
+
+// handled counts a copy of m that an agent handled without a codon.
+func (c *simRecorder) handled(m *p.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.observeLocked()
+	c.outcomeLocked(m.ID()).handled++
+}
+
+// resetHandling records that the following events do not concern the message handled
+// last.
+func (c *simRecorder) resetHandling() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.observeLocked()
+	c.handling = ""
+}
+
+// finish records the last events. It is called in the bubble of the simulation.
+func (c *simRecorder) finish() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.observeLocked()
+	c.events.Close()
+	if n := c.events.Lost(); n > 0 {
+		c.broken = append(c.broken, fmt.Sprintf("%d events were lost", n))
+	}
+}
+
+// observeLocked records the events that were published since the last call. The methods of
+// the recorder call it first, so that events and calls are recorded in order.
+func (c *simRecorder) observeLocked() {
+	for len(c.events.C) > 0 {
+		c.eventLocked((<-c.events.C).Event)
+	}
+}
+
+func (c *simRecorder) eventLocked(ev actors.Event) {
+	switch e := ev.(type) {
+	case actors.MessageSent:
+		c.noteLocked(e.Time, "sent     %s", simLine(e.Message))
+	case actors.MessageReceived:
+		c.handling = ""
+	case actors.MessageRefused:
+		c.refused++
+		c.noteLocked(e.Time, "refused  %s %s", e.Message.ID(), e.Refusal.Code)
+		if e.Message.ID() != c.handling { // otherwise a conversation failed on it
+			c.outcomeLocked(e.Message.ID()).refused++
+			c.refusedByRuntime[e.Message.ConversationID()] = true
+			if e.Refusal.Code == p.CodeInternal {
+				c.failed[e.Message.ConversationID()] = true
+			}
+		}
+	case actors.DeadLetter:
+		c.observeDeadLocked(e)
+	case codons.Transition:
+		c.observeStepLocked(e)
+	case actors.AgentStarted:
+		c.noteLocked(e.Time, "started  %s again=%t", e.Agent, e.Again)
+	case actors.AgentStopped:
+		c.stops[e.Agent]++
+		c.noteLocked(e.Time, "stopped  %s", e.Agent)
+	case actors.Supervised:
+		if strings.Contains(fmt.Sprint(e.Reason), "runtime error") {
+			c.broken = append(c.broken, fmt.Sprintf("%s: %v", e.Agent, e.Reason))
+		}
+		c.noteLocked(e.Time, "failed   %s: %v, %v in %v", e.Agent, e.Reason, e.Directive, e.Delay)
+	case actors.WorkAbandoned:
+		c.noteLocked(e.Time, "abandons %s %s", e.Agent, e.Conversation)
+	case codons.Recorded:
+		c.records = append(c.records, e)
+	case codons.Violation:
+		c.violations = append(c.violations, e)
+	case codons.HandlerPanicked:
+		c.noteLocked(e.Time, "panicked %s %s %v", e.Agent, e.Conversation, e.Value)
+	}
+}
+
+func (c *simRecorder) observeDeadLocked(e actors.DeadLetter) {
+	c.dead++
+	m, ok := e.Message.(*p.Message)
+	if !ok {
+		c.noteLocked(e.Time, "dead     %T for %s: %s", e.Message, e.To, e.Code)
+		return
+	}
+	c.noteLocked(e.Time, "dead     %s for %s: %s", m.ID(), e.To, e.Code)
+	if m.ID() != c.handling { // otherwise the table drops it
+		c.outcomeLocked(m.ID()).dead++
+		if m.Protocol() == "delivery" { // Send has returned the error
+			c.refusedByRuntime[m.ConversationID()] = true
+		}
+	}
+}
+
+func (c *simRecorder) observeStepLocked(e codons.Transition) {
+	c.handling = e.Message
+	if e.Message != "" {
+		c.outcomeLocked(e.Message).handled++
+	}
+	c.stepLocked(e)
+	if e.Ended && e.From != e.To {
+		c.noteLocked(e.Time, "ended    %s %s of %s with %s: %s", e.Protocol, e.Conversation, e.Agent, e.Peer, e.To)
+	}
+}
+
+// simLine returns a message in one line.
+func simLine(m *p.Message) string {
+	return fmt.Sprintf("%s %s -> %s %s in %s %s", m.ID(), m.Sender(), m.Receiver(), m.Performative(), m.ConversationID(), simSummary(m))
+}
+
+// simSummary returns a short summary of a message.
+func simSummary(m *p.Message) string {
+	switch c := m.Payload().(type) {
+	case p.TaskRequest:
+		return c.Description
+	case p.StatusUpdate:
+		if c.Progress != nil {
+			return fmt.Sprint(*c.Progress, "% ", c.Description)
+		}
+		return c.Description
+	case p.InformResult:
+		return fmt.Sprint(c.Status, " ", c.Summary, c.RequestForUser())
+	}
+	if r := m.AsRefusal(); r != nil {
+		return r.Error()
+	}
+	return ""
+}

@@ -1,0 +1,158 @@
+package wiretest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// outcomes checks that, in every way a session ends during concurrent sends, each message
+// that Send accepted is written or returned exactly once, that no call follows Closed, and
+// that the counts match.
+func outcomes(t *testing.T, tr Transport) {
+	for name, end := range map[string]func(near, far *wire.Session, conn wire.Conn){
+		"this end stops":       func(near, _ *wire.Session, _ wire.Conn) { _ = near.Stop(context.Background()) },
+		"this end cuts it off": func(near, _ *wire.Session, _ wire.Conn) { _ = near.Stop(ended()) },
+		"this end dismisses":   func(near, _ *wire.Session, _ wire.Conn) { near.Dismiss(nil) },
+		"the peer stops":       func(_, far *wire.Session, _ wire.Conn) { _ = far.Stop(context.Background()) },
+		"the peer cuts it off": func(_, far *wire.Session, _ wire.Conn) { _ = far.Stop(ended()) },
+		"the peer dismisses": func(_, far *wire.Session, _ wire.Conn) {
+			far.Dismiss(&performatives.Refusal{Code: performatives.CodeForbidden})
+		},
+		"the connection breaks": func(_, _ *wire.Session, conn wire.Conn) { _ = conn.Close() },
+		"both stop": func(near, far *wire.Session, _ wire.Conn) {
+			far.Dismiss(nil)
+			_ = near.Stop(context.Background())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range Many(20) {
+				oneOutcome(t, tr, wire.FullPolicy(i%2), end)
+			}
+		})
+	}
+}
+
+// ended returns a context that has ended.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+func oneOutcome(t *testing.T, tr Transport, full wire.FullPolicy, end func(near, far *wire.Session, conn wire.Conn)) {
+	near := &outcomeRecorder{accepted: make(map[performatives.MessageID]int)}
+	h := serve(t, tr, func(o *wire.Options) {
+		o.Handler, o.Full, o.Limits.Outbox, o.Limits.CloseTime = near, full, 64, patience
+	})
+	far := &Recorder{}
+	conn := dial(t, tr, h.addr, wire.Limits{})
+	peer, err := wire.Connect(conn, wire.Options{Handler: far, Dialects: []wire.Dialect{Dialect{}}, Limits: wire.Limits{CloseTime: patience}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, peer, Message(t, "a", "b", "hello"))
+	near.Await(t, 1)
+	session := near.Session(t, 0)
+	var sending sync.WaitGroup
+	for i := range 3 {
+		sending.Go(func() { near.send(t, session, i) })
+	}
+	if full == wire.FullRefuse { // with FullDisconnect the session may already have ended
+		far.Await(t, 5)
+	}
+	end(session, peer, conn)
+	<-session.Done()
+	<-peer.Done()
+	sending.Wait()
+	h.stop(t)
+	arrived := near.check(t, h.Counts(), far.Received())
+	if written := h.Counts().Sent; session.Err() == nil && peer.Err() == nil && uint64(arrived) != written {
+		t.Errorf("both ends ended in order, but of %d written messages %d arrived", written, arrived)
+	}
+}
+
+// outcomeRecorder is a handler that records the outcome of each message it has sent.
+type outcomeRecorder struct {
+	Recorder
+	ended atomic.Bool
+	late  atomic.Bool
+
+	mu       sync.Mutex
+	accepted map[performatives.MessageID]int
+}
+
+// Receive records the message.
+func (l *outcomeRecorder) Receive(s *wire.Session, m *performatives.Message) error {
+	l.late.CompareAndSwap(false, l.ended.Load())
+	return l.Recorder.Receive(s, m)
+}
+
+// Undelivered records the message.
+func (l *outcomeRecorder) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
+	l.late.CompareAndSwap(false, l.ended.Load())
+	l.Recorder.Undelivered(s, m, why)
+}
+
+// Closed records the end.
+func (l *outcomeRecorder) Closed(s *wire.Session, err error) {
+	l.late.CompareAndSwap(false, l.ended.Swap(true))
+	l.Recorder.Closed(s, err)
+}
+
+// send sends messages of several bands until the session has ended.
+func (l *outcomeRecorder) send(t testing.TB, s *wire.Session, n int) {
+	for i := 0; ; i++ {
+		m := Of(t, performatives.Envelope{
+			Sender: "b", Receiver: "a", Performative: performatives.ActInform, Payload: Raw(fmt.Sprint(n, i)),
+			Priority: performatives.Priority(i % 3),
+		})
+		switch err := s.Send(m); {
+		case err == nil:
+			l.mu.Lock()
+			l.accepted[m.ID()]++
+			l.mu.Unlock()
+		case errors.Is(err, performatives.CodeStopped):
+			return
+		default:
+			goruntime.Gosched() // the outbox is full
+		}
+	}
+}
+
+// check checks that each accepted message has one outcome, and returns the number of messages
+// that arrived.
+func (l *outcomeRecorder) check(t *testing.T, c wire.Counts, got []*performatives.Message) int {
+	t.Helper()
+	if l.late.Load() || len(l.Ends()) != 1 {
+		t.Errorf("the handler was called after Closed, or Closed was called %d times", len(l.Ends()))
+	}
+	back := make(map[performatives.MessageID]int)
+	for _, m := range l.Undeliverable() {
+		back[m.ID()]++
+		if l.accepted[m.ID()] != 1 || back[m.ID()] != 1 {
+			t.Errorf("message %s was accepted %d times and returned %d times", m.ID(), l.accepted[m.ID()], back[m.ID()])
+		}
+	}
+	if n := uint64(len(l.accepted)); c.Sent+c.Undelivered != n || c.Undelivered != uint64(len(back)) {
+		t.Errorf("of %d messages, %d were written and %d returned; the handler received %d", n, c.Sent, c.Undelivered, len(back))
+	}
+	seen := make(map[performatives.MessageID]bool)
+	for _, m := range got {
+		if seen[m.ID()] || l.accepted[m.ID()] != 1 {
+			t.Errorf("message %s arrived twice or was never accepted", m.ID())
+		}
+		seen[m.ID()] = true
+	}
+	if c.Open != 0 || c.Received != uint64(len(l.Received())) || c.Refused != 0 {
+		t.Errorf("%+v; the handler received %d", c, len(l.Received()))
+	}
+	return len(seen)
+}
