@@ -12,42 +12,48 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// cell is the actor that an agent lives in. It outlives restarts: the agent's
-// value and conversations are made anew, the cell and its mailbox stay. Its
-// fields below agent are touched only on its actor.
+// cell is the actor of one agent. A restart replaces the agent's value and its
+// conversations, but neither the cell nor its mailbox. The fields from agent to
+// guardsBound are accessed only on the actor; the others are safe for concurrent use or
+// immutable.
 type cell struct {
-	sys       *System
-	spec      Spec
-	folded    performatives.AgentID     // of spec.ID
-	pid       atomic.Pointer[actor.PID] // nil until the actor exists
-	mailbox   *Mailbox
-	done      latch                                      // open once the agent has stopped for good
-	asks      atomic.Pointer[asks]                       // nil until the first
-	started   chan error                                 // takes the result of the first start; nil when nobody waits
-	describes performatives.Capabilities                 // what the agent said before it started; never changes
-	announced atomic.Pointer[performatives.Capabilities] // what it has said since; nil before, and then Spec.Hidden holds. Stored by skills
-	skilled   []string                                   // where skills has it; guarded by skills.mu
-	left      bool                                       // it has given its place up; guarded by skills.mu
+	sys            *System
+	spec           Spec
+	folded         performatives.AgentID     // of spec.ID
+	pid            atomic.Pointer[actor.PID] // nil until the actor exists
+	mailbox        *Mailbox
+	done           latch                                      // open once the agent has stopped
+	requests       atomic.Pointer[pendingRequests]            // nil before the first request
+	afterStop      atomic.Pointer[stopCalls]                  // nil before the first AfterStop
+	started        chan error                                 // receives the result of the first start; nil when Spawn does not wait for it
+	describes      performatives.Capabilities                 // result of Describe; immutable
+	announced      atomic.Pointer[performatives.Capabilities] // capabilities of the last Announce; nil before it. Stored by capabilityIndex
+	indexedActions []string                                   // names under which capabilityIndex lists the cell; guarded by capabilityIndex.mu
+	unregistered   bool                                       // capabilityIndex.remove was called; guarded by capabilityIndex.mu
 
-	agent    Agent
-	fresh    bool         // agent is the value that Spawn made
-	up       bool         // agent has started
-	known    bool         // AgentStarted has been published
-	stopping bool         // agent stops for good, and takes nothing on any more
-	props    *actor.Props // of its conversations; nil before the first
-	opening  *guarded     // the conversation that is being spawned
-	convs    conversations
-	ended    *ended
-	bound    []Responding // per protocol; nil where the agent does not play the role
-	watching map[string][]func(Agent)
-	guards   []Guard // that the agent has; see guarding
-	guarding bool    // guards have been looked for
+	roles []string // that not every agent plays; immutable
 
-	acquaintances atomic.Pointer[acquaintances] // nil before the first; outlives restarts
-	locals        atomic.Pointer[sync.Map]      // nil before the first; outlives restarts
+	agent          Agent
+	firstValue     bool               // agent is the value that Spawn created
+	running        bool               // Start of agent has succeeded, and Stop was not called since
+	startPublished bool               // AgentStarted has been published
+	stopping       bool               // the agent is stopping for good, and starts nothing new
+	props          *actor.Props       // props of the conversations' actors; nil before the first
+	opening        *conversationActor // the conversation whose actor is being spawned
+	conversations  conversations
+	tombstones     *tombstones
+	responders     []Responding // by index of the protocol; nil where the agent does not play the role
+	watchers       map[string][]func(Agent)
+	guards         []Guard // results of Guarding.Guard, valid when guardsBound is set
+	guardsBound    bool    // guards is valid
+
+	openConversations openSet
+
+	knownPeers atomic.Pointer[knownPeers] // nil before the first; outlives restarts
+	locals     atomic.Pointer[sync.Map]   // nil before the first; outlives restarts
 }
 
-// Receive is the engine's entry: one message at a time.
+// Receive handles one message of the engine.
 func (c *cell) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *performatives.Message:
@@ -62,7 +68,7 @@ func (c *cell) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		c.stop(ctx)
 	case *actor.Stopped:
-		c.sys.stopped(c)
+		c.sys.agentStopped(c)
 	case *actor.Terminated:
 		c.terminated(m)
 	default:
@@ -70,7 +76,7 @@ func (c *cell) Receive(ctx actor.Context) {
 	}
 }
 
-// receive takes one message out of the mailbox.
+// receive publishes the receipt of a message and handles it.
 func (c *cell) receive(ctx actor.Context, m *performatives.Message) {
 	if Wants[MessageReceived](&c.sys.Events) {
 		c.sys.Events.Publish(MessageReceived{c.sys.at(), c.spec.ID, m})
@@ -78,9 +84,9 @@ func (c *cell) receive(ctx actor.Context, m *performatives.Message) {
 	c.handle(ctx, m)
 }
 
-// handle handles one message. A panic of the agent's code is told to the sender
-// before the supervisor hears of it, so that nobody waits for a lost message. So
-// is runtime.Goexit, of which nothing can be recovered.
+// handle handles one message. When the agent's code panics, the sender gets a refusal
+// before the supervisor gets the failure, so that the sender does not wait for a lost
+// message. The same applies to runtime.Goexit, which recover cannot detect.
 func (c *cell) handle(ctx actor.Context, m *performatives.Message) {
 	handled := false
 	defer func() {
@@ -97,41 +103,42 @@ func (c *cell) handle(ctx actor.Context, m *performatives.Message) {
 	handled = true
 }
 
-// dispatch finds who handles m: the question that it answers, its conversation,
-// the memory of an ended one, a codon that it opens, or the agent's own Receive. The
-// agent's guards are asked before the last two.
+// dispatch passes m to the first of these that accepts it: a pending request that m
+// replies to, the conversation of m, the tombstone of an ended conversation, a codon that
+// m opens, or the agent's Receive. The guards decide before the last two.
 func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
-	if as := c.asks.Load(); as != nil && as.take(m) {
+	if pending := c.requests.Load(); pending != nil && pending.resolve(m) {
 		return
 	}
-	if e := c.convs.of(m); e != nil {
+	if e := c.conversations.forMessage(m); e != nil {
 		ctx.Send(e.pid, m)
 		return
 	}
-	if c.ended.answer(m) {
+	if c.tombstones.handle(m) {
 		return
 	}
 	if expired(m) {
 		c.sys.refuse(c.spec.ID, m, performatives.CodeExpired, "")
 		return
 	}
-	p := c.sys.opened(m)
-	if r := c.forbidden(m, p >= 0); r != nil {
+	p := c.sys.protocolFor(m)
+	if r := c.checkGuards(m, p); r != nil {
 		c.sys.refuse(c.spec.ID, m, r.Code, r.Text)
 		return
 	}
-	if p >= 0 && c.answers(p, m) && c.openFor(ctx, p, m) {
+	if p >= 0 && c.answersLocally(p, m) && c.openConversation(ctx, p, m) {
 		return
 	}
 	if r, ok := c.agent.(Receiver); ok {
 		r.Receive(&Context{Self{c}, ctx}, m)
 		return
 	}
-	c.sys.refuse(c.spec.ID, m, c.unhandled(m), "")
+	c.sys.refuse(c.spec.ID, m, c.unhandledCode(m), "")
 }
 
-// unhandled says why an agent without Receive has no use for m.
-func (c *cell) unhandled(m *performatives.Message) performatives.Code {
+// unhandledCode returns the code for a message that an agent without Receive does not
+// handle.
+func (c *cell) unhandledCode(m *performatives.Message) performatives.Code {
 	switch {
 	case m.Performative() == performatives.ActCancel, !m.Performative().ExpectsReply():
 		return performatives.CodeConversationEnded
@@ -140,23 +147,23 @@ func (c *cell) unhandled(m *performatives.Message) performatives.Code {
 	}
 }
 
-// expired reports whether m asks for something that nobody waits for any more. A
-// CANCEL does not expire with the request that it is about.
+// expired reports whether m is a request whose ReplyBy has passed. A CANCEL does not
+// expire with the request that it cancels.
 func expired(m *performatives.Message) bool {
 	return !m.ReplyBy().IsZero() && m.Performative().ExpectsReply() &&
 		m.Performative() != performatives.ActCancel && m.Expired(time.Now())
 }
 
-// openFor begins a conversation of protocol p with m as its first message. It
-// reports whether the agent plays that role.
-func (c *cell) openFor(ctx actor.Context, p int, m *performatives.Message) bool {
-	if c.bound == nil {
-		c.bound = make([]Responding, len(c.sys.opts.Protocols))
+// openConversation opens a conversation of protocol p with m as its first message. It
+// reports false when the agent does not play the role.
+func (c *cell) openConversation(ctx actor.Context, p int, m *performatives.Message) bool {
+	if c.responders == nil {
+		c.responders = make([]Responding, len(c.sys.opts.Protocols))
 		for i, protocol := range c.sys.opts.Protocols {
-			c.bound[i] = protocol.Bind(Self{c}, c.agent)
+			c.responders[i] = protocol.Bind(Self{c}, c.agent)
 		}
 	}
-	role := c.bound[p]
+	role := c.responders[p]
 	if role == nil {
 		return false
 	}
@@ -168,18 +175,18 @@ func (c *cell) openFor(ctx actor.Context, p int, m *performatives.Message) bool 
 		c.sys.refuse(c.spec.ID, m, performatives.CodeStopped, "")
 		return true
 	}
-	ctx.Send(c.open(ctx, c.respond(role, m)).pid, m)
+	ctx.Send(c.open(ctx, c.newConversation(role, m)).pid, m)
 	return true
 }
 
-// respond asks the agent's role for the conversation that m begins. When the agent
-// fails on it, the sender is told so, and the same message, should it come again,
-// must not begin what has failed already.
-func (c *cell) respond(role Responding, m *performatives.Message) Conversation {
+// newConversation returns the role's conversation for m. When the role panics, the caller
+// refuses m, and a tombstone refuses duplicates of m, so that they do not open the
+// conversation again.
+func (c *cell) newConversation(role Responding, m *performatives.Message) Conversation {
 	begun := false
 	defer func() {
 		if !begun {
-			c.remember(&entry{key: Key{ID: m.ConversationID(), Peer: m.Sender()}}, c.failedOn(m))
+			c.addTombstone(&entry{key: Key{ID: m.ConversationID(), Peer: m.Sender()}}, c.refuseDuplicates(m))
 		}
 	}()
 	conversation := role.Open(m)
@@ -187,8 +194,9 @@ func (c *cell) respond(role Responding, m *performatives.Message) Conversation {
 	return conversation
 }
 
-// failedOn answers m, and the CANCEL of what it was to begin, like the first time.
-func (c *cell) failedOn(m *performatives.Message) func(*performatives.Message) bool {
+// refuseDuplicates returns the tombstone function of a conversation that failed to open:
+// it refuses duplicates of m, and the CANCEL of its conversation.
+func (c *cell) refuseDuplicates(m *performatives.Message) func(*performatives.Message) bool {
 	return func(late *performatives.Message) bool {
 		if late.ID() != m.ID() && late.Performative() != performatives.ActCancel {
 			return false
@@ -198,53 +206,56 @@ func (c *cell) failedOn(m *performatives.Message) func(*performatives.Message) b
 	}
 }
 
-// remember keeps the epilogue of a conversation that is over.
-func (c *cell) remember(e *entry, late func(*performatives.Message) bool) {
-	if c.ended == nil {
-		c.ended = newEnded()
+// addTombstone keeps e and its answerLate function for late messages of the ended
+// conversation.
+func (c *cell) addTombstone(e *entry, late func(*performatives.Message) bool) {
+	if c.tombstones == nil {
+		c.tombstones = newTombstones()
 	}
-	c.ended.remember(e, late)
+	c.tombstones.add(e, late)
 }
 
-// open starts the actor of a conversation as a child of this one.
+// open starts the actor of a conversation as a child of the cell's actor.
 func (c *cell) open(ctx actor.Context, conv Conversation) *entry {
 	key := conv.Key()
+	c.openConversations.add(conv) // first: the spawned actor may have sent its opening act already
 	e := &entry{
-		key: key, conv: conv, own: key.Peer.Is(c.spec.ID),
-		pid: c.spawnConversation(ctx, &guarded{conversation: conv, cell: c}),
+		key: key, conversation: conv, withSelf: key.Peer.Is(c.spec.ID),
+		pid: c.spawnConversation(ctx, &conversationActor{conversation: conv, cell: c}),
 	}
-	if c.convs == nil {
-		c.convs = make(conversations)
+	if c.conversations == nil {
+		c.conversations = make(conversations)
 	}
 	if st, ok := conv.(interface{ Standing() bool }); ok {
-		e.stands = st.Standing()
+		e.longLived = st.Standing()
 	}
-	c.convs.add(e)
-	c.sys.openOf(e).add(1)
+	c.conversations.add(e)
+	c.sys.openGauge(e).add(1)
 	return e
 }
 
 func (c *cell) untrack(k Key) *entry {
-	e := c.convs.remove(k)
+	e := c.conversations.remove(k)
 	if e != nil {
-		c.sys.openOf(e).add(-1)
+		c.openConversations.remove(e.conversation)
+		c.sys.openGauge(e).add(-1)
 	}
 	return e
 }
 
-// start runs the agent's Start hook, on a fresh value after a restart.
+// start runs the agent's Start hook. After a restart it first creates a new value.
 func (c *cell) start(ctx actor.Context) {
-	if c.stopping { // a restart that was under way when the agent was stopped
+	if c.stopping { // the agent was stopped during a restart
 		ctx.Stop(ctx.Self())
 		return
 	}
-	again := !c.fresh
+	again := !c.firstValue
 	if again {
-		c.agent = c.renew()
+		c.agent = c.newAgent()
 	}
-	c.fresh = false
+	c.firstValue = false
 	err := c.startAgent(ctx)
-	c.up = err == nil
+	c.running = err == nil
 	if c.started != nil {
 		c.started <- err
 		c.started = nil
@@ -256,14 +267,15 @@ func (c *cell) start(ctx actor.Context) {
 	if err != nil {
 		panic(&PanicError{Value: err})
 	}
-	c.known = true
+	c.startPublished = true
+	c.sys.opts.OnChange(c.spec.ID)
 	if Wants[AgentStarted](&c.sys.Events) {
-		c.sys.Events.Publish(AgentStarted{c.sys.at(), c.spec.ID, again})
+		c.sys.Events.Publish(AgentStarted{c.sys.at(), c.spec.ID, again, c.roles})
 	}
 }
 
-// renew makes the agent's next value.
-func (c *cell) renew() Agent {
+// newAgent creates the agent's value for a restart.
+func (c *cell) newAgent() Agent {
 	agent := c.spec.New()
 	if agent == nil {
 		panic(&PanicError{Value: errors.New("Spec.New returned nil")})
@@ -271,8 +283,8 @@ func (c *cell) renew() Agent {
 	return agent
 }
 
-// startAgent calls the hook. The panic of a first start is an error, which Spawn
-// returns; a later one goes to the supervisor.
+// startAgent calls the Start hook. A panic of the first start is returned as an error,
+// for Spawn. A later panic goes to the supervisor.
 func (c *cell) startAgent(ctx actor.Context) (err error) {
 	s, ok := c.agent.(Starter)
 	if !ok {
@@ -282,7 +294,7 @@ func (c *cell) startAgent(ctx actor.Context) (err error) {
 		returned := false
 		defer func() {
 			if !returned {
-				err = fmt.Errorf("actors: agent %q panicked as it started: %w", c.spec.ID, panicError(recover()))
+				err = fmt.Errorf("actors: agent %q panicked in Start: %w", c.spec.ID, panicError(recover()))
 			}
 		}()
 		err, returned = s.Start(&Context{Self{c}, ctx}), true
@@ -291,9 +303,9 @@ func (c *cell) startAgent(ctx actor.Context) (err error) {
 	return s.Start(&Context{Self{c}, ctx})
 }
 
-// stop is the beginning of the agent's end. The engine would go on delivering
-// until the last conversation has ended; the mailbox keeps what comes instead, and
-// refuses it then.
+// stop begins the end of the agent. The engine would deliver messages until the last
+// conversation has ended. The suspended mailbox holds them instead, and refuses them when
+// the actor has stopped.
 func (c *cell) stop(ctx actor.Context) {
 	if c.stopping {
 		return
@@ -301,51 +313,52 @@ func (c *cell) stop(ctx actor.Context) {
 	c.stopping = true
 	c.mailbox.PostSystemMessage(&actor.SuspendMailbox{})
 	c.stopAgent(ctx)
-	if !c.asks.CompareAndSwap(nil, closedAsks) {
-		c.asks.Load().close()
+	if !c.requests.CompareAndSwap(nil, closedRequests) {
+		c.requests.Load().close()
 	}
 }
 
-// stopAgent calls the Stop hook of an agent that has started. A panic is logged
-// and ends there, because the agent stops anyway.
+// stopAgent calls the Stop hook if the agent has started. A panic is logged and not
+// propagated, because the agent stops anyway.
 func (c *cell) stopAgent(ctx actor.Context) {
 	s, ok := c.agent.(Stopper)
-	if !ok || !c.up {
+	if !ok || !c.running {
 		return
 	}
-	c.up = false
+	c.running = false
 	defer func() {
 		if v := recover(); v != nil {
-			Self{c}.Logger().Error("agent panicked as it stopped", "err", fmt.Sprint(v))
+			Self{c}.Logger().Error("agent panicked in Stop", "err", fmt.Sprint(v))
 		}
 	}()
 	s.Stop(&Context{Self{c}, ctx})
 }
 
-// reset forgets what belonged to the agent's former value. The conversations,
-// being children, are stopped by the engine; each ends in a state of its table and
-// is remembered like any other.
+// reset clears the state of the former value. The engine stops the conversations, which
+// are children. Each of them ends in a terminal state of its table and leaves a tombstone
+// as usual.
 func (c *cell) reset() {
-	c.forgetOpen()
-	c.agent, c.up, c.convs, c.bound, c.watching = nil, false, nil, nil, nil
-	c.guards, c.guarding = nil, false
+	c.uncountConversations()
+	c.openConversations.clear()
+	c.agent, c.running, c.conversations, c.responders, c.watchers = nil, false, nil, nil, nil
+	c.guards, c.guardsBound = nil, false
 }
 
-// forgetOpen counts no conversation as open any more.
-func (c *cell) forgetOpen() {
-	for id, e := range c.convs {
+// uncountConversations subtracts all open conversations from the gauges.
+func (c *cell) uncountConversations() {
+	for id, e := range c.conversations {
 		for ; e != nil; e = e.next {
-			if e.key.ID == id { // and is no alias
-				c.sys.openOf(e).add(-1)
+			if e.key.ID == id { // aliases are not counted
+				c.sys.openGauge(e).add(-1)
 			}
 		}
 	}
 }
 
-// terminated is told of every child that stopped and every actor watched.
+// terminated handles the stop of a child or of a watched actor.
 func (c *cell) terminated(t *actor.Terminated) {
-	fns := c.watching[t.Who.GetId()]
-	delete(c.watching, t.Who.GetId())
+	fns := c.watchers[t.Who.GetId()]
+	delete(c.watchers, t.Who.GetId())
 	if c.stopping {
 		return
 	}
