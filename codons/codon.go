@@ -62,6 +62,12 @@ type Definition struct {
 	// Sides makes the side of a role for [Rebuild], without agent, caller or jobs. Nil, and a
 	// nil side, mean an [Initiator] and a [Responding] without data of their own.
 	Sides func(machine.Role) Side
+
+	// Variant returns the codon of a record by its first event, for a codon whose table
+	// depends on that: a saga's depends on the number of steps. The content of a command
+	// that this codon does not have is [performatives.Raw] where the record was JSON. Nil,
+	// and a nil codon, mean this codon.
+	Variant func(first Event) *Codon
 }
 
 // Codon is a named protocol: a table that is ready to run, with its documentation.
@@ -151,6 +157,16 @@ func (c *Codon) Side(role machine.Role) Side {
 		return &asking[any]{}
 	}
 	return &Responding{}
+}
+
+// variant returns the codon of a record that begins with an event.
+func (c *Codon) variant(first Event) *Codon {
+	if c.Variant != nil {
+		if v := c.Variant(first); v != nil {
+			return v
+		}
+	}
+	return c
 }
 
 // Payload documents the payload of one act of a codon.

@@ -35,7 +35,8 @@
 // A [Side] is the code of one role of a codon. Its pure part works on a [Value], the plain
 // data of a conversation, and an [Event]; its other part acts on the [Conversation]. The
 // kernel publishes each step as a [Transition] and each ended conversation as [Recorded].
-// [Rebuild] makes the value again of the recorded events.
+// [Rebuild] makes the value again of the recorded events. A [Solo] is a conversation without a
+// peer, such as a saga.
 //
 // # Composition
 //

@@ -14,14 +14,14 @@ type Record struct {
 	Protocol string                       // Protocol is the name of the codon.
 	Role     machine.Role                 // Role is the role of this side.
 	Agent    performatives.AgentID        // Agent is the agent on this side.
-	Peer     performatives.AgentID        // Peer is the agent on the other side.
+	Peer     performatives.AgentID        // Peer is the agent on the other side; empty for a [Solo].
 	ID       performatives.ConversationID // ID is the id of the conversation.
-	First    *performatives.Message       // First is the message with which the conversation began on this side.
+	First    *performatives.Message       // First is the message with which the conversation began on this side; nil for a [Solo].
 	Events   []Event                      // Events are the events of this side, in their order.
 }
 
 // Recorded is published when one side of a conversation has ended. Only conversations that
-// begin while a subscription wants it are recorded. Its slices must not be changed.
+// begin while a subscription wants it are recorded, and each [Solo]. Its slices must not be changed.
 type Recorded struct {
 	actors.At
 	Record Record                   // Record holds the events of the conversation.
@@ -110,7 +110,8 @@ func appendSent(sent []*performatives.Message, actions []action) []*performative
 	return sent
 }
 
-// Rebuild reduces the events of a record on a new side of the codon ([Codon.Side]). It returns
+// Rebuild reduces the events of a record on a new side of the codon ([Codon.Side]), or of its
+// [Definition.Variant]. It returns
 // the value after the last event, and the messages that were sent, in order and without
 // repeated ones. It is pure. The error says that the record is of another codon, or names an
 // event for which the table has no row and wraps the [*machine.UnexpectedError].
@@ -118,9 +119,10 @@ func Rebuild(c *Codon, r Record) (*Value, []*performatives.Message, error) {
 	switch {
 	case c.Name() != r.Protocol || c.machine == nil:
 		return nil, nil, fmt.Errorf("codons: the record of %s is of %q, not of %q", r.ID, r.Protocol, c.Name())
-	case len(r.Events) == 0 || r.First == nil:
+	case len(r.Events) == 0 || r.First == nil && len(c.machine.Opening()) > 0:
 		return nil, nil, fmt.Errorf("codons: the record of %s has no first message or no events", r.ID)
 	}
+	c = c.variant(r.Events[0])
 	key := actors.Key{ID: r.ID, Peer: r.Peer, Initiator: r.Role == machine.Initiator}
 	v := newValue(c, r.Role, r.Agent, key, r.First, c.Side(r.Role), r.Events[0].At)
 	var sent []*performatives.Message

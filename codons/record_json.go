@@ -93,7 +93,8 @@ func (e *Event) json() (eventJSON, error) {
 // ReadRecord reads a record that [Record.MarshalJSON] wrote. It decodes contents of
 // commands, and payloads, to the types that the codon registers, others to
 // [performatives.Raw]. cs has the codons to choose from by the record's protocol, such as
-// those of the package library. The error names the event that makes no sense.
+// those of the package library. The result is that codon, or its [Definition.Variant]. The
+// error names the event that makes no sense.
 func ReadRecord(b []byte, cs ...*Codon) (*Codon, Record, error) {
 	var in recordJSON
 	if err := json.Unmarshal(b, &in); err != nil {
@@ -103,11 +104,19 @@ func ReadRecord(b []byte, cs ...*Codon) (*Codon, Record, error) {
 	if i < 0 {
 		return nil, Record{}, fmt.Errorf("codons: the record of %s is of %q, which none of the %d codons is", in.ID, in.Protocol, len(cs))
 	}
-	r, err := in.record(cs[i])
+	c := cs[i]
+	if c.Variant != nil && len(in.Events) > 0 {
+		first, err := in.Events[0].event(c, c.payloadTypes())
+		if err != nil {
+			return nil, Record{}, fmt.Errorf("codons: event 0 of the record of %s: %w", in.ID, err)
+		}
+		c = c.variant(first)
+	}
+	r, err := in.record(c)
 	if err != nil {
 		return nil, Record{}, err
 	}
-	return cs[i], r, nil
+	return c, r, nil
 }
 
 func (in *recordJSON) record(c *Codon) (Record, error) {

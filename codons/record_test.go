@@ -84,12 +84,13 @@ func TestRecordsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestRebuildRefuses a record of another codon, one without events, and an event that the
+// TestRebuildRefuses a record of another codon, one without events, one without a first message, and an event that the
 // table does not take.
 func TestRebuildRefuses(t *testing.T) {
 	record := recordOf(t)
-	empty, wrong := record, record
+	empty, wrong, unopened := record, record, record
 	empty.Events = nil
+	unopened.First = nil
 	wrong.Events = record.Events[1:]
 	for name, c := range map[string]struct {
 		codon  *codons.Codon
@@ -98,6 +99,7 @@ func TestRebuildRefuses(t *testing.T) {
 	}{
 		"another codon": {library.Codons()[2], record, "not of"},
 		"no events":     {delegation.Codon, empty, "no events"},
+		"no opening":    {delegation.Codon, unopened, "no first message"},
 		"no row":        {delegation.Codon, wrong, "event 0"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,10 +43,11 @@ type Value struct {
 	fewSeen [3]performatives.MessageID
 }
 
-// newValue returns the value of a side before its first event.
+// newValue returns the value of a side before its first event. opening is nil for a [Solo].
 func newValue(c *Codon, role machine.Role, self performatives.AgentID, key actors.Key, opening *performatives.Message, s Side, now time.Time) Value {
 	return Value{
-		codon: c, machine: c.machine, at: c.machine.Start(role, now), side: s, self: self, key: key, first: opening, shared: string(opening.ID()) != string(key.ID),
+		codon: c, machine: c.machine, at: c.machine.Start(role, now), side: s, self: self, key: key, first: opening,
+		shared: opening != nil && string(opening.ID()) != string(key.ID),
 	}
 }
 

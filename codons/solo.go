@@ -1,0 +1,66 @@
+package codons
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Solo is a conversation without a peer: the table has rows of the initiator only and sends no
+// messages, as a saga's. It has no actor: its owner takes the events and carries out their
+// effects. So it has no [Info] and publishes no [Transition]. Its events are always
+// recorded. It is not safe for concurrent use.
+type Solo struct {
+	Value
+	system *actors.System
+	record Record
+}
+
+// NewSolo returns a conversation of an agent before its first event. It has a new id when id is
+// empty. Its side is that of [Codon.Side]; only the pure methods are called.
+func NewSolo(c *Codon, agent actors.Self, id performatives.ConversationID) *Solo {
+	stamp := agent.Stamp()
+	if id == "" {
+		id = performatives.ConversationID(stamp.ID)
+	}
+	s := &Solo{
+		Value:  newValue(c, machine.Initiator, agent.ID(), actors.Key{ID: id, Initiator: true}, nil, c.Side(machine.Initiator), stamp.Time),
+		system: agent.System(),
+	}
+	s.record = Record{Protocol: c.Name(), Role: machine.Initiator, Agent: s.self, ID: id, Events: make([]Event, 0, 4)}
+	return s
+}
+
+// Side returns the side of the conversation.
+func (s *Solo) Side() Side { return s.side }
+
+// Record returns the events so far, which must not be changed. A later Take does not change
+// the result, which any goroutine may read.
+func (s *Solo) Record() Record {
+	r := s.record
+	r.Events = slices.Clip(r.Events)
+	return r
+}
+
+// Take takes one step at the current time and returns its effects, which must not be changed. A
+// step into a terminal state publishes [Recorded]. The error says that the content of a
+// command is not of the registered type, or is a [*machine.UnexpectedError] for an event
+// without a row. Then nothing has changed.
+func (s *Solo) Take(on machine.Symbol, data any) ([]machine.Effect, error) {
+	if err := s.codon.checkContent(Command{on.Name, data}); on.Kind == machine.KindCommand && err != nil {
+		return nil, err
+	}
+	e := Event{On: on, At: time.Now(), Data: data}
+	var room [4]action
+	if _, err := s.reduce(&e, &replayed{}, room[:0]); err != nil {
+		return nil, err
+	}
+	s.record.Events = append(s.record.Events, e)
+	if s.Ended() && actors.Wants[Recorded](&s.system.Events) {
+		s.system.Events.Publish(Recorded{At: actors.At{Time: e.At}, Record: s.Record(), State: s.State(), Data: s.Data()})
+	}
+	return e.effects, nil
+}
