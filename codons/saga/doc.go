@@ -15,8 +15,16 @@
 //
 // # Ordering
 //
-// One step runs at a time. The journal is told of a state before the work of that state
-// begins.
+// One step runs at a time. The journal gets the record of all events so far before the work
+// that follows from them begins.
+//
+// # Recovery
+//
+// A journal stores the [codons.Record] that it gets, in place of the one before of the same
+// id, or appends its last events. After a crash, [codons.ReadRecord] with [Codon] reads the
+// latest one, and [Saga.Resume] undoes the steps. The end of each saga is published as
+// [codons.Recorded]. A running saga is not listed by [codons.Conversations]: it has no
+// actor, and the conversations of its steps are listed.
 //
 // # Shutdown
 //

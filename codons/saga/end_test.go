@@ -38,8 +38,8 @@ func TestCancelledBetweenSteps(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var d kit.Deeds
 		ctx, cancel := context.WithCancel(t.Context())
-		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b")}, Journal: func(_ context.Context, s saga.State) error {
-			if s.At == "doing_2" {
+		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b")}, Journal: func(_ context.Context, r codons.Record) error {
+			if stateOf(t, r) == "doing_2" {
 				cancel()
 			}
 			return nil
@@ -124,8 +124,8 @@ func TestReceiptAfterUndo(t *testing.T) {
 func TestJournalPanics(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var d kit.Deeds
-		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b")}, Journal: func(_ context.Context, s saga.State) error {
-			if s.At != "doing_1" {
+		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b")}, Journal: func(_ context.Context, r codons.Record) error {
+			if stateOf(t, r) != "doing_1" {
 				panic("oh")
 			}
 			return nil

@@ -11,13 +11,14 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// ErrResumed is the cause of the [Error] of a saga that was resumed after a crash.
+// ErrResumed is the cause of the [Error] of a saga that was resumed after a crash. The cause wraps
+// it and has the text of the failure, where a step had failed before the crash.
 var ErrResumed = errors.New("saga: it was interrupted, and is undone")
 
 // Error is the error of a saga that did not complete. errors.Is and errors.As find the
 // cause and the errors of the lost steps.
 type Error struct {
-	Step   string // the step that did not succeed; empty for a saga that was resumed
+	Step   string // the step that did not succeed; empty for a saga that crashed before one failed
 	Cause  error  // the error of the step, or the end of ctx
 	Undone []string
 	Lost   []LostStep // the steps that could not be undone: an operator has to look after them

@@ -2,9 +2,10 @@ package saga
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"reflect"
 	"runtime/debug"
 	"time"
 
@@ -45,9 +46,9 @@ func (r *run) work(ended outcome, job func() outcome) {
 }
 
 func (r *run) beginDo(ctx context.Context, step Step, i int) {
-	earlier, state := maps.Clone(r.results), r.snapshot()
+	earlier, record := r.results(), r.solo.Record()
 	r.work(outcome{command: commandUnknown(i), step: i, err: errGoexit}, func() outcome {
-		err := r.saga.tell(ctx, state)
+		err := r.saga.tell(ctx, record)
 		if err == nil && ctx.Err() != nil { // Do was not called yet
 			err = codons.EndOf(r.ctx)
 		}
@@ -62,12 +63,33 @@ func (r *run) beginDo(ctx context.Context, step Step, i int) {
 func (s Step) do(ctx context.Context, earlier map[string]any, i int) outcome {
 	done, err := caught(func() (any, error) { return s.Do(ctx, earlier) })
 	switch {
+	case err == nil && !s.returns(done):
+		err = fmt.Errorf("saga: want a %T as the result of step %s, got a %T", s.Result, s.Name, done)
+		return outcome{command: commandUnknown(i), step: i, err: err}
 	case err == nil:
 		return outcome{command: commandDone(i), step: i, data: done}
 	case s.unknown(err):
 		return outcome{command: commandUnknown(i), step: i, err: err}
 	}
 	return outcome{command: commandFailed(i), step: i, err: err}
+}
+
+// returns reports whether a result is of the type of Result.
+func (s Step) returns(done any) bool {
+	return s.Result == nil || done == nil || reflect.TypeOf(done) == reflect.TypeOf(s.Result)
+}
+
+// read returns a result with the type of Result, also when it was read from JSON.
+func (s Step) read(done any) (any, error) {
+	raw, ok := done.(performatives.Raw)
+	if !ok || s.returns(done) {
+		return done, nil
+	}
+	v := reflect.New(reflect.TypeOf(s.Result))
+	if err := json.Unmarshal(raw, v.Interface()); err != nil {
+		return nil, fmt.Errorf("saga: the result of step %s: %w", s.Name, err)
+	}
+	return v.Elem().Interface(), nil
 }
 
 // unknown reports whether a step that failed with err may have been done. A step that
@@ -82,10 +104,10 @@ func (s Step) unknown(err error) bool {
 }
 
 func (r *run) beginUndo(ctx context.Context, step Step, i int) {
-	done, state := r.results[step.Name], r.snapshot()
+	done, record := r.side.Results[step.Name], r.solo.Record()
 	r.work(outcome{command: commandLost(i), step: i, err: errGoexit}, func() outcome {
-		if err := r.saga.tell(ctx, state); err != nil {
-			r.party.Self().Logger().Error("saga: a state was not journalled", "step", step.Name, "err", err)
+		if err := r.saga.tell(ctx, record); err != nil {
+			r.party.Self().Logger().Error("saga: the record was not journalled", "step", step.Name, "err", err)
 		}
 		if err := step.undo(ctx, done, r.party.Self().System().Turn()); err != nil {
 			return outcome{command: commandLost(i), step: i, err: err}

@@ -5,35 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
-
-// machines are the compiled tables, by their numbers of steps.
-var machines sync.Map
-
-func machineOf(steps int) *machine.Machine {
-	if m, ok := machines.Load(steps); ok {
-		return m.(*machine.Machine)
-	}
-	m, _ := machines.LoadOrStore(steps, Table(steps).MustCompile())
-	return m.(*machine.Machine)
-}
 
 // run is one run of a saga. All but the jobs runs on the goroutine of the caller.
 type run struct {
-	saga    Saga
-	party   codons.Party
-	machine *machine.Machine
-	at      machine.Conversation
-	ctx     context.Context //nolint:containedctx // the run is within the call that has it
-	results map[string]any
-	failure Error
+	saga  Saga
+	party codons.Party
+	solo  *codons.Solo
+	side  *side
+	ctx   context.Context //nolint:containedctx // the run is within the call that has it
+	cause error           // of the failure
+	lost  []error         // of side.Lost, in its order
 
 	outcomes chan outcome // has room for the outcome of each job
 	cancels  map[string]context.CancelFunc
@@ -51,23 +38,69 @@ type outcome struct {
 	err     error
 }
 
-func newRun(ctx context.Context, s Saga, p codons.Party, from State) *run {
+// event returns the arguments of run.step.
+func (o outcome) event() (machine.Symbol, any, error) {
+	if o.err != nil {
+		return machine.Command(o.command), o.err.Error(), o.err
+	}
+	return machine.Command(o.command), o.data, nil
+}
+
+func newRun(ctx context.Context, s Saga, p codons.Party, id performatives.ConversationID) *run {
+	solo := codons.NewSolo(codonOf(len(s.Steps)), p.Self(), id)
 	r := &run{
-		saga: s, party: p, machine: machineOf(len(s.Steps)), ctx: ctx, results: map[string]any{},
+		saga: s, party: p, solo: solo, side: solo.Side().(*side), ctx: ctx,
 		outcomes: make(chan outcome, 2*len(s.Steps)), cancels: map[string]context.CancelFunc{}, over: ctx.Done(),
 		grace: time.NewTimer(0), bound: time.NewTimer(0), turn: p.Self().System().Turn(),
 	}
 	r.grace.Stop()
 	r.bound.Stop()
-	r.at = r.machine.Start(machine.Initiator, time.Now())
-	if from.At != "" { // a resumed saga is undone, also after the end of ctx
-		r.failure.Cause, r.over = ErrResumed, nil
-		maps.Copy(r.results, from.Results)
-		for _, name := range from.Lost {
-			r.failure.Lost = append(r.failure.Lost, LostStep{name, ErrResumed})
-		}
-	}
 	return r
+}
+
+// resume has the run undo what a saga had come to when it crashed, also after the end of ctx.
+func (r *run) resume(from progress) {
+	r.cause, r.over = ErrResumed, nil
+	if from.Failed != nil {
+		r.cause = fmt.Errorf("%w; it had failed with: %s", ErrResumed, from.Failed.Text)
+	}
+	for _, l := range from.Lost {
+		r.lost = append(r.lost, errors.New(l.Text))
+	}
+}
+
+// finish takes the first event and those that follow, until the saga has ended.
+func (r *run) finish(first string, from progress) (map[string]any, error) {
+	defer r.stop()
+	for r.step(machine.Command(first), from, nil); !r.solo.Ended(); {
+		r.step(r.next())
+	}
+	if err := r.saga.tell(codons.Detach(r.ctx), r.solo.Record()); err != nil {
+		r.party.Self().Logger().Error("saga: the end was not journalled", "err", err)
+	}
+	if r.solo.State() == codons.StateCompleted {
+		return r.results(), nil
+	}
+	return nil, r.failure()
+}
+
+// results returns a copy of the results so far.
+func (r *run) results() map[string]any {
+	results := make(map[string]any, len(r.side.Results))
+	maps.Copy(results, r.side.Results)
+	return results
+}
+
+// failure returns the error of a saga that did not complete.
+func (r *run) failure() *Error {
+	e := &Error{Cause: r.cause, Undone: r.side.Undone}
+	if r.side.Failed != nil {
+		e.Step = r.side.Failed.Step
+	}
+	for i, l := range r.side.Lost {
+		e.Lost = append(e.Lost, LostStep{l.Step, r.lost[i]})
+	}
+	return e
 }
 
 // stop cancels the contexts of all jobs. A job that still runs was cancelled before.
@@ -79,83 +112,52 @@ func (r *run) stop() {
 	r.bound.Stop()
 }
 
-// next waits for the next event. Outcomes take precedence over timers and the end of ctx.
-func (r *run) next() machine.Symbol {
+// next waits for the next event. It returns the arguments of step. Outcomes take precedence over
+// timers and the end of ctx.
+func (r *run) next() (on machine.Symbol, data any, err error) {
 	select {
 	case o := <-r.outcomes:
-		return r.received(o)
+		return o.event()
 	default:
 		defer r.turn()
 	}
 	select {
 	case o := <-r.outcomes:
-		return r.received(o)
+		return o.event()
 	case <-r.over:
 		r.over = nil
-		r.blame(r.saga.Steps[r.number()-1].Name, codons.EndOf(r.ctx))
 		if errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
-			return machine.Timeout(codons.TimerDeadline)
+			return machine.Timeout(codons.TimerDeadline), nil, codons.EndOf(r.ctx)
 		}
-		return machine.Command(codons.CommandCancel)
+		return machine.Command(codons.CommandCancel), nil, codons.EndOf(r.ctx)
 	case <-r.grace.C:
-		return machine.Timeout(codons.TimerGrace)
+		return machine.Timeout(codons.TimerGrace), nil, nil
 	case <-r.bound.C:
-		r.lose(r.number(), fmt.Errorf("saga: not undone in time: %w", context.DeadlineExceeded))
-		return machine.Timeout(timerBound)
+		return machine.Timeout(timerBound), nil, fmt.Errorf("saga: not undone in time: %w", context.DeadlineExceeded)
 	}
-}
-
-func (r *run) received(o outcome) machine.Symbol {
-	r.keep(o)
-	return machine.Command(o.command)
 }
 
 // number returns the number of the step that the state is about, 0 when there is none.
 func (r *run) number() int {
-	_, rest, _ := strings.Cut(string(r.at.State), "_")
-	digits, _, _ := strings.Cut(rest, "_")
-	i, _ := strconv.Atoi(digits)
+	_, i := numbered(string(r.solo.State()))
 	return i
 }
 
-// keep stores the outcome of a job, unless the saga has left the state of that job.
-func (r *run) keep(o outcome) {
-	name := r.saga.Steps[o.step-1].Name
-	inDo := r.at.State == doing(o.step) || r.at.State == stopping(o.step)
-	inUndo := r.at.State == undoing(o.step, false) || r.at.State == undoing(o.step, true)
-	switch {
-	case o.command == commandDone(o.step) && inDo:
-		r.results[name] = o.data
-	case (o.command == commandFailed(o.step) || o.command == commandUnknown(o.step)) && inDo:
-		r.blame(name, o.err)
-	case o.command == commandUndone(o.step) && inUndo:
-		r.failure.Undone = append(r.failure.Undone, name)
-	case o.command == commandLost(o.step) && inUndo:
-		r.lose(o.step, o.err)
+// step takes an event and carries out its effects. err is the error of the step's job, or the
+// end of ctx. The table has a row for each event of a run, so an error of Take is a mistake of
+// this package.
+func (r *run) step(on machine.Symbol, data any, err error) {
+	effects, unexpected := r.solo.Take(on, data)
+	if unexpected != nil {
+		panic(unexpected)
 	}
-}
-
-// blame sets the cause of the failure. The first cause stays.
-func (r *run) blame(step string, err error) {
-	if r.failure.Cause == nil {
-		r.failure.Step, r.failure.Cause = step, err
+	if r.side.Failed != nil && r.cause == nil {
+		r.cause = err
 	}
-}
-
-func (r *run) lose(i int, err error) {
-	name := r.saga.Steps[i-1].Name
-	r.failure.Lost = append(r.failure.Lost, LostStep{name, err})
-	r.party.Self().Logger().Error("saga: a step could not be undone", "step", name, "err", err)
-}
-
-// step takes an event and carries out its effects. The table has a row for each event of a
-// run, so an error is a mistake of this package.
-func (r *run) step(on machine.Symbol) {
-	next, effects, err := r.machine.Step(r.at, machine.Event{On: on, At: time.Now()})
-	if err != nil {
-		panic(err)
+	if i := len(r.lost); i < len(r.side.Lost) {
+		r.lost = append(r.lost, err)
+		r.party.Self().Logger().Error("saga: a step could not be undone", "step", r.side.Lost[i].Step, "err", err)
 	}
-	r.at = next
 	for _, e := range effects {
 		switch e.Kind { //nolint:exhaustive // a saga sends no messages
 		case machine.EffectRun:
@@ -190,12 +192,4 @@ func (r *run) disarm(timer string) {
 	case timerBound:
 		r.bound.Stop()
 	}
-}
-
-func (r *run) snapshot() State {
-	s := State{At: r.at.State, Results: maps.Clone(r.results)}
-	for _, l := range r.failure.Lost {
-		s.Lost = append(s.Lost, l.Step)
-	}
-	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -24,11 +25,14 @@ type Saga struct {
 	// or less means twice [codons.DefaultGrace] and a second, in which a cancelled conversation
 	// ends.
 	Grace time.Duration
-	// Journal is called with each state before the work of that state begins; nil is not
-	// called. [Saga.Resume] undoes a crashed saga from its last state. An error fails the
-	// step of that state before its Do is called. An error in a state of undoing is
-	// logged, and the step is undone. It is called on a goroutine of the step.
-	Journal func(ctx context.Context, s State) error
+	// Journal is called with the record of the saga before the work that follows from its
+	// last event begins, and at the end; nil is not called. [Saga.Resume] undoes a crashed
+	// saga from the latest record, which holds the events of those before it. An error
+	// fails the step before its Do is called. An error while the saga is undone is
+	// logged, and the step is undone. It is called on a goroutine of the step. It must not
+	// change the record, and may keep it. The record has a JSON form when the results of
+	// the steps have one.
+	Journal func(ctx context.Context, r codons.Record) error
 }
 
 // Step is one step of a saga. Its functions run on goroutines of their own.
@@ -43,19 +47,16 @@ type Step struct {
 	// [actors.ErrStopped], the end of the agent that runs the saga. ctx does not end with
 	// the saga's. Nil is for a step that has nothing to undo.
 	Undo func(ctx context.Context, done any) error
+	// Result is a value of the type that Do returns. [Saga.Resume] gives Undo a result of
+	// this type when the record was JSON. A result of another type counts as a step that
+	// may have been done. Nil means any type, which is [performatives.Raw] when it was JSON.
+	Result any
 	// Unknown reports whether a step whose Do returned an error may have been done, so
 	// that it is undone, too. It is not called after a panic: then the step is undone.
 	// Nil means [StepUnknown].
 	Unknown  func(error) bool
 	UndoTime time.Duration // for Undo, with all its tries; zero or less means [DefaultUndoTime]
 	Retry    codons.Retry  // the waits between tries of Undo; the zero value begins with [codons.DefaultRetry]
-}
-
-// State is the progress of a saga. It is plain data when the results of the steps are.
-type State struct {
-	At      machine.State  `json:"at"`
-	Results map[string]any `json:"results"` // of the steps that were done, by their names
-	Lost    []string       `json:"lost"`    // the steps that could not be undone
 }
 
 // Validate checks that there is a step, and that each has a name of its own and a Do.
@@ -78,46 +79,69 @@ func (s Saga) Validate() error {
 // far are undone. Run returns when no more is to be done: after the end of ctx within the
 // grace and the undo times. Run blocks and must not be called on an agent's own actor.
 func (s Saga) Run(ctx context.Context, p codons.Party) (map[string]any, error) {
-	return s.run(ctx, p, codons.CommandStart, State{})
-}
-
-// Resume undoes the steps that a saga had done when it crashed in a state. The error is an
-// [*Error] with [ErrResumed] as its cause, also when everything was undone; or it says that
-// the saga is invalid or that from is not a live state of it. Resume blocks as [Saga.Run]
-// does.
-func (s Saga) Resume(ctx context.Context, p codons.Party, from State) error {
-	_, err := s.run(ctx, p, resume(from.At), from)
-	return err
-}
-
-func (s Saga) run(ctx context.Context, p codons.Party, first string, from State) (map[string]any, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	r := newRun(ctx, s, p, from)
-	defer r.stop()
-	if !r.machine.Takes(r.at, machine.Command(first)) {
-		return nil, fmt.Errorf("saga: a saga of %d steps cannot resume from state %q", len(s.Steps), from.At)
-	}
-	r.step(machine.Command(first))
-	for !r.machine.Terminal(r.at.State) {
-		r.step(r.next())
-	}
-	if err := s.tell(codons.Detach(ctx), r.snapshot()); err != nil {
-		p.Self().Logger().Error("saga: the end was not journalled", "err", err)
-	}
-	if r.at.State == codons.StateCompleted {
-		return r.results, nil
-	}
-	return nil, &r.failure
+	return newRun(ctx, s, p, "").finish(codons.CommandStart, progress{Steps: s.names()})
 }
 
-// tell calls the journal with a state.
-func (s Saga) tell(ctx context.Context, state State) error {
+// Resume undoes the steps that a saga had done when it crashed, by its record, which may come
+// from another process ([codons.ReadRecord]). The error is an [*Error] whose cause is or
+// wraps [ErrResumed], also when everything was undone; or it says that the saga is
+// invalid, or that the record is not one of a saga of these steps that has not ended. The
+// saga keeps its id, and its new record begins with what the given one came to: a Resume
+// that crashes is resumed from it. Resume blocks as [Saga.Run] does.
+func (s Saga) Resume(ctx context.Context, p codons.Party, r codons.Record) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	at, from, err := s.rebuild(r)
+	if err != nil {
+		return err
+	}
+	again := newRun(ctx, s, p, r.ID)
+	again.resume(from)
+	_, err = again.finish(resume(at), from)
+	return err
+}
+
+// rebuild returns the state and the progress that a record came to.
+func (s Saga) rebuild(r codons.Record) (machine.State, progress, error) {
+	v, _, err := codons.Rebuild(Codon, r)
+	if err != nil {
+		return "", progress{}, fmt.Errorf("saga: %w", err)
+	}
+	from := v.Data().(progress)
+	if names := s.names(); !slices.Equal(from.Steps, names) {
+		return "", progress{}, fmt.Errorf("saga: the record is of a saga of the steps %q, not %q", from.Steps, names)
+	}
+	if v.Ended() {
+		return "", progress{}, fmt.Errorf("saga: the saga of the record has ended: it is %s", v.State())
+	}
+	for _, step := range s.Steps {
+		if done, ok := from.Results[step.Name]; ok {
+			if from.Results[step.Name], err = step.read(done); err != nil {
+				return "", progress{}, err
+			}
+		}
+	}
+	return v.State(), from, nil
+}
+
+func (s Saga) names() []string {
+	names := make([]string, len(s.Steps))
+	for i, step := range s.Steps {
+		names[i] = step.Name
+	}
+	return names
+}
+
+// tell calls the journal.
+func (s Saga) tell(ctx context.Context, r codons.Record) error {
 	if s.Journal == nil {
 		return nil
 	}
-	if _, err := caught(func() (any, error) { return nil, s.Journal(ctx, state) }); err != nil {
+	if _, err := caught(func() (any, error) { return nil, s.Journal(ctx, r) }); err != nil {
 		return fmt.Errorf("saga: journal: %w", err)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/saga"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -126,6 +127,24 @@ func TestUndoRetries(t *testing.T) {
 	})
 }
 
+// TestUndoIgnoresItsTime has an Undo that does not return: the steps before it are undone.
+func TestUndoIgnoresItsTime(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var d kit.Deeds
+		release := make(chan struct{})
+		b := d.Step("b")
+		b.Undo = func(context.Context, any) error { <-release; return nil }
+		_, err := saga.Saga{Steps: []saga.Step{d.Step("a"), b, d.Failing("c", errors.New("no"))}}.Run(t.Context(), w.Eddy)
+		failure := failureOf(t, err)
+		if failure.Step != "c" || len(failure.Lost) != 1 || failure.Lost[0].Step != "b" || !errors.Is(failure.Lost[0].Err, context.DeadlineExceeded) {
+			t.Errorf("got %+v", failure)
+		}
+		d.Want(t, "a after 0", "b after 1", "undo a's")
+		close(release)
+		w.Settled(0)
+	})
+}
+
 // TestContextEnds ends the context during the second step, which returns or does not.
 func TestContextEnds(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -220,45 +239,24 @@ func TestStepsOfOtherAgents(t *testing.T) {
 	})
 }
 
-// TestResume resumes a saga from each state that the journal was told.
-func TestResume(t *testing.T) {
-	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var states []saga.State
-		var d kit.Deeds
-		steps := []saga.Step{d.Step("a"), d.Step("b"), d.Failing("c", errors.New("no"))}
-		job := saga.Saga{Steps: steps, Journal: func(_ context.Context, s saga.State) error {
-			states = append(states, s)
-			return nil
-		}}
-		_, err := job.Run(t.Context(), w.Eddy)
-		if failure := failureOf(t, err); failure.Step != "c" {
-			t.Errorf("got %+v", failure)
-		}
-		want := [][]string{{"undo <nil>"}, {"undo <nil>", "undo a's"}, {"undo <nil>", "undo b's", "undo a's"}, {"undo b's", "undo a's"}, {"undo a's"}}
-		if len(states) != len(want)+1 || states[5].At != "undone" {
-			t.Fatalf("states: %+v", states)
-		}
-		for i, from := range states[:5] {
-			var again kit.Deeds
-			job := saga.Saga{Steps: []saga.Step{again.Step("a"), again.Step("b"), again.Step("c")}}
-			if err := job.Resume(t.Context(), w.Eddy, from); !errors.Is(err, saga.ErrResumed) {
-				t.Errorf("from %s: %v", from.At, err)
-			}
-			again.Want(t, want[i]...)
-		}
-		if err := job.Resume(t.Context(), w.Eddy, states[5]); err == nil || errors.Is(err, saga.ErrResumed) {
-			t.Errorf("from its end: %v", err)
-		}
-	})
+// stateOf returns the state that the events of a record lead to.
+func stateOf(t *testing.T, r codons.Record) machine.State {
+	t.Helper()
+	v, _, err := codons.Rebuild(saga.Codon, r)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	return v.State()
 }
 
-// TestJournalFails fails the step whose state is not journalled.
+// TestJournalFails fails the step whose beginning is not journalled.
 func TestJournalFails(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var d kit.Deeds
 		full := errors.New("disk full")
-		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b")}, Journal: func(_ context.Context, s saga.State) error {
-			if s.At == "doing_1" {
+		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b")}, Journal: func(_ context.Context, r codons.Record) error {
+			if stateOf(t, r) == "doing_1" {
 				return nil
 			}
 			return full
