@@ -42,7 +42,7 @@ func TestSoloRecords(t *testing.T) {
 		if _, err := s.Take(machine.Command("done_1"), "a"); err != nil {
 			t.Fatal(err)
 		}
-		_ = append(first.Events, codons.Event{Data: "b"}) //nolint:gocritic // it must not be seen in s
+		_ = append(first.Events, codons.Event{Data: "b"}) // must not be seen in s
 		if again := s.Record(); len(first.Events) != 1 || len(again.Events) != 2 || again.Events[1].Data != "a" {
 			t.Errorf("the records have %d events and %+v", len(first.Events), again.Events)
 		}

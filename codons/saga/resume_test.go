@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -68,6 +69,8 @@ func TestResume(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var d kit.Deeds
 		records := journalled(t, w, saga.Saga{Steps: crashing(&d)})
+		ended, cancel := context.WithDeadline(t.Context(), time.Now()) // it ends no undoing
+		defer cancel()
 		want := []struct {
 			at     machine.State
 			undone []string
@@ -92,7 +95,7 @@ func TestResume(t *testing.T) {
 					t.Errorf("record %d %s: %s of %s after %d events, want %s of %s", i, name, at, r.ID, len(r.Events), want[i].at, records[0].ID)
 				}
 				var again kit.Deeds
-				err := saga.Saga{Steps: crashing(&again)}.Resume(t.Context(), w.Eddy, r)
+				err := saga.Saga{Steps: crashing(&again)}.Resume(ended, w.Eddy, r)
 				if ended := want[i].undone == nil; err == nil || errors.Is(err, saga.ErrResumed) == ended {
 					t.Errorf("from %s %s: %v", want[i].at, name, err)
 				}

@@ -2,6 +2,7 @@ package saga_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	goruntime "runtime"
@@ -127,21 +128,56 @@ func TestUndoRetries(t *testing.T) {
 	})
 }
 
-// TestUndoIgnoresItsTime has an Undo that does not return: the steps before it are undone.
+// TestUndoIgnoresItsTime has an Undo that returns while the step before it is undone. That is too
+// late, whatever it returns.
 func TestUndoIgnoresItsTime(t *testing.T) {
+	for _, late := range []error{nil, errors.New("late")} {
+		t.Run(fmt.Sprint(late), func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				var d kit.Deeds
+				release := make(chan struct{})
+				a, b := d.Step("a"), d.Step("b")
+				undo := a.Undo
+				a.Undo = func(ctx context.Context, done any) error {
+					close(release)
+					synctest.Wait()
+					return undo(ctx, done)
+				}
+				b.Undo = func(context.Context, any) error { <-release; return late }
+				_, err := saga.Saga{Steps: []saga.Step{a, b, d.Failing("c", errors.New("no"))}}.Run(t.Context(), w.Eddy)
+				failure := failureOf(t, err)
+				if failure.Step != "c" || len(failure.Lost) != 1 || failure.Lost[0].Step != "b" || !errors.Is(failure.Lost[0].Err, context.DeadlineExceeded) {
+					t.Errorf("got %+v", failure)
+				}
+				if !slices.Equal(failure.Undone, []string{"a"}) {
+					t.Errorf("undone: %q", failure.Undone)
+				}
+				d.Want(t, "a after 0", "b after 1", "undo a's")
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// TestLateResult drops the result of a step that returns while the step is undone.
+func TestLateResult(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		records := kit.Recording(&w.Events, codons.KindRecorded)
 		var d kit.Deeds
+		a := d.Step("a")
+		ctx, cancel := context.WithCancel(t.Context())
 		release := make(chan struct{})
-		b := d.Step("b")
-		b.Undo = func(context.Context, any) error { <-release; return nil }
-		_, err := saga.Saga{Steps: []saga.Step{d.Step("a"), b, d.Failing("c", errors.New("no"))}}.Run(t.Context(), w.Eddy)
-		failure := failureOf(t, err)
-		if failure.Step != "c" || len(failure.Lost) != 1 || failure.Lost[0].Step != "b" || !errors.Is(failure.Lost[0].Err, context.DeadlineExceeded) {
-			t.Errorf("got %+v", failure)
+		a.Do = func(context.Context, map[string]any) (any, error) { cancel(); <-release; return "late", nil }
+		a.Undo = func(context.Context, any) error { close(release); synctest.Wait(); return nil }
+		_, err := saga.Saga{Steps: []saga.Step{a}}.Run(ctx, w.Eddy)
+		_ = failureOf(t, err)
+		all := kit.Published[codons.Recorded](t, records)
+		if len(all) != 1 {
+			t.Fatalf("got %+v", all)
 		}
-		d.Want(t, "a after 0", "b after 1", "undo a's")
-		close(release)
-		w.Settled(0)
+		if data, err := json.Marshal(all[0].Data); err != nil || strings.Contains(string(data), "late") {
+			t.Errorf("the data is %s, %v", data, err)
+		}
 	})
 }
 

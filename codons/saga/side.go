@@ -79,7 +79,7 @@ func (s *side) Reduce(v *codons.Value, e *codons.Event) {
 			s.Results = make(map[string]any)
 		}
 		s.Results[s.name(i)] = e.Data
-	case (verb == "failed" || verb == "unknown") && inDo:
+	case verb == "failed", verb == "unknown": // a late one is not the first
 		s.blame(i, text)
 	case verb == "undone" && inUndo:
 		s.Undone = append(s.Undone, s.name(i))
