@@ -159,26 +159,30 @@ func TestUndoIgnoresItsTime(t *testing.T) {
 	}
 }
 
-// TestLateResult drops the result of a step that returns while the step is undone.
+// TestLateResult drops the result, and the error, of a step that returns while it is undone.
 func TestLateResult(t *testing.T) {
-	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		records := kit.Recording(&w.Events, codons.KindRecorded)
-		var d kit.Deeds
-		a := d.Step("a")
-		ctx, cancel := context.WithCancel(t.Context())
-		release := make(chan struct{})
-		a.Do = func(context.Context, map[string]any) (any, error) { cancel(); <-release; return "late", nil }
-		a.Undo = func(context.Context, any) error { close(release); synctest.Wait(); return nil }
-		_, err := saga.Saga{Steps: []saga.Step{a}}.Run(ctx, w.Eddy)
-		_ = failureOf(t, err)
-		all := kit.Published[codons.Recorded](t, records)
-		if len(all) != 1 {
-			t.Fatalf("got %+v", all)
-		}
-		if data, err := json.Marshal(all[0].Data); err != nil || strings.Contains(string(data), "late") {
-			t.Errorf("the data is %s, %v", data, err)
-		}
-	})
+	for _, late := range []error{nil, errors.New("late")} {
+		t.Run(fmt.Sprint(late), func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				records := kit.Recording(&w.Events, codons.KindRecorded)
+				var d kit.Deeds
+				a := d.Step("a")
+				ctx, cancel := context.WithCancel(t.Context())
+				release := make(chan struct{})
+				a.Do = func(context.Context, map[string]any) (any, error) { cancel(); <-release; return "late", late }
+				a.Undo = func(context.Context, any) error { close(release); synctest.Wait(); return nil }
+				_, err := saga.Saga{Steps: []saga.Step{a}}.Run(ctx, w.Eddy)
+				_ = failureOf(t, err)
+				all := kit.Published[codons.Recorded](t, records)
+				if len(all) != 1 {
+					t.Fatalf("got %+v", all)
+				}
+				if data, err := json.Marshal(all[0].Data); err != nil || strings.Contains(string(data), "late") {
+					t.Errorf("the data is %s, %v", data, err)
+				}
+			})
+		})
+	}
 }
 
 // TestContextEnds ends the context during the second step, which returns or does not.
