@@ -226,8 +226,8 @@ func (c *cell) open(ctx actor.Context, conv Conversation) *entry {
 	if c.conversations == nil {
 		c.conversations = make(conversations)
 	}
-	if st, ok := conv.(interface{ Standing() bool }); ok {
-		e.longLived = st.Standing()
+	if l, ok := conv.(interface{ LongLived() bool }); ok {
+		e.longLived = l.LongLived()
 	}
 	c.conversations.add(e)
 	c.sys.openGauge(e).add(1)
