@@ -158,6 +158,39 @@ func TestCancelOvertakesFurtherRound(t *testing.T) {
 	}
 }
 
+// TestCancelOvertakesReopening has a CANCEL arrive before the request that it withdraws, which opens the
+// second conversation of its id.
+func TestCancelOvertakesReopening(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var worked atomic.Int64
+		w.Add("Jules", counting(&worked))
+		if _, err := w.Delegate(t.Context(), codons.WithConversation("chat")); err != nil {
+			t.Fatal(err)
+		}
+		var overtaken *p.Message
+		w.Net.Intercept(func(m *p.Message) bool {
+			if m.Performative() == p.ActTaskRequest {
+				overtaken = m
+				return true
+			}
+			return false
+		})
+		d := w.Start(t.Context(), codons.WithConversation("chat"), codons.WithRetry(codons.Retry{First: -1}))
+		synctest.Wait()
+		d.Cancel()
+		_, err := d.Wait()
+		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
+		w.Net.Intercept(nil)
+		if err := w.Deliver("Jules", overtaken); err != nil {
+			t.Fatal(err)
+		}
+		w.Settled(0)
+		if worked.Load() != 1 {
+			t.Errorf("worked %d times, want 1", worked.Load())
+		}
+	})
+}
+
 // TestLateCancelOfEarlierConversation has a CANCEL of an earlier conversation arrive while the current one
 // of the same id awaits its further round, which goes on.
 func TestLateCancelOfEarlierConversation(t *testing.T) {
