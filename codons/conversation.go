@@ -126,6 +126,7 @@ func (c *Conversation) handleCommand(m *command) {
 		defer m.by.handled() // also when the table drops the command
 	}
 	switch {
+	case c.over.Load() && c.at.State == machine.Idle: // it was withdrawn before its first step
 	case m.call != nil:
 		m.call()
 	case m.unstopped && c.at.State == StateCancelling:
