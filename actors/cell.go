@@ -215,22 +215,22 @@ func (c *cell) addTombstone(e *entry, late func(*performatives.Message) bool) {
 	c.tombstones.add(e, late)
 }
 
-// open starts the actor of a conversation as a child of the cell's actor.
+// open starts the actor of a conversation as a child of the cell's actor. The conversation is
+// counted and listed first, because the actor may have sent its opening act before the spawn
+// returns.
 func (c *cell) open(ctx actor.Context, conv Conversation) *entry {
 	key := conv.Key()
-	c.openConversations.add(conv) // first: the spawned actor may have sent its opening act already
-	e := &entry{
-		key: key, conversation: conv, withSelf: key.Peer.Is(c.spec.ID),
-		pid: c.spawnConversation(ctx, &conversationActor{conversation: conv, cell: c}),
+	e := &entry{key: key, conversation: conv, withSelf: key.Peer.Is(c.spec.ID)}
+	if l, ok := conv.(interface{ LongLived() bool }); ok {
+		e.longLived = l.LongLived()
 	}
 	if c.conversations == nil {
 		c.conversations = make(conversations)
 	}
-	if st, ok := conv.(interface{ Standing() bool }); ok {
-		e.longLived = st.Standing()
-	}
 	c.conversations.add(e)
+	c.openConversations.add(conv)
 	c.sys.openGauge(e).add(1)
+	e.pid = c.spawnConversation(ctx, &conversationActor{conversation: conv, cell: c})
 	return e
 }
 

@@ -26,7 +26,7 @@ type Key struct {
 // A conversation may have four optional methods. Abandon(error) is called once, instead
 // of starting it, when it cannot begin. Over() bool reports whether End was called; it is
 // called from any goroutine. Priority() performatives.Priority is the band of the command
-// that begins it. Standing() bool is called once at the beginning and reports that the
+// that begins it. LongLived() bool is called once at the beginning and reports that the
 // conversation is long-lived: [System.Stop] does not wait for its end but stops it.
 type Conversation interface {
 	actor.Actor

@@ -10,7 +10,7 @@ import (
 // lossSlots is how many conversations and messages [Losses] tells apart.
 const lossSlots = 1 << 14
 
-// Losses records, in 256 KiB, which messages the lost events of a subscription are about:
+// Losses records, in 384 KiB, which messages the lost events of a subscription are about:
 // a subscriber that follows conversations has to know of which it has missed something.
 // Two conversations that share one of 16384 slots are taken for one. Methods may be called
 // from any goroutine.
@@ -18,6 +18,7 @@ type Losses struct {
 	seed          maphash.Seed
 	conversations [lossSlots]atomic.Uint64 // the Seq of the latest loss
 	messages      [lossSlots]atomic.Uint64 // the hash of the latest message
+	until         [lossSlots]atomic.Int64  // the time of the latest loss, in Unix microseconds; zero for none
 }
 
 // NewLosses returns a record of no losses, for one [SubscribeOptions].
@@ -31,11 +32,12 @@ func (l *Losses) Conversation(id performatives.ConversationID) uint64 {
 	return l.conversations[l.hash(string(id))%lossSlots].Load()
 }
 
-// Message reports whether an event about the message with that id was lost. Each slot
-// remembers the latest one.
-func (l *Losses) Message(id performatives.MessageID) bool {
-	h := l.hash(string(id))
-	return l.messages[h%lossSlots].Load() == h
+// Message reports whether an event about m was lost. It may report a message that was made
+// before the loss of another one in its slot.
+func (l *Losses) Message(m *performatives.Message) bool {
+	h := l.hash(string(m.ID()))
+	until := l.until[h%lossSlots].Load()
+	return l.messages[h%lossSlots].Load() == h || until != 0 && m.Timestamp().UnixMicro() <= until
 }
 
 // note records a lost event. It runs on the publisher's goroutine, in constant time.
@@ -46,6 +48,7 @@ func (l *Losses) note(r Record) {
 	}
 	h := l.hash(string(m.ID()))
 	l.messages[h%lossSlots].Store(h)
+	l.until[h%lossSlots].Store(r.EventTime().UnixMicro())
 	l.conversations[l.hash(string(m.ConversationID()))%lossSlots].Store(r.Seq)
 	if ref := m.InReplyTo(); ref != "" {
 		l.conversations[l.hash(ref)%lossSlots].Store(r.Seq)

@@ -1,11 +1,39 @@
 package actors
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
+
+// Losses knows a lost message whose slot a later loss has taken.
+func TestLossesOfOneSlot(t *testing.T) {
+	l := NewLosses()
+	message := func(id string, at time.Time) *performatives.Message {
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.MessageID(id), Sender: "a", Receiver: "b", Timestamp: at, Performative: performatives.ActRequest,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	start := time.Unix(1, 0)
+	first := message("first", start)
+	l.note(Record{1, MessageSent{At{start}, first}})
+	for i := range 16 * lossSlots {
+		at := start.Add(time.Second)
+		l.note(Record{2, MessageSent{At{at}, message(strconv.Itoa(i), at)}})
+	}
+	if !l.Message(first) {
+		t.Error("the first loss was forgotten")
+	}
+	if l.Message(message("later", start.Add(2*time.Second))) {
+		t.Error("a later message counts as lost")
+	}
+}
 
 // Losses names the conversations and messages of the events that were lost, and no others.
 func TestLosses(t *testing.T) {
@@ -35,7 +63,7 @@ func TestLosses(t *testing.T) {
 		}
 	}
 	for id, want := range map[performatives.MessageID]bool{"m1": false, "m2": true, "m3": true, "m6": true, "m0": false} {
-		if got := l.Message(id); got != want {
+		if got := l.Message(about(id, "any", "")); got != want {
 			t.Errorf("%s: %t, want %t", id, got, want)
 		}
 	}

@@ -43,6 +43,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 type messageFacts struct {
 	ID           performatives.MessageID      `json:"id"`
 	Performative string                       `json:"performative"`
+	MessageType  string                       `json:"message_type,omitempty"` // empty for none
 	Sender       performatives.AgentID        `json:"sender"`
 	Receiver     performatives.AgentID        `json:"receiver,omitempty"` // empty for a broadcast
 	Conversation performatives.ConversationID `json:"conversation_id,omitempty"`
@@ -56,7 +57,7 @@ func factsOf(m *performatives.Message) *messageFacts {
 		return nil
 	}
 	return &messageFacts{
-		ID: m.ID(), Performative: m.Performative().String(), Sender: m.Sender(), Receiver: m.Receiver(),
+		ID: m.ID(), Performative: m.Performative().String(), MessageType: m.MessageType(), Sender: m.Sender(), Receiver: m.Receiver(),
 		Conversation: m.ConversationID(), Protocol: m.Protocol(), InReplyTo: m.InReplyTo(), Priority: m.Priority().String(),
 	}
 }

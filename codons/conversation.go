@@ -92,9 +92,8 @@ func (c *Conversation) Priority() performatives.Priority { return c.priority }
 // Over reports whether the conversation has ended. Safe for concurrent use.
 func (c *Conversation) Over() bool { return c.over.Load() }
 
-// Standing reports whether the conversation is long-lived: it has no deadline. Safe for
-// concurrent use.
-func (c *Conversation) Standing() bool { return c.longLived }
+// LongLived reports whether the conversation has no deadline. Safe for concurrent use.
+func (c *Conversation) LongLived() bool { return c.longLived }
 
 // Left reports whether the caller has withdrawn the conversation, by [Handle.Cancel] or by the
 // end of its ctx. Safe for concurrent use.
@@ -127,6 +126,7 @@ func (c *Conversation) handleCommand(m *command) {
 		defer m.by.handled() // also when the table drops the command
 	}
 	switch {
+	case c.over.Load() && c.at.State == machine.Idle: // it was withdrawn before its first step
 	case m.call != nil:
 		m.call()
 	case m.unstopped && c.at.State == StateCancelling:

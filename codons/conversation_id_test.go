@@ -118,6 +118,112 @@ func TestMessagesOfEarlierConversation(t *testing.T) {
 	})
 }
 
+// TestCancelOvertakesFurtherRound has a CANCEL arrive before the request of the second round that it
+// withdraws: nothing of that round runs, whether or not the caller has named the conversation.
+func TestCancelOvertakesFurtherRound(t *testing.T) {
+	for _, name := range []p.ConversationID{"", "chat"} {
+		kit.InWorld(t, func(t *testing.T, w *kit.World) {
+			var considered atomic.Int64
+			w.Add("Jules", &kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision {
+				considered.Add(1)
+				return delegation.Accept()
+			}, Perform: curious(1)})
+			refused := kit.Recording(&w.Events, actors.KindMessageRefused)
+			var overtaken *p.Message
+			w.Net.Intercept(func(m *p.Message) bool {
+				if m.Performative() == p.ActTaskRequest && considered.Load() == 1 {
+					overtaken = m
+					return true
+				}
+				return false
+			})
+			d := w.Start(t.Context(), codons.WithConversation(name), codons.WithRetry(codons.Retry{First: -1}),
+				delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return kit.Task(), true }))
+			synctest.Wait()
+			d.Cancel()
+			_, err := d.Wait()
+			kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
+			w.Net.Intercept(nil)
+			if err := w.Deliver("Jules", overtaken); err != nil {
+				t.Fatal(err)
+			}
+			w.Settled(0)
+			if considered.Load() != 1 {
+				t.Errorf("conversation %q: %d tasks were considered, want 1", name, considered.Load())
+			}
+			for _, e := range kit.Published[actors.MessageRefused](t, refused) {
+				t.Errorf("conversation %q: %s was refused: %v", name, e.Message.Performative(), e.Refusal)
+			}
+		})
+	}
+}
+
+// TestCancelOvertakesReopening has a CANCEL arrive before the request that it withdraws, which opens the
+// second conversation of its id.
+func TestCancelOvertakesReopening(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var worked atomic.Int64
+		w.Add("Jules", counting(&worked))
+		if _, err := w.Delegate(t.Context(), codons.WithConversation("chat")); err != nil {
+			t.Fatal(err)
+		}
+		var overtaken *p.Message
+		w.Net.Intercept(func(m *p.Message) bool {
+			if m.Performative() == p.ActTaskRequest {
+				overtaken = m
+				return true
+			}
+			return false
+		})
+		d := w.Start(t.Context(), codons.WithConversation("chat"), codons.WithRetry(codons.Retry{First: -1}))
+		synctest.Wait()
+		d.Cancel()
+		_, err := d.Wait()
+		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
+		w.Net.Intercept(nil)
+		if err := w.Deliver("Jules", overtaken); err != nil {
+			t.Fatal(err)
+		}
+		w.Settled(0)
+		if worked.Load() != 1 {
+			t.Errorf("worked %d times, want 1", worked.Load())
+		}
+	})
+}
+
+// TestLateCancelOfEarlierConversation has a CANCEL of an earlier conversation arrive while the current one
+// of the same id awaits its further round, which goes on.
+func TestLateCancelOfEarlierConversation(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{Perform: curious(1)})
+		a := w.Puppet("puppet")
+		say := func(about *p.Message) *p.Message {
+			e := p.Envelope{Receiver: "Jules", ConversationID: "chat", Payload: kit.Task()}
+			if about != nil {
+				e.InReplyTo = string(about.ID())
+			}
+			m := a.Say(e)
+			a.Next(p.ActTaskAccept)
+			a.Next(p.ActInformResult)
+			return m
+		}
+		former := say(nil)
+		say(former)
+		cancel, err := former.Follow(a.Stamp(), p.Cancel{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		current := say(nil)
+		a.Post(cancel)
+		if r := a.Next(p.ActFailure).AsRefusal(); r.Code != p.CodeConversationEnded {
+			t.Errorf("got %v", r)
+		}
+		say(current)
+		w.Settled(0)
+	})
+}
+
 func TestSameConversationIDOfTwoPeers(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var worked atomic.Int64

@@ -12,7 +12,7 @@ import (
 // tombstone returns the function that handles messages after the end by the table. It runs on
 // the agent's actor. It keeps a copy of the conversation's answers and of nothing else.
 func (c *Conversation) tombstone() func(*performatives.Message) bool {
-	t := &tombstone{Value: c.forTombstone(), agent: c.agent}
+	t := &tombstone{Value: c.forTombstone(), agent: c.agent, began: c.first.Timestamp()}
 	return t.take
 }
 
@@ -20,12 +20,16 @@ func (c *Conversation) tombstone() func(*performatives.Message) bool {
 type tombstone struct {
 	Value
 	agent actors.Self
+	began time.Time // when the conversation's first message was made, by the clock of its sender
 }
 
 // forTombstone returns the part of the value that is needed after the end: the answers and the
 // ids of the messages that they answer.
 func (v *Value) forTombstone() Value {
-	out := Value{codon: v.codon, machine: v.machine, at: v.at, side: ended{}, self: v.self, key: v.key, seen: slices.Clone(v.seen)}
+	out := Value{
+		codon: v.codon, machine: v.machine, at: v.at, side: ended{}, self: v.self, key: v.key, seen: slices.Clone(v.seen),
+		shared: v.shared, mentioned: v.mentioned,
+	}
 	if v.request != nil && !slices.Contains(out.seen, v.request.ID()) {
 		out.seen = append(out.seen, v.request.ID())
 	}
@@ -43,7 +47,7 @@ func (v *Value) forTombstone() Value {
 // take handles a message, or reports false for one that opens a new conversation.
 func (t *tombstone) take(m *performatives.Message) bool {
 	on := t.classify(m, "")
-	if on.Kind == machine.KindReceive && t.reopenedBy(m) {
+	if on.Kind == machine.KindReceive && (t.reopenedBy(m) || t.precedesReopening(m)) {
 		return false
 	}
 	c := Conversation{Value: t.Value, agent: t.agent}
@@ -59,6 +63,14 @@ func (t *tombstone) take(m *performatives.Message) bool {
 func (v *Value) reopenedBy(m *performatives.Message) bool {
 	further := slices.Contains(v.seen, performatives.MessageID(m.InReplyTo())) || v.continuedBy(m)
 	return v.machine.Opens(m.Performative()) && !further && !v.overtaken(m)
+}
+
+// precedesReopening reports whether a CANCEL has overtaken the request that opens the next
+// conversation of this id: it refers to no message of this one, and is not older. The CANCEL
+// then opens that conversation, if it names the codon.
+func (t *tombstone) precedesReopening(m *performatives.Message) bool {
+	return m.Performative() == performatives.ActCancel && m.Protocol() == t.machine.Name() && t.shared && t.at.Role == machine.Responder &&
+		!m.Timestamp().Before(t.began) && m.InReplyTo() != "" && m.InReplyTo() != string(t.key.ID) && !slices.Contains(t.mentioned, m.InReplyTo())
 }
 
 // continuedBy reports whether an act that expects no reply continues this conversation. Such an

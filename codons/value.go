@@ -122,10 +122,24 @@ func (v *Value) ofEarlier(m *performatives.Message) bool {
 	if !v.shared || v.at.State == machine.Idle || m.InReplyTo() == "" || m.InReplyTo() == string(v.key.ID) {
 		return false
 	}
-	if v.at.Role == machine.Responder && m.Performative() != performatives.ActCancel {
+	if v.at.Role == machine.Responder && (m.Performative() != performatives.ActCancel || v.overtakes(m)) {
 		return false // a request may refer to any message
 	}
 	return !slices.Contains(v.mentioned, m.InReplyTo())
+}
+
+// overtakes reports whether a CANCEL may be about a request of this conversation that has not
+// arrived: the state awaits one, and the CANCEL was not made before the conversation was opened.
+func (v *Value) overtakes(cancel *performatives.Message) bool {
+	return !cancel.Timestamp().Before(v.first.Timestamp()) && slices.ContainsFunc(v.machine.Expects(v.at), func(on machine.Symbol) bool {
+		return on.Kind == machine.KindReceive && on.Act != performatives.ActCancel && v.asks(on.Act) &&
+			!refusedOrDropped(v.machine.Find(v.at.Role, v.at.State, on).Do)
+	})
+}
+
+// asks reports whether an act of the peer is a request in this codon.
+func (v *Value) asks(act performatives.Performative) bool {
+	return act.ExpectsReply() || v.machine.Opens(act)
 }
 
 // overtaken reports whether m is the request that its CANCEL has overtaken.
@@ -150,7 +164,7 @@ func (v *Value) received(m *performatives.Message, effects []machine.Effect) {
 	case refusedOrDropped(effects):
 	case m.Performative() == performatives.ActCancel && v.at.Role == machine.Responder:
 		v.cancel = m
-	case m.Performative().ExpectsReply() || v.machine.Opens(m.Performative()):
+	case v.asks(m.Performative()):
 		v.request = m
 		v.mention(m)
 	}

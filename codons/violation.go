@@ -22,7 +22,8 @@ type Violation struct {
 // Kind returns KindViolation.
 func (Violation) Kind() actors.Kind { return KindViolation }
 
-// MarshalJSON writes the members of the violation. It writes the id and the act of the message.
+// MarshalJSON writes the members of the violation. It writes the id, the act and the message type of
+// the message.
 func (v Violation) MarshalJSON() ([]byte, error) {
 	expected := make([]string, len(v.Expected))
 	for i, u := range v.Expected {
@@ -35,7 +36,8 @@ func (v Violation) MarshalJSON() ([]byte, error) {
 		Protocol     string                       `json:"protocol"`
 		Message      performatives.MessageID      `json:"message_id"`
 		Performative string                       `json:"performative"`
+		MessageType  string                       `json:"message_type,omitempty"`
 		Got          string                       `json:"got"`
 		Expected     []string                     `json:"expected"`
-	}{v.Sender, v.Receiver, v.Conversation, v.Table, v.Message.ID(), v.Message.Performative().String(), v.Got.String(), expected})
+	}{v.Sender, v.Receiver, v.Conversation, v.Table, v.Message.ID(), v.Message.Performative().String(), v.Message.MessageType(), v.Got.String(), expected})
 }

@@ -43,6 +43,7 @@ func sampleMessage(t *testing.T, to performatives.AgentID) *performatives.Messag
 	}
 	if to != "" {
 		e.ConversationID, e.Protocol, e.InReplyTo, e.Priority = "c1", "request", "m0", performatives.High
+		e.MessageType = "REVIEW_REQUEST"
 	}
 	m, err := performatives.New(e)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -13,8 +15,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
-	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
-	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 )
 
 // codeReview is the codon of an application: a change is reviewed until it is approved.
@@ -53,7 +53,9 @@ type codeReviewer interface {
 // strictReviewer approves test files only.
 type strictReviewer struct{}
 
-func (strictReviewer) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+func (strictReviewer) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Topics: []string{"review"}}
+}
 
 func (strictReviewer) Review(_ context.Context, t codons.Turn[review]) (codons.Command, error) {
 	if !strings.HasSuffix(t.Content.File, "_test.go") {
@@ -72,35 +74,41 @@ func addTest(_ context.Context, t codons.Turn[verdict]) (codons.Command, error) 
 	return codons.Command{Name: "resubmit", Data: review{strings.TrimSuffix(t.Content.File, ".go") + "_test.go"}}, nil
 }
 
-// TestOwnCodonOverTransports has a program review code on a node, in two rounds, over each
-// transport and dialect.
+// TestOwnCodonOverTransports has an agent review code in two rounds, over each transport and
+// dialect and in both directions. Each message has its own message type.
 func TestOwnCodonOverTransports(t *testing.T) {
-	rpc, err := gateway.New(gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, way := range map[string]struct {
-		transport
-		dialect wire.Dialect
-	}{
-		"tcp, acl": {overTCP, acl.Dialect{}}, "ws, acl": {overWS, acl.Dialect{}}, "grpc": {overGRPC, acl.Dialect{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := newHubOf(t, newNode(t, reviewing()), noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{rpc, acl.Dialect{}} })
-			h.spawn("Rev", func() actors.Agent { return strictReviewer{} })
-			var session *wire.Session
-			o := newOutpost(t, h, "out", way.to(t, h, way.dialect, &session))
-			if err := o.up.Connect(within(t)); err != nil {
-				t.Fatal(err)
-			}
-			end, err := codeReview.Ask(within(t), o.Node, "Rev", review{"a.go"}, codons.On("revise", addTest))
-			if err != nil || end.State != "approved" || end.Message.MessageType() != "REVIEW_DONE" {
-				t.Fatalf("got %+v, %v", end, err)
+	strict := func() actors.Agent { return strictReviewer{} }
+	everywhereOf(t, reviewing(), crew{"Ada": strict}, crew{"Bob": strict}, func(t *testing.T, h *hub, o *outpost, _ **wire.Session) {
+		for to, ends := range map[performatives.AgentID][2]*runtime.Node{"Ada": {o.Node, h.Node}, "Bob": {h.Node, o.Node}} {
+			asker, home := ends[0], ends[1]
+			requests, answers := listen(t, home, actors.KindMessageReceived), listen(t, asker, actors.KindMessageReceived)
+			end, err := codeReview.Ask(within(t), asker, to, review{"a.go"}, codons.On("revise", addTest), codons.WithRetry(codons.Retry{First: -1}))
+			if err != nil || end.State != "approved" {
+				t.Fatalf("%s: got %+v, %v", to, end, err)
 			}
 			if v, err := performatives.PayloadAs[verdict](end.Message); err != nil || v != (verdict{"a_test.go", true}) {
-				t.Errorf("got %+v, %v", v, err)
+				t.Errorf("%s: got %+v, %v", to, v, err)
 			}
-		})
+			checkTypes(t, requests, to, "REQUEST REVIEW_REQUEST", "REQUEST REVIEW_REQUEST")
+			checkTypes(t, answers, asker.Self().ID(), "INFORM REVIEW_COMMENTS", "INFORM REVIEW_DONE")
+			if err := home.StopAgent(within(t), to); err != nil { // over the gateway, each round is a conversation of its own
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// checkTypes expects an agent to have received messages of these acts and message types.
+func checkTypes(t *testing.T, received *record, agent performatives.AgentID, want ...string) {
+	t.Helper()
+	var got []string
+	for _, e := range received.all() {
+		if r, ok := e.(actors.MessageReceived); ok && r.Agent.Is(agent) {
+			got = append(got, r.Message.Performative().String()+" "+r.Message.MessageType())
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s has received (-want +got):\n%s", agent, d)
 	}
 }
 

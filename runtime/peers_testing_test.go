@@ -109,7 +109,11 @@ type outpost struct {
 
 func newOutpost(t testing.TB, h *hub, name string, with ...func(*runtime.UplinkOptions)) *outpost {
 	t.Helper()
-	n := newNode(t, runtime.Options{Name: name})
+	return newOutpostOf(t, newNode(t, runtime.Options{Name: name}), h, with...)
+}
+
+func newOutpostOf(t testing.TB, n *runtime.Node, h *hub, with ...func(*runtime.UplinkOptions)) *outpost {
+	t.Helper()
 	o := &outpost{Node: n}
 	options := runtime.UplinkOptions{Introduce: true, Dial: func(_ context.Context, handler wire.Handler) (*wire.Session, error) {
 		s, cut, err := h.dial(nil, handler)

@@ -69,6 +69,15 @@ var overGRPC = transport{
 // everywhere runs a test for each combination of transport and dialect, with a connected
 // hub and outpost. session is set to the current session.
 func everywhere(t *testing.T, atHub, atOutpost crew, test func(t *testing.T, h *hub, o *outpost, session **wire.Session)) {
+	everywhereOf(t, runtime.Options{}, atHub, atOutpost, test)
+}
+
+// everywhereOf is everywhere with the options of both nodes, but for their names.
+func everywhereOf(t *testing.T, of runtime.Options, atHub, atOutpost crew, test func(t *testing.T, h *hub, o *outpost, session **wire.Session)) {
+	named := func(name string) runtime.Options {
+		of.Name = name
+		return of
+	}
 	rpc, err := gateway.New(gateway.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -82,12 +91,12 @@ func everywhere(t *testing.T, atHub, atOutpost crew, test func(t *testing.T, h *
 		"grpc": {overGRPC, acl.Dialect{}}, // has its own dialect
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{rpc, acl.Dialect{}} })
+			h := newHubOf(t, newNode(t, named("hub")), noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{rpc, acl.Dialect{}} })
 			for id, create := range atHub {
 				h.spawn(id, create)
 			}
 			var session *wire.Session
-			o := newOutpost(t, h, "out", way.to(t, h, way.dialect, &session))
+			o := newOutpostOf(t, newNode(t, named("out")), h, way.to(t, h, way.dialect, &session))
 			for id, create := range atOutpost {
 				if err := o.Spawn(within(t), id, create); err != nil {
 					t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	goruntime "runtime"
 	"slices"
+	"strconv"
 	"testing/synctest"
 	"time"
 
@@ -127,6 +128,9 @@ func (w *world) begin(ctx context.Context, chance *rand.Rand) {
 		ctx, cancel = context.WithCancel(ctx)
 	}
 	opts := append(w.script.asking(), w.options.asking...)
+	if n := len(w.started); n%2 == 1 { // its id is not that of its first request
+		opts = append(opts, codons.WithConversation(performatives.ConversationID("named "+strconv.Itoa(n))))
+	}
 	asked, err := w.codon.Start(ctx, w.asker, responderID, w.content(chance, machine.Initiator, codons.CommandStart), opts...)
 	if err != nil {
 		cancel()

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"container/list"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
@@ -73,7 +74,7 @@ func (k *checker) begins(m *performatives.Message, c *conversation, role machine
 // begin watches the conversation that a message opens, unless the message opened one that
 // was given up.
 func (k *checker) begin(o observation) {
-	if k.gaps.isLeft(o.message.ID()) {
+	if k.gaps.isLeft(o.message) {
 		k.skip(o.message)
 		return
 	}
@@ -82,7 +83,7 @@ func (k *checker) begin(o observation) {
 		k.remove(former)
 	}
 	if k.idle.Len() == k.options.Conversations {
-		k.leave(k.idle.Front().Value.(*conversation))
+		k.leave(k.idle.Front().Value.(*conversation), o.at)
 	}
 	c.place = k.idle.PushBack(c)
 	k.watch.counts.conversations.Add(1)
@@ -95,7 +96,7 @@ func (k *checker) begin(o observation) {
 func (k *checker) check(c *conversation, role machine.Role, o observation) {
 	m := o.message
 	if c.length == k.options.Messages || k.gaps.since(c.begun, c.key.name) {
-		k.leave(c)
+		k.leave(c, o.at)
 		k.skip(m)
 		return
 	}
@@ -156,10 +157,10 @@ func (k *checker) index(c *conversation, name string) {
 	c.keys = append(c.keys, at)
 }
 
-// leave gives a conversation up before its end.
-func (k *checker) leave(c *conversation) {
+// leave gives a conversation up before its end, at that time.
+func (k *checker) leave(c *conversation, at time.Time) {
 	k.remove(c)
-	k.gaps.leave(c.opening)
+	k.gaps.leave(c.opening, at)
 	k.watch.counts.left.Add(1)
 }
 
