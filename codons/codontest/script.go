@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -27,7 +28,7 @@ func (s *Script) Self() actors.Self { return s.self }
 // Peers returns the ids of the agents of [Agents], in their order. The slice belongs to the
 // caller.
 func (s *Script) Peers() []performatives.AgentID {
-	return append([]performatives.AgentID(nil), s.peers...)
+	return slices.Clone(s.peers)
 }
 
 // Chance returns the choices for a part of a call.

@@ -45,23 +45,23 @@ type chanceStation struct {
 
 func newChanceStation(s *codontest.Script) actors.Agent { return &chanceStation{script: s} }
 
-func (s *chanceStation) ConsiderSubscription(_ context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
-	topic, chance := s.begin(sub.Message)
+func (s *chanceStation) ConsiderSubscription(ctx context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
+	topic, chance := s.begin(context.WithoutCancel(ctx), sub.Message)
 	return topic.Feed(), chance.Err()
 }
 
-func (s *chanceStation) ConsiderWhenever(_ context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
-	topic, chance := s.begin(sub.Message)
+func (s *chanceStation) ConsiderWhenever(ctx context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
+	topic, chance := s.begin(context.WithoutCancel(ctx), sub.Message)
 	return topic.Whenever(func(b kit.Beat) bool { return b.N%2 == 1 }), chance.Err()
 }
 
 // begin publishes on a goroutine of its own, which ends within ten minutes.
-func (s *chanceStation) begin(m *p.Message) (*subscribe.Topic[kit.Beat], *codontest.Chance) {
+func (s *chanceStation) begin(ctx context.Context, m *p.Message) (*subscribe.Topic[kit.Beat], *codontest.Chance) {
 	topic := subscribe.NewTopic[kit.Beat](subscribe.TopicOptions{})
 	chance := s.script.About(m, "publish")
 	go func() {
 		for n := range chance.IntN(6) {
-			_ = chance.Pause(context.Background()) // its ctx never ends
+			_ = chance.Pause(ctx) // its ctx never ends
 			topic.Publish(kit.Beat{N: n})
 		}
 		if chance.IntN(2) == 0 {
