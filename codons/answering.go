@@ -102,7 +102,7 @@ func TurnDown(err error) Command {
 // answer in any case. Safe for concurrent use.
 func (h *Handler) Answer(command string, act performatives.Performative, payload any) Command {
 	if err := performatives.CheckPayload(act, payload); err != nil {
-		h.Failed(fmt.Errorf("codons: the answer %s is not valid: %w", act, err))
+		h.Failed(fmt.Errorf("%w: %s: %w", ErrInvalidAnswer, act, err))
 		return Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler returned no valid answer"}}
 	}
 	return Command{command, payload}

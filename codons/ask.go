@@ -201,7 +201,7 @@ func (s *askedSide) Run(c *Conversation, job string) {
 		case err != nil:
 			c.withdraw(fmt.Errorf("codons: the job %s of %s: %w", job, c.Protocol(), err))
 		case !slices.Contains(ends, last.Name):
-			c.withdraw(fmt.Errorf("codons: the job %s of %s ended with %q, and may end with %q", job, c.Protocol(), last.Name, ends))
+			c.withdraw(wrongEnd(job, c.Protocol(), last.Name, ends))
 		default:
 			c.post(&command{Command: last, band: c.priority, final: true})
 		}

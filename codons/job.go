@@ -78,10 +78,18 @@ func (h *Handler) turnDown(job string, err error) Command {
 // checked is a job's last command, or a failure where the job may not end so.
 func (h *Handler) checked(job string, c Command) Command {
 	if ends := h.conversation.codon.job(machine.Responder, job).Ends; !slices.Contains(ends, c.Name) {
-		h.Failed(fmt.Errorf("codons: the job %s of %s ended with %q, and may end with %q", job, h.conversation.Protocol(), c.Name, ends))
+		h.Failed(wrongEnd(job, h.conversation.Protocol(), c.Name, ends))
 		return invalidAnswer
 	}
 	return c
+}
+
+// ErrInvalidAnswer is wrapped by the error of a job whose last command the table does not allow, or
+// whose answer is not valid. The conversation fails, or is withdrawn if the job is the initiator's.
+var ErrInvalidAnswer = errors.New("codons: invalid answer")
+
+func wrongEnd(job, codon, command string, ends []string) error {
+	return fmt.Errorf("%w: the job %s of %s ended with the command %q, and its Ends in the table are %q", ErrInvalidAnswer, job, codon, command, ends)
 }
 
 // invalidAnswer is the command of a job whose answer is not valid: the asker must not be

@@ -100,7 +100,7 @@ func (c *Conversation) unexpected(e *Event) {
 		c.agent.System().Refuse(c.agent.ID(), e.Message, performatives.CodeUnexpectedAct, "")
 		return
 	}
-	c.agent.Logger().Error("event without a row", "conversation", string(c.key.ID), "state", string(c.at.State), "event", e.On.String())
+	c.agent.Logger().Error("event without a row in the table", "conversation", string(c.key.ID), "codon", c.Protocol(), "role", c.at.Role.String(), "state", string(c.at.State), "event", e.On.String())
 }
 
 func (c *Conversation) publish(from machine.State, e *Event) {

@@ -59,8 +59,12 @@ func (t *tombstone) take(m *performatives.Message) bool {
 
 // reopenedBy reports whether a fresh opening act opens a new conversation under the id of this
 // one. Chat clients give all their tasks one id. A request that its CANCEL has overtaken opens
-// none. Neither does a further round of this conversation, which refers to the round before.
+// none. Neither does a further round of this conversation, which refers to the round before, nor
+// the act that began this conversation, whose id it has: later messages have overtaken it.
 func (v *Value) reopenedBy(m *performatives.Message) bool {
+	if string(m.ID()) == string(v.key.ID) {
+		return false
+	}
 	further := slices.Contains(v.seen, performatives.MessageID(m.InReplyTo())) || v.continuedBy(m)
 	return v.machine.Opens(m.Performative()) && !further && !v.overtaken(m)
 }
@@ -75,9 +79,9 @@ func (t *tombstone) precedesReopening(m *performatives.Message) bool {
 
 // continuedBy reports whether an act that expects no reply continues this conversation. Such an
 // act may also open one. It continues where it refers to a message, and the conversation id is
-// the id of its first message or this side is the initiator.
+// the id of its first request or this side is the initiator.
 func (v *Value) continuedBy(m *performatives.Message) bool {
-	named := v.at.Role == machine.Initiator || slices.Contains(v.seen, performatives.MessageID(v.key.ID))
+	named := v.at.Role == machine.Initiator || !v.shared || slices.Contains(v.seen, performatives.MessageID(v.key.ID))
 	return named && m.InReplyTo() != "" && !m.Performative().ExpectsReply()
 }
 

@@ -45,9 +45,11 @@ type Value struct {
 
 // newValue returns the value of a side before its first event. opening is nil for a [Solo].
 func newValue(c *Codon, role machine.Role, self performatives.AgentID, key actors.Key, opening *performatives.Message, s Side, now time.Time) Value {
+	id := string(key.ID)
 	return Value{
 		codon: c, machine: c.machine, at: c.machine.Start(role, now), side: s, self: self, key: key, first: opening,
-		shared: opening != nil && string(opening.ID()) != string(key.ID),
+		shared: opening != nil && string(opening.ID()) != id &&
+			(c.machine.Opens(opening.Performative()) || opening.InReplyTo() != id), // it may have overtaken the opening act
 	}
 }
 

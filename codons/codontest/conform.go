@@ -1,6 +1,7 @@
 package codontest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -17,11 +18,19 @@ import (
 // seeds an agent that stops. The jobs take a while and end by one of their Ends, as the
 // seed chooses. The test fails when
 //
-//   - a side takes a step that the table has not, or an event or message finds no row;
+//   - a side takes a step that the table has not, or an event or message finds no row, or only
+//     the row for any unexpected message;
 //   - a side does not end, or the two end in a pair of states that Agree has not;
-//   - a job runs on, or a job panics, or an error is logged;
+//   - a job runs on, or a job panics or gives an answer that is not valid, or an error is logged;
 //   - a payload changes after it was sent;
 //   - the record of a side does not lead to the same state and messages again.
+//
+// A codon whose package has an initiator or a responder of its own, or that needs several agents,
+// is driven by [Calling] and [Agents]. Conform then checks each conversation of two by its
+// table, not the rules that bind several of them: those are a [machine.Coordination]. It does not
+// cover a codon without conversations, such as a saga, whose steps are calls of a function: give
+// the codon of the conversations that its steps open. The pair of ends is not checked where the
+// agent that was asked had stopped and the runtime answered in its place.
 //
 // A failure names the seed: [Seed] repeats it. After three seeds with faults no
 // more are tried. Conform must not be called in a
@@ -40,10 +49,11 @@ const maxFaults = 3
 
 // conform returns the faults, one text for each seed.
 func conform(t *testing.T, c *codons.Codon, o options) (faults []string) {
-	if c.Machine() == nil {
-		return []string{fmt.Sprintf("codontest: %s has no table of its own to conform to", c.Name())}
+	if c.Machine() == nil && (o.agents == nil || o.call == nil) {
+		return []string{fmt.Sprintf("codontest: %s has no table of its own: give a call of it by the option Calling, and the roles of the codons that it uses by Agents", c.Name())}
 	}
 	taken, unjudged := map[*machine.Transition]bool{}, 0
+	var callErr error
 	for _, seed := range o.seeds {
 		if len(faults) == maxFaults {
 			break
@@ -64,10 +74,18 @@ func conform(t *testing.T, c *codons.Codon, o options) (faults []string) {
 				taken[step] = true
 			}
 			unjudged += w.unjudged
+			for _, c := range w.calls {
+				if c.done.Load() {
+					callErr = cmp.Or(callErr, c.err)
+				}
+			}
 			if len(w.faults) > 0 {
 				faults = append(faults, fmt.Sprintf("codontest: %s, seed %d:\n%s", c.Name(), seed, strings.Join(w.faults, "\n")))
 			}
 		})
+	}
+	if len(taken) == 0 && len(faults) == 0 {
+		return []string{fmt.Sprintf("codontest: %s: no conversation took a step; the first error of a call is: %v", c.Name(), callErr)}
 	}
 	t.Logf("%s: %d seeds took %d different steps; %d conversations ended by an answer of the runtime", c.Name(), len(o.seeds), len(taken), unjudged)
 	return faults

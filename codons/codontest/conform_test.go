@@ -2,6 +2,7 @@ package codontest
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -90,6 +91,39 @@ func expectFault(t *testing.T, faults []string, want string) {
 	}
 }
 
+// TestWildcard has the initiator's table without a row for a message that the responder sends: it falls to
+// the row that drops all unexpected messages.
+func TestWildcard(t *testing.T) {
+	hurried := reviewOf(func(d *codons.Definition) {
+		d.Table.Jobs[0].Says = []string{"hum"}
+		d.Table.Rows = append(d.Table.Rows,
+			codons.Answers("reviewing").When(machine.Command("hum")).Stay(machine.Send(performatives.ActStatusUpdate)).Because("it takes a while"),
+			codons.Asks("revising").When(machine.Receive(performatives.ActStatusUpdate)).Stay().Because("the only state that takes it"))
+	})
+	expectFault(t, conform(t, hurried, newOptions([]Option{Seeds(4), Content("hum", performatives.StatusUpdate{Description: "half"})})),
+		"the table has no row for receive STATUS_UPDATE of the initiator in waiting but that for any unexpected message")
+}
+
+// TestWrongOptions expects errors that say which option is missing.
+func TestWrongOptions(t *testing.T) {
+	review := reviewOf(nil)
+	other := reviewOf(func(d *codons.Definition) { d.Table.Name = "other" })
+	agent := func() actors.Agent { return &reviewer{} }
+	composed := codons.MustDefine(codons.Definition{Table: machine.Table{Name: "composed"}, Uses: []string{"code-review"}})
+	for want, c := range map[string]struct {
+		codon *codons.Codon
+		opts  []Option
+	}{
+		"give its role to the option Agent or Agents": {review, []Option{Agent(other.Answer(codons.Job("review", (*reviewer).Review)), agent)}},
+		"by the option Calling":                       {composed, nil},
+		"no conversation took a step; the first error of a call is: missing": {review, []Option{
+			Calling(func(context.Context, *Script) error { return errors.New("missing") }),
+		}},
+	} {
+		expectFault(t, conform(t, c.codon, newOptions(append(c.opts, Seeds(2)))), want)
+	}
+}
+
 // reviewer is an agent of an application.
 type reviewer struct {
 	review func(context.Context, codons.Turn[change]) (codons.Command, error)
@@ -115,6 +149,9 @@ func TestAgents(t *testing.T) {
 			return codons.Command{}, ctx.Err()
 		}, ""},
 		"one that panics": {func(context.Context, codons.Turn[change]) (codons.Command, error) { panic("oh") }, "a job of Responder panicked: oh"},
+		"one that ends its job by another command": {func(context.Context, codons.Turn[change]) (codons.Command, error) {
+			return codons.Command{Name: "resubmit"}, nil
+		}, `the job review of code-review ended with the command "resubmit", and its Ends in the table are`},
 		"one with another content": {func(context.Context, codons.Turn[change]) (codons.Command, error) {
 			return codons.Command{Name: "approve", Data: change{}}, nil
 		}, "is not that of its message type"},

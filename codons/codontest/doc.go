@@ -19,4 +19,7 @@
 //	codontest.Conform(t, Review, codontest.Agent(
 //		Review.Answer(codons.Job("review", Reviewer.Review)),
 //		func() actors.Agent { return &Rev{} }))
+//
+// [Agents] and [Calling] do this for several agents, and for a package with a function of its
+// own that opens conversations.
 package codontest

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -21,9 +22,9 @@ const (
 // network is the router of a system. It loses, duplicates, delays and refuses messages as
 // the seed chooses.
 type network struct {
-	dice    dice
-	machine *machine.Machine
-	system  *actors.System
+	dice   dice
+	codons map[string]*codons.Codon // by name
+	system *actors.System
 
 	mu     sync.Mutex
 	routed map[performatives.MessageID]int
@@ -62,7 +63,11 @@ func (n *network) count(id performatives.MessageID) int {
 
 // refusable reports whether the table says what becomes of a refusal of m by the runtime.
 func (n *network) refusable(m *performatives.Message) bool {
-	for t := range n.machine.Transitions() {
+	c := n.codons[m.Protocol()]
+	if c == nil {
+		return false
+	}
+	for t := range c.Machine().Transitions() {
 		if t.On == machine.Undeliverable(m.Performative()) {
 			return true
 		}

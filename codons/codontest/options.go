@@ -1,6 +1,8 @@
 package codontest
 
 import (
+	"context"
+
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -17,9 +19,16 @@ type options struct {
 	unused      []machine.Pair
 	contents    map[string][]any
 	seeds       []uint64
-	role        *codons.Role
-	agent       func() actors.Agent
 	asking      []codons.Option
+	agents      []agents
+	call        func(context.Context, *Script) error // nil: [codons.Codon.Start] opens the conversations
+}
+
+// agents are those of one option [Agents].
+type agents struct {
+	n      int
+	create func(*Script) actors.Agent
+	roles  []*codons.Role
 }
 
 func newOptions(opts []Option) options {
@@ -75,7 +84,24 @@ func Seed(seed uint64) Option { return func(o *options) { o.seeds = []uint64{see
 // Agent has [Conform] test an agent of the application, which answers by role, in place of
 // an agent whose jobs end as the seed chooses. create is called once for each seed.
 func Agent(role *codons.Role, create func() actors.Agent) Option {
-	return func(o *options) { o.role, o.agent = role, create }
+	return Agents(1, func(*Script) actors.Agent { return create() }, role)
+}
+
+// Agents has [Conform] test n agents of the application in place of an agent whose jobs end as the
+// seed chooses. They answer by those roles, of which one may be of another codon: conversations of
+// it that the agents or the call open are checked against its own table. create is called once for
+// each agent of each seed. Several options give agents of several kinds.
+func Agents(n int, create func(*Script) actors.Agent, roles ...*codons.Role) Option {
+	return func(o *options) { o.agents = append(o.agents, agents{n, create, roles}) }
+}
+
+// Calling has [Conform] open conversations by call, in place of [codons.Codon.Start]: by the
+// function of a package that has an initiator of its own, such as delegation.Delegate. It has to
+// pass ctx on, by whose end the seed withdraws the conversations, and has to return when they have
+// ended, at the latest an hour after the last event. It runs on a goroutine of its own. Its error
+// is shown where no conversation began; [Content] and [Asking] have no effect on it.
+func Calling(call func(ctx context.Context, s *Script) error) Option {
+	return func(o *options) { o.call = call }
 }
 
 // Asking gives options of all conversations that [Conform] opens, such as [codons.On] for

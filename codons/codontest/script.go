@@ -2,187 +2,103 @@ package codontest
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math/rand/v2"
-	"reflect"
 	"slices"
-	"time"
+	"strconv"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// longestJob is the longest time that a scripted job takes.
-const longestJob = 2 * time.Minute
-
-// script does the jobs of both roles: a job takes a while, says some of its commands and
-// ends by one of its Ends, as the seed chooses.
-type script struct {
-	codon    *codons.Codon
-	contents map[string][]any
-	dice     dice
+// Script makes the choices of one seed for the code that the options [Agents] and [Calling] give.
+// A choice depends on the seed and on what the code names, so that a seed repeats it. Its methods
+// are safe for concurrent use.
+type Script struct {
+	dice  dice
+	key   string // of the call; empty for an agent
+	self  actors.Self
+	peers []performatives.AgentID
 }
 
-// scripted is the agent on either side.
-type scripted struct{ *script }
+// Self returns the handle of the agent on whose behalf a call opens conversations: it is a
+// [codons.Party]. It must not be used by an agent of [Agents].
+func (s *Script) Self() actors.Self { return s.self }
 
-// Describe returns no capabilities.
-func (scripted) Describe() performatives.Capabilities { return performatives.Capabilities{} }
-
-// role returns the answering side with a scripted job for each job of the table.
-func (s *script) role() *codons.Role {
-	var jobs []codons.AnswerJob
-	for _, job := range s.codon.Table.Jobs {
-		if job.Role == machine.Responder {
-			jobs = append(jobs, codons.Job(job.Name, func(a scripted, ctx context.Context, t codons.Turn[any]) (codons.Command, error) {
-				return a.do(ctx, job, t)
-			}))
-		}
-	}
-	return s.codon.Answer(jobs...)
+// Peers returns the ids of the agents of [Agents], in their order. The slice belongs to the
+// caller.
+func (s *Script) Peers() []performatives.AgentID {
+	return slices.Clone(s.peers)
 }
 
-// asking returns options with a scripted job for each job of the initiator.
-func (s *script) asking() []codons.Option {
-	var opts []codons.Option
-	for _, job := range s.codon.Table.Jobs {
-		if job.Role == machine.Initiator {
-			opts = append(opts, codons.On(job.Name, func(ctx context.Context, t codons.Turn[any]) (codons.Command, error) {
-				return s.do(ctx, job, t)
-			}))
-		}
-	}
-	return opts
+// Chance returns the choices for a part of a call.
+func (s *Script) Chance(part string) *Chance {
+	return &Chance{s.dice.of("call", s.key, part)}
 }
 
-// do does one job. When its context ends, it returns why, or ends all the same, because
-// the last word of a job may come late.
-func (s *script) do(ctx context.Context, job machine.Job, t codons.Turn[any]) (codons.Command, error) {
-	chance := s.dice.of("job", job.Role.String(), job.Name, string(t.Message.ID()))
-	if len(job.Says) > 0 {
-		for range chance.IntN(3) {
-			if err := pause(ctx, chance); err != nil {
-				return codons.Command{}, err
-			}
-			command := job.Says[chance.IntN(len(job.Says))]
-			if err := t.Say(command, s.content(chance, job.Role, command)); err != nil {
-				return codons.Command{}, err
-			}
-		}
-	}
-	if err := pause(ctx, chance); err != nil && chance.IntN(2) == 0 {
-		return codons.Command{}, err
-	}
-	return s.end(chance, job), nil
+// About returns the choices for a part of the handling of a message.
+func (s *Script) About(m *performatives.Message, part string) *Chance {
+	return &Chance{s.dice.of("about", string(m.Receiver()), string(m.ID()), part)}
 }
 
-// pause waits for a while, mostly a short one.
-func pause(ctx context.Context, chance *rand.Rand) error {
-	select {
-	case <-time.After(upTo(chance, longestJob)):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// Chance draws choices. One goroutine may use it at a time.
+type Chance struct{ rand *rand.Rand }
+
+// IntN returns a number from 0 to n-1, for n of at least 1.
+func (c *Chance) IntN(n int) int { return c.rand.IntN(n) }
+
+// Pause waits for a while of virtual time, mostly a short one and at most two minutes. When ctx
+// ends first, it returns the cause, or nil all the same, because the last message of a job may come
+// late.
+func (c *Chance) Pause(ctx context.Context) error {
+	if err := pause(ctx, c.rand); err != nil && c.rand.IntN(2) == 0 {
+		return err
 	}
+	return nil
 }
 
-// end returns the last command of a job: in three of four cases one of the codon's own.
-func (s *script) end(chance *rand.Rand, job machine.Job) codons.Command {
-	own := slices.DeleteFunc(slices.Clone(job.Ends), standardEnd)
-	ends := own
-	if len(own) == 0 || chance.IntN(4) == 0 {
-		ends = job.Ends
-	}
-	command := ends[chance.IntN(len(ends))]
-	return codons.Command{Name: command, Data: s.content(chance, job.Role, command)}
-}
-
-func standardEnd(command string) bool {
-	return command == codons.CommandRefuse || command == codons.CommandNotUnderstood || command == codons.CommandFail
-}
-
-// content returns the content of a command: one that [Content] names, or a zero value.
-func (s *script) content(chance *rand.Rand, role machine.Role, command string) any {
-	if given := s.contents[command]; len(given) > 0 {
-		return given[chance.IntN(len(given))]
-	}
+// Err returns nil, or in one of four cases an error of a job: a [*performatives.Refusal] that is
+// sent as REFUSE, NOT_UNDERSTOOD or FAILURE, or an error that is none.
+func (c *Chance) Err() error {
 	const text = "the script says so"
-	switch command {
-	case codons.CommandRefuse:
-		return performatives.Refuse{ReasonCode: performatives.CodeUnauthorized, ReasonText: text}
-	case codons.CommandNotUnderstood:
-		return performatives.NotUnderstood{ReasonCode: performatives.CodeInvalidPayload, ReasonText: text}
-	case codons.CommandFail:
-		return performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: text}
-	}
-	for _, row := range s.codon.Table.Rows {
-		if row.Role == role && slices.Contains(row.On, machine.Command(command)) {
-			for _, e := range row.Do {
-				if e.Kind == machine.EffectSend {
-					return s.zero(e)
-				}
-			}
-		}
+	switch c.rand.IntN(16) {
+	case 0:
+		return &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: text}
+	case 1:
+		return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: text}
+	case 2:
+		return &performatives.Refusal{Code: performatives.CodeFailed, Text: text}
+	case 3:
+		return errors.New(text)
 	}
 	return nil
 }
 
-// zero returns the zero value of what an effect sends: of its message type, of the only
-// one of its act, or of the codon's Payloads.
-func (s *script) zero(e machine.Effect) any {
-	if t, ok := s.codon.Messages[e.Name]; ok {
-		return zeroOf(t.Payload)
-	}
-	for _, t := range s.codon.Messages {
-		if t.Act == e.Act {
-			return zeroOf(t.Payload)
-		}
-	}
-	for _, p := range s.codon.Payloads {
-		if p.Act == e.Act && p.Type != nil {
-			return zeroOf(reflect.TypeOf(p.Type))
-		}
-	}
-	return nil
-}
-
-func zeroOf(t reflect.Type) any {
-	if t.Kind() == reflect.Map {
-		return reflect.MakeMap(t).Interface()
-	}
-	return reflect.Zero(t).Interface()
-}
-
-// commands returns the commands of the initiator's agent, no job's and no standard one,
-// that the table takes in a state.
-func (s *script) commands(state machine.State) (names []string) {
-	for t := range s.codon.Machine().Transitions() {
-		name := t.On.Name
-		if t.Role != machine.Initiator || t.From != state || t.On != machine.Command(name) || s.ofJob(name) {
+// Do is a whole job: it calls each of says, or leaves it out, waits as Pause does and ends as Err
+// does. says are messages of a job that goes on, such as an agreement.
+func (c *Chance) Do(ctx context.Context, says ...func() error) error {
+	for _, say := range says {
+		if c.rand.IntN(2) == 0 {
 			continue
 		}
-		if name != codons.CommandStart && name != codons.CommandCancel && name != codons.CommandStop {
-			names = append(names, name)
+		if err := say(); err != nil {
+			return err
 		}
 	}
-	return names
+	if err := c.Pause(ctx); err != nil {
+		return err
+	}
+	return c.Err()
 }
 
-func (s *script) ofJob(command string) bool {
-	return slices.ContainsFunc(s.codon.Table.Jobs, func(j machine.Job) bool {
-		return j.Role == machine.Initiator && (slices.Contains(j.Says, command) || slices.Contains(j.Ends, command))
-	})
-}
-
-// agents returns the role that answers and its agent.
-func (s *script) agents(o options) (*codons.Role, actors.Agent, error) {
-	if o.role == nil {
-		return s.role(), scripted{s}, nil
+// ids returns the ids of n agents of a world.
+func ids(n int) []performatives.AgentID {
+	all := make([]performatives.AgentID, n)
+	for i := range all {
+		all[i] = responderID
+		if i > 0 {
+			all[i] += performatives.AgentID(strconv.Itoa(i + 1))
+		}
 	}
-	if o.role.Name() != s.codon.Name() {
-		return nil, nil, fmt.Errorf("codontest: the role of the option Agent answers %s, not %s", o.role.Name(), s.codon.Name())
-	}
-	return o.role, o.agent(), nil
+	return all
 }

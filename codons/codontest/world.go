@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	goruntime "runtime"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -31,33 +33,49 @@ const (
 
 // world is the system of one seed, in a bubble of its own.
 type world struct {
-	script
+	jobs
 	options
+	codons  map[string]*codons.Codon // those whose conversations are checked, by name
 	system  *actors.System
 	pool    *actors.Pool
 	asker   actors.Self
+	peers   []performatives.AgentID
 	log     errorLog
 	events  *actors.Subscription
 	started []*codons.Asked
-	cancels []context.CancelFunc
+	calls   []*call
+	cancels []context.CancelFunc // of started, or of calls
 	faults  []string
 	about   map[performatives.ConversationID]bool // conversations with faults
 
-	answered map[performatives.ConversationID]bool // those in which the runtime has answered a request
-	unjudged int                                   // conversations whose pair of ends was not checked
+	answered map[pairKey]bool                 // those with a message for a responder that had stopped
+	sent     map[performatives.MessageID]bool // by a side of a conversation
+	unjudged int                              // conversations whose pair of ends was not checked
 }
 
-// newWorld starts the system and both agents. It records the events from the beginning.
+// call is one run of the function of [Calling].
+type call struct {
+	done atomic.Bool
+	err  error // once done
+}
+
+// newWorld starts the system and the agents. It records the events from the beginning.
 func newWorld(ctx context.Context, c *codons.Codon, o options, seed uint64) (*world, error) {
-	w := &world{script: script{c, o.contents, dice{seed}}, options: o, about: map[performatives.ConversationID]bool{}, answered: map[performatives.ConversationID]bool{}}
-	role, agent, err := w.agents(o)
+	w := &world{
+		jobs: jobs{c, o.contents, dice{seed}}, options: o, codons: map[string]*codons.Codon{},
+		about: map[performatives.ConversationID]bool{}, answered: map[pairKey]bool{}, sent: map[performatives.MessageID]bool{},
+	}
+	if w.agents == nil {
+		Agent(w.role(), func() actors.Agent { return scripted{&w.jobs} })(&w.options)
+	}
+	protocols, err := w.protocols()
 	if err != nil {
 		return nil, err
 	}
-	net := &network{dice: w.dice, machine: c.Machine()}
+	net := &network{dice: w.dice, codons: w.codons}
 	w.pool = actors.NewPool(actors.PoolOptions{Workers: max(4, goruntime.GOMAXPROCS(0))}) // a worker that waits must not stop the clock
 	w.system, err = actors.NewSystem(actors.Options{
-		Protocols: []actors.Protocol{role}, Router: net, Dispatcher: w.pool, Stamper: &stamper{}, Logger: slog.New(&w.log),
+		Protocols: protocols, Router: net, Dispatcher: w.pool, Stamper: &stamper{}, Logger: slog.New(&w.log),
 	})
 	if err != nil {
 		_ = w.pool.Close(ctx) // it runs nothing yet
@@ -65,13 +83,48 @@ func newWorld(ctx context.Context, c *codons.Codon, o options, seed uint64) (*wo
 	}
 	net.system = w.system
 	w.events = w.system.Events.Subscribe(actors.SubscribeOptions{Capacity: eventQueue, Kinds: []actors.Kind{
-		codons.KindTransition, codons.KindRecorded, codons.KindPayload, codons.KindJobPanicked, actors.KindMessageRefused,
+		codons.KindTransition, codons.KindRecorded, codons.KindPayload, codons.KindJobPanicked, codons.KindJobFailed, actors.KindMessageRefused, actors.KindMessageDeadLettered,
 	}})
 	if w.asker, err = w.spawn(ctx, askerID, client{}); err != nil {
 		return w, err
 	}
-	_, err = w.spawn(ctx, responderID, agent)
-	return w, err
+	return w, w.spawnPeers(ctx)
+}
+
+// protocols returns the roles of all agents, each once, and notes their codons. The error says
+// that no role is of the codon under test.
+func (w *world) protocols() ([]actors.Protocol, error) {
+	var all []actors.Protocol
+	for _, a := range w.agents {
+		for _, role := range a.roles {
+			if w.codons[role.Name()] == nil {
+				w.codons[role.Name()] = role.Codon()
+				all = append(all, role)
+			}
+		}
+	}
+	if w.codon.Machine() != nil && w.codons[w.codon.Name()] == nil {
+		return nil, fmt.Errorf("codontest: the agents answer %q, and none %s: give its role to the option Agent or Agents", slices.Sorted(maps.Keys(w.codons)), w.codon.Name())
+	}
+	return all, nil
+}
+
+func (w *world) spawnPeers(ctx context.Context) error {
+	n := 0
+	for _, a := range w.agents {
+		n += a.n
+	}
+	w.peers = ids(n)
+	n = 0
+	for _, a := range w.agents {
+		for range a.n {
+			if _, err := w.spawn(ctx, w.peers[n], a.create(&Script{dice: w.dice, peers: w.peers})); err != nil {
+				return err
+			}
+			n++
+		}
+	}
+	return nil
 }
 
 // client is the agent that asks.
@@ -107,7 +160,7 @@ func (w *world) play(ctx context.Context) {
 		switch {
 		case i == stops:
 			w.stopAgent(ctx, chance)
-		case len(w.started) < conversations && chance.IntN(2) == 0:
+		case len(w.cancels) < conversations && chance.IntN(2) == 0:
 			w.begin(ctx, chance)
 		case chance.IntN(3) == 0:
 			w.withdraw(chance)
@@ -127,7 +180,11 @@ func (w *world) begin(ctx context.Context, chance *rand.Rand) {
 	} else {
 		ctx, cancel = context.WithCancel(ctx)
 	}
-	opts := append(w.script.asking(), w.options.asking...)
+	if w.call != nil {
+		w.beginCall(ctx, cancel)
+		return
+	}
+	opts := append(w.jobs.asking(), w.options.asking...)
 	if n := len(w.started); n%2 == 1 { // its id is not that of its first request
 		opts = append(opts, codons.WithConversation(performatives.ConversationID("named "+strconv.Itoa(n))))
 	}
@@ -142,11 +199,37 @@ func (w *world) begin(ctx context.Context, chance *rand.Rand) {
 	w.started, w.cancels = append(w.started, asked), append(w.cancels, cancel)
 }
 
-// withdraw cancels a conversation that is under way.
+// beginCall runs the function of [Calling] on a goroutine of its own.
+func (w *world) beginCall(ctx context.Context, cancel context.CancelFunc) {
+	c := &call{}
+	s := &Script{dice: w.dice, key: strconv.Itoa(len(w.calls)), self: w.asker, peers: w.peers}
+	w.calls, w.cancels = append(w.calls, c), append(w.cancels, cancel)
+	go func() {
+		defer cancel()
+		c.err = w.call(ctx, s)
+		c.done.Store(true)
+	}()
+}
+
+// withdraw cancels a conversation, or a call, that is under way.
 func (w *world) withdraw(chance *rand.Rand) {
-	if live := w.live(); len(live) > 0 {
-		w.cancels[live[chance.IntN(len(live))].index]()
+	live := w.callsUnderWay()
+	for _, c := range w.live() {
+		live = append(live, c.index)
 	}
+	if len(live) > 0 {
+		w.cancels[live[chance.IntN(len(live))]]()
+	}
+}
+
+// callsUnderWay returns the indexes of the calls that have not returned.
+func (w *world) callsUnderWay() (all []int) {
+	for i, c := range w.calls {
+		if !c.done.Load() {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // tell has a conversation take a command that is not of a job, if its state has one.
@@ -179,9 +262,10 @@ func (w *world) live() (all []conversation) {
 	return all
 }
 
-// stopAgent stops one of the two.
+// stopAgent stops one of the agents.
 func (w *world) stopAgent(ctx context.Context, chance *rand.Rand) {
-	id := []performatives.AgentID{askerID, responderID}[chance.IntN(2)]
+	all := append([]performatives.AgentID{askerID}, w.peers...)
+	id := all[chance.IntN(len(all))]
 	if err := w.system.StopAgent(ctx, id); err != nil {
 		w.fault("the agent %s did not stop: %v", id, err)
 	}
@@ -193,7 +277,7 @@ func (w *world) settle() {
 	for range 60 {
 		time.Sleep(time.Minute) //nolint:forbidigo // the clock of a synctest bubble
 		synctest.Wait()
-		if n := w.system.Counts(); n.Open == 0 && n.Working == 0 {
+		if n := w.system.Counts(); n.Open == 0 && n.Working == 0 && len(w.callsUnderWay()) == 0 {
 			break
 		}
 	}
@@ -201,6 +285,9 @@ func (w *world) settle() {
 	synctest.Wait()
 	for _, info := range codons.Conversations(w.system) {
 		w.faultOf(info.ID, "the %s is still %s, an hour after the last event", info.Role, info.State)
+	}
+	for _, i := range w.callsUnderWay() {
+		w.fault("call %d of the option Calling has not returned, an hour after the last event", i)
 	}
 	if n := w.system.Counts(); n.Open > 0 || n.Working > 0 {
 		w.fault("%d conversations and %d jobs are under way at the end", n.Open, n.Working)
