@@ -2,9 +2,12 @@ package codons
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -43,6 +46,9 @@ func (c *Codon) Start(ctx context.Context, p Party, to performatives.AgentID, co
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	if err := c.checkOpeningContent(content); err != nil {
+		return nil, err
+	}
 	act, name := c.opening(content)
 	err := s.Start(ctx, p.Self(), Opening{Codon: c, To: to, Act: act, Type: name, Payload: content, Options: o}, s)
 	if err != nil {
@@ -50,6 +56,22 @@ func (c *Codon) Start(ctx context.Context, p Party, to performatives.AgentID, co
 	}
 	s.asked = Asked{s.Handle(), s}
 	return &s.asked, nil
+}
+
+// checkOpeningContent returns an error for a content that is none of the opening message types:
+// the peer would not understand it. [performatives.Raw] may be any of them.
+func (c *Codon) checkOpeningContent(content any) error {
+	var want []string
+	for _, name := range c.openings() {
+		if c.Messages[name].holds(content) {
+			return nil
+		}
+		want = append(want, fmt.Sprintf("%s (%s)", c.Messages[name].Payload, name))
+	}
+	if _, raw := content.(performatives.Raw); raw || want == nil {
+		return nil
+	}
+	return fmt.Errorf("codons: %s: want %s as the content of the opening message, got %T", c.Name(), strings.Join(want, " or "), content)
 }
 
 // opening returns the act, and the message type, of the opening act with that content.
@@ -86,6 +108,8 @@ func (a *Asked) Tell(command string, content any) { a.side.Tell(Command{command,
 // askedJobs are the settings of [On] and [OnReport].
 type askedJobs struct {
 	jobs    map[string]func(ctx context.Context, s *askedSide, m *performatives.Message) (Command, error)
+	reads   map[string]reflect.Type // the type of Turn.Content of each job
+	faults  []error
 	reports map[string]func(*performatives.Message)
 }
 
@@ -97,9 +121,20 @@ func On[P any](job string, do func(ctx context.Context, t Turn[P]) (Command, err
 	return Setting(func(a *askedJobs) {
 		if a.jobs == nil {
 			a.jobs = make(map[string]func(context.Context, *askedSide, *performatives.Message) (Command, error))
+			a.reads = make(map[string]reflect.Type)
 		}
+		switch {
+		case do == nil:
+			a.faults = append(a.faults, fmt.Errorf("the function of codons.On(%q) is nil", job))
+		case a.jobs[job] != nil:
+			a.faults = append(a.faults, fmt.Errorf("codons.On(%q) is given twice", job))
+		}
+		a.reads[job] = reflect.TypeFor[P]()
 		a.jobs[job] = func(ctx context.Context, s *askedSide, m *performatives.Message) (Command, error) {
 			t := Turn[P]{Message: m, Agent: s.conversation.agent, say: func(c Command) error {
+				if err := s.of.checkSays(machine.Initiator, job, c.Name); err != nil {
+					return err
+				}
 				s.Tell(c)
 				return ctx.Err()
 			}}
@@ -149,16 +184,21 @@ func (s *askedSide) check() error {
 	if s.of.machine == nil {
 		return fmt.Errorf("codons: %s has no table of its own, so nothing can be asked by it", s.of.Name())
 	}
-	var known []string
-	for _, j := range s.of.jobs(machine.Initiator) {
-		known = append(known, j.Name)
-		if s.jobs.jobs[j.Name] == nil {
-			return fmt.Errorf("codons: %s: the initiator's job %q has no code: give it by codons.On", s.of.Name(), j.Name)
-		}
+	if err := errors.Join(s.jobs.faults...); err != nil {
+		return fmt.Errorf("codons: %s: %w", s.of.Name(), err)
 	}
+	known := namesOf(s.of.jobs(machine.Initiator))
 	for name := range s.jobs.jobs {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("codons: %s: the initiator has no job %q", s.of.Name(), name)
+			return fmt.Errorf("codons: %s: the initiator has no job %q: want one of %q", s.of.Name(), name, known)
+		}
+		if err := s.of.checkReads(machine.Initiator, name, s.jobs.reads[name]); err != nil {
+			return err
+		}
+	}
+	for _, name := range known {
+		if s.jobs.jobs[name] == nil {
+			return fmt.Errorf("codons: %s: the initiator's job %q has no code: give it by codons.On", s.of.Name(), name)
 		}
 	}
 	for name := range s.jobs.reports {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -20,9 +21,10 @@ type Turn[P any] struct {
 	say     func(Command) error
 }
 
-// Say has the conversation take a command of the table, with the content of what that
-// sends, while the job goes on. It waits while 16 earlier ones are not handled. The error
-// says that the conversation is over. Safe for concurrent use.
+// Say gives the conversation a command of the job's Says, with the content of the message that
+// the command makes the table send, while the job goes on. It blocks while 16 earlier commands
+// are not handled. The error is the cause of the end of the conversation, or names a command
+// that is none of the Says. Safe for concurrent use.
 func (t Turn[P]) Say(command string, content any) error { return t.say(Command{command, content}) }
 
 // AnswerJob is the code of one job of a codon's answering side, see [Job].
@@ -30,6 +32,8 @@ type AnswerJob struct {
 	name  string
 	role  reflect.Type
 	plays func(actors.Agent) bool
+	reads reflect.Type // the type of Turn.Content
+	given bool         // reports whether do is not nil
 	do    func(actors.Agent) func(context.Context, *Handler) Command
 }
 
@@ -45,7 +49,7 @@ type AnswerJob struct {
 // not understood, before do is called.
 func Job[A actors.Agent, P any](name string, do func(A, context.Context, Turn[P]) (Command, error)) AnswerJob {
 	return AnswerJob{
-		name: name, role: reflect.TypeFor[A](),
+		name: name, role: reflect.TypeFor[A](), reads: reflect.TypeFor[P](), given: do != nil,
 		plays: func(a actors.Agent) bool { _, ok := a.(A); return ok },
 		do: func(agent actors.Agent) func(context.Context, *Handler) Command {
 			role, _ := agent.(A)
@@ -54,7 +58,13 @@ func Job[A actors.Agent, P any](name string, do func(A, context.Context, Turn[P]
 				if err != nil {
 					return h.turnDown(name, err)
 				}
-				command, err := do(role, ctx, Turn[P]{content, h.Message(), h.Agent(), h.Say})
+				say := func(c Command) error {
+					if err := h.conversation.codon.checkSays(machine.Responder, name, c.Name); err != nil {
+						return err
+					}
+					return h.Say(c)
+				}
+				command, err := do(role, ctx, Turn[P]{content, h.Message(), h.Agent(), say})
 				if err != nil {
 					return h.turnDown(name, err)
 				}
@@ -134,23 +144,69 @@ func (c *Codon) checkJobs(jobs []AnswerJob) error {
 	for _, j := range jobs {
 		switch {
 		case c.job(machine.Responder, j.name).Name == "":
-			errs = append(errs, fmt.Errorf("codons: %s: the table has no job %q of the responder", c.Name(), j.name))
+			errs = append(errs, fmt.Errorf("codons: %s: the responder has no job %q: want one of %q", c.Name(), j.name, namesOf(c.jobs(machine.Responder))))
+		case !j.given:
+			errs = append(errs, fmt.Errorf("codons: %s: the function of the job %q is nil", c.Name(), j.name))
 		case given[j.name]:
 			errs = append(errs, fmt.Errorf("codons: %s: two jobs are called %q", c.Name(), j.name))
 		case j.role != jobs[0].role:
 			errs = append(errs, fmt.Errorf("codons: %s: the job %q is of %s, and %q of %s: one interface has all", c.Name(), j.name, j.role, jobs[0].name, jobs[0].role))
 		}
 		given[j.name] = true
+		errs = append(errs, c.checkReads(machine.Responder, j.name, j.reads))
 	}
 	for _, j := range c.jobs(machine.Responder) {
 		if !given[j.Name] {
-			errs = append(errs, fmt.Errorf("codons: %s: the job %q of the responder has no code", c.Name(), j.Name))
+			errs = append(errs, fmt.Errorf("codons: %s: the job %q of the responder has no code: give it by codons.Job", c.Name(), j.Name))
 		}
 		if !slices.Contains(j.Ends, CommandFail) {
 			errs = append(errs, fmt.Errorf("codons: %s: the job %q cannot end with %q, as it does by an error or a panic; Standard rows add that", c.Name(), j.Name, CommandFail))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkReads returns an error for a job whose Turn has a content that no message which starts
+// the job can have: each run would end as not understood.
+func (c *Codon) checkReads(role machine.Role, job string, reads reflect.Type) error {
+	var types []string
+	for _, r := range c.Table.Rows {
+		if r.Role != role || !slices.Contains(r.Do, machine.Run(job)) {
+			continue
+		}
+		for _, on := range r.On {
+			if on.Kind != machine.KindReceive {
+				return nil
+			}
+			name := c.typeOf(machine.SendTagged(on.Act, on.Name))
+			if name == "" || c.Messages[name].Payload.AssignableTo(reads) || reads == reflect.TypeFor[performatives.Raw]() {
+				return nil
+			}
+			types = append(types, fmt.Sprintf("%s with %s", name, c.Messages[name].Payload))
+		}
+	}
+	if types == nil {
+		return nil
+	}
+	return fmt.Errorf("codons: %s: the job %q reads a Turn[%s], but %s starts it", c.Name(), job, reads, strings.Join(types, " or "))
+}
+
+// checkSays returns an error for a command that is none of those which a job gives while it
+// goes on.
+func (c *Codon) checkSays(role machine.Role, job, command string) error {
+	if says := c.job(role, job).Says; !slices.Contains(says, command) {
+		return fmt.Errorf("codons: %s: the job %q cannot say %q: its Says in the table are %q", c.Name(), job, command, says)
+	}
+	return nil
+}
+
+// namesOf returns the names of jobs.
+func namesOf(jobs []machine.Job) []string {
+	names := make([]string, len(jobs))
+	for i, j := range jobs {
+		names[i] = j.Name
+	}
+	return names
 }
 
 // works are the jobs of one agent.
