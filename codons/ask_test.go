@@ -185,7 +185,6 @@ func TestAskMistakes(t *testing.T) {
 			`the initiator's job "revise" has no code`:                   nil,
 			`the initiator has no job "rewrite": want one of ["revise"]`: {codons.On("revise", addTests), codons.On("rewrite", addTests)},
 			`the function of codons.On("revise") is nil`:                 {codons.On[comments]("revise", nil)},
-			`codons.On("revise") is given twice`:                         {codons.On("revise", addTests), codons.On("revise", addTests)},
 			`the job "revise" reads a Turn[codons_test.change], but CHANGES_REQUESTED with codons_test.comments starts it`: {
 				codons.On("revise", func(context.Context, codons.Turn[change]) (codons.Command, error) { return codons.Command{}, nil }),
 			},

@@ -12,9 +12,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// checkOwn returns the faults of the definition that are best told from its own rows, before
-// [Standard.Complete] adds others. A table without an opening has no other faults worth
-// reading.
+// checkOwn returns the faults of the definition that its own rows show, before
+// [Standard.Complete] adds others. It returns the first fault of the header or the opening
+// alone, because such a fault causes many others.
 func (d *Definition) checkOwn() error {
 	switch {
 	case len(d.Table.Terminal) == 0:
