@@ -84,7 +84,7 @@ func (c *Codon) opening(content any) (performatives.Performative, string) {
 		}
 	}
 	if c.machine == nil || len(c.machine.Opening()) == 0 {
-		return 0, "" // the message says what is wrong
+		return 0, "" // New refuses a message without an act
 	}
 	act := c.machine.Opening()[0]
 	return act, c.typeOf(machine.Send(act))

@@ -6,5 +6,5 @@
 // fewer families lists their codons and roles itself.
 //
 // To add a codon, export it from its family's package as a variable, and its role, if it has
-// one, as another; then name both here. A test reports what is missing.
+// one, as another; then name both here. A test reports a codon or role that is missing.
 package library
