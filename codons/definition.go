@@ -160,7 +160,7 @@ func foreignMember(t reflect.Type, above []reflect.Type) (string, reflect.Type) 
 		return "", nil
 	}
 	above = append(slices.Clip(above), t)
-	switch t.Kind() { //nolint:exhaustive // the others have a JSON form, or are not known before there is a value
+	switch t.Kind() { // the others have a JSON form, or are not known before there is a value
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 		return "", t
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:

@@ -35,10 +35,15 @@ func TestAskMistakes(t *testing.T) {
 		"a channel":         {make(chan int), []runtime.AskOption{request}, p.CodeInvalidPayload, "want a struct, a map or Raw"},
 		"no role":           {own{}, []runtime.AskOption{request}, p.CodeIncapable, "Silent: the agent has no role that answers REQUEST without a protocol"},
 		"no role for the message type": {
-			own{}, []runtime.AskOption{request, runtime.WithMessageType("REVIEW")}, p.CodeIncapable, "no role that answers REQUEST REVIEW without a protocol",
+			own{},
+			[]runtime.AskOption{request, runtime.WithMessageType("REVIEW")},
+			p.CodeIncapable,
+			"no role that answers REQUEST REVIEW without a protocol",
 		},
 		"no role in a protocol": {
-			own{}, []runtime.AskOption{request, func(e *p.Envelope) { e.Protocol = "code-review" }}, p.CodeIncapable,
+			own{},
+			[]runtime.AskOption{request, func(e *p.Envelope) { e.Protocol = "code-review" }},
+			p.CodeIncapable,
 			`no role that answers REQUEST of the protocol "code-review"`,
 		},
 	} {
