@@ -133,18 +133,24 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		r.Receive(&Context{Self{c}, ctx}, m)
 		return
 	}
-	c.sys.refuse(c.spec.ID, m, c.unhandledCode(m), "")
+	code, text := unhandled(m)
+	c.sys.refuse(c.spec.ID, m, code, text)
 }
 
-// unhandledCode returns the code for a message that an agent without Receive does not
-// handle.
-func (c *cell) unhandledCode(m *performatives.Message) performatives.Code {
-	switch {
-	case m.Performative() == performatives.ActCancel, !m.Performative().ExpectsReply():
-		return performatives.CodeConversationEnded
-	default:
-		return performatives.CodeIncapable
+// unhandled returns the code and the text for a message that an agent without Receive does
+// not handle. The text names the missing role by what the sender knows of it.
+func unhandled(m *performatives.Message) (performatives.Code, string) {
+	if m.Performative() == performatives.ActCancel || !m.Performative().ExpectsReply() {
+		return performatives.CodeConversationEnded, ""
 	}
+	what := m.Performative().String()
+	if name := m.MessageType(); name != "" {
+		what += " " + name
+	}
+	if m.Protocol() == "" {
+		return performatives.CodeIncapable, "the agent has no role that answers " + what + " without a protocol"
+	}
+	return performatives.CodeIncapable, fmt.Sprintf("the agent has no role that answers %s of the protocol %.64q", what, m.Protocol())
 }
 
 // expired reports whether m is a request whose ReplyBy has passed. A CANCEL does not

@@ -2,7 +2,6 @@ package actors
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 )
 
@@ -16,7 +15,8 @@ type Played interface {
 	Everyone() bool
 }
 
-// roles is which roles the agents of one Go type play, and what is wrong with them.
+// roles holds the names of the roles that the agents of one Go type play. err is the fault for
+// which Spawn refuses the type, nil for none.
 type roles struct {
 	names []string
 	err   error
@@ -42,9 +42,7 @@ func (s *System) rolesOf(agent Agent) roles {
 		}
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
-		r.err = fmt.Errorf("actors: %w", err)
-	}
+	r.err = errors.Join(errs...)
 	s.roles.Store(t, r)
 	return r
 }

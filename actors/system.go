@@ -118,7 +118,7 @@ func (s *System) Spawn(ctx context.Context, spec Spec) (Self, error) {
 	}
 	roles := s.rolesOf(agent)
 	if roles.err != nil {
-		return Self{}, fmt.Errorf("spawn %q: %w", spec.ID, roles.err)
+		return Self{}, fmt.Errorf("actors: spawn %q: %w", spec.ID, roles.err)
 	}
 	c := s.newCell(spec, agent, describes)
 	c.roles = roles.names

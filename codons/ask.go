@@ -2,32 +2,37 @@ package codons
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// End is how a conversation ended for the side that asked.
+// End is the outcome of a conversation for its initiator.
 type End struct {
-	State   machine.State          // a terminal state of the codon's own
-	Message *performatives.Message // that ended it; nil where this side did
+	State   machine.State          // State is a terminal state of the codon's own rows.
+	Message *performatives.Message // Message ended the conversation; nil where no message did.
 }
 
-// Ask opens a conversation of the codon and waits for its end. content is that of the
-// opening act. The jobs and reports of the initiator are given by [On] and [OnReport].
+// Ask opens a conversation of the codon and blocks until its end. content is the payload of
+// the opening message. [On] and [OnReport] give the code for the jobs and reports of the
+// initiator.
 //
-// ctx's deadline, or else [DefaultDeadline], is the ReplyBy of the opening act. When ctx
-// is cancelled, the peer gets CANCEL, where the table has it, and Ask returns once the
-// peer has said that it stopped, at the latest after [WithGrace]. Begun with the ctx of a
-// handler, the conversation is a child of the handler's.
+// The deadline of ctx, or else [DefaultDeadline] from now, is the ReplyBy of the opening
+// message. When ctx is cancelled, the peer gets CANCEL, where the table has it. Ask then
+// returns after the peer's receipt, at the latest after [WithGrace]. With the ctx of a
+// handler, the conversation is a child of the handler's conversation.
 //
-// The error is an [*EndError] where the conversation ended in a standard state, such as
-// refused, failed, cancelled or timed out, or says what is wrong with the content or that
-// the party cannot begin. It must not be called on an agent's own actor.
+// The error is an [*EndError] when the conversation ended in a state of the standard rows,
+// such as refused, failed, cancelled or timed out. Any other error means that no
+// conversation began: the content or an option is wrong, or the party has stopped. Ask must
+// not be called on an agent's own actor.
 func (c *Codon) Ask(ctx context.Context, p Party, to performatives.AgentID, content any, opts ...Option) (End, error) {
 	a, err := c.Start(ctx, p, to, content, opts...)
 	if err != nil {
@@ -43,6 +48,9 @@ func (c *Codon) Start(ctx context.Context, p Party, to performatives.AgentID, co
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	if err := c.checkOpeningContent(content); err != nil {
+		return nil, err
+	}
 	act, name := c.opening(content)
 	err := s.Start(ctx, p.Self(), Opening{Codon: c, To: to, Act: act, Type: name, Payload: content, Options: o}, s)
 	if err != nil {
@@ -50,6 +58,22 @@ func (c *Codon) Start(ctx context.Context, p Party, to performatives.AgentID, co
 	}
 	s.asked = Asked{s.Handle(), s}
 	return &s.asked, nil
+}
+
+// checkOpeningContent returns an error for a content that is none of the opening message types:
+// the peer would not understand it. [performatives.Raw] may be any of them.
+func (c *Codon) checkOpeningContent(content any) error {
+	var want []string
+	for _, name := range c.openings() {
+		if c.Messages[name].holds(content) {
+			return nil
+		}
+		want = append(want, fmt.Sprintf("%s (%s)", c.Messages[name].Payload, name))
+	}
+	if _, raw := content.(performatives.Raw); raw || want == nil {
+		return nil
+	}
+	return fmt.Errorf("codons: %s: want %s as the content of the opening message, got %T", c.Name(), strings.Join(want, " or "), content)
 }
 
 // opening returns the act, and the message type, of the opening act with that content.
@@ -60,46 +84,57 @@ func (c *Codon) opening(content any) (performatives.Performative, string) {
 		}
 	}
 	if c.machine == nil || len(c.machine.Opening()) == 0 {
-		return 0, "" // the message says what is wrong
+		return 0, "" // New refuses a message without an act
 	}
 	act := c.machine.Opening()[0]
 	return act, c.typeOf(machine.Send(act))
 }
 
-// Asked is a conversation that [Codon.Start] began. All its methods may be called from
-// any goroutine.
+// Asked is the caller's handle of a conversation that [Codon.Start] began. Its methods are
+// safe for concurrent use.
 type Asked struct {
 	Handle
 	side *askedSide
 }
 
-// Wait returns the end, as [Codon.Ask] does.
+// Wait blocks until the conversation has ended, and returns the results of [Codon.Ask].
 func (a *Asked) Wait() (End, error) {
 	a.side.Await()
 	return a.side.end, a.side.err
 }
 
-// Tell has the conversation take a command of the initiator's table, with the content of
-// what it sends. It does not wait; a command that the state does not expect is logged.
+// Tell gives the conversation a command of the initiator, with the content of the message that
+// the command makes the table send. It does not wait. A command without a row in the state is
+// logged and has no other effect.
 func (a *Asked) Tell(command string, content any) { a.side.Tell(Command{command, content}) }
 
 // askedJobs are the settings of [On] and [OnReport].
 type askedJobs struct {
 	jobs    map[string]func(ctx context.Context, s *askedSide, m *performatives.Message) (Command, error)
+	reads   map[string]reflect.Type // the type of Turn.Content of each job
+	faults  []error
 	reports map[string]func(*performatives.Message)
 }
 
-// On has do do the initiator's job of that name, with the message that made the table
-// run it, read as a P. It runs on a goroutine of its own; ctx ends with the conversation,
-// and what is begun with it belongs to what the conversation belongs to. An error, a
-// panic and a content that is no P withdraw the conversation.
+// On sets the code of the initiator's job of that name; the last On of a job counts. do runs on a goroutine of its own. Its
+// ctx ends with the conversation, and conversations that are started with it have the same
+// parent as the conversation itself. An error, a panic, and a message whose payload is no P
+// withdraw the conversation; the [*EndError] then has the cause.
 func On[P any](job string, do func(ctx context.Context, t Turn[P]) (Command, error)) Option {
 	return Setting(func(a *askedJobs) {
 		if a.jobs == nil {
 			a.jobs = make(map[string]func(context.Context, *askedSide, *performatives.Message) (Command, error))
+			a.reads = make(map[string]reflect.Type)
 		}
+		if do == nil {
+			a.faults = append(a.faults, fmt.Errorf("the function of codons.On(%q) is nil", job))
+		}
+		a.reads[job] = reflect.TypeFor[P]()
 		a.jobs[job] = func(ctx context.Context, s *askedSide, m *performatives.Message) (Command, error) {
 			t := Turn[P]{Message: m, Agent: s.conversation.agent, say: func(c Command) error {
+				if err := s.of.checkSays(machine.Initiator, job, c.Name); err != nil {
+					return err
+				}
 				s.Tell(c)
 				return ctx.Err()
 			}}
@@ -114,9 +149,9 @@ func On[P any](job string, do func(ctx context.Context, t Turn[P]) (Command, err
 	})
 }
 
-// OnReport has fn called with what the table reports under that name, read as a P, in
-// order and one at a time. fn must not block, nor wait for the conversation; its panic
-// ends the conversation. A content that is no P is not reported.
+// OnReport sets the function for the messages that the table reports under that name. fn gets
+// their payloads in order, one at a time. It must not block or wait for the conversation. A
+// panic of fn ends the conversation. A message whose payload is no P is not reported.
 func OnReport[P any](report string, fn func(P)) Option {
 	return Setting(func(a *askedJobs) {
 		if a.reports == nil {
@@ -138,27 +173,33 @@ type askedSide struct {
 	Initiator
 	of     *Codon
 	jobs   askedJobs
-	values context.Context //nolint:containedctx // the caller's, without its end: what a job begins belongs to the same work
+	values context.Context //nolint:containedctx // the caller's, without its end: a job's conversations have the same parent
 	stops  map[string]context.CancelFunc
 	end    End
 	asked  Asked
 }
 
-// check says which job of the table has no code, or the other way round.
+// check returns an error for a job of the table without code, and for code or a report that
+// the table does not name.
 func (s *askedSide) check() error {
 	if s.of.machine == nil {
 		return fmt.Errorf("codons: %s has no table of its own, so nothing can be asked by it", s.of.Name())
 	}
-	var known []string
-	for _, j := range s.of.jobs(machine.Initiator) {
-		known = append(known, j.Name)
-		if s.jobs.jobs[j.Name] == nil {
-			return fmt.Errorf("codons: %s: the initiator's job %q has no code: give it by codons.On", s.of.Name(), j.Name)
-		}
+	if err := errors.Join(s.jobs.faults...); err != nil {
+		return fmt.Errorf("codons: %s: %w", s.of.Name(), err)
 	}
+	known := namesOf(s.of.jobs(machine.Initiator))
 	for name := range s.jobs.jobs {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("codons: %s: the initiator has no job %q", s.of.Name(), name)
+			return fmt.Errorf("codons: %s: the initiator has no job %q: want one of %q", s.of.Name(), name, known)
+		}
+		if err := s.of.checkReads(machine.Initiator, name, s.jobs.reads[name]); err != nil {
+			return err
+		}
+	}
+	for _, name := range known {
+		if s.jobs.jobs[name] == nil {
+			return fmt.Errorf("codons: %s: the initiator's job %q has no code: give it by codons.On", s.of.Name(), name)
 		}
 	}
 	for name := range s.jobs.reports {
@@ -208,7 +249,7 @@ func (s *askedSide) Run(c *Conversation, job string) {
 	})
 }
 
-// deadline is until when a job of the initiator may take.
+// deadline returns the time at which the context of a job of the initiator ends.
 func (s *askedSide) deadline(c *Conversation) time.Time {
 	if by := s.request.ReplyBy(); !by.IsZero() {
 		return by
@@ -230,7 +271,7 @@ func (s *askedSide) Report(_ *Conversation, what string, m *performatives.Messag
 	}
 }
 
-// Ended reads the end.
+// Ended stores the outcome and wakes the caller.
 func (s *askedSide) Ended(c *Conversation, last *performatives.Message) {
 	for _, stop := range s.stops {
 		stop()
@@ -243,7 +284,7 @@ func (s *askedSide) Ended(c *Conversation, last *performatives.Message) {
 	s.Close(nil)
 }
 
-// Abandoned ends the wait.
+// Abandoned wakes the caller of a conversation that ended without a step of its table.
 func (s *askedSide) Abandoned(c *Conversation, cause error) {
 	s.end.State = StateAbandoned
 	s.Initiator.Abandoned(c, cause)

@@ -182,11 +182,21 @@ func TestAskEnds(t *testing.T) {
 func TestAskMistakes(t *testing.T) {
 	inReviews(t, wantsTests, func(t *testing.T, s *actors.System, asker actors.Self) {
 		for want, opts := range map[string][]codons.Option{
-			`the initiator's job "revise" has no code`:   nil,
-			`the initiator has no job "rewrite"`:         {codons.On("revise", addTests), codons.On("rewrite", addTests)},
+			`the initiator's job "revise" has no code`:                   nil,
+			`the initiator has no job "rewrite": want one of ["revise"]`: {codons.On("revise", addTests), codons.On("rewrite", addTests)},
+			`the function of codons.On("revise") is nil`:                 {codons.On[comments]("revise", nil)},
+			`the job "revise" reads a Turn[codons_test.change], but CHANGES_REQUESTED with codons_test.comments starts it`: {
+				codons.On("revise", func(context.Context, codons.Turn[change]) (codons.Command, error) { return codons.Command{}, nil }),
+			},
 			`the table reports nothing under "progress"`: {codons.On("revise", addTests), codons.OnReport("progress", func(comments) {})},
 		} {
 			if _, err := review.Ask(t.Context(), asker, "Rev", change{}, opts...); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+		for _, content := range []any{nil, comments{}, map[string]any{"Diff": ""}, make(chan int)} {
+			_, err := review.Ask(t.Context(), asker, "Rev", content, codons.On("revise", addTests))
+			if want := "want codons_test.change (REVIEW_REQUEST) as the content of the opening message"; err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		}
@@ -212,7 +222,7 @@ func TestFailedRevision(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inReviews(t, wantsTests, func(t *testing.T, _ *actors.System, asker actors.Self) {
 				_, err := review.Ask(t.Context(), asker, "Rev", change{Diff: "code"}, codons.On("revise", revise))
-				if !errors.Is(err, p.CodeCanceled) || name == "an error" && !errors.Is(err, oh) {
+				if !errors.Is(err, p.CodeCanceled) || name == "an error" && (!errors.Is(err, oh) || !strings.HasSuffix(err.Error(), ": oh")) {
 					t.Errorf("got %v", err)
 				}
 			})

@@ -79,8 +79,9 @@ type Codon struct {
 	contents map[string]reflect.Type                 // of the commands with a registered content; nil for none
 }
 
-// Define makes a codon. The error joins all faults of its table, and wraps an
-// [*AmbiguityError] for each state in which [Standard.Complete] found no one row right.
+// Define makes a codon. The error names the codon and the fields of d that are wrong. It joins
+// the faults of the table, and wraps an [*AmbiguityError] for each state in which the standard
+// row depends on the way into the state.
 func Define(d Definition) (*Codon, error) {
 	if d.Table.Name == "" {
 		return nil, errors.New("codons: a codon needs a name: Definition.Table.Name is empty")
@@ -92,10 +93,16 @@ func Define(d Definition) (*Codon, error) {
 		}
 		return c, nil
 	}
-	var err error
+	if performatives.CheckMessageType(d.Table.Name) != nil {
+		return nil, fmt.Errorf("codons: Definition.Table.Name: want ASCII letters, digits and _ - . : / with a letter or digit first, got %q", d.Table.Name)
+	}
+	err := d.checkOwn()
+	if err != nil {
+		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+	}
 	if d.Standard != 0 {
 		if c.Table, err = d.Standard.Complete(d.Table); err != nil {
-			return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+			return nil, err // it names the codon
 		}
 	}
 	if err = d.Messages.validate(); err != nil {
@@ -112,6 +119,9 @@ func Define(d Definition) (*Codon, error) {
 		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
 	}
 	if c.contents, err = contentsOf(c.Table, d.Commands); err != nil {
+		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+	}
+	if err = c.checkContents(); err != nil {
 		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
 	}
 	return c, nil

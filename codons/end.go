@@ -27,7 +27,11 @@ func (e *EndError) Error() string {
 	}
 	reason := e.Refusal
 	reason.From = ""
-	return fmt.Sprintf("%s with %s: %s: %s", e.Protocol, e.Peer, e.State, reason.Error())
+	text := fmt.Sprintf("%s with %s: %s: %s", e.Protocol, e.Peer, e.State, reason.Error())
+	if e.Cause == nil || e.Cause == context.Canceled || e.Cause == context.DeadlineExceeded { //nolint:errorlint // these say no more than the code
+		return text
+	}
+	return fmt.Sprintf("%s: %v", text, e.Cause)
 }
 
 // Unwrap returns the refusal and the cause, where there are any.

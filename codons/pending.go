@@ -27,9 +27,11 @@ var errUnread = errors.New("codons: the code that reads the answer panicked")
 type Question[T any] struct {
 	Opening
 	// Read returns the answer of a message. It is called at most once, on the conversation's
-	// actor, and must not block. An error makes an [*EndError] of it. It is required.
+	// actor, and must not block. Its error becomes the [*EndError] of the conversation. Read
+	// is required.
 	Read func(*performatives.Message) (T, error)
-	// Denial is that of [Denied]. Nil where the opening act expects a reply.
+	// Denial makes the message that refuses the opening act, as [Denied] describes it. Nil
+	// where the opening act expects a reply.
 	Denial func(m *performatives.Message, s performatives.Stamp, r *performatives.Refusal) *performatives.Message
 }
 

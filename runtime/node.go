@@ -155,7 +155,7 @@ func (n *Node) Send(m *performatives.Message) error { return n.system.Send(m) }
 // The act is the one that the type of the payload implies by a method
 // Act() performatives.Performative, as the payload types of package performatives
 // have it. For any other payload, [WithAct] names the act. [WithMessageType] names the
-// application's message type.
+// application's message type. An act that expects no reply, such as INFORM, is an error.
 func (n *Node) Ask(ctx context.Context, to performatives.AgentID, payload any, opts ...AskOption) (*performatives.Message, error) {
 	stamp := n.self.Stamp()
 	by, ok := ctx.Deadline()
@@ -175,6 +175,12 @@ func (n *Node) Ask(ctx context.Context, to performatives.AgentID, payload any, o
 	m, err := performatives.New(e)
 	if err != nil {
 		return nil, err
+	}
+	if act := m.Performative(); !act.ExpectsReply() {
+		return nil, &performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, About: m.ID(), Field: "performative",
+			Text: "performative: want an act that expects a reply, got " + act.String() + ": send the message by Node.Send, which does not wait",
+		}
 	}
 	answer, err := n.self.Ask(ctx, m)
 	if err != nil {

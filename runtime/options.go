@@ -125,7 +125,7 @@ func (o Options) protocols() ([]actors.Protocol, error) {
 	for _, r := range roles {
 		for _, claim := range r.Claims() {
 			if before, taken := claimed[claim]; taken {
-				return nil, fmt.Errorf("runtime: two codons claim the %s: %s and %s", claim, before, r.Name())
+				return nil, fmt.Errorf("runtime: Options.Codons: two roles claim the %s, of the codons %s and %s: rename one, or remove a role that is given twice", claim, before, r.Name())
 			}
 			claimed[claim] = r.Name()
 		}

@@ -37,11 +37,11 @@ func (c *compiler) checkRow(i int, r Row) {
 	}
 	for _, s := range r.From {
 		if !c.known(s) {
-			c.rowFault(i, "state %q is not declared", s)
+			c.rowFault(i, "state %q is not declared: add it to Live or Terminal", s)
 		}
 	}
 	if r.To != "" && !c.known(r.To) {
-		c.rowFault(i, "state %q is not declared", r.To)
+		c.rowFault(i, "state %q is not declared: add it to Live or Terminal", r.To)
 	}
 	for _, on := range r.On {
 		c.checkSymbol(i, r, on)
@@ -291,7 +291,10 @@ func (c *compiler) does(role Role, e Effect) bool {
 // checkJobs finds jobs that are not declared, are never run, or give a command that
 // has no row.
 func (c *compiler) checkJobs() {
-	for _, j := range c.table.Jobs {
+	for i, j := range c.table.Jobs {
+		if slices.ContainsFunc(c.table.Jobs[:i], func(o Job) bool { return o.Role == j.Role && o.Name == j.Name }) {
+			c.fault("the %s's job %s is declared twice", j.Role, j.Name)
+		}
 		if !c.does(j.Role, Run(j.Name)) {
 			c.fault("the %s's job %s is never run", j.Role, j.Name)
 		}

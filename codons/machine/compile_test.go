@@ -85,6 +85,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"a timer that is not armed", row(0, func(r *machine.Row) { r.Do = r.Do[:1] }), "the initiator's timer deadline is never armed"},
 		{"a timer that is not declared", func(t *machine.Table) { t.Timers = t.Timers[1:] }, "timer deadline is not declared"},
 		{"a job that is not declared", func(t *machine.Table) { t.Jobs = nil }, "job answer is not declared"},
+		{"a job twice", func(t *machine.Table) { t.Jobs = append(t.Jobs, t.Jobs[0]) }, "the responder's job answer is declared twice"},
 		{"a job that is not run", row(5, func(r *machine.Row) { r.Do = r.Do[1:] }), "the responder's job answer is never run"},
 		{"a job without a final command", func(t *machine.Table) { t.Jobs[0].Ends = nil }, "has no final command"},
 		{"a command of a job without a row", func(t *machine.Table) { t.Jobs[0].Says = []string{"hum"} }, "the responder's job answer gives command hum, which has no row"},

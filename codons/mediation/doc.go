@@ -23,8 +23,8 @@
 //
 // # Backpressure
 //
-// A mediator has at most 64 open conversations for one PROXY, and at most 64 waiting pieces of
-// news; further progress reports are left out, final answers are not. A recruit sends a
+// A mediator has at most 64 open conversations for one PROXY. It queues at most 64 progress
+// reports for the initiator and drops further ones; it drops no final answer. A recruit sends a
 // delivery again while the receiver's mailbox is full.
 //
 // # Shutdown

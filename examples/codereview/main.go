@@ -1,5 +1,7 @@
-// Codereview shows a codon of one's own: an author has a reviewer look at a change, and
-// revises it until the reviewer approves.
+// readme:start
+
+// Codereview defines a codon of its own: an author sends a change to a reviewer, and revises
+// it until the reviewer approves it.
 package main
 
 import (
@@ -15,19 +17,17 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// readme:start
+// Change is the payload of REVIEW_REQUEST.
+type Change struct{ Diff string }
 
-// Change is what is reviewed, and Comments what the reviewer says.
-type (
-	Change   struct{ Diff string }
-	Comments struct{ Text string }
-)
+// Comments is the payload of both answers of the reviewer.
+type Comments struct{ Text string }
 
-// Review is the codon. Its own rows say what is special about it; the standard rows add
+// Review is the codon. Its table has only the rows of a review. The standard rows add
 // cancelling, retries, deadlines, refusals and failures.
 var Review = codons.MustDefine(codons.Definition{
 	Table: machine.Table{
-		Name: "code-review", Title: "Code review", Purpose: "An author has a reviewer look at a change, until it is approved.", Source: "this example",
+		Name: "code-review", Title: "Code review", Purpose: "A reviewer reads a change of an author until it is approved.", Source: "this example",
 		Terminal: []machine.State{"approved"},
 		Jobs: []machine.Job{
 			{Role: machine.Responder, Name: "review", Ends: []string{"approve", "comment"}, Doc: "the reviewer reads the change"},
@@ -68,7 +68,7 @@ type Reviewer interface {
 // Rev is a reviewer that wants tests.
 type Rev struct{}
 
-// Describe says what discovery sees.
+// Describe returns the capabilities for discovery.
 func (Rev) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"Code Review"}}
 }

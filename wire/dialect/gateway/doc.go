@@ -46,19 +46,19 @@
 // notifications/progress when params._meta.progressToken is given; progress is then a
 // percentage, and total 100 where it is known.
 // To withdraw a request, send notifications/cancelled {requestId, reason} with the source
-// of the request. It gets no answer then, as MCP demands, unless the answer is on its way
-// already. Any other notification, except notifications/initialized, is an INFORM for its
+// of the request. As MCP demands, the request then gets no answer, unless the answer has been
+// sent before. Any other notification, except notifications/initialized, is an INFORM for its
 // namespace.
 //
 // A batch is an array of messages in one envelope. Its answers come together in one
-// array, in the order of the requests, when the last is there. The array has no answers to
-// cancelled requests; if all were cancelled, there is no array. initialize cannot be part
+// array, in the order of the requests, after the last request has been answered. The array
+// has no answers to cancelled requests; if all were cancelled, there is no array. initialize cannot be part
 // of a batch.
 //
 // # Errors
 //
-// An answer that is an error has it twice: as wire's error object beside the payload, and
-// as the error of JSON-RPC in it. A batch has only the latter.
+// An error is in the answer twice: as the error object of the envelope, and as the JSON-RPC
+// error in the payload. The answer to a batch has only the JSON-RPC errors.
 //
 //	{…, "correlation_id": "req-002",
 //	 "error": {"code": "SERVICE_UNAVAILABLE", "message": "the agent is busy"},

@@ -1,0 +1,234 @@
+package codons
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// checkOwn returns the faults of the definition that its own rows show, before
+// [Standard.Complete] adds others. It returns the first fault of the header or the opening
+// alone, because such a fault causes many others.
+func (d *Definition) checkOwn() error {
+	switch {
+	case len(d.Table.Terminal) == 0:
+		return errors.New("Definition.Table.Terminal is empty: name the states in which the conversation has ended, the good end first")
+	case d.Standard&^StandardAll != 0:
+		return fmt.Errorf("Definition.Standard: %d is no group of rows: use StandardAll, or some of StandardCancel, StandardRetry and StandardDeadline", d.Standard&^StandardAll)
+	}
+	if err := d.checkOpening(); err != nil || d.Standard == 0 {
+		return err
+	}
+	return d.checkJobs()
+}
+
+// checkOpening checks that the initiator's row for [CommandStart] sends a message, and that
+// the responder has a row for it. A table without a responder sends nothing.
+func (d *Definition) checkOpening() error {
+	start := slices.IndexFunc(d.Table.Rows, func(r machine.Row) bool {
+		return r.Role == machine.Initiator && slices.Contains(r.From, machine.Idle) && slices.Contains(r.On, machine.Command(CommandStart))
+	})
+	if start < 0 {
+		return errors.New(`Definition.Table.Rows: no row opens the conversation: write one such as codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto("waiting", machine.Send(performatives.ActRequest))`)
+	}
+	if !slices.ContainsFunc(d.Table.Rows, func(r machine.Row) bool { return r.Role == machine.Responder }) {
+		return nil
+	}
+	opening := slices.IndexFunc(d.Table.Rows[start].Do, func(f machine.Effect) bool { return f.Kind == machine.EffectSend })
+	if opening < 0 {
+		return fmt.Errorf("Definition.Table.Rows[%d] (%s): it opens the conversation and sends nothing: add machine.Send of the opening act", start, d.Table.Rows[start])
+	}
+	if !slices.ContainsFunc(d.Table.Rows, func(r machine.Row) bool { return r.Role == machine.Responder && slices.Contains(r.From, machine.Idle) }) {
+		act := d.Table.Rows[start].Do[opening].Act
+		return fmt.Errorf("Definition.Table.Rows: no row of the responder receives the opening %s: write one that begins with codons.Answers(machine.Idle).When(machine.Receive(…))", act)
+	}
+	return nil
+}
+
+// checkJobs checks the jobs against the own rows: a standard row may take a command that no
+// own row takes, and so hide a wrong name.
+func (d *Definition) checkJobs() error {
+	var errs []error
+	for i, j := range d.Table.Jobs {
+		if len(j.Ends) == 0 {
+			errs = append(errs, fmt.Errorf("Definition.Table.Jobs[%d] (%s of the %s): Ends is empty: name the commands with which the job ends", i, j.Name, j.Role))
+		}
+		for _, name := range slices.Concat(j.Says, j.Ends) {
+			_, standard := standardCommands[name]
+			if standard || slices.ContainsFunc(d.Table.Rows, func(r machine.Row) bool { return r.Role == j.Role && slices.Contains(r.On, machine.Command(name)) }) {
+				continue
+			}
+			errs = append(errs, fmt.Errorf("Definition.Table.Jobs[%d] (%s of the %s): no row of that role takes the command %q", i, j.Name, j.Role, name))
+		}
+	}
+	for i, r := range d.Table.Rows {
+		for _, f := range r.Do {
+			declared := func(j machine.Job) bool { return j.Role == r.Role && j.Name == f.Name }
+			if f.Kind == machine.EffectRun && !slices.ContainsFunc(d.Table.Jobs, declared) {
+				errs = append(errs, fmt.Errorf("Definition.Table.Rows[%d] (%s): it runs %q, which Definition.Table.Jobs has not for the %s", i, r, f.Name, r.Role))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkContents checks the message types, commands, payloads and outcomes against the complete
+// table.
+func (c *Codon) checkContents() error {
+	var errs []error
+	for _, name := range c.Messages.names() {
+		t := c.Messages[name]
+		if fault := objectFault(t.Payload); fault != "" {
+			errs = append(errs, fmt.Errorf("Definition.Messages[%q]: the payload type %s %s", name, t.Payload, fault))
+		}
+		if !c.sends(name) {
+			errs = append(errs, fmt.Errorf("Definition.Messages[%q]: %s", name, c.unsent(name)))
+		}
+	}
+	for i, r := range c.Table.Rows {
+		for _, f := range r.Do {
+			if f.Kind == machine.EffectSend && f.Name != "" && f.Name != TagReceipt && c.Tag == nil && !slices.Contains(c.types[f.Act], f.Name) {
+				errs = append(errs, fmt.Errorf("Definition.Table.Rows[%d] (%s): it sends %s as %q, which is no message type of Definition.Messages: want one of %q", i, r, f.Act, f.Name, c.types[f.Act]))
+			}
+			if name := c.typeOf(f); f.Kind == machine.EffectSend && name != "" {
+				errs = append(errs, c.checkCommands(r, name))
+			}
+		}
+	}
+	for i, p := range c.Payloads {
+		if !slices.Contains(c.Acts(), p.Act) {
+			errs = append(errs, fmt.Errorf("Definition.Payloads[%d]: no row sends %s", i, p.Act))
+		}
+	}
+	for s := range c.Outcomes {
+		if !slices.Contains(c.Table.Terminal, s) {
+			errs = append(errs, fmt.Errorf("Definition.Outcomes: %q is no terminal state: want one of %q", s, c.Table.Terminal))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sends reports whether a row sends a message type.
+func (c *Codon) sends(name string) bool {
+	return slices.ContainsFunc(c.Table.Rows, func(r machine.Row) bool {
+		return slices.ContainsFunc(r.Do, func(f machine.Effect) bool { return f.Kind == machine.EffectSend && c.typeOf(f) == name })
+	})
+}
+
+// unsent says why no row sends a message type, and what to change.
+func (c *Codon) unsent(name string) string {
+	act := c.Messages[name].Act
+	if others := c.types[act]; len(others) > 1 && slices.Contains(c.Acts(), act) {
+		return fmt.Sprintf("no row sends it: %s has the message types %q, so that each row names its own by machine.SendTagged and machine.ReceiveTagged", act, others)
+	}
+	return fmt.Sprintf("no row sends it: add a row with machine.Send of %s, or remove the message type", act)
+}
+
+// checkCommands checks the registered contents of a row's commands against the message type
+// that the row sends.
+func (c *Codon) checkCommands(r machine.Row, name string) error {
+	for _, on := range r.On {
+		own, ok := c.Commands[on.Name]
+		if want := c.Messages[name].Payload; on.Kind == machine.KindCommand && ok && reflect.TypeOf(own) != want {
+			return fmt.Errorf("Definition.Commands[%q] is %T: want %s, the payload of %s that it makes the table send", on.Name, own, want, name)
+		}
+	}
+	return nil
+}
+
+// objectFault returns the reason why no value of t can travel as a JSON object, empty for none.
+func objectFault(t reflect.Type) string {
+	if t.Kind() != reflect.Struct && t.Kind() != reflect.Map && t != reflect.TypeFor[performatives.Raw]() {
+		return "is no JSON object: want a struct or a map"
+	}
+	if path, member := foreignMember(t, nil); member != nil {
+		return fmt.Sprintf("has no JSON form: %s is a %s", strings.TrimPrefix(path, "."), member)
+	}
+	return ""
+}
+
+// foreignMember returns the path and the type of a member of t that JSON has no form for, nil
+// for none. above are the types that t is part of.
+func foreignMember(t reflect.Type, above []reflect.Type) (string, reflect.Type) {
+	if slices.Contains(above, t) || t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+		return "", nil
+	}
+	above = append(slices.Clip(above), t)
+	switch t.Kind() { // the others have a JSON form, or are not known before there is a value
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
+		return "", t
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		path, member := foreignMember(t.Elem(), above)
+		return "[]" + path, member
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if !f.IsExported() && !f.Anonymous || f.Tag.Get("json") == "-" {
+				continue
+			}
+			if path, member := foreignMember(f.Type, above); member != nil {
+				return "." + f.Name + path, member
+			}
+		}
+	}
+	return "", nil
+}
+
+// standardCommands are the contents of the commands that all tables share.
+var standardCommands = map[string]any{
+	CommandStart:         nil, // the event has the opening act
+	CommandCancel:        nil,
+	CommandStop:          nil,
+	CommandRefuse:        performatives.Refuse{},
+	CommandNotUnderstood: performatives.NotUnderstood{},
+	CommandFail:          performatives.Failure{},
+}
+
+// contentsOf returns the types of the contents of a table's commands, given the codon's
+// own. The error names a command that no row takes.
+func contentsOf(t machine.Table, own map[string]any) (map[string]reflect.Type, error) {
+	types := make(map[string]reflect.Type, len(standardCommands)+len(own))
+	for name, content := range standardCommands {
+		types[name] = reflect.TypeOf(content)
+	}
+	for name, content := range own {
+		if !slices.ContainsFunc(t.Rows, func(r machine.Row) bool { return slices.Contains(r.On, machine.Command(name)) }) {
+			return nil, fmt.Errorf("no row takes the command %q of Definition.Commands", name)
+		}
+		types[name] = reflect.TypeOf(content)
+	}
+	return types, nil
+}
+
+// checkContent returns an error for a command whose content is not of the registered
+// type. No content passes for every type.
+func (c *Codon) checkContent(m Command) error {
+	want, ok := c.contents[m.Name]
+	if !ok || m.Data == nil || reflect.TypeOf(m.Data) == want {
+		return nil
+	}
+	if want == nil {
+		return fmt.Errorf("codons: %s: the command %s has no content, got %T", c.Name(), m.Name, m.Data)
+	}
+	return fmt.Errorf("codons: %s: want %s as the content of the command %s, got %T", c.Name(), want, m.Name, m.Data)
+}
+
+// commanded returns the event of a command. A content that is not of the registered
+// type is a programmer's mistake: it is logged, and the conversation fails, or is
+// cancelled where the table has no failure.
+func (c *Conversation) commanded(m Command, final bool) Event {
+	err := c.codon.checkContent(m)
+	if err != nil {
+		c.agent.Logger().Error("command with another content than its codon registers", "conversation", string(c.key.ID), "command", m.Name, "err", err)
+		m = Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: performatives.CodeInternal.Traits().Text}}
+		if !c.machine.Takes(c.at, machine.Command(CommandFail)) {
+			m = Command{Name: CommandCancel}
+		}
+	}
+	return Event{On: machine.Command(m.Name), Data: m.Data, Final: final}
+}
