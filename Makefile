@@ -72,7 +72,7 @@ foreign: ## build the families of codons in a module of another path
 	.ci/foreign
 
 .PHONY: check-all
-check-all: check ## also run the long forms: explorations, 1,000 seeds, 20 s of each fuzz target; up to an hour
+check-all: check ## also run the long forms: explorations, 1,000 seeds, and 20 s of each fuzz target; up to an hour
 	RIBOSOME_EXHAUSTIVE=1 go test -timeout 40m ./...
 	$(MAKE) sim
 	$(MAKE) fuzz-short FUZZTIME=20s

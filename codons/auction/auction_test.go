@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -144,10 +145,18 @@ func TestEnglishAuction(t *testing.T) {
 	}
 }
 
+// auctions is how many auctions of random values a test holds.
+func auctions() int {
+	if exhaustive.Enabled() {
+		return 200
+	}
+	return 20
+}
+
 // TestEnglishPrice sells within a step of the second highest value.
 func TestEnglishPrice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
-	for range 60 {
+	for range auctions() {
 		var all []int64
 		for range 2 + rng.IntN(4) {
 			all = append(all, 25+rng.Int64N(60))
@@ -171,7 +180,7 @@ func TestEnglishPrice(t *testing.T) {
 // bidder that takes it.
 func TestDutchPrice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(32, 1))
-	for range 60 {
+	for range auctions() {
 		var all []int64
 		for range 1 + rng.IntN(4) {
 			all = append(all, rng.Int64N(120))

@@ -13,8 +13,8 @@ import (
 
 // TestExploreAuctions explores an auctioneer and one to three bidders. All conversations end,
 // and there are never two winners. An English auction of three bidders over the worst network
-// has 2.7 million states, which take most of a minute. The reduced form has at most two bidders
-// on that network, one of which may never begin.
+// has 2.7 million states, which take most of a minute. The reduced form has two bidders on that
+// network, one of which may never begin, and three only in a Dutch auction on the calm one.
 func TestExploreAuctions(t *testing.T) {
 	for _, rules := range []machine.Coordination{EnglishCoordination(), DutchCoordination()} {
 		t.Run(rules.Name, func(t *testing.T) {
@@ -23,8 +23,10 @@ func TestExploreAuctions(t *testing.T) {
 				explore.Group(t, "worst", rules, 3, verify.Network{})
 			}
 			explore.Group(t, "worst", rules, 2, verify.Network{})
-			for n := 1; n <= 3; n++ {
-				explore.Group(t, "calm", rules, n, verify.Calm())
+			explore.Group(t, "calm", rules, 1, verify.Calm())
+			explore.Group(t, "calm", rules, 2, verify.Calm())
+			if exhaustive.Enabled() || rules.Name == DutchCoordination().Name {
+				explore.Group(t, "calm", rules, 3, verify.Calm())
 			}
 		})
 	}

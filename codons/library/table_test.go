@@ -98,7 +98,7 @@ func TestEveryStateHasARowForEveryAct(t *testing.T) {
 // The monitor must accept every trace that a conversation can produce, and refuse each
 // mutation of one (an act dropped, added or exchanged) that no conversation can produce.
 func TestExploreMonitors(t *testing.T) {
-	check := verify.MonitorCheck{Traces: 20, Walks: 60, Mutate: 4}
+	check := verify.MonitorCheck{Traces: 12, Walks: 24, Mutate: 4}
 	if exhaustive.Enabled() {
 		check = verify.MonitorCheck{Traces: 60, Walks: 200, Mutate: 12}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -460,6 +461,10 @@ func TestSubscriptionsAreFiltered(t *testing.T) {
 
 // Subscribers and publishers run concurrently.
 func TestSubscribersJoinAndLeaveConcurrently(t *testing.T) {
+	times, events := 2, 5
+	if exhaustive.Enabled() {
+		times, events = 3, 20
+	}
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		st := kit.NewStation(subscribe.TopicOptions{Buffer: 1 << 16})
 		w.Add("Station", st)
@@ -481,14 +486,14 @@ func TestSubscribersJoinAndLeaveConcurrently(t *testing.T) {
 		for range 8 {
 			go func() {
 				defer func() { done <- struct{}{} }()
-				for range 3 {
+				for range times {
 					s, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", beats)
 					if err != nil {
 						t.Error(err)
 						return
 					}
 					var last subscribe.Event[kit.Beat]
-					for range 20 {
+					for range events {
 						e, err := s.Next(t.Context())
 						if err != nil || last.Seq != 0 && e.Seq != last.Seq+e.Lost+1 {
 							t.Errorf("%+v after %+v, %v", e, last, err)
