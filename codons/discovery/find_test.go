@@ -44,7 +44,7 @@ func TestFindAndDelegate(t *testing.T) {
 		w.Add("Lost", deciding(delegation.NotUnderstood(p.CodeUnknownOntology, ""), &performed, nil))
 		w.Add("Able", deciding(delegation.Accept(), &performed, nil))
 		w.Add("Spare", deciding(delegation.Accept(), &performed, nil))
-		w.Add("Poet", &kit.Shop{})
+		w.Add("Poet", &kit.RequestHandler{})
 		progress := 0
 		found, err := discovery.FindAndDelegate(t.Context(), w.Eddy, discovery.Search{
 			Among: discovery.Agents{"Spare", "Poet", "Able", "Gone", "Lost", "Busy"}, Need: []string{"debugging"},
@@ -87,12 +87,12 @@ func TestNobodyError(t *testing.T) {
 
 // The first agent fails in some way; the case says whether the second agent gets the task.
 func TestWhenTheNextAgentIsAsked(t *testing.T) {
-	hangs := &kit.Worker{Perform: kit.Patient}
+	hangs := &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]}
 	fails := func() *kit.Worker { return deciding(delegation.Accept(), new(int), errors.New("oh")) }
 	slow := &kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision {
 		time.Sleep(4 * time.Minute)
 		return delegation.Accept()
-	}, Perform: kit.Patient}
+	}, Perform: kit.UntilDone[p.InformResult, delegation.Task]}
 	for name, c := range map[string]struct {
 		first   *kit.Worker
 		opts    []codons.Option
@@ -140,7 +140,7 @@ func reporting() *kit.Worker {
 		if err := t.Progress(1, "begun"); err != nil {
 			return p.InformResult{}, err
 		}
-		return kit.Patient(ctx, t)
+		return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
 	}}
 }
 
@@ -201,7 +201,7 @@ func TestFindAmongMoreAgentsThanOpenQueries(t *testing.T) {
 		many := discovery.Agents{"Silent"}
 		for i := range 512 {
 			many = append(many, p.AgentID(fmt.Sprint("Poet ", i)))
-			w.Add(many[i+1], &kit.Shop{})
+			w.Add(many[i+1], &kit.RequestHandler{})
 		}
 		w.Add("Jules", &kit.Worker{})
 		search := discovery.Search{Among: append(many, "Jules"), Need: []string{"debugging"}}

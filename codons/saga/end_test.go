@@ -100,7 +100,9 @@ func TestReceiptAfterUndo(t *testing.T) {
 							Do:   func(ctx context.Context, _ map[string]any) (any, error) { return nil, hotel(ctx, "book") },
 							Undo: func(ctx context.Context, _ any) error { return hotel(ctx, "cancel") },
 						},
-						{Name: "wait", Do: func(ctx context.Context, _ map[string]any) (any, error) { return kit.Patient(ctx, t) }},
+						{Name: "wait", Do: func(ctx context.Context, _ map[string]any) (any, error) {
+							return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
+						}},
 					}}.Run(ctx, t.Agent)
 					return p.InformResult{}, err
 				}})
