@@ -65,20 +65,20 @@ func TestFindAndDelegate(t *testing.T) {
 	})
 }
 
-func TestNobodyError(t *testing.T) {
+func TestNoAgentError(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var nobody *discovery.NobodyError
+		var none *discovery.NoAgentError
 		search := discovery.Search{Among: discovery.Agents{"Gone"}, Need: []string{"debugging"}}
-		if _, err := discovery.FindAndDelegate(t.Context(), w.Eddy, search, kit.Task()); !errors.As(err, &nobody) || len(nobody.Attempts) != 0 {
+		if _, err := discovery.FindAndDelegate(t.Context(), w.Eddy, search, kit.Task()); !errors.As(err, &none) || len(none.Attempts) != 0 {
 			t.Errorf("got %v", err)
 		}
 		performed := 0
 		w.Add("Busy", deciding(delegation.Reject(p.CodeBusy, ""), &performed, nil))
 		_, err := discovery.DelegateToAny(t.Context(), w.Eddy, []p.AgentID{"Busy", "Gone"}, kit.Task())
-		if !errors.As(err, &nobody) || len(nobody.Attempts) != 2 || !errors.Is(err, p.CodeBusy) || !errors.Is(err, p.CodeUnknownAgent) {
+		if !errors.As(err, &none) || len(none.Attempts) != 2 || !errors.Is(err, p.CodeBusy) || !errors.Is(err, p.CodeUnknownAgent) {
 			t.Errorf("got %v", err)
 		}
-		if _, err := discovery.DelegateToAny(t.Context(), w.Eddy, []p.AgentID{"Busy"}, p.TaskRequest{}); !errors.Is(err, p.CodeInvalidPayload) || errors.As(err, new(*discovery.NobodyError)) {
+		if _, err := discovery.DelegateToAny(t.Context(), w.Eddy, []p.AgentID{"Busy"}, p.TaskRequest{}); !errors.Is(err, p.CodeInvalidPayload) || errors.As(err, new(*discovery.NoAgentError)) {
 			t.Errorf("an empty task: %v", err)
 		}
 		w.Settled(0)
@@ -120,9 +120,9 @@ func TestWhenTheNextAgentIsAsked(t *testing.T) {
 				defer cancel()
 				found, err := discovery.DelegateToAny(ctx, w.Eddy, []p.AgentID{"First", "Second"}, kit.Task(), c.opts...)
 				first := found.Earlier
-				var nobody *discovery.NobodyError
-				if errors.As(err, &nobody) {
-					first = nobody.Attempts
+				var none *discovery.NoAgentError
+				if errors.As(err, &none) {
+					first = none.Attempts
 				}
 				if (err == nil) != c.follows || c.follows != (performed == 1) || len(first) != 1 || !errors.Is(first[0].Err, c.code) {
 					t.Errorf("got %+v, %v, performed %d times", found, err, performed)
