@@ -46,7 +46,9 @@ func (*reserved) Describe() p.Capabilities { return p.Capabilities{Topics: []str
 
 func (*reserved) RequiresHandshake() bool { return true }
 
-func (*reserved) HandleRequest(context.Context, request.Requested) (any, error) { return p.Raw(`{}`), nil }
+func (*reserved) HandleRequest(context.Context, request.Requested) (any, error) {
+	return p.Raw(`{}`), nil
+}
 
 func (*reserved) HandleQueryIf(context.Context, query.AskedIf) (bool, error) { return true, nil }
 
@@ -60,7 +62,9 @@ func (*reserved) ConsiderWhen(context.Context, request.RequestedWhen) error { re
 
 func (*reserved) AwaitCondition(context.Context, request.RequestedWhen) error { return nil }
 
-func (*reserved) PerformWhen(context.Context, request.RequestedWhen) (any, error) { return p.Raw(`{}`), nil }
+func (*reserved) PerformWhen(context.Context, request.RequestedWhen) (any, error) {
+	return p.Raw(`{}`), nil
+}
 
 func newReserved() *reserved {
 	return &reserved{&kit.Worker{}, &host{consider: func(context.Context, discovery.Greeting) error { return nil }}}

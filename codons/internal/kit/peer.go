@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"testing"
 	"testing/synctest"
 
@@ -54,9 +55,7 @@ func (a *Peer) Silent() {
 func (a *Peer) Send(e p.Envelope) *p.Message {
 	a.T.Helper()
 	stamp := a.Stamp()
-	if e.ID == "" {
-		e.ID = stamp.ID
-	}
+	e.ID = cmp.Or(e.ID, stamp.ID)
 	e.Timestamp, e.Sender = stamp.Time, a.ID()
 	m, err := p.New(e)
 	if err != nil {
