@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"fmt"
 	"math/rand/v2"
 	goruntime "runtime"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"pgregory.net/rapid"
 
+	"github.com/ribosome-agents/ribosome/internal/account"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -17,42 +19,48 @@ import (
 type tracked struct {
 	note
 	panics bool
-	fates  atomic.Int32
+}
+
+func (m *tracked) String() string {
+	return fmt.Sprintf("message %d of sender %d, %v", m.seq, m.sender, m.priority)
 }
 
 // outcomeCounter counts the outcomes of tracked messages. Invariant: each message is
 // handled once, refused once, or a dead letter once.
 type outcomeCounter struct {
-	handled, refused, dead, open atomic.Int64
-	closed                       chan struct{} // closed when every message has an outcome
+	account.Ledger[*tracked]
+	open   atomic.Int64
+	closed chan struct{} // closed when every message has an outcome
 }
 
-func newOutcomeCounter(messages int) *outcomeCounter {
+func newOutcomeCounter(messages []*tracked) *outcomeCounter {
 	l := &outcomeCounter{closed: make(chan struct{})}
-	l.open.Store(int64(messages))
+	l.open.Store(int64(len(messages)))
+	for _, m := range messages {
+		l.Count(m, account.Accepted)
+	}
 	return l
 }
 
 // count adds one outcome of a message.
-func (l *outcomeCounter) count(m any, account *atomic.Int64) {
+func (l *outcomeCounter) count(m any, o account.Outcome) {
 	t, ok := actor.UnwrapEnvelopeMessage(m).(*tracked)
 	if !ok {
 		return
 	}
-	t.fates.Add(1)
-	account.Add(1)
+	l.Count(t, o)
 	if l.open.Add(-1) == 0 {
 		close(l.closed)
 	}
 }
 
-func (l *outcomeCounter) refuse(m any, _ Reason) { l.count(m, &l.refused) }
+func (l *outcomeCounter) refuse(m any, _ Reason) { l.count(m, account.Refused) }
 
 // watch counts the dead letters of the system.
 func (l *outcomeCounter) watch(system *actor.ActorSystem) (stop func()) {
 	subscription := system.EventStream.Subscribe(func(e any) {
 		if d, ok := e.(*actor.DeadLetterEvent); ok {
-			l.count(d.Message, &l.dead)
+			l.count(d.Message, account.Dead)
 		}
 	})
 	return func() { system.EventStream.Unsubscribe(subscription) }
@@ -65,12 +73,9 @@ type errorer interface {
 }
 
 // check fails the test for each message without exactly one outcome.
-func (l *outcomeCounter) check(t errorer, messages []*tracked) {
-	for _, m := range messages {
-		if n := m.fates.Load(); n != 1 {
-			t.Fatalf("message %d of sender %d, %v, has %d outcomes (handled %d, refused %d, dead %d)",
-				m.seq, m.sender, m.priority, n, l.handled.Load(), l.refused.Load(), l.dead.Load())
-		}
+func (l *outcomeCounter) check(t errorer) {
+	if wrong := l.Wrong(nil); len(wrong) > 0 {
+		t.Fatalf("%d messages, first %s", len(wrong), wrong[0])
 	}
 }
 
@@ -95,7 +100,7 @@ func (l *outcomeCounter) receive(t errorer) actor.ReceiveFunc {
 	return func(c actor.Context) {
 		if m, ok := c.Message().(*tracked); ok {
 			order.check(m)
-			l.count(m, &l.handled)
+			l.count(m, account.Handled)
 			if m.panics {
 				panic(errBroken)
 			}
@@ -141,15 +146,16 @@ func TestMailboxAccountsForEveryMessage(t *testing.T) {
 			&actor.Restart{}, &actor.Stop{},
 			closeMailbox{},
 		}), 0, 6).Draw(t, "events")
-		account(t, system, guardian, rapid.IntRange(1, 64).Draw(t, "capacity"), senders, all, events)
+		accountForAll(t, system, guardian, rapid.IntRange(1, 64).Draw(t, "capacity"), senders, all, events)
 	})
 }
 
-func account(
+func accountForAll(
 	t *rapid.T, system *actor.ActorSystem, guardian actor.PropsOption,
 	capacity int, senders [][]*tracked, all []*tracked, events []any,
 ) {
-	l := newOutcomeCounter(len(all) + 1) // one more for the PoisonPill
+	last := &tracked{} // has its outcome when the actor was told to stop
+	l := newOutcomeCounter(append(all, last))
 	defer l.watch(system)()
 	pool := NewPool(PoolOptions{Workers: 2, Throughput: 7})
 	pid := system.Root.Spawn(actor.PropsFromFunc(l.receive(t), guardian, actor.WithDispatcher(pool),
@@ -171,10 +177,10 @@ func account(
 	})
 	wg.Wait()
 	process.SendSystemMessage(pid, &actor.Stop{})
-	l.count(&tracked{}, &l.dead)
+	l.count(last, account.Dead)
 	<-l.closed
 	closeRapid(t, pool)
-	l.check(t, all)
+	l.check(t)
 }
 
 func closeRapid(t *rapid.T, p *Pool) {
@@ -200,7 +206,7 @@ func TestEveryMessageOfManyIsAccountedFor(t *testing.T) {
 			senders[s], all = append(senders[s], m), append(all, m)
 		}
 	}
-	system, l := newSystem(), newOutcomeCounter(len(all))
+	system, l := newSystem(), newOutcomeCounter(all)
 	defer l.watch(system)()
 	pool := NewPool(PoolOptions{})
 	mailbox := actor.WithMailbox(MailboxProducer(MailboxOptions{Capacity: 256, OnRefuse: l.refuse}))
@@ -231,12 +237,11 @@ func TestEveryMessageOfManyIsAccountedFor(t *testing.T) {
 	}
 	<-l.closed
 	closePool(t, pool)
-	l.check(t, all)
-	t.Logf("handled %d, refused %d, dead letters %d", l.handled.Load(), l.refused.Load(), l.dead.Load())
-	for name, n := range map[string]int64{"handled": l.handled.Load(), "refused": l.refused.Load(), "dead": l.dead.Load()} {
-		if n == 0 {
-			t.Errorf("no message was %s: the test does not test that", name)
-		}
+	l.check(t)
+	totals := l.Totals()
+	t.Log(totals)
+	if totals[account.Handled] == 0 || totals[account.Refused] == 0 || totals[account.Dead] == 0 {
+		t.Error("not every outcome occurs: the test does not test that")
 	}
 }
 

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -48,15 +49,9 @@ func (b Backoff) Delay(attempt int, random func() float64) time.Duration {
 
 // withDefaults returns a copy with the zero values filled in.
 func (b Backoff) withDefaults() Backoff {
-	if b.Min == 0 {
-		b.Min = DefaultBackoffMin
-	}
-	if b.Max == 0 {
-		b.Max = max(b.Min, DefaultBackoffMax)
-	}
-	if b.Factor == 0 {
-		b.Factor = DefaultBackoffFactor
-	}
+	b.Min = cmp.Or(b.Min, DefaultBackoffMin)
+	b.Max = cmp.Or(b.Max, max(b.Min, DefaultBackoffMax))
+	b.Factor = cmp.Or(b.Factor, DefaultBackoffFactor)
 	return b
 }
 

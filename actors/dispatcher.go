@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	goruntime "runtime"
@@ -36,18 +37,10 @@ type PoolOptions struct {
 
 // withDefaults returns a copy with the zero values filled in.
 func (o PoolOptions) withDefaults() PoolOptions {
-	if o.Workers == 0 {
-		o.Workers = goruntime.GOMAXPROCS(0)
-	}
-	if o.Idle == 0 {
-		o.Idle = o.Workers
-	}
-	if o.Throughput == 0 {
-		o.Throughput = DefaultThroughput
-	}
-	if o.Stall == 0 {
-		o.Stall = DefaultStall
-	}
+	o.Workers = cmp.Or(o.Workers, goruntime.GOMAXPROCS(0))
+	o.Idle = cmp.Or(o.Idle, o.Workers)
+	o.Throughput = cmp.Or(o.Throughput, DefaultThroughput)
+	o.Stall = cmp.Or(o.Stall, DefaultStall)
 	return o
 }
 

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -42,12 +43,8 @@ type MailboxOptions struct {
 
 // withDefaults returns a copy with the zero values filled in.
 func (o MailboxOptions) withDefaults() MailboxOptions {
-	if o.Capacity == 0 {
-		o.Capacity = DefaultCapacity
-	}
-	if o.LongBytes == 0 {
-		o.LongBytes = DefaultLongBytes
-	}
+	o.Capacity = cmp.Or(o.Capacity, DefaultCapacity)
+	o.LongBytes = cmp.Or(o.LongBytes, DefaultLongBytes)
 	return o
 }
 

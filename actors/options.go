@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -58,9 +59,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Node == "" {
-		o.Node = "node"
-	}
+	o.Node = cmp.Or(o.Node, "node")
 	if o.Stamper == nil {
 		o.Stamper = systemStamper{}
 	}

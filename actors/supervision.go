@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -88,15 +89,9 @@ func (s Supervision) withDefaults() Supervision {
 	if s.Decider == nil {
 		s.Decider = func(error) actor.Directive { return actor.RestartDirective }
 	}
-	if s.MaxRestarts == 0 {
-		s.MaxRestarts = DefaultMaxRestarts
-	}
-	if s.Window == 0 {
-		s.Window = DefaultWindow
-	}
-	if s.ResetAfter == 0 {
-		s.ResetAfter = 2 * s.Backoff.Max
-	}
+	s.MaxRestarts = cmp.Or(s.MaxRestarts, DefaultMaxRestarts)
+	s.Window = cmp.Or(s.Window, DefaultWindow)
+	s.ResetAfter = cmp.Or(s.ResetAfter, 2*s.Backoff.Max)
 	if s.Random == nil {
 		s.Random = random
 	}

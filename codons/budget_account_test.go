@@ -167,7 +167,7 @@ func TestPartialResultCarriesUsage(t *testing.T) {
 // TestLeaseUnderWayCountsAsUsed checks the usage of a handler that returns while a child runs.
 func TestLeaseUnderWayCountsAsUsed(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Leaf", &kit.Worker{Perform: kit.Patient})
+		w.Add("Leaf", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 			_ = codons.Spend(ctx, codons.Budget{codons.Tokens: 7})
 			undo, cancel := context.WithTimeout(codons.Detach(ctx), time.Minute)

@@ -70,7 +70,7 @@ func TestChildrenLeaseTheirBudget(t *testing.T) {
 // TestLeaseIsWithheld checks that a lease is withheld while the child runs.
 func TestLeaseIsWithheld(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Leaf", &kit.Worker{Perform: kit.Patient})
+		w.Add("Leaf", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 			part := codons.WithBudget(codons.Budget{codons.Tokens: 100})
 			if _, err := delegation.Start(ctx, t.Agent, "Leaf", t.TaskRequest, part); err != nil {
@@ -101,7 +101,7 @@ func TestUnusedBudgetIsReturned(t *testing.T) {
 		"it was not taken":  {&kit.Worker{Consider: rejects}, "Leaf", "calls 4, depth 32, tokens 100"},
 		"nobody is there":   {&kit.Worker{}, "Nobody", "calls 4, depth 32, tokens 100"},
 		"the task is wrong": {&kit.Worker{}, "", "calls 5, depth 32, tokens 100"},
-		"it was cancelled":  {&kit.Worker{Perform: kit.Patient}, "Leaf", "calls 4, depth 32, tokens 100"},
+		"it was cancelled":  {&kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]}, "Leaf", "calls 4, depth 32, tokens 100"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
@@ -135,12 +135,12 @@ func rejects(context.Context, delegation.Task) delegation.Decision {
 // TestPeerWithoutUsage checks that a peer which reports no usage counts as having used its whole allowance.
 func TestPeerWithoutUsage(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("Leaf")
+		a := w.Peer("Leaf")
 		d, err := delegation.Start(t.Context(), w.Eddy, "Leaf", kit.Task(), codons.WithBudget(codons.Budget{codons.Tokens: 9}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Reply(a.Next(p.ActTaskRequest), kit.Result(p.StatusSuccess))
+		a.Reply(a.Expect(p.ActTaskRequest), kit.Result(p.StatusSuccess))
 		if _, err := d.Wait(); err != nil || d.Spent()[codons.Tokens] != 9 {
 			t.Errorf("spent %v, %v", d.Spent(), err)
 		}
@@ -168,18 +168,18 @@ func TestCallsAreCounted(t *testing.T) {
 func TestInvalidBudgets(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{})
-		w.Add("Shop", &kit.Shop{Handle: func(context.Context, request.Requested) (any, error) { return nil, nil }})
+		w.Add("Shop", &kit.RequestHandler{Handle: func(context.Context, request.Requested) (any, error) { return nil, nil }})
 		bad := codons.WithBudget(codons.Budget{codons.Tokens: -1})
 		if _, err := w.Delegate(t.Context(), bad); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("got %v", err)
 		}
-		a := w.Puppet("puppet")
+		a := w.Peer("peer")
 		for _, text := range []string{`3`, `{"tokens":-1}`, `{"tokens":"many"}`, `{"tokens":1.5}`} {
 			content := p.RawContent([]byte(text))
-			a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task(), Budget: content})
-			a.Next(p.ActNotUnderstood)
-			a.Say(p.Envelope{Receiver: "Shop", Performative: p.ActRequest, Payload: kit.Order{Item: "tea"}, Budget: content})
-			a.Next(p.ActNotUnderstood)
+			a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task(), Budget: content})
+			a.Expect(p.ActNotUnderstood)
+			a.Send(p.Envelope{Receiver: "Shop", Performative: p.ActRequest, Payload: kit.Order{Item: "tea"}, Budget: content})
+			a.Expect(p.ActNotUnderstood)
 		}
 		w.Settled(0)
 	})

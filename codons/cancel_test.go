@@ -50,7 +50,7 @@ func TestCancelDuringWork(t *testing.T) {
 
 func TestCancelTwice(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		d := w.Start(t.Context())
 		synctest.Wait()
 		d.Cancel()
@@ -100,7 +100,7 @@ func TestCancelBeforeStart(t *testing.T) {
 // TestCancelAtOnce cancels before, while and after the conversation of the initiator starts.
 func TestCancelAtOnce(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient, Max: 1})
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task], Max: 1})
 		for range 200 {
 			ctx, cancel := context.WithCancel(t.Context())
 			d := w.Start(ctx)
@@ -176,7 +176,7 @@ func TestCancelOvertakesItsRequest(t *testing.T) {
 // TestCancelOvertakesInTheConversation has CANCEL overtake in the mailbox of a conversation that is already accepted.
 func TestCancelOvertakesInTheConversation(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", &kit.Worker{Max: 1, Perform: kit.Patient})
+		w.Add("Jules", &kit.Worker{Max: 1, Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		for range 300 {
 			d := w.Start(t.Context())
 			d.Cancel()
@@ -285,7 +285,7 @@ func TestInitiatorGrace(t *testing.T) {
 
 func TestLostCancelIsSentAgain(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		w.Net.Lose(p.ActCancel, 1)
 		d := w.Start(t.Context())
 		synctest.Wait()
@@ -297,7 +297,7 @@ func TestLostCancelIsSentAgain(t *testing.T) {
 
 func TestLostReceiptIsSentAgain(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		w.Net.Lose(p.ActInform, 1)
 		d := w.Start(t.Context())
 		synctest.Wait()
@@ -310,7 +310,7 @@ func TestLostReceiptIsSentAgain(t *testing.T) {
 // TestRetriesCountPerMessage checks that the first retry of a CANCEL comes soon after any number of retries of its request.
 func TestRetriesCountPerMessage(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		w.Net.Lose(p.ActTaskRequest, 3)
 		accepted := make(chan struct{})
 		d := w.Start(t.Context(), codons.WithRetry(codons.Retry{First: time.Second, Jitter: -1}), delegation.WithAccepted(func(p.TaskAccept) { close(accepted) }))
@@ -325,7 +325,7 @@ func TestRetriesCountPerMessage(t *testing.T) {
 // TestCancelToFullMailbox checks that a CANCEL which was refused as busy is sent again.
 func TestCancelToFullMailbox(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		d := w.Start(t.Context())
 		synctest.Wait()
 		w.Net.Busy.Store(true)

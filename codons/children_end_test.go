@@ -63,7 +63,7 @@ func TestAbandonedChild(t *testing.T) {
 			synctest.Wait()
 			d.Cancel()
 			_, _ = d.Wait()
-			return kit.Patient(ctx, t)
+			return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
 		}})
 		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
 		if err != nil {
@@ -81,12 +81,12 @@ func TestAbandonedChild(t *testing.T) {
 // TestTimedOutChild checks that a child which timed out by its own deadline counts as stopped.
 func TestTimedOutChild(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Slow", &kit.Worker{Perform: kit.Patient})
+		w.Add("Slow", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 			short, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			_, _ = delegation.Delegate(short, t.Agent, "Slow", t.TaskRequest)
-			return kit.Patient(ctx, t)
+			return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
 		}})
 		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
 		if err != nil {
@@ -103,7 +103,7 @@ func TestTimedOutChild(t *testing.T) {
 // TestAnswerDecoderPanics checks that a panic of the decoder ends the wait of the handler.
 func TestAnswerDecoderPanics(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Shop", &kit.Shop{Handle: func(context.Context, request.Requested) (any, error) { return p.Raw(`{"price":3}`), nil }})
+		w.Add("Shop", &kit.RequestHandler{Handle: func(context.Context, request.Requested) (any, error) { return p.Raw(`{"price":3}`), nil }})
 		var asked error
 		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 			_, asked = request.Request[explosive](ctx, t.Agent, "Shop", kit.Order{Item: "tea"})
@@ -167,14 +167,14 @@ func TestChildOfRequestWithoutReplyBy(t *testing.T) {
 			},
 		})
 		w.Add("Leaf", &kit.Worker{})
-		a := w.Puppet("puppet")
-		first := a.Say(p.Envelope{Receiver: "Middle", Payload: kit.Task()})
-		a.Next(p.ActTaskAccept)
-		a.Next(p.ActInformResult)
+		a := w.Peer("peer")
+		first := a.Send(p.Envelope{Receiver: "Middle", Payload: kit.Task()})
+		a.Expect(p.ActTaskAccept)
+		a.Expect(p.ActInformResult)
 		asked = time.Now()
-		a.Say(p.Envelope{Receiver: "Middle", Payload: kit.Task(), ConversationID: first.ConversationID(), InReplyTo: string(first.ID())})
-		a.Next(p.ActTaskAccept)
-		a.Next(p.ActInformResult)
+		a.Send(p.Envelope{Receiver: "Middle", Payload: kit.Task(), ConversationID: first.ConversationID(), InReplyTo: string(first.ID())})
+		a.Expect(p.ActTaskAccept)
+		a.Expect(p.ActInformResult)
 		if by := got("Leaf")[0].ReplyBy(); !by.Equal(asked.Add(codons.DefaultDeadline - time.Second)) {
 			t.Errorf("the child had until %v, its parent until %v", by, asked.Add(codons.DefaultDeadline))
 		}
@@ -187,7 +187,7 @@ func TestUnstoppedChildOfEarlierRound(t *testing.T) {
 		var spent error
 		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 			if len(t.Previous) > 0 {
-				return kit.Patient(ctx, t)
+				return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
 			}
 			go func() {
 				time.Sleep(time.Second)
@@ -245,7 +245,7 @@ func childWhoseAgentStops(t *testing.T, fails bool) {
 			<-d.Done()
 			s.broken.Store(false)
 			left <- codons.Left(ctx).String() + ", spent " + d.Spent().String()
-			return kit.Patient(ctx, task)
+			return kit.UntilDone[p.InformResult, delegation.Task](ctx, task)
 		}})
 		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task(), codons.WithBudget(codons.Budget{codons.Tokens: 9}))
 		if err != nil {
@@ -310,20 +310,30 @@ func TestChildBudgetIsBounded(t *testing.T) {
 func TestFailureBeforeHandlerReturns(t *testing.T) {
 	for _, code := range []p.Code{p.CodeTimeout, p.CodeStopped, p.CodeStillRunning} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			a := w.Puppet("Leaf")
+			a := w.Peer("Leaf")
 			w.Add("Middle", &kit.Worker{Perform: delegates("Leaf")})
 			d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.Next(p.ActTaskRequest)
+			a.Expect(p.ActTaskRequest)
 			d.Cancel()
-			a.Reply(a.Next(p.ActCancel), p.Failure{ErrorCode: code})
+			a.Reply(a.Expect(p.ActCancel), p.Failure{ErrorCode: code})
 			_, err = d.Wait()
 			kit.WantEnd(t, err, "failed", p.CodeStillRunning)
 			w.Settled(0)
 		})
 	}
+}
+
+// publisher accepts each subscription.
+type publisher struct {
+	kit.Plain
+	topic *subscribe.Topic[int]
+}
+
+func (s *publisher) ConsiderSubscription(context.Context, subscribe.Subscribing) (subscribe.Feed, error) {
+	return s.topic.Feed(), nil
 }
 
 // TestStreamEndsAtParentDeadline checks a stream without a deadline of its own, begun with a detached ctx.
@@ -335,9 +345,9 @@ func TestStreamEndsAtParentDeadline(t *testing.T) {
 				by = m.ReplyBy()
 			}
 		}
-		w.Add("Station", kit.NewStation(subscribe.TopicOptions{}))
+		w.Add("Publisher", &publisher{topic: subscribe.NewTopic[int](subscribe.TopicOptions{})})
 		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
-			s, err := subscribe.Subscribe[kit.Beat](context.WithoutCancel(ctx), task.Agent, "Station", subscribe.Subscription{Topic: "beats"})
+			s, err := subscribe.Subscribe[int](context.WithoutCancel(ctx), task.Agent, "Publisher", subscribe.Subscription{Topic: "beats"})
 			if err != nil {
 				return p.InformResult{}, err
 			}

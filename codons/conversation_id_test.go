@@ -81,14 +81,14 @@ func TestConversationInUse(t *testing.T) {
 // TestMessagesOfEarlierConversation sends messages about an earlier conversation under the id of the current one.
 func TestMessagesOfEarlierConversation(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("Jules")
+		a := w.Peer("Jules")
 		var first *p.Message
 		for i := range 2 {
 			d := w.Start(t.Context(), codons.WithConversation("chat"))
-			request := a.Next(p.ActTaskRequest)
+			request := a.Expect(p.ActTaskRequest)
 			if i == 1 {
 				a.Reply(first, kit.Result(p.StatusFailure))
-				a.Silence()
+				a.Silent()
 			}
 			first = request
 			a.Reply(request, kit.Result(p.StatusSuccess))
@@ -100,21 +100,21 @@ func TestMessagesOfEarlierConversation(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var worked atomic.Int64
 		w.Add("Jules", counting(&worked))
-		a := w.Puppet("puppet")
+		a := w.Peer("peer")
 		request := func() *p.Message {
-			return a.Say(p.Envelope{Receiver: "Jules", ConversationID: "chat", ReplyWith: string(a.Stamp().ID), Payload: kit.Task()})
+			return a.Send(p.Envelope{Receiver: "Jules", ConversationID: "chat", ReplyWith: string(a.Stamp().ID), Payload: kit.Task()})
 		}
 		former := request()
-		a.Next(p.ActTaskAccept)
-		a.Next(p.ActInformResult)
+		a.Expect(p.ActTaskAccept)
+		a.Expect(p.ActInformResult)
 		request()
-		a.Next(p.ActTaskAccept)
+		a.Expect(p.ActTaskAccept)
 		cancel, _ := former.Follow(a.Stamp(), p.Cancel{})
-		a.Post(cancel)
-		if r := a.Next(p.ActFailure).AsRefusal(); r.Code != p.CodeConversationEnded {
+		a.SendAgain(cancel)
+		if r := a.Expect(p.ActFailure).AsRefusal(); r.Code != p.CodeConversationEnded {
 			t.Errorf("got %v", r)
 		}
-		a.Next(p.ActInformResult)
+		a.Expect(p.ActInformResult)
 	})
 }
 
@@ -196,15 +196,15 @@ func TestCancelOvertakesReopening(t *testing.T) {
 func TestLateCancelOfEarlierConversation(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: curious(1)})
-		a := w.Puppet("puppet")
+		a := w.Peer("peer")
 		say := func(about *p.Message) *p.Message {
 			e := p.Envelope{Receiver: "Jules", ConversationID: "chat", Payload: kit.Task()}
 			if about != nil {
 				e.InReplyTo = string(about.ID())
 			}
-			m := a.Say(e)
-			a.Next(p.ActTaskAccept)
-			a.Next(p.ActInformResult)
+			m := a.Send(e)
+			a.Expect(p.ActTaskAccept)
+			a.Expect(p.ActInformResult)
 			return m
 		}
 		former := say(nil)
@@ -215,8 +215,8 @@ func TestLateCancelOfEarlierConversation(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		current := say(nil)
-		a.Post(cancel)
-		if r := a.Next(p.ActFailure).AsRefusal(); r.Code != p.CodeConversationEnded {
+		a.SendAgain(cancel)
+		if r := a.Expect(p.ActFailure).AsRefusal(); r.Code != p.CodeConversationEnded {
 			t.Errorf("got %v", r)
 		}
 		say(current)
@@ -228,22 +228,22 @@ func TestSameConversationIDOfTwoPeers(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var worked atomic.Int64
 		w.Add("Jules", counting(&worked))
-		a, b := w.Puppet("a"), w.Puppet("b")
-		say := func(x *kit.Puppet, text string) *p.Message {
-			return x.Say(p.Envelope{Receiver: "Jules", ConversationID: "same", Payload: p.TaskRequest{TaskType: "x", Description: text}})
+		a, b := w.Peer("a"), w.Peer("b")
+		say := func(x *kit.Peer, text string) *p.Message {
+			return x.Send(p.Envelope{Receiver: "Jules", ConversationID: "same", Payload: p.TaskRequest{TaskType: "x", Description: text}})
 		}
 		ra, rb := say(a, "a"), say(b, "b")
-		for x, want := range map[*kit.Puppet]string{a: "a", b: "b"} {
-			x.Next(p.ActTaskAccept)
-			if r, _ := p.PayloadAs[p.InformResult](x.Next(p.ActInformResult)); r.Summary != want {
+		for x, want := range map[*kit.Peer]string{a: "a", b: "b"} {
+			x.Expect(p.ActTaskAccept)
+			if r, _ := p.PayloadAs[p.InformResult](x.Expect(p.ActInformResult)); r.Summary != want {
 				t.Errorf("%s got the result of %s", want, r.Summary)
 			}
 		}
 		synctest.Wait()
-		a.Post(ra)
-		b.Post(rb)
-		a.Next(p.ActInformResult)
-		b.Next(p.ActInformResult)
+		a.SendAgain(ra)
+		b.SendAgain(rb)
+		a.Expect(p.ActInformResult)
+		b.Expect(p.ActInformResult)
 		if worked.Load() != 2 {
 			t.Errorf("worked %d times", worked.Load())
 		}
@@ -254,19 +254,19 @@ func TestSameConversationIDOfTwoPeers(t *testing.T) {
 func TestWithoutConversationIDs(t *testing.T) {
 	for _, name := range []p.ConversationID{"", "chat"} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) { // as the worker
-			a := w.Puppet("Jules")
+			a := w.Peer("Jules")
 			d := w.Start(t.Context(), codons.WithConversation(name), delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return kit.Task(), true }))
 			for i := range 3 {
-				request := a.Next(p.ActTaskRequest)
-				a.Say(p.Envelope{Receiver: "eddy", InReplyTo: string(request.ID()), Payload: p.TaskAccept{}})
+				request := a.Expect(p.ActTaskRequest)
+				a.Send(p.Envelope{Receiver: "eddy", InReplyTo: string(request.ID()), Payload: p.TaskAccept{}})
 				if i < 2 {
-					a.Say(p.Envelope{Receiver: "eddy", InReplyTo: request.ReplyWith(), Payload: kit.Asking("more")})
+					a.Send(p.Envelope{Receiver: "eddy", InReplyTo: request.ReplyWith(), Payload: kit.Asking("more")})
 					continue
 				}
 				synctest.Wait()
 				d.Cancel()
-				cancel := a.Next(p.ActCancel)
-				a.Say(p.Envelope{Receiver: "eddy", InReplyTo: string(cancel.ID()), Payload: p.Receipt{}})
+				cancel := a.Expect(p.ActCancel)
+				a.Send(p.Envelope{Receiver: "eddy", InReplyTo: string(cancel.ID()), Payload: p.Receipt{}})
 			}
 			_, err := d.Wait()
 			kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
@@ -279,23 +279,23 @@ func TestWithoutConversationIDs(t *testing.T) {
 			considered.Add(1)
 			return delegation.Accept()
 		}, Perform: curious(2)})
-		a := w.Puppet("puppet")
-		a.Say(p.Envelope{Receiver: "JULES", Payload: kit.Task()})
-		a.Next(p.ActTaskAccept)
-		partial := a.Next(p.ActInformResult)
-		second := a.Say(p.Envelope{Receiver: "jules", InReplyTo: string(partial.ID()), Payload: kit.Task()})
-		a.Next(p.ActTaskAccept)
-		partial = a.Next(p.ActInformResult)
-		third := a.Say(p.Envelope{Receiver: "jules", InReplyTo: string(second.ID()), Payload: kit.Task()})
-		a.Next(p.ActTaskAccept)
-		if r, _ := p.PayloadAs[p.InformResult](a.Next(p.ActInformResult)); !strings.HasSuffix(r.Summary, "round 0, round 1") {
+		a := w.Peer("peer")
+		a.Send(p.Envelope{Receiver: "JULES", Payload: kit.Task()})
+		a.Expect(p.ActTaskAccept)
+		partial := a.Expect(p.ActInformResult)
+		second := a.Send(p.Envelope{Receiver: "jules", InReplyTo: string(partial.ID()), Payload: kit.Task()})
+		a.Expect(p.ActTaskAccept)
+		partial = a.Expect(p.ActInformResult)
+		third := a.Send(p.Envelope{Receiver: "jules", InReplyTo: string(second.ID()), Payload: kit.Task()})
+		a.Expect(p.ActTaskAccept)
+		if r, _ := p.PayloadAs[p.InformResult](a.Expect(p.ActInformResult)); !strings.HasSuffix(r.Summary, "round 0, round 1") {
 			t.Errorf("the third round got %+v", r)
 		}
 		synctest.Wait()
-		a.Post(third) // late, and again
-		a.Next(p.ActInformResult)
-		a.Say(p.Envelope{Receiver: "jules", InReplyTo: string(third.ID()), Payload: p.Cancel{}})
-		a.Next(p.ActInformResult)
+		a.SendAgain(third) // late, and again
+		a.Expect(p.ActInformResult)
+		a.Send(p.Envelope{Receiver: "jules", InReplyTo: string(third.ID()), Payload: p.Cancel{}})
+		a.Expect(p.ActInformResult)
 		if considered.Load() != 3 {
 			t.Errorf("%d tasks were considered, want 3 (%v)", considered.Load(), partial.ID())
 		}
@@ -309,9 +309,9 @@ func TestReopenedBeforeItsEnd(t *testing.T) {
 		w.Add("Jules", &kit.Worker{Perform: func(_ context.Context, t delegation.Task) (p.InformResult, error) {
 			return p.InformResult{Status: p.StatusSuccess, Summary: t.Description}, nil
 		}})
-		a := w.Puppet("puppet")
+		a := w.Peer("peer")
 		say := func(text string) {
-			a.Say(p.Envelope{Receiver: "Jules", ConversationID: "chat", Payload: p.TaskRequest{TaskType: "x", Description: text}})
+			a.Send(p.Envelope{Receiver: "Jules", ConversationID: "chat", Payload: p.TaskRequest{TaskType: "x", Description: text}})
 		}
 		again := false
 		w.Net.Before = func(m *p.Message) {
@@ -323,12 +323,12 @@ func TestReopenedBeforeItsEnd(t *testing.T) {
 		}
 		say("first")
 		for _, want := range []string{"first", "second"} {
-			a.Next(p.ActTaskAccept)
-			if r, _ := p.PayloadAs[p.InformResult](a.Next(p.ActInformResult)); r.Summary != want {
+			a.Expect(p.ActTaskAccept)
+			if r, _ := p.PayloadAs[p.InformResult](a.Expect(p.ActInformResult)); r.Summary != want {
 				t.Errorf("got the result of %q, want %q", r.Summary, want)
 			}
 		}
-		a.Silence()
+		a.Silent()
 		w.Settled(0)
 	})
 }

@@ -17,7 +17,7 @@ import (
 func TestDeadlineReserve(t *testing.T) {
 	for range 100 {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			w.Add("Leaf", &kit.Worker{Perform: kit.Patient})
+			w.Add("Leaf", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 			w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
 				_, err := delegation.Delegate(ctx, task.Agent, "Leaf", task.TaskRequest)
 				if !errors.Is(err, p.CodeTimeout) {

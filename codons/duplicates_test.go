@@ -30,32 +30,32 @@ func TestDuplicateRequests(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var worked atomic.Int64
 		w.Add("Jules", counting(&worked))
-		a := w.Puppet("puppet")
-		request := a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
-		a.Post(request) // at once
-		accept := a.Next(p.ActTaskAccept)
+		a := w.Peer("peer")
+		request := a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
+		a.SendAgain(request) // at once
+		accept := a.Expect(p.ActTaskAccept)
 		synctest.Wait()
 		for len(a.Got) > 0 {
-			if again := a.Next(p.ActTaskAccept); again.ID() != accept.ID() {
+			if again := a.Expect(p.ActTaskAccept); again.ID() != accept.ID() {
 				t.Error("accepted twice")
 			}
 		}
-		a.Post(request) // during the work
-		if again := a.Next(p.ActTaskAccept); again.ID() != accept.ID() {
+		a.SendAgain(request) // during the work
+		if again := a.Expect(p.ActTaskAccept); again.ID() != accept.ID() {
 			t.Error("accepted twice")
 		}
-		first := a.Next(p.ActInformResult)
+		first := a.Expect(p.ActInformResult)
 		for range 3 { // after the end
 			synctest.Wait()
-			a.Post(request)
-			if again := a.Next(p.ActInformResult); again.ID() != first.ID() {
+			a.SendAgain(request)
+			if again := a.Expect(p.ActInformResult); again.ID() != first.ID() {
 				t.Error("another result")
 			}
 		}
 		if worked.Load() != 1 {
 			t.Errorf("worked %d times", worked.Load())
 		}
-		a.Silence()
+		a.Silent()
 		w.Settled(0)
 	})
 }
@@ -65,21 +65,21 @@ func TestDuplicateAfterRestart(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var worked atomic.Int64
 		jules := w.Add("Jules", counting(&worked))
-		a := w.Puppet("puppet")
-		done := a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
-		a.Next(p.ActTaskAccept)
-		first := a.Next(p.ActInformResult)
-		cut := a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
-		a.Next(p.ActTaskAccept)
+		a := w.Peer("peer")
+		done := a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
+		a.Expect(p.ActTaskAccept)
+		first := a.Expect(p.ActInformResult)
+		cut := a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
+		a.Expect(p.ActTaskAccept)
 		_ = jules.Do(t.Context(), func(actors.Agent) { panic("oops") })
-		failure := a.Next(p.ActFailure)
+		failure := a.Expect(p.ActFailure)
 		time.Sleep(time.Minute)
-		a.Post(done)
-		if again := a.Next(p.ActInformResult); again.ID() != first.ID() {
+		a.SendAgain(done)
+		if again := a.Expect(p.ActInformResult); again.ID() != first.ID() {
 			t.Error("another result")
 		}
-		a.Post(cut)
-		if again := a.Next(p.ActFailure); again.ID() != failure.ID() {
+		a.SendAgain(cut)
+		if again := a.Expect(p.ActFailure); again.ID() != failure.ID() {
 			t.Error("another failure")
 		}
 		if worked.Load() != 2 {
@@ -92,33 +92,33 @@ func TestDuplicateAfterRestart(t *testing.T) {
 func TestLateMessages(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{})
-		a := w.Puppet("puppet")
-		request := a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
-		a.Next(p.ActTaskAccept)
-		result := a.Next(p.ActInformResult)
+		a := w.Peer("peer")
+		request := a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
+		a.Expect(p.ActTaskAccept)
+		result := a.Expect(p.ActInformResult)
 		w.Settled(0)
 		dead := w.Counts().DeadLetters
 
 		// A CANCEL is told the true end, a question that there is none, a notice nothing.
 		cancel, _ := request.Follow(a.Stamp(), p.Cancel{})
-		a.Post(cancel)
-		if again := a.Next(p.ActInformResult); again.ID() != result.ID() {
+		a.SendAgain(cancel)
+		if again := a.Expect(p.ActInformResult); again.ID() != result.ID() {
 			t.Error("another result")
 		}
-		a.Say(p.Envelope{Receiver: "Jules", ConversationID: request.ConversationID(), Payload: p.QueryRef{Reference: "x"}})
-		if r := a.Next(p.ActFailure).AsRefusal(); r.Code != p.CodeConversationEnded {
+		a.Send(p.Envelope{Receiver: "Jules", ConversationID: request.ConversationID(), Payload: p.QueryRef{Reference: "x"}})
+		if r := a.Expect(p.ActFailure).AsRefusal(); r.Code != p.CodeConversationEnded {
 			t.Errorf("got %v", r)
 		}
-		a.Say(p.Envelope{Receiver: "Jules", ConversationID: request.ConversationID(), InReplyTo: "x", Payload: p.StatusUpdate{}})
-		a.Silence()
+		a.Send(p.Envelope{Receiver: "Jules", ConversationID: request.ConversationID(), InReplyTo: "x", Payload: p.StatusUpdate{}})
+		a.Silent()
 		if n := w.Counts().DeadLetters; n != dead+1 {
 			t.Errorf("%d dead letters, want 1", n-dead)
 		}
 	})
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("Jules")
+		a := w.Peer("Jules")
 		d := w.Start(t.Context())
-		request := a.Next(p.ActTaskRequest)
+		request := a.Expect(p.ActTaskRequest)
 		a.Reply(request, kit.Result(p.StatusSuccess))
 		if _, err := d.Wait(); err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func TestLateMessages(t *testing.T) {
 		a.Reply(request, p.TaskAccept{})
 		a.Reply(request, kit.Result(p.StatusFailure))
 		a.Reply(request, p.Failure{ErrorCode: p.CodeFailed})
-		a.Silence()
+		a.Silent()
 		if n := w.Counts().DeadLetters; n != dead+3 {
 			t.Errorf("%d dead letters, want 3", n-dead)
 		}
@@ -142,9 +142,9 @@ func TestLateMessages(t *testing.T) {
 func TestSkippedAcceptance(t *testing.T) {
 	for _, first := range []any{p.StatusUpdate{Description: "on it"}, nil} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			a := w.Puppet("Jules")
+			a := w.Peer("Jules")
 			d := w.Start(t.Context())
-			request := a.Next(p.ActTaskRequest)
+			request := a.Expect(p.ActTaskRequest)
 			if first != nil {
 				a.Reply(request, first)
 			}
@@ -159,21 +159,21 @@ func TestSkippedAcceptance(t *testing.T) {
 // TestStaleAnswers has late answers of the first round arrive in the second.
 func TestStaleAnswers(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("Jules")
+		a := w.Peer("Jules")
 		var heard atomic.Int64
 		d := w.Start(t.Context(),
 			delegation.WithAccepted(func(p.TaskAccept) { heard.Add(1) }), delegation.WithProgress(func(p.StatusUpdate) { heard.Add(1) }),
 			delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return kit.Task(), true }))
-		first := a.Next(p.ActTaskRequest)
+		first := a.Expect(p.ActTaskRequest)
 		partial := a.Reply(first, kit.Asking("more"))
-		second := a.Next(p.ActTaskRequest)
+		second := a.Expect(p.ActTaskRequest)
 		if second.ConversationID() != first.ConversationID() || second.ID() == first.ID() {
 			t.Errorf("the second round is %v of %v", second.ID(), second.ConversationID())
 		}
 		a.Reply(first, p.TaskAccept{})
 		a.Reply(first, p.StatusUpdate{})
-		a.Post(partial)
-		a.Silence()
+		a.SendAgain(partial)
+		a.Silent()
 		if heard.Load() != 0 {
 			t.Errorf("%d stragglers were heard", heard.Load())
 		}
@@ -189,50 +189,50 @@ func TestCancelWithoutRequest(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var worked atomic.Int64
 		w.Add("Jules", counting(&worked))
-		a := w.Puppet("puppet")
+		a := w.Peer("peer")
 		proto := "task-delegation"
-		a.Say(p.Envelope{Receiver: "Jules", ConversationID: "chat", Protocol: proto, InReplyTo: "r-1", Payload: p.Cancel{}})
-		a.Next(p.ActInform)
+		a.Send(p.Envelope{Receiver: "Jules", ConversationID: "chat", Protocol: proto, InReplyTo: "r-1", Payload: p.Cancel{}})
+		a.Expect(p.ActInform)
 		w.Settled(0)
-		withdrawn := a.Say(p.Envelope{ID: "r-1", Receiver: "Jules", ConversationID: "chat", Payload: kit.Task()})
-		a.Next(p.ActInform) // the same receipt
-		a.Post(withdrawn)
-		a.Silence()
+		withdrawn := a.Send(p.Envelope{ID: "r-1", Receiver: "Jules", ConversationID: "chat", Payload: kit.Task()})
+		a.Expect(p.ActInform) // the same receipt
+		a.SendAgain(withdrawn)
+		a.Silent()
 		if worked.Load() != 0 {
 			t.Error("the withdrawn task was worked on")
 		}
-		a.Say(p.Envelope{ID: "r-2", Receiver: "Jules", ConversationID: "chat", Payload: kit.Task()})
-		a.Next(p.ActTaskAccept)
-		a.Next(p.ActInformResult)
+		a.Send(p.Envelope{ID: "r-2", Receiver: "Jules", ConversationID: "chat", Payload: kit.Task()})
+		a.Expect(p.ActTaskAccept)
+		a.Expect(p.ActInformResult)
 	})
 }
 
 // TestUnexpectedMessages sends messages that the state does not expect or whose content is not valid.
 func TestUnexpectedMessages(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
-		a := w.Puppet("puppet")
-		a.Say(p.Envelope{Receiver: "Jules", Performative: p.ActTaskRequest, Payload: p.Raw(`{"task_type":7}`)})
-		if r := a.Next(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
+		a := w.Peer("peer")
+		a.Send(p.Envelope{Receiver: "Jules", Performative: p.ActTaskRequest, Payload: p.Raw(`{"task_type":7}`)})
+		if r := a.Expect(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
 			t.Errorf("got %v", r)
 		}
-		request := a.Say(p.Envelope{Receiver: "Jules", Performative: p.ActTaskRequest, Payload: p.Raw(`{"task_type":"x"}`)})
-		a.Next(p.ActTaskAccept)
-		a.Say(p.Envelope{Receiver: "Jules", ConversationID: request.ConversationID(), Payload: kit.Task()})
-		if r := a.Next(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeUnexpectedAct {
+		request := a.Send(p.Envelope{Receiver: "Jules", Performative: p.ActTaskRequest, Payload: p.Raw(`{"task_type":"x"}`)})
+		a.Expect(p.ActTaskAccept)
+		a.Send(p.Envelope{Receiver: "Jules", ConversationID: request.ConversationID(), Payload: kit.Task()})
+		if r := a.Expect(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeUnexpectedAct {
 			t.Errorf("got %v", r)
 		}
-		a.Say(p.Envelope{Receiver: "Jules", ConversationID: request.ConversationID(), InReplyTo: "x", Payload: kit.Result(p.StatusSuccess)})
-		a.Silence()
+		a.Send(p.Envelope{Receiver: "Jules", ConversationID: request.ConversationID(), InReplyTo: "x", Payload: kit.Result(p.StatusSuccess)})
+		a.Silent()
 	})
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("Jules")
+		a := w.Peer("Jules")
 		d := w.Start(t.Context())
-		request := a.Next(p.ActTaskRequest)
+		request := a.Expect(p.ActTaskRequest)
 		accept, _ := request.ReplyAs(a.Stamp(), p.ActTaskAccept, p.Raw(`{"task_id_assigned":7}`))
-		a.Post(accept)
+		a.SendAgain(accept)
 		nonsense, _ := request.ReplyAs(a.Stamp(), p.ActInformResult, p.Raw(`{"task_status":"splendid"}`))
-		a.Post(nonsense)
+		a.SendAgain(nonsense)
 		_, err := d.Wait()
 		kit.WantEnd(t, err, "completed", p.CodeInvalidPayload)
 	})

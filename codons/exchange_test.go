@@ -14,7 +14,7 @@ import (
 )
 
 // forKinds runs a test for each codon of the exchange family, in a world of its own.
-func forKinds(t *testing.T, test func(t *testing.T, w *kit.World, k kit.Kind)) {
+func forKinds(t *testing.T, test func(t *testing.T, w *kit.World, k exchangeKind)) {
 	t.Helper()
 	for _, k := range kinds() {
 		t.Run(k.Name, func(t *testing.T) {
@@ -24,7 +24,7 @@ func forKinds(t *testing.T, test func(t *testing.T, w *kit.World, k kit.Kind)) {
 }
 
 func TestExchangeIsAnswered(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		w.Add("Shop", k.Agent(agreeing))
 		k.WantGood(t, k.Begin(t.Context(), t, w))
 		kit.Golden(t, k.Name, w.Monitor.Lines())
@@ -36,7 +36,7 @@ func TestExchangeIsRefused(t *testing.T) {
 	refusal := &p.Refusal{Code: p.CodeForbidden, Text: "members only"}
 	nonsense := &p.Refusal{Code: p.CodeInvalidPayload, Text: "what is that?"}
 	for name, c := range map[string]struct {
-		handle kit.Handle
+		handle handlerFunc
 		code   p.Code
 		agree  bool
 	}{
@@ -52,7 +52,7 @@ func TestExchangeIsRefused(t *testing.T) {
 		}, p.CodeInvalidPayload, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+			forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 				w.Add("Shop", k.Agent(c.handle))
 				_, err := k.Begin(t.Context(), t, w).Wait()
 				kit.WantEnd(t, err, k.End(c.agree, c.code), c.code)
@@ -63,7 +63,7 @@ func TestExchangeIsRefused(t *testing.T) {
 }
 
 func TestExchangeWithoutResponder(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		w.Add("Shop", kit.Plain{})
 		_, err := k.Begin(t.Context(), t, w).Wait()
 		if k.Name == "handshake" { // everybody does
@@ -85,9 +85,9 @@ func TestExchangeWithoutResponder(t *testing.T) {
 }
 
 func TestExchangeIsCancelled(t *testing.T) {
-	for name, h := range map[string]kit.Handle{"before agree": untilEnd, "after agree": agreedUntilEnd} {
+	for name, h := range map[string]handlerFunc{"before agree": untilEnd, "after agree": agreedUntilEnd} {
 		t.Run(name, func(t *testing.T) {
-			forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+			forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 				returned := false
 				w.Add("Shop", k.Agent(func(ctx context.Context, agree func() error) error {
 					err := h(ctx, agree)
@@ -116,7 +116,7 @@ func TestExchangeIsCancelled(t *testing.T) {
 
 // TestExchangeHandlerIgnoresCancel sends CANCEL to a handler that does not return.
 func TestExchangeHandlerIgnoresCancel(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		end := make(chan struct{})
 		w.Add("Shop", k.Agent(func(context.Context, func() error) error { <-end; return nil }))
 		u := k.Begin(t.Context(), t, w)
@@ -132,7 +132,7 @@ func TestExchangeHandlerIgnoresCancel(t *testing.T) {
 
 // TestExchangeCompletesDespiteCancel has the answer win the race.
 func TestExchangeCompletesDespiteCancel(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		w.Add("Shop", k.Agent(atOnce))
 		w.Net.Lose(k.Answer, 1)
 		u := k.Begin(t.Context(), t, w)
@@ -144,7 +144,7 @@ func TestExchangeCompletesDespiteCancel(t *testing.T) {
 }
 
 func TestExchangeSurvivesLosses(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		calls := 0
 		w.Add("Shop", k.Agent(func(ctx context.Context, agree func() error) error {
 			calls++
@@ -164,7 +164,7 @@ func TestExchangeSurvivesLosses(t *testing.T) {
 // TestExchangeReceiptIsLost checks that CANCEL is sent again until its answer arrives.
 func TestExchangeReceiptIsLost(t *testing.T) {
 	for _, act := range []p.Performative{p.ActCancel, p.ActInform} {
-		forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+		forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 			w.Add("Shop", k.Agent(untilEnd))
 			w.Net.Lose(act, 1)
 			u := k.Begin(t.Context(), t, w)
@@ -178,7 +178,7 @@ func TestExchangeReceiptIsLost(t *testing.T) {
 }
 
 func TestExchangeWithDuplicates(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		calls := 0
 		w.Add("Shop", k.Agent(func(_ context.Context, agree func() error) error {
 			calls++
@@ -201,7 +201,7 @@ func TestExchangeWithDuplicates(t *testing.T) {
 }
 
 func TestExchangeIsBounded(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		var late []*kit.Ongoing
 		agent, limit := k.Agent(untilEnd), codons.DefaultMaxTasks
 		if l, ok := agent.(codons.Limited); ok {
@@ -225,9 +225,9 @@ func TestExchangeIsBounded(t *testing.T) {
 }
 
 func TestExchangeResponderStops(t *testing.T) {
-	for name, h := range map[string]kit.Handle{"before agree": untilEnd, "after agree": agreedUntilEnd} {
+	for name, h := range map[string]handlerFunc{"before agree": untilEnd, "after agree": agreedUntilEnd} {
 		t.Run(name, func(t *testing.T) {
-			forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+			forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 				w.Add("Shop", k.Agent(h))
 				u := k.Begin(t.Context(), t, w)
 				synctest.Wait()
@@ -243,7 +243,7 @@ func TestExchangeResponderStops(t *testing.T) {
 }
 
 func TestExchangeInitiatorStops(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		var cause error
 		w.Add("Shop", k.Agent(func(ctx context.Context, _ func() error) error {
 			cause = untilEnd(ctx, nil)
@@ -264,9 +264,9 @@ func TestExchangeInitiatorStops(t *testing.T) {
 }
 
 func TestExchangeDeadline(t *testing.T) {
-	for name, h := range map[string]kit.Handle{"before agree": untilEnd, "after agree": agreedUntilEnd} {
+	for name, h := range map[string]handlerFunc{"before agree": untilEnd, "after agree": agreedUntilEnd} {
 		t.Run(name, func(t *testing.T) {
-			forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+			forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 				var cause error
 				w.Add("Shop", k.Agent(func(ctx context.Context, agree func() error) error {
 					cause = h(ctx, agree)
@@ -301,11 +301,11 @@ func TestExchangeWithoutDeadline(t *testing.T) {
 		t.Run(k.Name, func(t *testing.T) {
 			kit.InWorldOf(t, codons.Times{Deadline: time.Minute}, func(t *testing.T, w *kit.World) {
 				w.Add("Shop", k.Agent(agreedUntilEnd))
-				a := w.Puppet("puppet")
+				a := w.Peer("peer")
 				e := k.Opener(t, w)
 				e.ReplyBy, e.ReplyWith = time.Time{}, ""
 				start := time.Now()
-				a.Say(e)
+				a.Send(e)
 				for m := range a.Got {
 					if m.Performative() == p.ActAgree {
 						continue
@@ -324,7 +324,7 @@ func TestExchangeWithoutDeadline(t *testing.T) {
 
 // TestExchangeCancelOvertakes has CANCEL overtake its request.
 func TestExchangeCancelOvertakes(t *testing.T) {
-	forKinds(t, func(t *testing.T, w *kit.World, k kit.Kind) {
+	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		calls := 0
 		w.Add("Shop", k.Agent(func(context.Context, func() error) error { calls++; return nil }))
 		var held *p.Message

@@ -27,20 +27,20 @@ func TestDuplicateAfterFailedDecision(t *testing.T) {
 				return kit.Result(p.StatusSuccess), nil
 			},
 		})
-		a := w.Puppet("puppet")
-		request := a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task(), ConversationID: "chat"})
-		a.Next(p.ActFailure)
+		a := w.Peer("peer")
+		request := a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task(), ConversationID: "chat"})
+		a.Expect(p.ActFailure)
 		time.Sleep(time.Minute) // virtual time: the agent has restarted
-		a.Post(request)
-		a.Next(p.ActFailure)
-		a.Say(p.Envelope{Receiver: "Jules", Payload: p.Cancel{}, ConversationID: "chat", Protocol: "task-delegation"})
-		a.Next(p.ActFailure)
+		a.SendAgain(request)
+		a.Expect(p.ActFailure)
+		a.Send(p.Envelope{Receiver: "Jules", Payload: p.Cancel{}, ConversationID: "chat", Protocol: "task-delegation"})
+		a.Expect(p.ActFailure)
 		if considered.Load() != 1 || performed.Load() != 0 {
 			t.Errorf("considered %d times, performed %d times; want once, and never", considered.Load(), performed.Load())
 		}
-		a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task(), ConversationID: "chat"}) // another of that name
-		a.Next(p.ActTaskAccept)
-		a.Next(p.ActInformResult)
+		a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task(), ConversationID: "chat"}) // another of that name
+		a.Expect(p.ActTaskAccept)
+		a.Expect(p.ActInformResult)
 		w.Settled(0)
 	})
 }

@@ -202,12 +202,12 @@ func TestTranscripts(t *testing.T) {
 		{"reject", kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision { return delegation.Reject(p.CodeBusy, "") }}, ask()},
 		{"rounds", kit.Worker{Perform: curious(2)}, ask(input)},
 		{"declined", kit.Worker{Perform: curious(2)}, ask()},
-		{"deadline", kit.Worker{Perform: kit.Patient}, func(t *testing.T, w *kit.World) {
+		{"deadline", kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]}, func(t *testing.T, w *kit.World) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			_, _ = w.Delegate(ctx)
 		}},
-		{"cancel", kit.Worker{Perform: kit.Patient}, func(t *testing.T, w *kit.World) {
+		{"cancel", kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]}, func(t *testing.T, w *kit.World) {
 			d := w.Start(t.Context())
 			synctest.Wait()
 			d.Cancel()
@@ -217,13 +217,13 @@ func TestTranscripts(t *testing.T) {
 			w.Net.Lose(p.ActTaskRequest, 2)
 			_, _ = w.Delegate(t.Context())
 		}},
-		{"worker stops", kit.Worker{Perform: kit.Patient}, func(t *testing.T, w *kit.World) {
+		{"worker stops", kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]}, func(t *testing.T, w *kit.World) {
 			d := w.Start(t.Context())
 			synctest.Wait()
 			_ = w.StopAgent(t.Context(), "Jules")
 			_, _ = d.Wait()
 		}},
-		{"asker stops", kit.Worker{Perform: kit.Patient}, func(t *testing.T, w *kit.World) {
+		{"asker stops", kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]}, func(t *testing.T, w *kit.World) {
 			d := w.Start(t.Context())
 			synctest.Wait()
 			_ = w.StopAgent(t.Context(), "Eddy")
@@ -284,11 +284,11 @@ func TestRoundExpiredOnArrival(t *testing.T) {
 			asked++
 			return delegation.Accept()
 		}})
-		a := w.Puppet("puppet")
-		first := a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
-		a.Next(p.ActTaskAccept)
-		a.Next(p.ActInformResult)
-		a.Say(p.Envelope{Receiver: "Jules", ConversationID: first.ConversationID(), Payload: kit.Task(), ReplyBy: time.Now().Add(-time.Hour)})
+		a := w.Peer("peer")
+		first := a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
+		a.Expect(p.ActTaskAccept)
+		a.Expect(p.ActInformResult)
+		a.Send(p.Envelope{Receiver: "Jules", ConversationID: first.ConversationID(), Payload: kit.Task(), ReplyBy: time.Now().Add(-time.Hour)})
 		if m := <-a.Got; m.AsRefusal() == nil || asked != 1 {
 			t.Errorf("got %s, asked %d times", m.Performative(), asked)
 		}

@@ -215,7 +215,7 @@ func TestDepthIsBounded(t *testing.T) {
 
 func TestChildrenAreBounded(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Leaf", &kit.Worker{Perform: kit.Patient, Max: 2 * codons.MaxChildren})
+		w.Add("Leaf", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task], Max: 2 * codons.MaxChildren})
 		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
 			for i := range codons.MaxChildren {
 				if _, err := delegation.Start(ctx, task.Agent, "Leaf", task.TaskRequest); err != nil {

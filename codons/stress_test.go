@@ -90,7 +90,7 @@ func TestStress(t *testing.T) {
 	t.Logf("seed %d", seed)
 	kit.InWorldOf(t, codons.Times{Grace: 20 * time.Millisecond}, func(t *testing.T, w *kit.World) {
 		begun := countBeginnings(w)
-		w.Lawless.Store(true) // but see below
+		w.AllowViolations.Store(true) // but see below
 		d := &dice{Rand: rand.New(rand.NewPCG(seed, 0))}
 		const agents, callers, each = 4, 25, 80
 		for i := range agents {

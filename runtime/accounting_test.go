@@ -15,6 +15,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/account"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -44,73 +45,57 @@ func eachSeed(t *testing.T, n int, test func(t *testing.T, seed uint64)) {
 	}
 }
 
-// outcome counts the outcomes of one message.
-type outcome struct {
-	handled, refused, dead atomic.Int32 // of the message itself
-	made, taken, lost      atomic.Int32 // its replies: sent, received, dead-lettered
-	err                    error        // the result of Send
-	request                bool
+// outcomes holds the outcomes of all messages of the test, and of the replies to them, by the
+// number of the message. A reply is accepted when its request is.
+type outcomes struct {
+	messages, replies account.Ledger[int]
+	sent              []sentMessage
 }
 
-// outcomes holds the outcomes of all messages of the test, by number.
-type outcomes struct{ byNumber []outcome }
+// sentMessage is what a sender knows of a message.
+type sentMessage struct {
+	err     error // the result of Send
+	request bool
+}
 
-// forID returns the outcome of the message with that id, or nil for a message of another
+// number returns the number of the message with that id, and false for a message of another
 // test.
-func (l *outcomes) forID(id string) *outcome {
-	number, ok := strings.CutPrefix(id, "p")
+func (l *outcomes) number(id string) (int, bool) {
+	text, ok := strings.CutPrefix(id, "p")
 	if !ok {
-		return nil
+		return 0, false
 	}
-	i, err := strconv.Atoi(number)
-	if err != nil {
-		return nil
-	}
-	return &l.byNumber[i]
+	i, err := strconv.Atoi(text)
+	return i, err == nil
 }
 
 func (l *outcomes) observe(r actors.Record) {
 	switch e := r.Event.(type) {
-	case actors.MessageSent:
-		if f := l.forID(e.Message.InReplyTo()); f != nil {
-			f.made.Add(1)
-		}
 	case actors.MessageRefused:
-		if f := l.forID(string(e.Message.ID())); f != nil {
-			f.refused.Add(1)
+		if i, ok := l.number(string(e.Message.ID())); ok {
+			l.messages.Count(i, account.Refused)
 		}
 	case actors.DeadLetter:
 		m, ok := e.Message.(*performatives.Message)
 		if !ok {
 			return
 		}
-		if f := l.forID(string(m.ID())); f != nil {
-			f.dead.Add(1)
-		} else if f := l.forID(m.InReplyTo()); f != nil {
-			f.lost.Add(1)
+		if i, ok := l.number(string(m.ID())); ok {
+			l.messages.Count(i, account.Dead)
+		} else if i, ok := l.number(m.InReplyTo()); ok {
+			l.replies.Count(i, account.Dead)
 		}
 	}
 }
 
-// check returns a description of the error in an outcome, or "".
-func (f *outcome) check() string {
-	handled, refused, dead := f.handled.Load(), f.refused.Load(), f.dead.Load()
-	made, taken, lost := f.made.Load(), f.taken.Load(), f.lost.Load()
-	answers := int32(0) // expected replies
-	if f.request && f.err == nil {
-		answers = 1
+// right reports whether a message has one outcome, that of its act and of the result of Send: a
+// request is refused, and any other message is dead-lettered.
+func (l *outcomes) right(i int, c account.Counts) bool {
+	m := l.sent[i]
+	if m.err != nil && c[account.Handled] > 0 || m.request && c[account.Dead] > 0 || !m.request && c[account.Refused] > 0 {
+		return false
 	}
-	switch {
-	case handled+refused+dead != 1:
-		return fmt.Sprintf("handled %d, refused %d, dead-lettered %d: want 1 in all", handled, refused, dead)
-	case f.request && dead > 0 || !f.request && refused > 0:
-		return "a request is refused, any other message is dead-lettered"
-	case f.err != nil && handled > 0:
-		return fmt.Sprintf("handled, and its sender was told %v", f.err)
-	case made != answers || taken+lost != answers:
-		return fmt.Sprintf("%d answers made, %d taken, %d dead-lettered: want %d", made, taken, lost, answers)
-	}
-	return ""
+	return c.Settled()
 }
 
 // The payload of a message determines the behaviour of its receiver.
@@ -127,14 +112,15 @@ func conducted(m *performatives.Message, conduct performatives.Raw) bool {
 
 // handle is the handler of every receiver.
 func (l *outcomes) handle(self actors.Self, m *performatives.Message) {
-	if f := l.forID(m.InReplyTo()); f != nil {
-		f.taken.Add(1)
+	if i, ok := l.number(m.InReplyTo()); ok {
+		l.replies.Count(i, account.Handled)
 		return
 	}
 	if conducted(m, conductPanic) {
 		panic("as the test wants it")
 	}
-	l.forID(string(m.ID())).handled.Add(1)
+	i, _ := l.number(string(m.ID()))
+	l.messages.Count(i, account.Handled)
 	if m.Performative().ExpectsReply() {
 		answer, err := m.ReplyFrom(self.ID(), self.Stamp(), performatives.ActInform, conductPlain)
 		if err != nil {
@@ -217,7 +203,7 @@ func (s *stressTest) send(i int) {
 	rng := rand.New(rand.NewPCG(s.seed, uint64(i)))
 	for {
 		n := int(s.next.Add(1)) - 1
-		if n >= len(s.byNumber) {
+		if n >= len(s.sent) {
 			return
 		}
 		m, err := performatives.New(s.envelope(rng, self, n))
@@ -225,8 +211,11 @@ func (s *stressTest) send(i int) {
 			s.t.Error(err)
 			return
 		}
-		s.byNumber[n].request = m.Performative().ExpectsReply()
-		s.byNumber[n].err = s.node.Send(m)
+		s.messages.Count(n, account.Accepted)
+		s.sent[n] = sentMessage{s.node.Send(m), m.Performative().ExpectsReply()}
+		if s.sent[n].request && s.sent[n].err == nil {
+			s.replies.Count(n, account.Accepted)
+		}
 	}
 }
 
@@ -273,13 +262,13 @@ func (s *stressTest) disturb(ctx context.Context, done <-chan struct{}) {
 // Each message is handled, refused or dead-lettered exactly once.
 func TestEveryMessageIsAccountedFor(t *testing.T) {
 	seed := seedOf(t)
-	l := &outcomes{make([]outcome, 100_000)}
+	l := &outcomes{sent: make([]sentMessage, 100_000)}
 	fast := actors.Supervision{MaxRestarts: actors.Unlimited, Backoff: actors.Backoff{Min: time.Millisecond, Max: 2 * time.Millisecond}}
 	s := &stressTest{outcomes: l, t: t, seed: seed, node: newNode(t, runtime.Options{
 		Capacity: 128, Supervision: fast, Protocols: []actors.Protocol{untilEndProtocol{l}},
 	})}
 	observing := s.node.Events().Subscribe(actors.SubscribeOptions{
-		Capacity: 1 << 20, Kinds: []actors.Kind{actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered},
+		Capacity: 1 << 20, Kinds: []actors.Kind{actors.KindMessageRefused, actors.KindMessageDeadLettered},
 	}).Handle(l.observe)
 	ctx := within(t)
 	for i := range stormReceivers {
@@ -309,27 +298,17 @@ func TestEveryMessageIsAccountedFor(t *testing.T) {
 }
 
 func (s *stressTest) verify() {
-	total := make(map[string]int)
-	wrong := 0
-	for i := range s.byNumber {
-		f := &s.byNumber[i]
-		total["handled"] += int(f.handled.Load())
-		total["refused"] += int(f.refused.Load())
-		total["dead"] += int(f.dead.Load())
-		total["answers lost"] += int(f.lost.Load())
-		if problem := f.check(); problem != "" {
-			if wrong++; wrong <= 10 {
-				s.t.Errorf("p%d: %s", i, problem)
-			}
+	messages, replies := s.messages.Totals(), s.replies.Totals()
+	s.t.Logf("messages: %s; replies: %s; %+v", messages, replies, s.node.Counts())
+	for of, wrong := range map[string][]string{"message": s.messages.Wrong(s.right), "the reply to": s.replies.Wrong(nil)} {
+		for i, line := range wrong[:min(10, len(wrong))] {
+			s.t.Errorf("%d of %d not accounted for: %s %s", i+1, len(wrong), of, line)
 		}
 	}
-	s.t.Log(total, s.node.Counts())
-	for _, what := range []string{"handled", "refused", "dead", "answers lost"} {
-		if total[what] < 100 {
-			s.t.Errorf("only %d %s: the storm is too mild to tell", total[what], what)
-		}
+	if messages[account.Accepted] != len(s.sent) {
+		s.t.Errorf("%d of %d messages were sent", messages[account.Accepted], len(s.sent))
 	}
-	if wrong > 0 {
-		s.t.Errorf("%d of %d messages are not accounted for", wrong, len(s.byNumber))
+	if min(messages[account.Handled], messages[account.Refused], messages[account.Dead], replies[account.Dead]) < 100 {
+		s.t.Error("an outcome occurs less than 100 times: the storm is too mild to tell")
 	}
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -44,21 +45,11 @@ type PeerOptions struct {
 }
 
 func (o PeerOptions) withDefaults() PeerOptions {
-	if o.MaxAgents == 0 {
-		o.MaxAgents = DefaultPeerAgents
-	}
-	if o.MaxOpen == 0 {
-		o.MaxOpen = DefaultPeerOpen
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = DefaultPeerBytes
-	}
-	if o.Grace == 0 {
-		o.Grace = 2 * codons.DefaultGrace
-	}
-	if o.Patience == 0 {
-		o.Patience = 2 * codons.DefaultDeadline
-	}
+	o.MaxAgents = cmp.Or(o.MaxAgents, DefaultPeerAgents)
+	o.MaxOpen = cmp.Or(o.MaxOpen, DefaultPeerOpen)
+	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultPeerBytes)
+	o.Grace = cmp.Or(o.Grace, 2*codons.DefaultGrace)
+	o.Patience = cmp.Or(o.Patience, 2*codons.DefaultDeadline)
 	return o
 }
 

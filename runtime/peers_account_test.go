@@ -11,46 +11,39 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/account"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// messageOutcomes records the outcomes of a test's messages, by message id.
+// messageOutcomes records the outcomes of a test's messages, by message id. A message is
+// accepted when the session's handler has received it from the peer, or when it is sent here.
 type messageOutcomes struct {
-	mu               sync.Mutex
-	came             map[performatives.MessageID]bool // received from the peer by the session's handler, or sent here
-	handled, refused map[performatives.MessageID]int
-	dead             map[performatives.MessageID]int
-	refusals, deaths uint64 // totals of all messages
+	account.Ledger[performatives.MessageID]
+	refusals, deaths uint64 // totals of all messages; used by the observer alone
 }
 
-func newMessageOutcomes() *messageOutcomes {
-	id := func() map[performatives.MessageID]int { return make(map[performatives.MessageID]int) }
-	return &messageOutcomes{came: make(map[performatives.MessageID]bool), handled: id(), refused: id(), dead: id()}
+// count counts an outcome of a message that sendAll has made.
+func (l *messageOutcomes) count(m *performatives.Message, o account.Outcome) {
+	if id := string(m.ID()); strings.HasPrefix(id, "here") || strings.HasPrefix(id, "there") {
+		l.Count(m.ID(), o)
+	}
 }
 
-func (l *messageOutcomes) note(fn func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	fn()
-}
-
-func (l *messageOutcomes) handle(m *performatives.Message) { l.note(func() { l.handled[m.ID()]++ }) }
+func (l *messageOutcomes) handle(m *performatives.Message) { l.count(m, account.Handled) }
 
 func (l *messageOutcomes) observe(r actors.Record) {
-	l.note(func() {
-		switch e := r.Event.(type) {
-		case actors.MessageRefused:
-			l.refusals++
-			l.refused[e.Message.ID()]++
-		case actors.DeadLetter:
-			l.deaths++
-			if m, ok := e.Message.(*performatives.Message); ok {
-				l.dead[m.ID()]++
-			}
+	switch e := r.Event.(type) {
+	case actors.MessageRefused:
+		l.refusals++
+		l.count(e.Message, account.Refused)
+	case actors.DeadLetter:
+		l.deaths++
+		if m, ok := e.Message.(*performatives.Message); ok {
+			l.count(m, account.Dead)
 		}
-	})
+	}
 }
 
 // recordingHandler is a handler that records the messages it receives.
@@ -60,7 +53,7 @@ type recordingHandler struct {
 }
 
 func (w recordingHandler) Receive(s *wire.Session, m *performatives.Message) error {
-	w.note(func() { w.came[m.ID()] = true })
+	w.count(m, account.Accepted)
 	return w.Handler.Receive(s, m)
 }
 
@@ -70,7 +63,7 @@ func TestPeersAccountForEveryMessage(t *testing.T) { eachSeed(t, 4, accountForAl
 
 func accountForAll(t *testing.T, seed uint64) {
 	const messages, rounds = 400, 5
-	l := newMessageOutcomes()
+	l := &messageOutcomes{}
 	h := newHub(t, runtime.PeerOptions{MaxOpen: 100}, func(o *wire.Options) {
 		o.Handler, o.Limits.Outbox = recordingHandler{o.Handler, l}, 64
 	})
@@ -155,7 +148,7 @@ func (l *messageOutcomes) sendAll(t *testing.T, seed uint64, round int, side str
 			}
 		})
 		if side == "here" { // a message of the peer may be lost with the connection
-			l.note(func() { l.came[m.ID()] = true })
+			l.count(m, account.Accepted)
 		}
 		if err := send(m); err != nil {
 			if r := (*performatives.Refusal)(nil); !errors.As(err, &r) {
@@ -167,28 +160,21 @@ func (l *messageOutcomes) sendAll(t *testing.T, seed uint64, round int, side str
 
 func (l *messageOutcomes) check(t *testing.T, counts actors.Counts) {
 	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	totals := make(map[string]int)
-	for id := range l.came {
-		if !strings.HasPrefix(string(id), "here") && !strings.HasPrefix(string(id), "there") {
-			continue
+	for _, line := range l.Wrong(func(id performatives.MessageID, c account.Counts) bool {
+		switch {
+		case c[account.Accepted] == 0: // lost with its connection
+			return true
+		case abruptly(id): // written, but possibly not received
+			return c[account.Refused]+c[account.Dead] <= 1 && c[account.Handled] <= 1
 		}
-		handled, refused, dead := l.handled[id], l.refused[id], l.dead[id]
-		totals["handled"] += handled
-		totals["refused"] += refused
-		totals["dead"] += dead
-		switch fates := handled + refused + dead; {
-		case abruptly(id) && refused+dead <= 1 && handled <= 1: // written, but possibly not received
-		case fates != 1:
-			t.Errorf("%s: handled %d times, refused %d, dead-lettered %d", id, handled, refused, dead)
-		}
+		return c.Ended() == 1
+	}) {
+		t.Error(line)
 	}
+	totals := l.Totals()
 	t.Log(totals, counts)
-	for what, n := range map[string]int{"handled": 100, "refused": 50, "dead": 50} {
-		if totals[what] < n {
-			t.Errorf("only %d %s: the test is too mild to tell", totals[what], what)
-		}
+	if totals[account.Handled] < 100 || totals[account.Refused] < 50 || totals[account.Dead] < 50 {
+		t.Errorf("%s: the test is too mild to tell", totals)
 	}
 	if counts.Refused != l.refusals || counts.DeadLetters != l.deaths {
 		t.Errorf("%+v, but %d and %d events", counts, l.refusals, l.deaths)

@@ -2,12 +2,12 @@ package runtime_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/account"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -122,13 +122,7 @@ func (c *simRecorder) interrupted(v codons.Violation) bool {
 
 // accounting compares the messages that reached the node with their outcomes.
 func (c *simRecorder) accounting() []string {
-	var problems []string
-	for _, id := range slices.Sorted(maps.Keys(c.outcomes)) {
-		f := c.outcomes[id]
-		if f.attempted > 0 && f.attempted != f.handled+f.refused+f.dead {
-			problems = append(problems, fmt.Sprintf("%s: %+v", id, *f))
-		}
-	}
+	problems := c.outcomes.Wrong(func(_ p.MessageID, o account.Counts) bool { return o[account.Accepted] == 0 || o.Settled() })
 	if c.counts.Refused != c.refused || c.counts.DeadLetters != c.dead {
 		problems = append(problems, fmt.Sprintf("%+v: %d refusals and %d dead letters were published", c.counts, c.refused, c.dead))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/internal/account"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -23,8 +24,8 @@ type simRecorder struct {
 	mu               sync.Mutex
 	start            time.Time
 	text             bytes.Buffer
-	outcomes         map[p.MessageID]*simOutcome
-	handling         p.MessageID // the message that a conversation is handling
+	outcomes         account.Ledger[p.MessageID] // of the copies of each message
+	handling         p.MessageID                 // the message that a conversation is handling
 	refused          uint64
 	dead             uint64
 	conversations    map[simSide][]*simConversation
@@ -37,13 +38,10 @@ type simRecorder struct {
 	failed           map[p.ConversationID]bool // the agent has failed on a message of the conversation
 }
 
-// simOutcome counts the outcomes of the copies of one message.
-type simOutcome struct{ attempted, handled, refused, dead int }
-
 func newSimRecorder() *simRecorder {
 	return &simRecorder{
 		deeds: new(tally), start: time.Now(),
-		outcomes: make(map[p.MessageID]*simOutcome), conversations: make(map[simSide][]*simConversation),
+		conversations:    make(map[simSide][]*simConversation),
 		refusedByRuntime: make(map[p.ConversationID]bool), failed: make(map[p.ConversationID]bool), stops: make(map[p.AgentID]int),
 	}
 }
@@ -64,21 +62,12 @@ func (c *simRecorder) noteLocked(at time.Time, format string, args ...any) {
 	c.text.WriteByte('\n')
 }
 
-func (c *simRecorder) outcomeLocked(id p.MessageID) *simOutcome {
-	f := c.outcomes[id]
-	if f == nil {
-		f = new(simOutcome)
-		c.outcomes[id] = f
-	}
-	return f
-}
-
 // attempted counts a copy of m that reached the receiver's node.
 func (c *simRecorder) attempted(m *p.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.observeLocked()
-	c.outcomeLocked(m.ID()).attempted++
+	c.outcomes.Count(m.ID(), account.Accepted)
 }
 
 // handled counts a copy of m that an agent handled without a codon.
@@ -86,7 +75,7 @@ func (c *simRecorder) handled(m *p.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.observeLocked()
-	c.outcomeLocked(m.ID()).handled++
+	c.outcomes.Count(m.ID(), account.Handled)
 }
 
 // resetHandling records that the following events do not concern the message handled
@@ -127,7 +116,7 @@ func (c *simRecorder) eventLocked(ev actors.Event) {
 		c.refused++
 		c.noteLocked(e.Time, "refused  %s %s", e.Message.ID(), e.Refusal.Code)
 		if e.Message.ID() != c.handling { // otherwise a conversation failed on it
-			c.outcomeLocked(e.Message.ID()).refused++
+			c.outcomes.Count(e.Message.ID(), account.Refused)
 			c.refusedByRuntime[e.Message.ConversationID()] = true
 			if e.Refusal.Code == p.CodeInternal {
 				c.failed[e.Message.ConversationID()] = true
@@ -167,7 +156,7 @@ func (c *simRecorder) observeDeadLocked(e actors.DeadLetter) {
 	}
 	c.noteLocked(e.Time, "dead     %s for %s: %s", m.ID(), e.To, e.Code)
 	if m.ID() != c.handling { // otherwise the table drops it
-		c.outcomeLocked(m.ID()).dead++
+		c.outcomes.Count(m.ID(), account.Dead)
 		if m.Protocol() == "delivery" { // Send has returned the error
 			c.refusedByRuntime[m.ConversationID()] = true
 		}
@@ -177,7 +166,7 @@ func (c *simRecorder) observeDeadLocked(e actors.DeadLetter) {
 func (c *simRecorder) observeStepLocked(e codons.Transition) {
 	c.handling = e.Message
 	if e.Message != "" {
-		c.outcomeLocked(e.Message).handled++
+		c.outcomes.Count(e.Message, account.Handled)
 	}
 	c.stepLocked(e)
 	if e.Ended && e.From != e.To {

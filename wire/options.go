@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -113,45 +114,36 @@ type Rate struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Name == "" {
-		o.Name = "system"
-	}
+	o.Name = cmp.Or(o.Name, "system")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Stamper == nil {
 		o.Stamper = wallStamper{}
 	}
-	o.AuthTime = orElse(o.AuthTime, 10*time.Second)
-	o.MaxConnections = orElse(o.MaxConnections, DefaultMaxConnections)
+	o.AuthTime = cmp.Or(o.AuthTime, 10*time.Second)
+	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
 	o.Limits = o.Limits.WithDefaults()
 	o.KeepAlive = o.KeepAlive.withDefaults()
 	return o
 }
 
 func (k KeepAlive) withDefaults() KeepAlive {
-	return KeepAlive{Interval: orElse(k.Interval, 30*time.Second), Timeout: orElse(k.Timeout, 60*time.Second)}
+	return KeepAlive{Interval: cmp.Or(k.Interval, 30*time.Second), Timeout: cmp.Or(k.Timeout, 60*time.Second)}
 }
 
 // WithDefaults returns l with the defaults in place of zero values. Transports use it.
 func (l Limits) WithDefaults() Limits {
 	return Limits{
-		Frame:           orElse(l.Frame, DefaultMaxFrame),
-		Unauthenticated: min(orElse(l.Unauthenticated, 64<<10), orElse(l.Frame, DefaultMaxFrame)),
-		FrameTime:       orElse(l.FrameTime, 30*time.Second),
-		Outbox:          orElse(l.Outbox, 16_384),
-		Backlog:         orElse(l.Backlog, 64<<20),
-		OutboxBytes:     orElse(l.OutboxBytes, 1<<20),
-		Pending:         orElse(l.Pending, 16_384),
-		CloseTime:       orElse(l.CloseTime, 5*time.Second),
+		Frame:           cmp.Or(l.Frame, DefaultMaxFrame),
+		Unauthenticated: min(cmp.Or(l.Unauthenticated, 64<<10), cmp.Or(l.Frame, DefaultMaxFrame)),
+		FrameTime:       cmp.Or(l.FrameTime, 30*time.Second),
+		Outbox:          cmp.Or(l.Outbox, 16_384),
+		Backlog:         cmp.Or(l.Backlog, 64<<20),
+		OutboxBytes:     cmp.Or(l.OutboxBytes, 1<<20),
+		Pending:         cmp.Or(l.Pending, 16_384),
+		CloseTime:       cmp.Or(l.CloseTime, 5*time.Second),
 	}
-}
-
-func orElse[T int | time.Duration](v, otherwise T) T {
-	if v == 0 {
-		return otherwise
-	}
-	return v
 }
 
 func (o Options) validate() error {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -13,14 +14,7 @@ import (
 // It returns nil when m expects no reply.
 func RefusalOf(m *performatives.Message, local performatives.AgentID, s performatives.Stamp, err error) *performatives.Message {
 	r := AsRefusal(err)
-	from := r.From
-	if from == "" {
-		from = m.Receiver()
-	}
-	if from == "" {
-		from = local
-	}
-	answer := m.Refuse(from, s, r.Code, r.Text)
+	answer := m.Refuse(cmp.Or(r.From, m.Receiver(), local), s, r.Code, r.Text)
 	details := ErrorObjectOf(err).Details
 	if answer == nil || details == nil {
 		return answer

@@ -16,8 +16,8 @@ import (
 )
 
 // deciding returns an approver that decides after a time.
-func deciding(after time.Duration, v approval.Verdict) *kit.Boss {
-	return &kit.Boss{Decide: func(ctx context.Context, s approval.ProposedStep) (approval.Verdict, error) {
+func deciding(after time.Duration, v approval.Verdict) *approver {
+	return &approver{decide: func(ctx context.Context, s approval.ProposedStep) (approval.Verdict, error) {
 		select {
 		case <-time.After(after):
 			return v, nil
@@ -36,14 +36,14 @@ func TestApprove(t *testing.T) {
 	for _, v := range []approval.Verdict{yes, no} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
 			var seen []p.AgentID
-			w.Add("Boss", &kit.Boss{Decide: func(_ context.Context, s approval.ProposedStep) (approval.Verdict, error) {
+			w.Add("Boss", &approver{decide: func(_ context.Context, s approval.ProposedStep) (approval.Verdict, error) {
 				files, err := p.Decode[[]string](s.Data)
-				if s.What != kit.Deletion.What || s.Why != kit.Deletion.Why || len(files) != 2 || s.Message.Sender() != "Eddy" {
+				if s.What != deletion.What || s.Why != deletion.Why || len(files) != 2 || s.Message.Sender() != "Eddy" {
 					t.Errorf("asked about %+v", s)
 				}
 				return v, errors.Join(s.Seen(), err)
 			}})
-			got, err := approval.Approve(t.Context(), w.Eddy, "Boss", kit.Deletion, approval.WithSeen(func(by p.AgentID) { seen = append(seen, by) }))
+			got, err := approval.Approve(t.Context(), w.Eddy, "Boss", deletion, approval.WithSeen(func(by p.AgentID) { seen = append(seen, by) }))
 			if want := (approval.Approval{Approved: v.Accepted, By: "Boss", Reason: v.Reason}); err != nil || got != want {
 				t.Errorf("got %+v, %v", got, err)
 			}
@@ -65,13 +65,13 @@ func TestEscalation(t *testing.T) {
 	}{
 		"decides in time":  {deciding(19*time.Second-1, yes), "First", 19*time.Second - 1, []string{"PROPOSE", "ACCEPT_PROPOSAL"}},
 		"decides too late": {deciding(19*time.Second+1, yes), "Second", 29 * time.Second, []string{"PROPOSE", "CANCEL", "INFORM"}},
-		"refuses": {&kit.Boss{Decide: func(context.Context, approval.ProposedStep) (approval.Verdict, error) {
+		"refuses": {&approver{decide: func(context.Context, approval.ProposedStep) (approval.Verdict, error) {
 			return yes, &p.Refusal{Code: p.CodeForbidden}
 		}}, "Second", 10 * time.Second, []string{"PROPOSE", "REFUSE"}},
-		"panics":         {&kit.Boss{Decide: func(context.Context, approval.ProposedStep) (approval.Verdict, error) { panic("oh") }}, "Second", 10 * time.Second, []string{"PROPOSE", "FAILURE internal_error"}},
+		"panics":         {&approver{decide: func(context.Context, approval.ProposedStep) (approval.Verdict, error) { panic("oh") }}, "Second", 10 * time.Second, []string{"PROPOSE", "FAILURE internal_error"}},
 		"does not exist": {nil, "Second", 10 * time.Second, []string{"PROPOSE"}},
 		"is no approver": {kit.Plain{}, "Second", 10 * time.Second, []string{"PROPOSE", "REJECT_PROPOSAL"}},
-		"ignores CANCEL": {&kit.Boss{Decide: func(context.Context, approval.ProposedStep) (approval.Verdict, error) {
+		"ignores CANCEL": {&approver{decide: func(context.Context, approval.ProposedStep) (approval.Verdict, error) {
 			time.Sleep(time.Hour)
 			return yes, nil
 		}}, "Second", 30 * time.Second, nil},
@@ -86,7 +86,7 @@ func TestEscalation(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				start := time.Now()
-				got, err := approval.Approve(ctx, w.Eddy, "First", kit.Deletion, approval.WithEscalation("Second", "Third"))
+				got, err := approval.Approve(ctx, w.Eddy, "First", deletion, approval.WithEscalation("Second", "Third"))
 				if err != nil || !got.Approved || got.By != c.by || got.Default {
 					t.Errorf("got %+v, %v", got, err)
 				}
@@ -118,7 +118,7 @@ func TestApprovalByDefault(t *testing.T) {
 			w.Add("Boss", never)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			got, err := approval.Approve(ctx, w.Eddy, "Nobody", kit.Deletion, approval.WithEscalation("Boss"), approval.WithDefault(fallback))
+			got, err := approval.Approve(ctx, w.Eddy, "Nobody", deletion, approval.WithEscalation("Boss"), approval.WithDefault(fallback))
 			if err != nil || got.Approved != fallback || !got.Default || got.By != "" || got.Reason == "" {
 				t.Errorf("got %+v, %v", got, err)
 			}
@@ -129,18 +129,18 @@ func TestApprovalByDefault(t *testing.T) {
 		w.Add("Boss", never)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := approval.Approve(ctx, w.Eddy, "Nobody", kit.Deletion, approval.WithEscalation("Boss"))
+		_, err := approval.Approve(ctx, w.Eddy, "Nobody", deletion, approval.WithEscalation("Boss"))
 		if !errors.Is(err, approval.ErrUndecided) || !errors.Is(err, p.CodeUnknownAgent) || !errors.Is(err, p.CodeCanceled) {
 			t.Errorf("got %v", err)
 		}
 		start := time.Now() // without a deadline
-		if _, err := approval.Approve(t.Context(), w.Eddy, "Boss", kit.Deletion); !errors.Is(err, approval.ErrUndecided) {
+		if _, err := approval.Approve(t.Context(), w.Eddy, "Boss", deletion); !errors.Is(err, approval.ErrUndecided) {
 			t.Errorf("got %v", err)
 		}
 		kit.WantElapsed(t, start, codons.DefaultDeadline-time.Second)
 		expired, cancel := context.WithDeadline(t.Context(), time.Now())
 		defer cancel()
-		if got, err := approval.Approve(expired, w.Eddy, "Boss", kit.Deletion, approval.WithDefault(false)); err != nil || !got.Default {
+		if got, err := approval.Approve(expired, w.Eddy, "Boss", deletion, approval.WithDefault(false)); err != nil || !got.Default {
 			t.Errorf("after the deadline: %+v, %v", got, err)
 		}
 	})
@@ -157,7 +157,7 @@ func TestWithdrawnApproval(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			u, _ := kit.InBackground(ctx, func(ctx context.Context) (approval.Approval, error) {
-				return approval.Approve(ctx, w.Eddy, "Boss", kit.Deletion, approval.WithDefault(true))
+				return approval.Approve(ctx, w.Eddy, "Boss", deletion, approval.WithDefault(true))
 			})
 			synctest.Wait()
 			end(cancel)
@@ -166,7 +166,7 @@ func TestWithdrawnApproval(t *testing.T) {
 			}
 			w.Settled(0)
 		}
-		_, err := approval.Approve(t.Context(), w.Eddy, "Boss", kit.Deletion, approval.WithDefault(true))
+		_, err := approval.Approve(t.Context(), w.Eddy, "Boss", deletion, approval.WithDefault(true))
 		if !errors.Is(err, actors.ErrStopped) {
 			t.Errorf("got %v", err)
 		}
@@ -180,12 +180,12 @@ func TestInvalidSteps(t *testing.T) {
 		if got, err := approval.Approve(t.Context(), w.Eddy, "Boss", approval.Step{}, approval.WithDefault(true)); !kit.IsCode(err, p.CodeInvalidPayload) || got.Approved {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		a := w.Puppet("puppet")
-		a.Say(p.Envelope{Receiver: "Boss", Performative: p.ActPropose, Protocol: "approval", Payload: p.Raw(`{"why":"x"}`)})
-		if r := a.Next(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
+		a := w.Peer("peer")
+		a.Send(p.Envelope{Receiver: "Boss", Performative: p.ActPropose, Protocol: "approval", Payload: p.Raw(`{"why":"x"}`)})
+		if r := a.Expect(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
 			t.Errorf("got %v", r)
 		}
-		a.Say(p.Envelope{Receiver: "Boss", Performative: p.ActPropose, Protocol: "approval", Payload: p.Raw(`{"what":"x","data":[1]}`)})
-		a.Next(p.ActAcceptProposal)
+		a.Send(p.Envelope{Receiver: "Boss", Performative: p.ActPropose, Protocol: "approval", Payload: p.Raw(`{"what":"x","data":[1]}`)})
+		a.Expect(p.ActAcceptProposal)
 	})
 }

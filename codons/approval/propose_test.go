@@ -14,9 +14,9 @@ import (
 
 func TestPropose(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Council", &kit.Council{Consider: kit.Thrifty})
+		w.Add("Council", &proposalHandler{consider: acceptBench})
 		for build, want := range map[string]bool{"a bench": true, "a bridge": false} {
-			got, err := approval.Propose(t.Context(), w.Eddy, "Council", kit.Plan{Build: build})
+			got, err := approval.Propose(t.Context(), w.Eddy, "Council", plan{Build: build})
 			if err != nil || got.Accepted != want || got.Reason != "of "+build {
 				t.Errorf("%s: got %+v, %v", build, got, err)
 			}
@@ -34,7 +34,7 @@ func TestPropose(t *testing.T) {
 // A peer of another implementation may send any content with its verdict.
 func TestContentsOfVerdicts(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("Council")
+		a := w.Peer("Council")
 		for _, c := range []struct {
 			act     p.Performative
 			payload any
@@ -49,15 +49,15 @@ func TestContentsOfVerdicts(t *testing.T) {
 			{p.ActRejectProposal, p.Raw(`{"reason_text":"bad"}`), approval.Verdict{Reason: "bad"}, ""},
 			{p.ActRejectProposal, p.RejectProposal{ReasonCode: p.CodeBusy, ReasonText: "later"}, approval.Verdict{}, p.CodeBusy},
 		} {
-			pending, err := approval.StartPropose(t.Context(), w.Eddy, "Council", kit.Plan{Build: "a bridge"})
+			pending, err := approval.StartPropose(t.Context(), w.Eddy, "Council", plan{Build: "a bridge"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer, err := a.Next(p.ActPropose).ReplyAs(a.Stamp(), c.act, c.payload)
+			answer, err := a.Expect(p.ActPropose).ReplyAs(a.Stamp(), c.act, c.payload)
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.Post(answer)
+			a.SendAgain(answer)
 			got, err := pending.Wait()
 			if got != c.want || (err == nil) != (c.code == "") {
 				t.Errorf("%s %s: got %+v, %v", c.act, c.payload, got, err)
@@ -66,28 +66,28 @@ func TestContentsOfVerdicts(t *testing.T) {
 				kit.WantEnd(t, err, "rejected", c.code)
 			}
 		}
-		a.Silence() // a verdict is not answered
+		a.Silent() // a verdict is not answered
 	})
 }
 
 // An acceptance after the initiator's deadline is a dead letter and is not answered.
 func TestLateAcceptance(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("Council")
+		a := w.Peer("Council")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		pending, err := approval.StartPropose(ctx, w.Eddy, "Council", kit.Plan{Build: "a bridge"}, codons.WithRetry(codons.NoRetry()))
+		pending, err := approval.StartPropose(ctx, w.Eddy, "Council", plan{Build: "a bridge"}, codons.WithRetry(codons.NoRetry()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		proposal := a.Next(p.ActPropose)
+		proposal := a.Expect(p.ActPropose)
 		_, err = pending.Wait()
 		kit.WantEnd(t, err, "timed_out", p.CodeTimeout)
 		w.Settled(0)
 		before := w.Counts()
 		answer, _ := proposal.ReplyAs(a.Stamp(), p.ActAcceptProposal, nil)
-		a.Post(answer)
-		a.Silence()
+		a.SendAgain(answer)
+		a.Silent()
 		if n := w.Counts(); n.DeadLetters != before.DeadLetters+1 || n.Refused != before.Refused {
 			t.Errorf("before %+v, after %+v", before, n)
 		}
@@ -98,14 +98,14 @@ func TestLateAcceptance(t *testing.T) {
 func TestUndeliverableAcceptance(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		decide := make(chan struct{})
-		w.Add("Council", &kit.Council{Consider: func(context.Context, approval.Proposed) (approval.Verdict, error) {
+		w.Add("Council", &proposalHandler{consider: func(context.Context, approval.Proposed) (approval.Verdict, error) {
 			<-decide
 			return approval.Verdict{Accepted: true}, nil
 		}})
-		a := w.Puppet("puppet")
-		a.Say(p.Envelope{Receiver: "Council", Performative: p.ActPropose, Payload: p.Raw(`{"build":"x"}`)})
+		a := w.Peer("peer")
+		a.Send(p.Envelope{Receiver: "Council", Performative: p.ActPropose, Payload: p.Raw(`{"build":"x"}`)})
 		synctest.Wait()
-		if err := w.StopAgent(t.Context(), "puppet"); err != nil {
+		if err := w.StopAgent(t.Context(), "peer"); err != nil {
 			t.Fatal(err)
 		}
 		before := w.Counts()
@@ -120,12 +120,12 @@ func TestUndeliverableAcceptance(t *testing.T) {
 // A PROPOSE in reply to a message is a bid, not a proposal.
 func TestBidIsNoProposal(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Council", &kit.Council{Consider: func(context.Context, approval.Proposed) (approval.Verdict, error) {
+		w.Add("Council", &proposalHandler{consider: func(context.Context, approval.Proposed) (approval.Verdict, error) {
 			t.Error("a bid was taken for a proposal")
 			return approval.Verdict{}, nil
 		}})
-		a := w.Puppet("puppet")
-		a.Say(p.Envelope{Receiver: "Council", Performative: p.ActPropose, InReplyTo: "cfp-1", Payload: p.Raw(`{"price":7}`)})
+		a := w.Peer("peer")
+		a.Send(p.Envelope{Receiver: "Council", Performative: p.ActPropose, InReplyTo: "cfp-1", Payload: p.Raw(`{"price":7}`)})
 		if r := (<-a.Got).AsRefusal(); r == nil || r.Code != p.CodeIncapable {
 			t.Errorf("got %v", r)
 		}

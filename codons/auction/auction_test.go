@@ -240,13 +240,13 @@ func TestTranscripts(t *testing.T) {
 // TestMessagesToBidder checks the contents of the messages that a bidder gets.
 func TestMessagesToBidder(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a, end := w.Puppet("A"), time.Now().Add(codons.DefaultDeadline)
+		a, end := w.Peer("A"), time.Now().Add(codons.DefaultDeadline)
 		sale := startEnglish(w, t.Context(), []p.AgentID{"A"})
-		lot, err := p.PayloadAs[auction.Lot](a.Next(p.ActInform))
+		lot, err := p.PayloadAs[auction.Lot](a.Expect(p.ActInform))
 		if err != nil || lot.Item != "vase" || lot.Reserve != 20 || lot.Step != 5 || !lot.EndsBy.Equal(end) {
 			t.Errorf("it begins with %+v, %v", lot, err)
 		}
-		cfp := a.Next(p.ActCFP)
+		cfp := a.Expect(p.ActCFP)
 		if o, err := p.PayloadAs[auction.Offer](cfp); err != nil || o.Price != 10 || o.Round != 1 || !cfp.ReplyBy().Equal(time.Now().Add(auction.DefaultRoundTime)) {
 			t.Errorf("called %+v by %v, %v", o, cfp.ReplyBy(), err)
 		}
@@ -254,17 +254,17 @@ func TestMessagesToBidder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Post(bid)
-		if yes := a.Next(p.ActAcceptProposal); !yes.Answers(bid) {
+		a.SendAgain(bid)
+		if yes := a.Expect(p.ActAcceptProposal); !yes.Answers(bid) {
 			t.Errorf("%s is not about the bid", yes.InReplyTo())
 		}
-		over, err := p.PayloadAs[auction.End](a.Next(p.ActInform))
+		over, err := p.PayloadAs[auction.End](a.Expect(p.ActInform))
 		if want := (auction.End{Item: "vase", Over: true}); err != nil || over != want {
 			t.Errorf("it ends with %+v, %v", over, err)
 		}
 		s, err := sale.Wait()
 		wantNoSale(t, s, err)
-		a.Silence()
+		a.Silent()
 	})
 }
 

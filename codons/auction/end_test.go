@@ -21,9 +21,9 @@ import (
 // value considers at once.
 func (c bidder) never() *bidder {
 	if c.value == 0 {
-		c.consider = kit.Never[bool, auction.Offered]
+		c.consider = kit.UntilDone[bool, auction.Offered]
 	}
-	c.settle = kit.Never[p.InformResult, auction.Bought]
+	c.settle = kit.UntilDone[p.InformResult, auction.Bought]
 	return &c
 }
 
@@ -61,69 +61,69 @@ func TestWinnerThatDoesNotSettle(t *testing.T) {
 // TestLateBid rejects a bid that arrives after the end, so that it does not bind the bidder.
 func TestLateBid(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("A")
+		a := w.Peer("A")
 		sale := startEnglish(w, t.Context(), []p.AgentID{"A"})
-		a.Next(p.ActInform)
-		cfp := a.Next(p.ActCFP)
+		a.Expect(p.ActInform)
+		cfp := a.Expect(p.ActCFP)
 		s, err := sale.Wait()
 		wantNoSale(t, s, err)
 		wantAbsent(t, s, "A", "timed_out", p.CodeTimeout)
-		if end, err := p.PayloadAs[auction.End](a.Next(p.ActInform)); err != nil || !end.Over || end.Sold {
+		if end, err := p.PayloadAs[auction.End](a.Expect(p.ActInform)); err != nil || !end.Over || end.Sold {
 			t.Errorf("it ends with %+v, %v", end, err)
 		}
 		late := bid(a, cfp, 10)
-		if no := a.Next(p.ActRejectProposal); no.AsRefusal().Code != p.CodeExpired || !no.Answers(late) {
+		if no := a.Expect(p.ActRejectProposal); no.AsRefusal().Code != p.CodeExpired || !no.Answers(late) {
 			t.Errorf("got %v", no.AsRefusal())
 		}
-		a.Silence()
+		a.Silent()
 	})
 }
 
 // bid answers a call with a price.
-func bid(a *kit.Puppet, cfp *p.Message, price int64) *p.Message {
+func bid(a *kit.Peer, cfp *p.Message, price int64) *p.Message {
 	a.T.Helper()
 	m, err := cfp.ReplyAs(a.Stamp(), p.ActPropose, auction.PriceBid{Price: price})
 	if err != nil {
 		a.T.Fatal(err)
 	}
-	a.Post(m)
+	a.SendAgain(m)
 	return m
 }
 
 // pass answers a call without a bid.
-func pass(a *kit.Puppet, cfp *p.Message) {
+func pass(a *kit.Peer, cfp *p.Message) {
 	a.Reply(cfp, p.Refuse{ReasonCode: p.CodeRejected, ReasonText: "no"})
 }
 
 // TestDoubleBid rejects the second of two bids in a round. The first counts.
 func TestDoubleBid(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a, b := w.Puppet("A"), w.Puppet("B")
+		a, b := w.Peer("A"), w.Peer("B")
 		auction := startEnglish(w, t.Context(), []p.AgentID{"A", "B"})
-		a.Next(p.ActInform)
-		b.Next(p.ActInform)
-		cfp := a.Next(p.ActCFP)
+		a.Expect(p.ActInform)
+		b.Expect(p.ActInform)
+		cfp := a.Expect(p.ActCFP)
 		first := bid(a, cfp, 10)
 		second := bid(a, cfp, 10)
-		if no := a.Next(p.ActRejectProposal); !no.Answers(second) {
+		if no := a.Expect(p.ActRejectProposal); !no.Answers(second) {
 			t.Errorf("%s was rejected", no.InReplyTo())
 		}
-		pass(b, b.Next(p.ActCFP))
-		if yes := a.Next(p.ActAcceptProposal); !yes.Answers(first) {
+		pass(b, b.Expect(p.ActCFP))
+		if yes := a.Expect(p.ActAcceptProposal); !yes.Answers(first) {
 			t.Errorf("%s was accepted", yes.InReplyTo())
 		}
-		again := b.Next(p.ActCFP)
+		again := b.Expect(p.ActCFP)
 		bid(b, again, 15)
-		b.Next(p.ActAcceptProposal)
-		pass(a, a.Next(p.ActCFP))
-		b.Next(p.ActInform)
-		a.Next(p.ActInform)
+		b.Expect(p.ActAcceptProposal)
+		pass(a, a.Expect(p.ActCFP))
+		b.Expect(p.ActInform)
+		a.Expect(p.ActInform)
 		s, err := auction.Wait()
 		if wantNoSale(t, s, err); s.Price != 15 {
 			t.Errorf("got %+v", s)
 		}
-		a.Silence()
-		b.Silence()
+		a.Silent()
+		b.Silent()
 	})
 }
 
@@ -131,18 +131,18 @@ func TestDoubleBid(t *testing.T) {
 func TestAnswerToAnEarlierPrice(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		spawn(w, &bidder{value: 10})
-		b := w.Puppet("B")
+		b := w.Peer("B")
 		auction := startEnglish(w, t.Context(), []p.AgentID{"A", "B"})
-		b.Next(p.ActInform)
-		first := b.Next(p.ActCFP)
+		b.Expect(p.ActInform)
+		first := b.Expect(p.ActCFP)
 		pass(b, first)
-		second := b.Next(p.ActCFP) // A leads
-		bid(b, first, 15)          // as if it was called then
+		second := b.Expect(p.ActCFP) // A leads
+		bid(b, first, 15)            // as if it was called then
 		b.Reply(first, p.Refuse{ReasonCode: p.CodeForbidden, ReasonText: "I leave"})
-		b.Silence()
+		b.Silent()
 		bid(b, second, 15)
-		b.Next(p.ActAcceptProposal)
-		b.Next(p.ActInform)
+		b.Expect(p.ActAcceptProposal)
+		b.Expect(p.ActInform)
 		s, err := auction.Wait()
 		if wantNoSale(t, s, err); s.Price != 15 || len(s.Absent) > 0 {
 			t.Errorf("got %+v", s)
@@ -201,15 +201,15 @@ func TestBidAtAnotherPrice(t *testing.T) {
 	for name, payload := range map[string]any{"higher": auction.PriceBid{Price: 99}, "unreadable": p.Raw(`{"price":"all"}`)} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				a := w.Puppet("A")
+				a := w.Peer("A")
 				auction := startEnglish(w, t.Context(), []p.AgentID{"A"})
-				a.Next(p.ActInform)
-				m, err := a.Next(p.ActCFP).ReplyAs(a.Stamp(), p.ActPropose, payload)
+				a.Expect(p.ActInform)
+				m, err := a.Expect(p.ActCFP).ReplyAs(a.Stamp(), p.ActPropose, payload)
 				if err != nil {
 					t.Fatal(err)
 				}
-				a.Post(m)
-				if r := a.Next(p.ActRejectProposal).AsRefusal(); r.Code != p.CodeInvalidPayload {
+				a.SendAgain(m)
+				if r := a.Expect(p.ActRejectProposal).AsRefusal(); r.Code != p.CodeInvalidPayload {
 					t.Errorf("got %v", r)
 				}
 				s, err := auction.Wait()
@@ -294,14 +294,14 @@ func TestAuctionHoldsSlot(t *testing.T) {
 func TestRequestAtAnotherPrice(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		spawn(w, &bidder{value: 50})
-		a := w.Puppet("Z")
-		cfp := a.Say(p.Envelope{Receiver: "A", Performative: p.ActCFP, Protocol: "english-auction", ReplyWith: "r1", Payload: auction.Offer{Lot: vase(), Price: 30, Round: 1}})
-		bid := a.Next(p.ActPropose)
-		request := a.Say(p.Envelope{
+		a := w.Peer("Z")
+		cfp := a.Send(p.Envelope{Receiver: "A", Performative: p.ActCFP, Protocol: "english-auction", ReplyWith: "r1", Payload: auction.Offer{Lot: vase(), Price: 30, Round: 1}})
+		bid := a.Expect(p.ActPropose)
+		request := a.Send(p.Envelope{
 			Receiver: "A", Performative: p.ActRequest, Protocol: "english-auction", ConversationID: bid.ConversationID(),
 			InReplyTo: string(cfp.ID()), ReplyWith: "r2", Payload: auction.Purchase{Lot: vase(), Price: 31},
 		})
-		if no := a.Next(p.ActFailure); no.AsRefusal().Code != p.CodeInvalidPayload || !no.Answers(request) {
+		if no := a.Expect(p.ActFailure); no.AsRefusal().Code != p.CodeInvalidPayload || !no.Answers(request) {
 			t.Errorf("got %v", no.AsRefusal())
 		}
 		w.Settled(0)
@@ -338,20 +338,20 @@ func TestReceiptOpensNoAuction(t *testing.T) {
 func TestLateAnswerOpensNoAuction(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		seller := w.Add("Seller", &bidder{value: 5})
-		bidder := w.Puppet("Bidder")
+		bidder := w.Peer("Bidder")
 		a, err := auction.StartEnglish(t.Context(), seller, []p.AgentID{"Bidder"}, auction.Lot{Item: "a clock", Start: 10, Step: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		announced := bidder.Next(p.ActInform)
+		announced := bidder.Expect(p.ActInform)
 		a.Cancel()
 		_, _ = a.Wait()
 		synctest.Wait()
-		answer, err := announced.ReplyAs(bidder.Stamp(), p.ActInform, kit.News{Text: "done"})
+		answer, err := announced.ReplyAs(bidder.Stamp(), p.ActInform, p.Raw(`{"text":"done"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		bidder.Post(answer)
+		bidder.SendAgain(answer)
 		w.Settled(0)
 	})
 }

@@ -134,7 +134,7 @@ func TestInvalidProposal(t *testing.T) {
 				return contractnet.Proposal{}, &p.Refusal{Code: p.CodeForbidden, Text: "not for you"}
 			}},
 			&bidder{cost: math.Inf(1)},
-			&bidder{consider: kit.Never[contractnet.Proposal, contractnet.Called]},
+			&bidder{consider: kit.UntilDone[contractnet.Proposal, contractnet.Called]},
 		)
 		start := time.Now()
 		a, err := call(w, t.Context(), ids, contractnet.WithProposalsWithin(time.Minute))

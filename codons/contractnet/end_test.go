@@ -43,7 +43,7 @@ func TestReserve(t *testing.T) {
 // TestReserveAfterTimeout awards a bid in reserve when the winner does not answer in time.
 func TestReserveAfterTimeout(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		ids := spawn(w, &bidder{cost: 1, perform: kit.Never[p.InformResult, contractnet.Awarded]}, &bidder{cost: 2})
+		ids := spawn(w, &bidder{cost: 1, perform: kit.UntilDone[p.InformResult, contractnet.Awarded]}, &bidder{cost: 2})
 		w.Net.Intercept(func(m *p.Message) bool { return m.Sender() == "A" && m.Performative() == p.ActFailure })
 		start := time.Now()
 		a, err := call(w, t.Context(), ids, contractnet.WithReserve(), contractnet.WithResultWithin(time.Minute))
@@ -120,7 +120,7 @@ func TestCancelledWhileDeciding(t *testing.T) {
 		opts   []codons.Option
 	}{
 		"deciding":   {&bidder{}, []codons.Option{contractnet.WithDecision(slow)}},
-		"in reserve": {&bidder{perform: kit.Never[p.InformResult, contractnet.Awarded]}, []codons.Option{contractnet.WithReserve()}},
+		"in reserve": {&bidder{perform: kit.UntilDone[p.InformResult, contractnet.Awarded]}, []codons.Option{contractnet.WithReserve()}},
 	} {
 		for way, by := range map[string]func(context.CancelFunc, *contractnet.Tender){
 			"Cancel": func(_ context.CancelFunc, tender *contractnet.Tender) { tender.Cancel() },
@@ -148,8 +148,8 @@ func TestCancelledWhileDeciding(t *testing.T) {
 // TestBidderStops has the best bidder stop. The bid in reserve is awarded.
 func TestBidderStops(t *testing.T) {
 	for name, c := range map[string]*bidder{
-		"considering": {consider: kit.Never[contractnet.Proposal, contractnet.Called]},
-		"working":     {perform: kit.Never[p.InformResult, contractnet.Awarded]},
+		"considering": {consider: kit.UntilDone[contractnet.Proposal, contractnet.Called]},
+		"working":     {perform: kit.UntilDone[p.InformResult, contractnet.Awarded]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
@@ -171,9 +171,9 @@ func TestBidderStops(t *testing.T) {
 // the bidder.
 func TestLateProposal(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("A")
+		a := w.Peer("A")
 		tender := startCall(w, t.Context(), []p.AgentID{"A"}, contractnet.WithProposalsWithin(time.Minute))
-		cfp := a.Next(p.ActCFP)
+		cfp := a.Expect(p.ActCFP)
 		if call, err := p.PayloadAs[contractnet.Call](cfp); err != nil || call.Round != 1 || call.ResultBy.IsZero() || !cfp.ReplyBy().Equal(time.Now().Add(time.Minute)) {
 			t.Errorf("called to %+v by %v, %v", call, cfp.ReplyBy(), err)
 		}
@@ -181,31 +181,31 @@ func TestLateProposal(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		for range 5 { // the call was sent again
-			a.Next(p.ActCFP)
+			a.Expect(p.ActCFP)
 			if synctest.Wait(); len(a.Got) == 0 {
 				break
 			}
 		}
 		late := a.Reply(cfp, contractnet.Proposal{Cost: 1})
-		no := a.Next(p.ActRejectProposal)
+		no := a.Expect(p.ActRejectProposal)
 		if r := no.AsRefusal(); r.Code != p.CodeExpired || !no.Answers(late) {
 			t.Errorf("got %v", r)
 		}
-		a.Silence()
+		a.Silent()
 	})
 }
 
 // TestUnreadableProposal rejects a proposal with the reason.
 func TestUnreadableProposal(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("A")
+		a := w.Peer("A")
 		tender := startCall(w, t.Context(), []p.AgentID{"A"})
-		bad, err := a.Next(p.ActCFP).ReplyAs(a.Stamp(), p.ActPropose, p.Raw(`{"cost":"cheap"}`))
+		bad, err := a.Expect(p.ActCFP).ReplyAs(a.Stamp(), p.ActPropose, p.Raw(`{"cost":"cheap"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Post(bad)
-		if r := a.Next(p.ActRejectProposal).AsRefusal(); r.Code != p.CodeInvalidPayload {
+		a.SendAgain(bad)
+		if r := a.Expect(p.ActRejectProposal).AsRefusal(); r.Code != p.CodeInvalidPayload {
 			t.Errorf("got %v", r)
 		}
 		got, _ := tender.Wait()
@@ -216,15 +216,15 @@ func TestUnreadableProposal(t *testing.T) {
 // TestForeignBidder has a bidder that sends JSON without conversation ids.
 func TestForeignBidder(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("A")
+		a := w.Peer("A")
 		tender := startCall(w, t.Context(), []p.AgentID{"A"})
-		cfp := a.Next(p.ActCFP)
-		a.Say(p.Envelope{Receiver: "Eddy", InReplyTo: string(cfp.ID()), Performative: p.ActPropose, ReplyWith: "offer-1", Payload: p.Raw(`{"cost":7,"colour":"red"}`)})
-		yes := a.Next(p.ActAcceptProposal)
+		cfp := a.Expect(p.ActCFP)
+		a.Send(p.Envelope{Receiver: "Eddy", InReplyTo: string(cfp.ID()), Performative: p.ActPropose, ReplyWith: "offer-1", Payload: p.Raw(`{"cost":7,"colour":"red"}`)})
+		yes := a.Expect(p.ActAcceptProposal)
 		if yes.InReplyTo() != "offer-1" || yes.ReplyBy().IsZero() {
 			t.Errorf("the award is %+v", yes.Envelope())
 		}
-		a.Say(p.Envelope{Receiver: "Eddy", InReplyTo: string(yes.ID()), Performative: p.ActInformResult, Payload: p.Raw(`{"task_status":"success"}`)})
+		a.Send(p.Envelope{Receiver: "Eddy", InReplyTo: string(yes.ID()), Performative: p.ActInformResult, Payload: p.Raw(`{"task_status":"success"}`)})
 		got, err := tender.Wait()
 		wantWinners(t, got, err, "A")
 		if got.Awards[0].Proposal.Cost != 7 {
@@ -237,9 +237,9 @@ func TestForeignBidder(t *testing.T) {
 func TestForeignCaller(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		spawn(w, &bidder{cost: 7})
-		a := w.Puppet("puppet")
-		a.Say(p.Envelope{Receiver: "A", Performative: p.ActCFP, Payload: p.Raw(`{"task":{"task_type":"x"}}`)})
-		offer := a.Next(p.ActPropose)
+		a := w.Peer("peer")
+		a.Send(p.Envelope{Receiver: "A", Performative: p.ActCFP, Payload: p.Raw(`{"task":{"task_type":"x"}}`)})
+		offer := a.Expect(p.ActPropose)
 		if got, err := p.PayloadAs[contractnet.Proposal](offer); err != nil || got.Cost != 7 || got.ValidUntil.IsZero() {
 			t.Errorf("proposed %+v, %v", got, err)
 		}
@@ -247,12 +247,12 @@ func TestForeignCaller(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Post(yes)
-		if done := a.Next(p.ActInformResult); !done.Answers(yes) {
+		a.SendAgain(yes)
+		if done := a.Expect(p.ActInformResult); !done.Answers(yes) {
 			t.Errorf("the result answers %q", done.InReplyTo())
 		}
-		a.Say(p.Envelope{Receiver: "A", Performative: p.ActCFP, Payload: p.Raw(`{"task":{}}`)})
-		if r := a.Next(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
+		a.Send(p.Envelope{Receiver: "A", Performative: p.ActCFP, Payload: p.Raw(`{"task":{}}`)})
+		if r := a.Expect(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
 			t.Errorf("got %v", r)
 		}
 	})
@@ -298,11 +298,11 @@ func TestAwardBacksOff(t *testing.T) {
 func TestUnreadableResult(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		ids := spawn(w, &bidder{cost: 2})
-		a := w.Puppet("Z")
+		a := w.Peer("Z")
 		go func() {
-			a.Reply(a.Next(p.ActCFP), contractnet.Proposal{Cost: 1})
-			award := a.Next(p.ActAcceptProposal)
-			a.Say(p.Envelope{
+			a.Reply(a.Expect(p.ActCFP), contractnet.Proposal{Cost: 1})
+			award := a.Expect(p.ActAcceptProposal)
+			a.Send(p.Envelope{
 				Receiver: "Eddy", Performative: p.ActInformResult, ConversationID: award.ConversationID(), InReplyTo: award.ReplyWith(),
 				Payload: p.Raw(`{"task_status":7}`),
 			})

@@ -1,6 +1,7 @@
 package contractnet
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -90,9 +91,7 @@ func (s *initiatorSide) rejection(v *codons.Value) performatives.Refusal {
 	if invalid := performatives.RefusalOf(s.invalid); invalid != nil {
 		r.Code, r.Text = invalid.Code, invalid.Text
 	}
-	if r.Text == "" {
-		r.Text = r.Code.Traits().Text
-	}
+	r.Text = cmp.Or(r.Text, r.Code.Traits().Text)
 	return r
 }
 

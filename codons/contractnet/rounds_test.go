@@ -131,10 +131,10 @@ func TestRevisedCallAfterLapse(t *testing.T) {
 			considered++
 			return contractnet.Proposal{ValidUntil: time.Now().Add(time.Second)}, nil
 		}})
-		a := w.Puppet("puppet")
-		first := a.Say(p.Envelope{Receiver: "A", Protocol: "iterated-contract-net", Payload: contractnet.Call{Task: kit.Task()}})
-		a.Next(p.ActPropose)
-		lapsed := a.Next(p.ActFailure)
+		a := w.Peer("peer")
+		first := a.Send(p.Envelope{Receiver: "A", Protocol: "iterated-contract-net", Payload: contractnet.Call{Task: kit.Task()}})
+		a.Expect(p.ActPropose)
+		lapsed := a.Expect(p.ActFailure)
 		if r := lapsed.AsRefusal(); r.Code != p.CodeExpired {
 			t.Errorf("got %v", r)
 		}
@@ -142,8 +142,8 @@ func TestRevisedCallAfterLapse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Post(second)
-		if again := a.Next(p.ActFailure); again.ID() != lapsed.ID() || considered != 1 {
+		a.SendAgain(second)
+		if again := a.Expect(p.ActFailure); again.ID() != lapsed.ID() || considered != 1 {
 			t.Errorf("got %v, considered %d times", again.ID(), considered)
 		}
 	})

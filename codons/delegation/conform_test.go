@@ -31,7 +31,7 @@ func TestConformInputFrom(t *testing.T) {
 	codontest.Conform(t, delegation.NeedInputCodon, kit.Seeds(),
 		codontest.Agents(1, newWorker, delegation.Role),
 		codontest.Agents(1, func(s *codontest.Script) actors.Agent {
-			return &kit.Shop{Handle: func(ctx context.Context, r request.Requested) (any, error) {
+			return &kit.RequestHandler{Handle: func(ctx context.Context, r request.Requested) (any, error) {
 				return delegation.InputGiven{Text: "blue"}, s.About(r.Message, "input").Do(ctx, r.Agree)
 			}}
 		}, request.Role),

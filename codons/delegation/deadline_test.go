@@ -72,7 +72,7 @@ func TestDeadline(t *testing.T) {
 	})
 	t.Run("default deadline", func(t *testing.T) {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			w.Add("Jules", &kit.Worker{Perform: kit.Patient})
+			w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 			start := time.Now()
 			_, err := w.Delegate(t.Context())
 			kit.WantElapsed(t, start, codons.DefaultDeadline)
@@ -81,12 +81,12 @@ func TestDeadline(t *testing.T) {
 	})
 	t.Run("deadline of the worker", func(t *testing.T) {
 		kit.InWorldOf(t, codons.Times{Deadline: time.Second}, func(t *testing.T, w *kit.World) {
-			w.Add("Jules", &kit.Worker{Perform: kit.Patient})
-			a := w.Puppet("puppet")
-			a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
+			w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
+			a := w.Peer("peer")
+			a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
 			start := time.Now()
-			a.Next(p.ActTaskAccept)
-			if f := a.Next(p.ActFailure).AsRefusal(); f.Code != p.CodeTimeout {
+			a.Expect(p.ActTaskAccept)
+			if f := a.Expect(p.ActFailure).AsRefusal(); f.Code != p.CodeTimeout {
 				t.Errorf("got %v", f)
 			}
 			kit.WantElapsed(t, start, time.Second)
@@ -99,9 +99,9 @@ func TestDeadline(t *testing.T) {
 				considered = true
 				return delegation.Accept()
 			}})
-			a := w.Puppet("puppet")
-			a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Task(), ReplyBy: time.Now().Add(-time.Second)})
-			if r := a.Next(p.ActTaskReject).AsRefusal(); r.Code != p.CodeExpired || considered {
+			a := w.Peer("peer")
+			a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task(), ReplyBy: time.Now().Add(-time.Second)})
+			if r := a.Expect(p.ActTaskReject).AsRefusal(); r.Code != p.CodeExpired || considered {
 				t.Errorf("got %v, considered %t", r, considered)
 			}
 			w.Settled(0)

@@ -82,7 +82,7 @@ func TestDelegateDecisions(t *testing.T) {
 
 func TestInvalidOpenings(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		ctx := t.Context()
 		for name, start := range map[string]func() (*delegation.Delegated, error){
 			"no receiver": func() (*delegation.Delegated, error) { return delegation.Start(ctx, w.Eddy, "", kit.Task()) },
@@ -196,7 +196,7 @@ func TestDelegateToTheSameAgent(t *testing.T) {
 			t.Errorf("%d requests: %q", got, w.Monitor.Lines())
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		jules, _ := w.Lookup("jules")
 		time.AfterFunc(time.Second, cancel)
 		_, err = delegation.Delegate(ctx, jules, "Jules", kit.Task())

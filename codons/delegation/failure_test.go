@@ -134,7 +134,7 @@ func TestInvalidResultNamesTheField(t *testing.T) {
 
 func TestPanicInWithAccepted(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		start := time.Now()
 		_, err := w.Delegate(t.Context(), delegation.WithAccepted(func(p.TaskAccept) { panic("oops") }))
 		if kit.EndOf(t, err).State != "abandoned" {

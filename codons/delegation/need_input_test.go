@@ -263,7 +263,7 @@ func TestInputFromAnotherAgent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
 				w.Add("Jules", &kit.Worker{Perform: askFor("branch")})
-				w.Add("Person", &kit.Shop{Handle: c.answer})
+				w.Add("Person", &kit.RequestHandler{Handle: c.answer})
 				got, err := w.Delegate(t.Context(), delegation.WithInputFrom("Person"))
 				if err != nil || got.Summary != c.want || c.want == "" && got.RequestForUser() != "branch" {
 					t.Errorf("got %+v, %v", got, err)
@@ -279,7 +279,7 @@ func TestInputFromIsWithdrawn(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		cause := make(chan error, 1)
 		w.Add("Jules", &kit.Worker{Perform: askFor("branch")})
-		w.Add("Person", &kit.Shop{Handle: func(ctx context.Context, _ request.Requested) (any, error) {
+		w.Add("Person", &kit.RequestHandler{Handle: func(ctx context.Context, _ request.Requested) (any, error) {
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
 			return nil, ctx.Err()

@@ -67,7 +67,7 @@ func TestStopOfAnAgent(t *testing.T) {
 				entered <- struct{}{}
 				<-block
 				return delegation.Accept()
-			}, Perform: kit.Patient})
+			}, Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 			var all []*delegation.Delegated
 			for range 32 {
 				all = append(all, w.Start(t.Context()))

@@ -41,7 +41,7 @@ func TestConformFind(t *testing.T) {
 }
 
 func newHost(s *codontest.Script) actors.Agent {
-	return &kit.Host{Consider: func(ctx context.Context, g discovery.Greeting) error { return s.About(g.Message, "consider").Do(ctx) }}
+	return &host{consider: func(ctx context.Context, g discovery.Greeting) error { return s.About(g.Message, "consider").Do(ctx) }}
 }
 
 func newWorker(s *codontest.Script) actors.Agent {

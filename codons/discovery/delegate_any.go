@@ -28,7 +28,7 @@ import (
 // The deadline is ctx's, or else [codons.DefaultDeadline]. When ctx is cancelled, the agent
 // at work gets CANCEL, and no further agent is asked. In a conversation with a budget, an
 // agent that does not report its usage may have used all that it was lent: limit it by
-// [codons.WithBudget] to keep a part for the next agents. The error is a [*NobodyError], or
+// [codons.WithBudget] to keep a part for the next agents. The error is a [*NoAgentError], or
 // says why the task is not valid or p cannot begin. DelegateToAny must not be called on
 // an agent's own actor.
 func DelegateToAny(ctx context.Context, p codons.Party, to []performatives.AgentID, task performatives.TaskRequest, opts ...codons.Option) (Found, error) {
@@ -51,7 +51,7 @@ func DelegateToAny(ctx context.Context, p codons.Party, to []performatives.Agent
 			break
 		}
 	}
-	return Found{}, &NobodyError{task.TaskType, found.Earlier}
+	return Found{}, &NoAgentError{task.TaskType, found.Earlier}
 }
 
 // Found is the result of a task that one of several agents has performed.
@@ -67,15 +67,15 @@ type Attempt struct {
 	Err   error // an [*codons.EndError]
 }
 
-// NobodyError is the error of a task that no agent performed. errors.Is and errors.As search
+// NoAgentError is the error of a task that no agent performed. errors.Is and errors.As search
 // the errors of all attempts.
-type NobodyError struct {
+type NoAgentError struct {
 	Task     string    // the type of the task
 	Attempts []Attempt // in the order in which the agents were asked; empty when there was no candidate
 }
 
 // Error contains the error of each attempt.
-func (e *NobodyError) Error() string {
+func (e *NoAgentError) Error() string {
 	if len(e.Attempts) == 0 {
 		return fmt.Sprintf("discovery: no agent to perform %s", e.Task)
 	}
@@ -87,7 +87,7 @@ func (e *NobodyError) Error() string {
 }
 
 // Unwrap returns the errors of the attempts.
-func (e *NobodyError) Unwrap() []error {
+func (e *NoAgentError) Unwrap() []error {
 	errs := make([]error, len(e.Attempts))
 	for i, a := range e.Attempts {
 		errs[i] = a.Err

@@ -44,7 +44,7 @@ func TestFindAndDelegate(t *testing.T) {
 		w.Add("Lost", deciding(delegation.NotUnderstood(p.CodeUnknownOntology, ""), &performed, nil))
 		w.Add("Able", deciding(delegation.Accept(), &performed, nil))
 		w.Add("Spare", deciding(delegation.Accept(), &performed, nil))
-		w.Add("Poet", &kit.Shop{})
+		w.Add("Poet", &kit.RequestHandler{})
 		progress := 0
 		found, err := discovery.FindAndDelegate(t.Context(), w.Eddy, discovery.Search{
 			Among: discovery.Agents{"Spare", "Poet", "Able", "Gone", "Lost", "Busy"}, Need: []string{"debugging"},
@@ -65,20 +65,20 @@ func TestFindAndDelegate(t *testing.T) {
 	})
 }
 
-func TestNobodyError(t *testing.T) {
+func TestNoAgentError(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var nobody *discovery.NobodyError
+		var none *discovery.NoAgentError
 		search := discovery.Search{Among: discovery.Agents{"Gone"}, Need: []string{"debugging"}}
-		if _, err := discovery.FindAndDelegate(t.Context(), w.Eddy, search, kit.Task()); !errors.As(err, &nobody) || len(nobody.Attempts) != 0 {
+		if _, err := discovery.FindAndDelegate(t.Context(), w.Eddy, search, kit.Task()); !errors.As(err, &none) || len(none.Attempts) != 0 {
 			t.Errorf("got %v", err)
 		}
 		performed := 0
 		w.Add("Busy", deciding(delegation.Reject(p.CodeBusy, ""), &performed, nil))
 		_, err := discovery.DelegateToAny(t.Context(), w.Eddy, []p.AgentID{"Busy", "Gone"}, kit.Task())
-		if !errors.As(err, &nobody) || len(nobody.Attempts) != 2 || !errors.Is(err, p.CodeBusy) || !errors.Is(err, p.CodeUnknownAgent) {
+		if !errors.As(err, &none) || len(none.Attempts) != 2 || !errors.Is(err, p.CodeBusy) || !errors.Is(err, p.CodeUnknownAgent) {
 			t.Errorf("got %v", err)
 		}
-		if _, err := discovery.DelegateToAny(t.Context(), w.Eddy, []p.AgentID{"Busy"}, p.TaskRequest{}); !errors.Is(err, p.CodeInvalidPayload) || errors.As(err, new(*discovery.NobodyError)) {
+		if _, err := discovery.DelegateToAny(t.Context(), w.Eddy, []p.AgentID{"Busy"}, p.TaskRequest{}); !errors.Is(err, p.CodeInvalidPayload) || errors.As(err, new(*discovery.NoAgentError)) {
 			t.Errorf("an empty task: %v", err)
 		}
 		w.Settled(0)
@@ -87,12 +87,12 @@ func TestNobodyError(t *testing.T) {
 
 // The first agent fails in some way; the case says whether the second agent gets the task.
 func TestWhenTheNextAgentIsAsked(t *testing.T) {
-	hangs := &kit.Worker{Perform: kit.Patient}
+	hangs := &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]}
 	fails := func() *kit.Worker { return deciding(delegation.Accept(), new(int), errors.New("oh")) }
 	slow := &kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision {
 		time.Sleep(4 * time.Minute)
 		return delegation.Accept()
-	}, Perform: kit.Patient}
+	}, Perform: kit.UntilDone[p.InformResult, delegation.Task]}
 	for name, c := range map[string]struct {
 		first   *kit.Worker
 		opts    []codons.Option
@@ -120,9 +120,9 @@ func TestWhenTheNextAgentIsAsked(t *testing.T) {
 				defer cancel()
 				found, err := discovery.DelegateToAny(ctx, w.Eddy, []p.AgentID{"First", "Second"}, kit.Task(), c.opts...)
 				first := found.Earlier
-				var nobody *discovery.NobodyError
-				if errors.As(err, &nobody) {
-					first = nobody.Attempts
+				var none *discovery.NoAgentError
+				if errors.As(err, &none) {
+					first = none.Attempts
 				}
 				if (err == nil) != c.follows || c.follows != (performed == 1) || len(first) != 1 || !errors.Is(first[0].Err, c.code) {
 					t.Errorf("got %+v, %v, performed %d times", found, err, performed)
@@ -140,7 +140,7 @@ func reporting() *kit.Worker {
 		if err := t.Progress(1, "begun"); err != nil {
 			return p.InformResult{}, err
 		}
-		return kit.Patient(ctx, t)
+		return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
 	}}
 }
 
@@ -201,7 +201,7 @@ func TestFindAmongMoreAgentsThanOpenQueries(t *testing.T) {
 		many := discovery.Agents{"Silent"}
 		for i := range 512 {
 			many = append(many, p.AgentID(fmt.Sprint("Poet ", i)))
-			w.Add(many[i+1], &kit.Shop{})
+			w.Add(many[i+1], &kit.RequestHandler{})
 		}
 		w.Add("Jules", &kit.Worker{})
 		search := discovery.Search{Among: append(many, "Jules"), Need: []string{"debugging"}}

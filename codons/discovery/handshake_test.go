@@ -14,45 +14,71 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
-	"github.com/ribosome-agents/ribosome/codons/mediation"
 	"github.com/ribosome-agents/ribosome/codons/query"
 	"github.com/ribosome-agents/ribosome/codons/request"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
+// host answers handshakes by a function.
+type host struct {
+	kit.Plain
+	consider func(context.Context, discovery.Greeting) error
+}
+
+func (h *host) ConsiderHandshake(ctx context.Context, g discovery.Greeting) error {
+	return h.consider(ctx, g)
+}
+
+func startHandshake(ctx context.Context, party codons.Party, to p.AgentID) *kit.Ongoing {
+	u, _ := kit.InBackground(ctx, func(ctx context.Context) (p.Capabilities, error) {
+		return discovery.Handshake(ctx, party, to)
+	})
+	return u
+}
+
 // reserved is an agent with many roles that requires a handshake.
 type reserved struct {
 	*kit.Worker
-	*kit.Observatory
-	*kit.Council
-	*kit.Sprinkler
-	*kit.Shop
-	*kit.Host
+	*host
 }
 
 func (*reserved) Describe() p.Capabilities { return p.Capabilities{Topics: []string{"Reserve"}} }
 
 func (*reserved) RequiresHandshake() bool { return true }
 
+func (*reserved) HandleRequest(context.Context, request.Requested) (any, error) {
+	return p.Raw(`{}`), nil
+}
+
+func (*reserved) HandleQueryIf(context.Context, query.AskedIf) (bool, error) { return true, nil }
+
+func (*reserved) HandleQueryRef(context.Context, query.AskedRef) (any, error) { return 1, nil }
+
+func (*reserved) ConsiderProposal(context.Context, approval.Proposed) (approval.Verdict, error) {
+	return approval.Verdict{Accepted: true}, nil
+}
+
+func (*reserved) ConsiderWhen(context.Context, request.RequestedWhen) error { return nil }
+
+func (*reserved) AwaitCondition(context.Context, request.RequestedWhen) error { return nil }
+
+func (*reserved) PerformWhen(context.Context, request.RequestedWhen) (any, error) {
+	return p.Raw(`{}`), nil
+}
+
 func newReserved() *reserved {
-	return &reserved{
-		&kit.Worker{},
-		&kit.Observatory{Truth: func(query.AskedIf) (bool, error) { return true, nil }, Value: func(query.AskedRef) (any, error) { return 1, nil }},
-		&kit.Council{Consider: kit.Thrifty}, &kit.Sprinkler{},
-		&kit.Shop{Handle: func(context.Context, request.Requested) (any, error) { return kit.Bill{Price: 1}, nil }},
-		&kit.Host{Consider: func(context.Context, discovery.Greeting) error { return nil }},
-	}
+	return &reserved{&kit.Worker{}, &host{consider: func(context.Context, discovery.Greeting) error { return nil }}}
 }
 
 // askAll begins a conversation of each role with Reserved, and returns the errors.
 func askAll(ctx context.Context, party codons.Party) map[string]error {
 	errs := map[string]error{}
 	_, errs["delegate"] = delegation.Delegate(ctx, party, "Reserved", kit.Task())
-	_, errs["request"] = request.Request[kit.Bill](ctx, party, "Reserved", kit.Order{Item: "tea"})
+	_, errs["request"] = request.Request[p.Raw](ctx, party, "Reserved", p.Raw(`{"item":"tea"}`))
 	_, errs["query-if"] = query.If(ctx, party, "Reserved", "x")
 	_, errs["query-ref"] = query.Ref[int](ctx, party, "Reserved", "x")
-	_, errs["propose"] = approval.Propose(ctx, party, "Reserved", kit.Plan{Build: "a bench"})
-	_, errs["request-when"] = request.AskWhen[kit.Bill](ctx, party, "Reserved", kit.Sowing())
+	_, errs["propose"] = approval.Propose(ctx, party, "Reserved", map[string]string{"build": "a bench"})
+	_, errs["request-when"] = request.AskWhen[p.Raw](ctx, party, "Reserved", request.When{Condition: p.ContentOf("it rains"), Action: p.ContentOf("sow")})
 	return errs
 }
 
@@ -73,7 +99,7 @@ func TestHandshake(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var greeted p.Capabilities
 		r := newReserved()
-		r.Host.Consider = func(_ context.Context, g discovery.Greeting) error {
+		r.host.consider = func(_ context.Context, g discovery.Greeting) error {
 			greeted = g.Capabilities
 			return nil
 		}
@@ -124,7 +150,7 @@ func TestHandshakeIsForgotten(t *testing.T) {
 		}, isHandshakeRequired},
 		"Forget": {func(_ *testing.T, _ *kit.World, _ *reserved, self actors.Self) { self.Forget("ELIZA") }, isHandshakeRequired},
 		"a further handshake is refused": {func(t *testing.T, w *kit.World, r *reserved, _ actors.Self) {
-			r.Host.Consider = func(context.Context, discovery.Greeting) error { return &p.Refusal{Code: p.CodeForbidden} }
+			r.host.consider = func(context.Context, discovery.Greeting) error { return &p.Refusal{Code: p.CodeForbidden} }
 			eliza, _ := w.Lookup("Eliza")
 			_, err := discovery.Handshake(t.Context(), eliza, "Reserved")
 			kit.WantEnd(t, err, "refused", p.CodeForbidden)
@@ -133,7 +159,7 @@ func TestHandshakeIsForgotten(t *testing.T) {
 			}
 		}, isHandshakeRequired},
 		"a further handshake fails": {func(t *testing.T, w *kit.World, r *reserved, _ actors.Self) {
-			r.Host.Consider = func(context.Context, discovery.Greeting) error { panic("oh") }
+			r.host.consider = func(context.Context, discovery.Greeting) error { panic("oh") }
 			eliza, _ := w.Lookup("Eliza")
 			_, err := discovery.Handshake(t.Context(), eliza, "Reserved")
 			kit.WantEnd(t, err, "failed", p.CodeInternal)
@@ -157,9 +183,9 @@ func TestHandshakeIsForgotten(t *testing.T) {
 // After a failed handshake neither side knows the other.
 func TestFailedHandshake(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Host", &kit.Host{Consider: func(ctx context.Context, _ discovery.Greeting) error { <-ctx.Done(); return nil }})
+		w.Add("Host", &host{consider: func(ctx context.Context, _ discovery.Greeting) error { <-ctx.Done(); return nil }})
 		ctx, cancel := context.WithCancel(t.Context())
-		u, _ := kit.StartHandshake(ctx, w.Eddy, "Host")
+		u := startHandshake(ctx, w.Eddy, "Host")
 		synctest.Wait()
 		cancel()
 		_, err := u.Wait()
@@ -179,88 +205,88 @@ func TestFailedHandshake(t *testing.T) {
 func TestMessagesThatNeedNoHandshake(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Reserved", newReserved())
-		a := w.Puppet("puppet")
+		a := w.Peer("peer")
 		if got, err := discovery.Whisper(t.Context(), a.Self, "Reserved", kit.Summary); err != nil || got.Capabilities == nil {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		a.Say(p.Envelope{Receiver: "Reserved", Protocol: "request", InReplyTo: "r-1", ConversationID: "c", Payload: p.Cancel{}})
-		a.Next(p.ActInform)
+		a.Send(p.Envelope{Receiver: "Reserved", Protocol: "request", InReplyTo: "r-1", ConversationID: "c", Payload: p.Cancel{}})
+		a.Expect(p.ActInform)
 		// A query without capabilities is the Whispering Wind's, and no handshake.
-		a.Say(p.Envelope{Receiver: "Reserved", Payload: kit.Summary})
-		a.Next(p.ActInformCapabilities)
-		a.Say(p.Envelope{Receiver: "Reserved", Protocol: "handshake", Payload: kit.Summary})
-		if r := a.Next(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
+		a.Send(p.Envelope{Receiver: "Reserved", Payload: kit.Summary})
+		a.Expect(p.ActInformCapabilities)
+		a.Send(p.Envelope{Receiver: "Reserved", Protocol: "handshake", Payload: kit.Summary})
+		if r := a.Expect(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
 			t.Errorf("got %v", r)
 		}
-		a.Say(p.Envelope{Receiver: "Reserved", Payload: kit.Task()})
-		if r := a.Next(p.ActTaskReject).AsRefusal(); r.Code != p.CodeHandshakeRequired {
+		a.Send(p.Envelope{Receiver: "Reserved", Payload: kit.Task()})
+		if r := a.Expect(p.ActTaskReject).AsRefusal(); r.Code != p.CodeHandshakeRequired {
 			t.Errorf("got %v", r)
 		}
 		// A query with capabilities is a handshake, also without the protocol's name.
-		a.Say(p.Envelope{Receiver: "Reserved", Payload: p.QueryCapabilities{Type: p.QuerySummary, Capabilities: &p.Capabilities{}}})
-		a.Next(p.ActInformCapabilities)
-		a.Say(p.Envelope{Receiver: "Reserved", Payload: kit.Task()})
-		a.Next(p.ActTaskAccept)
-		a.Next(p.ActInformResult)
+		a.Send(p.Envelope{Receiver: "Reserved", Payload: p.QueryCapabilities{Type: p.QuerySummary, Capabilities: &p.Capabilities{}}})
+		a.Expect(p.ActInformCapabilities)
+		a.Send(p.Envelope{Receiver: "Reserved", Payload: kit.Task()})
+		a.Expect(p.ActTaskAccept)
+		a.Expect(p.ActInformResult)
 	})
 }
 
 // An answer without the capabilities of the peer is not valid.
 func TestHandshakeAnswerWithoutCapabilities(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("puppet")
+		a := w.Peer("peer")
 		w.Net.Intercept(func(m *p.Message) bool {
 			if m.Performative() == p.ActQueryCapabilities {
 				a.Got <- m
 			}
 			return m.Performative() == p.ActQueryCapabilities
 		})
-		u, _ := kit.StartHandshake(t.Context(), w.Eddy, "puppet")
-		a.Reply(a.Next(p.ActQueryCapabilities), p.InformCapabilities{})
+		u := startHandshake(t.Context(), w.Eddy, "peer")
+		a.Reply(a.Expect(p.ActQueryCapabilities), p.InformCapabilities{})
 		_, err := u.Wait()
 		kit.WantEnd(t, err, "answered", p.CodeInvalidPayload)
-		if w.Eddy.Knows("puppet") {
+		if w.Eddy.Knows("peer") {
 			t.Error("an invalid answer counts as a handshake")
 		}
 	})
 }
 
 // guardedReceiver is an agent with a Receive that requires a handshake.
-type guardedReceiver struct{ *kit.Puppet }
+type guardedReceiver struct{ *kit.Peer }
 
 func (guardedReceiver) RequiresHandshake() bool { return true }
 
 // Messages to a Receive are guarded, except replies to the agent's own requests.
 func TestReceiveIsGuarded(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Lawless.Store(true)
-		r := &kit.Puppet{T: t, Got: make(chan *p.Message, 16)}
+		w.AllowViolations.Store(true)
+		r := &kit.Peer{T: t, Got: make(chan *p.Message, 16)}
 		r.Self = w.Add("Guarded", guardedReceiver{r})
-		a := w.Puppet("puppet")
+		a := w.Peer("peer")
 		before := w.Counts()
-		a.Say(p.Envelope{Receiver: "Guarded", Performative: p.ActSubscribe, Payload: p.Raw(`{}`)})
-		if got := a.Next(p.ActRefuse).AsRefusal(); got.Code != p.CodeHandshakeRequired {
+		a.Send(p.Envelope{Receiver: "Guarded", Performative: p.ActSubscribe, Payload: p.Raw(`{}`)})
+		if got := a.Expect(p.ActRefuse).AsRefusal(); got.Code != p.CodeHandshakeRequired {
 			t.Errorf("got %v", got)
 		}
-		a.Say(p.Envelope{Receiver: "Guarded", Performative: p.ActInform, Payload: p.Raw(`{}`)})
-		r.Silence()
+		a.Send(p.Envelope{Receiver: "Guarded", Performative: p.ActInform, Payload: p.Raw(`{}`)})
+		r.Silent()
 		if n := w.Counts(); n.DeadLetters != before.DeadLetters+1 || n.Refused != before.Refused+1 {
 			t.Errorf("before %+v, after %+v", before, n)
 		}
-		question := r.Say(p.Envelope{Receiver: "puppet", Performative: p.ActSubscribe, Payload: p.Raw(`{}`)})
-		answer, err := a.Next(p.ActSubscribe).ReplyAs(a.Stamp(), p.ActInform, p.Raw(`{}`))
+		question := r.Send(p.Envelope{Receiver: "peer", Performative: p.ActSubscribe, Payload: p.Raw(`{}`)})
+		answer, err := a.Expect(p.ActSubscribe).ReplyAs(a.Stamp(), p.ActInform, p.Raw(`{}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Post(answer)
-		if !r.Next(p.ActInform).Answers(question) {
+		a.SendAgain(answer)
+		if !r.Expect(p.ActInform).Answers(question) {
 			t.Error("not the answer to the question")
 		}
 		if _, err := discovery.Handshake(t.Context(), a.Self, "Guarded"); err != nil {
 			t.Fatal(err)
 		}
-		a.Say(p.Envelope{Receiver: "Guarded", Performative: p.ActInform, Payload: p.Raw(`{}`)})
-		r.Next(p.ActInform)
+		a.Send(p.Envelope{Receiver: "Guarded", Performative: p.ActInform, Payload: p.Raw(`{}`)})
+		r.Expect(p.ActInform)
 	})
 }
 
@@ -268,9 +294,9 @@ func TestReceiveIsGuarded(t *testing.T) {
 func TestCrossingHandshakes(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		r := newReserved()
-		r.Host.Consider = func(ctx context.Context, _ discovery.Greeting) error { <-ctx.Done(); return context.Cause(ctx) }
+		r.host.consider = func(ctx context.Context, _ discovery.Greeting) error { <-ctx.Done(); return context.Cause(ctx) }
 		self := w.Add("Reserved", r)
-		u, _ := kit.StartHandshake(t.Context(), w.Eddy, "Reserved")
+		u := startHandshake(t.Context(), w.Eddy, "Reserved")
 		synctest.Wait()
 		if _, err := discovery.Handshake(t.Context(), self, "Eddy"); err != nil {
 			t.Fatal(err)
@@ -295,8 +321,8 @@ func TestBusyRefusalKeepsTheHandshake(t *testing.T) {
 			t.Fatal(err)
 		}
 		hold := make(chan struct{})
-		r.Host.Consider = func(context.Context, discovery.Greeting) error { <-hold; return nil }
-		u, _ := kit.StartHandshake(t.Context(), w.Add("Eliza", kit.Plain{}), "Reserved")
+		r.host.consider = func(context.Context, discovery.Greeting) error { <-hold; return nil }
+		u := startHandshake(t.Context(), w.Add("Eliza", kit.Plain{}), "Reserved")
 		synctest.Wait()
 		_, err := discovery.Handshake(t.Context(), w.Eddy, "Reserved")
 		kit.WantEnd(t, err, "refused", p.CodeBusy)
@@ -315,44 +341,13 @@ func TestBusyRefusalKeepsTheHandshake(t *testing.T) {
 func TestPeerAsksDuringTheHandshake(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		self := w.Add("Reserved", newReserved())
-		w.Add("Host", &kit.Host{Consider: func(ctx context.Context, g discovery.Greeting) error {
+		w.Add("Host", &host{consider: func(ctx context.Context, g discovery.Greeting) error {
 			_, err := query.If(ctx, g.Agent, g.Message.Sender(), "x")
 			return err
 		}})
 		if _, err := discovery.Handshake(t.Context(), self, "Host"); err != nil {
 			t.Error(err)
 		}
-		w.Settled(0)
-	})
-}
-
-// guardedPorch is a receiver of deliveries that requires a handshake.
-type guardedPorch struct{ *kit.Porch }
-
-func (guardedPorch) RequiresHandshake() bool { return true }
-
-// An agent that is not known may deliver what it was recruited for on the receiver's own behalf.
-func TestDeliveryNeedsAHandshake(t *testing.T) {
-	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		third := &kit.Porch{}
-		self := w.Add("Porch", guardedPorch{third})
-		jules := w.Add("Jules", kit.Doing("done"))
-		w.Add("Broker", kit.Knows("Jules"))
-		got, err := mediation.Recruit(t.Context(), self, "Broker", kit.Debuggers(""))
-		if err != nil {
-			t.Error(err)
-		}
-		kit.WantLines(t, kit.Brought(got.Deliveries), "Jules: done")
-		_, err = mediation.Recruit(t.Context(), w.Eddy, "Broker", kit.ToPorch(""))
-		kit.WantEnd(t, err, "failed", p.CodeHandshakeRequired)
-		kit.WantLines(t, kit.Brought(third.Deliveries()))
-		if _, err := discovery.Handshake(t.Context(), jules, "Porch"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", kit.ToPorch("")); err != nil {
-			t.Error(err)
-		}
-		kit.WantLines(t, kit.Brought(third.Deliveries()), "Jules: done")
 		w.Settled(0)
 	})
 }

@@ -72,20 +72,20 @@ func TestWhisper(t *testing.T) {
 func TestWhisperOfRawQueries(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{})
-		a := w.Puppet("puppet")
+		a := w.Peer("peer")
 		for raw, want := range map[string]p.Performative{
 			`{"query_type":"gossip"}`:   p.ActNotUnderstood,
 			`{}`:                        p.ActNotUnderstood,
 			`{"query_type":"summary"}`:  p.ActInformCapabilities,
 			`{"query_type":"specific"}`: p.ActNotUnderstood,
 		} {
-			a.Say(p.Envelope{Receiver: "Jules", Performative: p.ActQueryCapabilities, Payload: p.Raw(raw)})
-			a.Next(want)
+			a.Send(p.Envelope{Receiver: "Jules", Performative: p.ActQueryCapabilities, Payload: p.Raw(raw)})
+			a.Expect(want)
 		}
-		q := a.Say(p.Envelope{Receiver: "Jules", Payload: kit.Summary})
-		first := a.Next(p.ActInformCapabilities)
-		a.Post(q)
-		if again := a.Next(p.ActInformCapabilities); again.ID() != first.ID() {
+		q := a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Summary})
+		first := a.Expect(p.ActInformCapabilities)
+		a.SendAgain(q)
+		if again := a.Expect(p.ActInformCapabilities); again.ID() != first.ID() {
 			t.Error("a duplicate got a new answer")
 		}
 		w.Settled(0)

@@ -34,7 +34,7 @@ func (allRounder) Describe() p.Capabilities { return p.Capabilities{Topics: []st
 func (allRounder) MaxTasks() int { return 1 << 20 }
 
 func (allRounder) HandleRequest(context.Context, request.Requested) (any, error) {
-	return kit.Sum{Sum: 1}, nil
+	return sum{1}, nil
 }
 
 func (allRounder) HandleQueryIf(context.Context, query.AskedIf) (bool, error) { return true, nil }
@@ -54,7 +54,7 @@ func (allRounder) ConsiderWhen(context.Context, request.RequestedWhen) error { r
 func (allRounder) AwaitCondition(context.Context, request.RequestedWhen) error { return nil }
 
 func (allRounder) PerformWhen(context.Context, request.RequestedWhen) (any, error) {
-	return kit.Sum{Sum: 1}, nil
+	return sum{1}, nil
 }
 
 func (allRounder) ConsiderCall(context.Context, contractnet.Called) (contractnet.Proposal, error) {
@@ -110,11 +110,11 @@ func conversations() map[string]converse {
 			return err
 		},
 		"request": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
-			_, err := request.Request[kit.Sum](ctx, from, to[0], kit.Sum{Sum: 1})
+			_, err := request.Request[sum](ctx, from, to[0], sum{1})
 			return err
 		},
 		"request when": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
-			_, err := request.AskWhen[kit.Sum](ctx, from, to[0], request.When{Condition: p.ContentOf(true), Action: p.ContentOf(kit.Sum{Sum: 1})})
+			_, err := request.AskWhen[sum](ctx, from, to[0], request.When{Condition: p.ContentOf(true), Action: p.ContentOf(sum{1})})
 			return err
 		},
 		"query if": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
@@ -126,7 +126,7 @@ func conversations() map[string]converse {
 			return err
 		},
 		"propose": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
-			_, err := approval.Propose(ctx, from, to[0], kit.Sum{Sum: 1})
+			_, err := approval.Propose(ctx, from, to[0], sum{1})
 			return err
 		},
 		"approval": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
@@ -134,7 +134,7 @@ func conversations() map[string]converse {
 			return err
 		},
 		"tool call": func(ctx context.Context, from actors.Self, _ []p.AgentID) error {
-			_, err := tool.Call[kit.Terms, kit.Sum](ctx, from, "Calc", "add", kit.Terms{A: 2, B: 3})
+			_, err := tool.Call[terms, sum](ctx, from, "Calc", "add", terms{A: 2, B: 3})
 			return err
 		},
 		"handshake": func(ctx context.Context, from actors.Self, to []p.AgentID) error {
@@ -187,11 +187,37 @@ func conversations() map[string]converse {
 	}
 }
 
+// newCalculator returns an agent with the tool "add".
+func newCalculator() calculator {
+	add, err := tool.New("add", "adds two numbers", func(_ context.Context, in terms) (sum, error) {
+		return sum{in.A + in.B}, nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	tools, err := tool.NewSet(add)
+	if err != nil {
+		panic(err)
+	}
+	return calculator{tools}
+}
+
+type (
+	calculator struct{ *tool.Tools }
+	terms      struct {
+		A int `json:"a"`
+		B int `json:"b" jsonschema:"what is added"`
+	}
+	sum struct {
+		Sum int `json:"sum"`
+	}
+)
+
 // echo is an agent without a role. It answers raw messages.
 type echo struct{ kit.Poet }
 
 func (echo) Receive(ctx *actors.Context, m *p.Message) {
-	if answer, err := m.ReplyAs(ctx.Stamp(), p.ActInform, kit.Sum{Sum: 1}); err == nil {
+	if answer, err := m.ReplyAs(ctx.Stamp(), p.ActInform, sum{1}); err == nil {
 		_ = ctx.Send(answer)
 	}
 }
@@ -201,7 +227,7 @@ func bareAsk(ctx context.Context, from actors.Self, _ []p.AgentID) error {
 	stamp := from.Stamp()
 	m, err := p.New(p.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Sender: from.ID(), Receiver: "Echo",
-		Performative: p.ActRequest, Protocol: "none", Payload: kit.Sum{Sum: 1},
+		Performative: p.ActRequest, Protocol: "none", Payload: sum{1},
 	})
 	if err != nil {
 		return err
@@ -220,7 +246,7 @@ func BenchmarkCodons(b *testing.B) {
 		kit.Spawn(b.Context(), s, id, allRounder{Broker: &mediation.Broker{}})
 		ids = append(ids, id)
 	}
-	kit.Spawn(b.Context(), s, "Calc", kit.NewCalculator())
+	kit.Spawn(b.Context(), s, "Calc", newCalculator())
 	from := kit.Spawn(b.Context(), s, "asker", allRounder{Broker: &mediation.Broker{}})
 	kit.Spawn(b.Context(), s, "Echo", echo{})
 	all := conversations()

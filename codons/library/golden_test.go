@@ -24,7 +24,7 @@ func TestGoldenMachines(t *testing.T) {
 			continue
 		}
 		path := filepath.Join("testdata", "machines", c.Table.Name+".txt")
-		got := kit.Canonical(c.Table)
+		got := canonical(c.Table)
 		if *kit.Update {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 				t.Fatal(err)

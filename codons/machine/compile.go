@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -118,9 +119,6 @@ func (c *compiler) add(t *Transition) {
 
 func (c *compiler) transition(i int, from State, on Symbol) *Transition {
 	r := c.table.Rows[i]
-	to := r.To
-	if to == "" {
-		to = from
-	}
+	to := cmp.Or(r.To, from)
 	return &Transition{Role: r.Role, From: from, On: on, To: to, Do: slices.Clip(r.Do), Row: i}
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -32,10 +33,7 @@ func (t Table) writeRows(b *strings.Builder, role Role) {
 		if r.Role != role {
 			continue
 		}
-		to := string(r.To)
-		if to == "" {
-			to = "(stays)"
-		}
+		to := cmp.Or(string(r.To), "(stays)")
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", cells(r.From), cells(r.On), to, cells(r.Do), r.Why)
 	}
 }

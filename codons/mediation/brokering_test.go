@@ -63,11 +63,11 @@ func TestBrokerAsksOne(t *testing.T) {
 		w.Add("Jules", &kit.Worker{Perform: func(_ context.Context, t delegation.Task) (p.InformResult, error) {
 			return kit.Result(p.StatusSuccess), t.Progress(50, "half of it")
 		}})
-		w.Add("Never", kit.Doing("must not be asked"))
-		w.Add("Poet", &kit.Shop{})
-		w.Add("Broker", kit.Knows("Eddy", "Broker", "Poet", "Busy", "Jules", "Never"))
+		w.Add("Never", kit.Succeeding("must not be asked"))
+		w.Add("Poet", &kit.RequestHandler{})
+		w.Add("Broker", brokerOf("Eddy", "Broker", "Poet", "Busy", "Jules", "Never"))
 		var news []string
-		replies, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", kit.Debuggers(mediation.WantOne), mediation.WithNews(func(n mediation.ProxyNews) {
+		replies, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", debugging(mediation.WantOne), mediation.WithNews(func(n mediation.ProxyNews) {
 			if n.Reply == nil {
 				for _, id := range n.Asked {
 					news = append(news, string(id))
@@ -87,9 +87,9 @@ func TestBrokerAsksOne(t *testing.T) {
 
 func TestBrokerTranscript(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Doing("done"))
-		w.Add("Broker", kit.Knows("Jules"))
-		if _, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", kit.Debuggers("")); err != nil {
+		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Broker", brokerOf("Jules"))
+		if _, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", debugging("")); err != nil {
 			t.Fatal(err)
 		}
 		kit.Golden(t, "brokering", transcript(w, "Eddy", "Broker", "Jules"))
@@ -98,14 +98,14 @@ func TestBrokerTranscript(t *testing.T) {
 
 func TestBrokerAsksAll(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Ada", kit.Doing("done by Ada"))
+		w.Add("Ada", kit.Succeeding("done by Ada"))
 		w.Add("Busy", rejecting())
 		w.Add("Bad", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) { panic("oh") }})
-		w.Add("Slow", &kit.Worker{Perform: kit.Patient})
-		w.Add("Broker", kit.Knows("Ada", "Busy", "Bad", "Slow", "Nobody"))
+		w.Add("Slow", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
+		w.Add("Broker", brokerOf("Ada", "Busy", "Bad", "Slow", "Nobody"))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		replies, err := mediation.AskThrough(ctx, w.Eddy, "Broker", kit.Debuggers(mediation.WantAll))
+		replies, err := mediation.AskThrough(ctx, w.Eddy, "Broker", debugging(mediation.WantAll))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,11 +121,11 @@ func TestBrokerAsksMany(t *testing.T) {
 		var known []p.AgentID
 		for i := range 100 {
 			id := p.AgentID(fmt.Sprintf("Worker %d", i))
-			w.Add(id, kit.Doing("done"))
+			w.Add(id, kit.Succeeding("done"))
 			known = append(known, id)
 		}
-		w.Add("Broker", kit.Knows(known...))
-		replies, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", kit.Debuggers(mediation.WantAll))
+		w.Add("Broker", brokerOf(known...))
+		replies, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", debugging(mediation.WantAll))
 		if err != nil || len(replies) != len(known) {
 			t.Errorf("%d replies, %v", len(replies), err)
 		}
@@ -162,11 +162,11 @@ func TestBrokerSharesTheBudget(t *testing.T) {
 
 func TestBrokerPassesRequestsOn(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Shop", &kit.Shop{Handle: func(_ context.Context, r request.Requested) (any, error) {
+		w.Add("Shop", &kit.RequestHandler{Handle: func(_ context.Context, r request.Requested) (any, error) {
 			o, err := p.PayloadAs[kit.Order](r.Message)
 			return map[string]any{"for": o.Item}, err
 		}})
-		w.Add("Closed", &kit.Shop{Handle: func(context.Context, request.Requested) (any, error) { return nil, &p.Refusal{Code: p.CodeForbidden} }})
+		w.Add("Closed", &kit.RequestHandler{Handle: func(context.Context, request.Requested) (any, error) { return nil, &p.Refusal{Code: p.CodeForbidden} }})
 		w.Add("Broker", &mediation.Broker{})
 		for _, content := range []p.Content{p.ContentOf(kit.Order{Item: "tea"}), p.ContentOf(p.Raw(`{"item":"tea"}`))} {
 			replies, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", mediation.Proxy{
@@ -185,7 +185,7 @@ func TestBrokerPassesRequestsOn(t *testing.T) {
 
 func TestBrokerRefusesOrFails(t *testing.T) {
 	admit := func(err error) *mediation.Broker {
-		b := kit.Knows("Jules")
+		b := brokerOf("Jules")
 		b.Admit = func(context.Context, mediation.Proxied) error { return err }
 		return b
 	}
@@ -200,10 +200,10 @@ func TestBrokerRefusesOrFails(t *testing.T) {
 		"no broker":       {&kit.Worker{}, "debugging", "refused", p.CodeIncapable},
 		"refused":         {admit(&p.Refusal{Code: p.CodeForbidden}), "debugging", "refused", p.CodeForbidden},
 		"not understood":  {admit(&p.Refusal{Code: p.CodeInvalidPayload}), "debugging", "not_understood", p.CodeInvalidPayload},
-		"no match":        {kit.Knows("Jules", "Busy"), "poetry", "failed", p.CodeNoMatch},
-		"no agents":       {kit.Knows(), "debugging", "failed", p.CodeNoMatch},
-		"only both sides": {kit.Knows("Eddy", "Broker"), "debugging", "failed", p.CodeNoMatch},
-		"all reject":      {kit.Knows("Busy"), "debugging", "failed", p.CodeNoMatch},
+		"no match":        {brokerOf("Jules", "Busy"), "poetry", "failed", p.CodeNoMatch},
+		"no agents":       {brokerOf(), "debugging", "failed", p.CodeNoMatch},
+		"only both sides": {brokerOf("Eddy", "Broker"), "debugging", "failed", p.CodeNoMatch},
+		"all reject":      {brokerOf("Busy"), "debugging", "failed", p.CodeNoMatch},
 		"no directory":    {lost, "debugging", "failed", p.CodeFailed},
 		"panic":           {broken, "debugging", "failed", p.CodeInternal},
 	} {
@@ -221,7 +221,7 @@ func TestBrokerRefusesOrFails(t *testing.T) {
 }
 
 func TestProxyIsValidated(t *testing.T) {
-	good := kit.Debuggers(mediation.WantAll)
+	good := debugging(mediation.WantAll)
 	for field, spoil := range map[string]func(*mediation.Proxy){
 		"capabilities": func(q *mediation.Proxy) { q.Capabilities = nil },
 		"match_type":   func(q *mediation.Proxy) { q.Match = "some" },
@@ -261,9 +261,9 @@ func TestBrokerIsCancelled(t *testing.T) {
 			return p.InformResult{}, context.Cause(ctx)
 		}}
 		w.Add("Ada", stubborn)
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
-		w.Add("Broker", kit.Knows("Ada", "Jules"))
-		b, err := mediation.StartAskThrough(t.Context(), w.Eddy, "Broker", kit.Debuggers(mediation.WantAll))
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
+		w.Add("Broker", brokerOf("Ada", "Jules"))
+		b, err := mediation.StartAskThrough(t.Context(), w.Eddy, "Broker", debugging(mediation.WantAll))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestBrokerIsCancelledBeforeItAsks(t *testing.T) {
 			return []p.AgentID{"Jules"}, nil
 		}})
 		ctx, cancel := context.WithCancel(t.Context())
-		b, err := mediation.StartAskThrough(ctx, w.Eddy, "Broker", kit.Debuggers(""))
+		b, err := mediation.StartAskThrough(ctx, w.Eddy, "Broker", debugging(""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,10 +306,10 @@ func TestBrokerIsCancelledBeforeItAsks(t *testing.T) {
 
 func TestBrokerCompletesInSpiteOfCancel(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Doing("done"))
-		w.Add("Broker", kit.Knows("Jules"))
+		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Broker", brokerOf("Jules"))
 		w.Net.Lose(p.ActInform, 1)
-		b, err := mediation.StartAskThrough(t.Context(), w.Eddy, "Broker", kit.Debuggers(""))
+		b, err := mediation.StartAskThrough(t.Context(), w.Eddy, "Broker", debugging(""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,10 +327,10 @@ func TestBrokerCompletesInSpiteOfCancel(t *testing.T) {
 func TestBrokeringSurvivesLosses(t *testing.T) {
 	for _, act := range []p.Performative{p.ActProxy, p.ActAgree, p.ActStatusUpdate, p.ActInform, p.ActTaskRequest, p.ActInformResult} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			w.Add("Jules", kit.Doing("done"))
-			w.Add("Broker", kit.Knows("Jules"))
+			w.Add("Jules", kit.Succeeding("done"))
+			w.Add("Broker", brokerOf("Jules"))
 			w.Net.Lose(act, 2)
-			replies, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", kit.Debuggers(""))
+			replies, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", debugging(""))
 			if err != nil {
 				t.Fatalf("%s: %v", act, err)
 			}
@@ -350,8 +350,8 @@ func TestStopDuringBrokering(t *testing.T) {
 				cause = context.Cause(ctx)
 				return p.InformResult{}, cause
 			}})
-			w.Add("Broker", kit.Knows("Jules"))
-			b, err := mediation.StartAskThrough(t.Context(), w.Eddy, "Broker", kit.Debuggers(""))
+			w.Add("Broker", brokerOf("Jules"))
+			b, err := mediation.StartAskThrough(t.Context(), w.Eddy, "Broker", debugging(""))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -373,26 +373,26 @@ func TestStopDuringBrokering(t *testing.T) {
 // The PROXY has a raw payload and names no protocol.
 func TestBrokerOfRawProxy(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Doing("done"))
-		w.Add("Broker", kit.Knows("Jules"))
-		a := w.Puppet("Outside")
-		a.Say(p.Envelope{
+		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Broker", brokerOf("Jules"))
+		a := w.Peer("Outside")
+		a.Send(p.Envelope{
 			Performative: p.ActProxy, Receiver: "Broker",
 			Payload: p.Raw(`{"capabilities":["debugging"],"task":{"task_type":"debug_code"}}`),
 		})
-		a.Next(p.ActAgree)
+		a.Expect(p.ActAgree)
 		for range 3 {
-			a.Next(p.ActStatusUpdate)
+			a.Expect(p.ActStatusUpdate)
 		}
-		last := a.Next(p.ActInform)
+		last := a.Expect(p.ActInform)
 		got, err := p.PayloadAs[mediation.ProxyReplies](last)
 		if err != nil {
 			t.Fatal(err)
 		}
 		kit.WantLines(t, summaries(t, got.Replies), "Jules: done")
-		a.Say(p.Envelope{Performative: p.ActProxy, Receiver: "Broker", Payload: p.Raw(`{"task":{}}`)})
-		a.Next(p.ActNotUnderstood)
-		a.Silence()
+		a.Send(p.Envelope{Performative: p.ActProxy, Receiver: "Broker", Payload: p.Raw(`{"task":{}}`)})
+		a.Expect(p.ActNotUnderstood)
+		a.Silent()
 	})
 }
 
@@ -402,14 +402,14 @@ func TestPatienceOfTheBroker(t *testing.T) {
 		within, want time.Duration
 	}{{time.Minute, mediation.DefaultPatience}, {4 * time.Second, 900 * time.Millisecond}} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			w.Add("Jules", kit.Doing("done"))
-			w.Add("Silent", kit.Doing("must not be asked"))
-			w.Add("Broker", kit.Knows("Silent", "Jules"))
+			w.Add("Jules", kit.Succeeding("done"))
+			w.Add("Silent", kit.Succeeding("must not be asked"))
+			w.Add("Broker", brokerOf("Silent", "Jules"))
 			w.Net.Intercept(func(m *p.Message) bool { return m.Performative() == p.ActQueryCapabilities && m.Receiver() == "Silent" })
 			start := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), c.within)
 			defer cancel()
-			replies, err := mediation.AskThrough(ctx, w.Eddy, "Broker", kit.Debuggers(""))
+			replies, err := mediation.AskThrough(ctx, w.Eddy, "Broker", debugging(""))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,7 +26,7 @@ func TestConform(t *testing.T) {
 	codontest.Conform(t, mediation.RecruitingCodon, kit.Seeds(),
 		codontest.Agents(1, newMediator, mediation.RecruitingRole, whisper),
 		codontest.Agents(2, newRecruit, delegation.NewRole(mediation.Recruitable)),
-		codontest.Agents(1, newPorch, mediation.DeliveryRole),
+		codontest.Agents(1, newReceiver, mediation.DeliveryRole),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			q := proxy(s)
 			if s.Chance("receiver").IntN(2) == 0 {
@@ -39,11 +39,11 @@ func TestConform(t *testing.T) {
 
 // proxy asks for one agent or for all.
 func proxy(s *codontest.Script) mediation.Proxy {
-	return kit.Debuggers([]mediation.Want{mediation.WantOne, mediation.WantAll}[s.Chance("want").IntN(2)])
+	return debugging([]mediation.Want{mediation.WantOne, mediation.WantAll}[s.Chance("want").IntN(2)])
 }
 
 func newMediator(s *codontest.Script) actors.Agent {
-	m := kit.Knows(s.Peers()...)
+	m := brokerOf(s.Peers()...)
 	m.Admit = func(ctx context.Context, q mediation.Proxied) error { return s.About(q.Message, "admit").Do(ctx) }
 	return m
 }
@@ -54,6 +54,6 @@ func newRecruit(s *codontest.Script) actors.Agent {
 	}}
 }
 
-func newPorch(s *codontest.Script) actors.Agent {
-	return &kit.Porch{Handle: func(ctx context.Context, d mediation.Delivery) error { return s.About(d.Message, "deliver").Do(ctx) }}
+func newReceiver(s *codontest.Script) actors.Agent {
+	return &receiver{handle: func(ctx context.Context, d mediation.Delivery) error { return s.About(d.Message, "deliver").Do(ctx) }}
 }

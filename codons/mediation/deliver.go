@@ -1,6 +1,7 @@
 package mediation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -124,10 +125,7 @@ func readConfirmation(m *performatives.Message) (struct{}, error) {
 // denialOf makes the DISCONFIRM for a delivery that could not be sent. The runtime makes a
 // refusal only for messages that ask for something, and a delivery does not.
 func denialOf(m *performatives.Message, s performatives.Stamp, r *performatives.Refusal) *performatives.Message {
-	text := r.Text
-	if text == "" {
-		text = r.Code.Traits().Text
-	}
+	text := cmp.Or(r.Text, r.Code.Traits().Text)
 	answer, err := m.ReplyAs(s, performatives.ActDisconfirm, denial{r.Code, text})
 	if err != nil {
 		return nil // only with an invalid stamp

@@ -1,6 +1,7 @@
 package mediation
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -109,9 +110,7 @@ func (r ProxyReply) Err() error {
 	default:
 		return nil
 	}
-	if code == "" {
-		code = performatives.CodeFailed
-	}
+	code = cmp.Or(code, performatives.CodeFailed)
 	return &performatives.Refusal{Code: code, Text: text, Act: r.Performative, From: r.Agent}
 }
 

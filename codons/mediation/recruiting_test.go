@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/mediation"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -22,13 +23,13 @@ import (
 func TestRecruit(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Busy", rejecting())
-		w.Add("Jules", kit.Doing("done"))
-		w.Add("Broker", kit.Knows("Busy", "Jules"))
-		got, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", kit.Debuggers(mediation.WantOne))
+		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Broker", brokerOf("Busy", "Jules"))
+		got, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", debugging(mediation.WantOne))
 		if err != nil {
 			t.Fatal(err)
 		}
-		kit.WantLines(t, kit.Brought(got.Deliveries), "Jules: done")
+		kit.WantLines(t, deliveryLines(got.Deliveries), "Jules: done")
 		if d := got.Deliveries[0]; d.TaskType != "debug_code" || d.Message.Sender() != "Jules" || d.Conversation == "" {
 			t.Errorf("got %+v", d)
 		}
@@ -42,22 +43,22 @@ func TestRecruit(t *testing.T) {
 
 func TestRecruitForAnotherReceiver(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		third := &kit.Porch{}
-		w.Add("Porch", third)
-		w.Add("Ada", kit.Doing("by Ada"))
+		third := &receiver{}
+		w.Add("Receiver", third)
+		w.Add("Ada", kit.Succeeding("by Ada"))
 		w.Add("Bad", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{}, &p.Refusal{Code: p.CodeForbidden, Text: "no"}
 		}})
 		w.Add("Worse", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) { panic("oh") }})
-		w.Add("Broker", kit.Knows("Ada", "Bad", "Worse", "Porch"))
-		q := kit.ToPorch(mediation.WantAll)
+		w.Add("Broker", brokerOf("Ada", "Bad", "Worse", "Receiver"))
+		q := toReceiver(mediation.WantAll)
 		q.Ticket = "our ticket"
 		got, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", q)
 		if err != nil || len(got.Deliveries) != 0 {
 			t.Fatalf("got %+v, %v", got, err)
 		}
-		kit.WantLines(t, kit.Brought(third.Deliveries()), "Ada: by Ada", "Bad failed: forbidden", "Worse failed: internal_error")
-		for _, d := range third.Deliveries() {
+		kit.WantLines(t, deliveryLines(third.deliveries()), "Ada: by Ada", "Bad failed: forbidden", "Worse failed: internal_error")
+		for _, d := range third.deliveries() {
 			if d.Message.InReplyTo() != "our ticket" {
 				t.Errorf("%s refers to %q", d.Recruit, d.Message.InReplyTo())
 			}
@@ -77,23 +78,23 @@ func TestRecruitForAnotherReceiver(t *testing.T) {
 // in its place.
 func TestRecruitOutside(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		third := &kit.Porch{}
-		w.Add("Porch", third)
+		third := &receiver{}
+		w.Add("Receiver", third)
 		w.Add("Broker", &mediation.Broker{})
-		outside := w.Puppet("Outside")
-		q := mediation.Proxy{Agents: []p.AgentID{"Outside"}, Task: kit.Task(), Receiver: "Porch"}
+		outside := w.Peer("Outside")
+		q := mediation.Proxy{Agents: []p.AgentID{"Outside"}, Task: kit.Task(), Receiver: "Receiver"}
 		r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		request := outside.Next(p.ActTaskRequest)
+		request := outside.Expect(p.ActTaskRequest)
 		outside.Reply(request, p.TaskAccept{})
 		outside.Reply(request, p.InformResult{Status: p.StatusSuccess, Summary: "done"})
 		got, err := r.Wait()
 		if err != nil || !got.Recruits[0].Delivered {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		kit.WantLines(t, kit.Brought(third.Deliveries()), "Outside: done")
+		kit.WantLines(t, deliveryLines(third.deliveries()), "Outside: done")
 		w.Settled(0)
 	})
 }
@@ -106,23 +107,23 @@ func TestReceiverIsNotThere(t *testing.T) {
 		code     p.Code
 	}{
 		"nobody":         {func(*kit.World) {}, p.CodeUnknownAgent},
-		"expects none":   {func(w *kit.World) { w.Add("Porch", &kit.Worker{}) }, p.CodeIncapable},
-		"wants none":     {func(w *kit.World) { w.Add("Porch", closedPorch(&p.Refusal{Code: p.CodeForbidden})) }, p.CodeForbidden},
-		"ended":          {func(w *kit.World) { w.Add("Porch", closedPorch(&p.Refusal{Code: p.CodeConversationEnded})) }, p.CodeConversationEnded},
-		"fails":          {func(w *kit.World) { w.Add("Porch", closedPorch(errors.New("secret"))) }, p.CodeFailed},
-		"has no roles":   {func(w *kit.World) { w.Puppet("Porch") }, p.CodeIncapable},
-		"never confirms": {func(w *kit.World) { w.Add("Porch", &kit.Porch{Handle: holdOn}) }, p.CodeTimeout},
+		"expects none":   {func(w *kit.World) { w.Add("Receiver", &kit.Worker{}) }, p.CodeIncapable},
+		"wants none":     {func(w *kit.World) { w.Add("Receiver", closedReceiver(&p.Refusal{Code: p.CodeForbidden})) }, p.CodeForbidden},
+		"ended":          {func(w *kit.World) { w.Add("Receiver", closedReceiver(&p.Refusal{Code: p.CodeConversationEnded})) }, p.CodeConversationEnded},
+		"fails":          {func(w *kit.World) { w.Add("Receiver", closedReceiver(errors.New("secret"))) }, p.CodeFailed},
+		"has no roles":   {func(w *kit.World) { w.Peer("Receiver") }, p.CodeIncapable},
+		"never confirms": {func(w *kit.World) { w.Add("Receiver", &receiver{handle: holdOn}) }, p.CodeTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
 				c.receiver(w)
-				w.Add("Jules", kit.Doing("done"))
-				w.Add("Broker", kit.Knows("Jules"))
+				w.Add("Jules", kit.Succeeding("done"))
+				w.Add("Broker", brokerOf("Jules"))
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
-				_, err := mediation.Recruit(ctx, w.Eddy, "Broker", kit.ToPorch(""))
+				_, err := mediation.Recruit(ctx, w.Eddy, "Broker", toReceiver(""))
 				kit.WantEnd(t, err, "failed", c.code)
-				if !strings.Contains(err.Error(), "Jules: Porch has not confirmed the delivery: ") {
+				if !strings.Contains(err.Error(), "Jules: Receiver has not confirmed the delivery: ") {
 					t.Errorf("%v does not say what went wrong", err)
 				}
 				w.Settled(0)
@@ -131,9 +132,9 @@ func TestReceiverIsNotThere(t *testing.T) {
 	}
 }
 
-// closedPorch returns a receiver that answers each delivery with err.
-func closedPorch(err error) *kit.Porch {
-	return &kit.Porch{Handle: func(context.Context, mediation.Delivery) error { return err }}
+// closedReceiver returns a receiver that answers each delivery with err.
+func closedReceiver(err error) *receiver {
+	return &receiver{handle: func(context.Context, mediation.Delivery) error { return err }}
 }
 
 // holdOn waits for the end of the delivery's context.
@@ -145,18 +146,18 @@ func holdOn(ctx context.Context, _ mediation.Delivery) error {
 // The mailbox of the receiver is full at first.
 func TestReceiverIsBusy(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		third := &kit.Porch{}
-		w.Add("Porch", third)
-		w.Add("Jules", kit.Doing("done"))
-		w.Add("Broker", kit.Knows("Jules"))
+		third := &receiver{}
+		w.Add("Receiver", third)
+		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Broker", brokerOf("Jules"))
 		start := time.Now()
 		w.Net.Full = func(m *p.Message) bool {
-			return m.Performative() == p.ActInformResult && m.Receiver() == "Porch" && time.Since(start) < 15*time.Second
+			return m.Performative() == p.ActInformResult && m.Receiver() == "Receiver" && time.Since(start) < 15*time.Second
 		}
-		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", kit.ToPorch("")); err != nil {
+		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", toReceiver("")); err != nil {
 			t.Error(err)
 		}
-		kit.WantLines(t, kit.Brought(third.Deliveries()), "Jules: done")
+		kit.WantLines(t, deliveryLines(third.deliveries()), "Jules: done")
 		if time.Since(start) < 15*time.Second {
 			t.Error("the first delivery was not refused")
 		}
@@ -166,15 +167,15 @@ func TestReceiverIsBusy(t *testing.T) {
 func TestDeliverySurvivesLosses(t *testing.T) {
 	for _, act := range []p.Performative{p.ActInformResult, p.ActConfirm, p.ActInform, p.ActAgree, p.ActProxy, p.ActTaskRequest} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			third := &kit.Porch{}
-			w.Add("Porch", third)
-			w.Add("Jules", kit.Doing("done"))
-			w.Add("Broker", kit.Knows("Jules"))
+			third := &receiver{}
+			w.Add("Receiver", third)
+			w.Add("Jules", kit.Succeeding("done"))
+			w.Add("Broker", brokerOf("Jules"))
 			w.Net.Lose(act, 2)
-			if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", kit.ToPorch("")); err != nil {
+			if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", toReceiver("")); err != nil {
 				t.Errorf("%s: %v", act, err)
 			}
-			kit.WantLines(t, kit.Brought(third.Deliveries()), "Jules: done")
+			kit.WantLines(t, deliveryLines(third.deliveries()), "Jules: done")
 			w.Settled(0)
 		})
 	}
@@ -184,11 +185,11 @@ func TestDeliverySurvivesLosses(t *testing.T) {
 func TestStopDuringRecruiting(t *testing.T) {
 	for id, want := range map[p.AgentID]p.Code{"Jules": p.CodeStopped, "Broker": p.CodeStopped, "Eddy": p.CodeStopped} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			third := &kit.Porch{}
-			w.Add("Porch", third)
-			w.Add("Jules", &kit.Worker{Perform: kit.Patient})
-			w.Add("Broker", kit.Knows("Jules"))
-			r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", kit.ToPorch(""))
+			third := &receiver{}
+			w.Add("Receiver", third)
+			w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
+			w.Add("Broker", brokerOf("Jules"))
+			r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", toReceiver(""))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -199,7 +200,7 @@ func TestStopDuringRecruiting(t *testing.T) {
 			if _, err := r.Wait(); !errors.Is(err, want) {
 				t.Errorf("%s stops: %v", id, err)
 			}
-			if n := len(third.Deliveries()); n != 0 {
+			if n := len(third.deliveries()); n != 0 {
 				t.Errorf("%s stops: %d deliveries", id, n)
 			}
 			w.Settled(0)
@@ -210,10 +211,10 @@ func TestStopDuringRecruiting(t *testing.T) {
 // The recruiter stops after the delivery: the recruiting succeeds.
 func TestRecruiterStopsAfterTheDelivery(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Doing("done"))
-		w.Add("Broker", kit.Knows("Jules"))
+		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Broker", brokerOf("Jules"))
 		w.Net.Lose(p.ActInform, -1)
-		r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", kit.Debuggers(""))
+		r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", debugging(""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +226,7 @@ func TestRecruiterStopsAfterTheDelivery(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		kit.WantLines(t, kit.Brought(got.Deliveries), "Jules: done")
+		kit.WantLines(t, deliveryLines(got.Deliveries), "Jules: done")
 		w.Settled(0)
 	})
 }
@@ -237,8 +238,8 @@ func TestRecruitingIsCancelled(t *testing.T) {
 			time.Sleep(time.Second)
 			return kit.Result(p.StatusSuccess), nil // after the cancel: must not be delivered
 		}})
-		w.Add("Broker", kit.Knows("Jules"))
-		r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", kit.Debuggers(""))
+		w.Add("Broker", brokerOf("Jules"))
+		r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", debugging(""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,8 +259,8 @@ func TestRecruitingIsCancelled(t *testing.T) {
 // A delivery after the cancel is refused, and the recruit and the recruiter end as cancelled.
 func TestDeliveryAfterCancel(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Doing("done"))
-		w.Add("Broker", kit.Knows("Jules"))
+		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Broker", brokerOf("Jules"))
 		var held *p.Message
 		w.Net.Intercept(func(m *p.Message) bool {
 			if m.Performative() == p.ActInformResult && m.Receiver() == "Eddy" && held == nil {
@@ -268,7 +269,7 @@ func TestDeliveryAfterCancel(t *testing.T) {
 			}
 			return m.Performative() == p.ActCancel && m.Sender() == "Eddy" // the CANCEL is delayed
 		})
-		r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", kit.Debuggers(""))
+		r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", debugging(""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +292,7 @@ func TestDeliveryAfterCancel(t *testing.T) {
 
 func TestTaskThatCannotBeDelivered(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Doing("done"))
+		w.Add("Jules", kit.Succeeding("done"))
 		for text, want := range map[string]p.Code{
 			`3`:               p.CodeInvalidPayload,
 			`{"receiver":""}`: p.CodeInvalidPayload,
@@ -314,29 +315,29 @@ func TestTaskThatCannotBeDelivered(t *testing.T) {
 // A delivery without a valid note is not understood; a duplicate of a valid one is confirmed again.
 func TestInvalidDeliveries(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Porch", &kit.Porch{})
-		a := w.Puppet("Outside")
+		w.Add("Receiver", &receiver{})
+		a := w.Peer("Outside")
 		for _, extra := range []p.Members{nil, {"delivery": []byte(`3`)}, {"delivery": []byte(`{}`)}} {
-			a.Say(p.Envelope{
-				Performative: p.ActInformResult, Receiver: "Porch", Protocol: "delivery", InReplyTo: "x",
+			a.Send(p.Envelope{
+				Performative: p.ActInformResult, Receiver: "Receiver", Protocol: "delivery", InReplyTo: "x",
 				Payload: p.InformResult{Status: p.StatusSuccess, Extra: extra},
 			})
-			a.Next(p.ActNotUnderstood)
+			a.Expect(p.ActNotUnderstood)
 		}
-		good := a.Say(p.Envelope{
-			Performative: p.ActInformResult, Receiver: "Porch", Protocol: "delivery", InReplyTo: "x",
+		good := a.Send(p.Envelope{
+			Performative: p.ActInformResult, Receiver: "Receiver", Protocol: "delivery", InReplyTo: "x",
 			Payload: p.Raw(`{"task_status":"success","delivery":{"conversation_id":"c","recruit":"Ada"}}`),
 		})
-		a.Next(p.ActConfirm)
-		a.Post(good)
-		a.Next(p.ActConfirm)
-		a.Silence()
+		a.Expect(p.ActConfirm)
+		a.SendAgain(good)
+		a.Expect(p.ActConfirm)
+		a.Silent()
 	})
 }
 
 // recruit is an agent without a runtime of ours that was recruited for a task.
 type recruit struct {
-	*kit.Puppet
+	*kit.Peer
 	task *p.Message
 	to   mediation.DeliverTo
 }
@@ -345,12 +346,12 @@ type recruit struct {
 func recruitOutside(w *kit.World) (*mediation.Recruiting, recruit) {
 	w.T.Helper()
 	w.Add("Broker", &mediation.Broker{})
-	e := recruit{Puppet: w.Puppet("Outside")}
+	e := recruit{Peer: w.Peer("Outside")}
 	r, err := mediation.StartRecruiting(w.T.Context(), w.Eddy, "Broker", mediation.Proxy{Agents: []p.AgentID{"Outside"}, Task: kit.Task()})
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	e.task = e.Next(p.ActTaskRequest)
+	e.task = e.Expect(p.ActTaskRequest)
 	e.Reply(e.task, p.TaskAccept{})
 	t, err := p.PayloadAs[p.TaskRequest](e.task)
 	if err != nil {
@@ -363,14 +364,14 @@ func recruitOutside(w *kit.World) (*mediation.Recruiting, recruit) {
 }
 
 // deliver sends a delivery of the task by any agent, on behalf of onBehalf, with an edited envelope.
-func (e recruit) deliver(by *kit.Puppet, edit func(*p.Envelope), onBehalf p.AgentID) {
+func (e recruit) deliver(by *kit.Peer, edit func(*p.Envelope), onBehalf p.AgentID) {
 	note := fmt.Appendf(nil, `{"conversation_id":%q,"recruit":%q}`, e.to.Conversation, onBehalf)
 	v := p.Envelope{
 		Performative: p.ActInformResult, Receiver: "Eddy", Protocol: "delivery", InReplyTo: e.to.InReplyTo,
 		Payload: p.InformResult{Status: p.StatusSuccess, Summary: "done", Extra: p.Members{"delivery": note}},
 	}
 	edit(&v)
-	by.Say(v)
+	by.Send(v)
 }
 
 // done reports the delivery to the recruiter.
@@ -383,11 +384,11 @@ func TestRecruitDeliversOnce(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		r, e := recruitOutside(w)
 		for _, id := range []p.ConversationID{"first", "again"} {
-			e.deliver(e.Puppet, func(v *p.Envelope) { v.ID, v.ConversationID = "same", id }, "")
-			e.Next(p.ActConfirm)
+			e.deliver(e.Peer, func(v *p.Envelope) { v.ID, v.ConversationID = "same", id }, "")
+			e.Expect(p.ActConfirm)
 		}
-		e.deliver(e.Puppet, func(*p.Envelope) {}, "Outside")
-		if d := e.Next(p.ActDisconfirm); !strings.Contains(fmt.Sprint(d.Payload()), "has already delivered") {
+		e.deliver(e.Peer, func(*p.Envelope) {}, "Outside")
+		if d := e.Expect(p.ActDisconfirm); !strings.Contains(fmt.Sprint(d.Payload()), "has already delivered") {
 			t.Errorf("a second result: %+v", d.Payload())
 		}
 		e.done()
@@ -395,7 +396,7 @@ func TestRecruitDeliversOnce(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		kit.WantLines(t, kit.Brought(got.Deliveries), "Outside: done")
+		kit.WantLines(t, deliveryLines(got.Deliveries), "Outside: done")
 		w.Settled(0)
 	})
 }
@@ -404,13 +405,13 @@ func TestRecruitDeliversOnce(t *testing.T) {
 func TestDeliveryByOtherAgents(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		r, e := recruitOutside(w)
-		other := w.Puppet("Other")
+		other := w.Peer("Other")
 		for _, ref := range []string{string(r.Conversation()), "x", string(e.task.ID())} {
 			e.deliver(other, func(v *p.Envelope) { v.InReplyTo = ref }, "")
-			other.Next(p.ActDisconfirm)
+			other.Expect(p.ActDisconfirm)
 		}
-		e.deliver(e.Puppet, func(*p.Envelope) {}, "Jules")
-		if d := e.Next(p.ActDisconfirm); !strings.Contains(fmt.Sprint(d.Payload()), "on behalf of another agent") {
+		e.deliver(e.Peer, func(*p.Envelope) {}, "Jules")
+		if d := e.Expect(p.ActDisconfirm); !strings.Contains(fmt.Sprint(d.Payload()), "on behalf of another agent") {
 			t.Errorf("on behalf of Jules: %+v", d.Payload())
 		}
 		e.Reply(e.task, p.InformResult{Status: p.StatusFailure, Summary: "no"})
@@ -418,7 +419,7 @@ func TestDeliveryByOtherAgents(t *testing.T) {
 		if err != nil || got.Deliveries[0].Message.Sender() != "Broker" {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		kit.WantLines(t, kit.Brought(got.Deliveries), "Outside: no")
+		kit.WantLines(t, deliveryLines(got.Deliveries), "Outside: no")
 		w.Settled(0)
 	})
 }
@@ -431,8 +432,8 @@ func TestDeliveryAfterTheEnd(t *testing.T) {
 		if _, err := r.Wait(); err != nil {
 			t.Error(err)
 		}
-		e.deliver(e.Puppet, func(*p.Envelope) {}, "")
-		if d := e.Next(p.ActDisconfirm); !strings.Contains(fmt.Sprint(d.Payload()), "no such delivery is expected") {
+		e.deliver(e.Peer, func(*p.Envelope) {}, "")
+		if d := e.Expect(p.ActDisconfirm); !strings.Contains(fmt.Sprint(d.Payload()), "no such delivery is expected") {
 			t.Errorf("got %+v", d.Payload())
 		}
 	})
@@ -441,10 +442,10 @@ func TestDeliveryAfterTheEnd(t *testing.T) {
 // The recruiter stops with WantAll: the deliveries so far are returned with the error.
 func TestRecruiterStopsBetweenDeliveries(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Ada", kit.Doing("done"))
-		w.Add("Jules", &kit.Worker{Perform: kit.Patient})
-		w.Add("Broker", kit.Knows("Ada", "Jules"))
-		r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", kit.Debuggers(mediation.WantAll))
+		w.Add("Ada", kit.Succeeding("done"))
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
+		w.Add("Broker", brokerOf("Ada", "Jules"))
+		r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", debugging(mediation.WantAll))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -454,7 +455,7 @@ func TestRecruiterStopsBetweenDeliveries(t *testing.T) {
 		}
 		got, err := r.Wait()
 		kit.WantEnd(t, err, "failed", p.CodeStopped)
-		kit.WantLines(t, kit.Brought(got.Deliveries), "Ada: done")
+		kit.WantLines(t, deliveryLines(got.Deliveries), "Ada: done")
 		w.Settled(0)
 	})
 }
@@ -486,7 +487,7 @@ func TestLimitsOfAProxy(t *testing.T) {
 		q.Agents = q.Agents[1:]
 		_, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", q)
 		kit.WantEnd(t, err, "failed", p.CodeNoMatch)
-		q.Ticket, q.Receiver = strings.Repeat("x", p.MaxIDLength+1), "Porch"
+		q.Ticket, q.Receiver = strings.Repeat("x", p.MaxIDLength+1), "Receiver"
 		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", q); !kit.IsCode(err, p.CodeInvalidPayload) {
 			t.Errorf("got %v", err)
 		}
@@ -501,13 +502,13 @@ func TestRecruitUnderAnIDInUse(t *testing.T) {
 			<-release
 			return kit.Result(p.StatusSuccess), nil
 		}})
-		w.Add("Broker", kit.Knows("Jules"))
-		first, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", kit.Debuggers(""), codons.WithConversation("c"))
+		w.Add("Broker", brokerOf("Jules"))
+		first, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", debugging(""), codons.WithConversation("c"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", kit.Debuggers(""), codons.WithConversation("c")); !errors.Is(err, actors.ErrConversationExists) {
+		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", debugging(""), codons.WithConversation("c")); !errors.Is(err, actors.ErrConversationExists) {
 			t.Errorf("got %v", err)
 		}
 		close(release)
@@ -515,7 +516,7 @@ func TestRecruitUnderAnIDInUse(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		kit.WantLines(t, kit.Brought(got.Deliveries), "Jules: success")
+		kit.WantLines(t, deliveryLines(got.Deliveries), "Jules: success")
 		w.Settled(0)
 	})
 }
@@ -524,13 +525,13 @@ func TestRecruitUnderAnIDInUse(t *testing.T) {
 // whatever the mediator finds.
 func TestAgentsThatAreNotRecruited(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Porch", &kit.Porch{})
-		w.Add("Jules", kit.Doing("done"))
-		w.Add("Ada", kit.Doing("done"))
-		found := []p.AgentID{"", "Broker", "eddy", "PORCH", "Jules", "jules", "Ada"}
+		w.Add("Receiver", &receiver{})
+		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Ada", kit.Succeeding("done"))
+		found := []p.AgentID{"", "Broker", "eddy", "RECEIVER", "Jules", "jules", "Ada"}
 		w.Add("Broker", finder{found: found})
-		q := kit.ToPorch(mediation.WantAll)
-		q.Agents = []p.AgentID{"Broker", "Eddy", "Porch", "Jules"}
+		q := toReceiver(mediation.WantAll)
+		q.Agents = []p.AgentID{"Broker", "Eddy", "Receiver", "Jules"}
 		var asked []p.AgentID
 		got, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", q, mediation.WithNews(func(n mediation.ProxyNews) {
 			asked = append(asked, n.Asked...)
@@ -556,34 +557,65 @@ func (f finder) FindAgents(context.Context, mediation.Proxied) ([]p.AgentID, err
 // The PROXY has a raw payload and names a receiver, but no protocol.
 func TestRecruiterOfRawProxy(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		third := &kit.Porch{}
-		w.Add("Porch", third)
-		w.Add("Jules", kit.Doing("done"))
-		w.Add("Broker", kit.Knows("Jules"))
-		a := w.Puppet("Outside")
-		a.Say(p.Envelope{
+		third := &receiver{}
+		w.Add("Receiver", third)
+		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Broker", brokerOf("Jules"))
+		a := w.Peer("Outside")
+		a.Send(p.Envelope{
 			Performative: p.ActProxy, Receiver: "Broker",
-			Payload: p.Raw(`{"capabilities":["debugging"],"task":{"task_type":"debug_code"},"designated_receiver":"Porch"}`),
+			Payload: p.Raw(`{"capabilities":["debugging"],"task":{"task_type":"debug_code"},"designated_receiver":"Receiver"}`),
 		})
-		a.Next(p.ActAgree)
+		a.Expect(p.ActAgree)
 		for range 3 {
-			a.Next(p.ActStatusUpdate)
+			a.Expect(p.ActStatusUpdate)
 		}
-		got, err := p.PayloadAs[mediation.ProxyReplies](a.Next(p.ActInform))
+		got, err := p.PayloadAs[mediation.ProxyReplies](a.Expect(p.ActInform))
 		if err != nil || len(got.Replies) != 1 || !got.Replies[0].Delivered {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		kit.WantLines(t, kit.Brought(third.Deliveries()), "Jules: done")
-		a.Say(p.Envelope{
+		kit.WantLines(t, deliveryLines(third.deliveries()), "Jules: done")
+		a.Send(p.Envelope{
 			Performative: p.ActProxy, Receiver: "Broker", Protocol: "recruiting",
 			Payload: p.Raw(`{"capabilities":["debugging"],"request":{}}`),
 		})
-		a.Next(p.ActNotUnderstood)
-		a.Say(p.Envelope{
+		a.Expect(p.ActNotUnderstood)
+		a.Send(p.Envelope{
 			Performative: p.ActProxy, Receiver: "Broker", Protocol: "brokering",
-			Payload: p.Raw(`{"capabilities":["debugging"],"task":{"task_type":"debug_code"},"designated_receiver":"Porch"}`),
+			Payload: p.Raw(`{"capabilities":["debugging"],"task":{"task_type":"debug_code"},"designated_receiver":"Receiver"}`),
 		})
-		a.Next(p.ActNotUnderstood)
-		a.Silence()
+		a.Expect(p.ActNotUnderstood)
+		a.Silent()
+	})
+}
+
+// guardedReceiver is a receiver of deliveries that requires a handshake.
+type guardedReceiver struct{ *receiver }
+
+func (guardedReceiver) RequiresHandshake() bool { return true }
+
+// An agent that is not known may deliver what it was recruited for on the receiver's own behalf.
+func TestDeliveryNeedsAHandshake(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		third := &receiver{}
+		self := w.Add("Receiver", guardedReceiver{third})
+		jules := w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Broker", brokerOf("Jules"))
+		got, err := mediation.Recruit(t.Context(), self, "Broker", debugging(""))
+		if err != nil {
+			t.Error(err)
+		}
+		kit.WantLines(t, deliveryLines(got.Deliveries), "Jules: done")
+		_, err = mediation.Recruit(t.Context(), w.Eddy, "Broker", toReceiver(""))
+		kit.WantEnd(t, err, "failed", p.CodeHandshakeRequired)
+		kit.WantLines(t, deliveryLines(third.deliveries()))
+		if _, err := discovery.Handshake(t.Context(), jules, "Receiver"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", toReceiver("")); err != nil {
+			t.Error(err)
+		}
+		kit.WantLines(t, deliveryLines(third.deliveries()), "Jules: done")
+		w.Settled(0)
 	})
 }

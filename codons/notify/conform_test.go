@@ -16,7 +16,7 @@ func TestConform(t *testing.T) {
 	codontest.Conform(t, notify.Codon, kit.Seeds(),
 		codontest.Agents(2, func(*codontest.Script) actors.Agent { return &reader{} }, notify.Role),
 		codontest.Calling(func(_ context.Context, s *codontest.Script) error {
-			_, err := notify.All(s.Self(), s.Peers(), kit.News{Text: "rain"})
+			_, err := notify.All(s.Self(), s.Peers(), news{Text: "rain"})
 			return err
 		}))
 }

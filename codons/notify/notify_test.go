@@ -14,6 +14,11 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
+// news is the content of a notice.
+type news struct {
+	Text string `json:"text"`
+}
+
 // reader records its notices.
 type reader struct {
 	heard []string
@@ -23,7 +28,7 @@ type reader struct {
 func (*reader) Describe() p.Capabilities { return p.Capabilities{} }
 
 func (r *reader) HandleNotice(ctx context.Context, n notify.Notice) {
-	text, err := p.PayloadAs[kit.News](n.Message)
+	text, err := p.PayloadAs[news](n.Message)
 	if err != nil {
 		panic(err)
 	}
@@ -42,7 +47,7 @@ func TestNotify(t *testing.T) {
 		r := &reader{}
 		w.Add("Reader", r)
 		for _, text := range []string{"one", "two"} {
-			if err := notify.Notify(w.Eddy, "Reader", kit.News{Text: text}); err != nil {
+			if err := notify.Notify(w.Eddy, "Reader", news{Text: text}); err != nil {
 				t.Error(err)
 			}
 			w.Settled(0) // before the next notice
@@ -61,23 +66,23 @@ func TestNotify(t *testing.T) {
 func TestErrorsOfNotify(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Reader", &reader{})
-		w.Add("NoHandler", &kit.Shop{})
-		if err := notify.Notify(w.Eddy, "Nobody", kit.News{Text: "x"}); !errors.Is(err, p.CodeUnknownAgent) {
+		w.Add("NoHandler", &kit.RequestHandler{})
+		if err := notify.Notify(w.Eddy, "Nobody", news{Text: "x"}); !errors.Is(err, p.CodeUnknownAgent) {
 			t.Errorf("an unknown agent: %v", err)
 		}
 		if err := notify.Notify(w.Eddy, "Reader", 3); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("a number as payload: %v", err)
 		}
-		if err := notify.Notify(w.Eddy, "", kit.News{Text: "x"}); !errors.Is(err, p.CodeInvalidPayload) {
+		if err := notify.Notify(w.Eddy, "", news{Text: "x"}); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("no receiver: %v", err)
 		}
 		dead := w.Counts().DeadLetters
 		w.Net.Busy.Store(true)
-		if err := notify.Notify(w.Eddy, "Reader", kit.News{Text: "x"}); !errors.Is(err, p.CodeBusy) {
+		if err := notify.Notify(w.Eddy, "Reader", news{Text: "x"}); !errors.Is(err, p.CodeBusy) {
 			t.Errorf("a full mailbox: %v", err)
 		}
 		w.Net.Busy.Store(false)
-		if err := notify.Notify(w.Eddy, "NoHandler", kit.News{Text: "x"}); err != nil { // the agent has no Handler
+		if err := notify.Notify(w.Eddy, "NoHandler", news{Text: "x"}); err != nil { // the agent has no Handler
 			t.Error(err)
 		}
 		w.Settled(0)
@@ -92,7 +97,7 @@ func TestAll(t *testing.T) {
 		a, b := &reader{}, &reader{}
 		w.Add("A", a)
 		w.Add("B", b)
-		d, err := notify.All(w.Eddy, []p.AgentID{"A", "Nobody", "B"}, kit.News{Text: "x"})
+		d, err := notify.All(w.Eddy, []p.AgentID{"A", "Nobody", "B"}, news{Text: "x"})
 		if err != nil || !slices.Equal(d.Reached, []p.AgentID{"A", "B"}) || len(d.Missed) != 1 || !errors.Is(d.Missed["Nobody"], p.CodeUnknownAgent) {
 			t.Errorf("got %+v, %v", d, err)
 		}
@@ -111,10 +116,10 @@ func TestDuplicateNotices(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		r := &reader{}
 		w.Add("Reader", r)
-		a, b := w.Puppet("a"), w.Puppet("b")
-		m := a.Say(p.Envelope{ID: "1", Performative: p.ActInform, Receiver: "Reader", Payload: p.Raw(`{"text":"a"}`)})
-		a.Post(m)
-		b.Say(p.Envelope{ID: "1", Performative: p.ActInform, Receiver: "Reader", Payload: p.Raw(`{"text":"b"}`)})
+		a, b := w.Peer("a"), w.Peer("b")
+		m := a.Send(p.Envelope{ID: "1", Performative: p.ActInform, Receiver: "Reader", Payload: p.Raw(`{"text":"a"}`)})
+		a.SendAgain(m)
+		b.Send(p.Envelope{ID: "1", Performative: p.ActInform, Receiver: "Reader", Payload: p.Raw(`{"text":"b"}`)})
 		synctest.Wait()
 		if !slices.Equal(r.heard, []string{"a", "b"}) || w.Counts().DeadLetters != 1 {
 			t.Errorf("heard %q, %d dead letters", r.heard, w.Counts().DeadLetters)
@@ -127,9 +132,9 @@ func TestInformThatIsNoNotice(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		r := &reader{}
 		w.Add("Reader", r)
-		a := w.Puppet("a")
-		a.Say(p.Envelope{Performative: p.ActInform, Receiver: "Reader", InReplyTo: "x", Payload: kit.News{Text: "x"}})
-		a.Say(p.Envelope{Performative: p.ActInform, Receiver: "Reader", Protocol: "request", Payload: kit.News{Text: "x"}})
+		a := w.Peer("a")
+		a.Send(p.Envelope{Performative: p.ActInform, Receiver: "Reader", InReplyTo: "x", Payload: news{Text: "x"}})
+		a.Send(p.Envelope{Performative: p.ActInform, Receiver: "Reader", Protocol: "request", Payload: news{Text: "x"}})
 		synctest.Wait()
 		if len(r.heard) != 0 || w.Counts().DeadLetters != 2 {
 			t.Errorf("heard %q, %d dead letters", r.heard, w.Counts().DeadLetters)
@@ -149,7 +154,7 @@ func TestHandlerPanics(t *testing.T) {
 		}}
 		w.Add("Reader", r)
 		for range 2 {
-			if err := notify.Notify(w.Eddy, "Reader", kit.News{Text: "x"}); err != nil {
+			if err := notify.Notify(w.Eddy, "Reader", news{Text: "x"}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -24,18 +24,18 @@ func TestConform(t *testing.T) {
 		}))
 }
 
-// oracle answers questions as its script chooses.
-type oracle struct {
+// scriptedOracle answers questions as its script chooses.
+type scriptedOracle struct {
 	kit.Plain
 	script *codontest.Script
 }
 
-func newOracle(s *codontest.Script) actors.Agent { return oracle{script: s} }
+func newOracle(s *codontest.Script) actors.Agent { return scriptedOracle{script: s} }
 
-func (o oracle) HandleQueryIf(ctx context.Context, q query.AskedIf) (bool, error) {
+func (o scriptedOracle) HandleQueryIf(ctx context.Context, q query.AskedIf) (bool, error) {
 	return true, o.script.About(q.Message, "answer").Do(ctx, q.Agree)
 }
 
-func (o oracle) HandleQueryRef(ctx context.Context, q query.AskedRef) (any, error) {
+func (o scriptedOracle) HandleQueryRef(ctx context.Context, q query.AskedRef) (any, error) {
 	return 21, o.script.About(q.Message, "answer").Do(ctx, q.Agree)
 }

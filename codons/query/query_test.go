@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -20,9 +21,20 @@ type (
 	}
 )
 
+// oracle answers queries of both kinds by functions.
+type oracle struct {
+	kit.Plain
+	truth func(query.AskedIf) (bool, error)
+	value func(query.AskedRef) (any, error)
+}
+
+func (o *oracle) HandleQueryIf(_ context.Context, q query.AskedIf) (bool, error) { return o.truth(q) }
+
+func (o *oracle) HandleQueryRef(_ context.Context, q query.AskedRef) (any, error) { return o.value(q) }
+
 func TestIf(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Oracle", &kit.Observatory{Truth: func(q query.AskedIf) (bool, error) {
+		w.Add("Oracle", &oracle{truth: func(q query.AskedIf) (bool, error) {
 			c, err := p.Decode[weather](q.Condition)
 			if q.Message.Sender() != "Eddy" || q.Agent.ID() != "Oracle" {
 				t.Errorf("%s got the question from %s", q.Agent.ID(), q.Message.Sender())
@@ -50,7 +62,7 @@ func TestIf(t *testing.T) {
 // not be.
 func TestIfWithoutJSON(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Oracle", &kit.Observatory{Truth: func(query.AskedIf) (bool, error) { return true, nil }})
+		w.Add("Oracle", &oracle{truth: func(query.AskedIf) (bool, error) { return true, nil }})
 		w.NoJSON.Store(true)
 		if got, err := query.If(t.Context(), w.Eddy, "Oracle", make(chan int)); err != nil || !got {
 			t.Errorf("got %t, %v", got, err)
@@ -60,7 +72,7 @@ func TestIfWithoutJSON(t *testing.T) {
 
 func TestRef(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Oracle", &kit.Observatory{Value: func(q query.AskedRef) (any, error) {
+		w.Add("Oracle", &oracle{value: func(q query.AskedRef) (any, error) {
 			switch q.Reference {
 			case "station":
 				return platform{70}, nil
@@ -87,25 +99,25 @@ func TestRef(t *testing.T) {
 // TestAnswersRepeatTheQuestion checks the messages that a peer gets.
 func TestAnswersRepeatTheQuestion(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Oracle", &kit.Observatory{
-			Truth: func(query.AskedIf) (bool, error) { return false, nil },
-			Value: func(query.AskedRef) (any, error) { return nil, nil }, //nolint:nilnil // null is a value
+		w.Add("Oracle", &oracle{
+			truth: func(query.AskedIf) (bool, error) { return false, nil },
+			value: func(query.AskedRef) (any, error) { return nil, nil }, //nolint:nilnil // null is a value
 		})
-		a := w.Puppet("puppet")
-		asked := a.Say(p.Envelope{Receiver: "Oracle", Performative: p.ActQueryIf, Payload: p.Raw(`{"condition":"x > 1"}`)})
-		answer := a.Next(p.ActInformIf)
+		a := w.Peer("peer")
+		asked := a.Send(p.Envelope{Receiver: "Oracle", Performative: p.ActQueryIf, Payload: p.Raw(`{"condition":"x > 1"}`)})
+		answer := a.Expect(p.ActInformIf)
 		i, _ := p.PayloadAs[p.InformIf](answer)
 		if text, _ := p.Decode[string](i.Condition); text != "x > 1" || *i.Truth || !answer.Answers(asked) {
 			t.Errorf("got %+v", i)
 		}
-		a.Say(p.Envelope{Receiver: "Oracle", Payload: p.QueryRef{Reference: "x"}})
-		r, _ := p.PayloadAs[p.InformRef](a.Next(p.ActInformRef))
+		a.Send(p.Envelope{Receiver: "Oracle", Payload: p.QueryRef{Reference: "x"}})
+		r, _ := p.PayloadAs[p.InformRef](a.Expect(p.ActInformRef))
 		if text, _ := json.Marshal(r.Value); r.Reference != "x" || string(text) != "null" {
 			t.Errorf("got %+v", r)
 		}
 		for _, act := range []p.Performative{p.ActQueryIf, p.ActQueryRef} {
-			a.Say(p.Envelope{Receiver: "Oracle", Performative: act, Payload: p.Raw(`{}`)})
-			if r := a.Next(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
+			a.Send(p.Envelope{Receiver: "Oracle", Performative: act, Payload: p.Raw(`{}`)})
+			if r := a.Expect(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
 				t.Errorf("an empty %s: %v", act, r)
 			}
 		}
@@ -117,7 +129,7 @@ func TestAnswersRepeatTheQuestion(t *testing.T) {
 func TestAnswersToOtherQuestions(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		yes := true
-		a := w.Puppet("puppet")
+		a := w.Peer("peer")
 		for _, c := range []struct {
 			payload any
 			ok      bool
@@ -126,7 +138,7 @@ func TestAnswersToOtherQuestions(t *testing.T) {
 			{p.InformIf{Condition: p.RawContent([]byte(`"x"`)), Truth: &yes}, true},
 			{p.InformIf{Truth: &yes}, true},
 		} {
-			u, err := kit.Started(query.StartIf(t.Context(), w.Eddy, "puppet", "x"))
+			u, err := kit.Started(query.StartIf(t.Context(), w.Eddy, "peer", "x"))
 			checkAnswer(t, a, u, err, p.ActQueryIf, c.payload, c.ok)
 		}
 		for _, c := range []struct {
@@ -137,19 +149,19 @@ func TestAnswersToOtherQuestions(t *testing.T) {
 			{p.InformRef{Reference: "x", Value: p.ContentOf(true)}, true},
 			{p.InformRef{Value: p.ContentOf(true)}, true},
 		} {
-			u, err := kit.Started(query.StartRef[bool](t.Context(), w.Eddy, "puppet", "x"))
+			u, err := kit.Started(query.StartRef[bool](t.Context(), w.Eddy, "peer", "x"))
 			checkAnswer(t, a, u, err, p.ActQueryRef, c.payload, c.ok)
 		}
 	})
 }
 
 // checkAnswer has the peer answer a question, and checks whether the initiator accepts the answer.
-func checkAnswer(t *testing.T, a *kit.Puppet, u *kit.Ongoing, err error, act p.Performative, payload any, ok bool) {
+func checkAnswer(t *testing.T, a *kit.Peer, u *kit.Ongoing, err error, act p.Performative, payload any, ok bool) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Reply(a.Next(act), payload)
+	a.Reply(a.Expect(act), payload)
 	switch got, err := u.Wait(); {
 	case !ok:
 		kit.WantEnd(t, err, "answered", p.CodeInvalidPayload)

@@ -12,31 +12,31 @@ import (
 
 // TestConform runs requests of both codons over a bad network.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, request.Codon, kit.Seeds(), codontest.Agents(1, newShop, request.Role),
+	codontest.Conform(t, request.Codon, kit.Seeds(), codontest.Agents(1, newHandler, request.Role),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := request.Request[kit.Bill](ctx, s.Self(), s.Peers()[0], kit.Order{Item: "tea"})
 			return err
 		}))
-	codontest.Conform(t, request.WhenCodon, kit.Seeds(), codontest.Agents(1, newSprinkler, request.WhenRole),
+	codontest.Conform(t, request.WhenCodon, kit.Seeds(), codontest.Agents(1, newWhenHandler, request.WhenRole),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
-			_, err := request.AskWhen[kit.Bill](ctx, s.Self(), s.Peers()[0], kit.Sowing())
+			_, err := request.AskWhen[kit.Bill](ctx, s.Self(), s.Peers()[0], sowing)
 			return err
 		}))
 }
 
-func newShop(s *codontest.Script) actors.Agent {
-	return &kit.Shop{Handle: func(ctx context.Context, r request.Requested) (any, error) {
+func newHandler(s *codontest.Script) actors.Agent {
+	return &kit.RequestHandler{Handle: func(ctx context.Context, r request.Requested) (any, error) {
 		return kit.Bill{Price: 3}, s.About(r.Message, "handle").Do(ctx, r.Agree)
 	}}
 }
 
-func newSprinkler(s *codontest.Script) actors.Agent {
+func newWhenHandler(s *codontest.Script) actors.Agent {
 	do := func(part string) func(context.Context, request.RequestedWhen) error {
 		return func(ctx context.Context, r request.RequestedWhen) error { return s.About(r.Message, part).Do(ctx) }
 	}
-	return &kit.Sprinkler{
-		Consider: do("consider"), Await: do("await"),
-		Perform: func(ctx context.Context, r request.RequestedWhen) (any, error) {
+	return &whenHandler{
+		consider: do("consider"), await: do("await"),
+		perform: func(ctx context.Context, r request.RequestedWhen) (any, error) {
 			return kit.Bill{Price: 3}, do("perform")(ctx, r)
 		},
 	}

@@ -15,7 +15,7 @@ import (
 
 func TestRequestIsAnswered(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Shop", &kit.Shop{Handle: func(_ context.Context, r request.Requested) (any, error) {
+		w.Add("Shop", &kit.RequestHandler{Handle: func(_ context.Context, r request.Requested) (any, error) {
 			if o, err := p.PayloadAs[kit.Order](r.Message); err != nil || o.Item != "tea" {
 				t.Errorf("got the request %+v, %v", o, err)
 			}
@@ -55,7 +55,7 @@ func TestRequestIsTurnedDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				w.Add("Shop", &kit.Shop{Handle: c.handle})
+				w.Add("Shop", &kit.RequestHandler{Handle: c.handle})
 				_, err := request.Request[kit.Bill](t.Context(), w.Eddy, "Shop", kit.Order{Item: "tea"})
 				kit.WantEnd(t, err, kit.MachineState(c.state), c.code)
 				w.Settled(0)
@@ -78,7 +78,7 @@ func TestRequestToAnAgentWithoutTheRole(t *testing.T) {
 func TestRequestIsCancelled(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		returned := false
-		w.Add("Shop", &kit.Shop{Handle: func(ctx context.Context, _ request.Requested) (any, error) {
+		w.Add("Shop", &kit.RequestHandler{Handle: func(ctx context.Context, _ request.Requested) (any, error) {
 			<-ctx.Done()
 			time.Sleep(time.Second)
 			returned = true
@@ -106,7 +106,7 @@ func TestRequestIsCancelled(t *testing.T) {
 func TestRequestIsAnsweredDespiteCancel(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		answered := make(chan struct{})
-		w.Add("Shop", &kit.Shop{Handle: func(context.Context, request.Requested) (any, error) {
+		w.Add("Shop", &kit.RequestHandler{Handle: func(context.Context, request.Requested) (any, error) {
 			<-answered
 			return kit.Bill{Price: 3}, nil
 		}})
@@ -130,7 +130,7 @@ func TestRequestSurvivesLostMessages(t *testing.T) {
 	for _, act := range []p.Performative{p.ActRequest, p.ActAgree, p.ActInform} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
 			calls := 0
-			w.Add("Shop", &kit.Shop{Handle: func(_ context.Context, r request.Requested) (any, error) {
+			w.Add("Shop", &kit.RequestHandler{Handle: func(_ context.Context, r request.Requested) (any, error) {
 				calls++
 				return kit.Bill{Price: 3}, r.Agree()
 			}})
@@ -145,7 +145,7 @@ func TestRequestSurvivesLostMessages(t *testing.T) {
 
 func TestRequestsBeyondTheLimitAreRefused(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Shop", &limitedShop{kit.Shop{Handle: func(ctx context.Context, _ request.Requested) (any, error) {
+		w.Add("Shop", &limitedShop{kit.RequestHandler{Handle: func(ctx context.Context, _ request.Requested) (any, error) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}}})
@@ -165,14 +165,14 @@ func TestRequestsBeyondTheLimitAreRefused(t *testing.T) {
 }
 
 // limitedShop handles one request at a time.
-type limitedShop struct{ kit.Shop }
+type limitedShop struct{ kit.RequestHandler }
 
 func (*limitedShop) MaxTasks() int { return 1 }
 
 // TestAgreeIsSentOnce has a handler agree a hundred times.
 func TestAgreeIsSentOnce(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Shop", &kit.Shop{Handle: func(_ context.Context, r request.Requested) (any, error) {
+		w.Add("Shop", &kit.RequestHandler{Handle: func(_ context.Context, r request.Requested) (any, error) {
 			for range 100 {
 				if err := r.Agree(); err != nil {
 					return nil, err
@@ -193,7 +193,7 @@ func TestAgreeIsSentOnce(t *testing.T) {
 // ordinary retry takes.
 func TestRequestIsRepeatedBeforeItsDeadline(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Shop", &kit.Shop{Handle: func(_ context.Context, r request.Requested) (any, error) { return kit.Bill{Price: 3}, r.Agree() }})
+		w.Add("Shop", &kit.RequestHandler{Handle: func(_ context.Context, r request.Requested) (any, error) { return kit.Bill{Price: 3}, r.Agree() }})
 		w.Net.Lose(p.ActInform, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 		defer cancel()

@@ -13,24 +13,57 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
+// whenHandler answers request-when by functions. Without them it agrees, the condition holds at
+// once, and the answer is a [kit.Bill].
+type whenHandler struct {
+	kit.Plain
+	consider func(context.Context, request.RequestedWhen) error
+	await    func(context.Context, request.RequestedWhen) error
+	perform  func(context.Context, request.RequestedWhen) (any, error)
+}
+
+func (h *whenHandler) ConsiderWhen(ctx context.Context, r request.RequestedWhen) error {
+	if h.consider == nil {
+		return nil
+	}
+	return h.consider(ctx, r)
+}
+
+func (h *whenHandler) AwaitCondition(ctx context.Context, r request.RequestedWhen) error {
+	if h.await == nil {
+		return nil
+	}
+	return h.await(ctx, r)
+}
+
+func (h *whenHandler) PerformWhen(ctx context.Context, r request.RequestedWhen) (any, error) {
+	if h.perform == nil {
+		return kit.Bill{Price: 3}, nil
+	}
+	return h.perform(ctx, r)
+}
+
+// sowing is a request with a condition.
+var sowing = request.When{Condition: p.ContentOf("it rains"), Action: p.ContentOf(kit.Order{Item: "seeds"})}
+
 func TestWhenWaitsForTheCondition(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		rain := make(chan struct{})
-		w.Add("Gardener", &kit.Sprinkler{
-			Await: func(_ context.Context, r request.RequestedWhen) error {
+		w.Add("Gardener", &whenHandler{
+			await: func(_ context.Context, r request.RequestedWhen) error {
 				if c, _ := p.Decode[string](r.Condition); c != "it rains" {
 					t.Errorf("got the condition %q", c)
 				}
 				<-rain
 				return nil
 			},
-			Perform: func(_ context.Context, r request.RequestedWhen) (any, error) {
+			perform: func(_ context.Context, r request.RequestedWhen) (any, error) {
 				o, err := p.Decode[kit.Order](r.Action)
 				return kit.Bill{Price: len(o.Item)}, err
 			},
 		})
 		agreed := false
-		pending, err := request.StartWhen[kit.Bill](t.Context(), w.Eddy, "Gardener", kit.Sowing(), codons.WithAgreed(func() { agreed = true }))
+		pending, err := request.StartWhen[kit.Bill](t.Context(), w.Eddy, "Gardener", sowing, codons.WithAgreed(func() { agreed = true }))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,14 +84,14 @@ func TestWhenWaitsForTheCondition(t *testing.T) {
 // missing.
 func TestWhenAlwaysAgrees(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Gardener", &kit.Sprinkler{})
-		a := w.Puppet("puppet")
-		a.Say(p.Envelope{Receiver: "Gardener", Performative: p.ActRequestWhen, Payload: p.Raw(`{"condition":true,"action":"dig"}`)})
-		a.Next(p.ActAgree)
-		a.Next(p.ActInform)
+		w.Add("Gardener", &whenHandler{})
+		a := w.Peer("peer")
+		a.Send(p.Envelope{Receiver: "Gardener", Performative: p.ActRequestWhen, Payload: p.Raw(`{"condition":true,"action":"dig"}`)})
+		a.Expect(p.ActAgree)
+		a.Expect(p.ActInform)
 		for _, text := range []string{`{}`, `{"condition":true}`, `{"action":"dig"}`} {
-			a.Say(p.Envelope{Receiver: "Gardener", Performative: p.ActRequestWhen, Payload: p.Raw(text)})
-			if r := a.Next(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
+			a.Send(p.Envelope{Receiver: "Gardener", Performative: p.ActRequestWhen, Payload: p.Raw(text)})
+			if r := a.Expect(p.ActNotUnderstood).AsRefusal(); r.Code != p.CodeInvalidPayload {
 				t.Errorf("%s: got %v", text, r)
 			}
 		}
@@ -71,14 +104,14 @@ func TestWhenAlwaysAgrees(t *testing.T) {
 // TestWhenDoesNothingTooLate has the condition become true as the request ends.
 func TestWhenDoesNothingTooLate(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Gardener", &kit.Sprinkler{
-			Await: func(ctx context.Context, _ request.RequestedWhen) error { <-ctx.Done(); return nil },
-			Perform: func(context.Context, request.RequestedWhen) (any, error) {
+		w.Add("Gardener", &whenHandler{
+			await: func(ctx context.Context, _ request.RequestedWhen) error { <-ctx.Done(); return nil },
+			perform: func(context.Context, request.RequestedWhen) (any, error) {
 				t.Error("the action was done after the end of the request")
 				return nil, nil //nolint:nilnil // no content
 			},
 		})
-		pending, err := request.StartWhen[kit.Bill](t.Context(), w.Eddy, "Gardener", kit.Sowing())
+		pending, err := request.StartWhen[kit.Bill](t.Context(), w.Eddy, "Gardener", sowing)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +121,7 @@ func TestWhenDoesNothingTooLate(t *testing.T) {
 		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err = request.AskWhen[kit.Bill](ctx, w.Eddy, "Gardener", kit.Sowing())
+		_, err = request.AskWhen[kit.Bill](ctx, w.Eddy, "Gardener", sowing)
 		if !errors.Is(err, p.CodeTimeout) {
 			t.Errorf("got %v", err)
 		}
@@ -99,13 +132,13 @@ func TestWhenDoesNothingTooLate(t *testing.T) {
 // TestWhenFailsAfterAgree has each step after AGREE fail.
 func TestWhenFailsAfterAgree(t *testing.T) {
 	refusal := &p.Refusal{Code: p.CodeForbidden, Text: "not here"}
-	for _, g := range []*kit.Sprinkler{
-		{Await: func(context.Context, request.RequestedWhen) error { return refusal }},
-		{Perform: func(context.Context, request.RequestedWhen) (any, error) { return nil, refusal }},
+	for _, g := range []*whenHandler{
+		{await: func(context.Context, request.RequestedWhen) error { return refusal }},
+		{perform: func(context.Context, request.RequestedWhen) (any, error) { return nil, refusal }},
 	} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
 			w.Add("Gardener", g)
-			_, err := request.AskWhen[kit.Bill](t.Context(), w.Eddy, "Gardener", kit.Sowing())
+			_, err := request.AskWhen[kit.Bill](t.Context(), w.Eddy, "Gardener", sowing)
 			kit.WantEnd(t, err, "failed", p.CodeForbidden)
 			w.Settled(0)
 		})
@@ -116,10 +149,10 @@ func TestWhenFailsAfterAgree(t *testing.T) {
 // the agent would run out of slots.
 func TestWhenReleasesTheSlot(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		g := &kit.Sprinkler{Consider: func(ctx context.Context, _ request.RequestedWhen) error { <-ctx.Done(); return nil }}
+		g := &whenHandler{consider: func(ctx context.Context, _ request.RequestedWhen) error { <-ctx.Done(); return nil }}
 		w.Add("Gardener", g)
 		for range 2 * g.MaxTasks() {
-			pending, err := request.StartWhen[kit.Bill](t.Context(), w.Eddy, "Gardener", kit.Sowing())
+			pending, err := request.StartWhen[kit.Bill](t.Context(), w.Eddy, "Gardener", sowing)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,21 +170,21 @@ func TestWhenReleasesTheSlot(t *testing.T) {
 func TestWhenHasOneDeadline(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var first, second time.Time
-		w.Add("Gardener", &kit.Sprinkler{
-			Consider: func(ctx context.Context, _ request.RequestedWhen) error {
+		w.Add("Gardener", &whenHandler{
+			consider: func(ctx context.Context, _ request.RequestedWhen) error {
 				first, _ = ctx.Deadline()
 				time.Sleep(time.Minute)
 				return nil
 			},
-			Await: func(ctx context.Context, _ request.RequestedWhen) error {
+			await: func(ctx context.Context, _ request.RequestedWhen) error {
 				second, _ = ctx.Deadline()
 				return nil
 			},
 		})
-		a := w.Puppet("puppet")
-		a.Say(p.Envelope{Receiver: "Gardener", Performative: p.ActRequestWhen, Payload: p.Raw(`{"condition":true,"action":"dig"}`)})
-		a.Next(p.ActAgree)
-		a.Next(p.ActInform)
+		a := w.Peer("peer")
+		a.Send(p.Envelope{Receiver: "Gardener", Performative: p.ActRequestWhen, Payload: p.Raw(`{"condition":true,"action":"dig"}`)})
+		a.Expect(p.ActAgree)
+		a.Expect(p.ActInform)
 		if first.IsZero() || !first.Equal(second) {
 			t.Errorf("the deadline is %v in the decision and %v in the wait", first, second)
 		}

@@ -100,7 +100,9 @@ func TestReceiptAfterUndo(t *testing.T) {
 							Do:   func(ctx context.Context, _ map[string]any) (any, error) { return nil, hotel(ctx, "book") },
 							Undo: func(ctx context.Context, _ any) error { return hotel(ctx, "cancel") },
 						},
-						{Name: "wait", Do: func(ctx context.Context, _ map[string]any) (any, error) { return kit.Patient(ctx, t) }},
+						{Name: "wait", Do: func(ctx context.Context, _ map[string]any) (any, error) {
+							return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
+						}},
 					}}.Run(ctx, t.Agent)
 					return p.InformResult{}, err
 				}})
@@ -189,8 +191,8 @@ func TestStepUnknown(t *testing.T) {
 		"a rejection":                  {fmt.Errorf("a: %w", no), false},
 		"silence":                      {fmt.Errorf("a: %w", maybe), true},
 		"an overspent budget":          {&codons.EndError{State: "failed", Refusal: p.Refusal{Code: p.CodeBudget}}, true},
-		"rejected by all":              {&discovery.NobodyError{Attempts: []discovery.Attempt{{Err: no}, {Err: no}}}, false},
-		"the second timed out":         {&discovery.NobodyError{Attempts: []discovery.Attempt{{Err: no}, {Err: maybe}}}, true},
+		"rejected by all":              {&discovery.NoAgentError{Attempts: []discovery.Attempt{{Err: no}, {Err: no}}}, false},
+		"the second timed out":         {&discovery.NoAgentError{Attempts: []discovery.Attempt{{Err: no}, {Err: maybe}}}, true},
 		"one of many did it":           {&scatter.QuorumError{Want: 2, Got: 1, Answers: []scatter.Answer{{Err: no}, {}}}, true},
 		"none of many did it":          {&scatter.QuorumError{Want: 2, Answers: []scatter.Answer{{Err: no}, {Err: no}}}, false},
 		"a winner was lost":            {errors.Join(contractnet.ErrNoAward, no, maybe), true},

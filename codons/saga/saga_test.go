@@ -249,7 +249,7 @@ func TestStepsOfOtherAgents(t *testing.T) {
 			if t.Description == "cancel flight" {
 				return kit.Result(p.StatusSuccess), nil
 			}
-			return kit.Patient(ctx, t)
+			return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
 		}})
 		delegate := func(to p.AgentID, what string) func(context.Context) (any, error) {
 			return func(ctx context.Context) (any, error) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,16 +18,35 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
+// stopLog records the workers that were cancelled.
+type stopLog struct {
+	mu    sync.Mutex
+	names []string
+}
+
+func (l *stopLog) add(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.names = append(l.names, name)
+}
+
+// sorted returns the recorded names in order.
+func (l *stopLog) sorted() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(slices.Values(l.names))
+}
+
 // lasting returns a worker whose task takes d. When it is cancelled, it takes another second and
 // is recorded in stopped.
-func lasting(d time.Duration, stopped *kit.Deeds, name string) *kit.Worker {
+func lasting(d time.Duration, stopped *stopLog, name string) *kit.Worker {
 	return &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
 		select {
 		case <-time.After(d):
 			return p.InformResult{Status: p.StatusSuccess, Summary: name}, nil
 		case <-ctx.Done():
 			time.Sleep(time.Second)
-			stopped.Do(name)
+			stopped.add(name)
 			return p.InformResult{}, context.Cause(ctx)
 		}
 	}}
@@ -34,8 +54,8 @@ func lasting(d time.Duration, stopped *kit.Deeds, name string) *kit.Worker {
 
 // addWorkers adds workers A, B and C, which take one to three minutes, R, which rejects after
 // ten seconds, and F, which fails after half a minute.
-func addWorkers(w *kit.World) *kit.Deeds {
-	stopped := &kit.Deeds{}
+func addWorkers(w *kit.World) *stopLog {
+	stopped := &stopLog{}
 	for i, name := range []string{"A", "B", "C"} {
 		w.Add(p.AgentID(name), lasting(time.Duration(i+1)*time.Minute, stopped, name))
 	}
@@ -48,13 +68,6 @@ func addWorkers(w *kit.World) *kit.Deeds {
 		return p.InformResult{}, errors.New("oh")
 	}})
 	return stopped
-}
-
-// sorted returns the recorded names in order.
-func sorted(d *kit.Deeds) []string {
-	d.Mu.Lock()
-	defer d.Mu.Unlock()
-	return slices.Sorted(slices.Values(d.Done))
 }
 
 // answered returns the names of the agents that answered.
@@ -108,7 +121,7 @@ func TestScatter(t *testing.T) {
 				} else if err != nil || got.Best != c.best || strings.Join(answered(got.Answers), " ") != c.want {
 					t.Errorf("got %+v, %v", got, err)
 				}
-				if s := strings.Join(sorted(stopped), " "); s != c.stopped {
+				if s := strings.Join(stopped.sorted(), " "); s != c.stopped {
 					t.Errorf("stopped before the end: %q, want %q", s, c.stopped)
 				}
 				w.Settled(0)
@@ -129,8 +142,8 @@ func TestScatterCancelled(t *testing.T) {
 		}()
 		synctest.Wait()
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) || len(sorted(stopped)) != 2 {
-			t.Errorf("got %v, stopped %q", err, sorted(stopped))
+		if err := <-ended; !errors.Is(err, context.Canceled) || len(stopped.sorted()) != 2 {
+			t.Errorf("got %v, stopped %q", err, stopped.sorted())
 		}
 		if _, err := scatter.Scatter(ctx, w.Eddy, []p.AgentID{"A", "B"}, kit.Task(), scatter.FirstOf()); !errors.Is(err, context.Canceled) {
 			t.Errorf("begun after the end of ctx: %v", err)
@@ -175,7 +188,7 @@ func TestAskingAgentStops(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		time.Sleep(time.Minute)
-		if got := sorted(stopped); len(got) != 3 {
+		if got := stopped.sorted(); len(got) != 3 {
 			t.Errorf("stopped: %q", got)
 		}
 		w.Settled(0)
@@ -248,10 +261,10 @@ func TestOverdrawnBudget(t *testing.T) {
 func TestUnreadableAnswer(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		addWorkers(w)
-		a := w.Puppet("P")
+		a := w.Peer("P")
 		go func() {
-			m := a.Next(p.ActTaskRequest)
-			a.Say(p.Envelope{
+			m := a.Expect(p.ActTaskRequest)
+			a.Send(p.Envelope{
 				Receiver: "Eddy", Performative: p.ActInformResult, ConversationID: m.ConversationID(), InReplyTo: m.ReplyWith(),
 				Payload: p.Raw(`{"task_status":7}`),
 			})

@@ -15,11 +15,11 @@ import (
 
 // TestConform runs subscriptions and standing requests of at most ten minutes over a bad network.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, subscribe.Codon, kit.Seeds(), codontest.Agents(1, newChanceStation, subscribe.Role), reading(subscribe.Subscribe[kit.Beat]))
-	codontest.Conform(t, subscribe.WheneverCodon, kit.Seeds(), codontest.Agents(1, newChanceStation, subscribe.WheneverRole), reading(subscribe.RequestWhenever[kit.Beat]))
+	codontest.Conform(t, subscribe.Codon, kit.Seeds(), codontest.Agents(1, newChancePublisher, subscribe.Role), reading(subscribe.Subscribe[beat]))
+	codontest.Conform(t, subscribe.WheneverCodon, kit.Seeds(), codontest.Agents(1, newChancePublisher, subscribe.WheneverRole), reading(subscribe.RequestWhenever[beat]))
 }
 
-type begin func(context.Context, codons.Party, p.AgentID, subscribe.Subscription, ...codons.Option) (*subscribe.Stream[kit.Beat], error)
+type begin func(context.Context, codons.Party, p.AgentID, subscribe.Subscription, ...codons.Option) (*subscribe.Stream[beat], error)
 
 // reading reads the events of a stream until it ends.
 func reading(begin begin) codontest.Option {
@@ -36,33 +36,33 @@ func reading(begin begin) codontest.Option {
 	})
 }
 
-// chanceStation publishes a few beats to each subscriber, and then ends the subscription or leaves
+// chancePublisher publishes a few beats to each subscriber, and then ends the subscription or leaves
 // it open.
-type chanceStation struct {
+type chancePublisher struct {
 	kit.Plain
 	script *codontest.Script
 }
 
-func newChanceStation(s *codontest.Script) actors.Agent { return &chanceStation{script: s} }
+func newChancePublisher(s *codontest.Script) actors.Agent { return &chancePublisher{script: s} }
 
-func (s *chanceStation) ConsiderSubscription(ctx context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
+func (s *chancePublisher) ConsiderSubscription(ctx context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
 	topic, chance := s.begin(context.WithoutCancel(ctx), sub.Message)
 	return topic.Feed(), chance.Err()
 }
 
-func (s *chanceStation) ConsiderWhenever(ctx context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
+func (s *chancePublisher) ConsiderWhenever(ctx context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
 	topic, chance := s.begin(context.WithoutCancel(ctx), sub.Message)
-	return topic.Whenever(func(b kit.Beat) bool { return b.N%2 == 1 }), chance.Err()
+	return topic.Whenever(func(b beat) bool { return b.N%2 == 1 }), chance.Err()
 }
 
 // begin publishes on a goroutine of its own, which ends within ten minutes.
-func (s *chanceStation) begin(ctx context.Context, m *p.Message) (*subscribe.Topic[kit.Beat], *codontest.Chance) {
-	topic := subscribe.NewTopic[kit.Beat](subscribe.TopicOptions{})
+func (s *chancePublisher) begin(ctx context.Context, m *p.Message) (*subscribe.Topic[beat], *codontest.Chance) {
+	topic := subscribe.NewTopic[beat](subscribe.TopicOptions{})
 	chance := s.script.About(m, "publish")
 	go func() {
 		for n := range chance.IntN(6) {
 			_ = chance.Pause(ctx) // its ctx never ends
-			topic.Publish(kit.Beat{N: n})
+			topic.Publish(beat{N: n})
 		}
 		if chance.IntN(2) == 0 {
 			topic.Close("that is all")

@@ -26,17 +26,17 @@ func stopStation(w *kit.World) {
 // outlives the agent.
 func TestStreamResumes(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context())
-		st.Publish(1, 2)
+		st.publish(1, 2)
 		wantNumbers(t, read(t, s, 2), 1, 2)
 		stopStation(w)
 		synctest.Wait()
-		if got := s.Status(); got.State != subscribe.StreamBroken || got.Breaks != 1 || !errors.Is(got.Cause, p.CodeStopped) || st.Topic.Subscribers() != 0 {
-			t.Errorf("%+v, %d subscribers", got, st.Topic.Subscribers())
+		if got := s.Status(); got.State != subscribe.StreamBroken || got.Breaks != 1 || !errors.Is(got.Cause, p.CodeStopped) || st.topic.Subscribers() != 0 {
+			t.Errorf("%+v, %d subscribers", got, st.topic.Subscribers())
 		}
-		st.Publish(3, 5)
+		st.publish(3, 5)
 		time.Sleep(10 * time.Second) // some attempts fail
 		w.Add("Station", st)
 		got := read(t, s, 3)
@@ -55,33 +55,33 @@ func TestStreamResumes(t *testing.T) {
 // impossible.
 func TestStreamResumesWithAGap(t *testing.T) {
 	for name, c := range map[string]struct {
-		change    func(*kit.Station)
+		change    func(*publisher)
 		first     int
 		lost      int
 		uncounted bool
 	}{
-		"forgotten": {func(*kit.Station) {}, 17, 14, false},
-		"filtered": {func(st *kit.Station) {
-			st.Consider = func(subscribe.Subscribing) (subscribe.Feed, error) {
-				return st.Topic.Where(func(b kit.Beat) bool { return b.N%2 == 0 }), nil
+		"forgotten": {func(*publisher) {}, 17, 14, false},
+		"filtered": {func(st *publisher) {
+			st.consider = func(subscribe.Subscribing) (subscribe.Feed, error) {
+				return st.topic.Where(func(b beat) bool { return b.N%2 == 0 }), nil
 			}
 		}, 18, 0, true},
-		"anew": {func(st *kit.Station) { st.Topic = subscribe.NewTopic[kit.Beat](subscribe.TopicOptions{}) }, 21, 0, true},
+		"anew": {func(st *publisher) { st.topic = subscribe.NewTopic[beat](subscribe.TopicOptions{}) }, 21, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				st := kit.NewStation(subscribe.TopicOptions{History: 4})
+				st := newPublisher(subscribe.TopicOptions{History: 4})
 				w.Add("Station", st)
 				s := listen(w, t.Context())
-				st.Publish(1, 2)
+				st.publish(1, 2)
 				read(t, s, 2)
 				stopStation(w)
-				st.Publish(3, 20)
+				st.publish(3, 20)
 				c.change(st)
 				w.Add("Station", st)
 				time.Sleep(time.Minute)
-				st.Publish(21, 21)
-				st.Publish(22, 22)
+				st.publish(21, 21)
+				st.publish(22, 22)
 				got := pending(t, s)
 				if got[0].Value.N != c.first || lost(got) != c.lost || got[0].Uncounted != c.uncounted || got[0].Break == nil {
 					t.Errorf("got %+v", got)
@@ -96,18 +96,18 @@ func TestStreamResumesWithAGap(t *testing.T) {
 // resumes.
 func TestStreamNoticesSilence(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context(), subscribe.WithHeartbeat(time.Second))
-		st.Publish(1, 1)
+		st.publish(1, 1)
 		read(t, s, 1)
 		w.Net.Intercept(func(*p.Message) bool { return true })
-		st.Publish(2, 2)
+		st.publish(2, 2)
 		time.Sleep(5 * time.Second)
-		if got := s.Status(); got.State != subscribe.StreamBroken || !errors.Is(got.Cause, p.CodeTimeout) || st.Topic.Subscribers() != 0 {
-			t.Errorf("%+v, %d subscribers", got, st.Topic.Subscribers())
+		if got := s.Status(); got.State != subscribe.StreamBroken || !errors.Is(got.Cause, p.CodeTimeout) || st.topic.Subscribers() != 0 {
+			t.Errorf("%+v, %d subscribers", got, st.topic.Subscribers())
 		}
-		st.Publish(3, 3)
+		st.publish(3, 3)
 		w.Net.Intercept(nil)
 		got := read(t, s, 2)
 		wantNumbers(t, got, 2, 3)
@@ -122,18 +122,18 @@ func TestStreamNoticesSilence(t *testing.T) {
 // The heartbeat reaches another agent of the same id, which opens the subscription again.
 func TestPublisherLosesItsState(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context())
-		st.Publish(1, 2)
+		st.publish(1, 2)
 		read(t, s, 2)
-		w.Lawless.Store(true)                                                                // no table knows oblivion
+		w.AllowViolations.Store(true)                                                        // no table knows oblivion
 		w.Net.Intercept(func(m *p.Message) bool { return m.Performative() == p.ActFailure }) // it dies without a word
 		stopStation(w)
 		w.Net.Intercept(nil)
 		w.Add("Station", st)
 		time.Sleep(subscribe.DefaultHeartbeat)
-		st.Publish(3, 4)
+		st.publish(3, 4)
 		got := pending(t, s)
 		wantNumbers(t, got, 3, 4)
 		if !got[0].Uncounted || lost(got) != 0 || s.Status().Breaks != 0 {
@@ -146,7 +146,7 @@ func TestPublisherLosesItsState(t *testing.T) {
 
 func TestStreamEndsAfterItsAttempts(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		for attempts, want := range map[int]time.Duration{-1: 0, 3: 7 * time.Second} {
 			w.Add("Station", st)
 			s := listen(w, t.Context(), subscribe.WithResume(codons.Retry{First: time.Second, Jitter: -1}, attempts))
@@ -165,11 +165,11 @@ func TestStreamEndsAfterItsAttempts(t *testing.T) {
 // A final refusal ends the stream.
 func TestStreamIsRefusedAfterABreak(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context())
 		stopStation(w)
-		st.Consider = func(subscribe.Subscribing) (subscribe.Feed, error) {
+		st.consider = func(subscribe.Subscribing) (subscribe.Feed, error) {
 			return subscribe.Feed{}, &p.Refusal{Code: p.CodeForbidden}
 		}
 		w.Add("Station", st)
@@ -182,24 +182,24 @@ func TestStreamIsRefusedAfterABreak(t *testing.T) {
 // A stream ends between two attempts: by its caller, its context or its agent.
 func TestBrokenStreamEnds(t *testing.T) {
 	for name, c := range map[string]struct {
-		end  func(*kit.World, *subscribe.Stream[kit.Beat], context.CancelFunc)
+		end  func(*kit.World, *subscribe.Stream[beat], context.CancelFunc)
 		code p.Code
 	}{
-		"unsubscribed": {func(w *kit.World, s *subscribe.Stream[kit.Beat], _ context.CancelFunc) {
+		"unsubscribed": {func(w *kit.World, s *subscribe.Stream[beat], _ context.CancelFunc) {
 			if err := s.Unsubscribe(); err != nil {
 				w.T.Error(err)
 			}
 		}, p.CodeCanceled},
-		"cancelled": {func(_ *kit.World, _ *subscribe.Stream[kit.Beat], cancel context.CancelFunc) { cancel() }, p.CodeCanceled},
-		"lease":     {func(*kit.World, *subscribe.Stream[kit.Beat], context.CancelFunc) { time.Sleep(time.Hour) }, p.CodeTimeout},
-		"agent stopped": {func(w *kit.World, _ *subscribe.Stream[kit.Beat], _ context.CancelFunc) {
+		"cancelled": {func(_ *kit.World, _ *subscribe.Stream[beat], cancel context.CancelFunc) { cancel() }, p.CodeCanceled},
+		"lease":     {func(*kit.World, *subscribe.Stream[beat], context.CancelFunc) { time.Sleep(time.Hour) }, p.CodeTimeout},
+		"agent stopped": {func(w *kit.World, _ *subscribe.Stream[beat], _ context.CancelFunc) {
 			_ = w.StopAgent(context.Background(), "Eddy")
 		}, p.CodeStopped},
-		"system stopped": {func(w *kit.World, _ *subscribe.Stream[kit.Beat], _ context.CancelFunc) { w.End() }, p.CodeStopped},
+		"system stopped": {func(w *kit.World, _ *subscribe.Stream[beat], _ context.CancelFunc) { w.End() }, p.CodeStopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				st := kit.NewStation(subscribe.TopicOptions{})
+				st := newPublisher(subscribe.TopicOptions{})
 				w.Add("Station", st)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
@@ -225,7 +225,7 @@ func TestBrokenStreamEnds(t *testing.T) {
 // The stop of the subscriber ends the publisher's side.
 func TestSubscriberStops(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context())
 		if err := w.StopAgent(t.Context(), "Eddy"); err != nil {
@@ -234,7 +234,7 @@ func TestSubscriberStops(t *testing.T) {
 		<-s.Done()
 		kit.WantEnd(t, s.Err(), "abandoned", p.CodeStopped)
 		synctest.Wait()
-		if n := st.Topic.Subscribers(); n != 0 {
+		if n := st.topic.Subscribers(); n != 0 {
 			t.Errorf("%d subscribers", n)
 		}
 	})
@@ -244,26 +244,26 @@ func TestSubscriberStops(t *testing.T) {
 // subscription.
 func TestSubscriberVanishes(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		for name, c := range map[string]struct {
 			content string
 			after   func()
 		}{
-			"an event":  {`{"topic":"beats"}`, func() { st.Publish(1, 1) }},
+			"an event":  {`{"topic":"beats"}`, func() { st.publish(1, 1) }},
 			"the lease": {`{"topic":"beats","heartbeat_ms":1000}`, func() { time.Sleep(4 * time.Second) }},
 		} {
-			a := w.Puppet("puppet")
-			a.Say(p.Envelope{Performative: p.ActSubscribe, Receiver: "Station", Payload: p.Raw(c.content)})
-			a.Next(p.ActAgree)
-			_ = w.StopAgent(t.Context(), "puppet")
+			a := w.Peer("peer")
+			a.Send(p.Envelope{Performative: p.ActSubscribe, Receiver: "Station", Payload: p.Raw(c.content)})
+			a.Expect(p.ActAgree)
+			_ = w.StopAgent(t.Context(), "peer")
 			synctest.Wait()
-			if n := st.Topic.Subscribers(); n != 1 {
+			if n := st.topic.Subscribers(); n != 1 {
 				t.Errorf("%s: %d subscribers before", name, n)
 			}
 			c.after()
 			synctest.Wait()
-			if n := st.Topic.Subscribers(); n != 0 {
+			if n := st.topic.Subscribers(); n != 0 {
 				t.Errorf("%s: %d subscribers left", name, n)
 			}
 		}
@@ -274,10 +274,10 @@ func TestSubscriberVanishes(t *testing.T) {
 // The stop of a system does not wait for the ends of its streams.
 func TestSystemStopsWithOpenStreams(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context())
-		w.Lawless.Store(true) // a CANCEL to who has stopped is refused in its stead
+		w.AllowViolations.Store(true) // a CANCEL to who has stopped is refused in its stead
 		if n := w.Counts().Open; n != 2 {
 			t.Errorf("%d conversations are open, want 2", n)
 		}
@@ -287,8 +287,8 @@ func TestSystemStopsWithOpenStreams(t *testing.T) {
 		}
 		kit.WantElapsed(t, start, 0)
 		<-s.Done()
-		if !errors.Is(s.Err(), p.CodeStopped) || st.Topic.Subscribers() != 0 {
-			t.Errorf("%v, %d subscribers", s.Err(), st.Topic.Subscribers())
+		if !errors.Is(s.Err(), p.CodeStopped) || st.topic.Subscribers() != 0 {
+			t.Errorf("%v, %d subscribers", s.Err(), st.topic.Subscribers())
 		}
 	})
 }
@@ -296,12 +296,12 @@ func TestSystemStopsWithOpenStreams(t *testing.T) {
 // The subscriptions of an agent that restarts break and resume.
 func TestPublisherRestarts(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		self := w.Add("Station", st)
 		s := listen(w, t.Context())
 		_ = self.Do(t.Context(), func(actors.Agent) { panic("oh") })
 		time.Sleep(time.Minute)
-		st.Publish(1, 3)
+		st.publish(1, 3)
 		got := read(t, s, 3)
 		wantNumbers(t, got, 1, 2, 3)
 		if got[0].Break == nil {

@@ -35,7 +35,7 @@ func BenchmarkNotify(b *testing.B) {
 			if n++; n > underWay {
 				<-c.heard
 			}
-			if err := notify.Notify(from, "Counter", kit.News{Text: "x"}); err != nil {
+			if err := notify.Notify(from, "Counter", "x"); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -45,7 +45,7 @@ func BenchmarkNotify(b *testing.B) {
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "notices/s")
 	})
 	b.Run("channel", func(b *testing.B) {
-		in, out := make(chan kit.News, underWay), make(chan struct{}, underWay)
+		in, out := make(chan string, underWay), make(chan struct{}, underWay)
 		go func() {
 			defer close(out)
 			for range in {
@@ -58,7 +58,7 @@ func BenchmarkNotify(b *testing.B) {
 			if n++; n > underWay {
 				<-out
 			}
-			in <- kit.News{Text: "x"}
+			in <- "x"
 		}
 		close(in)
 		for range out {
@@ -83,13 +83,13 @@ const eventsARound = 512
 
 func benchSubscribe(b *testing.B, n int) {
 	s := kit.BenchSystem(b)
-	st := kit.NewStation(subscribe.TopicOptions{})
+	st := newPublisher(subscribe.TopicOptions{})
 	kit.Spawn(b.Context(), s, "Station", st)
 	var round, reading sync.WaitGroup
 	defer reading.Wait() // once all below have unsubscribed
 	for i := range n {
 		self := kit.Spawn(b.Context(), s, p.AgentID(fmt.Sprint("reader", i)), kit.Poet{})
-		stream, err := subscribe.Subscribe[kit.Beat](b.Context(), self, "Station", beats)
+		stream, err := subscribe.Subscribe[beat](b.Context(), self, "Station", beats)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -105,15 +105,15 @@ func benchSubscribe(b *testing.B, n int) {
 		})
 		defer func() { _ = stream.Unsubscribe() }()
 	}
-	fanOut(b, n, &round, st.Topic.Publish)
+	fanOut(b, n, &round, st.topic.Publish)
 }
 
 func benchChannels(b *testing.B, n int) {
 	var round, reading sync.WaitGroup
 	defer reading.Wait()
-	channels := make([]chan kit.Beat, n)
+	channels := make([]chan beat, n)
 	for i := range channels {
-		channels[i] = make(chan kit.Beat, subscribe.DefaultBuffer)
+		channels[i] = make(chan beat, subscribe.DefaultBuffer)
 		reading.Go(func() {
 			for e := range channels[i] {
 				if e.N == 0 {
@@ -123,7 +123,7 @@ func benchChannels(b *testing.B, n int) {
 		})
 		defer close(channels[i])
 	}
-	fanOut(b, n, &round, func(e kit.Beat) {
+	fanOut(b, n, &round, func(e beat) {
 		for _, c := range channels {
 			c <- e
 		}
@@ -131,20 +131,20 @@ func benchChannels(b *testing.B, n int) {
 }
 
 // fanOut publishes round after round, each of which ends with a zero.
-func fanOut(b *testing.B, n int, round *sync.WaitGroup, publish func(kit.Beat)) {
+func fanOut(b *testing.B, n int, round *sync.WaitGroup, publish func(beat)) {
 	b.ReportAllocs()
 	sent := 0
 	for b.Loop() {
 		if sent++; sent%eventsARound != 0 {
-			publish(kit.Beat{N: sent})
+			publish(beat{N: sent})
 			continue
 		}
 		round.Add(n)
-		publish(kit.Beat{N: 0})
+		publish(beat{N: 0})
 		round.Wait()
 	}
 	round.Add(n)
-	publish(kit.Beat{N: 0})
+	publish(beat{N: 0})
 	round.Wait()
 	b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "events/s")
 }

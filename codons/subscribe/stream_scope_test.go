@@ -17,11 +17,11 @@ import (
 
 // julesListens has Jules work on a task with a budget of so many tokens and calls, and
 // listen to the station meanwhile.
-func julesListens(t *testing.T, w *kit.World, budget codons.Budget, work func(ctx context.Context, s *subscribe.Stream[kit.Beat]) error) error {
+func julesListens(t *testing.T, w *kit.World, budget codons.Budget, work func(ctx context.Context, s *subscribe.Stream[beat]) error) error {
 	t.Helper()
 	var jules actors.Self
 	jules = w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
-		s, err := subscribe.Subscribe[kit.Beat](ctx, jules, "Station", beats)
+		s, err := subscribe.Subscribe[beat](ctx, jules, "Station", beats)
 		if err == nil {
 			err = work(ctx, s)
 		}
@@ -35,16 +35,16 @@ func julesListens(t *testing.T, w *kit.World, budget codons.Budget, work func(ct
 // costs.
 func TestStreamUsesNoBudget(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
-		err := julesListens(t, w, codons.Budget{codons.Tokens: 100, codons.Calls: 3}, func(ctx context.Context, s *subscribe.Stream[kit.Beat]) error {
+		err := julesListens(t, w, codons.Budget{codons.Tokens: 100, codons.Calls: 3}, func(ctx context.Context, s *subscribe.Stream[beat]) error {
 			if left := codons.Left(ctx); left[codons.Tokens] != 100 || left[codons.Calls] != 2 {
 				t.Errorf("left %v", left)
 			}
 			stopStation(w)
 			w.Add("Station", st)
 			time.Sleep(time.Minute)
-			st.Publish(1, 1)
+			st.publish(1, 1)
 			wantNumbers(t, read(t, s, 1), 1)
 			if err := s.Unsubscribe(); err != nil {
 				t.Error(err)
@@ -64,9 +64,9 @@ func TestStreamUsesNoBudget(t *testing.T) {
 // A stream that breaks ends if the budget has no call left.
 func TestStreamWithoutBudgetToResume(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
-		err := julesListens(t, w, codons.Budget{codons.Calls: 1}, func(_ context.Context, s *subscribe.Stream[kit.Beat]) error {
+		err := julesListens(t, w, codons.Budget{codons.Calls: 1}, func(_ context.Context, s *subscribe.Stream[beat]) error {
 			stopStation(w)
 			<-s.Done()
 			kit.WantEnd(t, s.Err(), "abandoned", p.CodeBudget)
@@ -83,10 +83,10 @@ func TestStreamWithoutBudgetToResume(t *testing.T) {
 func TestStreamEndsWithItsWork(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			st := kit.NewStation(subscribe.TopicOptions{})
+			st := newPublisher(subscribe.TopicOptions{})
 			w.Add("Station", st)
-			var s *subscribe.Stream[kit.Beat]
-			err := julesListens(t, w, nil, func(_ context.Context, listening *subscribe.Stream[kit.Beat]) error {
+			var s *subscribe.Stream[beat]
+			err := julesListens(t, w, nil, func(_ context.Context, listening *subscribe.Stream[beat]) error {
 				if s = listening; broken {
 					stopStation(w)
 					synctest.Wait()
@@ -97,8 +97,8 @@ func TestStreamEndsWithItsWork(t *testing.T) {
 				t.Error(err)
 			}
 			synctest.Wait()
-			if !errors.Is(s.Err(), p.CodeCanceled) || kit.EndOf(t, s.Err()) == nil || st.Topic.Subscribers() != 0 {
-				t.Errorf("%v, %d subscribers", s.Err(), st.Topic.Subscribers())
+			if !errors.Is(s.Err(), p.CodeCanceled) || kit.EndOf(t, s.Err()) == nil || st.topic.Subscribers() != 0 {
+				t.Errorf("%v, %d subscribers", s.Err(), st.topic.Subscribers())
 			}
 			w.Settled(0)
 		})
@@ -108,7 +108,7 @@ func TestStreamEndsWithItsWork(t *testing.T) {
 // The context ends before the publisher has answered.
 func TestStreamIsLeftWhileItResumes(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		ctx, cancel := context.WithCancel(t.Context())
 		s := listen(w, ctx)
@@ -132,7 +132,7 @@ func TestStreamIsLeftWhileItResumes(t *testing.T) {
 		kit.WantEnd(t, s.Err(), "cancelled", p.CodeCanceled)
 		_ = w.Deliver("Station", held) // too late
 		w.Settled(0)
-		if n := st.Topic.Subscribers(); n != 0 {
+		if n := st.topic.Subscribers(); n != 0 {
 			t.Errorf("%d subscribers", n)
 		}
 	})
@@ -141,7 +141,7 @@ func TestStreamIsLeftWhileItResumes(t *testing.T) {
 // Under the first conversation id the publisher may still have the broken conversation.
 func TestStreamResumesUnderAnotherID(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		agreed := 0
 		s := listen(w, t.Context(), subscribe.WithHeartbeat(time.Second), codons.WithConversation("beats"),
@@ -149,11 +149,11 @@ func TestStreamResumesUnderAnotherID(t *testing.T) {
 		w.Net.Intercept(func(*p.Message) bool { return true })
 		time.Sleep(3 * time.Second) // not long enough for the publisher
 		synctest.Wait()
-		if n := st.Topic.Subscribers(); n != 1 || s.Status().State != subscribe.StreamBroken {
+		if n := st.topic.Subscribers(); n != 1 || s.Status().State != subscribe.StreamBroken {
 			t.Fatalf("%d subscribers, %+v", n, s.Status())
 		}
 		w.Net.Intercept(nil)
-		st.Publish(1, 1)
+		st.publish(1, 1)
 		got := read(t, s, 1)
 		if got[0].Break == nil || lost(got) != 0 || agreed != 1 {
 			t.Errorf("got %+v, agreed %d times", got, agreed)

@@ -21,33 +21,33 @@ func nth(n int) subscribe.Subscription {
 // other.
 func TestPredicatePanics(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
-		st.EveryNth()
+		st := newPublisher(subscribe.TopicOptions{})
+		st.everyNth()
 		w.Add("Station", st)
 		panicked := kit.Recording(&w.Events, codons.KindJobPanicked)
-		good, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", nth(2))
+		good, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", nth(2))
 		if err != nil {
 			t.Fatal(err)
 		}
-		bad, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", nth(0))
+		bad, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", nth(0))
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.Publish(1, 4)
+		st.publish(1, 4)
 		got := pending(t, good)
 		wantNumbers(t, got, 2, 4)
 		<-bad.Done()
 		kit.WantEnd(t, bad.Err(), "failed", p.CodeFailed)
 		again := nth(0)
 		again.Since = &subscribe.Position{Epoch: got[0].Epoch, Seq: 1}
-		replayed, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", again)
+		replayed, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", again)
 		if err != nil {
 			t.Fatal(err)
 		}
 		<-replayed.Done()
 		kit.WantEnd(t, replayed.Err(), "failed", p.CodeFailed)
 		synctest.Wait()
-		if n, panics := st.Topic.Subscribers(), len(panicked.C); panics != 2 || n != 1 {
+		if n, panics := st.topic.Subscribers(), len(panicked.C); panics != 2 || n != 1 {
 			t.Errorf("%d panics, %d subscribers", panics, n)
 		}
 		_ = good.Unsubscribe()
@@ -58,8 +58,8 @@ func TestPredicatePanics(t *testing.T) {
 // A nil event is published like any other.
 func TestTopicOfInterfaceType(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st, topic := kit.NewStation(subscribe.TopicOptions{}), subscribe.NewTopic[any](subscribe.TopicOptions{})
-		st.Consider = func(subscribe.Subscribing) (subscribe.Feed, error) {
+		st, topic := newPublisher(subscribe.TopicOptions{}), subscribe.NewTopic[any](subscribe.TopicOptions{})
+		st.consider = func(subscribe.Subscribing) (subscribe.Feed, error) {
 			return topic.Where(func(v any) bool { return v == nil }), nil
 		}
 		w.Add("Station", st)
@@ -80,15 +80,15 @@ func TestTopicOfInterfaceType(t *testing.T) {
 func TestBusySubscriberLosesNothing(t *testing.T) {
 	const events = 20_000 // of which a mailbox holds less than half
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{Buffer: events})
+		st := newPublisher(subscribe.TopicOptions{Buffer: events})
 		w.Add("Station", st)
 		s := listen(w, t.Context(), subscribe.WithBuffer(events))
 		blocked := make(chan struct{})
 		if err := w.Eddy.Later(func(actors.Agent) { <-blocked }); err != nil {
 			t.Fatal(err)
 		}
-		st.Publish(1, events)
-		st.Topic.Close("that was all")
+		st.publish(1, events)
+		st.topic.Close("that was all")
 		synctest.Wait()
 		if n := w.Counts().DeadLetters; n != 1 {
 			t.Errorf("%d INFORMs were turned away, want 1 until it is tried again", n)
@@ -118,7 +118,7 @@ func TestLastEventIsRefusedAsBusy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				st := kit.NewStation(subscribe.TopicOptions{Buffer: room})
+				st := newPublisher(subscribe.TopicOptions{Buffer: room})
 				w.Add("Station", st)
 				s := listen(w, t.Context())
 				turned := 0
@@ -127,12 +127,12 @@ func TestLastEventIsRefusedAsBusy(t *testing.T) {
 						return false
 					}
 					turned++
-					st.Publish(2, 1+c.more)
-					st.Topic.Close("")
+					st.publish(2, 1+c.more)
+					st.topic.Close("")
 					return true
 				}
-				st.Publish(1, 1)
-				var got []subscribe.Event[kit.Beat]
+				st.publish(1, 1)
+				var got []subscribe.Event[beat]
 				for e := range s.Events() {
 					got = append(got, e)
 				}
@@ -148,13 +148,13 @@ func TestLastEventIsRefusedAsBusy(t *testing.T) {
 // The publisher sends all events without waiting for a CONFIRM.
 func TestNoWindowWithoutAHeartbeat(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context(), subscribe.WithHeartbeat(-1), subscribe.WithBuffer(1))
 		w.Net.Lose(p.ActConfirm, 1)
-		st.Publish(1, 1)
+		st.publish(1, 1)
 		wantNumbers(t, pending(t, s), 1)
-		st.Publish(2, 3)
+		st.publish(2, 3)
 		got := pending(t, s)
 		wantNumbers(t, got, 3)
 		if lost(got) != 1 {
@@ -162,12 +162,12 @@ func TestNoWindowWithoutAHeartbeat(t *testing.T) {
 		}
 		_ = s.Unsubscribe()
 
-		a := w.Puppet("puppet") // it has a window, but no heartbeat
-		a.Say(p.Envelope{Performative: p.ActSubscribe, Receiver: "Station", Payload: p.Raw(`{"topic":"beats","window":1}`)})
-		a.Next(p.ActAgree)
-		st.Publish(1, 2)
-		a.Next(p.ActInform)
-		a.Next(p.ActInform)
+		a := w.Peer("peer") // it has a window, but no heartbeat
+		a.Send(p.Envelope{Performative: p.ActSubscribe, Receiver: "Station", Payload: p.Raw(`{"topic":"beats","window":1}`)})
+		a.Expect(p.ActAgree)
+		st.publish(1, 2)
+		a.Expect(p.ActInform)
+		a.Expect(p.ActInform)
 	})
 }
 
@@ -175,15 +175,15 @@ func TestNoWindowWithoutAHeartbeat(t *testing.T) {
 func TestAgentSubscribesToItself(t *testing.T) {
 	const events = 3 * subscribe.DefaultBuffer
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		self := w.Add("Station", st)
-		s, err := subscribe.Subscribe[kit.Beat](t.Context(), self, "Station", beats)
+		s, err := subscribe.Subscribe[beat](t.Context(), self, "Station", beats)
 		if err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
 		for n := 1; n <= events; n++ {
-			st.Publish(n, n)
+			st.publish(n, n)
 			wantNumbers(t, read(t, s, 1), n)
 		}
 		kit.WantElapsed(t, start, 0)
@@ -200,7 +200,7 @@ func TestBoundsOfTheHeartbeat(t *testing.T) {
 		time.Nanosecond: 4 * time.Millisecond, 1 << 62: 4 * 24 * time.Hour,
 	} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			st := kit.NewStation(subscribe.TopicOptions{})
+			st := newPublisher(subscribe.TopicOptions{})
 			w.Add("Station", st)
 			s := listen(w, t.Context(), subscribe.WithHeartbeat(beat))
 			time.Sleep(after)
@@ -210,7 +210,7 @@ func TestBoundsOfTheHeartbeat(t *testing.T) {
 			w.Net.Intercept(func(*p.Message) bool { return true })
 			time.Sleep(after)
 			synctest.Wait()
-			if n := st.Topic.Subscribers(); n != 0 || s.Status().Breaks == 0 {
+			if n := st.topic.Subscribers(); n != 0 || s.Status().Breaks == 0 {
 				t.Errorf("%v: %d subscribers, %+v", beat, n, s.Status())
 			}
 			w.Net.Intercept(nil)
@@ -223,18 +223,18 @@ func TestBoundsOfTheHeartbeat(t *testing.T) {
 func TestThousandSubscribers(t *testing.T) {
 	const subscribers, events = 1000, 20
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
-		streams := make([]*subscribe.Stream[kit.Beat], subscribers)
+		streams := make([]*subscribe.Stream[beat], subscribers)
 		for i := range streams {
 			streams[i] = listen(w, t.Context())
 		}
-		_, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", beats)
-		for errors.Is(err, nil) && st.Topic.Subscribers() <= codons.DefaultMaxTasks {
-			_, err = subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", beats)
+		_, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", beats)
+		for errors.Is(err, nil) && st.topic.Subscribers() <= codons.DefaultMaxTasks {
+			_, err = subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", beats)
 		}
 		kit.WantEnd(t, err, "refused", p.CodeBusy)
-		st.Publish(1, events)
+		st.publish(1, events)
 		for i, s := range streams {
 			if got := readTo(t, s, events); len(got) != events || lost(got) != 0 {
 				t.Fatalf("stream %d: %d came, %d were lost", i, len(got), lost(got))
@@ -246,8 +246,8 @@ func TestThousandSubscribers(t *testing.T) {
 // An event that is sent again has the same number, so no event counts as lost.
 func TestRefusedEventKeepsItsNumber(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
-		st.EveryNth()
+		st := newPublisher(subscribe.TopicOptions{})
+		st.everyNth()
 		w.Add("Station", st)
 		turned := false
 		w.Net.Full = func(m *p.Message) bool {
@@ -255,11 +255,11 @@ func TestRefusedEventKeepsItsNumber(t *testing.T) {
 			turned = turned || first
 			return first
 		}
-		s, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", nth(2))
+		s, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", nth(2))
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.Publish(1, 2)
+		st.publish(1, 2)
 		if got := read(t, s, 1); got[0].Value.N != 2 || got[0].Lost != 0 {
 			t.Errorf("got %+v", got)
 		}

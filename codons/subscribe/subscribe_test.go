@@ -19,9 +19,9 @@ import (
 var beats = subscribe.Subscription{Topic: "beats"}
 
 // listen subscribes Eddy to the station.
-func listen(w *kit.World, ctx context.Context, opts ...codons.Option) *subscribe.Stream[kit.Beat] {
+func listen(w *kit.World, ctx context.Context, opts ...codons.Option) *subscribe.Stream[beat] {
 	w.T.Helper()
-	s, err := subscribe.Subscribe[kit.Beat](ctx, w.Eddy, "Station", beats, opts...)
+	s, err := subscribe.Subscribe[beat](ctx, w.Eddy, "Station", beats, opts...)
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -29,9 +29,9 @@ func listen(w *kit.World, ctx context.Context, opts ...codons.Option) *subscribe
 }
 
 // read takes n events.
-func read(t testing.TB, s *subscribe.Stream[kit.Beat], n int) []subscribe.Event[kit.Beat] {
+func read(t testing.TB, s *subscribe.Stream[beat], n int) []subscribe.Event[beat] {
 	t.Helper()
-	var got []subscribe.Event[kit.Beat]
+	var got []subscribe.Event[beat]
 	for range n {
 		e, err := s.Next(t.Context())
 		if err != nil {
@@ -43,7 +43,7 @@ func read(t testing.TB, s *subscribe.Stream[kit.Beat], n int) []subscribe.Event[
 }
 
 // readTo reads up to the event of that number.
-func readTo(t testing.TB, s *subscribe.Stream[kit.Beat], last int) []subscribe.Event[kit.Beat] {
+func readTo(t testing.TB, s *subscribe.Stream[beat], last int) []subscribe.Event[beat] {
 	t.Helper()
 	got := read(t, s, 1)
 	for got[len(got)-1].Value.N != last {
@@ -53,12 +53,12 @@ func readTo(t testing.TB, s *subscribe.Stream[kit.Beat], last int) []subscribe.E
 }
 
 // pending takes what has come.
-func pending(t testing.TB, s *subscribe.Stream[kit.Beat]) []subscribe.Event[kit.Beat] {
+func pending(t testing.TB, s *subscribe.Stream[beat]) []subscribe.Event[beat] {
 	t.Helper()
 	synctest.Wait()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var got []subscribe.Event[kit.Beat]
+	var got []subscribe.Event[beat]
 	for {
 		e, err := s.Next(ctx)
 		if err != nil {
@@ -68,7 +68,7 @@ func pending(t testing.TB, s *subscribe.Stream[kit.Beat]) []subscribe.Event[kit.
 	}
 }
 
-func numbers(events []subscribe.Event[kit.Beat]) []int {
+func numbers(events []subscribe.Event[beat]) []int {
 	var ns []int
 	for _, e := range events {
 		ns = append(ns, e.Value.N)
@@ -76,14 +76,14 @@ func numbers(events []subscribe.Event[kit.Beat]) []int {
 	return ns
 }
 
-func lost(events []subscribe.Event[kit.Beat]) (n int) {
+func lost(events []subscribe.Event[beat]) (n int) {
 	for _, e := range events {
 		n += int(e.Lost)
 	}
 	return n
 }
 
-func wantNumbers(t testing.TB, events []subscribe.Event[kit.Beat], want ...int) {
+func wantNumbers(t testing.TB, events []subscribe.Event[beat], want ...int) {
 	t.Helper()
 	if got := numbers(events); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -92,17 +92,17 @@ func wantNumbers(t testing.TB, events []subscribe.Event[kit.Beat], want ...int) 
 
 func TestSubscribe(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
-		st.Publish(1, 3) // before anyone listens
+		st.publish(1, 3) // before anyone listens
 		s := listen(w, t.Context())
-		st.Publish(4, 6)
+		st.publish(4, 6)
 		got := read(t, s, 3)
 		wantNumbers(t, got, 4, 5, 6)
 		if got[0].Seq != 4 || got[0].Epoch == "" || lost(got) != 0 || got[0].Uncounted || got[0].Break != nil {
 			t.Errorf("got %+v", got)
 		}
-		if n := st.Topic.Subscribers(); n != 1 || s.Status().State != subscribe.StreamSubscribed || s.Err() != nil {
+		if n := st.topic.Subscribers(); n != 1 || s.Status().State != subscribe.StreamSubscribed || s.Err() != nil {
 			t.Errorf("%d subscribers, %+v, %v", n, s.Status(), s.Err())
 		}
 		if err := s.Unsubscribe(); err != nil {
@@ -112,7 +112,7 @@ func TestSubscribe(t *testing.T) {
 		for range s.Events() {
 			t.Error("an event after the end")
 		}
-		if n := st.Topic.Subscribers(); n != 0 {
+		if n := st.topic.Subscribers(); n != 0 {
 			t.Errorf("%d subscribers left", n)
 		}
 		kit.Golden(t, "subscribe", w.Monitor.Lines())
@@ -135,7 +135,7 @@ func TestSubscriptionIsRefused(t *testing.T) {
 		"failed":  {func(subscribe.Subscribing) (subscribe.Feed, error) { return subscribe.Feed{}, errors.New("secret") }, "failed", p.CodeFailed},
 		"no feed": {func(subscribe.Subscribing) (subscribe.Feed, error) { return subscribe.Feed{}, nil }, "refused", p.CodeIncapable},
 		"closed": {func(subscribe.Subscribing) (subscribe.Feed, error) {
-			var topic subscribe.Topic[kit.Beat]
+			var topic subscribe.Topic[beat]
 			topic.Close("")
 			return topic.Feed(), nil
 		}, "failed", p.CodeConversationEnded},
@@ -143,13 +143,13 @@ func TestSubscriptionIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				st := kit.NewStation(subscribe.TopicOptions{})
-				st.Consider = c.consider
+				st := newPublisher(subscribe.TopicOptions{})
+				st.consider = c.consider
 				w.Add("Station", st)
 				if name == "panicked" { // the message is refused in its stead
-					w.Lawless.Store(true)
+					w.AllowViolations.Store(true)
 				}
-				_, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", beats)
+				_, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", beats)
 				kit.WantEnd(t, err, kit.MachineState(c.state), c.code)
 				w.Settled(0)
 			})
@@ -160,11 +160,11 @@ func TestSubscriptionIsRefused(t *testing.T) {
 func TestSubscriptionToUnknownAgent(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{})
-		_, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Jules", beats)
+		_, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Jules", beats)
 		kit.WantEnd(t, err, "refused", p.CodeIncapable)
-		_, err = subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Nobody", beats)
+		_, err = subscribe.Subscribe[beat](t.Context(), w.Eddy, "Nobody", beats)
 		kit.WantEnd(t, err, "refused", p.CodeUnknownAgent)
-		if _, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Jules", subscribe.Subscription{}); !errors.Is(err, p.CodeInvalidPayload) {
+		if _, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Jules", subscribe.Subscription{}); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("no topic: %v", err)
 		}
 		w.Settled(0)
@@ -173,11 +173,11 @@ func TestSubscriptionToUnknownAgent(t *testing.T) {
 
 func TestSubscriptionsBeyondTheLimitAreBusy(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
-		st.Max = 1
+		st := newPublisher(subscribe.TopicOptions{})
+		st.max = 1
 		w.Add("Station", st)
 		first := listen(w, t.Context())
-		_, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", beats)
+		_, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", beats)
 		kit.WantEnd(t, err, "refused", p.CodeBusy)
 		if err := first.Unsubscribe(); err != nil {
 			t.Error(err)
@@ -190,21 +190,21 @@ func TestSubscriptionsBeyondTheLimitAreBusy(t *testing.T) {
 // The end of ctx unsubscribes.
 func TestSubscriptionEndsWithItsContext(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		ctx, cancel := context.WithCancel(t.Context())
 		s := listen(w, ctx)
-		st.Publish(1, 2)
+		st.publish(1, 2)
 		synctest.Wait()
 		cancel()
-		var got []subscribe.Event[kit.Beat]
+		var got []subscribe.Event[beat]
 		for e := range s.Events() {
 			got = append(got, e)
 		}
 		wantNumbers(t, got, 1, 2)
 		kit.WantEnd(t, s.Err(), "cancelled", p.CodeCanceled)
-		if !errors.Is(s.Err(), context.Canceled) || st.Topic.Subscribers() != 0 {
-			t.Errorf("%v, %d subscribers", s.Err(), st.Topic.Subscribers())
+		if !errors.Is(s.Err(), context.Canceled) || st.topic.Subscribers() != 0 {
+			t.Errorf("%v, %d subscribers", s.Err(), st.topic.Subscribers())
 		}
 		w.Settled(0)
 	})
@@ -213,11 +213,11 @@ func TestSubscriptionEndsWithItsContext(t *testing.T) {
 // Without a deadline of ctx a subscription without events outlives the default deadline.
 func TestSubscriptionHasNoDeadline(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context())
 		time.Sleep(100 * codons.DefaultDeadline)
-		st.Publish(1, 1)
+		st.publish(1, 1)
 		wantNumbers(t, read(t, s, 1), 1)
 		if s.Status().Breaks != 0 {
 			t.Errorf("%+v", s.Status())
@@ -230,8 +230,8 @@ func TestSubscriptionHasNoDeadline(t *testing.T) {
 		<-leased.Done()
 		kit.WantElapsed(t, start, time.Hour)
 		synctest.Wait()
-		if !errors.Is(leased.Err(), p.CodeTimeout) || st.Topic.Subscribers() != 1 {
-			t.Errorf("%v, %d subscribers", leased.Err(), st.Topic.Subscribers())
+		if !errors.Is(leased.Err(), p.CodeTimeout) || st.topic.Subscribers() != 1 {
+			t.Errorf("%v, %d subscribers", leased.Err(), st.topic.Subscribers())
 		}
 		_ = s.Unsubscribe()
 		w.Settled(0)
@@ -241,11 +241,11 @@ func TestSubscriptionHasNoDeadline(t *testing.T) {
 func TestSubscriptionSurvivesLosses(t *testing.T) {
 	for _, act := range []p.Performative{p.ActSubscribe, p.ActAgree, p.ActCancel} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			st := kit.NewStation(subscribe.TopicOptions{})
+			st := newPublisher(subscribe.TopicOptions{})
 			w.Add("Station", st)
 			w.Net.Lose(act, 2)
 			s := listen(w, t.Context())
-			st.Publish(1, 3)
+			st.publish(1, 3)
 			wantNumbers(t, read(t, s, 3), 1, 2, 3)
 			if err := s.Unsubscribe(); err != nil {
 				t.Errorf("%s: %v", act, err)
@@ -258,7 +258,7 @@ func TestSubscriptionSurvivesLosses(t *testing.T) {
 // The publisher sends the receipt again.
 func TestReceiptIsLost(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Station", kit.NewStation(subscribe.TopicOptions{}))
+		w.Add("Station", newPublisher(subscribe.TopicOptions{}))
 		s := listen(w, t.Context())
 		w.Net.Lose(p.ActInform, 1)
 		if err := s.Unsubscribe(); err != nil {
@@ -271,11 +271,11 @@ func TestReceiptIsLost(t *testing.T) {
 // The network loses, repeats and reorders events.
 func TestLostEventsAreCounted(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context())
 		w.Net.Lose(p.ActInform, 2)
-		st.Publish(1, 3)
+		st.publish(1, 3)
 		got := pending(t, s)
 		wantNumbers(t, got, 3)
 		if lost(got) != 2 {
@@ -289,7 +289,7 @@ func TestLostEventsAreCounted(t *testing.T) {
 			}
 			return false
 		})
-		st.Publish(4, 5)
+		st.publish(4, 5)
 		got = pending(t, s)
 		wantNumbers(t, got, 5)
 		if lost(got) != 1 {
@@ -311,20 +311,20 @@ func TestLostEventsAreCounted(t *testing.T) {
 func TestStalledReaderLosesOnlyItsOwnEvents(t *testing.T) {
 	const room = 512
 	events := 100_000
-	if kit.Racing {
+	if raceEnabled {
 		events = 10_000
 	}
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{Buffer: room})
+		st := newPublisher(subscribe.TopicOptions{Buffer: room})
 		w.Add("Station", st)
-		var good []*subscribe.Stream[kit.Beat]
+		var good []*subscribe.Stream[beat]
 		for range 3 {
 			good = append(good, listen(w, t.Context(), subscribe.WithBuffer(room)))
 		}
 		stalled := listen(w, t.Context(), subscribe.WithBuffer(room))
 		read := make([]int, len(good))
 		for n := 1; n <= events; n += room / 2 {
-			st.Publish(n, min(n+room/2-1, events))
+			st.publish(n, min(n+room/2-1, events))
 			for i, s := range good {
 				for _, e := range pending(t, s) {
 					read[i]++
@@ -352,10 +352,10 @@ func TestStalledReaderLosesOnlyItsOwnEvents(t *testing.T) {
 func TestStalledAgentLosesOnlyItsOwnEvents(t *testing.T) {
 	const events, room = 100_000, 256
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{Buffer: room})
+		st := newPublisher(subscribe.TopicOptions{Buffer: room})
 		w.Add("Station", st)
-		slow := w.Add("Slow", &kit.Shop{})
-		s, err := subscribe.Subscribe[kit.Beat](t.Context(), slow, "Station", beats, subscribe.WithBuffer(room))
+		slow := w.Add("Slow", &kit.RequestHandler{})
+		s, err := subscribe.Subscribe[beat](t.Context(), slow, "Station", beats, subscribe.WithBuffer(room))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -364,7 +364,7 @@ func TestStalledAgentLosesOnlyItsOwnEvents(t *testing.T) {
 		if err := slow.Later(func(actors.Agent) { <-blocked }); err != nil {
 			t.Fatal(err)
 		}
-		st.Publish(1, events)
+		st.publish(1, events)
 		synctest.Wait()
 		informed := 0
 		for _, e := range kit.Published[actors.MessageSent](t, sent) {
@@ -393,11 +393,11 @@ func TestLostConfirmations(t *testing.T) {
 	const room = 8
 	for _, act := range []p.Performative{p.ActConfirm, p.ActInform} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			st := kit.NewStation(subscribe.TopicOptions{})
+			st := newPublisher(subscribe.TopicOptions{})
 			w.Add("Station", st)
 			s := listen(w, t.Context(), subscribe.WithBuffer(room))
 			w.Net.Lose(act, 2*room)
-			st.Publish(1, 10*room)
+			st.publish(1, 10*room)
 			got := readTo(t, s, 10*room) // which takes some heartbeats
 			if len(got)+lost(got) != 10*room || act == p.ActConfirm && lost(got) != 0 {
 				t.Errorf("%s: %d came, %d were lost", act, len(got), lost(got))
@@ -412,14 +412,14 @@ func TestLostConfirmations(t *testing.T) {
 
 func TestTopicIsClosed(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context())
-		st.Publish(1, 3)
-		st.Topic.Close("the season is over")
-		st.Topic.Close("again")
-		st.Publish(4, 4) // to nobody
-		var got []subscribe.Event[kit.Beat]
+		st.publish(1, 3)
+		st.topic.Close("the season is over")
+		st.topic.Close("again")
+		st.publish(4, 4) // to nobody
+		var got []subscribe.Event[beat]
 		for e := range s.Events() {
 			got = append(got, e)
 		}
@@ -437,19 +437,19 @@ func TestTopicIsClosed(t *testing.T) {
 
 func TestSubscriptionsAreFiltered(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
-		st.Consider = func(s subscribe.Subscribing) (subscribe.Feed, error) {
+		st := newPublisher(subscribe.TopicOptions{})
+		st.consider = func(s subscribe.Subscribing) (subscribe.Feed, error) {
 			by, err := p.Decode[int](s.Parameters)
-			return st.Topic.Where(func(b kit.Beat) bool { return b.N%by == 0 }), err
+			return st.topic.Where(func(b beat) bool { return b.N%by == 0 }), err
 		}
 		w.Add("Station", st)
 		third := beats
 		third.Parameters = p.ContentOf(3)
-		s, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", third)
+		s, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", third)
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.Publish(1, 10)
+		st.publish(1, 10)
 		got := pending(t, s)
 		wantNumbers(t, got, 3, 6, 9)
 		if lost(got) != 0 {
@@ -466,7 +466,7 @@ func TestSubscribersJoinAndLeaveConcurrently(t *testing.T) {
 		times, events = 3, 20
 	}
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{Buffer: 1 << 16})
+		st := newPublisher(subscribe.TopicOptions{Buffer: 1 << 16})
 		w.Add("Station", st)
 		stop, stopped := make(chan struct{}), make(chan struct{})
 		for range 2 {
@@ -477,7 +477,7 @@ func TestSubscribersJoinAndLeaveConcurrently(t *testing.T) {
 					case <-stop:
 						return
 					default:
-						st.Topic.Publish(kit.Beat{N: n})
+						st.topic.Publish(beat{N: n})
 					}
 				}
 			}()
@@ -487,12 +487,12 @@ func TestSubscribersJoinAndLeaveConcurrently(t *testing.T) {
 			go func() {
 				defer func() { done <- struct{}{} }()
 				for range times {
-					s, err := subscribe.Subscribe[kit.Beat](t.Context(), w.Eddy, "Station", beats)
+					s, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", beats)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					var last subscribe.Event[kit.Beat]
+					var last subscribe.Event[beat]
 					for range events {
 						e, err := s.Next(t.Context())
 						if err != nil || last.Seq != 0 && e.Seq != last.Seq+e.Lost+1 {

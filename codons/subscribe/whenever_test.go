@@ -15,9 +15,9 @@ func over(n int) subscribe.Subscription {
 	return subscribe.Subscription{Topic: "beats over", Parameters: p.ContentOf(n)}
 }
 
-func whenever(w *kit.World, n int) *subscribe.Stream[kit.Beat] {
+func whenever(w *kit.World, n int) *subscribe.Stream[beat] {
 	w.T.Helper()
-	s, err := subscribe.RequestWhenever[kit.Beat](w.T.Context(), w.Eddy, "Station", over(n))
+	s, err := subscribe.RequestWhenever[beat](w.T.Context(), w.Eddy, "Station", over(n))
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -28,14 +28,14 @@ func whenever(w *kit.World, n int) *subscribe.Stream[kit.Beat] {
 // now.
 func TestRequestWhenever(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		early := whenever(w, 3)
-		st.Publish(1, 5)
+		st.publish(1, 5)
 		synctest.Wait() // the transcript has what it led to before what comes next
 		late := whenever(w, 3)
 		for _, n := range []int{6, 2, 3, 7, 8, 1, 9} {
-			st.Publish(n, n)
+			st.publish(n, n)
 		}
 		got := pending(t, early)
 		wantNumbers(t, got, 4, 7, 9)
@@ -66,19 +66,19 @@ func TestRequestWheneverResumes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				st := kit.NewStation(subscribe.TopicOptions{})
+				st := newPublisher(subscribe.TopicOptions{})
 				w.Add("Station", st)
 				s := whenever(w, 3)
-				st.Publish(4, 4)
+				st.publish(4, 4)
 				wantNumbers(t, read(t, s, 1), 4)
 				stopStation(w)
 				for _, n := range c.meanwhile {
-					st.Publish(n, n)
+					st.publish(n, n)
 				}
 				w.Add("Station", st)
 				time.Sleep(time.Minute)
 				for _, n := range []int{8, 1, 10} {
-					st.Publish(n, n)
+					st.publish(n, n)
 				}
 				got := pending(t, s)
 				wantNumbers(t, got, c.want...)
@@ -93,13 +93,13 @@ func TestRequestWheneverResumes(t *testing.T) {
 
 func TestRequestWheneverIsRefused(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Station", kit.NewStation(subscribe.TopicOptions{}))
+		w.Add("Station", newPublisher(subscribe.TopicOptions{}))
 		w.Add("Jules", &kit.Worker{})
 		wrong := over(0)
 		wrong.Parameters = p.ContentOf("three")
-		_, err := subscribe.RequestWhenever[kit.Beat](t.Context(), w.Eddy, "Station", wrong)
+		_, err := subscribe.RequestWhenever[beat](t.Context(), w.Eddy, "Station", wrong)
 		kit.WantEnd(t, err, "not_understood", p.CodeInvalidPayload)
-		_, err = subscribe.RequestWhenever[kit.Beat](t.Context(), w.Eddy, "Jules", over(3))
+		_, err = subscribe.RequestWhenever[beat](t.Context(), w.Eddy, "Jules", over(3))
 		kit.WantEnd(t, err, "refused", p.CodeIncapable)
 		w.Settled(0)
 	})
@@ -108,39 +108,39 @@ func TestRequestWheneverIsRefused(t *testing.T) {
 // The subscriber has no heartbeat, sends no CONFIRM, and its payloads are raw JSON.
 func TestForeignSubscriber(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
-		a := w.Puppet("puppet")
-		m := a.Say(p.Envelope{Performative: p.ActSubscribe, Receiver: "Station", Payload: p.Raw(`{"topic":"beats"}`)})
-		agree := a.Next(p.ActAgree)
-		st.Publish(1, 200)
+		a := w.Peer("peer")
+		m := a.Send(p.Envelope{Performative: p.ActSubscribe, Receiver: "Station", Payload: p.Raw(`{"topic":"beats"}`)})
+		agree := a.Expect(p.ActAgree)
+		st.publish(1, 200)
 		synctest.Wait()
 		for range 70 { // it is known, whatever came since
-			a.Say(p.Envelope{Receiver: "Station", ConversationID: m.ConversationID(), InReplyTo: string(m.ID()), Payload: subscribe.Confirmed{Number: 1}})
+			a.Send(p.Envelope{Receiver: "Station", ConversationID: m.ConversationID(), InReplyTo: string(m.ID()), Payload: subscribe.Confirmed{Number: 1}})
 		}
-		a.Post(m)
+		a.SendAgain(m)
 		for n := 1; n <= 200; n++ {
-			e, err := p.PayloadAs[subscribe.Published](a.Next(p.ActInform))
-			if err != nil || e.Number != uint64(n) || e.Value.Value() != (kit.Beat{N: n}) || e.Confirm {
+			e, err := p.PayloadAs[subscribe.Published](a.Expect(p.ActInform))
+			if err != nil || e.Number != uint64(n) || e.Value.Value() != (beat{N: n}) || e.Confirm {
 				t.Fatalf("got %+v, %v", e, err)
 			}
 		}
-		if again := a.Next(p.ActAgree); again.ID() != agree.ID() {
+		if again := a.Expect(p.ActAgree); again.ID() != agree.ID() {
 			t.Error("agreed twice")
 		}
 		cancel, _ := m.Follow(a.Stamp(), p.Cancel{})
-		a.Post(cancel)
-		receipt := a.Next(p.ActInform)
-		if _, ok := receipt.Payload().(p.Receipt); !ok || st.Topic.Subscribers() != 0 {
-			t.Errorf("got %+v, %d subscribers", receipt.Payload(), st.Topic.Subscribers())
+		a.SendAgain(cancel)
+		receipt := a.Expect(p.ActInform)
+		if _, ok := receipt.Payload().(p.Receipt); !ok || st.topic.Subscribers() != 0 {
+			t.Errorf("got %+v, %d subscribers", receipt.Payload(), st.topic.Subscribers())
 		}
-		a.Post(cancel)
-		if again := a.Next(p.ActInform); again.ID() != receipt.ID() {
+		a.SendAgain(cancel)
+		if again := a.Expect(p.ActInform); again.ID() != receipt.ID() {
 			t.Error("another receipt")
 		}
-		st.Publish(1, 1)
-		a.Post(m) // after the end
-		a.Silence()
+		st.publish(1, 1)
+		a.SendAgain(m) // after the end
+		a.Silent()
 		w.Settled(0)
 	})
 }
@@ -148,18 +148,18 @@ func TestForeignSubscriber(t *testing.T) {
 // The publisher sends raw JSON, with or without Published, and no AGREE.
 func TestForeignPublisher(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("puppet")
-		s, err := subscribe.Start[kit.Beat](t.Context(), w.Eddy, "puppet", beats, subscribe.WithHeartbeat(-1))
+		a := w.Peer("peer")
+		s, err := subscribe.Start[beat](t.Context(), w.Eddy, "peer", beats, subscribe.WithHeartbeat(-1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := a.Next(p.ActSubscribe)
+		m := a.Expect(p.ActSubscribe)
 		inform := func(payload any) {
 			r, err := m.ReplyAs(a.Stamp(), p.ActInform, payload)
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.Post(r)
+			a.SendAgain(r)
 		}
 		inform(p.Raw(`{"n":1}`))
 		inform(p.Raw(`{"n":"two"}`))
@@ -171,7 +171,7 @@ func TestForeignPublisher(t *testing.T) {
 		if lost(got) != 1 || s.Position() != (subscribe.Position{Epoch: "e", Seq: 9}) {
 			t.Errorf("got %+v, at %+v", got, s.Position())
 		}
-		if c, err := p.PayloadAs[subscribe.Confirmed](a.Next(p.ActConfirm)); err != nil || c.Number != 3 {
+		if c, err := p.PayloadAs[subscribe.Confirmed](a.Expect(p.ActConfirm)); err != nil || c.Number != 3 {
 			t.Errorf("confirmed %+v, %v", c, err)
 		}
 		time.Sleep(time.Hour)
@@ -188,7 +188,7 @@ func TestForeignPublisher(t *testing.T) {
 // The receipt ends both, and no subscription begins.
 func TestCancelOvertakesSubscribe(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		st := kit.NewStation(subscribe.TopicOptions{})
+		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		var held *p.Message
 		w.Net.Intercept(func(m *p.Message) bool {
@@ -198,7 +198,7 @@ func TestCancelOvertakesSubscribe(t *testing.T) {
 			}
 			return false
 		})
-		s, err := subscribe.Start[kit.Beat](t.Context(), w.Eddy, "Station", beats)
+		s, err := subscribe.Start[beat](t.Context(), w.Eddy, "Station", beats)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestCancelOvertakesSubscribe(t *testing.T) {
 		}
 		_ = w.Deliver("Station", held)
 		synctest.Wait()
-		if n := st.Topic.Subscribers(); n != 0 {
+		if n := st.topic.Subscribers(); n != 0 {
 			t.Errorf("%d subscribers", n)
 		}
 		w.Settled(0)

@@ -95,12 +95,12 @@ func TestCallIsTurnedDown(t *testing.T) {
 // which treats the call as a delegation, and a worker.
 func TestPeersWithoutTools(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a := w.Puppet("Shop")
+		a := w.Peer("Shop")
 		pending, err := tool.StartCall[basket, price](t.Context(), w.Eddy, "Shop", "total price", basket{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := a.Next(p.ActTaskRequest)
+		m := a.Expect(p.ActTaskRequest)
 		a.Reply(m, p.TaskAccept{})
 		a.Reply(m, p.StatusUpdate{Description: "half"})
 		a.Reply(m, p.InformResult{Status: p.StatusFailure, Summary: "sold out"})

@@ -15,15 +15,15 @@ func TestConform(t *testing.T) {
 	codontest.Conform(t, tool.Codon, kit.Seeds(), codontest.Agents(1, newCalculator, tool.Role),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			name := []string{"add", "add", "add", "subtract"}[s.Chance("tool").IntN(4)]
-			_, err := tool.Call[kit.Terms, kit.Sum](ctx, s.Self(), s.Peers()[0], name, kit.Terms{A: 1, B: 2})
+			_, err := tool.Call[terms, sum](ctx, s.Self(), s.Peers()[0], name, terms{A: 1, B: 2})
 			return err
 		}))
 }
 
 func newCalculator(s *codontest.Script) actors.Agent {
-	add, err := tool.New("add", "adds two numbers", func(ctx context.Context, in kit.Terms) (kit.Sum, error) {
+	add, err := tool.New("add", "adds two numbers", func(ctx context.Context, in terms) (sum, error) {
 		caller, _ := tool.CallerFrom(ctx)
-		return kit.Sum{Sum: in.A + in.B}, s.About(caller.Message, "add").Do(ctx)
+		return sum{Sum: in.A + in.B}, s.About(caller.Message, "add").Do(ctx)
 	})
 	if err != nil {
 		panic(err)
@@ -32,5 +32,5 @@ func newCalculator(s *codontest.Script) actors.Agent {
 	if err != nil {
 		panic(err)
 	}
-	return kit.Calculator{Tools: tools}
+	return calculator{tools}
 }

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -40,15 +41,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Conversations == 0 {
-		o.Conversations = DefaultConversations
-	}
-	if o.Messages == 0 {
-		o.Messages = DefaultMessages
-	}
-	if o.Queue == 0 {
-		o.Queue = DefaultQueue
-	}
+	o.Conversations = cmp.Or(o.Conversations, DefaultConversations)
+	o.Messages = cmp.Or(o.Messages, DefaultMessages)
+	o.Queue = cmp.Or(o.Queue, DefaultQueue)
 	return o
 }
 

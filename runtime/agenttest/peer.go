@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,9 +70,7 @@ func (p *Peer) Send(to performatives.AgentID, payload any, opts ...runtime.AskOp
 func (p *Peer) send(e performatives.Envelope) *performatives.Message {
 	p.t.Helper()
 	stamp := p.Stamp()
-	if e.ID == "" {
-		e.ID = stamp.ID
-	}
+	e.ID = cmp.Or(e.ID, stamp.ID)
 	e.Timestamp, e.Sender = stamp.Time, p.ID()
 	m, err := performatives.New(e)
 	if err == nil {

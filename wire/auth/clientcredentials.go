@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func ClientCredentials(o ClientCredentialsOptions) (TokenSource, error) {
 	if o.Secret, err = o.secret(); err != nil {
 		return nil, err
 	}
-	o.Early, o.Retry, o.Timeout = orElse(o.Early, time.Minute), orElse(o.Retry, 5*time.Second), orElse(o.Timeout, 10*time.Second)
+	o.Early, o.Retry, o.Timeout = cmp.Or(o.Early, time.Minute), cmp.Or(o.Retry, 5*time.Second), cmp.Or(o.Timeout, 10*time.Second)
 	c := &clientToken{opaque: "auth.ClientCredentials", opts: o, client: httpClient(o.Client, o.Insecure), lock: make(chan struct{}, 1)}
 	c.config = clientcredentials.Config{ClientID: o.ClientID, ClientSecret: string(o.Secret), TokenURL: u.String(), Scopes: slices.Clone(o.Scopes)}
 	if o.Audience != "" {

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -42,19 +43,12 @@ type JWKSOptions struct {
 }
 
 func (o JWKSOptions) withDefaults() JWKSOptions {
-	o.Refresh = orElse(o.Refresh, 15*time.Minute)
-	o.MinRefresh = orElse(o.MinRefresh, 10*time.Second)
-	o.MaxStale = orElse(o.MaxStale, 24*time.Hour)
-	o.Timeout = orElse(o.Timeout, 5*time.Second)
-	o.MaxBytes = orElse(o.MaxBytes, 1<<20)
+	o.Refresh = cmp.Or(o.Refresh, 15*time.Minute)
+	o.MinRefresh = cmp.Or(o.MinRefresh, 10*time.Second)
+	o.MaxStale = cmp.Or(o.MaxStale, 24*time.Hour)
+	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 1<<20)
 	return o
-}
-
-func orElse[T int64 | time.Duration](v, fallback T) T {
-	if v == 0 {
-		return fallback
-	}
-	return v
 }
 
 func (o JWKSOptions) validate() error {

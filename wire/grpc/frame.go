@@ -1,6 +1,8 @@
 package grpc
 
 import (
+	"cmp"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/ribosome-agents/ribosome/internal/sockets"
@@ -35,10 +37,7 @@ func appendError(dst []byte, r *performatives.Refusal) []byte {
 	if r == nil {
 		r = &performatives.Refusal{Code: performatives.CodeInternal}
 	}
-	text := r.Text
-	if text == "" {
-		text = r.Code.Traits().Text
-	}
+	text := cmp.Or(r.Text, r.Code.Traits().Text)
 	dst = appendString(dst, errorCode, string(r.Code))
 	dst = appendString(dst, errorText, text)
 	dst = appendString(dst, errorAbout, string(r.About))

@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -82,10 +83,7 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 }
 
 func serverOptions(s wire.Options, o Options) []rpc.ServerOption {
-	streams := o.MaxStreams
-	if streams == 0 {
-		streams = DefaultMaxStreams
-	}
+	streams := cmp.Or(o.MaxStreams, DefaultMaxStreams)
 	return []rpc.ServerOption{
 		rpc.Creds(secure(o.TLS)),
 		rpc.ForceServerCodecV2(passing{}),

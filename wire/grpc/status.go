@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -25,10 +26,7 @@ func statusOf(err error) error {
 		return status.Error(codes.ResourceExhausted, wire.AsRefusal(err).Text)
 	}
 	r := wire.AsRefusal(err)
-	text := r.Text
-	if text == "" {
-		text = r.Code.Traits().Text
-	}
+	text := cmp.Or(r.Text, r.Code.Traits().Text)
 	return status.Error(statusCode(r.Code), text)
 }
 

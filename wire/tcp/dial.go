@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -41,9 +42,7 @@ func Dial(ctx context.Context, addr string, o DialOptions) (wire.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.HandshakeTime == 0 {
-		o.HandshakeTime = DefaultHandshakeTime
-	}
+	o.HandshakeTime = cmp.Or(o.HandshakeTime, DefaultHandshakeTime)
 	ctx, cancel := context.WithTimeout(ctx, o.HandshakeTime)
 	defer cancel()
 	c, err := o.dial(ctx, hostport, config)
@@ -102,9 +101,7 @@ func target(addr string, config *tls.Config) (hostport string, _ *tls.Config, er
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	config = sockets.Harden(config)
-	if config.ServerName == "" {
-		config.ServerName = host
-	}
+	config.ServerName = cmp.Or(config.ServerName, host)
 	return hostport, config, nil
 }
 

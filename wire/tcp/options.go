@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -38,12 +39,8 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.HandshakeTime == 0 {
-		o.HandshakeTime = DefaultHandshakeTime
-	}
-	if o.MaxHandshakes == 0 {
-		o.MaxHandshakes = DefaultMaxHandshakes
-	}
+	o.HandshakeTime = cmp.Or(o.HandshakeTime, DefaultHandshakeTime)
+	o.MaxHandshakes = cmp.Or(o.MaxHandshakes, DefaultMaxHandshakes)
 	return o
 }
 

@@ -1,6 +1,7 @@
 package wiretest
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -27,9 +28,7 @@ func Ask(t testing.TB, from, to performatives.AgentID, text string) *performativ
 // missing.
 func Of(t testing.TB, e performatives.Envelope) *performatives.Message {
 	t.Helper()
-	if e.ID == "" {
-		e.ID = performatives.NewID()
-	}
+	e.ID = cmp.Or(e.ID, performatives.NewID())
 	if e.Timestamp.IsZero() {
 		e.Timestamp = time.Now()
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/internal/account"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -48,7 +49,7 @@ func ended() context.Context {
 }
 
 func oneOutcome(t *testing.T, tr Transport, full wire.FullPolicy, end func(near, far *wire.Session, conn wire.Conn)) {
-	near := &outcomeRecorder{accepted: make(map[performatives.MessageID]int)}
+	near := &outcomeRecorder{}
 	h := serve(t, tr, func(o *wire.Options) {
 		o.Handler, o.Full, o.Limits.Outbox, o.Limits.CloseTime = near, full, 64, patience
 	})
@@ -82,11 +83,9 @@ func oneOutcome(t *testing.T, tr Transport, full wire.FullPolicy, end func(near,
 // outcomeRecorder is a handler that records the outcome of each message it has sent.
 type outcomeRecorder struct {
 	Recorder
-	ended atomic.Bool
-	late  atomic.Bool
-
-	mu       sync.Mutex
-	accepted map[performatives.MessageID]int
+	outcomes account.Ledger[performatives.MessageID]
+	ended    atomic.Bool
+	late     atomic.Bool
 }
 
 // Receive records the message.
@@ -116,9 +115,7 @@ func (l *outcomeRecorder) send(t testing.TB, s *wire.Session, n int) {
 		})
 		switch err := s.Send(m); {
 		case err == nil:
-			l.mu.Lock()
-			l.accepted[m.ID()]++
-			l.mu.Unlock()
+			l.outcomes.Count(m.ID(), account.Accepted)
 		case errors.Is(err, performatives.CodeStopped):
 			return
 		default:
@@ -134,25 +131,23 @@ func (l *outcomeRecorder) check(t *testing.T, c wire.Counts, got []*performative
 	if l.late.Load() || len(l.Ends()) != 1 {
 		t.Errorf("the handler was called after Closed, or Closed was called %d times", len(l.Ends()))
 	}
-	back := make(map[performatives.MessageID]int)
 	for _, m := range l.Undeliverable() {
-		back[m.ID()]++
-		if l.accepted[m.ID()] != 1 || back[m.ID()] != 1 {
-			t.Errorf("message %s was accepted %d times and returned %d times", m.ID(), l.accepted[m.ID()], back[m.ID()])
-		}
+		l.outcomes.Count(m.ID(), account.Refused)
 	}
-	if n := uint64(len(l.accepted)); c.Sent+c.Undelivered != n || c.Undelivered != uint64(len(back)) {
-		t.Errorf("of %d messages, %d were written and %d returned; the handler received %d", n, c.Sent, c.Undelivered, len(back))
-	}
-	seen := make(map[performatives.MessageID]bool)
 	for _, m := range got {
-		if seen[m.ID()] || l.accepted[m.ID()] != 1 {
-			t.Errorf("message %s arrived twice or was never accepted", m.ID())
-		}
-		seen[m.ID()] = true
+		l.outcomes.Count(m.ID(), account.Handled)
+	}
+	for _, line := range l.outcomes.Wrong(func(_ performatives.MessageID, o account.Counts) bool {
+		return o[account.Accepted] == 1 && o[account.Refused] <= 1 && o[account.Handled] <= 1
+	}) {
+		t.Errorf("message %s", line)
+	}
+	total := l.outcomes.Totals()
+	if c.Sent+c.Undelivered != uint64(total[account.Accepted]) || c.Undelivered != uint64(total[account.Refused]) {
+		t.Errorf("%d were written and %d returned of the messages: %s", c.Sent, c.Undelivered, total)
 	}
 	if c.Open != 0 || c.Received != uint64(len(l.Received())) || c.Refused != 0 {
 		t.Errorf("%+v; the handler received %d", c, len(l.Received()))
 	}
-	return len(seen)
+	return total[account.Handled]
 }

@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -84,9 +85,7 @@ func parse(rawURL string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, errors.New("ws: the URL holds a user or a password: set DialOptions.Token instead")
 	}
-	if u.Path == "" {
-		u.Path = DefaultPath
-	}
+	u.Path = cmp.Or(u.Path, DefaultPath)
 	return u, nil
 }
 
@@ -115,9 +114,7 @@ func (o DialOptions) connect(ctx context.Context, u *url.URL) (net.Conn, error) 
 		config = o.TLS
 	}
 	config = onlyHTTP1(config)
-	if config.ServerName == "" {
-		config.ServerName = u.Hostname()
-	}
+	config.ServerName = cmp.Or(config.ServerName, u.Hostname())
 	encrypted := tls.Client(network, config)
 	if err := encrypted.HandshakeContext(ctx); err != nil {
 		_ = network.Close()
@@ -128,10 +125,7 @@ func (o DialOptions) connect(ctx context.Context, u *url.URL) (net.Conn, error) 
 
 // hostPort returns the network address of a URL.
 func hostPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"ws": "80", "wss": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"ws": "80", "wss": "443"}[u.Scheme])
 	return net.JoinHostPort(u.Hostname(), port)
 }
 

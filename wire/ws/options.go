@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -40,9 +41,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Path == "" {
-		o.Path = DefaultPath
-	}
+	o.Path = cmp.Or(o.Path, DefaultPath)
 	return o
 }
 

@@ -4,8 +4,10 @@
 //   - [World] is a system of agents in virtual time, with a network that loses messages and a
 //     monitor that checks each conversation against its table. At its end each conversation and
 //     each handler is accounted for.
-//   - [Puppet] is a scripted peer that sends raw messages.
-//   - [Worker], [Shop], [Boss] and the others are agents that answer by functions.
-//   - [Kind] describes a codon made of an exchange, for the tests that all of them share.
-//   - [Golden] compares transcripts, and [Canonical] writes a table for comparison.
+//   - [Peer] is a scripted peer that sends raw messages.
+//   - [Worker] and [RequestHandler] are agents that answer by functions.
+//   - [Bidding] has the cases that the contract net and the auctions share.
+//   - [Golden] compares transcripts.
+//
+// What one package alone needs is in its own tests.
 package kit

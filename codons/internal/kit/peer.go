@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"testing"
 	"testing/synctest"
 
@@ -8,29 +9,29 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Puppet is a scripted peer: an agent that sends the raw messages of the test and records those it gets.
-type Puppet struct {
+// Peer is a scripted peer: an agent that sends the raw messages of the test and records those it gets.
+type Peer struct {
 	actors.Self
 	T   testing.TB
 	Got chan *p.Message
 }
 
-// Puppet adds a scripted peer. The world is Lawless from then on.
-func (w *World) Puppet(id p.AgentID) *Puppet {
-	a := &Puppet{T: w.T, Got: make(chan *p.Message, 256)}
+// Peer adds a scripted peer. The world allows violations from then on.
+func (w *World) Peer(id p.AgentID) *Peer {
+	a := &Peer{T: w.T, Got: make(chan *p.Message, 256)}
 	a.Self = w.Add(id, a)
-	w.Lawless.Store(true)
+	w.AllowViolations.Store(true)
 	return a
 }
 
 // Describe returns no capabilities.
-func (a *Puppet) Describe() p.Capabilities { return p.Capabilities{} }
+func (a *Peer) Describe() p.Capabilities { return p.Capabilities{} }
 
 // Receive records a message.
-func (a *Puppet) Receive(_ *actors.Context, m *p.Message) { a.Got <- m }
+func (a *Peer) Receive(_ *actors.Context, m *p.Message) { a.Got <- m }
 
-// Next waits for the next message, and fails the test unless it has that act.
-func (a *Puppet) Next(act p.Performative) *p.Message {
+// Expect waits for the next message, and fails the test unless it has that act.
+func (a *Peer) Expect(act p.Performative) *p.Message {
 	a.T.Helper()
 	m := <-a.Got
 	if m.Performative() != act {
@@ -39,8 +40,8 @@ func (a *Puppet) Next(act p.Performative) *p.Message {
 	return m
 }
 
-// Silence fails the test when a further message has come.
-func (a *Puppet) Silence() {
+// Silent fails the test when a further message has come.
+func (a *Peer) Silent() {
 	a.T.Helper()
 	synctest.Wait()
 	select {
@@ -50,37 +51,35 @@ func (a *Puppet) Silence() {
 	}
 }
 
-// Say sends a message, and returns it. Its id, sender and time are set.
-func (a *Puppet) Say(e p.Envelope) *p.Message {
+// Send sends a message, and returns it. Its id, sender and time are set.
+func (a *Peer) Send(e p.Envelope) *p.Message {
 	a.T.Helper()
 	stamp := a.Stamp()
-	if e.ID == "" {
-		e.ID = stamp.ID
-	}
+	e.ID = cmp.Or(e.ID, stamp.ID)
 	e.Timestamp, e.Sender = stamp.Time, a.ID()
 	m, err := p.New(e)
 	if err != nil {
 		a.T.Fatal(err)
 	}
-	a.Post(m)
+	a.SendAgain(m)
 	return m
 }
 
-// Post sends a message unchanged.
-func (a *Puppet) Post(m *p.Message) {
+// SendAgain sends a message unchanged, as a retry does.
+func (a *Peer) SendAgain(m *p.Message) {
 	a.T.Helper()
-	if err := a.Send(m); err != nil {
+	if err := a.Self.Send(m); err != nil {
 		a.T.Fatal(err)
 	}
 }
 
 // Reply answers a message.
-func (a *Puppet) Reply(m *p.Message, payload any) *p.Message {
+func (a *Peer) Reply(m *p.Message, payload any) *p.Message {
 	a.T.Helper()
 	r, err := m.Reply(a.Stamp(), payload)
 	if err != nil {
 		a.T.Fatal(err)
 	}
-	a.Post(r)
+	a.SendAgain(r)
 	return r
 }

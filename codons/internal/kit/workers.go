@@ -60,12 +60,6 @@ func (w *Worker) PerformTask(ctx context.Context, t delegation.Task) (performati
 	return w.Perform(ctx, t)
 }
 
-// Patient is a job that runs until its context ends, and returns the cause.
-func Patient(ctx context.Context, _ delegation.Task) (performatives.InformResult, error) {
-	<-ctx.Done()
-	return performatives.InformResult{}, context.Cause(ctx)
-}
-
 // Spends returns a job that uses the budget b and succeeds.
 func Spends(b codons.Budget) func(context.Context, delegation.Task) (performatives.InformResult, error) {
 	return func(ctx context.Context, _ delegation.Task) (performatives.InformResult, error) {
@@ -89,30 +83,6 @@ func (Doer) PerformTask(context.Context, delegation.Task) (performatives.InformR
 	return performatives.InformResult{Status: performatives.StatusSuccess}, nil
 }
 
-// Debugger is an agent that debugs.
-type Debugger struct{}
-
-// Describe returns the topics of a debugger.
-func (Debugger) Describe() performatives.Capabilities {
-	return performatives.Capabilities{Topics: []string{"Debugging", "Python"}}
-}
-
-// ConsiderTask accepts tasks of the type debug_code.
-func (Debugger) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
-	if t.TaskType != "debug_code" {
-		return delegation.Reject(performatives.CodeIncapable, "I only debug")
-	}
-	return delegation.Accept()
-}
-
-// PerformTask reports progress once and succeeds.
-func (Debugger) PerformTask(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
-	if err := t.Progress(50, "reading the traceback"); err != nil {
-		return performatives.InformResult{}, err
-	}
-	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "fixed: " + t.Description}, nil
-}
-
 // Poet is an agent with no capability for debugging.
 type Poet struct{}
 
@@ -130,8 +100,8 @@ func Spawn(ctx context.Context, s *actors.System, id performatives.AgentID, agen
 	return self
 }
 
-// Never is a job that runs until its context ends, and returns the cause.
-func Never[T, In any](ctx context.Context, _ In) (T, error) {
+// UntilDone is a job that runs until its context ends, and returns the cause.
+func UntilDone[T, In any](ctx context.Context, _ In) (T, error) {
 	<-ctx.Done()
 	var none T
 	return none, context.Cause(ctx)
@@ -140,8 +110,8 @@ func Never[T, In any](ctx context.Context, _ In) (T, error) {
 // ErrCause is a cause with which tests cancel a context.
 var ErrCause = errors.New("the user went home")
 
-// Doing returns a worker whose result has that summary.
-func Doing(summary string) *Worker {
+// Succeeding returns a worker whose result has that summary.
+func Succeeding(summary string) *Worker {
 	return &Worker{Perform: func(context.Context, delegation.Task) (performatives.InformResult, error) {
 		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: summary}, nil
 	}}

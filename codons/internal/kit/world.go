@@ -20,15 +20,15 @@ import (
 // conversations are checked against their tables.
 type World struct {
 	*actors.System
-	T        testing.TB
-	Net      *network
-	pool     *actors.Pool // nil for a test that has brought a dispatcher
-	Eddy     actors.Self  // the initiator of the tests
-	Monitor  *monitor
-	Lawless  atomic.Bool          // the test breaks the protocol on purpose, so violations are no failures
-	NoJSON   atomic.Bool          // the test sends contents that have no JSON form, so its records are not read back
-	records  *actors.Subscription // nil in a benchmark
-	stopOnce sync.Once
+	T               testing.TB
+	Net             *network
+	pool            *actors.Pool // nil for a test that has brought a dispatcher
+	Eddy            actors.Self  // the initiator of the tests
+	Monitor         *monitor
+	AllowViolations atomic.Bool          // the test breaks the protocol on purpose, so violations are no failures
+	NoJSON          atomic.Bool          // the test sends contents that have no JSON form, so its records are not read back
+	records         *actors.Subscription // nil in a benchmark
+	stopOnce        sync.Once
 }
 
 // InWorld runs a test in a new world, in virtual time.
@@ -83,7 +83,7 @@ func NewWorld(t testing.TB, d codons.Times, o actors.Options) *World {
 }
 
 // End stops the world. It fails the test when a conversation, a handler or an agent is left, and for each
-// violation unless the world is Lawless.
+// violation unless the world is AllowViolations.
 func (w *World) End() {
 	w.stopOnce.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -106,7 +106,7 @@ func (w *World) End() {
 		if n := w.Monitor.Watch.Counts(); n.Dropped > 0 {
 			w.T.Errorf("not all was checked: %+v", n)
 		}
-		if !w.Lawless.Load() {
+		if !w.AllowViolations.Load() {
 			for _, v := range w.Monitor.Violations() {
 				w.T.Errorf("%s to %s: %v", v.Sender, v.Receiver, v)
 			}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,18 +18,10 @@ type MonitorCheck struct {
 }
 
 func (c MonitorCheck) withDefaults() MonitorCheck {
-	if c.Traces == 0 {
-		c.Traces = 300
-	}
-	if c.Walks == 0 {
-		c.Walks = 1000
-	}
-	if c.Mutate == 0 {
-		c.Mutate = 100
-	}
-	if c.Length == 0 {
-		c.Length = 8
-	}
+	c.Traces = cmp.Or(c.Traces, 300)
+	c.Walks = cmp.Or(c.Walks, 1000)
+	c.Mutate = cmp.Or(c.Mutate, 100)
+	c.Length = cmp.Or(c.Length, 8)
 	c.Length = min(c.Length, machine.MaxAlike-1)
 	return c
 }

@@ -1,5 +1,7 @@
 package verify
 
+import "cmp"
+
 // Network selects the events that an exploration considers beside the deliveries of
 // messages. The zero value is the worst network: messages are lost, duplicated
 // without bound and delivered in any order, the runtime refuses any copy of a
@@ -33,14 +35,8 @@ func Calm() Network {
 func (n Network) calm() bool { return n.Reliable && n.NoTimeouts && n.NoStops }
 
 func (n Network) withDefaults() Network {
-	if n.Stop == "" {
-		n.Stop = "stop"
-	}
-	if n.Repeat == 0 {
-		n.Repeat = 2
-	}
-	if n.MaxStates == 0 {
-		n.MaxStates = 4_000_000
-	}
+	n.Stop = cmp.Or(n.Stop, "stop")
+	n.Repeat = cmp.Or(n.Repeat, 2)
+	n.MaxStates = cmp.Or(n.MaxStates, 4_000_000)
 	return n
 }

@@ -1,6 +1,7 @@
 package acl
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -35,12 +36,8 @@ func (o Options) withDefaults() Options {
 	if o.Stamper == nil {
 		o.Stamper = systemStamper{}
 	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
-	if o.MaxDepth == 0 {
-		o.MaxDepth = DefaultMaxDepth
-	}
+	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	o.MaxDepth = cmp.Or(o.MaxDepth, DefaultMaxDepth)
 	return o
 }
 

@@ -1,6 +1,7 @@
 package acl
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -97,9 +98,7 @@ func (s *session) broken(err error) wire.Inbound {
 	if !errors.As(err, &e) {
 		return wire.Inbound{Err: wire.AsRefusal(err)}
 	}
-	if e.Sender == "" {
-		e.Sender = stranger
-	}
+	e.Sender = cmp.Or(e.Sender, stranger)
 	in := wire.Inbound{Err: e.Refusal}
 	if answer := e.NotUnderstood(s.opts.Local, s.opts.Stamper.Stamp()); answer != nil {
 		in.Answer = s.append(nil, answer, e.Style)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"sync"
 	"time"
 
@@ -189,9 +190,7 @@ func (c *codec) stamp() performatives.Stamp { return c.session.Stamper.Stamp() }
 
 // deadline returns the deadline of a request.
 func (c *codec) deadline(now time.Time, timeout time.Duration) time.Time {
-	if timeout == 0 {
-		timeout = c.opts.Timeout
-	}
+	timeout = cmp.Or(timeout, c.opts.Timeout)
 	return now.Add(timeout)
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -62,9 +63,7 @@ func (d *Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	if o.Stamper == nil {
 		return nil, errors.New("gateway: CodecOptions.Stamper is nil")
 	}
-	if o.Local == "" {
-		o.Local = NamespaceSystem
-	}
+	o.Local = cmp.Or(o.Local, NamespaceSystem)
 	return newCodec(d.opts, o), nil
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -41,21 +42,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Name == "" {
-		o.Name = DefaultName
-	}
-	if o.Version == "" {
-		o.Version = DefaultVersion
-	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.MaxDepth == 0 {
-		o.MaxDepth = DefaultMaxDepth
-	}
-	if o.MaxBatch == 0 {
-		o.MaxBatch = DefaultMaxBatch
-	}
+	o.Name = cmp.Or(o.Name, DefaultName)
+	o.Version = cmp.Or(o.Version, DefaultVersion)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.MaxDepth = cmp.Or(o.MaxDepth, DefaultMaxDepth)
+	o.MaxBatch = cmp.Or(o.MaxBatch, DefaultMaxBatch)
 	return o
 }
 

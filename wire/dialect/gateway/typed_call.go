@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -34,9 +35,7 @@ func (c *codec) openingType(name string, meta []byte) (messageType, *performativ
 	if act, known = c.session.Registry.MessageTypeAct(t.name); t.act == 0 && known && opensTask(act) {
 		t.act = act
 	}
-	if t.act == 0 {
-		t.act = performatives.ActTaskRequest
-	}
+	t.act = cmp.Or(t.act, performatives.ActTaskRequest)
 	return t, nil
 }
 

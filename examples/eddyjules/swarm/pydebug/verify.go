@@ -1,6 +1,7 @@
 package pydebug
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,9 +50,7 @@ type VerifyOptions struct {
 }
 
 func (o VerifyOptions) withDefaults() (VerifyOptions, error) {
-	if o.Interpreter == "" {
-		o.Interpreter = "python3"
-	}
+	o.Interpreter = cmp.Or(o.Interpreter, "python3")
 	path, err := exec.LookPath(o.Interpreter)
 	if err != nil {
 		return o, fmt.Errorf("%w: %w", ErrNoPython, err)

@@ -1,4 +1,4 @@
-package codons_test
+package mediation_test
 
 import (
 	"cmp"
@@ -72,7 +72,7 @@ type scenario struct {
 	script  []string                                  // what went wrong
 	harm    bool                                      // something was withdrawn or stopped
 	stopped bool                                      // someone was
-	third   *kit.Porch
+	third   *receiver
 	running *mediation.Recruiting
 	n       int // of the course
 }
@@ -84,11 +84,11 @@ func (s *scenario) id(name string) p.AgentID { return p.AgentID(fmt.Sprint(name,
 func newScenario(w *kit.World, n int, c *choices, faults int, stops bool) *scenario {
 	s := &scenario{
 		World: w, choices: c, faults: faults, stops: stops, n: n,
-		third: &kit.Porch{}, ends: map[string]map[machine.Role]machine.State{},
+		third: &receiver{}, ends: map[string]map[machine.Role]machine.State{},
 	}
 	w.Add(s.id("Eddy"), &kit.Worker{})
-	w.Add(s.id("Porch"), s.third)
-	w.Add(s.id("Jules"), kit.Doing("done"))
+	w.Add(s.id("Receiver"), s.third)
+	w.Add(s.id("Jules"), kit.Succeeding("done"))
 	w.Add(s.id("Broker"), &mediation.Broker{})
 	w.Net.Intercept(func(m *p.Message) bool {
 		if m.Performative() != p.ActStatusUpdate { // nothing depends on those
@@ -121,7 +121,7 @@ func (s *scenario) close() {
 }
 
 // cast are the agents that may stop.
-var cast = []string{"Eddy", "Broker", "Jules", "Porch"}
+var cast = []string{"Eddy", "Broker", "Jules", "Receiver"}
 
 // queue returns the waiting messages, the oldest first. The order of messages that were sent at
 // the same time is always the same.
@@ -241,7 +241,7 @@ func (s *scenario) check(to string) {
 	if !s.stopped { // else the runtime may have answered in the place of one who stopped, and forgot
 		s.checkPairs(course)
 	}
-	delivered := len(s.third.Deliveries())
+	delivered := len(s.third.deliveries())
 	if to == "Eddy" {
 		delivered = len(got.Deliveries)
 	}
@@ -287,10 +287,10 @@ func TestRecruitingInterleavings(t *testing.T) {
 		stops  bool
 	}{
 		{"to the initiator, one thing goes wrong", "Eddy", 1, true},
-		{"to a third, one thing goes wrong", "Porch", 1, true},
+		{"to a third, one thing goes wrong", "Receiver", 1, true},
 		{"to the initiator, two things go wrong", "Eddy", 2, false},
-		{"to a third, two things go wrong", "Porch", 2, false},
-		{"to a third, two things go wrong, and agents stop", "Porch", 2, true},
+		{"to a third, two things go wrong", "Receiver", 2, false},
+		{"to a third, two things go wrong, and agents stop", "Receiver", 2, true},
 	} {
 		if c.faults > 1 && !exhaustive.Enabled() {
 			continue // thousands of courses
@@ -306,7 +306,7 @@ func TestRecruitingInterleavings(t *testing.T) {
 
 // allCourses runs every sequence until one fails, and returns their number.
 func allCourses(t *testing.T, w *kit.World, to string, faults int, stops bool) int {
-	w.Lawless.Store(stops) // the runtime speaks in their place
+	w.AllowViolations.Store(stops) // the runtime speaks in their place
 	steps := kit.Recording(&w.Events, codons.KindTransition)
 	courses := 0
 	for ch := (&choices{}); courses == 0 || ch.next(); courses++ {

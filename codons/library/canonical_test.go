@@ -1,4 +1,4 @@
-package kit
+package library_test
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ type goldenStep struct {
 	on   machine.Symbol
 }
 
-// Canonical writes what a table does, sorted. The order of rows, their grouping and their reasons
+// canonical writes what a table does, sorted. The order of rows, their grouping and their reasons
 // do not show, and neither does a step that changes nothing because the machine would do the same
 // without it.
-func Canonical(t machine.Table) string {
+func canonical(t machine.Table) string {
 	steps := map[goldenStep]string{}
 	for _, r := range t.Rows {
 		for _, from := range r.From {

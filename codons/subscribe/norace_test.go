@@ -1,0 +1,5 @@
+//go:build !race
+
+package subscribe_test
+
+const raceEnabled = false
