@@ -37,18 +37,24 @@ const DefaultDepth = 32
 // Validate returns a [*performatives.Refusal] for the field budget when an allowance is negative
 // or has no name.
 func (b Budget) Validate() error {
-	if len(b) == 0 {
+	r, found := b.first(func(r Resource, n int64) bool { return r == "" || n < 0 })
+	if !found {
 		return nil
 	}
-	for _, r := range slices.Sorted(maps.Keys(b)) {
-		if r == "" || b[r] < 0 {
-			return &performatives.Refusal{
-				Code: performatives.CodeInvalidPayload, Field: "budget",
-				Text: fmt.Sprintf("budget: want whole numbers from 0 under the names of resources, got %.64q: %d", r, b[r]),
-			}
+	return &performatives.Refusal{
+		Code: performatives.CodeInvalidPayload, Field: "budget",
+		Text: fmt.Sprintf("budget: want whole numbers from 0 under the names of resources, got %.64q: %d", r, b[r]),
+	}
+}
+
+// first returns the first resource, by name, for which is holds.
+func (b Budget) first(is func(Resource, int64) bool) (first Resource, found bool) {
+	for r, n := range b {
+		if is(r, n) && (!found || r < first) {
+			first, found = r, true
 		}
 	}
-	return nil
+	return first, found
 }
 
 // String returns the allowances in the order of their names, such as "calls 3, tokens
@@ -182,18 +188,18 @@ func minus(a, n int64) int64 {
 
 // shortLocked returns the refusal of the first resource that does not suffice for want, or nil.
 func (a *account) shortLocked(want Budget) error {
-	for _, r := range slices.Sorted(maps.Keys(want)) {
+	r, short := want.first(func(r Resource, n int64) bool {
 		left, limited := a.left[r]
-		if !limited || want[r] <= left {
-			continue
-		}
-		text := fmt.Sprintf("%s: %d wanted, %d left", r, want[r], left)
-		if leased := a.leased[r]; leased > 0 {
-			text += fmt.Sprintf(", and %d with conversations under way", leased)
-		}
-		return &performatives.Refusal{Code: performatives.CodeBudget, Field: string(r), Text: text}
+		return limited && n > left
+	})
+	if !short {
+		return nil
 	}
-	return nil
+	text := fmt.Sprintf("%s: %d wanted, %d left", r, want[r], a.left[r])
+	if leased := a.leased[r]; leased > 0 {
+		text += fmt.Sprintf(", and %d with conversations under way", leased)
+	}
+	return &performatives.Refusal{Code: performatives.CodeBudget, Field: string(r), Text: text}
 }
 
 // lease takes the allowance of a child out of the account, and one call. The allowance is asked,
@@ -298,10 +304,17 @@ func (a *account) moveLocked(b Budget, sign int64) {
 	}
 }
 
-// used returns the usage of the work. The leases of children under way count as used.
+// unused is the usage of work that has used nothing. It must not be changed.
+var unused = Budget{}
+
+// used returns the usage of the work, which the caller must not change. The leases of
+// children under way count as used.
 func (a *account) used() Budget {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.spent == nil && a.leased == nil {
+		return unused
+	}
 	used := maps.Clone(a.spent)
 	if used == nil {
 		used = Budget{}

@@ -277,3 +277,17 @@ func TestOverspendingIsKept(t *testing.T) {
 		kit.WantEnd(t, err, "failed", p.CodeBudget)
 	})
 }
+
+// TestInvalidBudgetNamesTheFirst checks that of several invalid allowances the error names
+// the first by name, whatever the order of the map.
+func TestInvalidBudgetNamesTheFirst(t *testing.T) {
+	b := codons.Budget{"a": 1}
+	for _, r := range "bcdefghij" {
+		b[codons.Resource(r)] = -1
+	}
+	for range 20 {
+		if err := b.Validate(); err == nil || !strings.Contains(err.Error(), `"b": -1`) {
+			t.Fatal(err)
+		}
+	}
+}

@@ -33,10 +33,9 @@ type Conversation struct {
 	spent    Budget                                    // its usage, at the initiator; read once it has ended
 	watch    func(on machine.Symbol, at machine.State) // called after each step, and at an end without a step; nil without a group
 
-	role      machine.Role // that of the value, which never changes
-	began     time.Time
-	allowance Budget // of the opening act; nil without one
-	progress  progress
+	role     machine.Role // that of the value, which never changes
+	began    time.Time
+	progress progress
 
 	timers    timers
 	pid       atomic.Pointer[actor.PID] // nil until the actor has started
@@ -73,7 +72,6 @@ func newConversation(agent actors.Self, codon *Codon, role machine.Role, key act
 	c.sent, c.seen = c.fewSent[:0], c.fewSeen[:0]
 	c.role, c.began = role, c.at.Updated
 	c.progress.state, c.progress.since = c.at.State, c.began
-	c.allowance, _ = BudgetOf(opening) // one that makes no sense is refused later
 	c.timers.ring = c.ring
 	c.recorder = newRecorder(c)
 	c.checks = CheckPayloads.Load()

@@ -52,11 +52,12 @@ type progress struct {
 
 // Info returns where the conversation stands. Safe for concurrent use.
 func (c *Conversation) Info() Info {
+	allowance, _ := BudgetOf(c.first) // one that makes no sense is refused by the conversation
 	c.progress.mu.Lock()
 	defer c.progress.mu.Unlock()
 	return Info{
 		ID: c.key.ID, Parent: c.parent, Protocol: c.codon.Name(), Role: c.role, Agent: c.self, Peer: c.key.Peer,
-		State: c.progress.state, Began: c.began, Since: c.progress.since, Deadline: c.progress.deadline, Budget: c.allowance,
+		State: c.progress.state, Began: c.began, Since: c.progress.since, Deadline: c.progress.deadline, Budget: allowance,
 	}
 }
 

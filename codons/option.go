@@ -29,6 +29,9 @@ type Options struct {
 
 // NewOptions returns the default options with opts applied.
 func NewOptions(opts ...Option) Options {
+	if len(opts) == 0 {
+		return Options{grace: 2 * DefaultGrace} // on the stack: options move it to the heap
+	}
 	o := Options{grace: 2 * DefaultGrace}
 	o.Apply(opts...)
 	return o

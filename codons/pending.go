@@ -94,9 +94,16 @@ func (a *asking[T]) Denial(m *performatives.Message, s performatives.Stamp, r *p
 
 // Ended reads the answer.
 func (a *asking[T]) Ended(c *Conversation, last *performatives.Message) {
-	err := c.Unreadable(errUnread)
-	defer func() { a.Close(err) }() // also when Read panics
+	var err error
+	returned := false
+	defer func() { // also when Read panics
+		if !returned {
+			err = c.Unreadable(errUnread)
+		}
+		a.Close(err)
+	}()
 	a.answer, err = a.end(c, last)
+	returned = true
 }
 
 func (a *asking[T]) end(c *Conversation, last *performatives.Message) (answer T, err error) {

@@ -39,10 +39,11 @@ func (c *Conversation) limited() bool {
 	return c.request == nil || !c.request.Budget().IsZero()
 }
 
-// used returns the usage of the work so far, which is empty before there is any.
+// used returns the usage of the work so far, which is empty before there is any. The
+// caller must not change it.
 func (c *Conversation) used() Budget {
 	if c.work == nil {
-		return Budget{}
+		return unused
 	}
 	return c.work.account.used()
 }

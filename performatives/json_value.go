@@ -16,7 +16,7 @@ import (
 // Of JSON text only the ends are looked at, as for [Raw].
 //
 // The check runs for every message, so that it marshals nothing but a value with a
-// MarshalJSON or MarshalText of its own.
+// MarshalJSON or MarshalText from outside of this package.
 func requireObject(field string, c Content) error {
 	if c.IsZero() || c.isNull() {
 		return nil
@@ -39,7 +39,7 @@ func requireObjectValue(field string, value any) error {
 	switch {
 	case v.Kind() == reflect.Pointer && v.IsNil(), v.Kind() == reflect.Map && v.IsNil():
 		return nil // it is written as null
-	case marshalsItself(v.Type()):
+	case marshalsItself(v.Type()) && extraOf(v.Type()) < 0:
 		return requireMarshalled(field, value)
 	case v.Kind() != reflect.Struct && v.Kind() != reflect.Map:
 		return invalid(field, "an object", fmt.Sprintf("the Go type %T, which is none in JSON", value))
@@ -88,6 +88,12 @@ func (c *jsonChecker) value(v reflect.Value, depth int) string {
 		return rawProblem(v.Bytes())
 	case v.Type() == numberType:
 		return numberProblem(v.String())
+	case v.Type() == contentType:
+		return c.content(v, depth)
+	case v.Type() == performativeType:
+		return actProblem(Performative(v.Uint()))
+	case extraOf(v.Type()) >= 0:
+		return c.extended(v, depth)
 	case v.Kind() == reflect.Pointer && v.IsNil():
 		return ""
 	case marshalsItself(v.Type()):
@@ -115,6 +121,37 @@ func (c *jsonChecker) value(v reflect.Value, depth int) string {
 		return ""
 	}
 	return "a value of the Go type " + v.Type().String()
+}
+
+// content checks a [Content], which is written as the value or the JSON in it.
+func (c *jsonChecker) content(v reflect.Value, depth int) string {
+	value, raw := v.Field(0), v.Field(1)
+	if !raw.IsNil() {
+		return rawProblem(raw.Bytes())
+	}
+	return c.value(value, depth+1)
+}
+
+// extended checks a struct that [marshalMembers] writes: its fields and the members of its
+// Extra.
+func (c *jsonChecker) extended(v reflect.Value, depth int) string {
+	if extra := v.Field(extraOf(v.Type())); extra.Len() > 0 {
+		for members := extra.MapRange(); members.Next(); {
+			raw := members.Value().Bytes()
+			if problem := rawProblem(raw); problem != "" && len(raw) > 0 { // an empty one is not written
+				return problem
+			}
+		}
+	}
+	return c.fields(v, depth)
+}
+
+// actProblem returns why a performative cannot be written, or nothing.
+func actProblem(p Performative) string {
+	if p.Valid() {
+		return ""
+	}
+	return "a performative that is no act"
 }
 
 // rawProblem returns why a json.RawMessage cannot be written, or nothing.
@@ -211,12 +248,16 @@ var (
 	timeType          = reflect.TypeFor[time.Time]()
 	rawMessageType    = reflect.TypeFor[json.RawMessage]()
 	numberType        = reflect.TypeFor[json.Number]()
+	contentType       = reflect.TypeFor[Content]()
+	performativeType  = reflect.TypeFor[Performative]()
+	membersType       = reflect.TypeFor[Members]()
 )
 
 // traits has the properties of a type that the check needs.
 type traits struct {
 	writable bool            // every value of it can be written
 	itself   bool            // it has a MarshalJSON or MarshalText
+	extra    int             // index of the field Extra of a struct that [marshalMembers] writes, else negative
 	doubtful []doubtfulField // of a struct: the fields that are written and may not be writable
 }
 
@@ -234,11 +275,14 @@ func alwaysWritable(t reflect.Type) bool { return traitsOf(t).writable }
 // marshalsItself reports whether values of type t have a MarshalJSON or MarshalText.
 func marshalsItself(t reflect.Type) bool { return traitsOf(t).itself }
 
+// extraOf is [findExtra], found once for each type.
+func extraOf(t reflect.Type) int { return traitsOf(t).extra }
+
 func traitsOf(t reflect.Type) traits {
 	if known, ok := traitsOfTypes.Load(t); ok {
 		return known.(traits)
 	}
-	found := traits{writable: isWritable(t, 0), itself: hasMarshaler(t)}
+	found := traits{writable: isWritable(t, 0), itself: hasMarshaler(t), extra: findExtra(t)}
 	if t.Kind() == reflect.Struct && !found.writable {
 		found.doubtful = doubtfulFields(t)
 	}
@@ -249,10 +293,23 @@ func traitsOf(t reflect.Type) traits {
 func doubtfulFields(t reflect.Type) (fields []doubtfulField) {
 	for i := range t.NumField() {
 		if f := t.Field(i); isWritten(f) && !isWritable(f.Type, 1) {
-			fields = append(fields, doubtfulField{i, strings.Contains(f.Tag.Get("json"), ",omitzero")})
+			fields = append(fields, doubtfulField{i, findExtra(t) >= 0 || strings.Contains(f.Tag.Get("json"), ",omitzero")})
 		}
 	}
 	return fields
+}
+
+// findExtra returns the index of the field Extra of a struct of this package, whose values
+// [marshalMembers] writes, and a negative number for any other type.
+func findExtra(t reflect.Type) int {
+	if t.Kind() == reflect.Struct && t.PkgPath() == membersType.PkgPath() {
+		for i := range t.NumField() {
+			if t.Field(i).Type == membersType && t.Field(i).Name == "Extra" {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // hasMarshaler reports whether t or a pointer to it has a MarshalJSON or MarshalText:

@@ -61,6 +61,9 @@ var objects = map[string]any{
 	"a map by text":      map[p.Performative]int{p.ActCFP: 1},
 	"raw in a map":       map[string]json.RawMessage{"a": json.RawMessage(`[1]`), "b": nil},
 	"content in a map":   map[string]any{"a": p.ContentOf([]int{1})},
+	"a payload":          p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(place{}), Extra: p.Members{"a": json.RawMessage(`1`), "b": nil, "c": {}}},
+	"a payload inside":   map[string]any{"p": p.ContentOf(p.StatusUpdate{Description: "x"}), "act": p.ActInform},
+	"JSON in a content":  map[string]any{"a": p.RawContent(json.RawMessage(`[1]`)), "b": p.Content{}},
 	"a type of its own":  sealed{},
 	"one inside":         map[string]any{"at": sealed{}, "t": celsius{3}},
 	"a pointer to a map": &map[string]int{"a": 1},
@@ -94,6 +97,11 @@ var notObjects = map[string]struct {
 	"bad raw":            {map[string]json.RawMessage{"a": json.RawMessage(`{`)}, "a json.RawMessage that is no JSON"},
 	"a bad number":       {map[string]any{"a": json.Number("1x")}, "a json.Number that is no number"},
 	"a worded number":    {map[string]any{"a": json.Number("true")}, "a json.Number that is no number"},
+	"no act":             {map[string]any{"act": p.Performative(0)}, "a performative that is no act"},
+	"a bad content":      {map[string]any{"a": p.ContentOf(make(chan int))}, "a value of the Go type chan int"},
+	"bad JSON in one":    {map[string]any{"a": p.RawContent(json.RawMessage(`{`))}, "a json.RawMessage that is no JSON"},
+	"a payload's member": {p.StatusUpdate{Extra: p.Members{"a": json.RawMessage(`{`)}}, "a json.RawMessage that is no JSON"},
+	"a payload's field":  {p.StatusUpdate{Results: p.ContentOf(make(chan int))}, "a value of the Go type chan int"},
 	"JSON array":         {json.RawMessage(`[1]`), "want an object, got an array"},
 	"JSON string":        {p.Raw(`"x"`), "want an object, got a string"},
 	"JSON cut off":       {json.RawMessage(`{"a":1`), "one that does not end"},
@@ -146,6 +154,7 @@ func TestCheckingAnObjectAllocatesNothing(t *testing.T) {
 	for name, v := range map[string]any{
 		"a struct": place{Name: "here", Height: 1}, "a pointer": &node{Name: "a"}, "raw": p.Raw(`{"a":1}`), "nothing": nil,
 		"a map": map[string]any{"a": 1, "b": []any{"x", map[string]any{"c": 1.5}}}, "strings": map[string]string{"a": "b"},
+		"a payload": p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(place{})},
 	} {
 		task := p.TaskRequest{TaskType: "x", Parameters: p.ContentOf(v)}
 		if n := testing.AllocsPerRun(100, func() {

@@ -12,6 +12,7 @@ import (
 type Envelope struct {
 	ID             MessageID      // required
 	Performative   Performative   // zero stands for the act of a built-in Payload
+	Priority       Priority       // zero = Normal
 	Sender         AgentID        // required
 	Receiver       AgentID        // empty = broadcast
 	ConversationID ConversationID // empty = the message opens a conversation of its own, named after ID
@@ -22,7 +23,6 @@ type Envelope struct {
 	ReplyBy        time.Time      // deadline of the answer; zero = none
 	Language       string         // of the payload; empty = application/json
 	Ontology       string         // vocabulary of the payload, such as [OntologyDebugRequest]
-	Priority       Priority       // zero = Normal
 	Timestamp      time.Time      // required: when the message was made
 	Trace          string         // W3C traceparent; empty = not traced
 	Budget         Content        // the allowance of the work, and in an answer, the amount used; this package does not interpret it
