@@ -121,9 +121,9 @@ func TestCodonsThatClaimTheSame(t *testing.T) {
 		return codons.MustDefine(d).Answer(codons.Job("review", codeReviewer.Review))
 	}
 	for want, roles := range map[string][]*codons.Role{
-		"protocol code-review: code-review and code-review":             {role("code-review", "A"), role("code-review", "B")},
-		"message type REVIEW_REQUEST: code-review and other-review":     {role("code-review", "REVIEW_REQUEST"), role("other-review", "REVIEW_REQUEST")},
-		"protocol task-delegation: task-delegation and task-delegation": {delegation.Role},
+		"the protocol code-review, of the codons code-review and code-review":             {role("code-review", "A"), role("code-review", "B")},
+		"the message type REVIEW_REQUEST, of the codons code-review and other-review":     {role("code-review", "REVIEW_REQUEST"), role("other-review", "REVIEW_REQUEST")},
+		"the protocol task-delegation, of the codons task-delegation and task-delegation": {delegation.Role},
 		"Options.Codons[0] is nil":                                      {nil},
 	} {
 		_, err := runtime.New(runtime.Options{Codons: roles})
