@@ -124,7 +124,7 @@ func TestCodonsThatClaimTheSame(t *testing.T) {
 		"the protocol code-review, of the codons code-review and code-review":             {role("code-review", "A"), role("code-review", "B")},
 		"the message type REVIEW_REQUEST, of the codons code-review and other-review":     {role("code-review", "REVIEW_REQUEST"), role("other-review", "REVIEW_REQUEST")},
 		"the protocol task-delegation, of the codons task-delegation and task-delegation": {delegation.Role},
-		"Options.Codons[0] is nil":                                      {nil},
+		"Options.Codons[0] is nil": {nil},
 	} {
 		_, err := runtime.New(runtime.Options{Codons: roles})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -88,7 +88,8 @@ func newWorld(ctx context.Context, c *codons.Codon, o options, seed uint64) (*wo
 	if w.asker, err = w.spawn(ctx, askerID, client{}); err != nil {
 		return w, err
 	}
-	return w, w.spawnPeers(ctx)
+	err = w.spawnPeers(ctx)
+	return w, err
 }
 
 // protocols returns the roles of all agents, each once, and notes their codons. The error says
