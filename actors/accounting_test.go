@@ -28,7 +28,7 @@ func (m *tracked) String() string {
 // outcomeCounter counts the outcomes of tracked messages. Invariant: each message is
 // handled once, refused once, or a dead letter once.
 type outcomeCounter struct {
-	account.Ledger[*tracked]
+	account.Messages[*tracked]
 	open   atomic.Int64
 	closed chan struct{} // closed when every message has an outcome
 }

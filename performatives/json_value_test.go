@@ -39,7 +39,7 @@ func (s sealed) MarshalJSON() ([]byte, error) {
 	return []byte(`{"sealed":true}`), nil
 }
 
-type place struct {
+type summit struct {
 	Name   string
 	Height float64
 	At     time.Time
@@ -51,7 +51,7 @@ type place struct {
 }
 
 var objects = map[string]any{
-	"a struct":           place{Name: "here", Height: 1.5, Size: big.NewInt(3), hidden: make(chan int), Skip: func() {}},
+	"a struct":           summit{Name: "here", Height: 1.5, Size: big.NewInt(3), hidden: make(chan int), Skip: func() {}},
 	"a pointer":          &node{Name: "a", Next: &node{Name: "b"}, Kids: []*node{{}, nil}},
 	"a nil pointer":      (*node)(nil),
 	"a nil map":          map[string]any(nil),
@@ -61,7 +61,7 @@ var objects = map[string]any{
 	"a map by text":      map[p.Performative]int{p.ActCFP: 1},
 	"raw in a map":       map[string]json.RawMessage{"a": json.RawMessage(`[1]`), "b": nil},
 	"content in a map":   map[string]any{"a": p.ContentOf([]int{1})},
-	"a payload":          p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(place{}), Extra: p.Members{"a": json.RawMessage(`1`), "b": nil, "c": {}}},
+	"a payload":          p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(summit{}), Extra: p.Members{"a": json.RawMessage(`1`), "b": nil, "c": {}}},
 	"a payload inside":   map[string]any{"p": p.ContentOf(p.StatusUpdate{Description: "x"}), "act": p.ActInform},
 	"JSON in a content":  map[string]any{"a": p.RawContent(json.RawMessage(`[1]`)), "b": p.Content{}},
 	"a type of its own":  sealed{},
@@ -91,7 +91,7 @@ var notObjects = map[string]struct {
 	"a channel deep":     {struct{ A []any }{[]any{map[string]chan int{"c": nil}}}, "a value of the Go type chan int"},
 	"a complex number":   {struct{ Z complex128 }{}, "a value of the Go type complex128"},
 	"NaN":                {map[string]float64{"x": math.NaN()}, "the number NaN"},
-	"infinity":           {place{Height: math.Inf(1)}, "the number +Inf"},
+	"infinity":           {summit{Height: math.Inf(1)}, "the number +Inf"},
 	"keys that are none": {map[float64]string{1: "x"}, "a map with keys of the Go type float64"},
 	"a ring":             {ring(), "contains itself"},
 	"bad raw":            {map[string]json.RawMessage{"a": json.RawMessage(`{`)}, "a json.RawMessage that is no JSON"},
@@ -152,9 +152,9 @@ func TestObjectsAreThoseOfJSON(t *testing.T) {
 
 func TestCheckingAnObjectAllocatesNothing(t *testing.T) {
 	for name, v := range map[string]any{
-		"a struct": place{Name: "here", Height: 1}, "a pointer": &node{Name: "a"}, "raw": p.Raw(`{"a":1}`), "nothing": nil,
+		"a struct": summit{Name: "here", Height: 1}, "a pointer": &node{Name: "a"}, "raw": p.Raw(`{"a":1}`), "nothing": nil,
 		"a map": map[string]any{"a": 1, "b": []any{"x", map[string]any{"c": 1.5}}}, "strings": map[string]string{"a": "b"},
-		"a payload": p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(place{})},
+		"a payload": p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(summit{})},
 	} {
 		task := p.TaskRequest{TaskType: "x", Parameters: p.ContentOf(v)}
 		if n := testing.AllocsPerRun(100, func() {

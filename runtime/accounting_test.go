@@ -48,7 +48,7 @@ func eachSeed(t *testing.T, n int, test func(t *testing.T, seed uint64)) {
 // outcomes holds the outcomes of all messages of the test, and of the replies to them, by the
 // number of the message. A reply is accepted when its request is.
 type outcomes struct {
-	messages, replies account.Ledger[int]
+	messages, replies account.Messages[int]
 	sent              []sentMessage
 }
 

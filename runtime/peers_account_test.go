@@ -20,7 +20,7 @@ import (
 // messageOutcomes records the outcomes of a test's messages, by message id. A message is
 // accepted when the session's handler has received it from the peer, or when it is sent here.
 type messageOutcomes struct {
-	account.Ledger[performatives.MessageID]
+	account.Messages[performatives.MessageID]
 	refusals, deaths uint64 // totals of all messages; used by the observer alone
 }
 

@@ -24,7 +24,7 @@ type simRecorder struct {
 	mu               sync.Mutex
 	start            time.Time
 	text             bytes.Buffer
-	outcomes         account.Ledger[p.MessageID] // of the copies of each message
+	outcomes         account.Messages[p.MessageID] // of the copies of each message
 	handling         p.MessageID                 // the message that a conversation is handling
 	refused          uint64
 	dead             uint64

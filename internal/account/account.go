@@ -34,15 +34,15 @@ func (c Counts) String() string {
 	return fmt.Sprintf("accepted %d, handled %d, refused %d, dead letters %d", c[Accepted], c[Handled], c[Refused], c[Dead])
 }
 
-// Ledger holds the counts of the messages of a test by a key, such as their ids. The zero
-// Ledger is empty. It is safe for concurrent use.
-type Ledger[K comparable] struct {
+// Messages holds the counts of the messages of a test by a key, such as their ids. The zero
+// Messages is empty. It is safe for concurrent use.
+type Messages[K comparable] struct {
 	mu       sync.Mutex
 	messages map[K]*Counts
 }
 
 // Count counts an outcome of a message, and returns the message's counts.
-func (l *Ledger[K]) Count(message K, o Outcome) Counts {
+func (l *Messages[K]) Count(message K, o Outcome) Counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.messages == nil {
@@ -58,7 +58,7 @@ func (l *Ledger[K]) Count(message K, o Outcome) Counts {
 }
 
 // Of returns the counts of a message.
-func (l *Ledger[K]) Of(message K) Counts {
+func (l *Messages[K]) Of(message K) Counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c := l.messages[message]; c != nil {
@@ -68,7 +68,7 @@ func (l *Ledger[K]) Of(message K) Counts {
 }
 
 // Totals returns the sums of the counts of all messages.
-func (l *Ledger[K]) Totals() (all Counts) {
+func (l *Messages[K]) Totals() (all Counts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range l.messages {
@@ -81,7 +81,7 @@ func (l *Ledger[K]) Totals() (all Counts) {
 
 // Wrong returns a line for each message whose counts are not right, sorted. A nil right is
 // [Counts.Settled].
-func (l *Ledger[K]) Wrong(right func(message K, c Counts) bool) (lines []string) {
+func (l *Messages[K]) Wrong(right func(message K, c Counts) bool) (lines []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if right == nil {

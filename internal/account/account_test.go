@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/account"
 )
 
-func TestLedger(t *testing.T) {
-	var l account.Ledger[string]
+func TestMessages(t *testing.T) {
+	var l account.Messages[string]
 	var counting sync.WaitGroup
 	for message, counts := range map[string][]account.Outcome{
 		"a": {account.Accepted, account.Handled},

@@ -83,7 +83,7 @@ func oneOutcome(t *testing.T, tr Transport, full wire.FullPolicy, end func(near,
 // outcomeRecorder is a handler that records the outcome of each message it has sent.
 type outcomeRecorder struct {
 	Recorder
-	outcomes account.Ledger[performatives.MessageID]
+	outcomes account.Messages[performatives.MessageID]
 	ended    atomic.Bool
 	late     atomic.Bool
 }
