@@ -67,7 +67,7 @@ func accountForAll(t *testing.T, seed uint64) {
 	h := newHub(t, runtime.PeerOptions{MaxOpen: 100}, func(o *wire.Options) {
 		o.Handler, o.Limits.Outbox = recordingHandler{o.Handler, l}, 64
 	})
-	events := h.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindMessageRefused, actors.KindMessageDeadLettered}})
+	events := h.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 16, Kinds: []actors.Kind{actors.KindMessageRefused, actors.KindMessageDeadLettered}})
 	observing := events.Handle(l.observe)
 	for i, capacity := range []int{1 << 16, 4, 1 << 16} {
 		if err := h.Spawn(within(t), performatives.AgentID(fmt.Sprint("team/", i)), l.member, runtime.WithCapacity(capacity)); err != nil {

@@ -72,7 +72,7 @@ func (w *world) check() map[*machine.Transition]bool {
 			w.checkRefusal(e)
 		case actors.DeadLetter:
 			if m, ok := e.Message.(*performatives.Message); ok {
-				w.noteStopped(m, e.Code)
+				w.noteUndelivered(m, e.Code)
 			}
 		}
 	}
@@ -90,19 +90,20 @@ func (w *world) check() map[*machine.Transition]bool {
 	return taken
 }
 
-// checkRefusal notes a message for a stopped agent. The refusal of an unexpected act is a fault of
+// checkRefusal notes a message that the runtime refused. The refusal of an unexpected act is a fault of
 // the table.
 func (w *world) checkRefusal(e actors.MessageRefused) {
-	w.noteStopped(e.Message, e.Refusal.Code)
+	w.noteUndelivered(e.Message, e.Refusal.Code)
 	if e.Refusal.Code == performatives.CodeUnexpectedAct {
 		w.faultOf(e.Message.ConversationID(), "the table has no row for %s from %s: add one, if only to drop or refuse the message", e.Message.Performative(), e.Message.Sender())
 	}
 }
 
-// noteStopped notes a message that was not delivered because its receiver had stopped: the runtime
-// may answer in place of the receiver.
-func (w *world) noteStopped(m *performatives.Message, code performatives.Code) {
-	if code == performatives.CodeStopped || code == performatives.CodeUnknownAgent {
+// noteUndelivered notes a message that its receiver did not get because it had stopped, or because
+// the deadline had passed: the runtime answers in place of the receiver.
+func (w *world) noteUndelivered(m *performatives.Message, code performatives.Code) {
+	switch code {
+	case performatives.CodeStopped, performatives.CodeUnknownAgent, performatives.CodeExpired:
 		w.answered[pairKey{m.ConversationID(), m.Sender(), m.Receiver()}] = true
 	}
 }
@@ -153,9 +154,9 @@ func falls(t *machine.Transition) bool {
 
 // checkEnds checks that both sides of each conversation have ended, in a pair of the
 // table's Agree. A responder that no message has reached is in Idle. The pair is not
-// checked where the responder's agent had stopped, and the message that ended the initiator is not
-// of the responder but the answer of the runtime, which no table knows: such conversations are
-// counted.
+// checked where the responder's agent had stopped or the deadline had passed, and the message that
+// ended the initiator is not of the responder but the answer of the runtime, which no table knows:
+// such conversations are counted.
 func (w *world) checkEnds(sides map[sideKey]*observed) {
 	for _, key := range slices.SortedFunc(maps.Keys(sides), sideKey.compare) {
 		initiator := sides[key]

@@ -30,7 +30,8 @@ import (
 // table, not the rules that bind several of them: those are a [machine.Coordination]. It does not
 // cover a codon without conversations, such as a saga, whose steps are calls of a function: give
 // the codon of the conversations that its steps open. The pair of ends is not checked where the
-// agent that was asked had stopped and the runtime answered in its place.
+// agent that was asked had stopped, or the deadline had passed, and the runtime answered in its
+// place.
 //
 // A failure names the seed: [Seed] repeats it. After three seeds with faults no
 // more are tried. Conform must not be called in a

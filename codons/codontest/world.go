@@ -48,7 +48,7 @@ type world struct {
 	faults  []string
 	about   map[performatives.ConversationID]bool // conversations with faults
 
-	answered map[pairKey]bool                 // those with a message for a responder that had stopped
+	answered map[pairKey]bool                 // those with a message that the runtime answered
 	sent     map[performatives.MessageID]bool // by a side of a conversation
 	unjudged int                              // conversations whose pair of ends was not checked
 }
