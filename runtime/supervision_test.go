@@ -95,7 +95,9 @@ func (reborn) Describe() performatives.Capabilities { return performatives.Capab
 
 func (reborn) Receive(*actors.Context, *performatives.Message) { panic("as told") }
 
-func (reborn) ConsiderTask(context.Context, delegation.Task) delegation.Decision { return delegation.Accept() }
+func (reborn) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
 
 func (r reborn) PerformTask(context.Context, delegation.Task) (performatives.InformResult, error) {
 	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: strconv.Itoa(int(r))}, nil
