@@ -58,6 +58,12 @@ func TestConversationIsOpenWhenItStarts(t *testing.T) {
 	if !<-c.listed {
 		t.Error("the conversation is not listed")
 	}
+	if err := self.Do(t.Context(), func(actors.Agent) {}); err != nil { // it has handled the end
+		t.Error(err)
+	}
+	for range s.Conversations() {
+		t.Error("the conversation is listed after its end")
+	}
 	if err := s.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}

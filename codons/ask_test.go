@@ -300,6 +300,33 @@ func TestConversationsUnderWay(t *testing.T) {
 	})
 }
 
+// TestConversationsAfterTheirEnd has an agent that is too busy to take note of the end of its conversation.
+func TestConversationsAfterTheirEnd(t *testing.T) {
+	untilDone := func(ctx context.Context, _ codons.Turn[change]) (codons.Command, error) {
+		<-ctx.Done()
+		return codons.Command{}, ctx.Err()
+	}
+	inReviews(t, untilDone, func(t *testing.T, s *actors.System, asker actors.Self) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		asked, err := review.Start(ctx, asker, "Rev", change{Diff: "x"}, codons.On("revise", addTests))
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		busy := make(chan struct{})
+		if err := asker.Later(func(actors.Agent) { <-busy }); err != nil {
+			t.Fatal(err)
+		}
+		<-asked.Done()
+		synctest.Wait()
+		if all := codons.Conversations(s); len(all) != 0 {
+			t.Errorf("after the end: %+v", all)
+		}
+		close(busy)
+	})
+}
+
 // pointed is a critic by its pointer only.
 type pointed struct{}
 

@@ -68,8 +68,16 @@ func (b Budget) String() string {
 }
 
 // BudgetOf returns the budget that a message carries, nil for none. The error is a
-// [*performatives.Refusal] for the field budget when its content is not a valid budget.
+// [*performatives.Refusal] for the field budget when its content is not a valid budget. The map
+// is the caller's.
 func BudgetOf(m *performatives.Message) (Budget, error) {
+	b, err := budgetIn(m)
+	return maps.Clone(b), err
+}
+
+// budgetIn is [BudgetOf] with the map of the message itself, which must not be changed: the
+// usage of many messages may be one map.
+func budgetIn(m *performatives.Message) (Budget, error) {
 	content := m.Budget()
 	if content.IsZero() {
 		return nil, nil

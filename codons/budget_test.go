@@ -24,6 +24,37 @@ func TestAnswerCarriesUsage(t *testing.T) {
 	})
 }
 
+// TestUsageIsTheCallers changes the usage of a conversation that has used nothing: no other has used more.
+func TestUsageIsTheCallers(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{})
+		for range 2 {
+			d, err := w.DelegateTo("Jules", codons.Budget{codons.Tokens: 500})
+			if err != nil || d.Spent() == nil || len(d.Spent()) > 0 {
+				t.Fatalf("spent %q, %v", d.Spent(), err)
+			}
+			d.Spent()[codons.Tokens] = 7
+		}
+	})
+}
+
+// TestBudgetOfIsTheCallers changes the usage that an answer carries: no other answer carries it.
+func TestBudgetOfIsTheCallers(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{})
+		a := w.Peer("peer")
+		for range 2 {
+			a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task(), Budget: p.ContentOf(codons.Budget{codons.Tokens: 500})})
+			a.Expect(p.ActTaskAccept)
+			used, err := codons.BudgetOf(a.Expect(p.ActInformResult))
+			if err != nil || used == nil || len(used) > 0 {
+				t.Fatalf("used %q, %v", used, err)
+			}
+			used[codons.Tokens] = 7
+		}
+	})
+}
+
 func TestOverspendingFails(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var cause error

@@ -2,6 +2,7 @@ package codons
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -277,9 +278,9 @@ func (h Handle) Done() <-chan struct{} { return h.i.done }
 
 // Spent returns the part of the budget that the conversation and those below it have used. It
 // may be called once Done is closed. A peer that reports no usage counts as one that has used
-// its whole allowance. Nil means that the conversation had no budget and reports no usage. The map must not be
-// changed.
-func (h Handle) Spent() Budget { return h.i.conversation.spent }
+// its whole allowance. Nil means that the conversation had no budget and reports no usage. The map
+// is the caller's.
+func (h Handle) Spent() Budget { return maps.Clone(h.i.conversation.spent) }
 
 // Cancel withdraws the request and returns at once. The peer gets CANCEL, and the
 // conversation ends with the receipt, with an answer that was faster, or when the grace has

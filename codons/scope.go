@@ -51,7 +51,7 @@ func scopeOf(ctx context.Context) *scope {
 // openScope returns the scope of the work on a request. The error says that the request's budget
 // is not valid.
 func openScope(request *performatives.Message) (*scope, error) {
-	b, err := BudgetOf(request)
+	b, err := budgetIn(request)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (p child) used(last *performatives.Message) Budget {
 	if last == nil {
 		return p.limits()
 	}
-	if used, err := BudgetOf(last); err == nil && used != nil {
+	if used, err := budgetIn(last); err == nil && used != nil {
 		return used
 	}
 	switch last.Performative() { //nolint:exhaustive // the acts of a peer that did not begin the work

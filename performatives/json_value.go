@@ -37,7 +37,7 @@ func requireObjectValue(field string, value any) error {
 		v = v.Elem()
 	}
 	switch {
-	case v.Kind() == reflect.Pointer && v.IsNil(), v.Kind() == reflect.Map && v.IsNil():
+	case v.Kind() == reflect.Pointer && v.IsNil():
 		return nil // it is written as null
 	case marshalsItself(v.Type()) && extraOf(v.Type()) < 0:
 		return requireMarshalled(field, value)

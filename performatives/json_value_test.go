@@ -93,6 +93,7 @@ var notObjects = map[string]struct {
 	"NaN":                {map[string]float64{"x": math.NaN()}, "the number NaN"},
 	"infinity":           {summit{Height: math.Inf(1)}, "the number +Inf"},
 	"keys that are none": {map[float64]string{1: "x"}, "a map with keys of the Go type float64"},
+	"no map by such":     {map[float64]string(nil), "a map with keys of the Go type float64"},
 	"a ring":             {ring(), "contains itself"},
 	"bad raw":            {map[string]json.RawMessage{"a": json.RawMessage(`{`)}, "a json.RawMessage that is no JSON"},
 	"a bad number":       {map[string]any{"a": json.Number("1x")}, "a json.Number that is no number"},

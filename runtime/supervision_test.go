@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -83,6 +85,39 @@ func TestRestart(t *testing.T) {
 	started := await[actors.AgentStarted](t, r, 3, func(e actors.AgentStarted) bool { return e.Agent == "A" })
 	if len(started) != 3 || started[0].Again || !started[1].Again {
 		t.Errorf("got %+v", started)
+	}
+}
+
+// reborn answers a task with the number of its value, and fails at any other message.
+type reborn int64
+
+func (reborn) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (reborn) Receive(*actors.Context, *performatives.Message) { panic("as told") }
+
+func (reborn) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+func (r reborn) PerformTask(context.Context, delegation.Task) (performatives.InformResult, error) {
+	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: strconv.Itoa(int(r))}, nil
+}
+
+// After a restart, the roles are those of the new value.
+func TestRestartBindsTheRoles(t *testing.T) {
+	n := newNode(t, runtime.Options{Supervision: quickRestarts()})
+	var born atomic.Int64
+	if err := n.Spawn(within(t), "A", func() actors.Agent { return reborn(born.Add(1)) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1", "2", "3"} {
+		got, err := n.Delegate(within(t), "A", performatives.TaskRequest{TaskType: "count", Description: "values"})
+		if err != nil || got.Summary != want {
+			t.Errorf("value %q did the task, want %q: %v", got.Summary, want, err)
+		}
+		if err := n.Send(message(t, "x", "A", performatives.ActConfirm)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -38,8 +38,6 @@ import (
 // testing/synctest bubble. [codons.CheckPayloads] is on until the test ends.
 func Conform(t *testing.T, c *codons.Codon, opts ...Option) {
 	t.Helper()
-	before := codons.CheckPayloads.Swap(true)
-	defer codons.CheckPayloads.Store(before)
 	for _, fault := range conform(t, c, newOptions(opts)) {
 		t.Error(fault)
 	}
@@ -50,6 +48,8 @@ const maxFaults = 3
 
 // conform returns the faults, one text for each seed.
 func conform(t *testing.T, c *codons.Codon, o options) (faults []string) {
+	before := codons.CheckPayloads.Swap(true)
+	defer codons.CheckPayloads.Store(before)
 	if c.Machine() == nil && (o.agents == nil || o.call == nil) {
 		return []string{fmt.Sprintf("codontest: %s has no table of its own: give a call of it by the option Calling, and the roles of the codons that it uses by Agents", c.Name())}
 	}

@@ -84,6 +84,17 @@ func TestBrokenTables(t *testing.T) {
 	}
 }
 
+// TestRoughPairs has a table that calls no pair of ends rough.
+func TestRoughPairs(t *testing.T) {
+	smooth := reviewOf(func(d *codons.Definition) {
+		d.Table, d.Standard = d.Standard.MustComplete(d.Table), 0
+		for i := range d.Table.Agree {
+			d.Table.Agree[i].Rough = false
+		}
+	})
+	expectFault(t, explore(t.Logf, smooth, newOptions([]Option{unreached})), "no conversation over a network that delivers ends in")
+}
+
 func expectFault(t *testing.T, faults []string, want string) {
 	t.Helper()
 	if all := strings.Join(faults, "\n"); !strings.Contains(all, want) {
@@ -158,8 +169,6 @@ func TestAgents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			review := reviewOf(nil)
-			before := codons.CheckPayloads.Swap(true)
-			defer codons.CheckPayloads.Store(before)
 			agent := Agent(review.Answer(codons.Job("review", (*reviewer).Review)), func() actors.Agent { return &reviewer{c.review} })
 			faults := conform(t, review, newOptions([]Option{Seeds(4), agent}))
 			if c.want != "" {
@@ -174,8 +183,6 @@ func TestAgents(t *testing.T) {
 // TestChangedPayload has the initiator change what the responder has sent.
 func TestChangedPayload(t *testing.T) {
 	review := reviewOf(nil)
-	before := codons.CheckPayloads.Swap(true)
-	defer codons.CheckPayloads.Store(before)
 	comment := func(context.Context, codons.Turn[change]) (codons.Command, error) {
 		return codons.Command{Name: "comment", Data: comments{Labels: map[string]string{}}}, nil
 	}
@@ -187,4 +194,22 @@ func TestChangedPayload(t *testing.T) {
 		Seeds(3), Asking(codons.On("revise", revise)),
 		Agent(review.Answer(codons.Job("review", (*reviewer).Review)), func() actors.Agent { return &reviewer{comment} }),
 	})), "was changed after it was sent")
+}
+
+// silent is a responder that makes no messages while it is rebuilt.
+type silent struct{ *codons.Responding }
+
+func (silent) Compose(*codons.Value, machine.Effect, *codons.Event) any { return "no object" }
+
+// TestRebuiltMessages has a side that makes other messages while it is rebuilt.
+func TestRebuiltMessages(t *testing.T) {
+	review := reviewOf(func(d *codons.Definition) {
+		d.Sides = func(role machine.Role) codons.Side {
+			if role == machine.Responder {
+				return silent{&codons.Responding{}}
+			}
+			return nil
+		}
+	})
+	expectFault(t, conform(t, review, newOptions([]Option{Seeds(2)})), "and not when it is rebuilt")
 }

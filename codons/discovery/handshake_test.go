@@ -125,6 +125,16 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
+// TestHandshakeAfterRestart has the agent fail: its new value requires handshakes, too.
+func TestHandshakeAfterRestart(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		r := w.Add("Reserved", newReserved())
+		wantAll(t, askAll(t.Context(), w.Eddy), isHandshakeRequired)
+		_ = r.Do(t.Context(), func(actors.Agent) { panic("oops") })
+		wantAll(t, askAll(t.Context(), w.Eddy), isHandshakeRequired)
+	})
+}
+
 // The agent that requires handshakes is the initiator.
 func TestHandshakeByTheRequiringAgent(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {

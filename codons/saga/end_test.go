@@ -156,6 +156,30 @@ func TestJournalPanics(t *testing.T) {
 	}
 }
 
+// TestJournalAfterTheEndOfCtx has a step end the context of its saga: the journal of what follows has another.
+func TestJournalAfterTheEndOfCtx(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var d kit.Deeds
+		ctx, cancel := context.WithCancel(t.Context())
+		b := d.Step("b")
+		b.Do = func(context.Context, map[string]any) (any, error) {
+			cancel()
+			return nil, errors.New("no")
+		}
+		told := 0
+		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), b}, Journal: func(journal context.Context, r codons.Record) error {
+			if told++; ctx.Err() != nil && journal.Err() != nil {
+				t.Errorf("%s is journalled by a context that has ended", stateOf(t, r))
+			}
+			return nil
+		}}
+		_ = failureOf(t, second(saga.Run(ctx, w.Eddy)))
+		if told < 4 {
+			t.Errorf("the journal was called %d times, want at least 4", told)
+		}
+	})
+}
+
 func second[A any](_ A, err error) error { return err }
 
 // TestUndoAfterTheAgentStopped calls Undo once: the stopped agent can begin no conversation.

@@ -41,3 +41,22 @@ func TestQueuePutBack(t *testing.T) {
 		}
 	}
 }
+
+// TestEventsOfTwoRunsAreNotLost repeats events in a second run that came in the first one, and loses the
+// repetition: nothing is lost.
+func TestEventsOfTwoRunsAreNotLost(t *testing.T) {
+	s := &Stream[string]{backlog: newBacklog[string](8)}
+	for _, p := range []Published{
+		{Position: Position{"e", 1}, Stream: "first", Number: 1},
+		{Position: Position{"e", 2}, Stream: "first", Number: 2},
+		{Position: Position{"e", 3}, Stream: "second", Number: 3, Resumed: true},
+		{Position: Position{"e", 5}, Stream: "second", Number: 5, Resumed: true},
+	} {
+		s.arrived(p, "", nil)
+	}
+	for _, want := range []uint64{0, 0, 0, 1} {
+		if e, ok := s.backlog.take(); !ok || e.Lost != want || e.Uncounted {
+			t.Errorf("got %+v, %t, want %d lost", e, ok, want)
+		}
+	}
+}

@@ -251,12 +251,14 @@ func TestWatchAcceptsRefusalsOfTheRuntime(t *testing.T) {
 	busy := &p.Refusal{Code: p.CodeBusy}
 	reject := p.TaskReject{ReasonCode: p.CodeBusy}
 	for name, c := range map[string]struct {
-		refused, said bool
-		want          []string
+		refused bool
+		said    int // the number of refusals that came as messages
+		want    []string
 	}{
-		"the refusal came as a message": {refused: true, said: true},
+		"the refusal came as a message": {refused: true, said: 1},
 		"Send returned the refusal":     {refused: true},
-		"the agent itself refuses":      {said: true, want: []string{"responder: TASK_REJECT"}},
+		"the agent itself refuses, too": {refused: true, said: 2, want: []string{"responder: TASK_REJECT"}},
+		"the agent itself refuses":      {said: 1, want: []string{"responder: TASK_REJECT"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFixture(t, watch.Options{})
@@ -267,7 +269,7 @@ func TestWatchAcceptsRefusalsOfTheRuntime(t *testing.T) {
 			if c.refused {
 				w.events.Publish(actors.MessageRefused{Message: request, Refusal: busy})
 			}
-			if c.said {
+			for range c.said {
 				w.answer(request, reject)
 				n++
 			}

@@ -16,8 +16,8 @@ type Problem string
 const (
 	ErrorLogged    Problem = "an error was logged"
 	Violation      Problem = "a message breaks its protocol"
-	PayloadChanged Problem = "a payload was changed after it was sent"
-	DeadLetter     Problem = "a message could not be delivered" // before the test's end
+	PayloadChanged Problem = "a payload was changed after it was sent" // an error is logged, too
+	DeadLetter     Problem = "a message could not be delivered"        // before the test's end
 )
 
 // Allow says that problems of these kinds do not fail the test.

@@ -47,8 +47,6 @@ type spawned struct {
 // of Options.Logger goes on.
 func Run(t *testing.T, o runtime.Options, test func(t *testing.T, n *Node)) {
 	t.Helper()
-	before := codons.CheckPayloads.Swap(true)
-	defer codons.CheckPayloads.Store(before)
 	synctest.Test(t, func(t *testing.T) {
 		defer time.Sleep(time.Minute) //nolint:forbidigo // the clock of a synctest bubble; the engine has a goroutine that waits for a timer
 		n, end := start(t, o)
@@ -63,6 +61,8 @@ const eventQueue = 1 << 14
 // start starts the node. end stops it, and reports all problems.
 func start(t testing.TB, o runtime.Options) (n *Node, end func()) {
 	t.Helper()
+	before := codons.CheckPayloads.Swap(true)
+	t.Cleanup(func() { codons.CheckPayloads.Store(before) })
 	n = &Node{t: t, log: newErrorLog(o.Logger), agents: map[performatives.AgentID]spawned{}, excused: map[Problem]bool{}}
 	o.Logger = slog.New(n.log)
 	if o.Watch == nil {

@@ -49,14 +49,14 @@ var task = performatives.TaskRequest{TaskType: "work", Description: "do it"}
 // problems are what tests do wrong, and what is reported of it.
 var problems = map[string]struct {
 	test  func(t *testing.T, n *Node)
-	kind  Problem // empty for what no test can allow
+	kinds []Problem // empty for what no test can allow
 	wants string
 }{
-	"nothing": {func(*testing.T, *Node) {}, "", ""},
+	"nothing": {func(*testing.T, *Node) {}, nil, ""},
 	"a panic": {func(t *testing.T, n *Node) {
 		n.Spawn("Jules", work(func(context.Context, delegation.Task) (performatives.InformResult, error) { panic("oh") }))
 		_, _ = n.Delegate(t.Context(), "Jules", task) // it fails
-	}, ErrorLogged, "handler panicked"},
+	}, []Problem{ErrorLogged}, "handler panicked"},
 	"a message that breaks its protocol": {func(t *testing.T, n *Node) {
 		jules := n.Peer("Jules")
 		d, err := delegation.Start(t.Context(), n, "Jules", task)
@@ -68,18 +68,33 @@ var problems = map[string]struct {
 		d.Cancel()
 		jules.Reply(jules.Expect(performatives.ActCancel), performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: "stopped"})
 		_, _ = d.Wait() // it failed
-	}, Violation, "STATUS_UPDATE is not legal here"},
+	}, []Problem{Violation}, "STATUS_UPDATE is not legal here"},
+	"a changed payload": {func(t *testing.T, n *Node) {
+		parameters := map[string]any{}
+		n.Spawn("Jules", work(func(context.Context, delegation.Task) (performatives.InformResult, error) {
+			parameters["read"] = true
+			return performatives.InformResult{Status: performatives.StatusSuccess}, nil
+		}))
+		_, err := n.Delegate(t.Context(), "Jules", performatives.TaskRequest{TaskType: "work", Parameters: performatives.ContentOf(parameters)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}, []Problem{PayloadChanged, ErrorLogged}, string(PayloadChanged) + ": "},
 	"a dead letter": {func(_ *testing.T, n *Node) {
 		n.System().DeadLetter("Nobody", n.Peer("Jules").Send("Jules", note, inform), performatives.CodeUnknownAgent)
-	}, DeadLetter, "for Nobody"},
+	}, []Problem{DeadLetter}, "for Nobody"},
 	"a fault that meets nothing": {func(_ *testing.T, n *Node) {
 		n.Fault(Lose("Jules", performatives.ActTaskAccept).Once())
-	}, "", `the fault Lose("Jules", TASK_ACCEPT) met too few messages`},
+	}, nil, `the fault Lose("Jules", TASK_ACCEPT) met too few messages`},
+	"a fault that meets too little": {func(_ *testing.T, n *Node) {
+		n.Fault(Lose("Jules", performatives.ActInform).Times(2))
+		n.Peer("Jules").Send("Jules", note, inform)
+	}, nil, `the fault Lose("Jules", INFORM) met too few messages`},
 	"an unexpected message": {func(_ *testing.T, n *Node) {
 		eddy := n.Peer("Eddy")
 		eddy.Send("Eddy", note, inform)
 		eddy.Silent()
-	}, "", "Eddy got INFORM from Eddy"},
+	}, nil, "Eddy got INFORM from Eddy"},
 }
 
 func TestProblems(t *testing.T) {
@@ -88,11 +103,11 @@ func TestProblems(t *testing.T) {
 			if got := failuresOf(t, c.test); c.wants == "" && got != "" || !strings.Contains(got, c.wants) {
 				t.Errorf("reported %q, want %q", got, c.wants)
 			}
-			if c.kind == "" {
+			if c.kinds == nil {
 				return
 			}
 			allowed := func(t *testing.T, n *Node) {
-				n.Allow(c.kind)
+				n.Allow(c.kinds...)
 				c.test(t, n)
 			}
 			if got := failuresOf(t, allowed); got != "" {

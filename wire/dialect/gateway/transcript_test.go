@@ -273,6 +273,7 @@ func reviews(t testing.TB) *performatives.Registry {
 	r := new(performatives.Registry)
 	for name, act := range map[string]performatives.Performative{
 		"REVIEW_REQUEST": performatives.ActRequest, "REVIEW_TASK": performatives.ActTaskRequest, "REVIEW_SEEN": performatives.ActInform,
+		"REVIEW_FAILED": performatives.ActFailure,
 	} {
 		if err := performatives.RegisterMessageType[review](r, name, act); err != nil {
 			t.Fatal(err)
