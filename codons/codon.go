@@ -59,9 +59,14 @@ type Definition struct {
 	// Nil where no row of the table has a tag of its own.
 	Tag func(*performatives.Message) string
 
-	// Sides makes the side of a role for [Rebuild], without agent, caller or jobs. Nil, and a
-	// nil side, mean an [Initiator] and a [Responding] without data of their own.
-	Sides func(machine.Role) Side
+	// InitiatorSide makes the initiator's side for [Rebuild] and [NewSolo], without caller or
+	// jobs. Nil means an [Initiator] without data of its own.
+	InitiatorSide func() Side
+
+	// ResponderSide makes the responder's side of one conversation, which embeds r. It runs on
+	// the agent's actor, and for [Rebuild], where r has no agent. Nil means that r itself is
+	// the side.
+	ResponderSide func(r *Responding) Side
 
 	// Variant returns the codon of a record by its first event, for a codon whose table
 	// depends on that: a saga's depends on the number of steps. The content of a command
@@ -158,15 +163,21 @@ func (c *Codon) OpenedBy(m *performatives.Message, usual bool) bool {
 
 // Side returns a new side of a role without agent, caller or jobs, for [Rebuild].
 func (c *Codon) Side(role machine.Role) Side {
-	if c.Sides != nil {
-		if s := c.Sides(role); s != nil {
-			return s
-		}
+	switch {
+	case role == machine.Responder:
+		return c.responderSide(&Responding{})
+	case c.InitiatorSide != nil:
+		return c.InitiatorSide()
 	}
-	if role == machine.Initiator {
-		return &asking[any]{}
+	return &asking[any]{}
+}
+
+// responderSide returns the side of a responder, which embeds r.
+func (c *Codon) responderSide(r *Responding) Side {
+	if c.ResponderSide != nil {
+		return c.ResponderSide(r)
 	}
-	return &Responding{}
+	return r
 }
 
 // variant returns the codon of a record that begins with an event.

@@ -117,12 +117,9 @@ func (i *Initiator) Run(*Conversation, string) {}
 // Stop does nothing.
 func (i *Initiator) Stop(*Conversation, string) {}
 
-// Tag returns the tag of [ReceiptTag].
-func (i *Initiator) Tag(v *Value, m *performatives.Message) string { return ReceiptTag(v, m) }
-
-// ReceiptTag returns [TagReceipt] for an INFORM that answers this side's CANCEL, and the empty
-// tag for any other message. It is pure.
-func ReceiptTag(v *Value, m *performatives.Message) string {
+// Tag returns [TagReceipt] for an INFORM that answers this side's CANCEL, and the empty tag for
+// any other message.
+func (i *Initiator) Tag(v *Value, m *performatives.Message) string {
 	if m.Performative() != performatives.ActInform {
 		return ""
 	}
@@ -148,15 +145,15 @@ func (i *Initiator) Reduce(v *Value, e *Event) {
 	}
 }
 
-// InitiatorData is the data of an [Initiator].
-type InitiatorData struct {
+// initiatorData is the data of an [Initiator].
+type initiatorData struct {
 	Retries      int           `json:"retries"`      // of the latest message, in this state
 	State        machine.State `json:"state"`        // in which they were counted
 	Acknowledged bool          `json:"acknowledged"` // a first answer to the latest message has come
 }
 
-// Data returns the [InitiatorData] of the side.
-func (i *Initiator) Data() any { return InitiatorData{i.retries, i.retried, i.acknowledged} }
+// Data returns the data that Reduce keeps. Its type is not exported; it has a JSON form.
+func (i *Initiator) Data() any { return initiatorData{i.retries, i.retried, i.acknowledged} }
 
 // Compose returns the content of the event's command. It makes the content of a CANCEL.
 func (i *Initiator) Compose(_ *Value, f machine.Effect, e *Event) any {

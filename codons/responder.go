@@ -57,7 +57,6 @@ type Responder struct {
 	decision  *Consideration
 	refusal   string
 	longLived bool
-	side      func(*Responding) Side
 }
 
 // ResponderOptions configures a [Responder].
@@ -75,9 +74,6 @@ type ResponderOptions struct {
 	Refusal string
 	// LongLived says that the conversations have no deadline.
 	LongLived bool
-	// Side makes the side of one conversation, which embeds r. It runs on the agent's actor.
-	// Nil means that r itself is the side.
-	Side func(r *Responding) Side
 }
 
 // NewResponder returns the responder of an agent in one codon. It reads the limit of a
@@ -85,7 +81,7 @@ type ResponderOptions struct {
 func NewResponder(self actors.Self, agent actors.Agent, o ResponderOptions) *Responder {
 	return &Responder{
 		limiter: limiter{limit: limitOf(agent)}, times: o.Times.withDefaults(), agent: self, codon: o.Codon,
-		works: o.Works, decision: o.Consider, refusal: cmp.Or(o.Refusal, CommandRefuse), longLived: o.LongLived, side: o.Side,
+		works: o.Works, decision: o.Consider, refusal: cmp.Or(o.Refusal, CommandRefuse), longLived: o.LongLived,
 	}
 }
 
@@ -96,10 +92,7 @@ func (r *Responder) Times() Times { return r.times }
 // the decision about the request where the codon has a [Consideration].
 func (r *Responder) Open(m *performatives.Message) actors.Conversation {
 	base := &Responding{responder: r}
-	side := Side(base)
-	if r.side != nil {
-		side = r.side(base)
-	}
+	side := r.codon.responderSide(base)
 	c := newResponder(r.agent, r.codon, m, side)
 	c.longLived = r.longLived
 	if r.decision != nil && m.Performative() != performatives.ActCancel {

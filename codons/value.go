@@ -78,9 +78,6 @@ func (v *Value) Request() *performatives.Message { return v.request }
 // First returns the first message of the conversation on this side.
 func (v *Value) First() *performatives.Message { return v.first }
 
-// Withdrawn reports whether this side has received CANCEL.
-func (v *Value) Withdrawn() bool { return v.cancel != nil }
-
 // Sent returns the latest message of an act that this side has sent, or nil.
 func (v *Value) Sent(act performatives.Performative) *performatives.Message {
 	for _, m := range v.sent {

@@ -8,24 +8,26 @@ import (
 
 // EnglishCodon is the English auction, with its documentation.
 var EnglishCodon = codons.MustDefine(codons.Definition{
-	Table:        EnglishTable(),
-	Coordination: EnglishCoordination(),
-	Commands:     englishCommands(),
-	Sides:        sides,
-	Example:      "ExampleEnglish",
-	Tag:          tag,
-	Payloads:     payloads,
+	Table:         EnglishTable(),
+	Coordination:  EnglishCoordination(),
+	Commands:      englishCommands(),
+	InitiatorSide: initiating,
+	ResponderSide: responding,
+	Example:       "ExampleEnglish",
+	Tag:           tag,
+	Payloads:      payloads,
 })
 
 // DutchCodon is the Dutch auction, with its documentation.
 var DutchCodon = codons.MustDefine(codons.Definition{
-	Table:        DutchTable(),
-	Coordination: DutchCoordination(),
-	Commands:     dutchCommands(),
-	Sides:        sides,
-	Example:      "ExampleDutch",
-	Tag:          tag,
-	Payloads:     payloads,
+	Table:         DutchTable(),
+	Coordination:  DutchCoordination(),
+	Commands:      dutchCommands(),
+	InitiatorSide: initiating,
+	ResponderSide: responding,
+	Example:       "ExampleDutch",
+	Tag:           tag,
+	Payloads:      payloads,
 })
 
 // EnglishRole has every [Bidder] take part in English auctions.

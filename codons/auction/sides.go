@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -25,13 +24,9 @@ func englishCommands() map[string]any {
 	return all
 }
 
-// sides makes the sides by which conversations are rebuilt.
-func sides(role machine.Role) codons.Side {
-	if role == machine.Initiator {
-		return &initiatorSide{}
-	}
-	return &responderSide{Responding: &codons.Responding{}}
-}
+func initiating() codons.Side { return &initiatorSide{} }
+
+func responding(r *codons.Responding) codons.Side { return &responderSide{Responding: r} }
 
 // initiatorData is the data of the auctioneer's side.
 type initiatorData struct {

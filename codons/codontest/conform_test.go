@@ -3,6 +3,8 @@ package codontest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,6 +101,35 @@ func expectFault(t *testing.T, faults []string, want string) {
 	t.Helper()
 	if all := strings.Join(faults, "\n"); !strings.Contains(all, want) {
 		t.Errorf("got %.2000s, want %q", all, want)
+	}
+}
+
+// TestUnused names a pair of the table's Agree in which no conversation ends, and one in which some do.
+func TestUnused(t *testing.T) {
+	surplus := reviewOf(func(d *codons.Definition) {
+		d.Table.Agree = []machine.Pair{{Initiator: "approved", Responder: codons.StateRefused, Rough: true}}
+	})
+	faults := func(opts ...Option) []string {
+		return explore(t.Logf, surplus, newOptions(append(opts, unreached)))
+	}
+	expectFault(t, faults(), "unused pair: the initiator approved, the responder refused")
+	unused := Unused("approved", codons.StateRefused)
+	if all := faults(unused); len(all) > 0 {
+		t.Error(all)
+	}
+	expectFault(t, faults(unused, Unused("approved", "approved")), "it is used or unknown: the initiator approved, the responder approved")
+}
+
+// TestSeed repeats the seed of a failure, and expects the same failure and no other.
+func TestSeed(t *testing.T) {
+	broken := reviewOf(without(machine.Initiator, "cancelling", machine.Command("resubmit")))
+	all := conform(t, broken, newOptions([]Option{Seeds(DefaultSeeds)}))
+	var seed uint64
+	if _, err := fmt.Sscanf(strings.Join(all, "\n"), "codontest: code-review, seed %d:", &seed); err != nil {
+		t.Fatal(err)
+	}
+	if again := conform(t, broken, newOptions([]Option{Seed(seed)})); !slices.Equal(again, all[:1]) {
+		t.Errorf("got %.2000q, want the first of %.2000q", again, all)
 	}
 }
 

@@ -10,26 +10,28 @@ import (
 // Codon is the contract net of one round, with its documentation. A CFP that names no
 // protocol opens it.
 var Codon = codons.MustDefine(codons.Definition{
-	Table:        Table(),
-	Coordination: Coordination(1, true),
-	Example:      "ExampleCallForProposals",
-	Tag:          tag,
-	Payloads:     payloads("the task, until when it is to be done, and on which terms"),
-	Outcomes:     outcomes,
-	Commands:     commands(),
-	Sides:        sides,
+	Table:         Table(),
+	Coordination:  Coordination(1, true),
+	Example:       "ExampleCallForProposals",
+	Tag:           tag,
+	Payloads:      payloads("the task, until when it is to be done, and on which terms"),
+	Outcomes:      outcomes,
+	Commands:      commands(),
+	InitiatorSide: initiating,
+	ResponderSide: responding,
 })
 
 // IteratedCodon is the contract net of several rounds, with its documentation.
 var IteratedCodon = codons.MustDefine(codons.Definition{
-	Table:        IteratedTable(),
-	Coordination: IteratedCoordination(1, true),
-	Example:      "ExampleWithRounds",
-	Tag:          tag,
-	Payloads:     payloads("the task, until when it is to be done, and on which terms; in a further round, on others"),
-	Outcomes:     outcomes,
-	Commands:     iteratedCommands(),
-	Sides:        sides,
+	Table:         IteratedTable(),
+	Coordination:  IteratedCoordination(1, true),
+	Example:       "ExampleWithRounds",
+	Tag:           tag,
+	Payloads:      payloads("the task, until when it is to be done, and on which terms; in a further round, on others"),
+	Outcomes:      outcomes,
+	Commands:      iteratedCommands(),
+	InitiatorSide: initiating,
+	ResponderSide: responding,
 })
 
 // Role has every [Bidder] answer the CFP of a contract net.

@@ -24,7 +24,6 @@ func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Tim
 				return s.(*responderSide).perform(bidder)
 			}},
 		},
-		Side: func(r *codons.Responding) codons.Side { return &responderSide{Responding: r} },
 	})
 }
 

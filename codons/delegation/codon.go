@@ -8,11 +8,12 @@ import (
 
 // Codon is the delegation codon: [Table] with its payloads and its documentation.
 var Codon = codons.MustDefine(codons.Definition{
-	Table:    Table(),
-	Example:  "ExampleDelegate",
-	Tag:      inputTag,
-	Sides:    sides,
-	Commands: commands(),
+	Table:         Table(),
+	Example:       "ExampleDelegate",
+	Tag:           inputTag,
+	InitiatorSide: func() codons.Side { return &Initiator{} },
+	ResponderSide: func(r *codons.Responding) codons.Side { return &responding{Responding: r} },
+	Commands:      commands(),
 	Outcomes: map[machine.State]string{
 		codons.StateCompleted: "the result, or the partial result when a further round was not served; Delegated.Unserved gives the reason",
 	},

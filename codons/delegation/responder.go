@@ -26,7 +26,6 @@ func newResponder(self actors.Self, agent actors.Agent, worker Worker, t codons.
 		Works: []codons.Work{{Job: codons.JobPerform, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
 			return s.(*responding).perform(worker)
 		}}},
-		Side: func(r *codons.Responding) codons.Side { return &responding{Responding: r} },
 	})
 }
 

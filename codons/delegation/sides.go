@@ -2,7 +2,6 @@ package delegation
 
 import (
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -14,14 +13,6 @@ func commands() map[string]any {
 		codons.CommandReport: performatives.StatusUpdate{}, commandAsk: performatives.InformResult{},
 		CommandNeedInput: performatives.InformResult{}, codons.CommandFinish: performatives.InformResult{},
 	}
-}
-
-// sides makes a new side of a role, for [codons.Rebuild].
-func sides(role machine.Role) codons.Side {
-	if role == machine.Initiator {
-		return &Initiator{}
-	}
-	return &responding{Responding: &codons.Responding{}}
 }
 
 // initiatorData is the recorded data of an [Initiator].

@@ -61,10 +61,7 @@ func newHandshakeResponder(self actors.Self, agent actors.Agent, t codons.Times)
 		}
 		return codons.Command{Name: codons.CommandAnswer, Data: performatives.InformCapabilities{Capabilities: summaryOf(self)}}
 	}
-	return codons.NewResponder(self, agent, codons.ResponderOptions{
-		Codon: HandshakeCodon, Times: t, Works: []codons.Work{codons.AnswerWork(answer)},
-		Side: func(r *codons.Responding) codons.Side { return handshakeResponder{r} },
-	})
+	return codons.AnswerWith(self, agent, HandshakeCodon, t, answer)
 }
 
 // considerHandshake returns nil when the agent accepts the handshake that m asks for.

@@ -8,10 +8,10 @@ import (
 
 // HandshakeCodon is the codon of a mutual exchange of capabilities (bridge §1).
 var HandshakeCodon = codons.MustDefine(codons.Definition{
-	Table:    handshakeTable(),
-	Example:  "ExampleHandshake",
-	Commands: commands(),
-	Sides:    handshakeSides,
+	Table:         handshakeTable(),
+	Example:       "ExampleHandshake",
+	Commands:      commands(),
+	ResponderSide: func(r *codons.Responding) codons.Side { return handshakeResponder{r} },
 	Payloads: []codons.Payload{
 		{Act: performatives.ActQueryCapabilities, Type: performatives.QueryCapabilities{}, Doc: "a query for a summary, with the capabilities of the sender"},
 		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Doc: "accepted, with the capabilities of the peer"},

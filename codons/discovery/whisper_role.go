@@ -16,9 +16,7 @@ func opensWhisper(m *performatives.Message) bool {
 }
 
 func newWhisperResponder(self actors.Self, agent actors.Agent, _ codons.Times) actors.Responding {
-	return codons.NewResponder(self, agent, codons.ResponderOptions{
-		Codon: WhisperCodon, Side: func(r *codons.Responding) codons.Side { return whisperResponder{r} },
-	})
+	return codons.NewResponder(self, agent, codons.ResponderOptions{Codon: WhisperCodon})
 }
 
 // whisperResponder is the responder's side of one query. It reads the description that the

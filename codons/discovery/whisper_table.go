@@ -13,10 +13,11 @@ const WhisperName = "whispering-wind"
 // (acl §4.8, §4.9 and §9; addenda §3). One
 // conversation is one query; [WhisperAll] holds many such conversations.
 var WhisperCodon = codons.MustDefine(codons.Definition{
-	Table:    whisperTable(),
-	Example:  "ExampleWhisperAll",
-	Commands: commands(),
-	Sides:    whisperSides,
+	Table:         whisperTable(),
+	Example:       "ExampleWhisperAll",
+	Commands:      commands(),
+	InitiatorSide: func() codons.Side { return &whisperInitiator{} },
+	ResponderSide: func(r *codons.Responding) codons.Side { return whisperResponder{r} },
 	Payloads: []codons.Payload{
 		{Act: performatives.ActQueryCapabilities, Type: performatives.QueryCapabilities{}, Doc: "the query: a summary, certain capabilities, or one action"},
 		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Doc: "the answer, which may be that nothing matches"},
@@ -85,4 +86,9 @@ func whisperPairs() []machine.Pair {
 		pairs = append(pairs, machine.Pair{Initiator: codons.StateAbandoned, Responder: end, Note: codons.NoteGone})
 	}
 	return pairs
+}
+
+// commands are the contents of the commands of both tables.
+func commands() map[string]any {
+	return map[string]any{codons.CommandAnswer: performatives.InformCapabilities{}}
 }

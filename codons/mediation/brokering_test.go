@@ -63,7 +63,7 @@ func TestBrokerAsksOne(t *testing.T) {
 		w.Add("Jules", &kit.Worker{Perform: func(_ context.Context, t delegation.Task) (p.InformResult, error) {
 			return kit.Result(p.StatusSuccess), t.Progress(50, "half of it")
 		}})
-		w.Add("Never", kit.Succeeding("must not be asked"))
+		w.Add("Never", succeeding("must not be asked"))
 		w.Add("Poet", &kit.RequestHandler{})
 		w.Add("Broker", brokerOf("Eddy", "Broker", "Poet", "Busy", "Jules", "Never"))
 		var news []string
@@ -79,15 +79,15 @@ func TestBrokerAsksOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kit.WantLines(t, summaries(t, replies), "Busy: Busy: the agent is busy (busy)", "Jules: success")
-		kit.WantLines(t, news, "Busy", "Jules", "Never", "Busy TASK_REJECT", "Jules TASK_ACCEPT", "Jules STATUS_UPDATE", "Jules INFORM_RESULT")
+		wantLines(t, summaries(t, replies), "Busy: Busy: the agent is busy (busy)", "Jules: success")
+		wantLines(t, news, "Busy", "Jules", "Never", "Busy TASK_REJECT", "Jules TASK_ACCEPT", "Jules STATUS_UPDATE", "Jules INFORM_RESULT")
 		w.Settled(0)
 	})
 }
 
 func TestBrokerTranscript(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Jules", succeeding("done"))
 		w.Add("Broker", brokerOf("Jules"))
 		if _, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", debugging("")); err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func TestBrokerTranscript(t *testing.T) {
 
 func TestBrokerAsksAll(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Ada", kit.Succeeding("done by Ada"))
+		w.Add("Ada", succeeding("done by Ada"))
 		w.Add("Busy", rejecting())
 		w.Add("Bad", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) { panic("oh") }})
 		w.Add("Slow", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
@@ -109,7 +109,7 @@ func TestBrokerAsksAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kit.WantLines(t, summaries(t, replies), "Ada: done by Ada", "Bad: Bad: the handler panicked (internal_error)",
+		wantLines(t, summaries(t, replies), "Ada: done by Ada", "Bad: Bad: the handler panicked (internal_error)",
 			"Busy: Busy: the agent is busy (busy)", "Slow: Slow: the deadline passed before the work was done (timeout)")
 		w.Settled(0)
 	})
@@ -121,7 +121,7 @@ func TestBrokerAsksMany(t *testing.T) {
 		var known []p.AgentID
 		for i := range 100 {
 			id := p.AgentID(fmt.Sprintf("Worker %d", i))
-			w.Add(id, kit.Succeeding("done"))
+			w.Add(id, succeeding("done"))
 			known = append(known, id)
 		}
 		w.Add("Broker", brokerOf(known...))
@@ -149,13 +149,13 @@ func TestBrokerSharesTheBudget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kit.WantLines(t, summaries(t, replies), "Ada: calls 4, tokens 50", "Jules: calls 4, tokens 50")
+		wantLines(t, summaries(t, replies), "Ada: calls 4, tokens 50", "Jules: calls 4, tokens 50")
 		q.Want = mediation.WantOne
 		replies, err = mediation.AskThrough(t.Context(), w.Eddy, "Broker", q, codons.WithBudget(codons.Budget{codons.Tokens: 100, codons.Calls: 11}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		kit.WantLines(t, summaries(t, replies), "Ada: calls 10, tokens 100")
+		wantLines(t, summaries(t, replies), "Ada: calls 10, tokens 100")
 		w.Settled(0)
 	})
 }
@@ -306,7 +306,7 @@ func TestBrokerIsCancelledBeforeItAsks(t *testing.T) {
 
 func TestBrokerCompletesInSpiteOfCancel(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Jules", succeeding("done"))
 		w.Add("Broker", brokerOf("Jules"))
 		w.Net.Lose(p.ActInform, 1)
 		b, err := mediation.StartAskThrough(t.Context(), w.Eddy, "Broker", debugging(""))
@@ -319,7 +319,7 @@ func TestBrokerCompletesInSpiteOfCancel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kit.WantLines(t, summaries(t, replies), "Jules: done")
+		wantLines(t, summaries(t, replies), "Jules: done")
 		w.Settled(0)
 	})
 }
@@ -327,14 +327,14 @@ func TestBrokerCompletesInSpiteOfCancel(t *testing.T) {
 func TestBrokeringSurvivesLosses(t *testing.T) {
 	for _, act := range []p.Performative{p.ActProxy, p.ActAgree, p.ActStatusUpdate, p.ActInform, p.ActTaskRequest, p.ActInformResult} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			w.Add("Jules", kit.Succeeding("done"))
+			w.Add("Jules", succeeding("done"))
 			w.Add("Broker", brokerOf("Jules"))
 			w.Net.Lose(act, 2)
 			replies, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", debugging(""))
 			if err != nil {
 				t.Fatalf("%s: %v", act, err)
 			}
-			kit.WantLines(t, summaries(t, replies), "Jules: done")
+			wantLines(t, summaries(t, replies), "Jules: done")
 			w.Settled(0)
 		})
 	}
@@ -373,7 +373,7 @@ func TestStopDuringBrokering(t *testing.T) {
 // The PROXY has a raw payload and names no protocol.
 func TestBrokerOfRawProxy(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Jules", succeeding("done"))
 		w.Add("Broker", brokerOf("Jules"))
 		a := w.Peer("Outside")
 		a.Send(p.Envelope{
@@ -389,7 +389,7 @@ func TestBrokerOfRawProxy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kit.WantLines(t, summaries(t, got.Replies), "Jules: done")
+		wantLines(t, summaries(t, got.Replies), "Jules: done")
 		a.Send(p.Envelope{Performative: p.ActProxy, Receiver: "Broker", Payload: p.Raw(`{"task":{}}`)})
 		a.Expect(p.ActNotUnderstood)
 		a.Silent()
@@ -402,8 +402,8 @@ func TestPatienceOfTheBroker(t *testing.T) {
 		within, want time.Duration
 	}{{time.Minute, mediation.DefaultPatience}, {4 * time.Second, 900 * time.Millisecond}} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			w.Add("Jules", kit.Succeeding("done"))
-			w.Add("Silent", kit.Succeeding("must not be asked"))
+			w.Add("Jules", succeeding("done"))
+			w.Add("Silent", succeeding("must not be asked"))
 			w.Add("Broker", brokerOf("Silent", "Jules"))
 			w.Net.Intercept(func(m *p.Message) bool { return m.Performative() == p.ActQueryCapabilities && m.Receiver() == "Silent" })
 			start := time.Now()
@@ -414,7 +414,7 @@ func TestPatienceOfTheBroker(t *testing.T) {
 				t.Fatal(err)
 			}
 			kit.WantElapsed(t, start, c.want)
-			kit.WantLines(t, summaries(t, replies), "Jules: done")
+			wantLines(t, summaries(t, replies), "Jules: done")
 		})
 	}
 }

@@ -47,10 +47,7 @@ var DeliveryRole = codons.NewRole(DeliveryCodon, codons.RoleOptions{Unguarded: t
 func newReceiver(self actors.Self, agent actors.Agent, t codons.Times) actors.Responding {
 	r := &receiver{self: self, guard: discovery.HandshakeGuard(self, agent)}
 	r.handler, _ = agent.(DeliveryHandler)
-	return codons.NewResponder(self, agent, codons.ResponderOptions{
-		Codon: DeliveryCodon, Times: t, Works: []codons.Work{codons.AnswerWork(r.answer)},
-		Side: func(r *codons.Responding) codons.Side { return deliveryResponder{r} },
-	})
+	return codons.AnswerWith(self, agent, DeliveryCodon, t, r.answer)
 }
 
 // receiver handles the deliveries to one agent.

@@ -88,7 +88,7 @@ func newScenario(w *kit.World, n int, c *choices, faults int, stops bool) *scena
 	}
 	w.Add(s.id("Eddy"), &kit.Worker{})
 	w.Add(s.id("Receiver"), s.third)
-	w.Add(s.id("Jules"), kit.Succeeding("done"))
+	w.Add(s.id("Jules"), succeeding("done"))
 	w.Add(s.id("Broker"), &mediation.Broker{})
 	w.Net.Intercept(func(m *p.Message) bool {
 		if m.Performative() != p.ActStatusUpdate { // nothing depends on those

@@ -4,7 +4,9 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"testing"
 
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/mediation"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -67,4 +69,19 @@ func toReceiver(want mediation.Want) mediation.Proxy {
 	q := debugging(want)
 	q.Receiver = "Receiver"
 	return q
+}
+
+// succeeding returns a worker whose result has that summary.
+func succeeding(summary string) *kit.Worker {
+	return &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+		return p.InformResult{Status: p.StatusSuccess, Summary: summary}, nil
+	}}
+}
+
+// wantLines compares two lists of lines.
+func wantLines(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
 }

@@ -23,13 +23,13 @@ import (
 func TestRecruit(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Busy", rejecting())
-		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Jules", succeeding("done"))
 		w.Add("Broker", brokerOf("Busy", "Jules"))
 		got, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", debugging(mediation.WantOne))
 		if err != nil {
 			t.Fatal(err)
 		}
-		kit.WantLines(t, deliveryLines(got.Deliveries), "Jules: done")
+		wantLines(t, deliveryLines(got.Deliveries), "Jules: done")
 		if d := got.Deliveries[0]; d.TaskType != "debug_code" || d.Message.Sender() != "Jules" || d.Conversation == "" {
 			t.Errorf("got %+v", d)
 		}
@@ -45,7 +45,7 @@ func TestRecruitForAnotherReceiver(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		third := &receiver{}
 		w.Add("Receiver", third)
-		w.Add("Ada", kit.Succeeding("by Ada"))
+		w.Add("Ada", succeeding("by Ada"))
 		w.Add("Bad", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{}, &p.Refusal{Code: p.CodeForbidden, Text: "no"}
 		}})
@@ -57,7 +57,7 @@ func TestRecruitForAnotherReceiver(t *testing.T) {
 		if err != nil || len(got.Deliveries) != 0 {
 			t.Fatalf("got %+v, %v", got, err)
 		}
-		kit.WantLines(t, deliveryLines(third.deliveries()), "Ada: by Ada", "Bad failed: forbidden", "Worse failed: internal_error")
+		wantLines(t, deliveryLines(third.deliveries()), "Ada: by Ada", "Bad failed: forbidden", "Worse failed: internal_error")
 		for _, d := range third.deliveries() {
 			if d.Message.InReplyTo() != "our ticket" {
 				t.Errorf("%s refers to %q", d.Recruit, d.Message.InReplyTo())
@@ -94,7 +94,7 @@ func TestRecruitOutside(t *testing.T) {
 		if err != nil || !got.Recruits[0].Delivered {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		kit.WantLines(t, deliveryLines(third.deliveries()), "Outside: done")
+		wantLines(t, deliveryLines(third.deliveries()), "Outside: done")
 		w.Settled(0)
 	})
 }
@@ -117,7 +117,7 @@ func TestReceiverIsNotThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
 				c.receiver(w)
-				w.Add("Jules", kit.Succeeding("done"))
+				w.Add("Jules", succeeding("done"))
 				w.Add("Broker", brokerOf("Jules"))
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
@@ -148,7 +148,7 @@ func TestReceiverIsBusy(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		third := &receiver{}
 		w.Add("Receiver", third)
-		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Jules", succeeding("done"))
 		w.Add("Broker", brokerOf("Jules"))
 		start := time.Now()
 		w.Net.Full = func(m *p.Message) bool {
@@ -157,7 +157,7 @@ func TestReceiverIsBusy(t *testing.T) {
 		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", toReceiver("")); err != nil {
 			t.Error(err)
 		}
-		kit.WantLines(t, deliveryLines(third.deliveries()), "Jules: done")
+		wantLines(t, deliveryLines(third.deliveries()), "Jules: done")
 		if time.Since(start) < 15*time.Second {
 			t.Error("the first delivery was not refused")
 		}
@@ -169,13 +169,13 @@ func TestDeliverySurvivesLosses(t *testing.T) {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
 			third := &receiver{}
 			w.Add("Receiver", third)
-			w.Add("Jules", kit.Succeeding("done"))
+			w.Add("Jules", succeeding("done"))
 			w.Add("Broker", brokerOf("Jules"))
 			w.Net.Lose(act, 2)
 			if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", toReceiver("")); err != nil {
 				t.Errorf("%s: %v", act, err)
 			}
-			kit.WantLines(t, deliveryLines(third.deliveries()), "Jules: done")
+			wantLines(t, deliveryLines(third.deliveries()), "Jules: done")
 			w.Settled(0)
 		})
 	}
@@ -211,7 +211,7 @@ func TestStopDuringRecruiting(t *testing.T) {
 // The recruiter stops after the delivery: the recruiting succeeds.
 func TestRecruiterStopsAfterTheDelivery(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Jules", succeeding("done"))
 		w.Add("Broker", brokerOf("Jules"))
 		w.Net.Lose(p.ActInform, -1)
 		r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", debugging(""))
@@ -226,7 +226,7 @@ func TestRecruiterStopsAfterTheDelivery(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		kit.WantLines(t, deliveryLines(got.Deliveries), "Jules: done")
+		wantLines(t, deliveryLines(got.Deliveries), "Jules: done")
 		w.Settled(0)
 	})
 }
@@ -259,7 +259,7 @@ func TestRecruitingIsCancelled(t *testing.T) {
 // A delivery after the cancel is refused, and the recruit and the recruiter end as cancelled.
 func TestDeliveryAfterCancel(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Jules", succeeding("done"))
 		w.Add("Broker", brokerOf("Jules"))
 		var held *p.Message
 		w.Net.Intercept(func(m *p.Message) bool {
@@ -292,7 +292,7 @@ func TestDeliveryAfterCancel(t *testing.T) {
 
 func TestTaskThatCannotBeDelivered(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Jules", succeeding("done"))
 		for text, want := range map[string]p.Code{
 			`3`:               p.CodeInvalidPayload,
 			`{"receiver":""}`: p.CodeInvalidPayload,
@@ -396,7 +396,7 @@ func TestRecruitDeliversOnce(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		kit.WantLines(t, deliveryLines(got.Deliveries), "Outside: done")
+		wantLines(t, deliveryLines(got.Deliveries), "Outside: done")
 		w.Settled(0)
 	})
 }
@@ -419,7 +419,7 @@ func TestDeliveryByOtherAgents(t *testing.T) {
 		if err != nil || got.Deliveries[0].Message.Sender() != "Broker" {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		kit.WantLines(t, deliveryLines(got.Deliveries), "Outside: no")
+		wantLines(t, deliveryLines(got.Deliveries), "Outside: no")
 		w.Settled(0)
 	})
 }
@@ -442,7 +442,7 @@ func TestDeliveryAfterTheEnd(t *testing.T) {
 // The recruiter stops with WantAll: the deliveries so far are returned with the error.
 func TestRecruiterStopsBetweenDeliveries(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Ada", kit.Succeeding("done"))
+		w.Add("Ada", succeeding("done"))
 		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		w.Add("Broker", brokerOf("Ada", "Jules"))
 		r, err := mediation.StartRecruiting(t.Context(), w.Eddy, "Broker", debugging(mediation.WantAll))
@@ -455,7 +455,7 @@ func TestRecruiterStopsBetweenDeliveries(t *testing.T) {
 		}
 		got, err := r.Wait()
 		kit.WantEnd(t, err, "failed", p.CodeStopped)
-		kit.WantLines(t, deliveryLines(got.Deliveries), "Ada: done")
+		wantLines(t, deliveryLines(got.Deliveries), "Ada: done")
 		w.Settled(0)
 	})
 }
@@ -516,7 +516,7 @@ func TestRecruitUnderAnIDInUse(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		kit.WantLines(t, deliveryLines(got.Deliveries), "Jules: success")
+		wantLines(t, deliveryLines(got.Deliveries), "Jules: success")
 		w.Settled(0)
 	})
 }
@@ -526,8 +526,8 @@ func TestRecruitUnderAnIDInUse(t *testing.T) {
 func TestAgentsThatAreNotRecruited(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Receiver", &receiver{})
-		w.Add("Jules", kit.Succeeding("done"))
-		w.Add("Ada", kit.Succeeding("done"))
+		w.Add("Jules", succeeding("done"))
+		w.Add("Ada", succeeding("done"))
 		found := []p.AgentID{"", "Broker", "eddy", "RECEIVER", "Jules", "jules", "Ada"}
 		w.Add("Broker", finder{found: found})
 		q := toReceiver(mediation.WantAll)
@@ -559,7 +559,7 @@ func TestRecruiterOfRawProxy(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		third := &receiver{}
 		w.Add("Receiver", third)
-		w.Add("Jules", kit.Succeeding("done"))
+		w.Add("Jules", succeeding("done"))
 		w.Add("Broker", brokerOf("Jules"))
 		a := w.Peer("Outside")
 		a.Send(p.Envelope{
@@ -574,7 +574,7 @@ func TestRecruiterOfRawProxy(t *testing.T) {
 		if err != nil || len(got.Replies) != 1 || !got.Replies[0].Delivered {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		kit.WantLines(t, deliveryLines(third.deliveries()), "Jules: done")
+		wantLines(t, deliveryLines(third.deliveries()), "Jules: done")
 		a.Send(p.Envelope{
 			Performative: p.ActProxy, Receiver: "Broker", Protocol: "recruiting",
 			Payload: p.Raw(`{"capabilities":["debugging"],"request":{}}`),
@@ -599,23 +599,23 @@ func TestDeliveryNeedsAHandshake(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		third := &receiver{}
 		self := w.Add("Receiver", guardedReceiver{third})
-		jules := w.Add("Jules", kit.Succeeding("done"))
+		jules := w.Add("Jules", succeeding("done"))
 		w.Add("Broker", brokerOf("Jules"))
 		got, err := mediation.Recruit(t.Context(), self, "Broker", debugging(""))
 		if err != nil {
 			t.Error(err)
 		}
-		kit.WantLines(t, deliveryLines(got.Deliveries), "Jules: done")
+		wantLines(t, deliveryLines(got.Deliveries), "Jules: done")
 		_, err = mediation.Recruit(t.Context(), w.Eddy, "Broker", toReceiver(""))
 		kit.WantEnd(t, err, "failed", p.CodeHandshakeRequired)
-		kit.WantLines(t, deliveryLines(third.deliveries()))
+		wantLines(t, deliveryLines(third.deliveries()))
 		if _, err := discovery.Handshake(t.Context(), jules, "Receiver"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", toReceiver("")); err != nil {
 			t.Error(err)
 		}
-		kit.WantLines(t, deliveryLines(third.deliveries()), "Jules: done")
+		wantLines(t, deliveryLines(third.deliveries()), "Jules: done")
 		w.Settled(0)
 	})
 }

@@ -11,8 +11,8 @@ import (
 
 // BrokeringCodon is the codon of asking others through a broker (addenda §6; FIPA SC00033H).
 var BrokeringCodon = codons.MustDefine(codons.Definition{
-	Commands: proxyCommands(),
-	Sides:    brokeringSides,
+	Commands:      proxyCommands(),
+	InitiatorSide: func() codons.Side { return &brokerInitiator{} },
 	Table: codons.Exchange{
 		Name: "brokering", Title: "Brokering",
 		Purpose: "One agent has another, the broker, find agents that can do something and ask them to. The broker refuses, " +
@@ -34,8 +34,8 @@ var BrokeringCodon = codons.MustDefine(codons.Definition{
 // RecruitingCodon is the codon of having agents recruited that deliver to a designated receiver
 // (addenda §2 and §6; FIPA SC00034H).
 var RecruitingCodon = codons.MustDefine(codons.Definition{
-	Commands: proxyCommands(),
-	Sides:    recruitingSides,
+	Commands:      proxyCommands(),
+	InitiatorSide: func() codons.Side { return &recruitInitiator{} },
 	Table: codons.Exchange{
 		Name: "recruiting", Title: "Recruiting",
 		Purpose: "One agent has another, the recruiter, find agents that can perform a task and have them do it. They deliver their results " +
@@ -74,8 +74,8 @@ const (
 // DeliveryCodon is the codon in which a recruit, or the recruiter on its behalf, gives the
 // designated receiver the result of a task (addenda §2 and §6).
 var DeliveryCodon = codons.MustDefine(codons.Definition{
-	Commands: map[string]any{codons.CommandAnswer: nil},
-	Sides:    deliverySides,
+	Commands:      map[string]any{codons.CommandAnswer: nil},
+	ResponderSide: func(r *codons.Responding) codons.Side { return deliveryResponder{r} },
 	Table: codons.Exchange{
 		Name: "delivery", Title: "Delivery",
 		Purpose: "An agent gives another a result that a third has asked for on its behalf. It sends the result until the receiver confirms it, " +
@@ -104,3 +104,10 @@ var DeliveryCodon = codons.MustDefine(codons.Definition{
 		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
 	},
 })
+
+// proxyCommands are the contents of the commands of brokering and recruiting.
+func proxyCommands() map[string]any {
+	return map[string]any{
+		codons.CommandAgree: nil, codons.CommandReport: performatives.StatusUpdate{}, codons.CommandAnswer: ProxyReplies{},
+	}
+}

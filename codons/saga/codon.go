@@ -23,9 +23,9 @@ func definition(n int) codons.Definition {
 			stateUndone:           "a *saga.Error: the failed step, its error, and the steps that were undone",
 			stateIncomplete:       "a *saga.Error that also names the steps that could not be undone",
 		},
-		Example: "ExampleSaga",
-		Sides:   func(machine.Role) codons.Side { return &side{} },
-		Variant: variant,
+		Example:       "ExampleSaga",
+		InitiatorSide: func() codons.Side { return &side{} },
+		Variant:       variant,
 	}
 }
 

@@ -22,23 +22,23 @@ import (
 // TestCancelledBeforeTheStart does no step.
 func TestCancelledBeforeTheStart(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
+		var d deeds
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := saga.Saga{Steps: []saga.Step{d.Step("a")}}.Run(ctx, w.Eddy)
+		_, err := saga.Saga{Steps: []saga.Step{d.step("a")}}.Run(ctx, w.Eddy)
 		if failure := failureOf(t, err); failure.Step != "a" || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %+v", failure)
 		}
-		d.Want(t)
+		d.want(t)
 	})
 }
 
 // TestCancelledBetweenSteps cancels a saga between two steps, and while it is undone.
 func TestCancelledBetweenSteps(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
+		var d deeds
 		ctx, cancel := context.WithCancel(t.Context())
-		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b")}, Journal: func(_ context.Context, r codons.Record) error {
+		saga := saga.Saga{Steps: []saga.Step{d.step("a"), d.step("b")}, Journal: func(_ context.Context, r codons.Record) error {
 			if stateOf(t, r) == "doing_2" {
 				cancel()
 			}
@@ -48,23 +48,23 @@ func TestCancelledBetweenSteps(t *testing.T) {
 		if failure := failureOf(t, err); failure.Step != "b" || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %+v", failure)
 		}
-		d.Want(t, "a after 0", "undo a's")
+		d.want(t, "a after 0", "undo a's")
 	})
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
+		var d deeds
 		ctx, cancel := context.WithCancel(t.Context())
-		a, no := d.Step("a"), errors.New("no")
+		a, no := d.step("a"), errors.New("no")
 		undo := a.Undo
 		a.Undo = func(ctx context.Context, done any) error {
 			cancel()
 			synctest.Wait()
 			return errors.Join(ctx.Err(), undo(ctx, done))
 		}
-		_, err := saga.Saga{Steps: []saga.Step{a, d.Failing("b", no)}}.Run(ctx, w.Eddy)
+		_, err := saga.Saga{Steps: []saga.Step{a, d.failing("b", no)}}.Run(ctx, w.Eddy)
 		if failure := failureOf(t, err); !errors.Is(err, no) || errors.Is(err, context.Canceled) || len(failure.Lost) != 0 {
 			t.Errorf("got %+v", failure)
 		}
-		d.Want(t, "a after 0", "undo a's")
+		d.want(t, "a after 0", "undo a's")
 	})
 }
 
@@ -81,12 +81,12 @@ func TestReceiptAfterUndo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				var d kit.Deeds
+				var d deeds
 				w.Add("Hotel", &kit.Worker{Perform: func(_ context.Context, t delegation.Task) (p.InformResult, error) {
 					if t.Description == "cancel" {
 						time.Sleep(c.undoing)
 					}
-					d.Do(t.Description)
+					d.do(t.Description)
 					return kit.Result(p.StatusSuccess), nil
 				}})
 				w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
@@ -115,7 +115,7 @@ func TestReceiptAfterUndo(t *testing.T) {
 					time.Sleep(c.undoing)
 					synctest.Wait()
 				}
-				d.Want(t, "book", "cancel")
+				d.want(t, "book", "cancel")
 				w.Settled(0)
 			})
 		})
@@ -125,8 +125,8 @@ func TestReceiptAfterUndo(t *testing.T) {
 // TestJournalPanics has Journal panic, and Do and Unknown in turn.
 func TestJournalPanics(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
-		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b")}, Journal: func(_ context.Context, r codons.Record) error {
+		var d deeds
+		saga := saga.Saga{Steps: []saga.Step{d.step("a"), d.step("b")}, Journal: func(_ context.Context, r codons.Record) error {
 			if stateOf(t, r) != "doing_1" {
 				panic("oh")
 			}
@@ -135,15 +135,15 @@ func TestJournalPanics(t *testing.T) {
 		if failure := failureOf(t, second(saga.Run(t.Context(), w.Eddy))); failure.Step != "b" {
 			t.Errorf("got %+v", failure)
 		}
-		d.Want(t, "a after 0", "undo a's")
+		d.want(t, "a after 0", "undo a's")
 	})
 	for name, do := range map[string]func(context.Context, map[string]any) (any, error){
 		"Unknown": func(context.Context, map[string]any) (any, error) { return nil, errors.New("no") },
 		"Do":      func(context.Context, map[string]any) (any, error) { panic("no") },
 	} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			var d kit.Deeds
-			a := d.Step("a")
+			var d deeds
+			a := d.step("a")
 			a.Do, a.Unknown = do, func(error) bool {
 				if name == "Unknown" {
 					panic("oh")
@@ -151,7 +151,7 @@ func TestJournalPanics(t *testing.T) {
 				return false
 			}
 			_ = failureOf(t, second(saga.Saga{Steps: []saga.Step{a}}.Run(t.Context(), w.Eddy)))
-			d.Want(t, "undo <nil>")
+			d.want(t, "undo <nil>")
 		})
 	}
 }
@@ -233,14 +233,14 @@ func TestStepUnknown(t *testing.T) {
 // TestManySteps compiles and runs a table of 120 steps.
 func TestManySteps(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
+		var d deeds
 		var steps []saga.Step
 		n := 30
 		if exhaustive.Enabled() {
 			n = 120 // the machine of so many steps takes seconds to compile
 		}
 		for i := range n {
-			steps = append(steps, d.Step(fmt.Sprint(i)))
+			steps = append(steps, d.step(fmt.Sprint(i)))
 		}
 		got, err := saga.Saga{Steps: steps}.Run(t.Context(), w.Eddy)
 		if err != nil || len(got) != len(steps) {

@@ -50,8 +50,8 @@ type room struct {
 
 // crashing returns the steps of a saga whose fifth step fails. The results of the first two are
 // of type room, and those of the others strings.
-func crashing(d *kit.Deeds) []saga.Step {
-	steps := []saga.Step{d.Step("a"), d.Step("b"), d.Step("c"), d.Step("d"), d.Failing("e", errors.New("no"))}
+func crashing(d *deeds) []saga.Step {
+	steps := []saga.Step{d.step("a"), d.step("b"), d.step("c"), d.step("d"), d.failing("e", errors.New("no"))}
 	for i := range steps {
 		steps[i].Result = ""
 	}
@@ -67,7 +67,7 @@ func crashing(d *kit.Deeds) []saga.Step {
 // types.
 func TestResume(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
+		var d deeds
 		records := journalled(t, w, saga.Saga{Steps: crashing(&d)})
 		ended, cancel := context.WithDeadline(t.Context(), time.Now()) // it ends no undoing
 		defer cancel()
@@ -94,12 +94,12 @@ func TestResume(t *testing.T) {
 				if at := stateOf(t, r); at != want[i].at || r.ID != records[0].ID || len(r.Events) != i+1 {
 					t.Errorf("record %d %s: %s of %s after %d events, want %s of %s", i, name, at, r.ID, len(r.Events), want[i].at, records[0].ID)
 				}
-				var again kit.Deeds
+				var again deeds
 				err := saga.Saga{Steps: crashing(&again)}.Resume(ended, w.Eddy, r)
 				if ended := want[i].undone == nil; err == nil || errors.Is(err, saga.ErrResumed) == ended {
 					t.Errorf("from %s %s: %v", want[i].at, name, err)
 				}
-				again.Want(t, want[i].undone...)
+				again.want(t, want[i].undone...)
 			}
 		}
 	})
@@ -109,8 +109,8 @@ func TestResume(t *testing.T) {
 // one names all steps that were undone and lost, and the first failure.
 func TestResumeTwice(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
-		steps := []saga.Step{d.Step("a"), d.Step("b"), d.Step("c"), d.Failing("d", errors.New("no room"))}
+		var d deeds
+		steps := []saga.Step{d.step("a"), d.step("b"), d.step("c"), d.failing("d", errors.New("no room"))}
 		lost := steps[2]
 		lost.Retry = codons.Retry{First: codons.Never}
 		lost.Undo = func(context.Context, any) error { return errors.New("stuck") }
@@ -159,7 +159,7 @@ func TestResumeTwice(t *testing.T) {
 // fit the step.
 func TestResumeRefuses(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
+		var d deeds
 		record := asJSON(t, journalled(t, w, saga.Saga{Steps: crashing(&d)})[3])
 		other := record
 		other.Protocol = "task-delegation"
@@ -186,14 +186,14 @@ func TestResumeRefuses(t *testing.T) {
 // not read it.
 func TestResultOfAnotherType(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
-		a := d.Step("a")
+		var d deeds
+		a := d.step("a")
 		a.Result = room{}
 		_, err := saga.Saga{Steps: []saga.Step{a}}.Run(t.Context(), w.Eddy)
 		if failure := failureOf(t, err); failure.Step != "a" || !strings.Contains(err.Error(), "want a saga_test.room") {
 			t.Errorf("got %+v", failure)
 		}
-		d.Want(t, "a after 0", "undo <nil>")
+		d.want(t, "a after 0", "undo <nil>")
 	})
 }
 
@@ -201,8 +201,8 @@ func TestResultOfAnotherType(t *testing.T) {
 func TestRecorded(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		records := kit.Recording(&w.Events, codons.KindRecorded)
-		var d kit.Deeds
-		if _, err := (saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b")}}).Run(t.Context(), w.Eddy); err != nil {
+		var d deeds
+		if _, err := (saga.Saga{Steps: []saga.Step{d.step("a"), d.step("b")}}).Run(t.Context(), w.Eddy); err != nil {
 			t.Fatal(err)
 		}
 		all := kit.Published[codons.Recorded](t, records)

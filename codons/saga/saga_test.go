@@ -32,12 +32,12 @@ func failureOf(t *testing.T, err error) *saga.Error {
 
 func TestAllStepsDone(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
-		got, err := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b"), d.Step("c")}}.Run(t.Context(), w.Eddy)
+		var d deeds
+		got, err := saga.Saga{Steps: []saga.Step{d.step("a"), d.step("b"), d.step("c")}}.Run(t.Context(), w.Eddy)
 		if err != nil || got["a"] != "a's" || got["c"] != "c's" {
 			t.Errorf("got %v, %v", got, err)
 		}
-		d.Want(t, "a after 0", "b after 1", "c after 2")
+		d.want(t, "a after 0", "b after 1", "c after 2")
 		w.Settled(0)
 	})
 }
@@ -57,13 +57,13 @@ func TestStepFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				var d kit.Deeds
-				_, err := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b"), d.Failing("c", c.err), d.Step("d")}}.Run(t.Context(), w.Eddy)
+				var d deeds
+				_, err := saga.Saga{Steps: []saga.Step{d.step("a"), d.step("b"), d.failing("c", c.err), d.step("d")}}.Run(t.Context(), w.Eddy)
 				failure := failureOf(t, err)
 				if failure.Step != "c" || !errors.Is(err, c.err) || len(failure.Lost) != 0 || len(failure.Undone) != len(c.want)-2 {
 					t.Errorf("got %+v", failure)
 				}
-				d.Want(t, c.want...)
+				d.want(t, c.want...)
 				w.Settled(0)
 			})
 		})
@@ -78,14 +78,14 @@ func TestStepPanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				var d kit.Deeds
-				b := d.Step("b")
+				var d deeds
+				b := d.step("b")
 				b.Do = do
-				_, err := saga.Saga{Steps: []saga.Step{d.Step("a"), b}}.Run(t.Context(), w.Eddy)
+				_, err := saga.Saga{Steps: []saga.Step{d.step("a"), b}}.Run(t.Context(), w.Eddy)
 				if failure := failureOf(t, err); failure.Step != "b" {
 					t.Errorf("got %+v", failure)
 				}
-				d.Want(t, "a after 0", "undo <nil>", "undo a's")
+				d.want(t, "a after 0", "undo <nil>", "undo a's")
 			})
 		})
 	}
@@ -95,22 +95,22 @@ func TestStepPanics(t *testing.T) {
 // The error names it, and the steps before it are undone.
 func TestUndoRetries(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
+		var d deeds
 		stuck := errors.New("stuck")
-		a, b, c := d.Step("a"), d.Step("b"), d.Step("c")
+		a, b, c := d.step("a"), d.step("b"), d.step("c")
 		tries := 0
 		b.Undo = func(context.Context, any) error {
 			if tries++; tries < 3 {
 				return errors.New("not now")
 			}
-			d.Do("undo b at last")
+			d.do("undo b at last")
 			return nil
 		}
 		c.UndoTime, c.Retry = time.Minute, codons.Retry{First: 20 * time.Second, Max: 20 * time.Second, Jitter: -1}
 		cTries := 0
 		c.Undo = func(context.Context, any) error { cTries++; return stuck }
 		start := time.Now()
-		_, err := saga.Saga{Steps: []saga.Step{a, b, c, d.Failing("d", errors.New("no"))}}.Run(t.Context(), w.Eddy)
+		_, err := saga.Saga{Steps: []saga.Step{a, b, c, d.failing("d", errors.New("no"))}}.Run(t.Context(), w.Eddy)
 		failure := failureOf(t, err)
 		if !slices.Equal(failure.Undone, []string{"b", "a"}) || len(failure.Lost) != 1 || failure.Lost[0].Step != "c" || !errors.Is(err, stuck) {
 			t.Errorf("got %+v", failure)
@@ -124,7 +124,7 @@ func TestUndoRetries(t *testing.T) {
 		if time.Since(start) > 3*time.Minute {
 			t.Errorf("it took %v", time.Since(start))
 		}
-		d.Want(t, "a after 0", "b after 1", "c after 2", "undo b at last", "undo a's")
+		d.want(t, "a after 0", "b after 1", "c after 2", "undo b at last", "undo a's")
 	})
 }
 
@@ -134,9 +134,9 @@ func TestUndoIgnoresItsTime(t *testing.T) {
 	for _, late := range []error{nil, errors.New("late")} {
 		t.Run(fmt.Sprint(late), func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				var d kit.Deeds
+				var d deeds
 				release := make(chan struct{})
-				a, b := d.Step("a"), d.Step("b")
+				a, b := d.step("a"), d.step("b")
 				undo := a.Undo
 				a.Undo = func(ctx context.Context, done any) error {
 					close(release)
@@ -144,7 +144,7 @@ func TestUndoIgnoresItsTime(t *testing.T) {
 					return undo(ctx, done)
 				}
 				b.Undo = func(context.Context, any) error { <-release; return late }
-				_, err := saga.Saga{Steps: []saga.Step{a, b, d.Failing("c", errors.New("no"))}}.Run(t.Context(), w.Eddy)
+				_, err := saga.Saga{Steps: []saga.Step{a, b, d.failing("c", errors.New("no"))}}.Run(t.Context(), w.Eddy)
 				failure := failureOf(t, err)
 				if failure.Step != "c" || len(failure.Lost) != 1 || failure.Lost[0].Step != "b" || !errors.Is(failure.Lost[0].Err, context.DeadlineExceeded) {
 					t.Errorf("got %+v", failure)
@@ -152,7 +152,7 @@ func TestUndoIgnoresItsTime(t *testing.T) {
 				if !slices.Equal(failure.Undone, []string{"a"}) {
 					t.Errorf("undone: %q", failure.Undone)
 				}
-				d.Want(t, "a after 0", "b after 1", "undo a's")
+				d.want(t, "a after 0", "b after 1", "undo a's")
 				w.Settled(0)
 			})
 		})
@@ -165,8 +165,8 @@ func TestLateResult(t *testing.T) {
 		t.Run(fmt.Sprint(late), func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
 				records := kit.Recording(&w.Events, codons.KindRecorded)
-				var d kit.Deeds
-				a := d.Step("a")
+				var d deeds
+				a := d.step("a")
 				ctx, cancel := context.WithCancel(t.Context())
 				release := make(chan struct{})
 				a.Do = func(context.Context, map[string]any) (any, error) { cancel(); <-release; return "late", late }
@@ -203,9 +203,9 @@ func TestContextEnds(t *testing.T) {
 		for _, ignores := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, " ignored ", ignores), func(t *testing.T) {
 				kit.InWorld(t, func(t *testing.T, w *kit.World) {
-					var d kit.Deeds
+					var d deeds
 					release := make(chan struct{})
-					b := d.Step("b")
+					b := d.step("b")
 					b.Do = func(ctx context.Context, _ map[string]any) (any, error) {
 						if ignores {
 							<-release
@@ -223,11 +223,11 @@ func TestContextEnds(t *testing.T) {
 					}
 					ctx, cancel := c.end(t.Context())
 					defer cancel()
-					_, err := saga.Saga{Steps: []saga.Step{d.Step("a"), b}}.Run(ctx, w.Eddy)
+					_, err := saga.Saga{Steps: []saga.Step{d.step("a"), b}}.Run(ctx, w.Eddy)
 					if failure := failureOf(t, err); failure.Step != "b" || !errors.Is(err, c.cause) {
 						t.Errorf("got %+v", failure)
 					}
-					d.Want(t, "a after 0", "undo <nil>", "undo a's")
+					d.want(t, "a after 0", "undo <nil>", "undo a's")
 					close(release)
 					w.Settled(0)
 				})
@@ -239,13 +239,13 @@ func TestContextEnds(t *testing.T) {
 // TestStepsOfOtherAgents cancels a saga while another agent works on its second step.
 func TestStepsOfOtherAgents(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
+		var d deeds
 		w.Add("Hotel", &kit.Worker{Perform: func(_ context.Context, t delegation.Task) (p.InformResult, error) {
-			d.Do(t.Description)
+			d.do(t.Description)
 			return kit.Result(p.StatusSuccess), nil
 		}})
 		w.Add("Flight", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
-			d.Do(t.Description)
+			d.do(t.Description)
 			if t.Description == "cancel flight" {
 				return kit.Result(p.StatusSuccess), nil
 			}
@@ -274,7 +274,7 @@ func TestStepsOfOtherAgents(t *testing.T) {
 		if failure := failureOf(t, <-ended); len(failure.Lost) != 0 {
 			t.Errorf("got %+v", failure)
 		}
-		d.Want(t, "book hotel", "book flight", "cancel flight", "cancel hotel")
+		d.want(t, "book hotel", "book flight", "cancel flight", "cancel hotel")
 		w.Settled(0)
 	})
 }
@@ -293,9 +293,9 @@ func stateOf(t *testing.T, r codons.Record) machine.State {
 // TestJournalFails fails the step whose beginning is not journalled.
 func TestJournalFails(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
+		var d deeds
 		full := errors.New("disk full")
-		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), d.Step("b")}, Journal: func(_ context.Context, r codons.Record) error {
+		saga := saga.Saga{Steps: []saga.Step{d.step("a"), d.step("b")}, Journal: func(_ context.Context, r codons.Record) error {
 			if stateOf(t, r) == "doing_1" {
 				return nil
 			}
@@ -305,15 +305,15 @@ func TestJournalFails(t *testing.T) {
 		if failure := failureOf(t, err); failure.Step != "b" || !errors.Is(err, full) {
 			t.Errorf("got %+v", failure)
 		}
-		d.Want(t, "a after 0", "undo a's")
+		d.want(t, "a after 0", "undo a's")
 	})
 }
 
 func TestInvalidSagas(t *testing.T) {
-	var d kit.Deeds
+	var d deeds
 	for name, s := range map[string]saga.Saga{
-		"no steps": {}, "no name": {Steps: []saga.Step{{Do: d.Step("a").Do}}},
-		"nothing to do": {Steps: []saga.Step{{Name: "a"}}}, "two steps of one name": {Steps: []saga.Step{d.Step("a"), d.Step("a")}},
+		"no steps": {}, "no name": {Steps: []saga.Step{{Do: d.step("a").Do}}},
+		"nothing to do": {Steps: []saga.Step{{Name: "a"}}}, "two steps of one name": {Steps: []saga.Step{d.step("a"), d.step("a")}},
 	} {
 		if _, err := s.Run(t.Context(), nil); err == nil {
 			t.Errorf("%s: no error", name)

@@ -29,7 +29,6 @@ func newPublisher(self actors.Self, agent actors.Agent, c *codons.Codon, t codon
 				}
 			},
 		},
-		Side: func(r *codons.Responding) codons.Side { return &publisherSide{Responding: r} },
 	})
 }
 

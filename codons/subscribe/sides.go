@@ -2,7 +2,6 @@ package subscribe
 
 import (
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -12,15 +11,6 @@ func commands() map[string]any {
 		commandConfirm: Confirmed{}, codons.CommandAgree: Agreed{},
 		commandPublish: Published{}, commandClose: performatives.Failure{},
 	}
-}
-
-// sides makes a new side of a role, for [codons.Rebuild]. The type of the events
-// matters to the stream only.
-func sides(role machine.Role) codons.Side {
-	if role == machine.Initiator {
-		return &subscriberSide[any]{}
-	}
-	return &publisherSide{Responding: &codons.Responding{}}
 }
 
 // subscriberData is what the subscriber's side keeps.

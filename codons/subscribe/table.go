@@ -32,10 +32,11 @@ var WheneverCodon = newCodon(stream{
 
 func newCodon(x stream, example, opening string) *codons.Codon {
 	return codons.MustDefine(codons.Definition{
-		Table:    x.table(),
-		Example:  example,
-		Sides:    sides,
-		Commands: commands(),
+		Table:         x.table(),
+		Example:       example,
+		InitiatorSide: func() codons.Side { return &subscriberSide[any]{} }, // the type of the events matters to the stream only
+		ResponderSide: func(r *codons.Responding) codons.Side { return &publisherSide{Responding: r} },
+		Commands:      commands(),
 		Payloads: []codons.Payload{
 			{Act: x.opening, Type: Subscription{}, Doc: opening},
 			{Act: performatives.ActAgree, Type: Agreed{}, Doc: "the position after which the events come"},

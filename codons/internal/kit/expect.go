@@ -2,7 +2,6 @@ package kit
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,13 +53,5 @@ func NoSecret(t *testing.T, err error) {
 	t.Helper()
 	if strings.Contains(err.Error(), "secret") {
 		t.Errorf("the peer got an internal error: %v", err)
-	}
-}
-
-// WantLines compares two lists of lines.
-func WantLines(t *testing.T, got []string, want ...string) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q\nwant %q", got, want)
 	}
 }

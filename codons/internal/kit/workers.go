@@ -109,10 +109,3 @@ func UntilDone[T, In any](ctx context.Context, _ In) (T, error) {
 
 // ErrCause is a cause with which tests cancel a context.
 var ErrCause = errors.New("the user went home")
-
-// Succeeding returns a worker whose result has that summary.
-func Succeeding(summary string) *Worker {
-	return &Worker{Perform: func(context.Context, delegation.Task) (performatives.InformResult, error) {
-		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: summary}, nil
-	}}
-}
