@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/rebuilt"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -202,7 +203,7 @@ func (w *world) checkAnswers() {
 	}
 }
 
-// checkRecord checks that the events of one side lead to the same state and the same
+// checkRecord checks that the events of one side, and their JSON, lead to the same state, data and
 // messages again.
 func (w *world) checkRecord(e codons.Recorded) {
 	c := w.codons[e.Record.Protocol]
@@ -212,22 +213,8 @@ func (w *world) checkRecord(e codons.Recorded) {
 	for _, m := range e.Sent {
 		w.sent[m.ID()] = true
 	}
-	v, sent, err := codons.Rebuild(c, e.Record)
-	if err != nil {
-		w.faultOf(e.Record.ID, "the %s cannot be rebuilt: %v", e.Record.Role, err)
-		return
-	}
-	if v.State() != e.State {
-		w.faultOf(e.Record.ID, "the %s ended %s, and %s when it is rebuilt", e.Record.Role, e.State, v.State())
-	}
-	rebuilt := map[performatives.MessageID]bool{}
-	for _, m := range sent {
-		rebuilt[m.ID()] = true
-	}
-	for _, m := range e.Sent {
-		if !rebuilt[m.ID()] {
-			w.faultOf(e.Record.ID, "the %s sent %s (%s), and not when it is rebuilt", e.Record.Role, m.Performative(), m.ID())
-		}
+	if err := rebuilt.Check(e, c); err != nil {
+		w.faultOf(e.Record.ID, "rebuilt from its record, a side differs: %v", err)
 	}
 }
 

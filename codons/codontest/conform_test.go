@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -227,20 +229,24 @@ func TestChangedPayload(t *testing.T) {
 	})), "was changed after it was sent")
 }
 
-// silent is a responder that makes no messages while it is rebuilt.
-type silent struct{ *codons.Responding }
+// impure is a responder whose messages depend on more than the events.
+type impure struct {
+	*codons.Responding
+	composed *atomic.Int64
+}
 
-func (silent) Compose(*codons.Value, machine.Effect, *codons.Event) any { return "no object" }
+func (s impure) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+	if f.Name != "CHANGES_REQUESTED" {
+		return s.Responding.Compose(v, f, e)
+	}
+	return comments{Text: strconv.FormatInt(s.composed.Add(1), 10)}
+}
 
-// TestRebuiltMessages has a side that makes other messages while it is rebuilt.
+// TestRebuiltMessages has a side that composes another message when it is rebuilt.
 func TestRebuiltMessages(t *testing.T) {
+	var composed atomic.Int64
 	review := reviewOf(func(d *codons.Definition) {
-		d.Sides = func(role machine.Role) codons.Side {
-			if role == machine.Responder {
-				return silent{&codons.Responding{}}
-			}
-			return nil
-		}
+		d.ResponderSide = func(r *codons.Responding) codons.Side { return impure{r, &composed} }
 	})
-	expectFault(t, conform(t, review, newOptions([]Option{Seeds(2)})), "and not when it is rebuilt")
+	expectFault(t, conform(t, review, newOptions([]Option{Seeds(2)})), "rebuilt from its record, a side differs")
 }

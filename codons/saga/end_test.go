@@ -159,15 +159,15 @@ func TestJournalPanics(t *testing.T) {
 // TestJournalAfterTheEndOfCtx has a step end the context of its saga: the journal of what follows has another.
 func TestJournalAfterTheEndOfCtx(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var d kit.Deeds
+		var d deeds
 		ctx, cancel := context.WithCancel(t.Context())
-		b := d.Step("b")
+		b := d.step("b")
 		b.Do = func(context.Context, map[string]any) (any, error) {
 			cancel()
 			return nil, errors.New("no")
 		}
 		told := 0
-		saga := saga.Saga{Steps: []saga.Step{d.Step("a"), b}, Journal: func(journal context.Context, r codons.Record) error {
+		saga := saga.Saga{Steps: []saga.Step{d.step("a"), b}, Journal: func(journal context.Context, r codons.Record) error {
 			if told++; ctx.Err() != nil && journal.Err() != nil {
 				t.Errorf("%s is journalled by a context that has ended", stateOf(t, r))
 			}
