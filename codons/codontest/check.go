@@ -2,6 +2,7 @@ package codontest
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +12,6 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
-	"github.com/ribosome-agents/ribosome/internal/rebuilt"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -203,8 +203,7 @@ func (w *world) checkAnswers() {
 	}
 }
 
-// checkRecord checks that the events of one side, and their JSON, lead to the same state, data and
-// messages again.
+// checkRecord checks that the events of one side lead to the same state, data and messages again.
 func (w *world) checkRecord(e codons.Recorded) {
 	c := w.codons[e.Record.Protocol]
 	if c == nil {
@@ -213,9 +212,38 @@ func (w *world) checkRecord(e codons.Recorded) {
 	for _, m := range e.Sent {
 		w.sent[m.ID()] = true
 	}
-	if err := rebuilt.Check(e, c); err != nil {
-		w.faultOf(e.Record.ID, "rebuilt from its record, a side differs: %v", err)
+	v, sent, err := codons.Rebuild(c, e.Record)
+	if err != nil {
+		w.faultOf(e.Record.ID, "the %s cannot be rebuilt: %v", e.Record.Role, err)
+		return
 	}
+	if v.State() != e.State {
+		w.faultOf(e.Record.ID, "the %s ended %s, and %s when it is rebuilt", e.Record.Role, e.State, v.State())
+	}
+	if live, rebuilt := text(e.Data), text(v.Data()); live != rebuilt {
+		w.faultOf(e.Record.ID, "the data of the %s is %s, and %s when it is rebuilt", e.Record.Role, live, rebuilt)
+	}
+	rebuilt := map[performatives.MessageID]string{}
+	for _, m := range sent {
+		rebuilt[m.ID()] = text(m.Payload())
+	}
+	for _, m := range e.Sent {
+		switch got, ok := rebuilt[m.ID()]; {
+		case !ok:
+			w.faultOf(e.Record.ID, "the %s sent %s (%s), and not when it is rebuilt", e.Record.Role, m.Performative(), m.ID())
+		case got != text(m.Payload()):
+			w.faultOf(e.Record.ID, "the %s sent %s (%s) with the payload %s, and with %s when it is rebuilt", e.Record.Role, m.Performative(), m.ID(), text(m.Payload()), got)
+		}
+	}
+}
+
+// text returns the JSON of a value.
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
 }
 
 // line is a transition as a failure shows it.

@@ -248,5 +248,5 @@ func TestRebuiltMessages(t *testing.T) {
 	review := reviewOf(func(d *codons.Definition) {
 		d.ResponderSide = func(r *codons.Responding) codons.Side { return impure{r, &composed} }
 	})
-	expectFault(t, conform(t, review, newOptions([]Option{Seeds(2)})), "rebuilt from its record, a side differs")
+	expectFault(t, conform(t, review, newOptions([]Option{Seeds(2)})), "when it is rebuilt")
 }
