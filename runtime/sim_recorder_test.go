@@ -25,7 +25,7 @@ type simRecorder struct {
 	start            time.Time
 	text             bytes.Buffer
 	outcomes         account.Messages[p.MessageID] // of the copies of each message
-	handling         p.MessageID                 // the message that a conversation is handling
+	handling         p.MessageID                   // the message that a conversation is handling
 	refused          uint64
 	dead             uint64
 	conversations    map[simSide][]*simConversation

@@ -103,8 +103,7 @@ func (w *world) checkRefusal(e actors.MessageRefused) {
 // noteUndelivered notes a message that its receiver did not get because it had stopped, or because
 // the deadline had passed: the runtime answers in place of the receiver.
 func (w *world) noteUndelivered(m *performatives.Message, code performatives.Code) {
-	switch code {
-	case performatives.CodeStopped, performatives.CodeUnknownAgent, performatives.CodeExpired:
+	if code == performatives.CodeStopped || code == performatives.CodeUnknownAgent || code == performatives.CodeExpired {
 		w.answered[pairKey{m.ConversationID(), m.Sender(), m.Receiver()}] = true
 	}
 }
