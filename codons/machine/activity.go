@@ -31,13 +31,13 @@ func (a Activity) WithoutJobs() Activity { return Activity{armed: a.armed} }
 func (m *Machine) Apply(a Activity, role Role, e Effect) Activity {
 	switch e.Kind {
 	case EffectArm:
-		a.armed = a.armed.With(m.layout.timer(role, e.Name))
+		a.armed = a.armed.With(m.layout().timer(role, e.Name))
 	case EffectDisarm:
-		a.armed = a.armed.Without(m.layout.timer(role, e.Name))
+		a.armed = a.armed.Without(m.layout().timer(role, e.Name))
 	case EffectRun:
-		a.running = a.running.With(m.layout.job(role, e.Name))
+		a.running = a.running.With(m.layout().job(role, e.Name))
 	case EffectStop:
-		a.stopping |= a.running & bitset.Set(0).With(m.layout.job(role, e.Name))
+		a.stopping |= a.running & bitset.Set(0).With(m.layout().job(role, e.Name))
 	case EffectSend, EffectResend, EffectRefuse, EffectReport, EffectDrop:
 	}
 	return a
@@ -48,7 +48,7 @@ func (m *Machine) Apply(a Activity, role Role, e Effect) Activity {
 func (m *Machine) Jobs(a Activity, role Role) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		for i := range a.running.All {
-			if !yield(m.layout.jobs[role][i].Name, a.stopping.Has(i)) {
+			if !yield(m.layout().jobs[role][i].Name, a.stopping.Has(i)) {
 				return
 			}
 		}
@@ -62,7 +62,7 @@ func (m *Machine) Timeouts(a Activity, role Role) iter.Seq2[Symbol, Activity] {
 		for i := range a.armed.All {
 			after := a
 			after.armed = a.armed.Without(i)
-			if !yield(Timeout(m.layout.timers[role][i]), after) {
+			if !yield(Timeout(m.layout().timers[role][i]), after) {
 				return
 			}
 		}
@@ -73,7 +73,7 @@ func (m *Machine) Timeouts(a Activity, role Role) iter.Seq2[Symbol, Activity] {
 // activity at that moment: the commands of the running jobs, of which a final one
 // ends its job, and the commands of the agent that the state has rows for.
 func (m *Machine) Commands(a Activity, role Role, state State) iter.Seq2[Symbol, Activity] {
-	i, known := m.layout.index[state]
+	i, known := m.layout().index[state]
 	if !known {
 		return func(func(Symbol, Activity) bool) {}
 	}
@@ -84,11 +84,11 @@ func (m *Machine) Commands(a Activity, role Role, state State) iter.Seq2[Symbol,
 func (m *Machine) commands(a Activity, role Role, state uint8) iter.Seq2[Symbol, Activity] {
 	return func(yield func(Symbol, Activity) bool) {
 		for i := range a.running.All {
-			if !a.jobCommands(m.layout.jobs[role][i], i, yield) {
+			if !a.jobCommands(m.layout().jobs[role][i], i, yield) {
 				return
 			}
 		}
-		for _, on := range m.layout.commands[role][state] {
+		for _, on := range m.layout().commands[role][state] {
 			if !yield(on, a) {
 				return
 			}

@@ -199,9 +199,11 @@ func (c *compiler) checkGraph() {
 // the states from which it can get there.
 func (c *compiler) edges(role Role) (next, back map[State][]State) {
 	next, back = map[State][]State{}, map[State][]State{}
-	for _, t := range c.machine.order {
-		if t.Role == role && t.From != t.To {
-			next[t.From], back[t.To] = append(next[t.From], t.To), append(back[t.To], t.From)
+	for _, r := range c.table.Rows {
+		for _, from := range r.From {
+			if r.Role == role && r.To != "" && from != r.To {
+				next[from], back[r.To] = append(next[from], r.To), append(back[r.To], from)
+			}
 		}
 	}
 	return next, back
@@ -221,10 +223,10 @@ func reach(edges map[State][]State, from ...State) map[State]bool {
 
 // sends reports whether a row of the role sends the act, also as a refusal.
 func (c *compiler) sends(role Role, act performatives.Performative) bool {
-	return slices.ContainsFunc(c.machine.order, func(t *Transition) bool {
-		return t.Role == role && slices.ContainsFunc(t.Do, func(e Effect) bool {
+	return slices.ContainsFunc(c.table.Rows, func(r Row) bool {
+		return r.Role == role && slices.ContainsFunc(r.Do, func(e Effect) bool {
 			return e.Kind == EffectSend && e.Act == act ||
-				e.Kind == EffectRefuse && !t.Wildcard && e.Answer(t.On.Act) == act
+				e.Kind == EffectRefuse && slices.ContainsFunc(r.plain(), func(on Symbol) bool { return e.Answer(on.Act) == act })
 		})
 	})
 }
@@ -232,9 +234,8 @@ func (c *compiler) sends(role Role, act performatives.Performative) bool {
 // checkActs finds acts that one role sends and the other role has no row for.
 func (c *compiler) checkActs() {
 	received := func(role Role, act performatives.Performative, tag string) bool {
-		return slices.ContainsFunc(c.machine.order, func(t *Transition) bool {
-			return t.Role == role && !t.Wildcard && t.On.Kind == KindReceive && t.On.Act == act &&
-				(t.On.Name == tag || t.On.Name == "")
+		return slices.ContainsFunc(c.table.Rows, func(r Row) bool {
+			return r.Role == role && (slices.Contains(r.On, Receive(act)) || slices.Contains(r.On, ReceiveTagged(act, tag)))
 		})
 	}
 	for i, r := range c.table.Rows {
@@ -251,10 +252,7 @@ func (c *compiler) checkActs() {
 func (c *compiler) checkTimers() {
 	for _, t := range c.table.Timers {
 		armed := c.does(t.Role, Arm(t.Name))
-		expires := slices.ContainsFunc(c.machine.order, func(s *Transition) bool {
-			return s.Role == t.Role && s.On == Timeout(t.Name)
-		})
-		if !armed || !expires {
+		if !armed || !c.takes(t.Role, Timeout(t.Name)) {
 			c.fault("the %s's timer %s is never armed or its timeout has no row", t.Role, t.Name)
 		}
 	}
@@ -288,6 +286,11 @@ func (c *compiler) does(role Role, e Effect) bool {
 	return slices.ContainsFunc(c.table.Rows, func(r Row) bool { return r.Role == role && slices.Contains(r.Do, e) })
 }
 
+// takes reports whether a row of the role has the symbol.
+func (c *compiler) takes(role Role, on Symbol) bool {
+	return slices.ContainsFunc(c.table.Rows, func(r Row) bool { return r.Role == role && slices.Contains(r.On, on) })
+}
+
 // checkJobs finds jobs that are not declared, are never run, or give a command that
 // has no row.
 func (c *compiler) checkJobs() {
@@ -302,7 +305,7 @@ func (c *compiler) checkJobs() {
 			c.fault("the %s's job %s has no final command", j.Role, j.Name)
 		}
 		for _, name := range slices.Concat(j.Says, j.Ends) {
-			if !slices.ContainsFunc(c.machine.order, func(t *Transition) bool { return t.Role == j.Role && t.On == Command(name) }) {
+			if !c.takes(j.Role, Command(name)) {
 				c.fault("the %s's job %s gives command %s, which has no row", j.Role, j.Name, name)
 			}
 		}

@@ -1,10 +1,11 @@
 package machine
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Compile checks the table and returns its [Machine]. It finds every fault that
@@ -16,16 +17,15 @@ import (
 func (t Table) Compile() (*Machine, error) {
 	c := &compiler{
 		table: t,
-		machine: &Machine{
-			table: t, terminal: make(map[State]bool, len(t.Terminal)), transitions: make(map[key]*Transition),
-		},
+		machine: &Machine{table: t, terminal: make(map[State]bool, len(t.Terminal)), index: newIndex(t)},
 	}
 	for _, s := range t.Terminal {
 		c.machine.terminal[s] = true
 	}
 	c.checkHeader()
-	c.expand(false)
-	c.expand(true) // after all others, since a wildcard yields to a row with the symbol itself
+	c.addPlain()
+	c.machine.index.plain = len(c.machine.index.rows)
+	c.addWildcards() // after all others, since a wildcard yields to a row with the symbol itself
 	c.machine.opening = c.machine.findOpening()
 	for i, r := range t.Rows {
 		c.checkRow(i, r)
@@ -38,7 +38,8 @@ func (t Table) Compile() (*Machine, error) {
 	if err := errors.Join(c.faults...); err != nil {
 		return nil, err
 	}
-	c.machine.layout = newLayout(c.machine)
+	c.machine.transitions = sync.OnceValue(c.machine.expand)
+	c.machine.layout = sync.OnceValue(func() *layout { return newLayout(c.machine) })
 	return c.machine, nil
 }
 
@@ -69,56 +70,49 @@ func (c *compiler) rowFault(i int, format string, args ...any) {
 	})
 }
 
-// expand adds the transitions of every row, for its wildcards or for its other
-// symbols.
-func (c *compiler) expand(wildcards bool) {
+// keys calls add for each row, state and symbol.
+func (c *compiler) keys(add func(row int, k key)) {
 	for i, r := range c.table.Rows {
 		for _, from := range r.From {
 			for _, on := range r.On {
-				symbols := on.expand()
-				switch {
-				case wildcards:
-					c.addWildcard(i, from, symbols)
-				case symbols == nil:
-					c.addPlain(i, from, on)
-				}
+				add(i, key{r.Role, from, on})
 			}
 		}
 	}
 }
 
-// addPlain adds the transition of a symbol that is not a wildcard.
-func (c *compiler) addPlain(i int, from State, on Symbol) {
-	t := c.transition(i, from, on)
-	if before := c.machine.transitions[t.key()]; before != nil {
-		c.rowFault(i, "row %d has %s in %s too", before.Row, on, from)
-		return
-	}
-	c.add(t)
-}
-
-// addWildcard adds the transitions of a wildcard, for the symbols without a row.
-func (c *compiler) addWildcard(i int, from State, symbols []Symbol) {
-	for _, on := range symbols {
-		t := c.transition(i, from, on)
-		t.Wildcard = true
-		switch before := c.machine.transitions[t.key()]; {
-		case before == nil:
-			c.add(t)
-		case before.Wildcard:
-			c.rowFault(i, "row %d has a wildcard for %s in %s too", before.Row, on, from)
+// addPlain indexes the transitions of the symbols that are no wildcards.
+func (c *compiler) addPlain() {
+	c.keys(func(row int, k key) {
+		if kind, _ := k.on.wildcard(); kind != 0 {
 			return
 		}
-	}
+		if before, ok := c.machine.index.find(k); ok {
+			c.rowFault(row, "row %d has %s in %s too", c.machine.index.rows[before], k.on, k.state)
+			return
+		}
+		c.machine.index.add(k, row)
+	})
 }
 
-func (c *compiler) add(t *Transition) {
-	c.machine.transitions[t.key()] = t
-	c.machine.order = append(c.machine.order, t)
-}
-
-func (c *compiler) transition(i int, from State, on Symbol) *Transition {
-	r := c.table.Rows[i]
-	to := cmp.Or(r.To, from)
-	return &Transition{Role: r.Role, From: from, On: on, To: to, Do: slices.Clip(r.Do), Row: i}
+// addWildcards indexes the transitions of the wildcards, for the symbols without a row.
+func (c *compiler) addWildcards() {
+	c.keys(func(row int, k key) {
+		kind, covers := k.on.wildcard()
+		if kind == 0 {
+			return
+		}
+		for act := range performatives.Performatives() {
+			if k.on = (Symbol{Kind: kind, Act: act}); !covers(act) {
+				continue
+			}
+			switch before, ok := c.machine.index.find(k); {
+			case !ok:
+				c.machine.index.add(k, row)
+			case int(before) >= c.machine.index.plain:
+				c.rowFault(row, "row %d has a wildcard for %s in %s too", c.machine.index.rows[before], k.on, k.state)
+				return
+			}
+		}
+	})
 }

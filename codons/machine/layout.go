@@ -40,7 +40,7 @@ func newLayout(m *Machine) *layout {
 // agentCommands returns the commands of a role's agent in each state.
 func (l *layout) agentCommands(m *Machine, r Role) [][]Symbol {
 	commands := make([][]Symbol, len(l.states))
-	for _, t := range m.order {
+	for t := range m.Transitions() {
 		ofJob := slices.ContainsFunc(l.jobs[r], func(j Job) bool { return j.has(t.On.Name) })
 		if t.Role == r && t.On.Kind == KindCommand && !ofJob {
 			i := l.index[t.From]
@@ -53,7 +53,7 @@ func (l *layout) agentCommands(m *Machine, r Role) [][]Symbol {
 // failures returns the symbols [Undeliverable] and [PeerLost] that a role has rows for.
 func failures(m *Machine, r Role) []Symbol {
 	var symbols []Symbol
-	for _, t := range m.order {
+	for t := range m.Transitions() {
 		failure := t.On.Kind == KindUndeliverable || t.On.Kind == KindPeerLost
 		if t.Role == r && failure && !slices.Contains(symbols, t.On) {
 			symbols = append(symbols, t.On)

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -11,12 +12,14 @@ import (
 // Machine is a compiled [Table]. It stores no conversation and never changes, so
 // all goroutines may share one.
 type Machine struct {
-	table       Table
-	terminal    map[State]bool
-	transitions map[key]*Transition
-	order       []*Transition // in the order of the table, those of wildcards last
-	layout      *layout
-	opening     []performatives.Performative // see Opening
+	table    Table
+	terminal map[State]bool
+	index    index
+	opening  []performatives.Performative // see Opening
+
+	// What the step of a conversation does not need is made when it is first used.
+	transitions func() []Transition // by their numbers: in the order of the table, those of wildcards last
+	layout      func() *layout
 }
 
 // Conversation is the position of one side in its table: plain data, which a
@@ -45,16 +48,18 @@ func (m *Machine) Start(role Role, at time.Time) Conversation {
 // does not allocate. The effects belong to the table: do not modify them. An event
 // without a row is an [*UnexpectedError] and changes nothing.
 func (m *Machine) Step(c Conversation, e Event) (Conversation, []Effect, error) {
-	t := m.Find(c.Role, c.State, e.On)
-	if t == nil {
+	number, ok := m.find(key{c.Role, c.State, e.On})
+	if !ok {
 		return c, nil, &UnexpectedError{Table: m.table.Name, Role: c.Role, State: c.State, On: e.On}
 	}
-	if t.To != c.State && m.terminal[c.State] {
-		panic(fmt.Sprintf("machine: %s: %s would leave the terminal state %s for %s", m.table.Name, c.Role, c.State, t.To))
+	r := &m.table.Rows[m.index.rows[number]]
+	to := cmp.Or(r.To, c.State)
+	if to != c.State && m.terminal[c.State] {
+		panic(fmt.Sprintf("machine: %s: %s would leave the terminal state %s for %s", m.table.Name, c.Role, c.State, to))
 	}
-	c.State, c.Updated = t.To, e.At
+	c.State, c.Updated = to, e.At
 	c.Steps++
-	return c, t.Do, nil
+	return c, slices.Clip(r.Do), nil
 }
 
 // Name returns the table's name.
@@ -69,15 +74,18 @@ func (m *Machine) Terminal(s State) bool { return m.terminal[s] }
 
 // Takes reports whether the table has a row for the symbol in the state of the
 // conversation.
-func (m *Machine) Takes(c Conversation, on Symbol) bool { return m.Find(c.Role, c.State, on) != nil }
+func (m *Machine) Takes(c Conversation, on Symbol) bool {
+	_, ok := m.find(key{c.Role, c.State, on})
+	return ok
+}
 
 // Expects returns the symbols that rows of the conversation's state name, in the
 // order of the table and without those of wildcards. The slice is the caller's.
 func (m *Machine) Expects(c Conversation) []Symbol {
 	var symbols []Symbol
-	for _, t := range m.order {
-		if t.Role == c.Role && t.From == c.State && !t.Wildcard {
-			symbols = append(symbols, t.On)
+	for i := range m.table.Rows {
+		if r := &m.table.Rows[i]; r.Role == c.Role && slices.Contains(r.From, c.State) {
+			symbols = append(symbols, r.plain()...)
 		}
 	}
 	return symbols
@@ -93,11 +101,11 @@ func (m *Machine) Opens(act performatives.Performative) bool { return slices.Con
 // findOpening computes the acts of Opening.
 func (m *Machine) findOpening() []performatives.Performative {
 	var acts []performatives.Performative
-	for _, t := range m.order {
-		if t.Role != Initiator || t.From != Idle {
+	for _, r := range m.table.Rows {
+		if r.Role != Initiator || !slices.Contains(r.From, Idle) {
 			continue
 		}
-		for _, e := range t.Do {
+		for _, e := range r.Do {
 			if e.Kind == EffectSend && !slices.Contains(acts, e.Act) {
 				acts = append(acts, e.Act)
 			}

@@ -46,7 +46,7 @@ type traced struct {
 // NewMonitor returns a monitor of a conversation that has not begun.
 func NewMonitor(m *Machine) *Monitor {
 	return &Monitor{
-		layout: m.layout, machine: m, requests: map[performatives.Performative]int{},
+		layout: m.layout(), machine: m, requests: map[performatives.Performative]int{},
 		hypotheses: []hypothesis{{sides: [2][]side{{{}}, {{}}}}},
 	}
 }

@@ -115,21 +115,6 @@ func (s Symbol) String() string {
 	return text + " " + s.Name
 }
 
-// expand returns the symbols that a wildcard stands for, nil for other symbols.
-func (s Symbol) expand() []Symbol {
-	kind, wanted := s.wildcard()
-	if kind == 0 {
-		return nil
-	}
-	var symbols []Symbol
-	for act := range performatives.Performatives() {
-		if wanted(act) {
-			symbols = append(symbols, Symbol{Kind: kind, Act: act})
-		}
-	}
-	return symbols
-}
-
 // wildcard returns the kind and the acts that a wildcard stands for, kind zero for
 // other symbols.
 func (s Symbol) wildcard() (Kind, func(performatives.Performative) bool) {

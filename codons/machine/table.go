@@ -105,6 +105,15 @@ func (r Row) Stay(do ...Effect) Row { r.To, r.Do = "", do; return r }
 // Because sets the reason.
 func (r Row) Because(why string) Row { r.Why = why; return r }
 
+// plain returns the symbols of the row that are no wildcards.
+func (r Row) plain() []Symbol {
+	wildcard := func(on Symbol) bool { kind, _ := on.wildcard(); return kind != 0 }
+	if !slices.ContainsFunc(r.On, wildcard) {
+		return r.On
+	}
+	return slices.DeleteFunc(slices.Clone(r.On), wildcard)
+}
+
 // String returns words such as "initiator in requested, working on receive
 // TASK_REJECT".
 func (r Row) String() string {

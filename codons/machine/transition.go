@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 )
@@ -27,33 +28,55 @@ func (t *Transition) Inert() bool {
 
 // Transitions yields every transition of m, in the order of the table. The
 // transitions of wildcards come after all others.
-func (m *Machine) Transitions() iter.Seq[*Transition] { return slices.Values(m.order) }
+func (m *Machine) Transitions() iter.Seq[*Transition] {
+	return func(yield func(*Transition) bool) {
+		all := m.transitions()
+		for i := range all {
+			if !yield(&all[i]) {
+				return
+			}
+		}
+	}
+}
 
 // Find returns the transition that [Machine.Step] takes for a symbol in a state,
 // nil when the table has no row for it.
 func (m *Machine) Find(role Role, state State, on Symbol) *Transition {
-	if t := m.transitions[key{role, state, on}]; t != nil || on.Act == 0 {
-		return t
+	number, ok := m.find(key{role, state, on})
+	if !ok {
+		return nil
 	}
-	if on.Name != "" { // a tag that the state has no row for is ignored
-		untagged := on
-		untagged.Name = ""
-		if t := m.transitions[key{role, state, untagged}]; t != nil {
-			return t
+	return &m.transitions()[number]
+}
+
+// find returns the number of the transition that Find returns.
+func (m *Machine) find(k key) (number int32, ok bool) {
+	if number, ok = m.index.find(k); ok || k.on.Act == 0 {
+		return number, ok
+	}
+	if k.on.Name != "" { // a tag that the state has no row for is ignored
+		untagged := k
+		untagged.on.Name = ""
+		if number, ok = m.index.find(untagged); ok {
+			return number, ok
 		}
 	}
-	if on.Kind == KindStale { // without a row of its own, a stale reply counts as a fresh one
-		on.Kind = KindReceive
-		return m.Find(role, state, on)
+	if k.on.Kind == KindStale { // without a row of its own, a stale reply counts as a fresh one
+		k.on.Kind = KindReceive
+		return m.find(k)
 	}
-	return nil
+	return 0, false
 }
 
-// key identifies a transition.
-type key struct {
-	role  Role
-	state State
-	on    Symbol
+// expand returns all transitions by their numbers.
+func (m *Machine) expand() []Transition {
+	all := make([]Transition, len(m.index.rows))
+	for number, k := range m.index.keys() {
+		row := int(m.index.rows[number])
+		r := m.table.Rows[row]
+		all[number] = Transition{
+			Role: k.role, From: k.state, On: k.on, To: cmp.Or(r.To, k.state), Do: slices.Clip(r.Do), Row: row, Wildcard: number >= m.index.plain,
+		}
+	}
+	return all
 }
-
-func (t *Transition) key() key { return key{t.Role, t.From, t.On} }
