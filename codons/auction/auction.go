@@ -49,7 +49,7 @@ func Dutch(ctx context.Context, p codons.Party, bidders []performatives.AgentID,
 // that a bidder is named twice or is the auctioneer itself, that the lot is invalid, or
 // that the party cannot begin a conversation. With an error no bidder takes part any more.
 func StartEnglish(ctx context.Context, p codons.Party, bidders []performatives.AgentID, lot Lot, opts ...codons.Option) (*Auction, error) {
-	return start(ctx, EnglishCodon, rules{compiledEnglish, true}, p, bidders, lot, opts)
+	return start(ctx, EnglishCodon, rules{EnglishCodon.Machine(), true}, p, bidders, lot, opts)
 }
 
 // StartDutch is [Dutch] without the wait. Its errors are those of [StartEnglish], and that
@@ -58,7 +58,7 @@ func StartDutch(ctx context.Context, p codons.Party, bidders []performatives.Age
 	if lot.Reserve > lot.Start {
 		return nil, invalid("reserve", fmt.Sprintf("at most the first price of %d, got %d", lot.Start, lot.Reserve))
 	}
-	return start(ctx, DutchCodon, rules{compiledDutch, false}, p, bidders, lot, opts)
+	return start(ctx, DutchCodon, rules{DutchCodon.Machine(), false}, p, bidders, lot, opts)
 }
 
 // Sale is the result of an auction.

@@ -9,7 +9,7 @@ import (
 // EnglishCodon is the English auction, with its documentation.
 var EnglishCodon = codons.MustDefine(codons.Definition{
 	Table:         EnglishTable(),
-	Coordination:  EnglishCoordination(),
+	Coordination:  rules{rising: true},
 	Commands:      englishCommands(),
 	InitiatorSide: initiating,
 	ResponderSide: responding,
@@ -21,7 +21,7 @@ var EnglishCodon = codons.MustDefine(codons.Definition{
 // DutchCodon is the Dutch auction, with its documentation.
 var DutchCodon = codons.MustDefine(codons.Definition{
 	Table:         DutchTable(),
-	Coordination:  DutchCoordination(),
+	Coordination:  rules{},
 	Commands:      dutchCommands(),
 	InitiatorSide: initiating,
 	ResponderSide: responding,

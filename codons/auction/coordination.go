@@ -5,13 +5,6 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 )
 
-// The codons hold their coordinations, so coordinations cannot use the machines of the
-// codons.
-var (
-	compiledEnglish = EnglishTable().MustCompile()
-	compiledDutch   = DutchTable().MustCompile()
-)
-
 // EnglishCoordination returns the rules of an auctioneer and many bidders. A round is over
 // when each called bidder has answered or is out. Then the bid that led is outbid, one of
 // the new bids is accepted, and the next price is called to all bidders but the leader.
@@ -19,19 +12,30 @@ var (
 // no further price is called, the auction ends for all bidders but the leader; then the
 // lot is sold to the leader, or not at all.
 func EnglishCoordination() machine.Coordination {
-	return rules{compiledEnglish, true}.coordination()
+	return rules{EnglishCodon.Machine(), true}.coordination()
 }
 
 // DutchCoordination is [EnglishCoordination] for [DutchTable]: the first accepted bid ends
 // the bidding.
 func DutchCoordination() machine.Coordination {
-	return rules{compiledDutch, false}.coordination()
+	return rules{DutchCodon.Machine(), false}.coordination()
 }
 
 // rules are the parameters of a coordination.
 type rules struct {
 	machine *machine.Machine
 	rising  bool // the price rises
+}
+
+// Markdown returns the documentation of the coordination. It compiles the table, because the
+// rules are part of the definition of the codon that has the machine.
+func (r rules) Markdown() string {
+	table := DutchTable
+	if r.rising {
+		table = EnglishTable
+	}
+	r.machine = table().MustCompile()
+	return r.coordination().Markdown()
 }
 
 // The names of the rules.

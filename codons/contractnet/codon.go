@@ -11,7 +11,7 @@ import (
 // protocol opens it.
 var Codon = codons.MustDefine(codons.Definition{
 	Table:         Table(),
-	Coordination:  Coordination(1, true),
+	Coordination:  rules{winners: 1, reserve: true},
 	Example:       "ExampleCallForProposals",
 	Tag:           tag,
 	Payloads:      payloads("the task, until when it is to be done, and on which terms"),
@@ -24,7 +24,7 @@ var Codon = codons.MustDefine(codons.Definition{
 // IteratedCodon is the contract net of several rounds, with its documentation.
 var IteratedCodon = codons.MustDefine(codons.Definition{
 	Table:         IteratedTable(),
-	Coordination:  IteratedCoordination(1, true),
+	Coordination:  rules{winners: 1, reserve: true, iterated: true},
 	Example:       "ExampleWithRounds",
 	Tag:           tag,
 	Payloads:      payloads("the task, until when it is to be done, and on which terms; in a further round, on others"),

@@ -7,13 +7,6 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 )
 
-// The codons hold their coordinations, so coordinations cannot use the machines of the
-// codons.
-var (
-	compiled         = Table().MustCompile()
-	compiledIterated = IteratedTable().MustCompile()
-)
-
 // Coordination returns the rules of a caller and many bidders. A decision is due when no
 // bidder has an answer to the call open and no award is under way. The decision accepts or
 // rejects each proposal. Invariant: awarded and completed bidders together are at most
@@ -24,13 +17,13 @@ var (
 // delivered. A winner that did not answer may have done the task: then it is done
 // twice.
 func Coordination(winners int, reserve bool) machine.Coordination {
-	return rules{compiled, max(winners, 1), reserve, false}.coordination()
+	return rules{Codon.Machine(), max(winners, 1), reserve, false}.coordination()
 }
 
 // IteratedCoordination is [Coordination] for [IteratedTable]: a decision may also answer a
 // proposal by a revised call.
 func IteratedCoordination(winners int, reserve bool) machine.Coordination {
-	return rules{compiledIterated, max(winners, 1), reserve, true}.coordination()
+	return rules{IteratedCodon.Machine(), max(winners, 1), reserve, true}.coordination()
 }
 
 // rules are the parameters of a coordination.
@@ -38,6 +31,17 @@ type rules struct {
 	machine           *machine.Machine
 	winners           int
 	reserve, iterated bool
+}
+
+// Markdown returns the documentation of the coordination. It compiles the table, because the
+// rules are part of the definition of the codon that has the machine.
+func (r rules) Markdown() string {
+	table := Table
+	if r.iterated {
+		table = IteratedTable
+	}
+	r.machine = table().MustCompile()
+	return r.coordination().Markdown()
 }
 
 func (r rules) coordination() machine.Coordination {

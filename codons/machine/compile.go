@@ -3,7 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
-	"sync"
+	"sync" //nolint:depguard // what only checks use is made once; Step neither locks nor waits
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -16,7 +16,7 @@ import (
 // or a [*TableError].
 func (t Table) Compile() (*Machine, error) {
 	c := &compiler{
-		table: t,
+		table:   t,
 		machine: &Machine{table: t, terminal: make(map[State]bool, len(t.Terminal)), index: newIndex(t)},
 	}
 	for _, s := range t.Terminal {
