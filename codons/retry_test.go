@@ -2,6 +2,7 @@ package codons_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,41 @@ func TestLostRequestIsSentAgain(t *testing.T) {
 				t.Errorf("the task was considered %d times", asked)
 			}
 			w.Settled(0)
+		})
+	}
+}
+
+// TestAnswerPutsOffTheRetry has a worker accept, or report, just before the request is due again:
+// an answer starts the time to the next retry anew, and that time is longer.
+func TestAnswerPutsOffTheRetry(t *testing.T) {
+	for _, lost := range []p.Performative{p.ActStatusUpdate, p.ActTaskAccept} { // the other one is the answer
+		t.Run(lost.String()+" is lost", func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Add("Jules", &kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision {
+					time.Sleep(900 * time.Millisecond)
+					return delegation.Accept()
+				}, Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
+					if err := task.Progress(1, "begun"); err != nil {
+						return p.InformResult{}, err
+					}
+					return kit.UntilDone[p.InformResult](ctx, task)
+				}})
+				start := time.Now()
+				var asked []time.Duration
+				w.Net.Intercept(func(m *p.Message) bool {
+					if m.Performative() == p.ActTaskRequest {
+						asked = append(asked, time.Since(start))
+					}
+					return m.Performative() == lost
+				})
+				d := w.Start(t.Context(), codons.WithRetry(codons.Retry{First: time.Second, Jitter: -1}))
+				time.Sleep(10 * time.Second)
+				d.Cancel()
+				<-d.Done()
+				if want := []time.Duration{0, 6900 * time.Millisecond}; !slices.Equal(asked, want) {
+					t.Errorf("it was asked after %v, want %v", asked, want)
+				}
+			})
 		})
 	}
 }

@@ -119,6 +119,35 @@ func TestNeedInputIsNotAnswered(t *testing.T) {
 	}
 }
 
+// TestHandlerIgnoresTheCancelOfItsQuestion has a handler go on after CANCEL has ended its wait for
+// an answer. The initiator is told when the grace has passed, and not only when the handler returns.
+func TestHandlerIgnoresTheCancelOfItsQuestion(t *testing.T) {
+	const grace = 3 * time.Second
+	kit.InWorldOf(t, codons.Times{Grace: grace}, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			_, err := t.NeedInput(ctx, "branch")
+			time.Sleep(time.Minute) // although ctx has ended
+			return p.InformResult{}, err
+		}})
+		a := w.Peer("peer")
+		request := a.Send(p.Envelope{Receiver: "Jules", ConversationID: "c", Performative: p.ActTaskRequest, Protocol: "task-delegation", Payload: kit.Task()})
+		a.Expect(p.ActTaskAccept)
+		a.Expect(p.ActInformResult)
+		start := time.Now()
+		a.Send(p.Envelope{
+			Receiver: "Jules", ConversationID: "c", Performative: p.ActCancel, Protocol: "task-delegation",
+			InReplyTo: string(request.ID()), Payload: p.Cancel{Reason: "never mind"},
+		})
+		if got := a.Expect(p.ActFailure).AsRefusal(); !errors.Is(got, p.CodeStillRunning) {
+			t.Errorf("got %v", got)
+		}
+		kit.WantElapsed(t, start, grace)
+		time.Sleep(time.Minute)
+		a.Silent()
+		w.Settled(0)
+	})
+}
+
 // waitForEnd declines the question at the end of ctx.
 func waitForEnd(ctx context.Context) bool {
 	<-ctx.Done()

@@ -88,6 +88,62 @@ func TestStopOfAnAgent(t *testing.T) {
 	})
 }
 
+// TestStopBetweenTwoRounds stops an agent while the initiator has a question that is not
+// answered: the peer is told at once. The initiator's agent may stop, or the worker, whose handler
+// waits or has returned.
+func TestStopBetweenTwoRounds(t *testing.T) {
+	t.Run("initiator stops", func(t *testing.T) {
+		kit.InWorld(t, func(t *testing.T, w *kit.World) {
+			a := w.Peer("Jules")
+			asked := make(chan error, 1)
+			d := w.Start(t.Context(), delegation.WithInput(func(ctx context.Context, _ p.InformResult) (p.TaskRequest, bool) {
+				<-ctx.Done()
+				asked <- context.Cause(ctx)
+				return p.TaskRequest{}, false
+			}))
+			request := a.Expect(p.ActTaskRequest)
+			a.Reply(request, kit.Asking("branch"))
+			synctest.Wait()
+			start := time.Now()
+			if err := w.StopAgent(t.Context(), "Eddy"); err != nil {
+				t.Fatal(err)
+			}
+			a.Expect(p.ActCancel)
+			_, err := d.Wait()
+			kit.WantEnd(t, err, "abandoned", p.CodeStopped)
+			if err := <-asked; err == nil {
+				t.Error("the function that answers was not stopped")
+			}
+			kit.WantElapsed(t, start, 0)
+			w.Settled(0)
+		})
+	})
+	for name, perform := range map[string]func(context.Context, delegation.Task) (p.InformResult, error){
+		"worker stops after its question": func(context.Context, delegation.Task) (p.InformResult, error) { return kit.Asking("branch"), nil },
+		"worker stops as it waits":        askFor("branch"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Add("Jules", &kit.Worker{Perform: perform})
+				a := w.Peer("peer")
+				a.Send(p.Envelope{Receiver: "Jules", ConversationID: "c", Performative: p.ActTaskRequest, Protocol: "task-delegation", Payload: kit.Task()})
+				a.Expect(p.ActTaskAccept)
+				a.Expect(p.ActInformResult)
+				synctest.Wait()
+				start := time.Now()
+				if err := w.StopAgent(t.Context(), "Jules"); err != nil {
+					t.Fatal(err)
+				}
+				if got := a.Expect(p.ActFailure).AsRefusal(); !errors.Is(got, p.CodeStopped) {
+					t.Errorf("got %v", got)
+				}
+				kit.WantElapsed(t, start, 0)
+				w.Settled(0)
+			})
+		})
+	}
+}
+
 // stopBlocked stops an agent whose actor is blocked, and then unblocks it.
 func stopBlocked(w *kit.World, id p.AgentID, block chan struct{}) error {
 	stopped := make(chan error, 1)

@@ -119,6 +119,60 @@ func TestStreamNoticesSilence(t *testing.T) {
 	})
 }
 
+// Each message of the publisher shows that it is there, and not only its answer to a heartbeat:
+// the stream stays open while the AGREE, or any event, comes within three heartbeats of the
+// message before.
+func TestEachMessageEndsTheSilence(t *testing.T) {
+	for name, c := range map[string]struct {
+		agreements int // that arrive
+		first      time.Duration
+	}{"the agreement opens the stream": {1, 4500 * time.Millisecond}, "an event opens the stream": {0, 2500 * time.Millisecond}} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				st := newPublisher(subscribe.TopicOptions{})
+				st.consider = func(subscribe.Subscribing) (subscribe.Feed, error) {
+					time.Sleep(2 * time.Second)
+					return st.topic.Feed(), nil
+				}
+				w.Add("Station", st)
+				agreed := 0
+				w.Net.Intercept(func(m *p.Message) bool {
+					if m.Performative() == p.ActAgree {
+						agreed++
+						return agreed > c.agreements
+					}
+					return false
+				})
+				const events = 4
+				published := make(chan struct{})
+				go func() {
+					defer close(published)
+					time.Sleep(c.first)
+					for n := range events {
+						st.publish(n, n)
+						if n < events-1 {
+							time.Sleep(2 * time.Second)
+						}
+					}
+				}()
+				s := listen(w, t.Context(), subscribe.WithHeartbeat(time.Second), subscribe.WithResume(codons.Retry{}, -1))
+				<-published
+				synctest.Wait()
+				if got := s.Status(); got.State != subscribe.StreamSubscribed {
+					t.Fatalf("after the events: %+v, with %d answers to heartbeats", got, agreed)
+				}
+				start := time.Now()
+				<-s.Done()
+				kit.WantElapsed(t, start, 3*time.Second)
+				if agreed < 5 {
+					t.Errorf("%d answers to heartbeats were lost", agreed)
+				}
+				w.Net.Intercept(nil)
+			})
+		})
+	}
+}
+
 // The heartbeat reaches another agent of the same id, which opens the subscription again.
 func TestPublisherLosesItsState(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
