@@ -16,6 +16,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -73,7 +74,11 @@ func NewSystem(o Options) (*System, error) {
 	if s.opts.Router == nil {
 		s.opts.Router = localRouter{s}
 	}
-	if s.opts.Dispatcher == nil {
+	switch {
+	case s.opts.Dispatcher != nil:
+	case enginedispatcher.Enabled:
+		s.opts.Dispatcher = actor.NewDefaultDispatcher(DefaultThroughput)
+	default:
 		s.pool = NewPool(PoolOptions{})
 		s.opts.Dispatcher = s.pool
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/watch"
+	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -69,7 +70,7 @@ func start(t testing.TB, o runtime.Options) (n *Node, end func()) {
 		o.Watch = &watch.Options{}
 	}
 	var pool *actors.Pool
-	if o.Dispatcher == nil { // with one worker, an agent that waits would stop the clock
+	if o.Dispatcher == nil && !enginedispatcher.Enabled { // with one worker, an agent that waits would stop the clock
 		pool = actors.NewPool(actors.PoolOptions{Workers: max(4, goruntime.GOMAXPROCS(0))})
 		o.Dispatcher = pool
 	}

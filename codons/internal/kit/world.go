@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -67,7 +68,7 @@ func NewWorld(t testing.TB, d codons.Times, o actors.Options) *World {
 	w := &World{T: t, Net: &network{}}
 	o.Protocols = library.Protocols(d)
 	o.Router = w.Net
-	if o.Dispatcher == nil { // with one worker, a goroutine that waits for another stops virtual time
+	if o.Dispatcher == nil && !enginedispatcher.Enabled { // with one worker, a goroutine that waits for another stops virtual time
 		w.pool = actors.NewPool(actors.PoolOptions{Workers: max(2, goruntime.GOMAXPROCS(0))})
 		o.Dispatcher = w.pool
 	}
