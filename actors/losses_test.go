@@ -35,10 +35,23 @@ func TestLossesOfOneSlot(t *testing.T) {
 	}
 }
 
+// lossesOf returns a record in which the names have slots of their own.
+func lossesOf(names ...string) *Losses {
+	for {
+		l, slots := NewLosses(), map[uint64]bool{}
+		for _, name := range names {
+			slots[l.hash(name)%lossSlots] = true
+		}
+		if len(slots) == len(names) {
+			return l
+		}
+	}
+}
+
 // Losses names the conversations and messages of the events that were lost, and no others.
 func TestLosses(t *testing.T) {
 	var e Events
-	l := NewLosses()
+	l := lossesOf("kept", "c2", "c3", "m0", "else", "m1", "m2", "m3", "m6")
 	s := e.Subscribe(SubscribeOptions{Capacity: 1, Losses: l})
 	defer s.Close()
 	about := func(id performatives.MessageID, conversation performatives.ConversationID, ref string) *performatives.Message {
