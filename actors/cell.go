@@ -31,7 +31,8 @@ type cell struct {
 	indexedActions []string                                   // names under which capabilityIndex lists the cell; guarded by capabilityIndex.mu
 	unregistered   bool                                       // capabilityIndex.remove was called; guarded by capabilityIndex.mu
 
-	roles []string // that not every agent plays; immutable
+	roles  []string // that not every agent plays; immutable
+	remote bool     // it represents an agent of another process; immutable
 
 	agent          Agent
 	firstValue     bool               // agent is the value that Spawn created
@@ -181,8 +182,30 @@ func (c *cell) openConversation(ctx actor.Context, p int, m *performatives.Messa
 		c.sys.refuse(c.spec.ID, m, performatives.CodeStopped, "")
 		return true
 	}
+	if r := c.takeOn(role, m); r != nil {
+		c.sys.refuseOpening(c.spec.ID, m, r)
+		return true
+	}
 	ctx.Send(c.open(ctx, c.newConversation(role, m)).pid, m)
 	return true
+}
+
+// takeOn records the request m, which opens a conversation. A CANCEL that opens one has
+// overtaken its request, which must not run any more. It is not refused itself.
+func (c *cell) takeOn(role Responding, m *performatives.Message) *performatives.Refusal {
+	otherwise := MaxRequestAge
+	if t, ok := role.(Timed); ok {
+		if otherwise = t.Deadline(); otherwise == 0 {
+			return nil
+		}
+	}
+	if m.Performative() != performatives.ActCancel {
+		return c.sys.requestIDs.takeOn(c, m, string(m.ID()), otherwise)
+	}
+	if m.InReplyTo() != "" {
+		_ = c.sys.requestIDs.takeOn(c, m, m.InReplyTo(), otherwise) // without room, the tombstone alone remembers it
+	}
+	return nil
 }
 
 // newConversation returns the role's conversation for m. When the role panics, the caller

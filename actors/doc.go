@@ -34,6 +34,10 @@
 // Invariant: each message is delivered to one agent at most once, or refused, or
 // dead-lettered, and is counted as such.
 //
+// A system remembers the ids of the requests that its agents have taken on, so that none opens a
+// conversation twice: see package codons. When there is no room for a further one
+// ([Options].RequestIDs), it is refused with [performatives.CodeBusy].
+//
 // No publisher of an event waits for a subscriber, and no code of a subscriber runs on a
 // publisher's goroutine. Each subscription has a bounded queue. An event that finds it full
 // is lost to that subscription and to no other: the older events stay, [Subscription.Lost]

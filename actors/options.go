@@ -33,6 +33,11 @@ type Options struct {
 	// peers, per mailbox. Zero means [DefaultLongBytes]; see [MailboxOptions].
 	LongBytes int
 
+	// RequestIDs is the largest number of requests whose ids the system remembers, to
+	// recognise them when they come again, and a flooding peer can use half of it. Further
+	// requests are refused as busy. Zero means [DefaultRequestIDs].
+	RequestIDs int
+
 	// Groups are the supervision groups by name. The group with the empty name supervises
 	// agents whose [Spec] names no group; when it is missing, it has the zero
 	// [Supervision]. A failure that a group escalates stops the whole group for good: no
@@ -60,6 +65,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Node = cmp.Or(o.Node, "node")
+	o.RequestIDs = cmp.Or(o.RequestIDs, DefaultRequestIDs)
 	if o.Stamper == nil {
 		o.Stamper = systemStamper{}
 	}
@@ -91,6 +97,9 @@ func (o Options) validate() error {
 		if p == nil {
 			return fmt.Errorf("actors: Options.Protocols[%d] is nil", i)
 		}
+	}
+	if o.RequestIDs < 0 {
+		return fmt.Errorf("actors: Options.RequestIDs is %d", o.RequestIDs)
 	}
 	if len(o.Node) > performatives.MaxIDLength {
 		return errors.New("actors: Options.Node is too long")

@@ -46,13 +46,34 @@ func (s *System) refuse(from performatives.AgentID, m *performatives.Message, co
 		s.deadLetter(string(cmp.Or(m.Receiver(), from)), m, code) // for a broadcast, the agent that did not get it
 		return
 	}
-	s.publishRefused(m, refusal(m, from, code, text))
+	s.sendRefusal(m, reply, refusal(m, from, code, text))
+}
+
+// sendRefusal counts and publishes a refusal, and sends the reply that carries it.
+func (s *System) sendRefusal(m, reply *performatives.Message, r *performatives.Refusal) {
+	s.publishRefused(m, r)
 	if Wants[MessageSent](&s.Events) {
 		s.Events.Publish(MessageSent{s.at(), reply})
 	}
 	if err := s.opts.Router.Route(reply); err != nil {
 		s.deadLetter(string(reply.Receiver()), reply, asRefusal(reply, err).Code)
 	}
+}
+
+// refuseOpening is refuse for a message that opens a conversation. Where the act by itself expects
+// no reply, the codon's initiator does, and gets FAILURE.
+func (s *System) refuseOpening(from performatives.AgentID, m *performatives.Message, r *performatives.Refusal) {
+	if m.Performative().ExpectsReply() {
+		s.refuse(from, m, r.Code, r.Text)
+		return
+	}
+	failure := performatives.Failure{ErrorCode: r.Code, ErrorText: cmp.Or(r.Text, r.Code.Traits().Text)}
+	reply, err := m.ReplyFrom(from, s.Stamp(), performatives.ActFailure, failure)
+	if err != nil { // the id of the agent or the stamp is invalid
+		s.deadLetter(string(from), m, r.Code)
+		return
+	}
+	s.sendRefusal(m, reply, r)
 }
 
 func (s *System) publishRefused(m *performatives.Message, r *performatives.Refusal) {

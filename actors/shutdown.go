@@ -43,6 +43,7 @@ func (s *System) Stop(ctx context.Context) error {
 	}
 	err := errors.Join(errs...)
 	if err == nil {
+		s.requestIDs.known.Close()
 		s.ended.Store(true)
 	}
 	return err

@@ -46,6 +46,7 @@ type System struct {
 	cells         sync.Map        // AgentID → *cell, by folded id and also by registered id if that differs
 	capabilities  capabilityIndex // of the registered cells
 	stoppedAgents stoppedAgents
+	requestIDs    requestIDs
 	groups        map[string]*actor.PID
 	roles         sync.Map // reflect.Type of an agent → roles
 	draining      atomic.Bool
@@ -65,7 +66,7 @@ func NewSystem(o Options) (*System, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &System{opts: o, groups: make(map[string]*actor.PID)}
+	s := &System{opts: o, groups: make(map[string]*actor.PID), requestIDs: newRequestIDs(o.RequestIDs)}
 	for _, p := range s.opts.Protocols {
 		if g, ok := p.(Guarding); ok {
 			s.guarding = append(s.guarding, g)
@@ -164,6 +165,7 @@ func (s *System) newCell(spec Spec, agent Agent, describes performatives.Capabil
 		config = s.mailboxConfig(spec.Capacity)
 	}
 	c := &cell{sys: s, spec: spec, folded: spec.ID.Fold(), agent: agent, describes: describes, firstValue: true, mailbox: newMailbox(config)}
+	_, c.remote = agent.(RemoteAgent)
 	return c
 }
 

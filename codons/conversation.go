@@ -230,8 +230,34 @@ func (c *Conversation) receive(m *performatives.Message) {
 			}
 			return
 		}
-		c.take(Event{On: c.classify(m, tag), Message: m})
+		on := c.classify(m, tag)
+		if on.Kind == machine.KindReceive && c.asksFurther(m) {
+			switch r := performatives.RefusalOf(c.agent.TakeOn(m, c.remaining(time.Now()))); {
+			case r == nil:
+			case r.Code == performatives.CodeConversationEnded:
+				on = machine.Duplicate(m.Performative())
+			default:
+				c.agent.System().Refuse(c.agent.ID(), m, r.Code, r.Text)
+				return
+			}
+		}
+		c.take(Event{On: on, Message: m})
 	}
+}
+
+// asksFurther reports whether m is a request of the peer after the one that opened the conversation.
+func (c *Conversation) asksFurther(m *performatives.Message) bool {
+	act := m.Performative()
+	return c.at.Role == machine.Responder && c.at.State != machine.Idle && act != performatives.ActCancel && c.asks(act)
+}
+
+// remaining returns the time until the deadline of the conversation, or else the longest for which
+// a request is remembered.
+func (c *Conversation) remaining(now time.Time) time.Duration {
+	if c.deadline.IsZero() {
+		return actors.MaxRequestAge
+	}
+	return c.deadline.Sub(now)
 }
 
 // returnStale refuses or drops a message that belongs to an earlier conversation of the same

@@ -54,12 +54,26 @@
 // request and may overtake it; the job then never starts. The order of one conversation says
 // nothing about another.
 //
+// # Duplicates
+//
+// A request runs at most once per activation of its receiver until its ReplyBy has passed, however
+// often it is sent: also after other conversations of the agent, and after the agent was restarted,
+// or stopped and spawned again. A duplicate gets the latest answer while the conversation is
+// open or has a tombstone, and else FAILURE with [performatives.CodeConversationEnded].
+//
+// The system remembers the sender and the id of each request: until its ReplyBy, or without one for
+// the Deadline of [Times], and for an hour at most ([actors.MaxRequestAge],
+// [actors.Options].RequestIDs). It remembers neither a request that was refused as busy before any of
+// the agent's code ran, which may be sent again unchanged, nor the request of a long-lived
+// conversation after its end.
+//
 // # Backpressure
 //
 // An agent runs a bounded number of handlers of one codon at a time ([Limited],
 // [DefaultMaxTasks]) and refuses further requests as busy. A handler may have 16 commands
 // that are not handled yet; [Handler.Say] blocks while there are more. A conversation keeps
-// the ids of the last 64 messages that it received, to recognise duplicates. A handler may
+// the ids of the last 64 messages that it received, to recognise duplicates of those that are no
+// requests. A handler may
 // have [MaxChildren] conversations under way at a time. An agent keeps the tombstones of its
 // last 256 ended conversations, to replay their replies to duplicates. A fresh request under
 // the id of an ended conversation opens another.

@@ -74,7 +74,7 @@ func (v *Value) reduce(e *Event, ids stamper, out []action) ([]action, error) {
 	case e.On.Kind == machine.KindCommand:
 		v.opening = e.Message
 	default:
-		v.received(e.Message, effects)
+		v.received(e.Message, e.On, effects)
 	}
 	v.side.Reduce(v, e)
 	for _, f := range effects {

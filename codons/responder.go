@@ -88,6 +88,15 @@ func NewResponder(self actors.Self, agent actors.Agent, o ResponderOptions) *Res
 // Times returns the deadline and the grace of the handlers, with the defaults filled in.
 func (r *Responder) Times() Times { return r.times }
 
+// Deadline returns the time in which a request without a ReplyBy must have been answered. It is
+// zero for long-lived conversations: see [actors.Timed].
+func (r *Responder) Deadline() time.Duration {
+	if r.longLived {
+		return 0
+	}
+	return r.times.Deadline
+}
+
 // Open returns the conversation that m opens. It runs on the agent's actor, so it also makes
 // the decision about the request where the codon has a [Consideration].
 func (r *Responder) Open(m *performatives.Message) actors.Conversation {
@@ -188,6 +197,9 @@ func (s *Responding) start(c *Conversation, w *Work) {
 		held = s.responder.take()
 	}
 	if held == nil {
+		if s.responder.decision == nil && (s.handler == nil || s.handler.request != c.request) { // no job has run
+			c.agent.ForgetRequest(c.request)
+		}
 		s.refuse(c, performatives.CodeBusy, s.responder.full())
 		return
 	}
@@ -265,6 +277,7 @@ func (s *Responding) runDecision(c *Conversation) {
 		if errors.Is(err, actors.ErrStopped) {
 			code = performatives.CodeStopped
 		}
+		c.agent.ForgetRequest(request)
 		s.refuse(c, code, "")
 	}
 }
@@ -278,6 +291,7 @@ func (s *Responding) decide(do func(context.Context, *performatives.Message) Com
 	}
 	held := r.take()
 	if held == nil {
+		r.agent.ForgetRequest(m)
 		return r.refuse(performatives.CodeBusy, r.full())
 	}
 	defer func() { // also when the agent panics

@@ -28,6 +28,19 @@ func TestTombstoneKeepsNoConversation(t *testing.T) {
 	}
 }
 
+// TestOpeningIsRecognised checks that a conversation recognises the message that opened it, however many it has received since.
+func TestOpeningIsRecognised(t *testing.T) {
+	first := aRequest(t)
+	v := newValue(errand, machine.Responder, "b", actors.Key{ID: "m"}, first, ended{}, time.Now())
+	if on := v.classify(first, ""); on != machine.Receive(p.ActTaskRequest) {
+		t.Errorf("the first time it is %s", on)
+	}
+	v.at.State = "cancelling"
+	if on := v.classify(first, ""); on != machine.Duplicate(p.ActTaskRequest) {
+		t.Errorf("the second time it is %s", on)
+	}
+}
+
 func aRequest(t *testing.T) *p.Message {
 	t.Helper()
 	m, err := p.New(p.Envelope{

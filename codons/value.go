@@ -95,7 +95,7 @@ func (v *Value) Ended() bool { return v.machine.Terminal(v.at.State) }
 func (v *Value) classify(m *performatives.Message, tag string) machine.Symbol {
 	act := m.Performative()
 	switch {
-	case v.saw(m):
+	case v.saw(m), v.first != nil && v.at.State != machine.Idle && v.first.ID() == m.ID():
 		return machine.Duplicate(act)
 	case m.InReplyTo() != "" && slices.Contains(v.former, m.InReplyTo()):
 		stale := machine.Stale(act)
@@ -151,11 +151,11 @@ func (v *Value) overtaken(m *performatives.Message) bool {
 }
 
 // received records a message after its step, whose effects are given.
-func (v *Value) received(m *performatives.Message, effects []machine.Effect) {
+func (v *Value) received(m *performatives.Message, on machine.Symbol, effects []machine.Effect) {
 	if v.at.Role == machine.Initiator && !m.Budget().IsZero() {
 		v.usage, v.asked = m, false
 	}
-	if v.saw(m) {
+	if on.Kind == machine.KindDuplicate || v.saw(m) {
 		return
 	}
 	v.seen = appendBounded(v.seen, m.ID())

@@ -53,16 +53,13 @@ func (a *collectors) find(ticket string) *collector {
 	return a.open[ticket]
 }
 
-// add adds a delivery; a second copy of the same message is no error. Each recruit may deliver
-// once, and only the recruiter may deliver on behalf of another agent.
+// add adds a delivery. Each recruit may deliver once, and only the recruiter may deliver on behalf
+// of another agent.
 func (c *collector) add(d Delivery) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, before := range c.got {
-		switch {
-		case before.Message.ID() == d.Message.ID():
-			return nil
-		case before.Recruit.Is(d.Recruit):
+		if before.Recruit.Is(d.Recruit) {
 			return &performatives.Refusal{Code: performatives.CodeUnexpectedAct, Text: string(d.Recruit) + " has already delivered"}
 		}
 	}

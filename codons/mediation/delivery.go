@@ -33,8 +33,8 @@ type DeliveryHandler interface {
 	//
 	// HandleDelivery runs on a goroutine of its conversation: it must not use the agent's
 	// fields except by [actors.Self.Do]. A duplicate, sent because the confirmation was lost,
-	// is confirmed again without another call, unless 256 other conversations have ended
-	// since.
+	// is confirmed again without another call; after 256 other conversations have ended it gets
+	// FAILURE (conversation_ended).
 	HandleDelivery(ctx context.Context, d Delivery) error
 }
 

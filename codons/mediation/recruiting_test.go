@@ -379,13 +379,17 @@ func (e recruit) done() {
 	e.Reply(e.task, p.InformResult{Status: p.StatusSuccess, Extra: p.Members{"delivered": []byte(`"eddy"`)}})
 }
 
-// A delivery comes twice, under two conversations; another delivery of the same recruit is refused.
+// A delivery comes twice, in its conversation and in another; another delivery of the same recruit is refused.
 func TestRecruitDeliversOnce(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		r, e := recruitOutside(w)
-		for _, id := range []p.ConversationID{"first", "again"} {
+		for _, id := range []p.ConversationID{"first", "first", "other"} {
 			e.deliver(e.Peer, func(v *p.Envelope) { v.ID, v.ConversationID = "same", id }, "")
-			e.Expect(p.ActConfirm)
+			if id == "first" {
+				e.Expect(p.ActConfirm)
+			} else if r := e.Expect(p.ActFailure).AsRefusal(); r.Code != p.CodeConversationEnded {
+				t.Errorf("got %v", r)
+			}
 		}
 		e.deliver(e.Peer, func(*p.Envelope) {}, "Outside")
 		if d := e.Expect(p.ActDisconfirm); !strings.Contains(fmt.Sprint(d.Payload()), "has already delivered") {

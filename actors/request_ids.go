@@ -1,0 +1,101 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/expiring"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// MaxRequestAge is the longest time for which a system remembers the id of a request.
+const MaxRequestAge = time.Hour
+
+// DefaultRequestIDs is the default of [Options].RequestIDs. It suffices for one agent that takes
+// 40,000 requests a second, each with a ReplyBy five minutes later. A system that has so many
+// to remember uses some 450 MB for them.
+const DefaultRequestIDs = 1 << 24
+
+// requestIDs remembers the ids of the requests that agents have taken on, so that a request
+// never runs twice. It is one for the system: it outlives the tombstones, the restarts and
+// the stop of an agent.
+type requestIDs struct {
+	known *expiring.Map[struct{}]
+}
+
+func newRequestIDs(capacity int) requestIDs {
+	return requestIDs{expiring.New[struct{}](capacity)}
+}
+
+// Timed is a [Responding] whose conversations have a deadline or are long-lived. The requests
+// of any other are remembered until their ReplyBy, and without one for [MaxRequestAge].
+type Timed interface {
+	Responding
+	// Deadline returns the time in which a request without a ReplyBy must have been answered:
+	// so long its id is remembered. Zero means that the conversations are long-lived: while one
+	// is open it recognises its request itself, and after its end the same request, such as the
+	// heartbeat of a subscription, may open it again.
+	Deadline() time.Duration
+}
+
+// takeOn records that the agent c takes on the request m, under the given id. It returns a
+// refusal when it has taken it on before, or when there is no room.
+func (r requestIDs) takeOn(c *cell, m *performatives.Message, id string, otherwise time.Duration) *performatives.Refusal {
+	now := time.Now()
+	switch _, result := r.known.Add(r.key(c, m, id), r.owner(c, m), struct{}{}, now, retainedUntil(m, now, otherwise)); result {
+	case expiring.Known:
+		return refusal(m, c.spec.ID, performatives.CodeConversationEnded, "")
+	case expiring.Full:
+		return refusal(m, c.spec.ID, performatives.CodeBusy, "too many requests to remember")
+	case expiring.Added:
+	}
+	return nil
+}
+
+func (r requestIDs) forget(c *cell, m *performatives.Message) {
+	r.known.Delete(r.key(c, m, string(m.ID())), r.owner(c, m))
+}
+
+// key returns the key of a request: its sender, the agent that takes it on and its id. A
+// broadcast has one for each agent.
+func (r requestIDs) key(c *cell, m *performatives.Message, id string) expiring.Key {
+	return r.known.Key(string(m.Sender().Fold()), string(c.folded), id)
+}
+
+// owner returns the peer that a request is accounted to. Agents of this system have no share
+// of the capacity.
+func (r requestIDs) owner(c *cell, m *performatives.Message) expiring.Owner {
+	if from, ok := c.sys.lookup(m.Sender()); ok && !from.remote {
+		return expiring.NoOwner
+	}
+	return r.known.Owner(string(m.Sender().Fold()))
+}
+
+// retainedUntil returns the time until which a request is remembered: its ReplyBy, and
+// without one the time that its role gives it.
+func retainedUntil(m *performatives.Message, now time.Time, otherwise time.Duration) time.Time {
+	last, by := now.Add(MaxRequestAge), m.ReplyBy()
+	if by.IsZero() {
+		by = now.Add(otherwise)
+	}
+	if by.After(last) {
+		return last
+	}
+	return by
+}
+
+// TakeOn records that a conversation of this agent takes on a further request of its peer. The
+// requests that open conversations are recorded by the system. The error is a
+// [*performatives.Refusal]: [performatives.CodeConversationEnded] says that this agent has
+// taken on a request of the same sender and id before and must not run it again,
+// [performatives.CodeBusy] that the system has no room to remember it. It is remembered until
+// its ReplyBy, without one for the given time, and at most for [MaxRequestAge].
+func (s Self) TakeOn(m *performatives.Message, otherwise time.Duration) error {
+	if r := s.c.sys.requestIDs.takeOn(s.c, m, string(m.ID()), otherwise); r != nil {
+		return r
+	}
+	return nil
+}
+
+// ForgetRequest has the system forget a request that this agent has turned down before any of the
+// agent's code ran, so that it may be sent again unchanged.
+func (s Self) ForgetRequest(m *performatives.Message) { s.c.sys.requestIDs.forget(s.c, m) }
