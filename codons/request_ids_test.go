@@ -3,6 +3,7 @@ package codons_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -130,7 +131,7 @@ func TestFurtherRequestRunsOnce(t *testing.T) {
 			a.SendAgain(next)
 		}
 		a.Expect(p.ActTaskAccept)
-		for _, m := range all {
+		for _, m := range slices.Backward(all) {
 			a.SendAgain(m)
 			a.Expect(p.ActTaskAccept)
 		}
