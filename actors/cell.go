@@ -183,7 +183,7 @@ func (c *cell) openConversation(ctx actor.Context, p int, m *performatives.Messa
 		return true
 	}
 	if r := c.takeOn(role, m); r != nil {
-		c.sys.refuseOpening(c.spec.ID, m, r)
+		c.refuseOpening(role, m, r)
 		return true
 	}
 	ctx.Send(c.open(ctx, c.newConversation(role, m)).pid, m)

@@ -60,20 +60,17 @@ func (s *System) sendRefusal(m, reply *performatives.Message, r *performatives.R
 	}
 }
 
-// refuseOpening is refuse for a message that opens a conversation. Where the act by itself expects
-// no reply, the codon's initiator does, and gets FAILURE.
-func (s *System) refuseOpening(from performatives.AgentID, m *performatives.Message, r *performatives.Refusal) {
-	if m.Performative().ExpectsReply() {
-		s.refuse(from, m, r.Code, r.Text)
-		return
+// refuseOpening is refuse for a message that opens a conversation of a role. Where the act by itself
+// expects no reply, the initiator of a [Timed] role does, and gets FAILURE.
+func (c *cell) refuseOpening(role Responding, m *performatives.Message, r *performatives.Refusal) {
+	if _, timed := role.(Timed); timed && !m.Performative().ExpectsReply() {
+		failure := performatives.Failure{ErrorCode: r.Code, ErrorText: cmp.Or(r.Text, r.Code.Traits().Text)}
+		if reply, err := m.ReplyFrom(c.spec.ID, c.sys.Stamp(), performatives.ActFailure, failure); err == nil {
+			c.sys.sendRefusal(m, reply, r)
+			return
+		}
 	}
-	failure := performatives.Failure{ErrorCode: r.Code, ErrorText: cmp.Or(r.Text, r.Code.Traits().Text)}
-	reply, err := m.ReplyFrom(from, s.Stamp(), performatives.ActFailure, failure)
-	if err != nil { // the id of the agent or the stamp is invalid
-		s.deadLetter(string(from), m, r.Code)
-		return
-	}
-	s.sendRefusal(m, reply, r)
+	c.sys.refuse(c.spec.ID, m, r.Code, r.Text)
 }
 
 func (s *System) publishRefused(m *performatives.Message, r *performatives.Refusal) {

@@ -26,7 +26,8 @@ func newRequestIDs(capacity int) requestIDs {
 	return requestIDs{expiring.New[struct{}](capacity)}
 }
 
-// Timed is a [Responding] whose conversations have a deadline or are long-lived. The requests
+// Timed is a [Responding] whose conversations have a deadline or are long-lived, and whose
+// initiators await an answer also to an opening act that by itself expects none. The requests
 // of any other are remembered until their ReplyBy, and without one for [MaxRequestAge].
 type Timed interface {
 	Responding
