@@ -43,6 +43,10 @@ func (c *Codon) Ask(ctx context.Context, p Party, to performatives.AgentID, cont
 
 // Start is [Codon.Ask] without the wait.
 func (c *Codon) Start(ctx context.Context, p Party, to performatives.AgentID, content any, opts ...Option) (*Asked, error) {
+	self, err := SelfOf(p)
+	if err != nil {
+		return nil, err
+	}
 	o := NewOptions(opts...)
 	s := &askedSide{of: c, jobs: Settings[askedJobs](&o), values: context.WithoutCancel(ctx)}
 	if err := s.check(); err != nil {
@@ -52,7 +56,7 @@ func (c *Codon) Start(ctx context.Context, p Party, to performatives.AgentID, co
 		return nil, err
 	}
 	act, name := c.opening(content)
-	err := s.Start(ctx, p.Self(), Opening{Codon: c, To: to, Act: act, Type: name, Payload: content, Options: o}, s)
+	err = s.Start(ctx, self, Opening{Codon: c, To: to, Act: act, Type: name, Payload: content, Options: o}, s)
 	if err != nil {
 		return nil, err
 	}

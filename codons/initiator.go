@@ -52,9 +52,12 @@ type Opening struct {
 
 // Prepare makes the opening act of a conversation. Where ctx belongs to a handler, the
 // conversation becomes a child of the handler's conversation. The error is [ErrDeciding] or
-// [ErrEnded] where ctx allows no child, else a [*performatives.Refusal] that names the
-// invalid field or the missing budget.
+// [ErrEnded] where ctx allows no child, that of [Options.Check], or a [*performatives.Refusal]
+// that names the invalid field or the missing budget.
 func (i *Initiator) Prepare(ctx context.Context, self actors.Self, o Opening) error {
+	if err := o.Options.Check(o.Codon); err != nil {
+		return err
+	}
 	i.codon, i.options, i.longLived = o.Codon, o.Options, o.LongLived
 	stamp := self.Stamp()
 	by, ok := ctx.Deadline()

@@ -1,6 +1,11 @@
 package codons
 
 import (
+	"fmt"
+	"path"
+	"reflect"
+	goruntime "runtime"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -24,7 +29,14 @@ type Options struct {
 	budget       Budget
 	frugal       bool // the conversation leases no resource that budget does not name
 	reserve      time.Duration
-	settings     []any // of codons; each is a pointer to a type of its own
+	settings     []setting // of codons, each of a type of its own
+}
+
+// setting is the settings of one codon. Copies of the Options share it.
+type setting struct {
+	value any  // a pointer to the settings
+	by    any  // the function of the option that was the first to change them
+	read  bool // the codon has read them
 }
 
 // NewOptions returns the default options with opts applied.
@@ -45,15 +57,27 @@ func (o *Options) Apply(opts ...Option) {
 }
 
 // Setting returns an option of one codon. set changes the codon's own settings of type T, which
-// [Settings] returns.
+// [Settings] returns. The settings must be read before [Initiator.Prepare]: a conversation does
+// not begin with an option that its codon has not read, as [Options.Check] says.
 func Setting[T any](set func(*T)) Option {
-	return func(o *Options) { set(settingsOf[T](o)) }
+	return func(o *Options) {
+		for i := range o.settings {
+			if t, ok := o.settings[i].value.(*T); ok {
+				set(t)
+				return
+			}
+		}
+		t := new(T)
+		o.settings = append(o.settings, setting{value: t, by: set})
+		set(t)
+	}
 }
 
 // Settings returns the settings of type T, that [Setting] has changed, else a zero T.
 func Settings[T any](o *Options) T {
-	for _, s := range o.settings {
-		if t, ok := s.(*T); ok {
+	for i := range o.settings {
+		if t, ok := o.settings[i].value.(*T); ok {
+			o.settings[i].read = true
 			return *t
 		}
 	}
@@ -61,16 +85,29 @@ func Settings[T any](o *Options) T {
 	return none
 }
 
-// settingsOf returns the settings of type T to change them.
-func settingsOf[T any](o *Options) *T {
+// Check returns an error for an option of another codon: one whose settings [Settings] has not
+// read. It names the option and c. [Initiator.Prepare] calls it; only a codon that sends its
+// messages without an [Initiator] needs to.
+func (o *Options) Check(c *Codon) error {
 	for _, s := range o.settings {
-		if t, ok := s.(*T); ok {
-			return t
+		if !s.read {
+			return fmt.Errorf("codons: the option %s is not one of the codon %s", s.name(), c.Name())
 		}
 	}
-	t := new(T)
-	o.settings = append(o.settings, t)
-	return t
+	return nil
+}
+
+// name returns the name of the option in source code: the package of the settings, and the
+// function that called [Setting], of which the option's own function is a closure.
+func (s setting) name() string {
+	of := reflect.TypeOf(s.value).Elem()
+	name := goruntime.FuncForPC(reflect.ValueOf(s.by).Pointer()).Name()
+	name = strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "[...]", "")
+	parts := strings.Split(name, ".")
+	for len(parts) > 1 && strings.TrimRight(strings.TrimPrefix(parts[len(parts)-1], "func"), "0123456789") == "" {
+		parts = parts[:len(parts)-1]
+	}
+	return path.Base(of.PkgPath()) + "." + parts[len(parts)-1]
 }
 
 // Grace returns the time that the initiator waits for the end after CANCEL. Zero or less means not

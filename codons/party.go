@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"errors"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -11,6 +12,18 @@ import (
 type Party interface {
 	// Self returns the handle of the agent. Safe for concurrent use.
 	Self() actors.Self
+}
+
+// ErrNoParty is the error of a conversation that a nil [Party] begins.
+var ErrNoParty = errors.New("codons: the party is nil: want the Self of an agent, or a node")
+
+// SelfOf returns the handle of the agent on whose behalf p begins a conversation. The error is
+// [ErrNoParty] where p is nil.
+func SelfOf(p Party) (actors.Self, error) {
+	if p == nil {
+		return actors.Self{}, ErrNoParty
+	}
+	return p.Self(), nil
 }
 
 // Defaults of the times of a conversation.

@@ -43,9 +43,13 @@ func (q Question[T]) Start(ctx context.Context, p Party, opts ...Option) (*Pendi
 
 // StartWith is Start with options that are already applied.
 func (q Question[T]) StartWith(ctx context.Context, p Party, o Options) (*Pending[T], error) {
+	self, err := SelfOf(p)
+	if err != nil {
+		return nil, err
+	}
 	s := &asking[T]{read: q.Read, denial: q.Denial}
 	q.Options = o
-	if err := s.Start(ctx, p.Self(), q.Opening, s); err != nil {
+	if err := s.Start(ctx, self, q.Opening, s); err != nil {
 		return nil, err
 	}
 	s.pending = Pending[T]{s.Handle(), s}

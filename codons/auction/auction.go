@@ -97,7 +97,11 @@ type Auction struct {
 }
 
 func start(ctx context.Context, c *codons.Codon, r rules, p codons.Party, bidders []performatives.AgentID, lot Lot, opts []codons.Option) (*Auction, error) {
-	if err := r.checkBidders(p.Self().ID(), bidders); err != nil {
+	self, err := codons.SelfOf(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.checkBidders(self.ID(), bidders); err != nil {
 		return nil, err
 	}
 	lot.EndsBy = endsBy(ctx, lot)
@@ -105,7 +109,7 @@ func start(ctx context.Context, c *codons.Codon, r rules, p codons.Party, bidder
 		lot.RoundTime = DefaultRoundTime
 	}
 	ctx, cancel := context.WithDeadline(ctx, lot.EndsBy)
-	a := &Auction{self: p.Self(), rules: r, lot: lot, bidding: bidding{bids: make([]int64, len(bidders))}}
+	a := &Auction{self: self, rules: r, lot: lot, bidding: bidding{bids: make([]int64, len(bidders))}}
 	a.group = codons.NewGroup(r.coordination(), a.decide)
 	o := codons.NewOptions(opts...)
 	o.Apply(codons.WithBudgetShare(ctx, len(bidders)))

@@ -97,7 +97,11 @@ type Tender struct {
 // that a bidder is named twice, that the call is invalid, or that the party cannot
 // begin a conversation. With an error no bidder has a call any more.
 func Start(ctx context.Context, p codons.Party, bidders []performatives.AgentID, call Call, opts ...codons.Option) (*Tender, error) {
-	t := &Tender{self: p.Self(), with: newSettings(opts), call: call}
+	self, err := codons.SelfOf(p)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tender{self: self, with: newSettings(opts), call: call}
 	if err := checkBidders(bidders); err != nil {
 		return nil, err
 	}

@@ -32,13 +32,17 @@ type Initiator struct {
 // a [codons.Group]. The error is a [*performatives.Refusal] or one of those of [Start] about
 // ctx.
 func New(ctx context.Context, p codons.Party, to performatives.AgentID, task performatives.TaskRequest, opts []codons.Option) (*Initiator, error) {
+	self, err := codons.SelfOf(p)
+	if err != nil {
+		return nil, err
+	}
 	o := codons.NewOptions(opts...)
 	i := &Initiator{settings: codons.Settings[Settings](&o), values: context.WithoutCancel(ctx)}
 	if from := i.settings.inputFrom; from != "" {
 		i.settings.onInput = inputFrom(p, to, from, task)
 	}
 	i.Delegated = Delegated{i.Handle(), i}
-	err := i.Prepare(ctx, p.Self(), codons.Opening{
+	err = i.Prepare(ctx, self, codons.Opening{
 		Codon: Codon, To: to, Act: performatives.ActTaskRequest, Payload: task, Options: o,
 	})
 	if err != nil {

@@ -21,7 +21,10 @@ import (
 // The error is an [*codons.EndError], with the state "refused" when the peer refuses, or
 // says why the party cannot begin. Handshake must not be called on an agent's own actor.
 func Handshake(ctx context.Context, p codons.Party, to performatives.AgentID, opts ...codons.Option) (performatives.Capabilities, error) {
-	self := p.Self()
+	self, err := codons.SelfOf(p)
+	if err != nil {
+		return performatives.Capabilities{}, err
+	}
 	o := codons.NewOptions(opts...)
 	if o.Ontology() == "" {
 		o.Apply(codons.WithOntology(performatives.OntologyCapabilityQuery))

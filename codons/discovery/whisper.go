@@ -16,7 +16,11 @@ import (
 // [codons.DefaultDeadline]. The error is an [*codons.EndError], or says why the query is not
 // valid. Whisper must not be called on an agent's own actor.
 func Whisper(ctx context.Context, p codons.Party, to performatives.AgentID, q performatives.QueryCapabilities, opts ...codons.Option) (performatives.InformCapabilities, error) {
-	w, err := startWhisper(ctx, p.Self(), to, q, opts, nil)
+	self, err := codons.SelfOf(p)
+	if err != nil {
+		return performatives.InformCapabilities{}, err
+	}
+	w, err := startWhisper(ctx, self, to, q, opts, nil)
 	if err != nil {
 		return performatives.InformCapabilities{}, err
 	}
@@ -46,14 +50,18 @@ const maxOpenQueries = 512
 // the error is its cause, and the candidates so far are returned with it. WhisperAll must
 // not be called on an agent's own actor.
 func WhisperAll(ctx context.Context, p codons.Party, to []performatives.AgentID, q performatives.QueryCapabilities, opts ...codons.Option) ([]Candidate, error) {
+	self, err := codons.SelfOf(p)
+	if err != nil {
+		return nil, err
+	}
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
 	asked := make([]*whisperInitiator, 0, len(to))
 	room := make(chan struct{}, min(len(to), maxOpenQueries))
 	for _, id := range to {
-		enter(p.Self(), room)
-		w, err := startWhisper(ctx, p.Self(), id, q, opts, room)
+		enter(self, room)
+		w, err := startWhisper(ctx, self, id, q, opts, room)
 		if err != nil && ctx.Err() != nil {
 			break // no time left for the other agents
 		}

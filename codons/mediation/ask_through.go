@@ -26,12 +26,16 @@ func AskThrough(ctx context.Context, p codons.Party, broker performatives.AgentI
 
 // StartAskThrough begins an [AskThrough] and returns at once.
 func StartAskThrough(ctx context.Context, p codons.Party, broker performatives.AgentID, proxy Proxy, opts ...codons.Option) (*Brokering, error) {
+	self, err := codons.SelfOf(p)
+	if err != nil {
+		return nil, err
+	}
 	b := &brokerInitiator{proxyInitiator: newProxyInitiator(opts)}
 	if proxy.Receiver != "" {
 		return nil, wrongProxy("designated_receiver", "none: a broker passes the answers on to the sender of the PROXY")
 	}
 	b.handle = Brokering{b.Handle(), b}
-	if err := b.Start(ctx, p.Self(), b.opening(BrokeringCodon, broker, proxy), b); err != nil {
+	if err := b.Start(ctx, self, b.opening(BrokeringCodon, broker, proxy), b); err != nil {
 		return nil, err
 	}
 	return &b.handle, nil

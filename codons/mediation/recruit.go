@@ -35,7 +35,10 @@ func StartRecruiting(ctx context.Context, p codons.Party, recruiter performative
 	if !proxy.forTask() {
 		return nil, wrongProxy("task", "a task: only its result can be delivered")
 	}
-	self := p.Self()
+	self, err := codons.SelfOf(p)
+	if err != nil {
+		return nil, err
+	}
 	r := &recruitInitiator{proxyInitiator: newProxyInitiator(opts), one: proxy.Want != WantAll}
 	here := proxy.Receiver == "" || proxy.Receiver.Is(self.ID())
 	if here {

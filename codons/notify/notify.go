@@ -20,8 +20,11 @@ import (
 //
 // Options about deadlines, retries and budgets have no effect.
 func Notify(p codons.Party, to performatives.AgentID, payload any, opts ...codons.Option) error {
-	self := p.Self()
-	m, err := codons.NewRequest(envelope(self, to, payload, codons.NewOptions(opts...)))
+	self, o, err := begin(p, opts)
+	if err != nil {
+		return err
+	}
+	m, err := codons.NewRequest(envelope(self, to, payload, o))
 	if err != nil {
 		return err
 	}
@@ -36,8 +39,11 @@ func Notify(p codons.Party, to performatives.AgentID, payload any, opts ...codon
 // It needs a router, as a node has. Broadcast on an [actors.System] without one returns an
 // error.
 func Broadcast(p codons.Party, payload any, opts ...codons.Option) error {
-	self := p.Self()
-	m, err := performatives.New(envelope(self, "", payload, codons.NewOptions(opts...)))
+	self, o, err := begin(p, opts)
+	if err != nil {
+		return err
+	}
+	m, err := performatives.New(envelope(self, "", payload, o))
 	if err != nil {
 		return err
 	}
@@ -51,10 +57,14 @@ type Reach struct {
 }
 
 // All sends a notice to each of several agents, as [Notify]. The error says that the
-// payload is not valid; then no notice is sent. The result says which agents could not be
+// payload is not valid, that p is nil, or that an option is one of another codon; then no
+// notice is sent. The result says which agents could not be
 // reached, and why.
 func All(p codons.Party, to []performatives.AgentID, payload any, opts ...codons.Option) (Reach, error) {
 	if err := performatives.CheckPayload(performatives.ActInform, payload); err != nil {
+		return Reach{}, err
+	}
+	if _, _, err := begin(p, opts); err != nil {
 		return Reach{}, err
 	}
 	var r Reach
@@ -69,6 +79,16 @@ func All(p codons.Party, to []performatives.AgentID, payload any, opts ...codons
 		r.Reached = append(r.Reached, id)
 	}
 	return r, nil
+}
+
+// begin returns the handle of the party, and the options.
+func begin(p codons.Party, opts []codons.Option) (actors.Self, codons.Options, error) {
+	o := codons.NewOptions(opts...)
+	self, err := codons.SelfOf(p)
+	if err == nil {
+		err = o.Check(Codon)
+	}
+	return self, o, err
 }
 
 // envelope returns the envelope of a notice; without a receiver it is a broadcast.

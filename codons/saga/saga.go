@@ -82,6 +82,9 @@ func (s Saga) Run(ctx context.Context, p codons.Party) (map[string]any, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
+	if _, err := codons.SelfOf(p); err != nil {
+		return nil, err
+	}
 	return newRun(ctx, s, p, "").finish(codons.CommandStart, progress{Steps: s.names()})
 }
 
@@ -93,6 +96,9 @@ func (s Saga) Run(ctx context.Context, p codons.Party) (map[string]any, error) {
 // that crashes is resumed from it. Resume blocks as [Saga.Run] does.
 func (s Saga) Resume(ctx context.Context, p codons.Party, r codons.Record) error {
 	if err := s.Validate(); err != nil {
+		return err
+	}
+	if _, err := codons.SelfOf(p); err != nil {
 		return err
 	}
 	at, from, err := s.rebuild(r)

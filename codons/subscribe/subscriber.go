@@ -11,16 +11,20 @@ import (
 
 // newStream begins a stream of one of the two codons.
 func newStream[T any](ctx context.Context, p codons.Party, c *codons.Codon, act performatives.Performative, to performatives.AgentID, sub Subscription, opts []codons.Option) (*Stream[T], error) {
+	self, err := codons.SelfOf(p)
+	if err != nil {
+		return nil, err
+	}
 	o := newStreamOptions(opts)
 	sub.HeartbeatMillis = max(o.heartbeat, 0).Milliseconds()
-	if sub.Window = o.buffer; o.heartbeat < 0 || to.Is(p.Self().ID()) {
+	if sub.Window = o.buffer; o.heartbeat < 0 || to.Is(self.ID()) {
 		sub.Window = 0 // without a heartbeat a lost CONFIRM would stop the stream; a CONFIRM to itself would reach this side
 	}
 	if o.options.Budget() == nil {
 		o.options.Apply(codons.WithBudget(emptyBudget(ctx)))
 	}
 	s := &Stream[T]{
-		party: p.Self(), codon: c, to: to, act: act, options: o, backlog: newBacklog[T](o.buffer),
+		party: self, codon: c, to: to, act: act, options: o, backlog: newBacklog[T](o.buffer),
 		first: make(chan struct{}), done: make(chan struct{}),
 		subscription: sub, status: StreamStatus{State: StreamSubscribing},
 	}
