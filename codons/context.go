@@ -8,23 +8,26 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// taskContext is the context of a handler. It has the deadline of the request without a timer of
+// taskContext is the context of a handler. It has the deadline of its scope without a timer of
 // its own: the conversation has the timer, and ends the context with [ErrDeadline].
 type taskContext struct {
 	context.Context //nolint:containedctx // it is one
-	deadline        time.Time
 	scope           *scope
 }
 
 // workContext returns the context of a handler in a scope, and the function that ends it. Only
 // the first cause counts.
-func workContext(s *scope, deadline time.Time) (context.Context, context.CancelCauseFunc) {
+func workContext(s *scope) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(context.Background()) //nolint:forbidigo // the root: no context is above it
-	return taskContext{ctx, deadline, s}, end
+	return taskContext{ctx, s}, end
 }
 
-// Deadline returns the deadline of the request.
-func (c taskContext) Deadline() (time.Time, bool) { return c.deadline, true }
+// Deadline returns the deadline of the latest request.
+func (c taskContext) Deadline() (time.Time, bool) {
+	c.scope.mu.Lock()
+	defer c.scope.mu.Unlock()
+	return c.scope.deadline, true
+}
 
 // Value returns the scope for its key.
 func (c taskContext) Value(key any) any {

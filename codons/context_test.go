@@ -14,7 +14,7 @@ func TestTaskContext(t *testing.T) {
 		{ErrCanceled, context.Canceled},
 		{ErrEnded, context.Canceled},
 	} {
-		ctx, end := workContext(&scope{}, deadline)
+		ctx, end := workContext(&scope{deadline: deadline})
 		if at, ok := ctx.Deadline(); !ok || !at.Equal(deadline) || ctx.Err() != nil {
 			t.Fatalf("deadline %v, %t, error %v", at, ok, ctx.Err())
 		}

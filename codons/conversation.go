@@ -311,6 +311,8 @@ func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Mes
 		return c.usage
 	case last != nil && last.AsRefusal() != nil && last.Performative() != performatives.ActFailure:
 		return c.usage // the further round was not taken on
+	case last != nil && last.Performative() == performatives.ActInform && !c.asked && c.Sent(performatives.ActCancel) != nil:
+		return c.usage // the further round was declined
 	}
 	return last
 }
@@ -319,7 +321,7 @@ func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Mes
 // withdrawn. A FAILURE that the peer's table sends by itself comes before its handler has
 // returned.
 func (c *Conversation) stopped(last *performatives.Message) (stopped, withdrawn bool) {
-	withdrawn = c.Left() || c.at.State == StateAbandoned
+	withdrawn = c.Left() || c.at.State == StateAbandoned || c.event.On == machine.Timeout(TimerGrace)
 	if last == nil {
 		return false, withdrawn
 	}

@@ -176,7 +176,7 @@ func (i *Initiator) Timer(v *Value, name string, now time.Time) time.Duration {
 	case TimerGrace:
 		return i.options.grace
 	case TimerRetry:
-		wait := i.policy(v.State() == StateCancelling).Wait(v.first.ID(), i.retries)
+		wait := i.policy(v.Sent(performatives.ActCancel) != nil).Wait(v.first.ID(), i.retries)
 		return min(wait, i.latest(v, now, wait))
 	}
 	return v.first.ReplyBy().Sub(now)

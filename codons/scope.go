@@ -72,11 +72,18 @@ func (s *scope) work(request *performatives.Message, deadline time.Time) (contex
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.request, s.deadline, s.closed, s.idle = request, deadline, false, nil
-	s.ctx, s.cancel = workContext(s, deadline)
+	s.ctx, s.cancel = workContext(s)
 	if err := s.account.shortfall(); err != nil {
 		s.cancel(err) // code of an earlier round has overspent since
 	}
 	return s.ctx, s.cancel
+}
+
+// extend sets the deadline of the work while its handler runs.
+func (s *scope) extend(deadline time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deadline = deadline
 }
 
 // overspent ends the context of the work.

@@ -127,6 +127,9 @@ func (c *Conversation) act(a *action, e *Event) {
 	case machine.EffectResend:
 		c.resend(a.message)
 	case machine.EffectArm:
+		if f.Name == TimerDeadline && c.work != nil {
+			c.work.extend(c.deadline)
+		}
 		if a.after == Never {
 			c.timers.disarm(f.Name) // the timer may still run
 		} else {

@@ -65,10 +65,11 @@ func inputTag(m *performatives.Message) string {
 	return ""
 }
 
-// Reduce keeps the latest partial result, and whether the caller has answered it.
+// Reduce keeps the latest partial result, and whether the caller has answered it. A partial
+// result that crosses with CANCEL counts, too.
 func (i *Initiator) Reduce(v *codons.Value, e *codons.Event) {
 	i.Initiator.Reduce(v, e)
-	if e.On.Name == TagInput && e.Message != nil && v.State() == StateInputNeeded {
+	if e.On.Name == TagInput && e.Message != nil && (v.State() == StateInputNeeded || v.State() == StateDeclining) {
 		if r, err := performatives.PayloadAs[performatives.InformResult](e.Message); err == nil {
 			i.partial, i.given = &r, false
 		}
@@ -178,6 +179,8 @@ func (i *Initiator) end(c *codons.Conversation, last *performatives.Message) (pe
 // caller had declined it.
 func (i *Initiator) whyUnserved(c *codons.Conversation, last *performatives.Message) error {
 	switch {
+	case c.Sent(performatives.ActCancel) != nil:
+		return nil
 	case last != nil:
 		return c.EndError(last)
 	case i.given:

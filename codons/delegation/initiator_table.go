@@ -62,7 +62,7 @@ func initiatorInput() []machine.Row {
 			Goto(StateInputGiven, machine.Send(performatives.ActTaskRequest)).
 			Because("a further round in the same conversation (addenda §3); the deadline of the conversation stays"),
 		input.When(machine.Command(codons.CommandDecline), machine.Command(codons.CommandCancel)).
-			Goto(codons.StateCompleted, machine.Send(performatives.ActCancel)).
+			Goto(StateDeclining, machine.Send(performatives.ActCancel), machine.Arm(codons.TimerGrace), machine.Arm(codons.TimerRetry)).
 			Because("the partial result is final; CANCEL keeps the worker from waiting until its deadline"),
 		input.When(machine.Timeout(codons.TimerDeadline)).
 			Goto(codons.StateCompleted).
@@ -79,6 +79,29 @@ func initiatorInput() []machine.Row {
 	}
 }
 
+// initiatorDecline returns the initiator's rows between the CANCEL that declines a further round
+// and the end. The partial result is the outcome, unless the worker has finished before.
+func initiatorDecline() []machine.Row {
+	declining := codons.Asks(StateDeclining)
+	return []machine.Row{
+		declining.When(machine.Receive(performatives.ActInform), machine.Receive(performatives.ActFailure), machine.Receive(performatives.ActNotUnderstood)).
+			Goto(codons.StateCompleted).
+			Because("the worker has stopped, could not be stopped, had ended before, or does not know CANCEL; the partial result is final"),
+		declining.When(machine.Receive(performatives.ActInformResult)).
+			Goto(codons.StateCompleted).
+			Because("the worker finished without an answer, and its result crossed with CANCEL"),
+		declining.When(machine.Timeout(codons.TimerGrace), machine.Timeout(codons.TimerDeadline), machine.Command(codons.CommandStop)).
+			Goto(codons.StateCompleted).
+			Because("no answer to CANCEL came in time; the partial result is final, and the worker's own deadline ends its side"),
+		declining.When(machine.Command(codons.CommandAnswer), machine.Command(codons.CommandDecline), machine.Command(codons.CommandCancel)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("the further round is declined already"),
+		declining.When(machine.Receive(performatives.ActTaskAccept), machine.Receive(performatives.ActStatusUpdate)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("the partial result of the same round overtook it"),
+	}
+}
+
 // initiatorCancel returns the initiator's rows between CANCEL and the end. They are the same
 // with and without an earlier partial result.
 func initiatorCancel() []machine.Row {
@@ -89,7 +112,10 @@ func initiatorCancel() []machine.Row {
 			Because("the receipt: the handler has returned (addenda §6); an INFORM without a reference counts as well"),
 		cancelling.When(machine.Receive(performatives.ActInformResult)).
 			Goto(codons.StateCompleted).
-			Because("the result crossed with CANCEL; a result, even a partial one, is better than none"),
+			Because("the result crossed with CANCEL, and is better than none"),
+		cancelling.When(machine.ReceiveTagged(performatives.ActInformResult, TagInput)).
+			Goto(StateDeclining).
+			Because("a partial result is better than none, too; the worker may wait for input, so CANCEL is sent again until it is answered"),
 		cancelling.When(machine.Receive(performatives.ActFailure)).
 			Goto(codons.StateFailed).
 			Because("the work could not be stopped, or had failed before"),

@@ -26,9 +26,6 @@ func responderConsider() []machine.Row {
 		considering.When(machine.Receive(performatives.ActCancel)).
 			Goto(codons.StateCancelled, machine.Stop(codons.JobConsider), codons.SendReceipt).
 			Because("the work has not begun, so there is no handler to wait for"),
-		codons.Answers(StateInputNeeded).When(machine.Timeout(codons.TimerDeadline)).
-			Goto(codons.StateCompleted).
-			Because("no further round came, and the partial result is final"),
 	}
 }
 
@@ -62,7 +59,7 @@ func responderAwait() []machine.Row {
 			Goto(StateAwaiting, machine.SendTagged(performatives.ActInformResult, TagInput)).
 			Because("the handler asks for input and waits for it (addenda §3)"),
 		awaiting.When(machine.Receive(performatives.ActTaskRequest)).
-			Goto(codons.StateWorking, machine.Send(performatives.ActTaskAccept), machine.Report(reportAnswer)).
+			Goto(codons.StateWorking, machine.Send(performatives.ActTaskAccept), machine.Arm(codons.TimerDeadline), machine.Report(reportAnswer)).
 			Because("the further round is the answer, and the same handler continues"),
 		awaiting.When(machine.Command(codons.CommandFinish)).
 			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
@@ -76,8 +73,5 @@ func responderAwait() []machine.Row {
 		awaiting.When(machine.Command(codons.CommandReport)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("the initiator accepts no progress until it has answered"),
-		awaiting.When(machine.Timeout(codons.TimerDeadline)).
-			Goto(codons.StateCompleted, machine.Stop(codons.JobPerform)).
-			Because("no answer came, and the partial result is final"),
 	}
 }

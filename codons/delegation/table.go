@@ -10,6 +10,7 @@ import (
 // States of [Table] besides those of package codons.
 const (
 	StateInputGiven machine.State = "input_given" // initiator: it has sent the request of a further round and has no answer yet
+	StateDeclining  machine.State = "declining"   // initiator: the partial result is final, and the CANCEL has no answer yet
 	StateAwaiting   machine.State = "awaiting"    // responder: the handler has asked for input and waits for it
 )
 
@@ -45,7 +46,7 @@ func Table() machine.Table {
 			{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "until the ReplyBy of the latest request, or the agent's own limit when the request has none"},
 		},
 		Rows: slices.Concat(
-			initiatorRequest(), initiatorResult(), initiatorInput(), initiatorCancel(),
+			initiatorRequest(), initiatorResult(), initiatorInput(), initiatorDecline(), initiatorCancel(),
 			responderConsider(), responderWork(), responderAwait(),
 		),
 		Agree: pairs(),
@@ -64,6 +65,6 @@ func pairs() []machine.Pair {
 		partial(codons.StateFailed, false, "the worker failed or stopped before a further round"),
 		partial(codons.StateRejected, false, "the worker rejected a further round"),
 		partial(codons.StateNotUnderstood, false, "the worker did not understand a further round"),
-		partial(codons.StateTimedOut, true, "a further round arrived after the deadline"),
+		partial(codons.StateTimedOut, true, "the worker's deadline passed before a further round"),
 	}
 }

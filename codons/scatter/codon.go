@@ -27,19 +27,20 @@ var Codon = codons.MustDefine(codons.Definition{
 // be completed, all delegations that have not ended get CANCEL.
 func Coordination(enough, least int) machine.Coordination {
 	live := []machine.State{delegation.StateRequested, delegation.StateInputGiven, codons.StateWorking, delegation.StateInputNeeded}
+	completed := []machine.State{codons.StateCompleted, delegation.StateDeclining} // a declined delegation ends as completed
 	withdraw := []machine.Choice{{Command: codons.CommandCancel}}
 	return machine.Coordination{
 		Name: "scatter-gather", Machine: delegation.Codon.Machine(),
 		Rules: []machine.Rule{
 			{
 				Name: "enough", Doc: fmt.Sprintf("%d are completed: the others are not needed", enough),
-				When: func(c machine.Census) bool { return c.Count(codons.StateCompleted) >= enough },
+				When: func(c machine.Census) bool { return c.Count(completed...) >= enough },
 				Of:   live, Say: withdraw,
 			},
 			{
 				Name: "out of reach", Doc: fmt.Sprintf("fewer than %d can still be completed: these are not needed", least),
 				When: func(c machine.Census) bool {
-					return c.Count(codons.StateCompleted)+c.Count(machine.Idle)+c.Count(live...) < least
+					return c.Count(completed...)+c.Count(machine.Idle)+c.Count(live...) < least
 				},
 				Of: live, Say: withdraw,
 			},
