@@ -56,7 +56,7 @@ func TestDeclineSurvivesLostMessages(t *testing.T) {
 			w.Add("Jules", asking(ready, cause))
 			dead := kit.Recording(&w.Events, actors.KindMessageDeadLettered)
 			w.Net.Lose(lost, 1)
-			d := w.Start(t.Context())
+			d := w.Start(t.Context(), codons.WithGrace(100*time.Millisecond)) // less than the time until an ordinary retry
 			if got, err := d.Wait(); err != nil || got.RequestForUser() != "branch" || d.Unserved() != nil {
 				t.Errorf("%s lost: got %+v, %v, unserved: %v", lost, got, err, d.Unserved())
 			}
@@ -88,6 +88,25 @@ func TestDeclineWithoutAnswer(t *testing.T) {
 			t.Errorf("the handler ended with %v, want its deadline", err)
 		}
 		w.Settled(0)
+	})
+}
+
+// TestReceiptWithoutUsage declines a further round of a worker that gives its usage with the partial result
+// only: no work came after it.
+func TestReceiptWithoutUsage(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a := w.Peer("Jules")
+		d := w.Start(t.Context(), codons.WithBudget(codons.Budget{codons.Tokens: 100}))
+		e := a.Expect(p.ActTaskRequest).ReplyEnvelope("Jules", a.Stamp(), p.ActInformResult, kit.Asking("branch"))
+		e.Receiver, e.Budget = "Eddy", p.ContentOf(codons.Budget{codons.Tokens: 7})
+		a.Send(e)
+		a.Reply(a.Expect(p.ActCancel), p.Receipt{})
+		if got, err := d.Wait(); err != nil || got.RequestForUser() != "branch" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if n := d.Spent()[codons.Tokens]; n != 7 {
+			t.Errorf("spent %d tokens, want 7", n)
+		}
 	})
 }
 
