@@ -147,7 +147,9 @@ func TestPartialResultCarriesUsage(t *testing.T) {
 						delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) {
 							switch {
 							case c.lost:
-								w.Net.Lose(p.ActTaskRequest, math.MaxInt)
+								w.Net.Intercept(func(m *p.Message) bool { // the FAILURE of the worker's deadline has the usage, too
+									return m.Performative() == p.ActTaskRequest || m.Performative() == p.ActFailure
+								})
 							case c.refused:
 								w.Net.Busy.Store(true)
 							}

@@ -294,6 +294,9 @@ func TestRequestIDsAreBounded(t *testing.T) {
 			t.Errorf("a further request: %v", r)
 		}
 		time.Sleep(2 * time.Hour)
+		for range capacity {
+			a.Expect(p.ActFailure) // no further round came before the deadline
+		}
 		a.Send(p.Envelope{Receiver: "Jules", ReplyBy: time.Now().Add(time.Hour), Payload: kit.Task()})
 		a.Expect(p.ActTaskAccept)
 	})
