@@ -25,13 +25,13 @@ const (
 )
 
 // Budget is an allowance for the work of one conversation and of its children. A resource that
-// it does not name has no limit, except [Depth], whose limit is then [DefaultDepth]. Zero means
+// it does not name has no limit, except [Depth], which a responder limits by its [Times]. Zero means
 // that nothing of the resource may be used. A message carries a budget as a JSON object of
 // whole numbers. A Budget is a map: it is not safe for concurrent changes.
 type Budget map[Resource]int64
 
-// DefaultDepth is the largest number of levels of conversations below one whose budget has no
-// [Depth]. It ends delegations in a circle.
+// DefaultDepth is the largest number of levels of conversations below one, unless the [Times] of
+// its responder have another. It ends delegations in a circle.
 const DefaultDepth = 32
 
 // Validate returns a [*performatives.Refusal] for the field budget when an allowance is negative

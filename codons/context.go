@@ -51,13 +51,14 @@ type decisionContext struct {
 	context.Context //nolint:containedctx // it is one
 	deadline        time.Time
 	request         *performatives.Message
+	deepest         int64
 }
 
 // considering returns the context of a decision about a request. The request is nil for code that
 // handles a message without a conversation, such as a notice. Nothing ends the context, because
-// a decision does not block.
-func considering(deadline time.Time, request *performatives.Message) context.Context {
-	return decisionContext{context.Background(), deadline, request} //nolint:forbidigo // the root: no context is above it
+// a decision does not block. deepest is the largest depth below the work.
+func considering(deadline time.Time, request *performatives.Message, deepest int64) context.Context {
+	return decisionContext{context.Background(), deadline, request, deepest} //nolint:forbidigo // the root: no context is above it
 }
 
 // Deadline returns the deadline of the request.
@@ -69,7 +70,7 @@ func (c decisionContext) Value(key any) any {
 	if key != (scopeKey{}) || c.request == nil {
 		return c.Context.Value(key)
 	}
-	s, err := openScope(c.request)
+	s, err := openScope(c.request, c.deepest)
 	if err != nil {
 		return nil // such a request is refused before the decision
 	}
@@ -81,5 +82,5 @@ func (c decisionContext) Value(key any) any {
 // notice. Its deadline is the ReplyBy of the message, or [DefaultDeadline] from now. Nothing ends
 // it, so the code must not wait for its end.
 func ContextFor(m *performatives.Message) context.Context {
-	return considering(Times{}.withDefaults().until(m, time.Now()), nil)
+	return considering(Times{}.withDefaults().until(m, time.Now()), nil, 0)
 }

@@ -29,7 +29,7 @@ func TestTaskContext(t *testing.T) {
 			t.Errorf("%v: got %v, cause %v", test.cause, err, context.Cause(child))
 		}
 	}
-	if at, ok := considering(deadline, nil).Deadline(); !ok || !at.Equal(deadline) {
+	if at, ok := considering(deadline, nil, 0).Deadline(); !ok || !at.Equal(deadline) {
 		t.Errorf("a decision's deadline is %v, %t", at, ok)
 	}
 }

@@ -38,16 +38,16 @@ type Handler struct {
 // newHandler returns a handler of the conversation's latest request. Its context ends at the
 // deadline, and it releases the slot when it has returned. The error says that the request's
 // budget is not valid.
-func newHandler(c *Conversation, deadline time.Time, s *slot, do func(context.Context, *Handler) Command) (*Handler, error) {
+func newHandler(c *Conversation, t Times, s *slot, do func(context.Context, *Handler) Command) (*Handler, error) {
 	if c.work == nil {
-		scope, err := openScope(c.request)
+		scope, err := openScope(c.request, t.Depth)
 		if err != nil {
 			return nil, err
 		}
 		c.work = scope
 	}
 	h := &Handler{conversation: c, request: c.request, do: do, slot: s, scope: c.work, began: time.Now()}
-	h.ctx, h.cancel = h.scope.work(c.request, deadline)
+	h.ctx, h.cancel = h.scope.work(c.request, c.until(t))
 	return h, nil
 }
 

@@ -203,7 +203,7 @@ func (s *Responding) start(c *Conversation, w *Work) {
 		s.refuse(c, performatives.CodeBusy, s.responder.full())
 		return
 	}
-	h, err := newHandler(c, c.until(s.responder.times), held, w.Do(c.side))
+	h, err := newHandler(c, s.responder.times, held, w.Do(c.side))
 	if err != nil {
 		held.release()
 		c.Happen(TurnDown(err))
@@ -301,7 +301,7 @@ func (s *Responding) decide(do func(context.Context, *performatives.Message) Com
 			held.release()
 		}
 	}()
-	return do(considering(r.times.until(m, time.Now()), m), m)
+	return do(considering(r.times.until(m, time.Now()), m, r.times.Depth), m)
 }
 
 // Stop ends the context of the latest handler. It does not wait for the handler to return.

@@ -48,16 +48,16 @@ func scopeOf(ctx context.Context) *scope {
 	return s
 }
 
-// openScope returns the scope of the work on a request. The error says that the request's budget
-// is not valid.
-func openScope(request *performatives.Message) (*scope, error) {
+// openScope returns the scope of the work on a request, which is at most deepest levels deep. The
+// error says that the request's budget is not valid.
+func openScope(request *performatives.Message, deepest int64) (*scope, error) {
 	b, err := budgetIn(request)
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{depth: DefaultDepth}
+	s := &scope{depth: deepest}
 	if depth, limited := b[Depth]; limited {
-		s.depth = depth
+		s.depth = min(depth, deepest)
 	}
 	if b != nil {
 		s.limited = true

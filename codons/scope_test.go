@@ -191,24 +191,35 @@ func TestNoChildAfterTheEnd(t *testing.T) {
 
 // TestDepthIsBounded has an agent delegate to itself without end.
 func TestDepthIsBounded(t *testing.T) {
-	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		var calls atomic.Int64
+	for name, c := range map[string]struct {
+		times  codons.Times
+		budget codons.Budget
+		want   int64 // levels below the first task
+	}{
+		"by default":                      {want: codons.DefaultDepth},
+		"by the budget":                   {budget: codons.Budget{codons.Depth: 3}, want: 3},
+		"by default below a budget":       {budget: codons.Budget{codons.Depth: 1000}, want: codons.DefaultDepth},
+		"by the responder":                {times: codons.Times{Depth: 40}, want: 40},
+		"by the responder below a budget": {times: codons.Times{Depth: 2}, budget: codons.Budget{codons.Depth: 3}, want: 2},
+	} {
+		t.Run(name, func(t *testing.T) { testDepth(t, c.times, c.budget, c.want) })
+	}
+}
+
+func testDepth(t *testing.T, times codons.Times, b codons.Budget, want int64) {
+	kit.InWorldOf(t, times, func(t *testing.T, w *kit.World) {
+		var calls, decided atomic.Int64
 		w.Add("Loop", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
 			calls.Add(1)
 			return delegation.Delegate(ctx, task.Agent, "Loop", task.TaskRequest)
+		}, Consider: func(ctx context.Context, _ delegation.Task) delegation.Decision {
+			decided.CompareAndSwap(0, codons.Left(ctx)[codons.Depth])
+			return delegation.Accept()
 		}})
-		_, err := delegation.Delegate(t.Context(), w.Eddy, "Loop", kit.Task())
+		_, err := delegation.Delegate(t.Context(), w.Eddy, "Loop", kit.Task(), codons.WithBudget(b))
 		kit.WantEnd(t, err, "failed", p.CodeBudget)
-		if calls.Load() != codons.DefaultDepth+1 {
-			t.Errorf("%d levels, want %d", calls.Load(), codons.DefaultDepth+1)
-		}
-		w.Settled(0)
-
-		calls.Store(0)
-		_, err = delegation.Delegate(t.Context(), w.Eddy, "Loop", kit.Task(), codons.WithBudget(codons.Budget{codons.Depth: 3}))
-		kit.WantEnd(t, err, "failed", p.CodeBudget)
-		if calls.Load() != 4 {
-			t.Errorf("%d levels, want 4", calls.Load())
+		if calls.Load() != want+1 || decided.Load() != want {
+			t.Errorf("%d levels, and %d below the decision, want %d below the first", calls.Load(), decided.Load(), want)
 		}
 	})
 }

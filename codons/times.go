@@ -16,6 +16,9 @@ type Times struct {
 	// responder answers a CANCEL with FAILURE, and [actors.WorkAbandoned] is published. Zero or
 	// less means [DefaultGrace].
 	Grace time.Duration
+	// Depth is the largest number of levels of conversations below a handler. The [Depth] of
+	// the request's budget is no more than it. Zero or less means [DefaultDepth].
+	Depth int64
 }
 
 func (t Times) withDefaults() Times {
@@ -24,6 +27,9 @@ func (t Times) withDefaults() Times {
 	}
 	if t.Grace <= 0 {
 		t.Grace = DefaultGrace
+	}
+	if t.Depth <= 0 {
+		t.Depth = DefaultDepth
 	}
 	return t
 }

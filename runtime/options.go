@@ -39,8 +39,8 @@ type Options struct {
 	// Groups are the supervision groups by name. See [InGroup].
 	Groups map[string]actors.Supervision
 
-	// Times are the time limits of agents in conversations, of this library's codons and
-	// of Codons.
+	// Times are the limits of agents in conversations, of this library's codons and of
+	// Codons: times, and the largest depth of the conversations below a handler.
 	Times codons.Times
 
 	// Codons are the roles of codons of the application, which agents answer besides those

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -14,7 +15,8 @@ import (
 // goroutine, also on an agent's own actor.
 //
 // The error reports only local failures: the payload is not valid, there is no such agent, it has
-// stopped, or its mailbox is full ([performatives.CodeBusy]). Such a notice is counted as a
+// stopped, its mailbox is full ([performatives.CodeBusy]), or p is the [Agent] of a notice with
+// [MaxHops] hops ([performatives.CodeBudget]). Such a notice is counted as a
 // dead letter. After a nil error the notice is in the agent's mailbox or on its way to another
 // node. What happens to it there is not reported.
 //
@@ -24,7 +26,7 @@ func Notify(p codons.Party, to performatives.AgentID, payload any, opts ...codon
 	if err != nil {
 		return err
 	}
-	m, err := codons.NewRequest(envelope(self, to, payload, o))
+	m, err := codons.NewRequest(envelope(p, to, payload, o))
 	if err != nil {
 		return err
 	}
@@ -43,7 +45,7 @@ func Broadcast(p codons.Party, payload any, opts ...codons.Option) error {
 	if err != nil {
 		return err
 	}
-	m, err := performatives.New(envelope(self, "", payload, o))
+	m, err := performatives.New(envelope(p, "", payload, o))
 	if err != nil {
 		return err
 	}
@@ -92,17 +94,26 @@ func begin(p codons.Party, opts []codons.Option) (actors.Self, codons.Options, e
 }
 
 // envelope returns the envelope of a notice; without a receiver it is a broadcast.
-func envelope(self actors.Self, to performatives.AgentID, payload any, o codons.Options) performatives.Envelope {
+func envelope(p codons.Party, to performatives.AgentID, payload any, o codons.Options) performatives.Envelope {
+	self := p.Self()
 	stamp := self.Stamp()
-	return performatives.Envelope{
+	e := performatives.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Sender: self.ID(), Receiver: to,
 		ConversationID: o.Conversation(), Protocol: Codon.Name(), Language: performatives.LanguageJSON,
 		Ontology: o.Ontology(), Priority: o.Priority(), Trace: o.Trace(), Payload: payload,
 	}
+	if a, ok := p.(Agent); ok {
+		e.Metadata = performatives.Members{memberHops: strconv.AppendInt(nil, int64(a.hops)+1, 10)}
+	}
+	return e
 }
 
 // send takes the only step of the initiator, which needs no conversation actor.
 func send(self actors.Self, m *performatives.Message) error {
+	if hopsOf(m) > MaxHops {
+		self.System().DeadLetter(string(m.Receiver()), m, performatives.CodeBudget)
+		return errHops(m)
+	}
 	publishStep(self, m.Receiver(), m, machine.Initiator, machine.Command(codons.CommandStart))
 	return self.Send(m)
 }

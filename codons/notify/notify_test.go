@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,4 +165,71 @@ func TestHandlerPanics(t *testing.T) {
 			t.Errorf("heard %q, %d dead letters", r.heard, w.Counts().DeadLetters)
 		}
 	})
+}
+
+// TestALoopOfNoticesEnds has two agents answer each notice by another one: to the other, or to all.
+func TestALoopOfNoticesEnds(t *testing.T) {
+	for name, send := range map[string]func(notify.Notice, p.AgentID) error{
+		"notify":     func(n notify.Notice, to p.AgentID) error { return notify.Notify(n.Agent, to, news{Text: "x"}) },
+		"to several": func(n notify.Notice, to p.AgentID) error { return missed(n, to) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				var errs []error
+				answer := func(to p.AgentID) *reader {
+					return &reader{then: func(n notify.Notice) {
+						if err := send(n, to); err != nil {
+							errs = append(errs, err)
+						}
+					}}
+				}
+				a, b := answer("B"), answer("A")
+				w.Add("A", a)
+				w.Add("B", b)
+				if err := notify.Notify(w.Eddy, "A", news{Text: "x"}); err != nil {
+					t.Fatal(err)
+				}
+				w.Settled(0)
+				if got := len(a.heard) + len(b.heard); got != notify.MaxHops+1 {
+					t.Errorf("%d notices were heard, want the first one and %d more", got, notify.MaxHops)
+				}
+				if len(errs) != 1 || !errors.Is(errs[0], p.CodeBudget) || w.Counts().DeadLetters != 1 {
+					t.Errorf("errors %v, %d dead letters", errs, w.Counts().DeadLetters)
+				}
+			})
+		})
+	}
+}
+
+// missed sends a notice by notify.All, and returns the error of its receiver.
+func missed(n notify.Notice, to p.AgentID) error {
+	r, err := notify.All(n.Agent, []p.AgentID{to}, news{Text: "x"})
+	return errors.Join(err, r.Missed[to])
+}
+
+// TestTheHopsOfAPeersNotice checks notices from outside: one with too many hops, and others.
+func TestTheHopsOfAPeersNotice(t *testing.T) {
+	for hops, want := range map[string]string{`32`: "", `0`: "1", `31`: "32", `33`: "dropped", `"many"`: "dropped", `-1`: "1"} {
+		t.Run(hops, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				r := &reader{then: func(n notify.Notice) { _ = notify.Notify(n.Agent, "a", news{Text: "x"}) }}
+				w.Add("Reader", r)
+				a := w.Peer("a")
+				a.Send(p.Envelope{Performative: p.ActInform, Receiver: "Reader", Payload: news{Text: "x"}, Metadata: p.Members{"notice_hops": []byte(hops)}})
+				synctest.Wait()
+				if heard := len(r.heard) == 1; heard != (want != "dropped") {
+					t.Fatalf("heard %q", r.heard)
+				}
+				if _, err := strconv.Atoi(want); err != nil {
+					if w.Counts().DeadLetters != 1 {
+						t.Errorf("%d dead letters", w.Counts().DeadLetters)
+					}
+					return
+				}
+				if got, _ := a.Expect(p.ActInform).Metadata("notice_hops"); string(got) != want {
+					t.Errorf("the answer has %s hops, want %s", got, want)
+				}
+			})
+		})
+	}
 }

@@ -24,7 +24,7 @@ type Handler interface {
 // Notice is a notice and its circumstances.
 type Notice struct {
 	Message *performatives.Message // the INFORM; a broadcast has no Receiver
-	Agent   actors.Self            // the handle of the agent that handles it
+	Agent   Agent                  // the handle of the agent that handles it, for the notices that follow from it
 }
 
 // Role makes every [Handler] receive INFORM messages with the codon's name, and those without
@@ -68,8 +68,13 @@ func (r *responder) Take(m *performatives.Message) {
 		return
 	}
 	r.remember(key)
+	hops := hopsOf(m)
+	if hops > MaxHops {
+		r.self.System().DeadLetter(string(r.self.ID()), m, performatives.CodeBudget)
+		return
+	}
 	publishStep(r.self, m.Sender(), m, machine.Responder, machine.Receive(performatives.ActInform))
-	r.agent.HandleNotice(codons.ContextFor(m), Notice{Message: m, Agent: r.self})
+	r.agent.HandleNotice(codons.ContextFor(m), Notice{Message: m, Agent: Agent{r.self, hops}})
 }
 
 func (r *responder) remember(key noticeKey) {
