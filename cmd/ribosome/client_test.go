@@ -286,6 +286,10 @@ func TestListenRejects(t *testing.T) {
 	if r.code != exitFailed || !strings.Contains(r.stderr, "Rubber cannot do it: this agent only listens (incapable)") {
 		t.Errorf("got %+v", r)
 	}
+	r = runs(t, "send", "Rubber", "QUERY_REF", "-d", `{"reference":"weather"}`, "--as", "Ana", "--addr", n.at["ws"])
+	if r.code != exitFailed || !strings.Contains(r.stderr, "Rubber cannot do it: this agent only listens (incapable)") {
+		t.Errorf("got %+v", r)
+	}
 	got := l.end()
 	var m map[string]any
 	if err := json.NewDecoder(strings.NewReader(got.stdout)).Decode(&m); err != nil || m["performative"] != "TASK_REQUEST" {

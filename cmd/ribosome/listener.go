@@ -20,13 +20,20 @@ type listener struct {
 // Describe returns the topics and actions of the flags.
 func (l *listener) Describe() performatives.Capabilities { return l.can }
 
-// Receive ignores all messages that are not tasks.
-func (*listener) Receive(*actors.Context, *performatives.Message) {}
+// Receive refuses requests other than tasks, and ignores all other messages.
+func (*listener) Receive(c *actors.Context, m *performatives.Message) {
+	if m.Performative().ExpectsReply() {
+		c.System().Refuse(c.ID(), m, performatives.CodeIncapable, onlyListens)
+	}
+}
+
+// onlyListens is the text of a refusal.
+const onlyListens = "this agent only listens"
 
 // ConsiderTask accepts a task if --answer is set.
 func (l *listener) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
 	if l.result == nil {
-		return delegation.Reject(performatives.CodeIncapable, "this agent only listens")
+		return delegation.Reject(performatives.CodeIncapable, onlyListens)
 	}
 	return delegation.Accept()
 }

@@ -79,7 +79,7 @@ var problems = map[string]struct {
 		if err != nil {
 			t.Fatal(err)
 		}
-	}, []Problem{PayloadChanged, ErrorLogged}, string(PayloadChanged) + ": "},
+	}, []Problem{PayloadChanged}, string(PayloadChanged) + ": "},
 	"a dead letter": {func(_ *testing.T, n *Node) {
 		n.System().DeadLetter("Nobody", n.Peer("Jules").Send("Jules", note, inform), performatives.CodeUnknownAgent)
 	}, []Problem{DeadLetter}, "for Nobody"},
