@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
@@ -93,6 +94,61 @@ func TestCancelOvertakesPurchase(t *testing.T) {
 		}
 		if _, err := sale.Wait(); !errors.Is(err, p.CodeCanceled) {
 			t.Errorf("got %v, want the receipt for CANCEL", err)
+		}
+		w.Settled(0)
+	})
+}
+
+// TestAnnouncementAfterThePrice has the announcement arrive after the first price, or after CANCEL. It is late,
+// and not unexpected.
+func TestAnnouncementAfterThePrice(t *testing.T) {
+	for name, cancelled := range map[string]bool{"after the price": false, "after CANCEL": true} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				dropped := kit.Recording(&w.Events, actors.KindMessageDeadLettered)
+				release := make(chan struct{})
+				ids := spawn(w, &bidder{consider: func(context.Context, auction.Offered) (bool, error) {
+					<-release
+					return false, nil
+				}})
+				deliver := holdFirst(w, p.ActInform)
+				sale := startEnglish(w, t.Context(), ids)
+				synctest.Wait()
+				if cancelled {
+					sale.Cancel()
+					synctest.Wait()
+				}
+				deliver()
+				synctest.Wait()
+				close(release)
+				_, _ = sale.Wait()
+				w.Settled(0)
+				if all := kit.Published[actors.DeadLetter](t, dropped); len(all) != 1 || all[0].Code != codons.DropLate {
+					t.Errorf("dropped %+v, want the announcement as late", all)
+				}
+			})
+		})
+	}
+}
+
+// TestAbsentBidderRefusesAgain calls a price to a bidder that has left before it, and repeats the call. Each
+// call gets the refusal, as the first one may be lost.
+func TestAbsentBidderRefusesAgain(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		spawn(w, &bidder{value: 100})
+		a := w.Peer("peer")
+		lot := vase()
+		lot.EndsBy = time.Now().Add(time.Minute)
+		first := a.Send(p.Envelope{Receiver: "A", Protocol: auction.EnglishCodon.Name(), Payload: lot})
+		time.Sleep(2 * time.Minute)
+		call := a.Send(first.FollowEnvelope(a.Stamp(), p.ActCFP, auction.Offer{Lot: lot, Price: 10, Round: 1}))
+		no := a.Expect(p.ActFailure)
+		if !no.Answers(call) || no.AsRefusal().Code != p.CodeConversationEnded {
+			t.Errorf("got %v", no.AsRefusal())
+		}
+		a.SendAgain(call)
+		if again := a.Expect(p.ActFailure); again.ID() != no.ID() {
+			t.Errorf("got %+v, want the refusal again", again.Payload())
 		}
 		w.Settled(0)
 	})

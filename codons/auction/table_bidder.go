@@ -19,6 +19,9 @@ func bidderAttends() []machine.Row {
 		codons.Answers(append(betweenPrices(), machine.Idle, stateAnnounced)...).When(machine.Receive(performatives.ActCFP)).
 			Goto(codons.StateConsidering, machine.Arm(codons.TimerDeadline), machine.Run(codons.JobConsider)).
 			Because("a price is called, to all bidders but the leader: a bid at the price before has lost, even if the REJECT_PROPOSAL was lost"),
+		codons.Answers(append(betweenPrices(), codons.StateConsidering, stateSettling, codons.StateCancelling)...).When(machine.Receive(performatives.ActInform)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("the announcement, which a price, the REQUEST or CANCEL overtook"),
 		announced.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
 			Goto(stateOver).
 			Because("the auction is over"),
@@ -93,9 +96,15 @@ func bidderSettles() []machine.Row {
 // bidderEnded has the rows of a bidder after CANCEL, and after the end.
 func bidderEnded() []machine.Row {
 	return []machine.Row{
-		codons.Answers(codons.StateCancelling).When(machine.Receive(performatives.ActAcceptProposal)).
+		codons.Answers(codons.StateCancelling).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("CANCEL overtook it"),
+		codons.Answers(stateAbsent).When(machine.Receive(performatives.ActCFP)).
+			Stay(machine.Refuse(performatives.CodeConversationEnded)).
+			Because("the bidder had left before the price was called"),
+		codons.Answers(stateAbsent).When(machine.Duplicate(performatives.ActCFP)).
+			Stay(machine.Resend(performatives.ActFailure)).
+			Because("the auctioneer has not received the refusal"),
 		codons.Answers(codons.StateFailed, codons.StateTimedOut).When(machine.Receive(performatives.ActRequest), machine.Receive(performatives.ActAcceptProposal)).
 			Stay(machine.Resend(performatives.ActFailure)).
 			Because("the bidder had left before its bid was answered, or the auctioneer has not received the failure"),

@@ -130,8 +130,11 @@ func (s *publisherSide) publish(c *codons.Conversation) {
 	}
 }
 
-// Compose returns the FAILURE to a silent subscriber.
+// Compose returns the FAILURE to a silent subscriber, and the sign of life while the agent decides.
 func (s *publisherSide) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+	if f.Act == performatives.ActStatusUpdate {
+		return performatives.StatusUpdate{Description: "the publisher has not decided yet"}
+	}
 	if f.Act == performatives.ActFailure && e.Data == nil && v.State() == stateLost {
 		return performatives.Failure{ErrorCode: performatives.CodeTimeout, ErrorText: "no heartbeat of the subscriber came in time"}
 	}

@@ -266,3 +266,41 @@ func TestRefusedEventKeepsItsNumber(t *testing.T) {
 		_ = s.Unsubscribe()
 	})
 }
+
+// TestSlowPublisher has a publisher outside of this module decide for longer than three heartbeats. It answers
+// each repeated SUBSCRIBE by STATUS_UPDATE, one of them after its AGREE.
+func TestSlowPublisher(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a := w.Peer("Station")
+		s, err := subscribe.Start[beat](t.Context(), w.Eddy, "Station", beats, subscribe.WithHeartbeat(100*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first *p.Message
+		for range 10 {
+			first = a.Expect(p.ActSubscribe)
+			a.Reply(first, p.StatusUpdate{Description: "an operator decides"})
+		}
+		a.Send(first.ReplyEnvelope("Station", a.Stamp(), p.ActAgree, subscribe.Agreed{Stream: "run", From: subscribe.Position{Epoch: "epoch"}}))
+		a.Reply(first, p.StatusUpdate{Description: "an operator decides"})
+		synctest.Wait()
+		if status := s.Status(); status.State != subscribe.StreamSubscribed || status.Breaks != 0 {
+			t.Errorf("got %+v", status)
+		}
+	})
+}
+
+// TestSilentPublisher has a publisher say nothing at all before its AGREE. It is lost after three heartbeats.
+func TestSilentPublisher(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Peer("Station")
+		start := time.Now()
+		s, err := subscribe.Start[beat](t.Context(), w.Eddy, "Station", beats, subscribe.WithHeartbeat(time.Second), subscribe.WithResume(codons.Retry{}, -1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-s.Done()
+		kit.WantElapsed(t, start, 3*time.Second)
+		kit.WantEnd(t, s.Err(), "lost", p.CodeTimeout)
+	})
+}

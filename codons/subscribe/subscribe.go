@@ -45,6 +45,9 @@ type Publisher interface {
 	//
 	// When the agent stops or restarts, its subscriptions end with FAILURE. Subscriptions
 	// count against the agent's limit, see [codons.Limited].
+	//
+	// The decision keeps the agent's actor busy, so a subscriber gets no sign of life during it.
+	// One of an agent that is busy for three heartbeats takes it for lost.
 	ConsiderSubscription(ctx context.Context, s Subscribing) (Feed, error)
 }
 

@@ -169,6 +169,11 @@ func (f *subscriberSide[T]) Timer(v *codons.Value, name string, now time.Time) t
 		return codons.Never
 	case name == codons.TimerRetry && v.State() == stateSubscribed:
 		return codons.Retry{First: beat, Max: beat}.Wait(v.First().ID(), f.beats)
+	case name == codons.TimerRetry && v.State() == stateSubscribing && beat > 0: // each repetition gets a sign of life, before the silence is too long
+		if wait := f.Initiator.Timer(v, name, now); wait != codons.Never {
+			return min(wait, beat)
+		}
+		return codons.Never
 	}
 	return f.Initiator.Timer(v, name, now)
 }

@@ -40,6 +40,7 @@ func newCodon(x stream, example, opening string) *codons.Codon {
 		Payloads: []codons.Payload{
 			{Act: x.opening, Type: Subscription{}, Doc: opening},
 			{Act: performatives.ActAgree, Type: Agreed{}, Doc: "the position after which the events come"},
+			{Act: performatives.ActStatusUpdate, Type: performatives.StatusUpdate{}, Doc: "a sign of life while the publisher's agent decides"},
 			{Act: performatives.ActInform, Type: Published{}, Doc: "one event, with its number"},
 			{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
 			{Act: performatives.ActConfirm, Type: Confirmed{}, Doc: "the latest event that was read, when an INFORM asks for it"},
@@ -62,9 +63,10 @@ type stream struct {
 
 // States, timers, commands and reports that only these tables have.
 const (
-	stateSubscribing machine.State = "subscribing" // initiator: no answer yet
-	stateSubscribed  machine.State = "subscribed"  // events may come at any time
-	stateLost        machine.State = "lost"        // no message of the other side came for too long
+	stateSubscribing  machine.State = "subscribing"  // initiator: no answer yet
+	stateDeliberating machine.State = "deliberating" // responder: the agent decides, and the subscriber knows
+	stateSubscribed   machine.State = "subscribed"   // events may come at any time
+	stateLost         machine.State = "lost"         // no message of the other side came for too long
 
 	timerSilence = "silence" // initiator: until a silent publisher is given up
 	timerLease   = "lease"   // responder: until a silent subscriber is given up
@@ -115,6 +117,9 @@ func (x stream) subscribe() []machine.Row {
 		codons.Asks(stateSubscribing).When(machine.Receive(performatives.ActInform)).
 			Goto(stateSubscribed, machine.Arm(timerSilence), machine.Arm(codons.TimerRetry), machine.Report(reportEvent)).
 			Because("an event implies the AGREE that it overtook, or that was lost or left out"),
+		codons.Asks(stateSubscribing).When(machine.Receive(performatives.ActStatusUpdate), machine.Duplicate(performatives.ActStatusUpdate)).
+			Stay(machine.Arm(timerSilence)).
+			Because("the publisher is there, and its agent has not decided yet"),
 	}
 }
 
@@ -131,6 +136,9 @@ func (x stream) follow() []machine.Row {
 		subscribed.When(machine.Duplicate(performatives.ActAgree)).
 			Stay(machine.Arm(timerSilence)).
 			Because("the publisher answers the heartbeat"),
+		subscribed.When(machine.Receive(performatives.ActStatusUpdate)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("the AGREE, or an event, overtook it"),
 		subscribed.When(machine.Command(commandConfirm)).
 			Stay(machine.Send(performatives.ActConfirm)).
 			Because("the publisher waits for the confirmation before it sends more"),
@@ -163,7 +171,7 @@ func streamUnsubscribe() []machine.Row {
 
 // consider returns the rows of the responder before its AGREE.
 func (x stream) consider() []machine.Row {
-	considering := codons.Answers(codons.StateConsidering)
+	considering := codons.Answers(codons.StateConsidering, stateDeliberating)
 	return []machine.Row{
 		codons.Answers(machine.Idle).When(machine.Receive(x.opening)).
 			Goto(codons.StateConsidering, machine.Arm(timerLease), machine.Run(codons.JobConsider)).
@@ -174,9 +182,21 @@ func (x stream) consider() []machine.Row {
 		considering.When(machine.Receive(performatives.ActCancel)).
 			Goto(codons.StateCancelled, machine.Stop(codons.JobConsider), codons.SendReceipt).
 			Because("nothing has begun that has to stop first"),
+		codons.Answers(codons.StateConsidering).When(machine.Duplicate(x.opening)).
+			Goto(stateDeliberating, machine.Send(performatives.ActStatusUpdate), machine.Arm(timerLease)).
+			Because("the subscriber asks again, and must not take a publisher for lost whose agent is slow to decide"),
+		codons.Answers(stateDeliberating).When(machine.Duplicate(x.opening)).
+			Stay(machine.Resend(performatives.ActStatusUpdate), machine.Arm(timerLease)).
+			Because("the subscriber asks once more"),
+		codons.Answers(stateDeliberating).When(machine.Command(codons.CommandRefuse)).
+			Goto(codons.StateRefused, machine.Send(performatives.ActRefuse)).
+			Because("not for this subscriber, or not now; the STATUS_UPDATE has promised nothing"),
+		codons.Answers(stateDeliberating).When(machine.Command(codons.CommandNotUnderstood)).
+			Goto(codons.StateNotUnderstood, machine.Send(performatives.ActNotUnderstood)).
+			Because("the agent does not understand the subscription; the STATUS_UPDATE has promised nothing"),
 		considering.When(machine.Timeout(timerLease)).
 			Goto(codons.StateTimedOut, machine.Stop(codons.JobConsider), machine.Send(performatives.ActFailure)).
-			Because("the agent did not decide in time"),
+			Because("the agent did not decide before the subscriber was gone"),
 	}
 }
 
