@@ -35,12 +35,10 @@ type cell struct {
 	remote bool     // it represents an agent of another process; immutable
 
 	agent          Agent
-	firstValue     bool               // agent is the value that Spawn created
-	running        bool               // Start of agent has succeeded, and Stop was not called since
-	startPublished bool               // AgentStarted has been published
-	stopping       bool               // the agent is stopping for good, and starts nothing new
-	props          *actor.Props       // props of the conversations' actors; nil before the first
-	opening        *conversationActor // the conversation whose actor is being spawned
+	firstValue     bool // agent is the value that Spawn created
+	running        bool // Start of agent has succeeded, and Stop was not called since
+	startPublished bool // AgentStarted has been published
+	stopping       bool // the agent is stopping for good, and starts nothing new
 	conversations  conversations
 	tombstones     *tombstones
 	responders     []Responding // by index of the protocol; nil where the agent does not play the role
@@ -49,6 +47,8 @@ type cell struct {
 	guardsBound    bool    // guards is valid
 
 	openConversations openSet
+	live              atomic.Int64              // conversations whose last turn is not over
+	stops             atomic.Pointer[actor.PID] // the child for which the engine waits; nil where it waits for no conversation
 
 	knownPeers atomic.Pointer[knownPeers] // nil before the first; outlives restarts
 	locals     atomic.Pointer[sync.Map]   // nil before the first; outlives restarts
@@ -65,6 +65,7 @@ func (c *cell) Receive(ctx actor.Context) {
 		c.start(ctx)
 	case *actor.Restarting:
 		c.stopAgent(ctx)
+		c.stopConversations(ctx)
 		c.reset()
 	case *actor.Stopping:
 		c.stop(ctx)
@@ -112,7 +113,7 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		return
 	}
 	if e := c.conversations.forMessage(m); e != nil {
-		ctx.Send(e.pid, m)
+		e.conversation.Actor().deliver(m)
 		return
 	}
 	if c.tombstones.handle(m) {
@@ -127,7 +128,7 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		c.sys.refuse(c.spec.ID, m, r.Code, r.Text)
 		return
 	}
-	if p >= 0 && c.answersLocally(p, m) && c.openConversation(ctx, p, m) {
+	if p >= 0 && c.answersLocally(p, m) && c.openConversation(p, m) {
 		return
 	}
 	if r, ok := c.agent.(Receiver); ok {
@@ -163,7 +164,7 @@ func expired(m *performatives.Message) bool {
 
 // openConversation opens a conversation of protocol p with m as its first message. It
 // reports false when the agent does not play the role.
-func (c *cell) openConversation(ctx actor.Context, p int, m *performatives.Message) bool {
+func (c *cell) openConversation(p int, m *performatives.Message) bool {
 	if c.responders == nil {
 		c.responders = make([]Responding, len(c.sys.opts.Protocols))
 		for i, protocol := range c.sys.opts.Protocols {
@@ -186,7 +187,7 @@ func (c *cell) openConversation(ctx actor.Context, p int, m *performatives.Messa
 		c.refuseOpening(role, m, r)
 		return true
 	}
-	ctx.Send(c.open(ctx, c.newConversation(role, m)).pid, m)
+	c.open(c.newConversation(role, m), m, m.Priority() == performatives.Urgent)
 	return true
 }
 
@@ -244,23 +245,22 @@ func (c *cell) addTombstone(e *entry, late func(*performatives.Message) bool) {
 	c.tombstones.add(e, late)
 }
 
-// open starts the actor of a conversation as a child of the cell's actor. The conversation is
-// counted and listed first, because the actor may have sent its opening act before the spawn
-// returns.
-func (c *cell) open(ctx actor.Context, conv Conversation) *entry {
-	key := conv.Key()
-	e := &entry{key: key, conversation: conv, withSelf: key.Peer.Is(c.spec.ID)}
-	if l, ok := conv.(interface{ LongLived() bool }); ok {
+// open opens a conversation. first is the message that opens it, nil at the initiator. The
+// conversation is counted and listed first, because it may have sent its opening act before
+// its actor's open returns.
+func (c *cell) open(conversation Conversation, first *performatives.Message, urgent bool) {
+	key := conversation.Key()
+	e := &entry{key: key, conversation: conversation, withSelf: key.Peer.Is(c.spec.ID)}
+	if l, ok := conversation.(interface{ LongLived() bool }); ok {
 		e.longLived = l.LongLived()
 	}
 	if c.conversations == nil {
 		c.conversations = make(conversations)
 	}
 	c.conversations.add(e)
-	c.openConversations.add(conv)
+	c.openConversations.add(conversation)
 	c.sys.openGauge(e).add(1)
-	e.pid = c.spawnConversation(ctx, &conversationActor{conversation: conv, cell: c})
-	return e
+	conversation.Actor().open(c, conversation, first, urgent)
 }
 
 func (c *cell) untrack(k Key) *entry {
@@ -345,6 +345,7 @@ func (c *cell) stop(ctx actor.Context) {
 	if !c.requests.CompareAndSwap(nil, closedRequests) {
 		c.requests.Load().close()
 	}
+	c.stopConversations(ctx)
 }
 
 // stopAgent calls the Stop hook if the agent has started. A panic is logged and not
@@ -363,9 +364,8 @@ func (c *cell) stopAgent(ctx actor.Context) {
 	s.Stop(&Context{Self{c}, ctx})
 }
 
-// reset clears the state of the former value. The engine stops the conversations, which
-// are children. Each of them ends in a terminal state of its table and leaves a tombstone
-// as usual.
+// reset clears the state of the former value. Its conversations are being stopped: each of
+// them ends in a terminal state of its table and leaves a tombstone as usual.
 func (c *cell) reset() {
 	c.uncountConversations()
 	c.openConversations.clear()

@@ -34,10 +34,7 @@ type (
 	redelivery struct{ message *performatives.Message }
 	// conversationFailed reports the end of a conversation that failed, and may not have
 	// called [Self.End].
-	conversationFailed struct {
-		key Key
-		pid *actor.PID
-	}
+	conversationFailed struct{ actor *ConversationActor }
 )
 
 // Control exempts these commands from the mailbox's bounds.
@@ -60,16 +57,6 @@ func (*end) Priority() performatives.Priority                { return performati
 func (*redelivery) Priority() performatives.Priority         { return performatives.Urgent }
 func (*conversationFailed) Priority() performatives.Priority { return performatives.Urgent }
 
-// expedite is an empty urgent message. It moves the mailbox of a new urgent conversation
-// into the express queue of the dispatcher.
-type expedite struct{}
-
-// Priority returns Urgent.
-func (expedite) Priority() performatives.Priority { return performatives.Urgent }
-
-// Control exempts the message from the mailbox's bounds.
-func (expedite) Control() {}
-
 func (d *do) run(c *cell, _ actor.Context) { d.fn(c.agent) }
 
 func (w *watch) run(c *cell, ctx actor.Context) {
@@ -89,15 +76,12 @@ func (w *watch) run(c *cell, ctx actor.Context) {
 // run opens the conversation. When a conversation with the same key is open, the new one
 // fails with [ErrConversationExists]. When that conversation is over and its end command
 // is still queued, run posts the command again, to wait for it.
-func (b *begin) run(c *cell, ctx actor.Context) {
+func (b *begin) run(c *cell, _ actor.Context) {
 	former := c.conversations.find(b.conversation.Key())
 	switch {
 	case former == nil:
-		e := c.open(ctx, b.conversation)
-		if b.Priority() == performatives.Urgent {
-			ctx.Send(e.pid, expedite{})
-		}
-	case !former.over():
+		c.open(b.conversation, nil, b.Priority() == performatives.Urgent)
+	case !former.conversation.Actor().over():
 		c.sys.abandon(b.conversation, ErrConversationExists)
 	default:
 		if err := c.mailbox.Post(b); err != nil {
@@ -108,10 +92,9 @@ func (b *begin) run(c *cell, ctx actor.Context) {
 
 func (a *alias) run(c *cell, _ actor.Context) { c.conversations.addAlias(a.key, a.ref) }
 
-// run stops the conversation's actor and keeps the tombstone. It ignores a later
-// conversation with the same key. After a restart of the agent the entry is missing and
-// the actor has stopped already.
-func (e *end) run(c *cell, ctx actor.Context) {
+// run keeps the tombstone. It ignores a later conversation with the same key. After a
+// restart of the agent the entry is missing.
+func (e *end) run(c *cell, _ actor.Context) {
 	key := e.conversation.Key()
 	ended := c.conversations.find(key)
 	switch {
@@ -121,7 +104,6 @@ func (e *end) run(c *cell, ctx actor.Context) {
 		return
 	default:
 		c.untrack(key)
-		ctx.Stop(ended.pid) // messages in its mailbox come back to the agent
 	}
 	if e.answerLate != nil {
 		c.addTombstone(ended, e.answerLate)
@@ -131,7 +113,8 @@ func (e *end) run(c *cell, ctx actor.Context) {
 func (a *redelivery) run(c *cell, ctx actor.Context) { c.handle(ctx, a.message) }
 
 func (l *conversationFailed) run(c *cell, _ actor.Context) {
-	if e := c.conversations.find(l.key); e != nil && e.pid == l.pid {
-		c.untrack(l.key)
+	key := l.actor.conversation.Key()
+	if e := c.conversations.find(key); e != nil && e.conversation.Actor() == l.actor {
+		c.untrack(key)
 	}
 }

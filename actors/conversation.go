@@ -1,10 +1,7 @@
 package actors
 
 import (
-	"fmt"
 	"slices"
-
-	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -18,20 +15,29 @@ type Key struct {
 	Initiator bool
 }
 
-// Conversation is the actor of one conversation, a child of its agent's actor. It
-// receives the messages of the conversation as *performatives.Message. When it is over it
-// must call [Self.End] once, and is then stopped. A failure ends the conversation and
-// does not affect the agent.
+// Conversation is one side of a conversation: an actor of its own that its agent opens,
+// supervises, and stops with itself. Its [ConversationActor] calls Start, Receive and Stop,
+// one at a time. When it is over it must call [Self.End] once. No method is called after
+// that, but for Stop after a failure. A panic ends the conversation and does not affect the
+// agent.
 //
-// A conversation may have four optional methods. Abandon(error) is called once, instead
-// of starting it, when it cannot begin. Over() bool reports whether End was called; it is
-// called from any goroutine. Priority() performatives.Priority is the band of the command
-// that begins it. LongLived() bool is called once at the beginning and reports that the
-// conversation is long-lived: [System.Stop] does not wait for its end but stops it.
+// A conversation may have three optional methods. Abandon(error) is called once, instead
+// of opening it, when it cannot begin. Priority() performatives.Priority is the band of the
+// command that begins it. LongLived() bool is called once at the beginning and reports that
+// the conversation is long-lived: [System.Stop] does not wait for its end but stops it.
 type Conversation interface {
-	actor.Actor
 	// Key returns the key of the conversation. It is constant.
 	Key() Key
+	// Actor returns the actor, which is a field of the conversation.
+	Actor() *ConversationActor
+	// Start is called first, unless the conversation is stopped before.
+	Start()
+	// Receive handles a message of the peer, which is a *performatives.Message, or one that
+	// [ConversationActor.Tell] was given.
+	Receive(message any)
+	// Stop ends the conversation because its agent stops or restarts, or because it has
+	// failed.
+	Stop()
 }
 
 // Protocol lets agents answer the conversations of one codon.
@@ -62,64 +68,10 @@ type Taking interface {
 	Take(m *performatives.Message)
 }
 
-// conversationActor is the actor of a conversation. It recovers panics in the handling of
-// Stopping: the engine never ends an actor that panics there, nor its parent.
-type conversationActor struct {
-	conversation Conversation
-	cell         *cell
-	failed       bool
-}
-
-// Receive handles one message of the engine.
-func (a *conversationActor) Receive(ctx actor.Context) {
-	switch ctx.Message().(type) {
-	case *actor.Stopping:
-		a.stop(ctx)
-	case *actor.Stopped:
-		a.conversation.Receive(ctx)
-		if a.failed { // it may not have called End
-			_ = Self{a.cell}.post(&conversationFailed{a.conversation.Key(), ctx.Self()}) // the only error is that the agent has stopped
-		}
-	case expedite:
-	default:
-		a.receive(ctx)
-	}
-}
-
-// receive handles one message. When the conversation fails on it, the sender gets a
-// refusal.
-func (a *conversationActor) receive(ctx actor.Context) {
-	handled := false // remains false after a panic or runtime.Goexit
-	defer func() {
-		if handled {
-			return
-		}
-		a.failed = true
-		if m, ok := ctx.Message().(*performatives.Message); ok {
-			a.cell.sys.refuse(a.cell.spec.ID, m, performatives.CodeInternal, "")
-		}
-	}()
-	a.conversation.Receive(ctx)
-	handled = true
-}
-
-func (a *conversationActor) stop(ctx actor.Context) {
-	defer func() {
-		if v := recover(); v != nil {
-			a.failed = true
-			Self{a.cell}.Logger().Error("conversation panicked while stopping",
-				"conversation", string(a.conversation.Key().ID), "err", fmt.Sprint(v))
-			a.cell.sys.abandon(a.conversation, ErrStopped) // releases callers that wait for the conversation
-		}
-	}()
-	a.conversation.Receive(ctx)
-}
-
 // entry is an agent's record of a conversation, open or ended. Entries with the same id
 // are chained.
 type entry struct {
 	key          Key
-	pid          *actor.PID
 	conversation Conversation                      // nil in a tombstone
 	answerLate   func(*performatives.Message) bool // set in a tombstone; see [Self.End]
 	withSelf     bool                              // the peer is the agent itself
@@ -129,13 +81,6 @@ type entry struct {
 }
 
 func (e *entry) is(k Key) bool { return e.key.Initiator == k.Initiator && e.key.Peer.Is(k.Peer) }
-
-// over reports whether the conversation has called End. The end command may still be
-// queued.
-func (e *entry) over() bool {
-	o, ok := e.conversation.(interface{ Over() bool })
-	return ok && o.Over()
-}
 
 // conversations is an index of one agent's conversations by id.
 type conversations map[performatives.ConversationID]*entry

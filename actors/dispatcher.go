@@ -113,18 +113,22 @@ func NewPool(o PoolOptions) *Pool {
 
 // Schedule runs fn on a worker. It does not block. After Close it still runs fn, so that
 // no message is lost, but the worker then ends when the queues are empty.
-func (p *Pool) Schedule(fn func()) {
+func (p *Pool) Schedule(fn func()) { p.schedule(taskFunc(fn)) }
+
+func (p *Pool) schedule(t task) {
 	p.mu.Lock()
-	p.queue.push(fn)
+	p.queue.push(t)
 	w, fresh := p.wakeWorkerLocked()
 	p.mu.Unlock()
 	p.startWorker(w, fresh)
 }
 
 // ScheduleFirst is like Schedule, ahead of all functions given to Schedule.
-func (p *Pool) ScheduleFirst(fn func()) {
+func (p *Pool) ScheduleFirst(fn func()) { p.scheduleFirst(taskFunc(fn)) }
+
+func (p *Pool) scheduleFirst(t task) {
 	p.mu.Lock()
-	p.express.push(fn)
+	p.express.push(t)
 	w, fresh := p.wakeWorkerLocked()
 	p.mu.Unlock()
 	p.startWorker(w, fresh)
@@ -177,8 +181,8 @@ func (p *Pool) noTasksLocked() bool { return p.queue.empty() && p.express.empty(
 // ordinary queue waits.
 const maxExpressRun = 32
 
-// nextLocked returns the next function to run, or nil.
-func (p *Pool) nextLocked() func() {
+// nextLocked returns the next task, or nil.
+func (p *Pool) nextLocked() task {
 	if !p.express.empty() && (p.expressRun < maxExpressRun || p.queue.empty()) {
 		p.expressRun++
 		return p.express.pop()
@@ -241,10 +245,10 @@ func (p *Pool) startWorker(w *worker, fresh bool) {
 func (p *Pool) work(w *worker) {
 	defer p.removeWorker(w) // also after runtime.Goexit in a handler
 	for {
-		fn, stay := p.take(w)
+		next, stay := p.take(w)
 		switch {
-		case fn != nil:
-			fn()
+		case next != nil:
+			next.run()
 		case stay:
 			<-w.wake
 		default:
@@ -255,13 +259,13 @@ func (p *Pool) work(w *worker) {
 
 // take returns the next task for w. Without one, it reports whether w is to wait for a
 // task or to end.
-func (p *Pool) take(w *worker) (fn func(), stay bool) {
+func (p *Pool) take(w *worker) (t task, stay bool) {
 	p.mu.Lock()
 	p.markArrivedLocked(w)
 	if p.busyLocked() <= p.options.Workers {
-		fn = p.nextLocked()
+		t = p.nextLocked()
 	}
-	if fn != nil {
+	if t != nil {
 		w.tasks++
 	} else if stay = !p.closed && len(p.idle) < p.options.Idle; stay {
 		p.idle = append(p.idle, w)
@@ -270,7 +274,7 @@ func (p *Pool) take(w *worker) (fn func(), stay bool) {
 	next, fresh := p.wakeWorkerLocked()
 	p.mu.Unlock()
 	p.startWorker(next, fresh)
-	return fn, stay
+	return t, stay
 }
 
 // markArrivedLocked resets the flags of a worker that has returned from its turn or its

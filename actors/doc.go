@@ -4,7 +4,8 @@
 //
 // A [System] runs the agents of one node. [System.Spawn] starts an [Agent] and returns
 // its handle, [Self]. A [Protocol] of the codon library lets agents answer conversations.
-// Each conversation is a child actor of its agent.
+// Each conversation is an actor of its own, a [ConversationActor], that its agent
+// supervises.
 //
 // The engine is the actor package of protoactor-go. Four of its parts are replaced: the
 // mailbox ([Mailbox]), the dispatcher ([Pool]), the supervisor strategy ([Supervision])
@@ -47,8 +48,9 @@
 //
 // # Shutdown
 //
-// [System.Stop] lets conversations finish and then stops the agents. Messages still
-// queued for a stopped agent are refused to their senders. When Stop returns nil, every
+// [System.Stop] lets conversations finish and then stops the agents. An agent stops or
+// restarts after the last turn of its last conversation. Messages still queued for a
+// stopped agent are refused to their senders. When Stop returns nil, every
 // goroutine of the system has ended.
 //
 // # Concurrency

@@ -45,7 +45,7 @@ func answerDeadLetter(e *actor.ActorSystem, d *actor.DeadLetterEvent) {
 func (s *System) engineDeadLetter(d *actor.DeadLetterEvent) {
 	switch m := d.Message.(type) {
 	case *performatives.Message:
-		s.refuse(m.Receiver(), m, performatives.CodeConversationEnded, "")
+		s.refuse(m.Receiver(), m, performatives.CodeStopped, "")
 	case *spawn: // its group has stopped
 		m.reply <- ErrStopped
 	case actor.SystemMessage, *actor.PoisonPill, command, Control, *actor.DeadLetterResponse: // has no meaning without its actor
@@ -98,7 +98,6 @@ func (s *System) newGroup() *group {
 	g.agent = actor.PropsFromProducer(func() actor.Actor { return &agentActor{sys: s} },
 		actor.WithDispatcher(s.opts.Dispatcher),
 		actor.WithMailbox(func() actor.Mailbox { return g.next.mailbox }),
-		actor.WithSupervisor(s.conversationFailure),
 		actor.WithOnInit(func(ctx actor.Context) {
 			ctx.Actor().(*agentActor).cell = g.next
 			g.next.pid.Store(ctx.Self())
@@ -191,32 +190,9 @@ func (s *System) agentOf(pid *actor.PID) performatives.AgentID {
 	return ""
 }
 
-// agentOfConversation returns the id of the agent whose actor is the parent of a
-// conversation's actor.
-func (s *System) agentOfConversation(pid *actor.PID) performatives.AgentID {
-	name := pid.GetId()
-	return s.agentOf(actor.NewPID(pid.GetAddress(), name[:max(0, strings.LastIndexByte(name, '/'))]))
-}
-
 // spawnIn starts c's actor as a child of the group pid.
 func (s *System) spawnIn(pid *actor.PID, c *cell) error {
 	sp := &spawn{c: c, reply: make(chan error, 1)}
 	s.engine.Root.Send(pid, sp)
 	return <-sp.reply
-}
-
-// spawnConversation starts the actor of a conversation. All conversations of an agent
-// share their Props: the producer returns c.opening, which is set during the call. The
-// engine calls the producer once, before Spawn returns, because a conversation is not
-// restarted.
-func (c *cell) spawnConversation(ctx actor.Context, g *conversationActor) *actor.PID {
-	if c.props == nil {
-		c.props = actor.PropsFromProducer(func() actor.Actor { return c.opening },
-			actor.WithDispatcher(c.sys.opts.Dispatcher),
-			actor.WithMailbox(c.sys.newConversationMailbox),
-		)
-	}
-	c.opening = g
-	defer func() { c.opening = nil }()
-	return ctx.Spawn(c.props)
 }

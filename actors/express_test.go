@@ -84,13 +84,13 @@ func TestUrgentMessageMovesItsMailboxForward(t *testing.T) {
 // conversation's end.
 func TestCommandsAreNotExpedited(t *testing.T) {
 	for message, want := range map[any]bool{
-		&alias{}: false, &end{}: false, &redelivery{}: false, &begin{}: true, expedite{}: true,
+		&alias{}: false, &end{}: false, &redelivery{}: false, &begin{}: true, inBand("", performatives.Urgent): true,
 	} {
 		if got := isExpedited(performatives.Urgent.Band(), message); got != want {
 			t.Errorf("%T: %t, want %t", message, got, want)
 		}
 	}
-	if isExpedited(performatives.High.Band(), expedite{}) {
+	if isExpedited(performatives.High.Band(), inBand("", performatives.High)) {
 		t.Error("a message below urgent is expedited")
 	}
 }

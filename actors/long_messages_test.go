@@ -127,8 +127,7 @@ func TestLongBytesAppliesToEveryMailbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Stop(context.Background()) }()
-	conversation := s.newConversationMailbox().(*Mailbox)
-	for name, config := range map[string]*mailboxConfig{"usual": s.mailbox, "own capacity": s.mailboxConfig(7), "conversation": conversation.config} {
+	for name, config := range map[string]*mailboxConfig{"usual, and a conversation's": s.mailbox, "own capacity": s.mailboxConfig(7)} {
 		if config.longLimit != 5 {
 			t.Errorf("%s: %d KiB", name, config.longLimit)
 		}

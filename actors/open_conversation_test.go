@@ -15,14 +15,15 @@ type counted struct {
 	self   actors.Self
 	open   chan int // the number of open conversations
 	listed chan bool
+	actor  actors.ConversationActor
 }
 
-func (c *counted) Key() actors.Key { return c.key }
+func (c *counted) Key() actors.Key                  { return c.key }
+func (c *counted) Actor() *actors.ConversationActor { return &c.actor }
+func (*counted) Receive(any)                        {}
+func (*counted) Stop()                              {}
 
-func (c *counted) Receive(ctx actor.Context) {
-	if _, ok := ctx.Message().(*actor.Started); !ok {
-		return
-	}
+func (c *counted) Start() {
 	system := c.self.System()
 	c.open <- system.Counts().Open
 	listed := false

@@ -113,30 +113,6 @@ func (s *System) handleUndeliverable(message any, reason Reason) {
 	}
 }
 
-// handleUndeliverableInConversation handles a message that the mailbox of a conversation
-// refused. The conversation may end before its agent. Messages that the conversation sent
-// to itself are ignored.
-func (s *System) handleUndeliverableInConversation(message any, reason Reason) {
-	m, ok := unwrap(message).(*performatives.Message)
-	switch {
-	case !ok:
-	case reason == ReasonStopped:
-		s.returnToAgent(m)
-	default:
-		s.refuse(m.Receiver(), m, codeForReason(reason), "")
-	}
-}
-
-// returnToAgent sends a message that a conversation had no time to handle back to its
-// agent, for the tombstone.
-func (s *System) returnToAgent(m *performatives.Message) {
-	if c, ok := s.lookup(m.Receiver()); ok {
-		Self{c}.Return(m)
-		return
-	}
-	s.refuse(m.Receiver(), m, performatives.CodeStopped, "")
-}
-
 // abandon ends a conversation whose actor does not start, if it has an Abandon method.
 func (s *System) abandon(c Conversation, err error) {
 	if a, ok := c.(interface{ Abandon(error) }); ok {

@@ -171,13 +171,14 @@ func (s Self) Alias(k Key, ref string) error {
 	return s.post(&alias{k, performatives.ConversationID(ref)})
 }
 
-// End marks a conversation of this agent as over, and stops its actor. late is called
-// with each message that arrives for the conversation afterwards, and reports whether it
-// has handled it. A nil late handles none.
+// End marks a conversation of this agent as over, and ends its actor: messages that it has
+// not handled go back to the agent. late is called with each message that arrives for the
+// conversation afterwards, and reports whether it has handled it. A nil late handles none.
 func (s Self) End(c Conversation, late func(*performatives.Message) bool) {
 	if err := s.post(&end{c, late}); err != nil && !errors.Is(err, ErrStopped) {
 		s.Logger().Error("conversation not ended", "conversation", string(c.Key().ID), "err", err)
 	}
+	c.Actor().close()
 }
 
 // Return sends a message that reached a conversation after its End back to the agent. The

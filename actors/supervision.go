@@ -65,7 +65,7 @@ type Supervision struct {
 
 // SupervisionEvent is one decision of a supervisor.
 type SupervisionEvent struct {
-	Child     *actor.PID      // the failed child
+	Child     *actor.PID      // the failed child; for a conversation, its agent's with a slash and the conversation id appended, which the engine does not know
 	Directive actor.Directive // the decision
 	Reason    error           // the failure
 	Stack     []byte          // stack of the panic; nil for other failures

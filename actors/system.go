@@ -37,10 +37,8 @@ type System struct {
 	engine  *actor.ActorSystem
 	pool    *Pool          // nil when Options.Dispatcher is set
 	sim     *Sim           // Options.Dispatcher, when it is a simulation
-	mailbox *mailboxConfig // for agents without Spec.Capacity
-
-	newConversationMailbox actor.MailboxProducer
-	conversationFailure    actor.SupervisorStrategy
+	turns   turns          // of the conversations
+	mailbox *mailboxConfig // for conversations, and agents without Spec.Capacity
 
 	guarding      []Guarding      // the protocols of opts that implement Guarding
 	cells         sync.Map        // AgentID → *cell, by folded id and also by registered id if that differs
@@ -83,10 +81,9 @@ func NewSystem(o Options) (*System, error) {
 		s.pool = NewPool(PoolOptions{})
 		s.opts.Dispatcher = s.pool
 	}
-	s.sim, _ = s.opts.Dispatcher.(*Sim)
+	s.turns = newTurns(s.opts.Dispatcher)
+	s.sim = s.turns.sim
 	s.mailbox = s.mailboxConfig(o.Capacity)
-	s.newConversationMailbox = MailboxProducer(MailboxOptions{Capacity: o.Capacity, LongBytes: o.LongBytes, OnRefuse: s.handleUndeliverableInConversation})
-	s.conversationFailure = s.supervise(Supervision{Decider: stopDirective}, s.agentOfConversation)
 	s.engine = newEngine(s)
 	for name, sup := range s.opts.Groups {
 		if err := s.startGroup(name, sup); err != nil {

@@ -1,9 +1,17 @@
 package actors
 
-// taskQueue is a FIFO ring buffer of functions. The zero value is empty.
+// task is what a [Pool] runs. A pointer to what is to be done needs no memory of its own,
+// as a func does.
+type task interface{ run() }
+
+type taskFunc func()
+
+func (f taskFunc) run() { f() }
+
+// taskQueue is a FIFO ring buffer of tasks. The zero value is empty.
 type taskQueue struct {
-	ring []func() // length is a power of two
-	head int      // index of the oldest function
+	ring []task // length is a power of two
+	head int    // index of the oldest task
 	n    int
 }
 
@@ -12,34 +20,34 @@ const keptTasks = 1024
 
 func (q *taskQueue) empty() bool { return q.n == 0 }
 
-func (q *taskQueue) push(fn func()) {
+func (q *taskQueue) push(t task) {
 	if q.n == len(q.ring) {
 		q.resize(max(16, 2*q.n))
 	}
-	q.ring[(q.head+q.n)&(len(q.ring)-1)] = fn
+	q.ring[(q.head+q.n)&(len(q.ring)-1)] = t
 	q.n++
 }
 
-// pop returns the oldest function, or nil.
-func (q *taskQueue) pop() func() {
+// pop returns the oldest task, or nil.
+func (q *taskQueue) pop() task {
 	if q.n == 0 {
 		return nil
 	}
-	fn := q.ring[q.head]
+	t := q.ring[q.head]
 	q.ring[q.head] = nil
 	q.head = (q.head + 1) & (len(q.ring) - 1)
 	q.n--
 	if q.n == 0 && len(q.ring) > keptTasks {
 		q.ring, q.head = nil, 0
 	}
-	return fn
+	return t
 }
 
-// at returns a pointer to the i-th oldest function.
-func (q *taskQueue) at(i int) *func() { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
+// at returns a pointer to the i-th oldest task.
+func (q *taskQueue) at(i int) *task { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
 
 func (q *taskQueue) resize(size int) {
-	ring := make([]func(), size)
+	ring := make([]task, size)
 	for i := range q.n {
 		ring[i] = *q.at(i)
 	}

@@ -22,7 +22,7 @@ func newTombstones() *tombstones { return &tombstones{conversations: make(conver
 // after the end, and reports whether it did. A message that it does not handle may open a
 // new conversation.
 func (t *tombstones) add(e *entry, late func(*performatives.Message) bool) {
-	e.pid, e.conversation, e.answerLate = nil, nil, late
+	e.conversation, e.answerLate = nil, late
 	t.makeRoom(e)
 	t.conversations.add(e)
 	for _, ref := range e.aliases {

@@ -248,7 +248,7 @@ func (s *askedSide) Run(c *Conversation, job string) {
 		case !slices.Contains(ends, last.Name):
 			c.withdraw(wrongEnd(job, c.Protocol(), last.Name, ends))
 		default:
-			c.post(&command{Command: last, band: c.priority, final: true})
+			c.actor.Tell(&command{Command: last, band: c.priority, final: true})
 		}
 	})
 }

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -24,6 +22,7 @@ const Never time.Duration = math.MaxInt64
 // from the methods of its [Side].
 type Conversation struct {
 	Value
+	actor    actors.ConversationActor
 	agent    actors.Self
 	priority performatives.Priority // the priority of all messages of the conversation
 	parent   performatives.ConversationID
@@ -38,16 +37,15 @@ type Conversation struct {
 	progress progress
 
 	timers    timers
-	pid       atomic.Pointer[actor.PID] // nil until the actor has started
-	withdrawn atomic.Pointer[error]     // the cause for which the caller withdrew it; nil otherwise
-	over      atomic.Bool               // it has ended
-	longLived bool                      // it has no deadline
-	event     Event                     // of the current step, or of the latest one
-	pending   []Event                   // events that the current step has caused
-	busy      bool                      // a step is in progress
-	recorder  *recorder                 // nil where events are not recorded
-	checks    bool                      // payloads are sealed
-	seals     []seal                    // of the messages that were sent
+	withdrawn atomic.Pointer[error] // the cause for which the caller withdrew it; nil otherwise
+	over      atomic.Bool           // it has ended
+	longLived bool                  // it has no deadline
+	event     Event                 // of the current step, or of the latest one
+	pending   []Event               // events that the current step has caused
+	busy      bool                  // a step is in progress
+	recorder  *recorder             // nil where events are not recorded
+	checks    bool                  // payloads are sealed
+	seals     []seal                // of the messages that were sent
 }
 
 // newInitiator returns the initiator's side of the conversation that the request opens.
@@ -97,9 +95,12 @@ func (c *Conversation) LongLived() bool { return c.longLived }
 // end of its ctx. Safe for concurrent use.
 func (c *Conversation) Left() bool { return c.withdrawn.Load() != nil }
 
-// Receive handles one message, command or timer. Only the actor engine calls it.
-func (c *Conversation) Receive(ctx actor.Context) {
-	switch m := ctx.Message().(type) {
+// Actor returns the actor. Safe for concurrent use.
+func (c *Conversation) Actor() *actors.ConversationActor { return &c.actor }
+
+// Receive handles one message, command or timer. Only the actor calls it.
+func (c *Conversation) Receive(message any) {
+	switch m := message.(type) {
 	case *performatives.Message:
 		c.receive(m)
 	case *command:
@@ -108,11 +109,6 @@ func (c *Conversation) Receive(ctx actor.Context) {
 		for name, ok := c.timers.expired(time.Now()); ok; name, ok = c.timers.expired(time.Now()) {
 			c.take(Event{On: machine.Timeout(name)})
 		}
-	case *actor.Started:
-		c.pid.Store(ctx.Self())
-		c.start()
-	case *actor.Stopping:
-		c.close()
 	}
 }
 
@@ -134,9 +130,9 @@ func (c *Conversation) handleCommand(m *command) {
 	}
 }
 
-// start takes the initiator's first step. A conversation that its caller has already
-// withdrawn ends without a message.
-func (c *Conversation) start() {
+// Start takes the initiator's first step. A conversation that its caller has already
+// withdrawn ends without a message. Only the actor calls it.
+func (c *Conversation) Start() {
 	if c.at.Role != machine.Initiator {
 		return
 	}
@@ -272,17 +268,11 @@ func (c *Conversation) returnStale(m *performatives.Message) {
 
 // Tell sends a command to the conversation. It never blocks. A command before the
 // conversation has started or after its end is dropped. Safe for concurrent use.
-func (c *Conversation) Tell(m Command) { c.post(&command{Command: m, band: c.priority}) }
+func (c *Conversation) Tell(m Command) { c.actor.Tell(&command{Command: m, band: c.priority}) }
 
 // Do has the conversation's actor call fn, which must not block. Do itself never blocks. A call
 // before the conversation has started or after its end is dropped. Safe for concurrent use.
-func (c *Conversation) Do(fn func()) { c.post(&command{call: fn, band: c.priority}) }
-
-func (c *Conversation) post(event any) {
-	if pid := c.pid.Load(); pid != nil {
-		c.agent.System().Engine().Root.Send(pid, event)
-	}
-}
+func (c *Conversation) Do(fn func()) { c.actor.Tell(&command{call: fn, band: c.priority}) }
 
 // finish ends the conversation in its terminal state. It tells the agent first, so that the
 // conversation id is free when the caller learns of the end.
@@ -343,9 +333,9 @@ func (c *Conversation) detach() {
 	}
 }
 
-// close ends a conversation whose actor is stopped before its end. A conversation without a
-// first message sends none.
-func (c *Conversation) close() {
+// Stop ends a conversation whose actor is stopped before its end. A conversation without a
+// first message sends none. Only the actor calls it.
+func (c *Conversation) Stop() {
 	switch {
 	case c.over.Load():
 	case c.at.State == machine.Idle:

@@ -102,7 +102,7 @@ func (h *Handler) finish(last Command, stopped bool) {
 		h.slot.release()
 	}
 	c := h.conversation
-	c.post(&command{Command: last, band: c.priority, final: true, unstopped: !stopped})
+	c.actor.Tell(&command{Command: last, band: c.priority, final: true, unstopped: !stopped})
 }
 
 // Say sends a command of a job that goes on to the conversation. It blocks while 16 earlier
@@ -120,7 +120,7 @@ func (h *Handler) Say(m Command) error {
 		return context.Cause(h.ctx)
 	}
 	c := h.conversation
-	c.post(&command{Command: m, band: c.priority, by: h})
+	c.actor.Tell(&command{Command: m, band: c.priority, by: h})
 	return nil
 }
 

@@ -153,4 +153,4 @@ func (c *Conversation) act(a *action, e *Event) {
 }
 
 // ring has the conversation check its timers. It is called on a goroutine of its own.
-func (c *Conversation) ring() { c.post(tick{}) }
+func (c *Conversation) ring() { c.actor.Tell(tick{}) }

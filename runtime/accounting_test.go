@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/internal/account"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -150,18 +148,22 @@ type untilEndResponder struct {
 }
 
 func (t untilEndResponder) Open(m *performatives.Message) actors.Conversation {
-	return &untilEndConversation{t, actors.Key{ID: m.ConversationID(), Peer: m.Sender()}}
+	return &untilEndConversation{untilEndResponder: t, key: actors.Key{ID: m.ConversationID(), Peer: m.Sender()}}
 }
 
 type untilEndConversation struct {
 	untilEndResponder
-	key actors.Key
+	key   actors.Key
+	actor actors.ConversationActor
 }
 
-func (t *untilEndConversation) Key() actors.Key { return t.key }
+func (t *untilEndConversation) Key() actors.Key                  { return t.key }
+func (t *untilEndConversation) Actor() *actors.ConversationActor { return &t.actor }
+func (*untilEndConversation) Start()                             {}
+func (*untilEndConversation) Stop()                              {}
 
-func (t *untilEndConversation) Receive(ctx actor.Context) {
-	m, ok := ctx.Message().(*performatives.Message)
+func (t *untilEndConversation) Receive(message any) {
+	m, ok := message.(*performatives.Message)
 	if !ok {
 		return
 	}

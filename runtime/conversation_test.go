@@ -11,9 +11,10 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// scriptedProtocol is a protocol whose conversations run a function.
+// scriptedProtocol is a protocol whose conversations call functions; nil for none.
 type scriptedProtocol struct {
-	receive func(self actors.Self, key actors.Key, ctx actor.Context)
+	receive func(self actors.Self, key actors.Key)
+	stop    func()
 }
 
 func (scriptedProtocol) Name() string { return "play" }
@@ -32,28 +33,38 @@ type scriptedResponder struct {
 }
 
 func (p scriptedResponder) Open(m *performatives.Message) actors.Conversation {
-	return &scriptedConversation{p, actors.Key{ID: m.ConversationID(), Peer: m.Sender()}}
+	return &scriptedConversation{scriptedResponder: p, key: actors.Key{ID: m.ConversationID(), Peer: m.Sender()}}
 }
 
 type scriptedConversation struct {
 	scriptedResponder
-	key actors.Key
+	key   actors.Key
+	actor actors.ConversationActor
 }
 
-func (p *scriptedConversation) Key() actors.Key           { return p.key }
-func (p *scriptedConversation) Receive(ctx actor.Context) { p.receive(p.self, p.key, ctx) }
+func (p *scriptedConversation) Key() actors.Key                  { return p.key }
+func (p *scriptedConversation) Actor() *actors.ConversationActor { return &p.actor }
+func (*scriptedConversation) Start()                             {}
+
+func (p *scriptedConversation) Receive(any) {
+	if p.receive != nil {
+		p.receive(p.self, p.key)
+	}
+}
+
+func (p *scriptedConversation) Stop() {
+	if p.stop != nil {
+		p.stop()
+	}
+}
 
 func inScript(e *performatives.Envelope) { e.Protocol, e.ConversationID = "play", "c1" }
 
 // A conversation that panics, even while stopping, is refused to its sender, is over, and
 // does not prevent its agent or node from stopping.
 func TestConversationPanics(t *testing.T) {
-	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{scriptedProtocol{func(_ actors.Self, _ actors.Key, ctx actor.Context) {
-		switch ctx.Message().(type) {
-		case *performatives.Message, *actor.Stopping:
-			panic("as the test wants it")
-		}
-	}}}})
+	fails := func() { panic("as the test wants it") }
+	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{scriptedProtocol{func(actors.Self, actors.Key) { fails() }, fails}}})
 	r := listen(t, n)
 	if err := n.Spawn(within(t), "Jules", always(scripted{})); err != nil {
 		t.Fatal(err)
@@ -83,11 +94,9 @@ func TestConversationPanics(t *testing.T) {
 // waits for the end of its conversations.
 func TestStoppingAgentHandlesNothing(t *testing.T) {
 	closing, finish := make(chan struct{}), make(chan struct{})
-	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{scriptedProtocol{func(_ actors.Self, _ actors.Key, ctx actor.Context) {
-		if _, ok := ctx.Message().(*actor.Stopping); ok {
-			close(closing) // only one conversation is started
-			<-finish
-		}
+	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{scriptedProtocol{stop: func() {
+		close(closing) // only one conversation is started
+		<-finish
 	}}}})
 	var stopped, late atomic.Bool
 	err := n.Spawn(within(t), "a", always(scripted{

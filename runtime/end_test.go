@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -14,18 +12,12 @@ import (
 
 // endingConversation is a conversation that ends while a message is in its mailbox.
 type endingConversation struct {
-	scriptedResponder
-	key           actors.Key
+	scriptedConversation
 	busy, proceed chan struct{}
 	late          chan *performatives.Message
 }
 
-func (e *endingConversation) Key() actors.Key { return e.key }
-
-func (e *endingConversation) Receive(ctx actor.Context) {
-	if _, ok := ctx.Message().(*performatives.Message); !ok {
-		return
-	}
+func (e *endingConversation) Receive(any) {
 	close(e.busy) // the second message must not arrive here
 	<-e.proceed
 	e.self.End(e, func(m *performatives.Message) bool { e.late <- m; return true })
@@ -77,11 +69,9 @@ func TestEndReturnsUnreadMessages(t *testing.T) {
 // The end of an earlier conversation does not end a later one with the same key.
 func TestEndOfFormerConversation(t *testing.T) {
 	heard := make(chan struct{}, 2)
-	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{scriptedProtocol{func(self actors.Self, key actors.Key, ctx actor.Context) {
-		if _, ok := ctx.Message().(*performatives.Message); ok {
-			self.End(&scriptedConversation{key: key}, nil)
-			heard <- struct{}{}
-		}
+	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{scriptedProtocol{receive: func(self actors.Self, key actors.Key) {
+		self.End(&scriptedConversation{key: key}, nil)
+		heard <- struct{}{}
 	}}}})
 	if err := n.Spawn(within(t), "a", always(scripted{})); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,350 @@
+package actors
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// ConversationActor is the actor of one conversation: its mailbox, its turns on the
+// dispatcher, and its supervision. A [Conversation] has it as a field, so that the
+// conversation and its actor are one allocation. The engine has no process for it: its
+// address is the agent and the [Key].
+//
+// It keeps the rules of an agent's [Mailbox]: bands, bounds, the express queue and the
+// dispatcher's throughput. It has no restarts: an actor that fails is stopped.
+//
+// The zero value is an actor that no agent has opened. All methods may be called from any
+// goroutine. It must not be copied once an agent has opened it.
+type ConversationActor struct {
+	// Set by open, and constant afterwards.
+	cell         *cell
+	conversation Conversation
+	order        uint64 // of its turns in a simulation
+
+	mu    sync.Mutex
+	flags actorFlags // guarded by mu
+	queue conversationQueue
+}
+
+// actorFlags is the state of a [ConversationActor].
+type actorFlags uint16
+
+const (
+	flagOpen     actorFlags = 1 << iota // an agent has opened it
+	flagRunning                         // a turn runs or is scheduled
+	flagQueued                          // a turn is scheduled and has not begun
+	flagOrdinary                        // the ordinary queue of the dispatcher has an entry for it, perhaps of an earlier turn
+	flagExpress                         // the express queue has an entry for it, perhaps of an earlier turn
+	flagStarted                         // Start was called, or it was stopped before
+	flagStop                            // it is to be stopped
+	flagStopped                         // Stop was called
+	flagFailed                          // a call of the conversation has panicked
+	flagClosed                          // it has ended: it takes no more messages
+	flagFinished                        // its last turn is over
+)
+
+// Tell queues a message that the conversation sends to itself, or that its caller or its
+// handlers send. It never blocks. The Priority method of the message selects its band; a
+// message without that method is Normal. The message is exempt from the bounds of the
+// mailbox, so its sender must limit the number of such messages. A message before the
+// conversation has begun, or after its end, is dropped.
+func (a *ConversationActor) Tell(message any) {
+	band := performatives.Normal.Band()
+	if p, ok := message.(prioritized); ok {
+		band = p.Priority().Band()
+	}
+	a.post(message, band, true)
+}
+
+// deliver queues a message of the peer. The agent gets a message back that comes after the
+// end of the conversation. One that exceeds a bound is refused to its sender.
+func (a *ConversationActor) deliver(m *performatives.Message) {
+	switch a.post(m, m.Priority().Band(), false) {
+	case ReasonStopped:
+		Self{a.cell}.Return(m)
+	case ReasonFull:
+		a.cell.sys.refuse(m.Receiver(), m, performatives.CodeBusy, "")
+	}
+}
+
+// post queues a message in a band and schedules a turn, or returns the reason why it cannot.
+func (a *ConversationActor) post(message any, band int, exempt bool) Reason {
+	a.mu.Lock()
+	if a.flags&(flagOpen|flagClosed) != flagOpen {
+		a.mu.Unlock()
+		return ReasonStopped
+	}
+	if !a.queue.push(message, band, exempt, a.cell.sys.mailbox) {
+		a.mu.Unlock()
+		return ReasonFull
+	}
+	lane := a.scheduleLocked(band == performatives.Urgent.Band())
+	a.mu.Unlock()
+	a.dispatch(lane)
+	return 0
+}
+
+// open makes the actor one of c's and schedules its first turn. first is the message that opens
+// the conversation, nil at the initiator.
+func (a *ConversationActor) open(c *cell, conversation Conversation, first *performatives.Message, urgent bool) {
+	a.cell, a.conversation = c, conversation
+	if c.sys.sim != nil {
+		a.order = c.sys.sim.source()
+	}
+	c.live.Add(1)
+	a.mu.Lock()
+	a.flags |= flagOpen
+	if first != nil {
+		a.queue.push(first, first.Priority().Band(), false, c.sys.mailbox)
+	}
+	lane := a.scheduleLocked(urgent)
+	a.mu.Unlock()
+	a.dispatch(lane)
+}
+
+// requestStop has the actor stop before any further message.
+func (a *ConversationActor) requestStop() {
+	a.mu.Lock()
+	if a.flags&flagClosed != 0 {
+		a.mu.Unlock()
+		return
+	}
+	a.flags |= flagStop
+	lane := a.scheduleLocked(false)
+	a.mu.Unlock()
+	a.dispatch(lane)
+}
+
+// over reports whether the conversation has ended. The command of its end may still be in
+// the mailbox of the agent.
+func (a *ConversationActor) over() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.flags&flagClosed != 0
+}
+
+// close ends the actor: it takes no more messages, and the agent gets back those of the
+// peer that were not handled. Messages of other senders are dropped. The agent has been
+// told of the end before, so that it passes them to the tombstone.
+func (a *ConversationActor) close() {
+	a.mu.Lock()
+	a.flags |= flagClosed
+	unread := a.queue.clear()
+	finished := a.flags&(flagOpen|flagRunning) == flagOpen && a.finishLocked()
+	a.mu.Unlock()
+	for _, message := range unread {
+		if m, ok := message.(*performatives.Message); ok {
+			Self{a.cell}.Return(m)
+		}
+	}
+	if finished {
+		a.cell.conversationFinished()
+	}
+}
+
+// finishLocked records the end of the last turn. It reports false when it has been recorded
+// before.
+func (a *ConversationActor) finishLocked() bool {
+	before := a.flags
+	a.flags |= flagFinished
+	return before&flagFinished == 0
+}
+
+// scheduleLocked schedules a turn if none runs or is scheduled, and moves a scheduled one to
+// the express queue. It returns the queue to give an entry to by dispatch after unlocking, or
+// zero.
+func (a *ConversationActor) scheduleLocked(urgent bool) (lane actorFlags) {
+	before := a.flags
+	lane = flagOrdinary
+	if urgent && a.cell.sys.turns.express {
+		lane = flagExpress
+	}
+	switch {
+	case before&flagRunning == 0:
+		a.flags |= flagRunning | flagQueued | lane
+	case before&flagQueued != 0 && lane == flagExpress:
+		a.flags |= lane
+	default:
+		return 0
+	}
+	return lane &^ before // an entry of an earlier turn serves
+}
+
+// dispatch adds a turn to a queue of the dispatcher. Invariant: each queue holds at most one
+// entry per actor.
+func (a *ConversationActor) dispatch(lane actorFlags) {
+	switch lane { //nolint:exhaustive // the others are no queues
+	case flagOrdinary:
+		a.cell.sys.turns.schedule((*ordinaryTurn)(a), a.order)
+	case flagExpress:
+		a.cell.sys.turns.scheduleFirst((*expressTurn)(a))
+	}
+}
+
+// ordinaryTurn is the entry of an actor in the ordinary queue.
+type ordinaryTurn ConversationActor
+
+func (t *ordinaryTurn) run() { (*ConversationActor)(t).turn(flagOrdinary) }
+
+// expressTurn is the entry of an actor in the express queue.
+type expressTurn ConversationActor
+
+func (t *expressTurn) run() { (*ConversationActor)(t).turn(flagExpress) }
+
+// turn handles messages, unless the entry in the other queue has begun the turn.
+func (a *ConversationActor) turn(lane actorFlags) {
+	a.mu.Lock()
+	begins := a.flags&flagQueued != 0
+	a.flags &^= lane | flagQueued
+	a.mu.Unlock()
+	if !begins {
+		return
+	}
+	for !a.serve() { // again after a panic, to stop
+	}
+}
+
+// step is one thing to do in a turn.
+type step uint8
+
+const (
+	stepRest step = iota // the turn is over
+	stepStart
+	stepStop
+	stepReceive
+)
+
+// serve does steps until the turn is over. It reports false after a panic.
+func (a *ConversationActor) serve() (done bool) {
+	var message any
+	defer func() {
+		if !done {
+			a.fail(recover(), message)
+		}
+	}()
+	turns := &a.cell.sys.turns
+	for n := turns.throughput; ; n-- {
+		if n == 0 {
+			if turns.othersWait() && a.yield() {
+				return true
+			}
+			n = turns.throughput
+		}
+		var next step
+		switch next, message = a.next(); next {
+		case stepStart:
+			a.conversation.Start()
+		case stepStop:
+			a.stop()
+		case stepReceive:
+			a.conversation.Receive(message)
+		case stepRest:
+			return true
+		}
+	}
+}
+
+// next returns the next step, and the message to receive.
+func (a *ConversationActor) next() (step, any) {
+	a.mu.Lock()
+	switch {
+	case a.flags&flagStop != 0:
+		a.flags = a.flags&^flagStop | flagStopped
+		a.mu.Unlock()
+		return stepStop, nil
+	case a.flags&flagClosed != 0:
+		a.flags &^= flagRunning
+		finished := a.finishLocked()
+		a.mu.Unlock()
+		if finished {
+			a.cell.conversationFinished()
+		}
+		return stepRest, nil
+	case a.flags&flagStarted == 0:
+		a.flags |= flagStarted
+		a.mu.Unlock()
+		return stepStart, nil
+	case a.queue.empty():
+		a.flags &^= flagRunning
+		a.mu.Unlock()
+		return stepRest, nil
+	}
+	message := a.queue.pop()
+	a.mu.Unlock()
+	return stepReceive, message
+}
+
+// yield schedules another turn, if there is a step to do.
+func (a *ConversationActor) yield() bool {
+	a.mu.Lock()
+	if a.flags&(flagStop|flagClosed) == 0 && a.flags&flagStarted != 0 && a.queue.empty() {
+		a.mu.Unlock()
+		return false
+	}
+	lane := flagOrdinary &^ a.flags
+	a.flags |= flagQueued | flagOrdinary
+	a.mu.Unlock()
+	a.dispatch(lane)
+	return true
+}
+
+// fail handles a panic of the conversation, or runtime.Goexit, for which value is nil. The
+// sender of the message gets a refusal, and the actor is stopped.
+func (a *ConversationActor) fail(value, message any) {
+	if value == nil {
+		value = errGoexit
+		defer a.yield() // this goroutine ends
+	}
+	a.mu.Lock()
+	stopped := a.flags&flagStopped != 0
+	if !stopped {
+		a.flags |= flagFailed | flagStop
+	}
+	a.mu.Unlock()
+	if stopped { // by runtime.Goexit in Stop
+		return
+	}
+	s, reason := a.cell.sys, panicError(value)
+	if m, ok := message.(*performatives.Message); ok {
+		s.refuse(a.cell.spec.ID, m, performatives.CodeInternal, "")
+	}
+	if Wants[Supervised](&s.Events) {
+		s.Events.Publish(Supervised{s.at(), a.cell.spec.ID, SupervisionEvent{
+			Child: a.pid(), Directive: actor.StopDirective, Reason: reason, Stack: reason.Stack,
+		}})
+	}
+}
+
+// pid returns the address of the conversation for events. The engine has no such process.
+func (a *ConversationActor) pid() *actor.PID {
+	agent := a.cell.pid.Load()
+	return actor.NewPID(agent.GetAddress(), agent.GetId()+"/"+string(a.conversation.Key().ID))
+}
+
+// stop has the conversation end, and ends the actor. A conversation that fails to end is
+// abandoned. The agent is told of a failed one, which may not have called End.
+func (a *ConversationActor) stop() {
+	stopped := false
+	defer func() {
+		failed := !stopped
+		if !stopped {
+			Self{a.cell}.Logger().Error("conversation panicked while stopping",
+				"conversation", string(a.conversation.Key().ID), "err", fmt.Sprint(cmp.Or[any](recover(), errGoexit)))
+			a.cell.sys.abandon(a.conversation, ErrStopped) // releases callers that wait for the conversation
+		}
+		a.mu.Lock()
+		failed = failed || a.flags&flagFailed != 0
+		a.mu.Unlock()
+		if failed {
+			_ = Self{a.cell}.post(&conversationFailed{a}) // the only error is that the agent has stopped
+		}
+		a.close()
+	}()
+	a.conversation.Stop()
+	stopped = true
+}

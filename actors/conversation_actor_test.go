@@ -1,0 +1,397 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// talk is a conversation that records its calls.
+type talk struct {
+	actor   ConversationActor
+	key     Key
+	self    Self
+	calls   []string
+	receive func(any) // nil for none
+	stop    func()    // nil for none
+}
+
+func (c *talk) Key() Key                  { return c.key }
+func (c *talk) Actor() *ConversationActor { return &c.actor }
+func (c *talk) Start()                    { c.calls = append(c.calls, "start") }
+
+func (c *talk) Receive(message any) {
+	text := fmt.Sprint(message)
+	if m, ok := message.(*performatives.Message); ok {
+		text = string(m.ID())
+	}
+	c.calls = append(c.calls, text)
+	if c.receive != nil {
+		c.receive(message)
+	}
+}
+
+func (c *talk) Stop() {
+	c.calls = append(c.calls, "stop")
+	if c.stop != nil {
+		c.stop()
+	}
+}
+
+// talks is a protocol whose conversations are set beforehand.
+type talks struct {
+	self Self
+	next map[performatives.ConversationID]*talk
+}
+
+func (*talks) Name() string                        { return "talk" }
+func (*talks) Opens(m *performatives.Message) bool { return m.Protocol() == "talk" }
+
+func (p *talks) Bind(self Self, _ Agent) Responding {
+	p.self = self
+	return p
+}
+
+func (p *talks) Open(m *performatives.Message) Conversation {
+	c := p.next[m.ConversationID()]
+	c.key, c.self = Key{ID: m.ConversationID(), Peer: m.Sender()}, p.self
+	return c
+}
+
+type silent struct{}
+
+func (silent) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+// talkSystem returns a system with one agent, "a", that answers conversations. It is stopped
+// before the test ends.
+func talkSystem(t *testing.T, o Options, all map[performatives.ConversationID]*talk) (*System, Self) {
+	t.Helper()
+	o.Protocols = []Protocol{&talks{next: all}}
+	s, err := NewSystem(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := s.Spawn(t.Context(), Spec{ID: "a", New: func() Agent { return silent{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, self
+}
+
+// talkMessage is a REQUEST of a conversation from "x" to "a".
+func talkMessage(t *testing.T, conversation, id string, p performatives.Priority) *performatives.Message {
+	t.Helper()
+	m, err := performatives.New(performatives.Envelope{
+		ID: performatives.MessageID(id), Performative: performatives.ActRequest, Sender: "x", Receiver: "a", Protocol: "talk",
+		ConversationID: performatives.ConversationID(conversation), Priority: p, Timestamp: time.Unix(1, 0),
+		Payload: performatives.Raw(`{"x":"` + strings.Repeat("x", 3<<10) + `"}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// deliverAll delivers messages to agent "a".
+func deliverAll(t *testing.T, s *System, all ...*performatives.Message) {
+	t.Helper()
+	for _, m := range all {
+		if err := s.Deliver("a", m); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func checkCalls(t *testing.T, c *talk, want string) {
+	t.Helper()
+	if got := strings.Join(c.calls, " "); got != want {
+		t.Errorf("calls %q, want %q", got, want)
+	}
+}
+
+// The messages of a conversation are served like those of a mailbox: by band, and in order
+// within one.
+func TestConversationServesBands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		c := &talk{receive: func(m any) {
+			if p, ok := m.(*performatives.Message); ok && p.ID() == "first" {
+				<-held
+			}
+		}}
+		s, _ := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
+		c.actor.Tell("before it has begun")
+		deliverAll(t, s, talkMessage(t, "c", "first", performatives.Normal))
+		synctest.Wait()
+		deliverAll(t, s,
+			talkMessage(t, "c", "low", performatives.Low), talkMessage(t, "c", "normal-1", performatives.Normal),
+			talkMessage(t, "c", "normal-2", performatives.Normal), talkMessage(t, "c", "urgent", performatives.Urgent))
+		synctest.Wait()
+		c.actor.Tell("told")
+		c.actor.Tell(bandMessage{"tick", performatives.High})
+		synctest.Wait()
+		close(held)
+		synctest.Wait()
+		checkCalls(t, c, "start first urgent tick normal-1 normal-2 told low")
+		if err := s.StopAgent(t.Context(), "a"); err != nil {
+			t.Error(err)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A conversation's mailbox is bounded as an agent's is, except for what the conversation is told by its
+// own side.
+func TestConversationRefusesWhatExceedsItsBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		c := &talk{}
+		c.receive = func(any) { <-held }
+		s, _ := talkSystem(t, Options{Capacity: 8, LongBytes: 4 << 10}, map[performatives.ConversationID]*talk{"c": c})
+		deliverAll(t, s, talkMessage(t, "c", "first", performatives.Normal))
+		synctest.Wait()
+		long := func(i int) *performatives.Message {
+			m := talkMessage(t, "c", fmt.Sprint("long", i), performatives.High)
+			m.Weigh()
+			return m
+		}
+		var want []string
+		for i := range 10 {
+			deliverAll(t, s, talkMessage(t, "c", fmt.Sprint("m", i), performatives.Normal))
+			synctest.Wait() // the agent's own mailbox is empty
+			if i < 8 {
+				want = append(want, fmt.Sprint("m", i))
+			}
+		}
+		for i := range 3 {
+			deliverAll(t, s, long(i))
+			synctest.Wait()
+		}
+		c.actor.Tell("told")
+		if n := s.Counts().Refused; n != 4 {
+			t.Errorf("%d messages are refused, want two in excess of the capacity and two of the long ones", n)
+		}
+		close(held)
+		synctest.Wait()
+		checkCalls(t, c, "start first long0 "+strings.Join(want, " ")+" told")
+		deliverAll(t, s, long(3)) // there is room again
+		synctest.Wait()
+		if last := c.calls[len(c.calls)-1]; last != "long3" {
+			t.Errorf("the last call is %s", last)
+		}
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A conversation that fails is stopped and gone, its supervision is published, and a message that it
+// has not read opens the next one. The same applies to runtime.Goexit.
+func TestConversationFails(t *testing.T) {
+	for name, fails := range map[string]func(){"panic": func() { panic("as the test wants it") }, "Goexit": goruntime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				held := make(chan struct{})
+				first, second := &talk{}, &talk{}
+				all := map[performatives.ConversationID]*talk{"c": first}
+				first.receive = func(any) {
+					<-held
+					all["c"] = second // the agent waits
+					fails()
+				}
+				s, _ := talkSystem(t, Options{}, all)
+				sub := s.Events.Subscribe(SubscribeOptions{Capacity: 100, Kinds: []Kind{KindSupervisionDecided, KindMessageRefused}})
+				defer sub.Close()
+				deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal), talkMessage(t, "c", "m2", performatives.Normal))
+				synctest.Wait()
+				close(held)
+				synctest.Wait()
+				checkCalls(t, first, "start m1 stop")
+				checkCalls(t, second, "start m2")
+				if e, ok := (<-sub.C).Event.(MessageRefused); !ok || e.Message.ID() != "m1" || e.Refusal.Code != performatives.CodeInternal {
+					t.Errorf("got %+v", e)
+				}
+				e, _ := (<-sub.C).Event.(Supervised)
+				if e.Agent != "a" || e.Directive != actor.StopDirective || e.Reason == nil || !strings.HasSuffix(e.Child.GetId(), "/c") || len(e.Stack) == 0 {
+					t.Errorf("got %+v", e)
+				}
+				if n := s.Counts().Open; n != 1 {
+					t.Errorf("%d conversations are open, want the second", n)
+				}
+				if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+					t.Error(err)
+				}
+				checkCalls(t, second, "start m2 stop")
+			})
+		})
+	}
+}
+
+// An agent stops after the last turn of its last conversation, also of one that is over already.
+// No message vanishes.
+func TestAgentWaitsForItsConversations(t *testing.T) {
+	for name, over := range map[string]bool{"open": false, "over": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				held := make(chan struct{})
+				c := &talk{}
+				c.receive = func(any) {
+					if over {
+						c.self.End(c, nil)
+					}
+					<-held
+				}
+				s, self := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c, "idle": {}})
+				deliverAll(t, s, talkMessage(t, "idle", "i", performatives.Normal), talkMessage(t, "c", "m1", performatives.Normal))
+				synctest.Wait()
+				if !over { // a later message would open a conversation
+					deliverAll(t, s, talkMessage(t, "c", "m2", performatives.Normal))
+					synctest.Wait()
+				}
+				stopped := atomic.Bool{}
+				self.AfterStop(func() { stopped.Store(true) })
+				done := make(chan error)
+				go func() { done <- s.StopAgent(context.Background(), "a") }()
+				synctest.Wait()
+				if stopped.Load() {
+					t.Error("the agent has stopped before its conversation")
+				}
+				close(held)
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				want := map[bool]string{true: "start m1", false: "start m1 stop"}[over]
+				checkCalls(t, c, want)
+				if n := s.Counts(); n.Refused != map[bool]uint64{true: 0, false: 1}[over] || n.Open != 0 {
+					t.Errorf("got %+v", n)
+				}
+				if err := s.Stop(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// An agent restarts after its conversations have stopped.
+func TestRestartWaitsForConversations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		c := &talk{stop: func() { <-held }}
+		s, self := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
+		deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal))
+		synctest.Wait()
+		_ = self.Later(func(Agent) { panic("as the test wants it") })
+		restarted := false
+		_ = self.Later(func(Agent) { restarted = true })
+		time.Sleep(time.Minute) // the delay of the restart
+		synctest.Wait()
+		if restarted {
+			t.Error("the agent handles messages before its conversation has stopped")
+		}
+		close(held)
+		synctest.Wait()
+		if !restarted {
+			t.Error("the agent has not restarted")
+		}
+		checkCalls(t, c, "start m1 stop")
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Goexit and a panic while stopping end the conversation all the same.
+func TestConversationFailsToStop(t *testing.T) {
+	for name, fails := range map[string]func(){"panic": func() { panic("as the test wants it") }, "Goexit": goruntime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &talk{stop: fails}
+				s, _ := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
+				deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal))
+				synctest.Wait()
+				if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+					t.Error(err)
+				}
+				checkCalls(t, c, "start m1 stop")
+			})
+		})
+	}
+}
+
+// A conversation yields to others after the throughput of the dispatcher, and an urgent message
+// moves a scheduled conversation ahead of them.
+func TestConversationTakesTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var served []string
+		all := map[performatives.ConversationID]*talk{}
+		for _, id := range []performatives.ConversationID{"c1", "c2", "c3"} {
+			all[id] = &talk{receive: func(m any) { served = append(served, fmt.Sprint(m)) }}
+		}
+		pool := NewPool(PoolOptions{Workers: 1, Throughput: 2, Stall: 1 << 60})
+		s, _ := talkSystem(t, Options{Dispatcher: pool}, all)
+		for id := range all {
+			deliverAll(t, s, talkMessage(t, string(id), "open "+string(id), performatives.Normal))
+		}
+		synctest.Wait()
+		served = nil
+		held := make(chan struct{})
+		pool.Schedule(func() { <-held })
+		synctest.Wait()
+		for i := range 3 {
+			all["c1"].actor.Tell(fmt.Sprint("c1-", i))
+		}
+		all["c2"].actor.Tell("c2")
+		all["c3"].actor.Tell("c3")
+		all["c3"].actor.Tell(bandMessage{"c3!", performatives.Urgent})
+		close(held)
+		synctest.Wait()
+		if want := []string{"c3!", "c3", "c1-0", "c1-1", "c2", "c1-2"}; !slices.Equal(served, want) {
+			t.Errorf("served %q, want %q", served, want)
+		}
+		if n := pool.queue.n + pool.express.n; n != 0 {
+			t.Errorf("%d entries are left", n)
+		}
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context()), pool.Close(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A fifo keeps the order while it grows, and gives its memory back.
+func TestFifo(t *testing.T) {
+	var few [2]any
+	f := fifo{items: few[:0]}
+	in, out := 0, 0
+	for _, n := range []int{1, -1, 3, -2, 200, -150, 100, -151, 2, -2} {
+		for range max(n, 0) {
+			f.push(in)
+			in++
+		}
+		for range max(-n, 0) {
+			if got := f.pop(); got != out {
+				t.Fatalf("got %v, want %d", got, out)
+			}
+			out++
+		}
+		if f.len() != in-out {
+			t.Errorf("the length is %d, want %d", f.len(), in-out)
+		}
+	}
+	if cap(f.items) > keptItems || f.len() > 0 {
+		t.Errorf("%d of %d places are kept", f.len(), cap(f.items))
+	}
+}

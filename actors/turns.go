@@ -1,0 +1,55 @@
+package actors
+
+import (
+	goruntime "runtime"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// turns gives the conversations of a system their turns on its dispatcher. On a [Pool] a turn
+// needs no memory.
+type turns struct {
+	dispatcher actor.Dispatcher
+	pool       *Pool // nil for another dispatcher
+	sim        *Sim  // nil for another dispatcher
+	throughput int   // the largest number of steps of a turn
+	express    bool  // the dispatcher has an express queue
+}
+
+func newTurns(d actor.Dispatcher) turns {
+	t := turns{dispatcher: d, throughput: max(1, d.Throughput())}
+	t.pool, _ = d.(*Pool)
+	t.sim, _ = d.(*Sim)
+	_, t.express = d.(expressDispatcher)
+	return t
+}
+
+// schedule adds t to the ordinary queue. order is that of the actor in a simulation.
+func (s *turns) schedule(t task, order uint64) {
+	switch {
+	case s.pool != nil:
+		s.pool.schedule(t)
+	case s.sim != nil:
+		s.sim.add(simTask{order: order, fn: t.run})
+	default:
+		s.dispatcher.Schedule(t.run)
+	}
+}
+
+// scheduleFirst adds t to the express queue, which the dispatcher has.
+func (s *turns) scheduleFirst(t task) {
+	if s.pool != nil {
+		s.pool.scheduleFirst(t)
+		return
+	}
+	s.dispatcher.(expressDispatcher).ScheduleFirst(t.run) //nolint:forcetypeassert // express says so
+}
+
+// othersWait reports whether a turn that has used its throughput is to end.
+func (s *turns) othersWait() bool {
+	if q, ok := s.dispatcher.(queueDispatcher); ok {
+		return q.waiting()
+	}
+	goruntime.Gosched()
+	return false
+}
