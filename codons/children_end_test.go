@@ -51,6 +51,45 @@ func TestCancelWhileHandlerSettles(t *testing.T) {
 	})
 }
 
+// TestCancelBetweenRounds sends CANCEL while no handler runs, because the first round has asked for input. The
+// receipt speaks for the child of that round.
+func TestCancelBetweenRounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		stuck bool
+		want  p.Performative
+	}{
+		"the child has stopped":          {false, p.ActInform},
+		"the child perhaps runs for now": {true, p.ActFailure},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				release := stuck(w, "Stuck")
+				w.Add("Slow", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
+				w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+					child := p.AgentID("Slow")
+					if c.stuck {
+						child = "Stuck"
+					}
+					_, err := delegation.Start(ctx, t.Agent, child, t.TaskRequest)
+					synctest.Wait()
+					return kit.Asking("more"), err
+				}})
+				a := w.Peer("peer")
+				request := a.Send(p.Envelope{Receiver: "Middle", Payload: kit.Task()})
+				a.Expect(p.ActTaskAccept)
+				a.Expect(p.ActInformResult)
+				a.Send(request.FollowEnvelope(a.Stamp(), p.ActCancel, p.Cancel{}))
+				answer := a.Expect(c.want)
+				if r := answer.AsRefusal(); c.stuck && r.Code != p.CodeStillRunning {
+					t.Errorf("got %v", r)
+				}
+				release()
+				w.Settled(0)
+			})
+		})
+	}
+}
+
 // TestAbandonedChild checks that a child which its parent no longer awaits may still run: no receipt is sent.
 func TestAbandonedChild(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {

@@ -166,6 +166,9 @@ func (c *Codon) checkJobs(jobs []AnswerJob) error {
 		errs = append(errs, c.checkReads(machine.Responder, j.name, j.reads))
 	}
 	for _, j := range c.jobs(machine.Responder) {
+		if j.Name == JobChildren {
+			continue
+		}
 		if !given[j.Name] {
 			errs = append(errs, fmt.Errorf("codons: %s: the job %q of the responder has no code: give it by codons.Job", c.Name(), j.Name))
 		}

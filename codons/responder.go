@@ -168,9 +168,13 @@ func (s *Responding) Send(c *Conversation, _ *performatives.Message) {
 	}
 }
 
-// Run starts a job of the table: a [Work] or the [Consideration]. A job without code is
-// logged as an error.
+// Run starts a job of the table: a [Work], the [Consideration] or [JobChildren]. A job without
+// code is logged as an error.
 func (s *Responding) Run(c *Conversation, job string) {
+	if job == JobChildren {
+		c.Happen(Command{Name: c.work.quiet()})
+		return
+	}
 	if d := s.responder.decision; d != nil && d.Job == job {
 		s.runDecision(c)
 		return

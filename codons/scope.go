@@ -156,6 +156,20 @@ func (s *scope) close(self actors.Self) (stopped bool) {
 	return !s.unstopped
 }
 
+// quiet returns the last command of [JobChildren]. s is nil for a conversation without a handler
+// so far. The children of a closed scope have ended.
+func (s *scope) quiet() string {
+	if s == nil {
+		return CommandStopped
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unstopped {
+		return CommandUnstopped
+	}
+	return CommandStopped
+}
+
 // child is the lease of a conversation in the scope in which it was begun. Zero means a
 // conversation outside of a scope.
 type child struct {

@@ -45,7 +45,7 @@ const (
 //
 // Own needs to declare neither live states nor the states of the standard rows: a state that is
 // not in Terminal is live. A job of the responder whose Ends have none of [CommandRefuse],
-// [CommandNotUnderstood] and [CommandFail] gets all three.
+// [CommandNotUnderstood] and [CommandFail] gets all three, unless it is [JobChildren].
 //
 // The standard rows are derived from own rows. For each role and state Complete follows all rows
 // from Idle and collects
@@ -148,12 +148,12 @@ func newCompletion(s Standard, own machine.Table) *completion {
 }
 
 // finalCommandsOf returns the Ends of a job. A job of the responder whose Ends have no refusal gets
-// the three standard ones.
+// the three standard ones, but for [JobChildren].
 func finalCommandsOf(j machine.Job) []string {
 	turnsDown := func(command string) bool {
 		return command == CommandRefuse || command == CommandNotUnderstood || command == CommandFail
 	}
-	if j.Role != machine.Responder || slices.ContainsFunc(j.Ends, turnsDown) {
+	if j.Role != machine.Responder || j.Name == JobChildren || slices.ContainsFunc(j.Ends, turnsDown) {
 		return j.Ends
 	}
 	return append(slices.Clone(j.Ends), CommandRefuse, CommandNotUnderstood, CommandFail)

@@ -24,6 +24,11 @@ const (
 	JobConsider = "consider" // the agent decides about a request
 	JobPerform  = "perform"  // the agent works on a request
 	JobAnswer   = "answer"   // the agent answers a request of an [Exchange]
+
+	// JobChildren is a job of the responder that needs no code of the agent: it ends at once, with
+	// [CommandUnstopped] if a conversation that an earlier handler began has perhaps not stopped,
+	// else with [CommandStopped]. A table runs it for a CANCEL while no handler runs.
+	JobChildren = "children"
 )
 
 // Commands that the tables of several families have.
@@ -36,6 +41,9 @@ const (
 	CommandAgree  = "agree"  // responder: say that it will be done and takes a while
 	CommandReport = "report" // responder: send progress
 	CommandFinish = "finish" // responder: send the result
+
+	CommandStopped   = "stopped"   // last command of [JobChildren]: nothing runs any more
+	CommandUnstopped = "unstopped" // last command of [JobChildren]: a conversation of an earlier handler perhaps still runs
 )
 
 // Reports that the tables of several families make to the initiator.

@@ -12,6 +12,7 @@ func commands() map[string]any {
 		codons.CommandAccept: performatives.TaskAccept{}, codons.CommandReject: performatives.TaskReject{},
 		codons.CommandReport: performatives.StatusUpdate{}, commandAsk: performatives.InformResult{},
 		CommandNeedInput: performatives.InformResult{}, codons.CommandFinish: performatives.InformResult{},
+		codons.CommandStopped: nil, codons.CommandUnstopped: nil,
 	}
 }
 

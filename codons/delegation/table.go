@@ -11,6 +11,7 @@ import (
 const (
 	StateInputGiven machine.State = "input_given" // initiator: it has sent the request of a further round and has no answer yet
 	StateDeclining  machine.State = "declining"   // initiator: the partial result is final, and the CANCEL has no answer yet
+	StateSettling   machine.State = "settling"    // responder: CANCEL came while no handler ran, and the conversations of earlier rounds are looked at
 	StateAwaiting   machine.State = "awaiting"    // responder: the handler has asked for input and waits for it
 )
 
@@ -40,6 +41,11 @@ func Table() machine.Table {
 				Says: []string{codons.CommandReport, commandAsk},
 				Ends: []string{codons.CommandFinish, CommandNeedInput, codons.CommandFail},
 				Doc:  "the agent's handler does the work",
+			},
+			{
+				Role: machine.Responder, Name: codons.JobChildren,
+				Ends: []string{codons.CommandStopped, codons.CommandUnstopped},
+				Doc:  "the kernel looks whether the conversations that earlier rounds began have stopped; it does not wait",
 			},
 		},
 		Timers: []machine.Timer{

@@ -21,6 +21,7 @@ var defensive = map[string][]string{
 	"task-delegation": {
 		"initiator in declining on receive NOT_UNDERSTOOD",
 		"initiator in working on receive TASK_REJECT",
+		"responder in settling on receive CANCEL",
 		"initiator in working on receive NOT_UNDERSTOOD",
 	},
 	"tool-call": {
@@ -156,7 +157,7 @@ func TestExplorerFindsBrokenTables(t *testing.T) {
 		{
 			name: "a further round that its CANCEL has overtaken", network: verify.Calm(),
 			remove: func(r machine.Row) bool {
-				return r.From[0] == codons.StateCancelling && r.On[0] == machine.Receive(performatives.ActTaskRequest)
+				return r.From[0] == delegation.StateSettling && r.On[0] == machine.Receive(performatives.ActTaskRequest) // and in cancelling
 			},
 			want: verify.Disagreement,
 		},
