@@ -35,6 +35,10 @@ race: ## run the tests under the race detector
 race-engine: ## run the tests of actors, codons and runtime under the race detector, on the engine's dispatcher
 	go test -race -tags enginedispatcher -timeout 20m ./actors/... ./codons/... ./runtime/...
 
+.PHONY: stress
+stress: ## run the tests of load on conversations in their long forms, under the race detector
+	RIBOSOME_EXHAUSTIVE=1 go test -race -count=1 -timeout 30m -run '^(TestStress|TestCancelTree)' ./codons
+
 .PHONY: fuzz-short
 fuzz-short: ## run each fuzz target for FUZZTIME (5s)
 	FUZZTIME=$(FUZZTIME) .ci/fuzz
@@ -76,8 +80,9 @@ foreign: ## build the families of codons in a module of another path
 	.ci/foreign
 
 .PHONY: check-all
-check-all: check ## also run the long forms: explorations, the engine's dispatcher, 1,000 seeds, and 20 s of each fuzz target; up to an hour
+check-all: check ## also run the long forms: explorations, the engine's dispatcher, stress, 1,000 seeds, and 20 s of each fuzz target; up to an hour
 	RIBOSOME_EXHAUSTIVE=1 go test -timeout 40m ./...
 	$(MAKE) race-engine
+	$(MAKE) stress
 	$(MAKE) sim
 	$(MAKE) fuzz-short FUZZTIME=20s

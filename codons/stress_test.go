@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -35,12 +36,33 @@ func (d *dice) upTo(n int) int {
 // moment returns a random time of up to 100 ms.
 func (d *dice) moment() time.Duration { return time.Duration(d.upTo(100)) * time.Millisecond }
 
-// randomWorker returns a worker that accepts, rejects, fails or waits at random.
-func randomWorker(d *dice) *kit.Worker {
+// The load of TestStress: 4,000 conversations in its long form, and 400 in the short one.
+const (
+	stressAgents = 16
+	stressEach   = 4 // conversations that each caller begins, one after the other
+	stressTasks  = 64
+)
+
+// stress is one run of TestStress.
+type stress struct {
+	*kit.World
+	*dice
+	callers int
+	done    atomic.Bool // all callers have returned
+
+	ends      [stressEach][2]atomic.Int64 // good and other ends, by the order at the caller
+	performed atomic.Int64
+	mu        sync.Mutex
+	runs      map[p.MessageID]int // how often the task of a request was performed
+	overspent []string            // what succeeded with more than its budget
+}
+
+// worker returns a worker that accepts, rejects, fails or waits at random.
+func (s *stress) worker() *kit.Worker {
 	return &kit.Worker{
-		Max: 8,
+		Max: stressTasks,
 		Consider: func(context.Context, delegation.Task) delegation.Decision {
-			switch d.upTo(20) {
+			switch s.upTo(40) {
 			case 0:
 				panic("considering")
 			case 1:
@@ -52,77 +74,156 @@ func randomWorker(d *dice) *kit.Worker {
 			}
 			return delegation.Accept()
 		},
-		Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
-			for range d.upTo(4) {
-				_ = t.Progress(1, "x")
-			}
-			switch d.upTo(12) {
-			case 0:
-				panic("performing")
-			case 1:
-				return p.InformResult{}, errors.New("performing")
-			case 2:
-				goruntime.Goexit()
-			case 3:
-				return p.InformResult{}, nil
-			case 4, 5:
-				return kit.Asking("more"), nil
-			case 6:
-				time.Sleep(d.moment()) // without regard to ctx
-			case 7, 8:
-				select {
-				case <-time.After(d.moment()):
-				case <-ctx.Done():
-					return p.InformResult{}, ctx.Err()
-				}
-			case 9:
-				return delegation.Delegate(ctx, t.Agent, "Jules 0", kit.Task())
-			}
-			return kit.Result(p.StatusSuccess), nil
-		},
+		Perform: s.perform,
 	}
 }
 
-// TestStress has many callers delegate to a few agents of random behaviour that restart now and then, over a
-// network that loses messages.
+func (s *stress) perform(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+	s.performed.Add(1)
+	s.mu.Lock()
+	s.runs[t.Message.ID()]++
+	s.mu.Unlock()
+	for range s.upTo(4) {
+		_ = t.Progress(1, "x")
+	}
+	if s.upTo(2) == 0 {
+		if err := codons.Spend(ctx, codons.Budget{codons.Tokens: int64(s.upTo(40))}); err != nil {
+			return p.InformResult{}, err
+		}
+	}
+	switch s.upTo(14) {
+	case 0:
+		panic("performing")
+	case 1:
+		return p.InformResult{}, errors.New("performing")
+	case 2:
+		goruntime.Goexit()
+	case 3:
+		return p.InformResult{}, nil
+	case 4, 5:
+		return kit.Asking("more"), nil
+	case 6:
+		time.Sleep(s.moment()) // without regard to ctx
+	case 7, 8:
+		select {
+		case <-time.After(s.moment()):
+		case <-ctx.Done():
+			return p.InformResult{}, ctx.Err()
+		}
+	case 9, 10:
+		return delegation.Delegate(ctx, t.Agent, s.someone(), kit.Task())
+	}
+	return kit.Result(p.StatusSuccess), nil
+}
+
+// someone returns one of the agents, which may not be running.
+func (s *stress) someone() p.AgentID { return p.AgentID(fmt.Sprint("jules ", s.upTo(stressAgents))) }
+
+// TestStress has many callers delegate to a few agents of random behaviour, which restart, or are
+// stopped and spawned again, over a network that loses messages. No caller hangs, no task runs twice,
+// and nothing is left. Its long form runs ten times.
 func TestStress(t *testing.T) {
+	runs, callers := 1, 100
+	if exhaustive.Enabled() {
+		runs, callers = 10, 1000
+	}
 	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	kit.InWorldOf(t, codons.Times{Grace: 20 * time.Millisecond}, func(t *testing.T, w *kit.World) {
-		begun := countBeginnings(w)
-		w.AllowViolations.Store(true) // but see below
-		d := &dice{Rand: rand.New(rand.NewPCG(seed, 0))}
-		const agents, callers, each = 4, 25, 80
-		for i := range agents {
-			w.Add(p.AgentID(fmt.Sprint("Jules ", i)), randomWorker(d))
-		}
-		w.Net.Intercept(func(*p.Message) bool { return d.upTo(50) == 0 })
-		var ends [2]atomic.Int64
-		var wg sync.WaitGroup
-		for range callers {
-			wg.Go(func() {
-				for range each {
-					if err := roll(w, d, agents); err == nil {
-						ends[0].Add(1)
-					} else {
-						ends[1].Add(1)
-					}
-				}
+	for run := range runs {
+		t.Run(fmt.Sprint("seed ", seed+uint64(run)), func(t *testing.T) {
+			kit.InWorldOf(t, codons.Times{Grace: 20 * time.Millisecond}, func(t *testing.T, w *kit.World) {
+				s := &stress{World: w, dice: &dice{Rand: rand.New(rand.NewPCG(seed, uint64(run)))}, callers: callers, runs: map[p.MessageID]int{}}
+				s.test(t)
 			})
+		})
+	}
+}
+
+func (s *stress) test(t *testing.T) {
+	begun := countBeginnings(s.World)
+	s.AllowViolations.Store(true) // but see below
+	s.respawn()
+	s.Net.Intercept(func(*p.Message) bool { return s.upTo(50) == 0 })
+	respawned := make(chan int)
+	go func() { respawned <- s.disturb() }()
+	s.call()
+	s.done.Store(true)
+	stops := <-respawned
+	s.Net.Intercept(nil)
+	s.respawn()
+	time.Sleep(2 * codons.DefaultDeadline) // what the worker alone still has to end
+	s.Settled(0)
+	s.check(t, stops)
+	for i := range stressAgents {
+		wantRoom(s.World, p.AgentID(fmt.Sprint("Jules ", i)), stressTasks)
+	}
+	wantLawful(s.World, begun)
+}
+
+// call runs all callers.
+func (s *stress) call() {
+	var wg sync.WaitGroup
+	for range s.callers {
+		wg.Go(func() {
+			for i := range stressEach {
+				time.Sleep(time.Duration(s.upTo(s.callers)) * time.Millisecond)
+				end := 0
+				if s.roll() != nil {
+					end = 1
+				}
+				s.ends[i][end].Add(1)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// check expects as many ends as conversations, work until the end, and no second run of a request.
+func (s *stress) check(t *testing.T, stops int) {
+	for i := range s.ends {
+		good, others := s.ends[i][0].Load(), s.ends[i][1].Load()
+		t.Logf("conversation %d of the callers: %d good ends, %d others", i, good, others)
+		if good+others != int64(s.callers) || good < int64(s.callers)/20 || others == 0 {
+			t.Errorf("of %d conversations, %d had good ends and %d others", s.callers, good, others)
 		}
-		wg.Wait()
-		w.Net.Intercept(nil)
-		time.Sleep(2 * codons.DefaultDeadline) // what the worker alone still has to end
-		w.Settled(0)
-		if ends[0].Load() == 0 || ends[1].Load() == 0 || ends[0].Load()+ends[1].Load() != callers*each {
-			t.Errorf("%d good ends and %d others", ends[0].Load(), ends[1].Load())
+	}
+	t.Logf("%d runs of tasks, %d stops of agents, %+v", s.performed.Load(), stops, s.Counts())
+	if stops < stressAgents {
+		t.Errorf("only %d agents were stopped", stops)
+	}
+	for id, n := range s.runs {
+		if n > 1 {
+			t.Errorf("the task of request %s ran %d times", id, n)
 		}
-		for i := range agents {
-			wantRoom(w, p.AgentID(fmt.Sprint("Jules ", i)))
+	}
+	for _, text := range s.overspent {
+		t.Error(text)
+	}
+}
+
+// disturb stops agents until all callers have returned. It spawns these and those that failed too
+// often, so that there is somebody to work. It returns the number of stops.
+func (s *stress) disturb() (stops int) {
+	for !s.done.Load() {
+		time.Sleep(s.moment())
+		if err := s.StopAgent(context.Background(), s.someone()); err != nil {
+			s.T.Error(err)
 		}
-		wantLawful(w, begun)
-		t.Logf("%d good ends, %d others, %+v", ends[0].Load(), ends[1].Load(), w.Counts())
-	})
+		stops++
+		time.Sleep(s.moment() / 20)
+		s.respawn()
+	}
+	return stops
+}
+
+// respawn spawns all agents that are not there.
+func (s *stress) respawn() {
+	for i := range stressAgents {
+		id := p.AgentID(fmt.Sprint("Jules ", i))
+		_, err := s.Spawn(context.Background(), actors.Spec{ID: id, New: func() actors.Agent { return s.worker() }})
+		if err != nil && !errors.Is(err, actors.ErrExists) {
+			s.T.Error(err)
+		}
+	}
 }
 
 // countBeginnings counts from now on how often each conversation begins for the
@@ -156,47 +257,61 @@ func wantLawful(w *kit.World, begun func(p.ConversationID) int) {
 }
 
 // roll makes one delegation of some kind and returns its end.
-func roll(w *kit.World, d *dice, agents int) error {
+func (s *stress) roll() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if d.upTo(3) == 0 {
-		ctx, cancel = context.WithTimeout(ctx, d.moment())
+	switch s.upTo(6) {
+	case 0:
+		ctx, cancel = context.WithTimeout(ctx, s.moment())
+		defer cancel()
+	case 1:
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(s.upTo(1000))*time.Microsecond)
 		defer cancel()
 	}
-	to := p.AgentID(fmt.Sprint("jules ", d.upTo(agents)))
-	var opts []codons.Option
-	if d.upTo(2) == 0 {
-		opts = append(opts, delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return kit.Task(), d.upTo(3) > 0 }))
+	to := s.someone()
+	opts := []codons.Option{codons.WithRetry(codons.Retry{First: 30 * time.Millisecond}), codons.WithGrace(s.moment())}
+	if s.upTo(2) == 0 {
+		opts = append(opts, delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return kit.Task(), s.upTo(3) > 0 }))
 	}
-	opts = append(opts, codons.WithRetry(codons.Retry{First: 30 * time.Millisecond}), codons.WithGrace(d.moment()))
-	del, err := delegation.Start(ctx, w.Eddy, to, kit.Task(), opts...)
+	lease := codons.Budget{codons.Tokens: int64(1 + s.upTo(100))}
+	if s.upTo(2) == 0 {
+		lease = nil
+	} else {
+		opts = append(opts, codons.WithBudget(lease))
+	}
+	del, err := delegation.Start(ctx, s.Eddy, to, kit.Task(), opts...)
 	if err != nil {
 		return err
 	}
-	switch d.upTo(8) {
+	switch s.upTo(8) {
 	case 0:
 		cancel()
 	case 1:
-		time.AfterFunc(d.moment(), del.Cancel)
+		time.AfterFunc(s.moment(), del.Cancel)
 	case 2:
-		if self, ok := w.Lookup(to); ok {
+		if self, ok := s.Lookup(to); ok {
 			_ = self.Later(func(actors.Agent) {
-				if d.upTo(4) == 0 {
+				if s.upTo(4) == 0 {
 					panic("in between")
 				}
 			})
 		}
 	}
 	_, err = del.Wait()
+	if spent := del.Spent()[codons.Tokens]; err == nil && lease != nil && spent > lease[codons.Tokens] {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.overspent = append(s.overspent, fmt.Sprintf("%s succeeded with %d of %d tokens", del.Conversation(), spent, lease[codons.Tokens]))
+	}
 	return err
 }
 
 // wantRoom expects an agent to have all its places: as many tasks as it may have
 // are considered, so that none is rejected as busy.
-func wantRoom(w *kit.World, id p.AgentID) {
+func wantRoom(w *kit.World, id p.AgentID, places int) {
 	w.T.Helper()
 	var all []*delegation.Delegated
-	for range 8 {
+	for range places {
 		d, err := delegation.Start(w.T.Context(), w.Eddy, id, kit.Task())
 		if err != nil {
 			w.T.Fatal(err)

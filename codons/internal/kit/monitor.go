@@ -30,7 +30,7 @@ func newMonitor(t testing.TB, events *actors.Events) *monitor {
 	t.Helper()
 	o := &monitor{t: t, sent: Recording(events, actors.KindMessageSent), violated: Recording(events, codons.KindViolation), said: map[p.MessageID]bool{}}
 	var err error
-	if o.Watch, err = watch.New(events, watch.Options{Codons: library.Codons(), Messages: 12, Queue: 1 << 16}); err != nil {
+	if o.Watch, err = watch.New(events, watch.Options{Codons: library.Codons(), Conversations: 1 << 13, Messages: 12, Queue: 1 << 16}); err != nil {
 		t.Fatal(err)
 	}
 	return o
