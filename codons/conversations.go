@@ -37,7 +37,7 @@ func Conversations(system *actors.System) []Info {
 		}
 	}
 	slices.SortFunc(all, func(a, b Info) int {
-		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Role, b.Role))
+		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Peer, b.Peer))
 	})
 	return all
 }

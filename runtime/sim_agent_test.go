@@ -61,7 +61,7 @@ func (c *simAgent) HandleRequest(ctx context.Context, r requests.Requested) (any
 // Receive replies to messages without a codon.
 func (c *simAgent) Receive(x *actors.Context, m *p.Message) {
 	c.swarm.handled(m)
-	if m.Performative().ExpectsReply() {
+	if m.Performative().ExpectsReply() && m.Protocol() == simSmallTalk { // another one is late, for an agent that has come back
 		_ = x.ReplyAs(m, p.ActInform, p.Raw(`{}`)) // it has been dead-lettered
 	}
 }

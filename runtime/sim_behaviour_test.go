@@ -299,12 +299,15 @@ func (x *simErrand) broadcast() string {
 	return simEnd("sent", x.self.Send(x.message("", p.ActInform)))
 }
 
+// simSmallTalk is the protocol of messages without a codon.
+const simSmallTalk = "small talk"
+
 // message returns a message of no codon.
 func (x *simErrand) message(to p.AgentID, act p.Performative) *p.Message {
 	stamp := x.self.Stamp()
 	m, err := p.New(p.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Sender: x.self.ID(), Receiver: to, Performative: act,
-		Protocol: "small talk", Payload: p.Raw(`{}`),
+		Protocol: simSmallTalk, Payload: p.Raw(`{}`),
 	})
 	if err != nil {
 		x.t.Error(err)

@@ -37,10 +37,12 @@ func (s simSide) other() simSide {
 // simConversation is the history of one side of a conversation. A side has several only
 // when its agent was stopped and spawned again without the history.
 type simConversation struct {
-	state       machine.State
-	ended       bool
-	stops       int  // number of stops of the peer at the beginning of the conversation
-	peerStopped bool // the peer stopped during the conversation
+	state   machine.State
+	ended   bool
+	opening p.MessageID // of a responder
+	answer  *simRefusal // the refusal of the runtime that ended it; nil where another event did
+
+	began, endedAt int // numbers of events
 }
 
 func (c *simRecorder) stepLocked(e codons.Transition) {
@@ -49,7 +51,7 @@ func (c *simRecorder) stepLocked(e codons.Transition) {
 		c.order = append(c.order, side)
 	}
 	if e.From == machine.Idle {
-		c.conversations[side] = append(c.conversations[side], &simConversation{stops: c.stops[e.Peer]})
+		c.conversations[side] = append(c.conversations[side], &simConversation{opening: e.Message, began: c.seen})
 	}
 	conversations := c.conversations[side]
 	if len(conversations) == 0 {
@@ -57,8 +59,11 @@ func (c *simRecorder) stepLocked(e codons.Transition) {
 		return
 	}
 	last := conversations[len(conversations)-1]
-	if !last.ended {
-		last.peerStopped = c.stops[e.Peer] > last.stops
+	if e.Ended && !last.ended {
+		last.endedAt = c.seen
+		if r, ok := c.refusals[simDirection{side.conversation, side.agent, side.peer}]; ok && e.Message != "" && !c.said[e.Message] {
+			last.answer = &r
+		}
 	}
 	last.state, last.ended = e.To, e.Ended
 }
@@ -93,31 +98,17 @@ func (s simSide) opened() simSide {
 	return o
 }
 
-// unexplained returns the protocol violations that have no explanation. A stop explains
-// one, and so does a refusal by the runtime, because the agent does not know about it.
+// unexplained returns the protocol violations that no simException accepts.
 func (c *simRecorder) unexplained() []string {
 	var problems []string
 	for _, v := range c.violations {
-		if !c.refusedByRuntime[v.Conversation] && !c.interrupted(v) {
-			problems = append(problems, fmt.Sprintf("%v: %v", v.Message, v.ViolationError))
+		if x := c.violationException(v); x != nil {
+			c.accepted.count(x.name)
+			continue
 		}
+		problems = append(problems, fmt.Sprintf("%v: %v", v.Message, v.ViolationError))
 	}
 	return problems
-}
-
-// interrupted reports whether one of the two agents has stopped since the conversation
-// began.
-func (c *simRecorder) interrupted(v codons.Violation) bool {
-	for _, side := range c.order {
-		if side.conversation == v.Conversation && (side.agent.Is(v.Sender) || side.peer.Is(v.Sender)) {
-			for _, conversation := range c.conversations[side] {
-				if c.stops[side.peer] > conversation.stops {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // accounting compares the messages that reached the node with their outcomes.
@@ -148,12 +139,9 @@ func (c *simRecorder) agreement(side simSide, conversation *simConversation) str
 			return ""
 		}
 	}
-	switch {
-	case c.refusedByRuntime[side.conversation] && (len(others) == 0 || !c.failed[side.conversation]):
-		c.pairs.count(how + " (the agent was not there, had no room, or failed, and the runtime refused for it)")
-		return ""
-	case conversation.peerStopped:
-		c.pairs.count(how + " (the agent stopped, and came back without a memory)")
+	if x := c.pairException(side, conversation, others); x != nil {
+		c.accepted.count(x.name)
+		c.pairs.count(how + " (" + x.name + ")")
 		return ""
 	}
 	return fmt.Sprintf("%+v: ends in %s, the other side in %v: not listed", side, conversation.state, ends)

@@ -13,6 +13,8 @@ type simNetwork struct {
 	swarm    *simSwarm
 	next     actors.Router
 	lossless bool
+	burst    time.Time // until then all messages are lost
+	cutOff   p.AgentID // all messages of this agent are lost
 }
 
 func (n *simNetwork) between(next actors.Router) actors.Router {
@@ -23,8 +25,12 @@ func (n *simNetwork) between(next actors.Router) actors.Router {
 // Route delivers m now, later, twice or never.
 func (n *simNetwork) Route(m *p.Message) error {
 	s := n.swarm
-	if n.lossless || m.Receiver() == "" {
+	switch {
+	case n.lossless || m.Receiver() == "":
 		return n.deliver(m)
+	case m.Sender().Is(n.cutOff) || time.Now().Before(n.burst):
+		s.note("lost     %s", m.ID())
+		return nil
 	}
 	switch s.dice.n(40) {
 	case 0:

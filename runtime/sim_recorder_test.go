@@ -21,28 +21,60 @@ type simRecorder struct {
 	counts actors.Counts // at the end
 	events *actors.Subscription
 
-	mu               sync.Mutex
-	start            time.Time
-	text             bytes.Buffer
-	outcomes         account.Messages[p.MessageID] // of the copies of each message
-	handling         p.MessageID                   // the message that a conversation is handling
-	refused          uint64
-	dead             uint64
-	conversations    map[simSide][]*simConversation
-	order            []simSide         // keys of conversations, in order of creation
-	stops            map[p.AgentID]int // number of stops of each agent
-	violations       []codons.Violation
-	records          []codons.Recorded
-	broken           []string                  // problems detected during the run
-	refusedByRuntime map[p.ConversationID]bool // the runtime has refused a message of the conversation
-	failed           map[p.ConversationID]bool // the agent has failed on a message of the conversation
+	mu            sync.Mutex
+	start         time.Time
+	text          bytes.Buffer
+	outcomes      account.Messages[p.MessageID] // of the copies of each message
+	handling      p.MessageID                   // the message that a conversation is handling
+	refused       uint64
+	dead          uint64
+	conversations map[simSide][]*simConversation
+	order         []simSide // keys of conversations, in order of creation
+	violations    []codons.Violation
+	records       []codons.Recorded
+	broken        []string                    // problems detected during the run
+	refusals      map[simDirection]simRefusal // the runtime's latest refusal of a copy
+	turnedAway    *p.Message                  // the message that the runtime refused in the event before
+	seen          int                         // number of events
+	said          map[p.MessageID]bool        // messages of agents; the runtime's answers in their place are none
+	accepted      tally                       // pairs and violations that a simException accepts, by its name
+}
+
+// simDirection is one direction of a conversation.
+type simDirection struct {
+	conversation p.ConversationID
+	from, to     p.AgentID
+}
+
+func directionOf(m *p.Message) simDirection {
+	return simDirection{m.ConversationID(), m.Sender().Fold(), m.Receiver().Fold()}
+}
+
+// simRefusal is the runtime's refusal of one copy of a message.
+type simRefusal struct {
+	at   int // number of the event
+	act  p.Performative
+	code p.Code
+}
+
+// simKinds returns the kinds of the events that a recorder takes.
+func simKinds(checked bool) []actors.Kind {
+	kinds := []actors.Kind{
+		actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered,
+		actors.KindAgentStarted, actors.KindAgentStopped, actors.KindSupervisionDecided, actors.KindJobAbandoned,
+		codons.KindTransition, codons.KindViolation, codons.KindJobPanicked,
+	}
+	if checked {
+		kinds = append(kinds, codons.KindRecorded)
+	}
+	return kinds
 }
 
 func newSimRecorder() *simRecorder {
 	return &simRecorder{
 		deeds: new(tally), start: time.Now(),
-		conversations:    make(map[simSide][]*simConversation),
-		refusedByRuntime: make(map[p.ConversationID]bool), failed: make(map[p.ConversationID]bool), stops: make(map[p.AgentID]int),
+		conversations: make(map[simSide][]*simConversation),
+		refusals:      make(map[simDirection]simRefusal), said: make(map[p.MessageID]bool),
 	}
 }
 
@@ -107,8 +139,14 @@ func (c *simRecorder) observeLocked() {
 }
 
 func (c *simRecorder) eventLocked(ev actors.Event) {
+	c.seen++
+	turnedAway := c.turnedAway
+	c.turnedAway = nil
 	switch e := ev.(type) {
 	case actors.MessageSent:
+		if turnedAway == nil || !e.Message.Answers(turnedAway) || !e.Message.Sender().Is(turnedAway.Receiver()) {
+			c.said[e.Message.ID()] = true
+		}
 		c.noteLocked(e.Time, "sent     %s", simLine(e.Message))
 	case actors.MessageReceived:
 		c.handling = ""
@@ -117,10 +155,8 @@ func (c *simRecorder) eventLocked(ev actors.Event) {
 		c.noteLocked(e.Time, "refused  %s %s", e.Message.ID(), e.Refusal.Code)
 		if e.Message.ID() != c.handling { // otherwise a conversation failed on it
 			c.outcomes.Count(e.Message.ID(), account.Refused)
-			c.refusedByRuntime[e.Message.ConversationID()] = true
-			if e.Refusal.Code == p.CodeInternal {
-				c.failed[e.Message.ConversationID()] = true
-			}
+			c.refusals[directionOf(e.Message)] = simRefusal{c.seen, e.Message.Performative(), e.Refusal.Code}
+			c.turnedAway = e.Message
 		}
 	case actors.DeadLetter:
 		c.observeDeadLocked(e)
@@ -129,7 +165,6 @@ func (c *simRecorder) eventLocked(ev actors.Event) {
 	case actors.AgentStarted:
 		c.noteLocked(e.Time, "started  %s again=%t", e.Agent, e.Again)
 	case actors.AgentStopped:
-		c.stops[e.Agent]++
 		c.noteLocked(e.Time, "stopped  %s", e.Agent)
 	case actors.Supervised:
 		if strings.Contains(fmt.Sprint(e.Reason), "runtime error") {
@@ -157,9 +192,7 @@ func (c *simRecorder) observeDeadLocked(e actors.DeadLetter) {
 	c.noteLocked(e.Time, "dead     %s for %s: %s", m.ID(), e.To, e.Code)
 	if m.ID() != c.handling { // otherwise the table drops it
 		c.outcomes.Count(m.ID(), account.Dead)
-		if m.Protocol() == "delivery" { // Send has returned the error
-			c.refusedByRuntime[m.ConversationID()] = true
-		}
+		c.refusals[directionOf(m)] = simRefusal{c.seen, m.Performative(), e.Code}
 	}
 }
 

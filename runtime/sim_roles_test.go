@@ -137,17 +137,22 @@ type simToolArgs struct {
 }
 
 // ToolSet returns the one tool of every simAgent.
-func (c *simAgent) ToolSet() *tool.Tools {
+func (c *simAgent) ToolSet() *tool.Tools { return c.swarm.tools }
+
+// newTools returns the tools of the swarm. All agents share them, because the schemas of a tool cost more
+// than an agent.
+func (s *simSwarm) newTools() *tool.Tools {
 	added, err := tool.New("double", "doubles a number", func(ctx context.Context, in simToolArgs) (simToolArgs, error) {
 		call, _ := tool.CallerFrom(ctx)
-		return simToolArgs{2 * in.N}, c.answer(ctx, call.Agent, call.Message)
+		called := &simAgent{swarm: s, id: call.Agent.ID()}
+		return simToolArgs{2 * in.N}, called.answer(ctx, call.Agent, call.Message)
 	})
 	if err != nil {
-		c.swarm.t.Error(err)
+		s.t.Fatal(err)
 	}
 	tools, err := tool.NewSet(added)
 	if err != nil {
-		c.swarm.t.Error(err)
+		s.t.Fatal(err)
 	}
 	return tools
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/codons/tool"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -23,27 +24,31 @@ const (
 	simAskers = 30               // agents that run errands
 	simBusy   = 2 * time.Minute  // duration of the errands
 	simPause  = 55 * time.Second // longest pause between errands of one agent
+	simCalm   = 20 * time.Second // longest time between bursts of lost messages, and between losses of memory
 	simQuiet  = 10 * time.Minute // longer than any conversation
 )
 
 // simSwarm is a swarm of agents on one node, in a simulation.
 type simSwarm struct {
 	*simRecorder
-	t    *testing.T
-	sim  *actors.Sim
-	dice *simDice
-	node *runtime.Node
-	net  *simNetwork
-	news map[p.AgentID]*subscribe.Topic[int] // one topic per agent, which survives the agent's stop
+	t     *testing.T
+	sim   *actors.Sim
+	dice  *simDice
+	node  *runtime.Node
+	net   *simNetwork
+	tools *tool.Tools
+	news  map[p.AgentID]*subscribe.Topic[int] // one topic per agent, which survives the agent's stop
 }
 
-func newSimSwarm(t *testing.T, seed uint64) *simSwarm {
+// newSimSwarm returns a swarm. Only one that is checked records its conversations.
+func newSimSwarm(t *testing.T, seed uint64, checked bool) *simSwarm {
 	s := &simSwarm{
 		simRecorder: newSimRecorder(), t: t,
 		sim:  actors.NewSim(actors.SimOptions{Seed: seed, Settle: synctest.Wait}),
 		dice: &simDice{rand: rand.New(rand.NewPCG(seed, 1))},
 	}
 	s.net = &simNetwork{swarm: s}
+	s.tools = s.newTools()
 	s.news = make(map[p.AgentID]*subscribe.Topic[int], simAgents)
 	for i := range simAgents {
 		s.news[simID(i)] = subscribe.NewTopic[int](subscribe.TopicOptions{Buffer: 3, History: 5})
@@ -58,7 +63,7 @@ func newSimSwarm(t *testing.T, seed uint64) *simSwarm {
 		t.Fatal(err)
 	}
 	s.node = node
-	s.events = node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 16})
+	s.events = node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 16, Kinds: simKinds(checked)})
 	return s
 }
 
@@ -81,6 +86,8 @@ func (s *simSwarm) run() {
 		s.begin(&busy, func() { s.runErrands(simID(i)) })
 	}
 	s.begin(&busy, s.disturb)
+	s.begin(&busy, s.storm)
+	s.begin(&busy, s.forget)
 	s.begin(&busy, s.publish)
 	busy.Wait()
 	s.sim.Yield("live")
@@ -153,6 +160,37 @@ func (s *simSwarm) disturb() {
 			s.t.Error(err)
 		}
 		s.idle("disturb", s.dice.upTo(time.Second))
+		s.spawn(id)
+	}
+}
+
+// storm has the network lose bursts of messages.
+func (s *simSwarm) storm() {
+	for start := time.Now(); time.Since(start) < simBusy; {
+		s.idle("storm", s.dice.upTo(simCalm))
+		s.deeds.count("lose a burst")
+		s.net.burst = time.Now().Add(s.dice.upTo(time.Second))
+	}
+}
+
+// forget stops agents in the middle of a conversation and spawns them again at once. None of what
+// such an agent sends as it stops arrives, so its peers do not learn that it has no memory.
+func (s *simSwarm) forget() {
+	for start := time.Now(); time.Since(start) < simBusy; {
+		s.idle("forget", s.dice.upTo(simCalm))
+		live := codons.Conversations(s.node.System())
+		if len(live) == 0 {
+			continue
+		}
+		s.deeds.count("forget")
+		s.net.cutOff = live[s.dice.n(len(live))].Agent
+		err := s.node.StopAgent(context.Background(), s.net.cutOff)
+		s.sim.Yield("forget")
+		if err != nil {
+			s.t.Error(err)
+		}
+		id := s.net.cutOff
+		s.net.cutOff = ""
 		s.spawn(id)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -18,12 +19,13 @@ var seedsFlag = flag.Int("seeds", 0, "how many seeds TestSim runs, from 1 on; 0 
 // duplicates and delays messages, in virtual time and in an order that the seed
 // determines. Two runs of one seed must produce the same transcript, byte by byte.
 func TestSim(t *testing.T) {
-	deeds := new(tally)
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a run is short, and its heap small
+	deeds, accepted := new(tally), new(tally)
 	t.Run("seeds", func(t *testing.T) {
 		for _, seed := range simSeeds() {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
-				testSeed(t, seed, deeds)
+				testSeed(t, seed, deeds, accepted)
 			})
 		}
 	})
@@ -35,6 +37,7 @@ func TestSim(t *testing.T) {
 			t.Errorf("nobody ever did %q: the simulation is too mild", name)
 		}
 	}
+	checkExceptions(t, accepted, len(simSeeds()))
 }
 
 func simSeeds() []uint64 {
@@ -55,7 +58,7 @@ func simSeeds() []uint64 {
 	return seeds
 }
 
-func testSeed(t *testing.T, seed uint64, deeds *tally) {
+func testSeed(t *testing.T, seed uint64, deeds, accepted *tally) {
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("to repeat: go test ./runtime -run '^TestSim$' -v -seed %d", seed)
@@ -77,14 +80,16 @@ func testSeed(t *testing.T, seed uint64, deeds *tally) {
 		}
 	}
 	deeds.add(first.deeds)
+	accepted.add(&first.accepted)
 }
 
-// simulate returns the record of one run. With or without a Watch, the run is the same.
-func simulate(t *testing.T, seed uint64, watched bool) (c *simRecorder) {
+// simulate returns the record of one run. A checked run has a Watch and the records of its
+// conversations; it is the same run without them.
+func simulate(t *testing.T, seed uint64, checked bool) (c *simRecorder) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSimSwarm(t, seed)
+		s := newSimSwarm(t, seed, checked)
 		defer s.finish()
-		if watched {
+		if checked {
 			w := s.watch()
 			defer func() { _ = w.Stop(t.Context()) }() // the context has not ended
 		}

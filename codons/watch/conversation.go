@@ -98,11 +98,11 @@ type runtimeRefusal struct {
 // sender learns of it as if the peer had refused, by a message or by the error of Send, so
 // the monitor is told here.
 func (c *conversation) expectRefusal(role machine.Role, m *performatives.Message, code performatives.Code) {
-	answer := m.Refuse(m.Receiver(), performatives.Stamp{ID: m.ID(), Time: m.Timestamp()}, code, "")
-	if answer == nil {
-		return
+	act := performatives.ActFailure // for an opening act that by itself expects no reply
+	if answer := m.Refuse(m.Receiver(), performatives.Stamp{ID: m.ID(), Time: m.Timestamp()}, code, ""); answer != nil {
+		act = answer.Performative()
 	}
-	r := runtimeRefusal{role: role.Other(), act: answer.Performative(), about: [2]string{string(m.ID()), m.ReplyWith()}}
+	r := runtimeRefusal{role: role.Other(), act: act, about: [2]string{string(m.ID()), m.ReplyWith()}}
 	c.refusals = append(c.refusals, r)
 	c.monitor.Interject(machine.Utterance{From: r.role, Act: r.act})
 }

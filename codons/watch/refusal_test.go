@@ -62,3 +62,54 @@ func TestRefusalOfTheRuntimeCountsAsThePeers(t *testing.T) {
 		})
 	}
 }
+
+// toldAndConfirmed is a table whose opening act by itself expects no reply.
+func toldAndConfirmed() machine.Table {
+	const tell, yes = performatives.ActInform, performatives.ActConfirm
+	return machine.Table{
+		Name: "told-and-confirmed", Live: []machine.State{"told", "thinking"}, Terminal: []machine.State{"over"},
+		Rows: []machine.Row{
+			codons.Asks(machine.Idle).When(machine.Command("start")).Goto("told", machine.Send(tell)),
+			codons.Asks("told").When(machine.Receive(yes)).Goto("over"),
+			codons.Answers(machine.Idle).When(machine.Receive(tell)).Goto("thinking"),
+			codons.Answers("thinking").When(machine.Command("yes")).Goto("over", machine.Send(yes)),
+		},
+	}
+}
+
+// The FAILURE with which the runtime answers a repeated opening act is no violation, although the act
+// expects no reply.
+func TestFailureOfTheRuntimeToAnInform(t *testing.T) {
+	for name, refused := range map[string]bool{"refused": true, "not refused": false} {
+		t.Run(name, func(t *testing.T) {
+			var events actors.Events
+			codon := codons.MustDefine(codons.Definition{Table: toldAndConfirmed()})
+			w, err := watch.New(&events, watch.Options{Codons: []*codons.Codon{codon}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			told, err := performatives.New(performatives.Envelope{
+				ID: "1", Timestamp: time.Unix(1, 0), Sender: "a", Receiver: "b", Protocol: codon.Name(), Performative: performatives.ActInform, Payload: performatives.Raw(`{}`),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			failure := performatives.Failure{ErrorCode: performatives.CodeConversationEnded, ErrorText: "it has ended"}
+			answer, err := told.ReplyFrom("b", performatives.Stamp{ID: "2", Time: time.Unix(2, 0)}, performatives.ActFailure, failure)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events.Publish(actors.MessageSent{Message: told})
+			if refused {
+				events.Publish(actors.MessageRefused{Message: told, Refusal: &performatives.Refusal{Code: performatives.CodeConversationEnded}})
+			}
+			events.Publish(actors.MessageSent{Message: answer})
+			if err := w.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.Counts(); got.Messages != 2 || (got.Violations == 0) != refused {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -87,30 +88,46 @@ func same(a, b json.RawMessage) bool {
 // Check rebuilds a recorded conversation from its events, and again from their JSON. The
 // error says what differs from the live one.
 func Check(e codons.Recorded, cs ...*codons.Codon) error {
-	what := fmt.Sprintf("%s of %s with %s, %s (%s)", e.Record.ID, e.Record.Agent, e.Record.Peer, e.Record.Protocol, e.Record.Role)
+	if err := CheckEvents(e, cs...); err != nil {
+		return err
+	}
 	text, err := json.Marshal(e.Record)
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", name(e), err)
 	}
 	c, decoded, err := codons.ReadRecord(text, cs...)
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", name(e), err)
 	}
+	return compare(e, "the JSON of its events", c, decoded)
+}
+
+// CheckEvents is Check without the JSON.
+func CheckEvents(e codons.Recorded, cs ...*codons.Codon) error {
+	i := slices.IndexFunc(cs, func(c *codons.Codon) bool { return c.Name() == e.Record.Protocol })
+	if i < 0 {
+		return fmt.Errorf("%s: no such codon", name(e))
+	}
+	return compare(e, "its events", cs[i], e.Record)
+}
+
+// name names a recorded conversation in an error.
+func name(e codons.Recorded) string {
+	return fmt.Sprintf("%s of %s with %s, %s (%s)", e.Record.ID, e.Record.Agent, e.Record.Peer, e.Record.Protocol, e.Record.Role)
+}
+
+// compare rebuilds a conversation from one form of its record.
+func compare(e codons.Recorded, form string, c *codons.Codon, r codons.Record) error {
 	live, err := Live(e)
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", name(e), err)
 	}
-	for _, form := range []struct {
-		name   string
-		record codons.Record
-	}{{"its events", e.Record}, {"the JSON of its events", decoded}} {
-		again, err := From(c, form.record)
-		if err != nil {
-			return fmt.Errorf("%s: from %s: %w", what, form.name, err)
-		}
-		if diff := live.Diff(again); diff != "" {
-			return fmt.Errorf("%s: from %s: %s", what, form.name, diff)
-		}
+	again, err := From(c, r)
+	if err != nil {
+		return fmt.Errorf("%s: from %s: %w", name(e), form, err)
+	}
+	if diff := live.Diff(again); diff != "" {
+		return fmt.Errorf("%s: from %s: %s", name(e), form, diff)
 	}
 	return nil
 }
