@@ -7,6 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/mediation"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -37,8 +38,8 @@ func (e simEnding) away() bool {
 var pairExceptions = []simException[simEnding]{
 	{
 		name: "no copy reached the responder",
-		why:  "The agent was not there.",
-		fits: func(e simEnding) bool { return e.away() && e.runs == 0 },
+		why:  "The agent was not there, or the deadline had passed.",
+		fits: func(e simEnding) bool { return (e.away() || e.code == p.CodeExpired) && e.runs == 0 },
 	},
 	{
 		name: "the agent failed on the opening",
@@ -82,6 +83,13 @@ var violationExceptions = []simException[simViolation]{
 		name: "a receipt without a memory",
 		why:  "A CANCEL reached the agent after it had come back. Nothing runs there, so it sends a receipt, although its former value had ended the conversation in another way.",
 		fits: func(v simViolation) bool { _, ok := v.Message.Payload().(p.Receipt); return ok },
+	},
+	{
+		name: "a delivery came too late",
+		why:  "A copy of a delivery that was confirmed reached the agent after it had come back and the deadline had passed. It is not handled again.",
+		fits: func(v simViolation) bool {
+			return v.Message.Protocol() == mediation.DeliveryCodon.Name() && v.Message.Performative() == p.ActDisconfirm
+		},
 	},
 	{
 		name: "a later round opened it",
