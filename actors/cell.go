@@ -112,11 +112,11 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 	if pending := c.requests.Load(); pending != nil && pending.resolve(m) {
 		return
 	}
-	if e := c.conversations.forMessage(m); e != nil {
+	if e := forMessage(c.conversations, m); e != nil {
 		e.conversation.Actor().deliver(m)
 		return
 	}
-	if c.tombstones.handle(m) {
+	if c.tombstones.handle(Self{c}, m) {
 		return
 	}
 	if expired(m) {
@@ -216,7 +216,7 @@ func (c *cell) newConversation(role Responding, m *performatives.Message) Conver
 	begun := false
 	defer func() {
 		if !begun {
-			c.addTombstone(&entry{key: Key{ID: m.ConversationID(), Peer: m.Sender()}}, c.refuseDuplicates(m))
+			c.addTombstone(&entry{key: Key{ID: m.ConversationID(), Peer: m.Sender()}}, failedOpening(m.ID()))
 		}
 	}()
 	conversation := role.Open(m)
@@ -224,25 +224,28 @@ func (c *cell) newConversation(role Responding, m *performatives.Message) Conver
 	return conversation
 }
 
-// refuseDuplicates returns the tombstone function of a conversation that failed to open:
-// it refuses duplicates of m, and the CANCEL of its conversation.
-func (c *cell) refuseDuplicates(m *performatives.Message) func(*performatives.Message) bool {
-	return func(late *performatives.Message) bool {
-		if late.ID() != m.ID() && late.Performative() != performatives.ActCancel {
-			return false
-		}
-		c.sys.refuse(c.spec.ID, late, performatives.CodeInternal, "")
-		return true
+// failedOpening is the tombstone of a conversation that failed to open. It refuses the copies of
+// its opening message, and its CANCEL.
+type failedOpening performatives.MessageID
+
+func (f failedOpening) Receive(self Self, late *performatives.Message) bool {
+	if late.ID() != performatives.MessageID(f) && late.Performative() != performatives.ActCancel {
+		return false
 	}
+	self.c.sys.refuse(self.ID(), late, performatives.CodeInternal, "")
+	return true
 }
 
-// addTombstone keeps e and its answerLate function for late messages of the ended
-// conversation.
-func (c *cell) addTombstone(e *entry, late func(*performatives.Message) bool) {
+func (failedOpening) Size() int { return 0 }
+
+func (failedOpening) Shed() {}
+
+// addTombstone keeps the tombstone of the ended conversation e.
+func (c *cell) addTombstone(e *entry, t Tombstone) {
 	if c.tombstones == nil {
 		c.tombstones = newTombstones()
 	}
-	c.tombstones.add(e, late)
+	c.tombstones.add(e, t)
 }
 
 // open opens a conversation. first is the message that opens it, nil at the initiator. The

@@ -29,7 +29,7 @@ type (
 	}
 	end struct {
 		conversation Conversation
-		answerLate   func(*performatives.Message) bool
+		tombstone    Tombstone // nil for none
 	}
 	redelivery struct{ message *performatives.Message }
 	// conversationFailed reports the end of a conversation that failed, and may not have
@@ -105,8 +105,8 @@ func (e *end) run(c *cell, _ actor.Context) {
 	default:
 		c.untrack(key)
 	}
-	if e.answerLate != nil {
-		c.addTombstone(ended, e.answerLate)
+	if e.tombstone != nil {
+		c.addTombstone(ended, e.tombstone)
 	}
 }
 

@@ -68,15 +68,13 @@ type Taking interface {
 	Take(m *performatives.Message)
 }
 
-// entry is an agent's record of a conversation, open or ended. Entries with the same id
-// are chained.
+// entry is an agent's record of an open conversation. Entries with the same id are chained.
 type entry struct {
 	key          Key
-	conversation Conversation                      // nil in a tombstone
-	answerLate   func(*performatives.Message) bool // set in a tombstone; see [Self.End]
-	withSelf     bool                              // the peer is the agent itself
-	longLived    bool                              // System.Stop does not wait for it
-	aliases      []performatives.ConversationID    // further ids in the index
+	conversation Conversation
+	withSelf     bool                           // the peer is the agent itself
+	longLived    bool                           // System.Stop does not wait for it
+	aliases      []performatives.ConversationID // further ids in the index
 	next         *entry
 }
 
@@ -147,6 +145,14 @@ func (cs conversations) unlink(k Key) *entry {
 	return nil
 }
 
+func (conversations) withSelf(e *entry) bool { return e.withSelf }
+
+// keyed is an index of conversations, open or ended, by their keys.
+type keyed[E any] interface {
+	find(k Key) *E
+	withSelf(*E) bool // the peer of the conversation is the agent itself
+}
+
 // forMessage returns the conversation that m belongs to, or nil. The key is the
 // conversation id, or else InReplyTo, for dialects without conversation ids.
 //
@@ -154,12 +160,12 @@ func (cs conversations) unlink(k Key) *entry {
 // that an act which expects a reply can also come from a responder: see fromResponder.
 // When the expected side has no conversation, the other side gets the message, unless the
 // agent talks to itself: there the expected side is certain.
-func (cs conversations) forMessage(m *performatives.Message) *entry {
-	toResponder := m.Performative().ExpectsReply() && !cs.fromResponder(m)
-	if e := cs.onSide(m, !toResponder); e != nil {
+func forMessage[E any](in keyed[E], m *performatives.Message) *E {
+	toResponder := m.Performative().ExpectsReply() && !fromResponder(in, m)
+	if e := onSide(in, m, !toResponder); e != nil {
 		return e
 	}
-	if e := cs.onSide(m, toResponder); e != nil && !e.withSelf {
+	if e := onSide(in, m, toResponder); e != nil && !in.withSelf(e) {
 		return e
 	}
 	return nil
@@ -169,23 +175,23 @@ func (cs conversations) forMessage(m *performatives.Message) *entry {
 // such as a PROPOSE or the acceptance of a proposal. It does when its InReplyTo is the
 // conversation id, which is the id of the opening request, or identifies a conversation
 // in which this agent is the responder.
-func (cs conversations) fromResponder(m *performatives.Message) bool {
+func fromResponder[E any](in keyed[E], m *performatives.Message) bool {
 	if act := m.Performative(); !act.IsReply() && act != performatives.ActPropose {
 		return false
 	}
 	about := performatives.ConversationID(m.InReplyTo())
-	return about != "" && (about == m.ConversationID() || cs.find(Key{about, m.Sender(), false}) != nil)
+	return about != "" && (about == m.ConversationID() || in.find(Key{about, m.Sender(), false}) != nil)
 }
 
 // onSide returns the conversation of m in which the agent has the given role, or nil.
-func (cs conversations) onSide(m *performatives.Message, initiator bool) *entry {
+func onSide[E any](in keyed[E], m *performatives.Message, initiator bool) *E {
 	k := Key{m.ConversationID(), m.Sender(), initiator}
-	if e := cs.find(k); e != nil {
+	if e := in.find(k); e != nil {
 		return e
 	}
 	if m.InReplyTo() == "" {
 		return nil
 	}
 	k.ID = performatives.ConversationID(m.InReplyTo())
-	return cs.find(k)
+	return in.find(k)
 }

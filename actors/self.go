@@ -172,10 +172,10 @@ func (s Self) Alias(k Key, ref string) error {
 }
 
 // End marks a conversation of this agent as over, and ends its actor: messages that it has
-// not handled go back to the agent. late is called with each message that arrives for the
-// conversation afterwards, and reports whether it has handled it. A nil late handles none.
-func (s Self) End(c Conversation, late func(*performatives.Message) bool) {
-	if err := s.post(&end{c, late}); err != nil && !errors.Is(err, ErrStopped) {
+// not handled go back to the agent. The tombstone gets the messages that arrive for the
+// conversation afterwards. Nil keeps none.
+func (s Self) End(c Conversation, t Tombstone) {
+	if err := s.post(&end{c, t}); err != nil && !errors.Is(err, ErrStopped) {
 		s.Logger().Error("conversation not ended", "conversation", string(c.Key().ID), "err", err)
 	}
 	c.Actor().close()

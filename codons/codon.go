@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -82,6 +83,7 @@ type Codon struct {
 	machine  *machine.Machine                        // nil for a codon that is composed of others
 	types    map[performatives.Performative][]string // the names of the message types of an act, sorted
 	contents map[string]reflect.Type                 // of the commands with a registered content; nil for none
+	repeats  func() map[repeat]bool                  // what the rows of the terminal states repeat
 }
 
 // Define makes a codon. The error names the codon and the fields of d that are wrong. It joins
@@ -123,6 +125,7 @@ func Define(d Definition) (*Codon, error) {
 	if c.machine, err = c.Table.Compile(); err != nil {
 		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
 	}
+	c.repeats = sync.OnceValue(func() map[repeat]bool { return repeatsOf(c.Table) })
 	if c.contents, err = contentsOf(c.Table, d.Commands); err != nil {
 		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
 	}

@@ -130,3 +130,83 @@ func heap() uint64 {
 	goruntime.ReadMemStats(&m)
 	return m.HeapInuse + m.StackInuse
 }
+
+// BenchmarkEndedConversations measures what is left of ended delegations: the memory of a busy worker, which has ended
+// more than it remembers, of a busy asker, and of each conversation. That includes the ids of the requests and what the
+// maps of the engine grow by. The answers are short or long.
+func BenchmarkEndedConversations(b *testing.B) {
+	const agents, each = 100, 300
+	for name, length := range map[string]int{"short answers": 10, "long answers": 10_000} {
+		b.Run(name, func(b *testing.B) {
+			var workers, askers uint64
+			runs := uint64(0)
+			for b.Loop() {
+				runs++
+				workers += endedConversations(b, length, agents, each, true) / agents
+				askers += endedConversations(b, length, agents, each, false) / agents
+			}
+			b.ReportMetric(float64(workers/runs), "B/worker")
+			b.ReportMetric(float64(askers/runs), "B/asker")
+			b.ReportMetric(float64((workers+askers)/runs)/2/each, "B/conversation")
+		})
+	}
+}
+
+// endedConversations ends conversations of many workers with one asker, or of one worker with many askers, and returns the
+// memory that is left.
+func endedConversations(b *testing.B, length, agents, each int, workers bool) uint64 {
+	b.Helper()
+	s := kit.BenchSystem(b)
+	one := kit.Spawn(b.Context(), s, "one", &talker{length})
+	var many []actors.Self
+	for i := range agents {
+		many = append(many, kit.Spawn(b.Context(), s, p.AgentID(fmt.Sprint("many-", i)), &talker{length}))
+	}
+	delegate := func(asker, worker actors.Self, n int) {
+		for range n {
+			if _, err := delegation.Delegate(b.Context(), asker, worker.ID(), p.TaskRequest{TaskType: "x"}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for _, other := range many {
+		delegate(one, other, 1)
+		delegate(other, one, 1)
+	}
+	delegate(one, one, agents*each) // the maps of the engine reach their size
+	before := allocated()
+	for _, other := range many {
+		if workers {
+			delegate(one, other, each)
+		} else {
+			delegate(other, one, each)
+		}
+	}
+	after := allocated()
+	if err := s.Stop(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return max(after, before) - before
+}
+
+// talker is a worker whose answers have a length.
+type talker struct{ length int }
+
+func (talker) Describe() p.Capabilities { return p.Capabilities{} }
+
+func (talker) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+func (t talker) PerformTask(context.Context, delegation.Task) (p.InformResult, error) {
+	return p.InformResult{Status: p.StatusSuccess, Summary: string(make([]byte, t.length))}, nil
+}
+
+// allocated is the memory of all objects that are in use.
+func allocated() uint64 {
+	goruntime.GC()
+	goruntime.GC()
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -59,7 +59,7 @@
 // A request runs at most once per activation of its receiver until its ReplyBy has passed, however
 // often it is sent: also after other conversations of the agent, and after the agent was restarted,
 // or stopped and spawned again. A duplicate gets the latest answer while the conversation is
-// open or has a tombstone, and else FAILURE with [performatives.CodeConversationEnded].
+// open or its tombstone keeps the reply, and else FAILURE with [performatives.CodeConversationEnded].
 //
 // The system remembers the sender and the id of each request: until its ReplyBy, or without one for
 // the Deadline of [Times], and for an hour at most ([actors.MaxRequestAge],
@@ -75,7 +75,7 @@
 // the ids of the last 64 messages that it received, to recognise duplicates of those that are no
 // requests. A handler may
 // have [MaxChildren] conversations under way at a time. An agent keeps the tombstones of its
-// last 256 ended conversations, to replay their replies to duplicates. A fresh request under
+// last 256 ended conversations, and at most 16 KiB of their replies for duplicates. A fresh request under
 // the id of an ended conversation opens another.
 //
 // # Shutdown

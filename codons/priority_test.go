@@ -26,7 +26,7 @@ func TestConversationPriority(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []*Conversation{
-		newInitiator(self, errand, opening, ended{}), newResponder(self, errand, opening, ended{}),
+		newInitiator(self, errand, opening, nil), newResponder(self, errand, opening, nil),
 	} {
 		if c.Priority() != performatives.Urgent {
 			t.Errorf("the %s is in the band %s", c.Role(), c.Priority())

@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -9,85 +10,243 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// tombstone returns the function that handles messages after the end by the table. It runs on
-// the agent's actor. It keeps a copy of the conversation's answers and of nothing else.
-func (c *Conversation) tombstone() func(*performatives.Message) bool {
-	t := &tombstone{Value: c.forTombstone(), agent: c.agent, began: c.first.Timestamp()}
-	return t.take
-}
+// maxTombstoneIDs is the largest number of message ids that a tombstone keeps, of received messages
+// and of messages that CANCEL may refer to each. The oldest are dropped. The system remembers the
+// requests among them.
+const maxTombstoneIDs = 8
 
-// tombstone is the rest of an ended conversation: it answers duplicates and drops late messages.
+// tombstone is what is left of an ended conversation: it answers duplicates and drops late
+// messages, by the rows of the terminal state. It keeps hashes in place of ids, and of the
+// messages only those that a row of the state repeats.
 type tombstone struct {
-	Value
-	agent actors.Self
-	began time.Time // when the conversation's first message was made, by the clock of its sender
+	codon      *Codon
+	ids        []uint64 // of received messages; then those of mentioned ones
+	replies    *reply
+	began      int64  // when the conversation's first message was made, by the clock of its sender
+	id         uint64 // of the conversation
+	withdrawn  uint64 // what the CANCEL refers to that overtook the request; zero for any
+	state      uint8  // index in the table's Terminal
+	received   uint8  // number of received messages in ids
+	role       machine.Role
+	shared     bool // the conversation id is not the id of the first request
+	overtaking bool // the CANCEL has come, and the request that it withdraws has not
 }
 
-// forTombstone returns the part of the value that is needed after the end: the answers and the
-// ids of the messages that they answer.
-func (v *Value) forTombstone() Value {
-	out := Value{
-		codon: v.codon, machine: v.machine, at: v.at, side: ended{}, self: v.self, key: v.key, seen: slices.Clone(v.seen),
-		shared: v.shared, mentioned: v.mentioned,
+// reply is a message that a row of the terminal state repeats.
+type reply struct {
+	message *performatives.Message
+	next    *reply
+}
+
+var _ actors.Tombstone = (*tombstone)(nil)
+
+// idSeed is the seed of the hashes in tombstones.
+var idSeed = maphash.MakeSeed()
+
+func hashOf[T ~string](id T) uint64 { return maphash.String(idSeed, string(id)) }
+
+// tombstone returns the tombstone of a conversation in a terminal state.
+func (v *Value) tombstone() *tombstone {
+	t := &tombstone{
+		codon: v.codon, began: v.first.Timestamp().UnixNano(), id: hashOf(v.key.ID), role: v.at.Role, shared: v.shared,
+		state: uint8(slices.Index(v.codon.Table.Terminal, v.at.State)),
 	}
-	if v.request != nil && !slices.Contains(out.seen, v.request.ID()) {
-		out.seen = append(out.seen, v.request.ID())
+	received := v.seen[max(0, len(v.seen)-maxTombstoneIDs):]
+	mentioned := v.mentioned[max(0, len(v.mentioned)-maxTombstoneIDs):]
+	t.ids = make([]uint64, 0, 1+len(received)+len(mentioned))
+	if v.request != nil && !slices.Contains(received, v.request.ID()) {
+		t.ids = append(t.ids, hashOf(v.request.ID()))
 	}
-	for _, m := range v.sent {
-		if v.at.Role == machine.Responder || m.Performative() == performatives.ActRejectProposal {
-			out.sent = append(out.sent, m)
+	t.ids = appendHashes(t.ids, received)
+	t.received = uint8(len(t.ids))
+	t.ids = appendHashes(t.ids, mentioned)
+	if v.request == nil && v.cancel != nil {
+		t.overtaking = true
+		if ref := v.cancel.InReplyTo(); ref != "" && ref != string(v.key.ID) {
+			t.withdrawn = hashOf(ref)
 		}
 	}
-	if v.request == nil {
-		out.cancel = v.cancel
+	for _, m := range v.sent {
+		if v.codon.repeats()[repeat{v.at.Role, v.at.State, m.Performative()}] {
+			t.replies = &reply{m, t.replies}
+		}
 	}
-	return out
+	return t
 }
 
-// take handles a message, or reports false for one that opens a new conversation.
-func (t *tombstone) take(m *performatives.Message) bool {
-	on := t.classify(m, "")
+func appendHashes[T ~string](hashes []uint64, ids []T) []uint64 {
+	for _, id := range ids {
+		hashes = append(hashes, hashOf(id))
+	}
+	return hashes
+}
+
+// repeat is a message that a row of a terminal state repeats.
+type repeat struct {
+	role  machine.Role
+	state machine.State
+	act   performatives.Performative
+}
+
+// repeatsOf returns what the rows of the terminal states repeat.
+func repeatsOf(t machine.Table) map[repeat]bool {
+	all := make(map[repeat]bool)
+	for _, r := range t.Rows {
+		for _, e := range r.Do {
+			for _, from := range r.From {
+				if e.Kind == machine.EffectResend && slices.Contains(t.Terminal, from) {
+					all[repeat{r.Role, from, e.Act}] = true
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Size returns the approximate memory of the replies.
+func (t *tombstone) Size() int {
+	n := 0
+	for r := t.replies; r != nil; r = r.next {
+		n += r.message.Size()
+	}
+	return n
+}
+
+// Shed drops the replies. A duplicate is then told that the conversation has ended.
+func (t *tombstone) Shed() { t.replies = nil }
+
+// Receive handles a message by the table, or reports false for one that opens a new conversation.
+func (t *tombstone) Receive(self actors.Self, m *performatives.Message) bool {
+	on := machine.Receive(m.Performative())
+	if t.saw(hashOf(m.ID())) {
+		on = machine.Duplicate(m.Performative())
+	}
 	if on.Kind == machine.KindReceive && (t.reopenedBy(m) || t.precedesReopening(m)) {
 		return false
 	}
-	c := Conversation{Value: t.Value, agent: t.agent}
-	c.over.Store(true)
-	c.take(Event{On: on, At: time.Now(), Message: m})
-	t.Value = c.Value
+	at := machine.Conversation{Role: t.role, State: t.codon.Table.Terminal[t.state]}
+	_, effects, err := t.codon.machine.Step(at, machine.Event{On: on, At: time.Now(), ID: m.ID()})
+	if err != nil {
+		self.System().Refuse(self.ID(), m, performatives.CodeUnexpectedAct, "")
+		return true
+	}
+	t.remember(m, on, effects)
+	t.publish(self, at.State, on, m)
+	for _, f := range effects {
+		t.act(self, f, m)
+	}
 	return true
+}
+
+func (t *tombstone) saw(id uint64) bool { return slices.Contains(t.ids[:t.received], id) }
+
+// remember records a late request or CANCEL.
+func (t *tombstone) remember(m *performatives.Message, on machine.Symbol, effects []machine.Effect) {
+	act := m.Performative()
+	if on.Kind != machine.KindReceive || act != performatives.ActCancel && !act.ExpectsReply() && !t.codon.machine.Opens(act) {
+		return
+	}
+	if t.received >= maxTombstoneIDs {
+		t.ids = slices.Delete(t.ids, 0, 1)
+		t.received--
+	}
+	t.ids = slices.Insert(t.ids, int(t.received), hashOf(m.ID()))
+	t.received++
+	if act != performatives.ActCancel && !refusedOrDropped(effects) {
+		t.overtaking = false
+	}
+}
+
+// publish publishes a step.
+func (t *tombstone) publish(self actors.Self, at machine.State, on machine.Symbol, m *performatives.Message) {
+	events := &self.System().Events
+	if !actors.Wants[Transition](events) {
+		return
+	}
+	id := m.ConversationID()
+	if hashOf(id) != t.id && hashOf(m.InReplyTo()) == t.id { // of a dialect without conversation ids
+		id = performatives.ConversationID(m.InReplyTo())
+	}
+	events.Publish(Transition{
+		At: actors.At{Time: time.Now()}, Agent: self.ID(), Peer: m.Sender(), Conversation: id,
+		Protocol: t.codon.Name(), Role: t.role, From: at, To: at, On: on, Ended: true, Message: m.ID(),
+	})
+}
+
+// act carries out one effect. Rows of a terminal state only repeat, refuse and drop.
+func (t *tombstone) act(self actors.Self, f machine.Effect, m *performatives.Message) {
+	switch f.Kind { //nolint:exhaustive // see above
+	case machine.EffectResend:
+		t.resend(self, f.Act, m)
+	case machine.EffectRefuse:
+		if r := m.Refuse(self.ID(), self.Stamp(), performatives.Code(f.Name), ""); r != nil {
+			_ = self.Send(r) // Send has dead-lettered it
+		}
+	case machine.EffectDrop:
+		self.System().DeadLetter(string(self.ID()), m, performatives.Code(f.Name))
+	}
+}
+
+// resend repeats the reply of an act to the message m. When the reply was shed, m is told that the
+// conversation has ended, and a CANCEL of a cancelled conversation gets another receipt.
+func (t *tombstone) resend(self actors.Self, act performatives.Performative, m *performatives.Message) {
+	for r := t.replies; r != nil; r = r.next {
+		if r.message.Performative() == act {
+			_ = self.Send(r.message) // Send has dead-lettered it
+			return
+		}
+	}
+	switch {
+	case m.Performative() == performatives.ActCancel && t.codon.Table.Terminal[t.state] == StateCancelled:
+		if r, err := m.ReplyFrom(self.ID(), self.Stamp(), performatives.ActInform, receipt); err == nil {
+			_ = self.Send(r)
+		}
+	case m.Performative().ExpectsReply():
+		self.System().Refuse(self.ID(), m, performatives.CodeConversationEnded, "")
+	case t.codon.machine.Opens(m.Performative()):
+		code := performatives.CodeConversationEnded
+		failure := performatives.Failure{ErrorCode: code, ErrorText: code.Traits().Text}
+		if r, err := m.ReplyFrom(self.ID(), self.Stamp(), performatives.ActFailure, failure); err == nil {
+			_ = self.Send(r)
+		}
+	default:
+		self.System().DeadLetter(string(self.ID()), m, DropLate)
+	}
 }
 
 // reopenedBy reports whether a fresh opening act opens a new conversation under the id of this
 // one. Chat clients give all their tasks one id. A request that its CANCEL has overtaken opens
 // none. Neither does a further round of this conversation, which refers to the round before, nor
 // the act that began this conversation, whose id it has: later messages have overtaken it.
-func (v *Value) reopenedBy(m *performatives.Message) bool {
-	if string(m.ID()) == string(v.key.ID) {
+func (t *tombstone) reopenedBy(m *performatives.Message) bool {
+	if hashOf(m.ID()) == t.id {
 		return false
 	}
-	further := slices.Contains(v.seen, performatives.MessageID(m.InReplyTo())) || v.continuedBy(m)
-	return v.machine.Opens(m.Performative()) && !further && !v.overtaken(m)
+	further := m.InReplyTo() != "" && t.saw(hashOf(m.InReplyTo())) || t.continuedBy(m)
+	return t.codon.machine.Opens(m.Performative()) && !further && !t.overtaken(m)
+}
+
+// overtaken reports whether m is the request that its CANCEL has overtaken.
+func (t *tombstone) overtaken(m *performatives.Message) bool {
+	return t.overtaking && (t.withdrawn == 0 || t.withdrawn == hashOf(m.ID()) || m.ReplyWith() != "" && t.withdrawn == hashOf(m.ReplyWith()))
 }
 
 // precedesReopening reports whether a CANCEL has overtaken the request that opens the next
 // conversation of this id: it refers to no message of this one, and is not older. The CANCEL
 // then opens that conversation, if it names the codon.
 func (t *tombstone) precedesReopening(m *performatives.Message) bool {
-	return m.Performative() == performatives.ActCancel && m.Protocol() == t.machine.Name() && t.shared && t.at.Role == machine.Responder &&
-		!m.Timestamp().Before(t.began) && m.InReplyTo() != "" && m.InReplyTo() != string(t.key.ID) && !slices.Contains(t.mentioned, m.InReplyTo())
+	if m.Performative() != performatives.ActCancel || m.Protocol() != t.codon.Name() || !t.shared || t.role != machine.Responder ||
+		m.Timestamp().UnixNano() < t.began || m.InReplyTo() == "" {
+		return false
+	}
+	about := hashOf(m.InReplyTo())
+	return about != t.id && !slices.Contains(t.ids[t.received:], about)
 }
 
 // continuedBy reports whether an act that expects no reply continues this conversation. Such an
 // act may also open one. It continues where it refers to a message, and the conversation id is
 // the id of its first request or this side is the initiator.
-func (v *Value) continuedBy(m *performatives.Message) bool {
-	named := v.at.Role == machine.Initiator || !v.shared || slices.Contains(v.seen, performatives.MessageID(v.key.ID))
+func (t *tombstone) continuedBy(m *performatives.Message) bool {
+	named := t.role == machine.Initiator || !t.shared || t.saw(t.id)
 	return named && m.InReplyTo() != "" && !m.Performative().ExpectsReply()
 }
-
-// ended is the side of a tombstone: rows of a terminal state only repeat, refuse and drop, so no
-// other method of [Side] is called.
-type ended struct{ Side }
-
-// Reduce does nothing.
-func (ended) Reduce(*Value, *Event) {}

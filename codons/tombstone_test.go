@@ -14,24 +14,26 @@ import (
 // TestTombstoneKeepsNoConversation checks that the handler and the other messages of an ended conversation are freed.
 func TestTombstoneKeepsNoConversation(t *testing.T) {
 	for _, role := range machine.Roles() {
-		c := &Conversation{Value: newValue(errand, role, "a", actors.Key{ID: "c"}, aRequest(t), ended{}, time.Now())}
+		c := &Conversation{Value: newValue(errand, role, "a", actors.Key{ID: "c"}, aRequest(t), nil, time.Now())}
+		c.at.State = StateFailed
 		c.seen = append(c.seen, "m")
+		c.request = aRequest(t)
 		c.sent = append(c.sent, aRequest(t))
-		conversation := weak.Make(c)
-		answer := c.tombstone()
+		conversation, request := weak.Make(c), weak.Make(c.request)
+		left := c.tombstone()
 		c = nil
 		goruntime.GC()
-		if conversation.Value() != nil {
-			t.Errorf("%s: the conversation is still there", role)
+		if conversation.Value() != nil || request.Value() != nil {
+			t.Errorf("%s: the conversation or its request is still there", role)
 		}
-		goruntime.KeepAlive(answer)
+		goruntime.KeepAlive(left)
 	}
 }
 
 // TestOpeningIsRecognised checks that a conversation recognises the message that opened it, however many it has received since.
 func TestOpeningIsRecognised(t *testing.T) {
 	first := aRequest(t)
-	v := newValue(errand, machine.Responder, "b", actors.Key{ID: "m"}, first, ended{}, time.Now())
+	v := newValue(errand, machine.Responder, "b", actors.Key{ID: "m"}, first, nil, time.Now())
 	if on := v.classify(first, ""); on != machine.Receive(p.ActTaskRequest) {
 		t.Errorf("the first time it is %s", on)
 	}

@@ -141,15 +141,6 @@ func (v *Value) asks(act performatives.Performative) bool {
 	return act.ExpectsReply() || v.machine.Opens(act)
 }
 
-// overtaken reports whether m is the request that its CANCEL has overtaken.
-func (v *Value) overtaken(m *performatives.Message) bool {
-	if v.cancel == nil || v.request != nil {
-		return false
-	}
-	ref := v.cancel.InReplyTo()
-	return ref == "" || ref == string(v.key.ID) || v.cancel.Answers(m)
-}
-
 // received records a message after its step, whose effects are given.
 func (v *Value) received(m *performatives.Message, on machine.Symbol, effects []machine.Effect) {
 	if v.at.Role == machine.Initiator && !m.Budget().IsZero() {

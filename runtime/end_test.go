@@ -20,9 +20,18 @@ type endingConversation struct {
 func (e *endingConversation) Receive(any) {
 	close(e.busy) // the second message must not arrive here
 	<-e.proceed
-	e.self.End(e, func(m *performatives.Message) bool { e.late <- m; return true })
+	e.self.End(e, lateMessages(e.late))
 	_ = e.self.Do(context.Background(), func(actors.Agent) {}) // the agent has run the end command
 }
+
+// lateMessages is a tombstone that passes late messages on.
+type lateMessages chan<- *performatives.Message
+
+func (l lateMessages) Receive(_ actors.Self, m *performatives.Message) bool { l <- m; return true }
+
+func (lateMessages) Size() int { return 0 }
+
+func (lateMessages) Shed() {}
 
 type endingProtocol struct {
 	scriptedProtocol
