@@ -170,6 +170,9 @@ func (s *Session) admit(in Inbound) error {
 	if err := s.core.replays.check(s.id, *id, in); err != nil {
 		return err
 	}
+	if err := s.core.contents.check(s.id, *id, in); err != nil {
+		return err
+	}
 	if authorize := s.core.opts.Authorize; authorize != nil {
 		if err := authorize(*id, m); err != nil {
 			s.logger().Debug("message forbidden", "agent", string(m.Sender()), "receiver", string(m.Receiver()), "err", err)

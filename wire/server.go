@@ -13,6 +13,7 @@ type core struct {
 	agents   *rates
 	accepts  *rates
 	replays  *replays
+	contents *requestContents
 	sessions atomic.Uint64 // number of sessions created
 	totals   totals
 }
@@ -35,7 +36,7 @@ func newCore(o Options) (*core, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	return &core{opts: o, agents: newRates(o.AgentRate), accepts: newRates(o.AcceptRate), replays: newReplays(o.ReplayWindow)}, nil
+	return &core{opts: o, agents: newRates(o.AgentRate), accepts: newRates(o.AcceptRate), replays: newReplays(o.ReplayWindow), contents: newRequestContents()}, nil
 }
 
 // dialectOf returns the dialect for a connection with the given first frame, or nil when no
@@ -209,11 +210,13 @@ func (s *Server) Stop(ctx context.Context) error {
 	}()
 	select {
 	case <-ended:
+		s.core.contents.known.Close()
 		return nil
 	case <-ctx.Done():
 	}
 	aborted := s.stepAll(event{kind: connectionLost, err: ErrClosed})
 	<-ended
+	s.core.contents.known.Close()
 	if aborted == 0 { // every session had ended before ctx was checked
 		return nil
 	}

@@ -20,13 +20,19 @@ func New(o Options) (*Codec, error) {
 // The error is a [*DecodeError]. It unwraps to the [*performatives.Refusal] that names
 // the wrong member, and makes the answer to the sender.
 func (c *Codec) Decode(data []byte) (*performatives.Message, error) {
+	m, _, err := c.decode(data)
+	return m, err
+}
+
+// decode also returns the text of the payload, which is a part of data.
+func (c *Codec) decode(data []byte) (*performatives.Message, []byte, error) {
 	d := decoder{codec: c}
 	if d.parse(data) {
 		if m := d.message(); m != nil {
-			return m, nil
+			return m, d.in.values[memPayload], nil
 		}
 	}
-	return nil, d.failure()
+	return nil, nil, d.failure()
 }
 
 // Encode returns m as JSON, in the style in which it was read.

@@ -49,7 +49,7 @@ type session struct {
 
 // Decode reads one message, and removes its token.
 func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
-	m, err := s.codec.Decode(frame)
+	m, content, err := s.codec.decode(frame)
 	if err != nil {
 		take(s.broken(err))
 		return
@@ -61,6 +61,7 @@ func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
 			in.Answer = s.Refuse(nil, wire.Inbound{Message: m}, in.Err)
 		}
 	}
+	in.Content = content
 	take(in)
 }
 

@@ -116,7 +116,11 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 		return c.refused(e, o, &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many requests are under way on this connection"})
 	}
 	o.call = call
-	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
+	in := wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
+	if !isNull(r.id) {
+		in.Content = append([]byte(r.method), r.params...)
+	}
+	return in
 }
 
 // ownID returns the peer's id of a message, for the protection against replay.
