@@ -198,6 +198,52 @@ func TestConversationRefusesWhatExceedsItsBounds(t *testing.T) {
 	})
 }
 
+// A full mailbox has room for one more message of each of the agent's conversations, but not for
+// further requests.
+func TestFullMailboxHasRoomForConversations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := map[performatives.ConversationID]*talk{"c1": {}, "c2": {}}
+		s, self := talkSystem(t, Options{Capacity: 8}, all)
+		for id := range all {
+			deliverAll(t, s, talkMessage(t, string(id), "open "+string(id), performatives.Normal))
+		}
+		synctest.Wait()
+		held := make(chan struct{})
+		if err := self.Later(func(Agent) { <-held }); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		related := func(id string) *performatives.Message {
+			m, err := talkMessage(t, "c1", id, performatives.Normal).With(func(e *performatives.Envelope) { e.InReplyTo = "open c1" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		for i := range 8 {
+			deliverAll(t, s, talkMessage(t, "c2", fmt.Sprint("m", i), performatives.Normal))
+		}
+		if s.Deliver("a", talkMessage(t, "c2", "m8", performatives.Normal)) == nil {
+			t.Error("a request is taken in excess of the capacity")
+		}
+		deliverAll(t, s, related("r1"), related("r2"))
+		if s.Deliver("a", related("r3")) == nil {
+			t.Error("there is room for more messages than conversations")
+		}
+		weighed := related("r4")
+		weighed.Weigh()
+		if s.Deliver("a", weighed) == nil {
+			t.Error("there is room for a long message from outside")
+		}
+		close(held)
+		synctest.Wait()
+		checkCalls(t, all["c1"], "start open c1 r1 r2")
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A conversation that fails is stopped and gone, its supervision is published, and a message that it
 // has not read opens the next one. The same applies to runtime.Goexit.
 func TestConversationFails(t *testing.T) {

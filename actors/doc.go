@@ -28,7 +28,9 @@
 // # Backpressure
 //
 // Each band is bounded. When a band is full, the mailbox refuses further messages for it
-// at once. The sender of a message that expects a reply gets a refusal with
+// at once. A message that refers to an earlier one, by its InReplyTo, finds room for one
+// more message per band for each conversation of the agent, so that all of them can be answered or
+// cancelled at once. The sender of a message that expects a reply gets a refusal with
 // [performatives.CodeBusy]. A message that expects no reply becomes a dead letter. No
 // sender blocks.
 //

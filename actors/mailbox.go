@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -202,15 +203,28 @@ func (m *Mailbox) postBatch(batch actor.MessageBatch, envelope *actor.MessageEnv
 	}
 }
 
+// postRelated is post for a message of a conversation. Its band has room for so many messages
+// beyond its capacity.
+func (m *Mailbox) postRelated(message *performatives.Message, room int64) Reason {
+	if message.Weight() > 0 {
+		return m.post(message)
+	}
+	return m.pushWithin(message, message.Priority().Band(), false, m.config.capacity+int32(min(room, math.MaxInt32/2)))
+}
+
 func (m *Mailbox) push(message any, i int, exempt bool) Reason {
+	return m.pushWithin(message, i, exempt, m.config.capacity)
+}
+
+func (m *Mailbox) pushWithin(message any, i int, exempt bool, capacity int32) Reason {
 	b := m.bands[i].Load()
 	if b == nil {
 		b = m.newBand(i)
 	}
-	reason := b.push(message, m.config.capacity, exempt)
+	reason := b.push(message, capacity, exempt)
 	if reason == ReasonFull && m.state.Load()&stateStarted == 0 {
 		// Before Start the invoker that refusals need is unknown.
-		reason = b.push(message, m.config.capacity, true)
+		reason = b.push(message, capacity, true)
 	}
 	if reason != 0 {
 		return reason

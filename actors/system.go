@@ -289,12 +289,13 @@ func (s *System) Lookup(id performatives.AgentID) (Self, bool) {
 
 // Deliver posts m to the mailbox of the agent with that id. The error is a
 // [*performatives.Refusal]: there is no such agent, it has stopped, or its mailbox is
-// full.
+// full. For a message with InReplyTo, each band has room for one message more for each
+// conversation of the agent, so that all of them can be answered or cancelled at once.
 func (s *System) Deliver(id performatives.AgentID, m *performatives.Message) error {
 	c, ok := s.lookup(id)
 	switch {
 	case ok:
-		if reason := c.mailbox.post(m); reason != 0 {
+		if reason := c.post(m); reason != 0 {
 			return refusal(m, c.spec.ID, codeForReason(reason), "")
 		}
 		return nil
@@ -302,6 +303,14 @@ func (s *System) Deliver(id performatives.AgentID, m *performatives.Message) err
 		return refusal(m, id, performatives.CodeStopped, "")
 	}
 	return refusal(m, "", performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", id))
+}
+
+// post posts a message of another agent.
+func (c *cell) post(m *performatives.Message) Reason {
+	if m.InReplyTo() != "" {
+		return c.mailbox.postRelated(m, c.live.Load())
+	}
+	return c.mailbox.post(m)
 }
 
 // HasRun reports whether an agent with that id runs in this system, or has stopped. It
