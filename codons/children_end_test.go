@@ -117,6 +117,31 @@ func TestAbandonedChild(t *testing.T) {
 	})
 }
 
+// TestDeclinedChildWithoutAnswer checks that a child which was declined, and did not answer its CANCEL, may still run:
+// no receipt is sent.
+func TestDeclinedChildWithoutAnswer(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Asking", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) { return kit.Asking("more"), nil }})
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			_, err := delegation.Delegate(ctx, t.Agent, "Asking", t.TaskRequest, codons.WithGrace(time.Second))
+			if err != nil {
+				return p.InformResult{}, err
+			}
+			return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
+		}})
+		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Net.Intercept(func(m *p.Message) bool { return m.Performative() == p.ActCancel && m.Receiver() == "Asking" })
+		time.Sleep(time.Minute)
+		d.Cancel()
+		_, err = d.Wait()
+		kit.WantEnd(t, err, "failed", p.CodeStillRunning)
+		w.Net.Intercept(nil)
+	})
+}
+
 // TestTimedOutChild checks that a child which timed out by its own deadline counts as stopped.
 func TestTimedOutChild(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {

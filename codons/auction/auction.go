@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -36,7 +37,8 @@ func English(ctx context.Context, p codons.Party, bidders []performatives.AgentI
 }
 
 // Dutch is [English] with a price that begins at lot.Start and falls by lot.Step, at last
-// to lot.Reserve, until a bidder takes it.
+// to lot.Reserve, until a bidder takes it. The bid that arrives first takes the lot, without
+// the answers of the other bidders.
 func Dutch(ctx context.Context, p codons.Party, bidders []performatives.AgentID, lot Lot, opts ...codons.Option) (Sale, error) {
 	a, err := StartDutch(ctx, p, bidders, lot, opts...)
 	if err != nil {
@@ -86,11 +88,12 @@ var ErrNoSale = errors.New("auction: the lot was not sold")
 
 // Auction is an auction under way. Its methods may be called from any goroutine.
 type Auction struct {
-	self    actors.Self
-	rules   rules
-	lot     Lot
-	members []*initiatorSide // one for each bidder, in the order of the bidders
-	group   *codons.Group
+	self     actors.Self
+	rules    rules
+	lot      Lot
+	members  []*initiatorSide // one for each bidder, in the order of the bidders
+	group    *codons.Group
+	arrivals atomic.Int64 // the number of bids that have arrived
 
 	mu      sync.Mutex
 	bidding bidding // guarded by mu: a decision may outlive the members
@@ -154,7 +157,7 @@ func endsBy(ctx context.Context, lot Lot) time.Time {
 // begin opens the conversations with the bidders, one after the other.
 func (a *Auction) begin(ctx context.Context, c *codons.Codon, bidders []performatives.AgentID, o codons.Options) error {
 	for _, id := range bidders {
-		m := &initiatorSide{}
+		m := &initiatorSide{arrivals: &a.arrivals}
 		err := m.Prepare(ctx, a.self, codons.Opening{Codon: c, To: id, Act: performatives.ActInform, Payload: a.sentLot(), Options: o})
 		if err != nil {
 			return err
@@ -221,7 +224,8 @@ func (a *Auction) decide(_ context.Context, r *machine.Rule, at []machine.State)
 	switch r.Name {
 	case ruleAccept:
 		all(commandReject, nil)
-		commands[about[0]] = codons.Command{Name: commandAccept, Data: a.bidding.accept(about[0])}
+		best := a.preferred(about)
+		commands[best] = codons.Command{Name: commandAccept, Data: a.bidding.accept(best)}
 	case ruleNext:
 		if price, more := a.nextPrice(at); more {
 			all(commandCall, a.call(price))

@@ -176,8 +176,8 @@ func TestEnglishPrice(t *testing.T) {
 	}
 }
 
-// TestDutchPrice sells at the highest called price that is not above all values, to the first
-// bidder that takes it.
+// TestDutchPrice sells at the highest called price that is not above all values, to a bidder that
+// takes it.
 func TestDutchPrice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(32, 1))
 	for range auctions() {
@@ -194,8 +194,10 @@ func TestDutchPrice(t *testing.T) {
 			if slices.Max(all) < price {
 				wantNoSale(t, s, err)
 			} else {
-				first := slices.IndexFunc(all, func(v int64) bool { return v >= price })
-				wantSale(t, s, err, p.AgentID(rune('A'+first)), price)
+				wantSale(t, s, err, s.Winner, price)
+				if s.Winner != "" && all[s.Winner[0]-'A'] < price {
+					t.Errorf("values %v: %s has taken %d", all, s.Winner, price)
+				}
 			}
 			if s.Rounds != rounds || len(s.Absent) > 0 {
 				t.Errorf("values %v: %d rounds, want %d; absent %v", all, s.Rounds, rounds, s.Absent)
@@ -205,10 +207,36 @@ func TestDutchPrice(t *testing.T) {
 	}
 }
 
+// TestDutchFirstInTime sells to the bidder whose bid arrives first, although a bidder that was named before it
+// takes the price later, and another one has not answered. Of two bids at the same time either wins.
+func TestDutchFirstInTime(t *testing.T) {
+	after := func(d time.Duration) *bidder {
+		return &bidder{consider: func(ctx context.Context, _ auction.Offered) (bool, error) {
+			select {
+			case <-time.After(d):
+			case <-ctx.Done():
+			}
+			return true, nil
+		}}
+	}
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		start := time.Now()
+		s, err := dutch(w, t.Context(), spawn(w, after(3*time.Second), after(2*time.Second), bidder{}.never()))
+		wantSale(t, s, err, "B", 100)
+		kit.WantElapsed(t, start, 2*time.Second)
+		w.Settled(0)
+	})
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		s, err := dutch(w, t.Context(), spawn(w, after(time.Second), after(time.Second), after(time.Second)))
+		wantSale(t, s, err, s.Winner, 100)
+		w.Settled(0)
+	})
+}
+
 // TestDutchReserveIsTheLastPrice calls the reserve last, also when it is less than a step away.
 func TestDutchReserveIsTheLastPrice(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		ids := spawn(w, values(19, 21, 20)...)
+		ids := spawn(w, values(19, 21, 19)...)
 		s, err := dutch(w, t.Context(), ids)
 		wantSale(t, s, err, "B", 20)
 		s, err = dutch(w, t.Context(), ids[:1])

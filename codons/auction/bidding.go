@@ -1,6 +1,7 @@
 package auction
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -22,6 +23,15 @@ type bidding struct {
 func (b *bidding) accept(i int) PriceBid {
 	b.bids[i], b.accepted, b.held, b.fresh = b.price, b.price, true, true
 	return PriceBid{b.price, b.round}
+}
+
+// preferred returns the bidder whose bid is accepted, of several that have taken the latest price:
+// the first in time where the price falls, and the one that was named first where it rises.
+func (a *Auction) preferred(about []int) int {
+	if a.rules.rising {
+		return about[0]
+	}
+	return slices.MinFunc(about, func(i, j int) int { return cmp.Compare(a.members[i].arrival.Load(), a.members[j].arrival.Load()) })
 }
 
 // nextPrice returns the next price; more is false when there is none.

@@ -15,8 +15,9 @@ func EnglishCoordination() machine.Coordination {
 	return rules{EnglishCodon.Machine(), true}.coordination()
 }
 
-// DutchCoordination is [EnglishCoordination] for [DutchTable]: the first accepted bid ends
-// the bidding.
+// DutchCoordination is [EnglishCoordination] for [DutchTable]: the bid that arrives first at the
+// auctioneer is accepted at once and ends the bidding, although other bidders have not answered
+// yet (XC00032F).
 func DutchCoordination() machine.Coordination {
 	return rules{DutchCodon.Machine(), false}.coordination()
 }
@@ -42,6 +43,7 @@ func (r rules) Markdown() string {
 const (
 	ruleOutbid  = "outbid"
 	ruleAccept  = "accept a bid"
+	ruleLost    = "lost"
 	ruleRestore = "restore"
 	ruleNext    = "next price"
 	ruleOver    = "over"
@@ -75,15 +77,6 @@ func (r rules) coordination() machine.Coordination {
 	return c
 }
 
-// acceptRule is the rule by which a bid at the latest price is accepted.
-func acceptRule() machine.Rule {
-	return machine.Rule{
-		Name: ruleAccept, Doc: "all bidders have answered, and there are bids",
-		When: answered, Of: []machine.State{stateProposed},
-		Say: []machine.Choice{{Command: commandAccept, Min: 1, Max: 1}, {Command: commandReject}},
-	}
-}
-
 // risingRules are the rules of the bidding while the price rises.
 func risingRules() []machine.Rule {
 	return []machine.Rule{
@@ -92,7 +85,11 @@ func risingRules() []machine.Rule {
 			When: func(c machine.Census) bool { return answered(c) && c.Count(stateProposed) > 0 },
 			Of:   []machine.State{stateLeading}, Say: []machine.Choice{{Command: commandOutbid}},
 		},
-		acceptRule(),
+		{
+			Name: ruleAccept, Doc: "all bidders have answered, and there are bids",
+			When: answered, Of: []machine.State{stateProposed},
+			Say: []machine.Choice{{Command: commandAccept, Min: 1, Max: 1}, {Command: commandReject}},
+		},
 		{
 			Name: ruleRestore, Doc: "the bidder of the highest bid is lost",
 			When: func(c machine.Census) bool { return answered(c) && c.Count(stateLeading) == 0 },
@@ -107,12 +104,21 @@ func risingRules() []machine.Rule {
 
 // fallingRules are the rules of the bidding while the price falls.
 func fallingRules() []machine.Rule {
+	taken := func(c machine.Census) bool { return c.Count(stateLeading) > 0 }
 	return []machine.Rule{
-		acceptRule(),
+		{
+			Name: ruleLost, Doc: "a price was taken, and this bid came later",
+			When: taken, Of: []machine.State{stateProposed}, Say: []machine.Choice{{Command: commandReject}},
+		},
+		{
+			Name: ruleAccept, Doc: "a bid has arrived: the first one takes the lot",
+			When: func(c machine.Census) bool { return c.Count(stateLeading, stateWon, stateSold) == 0 },
+			Of:   []machine.State{stateProposed},
+			Say:  []machine.Choice{{Command: commandAccept, Min: 1, Max: 1}, {Command: commandReject}},
+		},
 		{
 			Name: ruleOver, Doc: "a price was taken",
-			When: func(c machine.Census) bool { return answered(c) && c.Count(stateLeading) > 0 },
-			Of:   []machine.State{stateWaiting}, Say: []machine.Choice{{Command: commandOver}},
+			When: taken, Of: []machine.State{stateWaiting, stateCalled}, Say: []machine.Choice{{Command: commandOver}},
 		},
 		{
 			Name: ruleNext, Doc: "no bidder has taken the price", When: answered,

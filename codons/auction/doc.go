@@ -25,8 +25,8 @@
 // # Ordering
 //
 // A round ends when each called bidder has answered, or after [Lot].RoundTime. Of several
-// bids at one price, that of the bidder named first leads. An answer to an earlier price
-// is dropped.
+// bids at one price of an English auction, that of the bidder named first leads. The first bid
+// that arrives in a Dutch auction takes the lot at once. An answer to an earlier price is dropped.
 //
 // # Backpressure
 //

@@ -3,6 +3,7 @@ package auction
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -13,6 +14,8 @@ import (
 // initiatorSide is the auctioneer's side of the conversation with one bidder.
 type initiatorSide struct {
 	codons.Initiator
+	arrivals *atomic.Int64 // counts the bids of all bidders; nil while a conversation is rebuilt
+	arrival  atomic.Int64  // the number of the latest bid of this bidder, in the order of arrival; not recorded
 
 	// Touched on the conversation's actor, and read after its end.
 	lot     Lot
@@ -41,6 +44,9 @@ func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Event) {
 	}
 	if e.Message != nil && e.Message.Performative() == performatives.ActPropose {
 		_, s.invalid = s.bid(e.Message)
+		if s.arrivals != nil && v.State() == stateProposed {
+			s.arrival.Store(s.arrivals.Add(1))
+		}
 	}
 }
 

@@ -115,23 +115,28 @@ func (x protocol) table() machine.Table {
 		},
 		Rows: slices.Concat(x.auctioneerCalls(), x.auctioneerDecides(), x.auctioneerAwaitsResult(), auctioneerEnded(),
 			bidderAttends(), bidderConsiders(), bidderBetweenPrices(), bidderSettles(), bidderEnded()),
-		Agree: pairs(),
+		Agree: x.pairs(),
 	})
 }
 
 // pairs are the ends of an auctioneer and one bidder besides those of the standard rows. An
 // auctioneer that was abandoned cannot have told the bidder that the auction is over.
-func pairs() []machine.Pair {
+func (x protocol) pairs() []machine.Pair {
 	rough := func(initiator, responder machine.State, note string) machine.Pair {
 		return machine.Pair{Initiator: initiator, Responder: responder, Rough: true, Note: note}
 	}
 	all := []machine.Pair{
 		rough(stateOver, machine.Idle, codons.NoteUnknown),
 		rough(stateOver, codons.StateTimedOut, "the end of the auction was lost, or arrived too late"),
-		rough(stateOver, codons.StateFailed, "the bidder stopped before the end arrived"),
+		{Initiator: stateOver, Responder: codons.StateFailed, Rough: x.rising, Note: "the bidder failed or stopped before the end arrived"},
 		rough(stateOver, stateAbsent, "the bidder left before the end arrived"),
 		rough(codons.StateFailed, stateAbsent, "the bidder left before the first price"),
 		rough(codons.StateAbandoned, machine.Idle, codons.NoteUnknown),
+	}
+	if !x.rising { // the first bid ends the bidding before the others have answered
+		for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood} {
+			all = append(all, machine.Pair{Initiator: stateOver, Responder: end, Note: "the bidder left before the end arrived"})
+		}
 	}
 	for _, end := range []machine.State{
 		codons.StateCompleted, codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed,

@@ -41,6 +41,9 @@ func (x protocol) auctioneerCalls() []machine.Row {
 // auctioneerDecides has the rows of an auctioneer between two rounds.
 func (x protocol) auctioneerDecides() []machine.Row {
 	closable := []machine.State{stateWaiting, stateLeading}
+	if !x.rising { // the first bid ends the bidding at once, whatever the others have answered
+		closable = append(closable, stateCalled, stateProposed)
+	}
 	rows := []machine.Row{
 		codons.Asks(stateProposed).When(machine.Command(commandAccept)).
 			Goto(stateLeading, machine.Send(performatives.ActAcceptProposal)).
