@@ -16,7 +16,7 @@ func TestTombstoneKeepsNoConversation(t *testing.T) {
 	for _, role := range machine.Roles() {
 		c := &Conversation{Value: newValue(errand, role, "a", actors.Key{ID: "c"}, aRequest(t), ended{}, time.Now())}
 		c.seen = append(c.seen, "m")
-		c.sent = append(c.sent, aRequest(t))
+		c.sent = append(c.sent, sentMessage{Message: aRequest(t), copies: 1})
 		conversation := weak.Make(c)
 		answer := c.tombstone()
 		c = nil

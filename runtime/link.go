@@ -107,8 +107,8 @@ func (n *Node) recordRefusal(m *performatives.Message, why error) error {
 // is a dead letter, and if it is a reply with an invalid payload, the peer gets a
 // substitute.
 func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal) {
-	if m.Performative().ExpectsReply() && l.ledger.lost(m) {
-		l.node.system.Refuse(m.Receiver(), m, why.Code, why.Text)
+	if m.Performative().ExpectsReply() && l.ledger.lost(m, why.Code) {
+		l.node.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
 		return
 	}
 	l.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
