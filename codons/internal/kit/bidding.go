@@ -364,10 +364,10 @@ func (b Bidding) testRefusedCopies(t *testing.T) {
 			slow := func(strength int) BidderFuncs {
 				return BidderFuncs{
 					Strength: strength,
-					Consider: func(context.Context) error { time.Sleep(b.AnswerWithin / 2); return nil },
+					Consider: func(context.Context) error { time.Sleep(b.AnswerWithin / 2); return nil }, //nolint:forbidigo // the clock of a synctest bubble
 					Perform: func(context.Context) (p.InformResult, error) {
 						performed.Add(1)
-						time.Sleep(10 * time.Second)
+						time.Sleep(10 * time.Second) //nolint:forbidigo // the clock of a synctest bubble
 						return Result(p.StatusSuccess), nil
 					},
 				}
@@ -376,7 +376,7 @@ func (b Bidding) testRefusedCopies(t *testing.T) {
 			if got.Winner != "A" || performed.Load() != 1 || w.Counts().Refused == 0 {
 				t.Errorf("%s: got %+v, worked %d times, %d refusals", act, got, performed.Load(), w.Counts().Refused)
 			}
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) //nolint:forbidigo // the clock of a synctest bubble
 			w.Settled(0)
 		})
 	}
