@@ -684,3 +684,24 @@ func TestToldAgain(t *testing.T) {
 		t.Error("its former place has taken it along")
 	}
 }
+
+// Who asks again after a CANCEL was sent in its stead gets what answers the CANCEL. The memory of that is bounded.
+func TestToldCancels(t *testing.T) {
+	all := new(told)
+	request, cancel := act(t, "q", p.ActRequest, nil), act(t, "x", p.ActCancel, nil)
+	all.addCancel(true, "s", cancel, request)
+	if !all.has(true, "s", "x") {
+		t.Error("the receipt of the CANCEL is passed on")
+	}
+	all.asked(true, request)
+	if all.has(true, "s", "x") || len(all.cancels) != 0 {
+		t.Error("the receipt is not passed on to who asks again")
+	}
+	all.addCancel(true, "s", cancel, request)
+	for i := range maxTold {
+		all.add(true, "s", fmt.Sprint(i))
+	}
+	if len(all.cancels) != 0 || len(all.known) != maxTold {
+		t.Errorf("%d and %d are remembered", len(all.cancels), len(all.known))
+	}
+}

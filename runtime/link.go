@@ -166,7 +166,7 @@ func (l *link) lose(talks []*talk, why performatives.Failure) {
 		for _, t := range talks {
 			if m := t.finalMessage(l.node.system.Stamp(), why); m != nil {
 				if t.inbound {
-					l.node.told.add(true, t.peer, string(m.ID()))
+					l.node.told.addCancel(true, t.peer, m, t.first)
 				}
 				messages = append(messages, m)
 			}
