@@ -540,7 +540,9 @@ func TestWithdrawnRequestSentAgain(t *testing.T) {
 				answers++
 				c.answer(answers)
 			}
-			<-ended
+			if err := <-ended; err == nil {
+				t.Error("the handler was not cancelled")
+			}
 			await(t, events, 1, func(e codons.Transition) bool { return e.Role == machine.Responder && e.Ended })
 			if reconnect {
 				h.awaitStopped("Ada", 1)
