@@ -120,7 +120,7 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		return
 	}
 	if expired(m) {
-		c.sys.refuse(c.spec.ID, m, performatives.CodeExpired, "")
+		c.sys.RefuseCopy(c.spec.ID, m, performatives.CodeExpired, "")
 		return
 	}
 	p := c.sys.protocolFor(m)
@@ -180,7 +180,7 @@ func (c *cell) openConversation(p int, m *performatives.Message) bool {
 		return true
 	}
 	if c.sys.draining.Load() {
-		c.sys.refuse(c.spec.ID, m, performatives.CodeStopped, "")
+		c.sys.RefuseCopy(c.spec.ID, m, performatives.CodeStopped, "")
 		return true
 	}
 	if r := c.takeOn(role, m); r != nil {

@@ -68,7 +68,7 @@ func (a *ConversationActor) deliver(m *performatives.Message) {
 	case ReasonStopped:
 		Self{a.cell}.Return(m)
 	case ReasonFull:
-		a.cell.sys.refuse(m.Receiver(), m, performatives.CodeBusy, "")
+		a.cell.sys.RefuseCopy(m.Receiver(), m, performatives.CodeBusy, "")
 	}
 }
 

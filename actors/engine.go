@@ -45,7 +45,7 @@ func answerDeadLetter(e *actor.ActorSystem, d *actor.DeadLetterEvent) {
 func (s *System) engineDeadLetter(d *actor.DeadLetterEvent) {
 	switch m := d.Message.(type) {
 	case *performatives.Message:
-		s.refuse(m.Receiver(), m, performatives.CodeStopped, "")
+		s.RefuseCopy(m.Receiver(), m, performatives.CodeStopped, "")
 	case *spawn: // its group has stopped
 		m.reply <- ErrStopped
 	case actor.SystemMessage, *actor.PoisonPill, command, Control, *actor.DeadLetterResponse: // has no meaning without its actor

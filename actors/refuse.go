@@ -37,11 +37,25 @@ func (s *System) Refuse(from performatives.AgentID, m *performatives.Message, co
 	s.refuse(from, m, code, text)
 }
 
+// RefuseCopy is [System.Refuse] for one copy of m that agent from has not got. The reply
+// is marked as [performatives.Message.Undeliverable]: another copy may have reached the
+// agent.
+func (s *System) RefuseCopy(from performatives.AgentID, m *performatives.Message, code performatives.Code, text string) {
+	s.refuseBy(from, m, code, text, (*performatives.Message).RefuseCopy)
+}
+
 func (s *System) refuse(from performatives.AgentID, m *performatives.Message, code performatives.Code, text string) {
+	s.refuseBy(from, m, code, text, (*performatives.Message).Refuse)
+}
+
+// refusing makes the refusal of a message.
+type refusing func(*performatives.Message, performatives.AgentID, performatives.Stamp, performatives.Code, string) *performatives.Message
+
+func (s *System) refuseBy(from performatives.AgentID, m *performatives.Message, code performatives.Code, text string, with refusing) {
 	if from == "" { // a broadcast has no receiver: the refusal comes from the node
 		from = performatives.AgentID(s.opts.Node)
 	}
-	reply := m.Refuse(from, s.Stamp(), code, text)
+	reply := with(m, from, s.Stamp(), code, text)
 	if reply == nil {
 		s.deadLetter(string(cmp.Or(m.Receiver(), from)), m, code) // for a broadcast, the agent that did not get it
 		return
@@ -70,7 +84,18 @@ func (c *cell) refuseOpening(role Responding, m *performatives.Message, r *perfo
 			return
 		}
 	}
-	c.sys.refuse(c.spec.ID, m, r.Code, r.Text)
+	c.sys.RefuseRequest(c.spec.ID, m, r)
+}
+
+// RefuseRequest reports the error of [Self.TakeOn] to the sender of m. That there is no room
+// for the id is about one copy of m, see [System.RefuseCopy]. That m was taken on before is
+// final.
+func (s *System) RefuseRequest(from performatives.AgentID, m *performatives.Message, r *performatives.Refusal) {
+	if r.Code == performatives.CodeConversationEnded {
+		s.refuse(from, m, r.Code, r.Text)
+		return
+	}
+	s.RefuseCopy(from, m, r.Code, r.Text)
 }
 
 func (s *System) publishRefused(m *performatives.Message, r *performatives.Refusal) {
@@ -96,7 +121,7 @@ func (s *System) deadLetter(to string, message any, code performatives.Code) {
 func (s *System) handleUndeliverable(message any, reason Reason) {
 	switch m := unwrap(message).(type) {
 	case *performatives.Message:
-		s.refuse(m.Receiver(), m, codeForReason(reason), "")
+		s.RefuseCopy(m.Receiver(), m, codeForReason(reason), "")
 	case *do:
 		if m.refused != nil {
 			m.refused()
@@ -104,7 +129,7 @@ func (s *System) handleUndeliverable(message any, reason Reason) {
 	case *begin:
 		s.abandon(m.conversation, ErrStopped)
 	case *redelivery:
-		s.refuse(m.message.Receiver(), m.message, performatives.CodeStopped, "")
+		s.RefuseCopy(m.message.Receiver(), m.message, performatives.CodeStopped, "")
 	case *spawn: // the group has stopped
 		m.reply <- ErrStopped
 	case command, Control, *actor.PoisonPill: // has no meaning without its actor

@@ -209,8 +209,17 @@ func (c *Conversation) stepped(on machine.Symbol, at machine.State) {
 	}
 }
 
-// receive turns a message into an event. A message after the end goes to the tombstone.
+// receive handles a received message. It drops the refusal of one copy of a message of this
+// side, for which the table has no row, if another copy may have arrived.
 func (c *Conversation) receive(m *performatives.Message) {
+	if c.handle(m) {
+		c.Drop(m, DropUndeliverable)
+	}
+}
+
+// handle turns a message into an event. A message after the end goes to the tombstone. It
+// reports whether the event has only counted the refusal of a copy.
+func (c *Conversation) handle(m *performatives.Message) (counted bool) {
 	switch {
 	case c.over.Load():
 		c.agent.Return(m)
@@ -224,7 +233,7 @@ func (c *Conversation) receive(m *performatives.Message) {
 				c.Abandon(err)
 				c.agent.End(c, nil)
 			}
-			return
+			return false
 		}
 		on := c.classify(m, tag)
 		if on.Kind == machine.KindReceive && c.asksFurther(m) {
@@ -233,12 +242,14 @@ func (c *Conversation) receive(m *performatives.Message) {
 			case r.Code == performatives.CodeConversationEnded:
 				on = machine.Duplicate(m.Performative())
 			default:
-				c.agent.System().Refuse(c.agent.ID(), m, r.Code, r.Text)
-				return
+				c.agent.System().RefuseRequest(c.agent.ID(), m, r)
+				return false
 			}
 		}
+		counted = c.counts(on)
 		c.take(Event{On: on, Message: m})
 	}
+	return counted
 }
 
 // asksFurther reports whether m is a request of the peer after the one that opened the conversation.

@@ -64,6 +64,13 @@ type action struct {
 // same events give the same states and messages. An event for which the table has no row is
 // a [*machine.UnexpectedError] and changes nothing.
 func (v *Value) reduce(e *Event, ids stamper, out []action) ([]action, error) {
+	if e.On.Kind == machine.KindUndeliverable {
+		v.refusedCopy(e.Message)
+		if v.counts(e.On) {
+			e.effects = nil
+			return out, nil
+		}
+	}
 	next, effects, err := v.machine.Step(v.at, machine.Event{On: e.On, At: e.At, ID: idOf(e.Message)})
 	if err != nil {
 		return nil, err
@@ -71,6 +78,7 @@ func (v *Value) reduce(e *Event, ids stamper, out []action) ([]action, error) {
 	v.at, e.effects = next, effects
 	switch {
 	case e.Message == nil:
+	case e.On.Kind == machine.KindUndeliverable: // it is not the peer's
 	case e.On.Kind == machine.KindCommand:
 		v.opening = e.Message
 	default:
@@ -100,7 +108,10 @@ func (v *Value) compose(f machine.Effect, e *Event, ids stamper) action {
 			v.keep(a.message)
 		}
 	case machine.EffectResend:
-		a.message = v.Sent(f.Act)
+		if s := v.sentOf(f.Act); s != nil {
+			a.message = s.Message
+			s.copies = min(s.copies, maxCopies-1) + 1
+		}
 	case machine.EffectRefuse:
 		if a.message = e.Message.Refuse(v.self, ids.stamp(), performatives.Code(f.Name), ""); a.message != nil {
 			v.keep(a.message)

@@ -20,11 +20,7 @@ func (c *Conversation) send(a *action) {
 	if c.at.Role == machine.Initiator && (a.effect.Act.ExpectsReply() || c.opens(m)) || a.effect.Name != "" {
 		c.alias(m)
 	}
-	r := c.route(m)
-	if r == nil || r.Code == performatives.CodeBusy && a.effect.Act == performatives.ActCancel {
-		return // the mailbox is full: the peer works on, and the CANCEL is sent again
-	}
-	c.refused(m, r)
+	c.refused(m, c.route(m))
 }
 
 // limited reports whether the peer may have given this side a budget. It is true while only
@@ -48,14 +44,10 @@ func (c *Conversation) used() Budget {
 	return c.work.account.used()
 }
 
-// resend repeats a message. A full mailbox refuses the copy alone: the peer may already work
-// on the first one.
+// resend repeats a message.
 func (c *Conversation) resend(m *performatives.Message) {
-	if m == nil {
-		return
-	}
-	if r := c.route(m); r != nil && r.Code != performatives.CodeBusy {
-		c.refused(m, r)
+	if m != nil {
+		c.refused(m, c.route(m))
 	}
 }
 
@@ -86,15 +78,33 @@ func (c *Conversation) opens(m *performatives.Message) bool {
 	return c.machine.Opens(m.Performative())
 }
 
-// refused handles the refusal of an undeliverable message like an answer of the peer.
+// refused handles the refusal of a copy that this side has sent, nil for none, like a
+// refusal that a runtime has sent.
 func (c *Conversation) refused(m *performatives.Message, r *performatives.Refusal) {
-	answer := m.Refuse(m.Receiver(), c.agent.Stamp(), r.Code, r.Text)
+	if r == nil {
+		return
+	}
+	answer := m.RefuseCopy(m.Receiver(), c.agent.Stamp(), r.Code, r.Text)
 	if d, ok := c.side.(Denied); answer == nil && ok {
-		answer = d.Denial(m, c.agent.Stamp(), r)
+		answer = undeliverable(d.Denial(m, c.agent.Stamp(), r))
 	}
 	if answer != nil {
-		c.receive(answer)
+		c.handle(answer) // the system has counted the copy
 	}
+}
+
+// undeliverable returns a denial, which may be nil, as the refusal of a copy.
+func undeliverable(denial *performatives.Message) *performatives.Message {
+	if denial == nil {
+		return nil
+	}
+	marked, err := denial.With(func(e *performatives.Envelope) {
+		e.Metadata = performatives.Members{performatives.MetadataUndeliverable: []byte("true")}
+	})
+	if err != nil {
+		return denial // the error is that of a payload which the side has made invalid
+	}
+	return marked
 }
 
 // Denied is a [Side] whose opening act expects no reply by its own meaning.

@@ -187,7 +187,7 @@ func (c *completion) addReceipts() {
 	for _, r := range c.own {
 		for _, of := range r.On {
 			if r.Role == machine.Responder && of.Kind == machine.KindReceive && c.asksFor(machine.Initiator, of.Act) {
-				on = append(on, machine.Receive(of.Act))
+				on = append(on, machine.Receive(of.Act), machine.Duplicate(of.Act))
 			}
 		}
 	}

@@ -42,6 +42,10 @@ const (
 	DropStale      = "stale"      // the message belongs to an earlier round or conversation
 	DropLate       = "late"       // the conversation, or this part of it, has ended
 	DropUnexpected = "unexpected" // the state has no row for the message
+
+	// DropUndeliverable is the reason for the refusal of one copy of a message by the runtime
+	// while another copy may have arrived.
+	DropUndeliverable = "undeliverable"
 )
 
 // isStandardEnd reports whether s is a terminal state of the standard rows.

@@ -62,7 +62,12 @@ func (c *Conversation) step(e *Event) {
 		e.Used = c.used()
 	}
 	var room [4]action
+	counts := c.counts(e.On)
 	actions, err := c.reduce(e, c, room[:0])
+	if counts {
+		c.recorder.add(e, nil)
+		return
+	}
 	defer func() { c.stepped(e.On, c.at.State) }()
 	if err != nil {
 		c.unexpected(e)

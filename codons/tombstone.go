@@ -68,7 +68,7 @@ func (v *Value) tombstone() *tombstone {
 	}
 	for _, m := range v.sent {
 		if v.codon.repeats()[repeat{v.at.Role, v.at.State, m.Performative()}] {
-			t.replies = &reply{m, t.replies}
+			t.replies = &reply{m.Message, t.replies}
 		}
 	}
 	return t

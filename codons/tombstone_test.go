@@ -18,7 +18,7 @@ func TestTombstoneKeepsNoConversation(t *testing.T) {
 		c.at.State = StateFailed
 		c.seen = append(c.seen, "m")
 		c.request = aRequest(t)
-		c.sent = append(c.sent, aRequest(t))
+		c.sent = append(c.sent, sentMessage{Message: aRequest(t), copies: 1})
 		conversation, request := weak.Make(c), weak.Make(c.request)
 		left := c.tombstone()
 		c = nil

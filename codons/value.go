@@ -29,7 +29,7 @@ type Value struct {
 	request   *performatives.Message    // the latest message that this side has to answer, other than CANCEL
 	cancel    *performatives.Message    // the CANCEL that this side has to answer
 	opening   *performatives.Message    // the opening act, until it is sent
-	sent      []*performatives.Message  // the latest message of each act
+	sent      []sentMessage             // the latest message of each act
 	seen      []performatives.MessageID // ids of the received messages
 	former    []string                  // ids and reply_withs of requests before the latest
 	shared    bool                      // the conversation id is not the id of the first request
@@ -39,9 +39,21 @@ type Value struct {
 	deadline  time.Time                 // when the deadline timer is due; the zero time while it does not run
 
 	// Backing arrays of sent and seen for a conversation of few messages.
-	fewSent [3]*performatives.Message
+	fewSent [3]sentMessage
 	fewSeen [3]performatives.MessageID
 }
+
+// sentMessage is a message of this side, with what became of its copies.
+type sentMessage struct {
+	*performatives.Message
+	copies  uint8 // how often it was sent; at most maxCopies
+	refused uint8 // how many copies the runtime has refused
+	heard   bool  // a message of the peer has come since it was first sent
+}
+
+// maxCopies is the largest number of copies of one message that a conversation counts. It
+// counts no refusal of a message that was sent more often.
+const maxCopies = 255
 
 // newValue returns the value of a side before its first event. opening is nil for a [Solo].
 func newValue(c *Codon, role machine.Role, self performatives.AgentID, key actors.Key, opening *performatives.Message, s Side, now time.Time) Value {
@@ -80,12 +92,69 @@ func (v *Value) First() *performatives.Message { return v.first }
 
 // Sent returns the latest message of an act that this side has sent, or nil.
 func (v *Value) Sent(act performatives.Performative) *performatives.Message {
-	for _, m := range v.sent {
-		if m.Performative() == act {
-			return m
+	if s := v.sentOf(act); s != nil {
+		return s.Message
+	}
+	return nil
+}
+
+// sentOf returns the entry of the latest message of an act that this side has sent, or nil.
+func (v *Value) sentOf(act performatives.Performative) *sentMessage {
+	for i := range v.sent {
+		if v.sent[i].Performative() == act {
+			return &v.sent[i]
 		}
 	}
 	return nil
+}
+
+// undeliverable returns the entry of the message of which the runtime has refused a copy by
+// m. It is nil for any other message, and for the refusal of a message before the latest of
+// its act.
+func (v *Value) undeliverable(m *performatives.Message) *sentMessage {
+	if !m.Undeliverable() {
+		return nil
+	}
+	for i := range v.sent {
+		if m.Answers(v.sent[i].Message) {
+			return &v.sent[i]
+		}
+	}
+	return nil
+}
+
+// concludes reports whether the refusal of a copy of s ends the wait for its answer: the
+// runtime has refused all copies, and no message of the peer has come since the first. A
+// full mailbox is never the answer to a CANCEL, because the work goes on.
+func (s *sentMessage) concludes(refusal *performatives.Message) bool {
+	busy := refusal.AsRefusal().Code == performatives.CodeBusy
+	return !s.heard && s.refused+1 >= s.copies && s.copies < maxCopies && !(busy && s.Performative() == performatives.ActCancel)
+}
+
+// takesUndeliverable reports whether the table has a row for the refusal of a copy of s.
+func (v *Value) takesUndeliverable(s *sentMessage) bool {
+	return v.machine.Takes(v.at, machine.Undeliverable(s.Performative()))
+}
+
+// counts reports whether an event is the refusal of a copy for which the table has no row.
+// It is counted, and the wait for the answer goes on.
+func (v *Value) counts(on machine.Symbol) bool {
+	return on.Kind == machine.KindUndeliverable && !v.machine.Takes(v.at, on)
+}
+
+// refusedCopy records the refusal of a copy that did not conclude.
+func (v *Value) refusedCopy(refusal *performatives.Message) {
+	if s := v.undeliverable(refusal); s != nil && s.refused < maxCopies {
+		s.refused++
+	}
+	v.seen = appendBounded(v.seen, refusal.ID())
+}
+
+// heard records that a message of the peer has come.
+func (v *Value) heard() {
+	for i := range v.sent {
+		v.sent[i].heard = true
+	}
 }
 
 // Ended reports whether the state is terminal.
@@ -94,9 +163,11 @@ func (v *Value) Ended() bool { return v.machine.Terminal(v.at.State) }
 // classify returns the symbol of a received message for the table.
 func (v *Value) classify(m *performatives.Message, tag string) machine.Symbol {
 	act := m.Performative()
-	switch {
+	switch sent := v.undeliverable(m); {
 	case v.saw(m), v.first != nil && v.at.State != machine.Idle && v.first.ID() == m.ID():
 		return machine.Duplicate(act)
+	case sent != nil && (v.takesUndeliverable(sent) || !v.Ended() && !sent.concludes(m)):
+		return machine.Undeliverable(sent.Performative())
 	case m.InReplyTo() != "" && slices.Contains(v.former, m.InReplyTo()):
 		stale := machine.Stale(act)
 		stale.Name = tag // the row of a stale message may depend on its tag
@@ -149,6 +220,7 @@ func (v *Value) received(m *performatives.Message, on machine.Symbol, effects []
 	if on.Kind == machine.KindDuplicate || v.saw(m) {
 		return
 	}
+	v.heard()
 	v.seen = appendBounded(v.seen, m.ID())
 	switch {
 	case refusedOrDropped(effects):
@@ -169,14 +241,14 @@ func refusedOrDropped(effects []machine.Effect) bool {
 
 // keep records a message that is to be sent, in place of the latest of its act.
 func (v *Value) keep(m *performatives.Message) {
-	i := slices.IndexFunc(v.sent, func(s *performatives.Message) bool { return s.Performative() == m.Performative() })
+	i := slices.IndexFunc(v.sent, func(s sentMessage) bool { return s.Performative() == m.Performative() })
 	if i >= 0 {
 		if before := v.sent[i]; before.Performative().ExpectsReply() {
 			v.former = appendBounded(v.former, string(before.ID()), before.ReplyWith())
 		}
 		v.sent = slices.Delete(v.sent, i, i+1)
 	}
-	v.sent = append(v.sent, m)
+	v.sent = append(v.sent, sentMessage{Message: m, copies: 1})
 	if m.Performative() != performatives.ActStatusUpdate { // no message refers to a STATUS_UPDATE, and there are many
 		v.mention(m)
 	}
@@ -208,10 +280,10 @@ func appendBounded[T ~string](all []T, more ...T) []T {
 func (v *Value) lastRequest() *performatives.Message {
 	for _, m := range slices.Backward(v.sent) {
 		if m.Performative() != performatives.ActCancel && m.Performative().ExpectsReply() {
-			return m
+			return m.Message
 		}
 	}
-	return v.sent[0]
+	return v.sent[0].Message
 }
 
 // answered returns the message that an answer with that act refers to: the CANCEL for a

@@ -1,5 +1,7 @@
 package performatives
 
+import "encoding/json"
+
 // Refuse makes the refusal of m for its sender: a NOT_UNDERSTOOD, TASK_REJECT, REFUSE,
 // REJECT_PROPOSAL or FAILURE, depending on the act of m and the code. from is the agent
 // that refuses. An empty text stands for the text of the code, and an empty code for
@@ -21,6 +23,29 @@ func (m *Message) Refuse(from AgentID, s Stamp, code Code, text string) *Message
 		return nil // the caller's id or stamp is invalid
 	}
 	return reply
+}
+
+// MetadataUndeliverable is the member of the envelope that marks the refusal of one copy of
+// a message by a runtime. Its value is true. [Message.RefuseCopy] sets it.
+const MetadataUndeliverable = "undeliverable"
+
+// RefuseCopy is [Message.Refuse] for a runtime that could not deliver one copy of m: a
+// mailbox was full, the agent had stopped or was unreachable, or the copy had expired.
+// The reply is marked as [Message.Undeliverable]. It is not the answer of the receiver,
+// who may have got another copy of m.
+func (m *Message) RefuseCopy(from AgentID, s Stamp, code Code, text string) *Message {
+	reply := m.Refuse(from, s, code, text)
+	if reply != nil { // it is new and not shared yet
+		reply.e.Metadata = Members{MetadataUndeliverable: json.RawMessage("true")}
+	}
+	return reply
+}
+
+// Undeliverable reports whether the message is a refusal that a runtime made of one copy
+// of a message, by [Message.RefuseCopy]. Dialects carry the mark as a member of the
+// envelope.
+func (m *Message) Undeliverable() bool {
+	return string(m.e.Metadata[MetadataUndeliverable]) == "true" && m.AsRefusal() != nil
 }
 
 func (m *Message) refusalPayload(code Code, text string) any {

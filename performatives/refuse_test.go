@@ -95,3 +95,26 @@ func TestAsRefusal(t *testing.T) {
 		}
 	}
 }
+
+func TestRefuseCopy(t *testing.T) {
+	asked := mustNew(t, envelope(p.ActTaskRequest))
+	refused, answered := asked.RefuseCopy("Ada", stamps()(), p.CodeBusy, ""), asked.Refuse("Ada", stamps()(), p.CodeBusy, "")
+	if !refused.Undeliverable() || answered.Undeliverable() || asked.Undeliverable() {
+		t.Errorf("undeliverable: %v by the runtime, %v by the agent, %v the request", refused.Undeliverable(), answered.Undeliverable(), asked.Undeliverable())
+	}
+	if diff := cmp.Diff(answered.AsRefusal(), refused.AsRefusal()); diff != "" {
+		t.Errorf("the mark changes the refusal (-want +got):\n%s", diff)
+	}
+	if mustNew(t, envelope(p.ActInform)).RefuseCopy("Ada", stamps()(), p.CodeBusy, "") != nil {
+		t.Error("a message that expects no reply is refused")
+	}
+	for name, of := range map[string]struct {
+		message *p.Message
+		value   string
+	}{"no refusal": {asked, "true"}, "no mark": {answered, "false"}} {
+		marked, err := of.message.With(func(e *p.Envelope) { e.Metadata = p.Members{p.MetadataUndeliverable: []byte(of.value)} })
+		if err != nil || marked.Undeliverable() {
+			t.Errorf("%s is undeliverable, %v", name, err)
+		}
+	}
+}

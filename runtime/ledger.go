@@ -62,6 +62,7 @@ type noted struct {
 	as     performatives.AgentID  // what the peer calls the local agent, if by another name
 	asks   *performatives.Message // what now is the latest question of the conversation
 	before *performatives.Message // which was that before
+	copies copies                 // of before
 }
 
 // note notes a message before it is passed on, because whoever gets it may act on it
@@ -81,7 +82,7 @@ func (l *ledger) note(e entry, now time.Time) (noted, error) {
 		}
 	}
 	if t != nil {
-		n := noted{talk: t, as: t.as, closed: t.closes(e.message)}
+		n := noted{talk: t, as: t.as, closed: t.answeredBy(e.message)}
 		if n.closed {
 			l.removeLocked(t)
 		}
@@ -110,7 +111,7 @@ func (l *ledger) noteAskLocked(e entry, now time.Time) (noted, error) {
 		}
 	}
 	if t != nil {
-		n := noted{talk: t, asks: e.message, before: t.asked}
+		n := noted{talk: t, asks: e.message, before: t.asked, copies: t.copies}
 		l.askLocked(t, e.message, now)
 		return n, nil
 	}
@@ -139,6 +140,11 @@ func (l *ledger) takeBack(n noted) bool {
 		l.removeLocked(t)
 	case n.before != nil && t.asked == n.asks && !t.gone:
 		l.latestLocked(t, n.before)
+		if n.before.ID() == n.asks.ID() {
+			t.copies.passed--
+		} else {
+			t.copies = n.copies
+		}
 	}
 	return !n.talk.told
 }
@@ -168,16 +174,19 @@ func (l *ledger) localOf(peer performatives.AgentID, m *performatives.Message) (
 	return "", false
 }
 
-// lost notes that a message to the peer has not arrived. It reports whether its sender
-// still waits, and is to be told so: the peer may have answered what only perhaps was
-// lost, or the end of the session tells.
-func (l *ledger) lost(m *performatives.Message) bool {
+// lost notes that a copy of a message to the peer has not arrived, for the reason of that
+// code. It reports whether its sender still waits, and is to be told so: the peer may have
+// answered what only perhaps was lost, or the end of the session tells. The conversation
+// stays open if another copy may have arrived.
+func (l *ledger) lost(m *performatives.Message, code performatives.Code) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for t := l.talks[m.ConversationID()]; t != nil; t = t.next {
 		if !t.inbound && t.asked.ID() == m.ID() && t.peer.Is(m.Receiver()) {
-			l.removeLocked(t)
-			l.tellLocked(t)
+			if t.copyRefused(code) {
+				l.removeLocked(t)
+				l.tellLocked(t)
+			}
 			return true
 		}
 	}

@@ -15,11 +15,19 @@ type talk struct {
 	as          performatives.AgentID // what the peer calls local: a namespace; empty: by its name
 	first       *performatives.Message
 	asked       *performatives.Message // the latest of who began it that expects an answer
+	copies      copies                 // of asked
 	due         time.Time              // when nobody waits any more; zero is never
 	refs        []string               // under which about has it
 	next        *talk                  // of the same conversation id
 	gone        bool
 	told        bool // who began it is told in the other's stead how it ended
+}
+
+// copies counts the copies of one message that expects an answer.
+type copies struct {
+	passed  int  // how many were passed on
+	refused int  // how many of these a runtime has refused
+	heard   bool // the other side has said something since the first was passed on
 }
 
 // maxRefs is how many messages of one conversation are remembered, so that an answer
@@ -125,6 +133,10 @@ func (l *ledger) crowdedLocked(id performatives.ConversationID) bool {
 // round has its own time; a repetition and a CANCEL have that of what they are about.
 func (l *ledger) askLocked(t *talk, m *performatives.Message, now time.Time) {
 	further := m.ID() != t.asked.ID() && m.Performative() != performatives.ActCancel
+	if m.ID() != t.asked.ID() {
+		t.copies = copies{}
+	}
+	t.copies.passed++
 	l.latestLocked(t, m)
 	switch {
 	case !m.ReplyBy().IsZero():
@@ -197,6 +209,22 @@ func (t *talk) voice() performatives.AgentID { return cmp.Or(t.as, t.local) }
 func (t *talk) streams() bool {
 	act := t.first.Performative()
 	return act == performatives.ActSubscribe || act == performatives.ActRequestWhenever
+}
+
+// answeredBy notes m, of the side that answers, and reports whether it ends t.
+func (t *talk) answeredBy(m *performatives.Message) bool {
+	if m.Undeliverable() {
+		return m.Answers(t.asked) && t.copyRefused(m.AsRefusal().Code)
+	}
+	t.copies.heard = true
+	return t.closes(m)
+}
+
+// copyRefused notes that a runtime has refused one copy of what t asks, and reports whether
+// that ends t: no copy can have arrived. A full mailbox is no answer to a CANCEL.
+func (t *talk) copyRefused(code performatives.Code) bool {
+	t.copies.refused++
+	return !t.copies.heard && t.copies.refused >= t.copies.passed && !(code == performatives.CodeBusy && t.asked.Performative() == performatives.ActCancel)
 }
 
 // closes reports whether m, of the side that answers, is the last word of t.

@@ -306,6 +306,90 @@ func TestLedgerUndoes(t *testing.T) {
 	}
 }
 
+// refusedCopy returns the refusal of a copy of a question by a runtime.
+func refusedCopy(t *testing.T, question *p.Message, id p.MessageID, code p.Code) *p.Message {
+	t.Helper()
+	m := question.RefuseCopy("there", p.Stamp{ID: id, Time: epoch}, code, "")
+	if m == nil {
+		t.Fatal("it is not refused")
+	}
+	return m
+}
+
+// The refusal of one copy of a question ends a conversation only if no other copy can have arrived.
+func TestLedgerRefusedCopies(t *testing.T) {
+	for name, c := range map[string]struct {
+		act     p.Performative
+		copies  int
+		heard   bool // between the copies and the refusals
+		refused []p.Code
+		open    int
+	}{
+		"the only one":               {p.ActRequest, 1, false, []p.Code{p.CodeBusy}, 0},
+		"one of two":                 {p.ActRequest, 2, false, []p.Code{p.CodeBusy}, 1},
+		"two of two":                 {p.ActRequest, 2, false, []p.Code{p.CodeBusy, p.CodeStopped}, 0},
+		"after progress":             {p.ActRequest, 1, true, []p.Code{p.CodeBusy}, 1},
+		"a full mailbox, of CANCEL":  {p.ActCancel, 1, false, []p.Code{p.CodeBusy}, 1},
+		"a stopped agent, of CANCEL": {p.ActCancel, 1, false, []p.Code{p.CodeStopped}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, lost := range []bool{false, true} {
+				l := newLedger(testLimits, new(told))
+				to := func(e *p.Envelope) { e.Receiver = "there" }
+				m := act(t, "q", p.ActRequest, to)
+				if err := note(t, l, m, false); err != nil {
+					t.Fatal(err)
+				}
+				if c.act == p.ActCancel {
+					m = act(t, "x", p.ActCancel, to)
+					if err := note(t, l, m, false); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for range c.copies - 1 {
+					if err := note(t, l, m, false); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.heard {
+					agreed := act(t, "a", p.ActAgree, nil)
+					if err := note(t, l, agreed, true); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for i, code := range c.refused {
+					if lost {
+						l.lost(m, code)
+						continue
+					}
+					if err := note(t, l, refusedCopy(t, m, p.MessageID("r"+string(rune('0'+i))), code), true); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := l.open(); got != c.open {
+					t.Errorf("lost %v: %d are open, want %d", lost, got, c.open)
+				}
+			}
+		})
+	}
+}
+
+// A copy that was not passed on after all does not count.
+func TestLedgerUndoesCopy(t *testing.T) {
+	l := newLedger(testLimits, new(told))
+	m := act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Receiver = "there" })
+	if err := note(t, l, m, false); err != nil {
+		t.Fatal(err)
+	}
+	n, err := l.note(entry{message: m, local: "here", peer: "there"}, epoch)
+	if err != nil || !l.takeBack(n) {
+		t.Fatal(err)
+	}
+	if err := note(t, l, refusedCopy(t, m, "r", p.CodeBusy), true); err != nil || l.open() != 0 {
+		t.Errorf("%d are open, %v", l.open(), err)
+	}
+}
+
 // Each message that does not arrive is told of once: by its loss or by the end.
 func TestLedgerTellsOfLossOnce(t *testing.T) {
 	l := newLedger(testLimits, new(told))
@@ -313,10 +397,10 @@ func TestLedgerTellsOfLossOnce(t *testing.T) {
 	if err := note(t, l, m, false); err != nil {
 		t.Fatal(err)
 	}
-	if !l.lost(m) || l.open() != 0 {
+	if !l.lost(m, p.CodeStopped) || l.open() != 0 {
 		t.Error("a loss before the end is not told")
 	}
-	if l.lost(m) {
+	if l.lost(m, p.CodeStopped) {
 		t.Error("the loss of a repetition is told again")
 	}
 	if err := note(t, l, m, false); err != nil {
@@ -325,7 +409,7 @@ func TestLedgerTellsOfLossOnce(t *testing.T) {
 	if got := l.seal(); len(got) != 1 {
 		t.Errorf("%d were open", len(got))
 	}
-	if l.lost(m) {
+	if l.lost(m, p.CodeStopped) {
 		t.Error("who has been told by the end is told again")
 	}
 	if err := note(t, l, m, false); !errors.Is(err, p.CodeStopped) {
@@ -417,7 +501,7 @@ func TestToldOnce(t *testing.T) {
 	for what, end := range map[string]func(*ledger){
 		"the end of the session": func(l *ledger) { l.seal() },
 		"the end of the agent":   func(l *ledger) { l.of("there") },
-		"a loss":                 func(l *ledger) { l.lost(question("w")) },
+		"a loss":                 func(l *ledger) { l.lost(question("w"), p.CodeStopped) },
 		"the end of the session during an answer that does not get through": func(l *ledger) {
 			n, err := l.note(entry{message: act(t, "a", p.ActInform, nil), local: "here", peer: "there", inbound: true}, epoch)
 			if l.seal(); err != nil || !n.closed || l.takeBack(n) {
@@ -598,5 +682,26 @@ func TestToldAgain(t *testing.T) {
 	}
 	if !all.has(true, "s", "q") {
 		t.Error("its former place has taken it along")
+	}
+}
+
+// Who asks again after a CANCEL was sent in its stead gets what answers the CANCEL. The memory of that is bounded.
+func TestToldCancels(t *testing.T) {
+	all := new(told)
+	request, cancel := act(t, "q", p.ActRequest, nil), act(t, "x", p.ActCancel, nil)
+	all.addCancel(true, "s", cancel, request)
+	if !all.has(true, "s", "x") {
+		t.Error("the receipt of the CANCEL is passed on")
+	}
+	all.asked(true, request)
+	if all.has(true, "s", "x") || len(all.cancels) != 0 {
+		t.Error("the receipt is not passed on to who asks again")
+	}
+	all.addCancel(true, "s", cancel, request)
+	for i := range maxTold {
+		all.add(true, "s", fmt.Sprint(i))
+	}
+	if len(all.cancels) != 0 || len(all.known) != maxTold {
+		t.Errorf("%d and %d are remembered", len(all.cancels), len(all.known))
 	}
 }

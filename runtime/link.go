@@ -107,8 +107,8 @@ func (n *Node) recordRefusal(m *performatives.Message, why error) error {
 // is a dead letter, and if it is a reply with an invalid payload, the peer gets a
 // substitute.
 func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal) {
-	if m.Performative().ExpectsReply() && l.ledger.lost(m) {
-		l.node.system.Refuse(m.Receiver(), m, why.Code, why.Text)
+	if m.Performative().ExpectsReply() && l.ledger.lost(m, why.Code) {
+		l.node.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
 		return
 	}
 	l.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
@@ -166,7 +166,7 @@ func (l *link) lose(talks []*talk, why performatives.Failure) {
 		for _, t := range talks {
 			if m := t.finalMessage(l.node.system.Stamp(), why); m != nil {
 				if t.inbound {
-					l.node.told.add(true, t.peer, string(m.ID()))
+					l.node.told.addCancel(true, t.peer, m, t.first)
 				}
 				messages = append(messages, m)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -512,5 +513,51 @@ func TestLossOfAPeerBehindAnUplink(t *testing.T) {
 	c.cut()
 	if _, err = d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
 		t.Errorf("the asker is told %v", err)
+	}
+}
+
+// TestWithdrawnRequestSentAgain has a peer send its request again after the request was withdrawn: by the end of the
+// session, or by its own CANCEL. It gets the receipt.
+func TestWithdrawnRequestSentAgain(t *testing.T) {
+	for name, reconnect := range map[string]bool{"by the end of the session": true, "by CANCEL": false} {
+		t.Run(name, func(t *testing.T) {
+			started, ended := make(chan struct{}, 1), make(chan error, 1)
+			h := newHub(t, noPeerOptions)
+			h.spawn("Jules", returning(newCancellableWorker(started, ended)))
+			events := listen(t, h.Node, codons.KindTransition)
+			request := message(t, "Ada", "Jules", performatives.ActTaskRequest, with(task("debug_code")))
+			c := newCaller(t, h, nil)
+			c.say(request)
+			c.answer(1) // TASK_ACCEPT
+			<-started
+			answers := 1
+			if reconnect {
+				c.cut()
+			} else {
+				c.say(message(t, "Ada", "Jules", performatives.ActCancel, func(e *performatives.Envelope) {
+					e.ConversationID, e.InReplyTo, e.Payload = request.ConversationID(), string(request.ID()), performatives.Cancel{}
+				}))
+				answers++
+				c.answer(answers)
+			}
+			if err := <-ended; err == nil {
+				t.Error("the handler was not cancelled")
+			}
+			await(t, events, 1, func(e codons.Transition) bool { return e.Role == machine.Responder && e.Ended })
+			if reconnect {
+				h.awaitStopped("Ada", 1)
+				c, answers = newCaller(t, h, nil), 0
+			}
+			c.say(request)
+			m := c.answer(answers + 1)
+			if m.Performative() != performatives.ActInform || m.ConversationID() != request.ConversationID() {
+				t.Errorf("got %s, %+v", m.Performative(), m.AsRefusal())
+			}
+			select {
+			case <-started:
+				t.Error("it is performed again")
+			default:
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 // report is a worker that reports progress and then succeeds.
@@ -257,4 +259,70 @@ func TestContractNetAcross(t *testing.T) {
 	if counts := h.Counts(); counts.DeadLetters != 0 {
 		t.Errorf("the hub counts %+v", counts)
 	}
+}
+
+// TestRefusedCopyAcross has a full mailbox on the other node refuse repetitions of a request that its agent considers.
+// The caller gets the result, and the task is performed once.
+func TestRefusedCopyAcross(t *testing.T) {
+	for _, far := range []bool{true, false} {
+		performed := atomic.Int32{}
+		considering, decide := make(chan struct{}, 1), make(chan struct{})
+		jules := &heldWorker{
+			scripted: scripted{topics: []string{"x"}},
+			consider: func() { considering <- struct{}{}; <-decide }, // on the actor of the agent
+			perform:  func() { performed.Add(1) },
+		}
+		h := newHub(t, noPeerOptions)
+		o := connected(t, h, "out", nil)
+		caller, receiver := codons.Party(o), h.Node
+		if far {
+			caller, receiver = h, o.Node
+		}
+		if err := receiver.Spawn(within(t), "Jules", returning(jules), runtime.WithCapacity(1)); err != nil {
+			t.Fatal(err)
+		}
+		if far {
+			h.awaitVisible("Jules")
+		}
+		refusals := listen(t, receiver, actors.KindMessageRefused)
+		dropped := listen(t, nodeOf(h, o, far), actors.KindMessageDeadLettered)
+		d, err := delegation.Start(within(t), caller, "Jules", task("debug_code"), codons.WithRetry(codons.Retry{First: 20 * time.Millisecond}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-considering
+		for receiver.Send(message(t, "x", "Jules", performatives.ActInform)) == nil { // until the mailbox is full
+			continue
+		}
+		await(t, refusals, 2, func(e actors.MessageRefused) bool { return e.Refusal.Code == performatives.CodeBusy })
+		await(t, dropped, 2, func(e actors.DeadLetter) bool { return e.Code == codons.DropUndeliverable })
+		close(decide)
+		if _, err := d.Wait(); err != nil || performed.Load() != 1 {
+			t.Errorf("far %v: got %v, performed %d times", far, err, performed.Load())
+		}
+	}
+}
+
+// nodeOf returns the node of the caller.
+func nodeOf(h *hub, o *outpost, far bool) *runtime.Node {
+	if far {
+		return h.Node
+	}
+	return o.Node
+}
+
+// heldWorker is a worker of functions.
+type heldWorker struct {
+	scripted
+	consider, perform func()
+}
+
+func (w *heldWorker) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	w.consider()
+	return delegation.Accept()
+}
+
+func (w *heldWorker) PerformTask(context.Context, delegation.Task) (performatives.InformResult, error) {
+	w.perform()
+	return performatives.InformResult{Status: performatives.StatusSuccess}, nil
 }

@@ -46,7 +46,7 @@ func (a *proxy) Receive(c *actors.Context, m *performatives.Message) {
 	}
 	if err := a.link.send(to, m.Sender(), a.id); err != nil {
 		r := asRefusal(err)
-		c.System().Refuse(a.id, m, r.Code, r.Text)
+		c.System().RefuseCopy(a.id, m, r.Code, r.Text)
 	}
 }
 

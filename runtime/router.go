@@ -55,7 +55,7 @@ func (r router) broadcast(m *performatives.Message) error {
 		return &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Text: "there is no agent to broadcast to"}
 	}
 	for _, f := range failed {
-		r.n.system.Refuse(f.From, m, f.Code, f.Text)
+		r.n.system.RefuseCopy(f.From, m, f.Code, f.Text)
 	}
 	return first
 }

@@ -22,8 +22,16 @@ const maxTold = 65_536
 type told struct {
 	mu    sync.Mutex
 	known map[question]int // the place in order
-	order []question       // a ring once it is full
+	order []toldQuestion   // a ring once it is full
 	next  int              // the oldest of the ring
+
+	cancels map[question]question // by a request, the CANCEL that was sent in the stead of its asker
+}
+
+// toldQuestion is an entry of the ring of told.
+type toldQuestion struct {
+	question
+	request question // that question, a CANCEL, withdraws; the zero value for none
 }
 
 // question is what an answer refers to.
@@ -43,31 +51,56 @@ func (q question) clone() question {
 func (t *told) add(inbound bool, asker performatives.AgentID, refs ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.known == nil {
-		t.known = make(map[question]int)
-	}
 	for _, ref := range refs {
-		q := question{inbound, asker.Fold(), ref}
-		if _, ok := t.known[q]; ok {
-			continue
-		}
-		q = q.clone()
-		if len(t.order) < maxTold {
-			t.known[q] = len(t.order)
-			t.order = append(t.order, q)
-			continue
-		}
-		if oldest := t.order[t.next]; t.known[oldest] == t.next { // else it was asked again
-			delete(t.known, oldest)
-		}
-		t.known[q] = t.next
-		t.order[t.next] = q
-		t.next = (t.next + 1) % maxTold
+		t.addLocked(question{inbound, asker.Fold(), ref}, question{})
+	}
+}
+
+// addCancel remembers a CANCEL that was sent in the stead of who asked m.
+func (t *told) addCancel(inbound bool, asker performatives.AgentID, cancel, m *performatives.Message) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	asker = asker.Fold()
+	t.addLocked(question{inbound, asker, string(cancel.ID())}, question{inbound, asker, string(m.ID())})
+}
+
+func (t *told) addLocked(q, request question) {
+	if t.known == nil {
+		t.known, t.cancels = make(map[question]int), make(map[question]question)
+	}
+	if _, ok := t.known[q]; ok {
+		return
+	}
+	q = q.clone()
+	at := len(t.order)
+	if at < maxTold {
+		t.order = append(t.order, toldQuestion{})
+	} else {
+		at, t.next = t.next, (t.next+1)%maxTold
+		t.forgetLocked(at)
+	}
+	t.known[q] = at
+	if request.ref != "" {
+		request = request.clone()
+		t.cancels[request] = q
+	}
+	t.order[at] = toldQuestion{q, request}
+}
+
+// forgetLocked forgets the question at a place of the ring, unless it was asked again since.
+func (t *told) forgetLocked(at int) {
+	oldest := t.order[at]
+	if t.known[oldest.question] == at {
+		delete(t.known, oldest.question)
+	}
+	if t.cancels[oldest.request] == oldest.question {
+		delete(t.cancels, oldest.request)
 	}
 }
 
 // asked notes that m asks what may have been told before: it waits for an answer again.
-// Peers that number their messages anew in each session ask something else by it.
+// Peers that number their messages anew in each session ask something else by it. What
+// answers the CANCEL of m is an answer to m, too.
 func (t *told) asked(inbound bool, m *performatives.Message) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +108,12 @@ func (t *told) asked(inbound bool, m *performatives.Message) {
 		return
 	}
 	asker := m.Sender().Fold()
-	delete(t.known, question{inbound, asker, string(m.ID())})
+	q := question{inbound, asker, string(m.ID())}
+	delete(t.known, q)
+	if cancel, ok := t.cancels[q]; ok {
+		delete(t.known, cancel)
+		delete(t.cancels, q)
+	}
 	delete(t.known, question{inbound, asker, m.ReplyWith()})
 }
 

@@ -35,6 +35,7 @@ func TestBidding(t *testing.T) {
 				NoWinner:     auction.ErrNoSale,
 				AnswerWithin: time.Minute,
 				Acts:         c.acts,
+				Once:         []p.Performative{p.ActPropose, p.ActAcceptProposal},
 			}.Test(t)
 		})
 	}

@@ -22,6 +22,7 @@ func TestBidding(t *testing.T) {
 		NoWinner:     contractnet.ErrNoAward,
 		AnswerWithin: time.Minute,
 		Acts:         []p.Performative{p.ActCFP, p.ActPropose, p.ActAcceptProposal, p.ActInformResult, p.ActRejectProposal},
+		Once:         []p.Performative{p.ActPropose},
 	}.Test(t)
 }
 

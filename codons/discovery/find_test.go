@@ -227,3 +227,34 @@ func TestFindEndsBeforeAllAreAsked(t *testing.T) {
 		w.Settled(0)
 	})
 }
+
+// TestDelegateToAnyWithRefusedCopy has a full mailbox refuse a repetition of the request to an agent that decides. No
+// other agent gets the task.
+func TestDelegateToAnyWithRefusedCopy(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		performed := 0
+		for _, id := range []p.AgentID{"First", "Second"} {
+			w.Add(id, &kit.Worker{
+				Consider: func(context.Context, delegation.Task) delegation.Decision {
+					time.Sleep(time.Second)
+					return delegation.Accept()
+				},
+				Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+					performed++
+					return kit.Result(p.StatusSuccess), nil
+				},
+			})
+		}
+		w.Net.RefuseRepeats(p.ActTaskRequest)
+		found, err := discovery.DelegateToAny(t.Context(), w.Eddy, []p.AgentID{"First", "Second"}, kit.Task(),
+			codons.WithRetry(codons.Retry{First: 300 * time.Millisecond}))
+		if err != nil || found.Agent != "First" || len(found.Earlier) != 0 {
+			t.Errorf("got %+v, %v", found, err)
+		}
+		time.Sleep(time.Minute)
+		w.Settled(0)
+		if performed != 1 {
+			t.Errorf("performed %d times", performed)
+		}
+	})
+}

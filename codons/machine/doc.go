@@ -24,8 +24,11 @@
 //     [Stale]; every other message is a [Receive], tagged where its content decides
 //     which row applies;
 //   - passes a refusal by the runtime of one of its own messages as [Undeliverable],
-//     never as a reply of the peer, and the loss of the peer's destination as
-//     [PeerLost], both only where [Machine.Takes] finds a row for them;
+//     where [Machine.Takes] finds a row for it. Without a row the refusal counts as a
+//     reply of the peer if no copy of the message can have arrived, and changes nothing
+//     otherwise;
+//   - passes the loss of the peer's destination as [PeerLost], where [Machine.Takes]
+//     finds a row for it;
 //   - drops the expiry of a timer that was disarmed or restarted meanwhile;
 //   - disarms every timer when a conversation enters a terminal state;
 //   - passes every command of a job to the table, also after its Stop;

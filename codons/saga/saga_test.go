@@ -320,3 +320,27 @@ func TestInvalidSagas(t *testing.T) {
 		}
 	}
 }
+
+// TestStepWithRefusedCopy has a full mailbox refuse a repetition of the request of a step that is under way. The step
+// is done, so a later failure undoes it.
+func TestStepWithRefusedCopy(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision {
+			time.Sleep(time.Second)
+			return delegation.Accept()
+		}})
+		w.Net.RefuseRepeats(p.ActTaskRequest)
+		var d deeds
+		booked := d.step("a")
+		booked.Do = func(ctx context.Context, _ map[string]any) (any, error) {
+			_, err := delegation.Delegate(ctx, w.Eddy, "Jules", kit.Task(), codons.WithRetry(codons.Retry{First: 300 * time.Millisecond}))
+			return "a's", err
+		}
+		_, err := saga.Saga{Steps: []saga.Step{booked, d.failing("b", errors.New("no room"))}}.Run(t.Context(), w.Eddy)
+		if failure := failureOf(t, err); failure.Step != "b" {
+			t.Errorf("got %+v", failure)
+		}
+		d.want(t, "undo a's")
+		w.Settled(0)
+	})
+}

@@ -140,7 +140,9 @@ func TestForeignSubscriber(t *testing.T) {
 		}
 		st.publish(1, 1)
 		a.SendAgain(m) // after the end
-		a.Silent()
+		if again := a.Expect(p.ActInform); again.ID() != receipt.ID() {
+			t.Error("another receipt for the request")
+		}
 		w.Settled(0)
 	})
 }

@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -26,6 +27,8 @@ type Bidding struct {
 	AnswerWithin time.Duration
 	// Acts are the acts that a successful run sends.
 	Acts []p.Performative
+	// Once are those of Acts that are never sent again, or answered before they would be.
+	Once []p.Performative
 }
 
 // BidderFuncs is a bidder of a test. A nil function does what any good bidder does.
@@ -61,6 +64,7 @@ func (b Bidding) Test(t *testing.T) {
 		"the caller stops":                b.testCallerStops,
 		"lost messages":                   b.testLostMessages,
 		"duplicated messages":             b.testDuplicates,
+		"refused copies":                  b.testRefusedCopies,
 	} {
 		t.Run(name, test)
 	}
@@ -346,4 +350,34 @@ func (b Bidding) testDuplicates(t *testing.T) {
 		wantWinner(t, b.run(w, b.spawn(w, BidderFuncs{Strength: 4}, BidderFuncs{Strength: 3})), "A")
 		w.Settled(0)
 	})
+}
+
+// testRefusedCopies has a full mailbox refuse the copies of a request that is under way.
+func (b Bidding) testRefusedCopies(t *testing.T) {
+	for _, act := range b.Acts {
+		if !act.ExpectsReply() || slices.Contains(b.Once, act) {
+			continue
+		}
+		InWorld(t, func(t *testing.T, w *World) {
+			w.Net.RefuseRepeats(act, p.ActAgree)
+			performed := atomic.Int32{}
+			slow := func(strength int) BidderFuncs {
+				return BidderFuncs{
+					Strength: strength,
+					Consider: func(context.Context) error { time.Sleep(b.AnswerWithin / 2); return nil }, //nolint:forbidigo // the clock of a synctest bubble
+					Perform: func(context.Context) (p.InformResult, error) {
+						performed.Add(1)
+						time.Sleep(10 * time.Second) //nolint:forbidigo // the clock of a synctest bubble
+						return Result(p.StatusSuccess), nil
+					},
+				}
+			}
+			got := b.run(w, b.spawn(w, slow(4), slow(3)))
+			if got.Winner != "A" || performed.Load() != 1 || w.Counts().Refused == 0 {
+				t.Errorf("%s: got %+v, worked %d times, %d refusals", act, got, performed.Load(), w.Counts().Refused)
+			}
+			time.Sleep(time.Hour) //nolint:forbidigo // the clock of a synctest bubble
+			w.Settled(0)
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -49,6 +50,21 @@ func (n *network) Lose(act p.Performative, times int) {
 			return false
 		}
 		times--
+		return true
+	})
+}
+
+// RefuseRepeats has the runtime refuse each copy of a message of an act but the first, as busy and by a
+// message, and loses all messages of the acts lost.
+func (n *network) RefuseRepeats(act p.Performative, lost ...p.Performative) {
+	sent := map[p.MessageID]bool{}
+	n.Intercept(func(m *p.Message) bool {
+		first := !sent[m.ID()]
+		sent[m.ID()] = true
+		if m.Performative() != act || first {
+			return slices.Contains(lost, m.Performative())
+		}
+		n.system.Work(func() { n.system.RefuseCopy(m.Receiver(), m, p.CodeBusy, "") })
 		return true
 	})
 }
