@@ -11,8 +11,9 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 )
 
-// Explore walks every joint state of both sides of a codon's table, over the worst network
-// and over one that delivers, and compares the table's monitor with an oracle. A violation
+// Explore walks every joint state of both sides of a codon's table, over the worst network,
+// over one that delivers, and in the fair runs of [verify.ExploreFair], and compares the table's
+// monitor with an oracle. A violation
 // fails the test with the shortest sequence of events that leads to it. Steps that no
 // conversation takes, and pairs of Agree in which none ends, fail the test too, unless
 // [Unexercised] and [Unused] name them.
@@ -41,6 +42,11 @@ func explore(logf func(string, ...any), c *codons.Codon, o options) (problems []
 	}
 	for _, pair := range calm.UnusedPairs {
 		problems = append(problems, fmt.Sprintf("codontest: no conversation over a network that delivers ends in %s: the pair is Rough", pairs([]machine.Pair{pair})[0]))
+	}
+	fair, err := verify.ExploreFair(c.Machine())
+	logf("%s, fair runs: %s", c.Name(), fair)
+	if err != nil {
+		problems = append(problems, err.Error())
 	}
 	report, err := verify.CheckMonitor(c.Machine(), verify.MonitorCheck{Traces: 100, Walks: 200, Mutate: 20}, rand.New(rand.NewPCG(1, 2)).IntN)
 	logf("%s, the monitor: %s", c.Name(), report)

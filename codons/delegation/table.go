@@ -55,7 +55,8 @@ func Table() machine.Table {
 			initiatorRequest(), initiatorResult(), initiatorInput(), initiatorDecline(), initiatorCancel(),
 			responderConsider(), responderWork(), responderAwait(),
 		),
-		Agree: pairs(),
+		Agree:        pairs(),
+		Declarations: declarations(),
 	})
 }
 

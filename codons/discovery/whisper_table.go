@@ -36,6 +36,10 @@ func whisperTable() machine.Table {
 		Jobs:     []machine.Job{{Role: machine.Responder, Name: codons.JobAnswer, Ends: []string{codons.CommandAnswer}, Doc: "the agent describes itself"}},
 		Rows:     append(whisperAsk(), whisperAnswer()...),
 		Agree:    whisperPairs(),
+		Declarations: machine.Declarations{Rest: []machine.Rest{{
+			Initiator: []machine.State{codons.StateAbandoned}, Responder: []machine.State{machine.Idle}, ToldOnce: true,
+			Why: "both the query and its CANCEL were lost, and the initiator waits for neither",
+		}}},
 	})
 }
 

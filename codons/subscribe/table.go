@@ -89,9 +89,10 @@ func (x stream) table() machine.Table {
 			Role: machine.Responder, Name: codons.JobConsider, Ends: []string{codons.CommandAgree},
 			Doc: "the agent decides about the subscription",
 		}},
-		Timers: streamTimers(),
-		Rows:   slices.Concat(x.subscribe(), x.follow(), streamUnsubscribe(), x.consider(), x.publish()),
-		Agree:  streamPairs(),
+		Timers:       streamTimers(),
+		Rows:         slices.Concat(x.subscribe(), x.follow(), streamUnsubscribe(), x.consider(), x.publish()),
+		Agree:        streamPairs(),
+		Declarations: declarations(),
 	})
 }
 

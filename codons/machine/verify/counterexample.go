@@ -50,6 +50,9 @@ func (c *Counterexample) Error() string {
 //
 //	responder  receive TASK_REQUEST    idle → considering
 func (m Move) String() string {
+	if m.On.Kind == 0 {
+		return fmt.Sprintf("%s  %s", m.Role, m.Message)
+	}
 	line := fmt.Sprintf("%s  %-32s  %s", m.Role, m.On, m.From)
 	if m.To != m.From {
 		line += " → " + string(m.To)

@@ -67,6 +67,7 @@ type explorer struct {
 
 	undeliverable [2]map[performatives.Performative]bool // acts whose Undeliverable the role has a row for
 	losesPeer     [2]bool                                // whether the role has a row for PeerLost
+	verdicts      bool                                   // the initiator's answer to a proposal says which one it answers
 	partitions    bool                                   // PeerLost can occur although the peer's agent runs
 
 	messages [2][]message
@@ -79,6 +80,7 @@ type explorer struct {
 	ends    map[machine.Pair]int
 	silence map[silent]bool // positions that end in silence
 
+	latest  int             // the number of the message that the latest step handed to the network
 	problem *Counterexample // the violation of the latest step, without its path
 }
 
