@@ -72,6 +72,9 @@ func (x Exchange) Own() machine.Table {
 	if x.Agree {
 		t.Jobs[0].Says = append(t.Jobs[0].Says, CommandAgree)
 		t.Rows = append(t.Rows, exchangeAgrees()...)
+		t.Renewals = append(t.Renewals, machine.Renewal{
+			Role: machine.Initiator, Timer: TimerRetry, In: []machine.State{StateAsked}, On: []machine.Symbol{machine.Receive(performatives.ActAgree)},
+		})
 	}
 	if x.Reports {
 		t.Jobs[0].Says = append(t.Jobs[0].Says, CommandReport)

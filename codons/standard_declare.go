@@ -139,10 +139,13 @@ func (c *completion) declareReports() {
 	for _, r := range c.own {
 		for _, e := range r.Do {
 			for _, on := range r.On {
-				d := machine.Reported{Role: r.Role, On: on, Name: e.Name}
-				same := func(o machine.Reported) bool { return o.Role == d.Role && o.On == d.On && o.Name == d.Name }
-				if e.Kind == machine.EffectReport && !slices.ContainsFunc(c.table.Reports, same) {
-					c.table.Reports = append(c.table.Reports, d)
+				same := func(o machine.Reported) bool { return o.Role == r.Role && o.On == on && o.Name == e.Name }
+				switch i := slices.IndexFunc(c.table.Reports, same); {
+				case e.Kind != machine.EffectReport:
+				case i >= 0:
+					c.table.Reports[i].In = append(c.table.Reports[i].In, r.From...)
+				default:
+					c.table.Reports = append(c.table.Reports, machine.Reported{Role: r.Role, On: on, In: slices.Clone(r.From), Name: e.Name})
 				}
 			}
 		}
@@ -164,6 +167,11 @@ func (c *completion) declareEnds() {
 	for _, d := range denials() {
 		add(machine.Initiator, machine.Receive(d.Act), d.End)
 		add(machine.Responder, machine.Command(d.Command), d.End)
+	}
+	for _, command := range []string{CommandRefuse, CommandNotUnderstood} { // of a request that was agreed to
+		if slices.Contains(c.table.Live, StateAgreed) {
+			add(machine.Responder, machine.Command(command), StateFailed, StateAgreed)
+		}
 	}
 	add(machine.Initiator, machine.ReceiveTagged(performatives.ActInform, TagReceipt), StateCancelled)
 	add(machine.Initiator, machine.Timeout(TimerDeadline), StateTimedOut)

@@ -11,7 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 )
 
-// Explore walks every joint state of both sides of a codon's table, over the worst network,
+// Explore checks the rows of a codon's table by the rules of [verify.CheckRules]. It walks every joint state of both sides of a codon's table, over the worst network,
 // over one that delivers, and in the fair runs of [verify.ExploreFair], and compares the table's
 // monitor with an oracle. A violation
 // fails the test with the shortest sequence of events that leads to it. Steps that no
@@ -29,12 +29,15 @@ func explore(logf func(string, ...any), c *codons.Codon, o options) (problems []
 	if c.Machine() == nil {
 		return []string{fmt.Sprintf("codontest: %s has no table of its own to explore", c.Name())}
 	}
-	worst, err := verify.Explore(c.Machine(), verify.Network{})
+	worst, err := verify.Explore(c.Machine(), verify.Network{Strict: true})
 	logf("%s, the worst network: %s", c.Name(), worst)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	problems = append(compare("step", worst.Unexercised, o.unexercised), compare("pair", pairs(worst.UnusedPairs), pairs(o.unused))...)
+	if err := verify.CheckRules(c.Machine()); err != nil {
+		problems = append(problems, err.Error())
+	}
+	problems = slices.Concat(problems, compare("step", worst.Unexercised, o.unexercised), compare("pair", pairs(worst.UnusedPairs), pairs(o.unused)))
 	calm, err := verify.Explore(c.Machine(), verify.Calm())
 	logf("%s, a network that delivers: %s", c.Name(), calm)
 	if err != nil {

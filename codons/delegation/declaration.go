@@ -3,6 +3,7 @@ package delegation
 import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // declarations say what the rows are for, besides what the standard rows bring.
@@ -12,19 +13,32 @@ func declarations() machine.Declarations {
 			{Role: machine.Initiator, Name: codons.CommandAnswer, In: []machine.State{StateInputNeeded}, Kind: machine.CommandOwed},
 			{Role: machine.Initiator, Name: codons.CommandDecline, In: []machine.State{StateInputNeeded}, Kind: machine.CommandOwed},
 		},
-		Rest: []machine.Rest{
+		Ends: []machine.End{
+			{Role: machine.Initiator, On: machine.Receive(performatives.ActInformResult), To: codons.StateCompleted},
+			{Role: machine.Initiator, On: machine.Receive(performatives.ActTaskReject), To: codons.StateRejected},
+			{Role: machine.Responder, On: machine.Command(codons.CommandFinish), To: codons.StateCompleted},
+			{Role: machine.Responder, On: machine.Command(codons.CommandReject), To: codons.StateRejected},
+			partial(machine.Receive(performatives.ActTaskReject), StateInputGiven),
+			partial(machine.Receive(performatives.ActNotUnderstood), StateInputGiven, StateDeclining),
+			partial(machine.Receive(performatives.ActFailure), StateInputGiven, StateInputNeeded, StateDeclining),
+			partial(machine.Timeout(codons.TimerDeadline), StateInputGiven, StateInputNeeded, StateDeclining),
+			partial(machine.Timeout(codons.TimerGrace), StateDeclining),
+			partial(machine.Command(codons.CommandStop), StateDeclining),
+		},
+		Renewals: []machine.Renewal{
 			{
-				Initiator: []machine.State{StateInputGiven, codons.StateCancelling}, Responder: []machine.State{codons.StateCompleted},
-				Why: "a known fault: the deadline of a worker that awaits input passes in silence",
+				Role: machine.Initiator, Timer: codons.TimerRetry, In: []machine.State{StateRequested, StateInputGiven},
+				On: []machine.Symbol{machine.Receive(performatives.ActTaskAccept), machine.Receive(performatives.ActStatusUpdate)},
 			},
 			{
-				Initiator: []machine.State{codons.StateCancelling}, Responder: []machine.State{StateInputNeeded, StateAwaiting}, ToldOnce: true,
-				Why: "a known fault: the CANCEL was lost, and the partial result is never sent again",
-			},
-			{
-				Initiator: []machine.State{codons.StateCompleted}, Responder: []machine.State{StateInputNeeded, StateAwaiting}, ToldOnce: true,
-				Why: "a known fault: the CANCEL that declines the further round, or crosses with the partial result, is sent once",
+				Role: machine.Responder, Timer: codons.TimerDeadline, In: []machine.State{StateInputNeeded, StateAwaiting},
+				On: []machine.Symbol{machine.Receive(performatives.ActTaskRequest)},
 			},
 		},
 	}
+}
+
+// partial is the end of an initiator whose partial result is final.
+func partial(on machine.Symbol, in ...machine.State) machine.End {
+	return machine.End{Role: machine.Initiator, In: in, On: on, To: codons.StateCompleted}
 }

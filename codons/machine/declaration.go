@@ -10,6 +10,7 @@ type Declarations struct {
 	Commands   []AgentCommand
 	Rest       []Rest
 	Reports    []Reported
+	Renewals   []Renewal
 	Garbled    []Garbled
 	Ends       []End
 	Exceptions []Exception
@@ -48,13 +49,27 @@ func (r Rest) Has(initiator, responder State, lost bool) bool {
 	return (lost || !r.ToldOnce) && slices.Contains(r.Initiator, initiator) && slices.Contains(r.Responder, responder)
 }
 
-// Reported declares that an event is reported to the agent whenever it is not dropped and
-// does not end the conversation.
+// Reported declares that an event is reported to the agent whenever it is not dropped.
 type Reported struct {
 	Role Role
 	On   Symbol
 	In   []State // empty: in all states
 	Name string
+}
+
+// Renewal declares events with which a timer begins anew: the row that takes one of them arms it,
+// if it leads to a state with a row for the timer's expiry. In a state that In names, it must not
+// drop the event.
+type Renewal struct {
+	Role  Role
+	Timer string
+	In    []State // empty: in all states
+	On    []Symbol
+}
+
+// Covers reports whether a transition has to arm the timer.
+func (r Renewal) Covers(t *Transition) bool {
+	return r.Role == t.Role && slices.Contains(r.On, t.On) && (len(r.In) == 0 || slices.Contains(r.In, t.From))
 }
 
 // Garbled declares that a message of that act may reach the role with a content that makes
@@ -129,6 +144,12 @@ func (c *compiler) checkDeclarations() {
 		c.checkStates("a report", r.In)
 		if !slices.ContainsFunc(c.table.Rows, func(row Row) bool { return row.Role == r.Role && slices.Contains(row.On, r.On) }) {
 			c.fault("%s is declared to be reported to the %s as %s and has no row", r.On, r.Role, r.Name)
+		}
+	}
+	for _, r := range c.table.Renewals {
+		c.checkStates("a renewal", r.In)
+		if !slices.ContainsFunc(c.table.Timers, func(t Timer) bool { return t.Role == r.Role && t.Name == r.Timer }) {
+			c.fault("the %s has no timer %s to renew", r.Role, r.Timer)
 		}
 	}
 	for _, g := range c.table.Garbled {

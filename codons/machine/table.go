@@ -85,9 +85,6 @@ type Timer struct {
 	// Ticks says that the timer sends something again, so that a conversation may rely on
 	// it: it expires when no message is under way. Other timers are deadlines.
 	Ticks bool
-	// Renews are the events with which the timer begins anew: in each live state with a row
-	// for its expiry, the row that takes one of them arms it.
-	Renews []Symbol
 }
 
 // Pair is the states of both sides at the end of a conversation. The responder's

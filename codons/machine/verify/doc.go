@@ -6,6 +6,8 @@
 //     up to three members.
 //   - [ExploreFair] walks those over a network that loses messages for good, and wants an end
 //     that comes without the user.
+//   - [CheckRules] checks each row by itself, and [Suite.Mutate] whether all these checks notice
+//     mistakes in a table.
 //   - [CheckMonitor] compares the [machine.Monitor] of a table with an oracle.
 //   - [CheckCoordination] finds the faults of a coordination that show without an
 //     exploration.

@@ -96,6 +96,7 @@ type fairJoint struct {
 	joint
 	twice [2]bitset.Set // the messages of which two copies are under way
 	lost  uint8         // copies so far
+	wrong uint8         // messages that arrived garbled so far
 }
 
 // fair is one walk. Of the embedded explorer it uses the numbers of messages and the steps.
@@ -387,7 +388,7 @@ func (x *fair) arrivals(j fairJoint, r machine.Role, yield func(step) bool) bool
 	from := r.Other()
 	for i := range j.joint[from].out.All {
 		msg, next := &x.messages[from][i], x.withoutCopy(j, from, i)
-		if int(j.lost) < x.run.Losses && !x.loses(next, from, msg, yield) {
+		if x.mayFail(j) && !x.loses(next, from, msg, yield) {
 			return false
 		}
 		on := x.classify(j.joint, r, i, msg)
@@ -403,16 +404,19 @@ func (x *fair) arrivals(j fairJoint, r machine.Role, yield func(step) bool) bool
 // declares that. It counts as a loss.
 func (x *fair) garbles(j, next fairJoint, r machine.Role, on machine.Symbol, msg *message, yield func(step) bool) bool {
 	for _, g := range x.Table().Garbled {
-		if g.Role != r || on.Kind != machine.KindReceive || on.Act != g.On.Act || int(j.lost) >= x.run.Losses {
+		if g.Role != r || on.Kind != machine.KindReceive || on.Act != g.On.Act || !x.mayFail(j) {
 			continue
 		}
-		next.lost++
+		next.wrong++
 		if !x.do(next, r, g.On, msg, free, yield) {
 			return false
 		}
 	}
 	return true
 }
+
+// mayFail reports whether the network may lose or garble another message.
+func (x *fair) mayFail(j fairJoint) bool { return int(j.lost+j.wrong) < x.run.Losses }
 
 // withoutCopy returns the joint state without one copy of a message.
 func (x *fair) withoutCopy(j fairJoint, from machine.Role, i int) fairJoint {

@@ -26,6 +26,9 @@ func (x *explorer) take(j joint, r machine.Role, on machine.Symbol, msg *message
 		return true
 	}
 	x.taken[t] = true
+	if x.net.Strict {
+		x.checkStrict(t, j[r], msg)
+	}
 	move.To = t.To
 	return yield(x.apply(j, t, msg, &move), move) && x.problem == nil
 }
