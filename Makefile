@@ -59,6 +59,12 @@ explore: ## run the explorations (tests named TestExplore…) in their long form
 	if [[ -z $$targets ]]; then echo "there are no explorations"; exit; fi; \
 	RIBOSOME_EXHAUSTIVE=1 go test -count=1 -timeout 30m -v -run '^TestExplore' $$(cut -d' ' -f1 <<<"$$targets" | sort -u)
 
+.PHONY: mutate
+mutate: ## check that the explorations notice mistakes in tables; ALL=1 ONLY=table
+	@set -o pipefail; out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
+	RIBOSOME_MUTATE=$${ONLY:-all} go test -count=1 -timeout 60m -v -run '^TestMutateTables$$' ./codons/library | tee "$$out" | grep -v -e '^=== ' -e '^mutants noticed' -e '^ok ' -e '^PASS' -e '^--- PASS' || true; \
+	grep '^mutants noticed' "$$out"; ! grep -q '^FAIL' "$$out"
+
 .PHONY: sim
 sim: ## run 1,000 seeds of the simulated swarm; SEEDS=n
 	go test ./runtime -count=1 -timeout 15m -run '^TestSim$$' -seeds $(SEEDS)

@@ -72,6 +72,9 @@ func (x Exchange) Own() machine.Table {
 	if x.Agree {
 		t.Jobs[0].Says = append(t.Jobs[0].Says, CommandAgree)
 		t.Rows = append(t.Rows, exchangeAgrees()...)
+		t.Renewals = append(t.Renewals, machine.Renewal{
+			Role: machine.Initiator, Timer: TimerRetry, In: []machine.State{StateAsked}, On: []machine.Symbol{machine.Receive(performatives.ActAgree)},
+		})
 	}
 	if x.Reports {
 		t.Jobs[0].Says = append(t.Jobs[0].Says, CommandReport)
@@ -80,6 +83,9 @@ func (x Exchange) Own() machine.Table {
 	for _, a := range x.ownAnswers() {
 		t.Jobs[0].Ends = append(t.Jobs[0].Ends, a.Command)
 		t.Terminal = append(t.Terminal, a.End)
+		t.Ends = append(t.Ends,
+			machine.End{Role: machine.Initiator, On: machine.Receive(a.Act), To: a.End},
+			machine.End{Role: machine.Responder, On: machine.Command(a.Command), To: a.End})
 	}
 	if x.Denial != nil {
 		t.Jobs[0].Ends = append(t.Jobs[0].Ends, CommandNotUnderstood, CommandFail)

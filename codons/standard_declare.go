@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // addPairs adds the ways in which a conversation with the standard rows may end. Both sides end
@@ -75,6 +76,122 @@ func (c *completion) declare() {
 		}
 	}
 	c.joinStates()
+	c.declareTicks()
+	c.declareCommands()
+	c.declareReports()
+	c.declareEnds()
+}
+
+// declareTicks declares the retry timers of own, too, as timers that send something again.
+func (c *completion) declareTicks() {
+	c.table.Timers = slices.Clone(c.table.Timers)
+	for i, t := range c.table.Timers {
+		c.table.Timers[i].Ticks = t.Ticks || t.Name == TimerRetry
+	}
+}
+
+// declareCommands declares the commands of the agents that own has not declared, in the states
+// that take them.
+func (c *completion) declareCommands() {
+	own := slices.Clone(c.table.Commands)
+	all := slices.Clone(own)
+	for _, r := range c.table.Rows {
+		for _, on := range r.On {
+			if on.Kind != machine.KindCommand || len(c.issuersFor(r.Role, on)) > 0 {
+				continue
+			}
+			for _, s := range r.From {
+				declared := func(d machine.AgentCommand) bool {
+					return d.Role == r.Role && d.Name == on.Name && slices.Contains(d.In, s)
+				}
+				if !slices.ContainsFunc(own, declared) {
+					all = declareCommand(all, len(own), r.Role, on.Name, s)
+				}
+			}
+		}
+	}
+	c.table.Commands = all
+}
+
+// declareCommand adds a command in a state to the declarations from the given index on.
+func declareCommand(all []machine.AgentCommand, from int, role machine.Role, name string, in machine.State) []machine.AgentCommand {
+	kind := machine.CommandMay
+	switch {
+	case name == CommandStop:
+		kind = machine.CommandStops
+	case in == machine.Idle:
+		kind = machine.CommandOpens
+	}
+	for i := from; i < len(all); i++ {
+		if d := &all[i]; d.Role == role && d.Name == name && d.Kind == kind {
+			d.In = append(d.In, in)
+			return all
+		}
+	}
+	return append(all, machine.AgentCommand{Role: role, Name: name, In: []machine.State{in}, Kind: kind})
+}
+
+// declareReports declares what own rows report to the agent, unless own declares reports.
+func (c *completion) declareReports() {
+	if c.table.Reports != nil {
+		return
+	}
+	for _, r := range c.own {
+		for _, e := range r.Do {
+			for _, on := range r.On {
+				same := func(o machine.Reported) bool { return o.Role == r.Role && o.On == on && o.Name == e.Name }
+				switch i := slices.IndexFunc(c.table.Reports, same); {
+				case e.Kind != machine.EffectReport:
+				case i >= 0:
+					c.table.Reports[i].In = append(c.table.Reports[i].In, r.From...)
+				default:
+					c.table.Reports = append(c.table.Reports, machine.Reported{Role: r.Role, On: on, In: slices.Clone(r.From), Name: e.Name})
+				}
+			}
+		}
+	}
+}
+
+// declareEnds declares the terminal states to which the events of the standard rows lead, where
+// own declares no other.
+func (c *completion) declareEnds() {
+	all := slices.Clone(c.table.Ends)
+	add := func(role machine.Role, on machine.Symbol, to machine.State, in ...machine.State) {
+		same := func(e machine.End) bool {
+			return e.Role == role && e.On == on && slices.Equal(e.In, in)
+		}
+		if slices.Contains(c.table.Terminal, to) && !slices.ContainsFunc(all, same) {
+			all = append(all, machine.End{Role: role, On: on, To: to, In: in})
+		}
+	}
+	for _, d := range denials() {
+		add(machine.Initiator, machine.Receive(d.Act), d.End)
+		add(machine.Responder, machine.Command(d.Command), d.End)
+	}
+	for _, command := range []string{CommandRefuse, CommandNotUnderstood} { // of a request that was agreed to
+		if slices.Contains(c.table.Live, StateAgreed) {
+			add(machine.Responder, machine.Command(command), StateFailed, StateAgreed)
+		}
+	}
+	add(machine.Initiator, machine.ReceiveTagged(performatives.ActInform, TagReceipt), StateCancelled)
+	add(machine.Initiator, machine.Timeout(TimerDeadline), StateTimedOut)
+	add(machine.Initiator, machine.Timeout(TimerGrace), StateTimedOut)
+	add(machine.Initiator, machine.Command(CommandStop), StateAbandoned)
+	add(machine.Responder, machine.Receive(performatives.ActCancel), StateCancelled)
+	add(machine.Responder, machine.Timeout(TimerDeadline), StateTimedOut)
+	add(machine.Responder, machine.Timeout(TimerGrace), StateFailed)
+	add(machine.Responder, machine.Command(CommandStop), StateFailed)
+	if slices.Contains(c.table.Live, StateCancelling) && len(c.before(machine.Responder)) > 0 {
+		add(machine.Responder, machine.Timeout(TimerDeadline), StateFailed, StateCancelling)
+		for _, j := range c.table.Jobs {
+			for _, name := range j.Ends {
+				if j.Role == machine.Responder {
+					add(machine.Responder, machine.Command(name), StateCancelled, StateCancelling)
+				}
+			}
+		}
+	}
+	c.table.Ends = all
 }
 
 func (c *completion) declareState(s machine.State) {

@@ -115,7 +115,8 @@ func (x protocol) table() machine.Table {
 		},
 		Rows: slices.Concat(x.auctioneerCalls(), x.auctioneerDecides(), x.auctioneerAwaitsResult(), auctioneerEnded(),
 			bidderAttends(), bidderConsiders(), bidderBetweenPrices(), bidderSettles(), bidderEnded()),
-		Agree: x.pairs(),
+		Agree:        x.pairs(),
+		Declarations: x.declarations(),
 	})
 }
 

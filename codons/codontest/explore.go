@@ -11,8 +11,9 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 )
 
-// Explore walks every joint state of both sides of a codon's table, over the worst network
-// and over one that delivers, and compares the table's monitor with an oracle. A violation
+// Explore checks the rows of a codon's table by the rules of [verify.CheckRules]. It walks every joint state of both sides of a codon's table, over the worst network,
+// over one that delivers, and in the fair runs of [verify.ExploreFair], and compares the table's
+// monitor with an oracle. A violation
 // fails the test with the shortest sequence of events that leads to it. Steps that no
 // conversation takes, and pairs of Agree in which none ends, fail the test too, unless
 // [Unexercised] and [Unused] name them.
@@ -28,12 +29,15 @@ func explore(logf func(string, ...any), c *codons.Codon, o options) (problems []
 	if c.Machine() == nil {
 		return []string{fmt.Sprintf("codontest: %s has no table of its own to explore", c.Name())}
 	}
-	worst, err := verify.Explore(c.Machine(), verify.Network{})
+	worst, err := verify.Explore(c.Machine(), verify.Network{Strict: true})
 	logf("%s, the worst network: %s", c.Name(), worst)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	problems = append(compare("step", worst.Unexercised, o.unexercised), compare("pair", pairs(worst.UnusedPairs), pairs(o.unused))...)
+	if err := verify.CheckRules(c.Machine()); err != nil {
+		problems = append(problems, err.Error())
+	}
+	problems = slices.Concat(problems, compare("step", worst.Unexercised, o.unexercised), compare("pair", pairs(worst.UnusedPairs), pairs(o.unused)))
 	calm, err := verify.Explore(c.Machine(), verify.Calm())
 	logf("%s, a network that delivers: %s", c.Name(), calm)
 	if err != nil {
@@ -41,6 +45,11 @@ func explore(logf func(string, ...any), c *codons.Codon, o options) (problems []
 	}
 	for _, pair := range calm.UnusedPairs {
 		problems = append(problems, fmt.Sprintf("codontest: no conversation over a network that delivers ends in %s: the pair is Rough", pairs([]machine.Pair{pair})[0]))
+	}
+	fair, err := verify.ExploreFair(c.Machine())
+	logf("%s, fair runs: %s", c.Name(), fair)
+	if err != nil {
+		problems = append(problems, err.Error())
 	}
 	report, err := verify.CheckMonitor(c.Machine(), verify.MonitorCheck{Traces: 100, Walks: 200, Mutate: 20}, rand.New(rand.NewPCG(1, 2)).IntN)
 	logf("%s, the monitor: %s", c.Name(), report)

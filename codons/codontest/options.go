@@ -11,12 +11,14 @@ import (
 // DefaultSeeds is the number of seeds that [Conform] tries.
 const DefaultSeeds = 24
 
-// Option changes one thing about [Explore] or [Conform].
+// Option changes one thing about [Explore], [Mutate] or [Conform].
 type Option func(*options)
 
 type options struct {
 	unexercised []string
 	unused      []machine.Pair
+	survivors   map[string]string // the reasons, by mistake
+	allMistakes bool
 	contents    map[string][]any
 	seeds       []uint64
 	asking      []codons.Option

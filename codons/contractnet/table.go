@@ -82,7 +82,8 @@ func (x protocol) table() machine.Table {
 		Timers: timers(),
 		Rows: slices.Concat(x.callerCalls(), x.callerDecides(), callerAwaitsResult(), callerCancels(), callerEnded(),
 			x.bidderConsiders(), x.bidderProposed(), x.bidderEnded()),
-		Agree: pairs(),
+		Agree:        pairs(),
+		Declarations: x.declarations(),
 	})
 }
 

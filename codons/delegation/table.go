@@ -34,7 +34,7 @@ func Table() machine.Table {
 			{
 				Role: machine.Responder, Name: codons.JobConsider,
 				Ends: []string{codons.CommandAccept, codons.CommandReject, codons.CommandNotUnderstood, codons.CommandFail},
-				Doc:  "the agent decides whether to take the task on",
+				Doc:  "the agent decides whether to take the task on", ReceiptNeedNotWait: true,
 			},
 			{
 				Role: machine.Responder, Name: codons.JobPerform,
@@ -44,8 +44,9 @@ func Table() machine.Table {
 			},
 			{
 				Role: machine.Responder, Name: codons.JobChildren,
-				Ends: []string{codons.CommandStopped, codons.CommandUnstopped},
-				Doc:  "the kernel looks whether the conversations that earlier rounds began have stopped; it does not wait",
+				Ends:  []string{codons.CommandStopped, codons.CommandUnstopped},
+				Doc:   "the kernel looks whether the conversations that earlier rounds began have stopped; it does not wait",
+				Swift: true,
 			},
 		},
 		Timers: []machine.Timer{
@@ -55,7 +56,8 @@ func Table() machine.Table {
 			initiatorRequest(), initiatorResult(), initiatorInput(), initiatorDecline(), initiatorCancel(),
 			responderConsider(), responderWork(), responderAwait(),
 		),
-		Agree: pairs(),
+		Agree:        pairs(),
+		Declarations: declarations(),
 	})
 }
 

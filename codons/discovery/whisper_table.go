@@ -33,9 +33,13 @@ func whisperTable() machine.Table {
 			"or the details of one action.",
 		Source:   "acl §4.8, §4.9 and §9; addenda §3 and §6; FIPA Query Interaction Protocol (SC00027H)",
 		Terminal: []machine.State{codons.StateAnswered},
-		Jobs:     []machine.Job{{Role: machine.Responder, Name: codons.JobAnswer, Ends: []string{codons.CommandAnswer}, Doc: "the agent describes itself"}},
+		Jobs:     []machine.Job{{Role: machine.Responder, Name: codons.JobAnswer, Ends: []string{codons.CommandAnswer}, Doc: "the agent describes itself", ReceiptNeedNotWait: true}},
 		Rows:     append(whisperAsk(), whisperAnswer()...),
 		Agree:    whisperPairs(),
+		Declarations: machine.Declarations{Rest: []machine.Rest{{
+			Initiator: []machine.State{codons.StateAbandoned}, Responder: []machine.State{machine.Idle}, ToldOnce: true,
+			Why: "both the query and its CANCEL were lost, and the initiator waits for neither",
+		}}},
 	})
 }
 

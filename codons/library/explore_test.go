@@ -71,7 +71,7 @@ var refusedAfterAgree = []string{
 func TestExploreUnreliableNetwork(t *testing.T) {
 	for _, table := range tables() {
 		t.Run(table.Name, func(t *testing.T) {
-			result, err := verify.Explore(table.MustCompile(), verify.Network{})
+			result, err := verify.Explore(table.MustCompile(), verify.Network{Strict: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,6 +84,15 @@ func TestExploreUnreliableNetwork(t *testing.T) {
 				t.Errorf("no conversation ends in %v", result.UnusedPairs)
 			}
 		})
+	}
+}
+
+// Each transition keeps to the rules and declarations of its table.
+func TestExploreRules(t *testing.T) {
+	for _, table := range tables() {
+		if err := verify.CheckRules(table.MustCompile()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

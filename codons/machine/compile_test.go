@@ -90,6 +90,32 @@ func TestCompileRefuses(t *testing.T) {
 		{"a job without a final command", func(t *machine.Table) { t.Jobs[0].Ends = nil }, "has no final command"},
 		{"a command of a job without a row", func(t *machine.Table) { t.Jobs[0].Says = []string{"hum"} }, "the responder's job answer gives command hum, which has no row"},
 		{"a pair of live states", func(t *machine.Table) { t.Agree = append(t.Agree, machine.Pair{Initiator: "asked", Responder: "done"}) }, "the pair asked, done has a state that is not terminal"},
+		{
+			"a declared command without a row", func(t *machine.Table) {
+				t.Commands = []machine.AgentCommand{{Name: "start", In: []machine.State{"asked"}}}
+			}, "the initiator has no row for its declared command start in asked",
+		},
+		{
+			"a pair of rest of unknown states", func(t *machine.Table) { t.Rest = []machine.Rest{{Initiator: []machine.State{"limbo"}}} },
+			`the declaration of a pair of rest names state "limbo"`,
+		},
+		{
+			"a report of an event without a row", func(t *machine.Table) {
+				t.Reports = []machine.Reported{{On: machine.Command("hum"), Name: "hum"}}
+			}, "command hum is declared to be reported to the initiator as hum and has no row",
+		},
+		{
+			"a garbled act that is never sent", func(t *machine.Table) { t.Garbled = []machine.Garbled{{On: machine.Receive(p.ActAgree)}} },
+			"receive AGREE of the initiator is declared as garbled",
+		},
+		{
+			"an end in a live state", func(t *machine.Table) { t.Ends = []machine.End{{On: machine.Command("start"), To: "asked"}} },
+			"command start is declared to end the initiator in asked, which is not terminal",
+		},
+		{
+			"an exception without a reason", func(t *machine.Table) { t.Exceptions = []machine.Exception{{Rule: "ends"}} },
+			"the exception from ends has no reason",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			table := tabletest.Ping()

@@ -26,6 +26,8 @@ type Table struct {
 	Jobs     []Job
 	Timers   []Timer
 	Agree    []Pair // every pair of terminal states that a conversation may end in
+
+	Declarations // what the rows are for; may be empty
 }
 
 // Success returns the pair in which a conversation ends well: the first of Agree that is
@@ -60,6 +62,13 @@ type Job struct {
 	Says []string // commands that it may give while it runs, any number of times
 	Ends []string // final commands: it gives exactly one of them, and has then ended
 	Doc  string
+
+	// Swift says that the job always ends soon, so no exploration has it run on until it
+	// is stopped.
+	Swift bool
+	// ReceiptNeedNotWait says that the receipt for a CANCEL may be sent while the job has
+	// not returned, because nothing that it does has to be stopped first.
+	ReceiptNeedNotWait bool
 }
 
 // has reports whether a command is one of the job's.
@@ -72,6 +81,10 @@ type Timer struct {
 	Role Role
 	Name string
 	Doc  string
+
+	// Ticks says that the timer sends something again, so that a conversation may rely on
+	// it: it expires when no message is under way. Other timers are deadlines.
+	Ticks bool
 }
 
 // Pair is the states of both sides at the end of a conversation. The responder's

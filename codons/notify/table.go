@@ -42,5 +42,9 @@ func table() machine.Table {
 		Agree: []machine.Pair{
 			{Initiator: stateNotified, Responder: machine.Idle, Rough: true, Note: "the notice was lost, and no answer to it is expected"},
 		},
+		Declarations: machine.Declarations{Rest: []machine.Rest{{
+			Initiator: []machine.State{stateNotified}, Responder: []machine.State{machine.Idle}, ToldOnce: true,
+			Why: "a notice is sent once, and its loss goes unnoticed",
+		}}},
 	})
 }

@@ -87,11 +87,12 @@ func (x stream) table() machine.Table {
 		Terminal: []machine.State{stateLost},
 		Jobs: []machine.Job{{
 			Role: machine.Responder, Name: codons.JobConsider, Ends: []string{codons.CommandAgree},
-			Doc: "the agent decides about the subscription",
+			Doc: "the agent decides about the subscription", ReceiptNeedNotWait: true,
 		}},
-		Timers: streamTimers(),
-		Rows:   slices.Concat(x.subscribe(), x.follow(), streamUnsubscribe(), x.consider(), x.publish()),
-		Agree:  streamPairs(),
+		Timers:       streamTimers(),
+		Rows:         slices.Concat(x.subscribe(), x.follow(), streamUnsubscribe(), x.consider(), x.publish()),
+		Agree:        streamPairs(),
+		Declarations: declarations(x.opening),
 	})
 }
 

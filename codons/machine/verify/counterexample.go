@@ -20,6 +20,11 @@ const (
 	LeftRunning     Problem = "job left running"   // a side ends without stopping its job, or starts it twice
 	NothingToResend Problem = "nothing to resend"  // a row resends an act that was never sent
 	TooMany         Problem = "too many messages"  // the table cannot be explored within the bounds
+	Unarmed         Problem = "timer not armed"    // strict: a state has a row for a timer that does not run there
+	NotRunning      Problem = "job not running"    // strict: a state awaits a job that does not run
+	Unforeseen      Problem = "unforeseen message" // strict: only a wildcard takes a message of a correct peer
+	Unanswered      Problem = "repeat unanswered"  // strict: a repeated request is not answered again
+	EarlyReceipt    Problem = "early receipt"      // strict: the receipt is sent while a job runs
 	Forbidden       Problem = "forbidden state"    // of a group: a condition of Never holds
 	Undecidable     Problem = "undecidable rule"   // of a group: a rule is due and allows no decision
 )
@@ -50,6 +55,9 @@ func (c *Counterexample) Error() string {
 //
 //	responder  receive TASK_REQUEST    idle → considering
 func (m Move) String() string {
+	if m.On.Kind == 0 {
+		return fmt.Sprintf("%s  %s", m.Role, m.Message)
+	}
 	line := fmt.Sprintf("%s  %-32s  %s", m.Role, m.On, m.From)
 	if m.To != m.From {
 		line += " → " + string(m.To)

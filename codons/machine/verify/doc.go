@@ -4,6 +4,10 @@
 //   - [Explore] walks every joint state of both sides of a conversation and of the
 //     network between them, and [ExploreGroup] those of a [machine.Coordination] with
 //     up to three members.
+//   - [ExploreFair] walks those over a network that loses messages for good, and wants an end
+//     that comes without the user.
+//   - [CheckRules] checks each row by itself, and [Suite.Mutate] whether all these checks notice
+//     mistakes in a table.
 //   - [CheckMonitor] compares the [machine.Monitor] of a table with an oracle.
 //   - [CheckCoordination] finds the faults of a coordination that show without an
 //     exploration.

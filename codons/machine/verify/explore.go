@@ -67,6 +67,7 @@ type explorer struct {
 
 	undeliverable [2]map[performatives.Performative]bool // acts whose Undeliverable the role has a row for
 	losesPeer     [2]bool                                // whether the role has a row for PeerLost
+	verdicts      bool                                   // the initiator's answer to a proposal says which one it answers
 	partitions    bool                                   // PeerLost can occur although the peer's agent runs
 
 	messages [2][]message
@@ -79,7 +80,9 @@ type explorer struct {
 	ends    map[machine.Pair]int
 	silence map[silent]bool // positions that end in silence
 
-	problem *Counterexample // the violation of the latest step, without its path
+	latest  int                         // the number of the message that the latest step handed to the network
+	needs   [2]map[machine.State]*needs // of a strict walk
+	problem *Counterexample             // the violation of the latest step, without its path
 }
 
 // node is a joint state, and the move by which the walk first came to it.
@@ -111,6 +114,9 @@ func newExplorer(m *machine.Machine, n Network) *explorer {
 		}
 		x.losesPeer[t.Role] = x.losesPeer[t.Role] || t.On == machine.PeerLost()
 	}
+	if n.Strict {
+		x.needs = x.strictNeeds()
+	}
 	return x
 }
 
@@ -119,6 +125,9 @@ func (x *explorer) walk() error {
 	x.visit(joint{}, -1, Move{})
 	for at := int32(0); int(at) < len(x.nodes); at++ {
 		if err := x.checkState(at); err != nil {
+			return err
+		}
+		if err := x.checkNeeds(at); err != nil {
 			return err
 		}
 		for to, via := range x.moves(x.nodes[at].joint) {

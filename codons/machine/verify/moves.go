@@ -129,20 +129,19 @@ func (x *explorer) classify(j joint, r machine.Role, i int, msg *message) machin
 	switch {
 	case j[r].received.Has(i):
 		return machine.Duplicate(msg.act)
-	case r == machine.Initiator && x.stale(j, msg):
+	case (r == machine.Initiator || x.verdicts) && x.stale(j, r, msg):
 		return machine.Symbol{Kind: machine.KindStale, Act: msg.act, Name: msg.tag}
 	}
 	return machine.ReceiveTagged(msg.act, msg.tag)
 }
 
-// stale reports whether the initiator has sent a later message of the act that msg
-// answers.
-func (x *explorer) stale(j joint, msg *message) bool {
+// stale reports whether a role has sent a later message of the act that msg answers.
+func (x *explorer) stale(j joint, r machine.Role, msg *message) bool {
 	if msg.answers == 0 {
 		return false
 	}
-	request := x.messages[machine.Initiator][msg.answers-1]
-	return int(request.n) < x.count(j, machine.Initiator, request.act)
+	request := x.messages[r][msg.answers-1]
+	return int(request.n) < x.count(j, r, request.act)
 }
 
 // count returns the number of different messages of an act that a role has sent.

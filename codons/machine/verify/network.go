@@ -12,6 +12,13 @@ type Network struct {
 	NoTimeouts bool // no timer ever expires
 	NoStops    bool // no agent stops
 
+	// Strict adds the rules that only an exploration can check: see [RuleWildcard],
+	// [RuleArmed], [RuleRunning], [RuleRepeat] and [RuleReceipt].
+	Strict bool
+
+	// Receipt is the tag of the message that answers a withdrawal. Empty means "receipt".
+	Receipt string
+
 	// Stop is the command that the stop of an agent becomes. Empty means "stop".
 	Stop string
 
@@ -35,6 +42,7 @@ func Calm() Network {
 func (n Network) calm() bool { return n.Reliable && n.NoTimeouts && n.NoStops }
 
 func (n Network) withDefaults() Network {
+	n.Receipt = cmp.Or(n.Receipt, "receipt")
 	n.Stop = cmp.Or(n.Stop, "stop")
 	n.Repeat = cmp.Or(n.Repeat, 2)
 	n.MaxStates = cmp.Or(n.MaxStates, 4_000_000)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/bitset"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // take takes one step and yields the joint state after it. It reports whether to go
@@ -25,6 +26,9 @@ func (x *explorer) take(j joint, r machine.Role, on machine.Symbol, msg *message
 		return true
 	}
 	x.taken[t] = true
+	if x.net.Strict {
+		x.checkStrict(t, j[r], msg)
+	}
 	move.To = t.To
 	return yield(x.apply(j, t, msg, &move), move) && x.problem == nil
 }
@@ -41,7 +45,7 @@ func (x *explorer) exhausted(j joint, r machine.Role, t *machine.Transition) boo
 func (x *explorer) apply(j joint, t *machine.Transition, msg *message, move *Move) joint {
 	me := &j[t.Role]
 	me.state = x.index[t.To]
-	if msg != nil && t.Role == machine.Responder && t.On.Kind == machine.KindReceive {
+	if msg != nil && t.On.Kind == machine.KindReceive && (t.Role == machine.Responder || x.verdicts && msg.act == performatives.ActPropose) {
 		me.requests.Accept(msg.act, uint8(x.numbers[*msg]+1), t.Do)
 	}
 	for _, e := range t.Do {
@@ -63,10 +67,14 @@ func (x *explorer) perform(j *joint, r machine.Role, e machine.Effect, msg *mess
 	me := &j[r]
 	switch e.Kind {
 	case machine.EffectSend:
-		x.send(j, message{from: r, act: e.Act, tag: e.Name, answers: me.requests.Answered(e.Act)}, move)
+		m := message{from: r, act: e.Act, tag: e.Name}
+		if r == machine.Responder || e.Act == performatives.ActAcceptProposal || e.Act == performatives.ActRejectProposal {
+			m.answers = me.requests.Answered(e.Act)
+		}
+		x.send(j, m, move)
 	case machine.EffectRefuse:
 		refusal := message{from: r, act: e.Answer(msg.act)}
-		if r == machine.Responder {
+		if r == machine.Responder || x.verdicts {
 			refusal.answers = uint8(x.numbers[*msg] + 1)
 		}
 		x.send(j, refusal, move)
@@ -126,6 +134,7 @@ func (x *explorer) resend(j *joint, r machine.Role, e machine.Effect, move *Move
 // dispatch hands message i to the network.
 func (x *explorer) dispatch(j *joint, i int, m message, move *Move) {
 	me := &j[m.from]
+	x.latest = i
 	move.Sent = m.String()
 	move.Utterance = machine.Utterance{From: m.from, Act: m.act, Tag: m.tag, Again: me.sent.Has(i)}
 	me.sent, me.out = me.sent.With(i), me.out.With(i)

@@ -1,0 +1,76 @@
+package auction
+
+import (
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// declarations say what the rows are for, besides what the standard rows bring.
+func (x protocol) declarations() machine.Declarations {
+	owed := func(name string, in ...machine.State) machine.AgentCommand {
+		return machine.AgentCommand{Role: machine.Initiator, Name: name, In: in, Kind: machine.CommandOwed}
+	}
+	d := machine.Declarations{
+		Commands: []machine.AgentCommand{
+			owed(commandCall, stateWaiting), owed(commandOver, stateWaiting, stateLeading),
+			owed(commandAccept, stateProposed), owed(commandReject, stateProposed),
+			owed(commandSell, stateLeading), owed(commandSettle, stateWon),
+		},
+	}
+	d.Rest = []machine.Rest{{
+		Initiator: []machine.State{stateOver}, Responder: append(betweenPrices(), machine.Idle, stateAnnounced), ToldOnce: true,
+		Why: "the end of the auction is announced once; a bidder that misses it has its deadline",
+	}, {
+		Initiator: []machine.State{codons.StateFailed}, Responder: []machine.State{stateWaiting},
+		Why: "the bidder is out after a bid that could not be read; it has its deadline",
+	}, {
+		Initiator: []machine.State{codons.StateFailed}, Responder: []machine.State{stateProposed}, ToldOnce: true,
+		Why: "the rejection of such a bid is sent once",
+	}}
+	end := func(role machine.Role, on machine.Symbol, to machine.State, in ...machine.State) {
+		d.Ends = append(d.Ends, machine.End{Role: role, On: on, To: to, In: in})
+	}
+	end(machine.Initiator, machine.Receive(performatives.ActInformResult), codons.StateCompleted)
+	end(machine.Initiator, machine.ReceiveTagged(performatives.ActPropose, tagUnreadable), codons.StateFailed)
+	end(machine.Initiator, machine.Command(commandOver), stateOver)
+	end(machine.Responder, machine.Command(codons.CommandFinish), codons.StateCompleted)
+	end(machine.Responder, machine.ReceiveTagged(performatives.ActInform, tagClosed), stateOver)
+	end(machine.Responder, machine.Timeout(codons.TimerDeadline), stateAbsent, stateAnnounced)
+	end(machine.Responder, machine.Command(codons.CommandStop), stateAbsent, stateAnnounced)
+	d.Exceptions = []machine.Exception{
+		{
+			Rule: "silence", Role: machine.Responder, In: []machine.State{stateAnnounced},
+			On:  []machine.Symbol{machine.Timeout(codons.TimerDeadline), machine.Command(codons.CommandStop)},
+			Why: "there is no price to answer yet",
+		},
+		{
+			Rule: "repeat", Role: machine.Responder, In: []machine.State{stateWaiting, stateLeading},
+			On:  []machine.Symbol{machine.Duplicate(performatives.ActCFP)},
+			Why: "the bid that answers this price was decided about",
+		},
+		{
+			Rule: "silence", Role: machine.Responder, In: []machine.State{stateLeading},
+			On:  []machine.Symbol{machine.ReceiveTagged(performatives.ActInform, tagWon)},
+			Why: "it leads already; the transaction is requested next",
+		},
+	}
+	d.Renewals = []machine.Renewal{
+		{Role: machine.Initiator, Timer: codons.TimerDeadline, On: []machine.Symbol{
+			machine.Command(commandCall), machine.Command(commandSettle), machine.ReceiveTagged(performatives.ActRefuse, tagPass),
+		}},
+		{
+			Role: machine.Initiator, Timer: codons.TimerDeadline, In: []machine.State{stateCalled},
+			On: []machine.Symbol{machine.Receive(performatives.ActPropose)},
+		},
+		{Role: machine.Responder, Timer: codons.TimerDeadline, On: []machine.Symbol{
+			machine.Receive(performatives.ActCFP), machine.Receive(performatives.ActRequest), machine.Command(commandPropose), machine.Command(commandPass),
+		}},
+	}
+	d.Garbled = []machine.Garbled{{Role: machine.Initiator, On: machine.ReceiveTagged(performatives.ActPropose, tagUnreadable)}}
+	if x.rising {
+		d.Commands = append(d.Commands, owed(commandOutbid, stateLeading),
+			owed(commandCall, stateOutbid), owed(commandOver, stateOutbid), owed(commandRestore, stateOutbid))
+	}
+	return d
+}

@@ -1,0 +1,27 @@
+package codontest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/codons"
+)
+
+func TestMutateReview(t *testing.T) { Mutate(t, reviewOf(nil), unreached) }
+
+// A table without retries has no mutants worth checking: it does not pass itself.
+func TestMutateWantsATableThatPasses(t *testing.T) {
+	c := reviewOf(func(d *codons.Definition) { d.Standard = codons.StandardDeadline })
+	problems := mutate(t.Logf, c, options{})
+	if len(problems) != 1 || !strings.Contains(problems[0], "without a mistake") {
+		t.Errorf("got %q", problems)
+	}
+}
+
+func TestMutateRefusesAReasonWithoutASurvivor(t *testing.T) {
+	o := newOptions([]Option{unreached, Survives("no row of this table", "a test")})
+	problems := mutate(t.Logf, reviewOf(nil), o)
+	if len(problems) != 1 || !strings.Contains(problems[0], "noticed or unknown: no row of this table") {
+		t.Errorf("got %q", problems)
+	}
+}

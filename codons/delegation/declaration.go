@@ -1,0 +1,44 @@
+package delegation
+
+import (
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// declarations say what the rows are for, besides what the standard rows bring.
+func declarations() machine.Declarations {
+	return machine.Declarations{
+		Commands: []machine.AgentCommand{
+			{Role: machine.Initiator, Name: codons.CommandAnswer, In: []machine.State{StateInputNeeded}, Kind: machine.CommandOwed},
+			{Role: machine.Initiator, Name: codons.CommandDecline, In: []machine.State{StateInputNeeded}, Kind: machine.CommandOwed},
+		},
+		Ends: []machine.End{
+			{Role: machine.Initiator, On: machine.Receive(performatives.ActInformResult), To: codons.StateCompleted},
+			{Role: machine.Initiator, On: machine.Receive(performatives.ActTaskReject), To: codons.StateRejected},
+			{Role: machine.Responder, On: machine.Command(codons.CommandFinish), To: codons.StateCompleted},
+			{Role: machine.Responder, On: machine.Command(codons.CommandReject), To: codons.StateRejected},
+			partial(machine.Receive(performatives.ActTaskReject), StateInputGiven),
+			partial(machine.Receive(performatives.ActNotUnderstood), StateInputGiven, StateDeclining),
+			partial(machine.Receive(performatives.ActFailure), StateInputGiven, StateInputNeeded, StateDeclining),
+			partial(machine.Timeout(codons.TimerDeadline), StateInputGiven, StateInputNeeded, StateDeclining),
+			partial(machine.Timeout(codons.TimerGrace), StateDeclining),
+			partial(machine.Command(codons.CommandStop), StateDeclining),
+		},
+		Renewals: []machine.Renewal{
+			{
+				Role: machine.Initiator, Timer: codons.TimerRetry, In: []machine.State{StateRequested, StateInputGiven},
+				On: []machine.Symbol{machine.Receive(performatives.ActTaskAccept), machine.Receive(performatives.ActStatusUpdate)},
+			},
+			{
+				Role: machine.Responder, Timer: codons.TimerDeadline, In: []machine.State{StateInputNeeded, StateAwaiting},
+				On: []machine.Symbol{machine.Receive(performatives.ActTaskRequest)},
+			},
+		},
+	}
+}
+
+// partial is the end of an initiator whose partial result is final.
+func partial(on machine.Symbol, in ...machine.State) machine.End {
+	return machine.End{Role: machine.Initiator, In: in, On: on, To: codons.StateCompleted}
+}

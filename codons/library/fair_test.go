@@ -1,0 +1,89 @@
+package library
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Each conversation ends by what must happen, without its user and without a deadline. The
+// largest runs, and most of those of auctions, are part of the long form.
+func TestExploreFairRuns(t *testing.T) {
+	for _, table := range tables() {
+		t.Run(table.Name, func(t *testing.T) {
+			t.Parallel()
+			m := table.MustCompile()
+			runs := verify.Runs(m)
+			switch {
+			case exhaustive.Enabled():
+			case strings.HasSuffix(table.Name, "auction"):
+				runs = runs[:2]
+			case len(runs) > 3:
+				runs = runs[:len(runs)-1] // two losses matter to a duplicate of CANCEL
+			}
+			result, err := verify.ExploreFair(m, runs...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(result)
+		})
+	}
+}
+
+// Each case breaks a table by a mistake that the network of Explore does not show: it may deliver
+// every message for ever, and has the user's own CANCEL for an end.
+func TestFairRunsFindWhatExploreDoesNot(t *testing.T) {
+	drop := func(r *machine.Row, e machine.Effect) {
+		r.Do = slices.DeleteFunc(slices.Clone(r.Do), func(o machine.Effect) bool { return o == e })
+	}
+	for _, c := range []struct {
+		name   string
+		table  machine.Table
+		change func(*machine.Row)
+		want   string
+	}{
+		{
+			"a retry that sends nothing", request.Codon.Table, func(r *machine.Row) {
+				if r.Role == machine.Initiator && slices.Contains(r.On, machine.Timeout(codons.TimerRetry)) {
+					drop(r, machine.Resend(performatives.ActRequest))
+				}
+			}, "one loss",
+		},
+		{
+			"an answer that is not sent again", request.Codon.Table, func(r *machine.Row) {
+				if r.Role == machine.Responder && slices.Contains(r.From, "answered") {
+					drop(r, machine.Resend(performatives.ActInform))
+				}
+			}, "one loss",
+		},
+		{
+			"a stop that withdraws nothing", request.Codon.Table, func(r *machine.Row) {
+				if r.Role == machine.Initiator && slices.Contains(r.On, machine.Command(codons.CommandStop)) {
+					drop(r, machine.Send(performatives.ActCancel))
+				}
+			}, "slow jobs",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.table.Rows = slices.Clone(c.table.Rows)
+			for i := range c.table.Rows {
+				c.change(&c.table.Rows[i])
+			}
+			m := c.table.MustCompile()
+			_, err := verify.ExploreFair(m)
+			var found *verify.Counterexample
+			if !errors.As(err, &found) || !strings.Contains(found.Detail, c.want) {
+				t.Fatalf("got %v, want a violation with %s", err, c.want)
+			}
+			t.Log(err)
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package library
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons/auction"
+	"github.com/ribosome-agents/ribosome/codons/contractnet"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+)
+
+// survivors are the deleted rows and dropped effects that no check notices, by table, with the reason.
+var survivors = map[string]map[string]string{
+	"contract-net": {
+		"no row responder in completed on duplicate CFP":          resultAgain,
+		"no row responder in lapsed on duplicate ACCEPT_PROPOSAL": lapseAgain,
+	},
+	"iterated-contract-net": {
+		"no row responder in completed on duplicate CFP":          resultAgain,
+		"no row responder in lapsed on duplicate ACCEPT_PROPOSAL": lapseAgain,
+	},
+	"english-auction":  lateBidder,
+	"dutch-auction":    lateBidder,
+	"subscribe":        {"no row initiator in cancelling on duplicate AGREE": "the wildcard drops it, too, and counts it as a duplicate"},
+	"request-whenever": {"no row initiator in cancelling on duplicate AGREE": "the wildcard drops it, too, and counts it as a duplicate"},
+	"whispering-wind": {
+		"no row responder in cancelled on duplicate CANCEL, receive QUERY_CAPABILITIES": "the initiator does not wait for the receipt",
+	},
+}
+
+const (
+	resultAgain = "a caller with a proposal repeats its award and not the CFP, and the award is answered by the result"
+	lapseAgain  = "it matters only after a deadline and two losses, of the FAILURE and of its repetition; no run has that many faults"
+)
+
+var lateBidder = map[string]string{
+	"no row responder in failed, timed_out on receive REQUEST, receive ACCEPT_PROPOSAL": "the wildcard answers both by a FAILURE, too",
+}
+
+// suite returns the checks of a table of the library.
+func suite(t machine.Table) verify.Suite {
+	s := verify.Suite{Table: t, Unexercised: defensive[t.Name]}
+	switch t.Name {
+	case "english-auction":
+		s.Groups = []machine.Coordination{auction.EnglishCoordination()}
+	case "dutch-auction":
+		s.Groups = []machine.Coordination{auction.DutchCoordination()}
+	case "contract-net":
+		s.Groups = []machine.Coordination{contractnet.Coordination(1, true)}
+	case "iterated-contract-net":
+		s.Groups = []machine.Coordination{contractnet.IteratedCoordination(1, true)}
+	}
+	return s
+}
+
+// TestMutateTables is make mutate. RIBOSOME_MUTATE is a part of the names of the tables to mutate, or
+// "all"; ALL tries all kinds of mistakes. Without RIBOSOME_MUTATE it mutates two small tables.
+func TestMutateTables(t *testing.T) {
+	only := os.Getenv("RIBOSOME_MUTATE")
+	all := os.Getenv("ALL") != ""
+	var mutants, missed int
+	for _, table := range tables() {
+		small := only == "" && (table.Name == "propose" || table.Name == "request")
+		if !small && only != "all" && (only == "" || !strings.Contains(table.Name, only)) {
+			continue
+		}
+		s := suite(table)
+		s.All = all
+		began := time.Now()
+		result, err := s.Mutate()
+		if err != nil {
+			t.Errorf("%s: %v", table.Name, err)
+			continue
+		}
+		fmt.Printf("%-22s %s, %s\n", table.Name, result, time.Since(began).Round(time.Second))
+		for _, change := range result.Survivors {
+			reason, known := survivors[table.Name][change]
+			fmt.Printf("    survives: %s: %s\n", change, reason)
+			if !known && !all {
+				t.Errorf("%s: no check notices this mistake: %s", table.Name, change)
+			}
+		}
+		mutants, missed = mutants+result.Mutants, missed+len(result.Survivors)
+	}
+	if mutants > 0 {
+		fmt.Printf("mutants noticed: %.1f%%\n", 100*(1-float64(missed)/float64(mutants)))
+	}
+}

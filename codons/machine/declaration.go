@@ -1,0 +1,190 @@
+package machine
+
+import "slices"
+
+// Declarations say apart from the rows what the rows are for. [Table.Compile] compares both,
+// and the explorations of package verify use the declarations, so that a row which was
+// forgotten does not take its own test with it. A table needs none of them; the standard rows
+// of package codons bring most.
+type Declarations struct {
+	Commands   []AgentCommand
+	Rest       []Rest
+	Reports    []Reported
+	Renewals   []Renewal
+	Garbled    []Garbled
+	Ends       []End
+	Exceptions []Exception
+}
+
+// CommandKind says whether an agent has to give a command. The zero value is [CommandMay].
+type CommandKind uint8
+
+// The kinds of commands.
+const (
+	CommandMay   CommandKind = iota // the agent may give it at any moment, and need not
+	CommandOwed                     // the agent gives this command or another one that it owes in the state
+	CommandOpens                    // it opens the conversation
+	CommandStops                    // the agent stops
+)
+
+// AgentCommand declares a command of a side's agent, not of a job. Each of its states needs
+// a row for it.
+type AgentCommand struct {
+	Role Role
+	Name string
+	In   []State
+	Kind CommandKind
+}
+
+// Rest declares a pair of states in which both sides may wait for their agents or for a
+// deadline.
+type Rest struct {
+	Initiator, Responder []State
+	ToldOnce             bool // only after the loss of a message that is never sent again
+	Why                  string
+}
+
+// Has reports whether a pair of states is a pair of rest. lost says that a message was lost.
+func (r Rest) Has(initiator, responder State, lost bool) bool {
+	return (lost || !r.ToldOnce) && slices.Contains(r.Initiator, initiator) && slices.Contains(r.Responder, responder)
+}
+
+// Reported declares that an event is reported to the agent whenever it is not dropped.
+type Reported struct {
+	Role Role
+	On   Symbol
+	In   []State // empty: in all states
+	Name string
+}
+
+// Renewal declares events with which a timer begins anew: the row that takes one of them arms it,
+// if it leads to a state with a row for the timer's expiry. In a state that In names, it must not
+// drop the event.
+type Renewal struct {
+	Role  Role
+	Timer string
+	In    []State // empty: in all states
+	On    []Symbol
+}
+
+// Covers reports whether a transition has to arm the timer.
+func (r Renewal) Covers(t *Transition) bool {
+	return r.Role == t.Role && slices.Contains(r.On, t.On) && (len(r.In) == 0 || slices.Contains(r.In, t.From))
+}
+
+// Garbled declares that a message of that act may reach the role with a content that makes
+// it arrive under another tag, as one that cannot be read.
+type Garbled struct {
+	Role Role
+	On   Symbol // as it arrives
+}
+
+// End declares the terminal state to which an event leads, if it ends the conversation.
+type End struct {
+	Role Role
+	In   []State // empty: in all live states without an End of their own for the event
+	On   Symbol
+	To   State
+}
+
+// Exception declares that a rule of package verify does not hold for some rows.
+type Exception struct {
+	Rule string // its name there
+	Role Role
+	In   []State
+	On   []Symbol
+	Why  string
+}
+
+// Covers reports whether the exception is about a transition.
+func (e Exception) Covers(rule string, t *Transition) bool {
+	return e.Rule == rule && e.Role == t.Role && slices.Contains(e.In, t.From) && slices.Contains(e.On, t.On)
+}
+
+// CommandKind returns the kind of a command of a role's agent in a state. A command without a
+// declaration opens the conversation in [Idle], and is one that the agent may give elsewhere.
+func (m *Machine) CommandKind(r Role, s State, name string) CommandKind {
+	for _, c := range m.table.Commands {
+		if c.Role == r && c.Name == name && slices.Contains(c.In, s) {
+			return c.Kind
+		}
+	}
+	if s == Idle {
+		return CommandOpens
+	}
+	return CommandMay
+}
+
+// End returns the terminal state that the table declares for an event in a live state.
+func (t Table) End(r Role, s State, on Symbol) (to State, declared bool) {
+	for _, e := range t.Ends {
+		if e.Role != r || e.On != on {
+			continue
+		}
+		if slices.Contains(e.In, s) {
+			return e.To, true
+		}
+		if len(e.In) == 0 {
+			to, declared = e.To, true
+		}
+	}
+	return to, declared
+}
+
+// checkDeclarations compares the declarations with the rows.
+func (c *compiler) checkDeclarations() {
+	for _, command := range c.table.Commands {
+		c.checkCommand(command)
+	}
+	for _, r := range c.table.Rest {
+		c.checkStates("a pair of rest", r.Initiator)
+		c.checkStates("a pair of rest", r.Responder)
+	}
+	for _, r := range c.table.Reports {
+		c.checkStates("a report", r.In)
+		if !slices.ContainsFunc(c.table.Rows, func(row Row) bool { return row.Role == r.Role && slices.Contains(row.On, r.On) }) {
+			c.fault("%s is declared to be reported to the %s as %s and has no row", r.On, r.Role, r.Name)
+		}
+	}
+	for _, r := range c.table.Renewals {
+		c.checkStates("a renewal", r.In)
+		if !slices.ContainsFunc(c.table.Timers, func(t Timer) bool { return t.Role == r.Role && t.Name == r.Timer }) {
+			c.fault("the %s has no timer %s to renew", r.Role, r.Timer)
+		}
+	}
+	for _, g := range c.table.Garbled {
+		if g.On.Kind != KindReceive || !c.sends(g.Role.Other(), g.On.Act) {
+			c.fault("%s of the %s is declared as garbled, and the peer sends no such act", g.On, g.Role)
+		}
+	}
+	for _, e := range c.table.Ends {
+		c.checkStates("an end", e.In)
+		if !c.machine.terminal[e.To] {
+			c.fault("%s is declared to end the %s in %s, which is not terminal", e.On, e.Role, e.To)
+		}
+	}
+	for _, e := range c.table.Exceptions {
+		c.checkStates("an exception", e.In)
+		if e.Why == "" {
+			c.fault("the exception from %s has no reason", e.Rule)
+		}
+	}
+}
+
+// checkCommand checks that each state of a declared command has a row for it.
+func (c *compiler) checkCommand(command AgentCommand) {
+	c.checkStates("command "+command.Name, command.In)
+	for _, s := range command.In {
+		if _, ok := c.machine.index.find(key{command.Role, s, Command(command.Name)}); !ok {
+			c.fault("the %s has no row for its declared command %s in %s", command.Role, command.Name, s)
+		}
+	}
+}
+
+func (c *compiler) checkStates(of string, states []State) {
+	for _, s := range states {
+		if !c.known(s) {
+			c.fault("the declaration of %s names state %q, which does not exist", of, s)
+		}
+	}
+}

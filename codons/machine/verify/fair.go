@@ -1,0 +1,490 @@
+package verify
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/bitset"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// ExploreFair walks the joint states of a conversation over a network with a bound: a copy of
+// a message that is lost never arrives, and of each message at most two copies are under way.
+// From every joint state the conversation has to come to its end, or to a declared pair of
+// rest, by moves that must happen sooner or later:
+//
+//   - the delivery of a message that is under way;
+//   - the expiry of a timer that [machine.Timer.Ticks], when nothing is under way;
+//   - a command that the agent owes, or that opens the conversation;
+//   - the last command of a job.
+//
+// The loss of a message, a withdrawal, a stop and a deadline can happen and need not, so no
+// end counts that only the user or a deadline brings. The walk is repeated for several [Run]s,
+// each of which allows some of these. Without stops and deadlines only a pair of Agree that is
+// not rough counts as an end.
+//
+// A violation is a [*Counterexample] whose detail names the run. Without runs ExploreFair
+// walks all of [Runs].
+func ExploreFair(m *machine.Machine, runs ...Run) (FairResult, error) {
+	if runs == nil {
+		runs = Runs(m)
+	}
+	var all FairResult
+	for _, r := range runs {
+		result, err := r.explore(m)
+		all.Runs++
+		all.States += result.States
+		all.Transitions += result.Transitions
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// FairResult is the summary of [ExploreFair].
+type FairResult struct{ Runs, States, Transitions int }
+
+// String returns the numbers in one line.
+func (r FairResult) String() string {
+	return fmt.Sprintf("%d runs, %d states, %d transitions", r.Runs, r.States, r.Transitions)
+}
+
+// Run is one walk of [ExploreFair]: what can happen besides the moves that must.
+type Run struct {
+	Name   string
+	Losses int     // the largest number of copies that are lost
+	Stops  bool    // an agent may stop
+	Clocks [2]bool // of each role: its deadlines may expire at any moment, and then those of the other role must
+	Slow   bool    // the ends are checked a second time, with jobs that need not end until they are asked to stop
+}
+
+// Runs returns the walks of [ExploreFair], those with the fewest states first.
+func Runs(m *machine.Machine) []Run {
+	if !m.Table().Has(machine.Responder) {
+		return []Run{{Name: "no loss"}, {Name: "stops", Stops: true, Slow: true}, {Name: "deadlines", Clocks: [2]bool{true, true}}}
+	}
+	return []Run{
+		{Name: "no loss"},
+		{Name: "one loss", Losses: 1},
+		{Name: "stops", Stops: true, Slow: true},
+		{Name: "deadlines of the responder", Clocks: [2]bool{machine.Responder: true}},
+		{Name: "deadlines of the initiator", Clocks: [2]bool{machine.Initiator: true}},
+		{Name: "two losses", Losses: 2},
+	}
+}
+
+// explore walks one run.
+func (r Run) explore(m *machine.Machine) (FairResult, error) {
+	x := newFair(m, r)
+	err := x.walk()
+	if err == nil {
+		err = x.checkEnds()
+	}
+	if err == nil && r.Slow {
+		x.slow = true
+		err = x.checkEnds()
+	}
+	return FairResult{Runs: 1, States: len(x.states), Transitions: x.transitions}, err
+}
+
+// fairJoint is a joint state of a [Run]. In joint, out has the messages of which a copy is
+// under way.
+type fairJoint struct {
+	joint
+	twice [2]bitset.Set // the messages of which two copies are under way
+	lost  uint8         // copies so far
+	wrong uint8         // messages that arrived garbled so far
+}
+
+// fair is one walk. Of the embedded explorer it uses the numbers of messages and the steps.
+type fair struct {
+	*explorer
+	run         Run
+	states      []fairNode
+	at          map[fairJoint]int32
+	obliged     []edge // transitions that must happen
+	answers     []edge // of jobs that were not asked to stop; they must happen unless slow
+	slow        bool   // see Run.Slow
+	transitions int
+}
+
+// fairNode is a joint state, and the move by which the walk first came to it.
+type fairNode struct {
+	fairJoint
+	via  Move
+	from int32
+}
+
+// step is a move of a walk.
+type step struct {
+	Move
+	to   fairJoint
+	duty duty
+}
+
+// duty says whether a move must happen.
+type duty uint8
+
+const (
+	free   duty = iota // it can happen
+	answer             // the last command of a job that was not asked to stop
+	due                // it must happen
+)
+
+func dueIf(must bool) duty {
+	if must {
+		return due
+	}
+	return free
+}
+
+func newFair(m *machine.Machine, r Run) *fair {
+	x := &fair{explorer: newExplorer(m, Network{Once: true}.withDefaults()), run: r, at: map[fairJoint]int32{}}
+	x.verdicts = true
+	return x
+}
+
+// walk visits every joint state, in breadth-first order.
+func (x *fair) walk() error {
+	x.see(fairJoint{}, -1, Move{})
+	for at := int32(0); int(at) < len(x.states); at++ {
+		for s := range x.steps(x.states[at].fairJoint) {
+			if x.problem != nil {
+				return x.violation(at, &s.Move, x.problem.Problem, x.problem.Detail)
+			}
+			to := x.see(s.to, at, s.Move)
+			x.transitions++
+			switch s.duty {
+			case due:
+				x.obliged = append(x.obliged, edge{at, to})
+			case answer:
+				x.answers = append(x.answers, edge{at, to})
+			case free:
+			}
+		}
+		if len(x.states) > x.net.MaxStates {
+			return fmt.Errorf("verify: %s: %s: more than %d joint states", x.Name(), x.run.Name, x.net.MaxStates)
+		}
+	}
+	return nil
+}
+
+// see returns the number of a joint state. It assigns one to a new state.
+func (x *fair) see(j fairJoint, from int32, via Move) int32 {
+	if id, ok := x.at[j]; ok {
+		return id
+	}
+	id := int32(len(x.states))
+	x.at[j] = id
+	x.states = append(x.states, fairNode{j, via, from})
+	return id
+}
+
+// checkEnds finds a joint state from which no moves that must happen lead to an end.
+func (x *fair) checkEnds() error {
+	must := x.obliged
+	if !x.slow {
+		must = slices.Concat(x.obliged, x.answers)
+	}
+	ends := canReach(len(x.states), must, func(at int32) bool { return x.settled(x.states[at].fairJoint) }, nil)
+	at := slices.Index(ends, false)
+	if at < 0 {
+		return nil
+	}
+	p := x.pair(x.states[at].joint)
+	if x.over(x.states[at].fairJoint) {
+		return x.violation(int32(at), nil, Disagreement, fmt.Sprintf(
+			"the initiator ends %s and the responder %s, which the table does not allow here", p.Initiator, p.Responder))
+	}
+	return x.violation(int32(at), nil, Stuck, fmt.Sprintf(
+		"nothing that must happen ends it: the initiator is %s and the responder %s", p.Initiator, p.Responder))
+}
+
+// settled reports whether a conversation need not go on.
+func (x *fair) settled(j fairJoint) bool {
+	p := x.pair(j.joint)
+	for _, r := range x.Table().Rest {
+		if r.Has(p.Initiator, p.Responder, j.lost > 0) {
+			return true
+		}
+	}
+	if x.slow && (x.waits(j, machine.Initiator) || x.waits(j, machine.Responder)) {
+		return true
+	}
+	if x.spent(j, machine.Initiator) || x.spent(j, machine.Responder) {
+		return true
+	}
+	return x.over(j) && slices.ContainsFunc(x.Table().Agree, func(a machine.Pair) bool {
+		return a.Initiator == p.Initiator && a.Responder == p.Responder && (!a.Rough || x.rough())
+	})
+}
+
+// spent reports whether a running job of a role, or its agent, could only go on by a message beyond
+// the bound of the walk.
+func (x *fair) spent(j fairJoint, r machine.Role) bool {
+	state := x.state(j.joint, r)
+	beyond := func(command string) bool {
+		t := x.Find(r, state, machine.Command(command))
+		return t != nil && x.exhausted(j.joint, r, t)
+	}
+	for name := range x.Jobs(j.joint[r].activity, r) {
+		if !slices.ContainsFunc(x.job(r, name).Ends, func(end string) bool { return !beyond(end) }) {
+			return true
+		}
+	}
+	owed, open := false, false
+	for _, c := range x.Table().Commands {
+		if c.Role == r && c.Kind == machine.CommandOwed && slices.Contains(c.In, state) {
+			owed, open = true, open || !beyond(c.Name)
+		}
+	}
+	return owed && !open
+}
+
+// over reports whether both sides have ended, and no message is on its way to a responder that
+// has not begun.
+func (x *fair) over(j fairJoint) bool {
+	return x.ended(j.joint) && (x.state(j.joint, machine.Responder) != machine.Idle || j.joint[machine.Initiator].out == 0)
+}
+
+// rough reports whether the run allows rough ends.
+func (x *fair) rough() bool { return x.run.Stops || x.run.Clocks != [2]bool{} }
+
+// waits reports whether a job of a role runs that was not asked to stop, and the peer neither
+// has ended nor withdraws the request.
+func (x *fair) waits(j fairJoint, r machine.Role) bool {
+	peer := j.joint[r.Other()]
+	if x.Table().Has(machine.Responder) && x.Terminal(x.explorer.states[peer.state]) || x.withdrawn(j.joint) {
+		return false
+	}
+	for name, stopping := range x.Jobs(j.joint[r].activity, r) {
+		if !stopping && !x.job(r, name).Swift {
+			return true
+		}
+	}
+	return false
+}
+
+// withdrawn reports whether the initiator has sent CANCEL.
+func (x *explorer) withdrawn(j joint) bool {
+	for i := range j[machine.Initiator].sent.All {
+		if x.messages[machine.Initiator][i].act == performatives.ActCancel {
+			return true
+		}
+	}
+	return false
+}
+
+// job returns the declaration of a job.
+func (x *explorer) job(r machine.Role, name string) machine.Job {
+	jobs := x.Table().Jobs
+	return jobs[slices.IndexFunc(jobs, func(j machine.Job) bool { return j.Role == r && j.Name == name })]
+}
+
+// steps yields every move from a joint state. It stops at the first violation.
+func (x *fair) steps(j fairJoint) iter.Seq[step] {
+	return func(yield func(step) bool) {
+		for _, r := range machine.Roles() {
+			if !x.expiries(j, r, yield) || !x.orders(j, r, yield) || !x.arrivals(j, r, yield) || !x.gone(j, r, yield) {
+				return
+			}
+		}
+	}
+}
+
+// expiries yields the expiry of the armed timers of a role.
+func (x *fair) expiries(j fairJoint, r machine.Role, yield func(step) bool) bool {
+	quiet := j.joint[machine.Initiator].out|j.joint[machine.Responder].out == 0
+	for on, activity := range x.Timeouts(j.joint[r].activity, r) {
+		ticks := x.ticks(r, on.Name)
+		follows := !ticks && quiet && x.run.Clocks[r.Other()] && x.Terminal(x.state(j.joint, r.Other())) // both keep the same deadline
+		if ticks && !quiet || !ticks && !follows && !x.run.Clocks[r] {
+			continue
+		}
+		next := j
+		next.joint[r].activity = activity
+		if !x.do(next, r, on, nil, dueIf(ticks || follows), yield) {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *explorer) ticks(r machine.Role, timer string) bool {
+	return slices.ContainsFunc(x.Table().Timers, func(t machine.Timer) bool { return t.Role == r && t.Name == timer && t.Ticks })
+}
+
+// orders yields the commands of a role's agent and of its running jobs.
+func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
+	state := x.state(j.joint, r)
+	for on, activity := range x.Commands(j.joint[r].activity, r, state) {
+		next := j
+		next.joint[r].activity = activity
+		must := free
+		switch job, ends := x.issuer(j.joint[r].activity, activity, r, on.Name); {
+		case ends:
+			must = due
+			if !job.Swift && !x.stopping(j.joint[r].activity, r, job.Name) {
+				must = answer
+			}
+		case job.Name != "": // a command before the last one
+			if t := x.Find(r, state, on); t != nil && t.To == t.From && x.sentAlready(j.joint, t) {
+				continue // one report shows all that can happen to it
+			}
+		default:
+			kind := x.CommandKind(r, state, on.Name)
+			stop := kind == machine.CommandStops
+			if stop && !x.run.Stops {
+				continue
+			}
+			must = dueIf(kind == machine.CommandOwed || kind == machine.CommandOpens)
+			next.joint[r].stopped = j.joint[r].stopped || stop && x.losesPeer[r.Other()]
+		}
+		if !x.do(next, r, on, nil, must, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// sentAlready reports whether a side has sent an act of a row before.
+func (x *fair) sentAlready(j joint, t *machine.Transition) bool {
+	return slices.ContainsFunc(t.Do, func(e machine.Effect) bool {
+		return e.Kind == machine.EffectSend && x.count(j, t.Role, e.Act) > 0
+	})
+}
+
+// issuer returns the running job that gives a command, given the activities before and after
+// it, and whether the job ends with it. It returns no job for a command of the agent.
+func (x *fair) issuer(before, after machine.Activity, r machine.Role, command string) (job machine.Job, ends bool) {
+	for name := range x.Jobs(before, r) {
+		j := x.job(r, name)
+		switch {
+		case before != after && !x.runs(after, r, name):
+			return j, true
+		case before == after && slices.Contains(j.Says, command):
+			return j, false
+		}
+	}
+	return machine.Job{}, false
+}
+
+// stopping reports whether a running job was asked to stop.
+func (x *fair) stopping(a machine.Activity, r machine.Role, name string) bool {
+	for job, stopping := range x.Jobs(a, r) {
+		if job == name {
+			return stopping
+		}
+	}
+	return false
+}
+
+// arrivals yields, of each message on its way to a role, the delivery, the loss and the refusal
+// of a copy.
+func (x *fair) arrivals(j fairJoint, r machine.Role, yield func(step) bool) bool {
+	from := r.Other()
+	for i := range j.joint[from].out.All {
+		msg, next := &x.messages[from][i], x.withoutCopy(j, from, i)
+		if x.mayFail(j) && !x.loses(next, from, msg, yield) {
+			return false
+		}
+		on := x.classify(j.joint, r, i, msg)
+		next.joint[r].received = next.joint[r].received.With(i)
+		if !x.do(next, r, on, msg, due, yield) || !x.garbles(j, next, r, on, msg, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// garbles yields the delivery of a message whose content arrives as another one, where the table
+// declares that. It counts as a loss.
+func (x *fair) garbles(j, next fairJoint, r machine.Role, on machine.Symbol, msg *message, yield func(step) bool) bool {
+	for _, g := range x.Table().Garbled {
+		if g.Role != r || on.Kind != machine.KindReceive || on.Act != g.On.Act || !x.mayFail(j) {
+			continue
+		}
+		next.wrong++
+		if !x.do(next, r, g.On, msg, free, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayFail reports whether the network may lose or garble another message.
+func (x *fair) mayFail(j fairJoint) bool { return int(j.lost+j.wrong) < x.run.Losses }
+
+// withoutCopy returns the joint state without one copy of a message.
+func (x *fair) withoutCopy(j fairJoint, from machine.Role, i int) fairJoint {
+	if j.twice[from].Has(i) {
+		j.twice[from] = j.twice[from].Without(i)
+	} else {
+		j.joint[from].out = j.joint[from].out.Without(i)
+	}
+	return j
+}
+
+// loses yields the loss of a copy that next has no more, and its refusal by the runtime where
+// the sender has a row for it.
+func (x *fair) loses(next fairJoint, from machine.Role, msg *message, yield func(step) bool) bool {
+	next.lost++
+	at := x.state(next.joint, from)
+	lost := Move{Role: from, From: at, To: at, Message: "the network loses " + msg.String()}
+	if !yield(step{Move: lost, to: next}) {
+		return false
+	}
+	if !x.undeliverable[from][msg.act] {
+		return true
+	}
+	return x.do(next, from, machine.Undeliverable(msg.act), nil, due, yield)
+}
+
+// gone yields the loss of a role's peer whose agent has stopped.
+func (x *fair) gone(j fairJoint, r machine.Role, yield func(step) bool) bool {
+	if !x.losesPeer[r] || x.state(j.joint, r) == machine.Idle || !j.joint[r.Other()].stopped {
+		return true
+	}
+	return x.do(j, r, machine.PeerLost(), nil, due, yield)
+}
+
+// do takes one step and yields it. It reports whether to go on.
+func (x *fair) do(j fairJoint, r machine.Role, on machine.Symbol, msg *message, must duty, yield func(step) bool) bool {
+	before := j.joint[r].out
+	more := true
+	x.latest = -1
+	x.take(j.joint, r, on, msg, func(to joint, via Move) bool {
+		next := j
+		next.joint = to
+		if x.latest >= 0 && before.Has(x.latest) {
+			next.twice[r] = next.twice[r].With(x.latest)
+		}
+		more = yield(step{Move: via, to: next, duty: must})
+		return more
+	})
+	return more && x.problem == nil
+}
+
+// violation returns a counterexample with the path to a joint state, and with one more move
+// where that move is the violation.
+func (x *fair) violation(at int32, last *Move, p Problem, detail string) error {
+	c := &Counterexample{Table: x.Name(), Problem: p, Detail: x.run.Name + x.jobs() + ": " + detail}
+	for i := at; x.states[i].from >= 0; i = x.states[i].from {
+		c.Moves = append(c.Moves, x.states[i].via)
+	}
+	slices.Reverse(c.Moves)
+	if last != nil {
+		c.Moves = append(c.Moves, *last)
+	}
+	return c
+}
+
+func (x *fair) jobs() string {
+	if x.slow {
+		return ", slow jobs"
+	}
+	return ""
+}

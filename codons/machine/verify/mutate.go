@@ -1,0 +1,199 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	goruntime "runtime"
+	"slices"
+	"sync" //nolint:depguard // mutants are checked at once; each check is pure
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// Suite is the checks of one table: those that a mutant of it has to fail.
+type Suite struct {
+	Table machine.Table
+
+	// Unexercised and Unused are what no conversation does over the worst network, as
+	// [Result] names it. A mutant that does more or less is noticed.
+	Unexercised []string
+	Unused      []machine.Pair
+
+	// Groups are the coordinations of the table. Check explores each with two members.
+	Groups []machine.Coordination
+
+	// All adds the mutants of [Mutants] that are more than a deleted row or a dropped effect.
+	All bool
+}
+
+// Check returns the first fault of the table, nil for none. The cheap checks come first: the
+// compiler, the rules, the fair runs, the networks of [Explore], the groups.
+func (s Suite) Check() error {
+	m, err := s.Table.Compile()
+	if err != nil {
+		return err
+	}
+	return s.check(m)
+}
+
+func (s Suite) check(m *machine.Machine) error {
+	if err := CheckRules(m); err != nil {
+		return err
+	}
+	for _, r := range Runs(m) {
+		if _, err := r.explore(m); err != nil {
+			return err
+		}
+	}
+	worst, err := Explore(m, Network{Strict: true})
+	if err != nil {
+		return err
+	}
+	if err := s.compare(worst); err != nil {
+		return err
+	}
+	calm, err := Explore(m, Calm())
+	if err != nil {
+		return err
+	}
+	if len(calm.UnusedPairs) > 0 {
+		return fmt.Errorf("verify: %s: no conversation over a calm network ends in %v, which is not rough", m.Name(), calm.UnusedPairs)
+	}
+	for _, c := range s.Groups {
+		c.Machine = m
+		for _, n := range []Network{Calm(), {NoTimeouts: true}} {
+			if _, err := ExploreGroup(c, 2, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// compare compares what no conversation does with what the suite names.
+func (s Suite) compare(r Result) error {
+	if got, want := slices.Sorted(slices.Values(r.Unexercised)), slices.Sorted(slices.Values(s.Unexercised)); !slices.Equal(got, want) {
+		return fmt.Errorf("verify: %s: no conversation takes %q, want %q", s.Table.Name, got, want)
+	}
+	named := func(p machine.Pair) bool {
+		return slices.ContainsFunc(s.Unused, func(o machine.Pair) bool { return o.Initiator == p.Initiator && o.Responder == p.Responder })
+	}
+	for _, p := range r.UnusedPairs {
+		if !named(p) {
+			return fmt.Errorf("verify: %s: no conversation ends in %v", s.Table.Name, p)
+		}
+	}
+	return nil
+}
+
+// Mutated is the result of [Suite.Mutate].
+type Mutated struct {
+	Mutants   int      // whose machine differs from that of the table
+	Same      int      // others: no check could tell them apart
+	Survivors []string // the changes of the mutants that pass all checks, in the order of [Mutants]
+}
+
+// Noticed returns the share of mutants that a check noticed, 1 where there are none.
+func (r Mutated) Noticed() float64 {
+	if r.Mutants == 0 {
+		return 1
+	}
+	return 1 - float64(len(r.Survivors))/float64(r.Mutants)
+}
+
+// String returns the numbers in one line.
+func (r Mutated) String() string {
+	return fmt.Sprintf("%d mutants, %d survivors, %d identical: %.1f%% noticed", r.Mutants, len(r.Survivors), r.Same, 100*r.Noticed())
+}
+
+// Mutate checks each mutant of the table, as many at once as there are processors. The table itself has to
+// pass: a fault of it is the error.
+func (s Suite) Mutate() (Mutated, error) {
+	m, err := s.Table.Compile()
+	if err != nil {
+		return Mutated{}, err
+	}
+	if err := s.check(m); err != nil {
+		return Mutated{}, err
+	}
+	var (
+		result   Mutated
+		mutants  = Mutants(s.Table, s.All)
+		survives = make([]bool, len(mutants))
+		original = behaviour(m)
+		work     = make(chan int)
+		lock     sync.Mutex
+		workers  sync.WaitGroup
+	)
+	for range goruntime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range work {
+				same, noticed := s.try(mutants[i].Table, original)
+				lock.Lock()
+				if same {
+					result.Same++
+				} else {
+					result.Mutants++
+					survives[i] = !noticed
+				}
+				lock.Unlock()
+			}
+		})
+	}
+	for i := range mutants {
+		work <- i
+	}
+	close(work)
+	workers.Wait()
+	for i, mutant := range mutants {
+		if survives[i] {
+			result.Survivors = append(result.Survivors, mutant.Change)
+		}
+	}
+	return result, nil
+}
+
+// try checks one mutant.
+func (s Suite) try(t machine.Table, original map[event]outcome) (same, noticed bool) {
+	m, err := t.Compile()
+	if err != nil {
+		return false, true
+	}
+	if maps.EqualFunc(behaviour(m), original, outcome.equal) {
+		return true, false
+	}
+	s.Table = t
+	return false, s.check(m) != nil
+}
+
+// event is what a machine looks up.
+type event struct {
+	role machine.Role
+	from machine.State
+	on   machine.Symbol
+}
+
+// outcome is what a machine does.
+type outcome struct {
+	to machine.State
+	do []machine.Effect
+}
+
+func (o outcome) equal(p outcome) bool { return o.to == p.to && slices.Equal(o.do, p.do) }
+
+// behaviour returns what a machine does on all events. It leaves out effects without an effect: the
+// Disarm of a timer that the same row arms afterwards, or that ends with the conversation.
+func behaviour(m *machine.Machine) map[event]outcome {
+	all := map[event]outcome{}
+	for t := range m.Transitions() {
+		do := slices.Clone(t.Do)
+		for i := len(do) - 1; i >= 0; i-- {
+			again := slices.Contains(do[i:], machine.Arm(do[i].Name))
+			if do[i].Kind == machine.EffectDisarm && (again || m.Terminal(t.To)) {
+				do = slices.Delete(do, i, i+1)
+			}
+		}
+		all[event{t.Role, t.From, t.On}] = outcome{t.To, do}
+	}
+	return all
+}
