@@ -35,7 +35,9 @@ func (c *cell) stopConversations(ctx actor.Context) {
 	if c.live.Load() == 0 {
 		return
 	}
-	c.stops.Store(ctx.Spawn(stopsProps))
+	if c.stops.Load() == nil { // no restart waits already
+		c.stops.Store(ctx.Spawn(stopsProps))
+	}
 	for _, conversation := range c.openConversations.list() {
 		conversation.Actor().requestStop()
 	}
