@@ -113,7 +113,7 @@ func (x protocol) table() machine.Table {
 			{Role: machine.Initiator, Name: codons.TimerRetry, Doc: "until a CFP, REQUEST or CANCEL without its answer is sent again"},
 			{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "in considering until the round is over, else until the auction has to be over"},
 		},
-		Rows: slices.Concat(x.auctioneerCalls(), x.auctioneerDecides(), x.auctioneerAwaitsResult(), auctioneerEnded(),
+		Rows: slices.Concat(x.auctioneerCalls(), x.auctioneerDecides(), x.auctioneerAwaitsResult(), x.auctioneerEnded(),
 			bidderAttends(), bidderConsiders(), bidderBetweenPrices(), bidderSettles(), bidderEnded()),
 		Agree:        x.pairs(),
 		Declarations: x.declarations(),

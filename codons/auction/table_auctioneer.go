@@ -94,12 +94,16 @@ func (x protocol) auctioneerAwaitsResult() []machine.Row {
 }
 
 // auctioneerEnded has the rows of an auctioneer after its CANCEL, and after the end.
-func auctioneerEnded() []machine.Row {
+func (x protocol) auctioneerEnded() []machine.Row {
+	late := []machine.State{codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned}
+	if !x.rising { // the first bid ends the auction before the others have answered
+		late = append(late, stateOver)
+	}
 	return []machine.Row{
 		codons.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
 			Goto(codons.StateCancelled).
 			Because("the receipt, also of a peer that does not say which message it answers: the work has ended and no bid binds (addenda §6)"),
-		codons.Asks(codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned).When(machine.Receive(performatives.ActPropose)).
+		codons.Asks(late...).When(machine.Receive(performatives.ActPropose)).
 			Stay(machine.Refuse(performatives.CodeExpired)).
 			Because("a late bid is rejected, so that it does not bind the bidder"),
 	}
