@@ -142,14 +142,13 @@ func TestAbsentBidderRefusesAgain(t *testing.T) {
 		first := a.Send(p.Envelope{Receiver: "A", Protocol: auction.EnglishCodon.Name(), Payload: lot})
 		time.Sleep(2 * time.Minute)
 		call := a.Send(first.FollowEnvelope(a.Stamp(), p.ActCFP, auction.Offer{Lot: lot, Price: 10, Round: 1}))
-		no := a.Expect(p.ActFailure)
-		if !no.Answers(call) || no.AsRefusal().Code != p.CodeConversationEnded {
-			t.Errorf("got %v", no.AsRefusal())
+		for range 2 {
+			if no := a.Expect(p.ActFailure); !no.Answers(call) || no.AsRefusal().Code != p.CodeConversationEnded {
+				t.Errorf("got %v", no.AsRefusal())
+			}
+			a.SendAgain(call)
 		}
-		a.SendAgain(call)
-		if again := a.Expect(p.ActFailure); again.ID() != no.ID() {
-			t.Errorf("got %+v, want the refusal again", again.Payload())
-		}
+		a.Expect(p.ActFailure)
 		w.Settled(0)
 	})
 }
