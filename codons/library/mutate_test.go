@@ -39,6 +39,7 @@ const (
 
 var lateBidder = map[string]string{
 	"no row responder in failed, timed_out on receive REQUEST, receive ACCEPT_PROPOSAL": "the wildcard answers both by a FAILURE, too",
+	"no row responder in absent on duplicate CFP":                                       "it matters only after the bidder has left and its refusal is lost; no run has both",
 }
 
 // suite returns the checks of a table of the library.
