@@ -12,8 +12,8 @@ import (
 // shows without an exploration: two rows for one event; states that are unknown,
 // unreachable or without a way to an end; acts that the peer has no row for; timers
 // that are never armed or whose expiry has no row; terminal states with more effects
-// than [Resend], [Refuse] and [Drop]; declarations without their rows. All faults come joined; each is a [*RowError]
-// or a [*TableError].
+// than [Resend], [Refuse] and [Drop]; declarations without their rows. All faults come
+// joined; each is a [*RowError] or a [*TableError].
 func (t Table) Compile() (*Machine, error) {
 	c := &compiler{
 		table:   t,
