@@ -360,6 +360,30 @@ func TestRestartWaitsForConversations(t *testing.T) {
 	})
 }
 
+// An agent that is stopped while its restart waits for a conversation stops after that conversation.
+func TestStopDuringRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		c := &talk{stop: func() { <-held }}
+		s, self := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
+		deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal))
+		synctest.Wait()
+		_ = self.Later(func(Agent) { panic("as the test wants it") })
+		time.Sleep(time.Minute) // the delay of the restart
+		done := make(chan error)
+		go func() { done <- s.StopAgent(t.Context(), "a") }()
+		synctest.Wait()
+		close(held)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		checkCalls(t, c, "start m1 stop")
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Goexit and a panic while stopping end the conversation all the same.
 func TestConversationFailsToStop(t *testing.T) {
 	for name, fails := range map[string]func(){"panic": func() { panic("as the test wants it") }, "Goexit": goruntime.Goexit} {
