@@ -29,6 +29,7 @@ func TestRepliesAreBounded(t *testing.T) {
 					requests = append(requests, a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()}))
 					a.Expect(p.ActTaskAccept)
 					results = append(results, a.Expect(p.ActInformResult))
+					synctest.Wait() // until the conversation has ended, so that the ends are in this order
 				}
 				for i, request := range requests {
 					switch {

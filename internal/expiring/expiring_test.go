@@ -85,7 +85,10 @@ func TestGenerations(t *testing.T) {
 				now := time.Now()
 				m.Add(m.Key(fmt.Sprint(i)), NoOwner, 0, now, now.Add(d))
 				time.Sleep(d / 100)
-				if n := len(m.generations); n > 6 {
+				m.mu.Lock()
+				n := len(m.generations)
+				m.mu.Unlock()
+				if n > 6 {
 					t.Fatalf("%v: %d generations", d, n)
 				}
 				if n := m.Len(); n > 100*3/2+200 {
