@@ -7,7 +7,6 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/machine"
-	"github.com/ribosome-agents/ribosome/codons/mediation"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -83,13 +82,6 @@ var violationExceptions = []simException[simViolation]{
 		name: "a receipt without a memory",
 		why:  "A CANCEL reached the agent after it had come back. Nothing runs there, so it sends a receipt, although its former value had ended the conversation in another way.",
 		fits: func(v simViolation) bool { _, ok := v.Message.Payload().(p.Receipt); return ok },
-	},
-	{
-		name: "a delivery came too late",
-		why:  "A copy of a delivery that was confirmed reached the agent after it had come back and the deadline had passed. It is not handled again.",
-		fits: func(v simViolation) bool {
-			return v.Message.Protocol() == mediation.DeliveryCodon.Name() && v.Message.Performative() == p.ActDisconfirm
-		},
 	},
 	{
 		name: "a later round opened it",
