@@ -172,11 +172,12 @@ type proposer struct{}
 func (proposer) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
 func (proposer) Receive(c *actors.Context, m *performatives.Message) {
-	if m.Performative() == performatives.ActCancel {
+	switch m.Performative() { //nolint:exhaustive // an answer to NOT_UNDERSTOOD would make a loop that fills the queue of the watch
+	case performatives.ActCancel:
 		_ = c.ReplyAs(m, performatives.ActFailure, performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: "nothing was reviewed"})
-		return
+	case performatives.ActRequest:
+		_ = c.ReplyAs(m, performatives.ActPropose, verdict{})
 	}
-	_ = c.ReplyAs(m, performatives.ActPropose, verdict{})
 }
 
 // TestWatchChecksOwnCodons checks that the watch of a node knows the codons of Options.Codons,
