@@ -9,7 +9,7 @@ type conversationStops struct{}
 
 var _ actor.Process = conversationStops{}
 
-// SendUserMessage ignores the message: nobody has the address.
+// SendUserMessage ignores the message: no sender has the address.
 func (conversationStops) SendUserMessage(*actor.PID, any) {}
 
 // SendSystemMessage ignores the engine's Stop: the conversations have been told to stop.

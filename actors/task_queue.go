@@ -1,7 +1,7 @@
 package actors
 
-// task is what a [Pool] runs. A pointer to what is to be done needs no memory of its own,
-// as a func does.
+// task is a unit of work of a [Pool]. A pointer type that implements it needs no allocation,
+// in contrast to a func.
 type task interface{ run() }
 
 type taskFunc func()

@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Tombstone is what is left of an ended conversation. It answers duplicates and drops late
+// Tombstone is the rest of an ended conversation. It answers duplicates and drops late
 // messages. Its methods run on the agent's actor. It should be small, apart from its replies.
 type Tombstone interface {
 	// Receive handles a message of the conversation of self that arrives after the end. It

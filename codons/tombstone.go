@@ -15,7 +15,7 @@ import (
 // requests among them.
 const maxTombstoneIDs = 8
 
-// tombstone is what is left of an ended conversation: it answers duplicates and drops late
+// tombstone is the rest of an ended conversation: it answers duplicates and drops late
 // messages, by the rows of the terminal state. It keeps hashes in place of ids, and of the
 // messages only those that a row of the state repeats.
 type tombstone struct {

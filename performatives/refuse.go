@@ -32,7 +32,7 @@ const MetadataUndeliverable = "undeliverable"
 // RefuseCopy is [Message.Refuse] for a runtime that could not deliver one copy of m: a
 // mailbox was full, the agent had stopped or was unreachable, or the copy had expired.
 // The reply is marked as [Message.Undeliverable]. It is not the answer of the receiver,
-// who may have got another copy of m.
+// which may have another copy of m.
 func (m *Message) RefuseCopy(from AgentID, s Stamp, code Code, text string) *Message {
 	reply := m.Refuse(from, s, code, text)
 	if reply != nil { // it is new and not shared yet

@@ -41,9 +41,9 @@ func newIndex(t Table) index {
 	return x
 }
 
-// place returns the place in acts of the reception of an act without a tag, whether its
+// offset returns the index in acts of the reception of an act without a tag, whether its
 // id is new or not. ok is false for all other symbols, states and roles.
-func (x *index) place(k key) (i int, ok bool) {
+func (x *index) offset(k key) (i int, ok bool) {
 	if k.on.Name != "" || k.on.Kind != KindReceive && k.on.Kind != KindDuplicate || !k.on.Act.Valid() || !k.role.Valid() {
 		return 0, false
 	}
@@ -56,7 +56,7 @@ func (x *index) place(k key) (i int, ok bool) {
 
 // find returns the number of a transition.
 func (x *index) find(k key) (number int32, ok bool) {
-	if i, ok := x.place(k); ok {
+	if i, ok := x.offset(k); ok {
 		return x.acts[i] - 1, x.acts[i] != 0
 	}
 	number, ok = x.named[k]
@@ -67,7 +67,7 @@ func (x *index) find(k key) (number int32, ok bool) {
 func (x *index) add(k key, row int) {
 	number := int32(len(x.rows))
 	x.rows = append(x.rows, int32(row))
-	if i, ok := x.place(k); ok {
+	if i, ok := x.offset(k); ok {
 		x.acts[i] = number + 1
 		return
 	}
