@@ -402,6 +402,31 @@ func TestConversationFailsToStop(t *testing.T) {
 	}
 }
 
+// A dispatcher's entry of an earlier turn serves nothing while another turn runs.
+func TestStaleEntryServesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		c := &talk{receive: func(m any) {
+			if m.(*performatives.Message).ID() == "m1" { //nolint:forcetypeassert // nothing else is sent
+				<-held
+			}
+		}}
+		s, _ := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
+		deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal))
+		synctest.Wait()
+		deliverAll(t, s, talkMessage(t, "c", "m2", performatives.Normal))
+		synctest.Wait()
+		(*ordinaryTurn)(&c.actor).run()
+		checkCalls(t, c, "start m1")
+		close(held)
+		synctest.Wait()
+		checkCalls(t, c, "start m1 m2")
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A conversation yields to others after the throughput of the dispatcher, and an urgent message
 // moves a scheduled conversation ahead of them.
 func TestConversationTakesTurns(t *testing.T) {
