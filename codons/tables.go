@@ -10,6 +10,7 @@ import (
 const (
 	StateConsidering machine.State = "considering" // responder: the agent decides whether to take the request on
 	StateWorking     machine.State = "working"     // the request was taken on
+	StateSettling    machine.State = "settling"    // responder: CANCEL came while no handler ran, and [JobChildren] runs
 	StateAsked       machine.State = "asked"       // exchange, initiator: no answer yet
 	StateAnswering   machine.State = "answering"   // exchange, responder: the agent's handler runs
 	StateAgreed      machine.State = "agreed"      // exchange: the responder has agreed and works on the request
@@ -27,7 +28,8 @@ const (
 
 	// JobChildren is a job of the responder that needs no code of the agent: it ends at once, with
 	// [CommandUnstopped] if a conversation that an earlier handler began has perhaps not stopped,
-	// else with [CommandStopped]. A table runs it for a CANCEL while no handler runs.
+	// else with [CommandStopped]. A table runs it for a CANCEL while no handler runs: see
+	// [SettlesIn].
 	JobChildren = "children"
 )
 
@@ -57,6 +59,36 @@ func Asks(in ...machine.State) machine.Row { return machine.For(machine.Initiato
 
 // Answers starts a row of the responder in those states, for the table of a codon.
 func Answers(in ...machine.State) machine.Row { return machine.For(machine.Responder, in...) }
+
+// ChildrenJob returns the declaration of [JobChildren], for a table with the rows of [SettlesIn].
+func ChildrenJob() machine.Job {
+	return machine.Job{
+		Role: machine.Responder, Name: JobChildren, Ends: []string{CommandStopped, CommandUnstopped},
+		Doc:   "the kernel looks whether the conversations that earlier handlers began have stopped; it does not wait",
+		Swift: true,
+	}
+}
+
+// SettlesIn returns the rows of the responder for a CANCEL in states in which no handler runs, but
+// one has returned. request is the act of the request that the handler answers. The receipt speaks for the conversations that it began, too. Commands of the
+// codon's definition names [CommandStopped] and [CommandUnstopped].
+func SettlesIn(request performatives.Performative, states ...machine.State) []machine.Row {
+	settling := Answers(StateSettling)
+	return []machine.Row{
+		Answers(states...).When(machine.Receive(performatives.ActCancel)).
+			Goto(StateSettling, machine.Run(JobChildren)).
+			Because("no handler runs, and the receipt speaks for the conversations of earlier handlers, too"),
+		settling.When(machine.Command(CommandStopped)).
+			Goto(StateCancelled, SendReceipt).
+			Because("nothing runs any more (addenda §6)"),
+		settling.When(machine.Command(CommandUnstopped)).
+			Goto(StateFailed, machine.Send(performatives.ActFailure)).
+			Because("a conversation of an earlier handler perhaps still runs: the work must not count as cancelled"),
+		settling.When(machine.Receive(performatives.ActCancel), machine.Duplicate(request)).
+			Stay(machine.Drop(DropDuplicate)).
+			Because("it is cancelled already"),
+	}
+}
 
 // others returns the wildcard rows of a role: the receptions that no other row names,
 // during a conversation and after it. Only a message that expects a reply is refused, so

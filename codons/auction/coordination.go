@@ -137,7 +137,7 @@ func never() []machine.Never {
 		{
 			Name: "two winners",
 			When: func(initiator, responder machine.Census) bool {
-				return initiator.Count(stateWon, stateSold, codons.StateCompleted) > 1 || responder.Count(stateSettling, codons.StateCompleted) > 1
+				return initiator.Count(stateWon, stateSold, codons.StateCompleted) > 1 || responder.Count(statePurchasing, codons.StateCompleted) > 1
 			},
 		},
 		{

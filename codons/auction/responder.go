@@ -102,7 +102,7 @@ func (s *responderSide) Reduce(v *codons.Value, e *codons.Event) {
 // Timer sets the end of the auction or, where a handler runs, the end of its time.
 func (s *responderSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
 	switch v.State() { //nolint:exhaustive // no handler runs in the others
-	case codons.StateConsidering, stateSettling, codons.StateCancelling:
+	case codons.StateConsidering, statePurchasing, codons.StateCancelling:
 		return s.Responding.Timer(v, name, now)
 	}
 	if s.until.IsZero() {

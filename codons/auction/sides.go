@@ -13,7 +13,7 @@ func dutchCommands() map[string]any {
 		commandCall: calledPrice{}, commandAccept: PriceBid{}, commandReject: nil,
 		commandSell: End{}, commandOver: End{}, commandSettle: Purchase{},
 		commandPropose: PriceBid{}, commandPass: performatives.Refuse{},
-		codons.CommandFinish: performatives.InformResult{},
+		codons.CommandFinish: performatives.InformResult{}, codons.CommandStopped: nil, codons.CommandUnstopped: nil,
 	}
 }
 

@@ -5,20 +5,21 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // States of an auction that the standard rows do not have.
 const (
-	stateAnnounced machine.State = "announced" // bidder: the auction has begun, and there is no price yet
-	stateCalled    machine.State = "called"    // auctioneer: the price was called, and there is no answer yet
-	stateProposed  machine.State = "proposed"  // both: there is a bid without an answer
-	stateWaiting   machine.State = "waiting"   // both: this bidder has no open bid, and waits for the next price
-	statePassed    machine.State = "passed"    // bidder: it has not taken the latest price
-	stateLeading   machine.State = "leading"   // both: the bid was accepted, and there is no higher one
-	stateOutbid    machine.State = "outbid"    // auctioneer: another bid is higher; this one leads again when that bidder is lost
-	stateWon       machine.State = "won"       // auctioneer: the bidder was told that it has won
-	stateSold      machine.State = "sold"      // auctioneer: the transaction is requested, and there is no result yet
-	stateSettling  machine.State = "settling"  // bidder: the transaction is under way
+	stateAnnounced  machine.State = "announced"  // bidder: the auction has begun, and there is no price yet
+	stateCalled     machine.State = "called"     // auctioneer: the price was called, and there is no answer yet
+	stateProposed   machine.State = "proposed"   // both: there is a bid without an answer
+	stateWaiting    machine.State = "waiting"    // both: this bidder has no open bid, and waits for the next price
+	statePassed     machine.State = "passed"     // bidder: it has not taken the latest price
+	stateLeading    machine.State = "leading"    // both: the bid was accepted, and there is no higher one
+	stateOutbid     machine.State = "outbid"     // auctioneer: another bid is higher; this one leads again when that bidder is lost
+	stateWon        machine.State = "won"        // auctioneer: the bidder was told that it has won
+	stateSold       machine.State = "sold"       // auctioneer: the transaction is requested, and there is no result yet
+	statePurchasing machine.State = "purchasing" // bidder: the transaction is under way
 
 	stateOver   machine.State = "over"   // both: the auction is over for this bidder, without a win
 	stateAbsent machine.State = "absent" // bidder: it left before the first price
@@ -107,6 +108,7 @@ func (x protocol) table() machine.Table {
 				Role: machine.Responder, Name: jobSettle, Ends: []string{codons.CommandFinish, codons.CommandFail},
 				Doc: "the agent carries out the transaction that it has won",
 			},
+			codons.ChildrenJob(),
 		},
 		Timers: []machine.Timer{
 			{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "in called until the round is over, else until the auction has to be over"},
@@ -114,7 +116,7 @@ func (x protocol) table() machine.Table {
 			{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "in considering until the round is over, else until the auction has to be over"},
 		},
 		Rows: slices.Concat(x.auctioneerCalls(), x.auctioneerDecides(), x.auctioneerAwaitsResult(), x.auctioneerEnded(),
-			bidderAttends(), bidderConsiders(), bidderBetweenPrices(), bidderSettles(), bidderEnded()),
+			bidderAttends(), bidderConsiders(), bidderBetweenPrices(), codons.SettlesIn(performatives.ActCFP, betweenPrices()...), bidderSettles(), bidderEnded()),
 		Agree:        x.pairs(),
 		Declarations: x.declarations(),
 	})

@@ -19,7 +19,7 @@ func bidderAttends() []machine.Row {
 		codons.Answers(append(betweenPrices(), machine.Idle, stateAnnounced)...).When(machine.Receive(performatives.ActCFP)).
 			Goto(codons.StateConsidering, machine.Arm(codons.TimerDeadline), machine.Run(codons.JobConsider)).
 			Because("a price is called, to all bidders but the leader: a bid at the price before has lost, even if the REJECT_PROPOSAL was lost"),
-		codons.Answers(append(betweenPrices(), codons.StateConsidering, stateSettling, codons.StateCancelling)...).When(machine.Receive(performatives.ActInform)).
+		codons.Answers(append(betweenPrices(), codons.StateConsidering, statePurchasing, codons.StateSettling, codons.StateCancelling)...).When(machine.Receive(performatives.ActInform)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("the announcement, which a price, the REQUEST or CANCEL overtook"),
 		announced.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
@@ -61,7 +61,7 @@ func bidderBetweenPrices() []machine.Row {
 			Goto(stateLeading).
 			Because("the auction is over, and the transaction will be requested"),
 		codons.Answers(stateProposed, stateWaiting, stateLeading).When(machine.Receive(performatives.ActRequest)).
-			Goto(stateSettling, machine.Arm(codons.TimerDeadline), machine.Run(jobSettle)).
+			Goto(statePurchasing, machine.Arm(codons.TimerDeadline), machine.Run(jobSettle)).
 			Because("the agent has won, even if the ACCEPT_PROPOSAL for its bid was lost"),
 		between.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
 			Goto(stateOver).
@@ -84,10 +84,10 @@ func bidderBetweenPrices() []machine.Row {
 // bidderSettles has the rows of a bidder that carries out the transaction.
 func bidderSettles() []machine.Row {
 	return []machine.Row{
-		codons.Answers(stateSettling).When(machine.Command(codons.CommandFinish)).
+		codons.Answers(statePurchasing).When(machine.Command(codons.CommandFinish)).
 			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
 			Because("done, whether the answer is yes or no (addenda §2)"),
-		codons.Answers(stateSettling).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
+		codons.Answers(statePurchasing).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("the request overtook it"),
 	}
@@ -96,7 +96,10 @@ func bidderSettles() []machine.Row {
 // bidderEnded has the rows of a bidder after CANCEL, and after the end.
 func bidderEnded() []machine.Row {
 	return []machine.Row{
-		codons.Answers(codons.StateCancelling).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
+		codons.Answers(codons.StateSettling, codons.StateCancelling).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("CANCEL overtook it"),
+		codons.Answers(codons.StateSettling).When(machine.Receive(performatives.ActCFP), machine.Receive(performatives.ActRequest)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("CANCEL overtook it"),
 		codons.Answers(stateAbsent).When(machine.Receive(performatives.ActCFP)).

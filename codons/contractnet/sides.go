@@ -12,6 +12,7 @@ func commands() map[string]any {
 	return map[string]any{
 		commandAward: award{}, commandHold: nil, codons.CommandDecline: nil,
 		commandPropose: Proposal{}, codons.CommandFinish: performatives.InformResult{},
+		codons.CommandStopped: nil, codons.CommandUnstopped: nil,
 	}
 }
 

@@ -78,10 +78,11 @@ func (x protocol) table() machine.Table {
 				Role: machine.Responder, Name: codons.JobPerform, Ends: []string{codons.CommandFinish, codons.CommandFail},
 				Doc: "the agent does the task that it was awarded",
 			},
+			codons.ChildrenJob(),
 		},
 		Timers: timers(),
 		Rows: slices.Concat(x.callerCalls(), x.callerDecides(), callerAwaitsResult(), callerCancels(), callerEnded(),
-			x.bidderConsiders(), x.bidderProposed(), x.bidderEnded()),
+			x.bidderConsiders(), x.bidderProposed(), codons.SettlesIn(performatives.ActCFP, stateProposed), x.bidderEnded()),
 		Agree:        pairs(),
 		Declarations: x.declarations(),
 	})
@@ -222,7 +223,9 @@ func (x protocol) bidderProposed() []machine.Row {
 			Goto(codons.StateConsidering, machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline), machine.Run(codons.JobConsider)).
 			Because("a revised call: the proposal no longer binds (SC00030H)"))
 	}
-	return rows
+	return append(rows, codons.Answers(codons.StateSettling).When(append(x.answersToProposal(), machine.Receive(performatives.ActRejectProposal))...).
+		Stay(machine.Drop(codons.DropLate)).
+		Because("CANCEL overtook it"))
 }
 
 // bidderEnded has the rows of a bidder after the end.

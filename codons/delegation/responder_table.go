@@ -9,7 +9,7 @@ import (
 // responderConsider returns the responder's rows until it has taken on the task, or a further
 // round of it.
 func responderConsider() []machine.Row {
-	considering, settling := codons.Answers(codons.StateConsidering), codons.Answers(StateSettling)
+	considering := codons.Answers(codons.StateConsidering)
 	return []machine.Row{
 		codons.Answers(machine.Idle).When(machine.Receive(performatives.ActTaskRequest)).
 			Goto(codons.StateConsidering, machine.Run(codons.JobConsider)).
@@ -24,20 +24,8 @@ func responderConsider() []machine.Row {
 			Goto(codons.StateRejected, machine.Send(performatives.ActTaskReject)).
 			Because("busy, incapable, unauthorized (acl §4.5)"),
 		considering.When(machine.Receive(performatives.ActCancel)).
-			Goto(StateSettling, machine.Stop(codons.JobConsider), machine.Run(codons.JobChildren)).
-			Because("no handler runs, and the receipt speaks for the conversations of earlier rounds, too"),
-		codons.Answers(StateInputNeeded).When(machine.Receive(performatives.ActCancel)).
-			Goto(StateSettling, machine.Run(codons.JobChildren)).
-			Because("no handler runs, and the receipt speaks for the conversations of earlier rounds, too"),
-		settling.When(machine.Command(codons.CommandStopped)).
-			Goto(codons.StateCancelled, codons.SendReceipt).
-			Because("nothing runs any more (addenda §6)"),
-		settling.When(machine.Command(codons.CommandUnstopped)).
-			Goto(codons.StateFailed, machine.Send(performatives.ActFailure)).
-			Because("a conversation of an earlier round perhaps still runs: the work must not count as cancelled"),
-		settling.When(machine.Receive(performatives.ActCancel), machine.Duplicate(performatives.ActTaskRequest)).
-			Stay(machine.Drop(codons.DropDuplicate)).
-			Because("it is cancelled already"),
+			Goto(codons.StateSettling, machine.Stop(codons.JobConsider), machine.Run(codons.JobChildren)).
+			Because("no handler runs, and the receipt speaks for the conversations of earlier handlers, too"),
 	}
 }
 
@@ -54,7 +42,7 @@ func responderWork() []machine.Row {
 		working.When(machine.Command(CommandNeedInput)).
 			Goto(StateInputNeeded, machine.SendTagged(performatives.ActInformResult, TagInput)).
 			Because("a partial result asks for more (addenda §3)"),
-		codons.Answers(StateSettling, codons.StateCancelling).When(machine.Receive(performatives.ActTaskRequest)).
+		codons.Answers(codons.StateSettling, codons.StateCancelling).When(machine.Receive(performatives.ActTaskRequest)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("CANCEL overtook the further round"),
 		codons.Answers(codons.StateCompleted).When(machine.Receive(performatives.ActTaskRequest)).

@@ -5,13 +5,13 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // States of [Table] besides those of package codons.
 const (
 	StateInputGiven machine.State = "input_given" // initiator: it has sent the request of a further round and has no answer yet
 	StateDeclining  machine.State = "declining"   // initiator: the partial result is final, and the CANCEL has no answer yet
-	StateSettling   machine.State = "settling"    // responder: CANCEL came while no handler ran, and the conversations of earlier rounds are looked at
 	StateAwaiting   machine.State = "awaiting"    // responder: the handler has asked for input and waits for it
 )
 
@@ -42,19 +42,14 @@ func Table() machine.Table {
 				Ends: []string{codons.CommandFinish, CommandNeedInput, codons.CommandFail},
 				Doc:  "the agent's handler does the work",
 			},
-			{
-				Role: machine.Responder, Name: codons.JobChildren,
-				Ends:  []string{codons.CommandStopped, codons.CommandUnstopped},
-				Doc:   "the kernel looks whether the conversations that earlier rounds began have stopped; it does not wait",
-				Swift: true,
-			},
+			codons.ChildrenJob(),
 		},
 		Timers: []machine.Timer{
 			{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "until the ReplyBy of the latest request, or the agent's own limit when the request has none"},
 		},
 		Rows: slices.Concat(
 			initiatorRequest(), initiatorResult(), initiatorInput(), initiatorDecline(), initiatorCancel(),
-			responderConsider(), responderWork(), responderAwait(),
+			responderConsider(), codons.SettlesIn(performatives.ActTaskRequest, StateInputNeeded), responderWork(), responderAwait(),
 		),
 		Agree:        pairs(),
 		Declarations: declarations(),

@@ -51,6 +51,7 @@ var wrongBid = []string{
 	"initiator in called on receive PROPOSE (unreadable)",
 	"initiator in awarded on receive NOT_UNDERSTOOD",
 	"initiator in awarded on receive REFUSE",
+	"responder in settling on receive CANCEL",
 }
 
 // refusedHeartbeat are the steps for a publisher that lost its state, for example with its node,
@@ -166,7 +167,7 @@ func TestExplorerFindsBrokenTables(t *testing.T) {
 		{
 			name: "a further round that its CANCEL has overtaken", network: verify.Calm(),
 			remove: func(r machine.Row) bool {
-				return r.From[0] == delegation.StateSettling && r.On[0] == machine.Receive(performatives.ActTaskRequest) // and in cancelling
+				return r.From[0] == codons.StateSettling && r.On[0] == machine.Receive(performatives.ActTaskRequest) // and in cancelling
 			},
 			want: verify.Disagreement,
 		},
@@ -230,6 +231,7 @@ func wrongBidder(rising bool) []string {
 	steps := []string{
 		"initiator in called on receive PROPOSE (unreadable)", "initiator in called on stale PROPOSE", "initiator in called on stale REFUSE",
 		"initiator in sold on receive REFUSE", "initiator in sold on receive NOT_UNDERSTOOD",
+		"responder in settling on receive CANCEL",
 	}
 	selling := []machine.State{"waiting", "proposed", "leading", "won", "sold"}
 	if rising {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -58,6 +60,7 @@ func (b Bidding) Test(t *testing.T) {
 		"a bidder without an answer":      b.testNoAnswer,
 		"calls that cannot begin":         b.testCannotBegin,
 		"cancelled":                       b.testCancelled,
+		"cancelled after a bid":           b.testCancelledAfterBid,
 		"the result overtakes CANCEL":     b.testResultBeforeCancel,
 		"work that ignores CANCEL":        b.testWorkIgnoresCancel,
 		"the work fails":                  b.testWorkFails,
@@ -204,6 +207,44 @@ func (b Bidding) testCancelled(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// testCancelledAfterBid cancels a run after a bid whose handler has begun a conversation and has not waited
+// for it. The receipt says that this conversation has stopped, too.
+func (b Bidding) testCancelledAfterBid(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		wait func(ctx context.Context, release <-chan struct{})
+		end  machine.State
+		code p.Code
+	}{
+		{"stopped", func(ctx context.Context, _ <-chan struct{}) { <-ctx.Done() }, codons.StateCancelled, p.CodeCanceled},
+		{"still running", func(_ context.Context, release <-chan struct{}) { <-release }, codons.StateFailed, p.CodeStillRunning},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			InWorld(t, func(t *testing.T, w *World) {
+				begun, release := make(chan struct{}, 1), make(chan struct{})
+				w.Add("Helper", &Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+					begun <- struct{}{}
+					c.wait(ctx, release)
+					return Result(p.StatusSuccess), nil
+				}})
+				var self actors.Self
+				self = w.Add("A", b.Agent(BidderFuncs{Strength: 9, Perform: blockedWork, Consider: func(ctx context.Context) error {
+					_, err := delegation.Start(ctx, self, "Helper", Task())
+					<-begun
+					return err
+				}}))
+				w.Add("B", b.Agent(BidderFuncs{Strength: 2, Consider: blocked}))
+				run := b.start(t.Context(), w, []p.AgentID{"A", "B"})
+				time.Sleep(b.AnswerWithin / 2) //nolint:forbidigo // the clock of a synctest bubble
+				run.Cancel()
+				WantEnd(t, run.Wait().Errs["A"], c.end, c.code)
+				close(release)
+				w.Settled(0)
+			})
+		})
 	}
 }
 
