@@ -37,15 +37,15 @@ type Conversation struct {
 	progress progress
 
 	timers    timers
-	withdrawn atomic.Pointer[error] // the cause for which the caller withdrew it; nil otherwise
-	over      atomic.Bool           // it has ended
-	longLived bool                  // it has no deadline
-	event     Event                 // of the current step, or of the latest one
-	pending   []Event               // events that the current step has caused
-	busy      bool                  // a step is in progress
-	recorder  *recorder             // nil where events are not recorded
-	checks    bool                  // payloads are sealed
-	seals     []seal                // of the messages that were sent
+	withdrawn atomic.Pointer[func() error] // returns the cause for which the caller withdrew it; nil otherwise
+	over      atomic.Bool                  // it has ended
+	longLived bool                         // it has no deadline
+	event     Event                        // of the current step, or of the latest one
+	pending   []Event                      // events that the current step has caused
+	busy      bool                         // a step is in progress
+	recorder  *recorder                    // nil where events are not recorded
+	checks    bool                         // payloads are sealed
+	seals     []seal                       // of the messages that were sent
 }
 
 // newInitiator returns the initiator's side of the conversation that the request opens.
@@ -137,7 +137,7 @@ func (c *Conversation) Start() {
 		return
 	}
 	if cause := c.withdrawn.Load(); cause != nil {
-		c.Abandon(*cause)
+		c.Abandon((*cause)())
 		c.agent.End(c, nil)
 		return
 	}
@@ -154,7 +154,9 @@ func (c *Conversation) begin(ctx context.Context) error {
 	}
 	c.release = context.AfterFunc(ctx, func() {
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			c.withdraw(EndOf(ctx))
+			// The cause of ctx is read later. It is locked until all that depends on ctx is cancelled, so that many
+			// conversations would wait here.
+			c.withdrawFor(func() error { return EndOf(ctx) })
 		}
 	})
 	if err := c.agent.Begin(c); err != nil {
@@ -177,7 +179,9 @@ func EndOf(ctx context.Context) error {
 
 // withdraw cancels the conversation on behalf of its caller. Only the first call has an
 // effect. Safe for concurrent use.
-func (c *Conversation) withdraw(cause error) {
+func (c *Conversation) withdraw(cause error) { c.withdrawFor(func() error { return cause }) }
+
+func (c *Conversation) withdrawFor(cause func() error) {
 	if c.withdrawn.CompareAndSwap(nil, &cause) {
 		c.Tell(Command{Name: CommandCancel})
 	}

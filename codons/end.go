@@ -86,7 +86,7 @@ func (c *Conversation) EndError(last *performatives.Message) error {
 		}
 	}
 	if cause := c.withdrawn.Load(); cause != nil {
-		e.Cause = *cause
+		e.Cause = (*cause)()
 	}
 	switch c.at.State { //nolint:exhaustive // the states that no refusal of the peer brings about
 	case StateTimedOut:

@@ -142,7 +142,8 @@ func (c *Conversation) typed(m Command) Command {
 		if c.at.Role == machine.Responder {
 			return invalidAnswer
 		}
-		cause := fmt.Errorf("codons: %s: the content of the command %s is %T, want %s", c.Protocol(), m.Name, m.Data, c.codon.Messages[name].Payload)
+		err := fmt.Errorf("codons: %s: the content of the command %s is %T, want %s", c.Protocol(), m.Name, m.Data, c.codon.Messages[name].Payload)
+		cause := func() error { return err }
 		c.withdrawn.CompareAndSwap(nil, &cause)
 		return Command{Name: CommandCancel}
 	}

@@ -17,48 +17,57 @@ import (
 
 // BenchmarkEnds measures how long n delegations under way between two agents take to end: when
 // their caller withdraws all of them at once, until each has its receipt, and when the system stops, until
-// nothing runs any more. Each is two conversations and a handler that waits for its ctx.
+// nothing runs any more. Each is two conversations and a handler that waits for its ctx. They have the default
+// retries and grace, or none that could hide or cost a receipt.
 func BenchmarkEnds(b *testing.B) {
+	alone := []codons.Option{codons.WithRetry(codons.Retry{First: -1}), codons.WithGrace(time.Minute)}
 	for _, n := range []int{1_000, 10_000, 100_000} {
-		b.Run(fmt.Sprintf("withdraw/%d", n), func(b *testing.B) {
-			var took time.Duration
-			receipts := 0
-			for b.Loop() {
-				s, begun, cancel := manyUnderWay(b, n)
-				start := time.Now()
-				cancel()
-				for _, d := range begun {
-					if _, err := d.Wait(); p.RefusalOf(err) != nil && p.RefusalOf(err).Code == p.CodeCanceled {
-						receipts++
-					}
-				}
-				took += time.Since(start)
-				_ = s.Stop(b.Context())
-			}
-			b.ReportMetric(float64(took.Milliseconds())/float64(b.N), "ms/end")
-			b.ReportMetric(float64(receipts)/float64(b.N*n), "receipts")
-		})
-		b.Run(fmt.Sprintf("stop/%d", n), func(b *testing.B) {
-			var took time.Duration
-			for b.Loop() {
-				s, _, cancel := manyUnderWay(b, n)
-				start := time.Now()
-				ctx, end := context.WithCancel(context.Background())
-				end() // do not wait for the conversations
-				_ = s.Stop(ctx)
-				if err := s.Stop(context.Background()); err != nil {
-					b.Fatal(err)
-				}
-				took += time.Since(start)
-				cancel()
-			}
-			b.ReportMetric(float64(took.Milliseconds())/float64(b.N), "ms/end")
-		})
+		b.Run(fmt.Sprintf("withdraw/%d", n), func(b *testing.B) { withdrawals(b, n, alone...) })
+		b.Run(fmt.Sprintf("withdraw with defaults/%d", n), func(b *testing.B) { withdrawals(b, n) })
+		b.Run(fmt.Sprintf("stop/%d", n), func(b *testing.B) { stops(b, n, alone...) })
 	}
 }
 
+// withdrawals withdraws n delegations under way.
+func withdrawals(b *testing.B, n int, options ...codons.Option) {
+	var took time.Duration
+	receipts := 0
+	for b.Loop() {
+		s, begun, cancel := manyUnderWay(b, n, options...)
+		start := time.Now()
+		cancel()
+		for _, d := range begun {
+			if _, err := d.Wait(); p.RefusalOf(err) != nil && p.RefusalOf(err).Code == p.CodeCanceled {
+				receipts++
+			}
+		}
+		took += time.Since(start)
+		_ = s.Stop(b.Context())
+	}
+	b.ReportMetric(float64(took.Milliseconds())/float64(b.N), "ms/end")
+	b.ReportMetric(float64(receipts)/float64(b.N*n), "receipts")
+}
+
+// stops stops a system with n delegations under way.
+func stops(b *testing.B, n int, options ...codons.Option) {
+	var took time.Duration
+	for b.Loop() {
+		s, _, cancel := manyUnderWay(b, n, options...)
+		start := time.Now()
+		ctx, end := context.WithCancel(context.Background())
+		end() // do not wait for the conversations
+		_ = s.Stop(ctx)
+		if err := s.Stop(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		took += time.Since(start)
+		cancel()
+	}
+	b.ReportMetric(float64(took.Milliseconds())/float64(b.N), "ms/end")
+}
+
 // manyUnderWay begins n delegations between two agents.
-func manyUnderWay(b *testing.B, n int) (s *actors.System, begun []*delegation.Delegated, cancel context.CancelFunc) {
+func manyUnderWay(b *testing.B, n int, options ...codons.Option) (s *actors.System, begun []*delegation.Delegated, cancel context.CancelFunc) {
 	b.Helper()
 	s, err := actors.NewSystem(actors.Options{Protocols: library.Protocols(codons.Times{})})
 	if err != nil {
@@ -68,9 +77,8 @@ func manyUnderWay(b *testing.B, n int) (s *actors.System, begun []*delegation.De
 	kit.Spawn(b.Context(), s, "worker", worker)
 	asker := kit.Spawn(b.Context(), s, "asker", &kit.Doer{})
 	ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
-	alone := []codons.Option{codons.WithRetry(codons.Retry{First: -1}), codons.WithGrace(time.Minute)} // a lost CANCEL would cost its receipt
 	for i := range n {
-		d, err := delegation.Start(ctx, asker, "worker", p.TaskRequest{TaskType: "wait"}, alone...)
+		d, err := delegation.Start(ctx, asker, "worker", p.TaskRequest{TaskType: "wait"}, options...)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package codons_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -62,4 +63,49 @@ func TestCommandAfterWithdrawalBeforeStart(t *testing.T) {
 	if log.Len() > 0 {
 		t.Errorf("logged: %s", &log)
 	}
+}
+
+// lockedContext is a context whose cause cannot be read while it ends, like that of a context of many children.
+type lockedContext struct {
+	context.Context
+	ended chan struct{} // closed when the end of everything that depends on it has been told
+}
+
+func (c lockedContext) Value(key any) any {
+	if c.Err() != nil {
+		<-c.ended
+	}
+	return c.Context.Value(key)
+}
+
+// TestWithdrawalDoesNotWaitForTheCause withdraws a conversation by a context whose cause is not yet readable: the worker
+// gets the CANCEL all the same, and the caller the cause when it has its receipt.
+func TestWithdrawalDoesNotWaitForTheCause(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		cancelled := make(chan struct{})
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+			<-ctx.Done()
+			close(cancelled)
+			return p.InformResult{}, context.Cause(ctx)
+		}})
+		why := errors.New("as the test wants it")
+		inner, cancel := context.WithCancelCause(t.Context())
+		ctx := lockedContext{inner, make(chan struct{})}
+		d, err := delegation.Start(ctx, w.Eddy, "Jules", kit.Task())
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		cancel(why)
+		synctest.Wait()
+		select {
+		case <-cancelled:
+		default:
+			t.Error("the worker has no CANCEL")
+		}
+		close(ctx.ended)
+		if _, err = d.Wait(); !errors.Is(err, why) {
+			t.Errorf("got %v, want the cause", err)
+		}
+	})
 }
