@@ -1,11 +1,16 @@
 package runtime_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // queryACL sends a QUERY_CAPABILITIES of acl, and returns the act and the text of the answer.
@@ -77,5 +82,87 @@ func TestReusedIDInGateway(t *testing.T) {
 	call(p, "1", 2)
 	if got := p.result("1"); !strings.Contains(got, `{"sum":4}`) {
 		t.Errorf("on another connection: %s", got)
+	}
+}
+
+// newCounter returns a worker whose results are the number of its tasks so far. A task "hold" begins by a token in
+// began and ends by one in goOn; the result of a task "long" is longer than what an agent keeps for duplicates.
+func newCounter() (w worker, began, goOn chan struct{}) {
+	began, goOn = make(chan struct{}), make(chan struct{})
+	var runs atomic.Int64
+	return worker{func(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
+		r := performatives.InformResult{Status: performatives.StatusSuccess, Summary: fmt.Sprint("run ", runs.Add(1))}
+		switch t.TaskType {
+		case "long":
+			r.Summary += strings.Repeat(".", 20<<10)
+		case "hold":
+			began <- struct{}{}
+			select {
+			case <-goOn:
+			case <-ctx.Done():
+				return r, ctx.Err()
+			}
+		}
+		return r, nil
+	}}, began, goOn
+}
+
+// TestRepeatedRequestInGateway sends a request again under its JSON-RPC id, in an envelope of another id. It does not run
+// again. A client may use an id again for another request.
+func TestRepeatedRequestInGateway(t *testing.T) {
+	h := newGatewayHub(t)
+	w, began, goOn := newCounter()
+	h.spawn("Counter", returning(w))
+	p := h.program("cli")
+	call := func(id, tool string) {
+		t.Helper()
+		p.ask(id, "Counter", "tools/call", fmt.Sprintf(`{"name":%q}`, tool))
+	}
+	ran := func(id, want string) {
+		t.Helper()
+		if got := p.result(id); !strings.Contains(got, want+`"`) {
+			t.Errorf("%s: got %s, want %s", id, got, want)
+		}
+	}
+	for _, c := range []struct{ id, tool, want string }{
+		{"1", "count", "run 1"}, {"1", "count", "run 1"}, {`"1"`, "count", "run 2"}, {"2", "count", "run 3"}, {"1", "other", "run 4"},
+		{"1", "count", "run 1"}, {"null", "count", "run 5"}, {"null", "count", "run 6"},
+	} {
+		call(c.id, c.tool)
+		ran(c.id, c.want)
+	}
+	p = h.program("cli") // whose numbers start again
+	call("1", "count")
+	ran("1", "run 7")
+	p.name = "other"
+	call("1", "count")
+	ran("1", "run 8")
+
+	p.name = "cli"
+	call("2", "hold") // one that is under way has one answer
+	<-began
+	call("2", "hold")
+	p.send("["+request("2", "tools/call", `{"name":"hold"}`)+"]", `"target_namespace":"Counter",`)
+	if e := p.read(); !strings.Contains(string(e.Payload), "-32600") || !strings.Contains(string(e.Payload), "under way") {
+		t.Errorf("in a batch: %s", e.Payload)
+	}
+	goOn <- struct{}{}
+	ran("2", "run 9")
+	call("2", "hold")
+	ran("2", "run 9")
+
+	call("3", "hold") // one that was withdrawn ends again
+	<-began
+	p.notify("notifications/cancelled", `{"requestId":3}`)
+	call("3", "hold")
+	if code, _, text := p.fault("3"); code != -32603 {
+		t.Errorf("withdrawn: %d %s", code, text)
+	}
+
+	call("4", "long")
+	p.result("4")
+	call("4", "long")
+	if code, _, text := p.fault("4"); code != -32600 || !strings.Contains(text, "ended") {
+		t.Errorf("whose result is not kept: %d %s", code, text)
 	}
 }

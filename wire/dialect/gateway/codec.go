@@ -12,8 +12,9 @@ import (
 
 // codec has the state of one session: the pending requests of both ends.
 type codec struct {
-	opts    Options
-	session wire.CodecOptions
+	opts       Options
+	session    wire.CodecOptions
+	connection performatives.MessageID // a random id of the connection; of the reader
 
 	mu      sync.Mutex
 	pending pending

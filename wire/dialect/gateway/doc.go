@@ -132,7 +132,13 @@
 //
 // A request is a TASK_REQUEST, or for initialize and tools/list a QUERY_CAPABILITIES, in
 // a conversation of its own. The codec makes the ids of messages, because JSON-RPC ids
-// repeat from peer to peer; it stores the peer's ids with the pending request. The
+// repeat from peer to peer; it stores the peer's ids with the pending request. A call that comes again
+// on its connection, from its source, with the same JSON-RPC id, namespace, method and params, has the same id of
+// a message: it is a duplicate, which the agent answers with the result that it has stored or as
+// ended, and never performs again. One that is under way has one answer; in a batch, the repetition is
+// refused. An id of JSON-RPC with another content is another call, because clients use
+// theirs again after the answer; but with the same id of the envelope, too, it is a
+// conflict. Calls with the id null are never duplicates. The
 // metadata of the message has the other members of the envelope: those of metadata under
 // their names, further members of the envelope with the prefix "envelope." (such as
 // envelope.correlation_id), and those of the JSON-RPC message with the prefix

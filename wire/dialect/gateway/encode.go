@@ -47,7 +47,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	h := header{
 		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(call.correlation), message: m,
 	}
-	if r := m.AsRefusal(); r != nil {
+	if r := refusalIn(m); r != nil {
 		r.Text = call.inItsWords(r.Text)
 		f := faultOf(r)
 		f.raw = dataOf(m)
@@ -64,6 +64,15 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 		c.agree()
 	}
 	return out
+}
+
+// refusalIn returns the refusal that an answer is, or nil. The receipt for a CANCEL is one for a request that
+// came again after it was cancelled.
+func refusalIn(m *performatives.Message) *performatives.Refusal {
+	if _, ok := m.Payload().(performatives.Receipt); ok {
+		return &performatives.Refusal{Code: performatives.CodeCanceled, Text: performatives.CodeCanceled.Traits().Text}
+	}
+	return m.AsRefusal()
 }
 
 // inItsWords returns an error text about task_parameters with the peer's name for them.

@@ -2,7 +2,12 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"maps"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -95,11 +100,16 @@ func (c *codec) pong(o *origin) []byte {
 }
 
 // serve makes the message of a request, and stores the address of its answer in call. env
-// has the payload, and the message type and act of a typed request.
+// has the payload, and the message type and act of a typed request. A call that repeats a pending
+// one gets the answer of that one. In a batch, which has an answer for each call, it is refused.
 func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope, call *call) wire.Inbound {
 	s := c.stamp()
 	by := c.deadline(s.Time, e.timeout)
 	env.ID, env.ReplyBy = s.ID, by
+	if call.startsWork(r.method) && !isNull(r.id) {
+		c.connection = cmp.Or(c.connection, s.ID)
+		env.ID = c.requestID(e, r)
+	}
 	m, err := c.message(e, r, env)
 	if err != nil {
 		return c.refused(e, o, renamed(err))
@@ -108,19 +118,37 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 		return c.refused(e, o, renamed(err))
 	}
 	call.origin, call.method, call.expires = *o, r.method, by.Add(linger)
-	c.mu.Lock()
-	call.mcp = c.mcp
-	ok := c.pending.addCall(call, s.Time)
-	c.mu.Unlock()
-	if !ok {
+	switch c.addCall(call, s.Time) {
+	case callAdded:
+		o.call = call
+	case callRefused:
 		return c.refused(e, o, &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many requests are under way on this connection"})
+	case callRepeated:
+		if o.batch != nil {
+			return c.refused(e, o, invalidRequest("mcp_payload.id", "mcp_payload.id: the same request is under way"))
+		}
 	}
-	o.call = call
 	in := wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
 	if !isNull(r.id) {
 		in.Content = append([]byte(r.method), r.params...)
 	}
 	return in
+}
+
+// requestID returns the id of the message for a request that starts work. It is the same for a request that
+// comes again: from the same source of this connection, with the same JSON-RPC id and content. A client of
+// JSON-RPC may use an id again for another request.
+func (c *codec) requestID(e *envelope, r *rpc) performatives.MessageID {
+	var room [256]byte
+	text := room[:0]
+	for _, part := range [...]string{string(c.connection), string(e.source.Fold()), key(r.id), strings.ToLower(Namespace(e.target, r.method)), r.method} {
+		text = binary.AppendUvarint(text, uint64(len(part)))
+		text = append(text, part...)
+	}
+	h := sha256.New()
+	_, _ = h.Write(text) // never fails
+	_, _ = h.Write(r.params)
+	return performatives.MessageID(hex.EncodeToString(h.Sum(nil)[:16]))
 }
 
 // ownID returns the peer's id of a message, for the protection against replay.

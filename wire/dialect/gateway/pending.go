@@ -30,6 +30,9 @@ type call struct {
 	expires   time.Time
 }
 
+// startsWork reports whether the call is one of an agent. The others only read.
+func (c *call) startsWork(method string) bool { return c.hello == nil && method != methodList }
+
 // request is a pending request of this node to the peer.
 type request struct {
 	id       string                 // the JSON-RPC id: a number
@@ -80,6 +83,30 @@ const linger = time.Minute
 // maxWithdrawn bounds the stored cancelled requests: MCP asks a peer not to answer them,
 // and an answer that comes nevertheless comes soon.
 const maxWithdrawn = 256
+
+// callResult is the result of adding a call.
+type callResult uint8
+
+const (
+	callAdded    callResult = iota
+	callRepeated            // the same request is pending
+	callRefused             // there is no room
+)
+
+// addCall adds a call. A repetition of a cancelled one has it answered.
+func (c *codec) addCall(call *call, now time.Time) callResult {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if first := c.pending.calls[call.message.ConversationID()]; first != nil {
+		first.cancelled = false
+		return callRepeated
+	}
+	call.mcp = c.mcp
+	if !c.pending.addCall(call, now) {
+		return callRefused
+	}
+	return callAdded
+}
 
 // addCall adds a call, and reports whether there was room.
 func (p *pending) addCall(c *call, now time.Time) bool {

@@ -67,6 +67,7 @@ type stage struct {
 	codec    *codec
 	inbound  []wire.Inbound
 	messages map[string]*performatives.Message
+	requests []string // the ids that are hashes, each with the number of its first message
 	out      strings.Builder
 	stamps   int
 }
@@ -128,7 +129,11 @@ func (s *stage) take(in wire.Inbound) {
 	case in.Message == nil:
 		s.print("#%d no message%s", n, token)
 	default:
-		s.print("#%d %s%s", n, describe(s.t, in.Message), token)
+		m := in.Message
+		if id := string(m.ID()); !strings.HasPrefix(id, "id-") { // a hash
+			s.requests = append(s.requests, id, fmt.Sprintf("#%d", n))
+		}
+		s.print("#%d %s%s", n, strings.NewReplacer(s.requests...).Replace(describe(s.t, m)), token)
 	}
 	if len(in.Answer) > 0 {
 		s.frame("answers", in.Answer)
