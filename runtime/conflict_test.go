@@ -125,8 +125,14 @@ func TestRepeatedRequestInGateway(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ id, tool, want string }{
-		{"1", "count", "run 1"}, {"1", "count", "run 1"}, {`"1"`, "count", "run 2"}, {"2", "count", "run 3"}, {"1", "other", "run 4"},
-		{"1", "count", "run 1"}, {"null", "count", "run 5"}, {"null", "count", "run 6"},
+		{"1", "count", "run 1"},
+		{"1", "count", "run 1"},
+		{`"1"`, "count", "run 2"},
+		{"2", "count", "run 3"},
+		{"1", "other", "run 4"},
+		{"1", "count", "run 1"},
+		{"null", "count", "run 5"},
+		{"null", "count", "run 6"},
 	} {
 		call(c.id, c.tool)
 		ran(c.id, c.want)
