@@ -18,7 +18,8 @@ func TestReplayUsesThePeersID(t *testing.T) {
 		}
 		return Inbound{Message: m, ID: own}
 	}
-	r := newReplays(time.Minute)
+	r := newReplays(time.Minute, maxReplays)
+	defer r.known.Close()
 	for _, c := range []struct {
 		session string
 		in      Inbound

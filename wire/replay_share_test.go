@@ -11,12 +11,12 @@ import (
 )
 
 // One identity fills at most half of the capacity, over any number of senders and sessions,
-// and two messages are accepted again after two windows.
+// and its messages are accepted again after two windows and a third.
 func TestReplayCapacityIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const capacity = 1000
-		r := newReplays(time.Minute)
-		r.capacity = capacity
+		r := newReplays(time.Minute, capacity)
+		defer r.known.Close()
 		n := 0
 		send := func(session string, id Identity, sender performatives.AgentID) error {
 			n++
@@ -55,7 +55,7 @@ func TestReplayCapacityIsShared(t *testing.T) {
 				t.Errorf("another identity: %v", err)
 			}
 		}
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2*time.Minute + 40*time.Second)
 		if err := send("1", Identity{Name: "x"}, "x"); err != nil {
 			t.Errorf("after two windows: %v", err)
 		}

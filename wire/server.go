@@ -36,7 +36,13 @@ func newCore(o Options) (*core, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	return &core{opts: o, agents: newRates(o.AgentRate), accepts: newRates(o.AcceptRate), replays: newReplays(o.ReplayWindow), contents: newRequestContents()}, nil
+	return &core{opts: o, agents: newRates(o.AgentRate), accepts: newRates(o.AcceptRate), replays: newReplays(o.ReplayWindow, maxReplays), contents: newRequestContents()}, nil
+}
+
+// close drops what is remembered of messages, and ends its timers.
+func (c *core) close() {
+	c.replays.known.Close()
+	c.contents.known.Close()
 }
 
 // dialectOf returns the dialect for a connection with the given first frame, or nil when no
@@ -210,13 +216,13 @@ func (s *Server) Stop(ctx context.Context) error {
 	}()
 	select {
 	case <-ended:
-		s.core.contents.known.Close()
+		s.core.close()
 		return nil
 	case <-ctx.Done():
 	}
 	aborted := s.stepAll(event{kind: connectionLost, err: ErrClosed})
 	<-ended
-	s.core.contents.known.Close()
+	s.core.close()
 	if aborted == 0 { // every session had ended before ctx was checked
 		return nil
 	}

@@ -165,7 +165,7 @@ func (m *Map[V]) ownedLocked(o Owner) int {
 // whose entries are all kept equally long has at most six generations, and keeps them at most a third longer, or a second.
 func width(d time.Duration) time.Duration {
 	w := time.Second
-	for ; d > 4*w; w *= 2 {
+	for ; w < d/4; w *= 2 {
 	}
 	return w
 }

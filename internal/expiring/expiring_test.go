@@ -2,6 +2,7 @@ package expiring
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,4 +136,10 @@ func TestShares(t *testing.T) {
 			t.Errorf("after the expiry: %d entries, want %d", got, capacity/2)
 		}
 	})
+}
+
+func TestWidthOfTheLongestTime(t *testing.T) {
+	if w := width(math.MaxInt64); w < math.MaxInt64/8 {
+		t.Errorf("the width is %v", w)
+	}
 }
