@@ -6,9 +6,9 @@ import "github.com/ribosome-agents/ribosome/performatives"
 type Dialect interface {
 	// Name returns the dialect's short name, such as acl.
 	Name() string
-	// Recognizes reports whether frame, the first of a session, looks like a frame of this
-	// dialect. The frame may hold arbitrary bytes. Recognizes must be fast and must not
-	// panic.
+	// Recognizes reports whether frame, which comes before the dialect of its session is
+	// decided, looks like a frame of this dialect. The frame may hold arbitrary bytes.
+	// Recognizes must be fast and must not panic.
 	Recognizes(frame []byte) bool
 	// Open returns the codec for one session.
 	Open(CodecOptions) (Codec, error)

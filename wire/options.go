@@ -14,9 +14,10 @@ import (
 // required. A server also requires either Auth or Anonymous.
 type Options struct {
 	Handler Handler
-	// Dialects are the supported dialects. A session uses the first one that recognizes the
-	// peer's first frame, or Dialects[0] when none does. A session that this end opened uses
-	// Dialects[0]. Connections with a fixed dialect ([Speaking]) ignore Dialects.
+	// Dialects are the supported dialects. A session uses the first one that recognizes a frame
+	// of the peer. A frame that none recognizes is read in Dialects[0], and decides the dialect
+	// only if it is a message. A session that this end opened uses Dialects[0]. Connections
+	// with a fixed dialect ([Speaking]) ignore Dialects.
 	Dialects []Dialect
 	// Name is the sender of messages that a session itself creates. Empty means system.
 	Name performatives.AgentID

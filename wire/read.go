@@ -60,10 +60,11 @@ func (s *Session) control(f Frame) {
 func (s *Session) receive(data []byte, take func(Inbound)) {
 	l := s.language.Load()
 	if l == nil {
-		if l = s.chooseDialect(data); l == nil {
+		if l = s.languageOf(data); l == nil {
 			return
 		}
 	}
+	s.reading = l
 	s.long = len(data) >= longFrame
 	l.codec.Decode(data, take)
 	s.applyCompression(l.codec)
@@ -74,24 +75,35 @@ func (s *Session) receive(data []byte, take func(Inbound)) {
 // number only.
 const longFrame = 4 << 10
 
-// chooseDialect selects the dialect of the session by its first frame. It returns nil after
-// an error.
-func (s *Session) chooseDialect(data []byte) *language {
-	d := s.core.dialectOf(s.conn, data, s.initiator)
+// languageOf returns the language of a frame that comes before the dialect of the session is
+// decided. It returns nil after an error.
+func (s *Session) languageOf(data []byte) *language {
+	d, certain := s.core.dialectOf(s.conn, data, s.initiator)
 	if d == nil {
 		r := &performatives.Refusal{Code: performatives.CodeParsingError, Text: "the message matches no supported protocol"}
 		s.step(event{kind: violation, err: r, refusal: r})
 		return nil
 	}
-	if err := s.setDialect(d); err != nil {
-		s.step(event{kind: violation, err: err, refusal: &performatives.Refusal{Code: performatives.CodeInternal}})
-		return nil
+	l := s.reading // of an earlier frame that did not decide
+	if l == nil || l.dialect != d {
+		var err error
+		if l, err = s.open(d); err != nil {
+			s.step(event{kind: violation, err: err, refusal: &performatives.Refusal{Code: performatives.CodeInternal}})
+			return nil
+		}
 	}
-	return s.language.Load()
+	s.recognized = certain
+	return l
 }
 
-// setDialect opens the codec of d and lets the outbox write messages.
-func (s *Session) setDialect(d Dialect) error {
+// decides reports whether an item of a frame fixes the dialect in which it was read: a message does,
+// and anything readable in a dialect that recognizes the frame.
+func (s *Session) decides(in Inbound) bool {
+	return in.Message != nil || s.recognized && (in.Err == nil || in.Err.Code != performatives.CodeParsingError)
+}
+
+// open opens the codec of d.
+func (s *Session) open(d Dialect) (*language, error) {
 	o := s.core.opts
 	co := CodecOptions{
 		Local: o.Name, Initiator: s.initiator, Registry: o.Registry, Stamper: o.Stamper,
@@ -102,11 +114,15 @@ func (s *Session) setDialect(d Dialect) error {
 	}
 	codec, err := d.Open(co)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.language.Store(&language{d, codec})
+	return &language{d, codec}, nil
+}
+
+// decide fixes the language of the session, and lets the outbox write messages.
+func (s *Session) decide(l *language) {
+	s.language.Store(l)
 	s.out.resume()
-	return nil
 }
 
 // applyCompression switches the connection to the compression method that the codec agreed
@@ -137,7 +153,10 @@ func (s *Session) take(in Inbound) {
 	if s.readStopped.Load() { // an earlier item of the same frame ended the session
 		return
 	}
-	codec := s.language.Load().codec
+	codec := s.reading.codec
+	if s.language.Load() == nil && s.decides(in) {
+		s.decide(s.reading)
+	}
 	s.applyCompression(codec) // before the handler can send a reply
 	if err := s.gate.rate(); err != nil {
 		s.refuse(codec, in, err)

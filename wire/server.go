@@ -45,21 +45,22 @@ func (c *core) close() {
 	c.contents.known.Close()
 }
 
-// dialectOf returns the dialect for a connection with the given first frame, or nil when no
-// dialect is configured.
-func (c *core) dialectOf(conn Conn, first []byte, initiator bool) Dialect {
+// dialectOf returns the dialect for a connection with the given frame, and whether that is certain:
+// the connection fixes its dialect, or the dialect recognizes the frame. Otherwise it is the first
+// of the options, in which an unreadable frame is refused. It is nil when there is none.
+func (c *core) dialectOf(conn Conn, frame []byte, initiator bool) (d Dialect, certain bool) {
 	if s, ok := conn.(Speaking); ok {
-		return s.Dialect()
+		return s.Dialect(), true
 	}
 	if len(c.opts.Dialects) == 0 {
-		return nil
+		return nil, false
 	}
 	for _, d := range c.opts.Dialects {
-		if !initiator && d.Recognizes(first) {
-			return d
+		if !initiator && d.Recognizes(frame) {
+			return d, true
 		}
 	}
-	return c.opts.Dialects[0]
+	return c.opts.Dialects[0], initiator
 }
 
 // Server runs the sessions of accepted connections, of any number of listeners, with the same
@@ -142,10 +143,12 @@ func (s *Server) Authenticate(ctx context.Context, c Credentials) (*Identity, er
 func (s *Server) Serve(conn Conn, id *Identity) error {
 	session := newSession(s.core, conn, id, false)
 	if c, ok := conn.(Speaking); ok { // messages can be written before the peer's first frame
-		if err := session.setDialect(c.Dialect()); err != nil {
+		l, err := session.open(c.Dialect())
+		if err != nil {
 			_ = conn.Close()
 			return err
 		}
+		session.decide(l)
 	}
 	if err := s.add(session); err != nil { // after add the session must run, because Stop waits for its end
 		_ = conn.Write([]Frame{{Kind: KindError, Err: AsRefusal(err)}, {Kind: KindClose}}) // best effort
@@ -256,11 +259,14 @@ func connect(conn Conn, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := c.dialectOf(conn, nil, true)
+	d, _ := c.dialectOf(conn, nil, true)
 	if d == nil {
 		return nil, errors.New("wire: Options.Dialects is empty")
 	}
 	s := newSession(c, conn, nil, true)
-	err = s.setDialect(d)
+	l, err := s.open(d)
+	if err == nil {
+		s.decide(l)
+	}
 	return s, err
 }

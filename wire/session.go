@@ -21,7 +21,9 @@ type Session struct {
 	core          *core
 	initiator     bool
 	out           *outbox
-	language      atomic.Pointer[language] // nil until the first frame
+	language      atomic.Pointer[language] // nil until a frame has decided it
+	reading       *language                // of the current frame; of the reader
+	recognized    bool                     // reading has recognized the current frame; of the reader, until language is decided
 	identity      atomic.Pointer[Identity] // nil until the peer has authenticated
 	gate          gate                     // of the reader
 	long          bool                     // the current frame has longFrame bytes or more; of the reader
@@ -93,8 +95,8 @@ func (s *Session) Identity() (Identity, bool) {
 	return Identity{}, false
 }
 
-// Dialect returns the name of the session's dialect. It is empty before the peer's first
-// frame, unless the connection fixes the dialect.
+// Dialect returns the name of the session's dialect. It is empty until the peer has sent a frame
+// that decides it: one that a dialect recognizes, or a message.
 func (s *Session) Dialect() string {
 	if l := s.language.Load(); l != nil {
 		return l.dialect.Name()

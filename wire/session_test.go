@@ -171,6 +171,51 @@ func TestPeerReceivesRefusals(t *testing.T) {
 	})
 }
 
+// picky is a dialect that recognizes no frame.
+type picky struct{ wiretest.Dialect }
+
+// Name returns "picky".
+func (picky) Name() string { return "picky" }
+
+// Recognizes returns false.
+func (picky) Recognizes([]byte) bool { return false }
+
+// A frame that cannot be read, or is no message of any dialect, does not fix the dialect of a session.
+func TestUnreadableFrameDecidesNoDialect(t *testing.T) {
+	for _, first := range []string{"nonsense", "{nope", `{"act":"INFORM",nope`, `{"text":"no act"}`} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &wiretest.Recorder{}
+			s, err := wire.NewServer(wire.Options{Handler: r, Dialects: []wire.Dialect{picky{}, wiretest.Dialect{}}, Anonymous: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			near, end := wiretest.Pipe()
+			go func() { _ = s.Serve(end, nil) }()
+			far := peer{near, t}
+			for range 2 {
+				far.send(first)
+				far.receive() // it is refused
+			}
+			session := r.Session(t, 0)
+			if got := session.Dialect(); got != "" {
+				t.Errorf("%s fixed the dialect %s", first, got)
+			}
+			far.send(hello)
+			synctest.Wait()
+			if got := session.Dialect(); got != "test" {
+				t.Errorf("after %s and a message the dialect is %q", first, got)
+			}
+			if c := s.Counts(); c.Refused != 2 || c.Received != 1 {
+				t.Errorf("%+v", c)
+			}
+			_ = near.Close()
+			if err := s.Stop(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // A session whose peer is silent ends after KeepAlive.Timeout.
 func TestSilentSessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

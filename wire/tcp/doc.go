@@ -32,7 +32,8 @@
 //
 //	4D 43 50 00 | version u16 | type u16 | reserved u32 | length u32
 //
-// All numbers are big-endian. A length counts the payload as transmitted.
+// All numbers are big-endian. A length counts the payload as transmitted. A header with another
+// version than 1, or with reserved bits, is refused.
 //
 // # The versioned form
 //

@@ -130,10 +130,12 @@ func parseVersioned(b []byte) (h header, ok bool, err error) {
 	switch {
 	case typ == 0 || int(typ) >= len(versionedRoles):
 		return h, false, refuse("the frame type %d is unknown", typ)
-	case v != version && typ != typePropose: // a proposal may have any version
+	case v != version:
 		return h, false, refuse("version %d of the frame header is not supported; version %d is", v, version)
 	case len(b) < versioned.headerLen():
 		return h, false, nil
+	case binary.BigEndian.Uint32(b[8:]) != 0:
+		return h, false, refuse("the reserved bits 0x%08X of the frame header are not zero", binary.BigEndian.Uint32(b[8:]))
 	}
 	return header{form: versioned, role: versionedRoles[typ], typ: typ, length: binary.BigEndian.Uint32(b[12:])}, true, nil
 }

@@ -171,13 +171,11 @@ func TestEmptyFramesAndLast(t *testing.T) {
 	}
 }
 
-// The reserved bytes of the versioned form are ignored and written as zero.
+// The reserved bytes of the versioned form are written as zero.
 func TestRaw16Reserved(t *testing.T) {
 	h := serve(t, tcp.Options{}, nil)
 	r := rawDial(t, h)
-	f := frame16(1, 1, requestFrame("hello"))
-	copy(f[8:], "\xff\xff\xff\xff")
-	r.write(f)
+	r.write(frame16(1, 1, requestFrame("hello")))
 	if header, p := r.frame(16); !bytes.Equal(header[8:12], make([]byte, 4)) || !strings.Contains(string(p), "hello") {
 		t.Errorf("% X: %s", header, p)
 	}
@@ -307,13 +305,14 @@ func TestRaw16Refused(t *testing.T) {
 		bytes []byte
 		want  string
 	}{
-		"no common version":     {frame16(1, 6, `{"supported_versions":[2,3]}`), "none of the proposed versions is supported; version 1 is"},
-		"bounds above":          {frame16(2, 6, `{"min_version":2,"max_version":3}`), "none of the proposed versions is supported; version 1 is"},
-		"bounds below":          {frame16(0, 6, `{"max_version":0}`), "none of the proposed versions is supported; version 1 is"},
-		"an unreadable one":     {frame16(1, 6, `[1]`), "the version negotiation cannot be parsed"},
-		"an unknown type":       {frame16(1, 9, ``), "the frame type 9 is unknown"},
-		"a header of version 2": {frame16(2, 1, ``), "version 2 of the frame header is not supported; version 1 is"},
-		"7 bytes later":         {append(frame16(1, 6, proposal), frame7(2, "")...), "a frame does not begin with 4D 43 50 00"},
+		"no common version":       {frame16(1, 6, `{"supported_versions":[2,3]}`), "none of the proposed versions is supported; version 1 is"},
+		"bounds above":            {frame16(1, 6, `{"min_version":2,"max_version":3}`), "none of the proposed versions is supported; version 1 is"},
+		"bounds below":            {frame16(1, 6, `{"max_version":0}`), "none of the proposed versions is supported; version 1 is"},
+		"an unreadable one":       {frame16(1, 6, `[1]`), "the version negotiation cannot be parsed"},
+		"an unknown type":         {frame16(1, 9, ``), "the frame type 9 is unknown"},
+		"a proposal of version 2": {frame16(2, 6, proposal), "version 2 of the frame header is not supported; version 1 is"},
+		"a header of version 2":   {frame16(2, 1, ``), "version 2 of the frame header is not supported; version 1 is"},
+		"7 bytes later":           {append(frame16(1, 6, proposal), frame7(2, "")...), "a frame does not begin with 4D 43 50 00"},
 	} {
 		r := rawDial(t, h)
 		r.t = t

@@ -33,6 +33,7 @@ func TestRefused(t *testing.T) {
 		"16 bytes, unknown type":   {undecided, unhex(t, "4D 43 50 00 00 01 00 08"), "the frame type 8 is unknown"},
 		"16 bytes, type zero":      {undecided, unhex(t, "4D 43 50 00 00 01 00 00"), "the frame type 0 is unknown"},
 		"16 bytes, version 2":      {undecided, unhex(t, "4D 43 50 00 00 02 00 01"), "version 2 of the frame header is not supported; version 1 is"},
+		"16 bytes, reserved bits":  {undecided, unhex(t, "4D 43 50 00 00 01 00 01 00 00 00 80 00 00 00 00"), "the reserved bits 0x00000080 of the frame header are not zero"},
 		"16 bytes, 4 GiB":          {undecided, unhex(t, "4D 43 50 00 00 01 00 01 00 00 00 00 FF FF FF FF"), "the frame is longer than 1048576 bytes"},
 		"an acknowledgement":       {undecided, unhex(t, "4D 43 50 00 00 01 00 07 00 00 00 00 00 00 00 00"), "a version is acknowledged that was not proposed"},
 		"an unknown flag":          {flagged, unhex(t, "4D 43 01 02"), "the frame flags 0x02 are unknown"},

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -51,7 +52,7 @@ func with(m performatives.Members, name string, v []byte) performatives.Members 
 
 // invalidParams is the refusal of parameters (-32602).
 func invalidParams(name, want string, got []byte) *performatives.Refusal {
-	field := "mcp_payload.params." + name
+	field := strings.TrimSuffix("mcp_payload.params."+name, ".")
 	return &performatives.Refusal{
 		Code: performatives.CodeInvalidPayload, Field: field, Text: fmt.Sprintf("%s: want %s, got %s", field, want, jsonscan.KindOf(got)),
 	}

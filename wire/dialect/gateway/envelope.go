@@ -90,7 +90,7 @@ var envelopeMembers = []string{
 	"id", "timestamp", "source", "target_namespace", "auth_token", "correlation_id", "metadata", "mcp_payload", "error",
 }
 
-const timestampBit = 1 << 1
+const idBit, timestampBit = 1 << 0, 1 << 1
 
 // memberBit returns the bit of a member in a set of members, or 0 for an unknown member.
 func memberBit(name []byte) uint16 {
@@ -163,7 +163,11 @@ func (e *envelope) readCorrelation(v []byte) {
 		e.refuse(performatives.CodeUnexpectedAct, "correlation_id", fmt.Sprintf("correlation_id: want at most %d bytes, got %d", maxID, len(v)))
 		return
 	}
-	if !isNull(v) {
+	switch {
+	case isNull(v):
+	case !is(v, '"'):
+		e.wrong("correlation_id", "a string", v)
+	default:
 		e.correlation = v
 		e.keep(metadataCorrelation, v)
 	}
@@ -184,6 +188,8 @@ func (e *envelope) readTimestamp(v []byte) {
 // complete checks that the required members are there.
 func (e *envelope) complete(seen uint16) {
 	switch {
+	case seen&idBit == 0:
+		e.refuse(performatives.CodeUnexpectedAct, "id", "id: want a string, a number or null, got nothing")
 	case e.source == "":
 		e.refuse(performatives.CodeUnexpectedAct, "source", "source: want a non-empty string, got nothing")
 	case seen&timestampBit == 0:

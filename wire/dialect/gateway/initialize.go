@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -10,6 +12,9 @@ import (
 
 // initialize serves initialize of the peer.
 func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
+	if refusal := checkIntroduction(r.params); refusal != nil {
+		return c.refused(e, o, refusal)
+	}
 	var preferred, others, offers []byte
 	extra := performatives.Members{}
 	object(r.params, func(name string, v []byte) {
@@ -32,6 +37,51 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 		c.mu.Unlock()
 	}
 	return in
+}
+
+// checkIntroduction returns the refusal of params of initialize with a member of the wrong type.
+// A member that is null counts as absent.
+func checkIntroduction(params []byte) *performatives.Refusal {
+	if is(params, '[') {
+		return invalidParams("", "an object", params)
+	}
+	var preferred, others, offers, methods, tools, topics []byte
+	object(params, nil, found{"protocolVersion", &preferred}, found{"supportedVersions", &others}, found{"capabilities", &offers})
+	object(offers, nil, found{compression, &methods}, found{"tools", &tools}, found{"topics", &topics})
+	isString := func(v []byte) bool { return is(v, '"') }
+	for _, m := range []struct {
+		name, want string
+		value      []byte
+		begins     string                 // the first characters of its kinds
+		element    string                 // what an element is, if it may be an array
+		elements   func(elem []byte) bool // whether it is one
+	}{
+		{"protocolVersion", "a string", preferred, `"`, "", nil},
+		{"supportedVersions", "an array of strings", others, `[`, "a string", isString},
+		{"capabilities", "an object", offers, `{`, "", nil},
+		{"capabilities." + compression, "a string or an array of strings", methods, `"[`, "a string", isString},
+		{"capabilities.tools", "an array of tools, an object or a boolean", tools, `[{tf`, "a tool with a name", func(v []byte) bool { return actionOf(v).Name != "" }},
+		{"capabilities.topics", "an array of strings", topics, `[`, "a string", isString},
+	} {
+		if m.value == nil || isNull(m.value) {
+			continue
+		}
+		if !strings.Contains(m.begins, string(m.value[:1])) {
+			return invalidParams(m.name, m.want, m.value)
+		}
+		w := walk(m.value)
+		if !w.enter('[') {
+			continue
+		}
+		i := 0
+		for elem, ok := w.element(); ok; elem, ok = w.element() {
+			if !m.elements(elem) {
+				return invalidParams(fmt.Sprintf("%s[%d]", m.name, i), m.element, elem)
+			}
+			i++
+		}
+	}
+	return nil
 }
 
 // noVersion refuses a peer without a protocol version in common.

@@ -13,7 +13,7 @@ import (
 // paged is the answer to the codec's last request, with the tools and a cursor.
 func paged(t *testing.T, c *codec, tools string) wire.Inbound {
 	t.Helper()
-	return one(t, c, fmt.Sprintf(`{"timestamp":"2024-01-15T10:30:45Z","source":"peer","mcp_payload":{"jsonrpc":"2.0","id":%d,"result":{"tools":[%s],"nextCursor":"more"}}}`,
+	return one(t, c, fmt.Sprintf(`{"id":null,"timestamp":"2024-01-15T10:30:45Z","source":"peer","mcp_payload":{"jsonrpc":"2.0","id":%d,"result":{"tools":[%s],"nextCursor":"more"}}}`,
 		c.pending.counter, tools))
 }
 
@@ -109,7 +109,7 @@ func TestLongCursor(t *testing.T) {
 	for bytes, want := range map[int]bool{maxID - 2: true, maxID - 1: false} {
 		c := open(t, Options{}, wire.CodecOptions{})
 		askForTools(t, c, 1)
-		in := one(t, c, fmt.Sprintf(`{"timestamp":"2024-01-15T10:30:45Z","source":"peer","mcp_payload":{"jsonrpc":"2.0","id":1,"result":{"nextCursor":%q}}}`,
+		in := one(t, c, fmt.Sprintf(`{"id":null,"timestamp":"2024-01-15T10:30:45Z","source":"peer","mcp_payload":{"jsonrpc":"2.0","id":1,"result":{"nextCursor":%q}}}`,
 			strings.Repeat("c", bytes)))
 		if got := len(in.Answer) > 0; got != want || got == (in.Message != nil) {
 			t.Errorf("a cursor of %d bytes: %+v", bytes, in)
@@ -117,8 +117,8 @@ func TestLongCursor(t *testing.T) {
 	}
 	c := open(t, Options{}, wire.CodecOptions{MaxBytes: 1024})
 	askForTools(t, c, 1)
-	in := one(t, c, fmt.Sprintf(`{"timestamp":"2024-01-15T10:30:45Z","source":"p","mcp_payload":{"jsonrpc":"2.0","id":1,"result":{"nextCursor":%q}}}`,
-		strings.Repeat("c", 900)))
+	in := one(t, c, fmt.Sprintf(`{"id":null,"timestamp":"2024-01-15T10:30:45Z","source":"p","mcp_payload":{"jsonrpc":"2.0","id":1,"result":{"nextCursor":%q}}}`,
+		strings.Repeat("c", 890)))
 	if in.Message == nil || len(c.pending.requests) != 0 {
 		t.Errorf("a request that is longer than a frame: %+v", in)
 	}

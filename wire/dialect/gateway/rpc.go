@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -172,7 +173,7 @@ func (r *rpc) classify(found memberSet) {
 	case !found.method:
 		r.refuse("mcp_payload", "want a method, a result or an error")
 	case r.refusal != nil: // stays broken
-	case found.id:
+	case found.id && !(isNull(r.id) && strings.HasPrefix(r.method, notifications)): // addenda §7
 		r.kind = kindRequest
 	default:
 		r.kind = kindNotification
