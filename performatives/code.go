@@ -35,6 +35,7 @@ const (
 	CodeCanceled          Code = "canceled"           // the initiator withdrew it
 	CodeConversationEnded Code = "conversation_ended" // the conversation is over
 	CodeRejected          Code = "rejected"           // the proposal was not taken
+	CodeUnspecified       Code = "unspecified"        // the peer gave no reason
 
 	// Of work that was taken on and could not be carried out.
 
@@ -81,6 +82,7 @@ var codeTable = []CodeTraits{
 	{CodeCanceled, ActTaskReject, false, "the request was cancelled", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INVALID_REQUEST", 400, -32603},
 	{CodeConversationEnded, ActFailure, false, "the conversation has ended", "INTERNAL_ERROR", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32600},
 	{CodeRejected, ActTaskReject, false, "the proposal was not taken", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INVALID_REQUEST", 400, -32603},
+	{CodeUnspecified, ActTaskReject, false, "no reason was given", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},
 	{CodeTimeout, ActFailure, true, "the deadline passed before the work was done", "TIMEOUT", "TIMEOUT", "E006", "SERVICE_UNAVAILABLE", 503, -32004},
 	{CodeDisconnected, ActFailure, true, "the agent disconnected", "INTERNAL_ERROR", "AGENT_NOT_FOUND", "E007", "SERVICE_UNAVAILABLE", 503, -32004},
 	{CodeFailed, ActFailure, false, "the work failed", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},

@@ -111,6 +111,6 @@ func (i InformCapabilities) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (i *InformCapabilities) UnmarshalJSON(b []byte) (err error) {
-	i.Extra, err = unmarshalStatus(b, i)
+	i.Extra, err = unmarshalStatus(b, i, "success")
 	return err
 }

@@ -3,9 +3,11 @@ package performatives
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -14,10 +16,8 @@ import (
 // unchanged. They travel with the message, so that the extensions of one peer reach
 // another peer that knows them.
 //
-// A member with an empty value is not written. In the Extra of a payload from a peer, an
-// empty "status" records that the peer left out the constant status of acl, so that it
-// is not added. A payload made in this process gets the constant status when it is
-// written.
+// A member with an empty value is not written. A payload with a constant status in acl gets it
+// when it is written, if its Extra has none.
 //
 // The Members of a [Message] or a payload must not be changed once it is made.
 type Members map[string]json.RawMessage
@@ -154,23 +154,29 @@ func unmarshalStrings(raw []byte, dst *[]string) error {
 // no field.
 const statusMember = "status"
 
-// unmarshalStatus is [unmarshalMembers] for a payload with a constant status. It records
-// a missing status, so that [marshalStatus] does not add one to a peer's payload.
-func unmarshalStatus(b []byte, v any) (Members, error) {
+// unmarshalStatus is [unmarshalMembers] for a payload with a constant status (addenda §7): a
+// missing one is filled in when the payload is written, and another one is refused.
+func unmarshalStatus(b []byte, v any, status string) (Members, error) {
 	members, err := unmarshalMembers(b, v)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := members[statusMember]; !ok {
-		members[statusMember] = nil
+	raw, ok := members[statusMember]
+	var got string
+	switch {
+	case !ok || string(raw) == "null":
+	case json.Unmarshal(raw, &got) != nil || !strings.EqualFold(got, status):
+		return nil, invalid(statusMember, strconv.Quote(status), fmt.Sprintf("%.64s", raw))
+	case got != status:
+		return members, nil // it is written as it came
 	}
+	delete(members, statusMember)
 	return members, nil
 }
 
-// marshalStatus is [marshalMembers] with a constant status, unless extra has a status
-// or records that it is missing.
+// marshalStatus is [marshalMembers] with a constant status, unless extra has a status.
 func marshalStatus(v any, status string, extra Members) ([]byte, error) {
-	if _, ok := extra[statusMember]; ok {
+	if len(extra[statusMember]) > 0 {
 		return marshalMembers(v, extra)
 	}
 	with := make(Members, len(extra)+1)

@@ -18,7 +18,7 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (f *Failure) UnmarshalJSON(b []byte) (err error) {
-	f.Extra, err = unmarshalStatus(b, f)
+	f.Extra, err = unmarshalStatus(b, f, "failure")
 	return err
 }
 
@@ -99,6 +99,6 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *Receipt) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalStatus(b, r)
+	r.Extra, err = unmarshalMembers(b, r)
 	return err
 }

@@ -67,7 +67,8 @@ func (m *Message) refusalPayload(code Code, text string) any {
 }
 
 // AsRefusal returns the refusal that a message carries, or nil when its act is not
-// TASK_REJECT, REFUSE, REJECT_PROPOSAL, NOT_UNDERSTOOD or FAILURE.
+// TASK_REJECT, REFUSE, REJECT_PROPOSAL, NOT_UNDERSTOOD or FAILURE. One without a code has
+// [CodeUnspecified], and one without a text an empty text (addenda §7).
 func (m *Message) AsRefusal() *Refusal {
 	r := &Refusal{Act: m.e.Performative, From: m.e.Sender, About: MessageID(m.e.InReplyTo)}
 	switch m.e.Performative { //nolint:exhaustive // the acts that refuse
@@ -90,13 +91,7 @@ func (m *Message) AsRefusal() *Refusal {
 		return nil
 	}
 	if r.Code == "" {
-		r.Code = defaultCode[m.e.Performative]
+		r.Code = CodeUnspecified
 	}
 	return r
-}
-
-// defaultCode has the code of a refusal without one: acl leaves it optional.
-var defaultCode = map[Performative]Code{
-	ActTaskReject: CodeIncapable, ActRefuse: CodeIncapable, ActRejectProposal: CodeRejected,
-	ActNotUnderstood: CodeParsingError, ActFailure: CodeFailed,
 }

@@ -70,15 +70,15 @@ func TestAsRefusal(t *testing.T) {
 		code    p.Code
 		text    string
 	}{
-		{p.ActTaskReject, p.TaskReject{}, p.CodeIncapable, ""},
-		{p.ActRefuse, p.Refuse{ReasonText: "no"}, p.CodeIncapable, "no"},
-		{p.ActRejectProposal, p.RejectProposal{ReasonText: "too dear"}, p.CodeRejected, "too dear"},
+		{p.ActTaskReject, p.TaskReject{}, p.CodeUnspecified, ""},
+		{p.ActRefuse, p.Refuse{ReasonText: "no"}, p.CodeUnspecified, "no"},
+		{p.ActRejectProposal, p.RejectProposal{ReasonText: "too dear"}, p.CodeUnspecified, "too dear"},
 		{p.ActRejectProposal, p.Raw(`{"reason_code":"deadline_expired"}`), p.CodeExpired, ""},
-		{p.ActNotUnderstood, p.NotUnderstood{}, p.CodeParsingError, ""},
-		{p.ActFailure, p.Failure{}, p.CodeFailed, ""},
+		{p.ActNotUnderstood, p.NotUnderstood{}, p.CodeUnspecified, ""},
+		{p.ActFailure, p.Failure{}, p.CodeUnspecified, ""},
 		{p.ActFailure, p.Raw(`{"error_code":"E7","error_text":"fire"}`), "E7", "fire"},
-		{p.ActFailure, p.Raw(`{"error_code":7}`), p.CodeFailed, ""},
-		{p.ActFailure, map[string]any{"why": "fire"}, p.CodeFailed, ""},
+		{p.ActFailure, p.Raw(`{"error_code":7}`), p.CodeUnspecified, ""},
+		{p.ActFailure, map[string]any{"why": "fire"}, p.CodeUnspecified, ""},
 	}
 	for _, tt := range tests {
 		e := envelope(tt.act)

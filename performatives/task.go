@@ -48,7 +48,7 @@ func (t TaskAccept) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskAccept) UnmarshalJSON(b []byte) (err error) {
-	t.Extra, err = unmarshalStatus(b, t)
+	t.Extra, err = unmarshalStatus(b, t, "accepted")
 	return err
 }
 
@@ -69,6 +69,6 @@ func (t TaskReject) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskReject) UnmarshalJSON(b []byte) (err error) {
-	t.Extra, err = unmarshalStatus(b, t)
+	t.Extra, err = unmarshalStatus(b, t, "rejected")
 	return err
 }

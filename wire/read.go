@@ -166,6 +166,9 @@ func (s *Session) take(in Inbound) {
 	switch {
 	case in.Err != nil:
 		s.noteRefused(in.Err.Code)
+		if len(in.Answer) == 0 {
+			s.unanswered.Do(func() { s.logger().Warn("message refused without an answer", "err", in.Err) })
+		}
 		s.answer(in.Answer)
 	case in.Message == nil:
 		if err := s.authenticate(in.Token); err != nil {

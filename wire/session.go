@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -27,6 +29,7 @@ type Session struct {
 	identity      atomic.Pointer[Identity] // nil until the peer has authenticated
 	gate          gate                     // of the reader
 	long          bool                     // the current frame has longFrame bytes or more; of the reader
+	unanswered    rate.Sometimes           // limits the log of refusals that the peer does not hear; of the reader
 	readStopped   atomic.Bool              // further frames of the peer are discarded
 	busy          atomic.Bool              // the reader handles a frame
 	unsent        []*performatives.Message // of the writer, then of finish
@@ -56,6 +59,7 @@ func newSession(c *core, conn Conn, id *Identity, initiator bool) *Session {
 	s := &Session{
 		id: fmt.Sprintf("%s-%d", conn.Peer().Transport, c.sessions.Add(1)), conn: conn, peer: conn.Peer(), core: c,
 		initiator: initiator, out: newOutbox(c.opts.Limits), done: make(chan struct{}),
+		unanswered: rate.Sometimes{First: 3, Interval: time.Minute},
 	}
 	if initiator {
 		s.offerAnswered = make(chan struct{}, 1)

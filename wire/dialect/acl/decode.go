@@ -62,6 +62,8 @@ func (d *decoder) message() *performatives.Message {
 	d.prepare()
 	d.agents()
 	d.act()
+	d.version()
+	d.addressed()
 	d.strings()
 	d.times()
 	d.stamp()
@@ -174,6 +176,28 @@ func (d *decoder) act() {
 	d.out.Performative = act
 	if string(name) != actName(act, d.shape.style) {
 		d.shape.act = string(name)
+	}
+}
+
+// version refuses an mcp_version of a major other than 0 and 1 (addenda §7). Absent or null means
+// [Version].
+func (d *decoder) version() {
+	v := d.in.values[memVersion]
+	if v == nil || isNull(v) {
+		return
+	}
+	major, _, _ := strings.Cut(strings.Trim(string(v), `"`), ".")
+	if (v[0] != '"' && (v[0] < '0' || v[0] > '9')) || major != "0" && major != "1" {
+		d.refuse(performatives.CodeInvalidPayload, "mcp_version", fmt.Sprintf("mcp_version: want a version 0.x or 1.x, got %.32s", v))
+	}
+}
+
+// addressed refuses a message without a receiver that starts work (addenda §7). A query for
+// capabilities, and a message that expects no reply, are then for all agents.
+func (d *decoder) addressed() {
+	act := d.out.Performative
+	if d.out.Receiver == "" && act.ExpectsReply() && act != performatives.ActQueryCapabilities {
+		d.refuse(performatives.CodeInvalidPayload, "receiver", fmt.Sprintf("receiver: want the agent that a %s is for, got nothing", act))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Version is the mcp_version that this package writes (acl §3). It reads any version.
+// Version is the mcp_version that this package writes (acl §3). It reads the majors 0 and 1.
 const Version = "0.1.0"
 
 // writer writes one message.

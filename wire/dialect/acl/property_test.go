@@ -150,6 +150,13 @@ func message(t *rapid.T) *performatives.Message {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if m.Receiver() != "" || !m.Performative().ExpectsReply() || m.Performative() == performatives.ActQueryCapabilities {
+		return m
+	}
+	m, err = m.With(func(e *performatives.Envelope) { e.Receiver = performatives.AgentID(word.Draw(t, "its receiver")) }) // nobody works for all
+	if err != nil {
+		t.Fatal(err)
+	}
 	return m
 }
 
