@@ -51,23 +51,24 @@ type eventLog struct {
 	logger   *slog.Logger
 	codec    *acl.Codec
 	messages bool
+	lines    io.Writer // for messages as lines of their own; nil for none
 	events   *actors.Subscription
 	handler  *actors.EventHandler
 	lost     atomic.Uint64 // of the events, as far as that was logged
 }
 
 // logEvents writes the node's events to its log until its stop. It returns nil for a log
-// that discards everything, so that events stay free.
+// that discards everything, unless there is a log of messages, so that events stay free.
 func logEvents(o Options, events *actors.Events) *eventLog {
 	ctx := context.Background() //nolint:forbidigo // slog asks for one; nothing is cancelled by it
-	if !o.Logger.Enabled(ctx, slog.LevelError) {
+	if !o.Logger.Enabled(ctx, slog.LevelError) && o.MessageLog == nil {
 		return nil
 	}
 	codec, err := acl.New(acl.Options{})
 	if err != nil {
 		panic(err) // the zero options are valid
 	}
-	l := &eventLog{logger: o.Logger.With("node", o.Name), codec: codec, messages: o.LogMessages}
+	l := &eventLog{logger: o.Logger.With("node", o.Name), codec: codec, messages: o.LogMessages, lines: o.MessageLog}
 	l.events = events.Subscribe(actors.SubscribeOptions{Capacity: logCapacity, Kinds: l.kinds(ctx)})
 	l.handler = l.events.Handle(l.write)
 	return l
@@ -99,7 +100,7 @@ func (l *eventLog) kinds(ctx context.Context) []actors.Kind {
 		actors.KindAgentStarted, actors.KindAgentStopped, actors.KindJobAbandoned,
 		actors.KindAgentAnnounced, codons.KindViolation,
 	}
-	if l.messages {
+	if l.messages || l.lines != nil {
 		kinds = append(kinds, actors.KindMessageSent, actors.KindMessageReceived)
 	}
 	if l.logger.Enabled(ctx, slog.LevelDebug) {
@@ -177,15 +178,21 @@ func typed(m *performatives.Message, args ...any) []any {
 	return append([]any{"message_type", m.MessageType()}, args...)
 }
 
-// message logs one message as acl §7.2 has it, when that was asked for.
+// message logs one message as acl §7.2 has it, where that was asked for.
 func (l *eventLog) message(at time.Time, d acl.Direction, m *performatives.Message) {
-	if !l.messages {
-		return
-	}
 	line, err := l.codec.AppendLogLine(nil, d, m)
 	if err != nil {
 		l.logger.Error("message not logged", typed(m, "performative", m.Performative().String(), "err", err)...)
 		return
 	}
-	l.line(at, slog.LevelInfo, string(line))
+	if l.messages {
+		l.line(at, slog.LevelInfo, string(line))
+	}
+	if l.lines == nil {
+		return
+	}
+	if _, err := l.lines.Write(append(line, '\n')); err != nil {
+		l.logger.Error("the log of messages has ended", "err", err)
+		l.lines = nil
+	}
 }

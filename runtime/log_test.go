@@ -3,6 +3,8 @@ package runtime_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -30,6 +32,12 @@ func (b *buffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
+func (b *buffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
 // lines returns the logged lines, which must be JSON.
 func (b *buffer) lines(t *testing.T) []map[string]any {
 	t.Helper()
@@ -51,7 +59,15 @@ func (b *buffer) lines(t *testing.T) []map[string]any {
 func logged(t *testing.T, level slog.Level, messages bool) []map[string]any {
 	t.Helper()
 	var out buffer
-	n, err := runtime.New(runtime.Options{Name: "n1", Logger: runtime.NewLogger(&out, level), LogMessages: messages, Supervision: quickRestarts()})
+	runLogged(t, runtime.Options{Logger: runtime.NewLogger(&out, level), LogMessages: messages})
+	return out.lines(t)
+}
+
+// runLogged runs a request, a refusal, a dead letter and a panic on a node n1.
+func runLogged(t *testing.T, o runtime.Options) {
+	t.Helper()
+	o.Name, o.Supervision = "n1", quickRestarts()
+	n, err := runtime.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +83,6 @@ func logged(t *testing.T, level slog.Level, messages bool) []map[string]any {
 	if err := n.Stop(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	return out.lines(t)
 }
 
 func TestLogIsSilentAboutPayloads(t *testing.T) {
@@ -90,30 +105,60 @@ func TestLogIsSilentAboutPayloads(t *testing.T) {
 	}
 }
 
-// The log contains exactly the messages sent and received.
+// Each log of a node contains exactly the messages sent and received, and acl reads them.
 func TestLoggedMessagesRoundTrip(t *testing.T) {
-	codec, err := acl.New(acl.Options{})
-	if err != nil {
-		t.Fatal(err)
+	text := func(w io.Writer) *slog.Logger { return runtime.NewTextLogger(w, slog.LevelInfo) }
+	for name, options := range map[string]func(out *buffer) runtime.Options{
+		"JSON": func(out *buffer) runtime.Options {
+			return runtime.Options{Logger: runtime.NewLogger(out, slog.LevelInfo), LogMessages: true}
+		},
+		"text":        func(out *buffer) runtime.Options { return runtime.Options{Logger: text(out), LogMessages: true} },
+		"lines":       func(out *buffer) runtime.Options { return runtime.Options{MessageLog: out} },
+		"lines, text": func(out *buffer) runtime.Options { return runtime.Options{Logger: text(out), MessageLog: out} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			codec, err := acl.New(acl.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out buffer
+			runLogged(t, options(&out))
+			count := make(map[string]int)
+			for entry, err := range codec.ReadLog(strings.NewReader(out.text())) {
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				m := entry.Message
+				if raw, ok := m.Payload().(performatives.Raw); m.Receiver() == "a" && (!ok || string(raw) != `{"n":1}`) {
+					t.Errorf("payload %v", m.Payload())
+				}
+				count[entry.Direction.String()+" "+m.Performative().String()]++
+			}
+			if count["MCP_MESSAGE_SENT REQUEST"] != 2 || count["MCP_MESSAGE_RECEIVED REQUEST"] != 2 || count["MCP_MESSAGE_RECEIVED INFORM"] != 1 {
+				t.Errorf("got %v of\n%s", count, out.text())
+			}
+			for line := range strings.Lines(out.text()) {
+				if name == "lines" && !strings.HasPrefix(line, "MCP_MESSAGE_SENT: {") && !strings.HasPrefix(line, "MCP_MESSAGE_RECEIVED: {") {
+					t.Errorf("another line: %s", line)
+				}
+			}
+		})
 	}
-	count := make(map[string]int)
-	for _, line := range logged(t, slog.LevelInfo, true) {
-		direction, text, ok := strings.Cut(line["msg"].(string), ": ")
-		if !ok || !strings.HasPrefix(direction, "MCP_MESSAGE_") {
-			continue
-		}
-		m, err := codec.Decode([]byte(text))
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		if m.Receiver() == "a" && !strings.Contains(text, `{"n":1}`) {
-			t.Errorf("no payload in %s", text)
-		}
-		count[direction+" "+m.Performative().String()]++
-	}
-	if count["MCP_MESSAGE_SENT REQUEST"] != 2 || count["MCP_MESSAGE_RECEIVED REQUEST"] != 2 || count["MCP_MESSAGE_RECEIVED INFORM"] != 1 {
-		t.Errorf("got %v", count)
+}
+
+// full is a disk without space.
+type full struct{ writes int }
+
+func (f *full) Write([]byte) (int, error) { f.writes++; return 0, errors.New("no space left") }
+
+// A log of messages that cannot be written is given up, and the log says so once.
+func TestMessageLogThatFails(t *testing.T) {
+	var out buffer
+	var disk full
+	runLogged(t, runtime.Options{Logger: runtime.NewLogger(&out, slog.LevelInfo), MessageLog: &disk})
+	if got := strings.Count(out.text(), "the log of messages has ended"); got != 1 || disk.writes != 1 || !strings.Contains(out.text(), "no space left") {
+		t.Errorf("%d lines and %d writes:\n%s", got, disk.writes, out.text())
 	}
 }
 

@@ -3,6 +3,7 @@ package runtime
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"log/slog"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -55,10 +56,16 @@ type Options struct {
 	Logger *slog.Logger
 
 	// LogMessages logs each message that an agent sends or receives, at info, in the
-	// format of acl §7.2: MCP_MESSAGE_SENT: {json} and MCP_MESSAGE_RECEIVED: {json}. A
-	// JSON logger has that line as its msg, which acl's ParseLogLine reads. The log then
-	// contains the content of messages.
+	// format of acl §7.2: MCP_MESSAGE_SENT: {json} and MCP_MESSAGE_RECEIVED: {json}, as the
+	// msg of a record of Logger. The log then contains the content of messages.
 	LogMessages bool
+
+	// MessageLog receives the same as lines of their own, whatever the format of Logger: each
+	// Write is one line. The node writes from one goroutine until its stop, does not close
+	// MessageLog, and logs the first error, after which it writes no more. When MessageLog
+	// is so slow that more than 16,384 events wait, some are lost, and Logger has their number.
+	// acl's ReadLog reads it. Nil writes none.
+	MessageLog io.Writer
 
 	// Watch makes the node check the messages of its agents against the tables of the
 	// codons, and log and publish each deviation as a [codons.Violation]. Nil disables

@@ -477,7 +477,8 @@ func TestLossOfOneReceiverOfABroadcast(t *testing.T) {
 		callers[id] = c
 	}
 	ann, bob, cid := callers["Ann"], callers["Bob"], callers["Cid"]
-	call := message(t, "Ann", "", performatives.ActRequest)
+	call := message(t, "Ann", "", performatives.ActQueryCapabilities, with(performatives.QueryCapabilities{Type: performatives.QuerySummary}),
+		func(e *performatives.Envelope) { e.Protocol = "roll-call" }) // the node answers only the Whispering Wind for them
 	ann.say(call)
 	bob.answer(2)
 	asked := cid.answer(2)
@@ -485,7 +486,7 @@ func TestLossOfOneReceiverOfABroadcast(t *testing.T) {
 	if m := ann.answer(2); m.Sender() != "Bob" || m.Performative() != performatives.ActFailure || m.InReplyTo() != string(call.ID()) {
 		t.Fatalf("told %s by %q", m.Performative(), m.Sender())
 	}
-	answer, err := asked.ReplyFrom("Cid", performatives.Stamp{ID: "bid", Time: time.Now()}, performatives.ActInform, performatives.Raw(`{"n":2}`))
+	answer, err := asked.ReplyFrom("Cid", performatives.Stamp{ID: "bid", Time: time.Now()}, performatives.ActInformCapabilities, performatives.Raw(`{"n":2}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ type acceptor interface {
 }
 
 // open starts the node and the listeners of the flags.
-func (c *nodeCmd) open(ctx context.Context, p *endpoint) error {
+func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) error {
 	config, err := c.config()
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint) error {
 	if err != nil {
 		return err
 	}
-	if p.node, err = runtime.New(runtime.Options{Name: c.Name, Logger: p.log, LogMessages: c.LogMessages}); err != nil {
+	if p.node, err = runtime.New(runtime.Options{Name: c.Name, Logger: p.log, LogMessages: c.LogMessages, MessageLog: messages.Writer}); err != nil {
 		return usagef("--name %.40q: %v", c.Name, err)
 	}
 	if c.Swarm != noSwarm {

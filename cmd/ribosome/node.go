@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -20,12 +24,17 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	if err := c.check(swarms()); err != nil {
 		return err
 	}
+	out := newPrinter(std.out)
 	p := &endpoint{log: c.logger(std)}
-	if err := c.open(ctx, p); err != nil {
+	messages, err := c.messageLog(out)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = messages.Close() }() // each line has been written
+	if err := c.open(ctx, p, messages); err != nil {
 		_ = p.stop(c.StopTimeout) // err is the reason
 		return err
 	}
-	out := newPrinter(std.out)
 	for _, l := range p.listeners {
 		out.line("listening on " + l.url)
 	}
@@ -35,6 +44,39 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 		newPrinter(std.err).line("ribosome: " + late)
 	}
 	return out.end()
+}
+
+// messageLog opens the log of messages of the flags.
+func (f *logFlags) messageLog(out *printer) (messageLog, error) {
+	switch f.MessageLog {
+	case "":
+		return messageLog{}, nil
+	case "-":
+		return messageLog{Writer: out}, nil
+	}
+	file, err := os.OpenFile(f.MessageLog, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) // messages may be secret
+	var at *fs.PathError
+	switch {
+	case errors.As(err, &at):
+		return messageLog{}, usagef("--message-log %s: %v; name a file that can be written", shown(f.MessageLog), at.Err)
+	case err != nil:
+		return messageLog{}, usagef("--message-log %s: %v", shown(f.MessageLog), err)
+	}
+	return messageLog{file, file}, nil
+}
+
+// messageLog is where the log of messages is written. Either field may be nil.
+type messageLog struct {
+	io.Writer
+	file *os.File
+}
+
+// Close closes the file, if there is one.
+func (l messageLog) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
 }
 
 // logger returns the logger of the flags.

@@ -18,7 +18,7 @@ type nodeCmd struct {
 	authFlags   `group:"Who may connect, and do what:"`
 	tlsFlags    `group:"TLS, for all listeners:"`
 	limitFlags  `group:"Limits:"`
-	logFlags    `group:"Log, on stderr:"`
+	logFlags    `group:"Log, on stderr unless a flag says otherwise:"`
 }
 
 // listenFlags has the addresses of the listeners.
@@ -67,6 +67,7 @@ type logFlags struct {
 	LogLevel    string `default:"info" enum:"debug,info,warn,error" help:"Least that is written: debug, info, warn or error"`
 	LogFormat   string `default:"auto" enum:"auto,tint,json" help:"tint for people, json for programs, auto by whether stderr is a terminal"`
 	LogMessages bool   `help:"Write each message with its content"`
+	MessageLog  string `placeholder:"FILE" help:"Append each message with its content to a file, as a line of its own: MCP_MESSAGE_SENT: {…}; - is stdout"`
 }
 
 // addresses returns the flags of the listeners with their values.

@@ -6,6 +6,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
 func TestNodeStartsAndStops(t *testing.T) {
@@ -32,6 +35,43 @@ func TestNodeStartsAndStops(t *testing.T) {
 			_ = c.Close()
 			t.Errorf("%s: somebody listens on", url)
 		}
+	}
+}
+
+// Each message is a line of its own, in a file or on stdout, and acl's ReadLog reads them all.
+func TestMessageLog(t *testing.T) {
+	t.Chdir(t.TempDir())
+	codec, err := acl.New(acl.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{"messages", "-"} {
+		n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--message-log", to)
+		if r := runs(t, "call", "Jules", "debug_code", "-q", "--addr", n.at["tcp"]); r.code != exitDone {
+			t.Fatalf("got %+v", r)
+		}
+		text := n.end().stdout
+		if to != "-" {
+			file, err := os.ReadFile(to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(file)
+		}
+		acts := map[performatives.Performative]int{}
+		for entry, err := range codec.ReadLog(strings.NewReader(text)) {
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			acts[entry.Message.Performative()]++
+		}
+		if lines := strings.Count(text, "\nMCP_MESSAGE_"); acts[performatives.ActTaskRequest] < 2 || acts[performatives.ActInformResult] < 2 || lines < 4 {
+			t.Errorf("%s: %d lines, %v of\n%s", to, lines, acts, text)
+		}
+	}
+	if info, err := os.Stat("messages"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
 

@@ -34,6 +34,14 @@ func isTerminal(w io.Writer) bool {
 // line prints the text of a peer as one line.
 func (p *printer) line(text string) { p.text(oneLine(text) + "\n") }
 
+// Write prints text, and returns the first error of the printer.
+func (p *printer) Write(text []byte) (int, error) {
+	p.text(string(text))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(text), p.err
+}
+
 // text prints text. For a terminal it removes control characters.
 func (p *printer) text(text string) {
 	if p.terminal {

@@ -47,6 +47,7 @@ func TestCalledWrongly(t *testing.T) {
 		"certificate of whom": {append(node, "--no-auth", "--require-client-cert"), `--require-client-cert needs --client-ca, which says whose certificates count`},
 		"no pair":             {append(node, "--no-auth", "--tls-cert", "token", "--tls-key", "token"), `TLS: token and token: tls: failed to find any PEM data in certificate input; check --tls-cert, --tls-key and --client-ca`},
 		"missing certificate": {append(node, "--no-auth", "--tls-cert", "nope", "--tls-key", "token"), `--tls-cert nope: no such file or directory; name a file that can be read`},
+		"message log":         {append(node, "--no-auth", "--message-log", "nope/log"), `--message-log nope/log: no such file or directory; name a file that can be written`},
 		"origin":              {append(node, "--no-auth", "--ws-origin", "*,example.org"), `--ws-origin example.org: want a scheme and a host, such as https://example.org, or *`},
 		"path":                {append(node, "--no-auth", "--ws-path", "mcp"), `--ws-path mcp: want a path that begins with a slash, such as /mcp`},
 		"nobody":              {append(node, "--no-auth", "--max-connections", "0"), `--max-connections 0 lets nobody in; want a number above 0`},

@@ -1,6 +1,7 @@
 package delegation
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -56,15 +57,17 @@ func AcceptWith(p performatives.TaskAccept) Decision {
 	return Decision{Name: codons.CommandAccept, Data: p}
 }
 
-// Reject does not take the task on. code is the reason, such as [performatives.CodeIncapable],
+// Reject does not take the task on. code is the reason, empty for [performatives.CodeIncapable],
 // and text explains it to the initiator.
 func Reject(code performatives.Code, text string) Decision {
+	code = cmp.Or(code, performatives.CodeIncapable)
 	return Decision{Name: codons.CommandReject, Data: performatives.TaskReject{ReasonCode: code, ReasonText: text}}
 }
 
-// NotUnderstood says that the request makes no sense to the worker, with the reason as a code
-// and a text.
+// NotUnderstood says that the request makes no sense to the worker, with the reason as a code,
+// empty for [performatives.CodeInvalidPayload], and a text.
 func NotUnderstood(code performatives.Code, text string) Decision {
+	code = cmp.Or(code, performatives.CodeInvalidPayload)
 	return Decision{Name: codons.CommandNotUnderstood, Data: performatives.NotUnderstood{ReasonCode: code, ReasonText: text}}
 }
 

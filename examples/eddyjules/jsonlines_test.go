@@ -111,3 +111,39 @@ func TestJSONWithoutResult(t *testing.T) {
 		t.Errorf("got:\n%s", r.stdout)
 	}
 }
+
+// With --messages, each line is a log line of acl §7.2 that its reader understands.
+func TestMessages(t *testing.T) {
+	codec, err := acl.New(acl.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runs(t, "--messages")
+	if r.code != 0 {
+		t.Fatalf("got %+v", r)
+	}
+	acts := map[performatives.Performative]int{}
+	for entry, err := range codec.ReadLog(strings.NewReader(r.stdout)) {
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		acts[entry.Message.Performative()]++
+	}
+	n := 0
+	for line := range strings.Lines(r.stdout) {
+		if n++; !strings.HasPrefix(line, "MCP_MESSAGE_SENT: {") && !strings.HasPrefix(line, "MCP_MESSAGE_RECEIVED: {") {
+			t.Errorf("another line: %s", line)
+		}
+	}
+	total := 0
+	for _, k := range acts {
+		total += k
+	}
+	if total != n || acts[performatives.ActTaskRequest] != 4 || acts[performatives.ActInformResult] != 4 {
+		t.Errorf("%d lines, %v", n, acts)
+	}
+	if r := runs(t, "--messages", "--json"); r.code != 2 {
+		t.Errorf("two forms: %+v", r)
+	}
+}

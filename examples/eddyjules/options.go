@@ -24,6 +24,8 @@ Jules. Without files, a built-in script is debugged.
                       temporary folder; only for code that you trust
   --json              one JSON object a line instead of a transcript: each message
                       where it is sent and where it is received, then the outcome
+  --messages          only the messages, as log lines that others can grep:
+                      MCP_MESSAGE_SENT: {…} and MCP_MESSAGE_RECEIVED: {…}
   --deadline DURATION how long it may take, such as 500ms or 1m (default 30s)
   --chaos             have Jules's worker panic the first time
 
@@ -41,7 +43,7 @@ interrupted, 2 called wrongly.
 type options struct {
 	code, traceback string // file names; empty = none
 	verify          bool
-	json            bool
+	json, messages  bool
 	chaos           bool
 	deadline        time.Duration
 
@@ -56,6 +58,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.traceback, "traceback", "", "")
 	f.BoolVar(&o.verify, "verify", false, "")
 	f.BoolVar(&o.json, "json", false, "")
+	f.BoolVar(&o.messages, "messages", false, "")
 	f.BoolVar(&o.chaos, "chaos", false, "")
 	f.DurationVar(&o.deadline, "deadline", 30*time.Second, "")
 	if err := program.Parse(f, args); err != nil {
@@ -76,6 +79,8 @@ func (o *options) check(f *flag.FlagSet) error {
 		return fmt.Errorf("unexpected argument %q; name the script with --code and its traceback with --traceback", f.Arg(0))
 	case named["code"] && o.code == "", named["traceback"] && o.traceback == "":
 		return errors.New("--code and --traceback want the name of a file, not an empty one; leave the flag out if there is none")
+	case o.json && o.messages:
+		return errors.New("--json and --messages are two forms of the same; leave one")
 	case o.verify:
 		if _, err := exec.LookPath("python3"); err != nil {
 			return errors.New("--verify needs python3, which is not on the PATH; install it or leave --verify out")

@@ -16,8 +16,8 @@ type output interface {
 }
 
 func (o *options) output(w io.Writer) output {
-	if o.json {
-		return newJSONLines(w)
+	if o.json || o.messages {
+		return newJSONLines(w, o.messages)
 	}
 	return newTranscript(w, o)
 }

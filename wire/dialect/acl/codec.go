@@ -20,13 +20,12 @@ func New(o Options) (*Codec, error) {
 // The error is a [*DecodeError]. It unwraps to the [*performatives.Refusal] that names
 // the wrong member, and makes the answer to the sender.
 func (c *Codec) Decode(data []byte) (*performatives.Message, error) {
-	m, _, err := c.decode(data)
+	m, _, err := c.decode(decoder{codec: c}, data)
 	return m, err
 }
 
 // decode also returns the text of the payload, which is a part of data.
-func (c *Codec) decode(data []byte) (*performatives.Message, []byte, error) {
-	d := decoder{codec: c}
+func (c *Codec) decode(d decoder, data []byte) (*performatives.Message, []byte, error) {
 	if d.parse(data) {
 		if m := d.message(); m != nil {
 			return m, d.in.values[memPayload], nil

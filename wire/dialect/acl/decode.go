@@ -16,6 +16,7 @@ import (
 // reads on, so that the answer to the sender can be addressed.
 type decoder struct {
 	codec   *Codec
+	logged  bool // the message is from a log: it may be an agent's own broadcast of any act
 	in      envelope
 	text    strings.Builder // all strings of the message, in one allocation
 	out     performatives.Envelope
@@ -196,7 +197,7 @@ func (d *decoder) version() {
 // capabilities, and a message that expects no reply, are then for all agents.
 func (d *decoder) addressed() {
 	act := d.out.Performative
-	if d.out.Receiver == "" && act.ExpectsReply() && act != performatives.ActQueryCapabilities {
+	if d.out.Receiver == "" && !d.logged && act.ExpectsReply() && act != performatives.ActQueryCapabilities {
 		d.refuse(performatives.CodeInvalidPayload, "receiver", fmt.Sprintf("receiver: want the agent that a %s is for, got nothing", act))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -66,9 +67,20 @@ func appendCompact(dst, line []byte) ([]byte, error) {
 var ErrNoLogLine = errors.New("acl: not a log line of a message")
 
 // ParseLogLine reads a line of [Codec.AppendLogLine]. A logger may have added a prefix,
-// such as a time and a level. The error is [ErrNoLogLine] for any other line, and the
-// error of [Codec.Decode] for a message that cannot be read.
+// such as a time and a level, and attributes after the message; or it may have made the
+// line the msg of a JSON object, as [log/slog.JSONHandler] does. The error is
+// [ErrNoLogLine] for any other line, and the error of [Codec.Decode] for a message that
+// cannot be read.
 func (c *Codec) ParseLogLine(line []byte) (Direction, *performatives.Message, error) {
+	if line = bytes.TrimSpace(line); len(line) > 0 && line[0] == '{' {
+		var record struct {
+			Msg string `json:"msg"`
+		}
+		if json.Unmarshal(line, &record) != nil {
+			return 0, nil, ErrNoLogLine
+		}
+		line = []byte(record.Msg)
+	}
 	at, text, found := len(line), []byte(nil), Direction(0)
 	for d, prefix := range logPrefixes {
 		mark := []byte(prefix[:len(prefix)-1])
@@ -80,7 +92,12 @@ func (c *Codec) ParseLogLine(line []byte) (Direction, *performatives.Message, er
 	if at == len(line) {
 		return 0, nil, ErrNoLogLine
 	}
-	m, err := c.Decode(bytes.TrimSpace(text))
+	text = bytes.TrimSpace(text)
+	s := jsonscan.Scanner{Data: text, Depth: c.opts.MaxDepth}
+	if s.Peek() == '{' && s.Value() {
+		text = text[:s.Pos] // without the attributes of a logger
+	}
+	m, _, err := c.decode(decoder{codec: c, logged: true}, text)
 	return found, m, err
 }
 
@@ -96,7 +113,7 @@ type LogEntry struct {
 func (c *Codec) ReadLog(r io.Reader) iter.Seq2[LogEntry, error] {
 	return func(yield func(LogEntry, error) bool) {
 		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, c.opts.MaxBytes+4096)
+		lines.Buffer(nil, 2*c.opts.MaxBytes+4096) // quotes are escaped in the object of a JSON logger
 		for lines.Scan() {
 			d, m, err := c.ParseLogLine(lines.Bytes())
 			if !errors.Is(err, ErrNoLogLine) && !yield(LogEntry{d, m}, err) {

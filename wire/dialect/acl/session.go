@@ -49,7 +49,7 @@ type session struct {
 
 // Decode reads one message, and removes its token.
 func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
-	m, content, err := s.codec.decode(frame)
+	m, content, err := s.codec.decode(decoder{codec: s.codec}, frame)
 	if err != nil {
 		take(s.broken(err))
 		return
