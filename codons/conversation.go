@@ -102,7 +102,7 @@ func (c *Conversation) Actor() *actors.ConversationActor { return &c.actor }
 func (c *Conversation) Receive(message any) {
 	switch m := message.(type) {
 	case *performatives.Message:
-		c.receive(m)
+		c.handle(m)
 	case *command:
 		c.handleCommand(m)
 	case tick:
@@ -213,22 +213,15 @@ func (c *Conversation) stepped(on machine.Symbol, at machine.State) {
 	}
 }
 
-// receive handles a received message. It drops the refusal of one copy of a message of this
-// side, for which the table has no row, if another copy may have arrived.
-func (c *Conversation) receive(m *performatives.Message) {
-	if c.handle(m) {
-		c.Drop(m, DropUndeliverable)
-	}
-}
-
-// handle turns a message into an event. A message after the end goes to the tombstone. It
-// reports whether the event has only counted the refusal of a copy.
-func (c *Conversation) handle(m *performatives.Message) (counted bool) {
+// handle turns a received message into an event. A message after the end goes to the tombstone.
+func (c *Conversation) handle(m *performatives.Message) {
 	switch {
 	case c.over.Load():
 		c.agent.Return(m)
 	case c.ofEarlier(m):
 		c.returnStale(m)
+	case c.refusedFormer(m):
+		c.Drop(m, DropUndeliverable)
 	default:
 		tag, err := c.tagOf(m)
 		if err != nil {
@@ -237,7 +230,7 @@ func (c *Conversation) handle(m *performatives.Message) (counted bool) {
 				c.Abandon(err)
 				c.agent.End(c, nil)
 			}
-			return false
+			return
 		}
 		on := c.classify(m, tag)
 		if on.Kind == machine.KindReceive && c.asksFurther(m) {
@@ -247,13 +240,11 @@ func (c *Conversation) handle(m *performatives.Message) (counted bool) {
 				on = machine.Duplicate(m.Performative())
 			default:
 				c.agent.System().RefuseRequest(c.agent.ID(), m, r)
-				return false
+				return
 			}
 		}
-		counted = c.counts(on)
 		c.take(Event{On: on, Message: m})
 	}
-	return counted
 }
 
 // asksFurther reports whether m is a request of the peer after the one that opened the conversation.

@@ -32,6 +32,7 @@ type Event struct {
 	Stamps []performatives.Stamp
 
 	effects []machine.Effect // of the step
+	local   bool             // this side has made the message: Send has returned the refusal, which the system has counted
 }
 
 // Sends reports whether the step sends a new message.
@@ -64,13 +65,6 @@ type action struct {
 // same events give the same states and messages. An event for which the table has no row is
 // a [*machine.UnexpectedError] and changes nothing.
 func (v *Value) reduce(e *Event, ids stamper, out []action) ([]action, error) {
-	if e.On.Kind == machine.KindUndeliverable {
-		v.refusedCopy(e.Message)
-		if v.counts(e.On) {
-			e.effects = nil
-			return out, nil
-		}
-	}
 	next, effects, err := v.machine.Step(v.at, machine.Event{On: e.On, At: e.At, ID: idOf(e.Message)})
 	if err != nil {
 		return nil, err
@@ -78,7 +72,8 @@ func (v *Value) reduce(e *Event, ids stamper, out []action) ([]action, error) {
 	v.at, e.effects = next, effects
 	switch {
 	case e.Message == nil:
-	case e.On.Kind == machine.KindUndeliverable: // it is not the peer's
+	case e.On.Kind == machine.KindUndeliverable, e.On.Kind == machine.KindUndelivered: // it is not the peer's
+		v.refusedCopy(e.On.Act, e.Message)
 	case e.On.Kind == machine.KindCommand:
 		v.opening = e.Message
 	default:

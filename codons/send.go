@@ -78,33 +78,20 @@ func (c *Conversation) opens(m *performatives.Message) bool {
 	return c.machine.Opens(m.Performative())
 }
 
-// refused handles the refusal of a copy that this side has sent, nil for none, like a
-// refusal that a runtime has sent.
+// refused takes the refusal of a copy that this side has sent as an event, like a refusal that
+// a runtime has sent. r is nil for none.
 func (c *Conversation) refused(m *performatives.Message, r *performatives.Refusal) {
-	if r == nil {
+	s := c.sentOf(m.Performative())
+	if r == nil || s == nil {
 		return
 	}
 	answer := m.RefuseCopy(m.Receiver(), c.agent.Stamp(), r.Code, r.Text)
 	if d, ok := c.side.(Denied); answer == nil && ok {
-		answer = undeliverable(d.Denial(m, c.agent.Stamp(), r))
+		answer = d.Denial(m, c.agent.Stamp(), r)
 	}
 	if answer != nil {
-		c.handle(answer) // the system has counted the copy
+		c.take(Event{On: s.refusedBy(r.Code), Message: answer, local: true})
 	}
-}
-
-// undeliverable returns a denial, which may be nil, as the refusal of a copy.
-func undeliverable(denial *performatives.Message) *performatives.Message {
-	if denial == nil {
-		return nil
-	}
-	marked, err := denial.With(func(e *performatives.Envelope) {
-		e.Metadata = performatives.Members{performatives.MetadataUndeliverable: []byte("true")}
-	})
-	if err != nil {
-		return denial // the error is that of a payload which the side has made invalid
-	}
-	return marked
 }
 
 // Denied is a [Side] whose opening act expects no reply by its own meaning.

@@ -34,7 +34,7 @@ const (
 // Own rows win: a standard row is added only for a role, a state and a symbol without an own row.
 // An own row for an act without a tag is one for all tags but [TagReceipt]. The wildcards come
 // last. A pair of own wins over the pair of the same states, and own pairs of an initiator that
-// is timed out or abandoned replace all of that state.
+// is timed out or abandoned, or that no CANCEL could reach the responder of, replace all of that state.
 //
 // A row of own needs no Arm for the opening act. With [StandardDeadline] each row from Idle into a
 // live state arms the deadline. With [StandardRetry] each row of the initiator which sends an

@@ -27,6 +27,13 @@ func (c *completion) addPairs() {
 			Note: "the responder's deadline passed first, and its FAILURE says so",
 		})
 	}
+	for _, r := range c.table.Rows {
+		for _, on := range r.On {
+			if on.Kind == machine.KindUndelivered && slices.Contains(initiator, r.To) {
+				c.addUndeliveredPairs(on.Act, r, leaves(r.To))
+			}
+		}
+	}
 	if leaves(StateTimedOut) {
 		heard := responder
 		if !slices.Contains(initiator, StateCancelled) { // then the initiator sends CANCEL only when it ends at once
@@ -37,6 +44,51 @@ func (c *completion) addPairs() {
 	if leaves(StateAbandoned) {
 		c.pairAll(StateAbandoned, responder, NoteGone)
 	}
+}
+
+// addUndeliveredPairs adds the rough pairs of an initiator that a row ends because its message of an
+// act cannot have arrived. A responder that waits for the act then ends by its deadline or a stop, or
+// does not begin. Without CANCEL it may end in any way but that; all says whether to add these pairs.
+func (c *completion) addUndeliveredPairs(act performatives.Performative, r machine.Row, all bool) {
+	if act == performatives.ActCancel {
+		if all {
+			heard := slices.DeleteFunc(slices.Clone(c.ended[machine.Responder]), func(s machine.State) bool { return s == StateCancelled })
+			c.pairAll(r.To, heard, NoteUndelivered)
+		}
+		return
+	}
+	add := func(end machine.State) {
+		c.pair(machine.Pair{Initiator: r.To, Responder: end, Rough: true, Note: NoteUndelivered})
+	}
+	for _, o := range c.own {
+		if o.Role != machine.Responder || o.To == "" || c.terminal(o.To) || !slices.Contains(o.On, machine.Receive(act)) {
+			continue
+		}
+		for _, s := range o.From {
+			if s == machine.Idle {
+				if !slices.Contains(c.opening, act) || c.sendsInto(act, r.From[0], true) {
+					add(machine.Idle)
+				}
+				continue
+			}
+			for _, on := range []machine.Symbol{machine.Timeout(TimerDeadline), machine.Command(CommandStop)} {
+				if !c.sendsInto(act, r.From[0], false) {
+					continue
+				}
+				if end := c.rows[rowKey{machine.Responder, s, on}].To; c.terminal(end) {
+					add(end)
+				}
+			}
+		}
+	}
+}
+
+// sendsInto reports whether a row brings the initiator into a state with an act: a row from Idle, or
+// one from another state.
+func (c *completion) sendsInto(act performatives.Performative, s machine.State, opens bool) bool {
+	return slices.ContainsFunc(c.own, func(r machine.Row) bool {
+		return r.Role == machine.Initiator && r.To == s && slices.Contains(r.From, machine.Idle) == opens && slices.Contains(actsOf(r), act)
+	})
 }
 
 // pairAll adds the rough pairs of an initiator that does not wait for the end.
@@ -188,6 +240,13 @@ func (c *completion) declareEnds() {
 				if j.Role == machine.Responder {
 					add(machine.Responder, machine.Command(name), StateCancelled, StateCancelling)
 				}
+			}
+		}
+	}
+	for _, r := range c.table.Rows {
+		for _, on := range r.On {
+			if on.Kind == machine.KindUndelivered && r.To != "" {
+				add(r.Role, on, r.To, r.From...)
 			}
 		}
 	}

@@ -33,6 +33,7 @@ func (c *completion) addCancelling(role machine.Role) {
 		c.add(row.When(machine.Command(CommandCancel)).Stay(machine.Drop(DropDuplicate)).Because("it is cancelled already"))
 		c.addClocks(role, StateCancelling, f)
 		c.addStoppedWords(f)
+		c.addUndelivered(StateCancelling, f)
 	} else {
 		c.addReturns(f)
 		failure := machine.Send(performatives.ActFailure)
@@ -144,10 +145,19 @@ func (c *completion) addEnded(role machine.Role) {
 	c.add(machine.For(role, ended...).When(c.agentCommands(role, live)...).Stay(machine.Drop(DropLate)).
 		Because("the end came first"))
 	for _, r := range others(role, live, ended) {
-		if len(r.From) > 0 {
+		if len(r.From) > 0 && (r.On[0] != machine.OtherRefusedCopies() || c.sendsRefusable(role)) {
 			c.add(r)
 		}
 	}
+}
+
+// sendsRefusable reports whether a row of a role sends an act of which the runtime reports a refusal.
+func (c *completion) sendsRefusable(role machine.Role) bool {
+	return slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {
+		return r.Role == role && slices.ContainsFunc(actsOf(r), func(act performatives.Performative) bool {
+			return act.ExpectsReply() || role == machine.Initiator && slices.Contains(c.opening, act)
+		})
+	})
 }
 
 // addReplays adds the answers of the responder that has ended to an initiator that has not heard

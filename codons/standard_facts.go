@@ -22,6 +22,7 @@ type way struct {
 	request  performatives.Performative // received last; zero for none
 	answer   performatives.Performative // sent since request; zero for none
 	pending  performatives.Performative // sent last with a retry timer; zero when that does not run
+	awaited  performatives.Performative // sent last and expects an answer; zero once a message has arrived
 	deadline bool                       // the timer may run
 	grace    bool                       // the timer may run
 }
@@ -157,6 +158,9 @@ func (c *completion) take(w way, before []string, r machine.Row, from machine.St
 			w.answer = act
 		}
 	}
+	if on.Kind == machine.KindReceive || on.Kind == machine.KindStale {
+		w.awaited = 0
+	}
 	w = c.clocks(w, r, on)
 	w, left := runJobs(w, r)
 	if c.terminal(r.To) {
@@ -223,6 +227,9 @@ func (c *completion) clocks(w way, r machine.Row, on machine.Symbol) way {
 	for _, act := range actsOf(r) {
 		if arm {
 			w.pending = act
+		}
+		if arm || act.ExpectsReply() {
+			w.awaited = act
 		}
 	}
 	if disarm {

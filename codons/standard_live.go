@@ -28,6 +28,7 @@ func (c *completion) addLive(role machine.Role) {
 			c.addRepeats(s, all[s])
 		} else {
 			c.addTurnedDown(s, all[s])
+			c.addUndelivered(s, all[s])
 		}
 		c.addWithdrawal(role, s, all[s])
 		c.addClocks(role, s, all[s])
@@ -181,6 +182,31 @@ func (c *completion) addTurnedDown(s machine.State, f *facts) {
 		}
 		c.add(Asks(s).When(on).Goto(d.End, stop...).Because(d.Why))
 	}
+}
+
+// addUndelivered adds what the initiator does when no copy of the message whose answer it awaits can
+// have arrived: the same as when the responder turns that message down.
+func (c *completion) addUndelivered(s machine.State, f *facts) {
+	for _, act := range values(f, func(w way) performatives.Performative { return w.awaited }) {
+		for _, answer := range refusalsOf(act) {
+			if r, ok := c.rows[rowKey{machine.Initiator, s, machine.Receive(answer)}]; ok && r.To != "" {
+				c.add(Asks(s).When(machine.Undelivered(act)).Goto(r.To, r.Do...).
+					Because("the runtime has refused every copy, so the responder has none"))
+				break
+			}
+		}
+	}
+}
+
+// refusalsOf returns the acts that turn an act down, the usual one first, none for no act.
+func refusalsOf(act performatives.Performative) []performatives.Performative {
+	switch {
+	case act == 0:
+		return nil
+	case !act.ExpectsReply(): // it informs, and the responder does not take it (SC00037J)
+		return []performatives.Performative{performatives.ActDisconfirm, performatives.ActFailure}
+	}
+	return []performatives.Performative{machine.Refuse(performatives.CodeBusy).Answer(act), performatives.ActFailure}
 }
 
 // responderSends reports whether a row of the responder sends an act.

@@ -43,8 +43,8 @@ const (
 	DropLate       = "late"       // the conversation, or this part of it, has ended
 	DropUnexpected = "unexpected" // the state has no row for the message
 
-	// DropUndeliverable is the reason for the refusal of one copy of a message by the runtime
-	// while another copy may have arrived.
+	// DropUndeliverable is the reason for the refusal of a copy of a message by the runtime, where
+	// the wait for the answer goes on.
 	DropUndeliverable = "undeliverable"
 )
 

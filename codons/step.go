@@ -62,12 +62,7 @@ func (c *Conversation) step(e *Event) {
 		e.Used = c.used()
 	}
 	var room [4]action
-	counts := c.counts(e.On)
 	actions, err := c.reduce(e, c, room[:0])
-	if counts {
-		c.recorder.add(e, nil)
-		return
-	}
 	defer func() { c.stepped(e.On, c.at.State) }()
 	if err != nil {
 		c.unexpected(e)
@@ -153,7 +148,9 @@ func (c *Conversation) act(a *action, e *Event) {
 			_ = c.agent.Send(a.message) // Send has dead-lettered it
 		}
 	case machine.EffectDrop:
-		c.Drop(e.Message, f.Name)
+		if !e.local {
+			c.Drop(e.Message, f.Name)
+		}
 	}
 }
 

@@ -90,8 +90,8 @@ func SettlesIn(request performatives.Performative, states ...machine.State) []ma
 	}
 }
 
-// others returns the wildcard rows of a role: the receptions that no other row names,
-// during a conversation and after it. Only a message that expects a reply is refused, so
+// others returns the wildcard rows of a role: the receptions and the refused copies that no
+// other row names, during a conversation and after it. Only a message that expects a reply is refused, so
 // that refusals never answer refusals.
 func others(role machine.Role, live, ended []machine.State) []machine.Row {
 	during, after := machine.For(role, live...), machine.For(role, ended...)
@@ -107,11 +107,14 @@ func others(role machine.Role, live, ended []machine.State) []machine.Row {
 			Because("its sender waits for an answer"),
 		after.When(machine.OtherNotices()).Stay(machine.Drop(DropLate)).
 			Because("it comes after the end"),
+		always.When(machine.OtherRefusedCopies()).Stay(machine.Drop(DropUndeliverable)).
+			Because("it is no answer of the peer: another copy may arrive, and a lost message is sent again"),
 	}
 }
 
 // Notes of [machine.Pair] that the tables of several families share.
 const (
-	NoteUnknown = "unknown to the other side: no message ever reached it"
-	NoteGone    = "the initiator ended without waiting for the answer"
+	NoteUnknown     = "unknown to the other side: no message ever reached it"
+	NoteUndelivered = "the runtime refused every copy of the initiator's message"
+	NoteGone        = "the initiator ended without waiting for the answer"
 )

@@ -117,6 +117,10 @@ func (t *tombstone) Shed() { t.replies = nil }
 
 // Receive handles a message by the table, or reports false for one that opens a new conversation.
 func (t *tombstone) Receive(self actors.Self, m *performatives.Message) bool {
+	if m.Undeliverable() { // of a message of this side, which needs no answer any more
+		self.System().DeadLetter(string(self.ID()), m, DropUndeliverable)
+		return true
+	}
 	on := machine.Receive(m.Performative())
 	if t.saw(hashOf(m.ID())) {
 		on = machine.Duplicate(m.Performative())

@@ -108,10 +108,10 @@ func (v *Value) sentOf(act performatives.Performative) *sentMessage {
 	return nil
 }
 
-// undeliverable returns the entry of the message of which the runtime has refused a copy by
-// m. It is nil for any other message, and for the refusal of a message before the latest of
-// its act.
-func (v *Value) undeliverable(m *performatives.Message) *sentMessage {
+// refusedSent returns the entry of the message of which the runtime has refused a copy by m.
+// It is nil for any other message, and for the refusal of a message before the latest of its
+// act.
+func (v *Value) refusedSent(m *performatives.Message) *sentMessage {
 	if !m.Undeliverable() {
 		return nil
 	}
@@ -123,28 +123,26 @@ func (v *Value) undeliverable(m *performatives.Message) *sentMessage {
 	return nil
 }
 
-// concludes reports whether the refusal of a copy of s ends the wait for its answer: the
-// runtime has refused all copies, and no message of the peer has come since the first. A
-// full mailbox is never the answer to a CANCEL, because the work goes on.
-func (s *sentMessage) concludes(refusal *performatives.Message) bool {
-	busy := refusal.AsRefusal().Code == performatives.CodeBusy
-	return !s.heard && s.refused+1 >= s.copies && s.copies < maxCopies && !(busy && s.Performative() == performatives.ActCancel)
+// refusedFormer reports whether the runtime has refused by m a copy of a request before the
+// latest of its act.
+func (v *Value) refusedFormer(m *performatives.Message) bool {
+	return m.Undeliverable() && slices.Contains(v.former, m.InReplyTo())
 }
 
-// takesUndeliverable reports whether the table has a row for the refusal of a copy of s.
-func (v *Value) takesUndeliverable(s *sentMessage) bool {
-	return v.machine.Takes(v.at, machine.Undeliverable(s.Performative()))
+// refusedBy returns the symbol of the refusal of a copy: [machine.Undelivered] if the runtime
+// has refused all copies, and no message of the peer has come since the first. A full mailbox
+// is never the last refusal of a CANCEL, because the work goes on.
+func (s *sentMessage) refusedBy(code performatives.Code) machine.Symbol {
+	act := s.Performative()
+	if s.heard || s.refused+1 < s.copies || s.copies == maxCopies || code == performatives.CodeBusy && act == performatives.ActCancel {
+		return machine.Undeliverable(act)
+	}
+	return machine.Undelivered(act)
 }
 
-// counts reports whether an event is the refusal of a copy for which the table has no row.
-// It is counted, and the wait for the answer goes on.
-func (v *Value) counts(on machine.Symbol) bool {
-	return on.Kind == machine.KindUndeliverable && !v.machine.Takes(v.at, on)
-}
-
-// refusedCopy records the refusal of a copy that did not conclude.
-func (v *Value) refusedCopy(refusal *performatives.Message) {
-	if s := v.undeliverable(refusal); s != nil && s.refused < maxCopies {
+// refusedCopy records the refusal of a copy of the latest message of an act.
+func (v *Value) refusedCopy(act performatives.Performative, refusal *performatives.Message) {
+	if s := v.sentOf(act); s != nil && s.refused < maxCopies {
 		s.refused++
 	}
 	v.seen = appendBounded(v.seen, refusal.ID())
@@ -163,11 +161,11 @@ func (v *Value) Ended() bool { return v.machine.Terminal(v.at.State) }
 // classify returns the symbol of a received message for the table.
 func (v *Value) classify(m *performatives.Message, tag string) machine.Symbol {
 	act := m.Performative()
-	switch sent := v.undeliverable(m); {
+	switch sent := v.refusedSent(m); {
 	case v.saw(m), v.first != nil && v.at.State != machine.Idle && v.first.ID() == m.ID():
 		return machine.Duplicate(act)
-	case sent != nil && (v.takesUndeliverable(sent) || !v.Ended() && !sent.concludes(m)):
-		return machine.Undeliverable(sent.Performative())
+	case sent != nil:
+		return sent.refusedBy(m.AsRefusal().Code)
 	case m.InReplyTo() != "" && slices.Contains(v.former, m.InReplyTo()):
 		stale := machine.Stale(act)
 		stale.Name = tag // the row of a stale message may depend on its tag

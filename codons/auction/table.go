@@ -141,6 +141,9 @@ func (x protocol) pairs() []machine.Pair {
 			all = append(all, machine.Pair{Initiator: stateOver, Responder: end, Note: "the bidder left before the end arrived"})
 		}
 	}
+	for _, end := range []machine.State{machine.Idle, codons.StateRefused, codons.StateNotUnderstood, codons.StateCompleted} {
+		all = append(all, rough(codons.StateFailed, end, codons.NoteUndelivered))
+	}
 	for _, end := range []machine.State{
 		codons.StateCompleted, codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed,
 		codons.StateCancelled, codons.StateTimedOut, stateAbsent,

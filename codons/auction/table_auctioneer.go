@@ -68,7 +68,14 @@ func (x protocol) auctioneerDecides() []machine.Row {
 				Goto(stateLeading).
 				Because("the bidder that took a higher price is lost"))
 	}
+	told := []machine.State{stateLeading, stateWon, stateSold}
+	if x.rising {
+		told = append(told, stateOutbid)
+	}
 	return append(rows,
+		codons.Asks(told...).When(machine.Undelivered(performatives.ActAcceptProposal)).
+			Stay(machine.Drop(codons.DropUndeliverable)).
+			Because("no answer to it is awaited, and the REQUEST of the transaction or the next price says the same"),
 		codons.Asks(closable...).When(machine.Command(commandOver)).
 			Goto(stateOver, machine.SendTagged(performatives.ActInform, tagClosed)).
 			Because("the auction is over"))

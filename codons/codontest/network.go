@@ -8,7 +8,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -61,18 +60,10 @@ func (n *network) count(id performatives.MessageID) int {
 	return n.routed[id] - 1
 }
 
-// refusable reports whether the table says what becomes of a refusal of m by the runtime.
+// refusable reports whether the sender of m learns of its refusal by the runtime.
 func (n *network) refusable(m *performatives.Message) bool {
 	c := n.codons[m.Protocol()]
-	if c == nil {
-		return false
-	}
-	for t := range c.Machine().Transitions() {
-		if t.On == machine.Undeliverable(m.Performative()) {
-			return true
-		}
-	}
-	return false
+	return c != nil && (m.Performative().ExpectsReply() || c.Machine().Opens(m.Performative()))
 }
 
 // later delivers m after d. What fails then is refused by a message, because Route has

@@ -64,7 +64,7 @@ func (c *compiler) checkSymbol(i int, r Row, on Symbol) {
 		if on.Name == "" || on.Act != 0 {
 			c.rowFault(i, "%s has an act or lacks a name", on)
 		}
-	case KindUndeliverable:
+	case KindUndeliverable, KindUndelivered:
 		c.checkUndeliverable(i, r, on)
 	case KindPeerLost:
 		if on != PeerLost() {
@@ -72,6 +72,8 @@ func (c *compiler) checkSymbol(i int, r Row, on Symbol) {
 		}
 		c.checkBegun(i, r, on)
 	case kindOtherRequest, kindOtherNotice, kindOtherRepeat:
+	case kindOtherRefused:
+		c.checkBegun(i, r, on)
 	default:
 		c.rowFault(i, "%s is not a kind of symbol", on.Kind)
 	}
@@ -86,6 +88,8 @@ func (c *compiler) checkUndeliverable(i int, r Row, on Symbol) {
 		c.rowFault(i, "%s has a tag, which only fresh messages have", on)
 	case !c.sends(r.Role, on.Act):
 		c.rowFault(i, "the %s never sends %s, so it is never undeliverable", r.Role, on.Act)
+	case !slices.Contains(c.machine.Refusable(r.Role), on.Act):
+		c.rowFault(i, "%s neither expects a reply nor opens the conversation, so its refusal is not reported", on.Act)
 	}
 	c.checkBegun(i, r, on)
 }

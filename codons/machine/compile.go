@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync" //nolint:depguard // what only checks use is made once; Step neither locks nor waits
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -25,8 +26,9 @@ func (t Table) Compile() (*Machine, error) {
 	c.checkHeader()
 	c.addPlain()
 	c.machine.index.plain = len(c.machine.index.rows)
-	c.addWildcards() // after all others, since a wildcard yields to a row with the symbol itself
 	c.machine.opening = c.machine.findOpening()
+	c.machine.refusable = c.machine.findRefusable()
+	c.addWildcards() // after all others, since a wildcard yields to a row with the symbol itself
 	for i, r := range t.Rows {
 		c.checkRow(i, r)
 	}
@@ -85,7 +87,7 @@ func (c *compiler) keys(add func(row int, k key)) {
 // addPlain indexes the transitions of the symbols that are no wildcards.
 func (c *compiler) addPlain() {
 	c.keys(func(row int, k key) {
-		if kind, _ := k.on.wildcard(); kind != 0 {
+		if k.on.wildcard() != nil {
 			return
 		}
 		if before, ok := c.machine.index.find(k); ok {
@@ -99,20 +101,23 @@ func (c *compiler) addPlain() {
 // addWildcards indexes the transitions of the wildcards, for the symbols without a row.
 func (c *compiler) addWildcards() {
 	c.keys(func(row int, k key) {
-		kind, covers := k.on.wildcard()
-		if kind == 0 {
+		stands := k.on.wildcard()
+		if stands == nil {
 			return
 		}
+		refused := k.on.Kind == kindOtherRefused
 		for act := range performatives.Performatives() {
-			if k.on = (Symbol{Kind: kind, Act: act}); !covers(act) {
+			if refused && !slices.Contains(c.machine.Refusable(k.role), act) {
 				continue
 			}
-			switch before, ok := c.machine.index.find(k); {
-			case !ok:
-				c.machine.index.add(k, row)
-			case int(before) >= c.machine.index.plain:
-				c.rowFault(row, "row %d has a wildcard for %s in %s too", c.machine.index.rows[before], k.on, k.state)
-				return
+			for _, k.on = range stands(act) {
+				switch before, ok := c.machine.index.find(k); {
+				case !ok:
+					c.machine.index.add(k, row)
+				case int(before) >= c.machine.index.plain:
+					c.rowFault(row, "row %d has a wildcard for %s in %s too", c.machine.index.rows[before], k.on, k.state)
+					return
+				}
 			}
 		}
 	})

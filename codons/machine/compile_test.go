@@ -53,6 +53,17 @@ func TestCompileRefuses(t *testing.T) {
 			"the initiator never sends AGREE, so it is never undeliverable",
 		},
 		{
+			"an undeliverable message that expects no reply",
+			func(t *machine.Table) {
+				t.Rows[2].Do = []machine.Effect{machine.Send(p.ActInform)}
+				t.Rows = append(t.Rows, machine.For(t.Rows[2].Role, t.Rows[2].To).When(machine.Undelivered(p.ActInform)).Stay(machine.Drop("x")))
+			}, "INFORM neither expects a reply nor opens the conversation, so its refusal is not reported",
+		},
+		{
+			"a refused copy before the first message", add(machine.For(machine.Initiator, machine.Idle).When(machine.OtherRefusedCopies()).Goto("done")),
+			"any other refused copy cannot occur in idle",
+		},
+		{
 			"a tagged undeliverable message",
 			row(2, func(r *machine.Row) {
 				r.On = []machine.Symbol{{Kind: machine.KindUndeliverable, Act: p.ActQueryRef, Name: "x"}}

@@ -23,10 +23,10 @@
 //     [Duplicate]; a reply to an earlier request than the latest of that act is
 //     [Stale]; every other message is a [Receive], tagged where its content decides
 //     which row applies;
-//   - passes a refusal by the runtime of one of its own messages as [Undeliverable],
-//     where [Machine.Takes] finds a row for it. Without a row the refusal counts as a
-//     reply of the peer if no copy of the message can have arrived, and changes nothing
-//     otherwise;
+//   - counts the copies of the latest message of each act and passes a refusal of one by
+//     the runtime as [Undeliverable], or as [Undelivered] where no copy can have
+//     arrived, and never as a reply of the peer. It drops the refusal of a copy of an
+//     earlier message;
 //   - passes the loss of the peer's destination as [PeerLost], where [Machine.Takes]
 //     finds a row for it;
 //   - drops the expiry of a timer that was disarmed or restarted meanwhile;

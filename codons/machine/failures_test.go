@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -14,13 +15,14 @@ import (
 func TestFailuresRead(t *testing.T) {
 	for on, want := range map[machine.Symbol]string{
 		machine.Undeliverable(p.ActTaskRequest): "undeliverable TASK_REQUEST",
+		machine.Undelivered(p.ActTaskRequest):   "undelivered TASK_REQUEST",
 		machine.PeerLost():                      "peer lost",
 	} {
 		if got := on.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := machine.KindUndeliverable.String() + ", " + machine.KindPeerLost.String(); got != "undeliverable, peer lost" {
+	if got := fmt.Sprint(machine.KindUndeliverable, machine.KindUndelivered, machine.KindPeerLost); got != "undeliverable undelivered peer lost" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -29,7 +31,8 @@ func TestStepTakesFailures(t *testing.T) {
 	m := tabletest.Fetch().MustCompile()
 	asked := machine.Conversation{Role: machine.Initiator, State: "asked"}
 	for on, want := range map[machine.Symbol]machine.State{
-		machine.Undeliverable(p.ActRequest): "unreachable",
+		machine.Undeliverable(p.ActRequest): "asked",
+		machine.Undelivered(p.ActRequest):   "unreachable",
 		machine.PeerLost():                  "orphaned",
 	} {
 		if after, _, err := m.Step(asked, machine.Event{On: on, At: time.Unix(1, 0)}); err != nil || after.State != want {
@@ -58,9 +61,10 @@ func TestFailuresNeedNoRows(t *testing.T) {
 func TestFailuresAreRendered(t *testing.T) {
 	table := tabletest.Fetch()
 	for _, want := range []string{
-		"| asked | undeliverable REQUEST | unreachable |  |  |\n",
+		"| asked | undelivered REQUEST | unreachable |  |  |\n",
+		"| fetched<br>unreachable<br>orphaned<br>stopped<br>expired<br>asked | any other refused copy | (stays) | drop undeliverable |  |\n",
 		"| asked | peer lost | orphaned | send CANCEL |  |\n",
-		"    asked --> unreachable: undeliverable REQUEST\n",
+		"    asked --> unreachable: undelivered REQUEST\n",
 		"    asked --> orphaned: peer lost !CANCEL\n",
 	} {
 		if text := table.Markdown(""); !strings.Contains(text, want) {
@@ -94,12 +98,12 @@ func TestMonitorAllowsFailures(t *testing.T) {
 	}
 }
 
-// TestMonitorFailsOnlySentMessages has a row for an undeliverable CANCEL in a state before
+// TestMonitorFailsOnlySentMessages has a row for an undelivered CANCEL in a state before
 // the CANCEL.
 func TestMonitorFailsOnlySentMessages(t *testing.T) {
 	table := tabletest.Fetch()
 	table.Terminal = append(table.Terminal, "never")
-	table.Rows = append(table.Rows, machine.For(machine.Initiator, "asked").When(machine.Undeliverable(p.ActCancel)).Goto("never"))
+	table.Rows = append(table.Rows, machine.For(machine.Initiator, "asked").When(machine.Undelivered(p.ActCancel)).Goto("never"))
 	o := machine.NewMonitor(table.MustCompile())
 	if err := o.Observe(machine.Utterance{From: machine.Initiator, Act: p.ActRequest}); err != nil {
 		t.Error(err)

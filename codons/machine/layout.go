@@ -14,7 +14,7 @@ type layout struct {
 	timers   [2][]string
 	jobs     [2][]Job
 	commands [2][][]Symbol                          // by state: the commands of the agent, without those of jobs
-	failures [2][]Symbol                            // rows for Undeliverable and PeerLost
+	failures [2][]Symbol                            // Undeliverable, Undelivered and PeerLost, where they have an effect
 	inert    [2]map[performatives.Performative]bool // acts of which a duplicate is inert in every state
 }
 
@@ -50,12 +50,13 @@ func (l *layout) agentCommands(m *Machine, r Role) [][]Symbol {
 	return commands
 }
 
-// failures returns the symbols [Undeliverable] and [PeerLost] that a role has rows for.
+// failures returns the symbols [Undeliverable], [Undelivered] and [PeerLost] of which a role has a
+// row that is not inert.
 func failures(m *Machine, r Role) []Symbol {
 	var symbols []Symbol
 	for t := range m.Transitions() {
-		failure := t.On.Kind == KindUndeliverable || t.On.Kind == KindPeerLost
-		if t.Role == r && failure && !slices.Contains(symbols, t.On) {
+		failure := t.On.Kind == KindUndeliverable || t.On.Kind == KindUndelivered || t.On.Kind == KindPeerLost
+		if t.Role == r && failure && !t.Inert() && !slices.Contains(symbols, t.On) {
 			symbols = append(symbols, t.On)
 		}
 	}

@@ -17,6 +17,8 @@ type Machine struct {
 	index    index
 	opening  []performatives.Performative // see Opening
 
+	refusable [2][]performatives.Performative // see Refusable
+
 	// What the step of a conversation does not need is made when it is first used.
 	transitions func() []Transition // by their numbers: in the order of the table, those of wildcards last
 	layout      func() *layout
@@ -108,6 +110,32 @@ func (m *Machine) findOpening() []performatives.Performative {
 		for _, e := range r.Do {
 			if e.Kind == EffectSend && !slices.Contains(acts, e.Act) {
 				acts = append(acts, e.Act)
+			}
+		}
+	}
+	return acts
+}
+
+// Refusable returns the acts of a role of which the runtime reports that it could not
+// deliver a copy: the role sends them, and they expect a reply or open the conversation. The
+// slice belongs to the machine: do not modify it.
+func (m *Machine) Refusable(r Role) []performatives.Performative {
+	if !r.Valid() {
+		return nil
+	}
+	return m.refusable[r]
+}
+
+// findRefusable computes the acts of Refusable.
+func (m *Machine) findRefusable() (acts [2][]performatives.Performative) {
+	for _, r := range m.table.Rows {
+		if !r.Role.Valid() {
+			continue // a fault that is reported elsewhere
+		}
+		for _, e := range r.Do {
+			reported := e.Act.ExpectsReply() || r.Role == Initiator && m.Opens(e.Act)
+			if e.Kind == EffectSend && reported && !slices.Contains(acts[r.Role], e.Act) {
+				acts[r.Role] = append(acts[r.Role], e.Act)
 			}
 		}
 	}

@@ -17,8 +17,8 @@ const MaxAlike = 16
 // which they were sent. It knows neither the timers, commands and jobs of the two
 // sides nor the losses and delays of the network: it keeps every hypothesis about
 // them under which the trace is possible. A message that no hypothesis allows is a
-// violation. It takes an [Undeliverable] of any sent message and a [PeerLost] for
-// possible at any moment. CheckMonitor of package verify tests this for a table.
+// violation. It takes an [Undeliverable] and an [Undelivered] of any sent message and a
+// [PeerLost] for possible at any moment. CheckMonitor of package verify tests this for a table.
 //
 // A Monitor tells apart up to [MaxAlike] like messages of one side, and up to 64
 // messages of one side in all. In a longer conversation it may miss violations, and

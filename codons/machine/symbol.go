@@ -17,18 +17,20 @@ const (
 	KindCommand                       // a command of this side's agent or of one of its jobs
 	KindTimeout                       // the expiry of an armed timer
 	KindUndeliverable                 // the runtime could not deliver one copy of a message of this side
+	KindUndelivered                   // no copy of the latest message of an act of this side can have arrived
 	KindPeerLost                      // the destination of the peer has gone
 
 	kindOtherRequest // a wildcard: fresh messages that expect a reply
 	kindOtherNotice  // a wildcard: fresh messages that expect no reply
 	kindOtherRepeat  // a wildcard: duplicates
+	kindOtherRefused // a wildcard: refused copies of messages of this side, and its undelivered messages
 )
 
 var kindNames = [...]string{
 	KindReceive: "receive", KindDuplicate: "duplicate", KindStale: "stale", KindCommand: "command", KindTimeout: "timeout",
-	KindUndeliverable: "undeliverable", KindPeerLost: "peer lost",
+	KindUndeliverable: "undeliverable", KindUndelivered: "undelivered", KindPeerLost: "peer lost",
 	kindOtherRequest: "any other request", kindOtherNotice: "any other notice",
-	kindOtherRepeat: "any other duplicate",
+	kindOtherRepeat: "any other duplicate", kindOtherRefused: "any other refused copy",
 }
 
 // String returns the name in lower case.
@@ -77,17 +79,26 @@ func Timeout(timer string) Symbol { return Symbol{Kind: KindTimeout, Name: timer
 // Undeliverable is a refusal by the runtime of one copy of a message of that act
 // that this side has sent: the peer's mailbox was full, its agent had stopped or
 // was unreachable, or the copy had expired. It is not a reply of the peer, and
-// another copy of the message can still arrive. A table needs no rows for it.
+// another copy of the message can still arrive: where none can, the event is
+// [Undelivered] in its place.
 func Undeliverable(act performatives.Performative) Symbol {
 	return Symbol{Kind: KindUndeliverable, Act: act}
+}
+
+// Undelivered is a refusal by the runtime after which no copy of this side's latest
+// message of that act can have arrived: the runtime has refused every copy, and no
+// message of the peer has come since the first. A full mailbox is never the last
+// refusal of a CANCEL, because the work that it withdraws goes on.
+func Undelivered(act performatives.Performative) Symbol {
+	return Symbol{Kind: KindUndelivered, Act: act}
 }
 
 // PeerLost is the loss of the peer's destination: its agent has stopped, or its
 // session or node has gone. A table needs no rows for it.
 func PeerLost() Symbol { return Symbol{Kind: KindPeerLost} }
 
-// The wildcards below stand, in a [Row], for all receptions of a kind that no
-// other row of the same state names. They cover all acts, including those that the
+// The wildcards below stand, in a [Row], for all events of a kind that no other row of
+// the same state names. Those of receptions cover all acts, including those that the
 // protocol does not use. [Table.Compile] expands them; they are not events.
 
 // OtherRequests stands for the fresh receptions of acts that expect a reply.
@@ -98,6 +109,11 @@ func OtherNotices() Symbol { return Symbol{Kind: kindOtherNotice} }
 
 // OtherDuplicates stands for the duplicates.
 func OtherDuplicates() Symbol { return Symbol{Kind: kindOtherRepeat} }
+
+// OtherRefusedCopies stands for [Undeliverable] and [Undelivered] of the acts of this side
+// of which a refusal is reported: those that expect a reply, and those that open the
+// conversation.
+func OtherRefusedCopies() Symbol { return Symbol{Kind: kindOtherRefused} }
 
 // String returns words such as "receive TASK_ACCEPT", "timeout deadline",
 // "undeliverable TASK_REQUEST" or "peer lost".
@@ -115,18 +131,21 @@ func (s Symbol) String() string {
 	return text + " " + s.Name
 }
 
-// wildcard returns the kind and the acts that a wildcard stands for, kind zero for
-// other symbols.
-func (s Symbol) wildcard() (Kind, func(performatives.Performative) bool) {
-	all := func(performatives.Performative) bool { return true }
+// wildcard returns the symbols that a wildcard stands for at an act, nil for other symbols.
+func (s Symbol) wildcard() func(performatives.Performative) []Symbol {
 	switch s.Kind {
-	case kindOtherRequest:
-		return KindReceive, performatives.Performative.ExpectsReply
-	case kindOtherNotice:
-		return KindReceive, func(p performatives.Performative) bool { return !p.ExpectsReply() }
+	case kindOtherRequest, kindOtherNotice:
+		return func(act performatives.Performative) []Symbol {
+			if act.ExpectsReply() == (s.Kind == kindOtherRequest) {
+				return []Symbol{Receive(act)}
+			}
+			return nil
+		}
 	case kindOtherRepeat:
-		return KindDuplicate, all
-	case KindReceive, KindDuplicate, KindStale, KindCommand, KindTimeout, KindUndeliverable, KindPeerLost:
+		return func(act performatives.Performative) []Symbol { return []Symbol{Duplicate(act)} }
+	case kindOtherRefused:
+		return func(act performatives.Performative) []Symbol { return []Symbol{Undeliverable(act), Undelivered(act)} }
+	case KindReceive, KindDuplicate, KindStale, KindCommand, KindTimeout, KindUndeliverable, KindUndelivered, KindPeerLost:
 	}
-	return 0, nil
+	return nil
 }

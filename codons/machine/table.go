@@ -120,7 +120,7 @@ func (r Row) Because(why string) Row { r.Why = why; return r }
 
 // plain returns the symbols of the row that are no wildcards.
 func (r Row) plain() []Symbol {
-	wildcard := func(on Symbol) bool { kind, _ := on.wildcard(); return kind != 0 }
+	wildcard := func(on Symbol) bool { return on.wildcard() != nil }
 	if !slices.ContainsFunc(r.On, wildcard) {
 		return r.On
 	}

@@ -228,6 +228,9 @@ func streamPairs() []machine.Pair {
 	pairs := []machine.Pair{
 		{Initiator: codons.StateFailed, Responder: stateLost, Rough: true, Note: "the publisher gave the subscriber up, and its FAILURE arrived"},
 	}
+	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood, machine.Idle} {
+		pairs = append(pairs, machine.Pair{Initiator: codons.StateFailed, Responder: end, Rough: true, Note: codons.NoteUndelivered})
+	}
 	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, stateLost, machine.Idle} {
 		pairs = append(pairs, machine.Pair{Initiator: stateLost, Responder: end, Rough: true, Note: "the network was silent for too long"})
 	}

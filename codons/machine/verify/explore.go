@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
-	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Result is the summary of an exploration.
@@ -41,9 +40,11 @@ func (r Result) String() string {
 // loss is not an event of its own, and any number of losses, duplicates and retries
 // is covered; the second check covers the silence that a loss leaves behind.
 //
-// Two events are explored only where the table has a row for them. If a role has one
-// for [machine.Undeliverable] of an act, then the runtime may refuse any copy of its
-// messages of that act instead of delivering it. If a role has one for
+// Some events are explored only where the table has rows for them. If it has any for
+// [machine.Undeliverable] or [machine.Undelivered], then the runtime may refuse any copy
+// of a message that expects a reply or opens the conversation. A message is undelivered
+// only before it has arrived, and before a message of the peer has come since it was sent;
+// then it never arrives. If a role has a row for
 // [machine.PeerLost], then this event can occur in every state but Idle from the
 // moment at which the peer's agent has stopped, or can stop without a row of its own.
 //
@@ -65,10 +66,10 @@ type explorer struct {
 	states []machine.State
 	index  map[machine.State]uint8
 
-	undeliverable [2]map[performatives.Performative]bool // acts whose Undeliverable the role has a row for
-	losesPeer     [2]bool                                // whether the role has a row for PeerLost
-	verdicts      bool                                   // the initiator's answer to a proposal says which one it answers
-	partitions    bool                                   // PeerLost can occur although the peer's agent runs
+	refusable  [2]refusable // messages of which the runtime can refuse a copy
+	losesPeer  [2]bool      // whether the role has a row for PeerLost
+	verdicts   bool         // the initiator's answer to a proposal says which one it answers
+	partitions bool         // PeerLost can occur although the peer's agent runs, and Undelivered although the message arrives
 
 	messages [2][]message
 	numbers  map[message]int // the index of each message
@@ -106,12 +107,9 @@ func newExplorer(m *machine.Machine, n Network) *explorer {
 		x.states, x.index[s] = append(x.states, s), uint8(i)
 	}
 	for _, r := range machine.Roles() {
-		x.undeliverable[r] = map[performatives.Performative]bool{}
+		x.refusable[r] = newRefusable(m, r, n.Strict)
 	}
 	for t := range m.Transitions() {
-		if t.On.Kind == machine.KindUndeliverable {
-			x.undeliverable[t.Role][t.On.Act] = true
-		}
 		x.losesPeer[t.Role] = x.losesPeer[t.Role] || t.On == machine.PeerLost()
 	}
 	if n.Strict {

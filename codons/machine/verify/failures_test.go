@@ -13,39 +13,38 @@ import (
 
 // failures returns the transitions of a result that no conversation takes, of those
 // for undeliverable messages and lost peers.
-func failures(r Result) (undeliverable, lost int) {
+func failures(r Result) (undelivered, lost int) {
 	for _, step := range r.Unexercised {
 		switch {
-		case strings.Contains(step, " on undeliverable "):
-			undeliverable++
+		case strings.Contains(step, " on undelivered "):
+			undelivered++
 		case strings.HasSuffix(step, " on peer lost"):
 			lost++
 		}
 	}
-	return undeliverable, lost
+	return undelivered, lost
 }
 
 // TestExploreFailures counts the transitions for failures that a network cannot
-// exercise. Fetch has 7 for undeliverable messages and 11 for lost peers. The initiator
-// only gets to unreachable by an undeliverable message. Without duplicates, the same
-// copy is not refused again there.
+// exercise. Fetch has 1 for an undelivered message and 11 for lost peers. The initiator
+// only gets to unreachable by an undelivered message.
 func TestExploreFailures(t *testing.T) {
 	m := tabletest.Fetch().MustCompile()
 	for _, c := range []struct {
-		name                string
-		net                 Network
-		undeliverable, lost int
+		name              string
+		net               Network
+		undelivered, lost int
 	}{
 		{"worst", Network{}, 0, 0},
-		{"once", Network{Once: true}, 1, 0},
-		{"reliable", Network{Reliable: true}, 7, 1},
-		{"calm", Calm(), 7, 11},
+		{"once", Network{Once: true}, 0, 0},
+		{"reliable", Network{Reliable: true}, 1, 1},
+		{"calm", Calm(), 1, 11},
 	} {
 		r, err := Explore(m, c.net)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if undeliverable, lost := failures(r); undeliverable != c.undeliverable || lost != c.lost {
+		if undelivered, lost := failures(r); undelivered != c.undelivered || lost != c.lost {
 			t.Errorf("%s: unexercised %q", c.name, r.Unexercised)
 		}
 		if c.name == "worst" && len(r.UnusedPairs) > 0 {
@@ -54,13 +53,23 @@ func TestExploreFailures(t *testing.T) {
 	}
 }
 
-// TestExploreRequiresRowsForFailures removes each failure from each of its states.
-func TestExploreRequiresRowsForFailures(t *testing.T) {
+// TestExploreRequiresRowsForRefusedCopies removes the wildcard.
+func TestExploreRequiresRowsForRefusedCopies(t *testing.T) {
+	table := tabletest.Fetch()
+	table.Rows = slices.DeleteFunc(table.Rows, func(r machine.Row) bool { return slices.Contains(r.On, machine.OtherRefusedCopies()) })
+	_, err := Explore(table.MustCompile(), Network{})
+	var found *Counterexample
+	if !errors.As(err, &found) || found.Problem != Unhandled || found.Detail != "no row for undeliverable REQUEST" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestExploreRequiresRowsForLostPeers removes the loss of the peer from each of its states.
+func TestExploreRequiresRowsForLostPeers(t *testing.T) {
 	removed := 0
 	for s := range tabletest.Fetch().MustCompile().Transitions() {
 		table := tabletest.Fetch()
-		if s.On.Kind != machine.KindUndeliverable && s.On.Kind != machine.KindPeerLost ||
-			s.Role == machine.Responder && s.On.Kind == machine.KindUndeliverable { // its only row
+		if s.On.Kind != machine.KindPeerLost {
 			continue
 		}
 		removed++
@@ -84,7 +93,7 @@ func TestExploreRequiresRowsForFailures(t *testing.T) {
 			t.Errorf("without %s in %s on %s: %v", s.Role, s.From, s.On, err)
 		}
 	}
-	if removed != 17 {
+	if removed != 11 {
 		t.Errorf("removed %d transitions", removed)
 	}
 }
@@ -140,29 +149,31 @@ func TestPeerLostFollowsAStop(t *testing.T) {
 	}
 }
 
-// TestARefusedCopyIsNotDelivered refuses the one copy of a request on a network that
-// never duplicates, and on the worst one, where another copy may exist.
-func TestARefusedCopyIsNotDelivered(t *testing.T) {
-	for _, once := range []bool{true, false} {
-		x := newExplorer(tabletest.Fetch().MustCompile(), Network{Once: once}.withDefaults())
-		at := joint{}
-		for _, on := range []machine.Symbol{machine.Command("start"), machine.Undeliverable(p.ActRequest)} {
-			for to, via := range x.moves(at) {
-				if via.On == on {
-					at = to
-					break
+// TestAnUndeliveredMessageNeverArrives has the runtime refuse the request before it arrives, and
+// after the responder has answered it.
+func TestAnUndeliveredMessageNeverArrives(t *testing.T) {
+	for _, net := range []Network{{}, {Once: true}} {
+		x := newExplorer(tabletest.Fetch().MustCompile(), net.withDefaults())
+		if err := x.walk(); err != nil {
+			t.Fatal(err)
+		}
+		undelivered := 0
+		for _, n := range x.nodes {
+			if n.via.On != machine.Undelivered(p.ActRequest) {
+				continue
+			}
+			undelivered++
+			if pair := x.pair(n.joint); pair.Initiator != "unreachable" || pair.Responder != machine.Idle {
+				t.Errorf("got %v", pair)
+			}
+			for _, via := range x.moves(n.joint) {
+				if via.On == machine.Receive(p.ActRequest) {
+					t.Error("an undelivered request arrives")
 				}
 			}
 		}
-		if pair := x.pair(at); pair.Initiator != "unreachable" {
-			t.Fatalf("got %v", pair)
-		}
-		delivered := false
-		for _, via := range x.moves(at) {
-			delivered = delivered || via.On == machine.Receive(p.ActRequest)
-		}
-		if delivered == once {
-			t.Errorf("once %v: the copy is delivered: %v", once, delivered)
+		if undelivered == 0 {
+			t.Error("no message is undelivered")
 		}
 	}
 }

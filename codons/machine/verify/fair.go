@@ -59,6 +59,11 @@ type Run struct {
 	Stops  bool    // an agent may stop
 	Clocks [2]bool // of each role: its deadlines may expire at any moment, and then those of the other role must
 	Slow   bool    // the ends are checked a second time, with jobs that need not end until they are asked to stop
+
+	// Refusals says that the runtime refuses the copies that are lost. Once all copies of a
+	// message were refused, rough ends count, and the deadlines of a side must expire when the
+	// other has ended.
+	Refusals bool
 }
 
 // Runs returns the walks of [ExploreFair], those with the fewest states first.
@@ -68,6 +73,7 @@ func Runs(m *machine.Machine) []Run {
 	}
 	return []Run{
 		{Name: "no loss"},
+		{Name: "refusals", Losses: 1, Refusals: true},
 		{Name: "one loss", Losses: 1},
 		{Name: "stops", Stops: true, Slow: true},
 		{Name: "deadlines of the responder", Clocks: [2]bool{machine.Responder: true}},
@@ -97,6 +103,8 @@ type fairJoint struct {
 	twice [2]bitset.Set // the messages of which two copies are under way
 	lost  uint8         // copies so far
 	wrong uint8         // messages that arrived garbled so far
+
+	undelivered bool // a side has learned that no copy of a message can have arrived
 }
 
 // fair is one walk. Of the embedded explorer it uses the numbers of messages and the steps.
@@ -218,7 +226,7 @@ func (x *fair) settled(j fairJoint) bool {
 		return true
 	}
 	return x.over(j) && slices.ContainsFunc(x.Table().Agree, func(a machine.Pair) bool {
-		return a.Initiator == p.Initiator && a.Responder == p.Responder && (!a.Rough || x.rough())
+		return a.Initiator == p.Initiator && a.Responder == p.Responder && (!a.Rough || x.rough() || j.undelivered)
 	})
 }
 
@@ -300,7 +308,7 @@ func (x *fair) expiries(j fairJoint, r machine.Role, yield func(step) bool) bool
 	quiet := j.joint[machine.Initiator].out|j.joint[machine.Responder].out == 0
 	for on, activity := range x.Timeouts(j.joint[r].activity, r) {
 		ticks := x.ticks(r, on.Name)
-		follows := !ticks && quiet && x.run.Clocks[r.Other()] && x.Terminal(x.state(j.joint, r.Other())) // both keep the same deadline
+		follows := !ticks && quiet && (x.run.Clocks[r.Other()] || j.undelivered) && x.Terminal(x.state(j.joint, r.Other())) // both keep the same deadline
 		if ticks && !quiet || !ticks && !follows && !x.run.Clocks[r] {
 			continue
 		}
@@ -388,11 +396,11 @@ func (x *fair) arrivals(j fairJoint, r machine.Role, yield func(step) bool) bool
 	from := r.Other()
 	for i := range j.joint[from].out.All {
 		msg, next := &x.messages[from][i], x.withoutCopy(j, from, i)
-		if x.mayFail(j) && !x.loses(next, from, msg, yield) {
+		if x.mayFail(j) && !x.loses(next, from, i, yield) {
 			return false
 		}
 		on := x.classify(j.joint, r, i, msg)
-		next.joint[r].received = next.joint[r].received.With(i)
+		next.joint[r] = next.joint[r].receive(i)
 		if !x.do(next, r, on, msg, due, yield) || !x.garbles(j, next, r, on, msg, yield) {
 			return false
 		}
@@ -428,19 +436,15 @@ func (x *fair) withoutCopy(j fairJoint, from machine.Role, i int) fairJoint {
 	return j
 }
 
-// loses yields the loss of a copy that next has no more, and its refusal by the runtime where
-// the sender has a row for it.
-func (x *fair) loses(next fairJoint, from machine.Role, msg *message, yield func(step) bool) bool {
+// loses yields the loss of the copy of message i that next has no more, or its refusal by the
+// runtime.
+func (x *fair) loses(next fairJoint, from machine.Role, i int, yield func(step) bool) bool {
 	next.lost++
+	if x.run.Refusals {
+		return x.refuses(next, from, i, yield)
+	}
 	at := x.state(next.joint, from)
-	lost := Move{Role: from, From: at, To: at, Message: "the network loses " + msg.String()}
-	if !yield(step{Move: lost, to: next}) {
-		return false
-	}
-	if !x.undeliverable[from][msg.act] {
-		return true
-	}
-	return x.do(next, from, machine.Undeliverable(msg.act), nil, due, yield)
+	return yield(step{Move: Move{Role: from, From: at, To: at, Message: "the network loses " + x.messages[from][i].String()}, to: next})
 }
 
 // gone yields the loss of a role's peer whose agent has stopped.

@@ -39,6 +39,7 @@ type side struct {
 	sent     bitset.Set // its messages
 	out      bitset.Set // of these, the messages that the network may still deliver
 	received bitset.Set // the other side's messages that have arrived
+	unheard  bitset.Set // of sent, the messages since which nothing has arrived, if Undelivered of their act has an effect
 }
 
 // joint is a state of a whole conversation: both sides and the messages between them.

@@ -71,29 +71,9 @@ func (x *explorer) commands(j joint, r machine.Role, yield yields) bool {
 func (x *explorer) deliveries(j joint, r machine.Role, yield yields) bool {
 	for i := range j[r.Other()].out.All {
 		msg, next := &x.messages[r.Other()][i], j
-		next[r].received = next[r].received.With(i)
+		next[r] = next[r].receive(i)
 		next[r.Other()].out = x.afterCopy(j[r.Other()], i)
 		if !x.take(next, r, x.classify(j, r, i, msg), msg, yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// refusals yields the refusal by the runtime of a copy of each message that a role has
-// sent and has a row for.
-func (x *explorer) refusals(j joint, r machine.Role, yield yields) bool {
-	if x.net.Reliable {
-		return true
-	}
-	for i := range j[r].out.All {
-		act := x.messages[r][i].act
-		if !x.undeliverable[r][act] {
-			continue
-		}
-		next := j
-		next[r].out = x.afterCopy(j[r], i)
-		if !x.take(next, r, machine.Undeliverable(act), nil, yield) {
 			return false
 		}
 	}

@@ -52,7 +52,7 @@ func (x *explorer) apply(j joint, t *machine.Transition, msg *message, move *Mov
 		x.perform(&j, t.Role, e, msg, move)
 	}
 	if x.Terminal(t.To) {
-		me.activity = me.activity.WithoutTimers()
+		me.activity, me.unheard = me.activity.WithoutTimers(), 0
 		for job, stopping := range x.Jobs(me.activity, t.Role) {
 			if !stopping {
 				x.violate(LeftRunning, "job "+job+" runs on and was not asked to stop")
@@ -118,12 +118,7 @@ func (x *explorer) send(j *joint, m message, move *Move) {
 
 // resend sends the latest message of an act again.
 func (x *explorer) resend(j *joint, r machine.Role, e machine.Effect, move *Move) {
-	latest, n := -1, uint8(0)
-	for i := range j[r].sent.All {
-		if m := x.messages[r][i]; m.act == e.Act && m.n > n {
-			latest, n = i, m.n
-		}
-	}
+	latest := x.latestOf(j[r], r, e.Act)
 	if latest < 0 {
 		x.violate(NothingToResend, "no "+e.Act.String()+" was ever sent")
 		return
@@ -137,6 +132,9 @@ func (x *explorer) dispatch(j *joint, i int, m message, move *Move) {
 	x.latest = i
 	move.Sent = m.String()
 	move.Utterance = machine.Utterance{From: m.from, Act: m.act, Tag: m.tag, Again: me.sent.Has(i)}
+	if !me.sent.Has(i) && x.refusable[m.from].tracked[m.act] {
+		me.unheard = me.unheard.With(i)
+	}
 	me.sent, me.out = me.sent.With(i), me.out.With(i)
 }
 

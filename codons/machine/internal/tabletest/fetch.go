@@ -5,7 +5,7 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Fetch returns a small table with rows for [machine.Undeliverable] and
+// Fetch returns a small table with rows for refused copies of the initiator and for
 // [machine.PeerLost] on both sides.
 func Fetch() machine.Table {
 	const asked, fetching machine.State = "asked", "fetching"
@@ -27,11 +27,12 @@ func Fetch() machine.Table {
 			in(asked).When(machine.Timeout("retry")).Stay(machine.Resend(p.ActRequest), machine.Arm("retry")),
 			in(asked).When(machine.Receive(p.ActAgree)).Stay(machine.Disarm("retry")),
 			in(asked).When(machine.Receive(p.ActInform)).Goto(fetched),
-			in(asked).When(machine.Undeliverable(p.ActRequest)).Goto(unreachable),
+			in(asked).When(machine.Undelivered(p.ActRequest)).Goto(unreachable),
 			in(asked).When(machine.PeerLost()).Goto(orphaned, machine.Send(p.ActCancel)),
 			in(asked).When(machine.Timeout("deadline")).Goto(expired),
 			in(asked).When(machine.Command("stop")).Goto(stopped),
-			in(ended...).When(machine.Undeliverable(p.ActRequest), machine.PeerLost()).Stay(machine.Drop("late")),
+			in(append(ended, asked)...).When(machine.OtherRefusedCopies()).Stay(machine.Drop("undeliverable")),
+			in(ended...).When(machine.PeerLost()).Stay(machine.Drop("late")),
 			in(append(ended, asked)...).When(machine.OtherNotices(), machine.OtherDuplicates()).Stay(machine.Drop("late")),
 
 			res(machine.Idle).When(machine.Receive(p.ActRequest)).Goto(fetching, machine.Run("fetch"), machine.Arm("deadline"), machine.Send(p.ActAgree)),
@@ -42,7 +43,6 @@ func Fetch() machine.Table {
 			res(fetching).When(machine.Timeout("deadline")).Goto(expired, machine.Stop("fetch")),
 			res(fetching).When(machine.Command("stop")).Goto(stopped, machine.Stop("fetch")),
 			res(fetched).When(machine.Duplicate(p.ActRequest)).Stay(machine.Resend(p.ActInform)),
-			res(fetched).When(machine.Undeliverable(p.ActInform)).Stay(machine.Drop("undeliverable")),
 			res(orphaned, expired, stopped).When(machine.Command("bring")).Stay(machine.Drop("late")),
 			res(fetched, orphaned, expired, stopped).When(machine.PeerLost(), machine.OtherDuplicates()).Stay(machine.Drop("late")),
 			res(fetched, orphaned, expired, stopped).When(machine.OtherRequests()).Stay(machine.Refuse(p.CodeConversationEnded)),
@@ -57,6 +57,9 @@ func fetchPairs(ended []machine.State) []machine.Pair {
 	pairs := []machine.Pair{{Initiator: "fetched", Responder: "fetched"}}
 	for _, initiator := range ended[1:] {
 		for _, responder := range []machine.State{"fetched", "orphaned", "stopped", "expired", machine.Idle} {
+			if initiator == "unreachable" && responder != machine.Idle {
+				continue // no message reached the responder
+			}
 			pairs = append(pairs, machine.Pair{Initiator: initiator, Responder: responder, Rough: true})
 		}
 	}
