@@ -18,18 +18,22 @@ const maxTombstoneIDs = 8
 // tombstone is the rest of an ended conversation: it answers duplicates and drops late
 // messages, by the rows of the terminal state. It keeps hashes in place of ids, and of the
 // messages only those that a row of the state repeats.
+//
+// It has 64 bytes. Most responders need no ids: the only message that they have received has the id of the
+// conversation.
 type tombstone struct {
 	codon      *Codon
-	ids        []uint64 // of received messages; then those of mentioned ones
+	ids        []uint64 // of received messages; then those of mentioned ones; then, if named, what the CANCEL refers to
 	replies    *reply
 	began      int64  // when the conversation's first message was made, by the clock of its sender
 	id         uint64 // of the conversation
-	withdrawn  uint64 // what the CANCEL refers to that overtook the request; zero for any
 	state      uint8  // index in the table's Terminal
 	received   uint8  // number of received messages in ids
 	role       machine.Role
+	sawOwn     bool // a message that has the id of the conversation was received
 	shared     bool // the conversation id is not the id of the first request
 	overtaking bool // the CANCEL has come, and the request that it withdraws has not
+	named      bool // the CANCEL that overtook the request refers to it
 }
 
 // reply is a message that a row of the terminal state repeats.
@@ -51,21 +55,26 @@ func (v *Value) tombstone() *tombstone {
 		codon: v.codon, began: v.first.Timestamp().UnixNano(), id: hashOf(v.key.ID), role: v.at.Role, shared: v.shared,
 		state: uint8(slices.Index(v.codon.Table.Terminal, v.at.State)),
 	}
-	received := v.seen[max(0, len(v.seen)-maxTombstoneIDs):]
+	seen := v.seen[max(0, len(v.seen)-maxTombstoneIDs):]
 	mentioned := v.mentioned[max(0, len(v.mentioned)-maxTombstoneIDs):]
-	t.ids = make([]uint64, 0, 1+len(received)+len(mentioned))
-	if v.request != nil && !slices.Contains(received, v.request.ID()) {
-		t.ids = append(t.ids, hashOf(v.request.ID()))
+	var room [2*maxTombstoneIDs + 2]uint64
+	ids := room[:0]
+	if v.request != nil && !slices.Contains(seen, v.request.ID()) {
+		ids = append(ids, hashOf(v.request.ID()))
 	}
-	t.ids = appendHashes(t.ids, received)
-	t.received = uint8(len(t.ids))
-	t.ids = appendHashes(t.ids, mentioned)
+	ids = appendHashes(ids, seen)
+	if i := slices.Index(ids, t.id); i >= 0 {
+		ids, t.sawOwn = slices.Delete(ids, i, i+1), true
+	}
+	t.received = uint8(len(ids))
+	ids = appendHashes(ids, mentioned)
 	if v.request == nil && v.cancel != nil {
 		t.overtaking = true
 		if ref := v.cancel.InReplyTo(); ref != "" && ref != string(v.key.ID) {
-			t.withdrawn = hashOf(ref)
+			ids, t.named = append(ids, hashOf(ref)), true
 		}
 	}
+	t.ids = append([]uint64(nil), ids...) // of that length
 	for _, m := range v.sent {
 		if v.codon.repeats()[repeat{v.at.Role, v.at.State, m.Performative()}] {
 			t.replies = &reply{m.Message, t.replies}
@@ -142,7 +151,18 @@ func (t *tombstone) Receive(self actors.Self, m *performatives.Message) bool {
 	return true
 }
 
-func (t *tombstone) saw(id uint64) bool { return slices.Contains(t.ids[:t.received], id) }
+func (t *tombstone) saw(id uint64) bool {
+	return t.sawOwn && id == t.id || slices.Contains(t.ids[:t.received], id)
+}
+
+// mentions reports whether a message that CANCEL may refer to has that id.
+func (t *tombstone) mentions(id uint64) bool {
+	all := t.ids[t.received:]
+	if t.named {
+		all = all[:len(all)-1]
+	}
+	return slices.Contains(all, id)
+}
 
 // remember records a late request or CANCEL.
 func (t *tombstone) remember(m *performatives.Message, on machine.Symbol, effects []machine.Effect) {
@@ -150,12 +170,16 @@ func (t *tombstone) remember(m *performatives.Message, on machine.Symbol, effect
 	if on.Kind != machine.KindReceive || act != performatives.ActCancel && !act.ExpectsReply() && !t.codon.machine.Opens(act) {
 		return
 	}
-	if t.received >= maxTombstoneIDs {
-		t.ids = slices.Delete(t.ids, 0, 1)
-		t.received--
+	switch id := hashOf(m.ID()); {
+	case id == t.id:
+		t.sawOwn = true
+	case t.received >= maxTombstoneIDs:
+		copy(t.ids, t.ids[1:t.received])
+		t.ids[t.received-1] = id
+	default:
+		t.ids = slices.Insert(t.ids, int(t.received), id)
+		t.received++
 	}
-	t.ids = slices.Insert(t.ids, int(t.received), hashOf(m.ID()))
-	t.received++
 	if act != performatives.ActCancel && !refusedOrDropped(effects) {
 		t.overtaking = false
 	}
@@ -232,7 +256,11 @@ func (t *tombstone) reopenedBy(m *performatives.Message) bool {
 
 // overtaken reports whether m is the request that its CANCEL has overtaken.
 func (t *tombstone) overtaken(m *performatives.Message) bool {
-	return t.overtaking && (t.withdrawn == 0 || t.withdrawn == hashOf(m.ID()) || m.ReplyWith() != "" && t.withdrawn == hashOf(m.ReplyWith()))
+	if !t.overtaking || !t.named {
+		return t.overtaking
+	}
+	withdrawn := t.ids[len(t.ids)-1]
+	return withdrawn == hashOf(m.ID()) || m.ReplyWith() != "" && withdrawn == hashOf(m.ReplyWith())
 }
 
 // precedesReopening reports whether a CANCEL has overtaken the request that opens the next
@@ -244,7 +272,7 @@ func (t *tombstone) precedesReopening(m *performatives.Message) bool {
 		return false
 	}
 	about := hashOf(m.InReplyTo())
-	return about != t.id && !slices.Contains(t.ids[t.received:], about)
+	return about != t.id && !t.mentions(about)
 }
 
 // continuedBy reports whether an act that expects no reply continues this conversation. Such an
