@@ -171,3 +171,37 @@ func TestBeginAfterAnEndThatIsNotHandled(t *testing.T) {
 		}
 	})
 }
+
+// hooked is an agent that counts the calls of its hooks.
+type hooked struct {
+	silent
+	started, stopped *int
+}
+
+func (h hooked) Start(*Context) error { *h.started++; return nil }
+func (h hooked) Stop(*Context)        { *h.stopped++ }
+
+// A restart stops the former value and starts a new one.
+func TestRestartCallsTheHooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		started, stopped := 0, 0
+		s, err := NewSystem(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := s.Spawn(t.Context(), Spec{ID: "a", New: func() Agent { return hooked{started: &started, stopped: &stopped} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fail(a)
+		if started != 2 || stopped != 1 {
+			t.Errorf("after the restart: started %d times, stopped %d times, want 2 and 1", started, stopped)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if started != 2 || stopped != 2 {
+			t.Errorf("after the stop: started %d times, stopped %d times, want 2 and 2", started, stopped)
+		}
+	})
+}
