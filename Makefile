@@ -65,6 +65,10 @@ mutate: ## check that the explorations notice mistakes in tables; ALL=1 ONLY=tab
 	RIBOSOME_MUTATE=$${ONLY:-all} go test -count=1 -timeout 60m -v -run '^TestMutateTables$$' ./codons/library | tee "$$out" | grep -v -e '^=== ' -e '^mutants noticed' -e '^ok ' -e '^PASS' -e '^--- PASS' || true; \
 	grep '^mutants noticed' "$$out"; ! grep -q '^FAIL' "$$out"
 
+.PHONY: mutate-code
+mutate-code: ## check that the tests notice faults of the code, in some 20 minutes; ONLY=regexp
+	go run ./internal/codemutants -only '$(ONLY)'
+
 .PHONY: sim
 sim: ## run 1,000 seeds of the simulated swarm; SEEDS=n
 	go test ./runtime -count=1 -timeout 15m -run '^TestSim$$' -seeds $(SEEDS)

@@ -1,0 +1,161 @@
+package actors
+
+import (
+	goruntime "runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// receiving is an agent that receives by a function.
+type receiving struct {
+	silent
+	receive func(*performatives.Message)
+}
+
+func (r receiving) Receive(_ *Context, m *performatives.Message) { r.receive(m) }
+
+// replies is a router that records the messages to agent "x", and delivers the others.
+type replies struct {
+	s  *System
+	to []*performatives.Message
+}
+
+func (r *replies) Route(m *performatives.Message) error {
+	if m.Receiver() == "x" {
+		r.to = append(r.to, m)
+		return nil
+	}
+	return r.s.Deliver(m.Receiver(), m)
+}
+
+// routedSystem returns a system with an agent, "a", and the replies to agent "x".
+func routedSystem(t *testing.T, o Options, agent Agent) (*System, *replies) {
+	t.Helper()
+	r := &replies{}
+	o.Router = r
+	s, err := NewSystem(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.s = s
+	if _, err := s.Spawn(t.Context(), Spec{ID: "a", New: func() Agent { return agent }}); err != nil {
+		t.Fatal(err)
+	}
+	return s, r
+}
+
+// The sender of a message over which the agent panics, or ends its goroutine, is told so.
+func TestAgentFailsOverAMessage(t *testing.T) {
+	for name, fails := range map[string]func(){"panic": func() { panic("as the test wants it") }, "Goexit": goruntime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, r := routedSystem(t, Options{}, receiving{receive: func(*performatives.Message) { fails() }})
+				deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal))
+				time.Sleep(time.Minute) // the delay of the restart
+				synctest.Wait()
+				if len(r.to) != 1 || r.to[0].InReplyTo() != "m1" || r.to[0].AsRefusal().Code != performatives.CodeInternal {
+					t.Errorf("the sender got %v, want one refusal of m1", r.to)
+				}
+				if err := s.Stop(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A CANCEL does not expire with the request that it cancels: the codon decides about one that comes late.
+func TestLateCancelDoesNotExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &talk{}
+		s, r := routedSystem(t, Options{Protocols: []Protocol{&talks{next: map[performatives.ConversationID]*talk{"c": c}}}}, silent{})
+		m, err := talkMessage(t, "c", "m1", performatives.Normal).With(func(e *performatives.Envelope) {
+			e.Performative, e.Payload = performatives.ActCancel, performatives.Cancel{}
+			e.InReplyTo, e.ReplyBy = "m0", time.Now().Add(-time.Second)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliverAll(t, s, m)
+		synctest.Wait()
+		checkCalls(t, c, "start m1")
+		if len(r.to) != 0 {
+			t.Errorf("the sender got %v", r.to)
+		}
+		if err := s.StopAgent(t.Context(), "a"); err != nil {
+			t.Error(err)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An agent that waits for its conversations to stop handles no more messages. They are refused once it has stopped.
+func TestStoppingAgentHandlesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		first, second := &talk{stop: func() { <-held }}, &talk{}
+		all := &talks{next: map[performatives.ConversationID]*talk{"c1": first, "c2": second}}
+		s, r := routedSystem(t, Options{Protocols: []Protocol{all}}, silent{})
+		deliverAll(t, s, talkMessage(t, "c1", "m1", performatives.Normal))
+		synctest.Wait()
+		done := make(chan error)
+		go func() { done <- s.StopAgent(t.Context(), "a") }()
+		synctest.Wait()
+		deliverAll(t, s, talkMessage(t, "c2", "m2", performatives.Normal))
+		synctest.Wait()
+		checkCalls(t, second, "")
+		close(held)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if len(r.to) != 1 || r.to[0].InReplyTo() != "m2" || r.to[0].AsRefusal().Code != performatives.CodeStopped {
+			t.Errorf("the sender got %v, want one refusal of m2", r.to)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Two senders may use the same message id, and one sender may use it with two agents.
+func TestRequestIDsOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := map[performatives.ConversationID]*talk{"c1": {}, "c2": {}, "c3": {}, "c4": {}}
+		s, _ := routedSystem(t, Options{Protocols: []Protocol{&talks{next: all}}}, silent{})
+		if _, err := s.Spawn(t.Context(), Spec{ID: "b", New: func() Agent { return silent{} }}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			conversation     string
+			sender, receiver performatives.AgentID
+		}{{"c1", "x", "a"}, {"c2", "y", "a"}, {"c3", "x", "b"}, {"c4", "X", "a"}} {
+			m, err := talkMessage(t, c.conversation, "m", performatives.Normal).With(func(e *performatives.Envelope) {
+				e.Sender, e.Receiver, e.ReplyBy = c.sender, c.receiver, time.Now().Add(time.Minute)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Deliver(c.receiver, m); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		for id, want := range map[performatives.ConversationID]string{"c1": "start m", "c2": "start m", "c3": "start m", "c4": ""} {
+			checkCalls(t, all[id], want)
+		}
+		for _, id := range []performatives.AgentID{"a", "b"} {
+			if err := s.StopAgent(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

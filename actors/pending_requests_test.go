@@ -1,0 +1,79 @@
+package actors
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// A request is answered by the agent that it was sent to, and by no other, and only once.
+func TestPendingRequestIsAnsweredByItsReceiver(t *testing.T) {
+	request := talkMessage(t, "c", "m1", performatives.Normal)
+	reply := func(from performatives.AgentID) *performatives.Message {
+		m, err := request.ReplyFrom(from, performatives.Stamp{ID: "r", Time: time.Unix(2, 0)}, performatives.ActFailure, performatives.Failure{ErrorCode: performatives.CodeFailed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	var all pendingRequests
+	r := &pendingRequest{request: request, reply: make(chan *performatives.Message, 1)}
+	if !all.add(r) {
+		t.Fatal("the request was not added")
+	}
+	for i, c := range []struct {
+		from performatives.AgentID
+		want bool
+	}{{"stranger", false}, {"A", true}, {"a", false}} {
+		if got := all.resolve(reply(c.from)); got != c.want {
+			t.Errorf("%d: an answer of %q was passed on: %t, want %t", i, c.from, got, c.want)
+		}
+	}
+	all.remove(r)
+	if all.resolve(reply("a")) || len(all.byRef) > 0 {
+		t.Error("a request that was removed is answered")
+	}
+}
+
+// The stop of an agent ends its requests at once. A later one does not begin.
+func TestAskEndsWithItsAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, r := routedSystem(t, Options{}, silent{})
+		a, _ := s.Lookup("a")
+		ask := func(id string) error {
+			m, err := talkMessage(t, id, id, performatives.Normal).With(func(e *performatives.Envelope) { e.Sender, e.Receiver = "a", "x" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = a.Ask(t.Context(), m)
+			return err
+		}
+		done := make(chan error, 1)
+		go func() { done <- ask("m1") }()
+		synctest.Wait()
+		if err := s.StopAgent(t.Context(), "a"); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		select {
+		case err := <-done:
+			if !errors.Is(err, ErrStopped) {
+				t.Errorf("got %v, want the stop of the agent", err)
+			}
+		default:
+			t.Error("the request still waits")
+		}
+		if err := ask("m2"); !errors.Is(err, ErrStopped) {
+			t.Errorf("a request after the stop: got %v", err)
+		}
+		if len(r.to) != 1 {
+			t.Errorf("%d requests were sent, want the first alone", len(r.to))
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
