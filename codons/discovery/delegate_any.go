@@ -96,9 +96,17 @@ func (e *NoAgentError) Unwrap() []error {
 }
 
 // SafeToRepeat declares that the task may be performed more than once, or in part by one
-// agent and in full by another: see [DelegateToAny].
+// agent and in full by another: see [DelegateToAny]. Other codons refuse the option.
 func SafeToRepeat() codons.Option {
-	return codons.Setting(func(o *delegation.Settings) { o.Repeatable = true })
+	return codons.Setting(func(o *settings) { o.repeatable = true })
+}
+
+// settings are the options of a [DelegateToAny].
+type settings struct{ repeatable bool }
+
+// forDelegation returns the options without those of this codon.
+func forDelegation(opts []codons.Option) []codons.Option {
+	return append(slices.Clone(opts), func(o *codons.Options) { codons.Settings[settings](o) })
 }
 
 // bounded returns ctx with a deadline: its own, or the default.
@@ -126,12 +134,12 @@ type attempt struct {
 func (t *attempt) delegate(ctx context.Context, p codons.Party, to performatives.AgentID, task performatives.TaskRequest, opts []codons.Option) (performatives.InformResult, error) {
 	t.accepted = make(chan struct{})
 	with := codons.NewOptions(opts...)
-	if t.repeatable = codons.Settings[delegation.Settings](&with).Repeatable; t.repeatable {
+	if t.repeatable = codons.Settings[settings](&with).repeatable; t.repeatable {
 		var done context.CancelFunc
 		ctx, done = context.WithTimeout(ctx, t.share)
 		defer done()
 	}
-	d, err := delegation.Start(ctx, p, to, task, append(slices.Clone(opts), codons.Setting(t.observe))...)
+	d, err := delegation.Start(ctx, p, to, task, append(forDelegation(opts), codons.Setting(t.observe))...)
 	if err != nil {
 		return performatives.InformResult{}, err
 	}
