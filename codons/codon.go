@@ -164,8 +164,8 @@ func (c *Codon) OpenedBy(m *performatives.Message, usual bool) bool {
 	return false
 }
 
-// Side returns a new side of a role without agent, caller or jobs, for [Rebuild].
-func (c *Codon) Side(role machine.Role) Side {
+// newSide returns a new side of a role without agent, caller or jobs, for [Rebuild].
+func (c *Codon) newSide(role machine.Role) Side {
 	switch {
 	case role == machine.Responder:
 		return c.responderSide(&Responding{})

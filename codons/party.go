@@ -2,6 +2,7 @@ package codons
 
 import (
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -14,16 +15,24 @@ type Party interface {
 	Self() actors.Self
 }
 
-// ErrNoParty is the error of a conversation that a nil [Party] begins.
+// ErrNoParty is the error of a conversation that a nil [Party], a nil pointer or the zero
+// [actors.Self] begins.
 var ErrNoParty = errors.New("codons: the party is nil: want the Self of an agent, or a node")
 
 // SelfOf returns the handle of the agent on whose behalf p begins a conversation. The error is
-// [ErrNoParty] where p is nil.
+// [ErrNoParty] where p is nil, a nil pointer, or has the zero Self.
 func SelfOf(p Party) (actors.Self, error) {
 	if p == nil {
 		return actors.Self{}, ErrNoParty
 	}
-	return p.Self(), nil
+	if v := reflect.ValueOf(p); v.Kind() == reflect.Pointer && v.IsNil() {
+		return actors.Self{}, ErrNoParty
+	}
+	self := p.Self()
+	if self == (actors.Self{}) {
+		return actors.Self{}, ErrNoParty
+	}
+	return self, nil
 }
 
 // Defaults of the times of a conversation.

@@ -124,7 +124,7 @@ func Rebuild(c *Codon, r Record) (*Value, []*performatives.Message, error) {
 	}
 	c = c.variant(r.Events[0])
 	key := actors.Key{ID: r.ID, Peer: r.Peer, Initiator: r.Role == machine.Initiator}
-	v := newValue(c, r.Role, r.Agent, key, r.First, c.Side(r.Role), r.Events[0].At)
+	v := newValue(c, r.Role, r.Agent, key, r.First, c.newSide(r.Role), r.Events[0].At)
 	var sent []*performatives.Message
 	for i := range r.Events {
 		e := r.Events[i]

@@ -20,14 +20,14 @@ type Solo struct {
 }
 
 // NewSolo returns a conversation of an agent before its first event. It has a new id when id is
-// empty. Its side is that of [Codon.Side]; only the pure methods are called.
+// empty. Its side is that of [Definition.InitiatorSide]; only the pure methods are called.
 func NewSolo(c *Codon, agent actors.Self, id performatives.ConversationID) *Solo {
 	stamp := agent.Stamp()
 	if id == "" {
 		id = performatives.ConversationID(stamp.ID)
 	}
 	s := &Solo{
-		Value:  newValue(c, machine.Initiator, agent.ID(), actors.Key{ID: id, Initiator: true}, nil, c.Side(machine.Initiator), stamp.Time),
+		Value:  newValue(c, machine.Initiator, agent.ID(), actors.Key{ID: id, Initiator: true}, nil, c.newSide(machine.Initiator), stamp.Time),
 		system: agent.System(),
 	}
 	s.record = Record{Protocol: c.Name(), Role: machine.Initiator, Agent: s.self, ID: id, Events: make([]Event, 0, 4)}

@@ -95,3 +95,26 @@ func (m *Message) AsRefusal() *Refusal {
 	}
 	return r
 }
+
+// RefusalWith returns the payload of a refusal with extra in place of its unknown members, and
+// any other payload as it is. The payload keeps extra.
+func RefusalWith(payload any, extra Members) any {
+	switch p := payload.(type) {
+	case TaskReject:
+		p.Extra = extra
+		return p
+	case Refuse:
+		p.Extra = extra
+		return p
+	case RejectProposal:
+		p.Extra = extra
+		return p
+	case NotUnderstood:
+		p.Extra = extra
+		return p
+	case Failure:
+		p.Extra = extra
+		return p
+	}
+	return payload
+}

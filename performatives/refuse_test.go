@@ -1,6 +1,8 @@
 package performatives_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,5 +118,21 @@ func TestRefuseCopy(t *testing.T) {
 		if err != nil || marked.Undeliverable() {
 			t.Errorf("%s is undeliverable, %v", name, err)
 		}
+	}
+}
+
+// TestRefusalWith gives the payload of each refusal members, and leaves other payloads as they are.
+func TestRefusalWith(t *testing.T) {
+	extra := p.Members{"data": json.RawMessage(`1`)}
+	for _, payload := range []any{
+		p.TaskReject{}, p.Refuse{}, p.RejectProposal{}, p.NotUnderstood{}, p.Failure{},
+	} {
+		raw, err := json.Marshal(p.RefusalWith(payload, extra))
+		if err != nil || !strings.Contains(string(raw), `"data":1`) {
+			t.Errorf("%T: %s, %v", payload, raw, err)
+		}
+	}
+	if got := p.RefusalWith("text", extra); got != "text" {
+		t.Errorf("got %v", got)
 	}
 }

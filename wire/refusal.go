@@ -29,32 +29,9 @@ func withDetails(answer *performatives.Message, d *ErrorDetails) *performatives.
 		return answer
 	}
 	extra := performatives.Members{"details": raw}
-	detailed, err := answer.With(func(e *performatives.Envelope) { e.Payload = withExtra(e.Payload, extra) })
+	detailed, err := answer.With(func(e *performatives.Envelope) { e.Payload = performatives.RefusalWith(e.Payload, extra) })
 	if err != nil {
 		return answer
 	}
 	return detailed
-}
-
-// withExtra returns the payload of a refusal with those members, and any other payload
-// as it is.
-func withExtra(payload any, extra performatives.Members) any {
-	switch p := payload.(type) {
-	case performatives.TaskReject:
-		p.Extra = extra
-		return p
-	case performatives.Refuse:
-		p.Extra = extra
-		return p
-	case performatives.RejectProposal:
-		p.Extra = extra
-		return p
-	case performatives.NotUnderstood:
-		p.Extra = extra
-		return p
-	case performatives.Failure:
-		p.Extra = extra
-		return p
-	}
-	return payload
 }

@@ -104,7 +104,11 @@ func (w *world) protocols() ([]actors.Protocol, error) {
 			}
 		}
 	}
-	if w.codon.Machine() != nil && w.codons[w.codon.Name()] == nil {
+	switch {
+	case w.codons[w.codon.Name()] != nil || w.codon.Machine() == nil:
+	case !w.codon.Table.Has(machine.Responder): // its conversations have no peer; their records are checked
+		w.codons[w.codon.Name()] = w.codon
+	default:
 		return nil, fmt.Errorf("codontest: the agents answer %q, and none %s: give its role to the option Agent or Agents", slices.Sorted(maps.Keys(w.codons)), w.codon.Name())
 	}
 	return all, nil

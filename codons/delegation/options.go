@@ -14,9 +14,6 @@ type Settings struct {
 	OnAccept func(performatives.TaskAccept)
 	// OnProgress is the function of [WithProgress]; nil for none.
 	OnProgress func(performatives.StatusUpdate)
-	// Repeatable says that a task may be delegated again after it was taken on. Delegate
-	// itself does not use it.
-	Repeatable bool
 
 	onInput   func(context.Context, performatives.InformResult) (performatives.TaskRequest, bool)
 	inputFrom performatives.AgentID

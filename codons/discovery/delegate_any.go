@@ -2,15 +2,12 @@ package discovery
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -32,26 +29,35 @@ import (
 // says why the task is not valid or p cannot begin. DelegateToAny must not be called on
 // an agent's own actor.
 func DelegateToAny(ctx context.Context, p codons.Party, to []performatives.AgentID, task performatives.TaskRequest, opts ...codons.Option) (Found, error) {
+	return find(ctx, p, Search{}, to, task, opts)
+}
+
+// find runs [FindTable]. It searches for the agents first where s has a directory.
+func find(ctx context.Context, p codons.Party, s Search, to []performatives.AgentID, task performatives.TaskRequest, opts []codons.Option) (Found, error) {
+	self, err := codons.SelfOf(p)
+	if err != nil {
+		return Found{}, err
+	}
 	ctx, done := bounded(ctx)
 	defer done()
-	var found Found
-	for i, id := range to {
-		t := attempt{share: share(ctx, len(to)-i)}
-		result, err := t.delegate(ctx, p, id, task, opts)
-		if err == nil {
-			found.Agent, found.Result = id, result
-			return found, nil
-		}
-		var end *codons.EndError
-		if !errors.As(err, &end) {
-			return found, err // the task is not valid, or p cannot begin
-		}
-		found.Earlier = append(found.Earlier, Attempt{id, err})
-		if ctx.Err() != nil || !t.mayFollow(end) {
-			break
+	o := codons.NewOptions(opts...)
+	d := &delegating{party: p, task: task, opts: forDelegation(opts)}
+	d.finding = newFinding(ctx, self, to, jobs{
+		asks: commandAsk, delegate: d.delegate, outcome: d.outcome, withdraw: func() { d.cancel() }, share: d.share, grace: o.Grace() + time.Second,
+	})
+	if d.repeatable = codons.Settings[settings](&o).repeatable; d.repeatable {
+		d.finding.asks = commandTry
+	}
+	first := codons.CommandStart
+	if s.Among != nil {
+		first = commandSearch
+		d.finding.search = func() ([]performatives.AgentID, error) {
+			to, err := s.candidates(ctx, p, task)
+			d.invalid = err
+			return to, err
 		}
 	}
-	return Found{}, &NoAgentError{task.TaskType, found.Earlier}
+	return d.result(d.finding.run(first))
 }
 
 // Found is the result of a task that one of several agents has performed.
@@ -72,11 +78,15 @@ type Attempt struct {
 type NoAgentError struct {
 	Task     string    // the type of the task
 	Attempts []Attempt // in the order in which the agents were asked; empty when there was no candidate
+	Cause    error     // the end of the caller's context, which came before an agent was asked; else nil
 }
 
 // Error contains the error of each attempt.
 func (e *NoAgentError) Error() string {
-	if len(e.Attempts) == 0 {
+	switch {
+	case e.Cause != nil:
+		return fmt.Sprintf("discovery: no agent was asked to perform %s: %v", e.Task, e.Cause)
+	case len(e.Attempts) == 0:
 		return fmt.Sprintf("discovery: no agent to perform %s", e.Task)
 	}
 	reasons := make([]string, len(e.Attempts))
@@ -86,19 +96,31 @@ func (e *NoAgentError) Error() string {
 	return fmt.Sprintf("discovery: no agent performed %s: %s", e.Task, strings.Join(reasons, "; "))
 }
 
-// Unwrap returns the errors of the attempts.
+// Unwrap returns the errors of the attempts, or the cause.
 func (e *NoAgentError) Unwrap() []error {
 	errs := make([]error, len(e.Attempts))
 	for i, a := range e.Attempts {
 		errs[i] = a.Err
 	}
+	if e.Cause != nil {
+		errs = append(errs, e.Cause)
+	}
 	return errs
 }
 
 // SafeToRepeat declares that the task may be performed more than once, or in part by one
-// agent and in full by another: see [DelegateToAny].
+// agent and in full by another: see [DelegateToAny]. Other codons refuse the option.
 func SafeToRepeat() codons.Option {
-	return codons.Setting(func(o *delegation.Settings) { o.Repeatable = true })
+	return codons.Setting(func(o *settings) { o.repeatable = true })
+}
+
+// settings are the options of a [DelegateToAny].
+type settings struct{ repeatable bool }
+
+// forDelegation returns the options without those of this codon: a delegation refuses options
+// that have not been read.
+func forDelegation(opts []codons.Option) []codons.Option {
+	return append(slices.Clone(opts), func(o *codons.Options) { codons.Settings[settings](o) })
 }
 
 // bounded returns ctx with a deadline: its own, or the default.
@@ -113,89 +135,4 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 func share(ctx context.Context, n int) time.Duration {
 	by, _ := ctx.Deadline()
 	return time.Until(by) / time.Duration(n)
-}
-
-// attempt is the delegation to one agent.
-type attempt struct {
-	share      time.Duration
-	repeatable bool
-	accepted   chan struct{} // closed when the agent has accepted the task
-}
-
-// delegate holds the conversation with one agent.
-func (t *attempt) delegate(ctx context.Context, p codons.Party, to performatives.AgentID, task performatives.TaskRequest, opts []codons.Option) (performatives.InformResult, error) {
-	t.accepted = make(chan struct{})
-	with := codons.NewOptions(opts...)
-	if t.repeatable = codons.Settings[delegation.Settings](&with).Repeatable; t.repeatable {
-		var done context.CancelFunc
-		ctx, done = context.WithTimeout(ctx, t.share)
-		defer done()
-	}
-	d, err := delegation.Start(ctx, p, to, task, append(slices.Clone(opts), codons.Setting(t.observe))...)
-	if err != nil {
-		return performatives.InformResult{}, err
-	}
-	return t.await(p.Self(), d)
-}
-
-// observe notes the acceptance before the caller's own functions are called. Progress implies
-// acceptance.
-func (t *attempt) observe(o *delegation.Settings) {
-	onAccept, onProgress := o.OnAccept, o.OnProgress
-	o.OnAccept = func(a performatives.TaskAccept) {
-		t.accept()
-		if onAccept != nil {
-			onAccept(a)
-		}
-	}
-	o.OnProgress = func(u performatives.StatusUpdate) {
-		t.accept()
-		if onProgress != nil {
-			onProgress(u)
-		}
-	}
-}
-
-// accept notes the acceptance. It runs on the conversation's actor.
-func (t *attempt) accept() {
-	if !t.isAccepted() {
-		close(t.accepted)
-	}
-}
-
-func (t *attempt) isAccepted() bool {
-	select {
-	case <-t.accepted:
-		return true
-	default:
-		return false
-	}
-}
-
-// await waits for the end, and cancels a task that is not accepted in the share of time.
-func (t *attempt) await(self actors.Self, d *delegation.Delegated) (performatives.InformResult, error) {
-	if t.repeatable {
-		return d.Wait() // the share is the deadline of the conversation
-	}
-	stop := self.System().AfterFunc(t.share, func() {
-		if !t.isAccepted() {
-			d.Cancel()
-		}
-	})
-	defer stop()
-	return d.Wait()
-}
-
-// mayFollow reports whether the task may be delegated to another agent after this end.
-func (t *attempt) mayFollow(end *codons.EndError) bool {
-	if t.repeatable {
-		return true
-	}
-	switch end.State { //nolint:exhaustive // the states in which the task may not have been accepted
-	case codons.StateRejected, codons.StateNotUnderstood:
-		return true
-	case codons.StateTimedOut, codons.StateCancelled:
-		return !t.isAccepted()
-	}
-	return false
 }

@@ -18,8 +18,9 @@
 // # Discover and delegate
 //
 // [FindAndDelegate] asks the agents of a [Directory] for their capabilities, and delegates
-// a task to the best of those that match. [DelegateToAny] is its second half. Both are
-// composed of other codons and have no table of their own (rossnet §5.2).
+// a task to the best of those that match (rossnet §5.2). [DelegateToAny] is its second half.
+// [FindTable] says which agent is asked next. It has one role; the queries and the delegations
+// are conversations of their own. [InTurn] is for mediators.
 //
 // # Backpressure
 //

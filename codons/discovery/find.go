@@ -13,17 +13,21 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// FindCodon documents [FindAndDelegate]. It is composed of two other codons and has no table.
+// FindCodon is the codon of [FindAndDelegate] and [DelegateToAny]. Its record has no messages: the
+// queries and the delegations are conversations of their own.
 var FindCodon = codons.MustDefine(codons.Definition{
-	Table: machine.Table{
-		Name: "discover-and-delegate", Title: "Discover and delegate",
-		Purpose: "One agent finds another for a task: it asks the agents of a directory for their capabilities, ranks those that have the " +
-			"needed ones, and delegates to the first that accepts the task. An agent that rejects it, is busy, or does not accept it in its share of the " +
-			"time is followed by the next; an agent that has accepted it is not, unless the task is safe to repeat.",
-		Source: "rossnet §5.2; acl §9 (Whispering Wind)",
+	Table: FindTable(),
+	Commands: map[string]any{
+		commandAsk: performatives.AgentID(""), commandTry: performatives.AgentID(""), commandWait: performatives.AgentID(""),
 	},
-	Uses:    []string{WhisperName, delegation.Codon.Name()},
-	Example: "ExampleFindAndDelegate",
+	Outcomes: map[machine.State]string{
+		codons.StateCompleted: "a Found with the result, its agent, and the earlier attempts",
+		stateUnperformed:      "a *NoAgentError",
+		stateImpossible:       "the error of the directory, of the task or of an option",
+	},
+	InitiatorSide: func() codons.Side { return &side{} },
+	Uses:          []string{WhisperName, delegation.Codon.Name()},
+	Example:       "ExampleFindAndDelegate",
 })
 
 // Directory names agents that may have certain capabilities.
@@ -59,13 +63,7 @@ const DefaultAskTime = 5 * time.Second
 // the needed ones, and continues as [DelegateToAny], with the same errors. An error of the
 // directory is returned, too.
 func FindAndDelegate(ctx context.Context, p codons.Party, s Search, task performatives.TaskRequest, opts ...codons.Option) (Found, error) {
-	ctx, done := bounded(ctx)
-	defer done()
-	to, err := s.candidates(ctx, p, task)
-	if err != nil {
-		return Found{}, err
-	}
-	return DelegateToAny(ctx, p, to, task, opts...)
+	return find(ctx, p, s, nil, task, opts)
 }
 
 // candidates returns the agents that have the needed capabilities, the best first.

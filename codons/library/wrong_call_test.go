@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/auction"
@@ -119,6 +120,7 @@ func TestForeignOptionsHaveTheirNames(t *testing.T) {
 			"contractnet.WithReserve":  contractnet.WithReserve(),
 			"approval.WithEscalation":  approval.WithEscalation("x"),
 			"library_test.withForeign": withForeign(),
+			"discovery.SafeToRepeat":   discovery.SafeToRepeat(),
 			"subscribe.WithHeartbeat":  subscribe.WithHeartbeat(1),
 		} {
 			if _, err := w.Delegate(t.Context(), o); err == nil || !strings.Contains(err.Error(), "the option "+want+" is not one of the codon task-delegation") {
@@ -128,6 +130,11 @@ func TestForeignOptionsHaveTheirNames(t *testing.T) {
 	})
 }
 
+// program is a party, as a node is.
+type program struct{ self actors.Self }
+
+func (p *program) Self() actors.Self { return p.self }
+
 func TestANilPartyIsAnError(t *testing.T) {
 	all := beginnings(context.Background())
 	all["saga"] = func(c codons.Party, _ ...codons.Option) error {
@@ -135,8 +142,10 @@ func TestANilPartyIsAnError(t *testing.T) {
 		return err
 	}
 	for name, begin := range all {
-		if err := begin(nil); !errors.Is(err, codons.ErrNoParty) {
-			t.Errorf("%s: got %v", name, err)
+		for _, p := range []codons.Party{nil, (*program)(nil), actors.Self{}} {
+			if err := begin(p); !errors.Is(err, codons.ErrNoParty) {
+				t.Errorf("%s by %T: got %v", name, p, err)
+			}
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/request"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -50,15 +52,13 @@ func (m *mediation) askAll(ctx context.Context, targets []performatives.AgentID)
 	return m.outcome(ctx, replies)
 }
 
-// askInTurn asks one agent after the other, until one has accepted.
+// askInTurn asks one agent after the other, by the table of [discovery.InTurn].
 func (m *mediation) askInTurn(ctx context.Context, targets []performatives.AgentID, messages chan<- message) {
-	for _, id := range targets {
+	_ = discovery.InTurn(ctx, m.q.Agent, targets, func(id performatives.AgentID) machine.State { // the mediator is a party
 		r := m.ask(ctx, id, messages)
 		messages <- message{r, true}
-		if accepted(r) || ctx.Err() != nil {
-			return
-		}
-	}
+		return endOf(r)
+	})
 }
 
 // askEach asks all targets, each with an equal share of the budget.
@@ -97,14 +97,25 @@ func shareOf(left codons.Budget, n int) codons.Budget {
 	return share
 }
 
-// accepted reports whether the agent has begun the work, so that no other agent may be asked for
-// it.
-func accepted(r ProxyReply) bool {
-	switch r.Performative { //nolint:exhaustive // the acts that refuse
-	case performatives.ActTaskReject, performatives.ActRefuse, performatives.ActNotUnderstood:
-		return false
+// endOf returns the end state of the conversation with an agent.
+func endOf(r ProxyReply) machine.State {
+	switch r.Performative { //nolint:exhaustive // any other act is an answer
+	case performatives.ActTaskReject:
+		return codons.StateRejected
+	case performatives.ActRefuse:
+		return codons.StateRefused
+	case performatives.ActNotUnderstood:
+		return codons.StateNotUnderstood
+	case performatives.ActFailure:
+		return codons.StateFailed
 	}
-	return true
+	return codons.StateCompleted
+}
+
+// accepted reports whether the agent has begun the work.
+func accepted(r ProxyReply) bool {
+	end := endOf(r)
+	return end == codons.StateCompleted || end == codons.StateFailed
 }
 
 // outcome returns the result of the mediation.

@@ -107,28 +107,9 @@ func (c *codec) refusal(e *envelope, r *rpc, q *request, why *performatives.Refu
 		case payload != nil:
 			env.Payload = payload
 		case data != nil:
-			env.Payload = withData(env.Payload, performatives.Members{"data": data})
+			env.Payload = performatives.RefusalWith(env.Payload, performatives.Members{"data": data})
 		}
 	})
-}
-
-// withData adds members to the payload of a refusal.
-func withData(payload any, extra performatives.Members) any {
-	switch p := payload.(type) {
-	case performatives.Failure:
-		p.Extra = extra
-		return p
-	case performatives.NotUnderstood:
-		p.Extra = extra
-		return p
-	case performatives.TaskReject:
-		p.Extra = extra
-		return p
-	case performatives.Refuse:
-		p.Extra = extra
-		return p
-	}
-	return payload
 }
 
 // maxErrorText is the longest error text of a peer that is kept, in bytes.

@@ -1,0 +1,259 @@
+package discovery
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// States of [FindTable].
+const (
+	stateSearching   machine.State = "searching"   // the agents are searched for
+	stateChoosing    machine.State = "choosing"    // the next agent is chosen
+	stateAsking      machine.State = "asking"      // an agent has its share of the time to accept the task
+	stateTrying      machine.State = "trying"      // an agent has its share of the time to perform a task that is safe to repeat
+	stateWaiting     machine.State = "waiting"     // an agent has all the time to accept and perform the task
+	statePerforming  machine.State = "performing"  // the agent has accepted the task
+	stateWithdrawing machine.State = "withdrawing" // the share is over, and the end of the agent's conversation is awaited
+	stateStopping    machine.State = "stopping"    // no further agent is asked, and the end of the conversation is awaited
+	stateUnperformed machine.State = "unperformed" // no agent performed the task, or one may have failed in the middle of it
+	stateImpossible  machine.State = "impossible"  // the search failed, or a delegation cannot begin
+)
+
+// Jobs and the timer of [FindTable].
+const (
+	jobSearch   = "search"
+	jobChoose   = "choose"
+	jobDelegate = "delegate"
+
+	timerShare = "share"
+)
+
+// Commands of [FindTable]. The job [jobDelegate] ends with the name of the end state of the
+// conversation.
+const (
+	commandSearch     = "search"     // begin with the search
+	commandFound      = "found"      // the search has ended
+	commandAsk        = "ask"        // there is a next agent, which has a share of the time to accept
+	commandTry        = "try"        // the same, and the share is for the whole task
+	commandWait       = "wait"       // the same, without a share
+	commandNone       = "none"       // there is no further agent
+	commandAccepted   = "accepted"   // the agent has accepted the task, or reports progress
+	commandImpossible = "impossible" // the job could not be done
+)
+
+// ended returns the last command of [jobDelegate] for the end states of a conversation.
+func ended(in ...machine.State) []machine.Symbol {
+	on := make([]machine.Symbol, len(in))
+	for i, s := range in {
+		on[i] = machine.Command(string(s))
+	}
+	return on
+}
+
+// The end states of the conversation with one agent, by their meaning.
+var (
+	notBegun  = []machine.State{codons.StateRejected, codons.StateRefused, codons.StateNotUnderstood}          // the agent says that it does not do the task
+	noAnswer  = []machine.State{codons.StateTimedOut, codons.StateCancelled}                                   // whatever the agent did, it was not accepted or was withdrawn
+	otherEnds = []machine.State{codons.StateFailed, codons.StateAbandoned}                                     // the agent may have done a part, or the caller's agent has stopped
+	allEnds   = slices.Concat([]machine.State{codons.StateCompleted}, notBegun, noAnswer, otherEnds)           // all of them
+	failures  = slices.Concat(notBegun, noAnswer, otherEnds)                                                   // all but the result
+	lost      = []machine.Symbol{machine.Command(codons.CommandCancel), machine.Timeout(codons.TimerDeadline)} // the end of the caller's context
+)
+
+// FindTable returns the table of [FindAndDelegate] and [DelegateToAny]: which agent is asked
+// next, and when no further one may be. It has one role: the conversations with the agents are
+// of [delegation.Table]. The same rules choose the next agent of a broker ([InTurn]).
+func FindTable() machine.Table {
+	return codons.Standard(0).MustComplete(machine.Table{
+		Name: "discover-and-delegate", Title: "Discover and delegate",
+		Purpose: "One agent finds another for a task: it asks the agents of a directory for their capabilities, ranks those that have the " +
+			"needed ones, and delegates to the first that accepts the task. An agent that rejects it, is busy, or does not accept it in its share of the " +
+			"time is followed by the next; an agent that has accepted it is not, unless the task is safe to repeat.",
+		Source:   "rossnet §5.2; acl §9 (Whispering Wind)",
+		Terminal: []machine.State{codons.StateCompleted, stateUnperformed, stateImpossible},
+		Jobs: []machine.Job{
+			{
+				Role: machine.Initiator, Name: jobSearch, Ends: []string{commandFound, commandImpossible},
+				Doc: "names the agents of the directory, and asks each for its capabilities in a conversation of `" + WhisperName + "`",
+			},
+			{
+				Role: machine.Initiator, Name: jobChoose, Ends: []string{commandAsk, commandTry, commandWait, commandNone}, Swift: true,
+				Doc: "chooses the next agent: `ask`, or `try` for a task that is safe to repeat, or `wait` for a broker that gives no share of the time",
+			},
+			{
+				Role: machine.Initiator, Name: jobDelegate, Says: []string{commandAccepted}, Ends: append(names(allEnds), commandImpossible),
+				Doc: "delegates the task to the agent in a conversation of `" + delegation.Codon.Name() + "`, and ends with the name of its end state",
+			},
+		},
+		Timers: []machine.Timer{
+			{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "until the task must be done"},
+			{Role: machine.Initiator, Name: codons.TimerGrace, Doc: "more than the grace of the conversation with the agent"},
+			{Role: machine.Initiator, Name: timerShare, Doc: "an equal part of the time left for each agent that can still be asked"},
+		},
+		Rows: slices.Concat(findBegins(), findChooses(), findAsks(), findPerforms(), findTries(), findStops()),
+		Agree: []machine.Pair{
+			{Initiator: codons.StateCompleted, Responder: machine.Idle, Note: "an agent has performed the task"},
+			{Initiator: stateUnperformed, Responder: machine.Idle, Note: "the error has the end of each conversation"},
+			{Initiator: stateImpossible, Responder: machine.Idle, Note: "the error says why"},
+			{Initiator: codons.StateAbandoned, Responder: machine.Idle, Rough: true, Note: "the program stopped"},
+		},
+	})
+}
+
+func names(states []machine.State) []string {
+	all := make([]string, len(states))
+	for i, s := range states {
+		all[i] = string(s)
+	}
+	return all
+}
+
+// next has the next agent chosen.
+func next(r machine.Row, before ...machine.Effect) machine.Row {
+	return r.Goto(stateChoosing, append(before, machine.Run(jobChoose))...)
+}
+
+func findBegins() []machine.Row {
+	idle, searching := codons.Asks(machine.Idle), codons.Asks(stateSearching)
+	return []machine.Row{
+		next(idle.When(machine.Command(codons.CommandStart)), machine.Arm(codons.TimerDeadline)).
+			Because("the agents are known"),
+		idle.When(machine.Command(commandSearch)).
+			Goto(stateSearching, machine.Arm(codons.TimerDeadline), machine.Run(jobSearch)).
+			Because("the agents are searched for"),
+		next(searching.When(machine.Command(commandFound))).
+			Because("the best is asked first"),
+		searching.When(machine.Command(commandImpossible)).
+			Goto(stateImpossible).
+			Because("the directory failed, or no query could begin"),
+		searching.When(lost...).
+			Goto(stateUnperformed, machine.Stop(jobSearch)).
+			Because("the caller wants no more"),
+	}
+}
+
+func findChooses() []machine.Row {
+	choosing := codons.Asks(stateChoosing)
+	return []machine.Row{
+		choosing.When(machine.Command(commandAsk)).
+			Goto(stateAsking, machine.Run(jobDelegate), machine.Arm(timerShare)).
+			Because("the agent has its share of the time to accept the task"),
+		choosing.When(machine.Command(commandTry)).
+			Goto(stateTrying, machine.Run(jobDelegate)).
+			Because("the share is the deadline of the task, which another agent may repeat"),
+		choosing.When(machine.Command(commandWait)).
+			Goto(stateWaiting, machine.Run(jobDelegate)).
+			Because("a broker has promised an answer, and waits for the agent"),
+		choosing.When(machine.Command(commandNone)).
+			Goto(stateUnperformed).
+			Because("all agents were asked"),
+		choosing.When(lost...).
+			Goto(stateUnperformed, machine.Stop(jobChoose)).
+			Because("the caller wants no more, and no further agent is asked"),
+	}
+}
+
+// findAsks returns the rows until the agent has accepted.
+func findAsks() []machine.Row {
+	asking, withdrawing := codons.Asks(stateAsking), codons.Asks(stateWithdrawing)
+	return []machine.Row{
+		asking.When(machine.Command(commandAccepted)).
+			Goto(statePerforming, machine.Disarm(timerShare)).
+			Because("the agent has all the time left"),
+		next(asking.When(ended(slices.Concat(notBegun, noAnswer)...)...), machine.Disarm(timerShare)).
+			Because("the agent has not accepted the task"),
+		asking.When(machine.Timeout(timerShare)).
+			Goto(stateWithdrawing, machine.Stop(jobDelegate)).
+			Because("the agent gets CANCEL, and its end is awaited, so that it does not begin the task later"),
+		withdrawing.When(machine.Command(commandAccepted)).
+			Goto(stateStopping, machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+			Because("the acceptance crossed with the end of the share, so the agent may have done a part of the task"),
+		next(withdrawing.When(ended(slices.Concat(notBegun, noAnswer)...)...)).
+			Because("the agent has not accepted the task"),
+		asking.When(lost...).
+			Goto(stateStopping, machine.Stop(jobDelegate), machine.Disarm(timerShare), machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+			Because("the caller wants no more"),
+		withdrawing.When(lost...).
+			Goto(stateStopping, machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+			Because("the caller wants no more"),
+	}
+}
+
+// findPerforms returns the rows for an agent that is not followed by another unless it says that
+// it does not do the task.
+func findPerforms() []machine.Row {
+	performing, waiting := codons.Asks(statePerforming), codons.Asks(stateWaiting)
+	both := codons.Asks(statePerforming, stateWaiting)
+	all := codons.Asks(stateAsking, stateWithdrawing, statePerforming, stateWaiting)
+	return []machine.Row{
+		all.When(ended(codons.StateCompleted)...).
+			Goto(codons.StateCompleted).
+			Because("the result"),
+		all.When(ended(otherEnds...)...).
+			Goto(stateUnperformed).
+			Because("a second agent could repeat work that the first has done in part"),
+		all.When(machine.Command(commandImpossible)).
+			Goto(stateImpossible).
+			Because("the task or an option is not valid, or the caller's agent has stopped"),
+		next(both.When(ended(notBegun...)...)).
+			Because("the agent says that it does not do the task; a rejection after an acceptance counts as well"),
+		both.When(ended(noAnswer...)...).
+			Goto(stateUnperformed).
+			Because("the agent may have begun the task"),
+		performing.When(machine.Command(commandAccepted)).
+			Stay(machine.Drop(codons.DropDuplicate)).
+			Because("once is enough"),
+		waiting.When(machine.Command(commandAccepted)).
+			Goto(statePerforming).
+			Because("the agent has begun the task"),
+		both.When(lost...).
+			Goto(stateStopping, machine.Stop(jobDelegate), machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+			Because("the caller wants no more"),
+	}
+}
+
+// findTries returns the rows for a task that is safe to repeat.
+func findTries() []machine.Row {
+	trying := codons.Asks(stateTrying)
+	return []machine.Row{
+		trying.When(ended(codons.StateCompleted)...).
+			Goto(codons.StateCompleted).
+			Because("the result"),
+		next(trying.When(ended(slices.Concat(notBegun, noAnswer, []machine.State{codons.StateFailed})...)...)).
+			Because("the task is safe to repeat"),
+		trying.When(ended(codons.StateAbandoned)...).
+			Goto(stateUnperformed).
+			Because("the caller's agent has stopped"),
+		trying.When(machine.Command(commandImpossible)).
+			Goto(stateImpossible).
+			Because("the task or an option is not valid"),
+		trying.When(machine.Command(commandAccepted)).
+			Stay(machine.Drop(codons.DropDuplicate)).
+			Because("the acceptance changes nothing"),
+		trying.When(lost...).
+			Goto(stateStopping, machine.Stop(jobDelegate), machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+			Because("the caller wants no more"),
+	}
+}
+
+// findStops returns the rows while the last conversation is withdrawn.
+func findStops() []machine.Row {
+	stopping := codons.Asks(stateStopping)
+	return []machine.Row{
+		stopping.When(ended(codons.StateCompleted)...).
+			Goto(codons.StateCompleted).
+			Because("the result crossed with the end of the context"),
+		stopping.When(append(ended(failures...), machine.Command(commandImpossible))...).
+			Goto(stateUnperformed).
+			Because("nothing runs any more, and no further agent is asked"),
+		stopping.When(machine.Timeout(codons.TimerGrace)).
+			Goto(stateUnperformed).
+			Because("the conversation has not ended in its own grace; the agent's own deadline ends its side"),
+		stopping.When(machine.Command(commandAccepted), machine.Command(codons.CommandCancel)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("it is stopped already"),
+	}
+}
