@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/request"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -117,6 +118,54 @@ func TestAbandonedChild(t *testing.T) {
 	})
 }
 
+// TestChildThatEndedByItself withdraws a task whose child has ended by its deadline, or by the stop of its agent,
+// while its handler runs on. No receipt is sent. A child that never began has nothing that runs.
+func TestChildThatEndedByItself(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin func(ctx context.Context, w *kit.World) (child p.AgentID, end func())
+		state machine.State
+		code  p.Code
+	}{
+		"the deadline passes": {func(context.Context, *kit.World) (p.AgentID, func()) { return "Stuck", func() {} }, "failed", p.CodeStillRunning},
+		"the peer stops": {func(_ context.Context, w *kit.World) (p.AgentID, func()) {
+			return "Stuck", func() { go func() { _ = w.StopAgent(w.T.Context(), "Stuck") }() }
+		}, "failed", p.CodeStillRunning},
+		"the peer is unknown": {func(context.Context, *kit.World) (p.AgentID, func()) { return "Nobody", func() {} }, "cancelled", p.CodeCanceled},
+		"the peer had stopped": {func(ctx context.Context, w *kit.World) (p.AgentID, func()) {
+			w.Add("Stopped", &kit.Worker{})
+			_ = w.StopAgent(ctx, "Stopped")
+			return "Stopped", func() {}
+		}, "cancelled", p.CodeCanceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				release := stuck(w, "Stuck")
+				peer, end := c.begin(t.Context(), w)
+				w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+					short, cancel := context.WithTimeout(ctx, time.Second)
+					defer cancel()
+					if _, err := delegation.Delegate(short, t.Agent, peer, t.TaskRequest); err == nil {
+						w.T.Error("the child has a result")
+					}
+					return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
+				}})
+				d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
+				if err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				end()
+				time.Sleep(10 * time.Second)
+				d.Cancel()
+				_, err = d.Wait()
+				kit.WantEnd(t, err, c.state, c.code)
+				release()
+				w.Settled(0)
+			})
+		})
+	}
+}
+
 // TestDeclinedChildWithoutAnswer checks that a child which was declined, and did not answer its CANCEL, may still run:
 // no receipt is sent.
 func TestDeclinedChildWithoutAnswer(t *testing.T) {
@@ -139,28 +188,6 @@ func TestDeclinedChildWithoutAnswer(t *testing.T) {
 		_, err = d.Wait()
 		kit.WantEnd(t, err, "failed", p.CodeStillRunning)
 		w.Net.Intercept(nil)
-	})
-}
-
-// TestTimedOutChild checks that a child which timed out by its own deadline counts as stopped.
-func TestTimedOutChild(t *testing.T) {
-	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Slow", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
-		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
-			short, cancel := context.WithTimeout(ctx, time.Second)
-			defer cancel()
-			_, _ = delegation.Delegate(short, t.Agent, "Slow", t.TaskRequest)
-			return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
-		}})
-		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		d.Cancel()
-		_, err = d.Wait()
-		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
-		w.Settled(0)
 	})
 }
 

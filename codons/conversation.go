@@ -313,24 +313,22 @@ func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Mes
 	return last
 }
 
-// stopped reports whether the peer's work is known to have stopped, and whether it was
-// withdrawn. A FAILURE that the peer's table sends by itself comes before its handler has
-// returned.
-func (c *Conversation) stopped(last *performatives.Message) (stopped, withdrawn bool) {
-	withdrawn = c.Left() || c.at.State == StateAbandoned || c.event.On == machine.Timeout(TimerGrace)
+// stopped reports whether the peer's work is known to have stopped, and whether it perhaps runs:
+// the conversation was withdrawn, or ended by a timer or by a FAILURE that the peer's table sends by
+// itself. Such a FAILURE comes before the peer's handler has returned.
+func (c *Conversation) stopped(last *performatives.Message) (stopped, running bool) {
 	if last == nil {
-		return false, withdrawn
+		return false, c.Left() || c.at.State == StateAbandoned || c.event.On.Kind == machine.KindTimeout
 	}
 	if last.Performative() != performatives.ActFailure {
-		return true, withdrawn
+		return true, false
 	}
-	switch last.AsRefusal().Code { //nolint:exhaustive // the codes of a FAILURE that the table sends by itself
-	case performatives.CodeStillRunning:
-		return false, true
-	case performatives.CodeTimeout, performatives.CodeStopped, performatives.CodeDisconnected:
-		return false, withdrawn
+	switch code := last.AsRefusal().Code; code { //nolint:exhaustive // the codes of a FAILURE that the table sends by itself
+	case performatives.CodeStillRunning, performatives.CodeTimeout, performatives.CodeStopped, performatives.CodeDisconnected:
+		arrived := !last.Undeliverable() || code == performatives.CodeDisconnected // a write that failed may have arrived
+		return !arrived, arrived
 	}
-	return true, withdrawn
+	return true, false
 }
 
 func (c *Conversation) detach() {

@@ -79,7 +79,7 @@ func (h *Handler) run() {
 	returned = true
 }
 
-// settle ends the children that the handler has not waited for. It reports whether all withdrawn
+// settle ends the children that the handler has not waited for. It reports whether all
 // children have stopped. The error is the shortfall of the budget.
 func (h *Handler) settle() (stopped bool, overspent error) {
 	h.cancel(ErrEnded)

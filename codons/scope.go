@@ -36,7 +36,7 @@ type scope struct {
 	cancel    context.CancelCauseFunc
 	children  int
 	closed    bool
-	unstopped bool          // a withdrawn child has perhaps not stopped, in any round
+	unstopped bool          // an ended child has perhaps not stopped, in any round
 	idle      chan struct{} // closed when the last child of a closed scope has ended; nil without a child
 }
 
@@ -124,14 +124,14 @@ func (s *scope) addChild(asked Budget, frugal bool) (Budget, error) {
 	return granted, nil
 }
 
-// removeChild removes a child that has ended. stopped says that nothing of it runs any more,
-// withdrawn that it was withdrawn. A child that was not withdrawn and has timed out stops by
-// its own deadline.
-func (s *scope) removeChild(stopped, withdrawn bool) {
+// removeChild removes a child that has ended. stopped says that nothing of it runs any more, and
+// running that something of it perhaps does. With neither, the child ended by a command of this
+// side, such as the rejection of a proposal, and counts as running only when the work has ended.
+func (s *scope) removeChild(stopped, running bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.children--
-	s.unstopped = s.unstopped || !stopped && (withdrawn || s.ctx.Err() != nil)
+	s.unstopped = s.unstopped || !stopped && (running || s.ctx.Err() != nil)
 	if s.children == 0 && s.idle != nil {
 		close(s.idle)
 		s.idle = nil
@@ -139,7 +139,7 @@ func (s *scope) removeChild(stopped, withdrawn bool) {
 }
 
 // close refuses further children and waits for those under way, whose ctx the caller has
-// ended. It reports whether all withdrawn children have stopped.
+// ended. It reports whether all children have stopped.
 func (s *scope) close(self actors.Self) (stopped bool) {
 	s.mu.Lock()
 	s.closed = true
@@ -257,9 +257,9 @@ func (p child) settle(used Budget) {
 }
 
 // end removes the conversation from its parent's scope: see [scope.removeChild].
-func (p child) end(stopped, withdrawn bool) {
+func (p child) end(stopped, running bool) {
 	if p.scope != nil {
-		p.scope.removeChild(stopped, withdrawn)
+		p.scope.removeChild(stopped, running)
 	}
 }
 

@@ -166,7 +166,7 @@ func (v *Value) classify(m *performatives.Message, tag string) machine.Symbol {
 		return machine.Duplicate(act)
 	case sent != nil:
 		return sent.refusedBy(m.AsRefusal().Code)
-	case m.InReplyTo() != "" && slices.Contains(v.former, m.InReplyTo()):
+	case m.InReplyTo() != "" && slices.Contains(v.former, m.InReplyTo()), v.overtaken(m):
 		stale := machine.Stale(act)
 		stale.Name = tag // the row of a stale message may depend on its tag
 		return stale
@@ -174,6 +174,17 @@ func (v *Value) classify(m *performatives.Message, tag string) machine.Symbol {
 		return machine.ReceiveTagged(act, tag)
 	}
 	return machine.Receive(act)
+}
+
+// overtaken reports whether the table has a row for requests that a later one of the same act has
+// overtaken, and m was made before the latest.
+func (v *Value) overtaken(m *performatives.Message) bool {
+	latest := v.request
+	if v.at.Role != machine.Responder || latest == nil || latest.Performative() != m.Performative() || !m.Timestamp().Before(latest.Timestamp()) {
+		return false
+	}
+	t := v.machine.Find(v.at.Role, v.at.State, machine.Stale(m.Performative()))
+	return t != nil && t.On.Kind == machine.KindStale
 }
 
 // saw reports whether a message is a duplicate. The request and the CANCEL that this side has

@@ -17,8 +17,8 @@ import (
 
 // English sells the lot to the highest bidder, and waits for the transaction. The first
 // price is lot.Start. It rises by lot.Step as long as a bidder other than the leader takes
-// it. Each round ends when all bidders have answered, or after lot.RoundTime; a bidder
-// without an answer is out. Of several bidders that take a price, the one named first
+// it. Each round ends when all bidders have answered, or after lot.RoundTime. A bidder
+// without an answer has made no bid, and hears the next price. Of several bidders that take a price, the one named first
 // leads. When the leader is lost, the bid before leads again; without one, the price of
 // the lost bid is called once more.
 //
@@ -78,7 +78,7 @@ type Sale struct {
 type Absence struct {
 	Bidder performatives.AgentID
 	// Err is an [*codons.EndError] whose State says how it left: refused, not_understood,
-	// failed, timed_out (no answer), cancelled.
+	// failed, timed_out (the auction had to be over), cancelled.
 	Err error
 }
 

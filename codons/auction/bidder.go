@@ -17,7 +17,8 @@ type Bidder interface {
 	// ConsiderPrice reports whether the agent takes the lot at the price of the offer. True
 	// binds the agent until another price is called or the auction is over. False passes:
 	// it is sent as REFUSE with the code rejected, and the agent gets the next price. ctx
-	// ends with the round; an agent that has not decided by then is out.
+	// ends with the round. An agent that has not decided by then has made no bid, and gets the next
+	// price when the method has returned; what it returns then is dropped.
 	//
 	// A [*performatives.Refusal] with the code rejected passes, too. One with another code
 	// is sent as REFUSE, NOT_UNDERSTOOD or FAILURE, depending on the code, and the agent

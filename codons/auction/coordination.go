@@ -6,7 +6,7 @@ import (
 )
 
 // EnglishCoordination returns the rules of an auctioneer and many bidders. A round is over
-// when each called bidder has answered or is out. Then the bid that led is outbid, one of
+// when each called bidder has answered, has left, or was silent for the time of the round. Then the bid that led is outbid, one of
 // the new bids is accepted, and the next price is called to all bidders but the leader.
 // When the leader is lost, the bid before leads again until a higher price is called. When
 // no further price is called, the auction ends for all bidders but the leader; then the

@@ -19,6 +19,9 @@ func (x protocol) declarations() machine.Declarations {
 		},
 	}
 	d.Rest = []machine.Rest{{
+		Initiator: []machine.State{stateCalled}, Responder: []machine.State{stateMissed, stateSilent},
+		Why: "the auctioneer's clock ends the round of a silent bidder",
+	}, {
 		Initiator: []machine.State{stateOver}, Responder: append(betweenPrices(), machine.Idle, stateAnnounced), ToldOnce: true,
 		Why: "the end of the auction is announced once; a bidder that misses it has its deadline",
 	}, {
@@ -64,8 +67,12 @@ func (x protocol) declarations() machine.Declarations {
 			On: []machine.Symbol{machine.Receive(performatives.ActPropose)},
 		},
 		{Role: machine.Responder, Timer: codons.TimerDeadline, On: []machine.Symbol{
-			machine.Receive(performatives.ActCFP), machine.Receive(performatives.ActRequest), machine.Command(commandPropose), machine.Command(commandPass),
+			machine.Receive(performatives.ActCFP), machine.Receive(performatives.ActRequest),
 		}},
+		{
+			Role: machine.Responder, Timer: codons.TimerDeadline, In: []machine.State{codons.StateConsidering},
+			On: []machine.Symbol{machine.Command(commandPropose), machine.Command(commandPass), machine.Timeout(codons.TimerDeadline)},
+		},
 	}
 	d.Garbled = []machine.Garbled{{Role: machine.Initiator, On: machine.ReceiveTagged(performatives.ActPropose, tagUnreadable)}}
 	if x.rising {

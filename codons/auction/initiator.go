@@ -55,10 +55,7 @@ func (s *initiatorSide) Compose(v *codons.Value, f machine.Effect, e *codons.Eve
 	if call, ok := e.Data.(calledPrice); ok {
 		return call.Offer
 	}
-	switch {
-	case f.Name == tagClosed && e.Data == nil: // the bidder is out of time
-		return End{Item: s.lot.Item, Over: true}
-	case f.Act == performatives.ActRejectProposal:
+	if f.Act == performatives.ActRejectProposal {
 		r := s.rejection(v)
 		return performatives.RejectProposal{ReasonCode: r.Code, ReasonText: r.Text}
 	}

@@ -19,9 +19,11 @@ func TestBidding(t *testing.T) {
 		start func(context.Context, codons.Party, []p.AgentID, auction.Lot, ...codons.Option) (*auction.Auction, error)
 		lot   auction.Lot
 		acts  []p.Performative
+
+		silent int // the rounds beside a silent bidder
 	}{
-		"English": {auction.StartEnglish, auction.Lot{Item: "vase", Start: 10, Step: 10, Reserve: 20}, append(acts, p.ActRejectProposal)},
-		"Dutch":   {auction.StartDutch, auction.Lot{Item: "clock", Start: 90, Step: 10, Reserve: 20}, acts},
+		"English": {auction.StartEnglish, auction.Lot{Item: "vase", Start: 10, Step: 10, Reserve: 20}, append(acts, p.ActRejectProposal), 4},
+		"Dutch":   {auction.StartDutch, auction.Lot{Item: "clock", Start: 70, Step: 10, Reserve: 20}, acts, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.Bidding{
@@ -34,6 +36,7 @@ func TestBidding(t *testing.T) {
 				Agent:        newBidder,
 				NoWinner:     auction.ErrNoSale,
 				AnswerWithin: time.Minute,
+				SilentRounds: c.silent,
 				Acts:         c.acts,
 				Once:         []p.Performative{p.ActPropose, p.ActAcceptProposal},
 			}.Test(t)

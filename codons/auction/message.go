@@ -21,7 +21,7 @@ type Lot struct {
 	// [codons.DefaultDeadline] from now.
 	EndsBy time.Time `json:"ends_by,omitzero"`
 	// RoundTime is the time for an answer at each price; a bidder that has not answered by
-	// then is out. Zero or less means [DefaultRoundTime]. It is not sent: the ReplyBy of
+	// then has made no bid. Zero or less means [DefaultRoundTime]. It is not sent: the ReplyBy of
 	// each CFP follows from it.
 	RoundTime time.Duration `json:"-"`
 }

@@ -152,3 +152,38 @@ func TestAbsentBidderRefusesAgain(t *testing.T) {
 		w.Settled(0)
 	})
 }
+
+// TestOvertakenPrice has the first price arrive after the bid for the second one. The bidder drops it, and its bid
+// binds it still.
+func TestOvertakenPrice(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		dropped := kit.Recording(&w.Events, actors.KindMessageDeadLettered)
+		var first *p.Message
+		w.Net.Intercept(func(m *p.Message) bool {
+			offer, err := p.PayloadAs[auction.Offer](m)
+			if m.Performative() == p.ActCFP && err == nil && offer.Round == 1 {
+				first = m
+				return true
+			}
+			if m.Performative() == p.ActAcceptProposal {
+				if err := w.Deliver("A", first); err != nil {
+					t.Error(err)
+				}
+			}
+			return false
+		})
+		var asked []int
+		s, err := dutch(w, t.Context(), spawn(w, &bidder{consider: func(_ context.Context, o auction.Offered) (bool, error) {
+			asked = append(asked, o.Round)
+			return true, nil
+		}}))
+		wantSale(t, s, err, "A", 93)
+		w.Settled(0)
+		if len(asked) != 1 || asked[0] != 2 {
+			t.Errorf("asked in the rounds %v", asked)
+		}
+		if all := kit.Published[actors.DeadLetter](t, dropped); len(all) != 1 || all[0].Code != codons.DropStale {
+			t.Errorf("dropped %+v, want the first price as stale", all)
+		}
+	})
+}

@@ -11,13 +11,13 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// newResponder returns the responder of a bidder in one of the auctions. A bid and a pass
-// hold the slot of the job that made them.
+// newResponder returns the responder of a bidder in one of the auctions. It holds the slot of the
+// first price to the end.
 func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Times) actors.Responding {
 	return codons.NewResponder(self, bidder, codons.ResponderOptions{
 		Codon: c, Times: t,
 		Works: []codons.Work{
-			{Job: codons.JobConsider, Considers: true, Holds: []string{commandPropose, commandPass}, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
+			{Job: codons.JobConsider, Holds: consideredEnds(), Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
 				return s.(*responderSide).consider(bidder)
 			}},
 			{Job: jobSettle, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
@@ -25,6 +25,17 @@ func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Tim
 			}},
 		},
 	})
+}
+
+// consideredEnds returns the last commands of [codons.JobConsider]. After each of them the bidder
+// may still be in the auction: when the round is over, they all count as silence.
+func consideredEnds() []string {
+	return []string{commandPropose, commandPass, codons.CommandRefuse, codons.CommandNotUnderstood, codons.CommandFail}
+}
+
+// notAtThisPrice returns the command for a price that is not taken.
+func notAtThisPrice() codons.Command {
+	return codons.Command{Name: commandPass, Data: performatives.Refuse{ReasonCode: performatives.CodeRejected, ReasonText: "not at this price"}}
 }
 
 // responderSide is the bidder's side of one auction.
@@ -58,12 +69,15 @@ func (s *responderSide) consider(bidder Bidder) func(context.Context, *codons.Ha
 		if err != nil {
 			return h.TurnDown(err)
 		}
-		takes, err := bidder.ConsiderPrice(ctx, Offered{Offer: offer, Message: h.Message(), Agent: h.Agent(), Bids: bids})
-		if r := performatives.RefusalOf(err); err != nil && (r == nil || r.Code != performatives.CodeRejected) {
-			return h.TurnDown(err)
+		if ctx.Err() != nil { // the price arrived after its round
+			return notAtThisPrice()
 		}
-		if err != nil || !takes {
-			return codons.Command{Name: commandPass, Data: performatives.Refuse{ReasonCode: performatives.CodeRejected, ReasonText: "not at this price"}}
+		takes, err := bidder.ConsiderPrice(ctx, Offered{Offer: offer, Message: h.Message(), Agent: h.Agent(), Bids: bids})
+		switch r := performatives.RefusalOf(err); {
+		case err != nil && ctx.Err() == nil && (r == nil || r.Code != performatives.CodeRejected):
+			return h.TurnDown(err)
+		case err != nil || !takes:
+			return notAtThisPrice()
 		}
 		return codons.Command{Name: commandPropose, Data: PriceBid{offer.Price, offer.Round}}
 	}
@@ -99,10 +113,10 @@ func (s *responderSide) Reduce(v *codons.Value, e *codons.Event) {
 	}
 }
 
-// Timer sets the end of the auction or, where a handler runs, the end of its time.
+// Timer sets the end of the auction or, where a request is to be answered, the end of its time.
 func (s *responderSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
-	switch v.State() { //nolint:exhaustive // no handler runs in the others
-	case codons.StateConsidering, statePurchasing, codons.StateCancelling:
+	switch v.State() { //nolint:exhaustive // the others last until the end of the auction
+	case codons.StateConsidering, stateRecalled, statePurchasing, codons.StateCancelling:
 		return s.Responding.Timer(v, name, now)
 	}
 	if s.until.IsZero() {

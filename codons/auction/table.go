@@ -15,6 +15,9 @@ const (
 	stateProposed   machine.State = "proposed"   // both: there is a bid without an answer
 	stateWaiting    machine.State = "waiting"    // both: this bidder has no open bid, and waits for the next price
 	statePassed     machine.State = "passed"     // bidder: it has not taken the latest price
+	stateMissed     machine.State = "missed"     // bidder: the round is over without its answer, and its handler has not returned
+	stateRecalled   machine.State = "recalled"   // bidder: a further price was called before the handler of an earlier one has returned
+	stateSilent     machine.State = "silent"     // bidder: it gave no answer to the latest price, and no handler runs
 	stateLeading    machine.State = "leading"    // both: the bid was accepted, and there is no higher one
 	stateOutbid     machine.State = "outbid"     // auctioneer: another bid is higher; this one leads again when that bidder is lost
 	stateWon        machine.State = "won"        // auctioneer: the bidder was told that it has won
@@ -92,7 +95,7 @@ func (x protocol) selling() []machine.State {
 // betweenPrices are the live states of the bidder in which no handler runs, after the first
 // price.
 func betweenPrices() []machine.State {
-	return []machine.State{stateWaiting, statePassed, stateProposed, stateLeading}
+	return []machine.State{stateWaiting, statePassed, stateSilent, stateProposed, stateLeading}
 }
 
 func (x protocol) table() machine.Table {
@@ -113,14 +116,17 @@ func (x protocol) table() machine.Table {
 		Timers: []machine.Timer{
 			{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "in called until the round is over, else until the auction has to be over"},
 			{Role: machine.Initiator, Name: codons.TimerRetry, Doc: "until a CFP, REQUEST or CANCEL without its answer is sent again"},
-			{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "in considering until the round is over, else until the auction has to be over"},
+			{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "in considering and recalled until the round is over, else until the auction has to be over"},
 		},
-		Rows: slices.Concat(x.auctioneerCalls(), x.auctioneerDecides(), x.auctioneerAwaitsResult(), x.auctioneerEnded(),
-			bidderAttends(), bidderConsiders(), bidderBetweenPrices(), codons.SettlesIn(performatives.ActCFP, betweenPrices()...), bidderSettles(), bidderEnded()),
+		Rows: slices.Concat(x.auctioneerCalls(), x.auctioneerHearsLate(), x.auctioneerDecides(), x.auctioneerAwaitsResult(), auctioneerEnded(),
+			bidderAttends(), bidderConsiders(), bidderOverruns(), bidderBetweenPrices(), codons.SettlesIn(performatives.ActCFP, betweenPrices()...), bidderSettles(), bidderEnded()),
 		Agree:        x.pairs(),
 		Declarations: x.declarations(),
 	})
 }
+
+// noteLate is the note of the pairs of an auctioneer that ends by its clock.
+const noteLate = "the time of the auction was over for the auctioneer"
 
 // pairs are the ends of an auctioneer and one bidder besides those of the standard rows. An
 // auctioneer that was abandoned cannot have told the bidder that the auction is over.
@@ -135,11 +141,12 @@ func (x protocol) pairs() []machine.Pair {
 		rough(stateOver, stateAbsent, "the bidder left before the end arrived"),
 		rough(codons.StateFailed, stateAbsent, "the bidder left before the first price"),
 		rough(codons.StateAbandoned, machine.Idle, codons.NoteUnknown),
+		rough(codons.StateTimedOut, machine.Idle, codons.NoteUnknown),
 	}
-	if !x.rising { // the first bid ends the bidding before the others have answered
-		for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood} {
-			all = append(all, machine.Pair{Initiator: stateOver, Responder: end, Note: "the bidder left before the end arrived"})
-		}
+	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood} {
+		all = append(all,
+			machine.Pair{Initiator: stateOver, Responder: end, Rough: x.rising, Note: "the bidder left before the end arrived"},
+			rough(codons.StateFailed, end, "the bidder left after the round was over, and refuses the next price"))
 	}
 	for _, end := range []machine.State{machine.Idle, codons.StateRefused, codons.StateNotUnderstood, codons.StateCompleted} {
 		all = append(all, rough(codons.StateFailed, end, codons.NoteUndelivered))
@@ -148,7 +155,7 @@ func (x protocol) pairs() []machine.Pair {
 		codons.StateCompleted, codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed,
 		codons.StateCancelled, codons.StateTimedOut, stateAbsent,
 	} {
-		all = append(all, rough(codons.StateAbandoned, end, codons.NoteGone))
+		all = append(all, rough(codons.StateAbandoned, end, codons.NoteGone), rough(codons.StateTimedOut, end, noteLate))
 	}
 	return all
 }

@@ -29,12 +29,34 @@ func (x protocol) auctioneerCalls() []machine.Row {
 		called.When(machine.ReceiveTagged(performatives.ActRefuse, tagPass)).
 			Goto(stateWaiting, machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline)).
 			Because("no bid at this price; the bidder hears the next one"),
-		called.When(machine.Stale(performatives.ActPropose), machine.Stale(performatives.ActRefuse)).
-			Stay(machine.Drop(codons.DropStale)).
-			Because("it answers an earlier price: it is no second bid for that price, and no bid for this one"),
 		called.When(machine.Timeout(codons.TimerDeadline)).
-			Goto(codons.StateTimedOut, machine.SendTagged(performatives.ActInform, tagClosed)).
-			Because("a bidder without an answer is out"),
+			Goto(stateWaiting, machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline)).
+			Because("the round is over: silence is no bid, and the bidder hears the next price (XC00031F, XC00032F)"),
+	}
+}
+
+// auctioneerHearsLate has the rows of answers that arrive after their round.
+func (x protocol) auctioneerHearsLate() []machine.Row {
+	selling, waiting := codons.Asks(x.selling()...), codons.Asks(stateWaiting)
+	return []machine.Row{
+		selling.When(machine.Stale(performatives.ActPropose)).
+			Stay(machine.Refuse(performatives.CodeExpired)).
+			Because("a bid for an earlier price is rejected, so that it does not bind the bidder"),
+		selling.When(machine.Stale(performatives.ActRefuse)).
+			Stay(machine.Drop(codons.DropStale)).
+			Because("it answers an earlier price; a bidder that has left answers the next call by a FAILURE"),
+		waiting.When(machine.Receive(performatives.ActPropose)).
+			Stay(machine.Refuse(performatives.CodeExpired)).
+			Because("the round of this bid is over"),
+		waiting.When(machine.ReceiveTagged(performatives.ActRefuse, tagPass)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("the round is over, and silence was no bid"),
+		waiting.When(machine.Receive(performatives.ActRefuse)).
+			Goto(codons.StateRefused).
+			Because("the bidder has left, after the round was over"),
+		waiting.When(machine.Receive(performatives.ActNotUnderstood)).
+			Goto(codons.StateNotUnderstood).
+			Because("the bidder has left, after the round was over"),
 	}
 }
 
@@ -82,11 +104,11 @@ func (x protocol) auctioneerDecides() []machine.Row {
 }
 
 // auctioneerAwaitsResult has the row of the transaction's result, and that of a bid without
-// a call, which is refused in every state other than called.
+// a call, which is rejected in every state other than called and waiting.
 func (x protocol) auctioneerAwaitsResult() []machine.Row {
 	var uncalled []machine.State
 	for _, s := range x.selling() {
-		if s != stateCalled {
+		if s != stateCalled && s != stateWaiting {
 			uncalled = append(uncalled, s)
 		}
 	}
@@ -101,10 +123,10 @@ func (x protocol) auctioneerAwaitsResult() []machine.Row {
 }
 
 // auctioneerEnded has the rows of an auctioneer after its CANCEL, and after the end.
-func (x protocol) auctioneerEnded() []machine.Row {
-	late := []machine.State{codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned}
-	if !x.rising { // the first bid ends the auction before the others have answered
-		late = append(late, stateOver)
+func auctioneerEnded() []machine.Row {
+	late := []machine.State{
+		stateOver, codons.StateCompleted, codons.StateRefused, codons.StateNotUnderstood,
+		codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned,
 	}
 	return []machine.Row{
 		codons.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).

@@ -19,7 +19,10 @@ func bidderAttends() []machine.Row {
 		codons.Answers(append(betweenPrices(), machine.Idle, stateAnnounced)...).When(machine.Receive(performatives.ActCFP)).
 			Goto(codons.StateConsidering, machine.Arm(codons.TimerDeadline), machine.Run(codons.JobConsider)).
 			Because("a price is called, to all bidders but the leader: a bid at the price before has lost, even if the REJECT_PROPOSAL was lost"),
-		codons.Answers(append(betweenPrices(), codons.StateConsidering, statePurchasing, codons.StateSettling, codons.StateCancelling)...).When(machine.Receive(performatives.ActInform)).
+		codons.Answers(append(betweenPrices(), codons.StateConsidering, stateMissed, stateRecalled)...).When(machine.Stale(performatives.ActCFP)).
+			Stay(machine.Drop(codons.DropStale)).
+			Because("a later price overtook this one, whose round is over"),
+		codons.Answers(append(betweenPrices(), codons.StateConsidering, stateMissed, stateRecalled, statePurchasing, codons.StateSettling, codons.StateCancelling)...).When(machine.Receive(performatives.ActInform)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("the announcement, which a price, the REQUEST or CANCEL overtook"),
 		announced.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
@@ -43,7 +46,40 @@ func bidderConsiders() []machine.Row {
 			Because("the agent does not take this price"),
 		considering.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
 			Goto(stateOver, machine.Stop(codons.JobConsider)).
-			Because("the round was over before the agent decided"),
+			Because("the auction was over before the agent decided"),
+		considering.When(machine.Timeout(codons.TimerDeadline)).
+			Goto(stateMissed, machine.Stop(codons.JobConsider), machine.Arm(codons.TimerDeadline)).
+			Because("the round is over: silence is no bid, and the bidder stays (XC00031F, XC00032F)"),
+		considering.When(machine.Receive(performatives.ActCFP)).
+			Goto(stateRecalled, machine.Stop(codons.JobConsider), machine.Arm(codons.TimerDeadline)).
+			Because("the auctioneer's clock ended the round first"),
+	}
+}
+
+// bidderOverruns has the rows of a bidder whose handler has not returned although its round is over.
+func bidderOverruns() []machine.Row {
+	missed, recalled := codons.Answers(stateMissed), codons.Answers(stateRecalled)
+	overruns := codons.Answers(stateMissed, stateRecalled)
+	decided := []machine.Symbol{
+		machine.Command(commandPropose), machine.Command(commandPass),
+		machine.Command(codons.CommandRefuse), machine.Command(codons.CommandNotUnderstood), machine.Command(codons.CommandFail),
+	}
+	return []machine.Row{
+		missed.When(decided...).
+			Goto(stateSilent, machine.Drop(codons.DropLate)).
+			Because("the round is over; an agent that leaves may say so at the next price"),
+		recalled.When(decided...).
+			Goto(codons.StateConsidering, machine.Run(codons.JobConsider)).
+			Because("the decision is about an earlier price; the agent is asked about the latest one"),
+		overruns.When(machine.Receive(performatives.ActCFP)).
+			Goto(stateRecalled, machine.Arm(codons.TimerDeadline)).
+			Because("another price, while a handler decides about an earlier one: one handler runs at a time"),
+		recalled.When(machine.Timeout(codons.TimerDeadline)).
+			Goto(stateMissed, machine.Arm(codons.TimerDeadline)).
+			Because("the handler has outlived this round, too"),
+		overruns.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
+			Goto(stateOver).
+			Because("the auction was over before the handler returned"),
 	}
 }
 
@@ -69,7 +105,7 @@ func bidderBetweenPrices() []machine.Row {
 		between.When(machine.Stale(performatives.ActAcceptProposal), machine.Stale(performatives.ActRejectProposal)).
 			Stay(machine.Drop(codons.DropStale)).
 			Because("it is about a bid at an earlier price"),
-		codons.Answers(codons.StateConsidering, statePassed).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
+		codons.Answers(codons.StateConsidering, stateMissed, stateRecalled, statePassed, stateSilent).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
 			Stay(machine.Drop(codons.DropStale)).
 			Because("it is about a bid at an earlier price"),
 		codons.Answers(stateLeading).When(machine.Receive(performatives.ActAcceptProposal)).
@@ -99,7 +135,13 @@ func bidderEnded() []machine.Row {
 		codons.Answers(codons.StateSettling, codons.StateCancelling).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("CANCEL overtook it"),
-		codons.Answers(codons.StateSettling).When(machine.Receive(performatives.ActCFP), machine.Receive(performatives.ActRequest)).
+		codons.Answers(codons.StateSettling, codons.StateCancelling, statePurchasing).When(machine.Receive(performatives.ActCFP)).
+			Stay(machine.Drop(codons.DropLate)).
+			Because("CANCEL overtook it, or the REQUEST overtook an earlier price"),
+		codons.Answers(codons.StateCompleted).When(machine.Receive(performatives.ActCFP)).
+			Stay(machine.Resend(performatives.ActInformResult)).
+			Because("an earlier price, which the bid and all after it overtook"),
+		codons.Answers(codons.StateSettling).When(machine.Receive(performatives.ActRequest)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("CANCEL overtook it"),
 		codons.Answers(stateAbsent).When(machine.Receive(performatives.ActCFP)).

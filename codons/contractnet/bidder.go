@@ -28,6 +28,24 @@ type Bidder interface {
 	PerformAward(ctx context.Context, a Awarded) (performatives.InformResult, error)
 }
 
+// LosingBidder is a [Bidder] that learns which of its proposals did not win.
+type LosingBidder interface {
+	Bidder
+	// ProposalLost is called when the caller has rejected a proposal, or it has lapsed. It is not
+	// called after CANCEL, nor for a proposal that a revised call has replaced. It runs on the
+	// agent's own actor, so it must not block and may read and change the agent's fields. An agent
+	// whose mailbox is full is not told.
+	ProposalLost(l LostProposal)
+}
+
+// LostProposal is a proposal that did not win.
+type LostProposal struct {
+	Call     Call                  // of the latest round
+	Proposal Proposal              // the agent's own
+	Reason   performatives.Refusal // the caller's; [performatives.CodeExpired] for a proposal that has lapsed
+	Agent    actors.Self           // the handle of the bidder
+}
+
 // Called is a call that an agent may bid for.
 type Called struct {
 	Call

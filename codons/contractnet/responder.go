@@ -18,7 +18,9 @@ func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Tim
 		Codon: c, Times: t,
 		Works: []codons.Work{
 			{Job: codons.JobConsider, Considers: true, Holds: []string{commandPropose}, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
-				return s.(*responderSide).consider(bidder)
+				side := s.(*responderSide)
+				_, side.losing = bidder.(LosingBidder)
+				return side.consider(bidder)
 			}},
 			{Job: codons.JobPerform, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
 				return s.(*responderSide).perform(bidder)
@@ -33,6 +35,7 @@ type responderSide struct {
 	call      Call       // of the latest round
 	proposals []Proposal // of all rounds
 	retries   int        // of the latest proposal
+	losing    bool       // the agent is a LosingBidder; not recorded
 }
 
 // consider returns the handler that makes a proposal.
@@ -81,6 +84,25 @@ func (s *responderSide) Reduce(v *codons.Value, e *codons.Event) {
 	}
 	if e.Arms(codons.TimerRetry) {
 		s.retries++
+	}
+}
+
+// Report tells the agent of its lost proposal.
+func (s *responderSide) Report(c *codons.Conversation, _ string, m *performatives.Message) {
+	if !s.losing {
+		return
+	}
+	lost := LostProposal{Call: s.call, Proposal: s.latest(), Agent: c.Agent(), Reason: performatives.Refusal{Code: performatives.CodeExpired, From: c.Peer()}}
+	if m != nil {
+		lost.Reason = *m.AsRefusal()
+	}
+	err := c.Agent().Later(func(a actors.Agent) {
+		if bidder, ok := a.(LosingBidder); ok {
+			bidder.ProposalLost(lost)
+		}
+	})
+	if err != nil {
+		c.Agent().Logger().Warn("the agent is not told of its lost proposal", "conversation", string(c.ID()), "err", err)
 	}
 }
 

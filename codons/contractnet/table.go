@@ -34,6 +34,9 @@ const (
 // reportProposed is the report of a PROPOSE to the caller.
 const reportProposed = "proposed"
 
+// reportLost is the report of a lost proposal to its bidder.
+const reportLost = "lost"
+
 // Table returns the table of a caller and one bidder: a call for proposals, a proposal, an
 // award and its result (addenda §6). [Coordination] has the rules of a caller and many
 // bidders.
@@ -212,10 +215,10 @@ func (x protocol) bidderProposed() []machine.Row {
 			Goto(codons.StateWorking, machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline), machine.Run(codons.JobPerform)).
 			Because("the bid has won"),
 		proposed.When(machine.Receive(performatives.ActRejectProposal)).
-			Goto(codons.StateRejected).
+			Goto(codons.StateRejected, machine.Report(reportLost)).
 			Because("the bid has lost"),
 		proposed.When(machine.Timeout(codons.TimerDeadline)).
-			Goto(stateLapsed, machine.SendTagged(performatives.ActFailure, tagLapsed)).
+			Goto(stateLapsed, machine.SendTagged(performatives.ActFailure, tagLapsed), machine.Report(reportLost)).
 			Because("the proposal was valid until now"),
 	}
 	if x.iterated {

@@ -226,14 +226,16 @@ func expectProblem(t *testing.T, table machine.Table, n verify.Network, want ver
 // wrongBidder are the steps for a bidder that bids twice, bids another price than the called one,
 // or refuses after its bid, and in a Dutch auction for an auctioneer that outbids a bid. The
 // stale verdicts are here because the explorer delivers a late verdict on an earlier bid as a
-// current one.
+// current one. The steps in recalled need a third price, and the exploration has two.
 func wrongBidder(rising bool) []string {
 	steps := []string{
-		"initiator in called on receive PROPOSE (unreadable)", "initiator in called on stale PROPOSE", "initiator in called on stale REFUSE",
+		"initiator in called on receive PROPOSE (unreadable)",
 		"initiator in sold on receive REFUSE", "initiator in sold on receive NOT_UNDERSTOOD",
 		"responder in settling on receive CANCEL",
+		"responder in recalled on receive CFP", "responder in recalled on stale CFP",
+		"responder in recalled on receive ACCEPT_PROPOSAL", "responder in recalled on receive REJECT_PROPOSAL",
 	}
-	selling := []machine.State{"waiting", "proposed", "leading", "won", "sold"}
+	selling := []machine.State{"proposed", "leading", "won", "sold"}
 	if rising {
 		selling = append(selling, "outbid")
 	}
@@ -243,11 +245,14 @@ func wrongBidder(rising bool) []string {
 	if !rising {
 		steps = append(steps, "responder in leading on receive CFP")
 	}
-	for _, s := range []machine.State{"waiting", "passed", "proposed", "leading"} {
-		steps = append(steps, "responder in "+string(s)+" on stale ACCEPT_PROPOSAL", "responder in "+string(s)+" on stale REJECT_PROPOSAL")
+	for _, s := range []machine.State{"waiting", "passed", "silent", "proposed", "leading"} {
+		steps = append(steps, "responder in "+string(s)+" on stale REJECT_PROPOSAL")
+		if s != "leading" || !rising {
+			steps = append(steps, "responder in "+string(s)+" on stale ACCEPT_PROPOSAL")
+		}
 	}
 	if !rising {
-		for _, s := range []machine.State{codons.StateConsidering, "passed", codons.StateRefused, codons.StateNotUnderstood} {
+		for _, s := range []machine.State{codons.StateConsidering, "missed", "passed", "silent", codons.StateRefused, codons.StateNotUnderstood} {
 			steps = append(steps, "responder in "+string(s)+" on receive ACCEPT_PROPOSAL")
 		}
 	}

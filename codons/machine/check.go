@@ -132,14 +132,14 @@ func (c *compiler) checkEffects(i int, r Row) {
 	}
 }
 
-// checkRefuse checks that only fresh messages are refused. A refusal of a duplicate
-// would answer one message twice, with two ids.
+// checkRefuse checks that only fresh messages are refused, which stale ones are, too. A refusal of
+// a duplicate would answer one message twice, with two ids.
 func (c *compiler) checkRefuse(i int, r Row, e Effect) {
 	if !performatives.Code(e.Name).Known() {
 		c.rowFault(i, "it refuses with %q, which is not a known code", e.Name)
 	}
 	for _, on := range r.On {
-		fresh := on.Kind == KindReceive && on.Act.ExpectsReply()
+		fresh := (on.Kind == KindReceive || on.Kind == KindStale) && on.Act.ExpectsReply()
 		if !fresh && on.Kind != kindOtherRequest {
 			c.rowFault(i, "it refuses %s, which is not a fresh message that expects a reply", on)
 		}

@@ -127,7 +127,8 @@ func (o *Monitor) arrivals(h hypothesis, r Role, from side, k kind, yield func(c
 		i = (k.messages &^ from.received).First()
 		to.received = from.received.With(i)
 	}
-	stale, fresh := false, true
+	stale := r == Responder && o.overtaken(from, first)
+	fresh := !stale
 	if r == Initiator {
 		stale, fresh = o.freshness(h, i)
 	}
@@ -135,6 +136,16 @@ func (o *Monitor) arrivals(h hypothesis, r Role, from side, k kind, yield func(c
 		return false
 	}
 	return !fresh || yield(cause{ReceiveTagged(first.Act, first.Tag), to, i})
+}
+
+// overtaken reports whether the responder has received a later request of the same act.
+func (o *Monitor) overtaken(from side, request traced) bool {
+	for i := range from.received.All {
+		if later := o.trace[Initiator][i]; later.Act == request.Act && later.n > request.n {
+			return true
+		}
+	}
+	return false
 }
 
 // freshness reports whether a message of the responder may answer an earlier request

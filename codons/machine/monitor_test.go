@@ -90,6 +90,23 @@ func TestARequestTooMany(t *testing.T) {
 	}
 }
 
+// TestOvertakenRequest has a responder answer a request again that a later one has overtaken: the award shows
+// that the first proposal was for the second call.
+func TestOvertakenRequest(t *testing.T) {
+	o := machine.NewMonitor(tabletest.Auction().MustCompile())
+	for _, u := range []machine.Utterance{
+		{From: machine.Initiator, Act: p.ActInform}, {From: machine.Initiator, Act: p.ActCFP}, {From: machine.Initiator, Act: p.ActCFP},
+		{From: machine.Responder, Act: p.ActPropose}, {From: machine.Initiator, Act: p.ActAcceptProposal},
+	} {
+		if err := o.Observe(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.Observe(machine.Utterance{From: machine.Responder, Act: p.ActPropose}); err == nil {
+		t.Error("a proposal for the overtaken call is accepted")
+	}
+}
+
 // TestAViolationBlamesItsSenderAlone: after an illegal message of the responder, the
 // legal messages of both sides are accepted.
 func TestAViolationBlamesItsSenderAlone(t *testing.T) {

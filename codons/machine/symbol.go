@@ -13,7 +13,7 @@ type Kind uint8
 const (
 	KindReceive       Kind = iota + 1 // a message with a new id
 	KindDuplicate                     // a message with an id that was received before
-	KindStale                         // a reply to an earlier request than the latest
+	KindStale                         // a reply to an earlier request than the latest, or an overtaken request
 	KindCommand                       // a command of this side's agent or of one of its jobs
 	KindTimeout                       // the expiry of an armed timer
 	KindUndeliverable                 // the runtime could not deliver one copy of a message of this side
@@ -66,7 +66,8 @@ func Duplicate(act performatives.Performative) Symbol { return Symbol{Kind: Kind
 
 // Stale is the arrival of a reply with a new id whose InReplyTo names an earlier
 // request of this side than its latest request of the same act: a late reply of a
-// finished round. As an event it keeps the tag of the message. Where the state has
+// finished round. At the responder it is the arrival of a request that a later request
+// of the same act has overtaken. As an event it keeps the tag of the message. Where the state has
 // no row for it, the row for [Receive] applies.
 func Stale(act performatives.Performative) Symbol { return Symbol{Kind: KindStale, Act: act} }
 

@@ -27,6 +27,9 @@ type Bidding struct {
 	NoWinner error
 	// AnswerWithin is the time for the answers of one round, as Start sets it.
 	AnswerWithin time.Duration
+	// SilentRounds is the number of rounds of a run in which the strongest bidder never answers and the
+	// others have the strengths 4 and 3. Zero means that such a bidder is out after one round.
+	SilentRounds int
 	// Acts are the acts that a successful run sends.
 	Acts []p.Performative
 	// Once are those of Acts that are never sent again, or answered before they would be.
@@ -145,16 +148,20 @@ func (b Bidding) testTurnedDown(t *testing.T) {
 	})
 }
 
-// testNoAnswer has a bidder of which no message arrives. It is out after one round.
+// testNoAnswer has a bidder of which no message arrives. It is out after one round, or stays and never wins.
 func (b Bidding) testNoAnswer(t *testing.T) {
 	InWorld(t, func(t *testing.T, w *World) {
 		ids := b.spawn(w, BidderFuncs{Strength: 9, Consider: blocked}, BidderFuncs{Strength: 4}, BidderFuncs{Strength: 3})
 		w.Net.Intercept(func(m *p.Message) bool { return m.Sender() == "A" })
 		start := time.Now()
 		r := b.run(w, ids)
-		WantElapsed(t, start, b.AnswerWithin)
+		WantElapsed(t, start, time.Duration(max(b.SilentRounds, 1))*b.AnswerWithin)
 		wantWinner(t, r, "B")
-		WantEnd(t, r.Errs["A"], codons.StateTimedOut, p.CodeTimeout)
+		if b.SilentRounds == 0 {
+			WantEnd(t, r.Errs["A"], codons.StateTimedOut, p.CodeTimeout)
+		} else if r.Errs["A"] != nil {
+			t.Errorf("the silent bidder ended %v", r.Errs["A"])
+		}
 		w.Settled(0)
 	})
 }

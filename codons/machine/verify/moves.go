@@ -109,7 +109,7 @@ func (x *explorer) classify(j joint, r machine.Role, i int, msg *message) machin
 	switch {
 	case j[r].received.Has(i):
 		return machine.Duplicate(msg.act)
-	case (r == machine.Initiator || x.verdicts) && x.stale(j, r, msg):
+	case (r == machine.Initiator || x.verdicts) && x.stale(j, r, msg), r == machine.Responder && x.overtaken(j, msg):
 		return machine.Symbol{Kind: machine.KindStale, Act: msg.act, Name: msg.tag}
 	}
 	return machine.ReceiveTagged(msg.act, msg.tag)
@@ -122,6 +122,16 @@ func (x *explorer) stale(j joint, r machine.Role, msg *message) bool {
 	}
 	request := x.messages[r][msg.answers-1]
 	return int(request.n) < x.count(j, r, request.act)
+}
+
+// overtaken reports whether the responder has received a later request of the same act.
+func (x *explorer) overtaken(j joint, request *message) bool {
+	for i := range j[machine.Responder].received.All {
+		if later := x.messages[machine.Initiator][i]; later.act == request.act && later.n > request.n {
+			return request.act.ExpectsReply()
+		}
+	}
+	return false
 }
 
 // count returns the number of different messages of an act that a role has sent.

@@ -33,6 +33,7 @@ func Auction() machine.Table {
 			res(machine.Idle).When(machine.Receive(p.ActInform)).Goto(listening, machine.Arm("deadline")),
 			res(machine.Idle, listening).When(machine.Receive(p.ActCFP)).Goto(calling, machine.Arm("deadline")),
 			res(calling).When(machine.Receive(p.ActCFP)).Stay(),
+			res(listening, calling).When(machine.Stale(p.ActCFP)).Stay(machine.Drop("stale")),
 			res(calling).When(machine.Receive(p.ActInform)).Stay(machine.Drop("overtaken")),
 			res(calling).When(machine.Command("bid")).Goto(listening, machine.Send(p.ActPropose)),
 			res(listening).When(machine.Receive(p.ActAcceptProposal)).Goto(sold),

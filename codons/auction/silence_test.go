@@ -1,0 +1,93 @@
+package auction_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons/auction"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// silentUntil returns a bidder that takes every price up to value, and gives no answer before the round first.
+// Its handler returns with its context, or after linger.
+func silentUntil(first int, value int64, linger time.Duration) *bidder {
+	return &bidder{consider: func(ctx context.Context, o auction.Offered) (bool, error) {
+		if o.Round >= first {
+			return o.Price <= value, nil
+		}
+		if linger > 0 {
+			time.Sleep(linger)
+			return true, nil
+		}
+		<-ctx.Done()
+		return false, context.Cause(ctx)
+	}}
+}
+
+// TestSilenceIsNoBid has a bidder that gives no answer to the first price. It hears the next one, and wins.
+func TestSilenceIsNoBid(t *testing.T) {
+	for name, c := range map[string]struct {
+		linger         time.Duration
+		english, dutch int64 // the price of the sale
+		after          time.Duration
+	}{
+		"the handler returns with the round": {0, 45, 93, auction.DefaultRoundTime},
+		"the handler overruns two rounds":    {12 * time.Second, 40, 86, 12 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				a := silentUntil(2, 60, c.linger)
+				a.max = 1
+				s, err := english(w, t.Context(), spawn(w, a, &bidder{value: 40}, &bidder{value: 35}))
+				if wantSale(t, s, err, "A", c.english); len(s.Absent) > 0 {
+					t.Errorf("absent: %v", s.Absent)
+				}
+				w.Settled(0)
+			})
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				start := time.Now()
+				s, err := dutch(w, t.Context(), spawn(w, silentUntil(2, 100, c.linger)))
+				wantSale(t, s, err, "A", c.dutch)
+				kit.WantElapsed(t, start, c.after)
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// TestRoundWithoutBids ends an English auction. Bidders that gave no answer are told of the end, and the lot is
+// sold to the leader.
+func TestRoundWithoutBids(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a, b := w.Peer("A"), w.Peer("B")
+		sale := startEnglish(w, t.Context(), []p.AgentID{"A", "B"})
+		for _, bidder := range []*kit.Peer{a, b} {
+			bidder.Expect(p.ActInform)
+		}
+		bid(a, a.Expect(p.ActCFP), 10)
+		first := b.Expect(p.ActCFP)
+		a.Expect(p.ActAcceptProposal)
+		second := b.Expect(p.ActCFP) // B was silent, and hears the next price
+		late := bid(b, first, 10)
+		if no := b.Expect(p.ActRejectProposal); no.AsRefusal().Code != p.CodeExpired || !no.Answers(late) {
+			t.Errorf("the bid for the earlier price was answered %v", no.AsRefusal())
+		}
+		s, err := sale.Wait()
+		if wantNoSale(t, s, err); s.Rounds != 2 || s.Price != 10 || len(s.Absent) > 0 {
+			t.Errorf("got %+v", s)
+		}
+		for _, bidder := range []*kit.Peer{a, b} {
+			if end, err := p.PayloadAs[auction.End](bidder.Expect(p.ActInform)); err != nil || !end.Over || end.Sold {
+				t.Errorf("it ends with %+v, %v", end, err)
+			}
+		}
+		late = bid(b, second, 15)
+		if no := b.Expect(p.ActRejectProposal); no.AsRefusal().Code != p.CodeExpired || !no.Answers(late) {
+			t.Errorf("the bid after the end was answered %v", no.AsRefusal())
+		}
+		a.Silent()
+		b.Silent()
+	})
+}

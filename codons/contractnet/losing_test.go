@@ -1,0 +1,48 @@
+package contractnet_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons/contractnet"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// loser is a bidder that records its lost proposals.
+type loser struct {
+	bidder
+	lost []contractnet.LostProposal
+}
+
+func (l *loser) ProposalLost(lost contractnet.LostProposal) { l.lost = append(l.lost, lost) }
+
+// TestLostProposal tells a bidder that its proposal was rejected, and that one has lapsed. The winner hears nothing.
+func TestLostProposal(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		winner, second := &loser{bidder: bidder{cost: 1}}, &loser{bidder: bidder{cost: 2}}
+		w.Add("A", winner)
+		w.Add("B", second)
+		if _, err := call(w, t.Context(), []p.AgentID{"A", "B"}); err != nil {
+			t.Fatal(err)
+		}
+		w.Settled(0)
+		a := w.Peer("caller")
+		a.Send(p.Envelope{Receiver: "B", Payload: contractnet.Call{Task: kit.Task(), ResultBy: time.Now().Add(time.Minute)}})
+		for m := <-a.Got; m.Performative() != p.ActFailure; m = <-a.Got { // the proposal is repeated until it lapses
+			if m.Performative() != p.ActPropose {
+				t.Fatalf("got %s", m.Performative())
+			}
+		}
+		w.Settled(0)
+		if len(winner.lost) > 0 || len(second.lost) != 2 {
+			t.Fatalf("the winner has lost %+v, the other %+v", winner.lost, second.lost)
+		}
+		for i, code := range []p.Code{p.CodeRejected, p.CodeExpired} {
+			if l := second.lost[i]; !errors.Is(&l.Reason, code) || l.Proposal.Cost != 2 || l.Call.Task.TaskType != "debug_code" || l.Agent.ID() != "B" {
+				t.Errorf("got %+v, want the code %s", l, code)
+			}
+		}
+	})
+}
