@@ -146,9 +146,9 @@ func (x protocol) pairs() []machine.Pair {
 	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood} {
 		all = append(all,
 			machine.Pair{Initiator: stateOver, Responder: end, Rough: x.rising, Note: "the bidder left before the end arrived"},
-			rough(codons.StateFailed, end, "the bidder left after the round was over, and refuses the next price"))
+			rough(codons.StateFailed, end, "the bidder left, and no copy of the next price arrived, or it refuses that"))
 	}
-	for _, end := range []machine.State{machine.Idle, codons.StateRefused, codons.StateNotUnderstood, codons.StateCompleted} {
+	for _, end := range []machine.State{machine.Idle, codons.StateCompleted} {
 		all = append(all, rough(codons.StateFailed, end, codons.NoteUndelivered))
 	}
 	for _, end := range []machine.State{
