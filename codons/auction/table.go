@@ -151,6 +151,7 @@ func (x protocol) pairs() []machine.Pair {
 	for _, end := range []machine.State{machine.Idle, codons.StateCompleted} {
 		all = append(all, rough(codons.StateFailed, end, codons.NoteUndelivered))
 	}
+	all = append(all, rough(codons.StateRefused, codons.StateNotUnderstood, codons.NoteUndelivered)) // of the next price
 	for _, end := range []machine.State{
 		codons.StateCompleted, codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed,
 		codons.StateCancelled, codons.StateTimedOut, stateAbsent,
