@@ -253,7 +253,8 @@ func (c *cell) addTombstone(e *entry, t Tombstone) {
 // its actor's open returns.
 func (c *cell) open(conversation Conversation, first *performatives.Message, urgent bool) {
 	key := conversation.Key()
-	e := &entry{key: key, conversation: conversation, withSelf: key.Peer.Is(c.spec.ID)}
+	e := &conversation.Actor().entry
+	*e = entry{key: key, conversation: conversation, withSelf: key.Peer.Is(c.spec.ID)}
 	if l, ok := conversation.(interface{ LongLived() bool }); ok {
 		e.longLived = l.LongLived()
 	}

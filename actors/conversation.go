@@ -140,6 +140,7 @@ func (cs conversations) unlink(k Key) *entry {
 		default:
 			delete(cs, k.ID)
 		}
+		e.next = nil // a conversation that its caller still has keeps no other
 		return e
 	}
 	return nil

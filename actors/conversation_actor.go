@@ -26,6 +26,11 @@ type ConversationActor struct {
 	conversation Conversation
 	order        uint64 // of its turns in a simulation
 
+	// The commands of the beginning and the end, and the agent's record in between.
+	begin begin
+	end   end
+	entry entry
+
 	mu    sync.Mutex
 	flags actorFlags // guarded by mu
 	queue conversationQueue

@@ -162,7 +162,9 @@ func (s Self) Begin(c Conversation) error {
 	if s.c.sys.draining.Load() {
 		return ErrStopped
 	}
-	return s.post(&begin{c})
+	b := &c.Actor().begin
+	*b = begin{c}
+	return s.post(b)
 }
 
 // Alias adds an id under which the conversation with key k is found. ref is the id or
@@ -175,10 +177,12 @@ func (s Self) Alias(k Key, ref string) error {
 // not handled go back to the agent. The tombstone gets the messages that arrive for the
 // conversation afterwards. Nil keeps none.
 func (s Self) End(c Conversation, t Tombstone) {
-	if err := s.post(&end{c, t}); err != nil && !errors.Is(err, ErrStopped) {
+	a := c.Actor()
+	a.end = end{c, t}
+	if err := s.post(&a.end); err != nil && !errors.Is(err, ErrStopped) {
 		s.Logger().Error("conversation not ended", "conversation", string(c.Key().ID), "err", err)
 	}
-	c.Actor().close()
+	a.close()
 }
 
 // Return sends a message that reached a conversation after its End back to the agent. The

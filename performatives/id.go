@@ -1,6 +1,7 @@
 package performatives
 
 import (
+	"crypto/rand"
 	"strings"
 	"unicode/utf8"
 
@@ -52,4 +53,10 @@ const MaxIDLength = 256
 
 // NewID returns a random UUID of version 4 (RFC 9562 §5.4). It is safe for
 // concurrent use.
-func NewID() MessageID { return MessageID(uuid.NewString()) }
+func NewID() MessageID {
+	var id uuid.UUID
+	_, _ = rand.Read(id[:])   // never fails; uuid.NewRandom needs memory for it
+	id[6] = id[6]&0x0f | 0x40 // version
+	id[8] = id[8]&0x3f | 0x80 // variant
+	return MessageID(id.String())
+}

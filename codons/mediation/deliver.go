@@ -56,11 +56,12 @@ func TaskDelivery(t delegation.Task) (DeliverTo, bool) {
 }
 
 // deliverTo returns the member deliver_to of a task, and whether the task has it.
-func deliverTo(t performatives.TaskRequest) (d DeliverTo, ok bool, err error) {
+func deliverTo(t performatives.TaskRequest) (DeliverTo, bool, error) {
 	raw, ok := t.Extra[memberDeliverTo]
 	if !ok {
-		return d, false, nil
+		return DeliverTo{}, false, nil
 	}
+	var d DeliverTo
 	if err := json.Unmarshal(raw, &d); err != nil {
 		field := "payload." + memberDeliverTo
 		return d, true, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want an object of strings"}
