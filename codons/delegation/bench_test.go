@@ -50,3 +50,28 @@ func BenchmarkDelegate(b *testing.B) {
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "delegations/s")
 	})
 }
+
+// TestDelegationAllocs bounds the allocations of a whole delegation, of both sides and the handler.
+func TestDelegationAllocs(t *testing.T) {
+	if codons.CheckPayloads.Load() {
+		t.Skip("the race detector is on, with which payloads are checked")
+	}
+	s, err := actors.NewSystem(actors.Options{Protocols: library.Protocols(codons.Times{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Stop(context.Background()) }()
+	initiator := kit.Spawn(t.Context(), s, "initiator", kit.Doer{})
+	kit.Spawn(t.Context(), s, "worker", kit.Doer{})
+	delegate := func() {
+		if _, err := delegation.Delegate(t.Context(), initiator, "worker", performatives.TaskRequest{TaskType: "nothing"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 500 { // the tombstones and the pools reach their sizes
+		delegate()
+	}
+	if n := testing.AllocsPerRun(500, delegate); n > 45 { // 43 when this was written
+		t.Errorf("a delegation needs %v allocations", n)
+	}
+}
