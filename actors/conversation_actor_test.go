@@ -490,3 +490,14 @@ func TestFifo(t *testing.T) {
 		t.Errorf("%d of %d places are kept", f.len(), cap(f.items))
 	}
 }
+
+// A conversation that its caller still has keeps no other conversation of the same id.
+func TestRemovedConversationKeepsNoOther(t *testing.T) {
+	all := make(conversations)
+	first, second := Key{ID: "c", Peer: "a"}, Key{ID: "c", Peer: "b"}
+	all.add(&entry{key: first})
+	all.add(&entry{key: second})
+	if e := all.remove(second); e == nil || e.next != nil || all.find(first) == nil {
+		t.Errorf("removed %+v of %v", e, all)
+	}
+}
