@@ -30,9 +30,13 @@ type Definition struct {
 	// Nil for a codon between two agents.
 	Coordination interface{ Markdown() string }
 
-	// Uses names the codons of which this one opens conversations. A codon without rows
-	// needs at least one.
-	Uses []string
+	// Uses are the codons of which this one opens conversations. A codon without rows needs
+	// at least one.
+	Uses []Use
+
+	// Ends documents what ends the whole, for a codon without rows: sentences without the
+	// last full stop.
+	Ends string
 
 	// Payloads documents the payloads of the acts that the table sends, at least one for each
 	// act. FAILURE, REFUSE, NOT_UNDERSTOOD and CANCEL need none: their payloads are the same
@@ -191,6 +195,12 @@ func (c *Codon) variant(first Event) *Codon {
 		}
 	}
 	return c
+}
+
+// Use documents the conversations of another codon that a codon opens.
+type Use struct {
+	Codon string // Codon is the name of the other codon.
+	For   string // For is what a conversation is for and when it begins, without a full stop.
 }
 
 // Payload documents the payload of one act of a codon.

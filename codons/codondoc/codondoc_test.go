@@ -63,7 +63,8 @@ func (many) Markdown() string {
 func market() *codons.Codon {
 	return &codons.Codon{Definition: codons.Definition{
 		Table: machine.Table{Name: "market", Title: "Market", Purpose: "Many offer.", Source: "a town"},
-		Uses:  []string{"barter", "gossip"}, Coordination: many{},
+		Uses:  []codons.Use{{Codon: "barter", For: "the goods: all"}, {Codon: "gossip", For: "the `news`. Daily"}}, Coordination: many{},
+		Ends: "The sun sets",
 	}}
 }
 
@@ -101,7 +102,10 @@ func TestWrite(t *testing.T) {
 	}
 	wantParts(t, read(t, dir, "barter.md"), mark+"# Barter\n", "[codondoc.wares](payloads.md#codondocwares)")
 	wantParts(t, read(t, dir, "market.md"),
-		mark+"# Market\n\nMany offer.\n\nName: `market`. Source: a town.\n\nMade of: [Barter](barter.md), `gossip`.\n",
+		mark+"# Market\n\nMany offer.\n\nName: `market`. Source: a town.\n\n## Made of\n\n",
+		"| [Barter](barter.md) | the goods: all |\n| `gossip` | the `news`. Daily |\n",
+		"    whole([\"Market\"])\n    whole -- \"the goods\" --> part1[\"Barter\"]\n    whole -- \"the news\" --> part2[\"gossip\"]\n",
+		"\nWhat ends the whole: The sun sets.\n",
 		"\n## Barter with many\n\nA crowd.\n\n### The crowd\n\n```text\n# not a heading\n```\n")
 	wantParts(t, read(t, dir, "payloads.md"),
 		mark+"# Types of payloads\n", "\n## codondoc.wares\n", "[performatives.Capabilities](#performativescapabilities)")

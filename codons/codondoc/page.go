@@ -37,19 +37,36 @@ func (p *page) codon(c *codons.Codon) error {
 	return nil
 }
 
-// uses writes the codons that a codon is made of.
+// uses writes the codons that a codon is made of, with a diagram, and what ends the whole.
 func (p *page) uses(c *codons.Codon) {
 	if len(c.Uses) == 0 {
 		return
 	}
-	names := make([]string, len(c.Uses))
-	for i, name := range c.Uses {
-		names[i] = "`" + name + "`"
-		if title, ok := p.titles[name]; ok {
-			names[i] = fmt.Sprintf("[%s](%s)", title, fileOf(name))
+	p.WriteString("\n## Made of\n\n| codon | conversation |\n|---|---|\n")
+	for _, use := range c.Uses {
+		name := "`" + use.Codon + "`"
+		if title, ok := p.titles[use.Codon]; ok {
+			name = fmt.Sprintf("[%s](%s)", title, fileOf(use.Codon))
 		}
+		fmt.Fprintf(p, "| %s | %s |\n", name, use.For)
 	}
-	fmt.Fprintf(p, "\nMade of: %s.\n", strings.Join(names, ", "))
+	p.WriteString("\n```mermaid\nflowchart LR\n")
+	fmt.Fprintf(p, "    whole([\"%s\"])\n", c.Table.Title)
+	for i, use := range c.Uses {
+		title := use.Codon
+		if known, ok := p.titles[use.Codon]; ok {
+			title = known
+		}
+		about := use.For
+		if i := strings.IndexAny(about, ".:"); i >= 0 {
+			about = about[:i]
+		}
+		fmt.Fprintf(p, "    whole -- \"%s\" --> part%d[\"%s\"]\n", strings.ReplaceAll(about, "`", ""), i+1, title)
+	}
+	p.WriteString("```\n")
+	if c.Ends != "" {
+		fmt.Fprintf(p, "\nWhat ends the whole: %s.\n", c.Ends)
+	}
 }
 
 // split returns the documentation of a table in two parts: its purpose, and everything

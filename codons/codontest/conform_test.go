@@ -153,7 +153,7 @@ func TestWrongOptions(t *testing.T) {
 	review := reviewOf(nil)
 	other := reviewOf(func(d *codons.Definition) { d.Table.Name = "other" })
 	agent := func() actors.Agent { return &reviewer{} }
-	composed := codons.MustDefine(codons.Definition{Table: machine.Table{Name: "composed"}, Uses: []string{"code-review"}})
+	composed := codons.MustDefine(codons.Definition{Table: machine.Table{Name: "composed"}, Uses: []codons.Use{{Codon: "code-review"}}})
 	for want, c := range map[string]struct {
 		codon *codons.Codon
 		opts  []Option

@@ -38,6 +38,11 @@ var NeedInputCodon = codons.MustDefine(codons.Definition{
 			"answer, or in a new one, which gets the earlier partial results.",
 		Source: "addenda §3",
 	},
-	Uses:    []string{"task-delegation", "request"},
+	Uses: []codons.Use{
+		{Codon: "task-delegation", For: "all rounds. A partial result of the worker is the question, and a further TASK_REQUEST the answer: see its states `awaiting` and `input_needed`"},
+		{Codon: "request", For: "with the agent of WithInputFrom: the question, once for each partial result. The answer is the task of the further round"},
+	},
+	Ends: "The delegation ends: with a result, a failure, or a partial result that is final, because there was no answer to the question or the worker " +
+		"did not serve the further round. A request that is under way is withdrawn with it",
 	Example: "ExampleTask_NeedInput",
 })

@@ -26,8 +26,11 @@ var FindCodon = codons.MustDefine(codons.Definition{
 		stateImpossible:       "the error of the directory, of the task or of an option",
 	},
 	InitiatorSide: func() codons.Side { return &side{} },
-	Uses:          []string{WhisperName, delegation.Codon.Name()},
-	Example:       "ExampleFindAndDelegate",
+	Uses: []codons.Use{
+		{Codon: WhisperName, For: "with each agent of the directory, all at once: its capabilities"},
+		{Codon: delegation.Codon.Name(), For: "with one agent at a time: the task. The next begins when the one before has ended"},
+	},
+	Example: "ExampleFindAndDelegate",
 })
 
 // Directory names agents that may have certain capabilities.

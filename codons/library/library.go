@@ -110,6 +110,9 @@ var compositionCodon = codons.MustDefine(codons.Definition{
 			"before it.",
 		Source: "ADR 5 (docs/adr/0005-composition.md); addenda §6",
 	},
-	Uses:    []string{"task-delegation"},
+	Uses: []codons.Use{{Codon: "task-delegation", For: "a parent, and each of its children: both may be of any codon. A child begins with the ctx of a handler of its parent"}},
+	Ends: "The parent ends, after all of its children: the children that are under way when the handler returns, or when the parent is withdrawn " +
+		"or out of time, are withdrawn, and the parent sends its last act when they have ended. That act is FAILURE (`still_running`) where one has not " +
+		"ended in the grace. The standard rows of each table have the parent's states for that wait, such as `cancelling`",
 	Example: "ExampleWithBudget",
 })

@@ -42,13 +42,19 @@ func missingFrom(c *codons.Codon, names map[string]bool) (missing []string) {
 			fault("it has no %s", what)
 		}
 	}
-	for _, name := range c.Uses {
-		if !names[name] {
-			fault("it uses %q, which is not in the library", name)
+	for _, use := range c.Uses {
+		if !names[use.Codon] {
+			fault("it uses %q, which is not in the library", use.Codon)
+		}
+		if use.For == "" {
+			fault("it does not say what it uses %q for", use.Codon)
 		}
 	}
 	if len(c.Table.Rows) == 0 && len(c.Uses) == 0 {
 		fault("it has no rows and uses no other codon")
+	}
+	if len(c.Table.Rows) == 0 && c.Ends == "" {
+		fault("it has no rows and does not say what ends the whole")
 	}
 	missing = append(missing, missingPayloads(c)...)
 	missing = append(missing, missingTags(c)...)
@@ -90,7 +96,7 @@ func missingTags(c *codons.Codon) []string {
 func TestMissingFrom(t *testing.T) {
 	c := &codons.Codon{Definition: delegation.Codon.Definition}
 	c.Table.Purpose, c.Tag = "", nil
-	c.Uses = []string{"barter"}
+	c.Uses = []codons.Use{{Codon: "barter", For: "goods"}}
 	c.Payloads = slices.Clone(c.Payloads[1:])
 	c.Payloads[0].Doc = ""
 	c.Payloads = append(c.Payloads, codons.Payload{Act: performatives.ActAgree, Doc: "x"})

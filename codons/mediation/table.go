@@ -26,7 +26,11 @@ var BrokeringCodon = codons.MustDefine(codons.Definition{
 			{Command: codons.CommandAnswer, Act: performatives.ActInform, End: codons.StateAnswered, Why: "the answers of all agents"},
 		},
 	}.Table(),
-	Uses:     []string{discovery.WhisperCodon.Name(), delegation.Codon.Name(), request.Codon.Name()},
+	Uses: []codons.Use{
+		usesWhisper, usesTurns,
+		{Codon: delegation.Codon.Name(), For: "a proxied task, with each agent that is asked"},
+		{Codon: request.Codon.Name(), For: "a proxied request, with each agent that is asked"},
+	},
 	Example:  "ExampleAskThrough",
 	Payloads: proxyPayloads("the answers of all agents"),
 })
@@ -49,10 +53,20 @@ var RecruitingCodon = codons.MustDefine(codons.Definition{
 			{Command: codons.CommandAnswer, Act: performatives.ActInform, End: codons.StateAnswered, Why: "which agents were recruited, and which deliveries were confirmed"},
 		},
 	}.Table(),
-	Uses:     []string{discovery.WhisperCodon.Name(), delegation.Codon.Name(), DeliveryCodon.Name()},
+	Uses: []codons.Use{
+		usesWhisper, usesTurns,
+		{Codon: delegation.Codon.Name(), For: "the task, with each agent that is asked"},
+		{Codon: DeliveryCodon.Name(), For: "the result, from the recruit to the designated receiver; from the recruiter, where the recruit does not deliver"},
+	},
 	Example:  "ExampleRecruit",
 	Payloads: proxyPayloads("which agents were recruited, and whether each delivery was confirmed"),
 })
+
+// The conversations of both mediations.
+var (
+	usesWhisper = codons.Use{Codon: discovery.WhisperCodon.Name(), For: "the capabilities of the agents that a ready-made Broker knows, all at once"}
+	usesTurns   = codons.Use{Codon: discovery.FindCodon.Name(), For: "the rules by which the next agent is asked, where one is wanted: the state `waiting`"}
+)
 
 // proxyPayloads returns the payloads of a conversation that a PROXY opens.
 func proxyPayloads(result string) []codons.Payload {

@@ -18,8 +18,10 @@ var Codon = codons.MustDefine(codons.Definition{
 		Source: "G. Hohpe, B. Woolf: Enterprise Integration Patterns, Scatter-Gather (2003)",
 	},
 	Coordination: Coordination(2, 2),
-	Uses:         []string{"task-delegation"},
-	Example:      "ExampleScatter",
+	Uses:         []codons.Use{{Codon: "task-delegation", For: "with each agent, all at once: the task"}},
+	Ends: "All delegations have ended. The rules of the coordination withdraw those that are not needed any more; a delegation that is " +
+		"completed in spite of its CANCEL counts",
+	Example: "ExampleScatter",
 })
 
 // Coordination returns the rules that join the delegations of a [Scatter], over
