@@ -193,16 +193,45 @@ func (f *finding) disarm(name string) {
 
 // InTurn asks agents one after the other until one has taken the work on, for a mediator that
 // gives each all the time left: the state waiting of [FindTable]. ask asks one agent, blocks
-// until the conversation has ended, and returns the end state of the initiator. No agent is asked
-// after the end of ctx. The error is [codons.ErrNoParty].
+// until the conversation has ended, and returns its end state as [EndOf] does; it panics for another
+// state. No agent is asked after the end of ctx. The error is [codons.ErrNoParty].
 func InTurn(ctx context.Context, p codons.Party, to []performatives.AgentID, ask func(to performatives.AgentID) machine.State) error {
+	return inTurn(ctx, p, to, commandWait, ask)
+}
+
+// UntilDone is [InTurn] for work that is safe to repeat: the state trying of [FindTable]. Each
+// end but a result is followed by the next agent. ask gives the agent a share of the time.
+func UntilDone(ctx context.Context, p codons.Party, to []performatives.AgentID, ask func(to performatives.AgentID) machine.State) error {
+	return inTurn(ctx, p, to, commandTry, ask)
+}
+
+func inTurn(ctx context.Context, p codons.Party, to []performatives.AgentID, asks string, ask func(to performatives.AgentID) machine.State) error {
 	self, err := codons.SelfOf(p)
 	if err != nil {
 		return err
 	}
-	f := newFinding(ctx, self, to, jobs{asks: commandWait, delegate: ask, withdraw: func() {}})
+	f := newFinding(ctx, self, to, jobs{asks: asks, delegate: ask, withdraw: func() {}})
 	f.run(codons.CommandStart)
 	return nil
+}
+
+// EndOf returns the end state of a conversation with an agent by its error, an [*codons.EndError]
+// or nil: completed, rejected, refused, not understood, timed out, cancelled, failed or abandoned. A
+// conversation whose answer could not be read has failed. One that had no time to begin is timed
+// out. Any other error means that no conversation can begin: abandoned.
+func EndOf(err error) machine.State {
+	var end *codons.EndError
+	switch {
+	case err == nil:
+		return codons.StateCompleted
+	case !errors.As(err, &end):
+		return codons.StateAbandoned
+	case end.State == codons.StateAbandoned && end.Refusal.Code == performatives.CodeExpired:
+		return codons.StateTimedOut
+	case slices.Contains(failures, end.State):
+		return end.State
+	}
+	return codons.StateFailed
 }
 
 // side is the pure side of a [finding].
