@@ -23,8 +23,8 @@ func (c *completion) addPairs() {
 	}
 	if slices.Contains(initiator, StateFailed) && slices.Contains(responder, StateTimedOut) {
 		c.pair(machine.Pair{
-			Initiator: StateFailed, Responder: StateTimedOut, Rough: true,
-			Note: "the responder's deadline passed first, and its FAILURE says so",
+			Initiator: StateFailed, Responder: StateTimedOut, After: c.causes(machine.Responder, StateTimedOut),
+			Note: "its FAILURE says so",
 		})
 	}
 	if leaves(StateTimedOut) {
@@ -32,25 +32,36 @@ func (c *completion) addPairs() {
 		if !slices.Contains(initiator, StateCancelled) { // then the initiator sends CANCEL only when it ends at once
 			heard = slices.DeleteFunc(slices.Clone(responder), func(s machine.State) bool { return s == StateCancelled })
 		}
-		c.pairAll(StateTimedOut, heard, "the answer was lost, or came too late")
+		c.pairAll(StateTimedOut, heard)
 	}
 	if leaves(StateAbandoned) {
-		c.pairAll(StateAbandoned, responder, NoteGone)
+		c.pairAll(StateAbandoned, responder)
 	}
 }
 
 // pairAll adds the rough pairs of an initiator that does not wait for the end.
-func (c *completion) pairAll(initiator machine.State, responder []machine.State, note string) {
+func (c *completion) pairAll(initiator machine.State, responder []machine.State) {
+	after := c.causes(machine.Initiator, initiator)
 	for _, end := range responder {
-		p := machine.Pair{Initiator: initiator, Responder: end, Rough: true, Note: note}
-		if end == initiator {
-			p.Note = ""
-		}
-		c.pair(p)
+		c.pair(machine.Pair{Initiator: initiator, Responder: end, After: after})
 	}
 	if len(responder) > 0 {
-		c.pair(machine.Pair{Initiator: initiator, Responder: machine.Idle, Rough: true, Note: NoteUnknown})
+		c.pair(machine.Pair{Initiator: initiator, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: NoteUnknown})
 	}
+}
+
+// causes returns the timers and the stop that bring a role into a terminal state.
+func (c *completion) causes(role machine.Role, end machine.State) []machine.Cause {
+	var all []machine.Cause
+	for _, r := range c.table.Rows {
+		for _, on := range r.On {
+			own := on.Kind == machine.KindTimeout || on == machine.Command(CommandStop)
+			if cause := machine.At(role, on); own && r.Role == role && r.To == end && !slices.Contains(all, cause) {
+				all = append(all, cause)
+			}
+		}
+	}
+	return all
 }
 
 // pair adds a pair unless the table has one of the same states.
