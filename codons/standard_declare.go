@@ -23,14 +23,15 @@ func (c *completion) addPairs() {
 	}
 	if slices.Contains(initiator, StateFailed) && slices.Contains(responder, StateTimedOut) {
 		c.pair(machine.Pair{
-			Initiator: StateFailed, Responder: StateTimedOut, Rough: true,
-			Note: "the responder's deadline passed first, and its FAILURE says so",
+			Initiator: StateFailed, Responder: StateTimedOut, After: c.causes(machine.Responder, StateTimedOut),
+			Note: "its FAILURE says so",
 		})
 	}
+	undelivered := len(c.table.Agree)
 	for _, r := range c.table.Rows {
 		for _, on := range r.On {
 			if on.Kind == machine.KindUndelivered && slices.Contains(initiator, r.To) {
-				c.addUndeliveredPairs(on.Act, r, leaves(r.To))
+				c.addUndeliveredPairs(on.Act, r, leaves(r.To), undelivered)
 			}
 		}
 	}
@@ -39,26 +40,34 @@ func (c *completion) addPairs() {
 		if !slices.Contains(initiator, StateCancelled) { // then the initiator sends CANCEL only when it ends at once
 			heard = slices.DeleteFunc(slices.Clone(responder), func(s machine.State) bool { return s == StateCancelled })
 		}
-		c.pairAll(StateTimedOut, heard, "the answer was lost, or came too late")
+		c.pairAll(StateTimedOut, heard)
 	}
 	if leaves(StateAbandoned) {
-		c.pairAll(StateAbandoned, responder, NoteGone)
+		c.pairAll(StateAbandoned, responder)
 	}
 }
 
 // addUndeliveredPairs adds the rough pairs of an initiator that a row ends because its message of an
 // act cannot have arrived. A responder that waits for the act then ends by its deadline or a stop, or
-// does not begin. Without CANCEL it may end in any way but that; all says whether to add these pairs.
-func (c *completion) addUndeliveredPairs(act performatives.Performative, r machine.Row, all bool) {
+// does not begin. Without CANCEL it may end in any way but that; all says whether to add these pairs. The pairs of other acts begin at from.
+func (c *completion) addUndeliveredPairs(act performatives.Performative, r machine.Row, all bool, from int) {
+	cause := machine.At(machine.Initiator, machine.Undelivered(act))
+	add := func(end machine.State) {
+		for i := from; i < len(c.table.Agree); i++ {
+			if p := &c.table.Agree[i]; p.Initiator == r.To && p.Responder == end && !slices.Contains(p.After, cause) {
+				p.After = append(p.After, cause)
+				return
+			}
+		}
+		c.pair(machine.Pair{Initiator: r.To, Responder: end, After: []machine.Cause{cause}})
+	}
 	if act == performatives.ActCancel {
-		if all {
-			heard := slices.DeleteFunc(slices.Clone(c.ended[machine.Responder]), func(s machine.State) bool { return s == StateCancelled })
-			c.pairAll(r.To, heard, NoteUndelivered)
+		for _, end := range append(slices.Clone(c.ended[machine.Responder]), machine.Idle) {
+			if all && end != StateCancelled {
+				add(end)
+			}
 		}
 		return
-	}
-	add := func(end machine.State) {
-		c.pair(machine.Pair{Initiator: r.To, Responder: end, Rough: true, Note: NoteUndelivered})
 	}
 	for _, o := range c.own {
 		if o.Role != machine.Responder || o.To == "" || c.terminal(o.To) || !slices.Contains(o.On, machine.Receive(act)) {
@@ -92,17 +101,28 @@ func (c *completion) sendsInto(act performatives.Performative, s machine.State, 
 }
 
 // pairAll adds the rough pairs of an initiator that does not wait for the end.
-func (c *completion) pairAll(initiator machine.State, responder []machine.State, note string) {
+func (c *completion) pairAll(initiator machine.State, responder []machine.State) {
+	after := c.causes(machine.Initiator, initiator)
 	for _, end := range responder {
-		p := machine.Pair{Initiator: initiator, Responder: end, Rough: true, Note: note}
-		if end == initiator {
-			p.Note = ""
-		}
-		c.pair(p)
+		c.pair(machine.Pair{Initiator: initiator, Responder: end, After: after})
 	}
 	if len(responder) > 0 {
-		c.pair(machine.Pair{Initiator: initiator, Responder: machine.Idle, Rough: true, Note: NoteUnknown})
+		c.pair(machine.Pair{Initiator: initiator, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: NoteUnknown})
 	}
+}
+
+// causes returns the timers and the stop that bring a role into a terminal state.
+func (c *completion) causes(role machine.Role, end machine.State) []machine.Cause {
+	var all []machine.Cause
+	for _, r := range c.table.Rows {
+		for _, on := range r.On {
+			own := on.Kind == machine.KindTimeout || on == machine.Command(CommandStop)
+			if cause := machine.At(role, on); own && r.Role == role && r.To == end && !slices.Contains(all, cause) {
+				all = append(all, cause)
+			}
+		}
+	}
+	return all
 }
 
 // pair adds a pair unless the table has one of the same states.

@@ -111,7 +111,7 @@ func TestOwnRowsWin(t *testing.T) {
 	own := reviewTable()
 	own.Terminal = append(own.Terminal, "overdue")
 	own.Rows = append(own.Rows, machine.For(machine.Initiator, "in_review").When(machine.Timeout(codons.TimerDeadline)).Goto("overdue"))
-	own.Agree = []machine.Pair{{Initiator: "overdue", Responder: machine.Idle, Rough: true}}
+	own.Agree = []machine.Pair{{Initiator: "overdue", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}}}
 	_, m := complete(t, codons.StandardAll, own)
 	for state, want := range map[machine.State]machine.State{"in_review": "overdue", "changes_requested": codons.StateTimedOut} {
 		after, _, err := m.Step(machine.Conversation{State: state}, machine.Event{On: machine.Timeout(codons.TimerDeadline)})

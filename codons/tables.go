@@ -114,7 +114,6 @@ func others(role machine.Role, live, ended []machine.State) []machine.Row {
 
 // Notes of [machine.Pair] that the tables of several families share.
 const (
-	NoteUnknown     = "unknown to the other side: no message ever reached it"
-	NoteUndelivered = "the runtime refused every copy of the initiator's message"
-	NoteGone        = "the initiator ended without waiting for the answer"
+	NoteUnknown = "unknown to the other side: no message ever reached it"
+	NoteGone    = "the initiator ended without waiting for the answer"
 )

@@ -131,32 +131,49 @@ const noteLate = "the time of the auction was over for the auctioneer"
 // pairs are the ends of an auctioneer and one bidder besides those of the standard rows. An
 // auctioneer that was abandoned cannot have told the bidder that the auction is over.
 func (x protocol) pairs() []machine.Pair {
-	rough := func(initiator, responder machine.State, note string) machine.Pair {
-		return machine.Pair{Initiator: initiator, Responder: responder, Rough: true, Note: note}
+	rough := func(initiator, responder machine.State, note string, after ...machine.Cause) machine.Pair {
+		return machine.Pair{Initiator: initiator, Responder: responder, After: after, Note: note}
+	}
+	var (
+		bidderLate = machine.At(machine.Responder, machine.Timeout(codons.TimerDeadline))
+		bidderGone = machine.At(machine.Responder, machine.Command(codons.CommandStop))
+		gone       = machine.At(machine.Initiator, machine.Command(codons.CommandStop))
+		late       = machine.At(machine.Initiator, machine.Timeout(codons.TimerDeadline))
+		grace      = machine.At(machine.Initiator, machine.Timeout(codons.TimerGrace))
+	)
+	unheard := func(act performatives.Performative) machine.Cause {
+		return machine.At(machine.Initiator, machine.Undelivered(act))
 	}
 	all := []machine.Pair{
-		rough(stateOver, machine.Idle, codons.NoteUnknown),
-		rough(stateOver, codons.StateTimedOut, "the end of the auction was lost, or arrived too late"),
-		{Initiator: stateOver, Responder: codons.StateFailed, Rough: x.rising, Note: "the bidder failed or stopped before the end arrived"},
-		rough(stateOver, stateAbsent, "the bidder left before the end arrived"),
-		rough(codons.StateFailed, stateAbsent, "the bidder left before the first price"),
-		rough(codons.StateAbandoned, machine.Idle, codons.NoteUnknown),
-		rough(codons.StateTimedOut, machine.Idle, codons.NoteUnknown),
+		rough(stateOver, machine.Idle, codons.NoteUnknown, machine.Loss()),
+		rough(stateOver, codons.StateTimedOut, "the end of the auction was lost, or arrived too late", bidderLate),
+		rough(stateOver, stateAbsent, "the bidder left before the end arrived", bidderLate, bidderGone),
+		rough(codons.StateFailed, stateAbsent, "the bidder left before the first price", bidderLate, bidderGone),
+		rough(codons.StateAbandoned, machine.Idle, codons.NoteUnknown, machine.Loss()),
+		rough(codons.StateTimedOut, machine.Idle, codons.NoteUnknown, machine.Loss()),
+	}
+	const fails = "the bidder failed or stopped before the end arrived"
+	if x.rising {
+		all = append(all, rough(stateOver, codons.StateFailed, fails, bidderGone, late))
+	} else { // its handler may fail when another bidder has won
+		all = append(all, machine.Pair{Initiator: stateOver, Responder: codons.StateFailed, Note: fails})
 	}
 	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood} {
-		all = append(all,
-			machine.Pair{Initiator: stateOver, Responder: end, Rough: x.rising, Note: "the bidder left before the end arrived"},
-			rough(codons.StateFailed, end, "the bidder left, and no copy of the next price arrived, or it refuses that"))
+		left := machine.Pair{Initiator: stateOver, Responder: end, Note: "the bidder left before the end arrived"}
+		if x.rising { // a bidder without an answer in time is told of the end
+			left.After = []machine.Cause{late}
+		}
+		all = append(all, left, rough(codons.StateFailed, end, "the bidder left, and no copy of the next price arrived, or it refuses that", late, unheard(performatives.ActCancel)))
 	}
 	for _, end := range []machine.State{machine.Idle, codons.StateCompleted} {
-		all = append(all, rough(codons.StateFailed, end, codons.NoteUndelivered))
+		all = append(all, rough(codons.StateFailed, end, "", unheard(performatives.ActCancel)))
 	}
-	all = append(all, rough(codons.StateRefused, codons.StateNotUnderstood, codons.NoteUndelivered)) // of the next price
+	all = append(all, rough(codons.StateRefused, codons.StateNotUnderstood, "", unheard(performatives.ActCFP)))
 	for _, end := range []machine.State{
 		codons.StateCompleted, codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed,
 		codons.StateCancelled, codons.StateTimedOut, stateAbsent,
 	} {
-		all = append(all, rough(codons.StateAbandoned, end, codons.NoteGone), rough(codons.StateTimedOut, end, noteLate))
+		all = append(all, rough(codons.StateAbandoned, end, "", gone), rough(codons.StateTimedOut, end, noteLate, late, grace))
 	}
 	return all
 }

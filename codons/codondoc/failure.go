@@ -66,17 +66,14 @@ func (e *end) add(r machine.Row) {
 // others returns the states in which the other side ends when a role ends in a state, with
 // one text for each reason.
 func others(t machine.Table, role machine.Role, state machine.State) []string {
-	type reason struct {
-		rough bool
-		note  string
-	}
+	type reason struct{ after, note string }
 	var reasons []reason
 	states := map[reason][]machine.State{}
 	for _, p := range t.Agree {
 		if sideOf(p, role) != state {
 			continue
 		}
-		why := reason{p.Rough, p.Note}
+		why := reason{list(p.After), p.Note}
 		if states[why] == nil {
 			reasons = append(reasons, why)
 		}
@@ -85,8 +82,8 @@ func others(t machine.Table, role machine.Role, state machine.State) []string {
 	all := make([]string, len(reasons))
 	for i, why := range reasons {
 		all[i] = list(states[why])
-		if why.rough {
-			all[i] += " (rough)"
+		if why.after != "" {
+			all[i] += " (only after " + why.after + ")"
 		}
 		if why.note != "" {
 			all[i] += ": " + why.note

@@ -93,7 +93,7 @@ func TestRoughPairs(t *testing.T) {
 	smooth := reviewOf(func(d *codons.Definition) {
 		d.Table, d.Standard = d.Standard.MustComplete(d.Table), 0
 		for i := range d.Table.Agree {
-			d.Table.Agree[i].Rough = false
+			d.Table.Agree[i].After = nil
 		}
 	})
 	expectFault(t, explore(t.Logf, smooth, newOptions([]Option{unreached})), "no conversation over a network that delivers ends in")
@@ -109,7 +109,7 @@ func expectFault(t *testing.T, faults []string, want string) {
 // TestUnused names a pair of the table's Agree in which no conversation ends, and one in which some do.
 func TestUnused(t *testing.T) {
 	surplus := reviewOf(func(d *codons.Definition) {
-		d.Table.Agree = []machine.Pair{{Initiator: "approved", Responder: codons.StateRefused, Rough: true}}
+		d.Table.Agree = []machine.Pair{{Initiator: "approved", Responder: codons.StateRefused, After: []machine.Cause{machine.Loss()}}}
 	})
 	faults := func(opts ...Option) []string {
 		return explore(t.Logf, surplus, newOptions(append(opts, unreached)))

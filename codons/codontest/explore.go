@@ -38,6 +38,9 @@ func explore(logf func(string, ...any), c *codons.Codon, o options) (problems []
 		problems = append(problems, err.Error())
 	}
 	problems = slices.Concat(problems, compare("step", worst.Unexercised, o.unexercised), compare("pair", pairs(worst.UnusedPairs), pairs(o.unused)))
+	for _, cause := range worst.UnusedCauses {
+		problems = append(problems, "codontest: no conversation needs the cause: "+cause)
+	}
 	calm, err := verify.Explore(c.Machine(), verify.Calm())
 	logf("%s, a network that delivers: %s", c.Name(), calm)
 	if err != nil {

@@ -102,15 +102,20 @@ func timers() []machine.Timer {
 
 // pairs are the ends of a caller and one bidder besides those of the standard rows.
 func pairs() []machine.Pair {
-	rough := func(initiator, responder machine.State, note string) machine.Pair {
-		return machine.Pair{Initiator: initiator, Responder: responder, Rough: true, Note: note}
+	rough := func(initiator, responder machine.State, note string, after machine.Cause) machine.Pair {
+		return machine.Pair{Initiator: initiator, Responder: responder, After: []machine.Cause{after}, Note: note}
 	}
+	var (
+		callerLate = machine.At(machine.Initiator, machine.Timeout(codons.TimerDeadline))
+		bidderLate = machine.At(machine.Responder, machine.Timeout(codons.TimerDeadline))
+		bidderGone = machine.At(machine.Responder, machine.Command(codons.CommandStop))
+	)
 	return []machine.Pair{
-		rough(stateLapsed, stateLapsed, ""),
-		rough(codons.StateRejected, stateLapsed, "the proposal lapsed before its rejection arrived"),
-		rough(codons.StateRejected, codons.StateFailed, "the bidder stopped before the rejection arrived"),
-		rough(stateLapsed, codons.StateFailed, "the bidder stopped before the proposal lapsed for the caller"),
-		rough(stateLapsed, codons.StateRejected, "the proposal lapsed for the caller first"),
+		rough(stateLapsed, stateLapsed, "", bidderLate),
+		rough(codons.StateRejected, stateLapsed, "the proposal lapsed before its rejection arrived", bidderLate),
+		rough(codons.StateRejected, codons.StateFailed, "the bidder stopped before the rejection arrived", bidderGone),
+		rough(stateLapsed, codons.StateFailed, "the bidder stopped before the proposal lapsed for the caller", bidderGone),
+		rough(stateLapsed, codons.StateRejected, "the proposal lapsed for the caller first", callerLate),
 	}
 }
 

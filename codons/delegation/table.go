@@ -59,15 +59,15 @@ func Table() machine.Table {
 // pairs returns the pairs of terminal states that a delegation may end in, besides those of
 // the standard rows.
 func pairs() []machine.Pair {
-	partial := func(responder machine.State, rough bool, note string) machine.Pair {
-		return machine.Pair{Initiator: codons.StateCompleted, Responder: responder, Rough: rough, Note: "the partial result is final: " + note}
+	partial := func(responder machine.State, note string, after ...machine.Cause) machine.Pair {
+		return machine.Pair{Initiator: codons.StateCompleted, Responder: responder, After: after, Note: "the partial result is final: " + note}
 	}
 	return []machine.Pair{
 		{Initiator: codons.StateCompleted, Responder: codons.StateCompleted},
-		partial(codons.StateCancelled, false, "the initiator declined the further round, or its CANCEL crossed with the result"),
-		partial(codons.StateFailed, false, "the worker failed or stopped before a further round"),
-		partial(codons.StateRejected, false, "the worker rejected a further round"),
-		partial(codons.StateNotUnderstood, false, "the worker did not understand a further round"),
-		partial(codons.StateTimedOut, true, "the worker's deadline passed before a further round"),
+		partial(codons.StateCancelled, "the initiator declined the further round, or its CANCEL crossed with the result"),
+		partial(codons.StateFailed, "the worker failed or stopped before a further round"),
+		partial(codons.StateRejected, "the worker rejected a further round"),
+		partial(codons.StateNotUnderstood, "the worker did not understand a further round"),
+		partial(codons.StateTimedOut, "the worker's deadline passed before a further round", machine.At(machine.Responder, machine.Timeout(codons.TimerDeadline))),
 	}
 }

@@ -98,7 +98,7 @@ func FindTable() machine.Table {
 			{Initiator: codons.StateCompleted, Responder: machine.Idle, Note: "an agent has performed the task"},
 			{Initiator: stateUnperformed, Responder: machine.Idle, Note: "the error has the end of each conversation"},
 			{Initiator: stateImpossible, Responder: machine.Idle, Note: "the error says why"},
-			{Initiator: codons.StateAbandoned, Responder: machine.Idle, Rough: true, Note: "the program stopped"},
+			{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Command(codons.CommandStop))}, Note: "the program stopped"},
 		},
 	})
 }

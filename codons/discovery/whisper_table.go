@@ -82,9 +82,9 @@ func whisperAnswer() []machine.Row {
 // Abandoning is part of the protocol, so a pair is rough only if a message was lost.
 func whisperPairs() []machine.Pair {
 	pairs := []machine.Pair{
-		{Initiator: codons.StateAbandoned, Responder: codons.StateTimedOut, Rough: true, Note: "the CANCEL was lost or late"},
+		{Initiator: codons.StateAbandoned, Responder: codons.StateTimedOut, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout(codons.TimerDeadline))}, Note: "the CANCEL was lost or late"},
 		{Initiator: codons.StateAbandoned, Responder: codons.StateCancelled, Note: "the CANCEL arrived"},
-		{Initiator: codons.StateAbandoned, Responder: machine.Idle, Rough: true, Note: codons.NoteUnknown},
+		{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: codons.NoteUnknown},
 	}
 	for _, end := range []machine.State{codons.StateAnswered, codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed} {
 		pairs = append(pairs, machine.Pair{Initiator: codons.StateAbandoned, Responder: end, Note: codons.NoteGone})

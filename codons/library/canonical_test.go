@@ -50,7 +50,7 @@ func canonical(t machine.Table) string {
 		lines = append(lines, fmt.Sprintf("job %s %s says %q ends %q", j.Role, j.Name, slices.Sorted(slices.Values(j.Says)), slices.Sorted(slices.Values(j.Ends))))
 	}
 	for _, p := range t.Agree {
-		lines = append(lines, fmt.Sprintf("ends %s, %s rough=%t", p.Initiator, p.Responder, p.Rough))
+		lines = append(lines, fmt.Sprintf("ends %s, %s after %v", p.Initiator, p.Responder, p.After))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n") + "\n"

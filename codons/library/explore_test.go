@@ -84,6 +84,9 @@ func TestExploreUnreliableNetwork(t *testing.T) {
 			if len(result.UnusedPairs) > 0 {
 				t.Errorf("no conversation ends in %v", result.UnusedPairs)
 			}
+			if len(result.UnusedCauses) > 0 {
+				t.Errorf("causes that no pair needs: %q", result.UnusedCauses)
+			}
 		})
 	}
 }

@@ -324,8 +324,8 @@ func (c *compiler) checkJobs() {
 	}
 }
 
-// checkPairs finds pairs of states that are not terminal, and pairs that are
-// declared twice.
+// checkPairs finds pairs of states that are not terminal, pairs that are declared
+// twice, and causes without a row.
 func (c *compiler) checkPairs() {
 	seen := map[[2]State]bool{}
 	for _, p := range c.table.Agree {
@@ -335,5 +335,6 @@ func (c *compiler) checkPairs() {
 		} else {
 			seen[at] = true
 		}
+		c.checkCauses(p)
 	}
 }

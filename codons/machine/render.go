@@ -41,14 +41,10 @@ func (t Table) writeRows(b *strings.Builder, role Role) {
 // writePairs writes the pairs of states in which a conversation may end.
 func (t Table) writePairs(b *strings.Builder) {
 	b.WriteString("\n## How it may end\n\n")
-	b.WriteString("Rough ends come about only where messages are lost or late, or an agent stops.\n\n")
-	b.WriteString("| initiator | responder | rough | because |\n|---|---|---|---|\n")
+	b.WriteString("An end with events in the third column is rough: it comes about only after one of them.\n\n")
+	b.WriteString("| initiator | responder | only after | because |\n|---|---|---|---|\n")
 	for _, p := range t.Agree {
-		rough := ""
-		if p.Rough {
-			rough = "rough"
-		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.Initiator, p.Responder, rough, p.Note)
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.Initiator, p.Responder, cells(p.After), p.Note)
 	}
 }
 

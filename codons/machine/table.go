@@ -35,7 +35,7 @@ type Table struct {
 // table without one, such as that of a long-lived conversation.
 func (t Table) Success() (p Pair, ok bool) {
 	for _, p := range t.Agree {
-		if !p.Rough && len(t.Terminal) > 0 && p.Initiator == t.Terminal[0] {
+		if !p.Rough() && len(t.Terminal) > 0 && p.Initiator == t.Terminal[0] {
 			return p, true
 		}
 	}
@@ -91,9 +91,12 @@ type Timer struct {
 // may be [Idle], for a conversation of which no message reached it.
 type Pair struct {
 	Initiator, Responder State
-	Rough                bool   // possible only where messages are lost or late, or an agent stops
-	Note                 string // why the two differ; empty where they agree
+	After                []Cause // at least one of these events has occurred by then; empty: none need occur
+	Note                 string  // why the two differ; empty where they agree
 }
+
+// Rough reports whether a conversation ends in the pair only after one of the events of After.
+func (p Pair) Rough() bool { return len(p.After) > 0 }
 
 // Has reports whether the table has rows of that role. A table without a responder
 // is about one agent alone.

@@ -40,11 +40,7 @@ func table() machine.Table {
 				Because("the agent handles the notice"),
 		},
 		Agree: []machine.Pair{
-			{Initiator: stateNotified, Responder: machine.Idle, Rough: true, Note: "the notice was lost, and no answer to it is expected"},
+			{Initiator: stateNotified, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: "the notice was lost, and no answer to it is expected"},
 		},
-		Declarations: machine.Declarations{Rest: []machine.Rest{{
-			Initiator: []machine.State{stateNotified}, Responder: []machine.State{machine.Idle}, ToldOnce: true,
-			Why: "a notice is sent once, and its loss goes unnoticed",
-		}}},
 	})
 }

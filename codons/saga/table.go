@@ -66,7 +66,7 @@ func Table(n int) machine.Table {
 			{Initiator: codons.StateCompleted, Responder: machine.Idle, Note: "all steps are done"},
 			{Initiator: stateUndone, Responder: machine.Idle, Note: "all steps are undone"},
 			{Initiator: stateIncomplete, Responder: machine.Idle, Note: "the result names the steps that could not be undone"},
-			{Initiator: codons.StateAbandoned, Responder: machine.Idle, Rough: true, Note: "it crashed; it can be resumed from its last state"},
+			{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Command(codons.CommandStop))}, Note: "it crashed; it can be resumed from its last state"},
 		},
 	})
 }

@@ -226,13 +226,13 @@ func (x stream) publish() []machine.Row {
 // streamPairs returns the pairs of end states besides those of the standard rows.
 func streamPairs() []machine.Pair {
 	pairs := []machine.Pair{
-		{Initiator: codons.StateFailed, Responder: stateLost, Rough: true, Note: "the publisher gave the subscriber up, and its FAILURE arrived"},
+		{Initiator: codons.StateFailed, Responder: stateLost, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout(timerLease))}, Note: "the publisher gave the subscriber up, and its FAILURE arrived"},
 	}
 	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood, machine.Idle} {
-		pairs = append(pairs, machine.Pair{Initiator: codons.StateFailed, Responder: end, Rough: true, Note: codons.NoteUndelivered})
+		pairs = append(pairs, machine.Pair{Initiator: codons.StateFailed, Responder: end, After: []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(performatives.ActCancel))}})
 	}
 	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, stateLost, machine.Idle} {
-		pairs = append(pairs, machine.Pair{Initiator: stateLost, Responder: end, Rough: true, Note: "the network was silent for too long"})
+		pairs = append(pairs, machine.Pair{Initiator: stateLost, Responder: end, After: []machine.Cause{machine.At(machine.Initiator, machine.Timeout(timerSilence))}, Note: "the network was silent for too long"})
 	}
 	return pairs
 }

@@ -30,7 +30,7 @@ func (x *explorer) checkState(at int32) error {
 	pair := x.pair(j)
 	for _, p := range x.Table().Agree {
 		if p.Initiator == pair.Initiator && p.Responder == pair.Responder && x.admits(p) {
-			x.ends[p]++
+			x.ends[endOf(p)]++
 			return nil
 		}
 	}
@@ -39,7 +39,9 @@ func (x *explorer) checkState(at int32) error {
 }
 
 // admits reports whether a conversation can end in the pair on this network.
-func (x *explorer) admits(p machine.Pair) bool { return !p.Rough || !x.net.calm() }
+func (x *explorer) admits(p machine.Pair) bool {
+	return !p.Rough() || slices.ContainsFunc(p.After, x.net.mayOccur)
+}
 
 func (x *explorer) pair(j joint) machine.Pair {
 	return machine.Pair{Initiator: x.state(j, machine.Initiator), Responder: x.state(j, machine.Responder)}

@@ -17,6 +17,7 @@ const (
 	Stranded        Problem = "stranded side"      // no timer ends a side that gets no message any more
 	Stuck           Problem = "stuck conversation" // the two sides cannot both end any more
 	Disagreement    Problem = "disagreement"       // Table.Agree lacks the pair of terminal states
+	Unprompted      Problem = "unprompted end"     // a rough pair is reached before any of its causes
 	LeftRunning     Problem = "job left running"   // a side ends without stopping its job, or starts it twice
 	NothingToResend Problem = "nothing to resend"  // a row resends an act that was never sent
 	TooMany         Problem = "too many messages"  // the table cannot be explored within the bounds

@@ -9,13 +9,14 @@ import (
 
 // Result is the summary of an exploration.
 type Result struct {
-	States      int                  // different joint states
-	Transitions int                  // between them
-	Messages    int                  // different messages
-	Ends        map[machine.Pair]int // joint states per pair of terminal states; the notes are the table's
-	Steps       int                  // transitions of the table, without those of wildcards
-	Unexercised []string             // of these, the transitions that no conversation takes, in the order of the table
-	UnusedPairs []machine.Pair       // pairs of Agree in which no conversation ends, although the network allows it
+	States       int                      // different joint states
+	Transitions  int                      // between them
+	Messages     int                      // different messages
+	Ends         map[[2]machine.State]int // joint states per pair of terminal states, the initiator's first
+	Steps        int                      // transitions of the table, without those of wildcards
+	Unexercised  []string                 // of these, the transitions that no conversation takes, in the order of the table
+	UnusedPairs  []machine.Pair           // pairs of Agree in which no conversation ends, although the network allows it
+	UnusedCauses []string                 // causes that pairs of Agree name in vain, such as "failed, idle after loss of a message"
 }
 
 // String returns the numbers in one line.
@@ -34,7 +35,8 @@ func (r Result) String() string {
 //   - no side ends with a running job that was not asked to stop, no job is started
 //     while it runs, and no message is sent again before it was sent;
 //   - both sides can still end, and when they have, the Agree of the table has the
-//     pair; a rough pair counts only on a network that can be rough.
+//     pair; a rough pair counts only after one of its causes, and each of its causes is needed
+//     to say so.
 //
 // A sent message can be delivered from then on, and need never be delivered. So a
 // loss is not an event of its own, and any number of losses, duplicates and retries
@@ -56,7 +58,11 @@ func Explore(m *machine.Machine, n Network) (Result, error) {
 	if err := x.walk(); err != nil {
 		return x.result(), err
 	}
-	return x.result(), x.checkEnds()
+	err := x.checkEnds()
+	if err == nil {
+		x.unused, err = x.checkCauses()
+	}
+	return x.result(), err
 }
 
 // explorer is one exploration.
@@ -78,7 +84,9 @@ type explorer struct {
 	ids     map[joint]int32
 	edges   []edge
 	taken   map[*machine.Transition]bool
-	ends    map[machine.Pair]int
+	ends    map[[2]machine.State]int
+	causes  causes
+	unused  []string        // see Result.UnusedCauses
 	silence map[silent]bool // positions that end in silence
 
 	latest  int                         // the number of the message that the latest step handed to the network
@@ -100,7 +108,7 @@ type edge struct{ from, to int32 }
 func newExplorer(m *machine.Machine, n Network) *explorer {
 	x := &explorer{
 		Machine: m, net: n, index: map[machine.State]uint8{}, numbers: map[message]int{},
-		ids: map[joint]int32{}, taken: map[*machine.Transition]bool{}, ends: map[machine.Pair]int{}, silence: map[silent]bool{},
+		ids: map[joint]int32{}, taken: map[*machine.Transition]bool{}, ends: map[[2]machine.State]int{}, silence: map[silent]bool{},
 	}
 	t := m.Table()
 	for i, s := range slices.Concat([]machine.State{machine.Idle}, t.Live, t.Terminal) {
@@ -133,6 +141,7 @@ func (x *explorer) walk() error {
 				return x.counterexample(x.problem.Problem, at, &via, x.problem.Detail)
 			}
 			x.edges = append(x.edges, edge{at, x.visit(to, at, via)})
+			x.causes.record(x.causeOf(via))
 		}
 		if x.problem != nil {
 			return x.counterexample(x.problem.Problem, at, nil, x.problem.Detail)
@@ -165,7 +174,7 @@ func (x *explorer) visit(j joint, from int32, via Move) int32 {
 
 func (x *explorer) result() Result {
 	r := Result{
-		States: len(x.nodes), Transitions: len(x.edges), Messages: len(x.messages[0]) + len(x.messages[1]), Ends: x.ends,
+		States: len(x.nodes), Transitions: len(x.edges), Messages: len(x.messages[0]) + len(x.messages[1]), Ends: x.ends, UnusedCauses: x.unused,
 	}
 	for t := range x.Transitions() {
 		if t.Wildcard {
@@ -177,7 +186,7 @@ func (x *explorer) result() Result {
 		}
 	}
 	for _, p := range x.Table().Agree {
-		if x.ends[p] == 0 && x.admits(p) {
+		if x.ends[endOf(p)] == 0 && x.admits(p) {
 			r.UnusedPairs = append(r.UnusedPairs, p)
 		}
 	}

@@ -62,7 +62,7 @@ func TestExploreFinds(t *testing.T) {
 			}, "no sequence of events from here ends it on both sides",
 		},
 		{Disagreement, Network{}, func(t *machine.Table) { t.Agree = t.Agree[:3] }, "the initiator ends lost and the responder idle"},
-		{Disagreement, Calm(), func(t *machine.Table) { t.Agree[0].Rough = true }, "the initiator ends done and the responder done"},
+		{Disagreement, Calm(), func(t *machine.Table) { t.Agree[0].After = []machine.Cause{machine.Loss()} }, "the initiator ends done and the responder done"},
 		{LeftRunning, Network{}, func(t *machine.Table) { t.Rows[8].Do = nil }, "job answer runs on and was not asked to stop"},
 		{
 			LeftRunning,

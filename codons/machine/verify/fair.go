@@ -22,8 +22,8 @@ import (
 //
 // The loss of a message, a withdrawal, a stop and a deadline can happen and need not, so no
 // end counts that only the user or a deadline brings. The walk is repeated for several [Run]s,
-// each of which allows some of these. Without stops and deadlines only a pair of Agree that is
-// not rough counts as an end.
+// each of which allows some of these. A pair of Agree counts as an end
+// in the runs that have one of its causes.
 //
 // A violation is a [*Counterexample] whose detail names the run. Without runs ExploreFair
 // walks all of [Runs].
@@ -226,7 +226,7 @@ func (x *fair) settled(j fairJoint) bool {
 		return true
 	}
 	return x.over(j) && slices.ContainsFunc(x.Table().Agree, func(a machine.Pair) bool {
-		return a.Initiator == p.Initiator && a.Responder == p.Responder && (!a.Rough || x.rough() || j.undelivered)
+		return a.Initiator == p.Initiator && a.Responder == p.Responder && (!a.Rough() || slices.ContainsFunc(a.After, func(c machine.Cause) bool { return x.mayHaveOccurred(j, c) }))
 	})
 }
 
@@ -258,8 +258,20 @@ func (x *fair) over(j fairJoint) bool {
 	return x.ended(j.joint) && (x.state(j.joint, machine.Responder) != machine.Idle || j.joint[machine.Initiator].out == 0)
 }
 
-// rough reports whether the run allows rough ends.
-func (x *fair) rough() bool { return x.run.Stops || x.run.Clocks != [2]bool{} }
+// mayHaveOccurred reports whether the run has a cause of rough ends.
+func (x *fair) mayHaveOccurred(j fairJoint, c machine.Cause) bool {
+	switch {
+	case c == machine.Loss():
+		return j.lost > 0
+	case c.On.Kind == machine.KindTimeout:
+		return x.run.Clocks != [2]bool{} || j.undelivered
+	case c.On.Kind == machine.KindUndeliverable:
+		return x.run.Losses > 0
+	case c.On.Kind == machine.KindUndelivered:
+		return j.undelivered
+	}
+	return x.run.Stops
+}
 
 // waits reports whether a job of a role runs that was not asked to stop, and the peer neither
 // has ended nor withdraws the request.

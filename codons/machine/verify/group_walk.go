@@ -198,10 +198,12 @@ func (g *group) free() []bool {
 }
 
 // join separates the states with commas.
-func join(states []machine.State) string {
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = string(s)
+func join(states []machine.State) string { return joinWith(states, ", ") }
+
+func joinWith[T any](values []T, separator string) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = fmt.Sprint(v)
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(words, separator)
 }

@@ -78,6 +78,9 @@ func (s Suite) compare(r Result) error {
 	named := func(p machine.Pair) bool {
 		return slices.ContainsFunc(s.Unused, func(o machine.Pair) bool { return o.Initiator == p.Initiator && o.Responder == p.Responder })
 	}
+	if len(r.UnusedCauses) > 0 {
+		return fmt.Errorf("verify: %s: causes that no pair needs: %q", s.Table.Name, r.UnusedCauses)
+	}
 	for _, p := range r.UnusedPairs {
 		if !named(p) {
 			return fmt.Errorf("verify: %s: no conversation ends in %v", s.Table.Name, p)

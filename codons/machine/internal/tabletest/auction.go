@@ -47,8 +47,8 @@ func Auction() machine.Table {
 		Agree: []machine.Pair{
 			{Initiator: sold, Responder: sold},
 			{Initiator: closed, Responder: closed},
-			{Initiator: sold, Responder: closed, Rough: true, Note: "the bidder did not wait"},
-			{Initiator: closed, Responder: machine.Idle, Rough: true},
+			{Initiator: sold, Responder: closed, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout("deadline"))}, Note: "the bidder did not wait"},
+			{Initiator: closed, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}},
 		},
 	}
 }

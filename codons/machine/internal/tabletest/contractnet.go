@@ -129,13 +129,19 @@ func netPairs() []machine.Pair {
 		pairs = append(pairs, machine.Pair{Initiator: s, Responder: s})
 	}
 	pairs = append(pairs, machine.Pair{Initiator: refused, Responder: cancelled, Note: "CANCEL overtook the call, and the refusal of the call its receipt"})
-	for _, s := range []machine.State{completed, refused, notUnderstood, failed, cancelled, lapsed, machine.Idle} {
-		pairs = append(pairs, machine.Pair{Initiator: lapsed, Responder: s, Rough: true}, machine.Pair{Initiator: abandoned, Responder: s, Rough: true})
+	late := []machine.Cause{machine.At(machine.Initiator, machine.Timeout("deadline")), machine.At(machine.Initiator, machine.Timeout("grace"))}
+	gone := []machine.Cause{machine.At(machine.Initiator, machine.Command("stop"))}
+	for _, s := range []machine.State{completed, refused, notUnderstood, failed, cancelled, lapsed} {
+		pairs = append(pairs, machine.Pair{Initiator: lapsed, Responder: s, After: late}, machine.Pair{Initiator: abandoned, Responder: s, After: gone})
 	}
+	for _, s := range []machine.State{lapsed, abandoned} {
+		pairs = append(pairs, machine.Pair{Initiator: s, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}})
+	}
+	lapses := []machine.Cause{machine.At(machine.Responder, machine.Timeout("deadline"))}
 	return append(
 		pairs,
-		machine.Pair{Initiator: failed, Responder: lapsed, Rough: true},
-		machine.Pair{Initiator: declined, Responder: lapsed, Rough: true},
-		machine.Pair{Initiator: declined, Responder: failed, Rough: true},
+		machine.Pair{Initiator: failed, Responder: lapsed, After: lapses},
+		machine.Pair{Initiator: declined, Responder: lapsed, After: lapses},
+		machine.Pair{Initiator: declined, Responder: failed, After: []machine.Cause{machine.At(machine.Responder, machine.Command("stop"))}},
 	)
 }

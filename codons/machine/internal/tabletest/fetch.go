@@ -55,12 +55,17 @@ func Fetch() machine.Table {
 // without a loss, a delay or a stop.
 func fetchPairs(ended []machine.State) []machine.Pair {
 	pairs := []machine.Pair{{Initiator: "fetched", Responder: "fetched"}}
+	events := map[machine.State]machine.Symbol{
+		"unreachable": machine.Undelivered(p.ActRequest), "orphaned": machine.PeerLost(),
+		"stopped": machine.Command("stop"), "expired": machine.Timeout("deadline"),
+	}
 	for _, initiator := range ended[1:] {
+		after := []machine.Cause{machine.At(machine.Initiator, events[initiator])}
 		for _, responder := range []machine.State{"fetched", "orphaned", "stopped", "expired", machine.Idle} {
 			if initiator == "unreachable" && responder != machine.Idle {
 				continue // no message reached the responder
 			}
-			pairs = append(pairs, machine.Pair{Initiator: initiator, Responder: responder, Rough: true})
+			pairs = append(pairs, machine.Pair{Initiator: initiator, Responder: responder, After: after})
 		}
 	}
 	return pairs

@@ -26,8 +26,8 @@ func Query() machine.Table {
 		},
 		Agree: []machine.Pair{
 			{Initiator: "answered", Responder: "answered"},
-			{Initiator: "timed_out", Responder: "answered", Rough: true, Note: "the answer was lost or late"},
-			{Initiator: "timed_out", Responder: machine.Idle, Rough: true, Note: "the question was lost"},
+			{Initiator: "timed_out", Responder: "answered", After: []machine.Cause{machine.At(machine.Initiator, machine.Timeout("deadline"))}, Note: "the answer was lost or late"},
+			{Initiator: "timed_out", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: "the question was lost"},
 		},
 	}
 }
