@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -43,22 +45,41 @@ func Approve(ctx context.Context, p codons.Party, approver performatives.AgentID
 	if !ok {
 		by = time.Now().Add(codons.DefaultDeadline)
 	}
-	var undecided []error
-	for i, id := range o.chain {
-		share := time.Until(by) / time.Duration(len(o.chain)-i)
-		if share <= 0 {
-			break
-		}
-		v, err := o.ask(ctx, p, id, s, share)
-		switch {
-		case err == nil:
-			return Approval{Approved: v.Accepted, By: id, Reason: v.Reason}, nil
-		case o.over(ctx, err):
-			return Approval{}, err
-		}
-		undecided = append(undecided, err)
+	var decided Approval
+	var end machine.State
+	var errs []error
+	err := discovery.UntilDone(ctx, p, o.chain, func(id performatives.AgentID) machine.State {
+		v, err := o.ask(ctx, p, id, s, time.Until(by)/time.Duration(len(o.chain)-len(errs)))
+		decided, errs = Approval{Approved: v.Accepted, By: id, Reason: v.Reason}, append(errs, err)
+		end = endOf(err)
+		return end
+	})
+	switch {
+	case err != nil:
+		return Approval{}, err
+	case end == codons.StateCompleted:
+		return decided, nil
+	case end == codons.StateAbandoned || len(errs) > 0 && errors.Is(ctx.Err(), context.Canceled):
+		return Approval{}, errs[len(errs)-1]
+	case errors.Is(ctx.Err(), context.Canceled): // nobody was asked
+		return Approval{}, codons.EndOf(ctx)
 	}
-	return o.undecided(errors.Join(undecided...))
+	return o.undecided(errors.Join(errs...))
+}
+
+// endOf returns the end state of a question, by its error: abandoned, where no further question
+// can begin. A share that ended before its question counts as time that is over.
+func endOf(err error) machine.State {
+	var end *codons.EndError
+	switch {
+	case err == nil:
+		return codons.StateCompleted
+	case !errors.As(err, &end):
+		return codons.StateAbandoned
+	case end.State == codons.StateAbandoned && end.Refusal.Code == performatives.CodeExpired:
+		return codons.StateTimedOut
+	}
+	return end.State
 }
 
 type approveOptions struct {
@@ -100,13 +121,6 @@ func (o *approveOptions) ask(ctx context.Context, p codons.Party, id performativ
 	}
 	defer p.Self().System().AfterFunc(share-min(share/8, time.Second), pending.Cancel)()
 	return pending.Wait()
-}
-
-// over reports whether an error ends the approval, rather than only the share of one approver.
-func (o *approveOptions) over(ctx context.Context, err error) bool {
-	var end *codons.EndError
-	return errors.Is(ctx.Err(), context.Canceled) || !errors.As(err, &end) ||
-		end.State == codons.StateAbandoned && end.Refusal.Code != performatives.CodeExpired
 }
 
 // undecided returns the default, or the error when there is none.

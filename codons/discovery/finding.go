@@ -193,14 +193,31 @@ func (f *finding) disarm(name string) {
 
 // InTurn asks agents one after the other until one has taken the work on, for a mediator that
 // gives each all the time left: the state waiting of [FindTable]. ask asks one agent, blocks
-// until the conversation has ended, and returns the end state of the initiator. No agent is asked
-// after the end of ctx. The error is [codons.ErrNoParty].
+// until the conversation has ended, and returns the end state of the initiator; an end state that
+// is none of a delegation's counts as failed. No agent is asked after the end of ctx. The error is
+// [codons.ErrNoParty].
 func InTurn(ctx context.Context, p codons.Party, to []performatives.AgentID, ask func(to performatives.AgentID) machine.State) error {
+	return inTurn(ctx, p, to, commandWait, ask)
+}
+
+// UntilDone is [InTurn] for work that is safe to repeat: the state trying of [FindTable]. Each
+// end but a result is followed by the next agent. ask gives the agent a share of the time.
+func UntilDone(ctx context.Context, p codons.Party, to []performatives.AgentID, ask func(to performatives.AgentID) machine.State) error {
+	return inTurn(ctx, p, to, commandTry, ask)
+}
+
+func inTurn(ctx context.Context, p codons.Party, to []performatives.AgentID, asks string, ask func(to performatives.AgentID) machine.State) error {
 	self, err := codons.SelfOf(p)
 	if err != nil {
 		return err
 	}
-	f := newFinding(ctx, self, to, jobs{asks: commandWait, delegate: ask, withdraw: func() {}})
+	known := func(to performatives.AgentID) machine.State {
+		if end := ask(to); slices.Contains(allEnds, end) {
+			return end
+		}
+		return codons.StateFailed
+	}
+	f := newFinding(ctx, self, to, jobs{asks: asks, delegate: known, withdraw: func() {}})
 	f.run(codons.CommandStart)
 	return nil
 }
