@@ -110,7 +110,7 @@ func appendSent(sent []*performatives.Message, actions []action) []*performative
 	return sent
 }
 
-// Rebuild reduces the events of a record on a new side of the codon ([Codon.Side]), or of its
+// Rebuild reduces the events of a record on a new side of the codon, or of its
 // [Definition.Variant]. It returns
 // the value after the last event, and the messages that were sent, in order and without
 // repeated ones. It is pure. The error says that the record is of another codon, or names an

@@ -51,7 +51,7 @@ func Approve(ctx context.Context, p codons.Party, approver performatives.AgentID
 	err := discovery.UntilDone(ctx, p, o.chain, func(id performatives.AgentID) machine.State {
 		v, err := o.ask(ctx, p, id, s, time.Until(by)/time.Duration(len(o.chain)-len(errs)))
 		decided, errs = Approval{Approved: v.Accepted, By: id, Reason: v.Reason}, append(errs, err)
-		end = endOf(err)
+		end = discovery.EndOf(err)
 		return end
 	})
 	switch {
@@ -65,21 +65,6 @@ func Approve(ctx context.Context, p codons.Party, approver performatives.AgentID
 		return Approval{}, codons.EndOf(ctx)
 	}
 	return o.undecided(errors.Join(errs...))
-}
-
-// endOf returns the end state of a question, by its error: abandoned, where no further question
-// can begin. A share that ended before its question counts as time that is over.
-func endOf(err error) machine.State {
-	var end *codons.EndError
-	switch {
-	case err == nil:
-		return codons.StateCompleted
-	case !errors.As(err, &end):
-		return codons.StateAbandoned
-	case end.State == codons.StateAbandoned && end.Refusal.Code == performatives.CodeExpired:
-		return codons.StateTimedOut
-	}
-	return end.State
 }
 
 type approveOptions struct {

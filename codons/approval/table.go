@@ -45,6 +45,7 @@ var Codon = codons.MustDefine(codons.Definition{
 		Job:     "the approver, or a person behind it, decides",
 		Answers: verdictAnswers(),
 	}.Table(),
+	Uses:    []codons.Use{{Codon: "discover-and-delegate", For: "the rules by which the next approver is asked: the state `trying`"}},
 	Example: "ExampleApprove",
 	Payloads: []codons.Payload{
 		{Act: performatives.ActPropose, Type: Step{}, Doc: "the step, for people and for programs"},

@@ -99,12 +99,19 @@ func TestSeedsDisturb(t *testing.T) {
 			for _, fault := range w.faults {
 				t.Error(fault)
 			}
+			begun := map[performatives.ConversationID]time.Time{}
 			for r := range w.events.C {
 				e, ok := r.Event.(codons.Transition)
 				if !ok {
 					continue
 				}
 				got[e.On.String()]++
+				if e.On == machine.Command(codons.CommandStart) {
+					begun[e.Conversation] = e.Time
+				}
+				if e.On == machine.Timeout(codons.TimerDeadline) && e.Time.Sub(begun[e.Conversation]) < codons.DefaultDeadline {
+					got["deadline of the caller"]++
+				}
 				if e.Conversation == "named 1" {
 					got["named"]++
 				}
@@ -113,7 +120,7 @@ func TestSeedsDisturb(t *testing.T) {
 	}
 	for _, want := range []string{
 		"command cancel", "command stop", "command hurry", "timeout deadline", "timeout retry", "duplicate REQUEST", "undeliverable REQUEST",
-		"receive CANCEL", "named",
+		"receive CANCEL", "named", "deadline of the caller",
 	} {
 		if got[want] == 0 {
 			t.Errorf("no seed has %s: %v", want, got)

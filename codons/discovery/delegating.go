@@ -61,19 +61,15 @@ func (d *delegating) outcome(to performatives.AgentID) machine.State {
 // ended keeps the error of an attempt and returns its end state.
 func (d *delegating) ended(to performatives.AgentID, err error) machine.State {
 	d.cancel()
-	if err == nil {
-		return codons.StateCompleted
-	}
-	var end *codons.EndError
-	if !errors.As(err, &end) {
+	switch {
+	case err == nil:
+	case errors.As(err, new(*codons.EndError)):
+		d.found.Earlier = append(d.found.Earlier, Attempt{to, err})
+	default:
 		d.invalid = err
 		return commandImpossible
 	}
-	d.found.Earlier = append(d.found.Earlier, Attempt{to, err})
-	if !slices.Contains(failures, end.State) { // completed, and the result could not be read
-		return codons.StateFailed
-	}
-	return end.State
+	return EndOf(err)
 }
 
 // result returns the result of a run that ended in a state.

@@ -3,6 +3,7 @@ package discovery_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -80,6 +81,11 @@ func TestNoAgentError(t *testing.T) {
 		}
 		if _, err := discovery.DelegateToAny(t.Context(), w.Eddy, []p.AgentID{"Busy"}, p.TaskRequest{}); !errors.Is(err, p.CodeInvalidPayload) || errors.As(err, new(*discovery.NoAgentError)) {
 			t.Errorf("an empty task: %v", err)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := discovery.DelegateToAny(ended, w.Eddy, []p.AgentID{"Busy"}, kit.Task()); !errors.As(err, &none) || len(none.Attempts) > 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("after the end of ctx: %v", err)
 		}
 		w.Settled(0)
 	})
@@ -255,6 +261,41 @@ func TestDelegateToAnyWithRefusedCopy(t *testing.T) {
 		w.Settled(0)
 		if performed != 1 {
 			t.Errorf("performed %d times", performed)
+		}
+	})
+}
+
+// TestRecordOfFinding reads the record of a run from JSON and rebuilds it: it has the agents that
+// were asked.
+func TestRecordOfFinding(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		records := kit.Recording(&w.Events, codons.KindRecorded)
+		w.Add("Busy", deciding(delegation.Reject(p.CodeBusy, ""), new(int), nil))
+		w.Add("Able", deciding(delegation.Accept(), new(int), nil))
+		if _, err := discovery.DelegateToAny(t.Context(), w.Eddy, []p.AgentID{"Busy", "Able", "Spare"}, kit.Task()); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, r := range kit.Published[codons.Recorded](t, records) {
+			if r.Record.Protocol != discovery.FindCodon.Name() {
+				continue
+			}
+			n++
+			raw, err := json.Marshal(r.Record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, record, err := codons.ReadRecord(raw, discovery.FindCodon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, _, err := codons.Rebuild(c, record)
+			if err != nil || v.State() != codons.StateCompleted || !slices.Equal(v.Data().([]p.AgentID), []p.AgentID{"Busy", "Able"}) {
+				t.Errorf("got %v, %v", v, err)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d records", n)
 		}
 	})
 }

@@ -193,9 +193,8 @@ func (f *finding) disarm(name string) {
 
 // InTurn asks agents one after the other until one has taken the work on, for a mediator that
 // gives each all the time left: the state waiting of [FindTable]. ask asks one agent, blocks
-// until the conversation has ended, and returns the end state of the initiator; an end state that
-// is none of a delegation's counts as failed. No agent is asked after the end of ctx. The error is
-// [codons.ErrNoParty].
+// until the conversation has ended, and returns its end state as [EndOf] does; it panics for another
+// state. No agent is asked after the end of ctx. The error is [codons.ErrNoParty].
 func InTurn(ctx context.Context, p codons.Party, to []performatives.AgentID, ask func(to performatives.AgentID) machine.State) error {
 	return inTurn(ctx, p, to, commandWait, ask)
 }
@@ -211,15 +210,28 @@ func inTurn(ctx context.Context, p codons.Party, to []performatives.AgentID, ask
 	if err != nil {
 		return err
 	}
-	known := func(to performatives.AgentID) machine.State {
-		if end := ask(to); slices.Contains(allEnds, end) {
-			return end
-		}
-		return codons.StateFailed
-	}
-	f := newFinding(ctx, self, to, jobs{asks: asks, delegate: known, withdraw: func() {}})
+	f := newFinding(ctx, self, to, jobs{asks: asks, delegate: ask, withdraw: func() {}})
 	f.run(codons.CommandStart)
 	return nil
+}
+
+// EndOf returns the end state of a conversation with an agent by its error, an [*codons.EndError]
+// or nil: completed, rejected, refused, not understood, timed out, cancelled, failed or abandoned. A
+// conversation whose answer could not be read has failed. One that had no time to begin is timed
+// out. Any other error means that no conversation can begin: abandoned.
+func EndOf(err error) machine.State {
+	var end *codons.EndError
+	switch {
+	case err == nil:
+		return codons.StateCompleted
+	case !errors.As(err, &end):
+		return codons.StateAbandoned
+	case end.State == codons.StateAbandoned && end.Refusal.Code == performatives.CodeExpired:
+		return codons.StateTimedOut
+	case slices.Contains(failures, end.State):
+		return end.State
+	}
+	return codons.StateFailed
 }
 
 // side is the pure side of a [finding].

@@ -3,8 +3,10 @@ package discovery_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -17,7 +19,7 @@ func TestInTurn(t *testing.T) {
 	for end, c := range map[machine.State]struct{ once, repeatable bool }{
 		codons.StateCompleted: {}, codons.StateAbandoned: {},
 		codons.StateRejected: {true, true}, codons.StateRefused: {true, true}, codons.StateNotUnderstood: {true, true},
-		codons.StateTimedOut: {false, true}, codons.StateCancelled: {false, true}, codons.StateFailed: {false, true}, "another": {false, true},
+		codons.StateTimedOut: {false, true}, codons.StateCancelled: {false, true}, codons.StateFailed: {false, true},
 	} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
 			asked := func(run func(context.Context, codons.Party, []p.AgentID, func(p.AgentID) machine.State) error, cancelled bool) (n int) {
@@ -49,5 +51,24 @@ func TestInTurn(t *testing.T) {
 	}
 	if err := discovery.InTurn(t.Context(), nil, nil, nil); !errors.Is(err, codons.ErrNoParty) {
 		t.Errorf("a nil party: %v", err)
+	}
+}
+
+func TestEndOf(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want machine.State
+	}{
+		{nil, codons.StateCompleted},
+		{actors.ErrStopped, codons.StateAbandoned},
+		{&codons.EndError{State: codons.StateRejected}, codons.StateRejected},
+		{fmt.Errorf("wrapped: %w", &codons.EndError{State: codons.StateCancelled}), codons.StateCancelled},
+		{&codons.EndError{State: codons.StateCompleted}, codons.StateFailed},
+		{&codons.EndError{State: codons.StateAbandoned}, codons.StateAbandoned},
+		{&codons.EndError{State: codons.StateAbandoned, Refusal: p.Refusal{Code: p.CodeExpired}}, codons.StateTimedOut},
+	} {
+		if got := discovery.EndOf(c.err); got != c.want {
+			t.Errorf("%v: %s, want %s", c.err, got, c.want)
+		}
 	}
 }
