@@ -103,8 +103,12 @@ func mayHaveRun(e *codons.EndError) bool {
 		return false
 	case codons.StateFailed:
 		switch e.Refusal.Code { //nolint:exhaustive // the other codes are of work that failed by itself
-		case performatives.CodeStillRunning, performatives.CodeTimeout, performatives.CodeStopped, performatives.CodeInternal,
-			performatives.CodeDisconnected, performatives.CodeBudget: // an overdrawn budget is reported whatever the result of the work is
+		case performatives.CodeStillRunning, performatives.CodeTimeout, performatives.CodeInternal,
+			performatives.CodeBudget,            // an overdrawn budget is reported whatever the result of the work is
+			performatives.CodeConversationEnded: // the work has ended, and its reply is no longer kept
+			return true
+		case performatives.CodeStopped, performatives.CodeUnknownAgent, performatives.CodeDisconnected, performatives.CodeExpired,
+			performatives.CodeRateLimited, performatives.CodeUnauthorized, performatives.CodeForbidden: // the CANCEL was not delivered
 			return true
 		}
 		return false
