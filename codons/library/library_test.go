@@ -53,7 +53,7 @@ func missingFrom(c *codons.Codon, names map[string]bool) (missing []string) {
 	if len(c.Table.Rows) == 0 && len(c.Uses) == 0 {
 		fault("it has no rows and uses no other codon")
 	}
-	if len(c.Table.Rows) == 0 && c.Ends == "" {
+	if len(c.Table.Rows) == 0 && len(c.Uses) > 0 && c.Ends == "" {
 		fault("it has no rows and does not say what ends the whole")
 	}
 	missing = append(missing, missingPayloads(c)...)
