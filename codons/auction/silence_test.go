@@ -57,6 +57,17 @@ func TestSilenceIsNoBid(t *testing.T) {
 	}
 }
 
+// TestEndWhileTheHandlerOverruns ends an auction for a bidder whose handler has outlived its round.
+func TestEndWhileTheHandlerOverruns(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		s, err := english(w, t.Context(), spawn(w, silentUntil(2, 60, 12*time.Second)))
+		wantNoSale(t, s, err)
+		w.Settled(1)
+		time.Sleep(12 * time.Second)
+		w.Settled(0)
+	})
+}
+
 // TestRoundWithoutBids ends an English auction. Bidders that gave no answer are told of the end, and the lot is
 // sold to the leader.
 func TestRoundWithoutBids(t *testing.T) {

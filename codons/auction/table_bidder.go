@@ -66,7 +66,7 @@ func bidderOverruns() []machine.Row {
 	}
 	return []machine.Row{
 		missed.When(decided...).
-			Goto(stateSilent, machine.Drop(codons.DropLate)).
+			Goto(stateSilent).
 			Because("the round is over; an agent that leaves may say so at the next price"),
 		recalled.When(decided...).
 			Goto(codons.StateConsidering, machine.Run(codons.JobConsider)).

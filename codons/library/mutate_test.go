@@ -23,8 +23,8 @@ var survivors = map[string]map[string]string{
 		"no row responder in completed on duplicate CFP":          resultAgain,
 		"no row responder in lapsed on duplicate ACCEPT_PROPOSAL": lapseAgain,
 	},
-	"english-auction":  lateBidder,
-	"dutch-auction":    lateBidder,
+	"english-auction":  lateBidder(true),
+	"dutch-auction":    lateBidder(false),
 	"subscribe":        {"no row initiator in cancelling on duplicate AGREE": "the wildcard drops it, too, and counts it as a duplicate"},
 	"request-whenever": {"no row initiator in cancelling on duplicate AGREE": "the wildcard drops it, too, and counts it as a duplicate"},
 	"whispering-wind": {
@@ -37,9 +37,20 @@ const (
 	lapseAgain  = "it matters only after a deadline and two losses, of the FAILURE and of its repetition; no run has that many faults"
 )
 
-var lateBidder = map[string]string{
-	"no row responder in failed, timed_out on receive REQUEST, receive ACCEPT_PROPOSAL": "the wildcard answers both by a FAILURE, too",
-	"no row responder in absent on duplicate CFP":                                       "it matters only after the bidder has left and its refusal is lost; no run has both",
+// lateBidder returns the survivors of an auction. Where the price rises, a bidder hears of the end while it
+// considers only after its round.
+func lateBidder(rising bool) map[string]string {
+	all := map[string]string{
+		"no row responder in failed, timed_out on receive REQUEST, receive ACCEPT_PROPOSAL": "the wildcard answers both by a FAILURE, too",
+		"no row responder in absent on duplicate CFP":                                       "it matters only after the bidder has left and its refusal is lost; no run has both",
+		"initiator in proposed on command reject: without send REJECT_PROPOSAL":             "the next price, or the end, says the same later",
+	}
+	if rising {
+		const later = "its own deadline, which then runs, ends it later"
+		all["no row responder in considering on receive INFORM (closed)"] = later
+		all["no row responder in missed, recalled on receive INFORM (closed)"] = later
+	}
+	return all
 }
 
 // suite returns the checks of a table of the library.
