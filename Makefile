@@ -66,7 +66,7 @@ mutate: ## check that the explorations notice mistakes in tables; ALL=1 ONLY=tab
 	grep '^mutants noticed' "$$out"; ! grep -q '^FAIL' "$$out"
 
 .PHONY: mutate-code
-mutate-code: ## check that the tests notice faults of the code, in some 20 minutes; ONLY=regexp
+mutate-code: ## check that the tests notice faults of the code, in tens of minutes; ONLY=regexp
 	go run ./internal/codemutants -only '$(ONLY)'
 
 .PHONY: sim

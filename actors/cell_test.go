@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"errors"
 	goruntime "runtime"
 	"testing"
 	"testing/synctest"
@@ -153,6 +154,33 @@ func TestRequestIDsOfOthers(t *testing.T) {
 			if err := s.StopAgent(t.Context(), id); err != nil {
 				t.Error(err)
 			}
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The stop of an agent ends the wait of a caller of Do.
+func TestDoEndsWithItsAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, a := numberedSystem(t, &numbers{})
+		held, done := make(chan struct{}), make(chan error, 1)
+		_ = a.Later(func(Agent) { <-held })
+		synctest.Wait()
+		go func() { _ = s.StopAgent(t.Context(), "a") }()
+		synctest.Wait()
+		go func() { done <- a.Do(t.Context(), func(Agent) { t.Error("the function runs") }) }()
+		synctest.Wait()
+		close(held)
+		synctest.Wait()
+		select {
+		case err := <-done:
+			if !errors.Is(err, ErrStopped) {
+				t.Errorf("got %v, want the stop of the agent", err)
+			}
+		default:
+			t.Error("the caller still waits")
 		}
 		if err := s.Stop(t.Context()); err != nil {
 			t.Error(err)

@@ -382,3 +382,21 @@ func TestChangedPayload(t *testing.T) {
 }
 
 func newChange(diff string, labels map[string]string) change { return change{diff, labels} }
+
+// TestDeadlineOfAJob checks that a job of the initiator has the deadline of the conversation.
+func TestDeadlineOfAJob(t *testing.T) {
+	inReviews(t, wantsTests, func(t *testing.T, _ *actors.System, asker actors.Self) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		want, _ := ctx.Deadline()
+		_, err := review.Ask(ctx, asker, "Rev", change{Diff: "code"}, codons.On("revise", func(ctx context.Context, turn codons.Turn[comments]) (codons.Command, error) {
+			if by, ok := ctx.Deadline(); !ok || !by.Equal(want) {
+				t.Errorf("the job has until %v, want %v", by, want)
+			}
+			return addTests(ctx, turn)
+		}))
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}

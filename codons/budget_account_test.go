@@ -44,13 +44,13 @@ func TestBudgetOverflow(t *testing.T) {
 			if !errors.Is(err, p.CodeBudget) || !strings.Contains(err.Error(), "calls: ") {
 				w.T.Errorf("so many calls: %v", err)
 			}
-			for range 3 {
+			for range 4 {
 				_, err = delegation.Delegate(ctx, t.Agent, "Leaf", t.TaskRequest)
 				kit.WantEnd(w.T, err, "failed", p.CodeBudget)
 			}
 			return nil
 		})
-		if err != nil || !strings.HasPrefix(left, "calls 2, depth 32, tokens -") {
+		if err != nil || !strings.HasPrefix(left, "calls 1, depth 32, tokens -") {
 			t.Errorf("left %q, %v", left, err)
 		}
 		if spent := d.Spent()[codons.Tokens]; spent != math.MaxInt64 {

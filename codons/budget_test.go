@@ -196,10 +196,15 @@ func TestCallsAreCounted(t *testing.T) {
 }
 
 // TestInvalidBudgets checks that invalid budgets are refused on either side.
+// oneTask is an agent that takes one request at a time.
+type oneTask struct{ *kit.RequestHandler }
+
+func (oneTask) MaxTasks() int { return 1 }
+
 func TestInvalidBudgets(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{})
-		w.Add("Shop", &kit.RequestHandler{Handle: func(context.Context, request.Requested) (any, error) { return nil, nil }})
+		w.Add("Shop", oneTask{&kit.RequestHandler{Handle: func(context.Context, request.Requested) (any, error) { return nil, nil }}})
 		bad := codons.WithBudget(codons.Budget{codons.Tokens: -1})
 		if _, err := w.Delegate(t.Context(), bad); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("got %v", err)
@@ -223,4 +228,27 @@ func TestSpendOutsideOfAConversation(t *testing.T) {
 	if left := codons.Left(t.Context()); left != nil {
 		t.Errorf("left %v", left)
 	}
+}
+
+// TestShareKeepsCallsBack checks that each of the conversations which share a budget can begin: they cost a call each.
+func TestShareKeepsCallsBack(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Leaf", &kit.Worker{})
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
+			share := codons.WithBudgetShare(ctx, 2)
+			for range 2 {
+				if _, err := delegation.Start(ctx, task.Agent, "Leaf", task.TaskRequest, share); err != nil {
+					return p.InformResult{}, err
+				}
+			}
+			return p.InformResult{Status: p.StatusSuccess, Summary: codons.Left(ctx).String()}, nil
+		}})
+		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task(), codons.WithBudget(codons.Budget{codons.Tokens: 9, codons.Calls: 10}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.Wait(); err != nil || got.Summary != "calls 0, depth 32, tokens 1" {
+			t.Errorf("left %q, %v", got.Summary, err)
+		}
+	})
 }

@@ -452,3 +452,33 @@ func TestStreamEndsAtParentDeadline(t *testing.T) {
 		}
 	})
 }
+
+// TestStoppedChildAfterAStuckOne checks that a child which stops does not make up for an earlier one that did not.
+func TestStoppedChildAfterAStuckOne(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		release := stuck(w, "Stuck")
+		w.Add("Slow", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			d, err := delegation.Start(ctx, t.Agent, "Stuck", t.TaskRequest)
+			if err != nil {
+				return p.InformResult{}, err
+			}
+			synctest.Wait()
+			d.Cancel()
+			if _, err = d.Wait(); !errors.Is(err, p.CodeStillRunning) {
+				w.T.Errorf("the child ended with %v", err)
+			}
+			return delegation.Delegate(ctx, t.Agent, "Slow", t.TaskRequest)
+		}})
+		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		d.Cancel()
+		_, err = d.Wait()
+		kit.WantEnd(t, err, "failed", p.CodeStillRunning)
+		release()
+		w.Settled(0)
+	})
+}

@@ -237,3 +237,25 @@ func TestUnexpectedMessages(t *testing.T) {
 		kit.WantEnd(t, err, "completed", p.CodeInvalidPayload)
 	})
 }
+
+// TestDuplicateAfterManyMessages sends each of many reports again after the next one: a conversation forgets the oldest
+// ids first.
+func TestDuplicateAfterManyMessages(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a := w.Peer("Jules")
+		heard := 0
+		d := w.Start(t.Context(), delegation.WithProgress(func(p.StatusUpdate) { heard++ }))
+		request := a.Expect(p.ActTaskRequest)
+		before := a.Reply(request, p.StatusUpdate{Description: "begun"})
+		for range 99 {
+			next := a.Reply(request, p.StatusUpdate{Description: "on and on"})
+			a.SendAgain(before)
+			before = next
+			synctest.Wait()
+		}
+		a.Reply(request, kit.Result(p.StatusSuccess))
+		if _, err := d.Wait(); err != nil || heard != 100 {
+			t.Errorf("%d reports were handled, want 100; %v", heard, err)
+		}
+	})
+}

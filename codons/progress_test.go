@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -119,6 +120,28 @@ func TestReportsOfEarlierRound(t *testing.T) {
 		_, err := w.Delegate(t.Context(), delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return kit.Task(), true }))
 		if err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestDeadlineOvertakesReports has the deadline pass while many reports wait to be handled.
+func TestDeadlineOvertakesReports(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a := w.Peer("Jules")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		held, heard := make(chan struct{}), 0
+		d := w.Start(ctx, delegation.WithProgress(func(p.StatusUpdate) { <-held; heard++ }))
+		request := a.Expect(p.ActTaskRequest)
+		for range 50 {
+			a.Reply(request, p.StatusUpdate{Description: "on and on"})
+		}
+		time.Sleep(2 * time.Minute)
+		close(held)
+		_, err := d.Wait()
+		kit.WantEnd(t, err, "timed_out", p.CodeTimeout)
+		if heard != 1 {
+			t.Errorf("%d reports were handled, want only the one that was under way at the deadline", heard)
 		}
 	})
 }

@@ -102,3 +102,25 @@ func TestRetryToFullMailbox(t *testing.T) {
 		}
 	})
 }
+
+// TestRetryBeforeTheDeadline checks that a message is sent again before the deadline, although the wait would be longer.
+func TestRetryBeforeTheDeadline(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{})
+		start := time.Now()
+		var asked []time.Duration
+		w.Net.Intercept(func(m *p.Message) bool {
+			if m.Performative() == p.ActTaskRequest {
+				asked = append(asked, time.Since(start))
+			}
+			return true
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := w.Delegate(ctx, codons.WithRetry(codons.Retry{First: time.Second, Jitter: -1}))
+		kit.WantEnd(t, err, "timed_out", p.CodeTimeout)
+		if want := []time.Duration{0, 1, 3, 7}; len(asked) <= len(want) || asked[len(asked)-1] < 18*time.Second {
+			t.Errorf("it was asked after %v, want further retries until the deadline after 20s", asked)
+		}
+	})
+}

@@ -244,3 +244,22 @@ func TestChildrenAreBounded(t *testing.T) {
 		w.Settled(0)
 	})
 }
+
+// TestChildOptionsWin checks that a child has the trace and the priority of its own caller, where that sets them.
+func TestChildOptionsWin(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		got := requests(w)
+		const own = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
+			return delegation.Delegate(ctx, task.Agent, "Leaf", task.TaskRequest, codons.WithTrace(own), codons.WithPriority(p.Low))
+		}})
+		w.Add("Leaf", &kit.Worker{})
+		const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+		if _, err := delegation.Delegate(t.Context(), w.Eddy, "Middle", kit.Task(), codons.WithTrace(trace), codons.WithPriority(p.Urgent)); err != nil {
+			t.Fatal(err)
+		}
+		if child := got("Leaf")[0]; child.Trace() != own || child.Priority() != p.Low {
+			t.Errorf("trace %q, band %s", child.Trace(), child.Priority())
+		}
+	})
+}

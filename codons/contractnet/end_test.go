@@ -352,3 +352,67 @@ func TestProposalLapsesDuringDecision(t *testing.T) {
 		w.Settled(0)
 	})
 }
+
+// TestTimesOfACall checks the times that bidders are told: no result is due after the caller's own deadline, nor after
+// the ResultBy of the call.
+func TestTimesOfACall(t *testing.T) {
+	for name, c := range map[string]struct{ ctx, resultBy, within, want, award time.Duration }{
+		"the deadline of ctx is first": {time.Minute, time.Hour, time.Hour, time.Minute, time.Minute},
+		"ResultBy is first":            {time.Hour, time.Minute, time.Hour, time.Minute, time.Minute},
+		"the award has less time":      {time.Hour, time.Minute, time.Second, time.Minute, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				start, award := time.Now(), time.Time{}
+				var resultBy time.Time
+				w.Net.Before = func(m *p.Message) {
+					switch m.Performative() {
+					case p.ActCFP:
+						call, err := p.PayloadAs[contractnet.Call](m)
+						if err != nil {
+							t.Error(err)
+						}
+						resultBy = call.ResultBy
+					case p.ActAcceptProposal:
+						award = m.ReplyBy()
+					}
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), c.ctx)
+				defer cancel()
+				ids := spawn(w, &bidder{cost: 1})
+				a, err := contractnet.CallForProposals(ctx, w.Eddy, ids, contractnet.Call{Task: kit.Task(), ResultBy: start.Add(c.resultBy)}, contractnet.WithResultWithin(c.within))
+				wantWinners(t, a, err, "A")
+				if got := resultBy.Sub(start); got != c.want {
+					t.Errorf("the result is due after %v, want %v", got, c.want)
+				}
+				if got := award.Sub(start); got != c.award {
+					t.Errorf("the award is due after %v, want %v", got, c.award)
+				}
+			})
+		})
+	}
+}
+
+// TestTermsOfTheRoundBefore calls for another round without terms: those of the round before hold.
+func TestTermsOfTheRoundBefore(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var terms []string
+		ids := spawn(w, &bidder{consider: func(_ context.Context, c contractnet.Called) (contractnet.Proposal, error) {
+			text, err := c.Terms.MarshalJSON()
+			terms = append(terms, string(text))
+			return contractnet.Proposal{Cost: 1}, err
+		}})
+		decide := func(ctx context.Context, b contractnet.Bidding) contractnet.Selection {
+			if b.Again {
+				return contractnet.Selection{Revise: ids}
+			}
+			return contractnet.LowestCost(ctx, b)
+		}
+		call := contractnet.Call{Task: kit.Task(), Terms: p.ContentOf(map[string]any{"below": 5})}
+		a, err := contractnet.CallForProposals(t.Context(), w.Eddy, ids, call, contractnet.WithRounds(2), contractnet.WithDecision(decide))
+		wantWinners(t, a, err, "A")
+		if len(terms) != 2 || terms[0] != `{"below":5}` || terms[1] != terms[0] {
+			t.Errorf("the terms were %q", terms)
+		}
+	})
+}

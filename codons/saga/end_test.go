@@ -248,3 +248,24 @@ func TestManySteps(t *testing.T) {
 		}
 	})
 }
+
+// TestDeadlinePassesDuringUndo has the deadline of a saga pass while a failed saga is undone: it is undone all the same.
+func TestDeadlinePassesDuringUndo(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var d deeds
+		slow := d.step("a")
+		slow.Undo = func(ctx context.Context, _ any) error {
+			time.Sleep(5 * time.Second)
+			d.do("undo a")
+			return ctx.Err()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		no := errors.New("no")
+		_, err := saga.Saga{Steps: []saga.Step{slow, d.failing("b", no)}}.Run(ctx, w.Eddy)
+		if failure := failureOf(t, err); !errors.Is(failure, no) || len(failure.Lost) > 0 || len(failure.Undone) != 1 {
+			t.Errorf("got %v, undone %v, lost %v", failure, failure.Undone, failure.Lost)
+		}
+		d.want(t, "a after 0", "undo a")
+	})
+}

@@ -165,12 +165,15 @@ func TestResumeRefuses(t *testing.T) {
 		other.Protocol = "task-delegation"
 		mistyped := crashing(&d)
 		mistyped[2].Result = room{}
+		renamed := crashing(&d)
+		renamed[1].Name = "another"
 		for name, c := range map[string]struct {
 			steps  []saga.Step
 			record codons.Record
 			want   string
 		}{
 			"other steps":   {crashing(&d)[:4], record, "of the steps"},
+			"other names":   {renamed, record, "of the steps"},
 			"another codon": {crashing(&d), other, "task-delegation"},
 			"another type":  {mistyped, record, "the result of step c"},
 			"no events":     {crashing(&d), codons.Record{Protocol: "saga"}, "no events"},

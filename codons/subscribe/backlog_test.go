@@ -1,6 +1,9 @@
 package subscribe
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // A dropped event passes its losses and its break on to the next event.
 func TestBacklogPassesLossesOn(t *testing.T) {
@@ -58,5 +61,54 @@ func TestEventsOfTwoRunsAreNotLost(t *testing.T) {
 		if e, ok := s.backlog.take(); !ok || e.Lost != want || e.Uncounted {
 			t.Errorf("got %+v, %t, want %d lost", e, ok, want)
 		}
+	}
+}
+
+// An event that arrived before a break is not delivered again after it.
+func TestEventFromBeforeABreak(t *testing.T) {
+	s := &Stream[string]{backlog: newBacklog[string](8)}
+	for i, c := range []struct {
+		published Published
+		want      bool
+	}{
+		{Published{Position: Position{"e", 4}, Stream: "first", Number: 1}, true},
+		{Published{Position: Position{"e", 4}, Stream: "second", Number: 1, Resumed: true}, false},
+		{Published{Position: Position{"e", 3}, Stream: "second", Number: 2, Resumed: true}, false},
+		{Published{Position: Position{"e", 5}, Stream: "second", Number: 3, Resumed: true}, true},
+	} {
+		if got := s.arrived(c.published, "", nil); got != c.want {
+			t.Errorf("event %d was delivered: %t, want %t", i, got, c.want)
+		}
+	}
+}
+
+// A full history yields the events after a position in their order.
+func TestHistory(t *testing.T) {
+	all := topic{options: TopicOptions{History: 4}}
+	for range 6 {
+		all.publish("x")
+	}
+	for after, want := range map[uint64][]uint64{0: {3, 4, 5, 6}, 2: {3, 4, 5, 6}, 4: {5, 6}, 6: {}, 9: {}} {
+		got := []uint64{}
+		for _, e := range all.after(after) {
+			got = append(got, e.seq)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("after %d: %v, want %v", after, got, want)
+		}
+	}
+}
+
+// An event is not put in the queues by predicates that were asked before the subscribers changed.
+func TestSubscribersChangeDuringPublish(t *testing.T) {
+	var all topic
+	before := all.queues.Load()
+	q := &queue{ring: ring[entry]{room: 4}, wake: func() {}}
+	all.queues.Store(&[]*queue{q})
+	if all.put(before, nil, "x") || all.seq != 0 || q.ring.n != 0 {
+		t.Error("the event was published")
+	}
+	if !all.put(all.queues.Load(), nil, "x") || q.ring.n != 1 {
+		t.Error("the event was not published")
 	}
 }

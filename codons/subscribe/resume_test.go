@@ -365,3 +365,33 @@ func TestPublisherRestarts(t *testing.T) {
 		w.Settled(0)
 	})
 }
+
+// TestSilentPublisherIsCancelled checks that a stream which gives a silent publisher up says so to it.
+func TestSilentPublisherIsCancelled(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a := w.Peer("Station")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		opened := make(chan *subscribe.Stream[string], 1)
+		go func() {
+			s, _ := subscribe.Subscribe[string](ctx, w.Eddy, "Station", subscribe.Subscription{Topic: "weather"}, subscribe.WithHeartbeat(time.Second), subscribe.WithResume(codons.Retry{}, -1))
+			opened <- s
+		}()
+		request := a.Expect(p.ActSubscribe)
+		agree, err := request.ReplyAs(a.Stamp(), p.ActAgree, p.Raw(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.SendAgain(agree)
+		s := <-opened
+		<-s.Done()
+		synctest.Wait()
+		var last *p.Message
+		for len(a.Got) > 0 {
+			last = <-a.Got
+		}
+		if last == nil || last.Performative() != p.ActCancel || last.ConversationID() != request.ConversationID() {
+			t.Errorf("the last message to the publisher was %v, want CANCEL", last)
+		}
+	})
+}
