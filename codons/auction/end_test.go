@@ -390,3 +390,25 @@ func TestEndAfterTheTransaction(t *testing.T) {
 		w.Settled(0)
 	})
 }
+
+// TestRoundsEndWithTheAuction calls prices of rounds that would be longer than the auction. Bidders are told the end of
+// the auction.
+func TestRoundsEndWithTheAuction(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		lot := vase()
+		lot.RoundTime, lot.EndsBy = time.Hour, time.Now().Add(time.Minute)
+		calls := 0
+		w.Net.Before = func(m *p.Message) {
+			if m.Performative() != p.ActCFP {
+				return
+			}
+			if calls++; !m.ReplyBy().Equal(lot.EndsBy) {
+				t.Errorf("a round ends at %v, want %v", m.ReplyBy(), lot.EndsBy)
+			}
+		}
+		ids := spawn(w, bidder{value: 60}.never())
+		if _, err := auction.English(t.Context(), w.Eddy, ids, lot); err == nil || calls == 0 {
+			t.Errorf("%d prices were called, %v", calls, err)
+		}
+	})
+}
