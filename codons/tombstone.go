@@ -216,7 +216,8 @@ func (t *tombstone) act(self actors.Self, f machine.Effect, m *performatives.Mes
 }
 
 // resend repeats the reply of an act to the message m. When the reply was shed, m is told that the
-// conversation has ended, and a CANCEL of a cancelled conversation gets another receipt.
+// conversation has ended. A CANCEL of a cancelled conversation gets another receipt, and a proposal that was rejected
+// another rejection.
 func (t *tombstone) resend(self actors.Self, act performatives.Performative, m *performatives.Message) {
 	for r := t.replies; r != nil; r = r.next {
 		if r.message.Performative() == act {
@@ -225,6 +226,8 @@ func (t *tombstone) resend(self actors.Self, act performatives.Performative, m *
 		}
 	}
 	switch {
+	case act == performatives.ActRejectProposal && m.Performative() == performatives.ActPropose:
+		self.System().Refuse(self.ID(), m, performatives.CodeRejected, "")
 	case m.Performative() == performatives.ActCancel && t.codon.Table.Terminal[t.state] == StateCancelled:
 		if r, err := m.ReplyFrom(self.ID(), self.Stamp(), performatives.ActInform, receipt); err == nil {
 			_ = self.Send(r)

@@ -37,7 +37,7 @@ func explore(logf func(string, ...any), c *codons.Codon, o options) (problems []
 	if err := verify.CheckRules(c.Machine()); err != nil {
 		problems = append(problems, err.Error())
 	}
-	problems = slices.Concat(problems, compare("step", worst.Unexercised, o.unexercised), compare("pair", pairs(worst.UnusedPairs), pairs(o.unused)))
+	problems = slices.Concat(problems, compare("step", worst.Unexercised, o.unexercised))
 	for _, cause := range worst.UnusedCauses {
 		problems = append(problems, "codontest: no conversation needs the cause: "+cause)
 	}
@@ -50,6 +50,7 @@ func explore(logf func(string, ...any), c *codons.Codon, o options) (problems []
 		problems = append(problems, fmt.Sprintf("codontest: no conversation over a network that delivers ends in %s: the pair is Rough", pairs([]machine.Pair{pair})[0]))
 	}
 	fair, err := verify.ExploreFair(c.Machine())
+	problems = append(problems, compare("pair", pairs(slices.Concat(worst.UnusedPairs, fair.UnusedPairs)), pairs(o.unused))...)
 	logf("%s, fair runs: %s", c.Name(), fair)
 	if err != nil {
 		problems = append(problems, err.Error())

@@ -213,6 +213,33 @@ func TestUnreadableProposal(t *testing.T) {
 	})
 }
 
+// TestForgottenRejection has a bidder that repeats a proposal when the caller keeps its rejection no more. It is
+// rejected again, so that it does not bind the bidder.
+func TestForgottenRejection(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a := w.Peer("A")
+		var bids []*p.Message
+		for range 100 {
+			tender := startCall(w, t.Context(), []p.AgentID{"A"})
+			bad, err := a.Expect(p.ActCFP).ReplyAs(a.Stamp(), p.ActPropose, p.Raw(`{"cost":"cheap"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.SendAgain(bad)
+			a.Expect(p.ActRejectProposal)
+			_, _ = tender.Wait()
+			bids = append(bids, bad)
+		}
+		for _, bid := range bids {
+			a.SendAgain(bid)
+			if no := a.Expect(p.ActRejectProposal); !no.Answers(bid) {
+				t.Errorf("%s answers another proposal", no.ID())
+			}
+		}
+		a.Silent()
+	})
+}
+
 // TestForeignBidder has a bidder that sends JSON without conversation ids.
 func TestForeignBidder(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {

@@ -34,6 +34,9 @@ func TestExploreFairRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Log(result)
+			if len(result.UnusedPairs) > 0 {
+				t.Errorf("no conversation ends in %v", result.UnusedPairs)
+			}
 		})
 	}
 }
@@ -65,6 +68,13 @@ func TestFairRunsFindWhatExploreDoesNot(t *testing.T) {
 			}, "one loss",
 		},
 		{
+			"a repeated request that is performed again", request.Codon.Table, func(r *machine.Row) {
+				if r.Role == machine.Responder && slices.Contains(r.From, codons.StateAgreed) && slices.Contains(r.On, machine.Duplicate(performatives.ActRequest)) {
+					r.Do = append(slices.Clone(r.Do), machine.Run(codons.JobAnswer))
+				}
+			}, "starts a job",
+		},
+		{
 			"a stop that withdraws nothing", request.Codon.Table, func(r *machine.Row) {
 				if r.Role == machine.Initiator && slices.Contains(r.On, machine.Command(codons.CommandStop)) {
 					drop(r, machine.Send(performatives.ActCancel))
@@ -85,5 +95,30 @@ func TestFairRunsFindWhatExploreDoesNot(t *testing.T) {
 			}
 			t.Log(err)
 		})
+	}
+}
+
+// A responder that has forgotten its reply tells a duplicate that the conversation has ended, so the two sides do not agree.
+func TestForgottenRepliesAreDeclared(t *testing.T) {
+	table := request.Codon.Table
+	forgotten := machine.Forgotten(machine.Responder)
+	table.Agree = slices.Clone(table.Agree)
+	for i := range table.Agree {
+		p := &table.Agree[i]
+		p.After = slices.DeleteFunc(slices.Clone(p.After), func(c machine.Cause) bool { return c == forgotten })
+	}
+	table.Agree = slices.DeleteFunc(table.Agree, func(p machine.Pair) bool {
+		return p.Initiator == codons.StateFailed && p.Responder == codons.StateAnswered && !p.Rough()
+	})
+	_, err := verify.ExploreFair(table.MustCompile(), verify.Run{Name: "replies forgotten", Losses: 1, Forgets: true})
+	var found *verify.Counterexample
+	if !errors.As(err, &found) || !strings.HasPrefix(found.Detail, "replies forgotten") {
+		t.Errorf("got %v", err)
+	}
+	table = request.Codon.Table
+	surplus := machine.Pair{Initiator: codons.StateRefused, Responder: codons.StateAnswered, After: []machine.Cause{forgotten}}
+	table.Agree = append(slices.Clone(table.Agree), surplus)
+	if result, err := verify.ExploreFair(table.MustCompile()); err != nil || len(result.UnusedPairs) != 1 || result.UnusedPairs[0].Initiator != surplus.Initiator {
+		t.Errorf("%v, unused %v", err, result.UnusedPairs)
 	}
 }

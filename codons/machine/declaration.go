@@ -14,6 +14,10 @@ type Declarations struct {
 	Garbled    []Garbled
 	Ends       []End
 	Exceptions []Exception
+
+	// LongLived says that the conversations have no deadline, so no node remembers the opening act
+	// after the end: the same message may open the conversation again.
+	LongLived bool
 }
 
 // CommandKind says whether an agent has to give a command. The zero value is [CommandMay].

@@ -9,6 +9,7 @@ import (
 // declarations say what the rows are for, besides what the standard rows bring.
 func declarations(opening performatives.Performative) machine.Declarations {
 	return machine.Declarations{
+		LongLived: true,
 		Renewals: []machine.Renewal{
 			{Role: machine.Initiator, Timer: timerSilence, In: []machine.State{stateSubscribed}, On: []machine.Symbol{
 				machine.Receive(performatives.ActAgree), machine.Receive(performatives.ActInform), machine.Duplicate(performatives.ActAgree),

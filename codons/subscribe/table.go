@@ -229,7 +229,11 @@ func streamPairs() []machine.Pair {
 		{Initiator: codons.StateFailed, Responder: stateLost, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout(timerLease))}, Note: "the publisher gave the subscriber up, and its FAILURE arrived"},
 	}
 	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood, machine.Idle} {
-		pairs = append(pairs, machine.Pair{Initiator: codons.StateFailed, Responder: end, After: []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(performatives.ActCancel))}})
+		after := []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(performatives.ActCancel))}
+		if end != machine.Idle {
+			after = append(after, machine.Forgotten(machine.Responder))
+		}
+		pairs = append(pairs, machine.Pair{Initiator: codons.StateFailed, Responder: end, After: after})
 	}
 	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, stateLost, machine.Idle} {
 		pairs = append(pairs, machine.Pair{Initiator: stateLost, Responder: end, After: []machine.Cause{machine.At(machine.Initiator, machine.Timeout(timerSilence))}, Note: "the network was silent for too long"})

@@ -33,8 +33,11 @@ func (x *explorer) stops(r machine.Role, s machine.State, on machine.Symbol) boo
 
 // mayOccur reports whether a cause can occur on a network.
 func (n Network) mayOccur(c machine.Cause) bool {
+	if c.Kind != machine.CauseEvent { // only the fair runs have a side that forgets
+		return c.Kind == machine.CauseLoss && !n.Reliable
+	}
 	switch c.On.Kind { //nolint:exhaustive // no other is a cause that the network decides about
-	case 0, machine.KindUndeliverable, machine.KindUndelivered:
+	case machine.KindUndeliverable, machine.KindUndelivered:
 		return !n.Reliable
 	case machine.KindTimeout:
 		return !n.NoTimeouts

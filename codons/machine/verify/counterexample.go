@@ -19,6 +19,7 @@ const (
 	Disagreement    Problem = "disagreement"       // Table.Agree lacks the pair of terminal states
 	Unprompted      Problem = "unprompted end"     // a rough pair is reached before any of its causes
 	LeftRunning     Problem = "job left running"   // a side ends without stopping its job, or starts it twice
+	SecondRun       Problem = "second run"         // a repeated request starts a job
 	NothingToResend Problem = "nothing to resend"  // a row resends an act that was never sent
 	TooMany         Problem = "too many messages"  // the table cannot be explored within the bounds
 	Unarmed         Problem = "timer not armed"    // strict: a state has a row for a timer that does not run there

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/bitset"
 )
 
 // Result is the summary of an exploration.
@@ -89,6 +90,7 @@ type explorer struct {
 	unused  []string        // see Result.UnusedCauses
 	silence map[silent]bool // positions that end in silence
 
+	former  bitset.Set                  // messages of the responder that do not count for Network.Repeat
 	latest  int                         // the number of the message that the latest step handed to the network
 	needs   [2]map[machine.State]*needs // of a strict walk
 	problem *Counterexample             // the violation of the latest step, without its path

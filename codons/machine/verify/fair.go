@@ -26,7 +26,7 @@ import (
 // in the runs that have one of its causes.
 //
 // A violation is a [*Counterexample] whose detail names the run. Without runs ExploreFair
-// walks all of [Runs].
+// walks all of [Runs]. A repeated request that starts a job is a violation in all of them.
 func ExploreFair(m *machine.Machine, runs ...Run) (FairResult, error) {
 	if runs == nil {
 		runs = Runs(m)
@@ -37,6 +37,8 @@ func ExploreFair(m *machine.Machine, runs ...Run) (FairResult, error) {
 		all.Runs++
 		all.States += result.States
 		all.Transitions += result.Transitions
+		all.Deadlines = append(all.Deadlines, result.Deadlines...)
+		all.UnusedPairs = append(all.UnusedPairs, result.UnusedPairs...)
 		if err != nil {
 			return all, err
 		}
@@ -45,7 +47,16 @@ func ExploreFair(m *machine.Machine, runs ...Run) (FairResult, error) {
 }
 
 // FairResult is the summary of [ExploreFair].
-type FairResult struct{ Runs, States, Transitions int }
+type FairResult struct {
+	Runs, States, Transitions int
+
+	// Deadlines are the pairs of states in which only a deadline ends the side that remembers a conversation
+	// after the other has lost its memory, such as "amnesia of the initiator: gone, awaiting".
+	Deadlines []string
+	// UnusedPairs are pairs of Agree in which no conversation ends after the loss of replies, although they
+	// name it.
+	UnusedPairs []machine.Pair
+}
 
 // String returns the numbers in one line.
 func (r FairResult) String() string {
@@ -54,11 +65,14 @@ func (r FairResult) String() string {
 
 // Run is one walk of [ExploreFair]: what can happen besides the moves that must.
 type Run struct {
-	Name   string
-	Losses int     // the largest number of copies that are lost
-	Stops  bool    // an agent may stop
-	Clocks [2]bool // of each role: its deadlines may expire at any moment, and then those of the other role must
-	Slow   bool    // the ends are checked a second time, with jobs that need not end until they are asked to stop
+	Name    string
+	Losses  int     // the largest number of copies that are lost
+	Stops   bool    // an agent may stop
+	Clocks  [2]bool // of each role: its deadlines may expire at any moment, and then those of the other role must
+	Forgets bool    // a side that has ended may forget the replies that it would send again
+	Amnesia [2]bool // of each role: it may lose its state
+	Crash   bool    // with its state, the ids of the requests that it has taken on are lost, too
+	Slow    bool    // the ends are checked a second time, with jobs that need not end until they are asked to stop
 
 	// Refusals says that the runtime refuses the copies that are lost. Once all copies of a
 	// message were refused, rough ends count, and the deadlines of a side must expire when the
@@ -78,7 +92,26 @@ func Runs(m *machine.Machine) []Run {
 		{Name: "stops", Stops: true, Slow: true},
 		{Name: "deadlines of the responder", Clocks: [2]bool{machine.Responder: true}},
 		{Name: "deadlines of the initiator", Clocks: [2]bool{machine.Initiator: true}},
+		{Name: "replies forgotten", Losses: 1, Forgets: true},
 		{Name: "two losses", Losses: 2},
+	}
+}
+
+// AmnesiaRuns returns the walks in which a side loses its state at any moment: its conversation, its tombstone,
+// its jobs. An initiator is gone then, and messages to it meet nobody. A responder begins anew. Its node answers
+// the requests that it remembers by FAILURE, see [performatives.CodeConversationEnded], and none of them starts a
+// job again; after a crash it remembers none. Each side has to come to an end of its own, also by its deadline:
+// see FairResult.Deadlines. Their pair is not compared with Agree.
+//
+// They have more states than those of [Runs], up to a million for a table with several rounds.
+func AmnesiaRuns(m *machine.Machine) []Run {
+	if !m.Table().Has(machine.Responder) {
+		return nil
+	}
+	return []Run{
+		{Name: "amnesia of the initiator", Amnesia: [2]bool{machine.Initiator: true}},
+		{Name: "amnesia of the responder", Amnesia: [2]bool{machine.Responder: true}},
+		{Name: "crash of the responder", Amnesia: [2]bool{machine.Responder: true}, Crash: true},
 	}
 }
 
@@ -93,16 +126,23 @@ func (r Run) explore(m *machine.Machine) (FairResult, error) {
 		x.slow = true
 		err = x.checkEnds()
 	}
-	return FairResult{Runs: 1, States: len(x.states), Transitions: x.transitions}, err
+	result := FairResult{Runs: 1, States: len(x.states), Transitions: x.transitions, Deadlines: x.deadlines}
+	if err == nil {
+		result.UnusedPairs = x.unusedPairs()
+	}
+	return result, err
 }
 
 // fairJoint is a joint state of a [Run]. In joint, out has the messages of which a copy is
 // under way.
 type fairJoint struct {
 	joint
-	twice [2]bitset.Set // the messages of which two copies are under way
-	lost  uint8         // copies so far
-	wrong uint8         // messages that arrived garbled so far
+	twice  [2]bitset.Set // the messages of which two copies are under way
+	lost   uint8         // copies so far
+	wrong  uint8         // messages that arrived garbled so far
+	memory [2]memory
+	former bitset.Set // messages of the responder from before it lost its memory
+	known  bitset.Set // messages of the initiator that the node of a responder without memory remembers
 
 	undelivered bool // a side has learned that no copy of a message can have arrived
 }
@@ -113,9 +153,11 @@ type fair struct {
 	run         Run
 	states      []fairNode
 	at          map[fairJoint]int32
-	obliged     []edge // transitions that must happen
-	answers     []edge // of jobs that were not asked to stop; they must happen unless slow
-	slow        bool   // see Run.Slow
+	obliged     []edge   // transitions that must happen
+	answered    []edge   // of jobs that were not asked to stop; they must happen unless slow
+	late        []edge   // deadlines that must pass where a side has lost its memory
+	slow        bool     // see Run.Slow
+	deadlines   []string // see FairResult
 	transitions int
 }
 
@@ -138,6 +180,7 @@ type duty uint8
 
 const (
 	free   duty = iota // it can happen
+	late               // a deadline that must pass because a side has lost its memory
 	answer             // the last command of a job that was not asked to stop
 	due                // it must happen
 )
@@ -169,7 +212,9 @@ func (x *fair) walk() error {
 			case due:
 				x.obliged = append(x.obliged, edge{at, to})
 			case answer:
-				x.answers = append(x.answers, edge{at, to})
+				x.answered = append(x.answered, edge{at, to})
+			case late:
+				x.late = append(x.late, edge{at, to})
 			case free:
 			}
 		}
@@ -195,9 +240,14 @@ func (x *fair) see(j fairJoint, from int32, via Move) int32 {
 func (x *fair) checkEnds() error {
 	must := x.obliged
 	if !x.slow {
-		must = slices.Concat(x.obliged, x.answers)
+		must = slices.Concat(x.obliged, x.answered)
 	}
-	ends := canReach(len(x.states), must, func(at int32) bool { return x.settled(x.states[at].fairJoint) }, nil)
+	settled := func(at int32) bool { return x.settled(x.states[at].fairJoint) }
+	ends := canReach(len(x.states), must, settled, nil)
+	if x.run.Amnesia != [2]bool{} {
+		x.deadlines = x.awaits(ends)
+		ends = canReach(len(x.states), slices.Concat(must, x.late), settled, nil)
+	}
 	at := slices.Index(ends, false)
 	if at < 0 {
 		return nil
@@ -224,6 +274,9 @@ func (x *fair) settled(j fairJoint) bool {
 	}
 	if x.spent(j, machine.Initiator) || x.spent(j, machine.Responder) {
 		return true
+	}
+	if j.forgotten() {
+		return x.endedApart(j)
 	}
 	return x.over(j) && slices.ContainsFunc(x.Table().Agree, func(a machine.Pair) bool {
 		return a.Initiator == p.Initiator && a.Responder == p.Responder && (!a.Rough() || slices.ContainsFunc(a.After, func(c machine.Cause) bool { return x.mayHaveOccurred(j, c) }))
@@ -261,8 +314,10 @@ func (x *fair) over(j fairJoint) bool {
 // mayHaveOccurred reports whether the run has a cause of rough ends.
 func (x *fair) mayHaveOccurred(j fairJoint, c machine.Cause) bool {
 	switch {
-	case c == machine.Loss():
+	case c.Kind == machine.CauseLoss:
 		return j.lost > 0
+	case c.Kind == machine.CauseForgotten:
+		return j.memory[c.Role] == replyless
 	case c.On.Kind == machine.KindTimeout:
 		return x.run.Clocks != [2]bool{} || j.undelivered
 	case c.On.Kind == machine.KindUndeliverable:
@@ -307,8 +362,9 @@ func (x *explorer) job(r machine.Role, name string) machine.Job {
 // steps yields every move from a joint state. It stops at the first violation.
 func (x *fair) steps(j fairJoint) iter.Seq[step] {
 	return func(yield func(step) bool) {
+		x.former = j.former
 		for _, r := range machine.Roles() {
-			if !x.expiries(j, r, yield) || !x.orders(j, r, yield) || !x.arrivals(j, r, yield) || !x.gone(j, r, yield) {
+			if !x.expiries(j, r, yield) || !x.orders(j, r, yield) || !x.arrivals(j, r, yield) || !x.gone(j, r, yield) || !x.forgets(j, r, yield) {
 				return
 			}
 		}
@@ -321,12 +377,17 @@ func (x *fair) expiries(j fairJoint, r machine.Role, yield func(step) bool) bool
 	for on, activity := range x.Timeouts(j.joint[r].activity, r) {
 		ticks := x.ticks(r, on.Name)
 		follows := !ticks && quiet && (x.run.Clocks[r.Other()] || j.undelivered) && x.Terminal(x.state(j.joint, r.Other())) // both keep the same deadline
-		if ticks && !quiet || !ticks && !follows && !x.run.Clocks[r] {
+		lapses := !ticks && quiet && j.forgotten()
+		if ticks && !quiet || !ticks && !follows && !lapses && !x.run.Clocks[r] {
 			continue
+		}
+		must := dueIf(ticks || follows)
+		if lapses {
+			must = late
 		}
 		next := j
 		next.joint[r].activity = activity
-		if !x.do(next, r, on, nil, dueIf(ticks || follows), yield) {
+		if !x.do(next, r, on, nil, must, yield) {
 			return false
 		}
 	}
@@ -340,6 +401,9 @@ func (x *explorer) ticks(r machine.Role, timer string) bool {
 // orders yields the commands of a role's agent and of its running jobs.
 func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
 	state := x.state(j.joint, r)
+	if j.memory[r] == amnesiac && state == machine.Idle {
+		return true
+	}
 	for on, activity := range x.Commands(j.joint[r].activity, r, state) {
 		next := j
 		next.joint[r].activity = activity
@@ -351,7 +415,7 @@ func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
 				must = answer
 			}
 		case job.Name != "": // a command before the last one
-			if t := x.Find(r, state, on); t != nil && t.To == t.From && x.sentAlready(j.joint, t) {
+			if t := x.Find(r, state, on); t != nil && t.To == t.From && x.sentBefore(j.joint, t) {
 				continue // one report shows all that can happen to it
 			}
 		default:
@@ -370,10 +434,10 @@ func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
 	return true
 }
 
-// sentAlready reports whether a side has sent an act of a row before.
-func (x *fair) sentAlready(j joint, t *machine.Transition) bool {
+// sentBefore reports whether a side has sent an act before that a row sends.
+func (x *fair) sentBefore(j joint, t *machine.Transition) bool {
 	return slices.ContainsFunc(t.Do, func(e machine.Effect) bool {
-		return e.Kind == machine.EffectSend && x.count(j, t.Role, e.Act) > 0
+		return (e.Kind == machine.EffectSend || e.Kind == machine.EffectResend) && x.count(j, t.Role, e.Act) > 0
 	})
 }
 
@@ -413,7 +477,7 @@ func (x *fair) arrivals(j fairJoint, r machine.Role, yield func(step) bool) bool
 		}
 		on := x.classify(j.joint, r, i, msg)
 		next.joint[r] = next.joint[r].receive(i)
-		if !x.do(next, r, on, msg, due, yield) || !x.garbles(j, next, r, on, msg, yield) {
+		if !x.receives(j, next, r, i, on, yield) || !x.garbles(j, next, r, on, msg, yield) {
 			return false
 		}
 	}

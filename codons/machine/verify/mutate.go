@@ -55,7 +55,11 @@ func (s Suite) check(m *machine.Machine) error {
 		return fmt.Errorf("verify: %s: no conversation over a calm network ends in %v, which is not rough", m.Name(), calm.UnusedPairs)
 	}
 	for _, r := range Runs(m) { // after the explorations, which find most mutants in a few states
-		if _, err := r.explore(m); err != nil {
+		result, err := r.explore(m)
+		if err != nil {
+			return err
+		}
+		if err := s.checkUnused(result.UnusedPairs); err != nil {
 			return err
 		}
 	}
@@ -75,13 +79,18 @@ func (s Suite) compare(r Result) error {
 	if got, want := slices.Sorted(slices.Values(r.Unexercised)), slices.Sorted(slices.Values(s.Unexercised)); !slices.Equal(got, want) {
 		return fmt.Errorf("verify: %s: no conversation takes %q, want %q", s.Table.Name, got, want)
 	}
-	named := func(p machine.Pair) bool {
-		return slices.ContainsFunc(s.Unused, func(o machine.Pair) bool { return o.Initiator == p.Initiator && o.Responder == p.Responder })
-	}
 	if len(r.UnusedCauses) > 0 {
 		return fmt.Errorf("verify: %s: causes that no pair needs: %q", s.Table.Name, r.UnusedCauses)
 	}
-	for _, p := range r.UnusedPairs {
+	return s.checkUnused(r.UnusedPairs)
+}
+
+// checkUnused finds a pair that the suite does not name.
+func (s Suite) checkUnused(pairs []machine.Pair) error {
+	named := func(p machine.Pair) bool {
+		return slices.ContainsFunc(s.Unused, func(o machine.Pair) bool { return o.Initiator == p.Initiator && o.Responder == p.Responder })
+	}
+	for _, p := range pairs {
 		if !named(p) {
 			return fmt.Errorf("verify: %s: no conversation ends in %v", s.Table.Name, p)
 		}

@@ -36,6 +36,9 @@ func (x *explorer) take(j joint, r machine.Role, on machine.Symbol, msg *message
 // exhausted reports whether a command would send more different messages of an act
 // than Network.Repeat.
 func (x *explorer) exhausted(j joint, r machine.Role, t *machine.Transition) bool {
+	if r == machine.Responder {
+		j[r].sent &^= x.former
+	}
 	return slices.ContainsFunc(t.Do, func(e machine.Effect) bool {
 		return e.Kind == machine.EffectSend && x.count(j, r, e.Act) >= x.net.Repeat
 	})

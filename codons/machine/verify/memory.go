@@ -1,0 +1,206 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// memory is what a side of a [Run] remembers.
+type memory uint8
+
+const (
+	intact    memory = iota
+	replyless        // it has ended, and has forgotten what it would send again
+	amnesiac         // it has lost its state; the initiator is gone, and the responder begins anew
+)
+
+// forgets yields the events by which a role forgets.
+func (x *fair) forgets(j fairJoint, r machine.Role, yield func(step) bool) bool {
+	state := x.state(j.joint, r)
+	if state == machine.Idle || j.memory[r] != intact {
+		return true
+	}
+	if x.run.Forgets && x.Terminal(state) && x.repeats(r, state) {
+		next := j
+		next.memory[r] = replyless
+		if !yield(step{Move: Move{Role: r, From: state, To: state, Message: "forgets its replies"}, to: next}) {
+			return false
+		}
+	}
+	if !x.run.Amnesia[r] {
+		return true
+	}
+	return yield(step{Move: Move{Role: r, From: state, To: machine.Idle, Message: "loses its memory"}, to: x.withoutMemory(j, r)})
+}
+
+// repeats reports whether a terminal state of a role has a row that sends a message again.
+func (x *fair) repeats(r machine.Role, s machine.State) bool {
+	return slices.ContainsFunc(x.Table().Rows, func(row machine.Row) bool {
+		return row.Role == r && slices.Contains(row.From, s) &&
+			slices.ContainsFunc(row.Do, func(e machine.Effect) bool { return e.Kind == machine.EffectResend })
+	})
+}
+
+// withoutMemory returns the joint state after a role has lost its state and its jobs. What it has sent is still
+// under way. Unless its node has crashed, the node remembers the requests that it has taken on.
+func (x *fair) withoutMemory(j fairJoint, r machine.Role) fairJoint {
+	me := j.joint[r]
+	j.memory[r] = amnesiac
+	j.joint[r] = side{sent: me.sent, out: me.out}
+	if r == machine.Responder {
+		j.former = me.sent
+	}
+	if r == machine.Initiator || x.run.Crash || x.Table().LongLived {
+		return j
+	}
+	for i := range me.received.All {
+		if act := x.messages[machine.Initiator][i].act; act != performatives.ActCancel && (act.ExpectsReply() || x.Opens(act)) {
+			j.known = j.known.With(i)
+		}
+	}
+	return j
+}
+
+// receives yields the reception of message i by a role, which next has received. j is the joint state before.
+func (x *fair) receives(j, next fairJoint, r machine.Role, i int, on machine.Symbol, yield func(step) bool) bool {
+	msg, state := &x.messages[r.Other()][i], x.state(j.joint, r)
+	switch {
+	case j.memory[r] == amnesiac && state == machine.Idle:
+		opens := r == machine.Responder && (x.Opens(msg.act) || msg.act == performatives.ActCancel) && x.Find(r, state, on) != nil
+		if !opens || j.known.Has(i) {
+			return x.notTakenOn(next, r, i, yield)
+		}
+	case j.known.Has(i) && r == machine.Responder && on.Kind == machine.KindReceive && !x.Terminal(state):
+		on = machine.Duplicate(msg.act) // of a request that it has taken on before
+	}
+	t := x.Find(r, state, on)
+	if t != nil && on.Kind == machine.KindDuplicate && msg.act != performatives.ActCancel && has(t, machine.EffectRun) {
+		x.violate(SecondRun, "the repeated "+msg.String()+" starts a job")
+		return yield(step{Move: Move{Role: r, On: on, From: state, To: t.To, Message: msg.String()}, to: next})
+	}
+	if t != nil && has(t, machine.EffectResend) && (j.memory[r] == replyless || j.memory[r] == amnesiac && !x.sentSince(j, t)) {
+		return x.answersWithoutReply(next, t, i, yield)
+	}
+	return x.do(next, r, on, msg, due, yield)
+}
+
+// sentSince reports whether a side that lost its memory has sent what a row sends again since then.
+func (x *fair) sentSince(j fairJoint, t *machine.Transition) bool {
+	j.joint[t.Role].sent &^= j.former
+	return x.sentBefore(j.joint, t)
+}
+
+// notTakenOn yields the answer to a message for which a side without memory opens no conversation: to
+// a request that was taken on before that it has ended, to any other that the agent has no role for it.
+func (x *fair) notTakenOn(next fairJoint, r machine.Role, i int, yield func(step) bool) bool {
+	act := x.messages[r.Other()][i].act
+	switch {
+	case r == machine.Initiator: // its agent may be gone, too
+		return x.answers(next, r, i, message{}, yield)
+	case next.known.Has(i) || act == performatives.ActCancel:
+		return x.answers(next, r, i, message{act: performatives.ActFailure}, yield)
+	case act.ExpectsReply():
+		return x.answers(next, r, i, message{act: machine.Refuse(performatives.CodeIncapable).Answer(act)}, yield)
+	}
+	return x.answers(next, r, i, message{}, yield)
+}
+
+// answersWithoutReply yields the answer of a side that has ended and forgotten what the row t sends again: to
+// a CANCEL another receipt, to a rejected proposal another rejection, to any other request that the conversation has ended.
+func (x *fair) answersWithoutReply(next fairJoint, t *machine.Transition, i int, yield func(step) bool) bool {
+	act := x.messages[t.Role.Other()][i].act
+	receipt := func(e machine.Effect) bool {
+		return e.Kind == machine.EffectResend && x.latestTag(next.joint, t.Role, e.Act) == x.net.Receipt
+	}
+	switch {
+	case act == performatives.ActPropose && slices.Contains(t.Do, machine.Resend(performatives.ActRejectProposal)):
+		return x.answers(next, t.Role, i, message{act: performatives.ActRejectProposal}, yield)
+	case act == performatives.ActCancel && slices.ContainsFunc(t.Do, receipt):
+		return x.answers(next, t.Role, i, message{act: performatives.ActInform, tag: x.net.Receipt}, yield)
+	case act.ExpectsReply():
+		return x.answers(next, t.Role, i, message{act: machine.Refuse(performatives.CodeConversationEnded).Answer(act)}, yield)
+	case x.Opens(act):
+		return x.answers(next, t.Role, i, message{act: performatives.ActFailure}, yield)
+	}
+	return x.answers(next, t.Role, i, message{}, yield)
+}
+
+// latestTag returns the tag of the latest message of an act that a role has sent.
+func (x *explorer) latestTag(j joint, r machine.Role, act performatives.Performative) (tag string) {
+	n := uint8(0)
+	for i := range j[r].sent.All {
+		if m := x.messages[r][i]; m.act == act && m.n > n {
+			tag, n = m.tag, m.n
+		}
+	}
+	return tag
+}
+
+// answers yields the reception of message i and the answer to it, which no row of the table gives. A reply
+// without an act is none: the message is dropped.
+func (x *fair) answers(next fairJoint, r machine.Role, i int, reply message, yield func(step) bool) bool {
+	msg, state := x.messages[r.Other()][i], x.state(next.joint, r)
+	move := Move{Role: r, On: machine.ReceiveTagged(msg.act, msg.tag), Message: msg.String(), From: state, To: state}
+	if reply.act != 0 {
+		reply.from = r
+		if r == machine.Responder || x.verdicts && reply.act == performatives.ActRejectProposal {
+			reply.answers = uint8(i + 1)
+		}
+		x.send(&next.joint, reply, &move)
+	}
+	return yield(step{Move: move, to: next, duty: due}) && x.problem == nil
+}
+
+// forgotten reports whether a side has lost its state.
+func (j *fairJoint) forgotten() bool {
+	return j.memory[machine.Initiator] == amnesiac || j.memory[machine.Responder] == amnesiac
+}
+
+// endedApart reports whether each side has ended by itself, where one of them has lost its state: their pair
+// says nothing.
+func (x *fair) endedApart(j fairJoint) bool {
+	p := x.pair(j.joint)
+	initiator := j.memory[machine.Initiator] == amnesiac || x.Terminal(p.Initiator)
+	return initiator && (x.Terminal(p.Responder) || p.Responder == machine.Idle && j.joint[machine.Initiator].out == 0)
+}
+
+// awaits returns the pairs of states in which only a deadline brings the end: with nothing under way, and no
+// end by the moves that must happen.
+func (x *fair) awaits(ends []bool) []string {
+	var all []string
+	for at, free := range ends {
+		j := &x.states[at].fairJoint
+		if free || !j.forgotten() || j.joint[machine.Initiator].out|j.joint[machine.Responder].out != 0 {
+			continue
+		}
+		names := [2]string{string(x.state(j.joint, machine.Initiator)), string(x.state(j.joint, machine.Responder))}
+		if j.memory[machine.Initiator] == amnesiac {
+			names[machine.Initiator] = "gone"
+		}
+		if text := x.run.Name + ": " + names[0] + ", " + names[1]; !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// unusedPairs returns the pairs of Agree that are declared to come after the loss of replies, and to which no
+// conversation of the run comes.
+func (x *fair) unusedPairs() []machine.Pair {
+	if !x.run.Forgets {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(x.Table().Agree), func(p machine.Pair) bool {
+		for _, r := range machine.Roles() {
+			if slices.Contains(p.After, machine.Forgotten(r)) && !slices.ContainsFunc(x.states, func(n fairNode) bool {
+				return n.memory[r] == replyless && endOf(x.pair(n.joint)) == endOf(p)
+			}) {
+				return false
+			}
+		}
+		return true
+	})
+}
