@@ -393,7 +393,7 @@ func TestTimesOfACall(t *testing.T) {
 				start, award := time.Now(), time.Time{}
 				var resultBy time.Time
 				w.Net.Before = func(m *p.Message) {
-					switch m.Performative() {
+					switch m.Performative() { //nolint:exhaustive // the peer sends only these
 					case p.ActCFP:
 						call, err := p.PayloadAs[contractnet.Call](m)
 						if err != nil {

@@ -95,8 +95,11 @@ func TestARequestTooMany(t *testing.T) {
 func TestOvertakenRequest(t *testing.T) {
 	o := machine.NewMonitor(tabletest.Auction().MustCompile())
 	for _, u := range []machine.Utterance{
-		{From: machine.Initiator, Act: p.ActInform}, {From: machine.Initiator, Act: p.ActCFP}, {From: machine.Initiator, Act: p.ActCFP},
-		{From: machine.Responder, Act: p.ActPropose}, {From: machine.Initiator, Act: p.ActAcceptProposal},
+		{From: machine.Initiator, Act: p.ActInform},
+		{From: machine.Initiator, Act: p.ActCFP},
+		{From: machine.Initiator, Act: p.ActCFP},
+		{From: machine.Responder, Act: p.ActPropose},
+		{From: machine.Initiator, Act: p.ActAcceptProposal},
 	} {
 		if err := o.Observe(u); err != nil {
 			t.Fatal(err)
