@@ -16,6 +16,7 @@ import (
 // has 2.7 million states, which take most of a minute. The reduced form has two bidders on that
 // network, one of which may never begin, and three only in a Dutch auction on the calm one.
 func TestExploreAuctions(t *testing.T) {
+	explore.Plain(t)
 	for _, rules := range []machine.Coordination{EnglishCoordination(), DutchCoordination()} {
 		t.Run(rules.Name, func(t *testing.T) {
 			if exhaustive.Enabled() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/codons/internal/explore"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
@@ -19,6 +20,7 @@ import (
 // Each side ends although the other has lost its memory. testdata/amnesia has, by table, the pairs of states in which
 // only a deadline brings the end. The large tables are part of the long form.
 func TestExploreAmnesia(t *testing.T) {
+	explore.Plain(t)
 	for _, c := range library.Codons() {
 		table := c.Table
 		if len(table.Rows) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/explore"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -70,6 +71,7 @@ var refusedAfterAgree = []string{
 // The network loses, duplicates and reorders messages, every timer may expire and every agent
 // may stop at any moment.
 func TestExploreUnreliableNetwork(t *testing.T) {
+	explore.Plain(t)
 	for _, table := range tables() {
 		t.Run(table.Name, func(t *testing.T) {
 			result, err := verify.Explore(table.MustCompile(), verify.Network{Strict: true})
