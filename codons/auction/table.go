@@ -141,6 +141,7 @@ func (x protocol) pairs() []machine.Pair {
 		late       = machine.At(machine.Initiator, machine.Timeout(codons.TimerDeadline))
 		grace      = machine.At(machine.Initiator, machine.Timeout(codons.TimerGrace))
 	)
+	forgotten := machine.Forgotten(machine.Responder)
 	unheard := func(act performatives.Performative) machine.Cause {
 		return machine.At(machine.Initiator, machine.Undelivered(act))
 	}
@@ -163,12 +164,12 @@ func (x protocol) pairs() []machine.Pair {
 		if x.rising { // a bidder without an answer in time is told of the end
 			left.After = []machine.Cause{late}
 		}
-		all = append(all, left, rough(codons.StateFailed, end, "the bidder left, and no copy of the next price arrived, or it refuses that", late, unheard(performatives.ActCancel)))
+		all = append(all, left, rough(codons.StateFailed, end, "the bidder left, and no copy of the next price arrived, or it refuses that", late, unheard(performatives.ActCancel), forgotten))
 	}
-	for _, end := range []machine.State{machine.Idle, codons.StateCompleted} {
-		all = append(all, rough(codons.StateFailed, end, "", unheard(performatives.ActCancel)))
-	}
-	all = append(all, rough(codons.StateRefused, codons.StateNotUnderstood, "", unheard(performatives.ActCFP)))
+	all = append(all,
+		rough(codons.StateFailed, machine.Idle, "", unheard(performatives.ActCancel)),
+		rough(codons.StateFailed, codons.StateCompleted, "", unheard(performatives.ActCancel), forgotten),
+		rough(codons.StateRefused, codons.StateNotUnderstood, "", unheard(performatives.ActCFP)))
 	for _, end := range []machine.State{
 		codons.StateCompleted, codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed,
 		codons.StateCancelled, codons.StateTimedOut, stateAbsent,
