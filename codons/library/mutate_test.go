@@ -28,8 +28,9 @@ var survivors = map[string]map[string]string{
 	"subscribe":        {"no row initiator in cancelling on duplicate AGREE": "the wildcard drops it, too, and counts it as a duplicate"},
 	"request-whenever": {"no row initiator in cancelling on duplicate AGREE": "the wildcard drops it, too, and counts it as a duplicate"},
 	"whispering-wind": {
-		"no row responder in cancelled on duplicate CANCEL, receive QUERY_CAPABILITIES": "the initiator does not wait for the receipt",
+		"no row responder in cancelled on duplicate CANCEL, receive QUERY_CAPABILITIES, duplicate QUERY_CAPABILITIES": "the initiator does not wait for the receipt",
 	},
+	"notify": {"no row initiator in notified on any other refused copy": "a notice has no actor that the refusal of a copy could reach"},
 }
 
 const (
