@@ -61,7 +61,7 @@ func Approve(ctx context.Context, p codons.Party, approver performatives.AgentID
 		return decided, nil
 	case end == codons.StateAbandoned || len(errs) > 0 && errors.Is(ctx.Err(), context.Canceled):
 		return Approval{}, errs[len(errs)-1]
-	case errors.Is(ctx.Err(), context.Canceled): // nobody was asked
+	case errors.Is(ctx.Err(), context.Canceled): // before any agent was asked
 		return Approval{}, codons.EndOf(ctx)
 	}
 	return o.undecided(errors.Join(errs...))
