@@ -38,12 +38,9 @@ func (c *completion) addPairs() {
 			}
 		}
 	}
+	c.addLostPairs()
 	if leaves(StateTimedOut) {
-		heard := responder
-		if !slices.Contains(initiator, StateCancelled) { // then the initiator sends CANCEL only when it ends at once
-			heard = slices.DeleteFunc(slices.Clone(responder), func(s machine.State) bool { return s == StateCancelled })
-		}
-		c.pairAll(StateTimedOut, heard)
+		c.pairAll(StateTimedOut, c.heard())
 	}
 	if leaves(StateAbandoned) {
 		c.pairAll(StateAbandoned, responder)
@@ -95,6 +92,77 @@ func (c *completion) addUndeliveredPairs(act performatives.Performative, r machi
 	}
 }
 
+// addLostPairs adds the rough pairs of a side that ends because the destination of its peer has gone. The
+// initiator knows nothing of the end of the responder then. The responder ends as by the stop of its agent.
+func (c *completion) addLostPairs() {
+	stop, lost := machine.At(machine.Responder, machine.Command(CommandStop)), machine.At(machine.Responder, machine.PeerLost())
+	for i := range c.table.Agree {
+		if p := &c.table.Agree[i]; slices.Contains(p.After, stop) {
+			p.After = append(slices.Clip(p.After), lost)
+		}
+	}
+	for _, r := range c.table.Rows {
+		if r.Role == machine.Initiator && slices.Contains(r.On, machine.PeerLost()) {
+			for _, end := range append(c.heard(), machine.Idle) {
+				c.pairLost(r.To, end)
+			}
+		}
+	}
+}
+
+// pairLost adds a pair of an initiator that has lost its peer. A rough pair of the same states gets the cause,
+// unless the responder ends so by an event of its own.
+func (c *completion) pairLost(initiator, responder machine.State) {
+	lost := machine.At(machine.Initiator, machine.PeerLost())
+	byResponder := func(o machine.Cause) bool { return o.Role == machine.Responder && o.Kind == machine.CauseEvent }
+	for i := range c.table.Agree {
+		p := &c.table.Agree[i]
+		if p.Initiator != initiator || p.Responder != responder {
+			continue
+		}
+		if p.Rough() && !slices.Contains(p.After, lost) && !slices.ContainsFunc(p.After, byResponder) {
+			p.After = append(slices.Clip(p.After), lost)
+		}
+		return
+	}
+	c.table.Agree = append(c.table.Agree, machine.Pair{Initiator: initiator, Responder: responder, After: []machine.Cause{lost}})
+}
+
+// heard returns the ends of the responder that an initiator which does not wait for them need not have caused by its
+// own end: without those that only a message of an initiator that ends brings about.
+func (c *completion) heard() []machine.State {
+	return slices.DeleteFunc(slices.Clone(c.ended[machine.Responder]), func(end machine.State) bool {
+		return !slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {
+			return r.Role == machine.Responder && r.To == end && slices.ContainsFunc(r.On, func(on machine.Symbol) bool {
+				return on.Kind != machine.KindReceive || c.sentByLiving(on)
+			})
+		})
+	})
+}
+
+// sentByLiving reports whether a row that does not end the initiator sends a message, or refuses one by it.
+func (c *completion) sentByLiving(on machine.Symbol) bool {
+	return slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {
+		return r.Role == machine.Initiator && !c.terminal(r.To) && slices.ContainsFunc(r.Do, func(e machine.Effect) bool {
+			return e.Kind == machine.EffectSend && e.Act == on.Act && (on.Name == "" || e.Name == on.Name) ||
+				e.Kind == machine.EffectRefuse && c.refusedBy(e) == on.Act
+		})
+	})
+}
+
+// refusedBy returns the act by which the initiator refuses a request of the responder, such as a proposal, zero where
+// it sends none.
+func (c *completion) refusedBy(e machine.Effect) performatives.Performative {
+	for _, r := range c.own {
+		for _, act := range actsOf(r) {
+			if r.Role == machine.Responder && act.ExpectsReply() {
+				return e.Answer(act)
+			}
+		}
+	}
+	return 0
+}
+
 // sendsInto reports whether a row brings the initiator into a state with an act: a row from Idle, or
 // one from another state.
 func (c *completion) sendsInto(act performatives.Performative, s machine.State, opens bool) bool {
@@ -131,10 +199,7 @@ func (c *completion) causes(role machine.Role, end machine.State) []machine.Caus
 // pairForgotten adds the pairs of an initiator that repeats a request or CANCEL after the responder has ended
 // otherwise than by a timer, and has forgotten its reply.
 func (c *completion) pairForgotten() {
-	heard := c.ended[machine.Responder]
-	if !slices.Contains(c.ended[machine.Initiator], StateCancelled) { // then the initiator does not wait for the answer to a CANCEL
-		heard = slices.DeleteFunc(slices.Clone(heard), func(s machine.State) bool { return s == StateCancelled })
-	}
+	heard := c.heard()
 	for _, r := range c.table.Rows {
 		repeats := slices.ContainsFunc(r.Do, func(e machine.Effect) bool { return e.Kind == machine.EffectResend })
 		for _, end := range r.From {
@@ -292,7 +357,7 @@ func (c *completion) declareEnds() {
 	}
 	for _, r := range c.table.Rows {
 		for _, on := range r.On {
-			if on.Kind == machine.KindUndelivered && r.To != "" {
+			if (on.Kind == machine.KindUndelivered || on.Kind == machine.KindPeerLost) && r.To != "" {
 				add(r.Role, on, r.To, r.From...)
 			}
 		}

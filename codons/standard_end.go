@@ -40,6 +40,7 @@ func (c *completion) addCancelling(role machine.Role) {
 		c.add(row.When(timeouts...).Goto(StateFailed, failure).Because("the handler has not returned: the work must not count as cancelled"))
 		c.add(stop.Goto(StateFailed, failure).Because("the agent stops before its handler has returned"))
 	}
+	c.addPeerLost(role, StateCancelling)
 	c.add(row.When(c.agentCommands(role, c.before(role))...).Stay(machine.Drop(DropLate)).Because("it is cancelled already"))
 	c.addLateCommands(role, StateCancelling, f)
 }

@@ -31,6 +31,7 @@ func (c *completion) addLive(role machine.Role) {
 			c.addUndelivered(s, all[s])
 		}
 		c.addWithdrawal(role, s, all[s])
+		c.addPeerLost(role, s)
 		c.addClocks(role, s, all[s])
 		c.addLateCommands(role, s, all[s])
 	}
@@ -114,6 +115,24 @@ func (c *completion) leave(row machine.Row, stop []machine.Effect) machine.Row {
 	}
 	return row.Goto(StateCancelling, slices.Concat(stop, cancel, timers)...).
 		Because("the answer may be on its way, so the next reception decides how it ends")
+}
+
+// addPeerLost adds what either side does when the destination of its peer has gone. The responder ends as
+// when its own agent stops. The initiator ends, too, and sends nothing.
+func (c *completion) addPeerLost(role machine.Role, s machine.State) {
+	stop, ok := c.rows[rowKey{role, s, machine.Command(CommandStop)}]
+	if !ok || !c.hasRole(role.Other()) {
+		return
+	}
+	row := machine.For(role, s).When(machine.PeerLost())
+	if role == machine.Responder {
+		stop.Role, stop.From, stop.On = row.Role, row.From, row.On
+		c.add(stop.Because("an initiator that comes back gets the FAILURE"))
+		return
+	}
+	jobs := slices.DeleteFunc(slices.Clone(stop.Do), func(e machine.Effect) bool { return e.Kind != machine.EffectStop })
+	c.add(row.Goto(StateFailed, jobs...).
+		Because("the responder cannot be reached, and all that it delivered before has been read"))
 }
 
 // giveUp completes a row of the responder for CANCEL, the deadline or a stop.

@@ -37,11 +37,11 @@ func (n Network) mayOccur(c machine.Cause) bool {
 		return c.Kind == machine.CauseLoss && !n.Reliable
 	}
 	switch c.On.Kind { //nolint:exhaustive // no other is a cause that the network decides about
-	case machine.KindUndeliverable, machine.KindUndelivered:
+	case machine.KindUndeliverable, machine.KindUndelivered, machine.KindPeerLost:
 		return !n.Reliable
 	case machine.KindTimeout:
 		return !n.NoTimeouts
-	case machine.KindCommand, machine.KindPeerLost:
+	case machine.KindCommand:
 		return !n.NoStops
 	}
 	return true

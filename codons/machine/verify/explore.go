@@ -48,8 +48,7 @@ func (r Result) String() string {
 // of a message that expects a reply or opens the conversation. A message is undelivered
 // only before it has arrived, and before a message of the peer has come since it was sent;
 // then it never arrives. If a role has a row for
-// [machine.PeerLost], then this event can occur in every state but Idle from the
-// moment at which the peer's agent has stopped, or can stop without a row of its own.
+// [machine.PeerLost], then this event can occur in every live state of both.
 //
 // A violation is a [*Counterexample] with a shortest path to it. A network with more
 // than MaxStates states is another error. An exploration keeps about a kilobyte for
@@ -74,9 +73,9 @@ type explorer struct {
 	index  map[machine.State]uint8
 
 	refusable  [2]refusable // messages of which the runtime can refuse a copy
-	losesPeer  [2]bool      // whether the role has a row for PeerLost
+	losesPeers bool         // a role has a row for PeerLost
 	verdicts   bool         // the initiator's answer to a proposal says which one it answers
-	partitions bool         // PeerLost can occur although the peer's agent runs, and Undelivered although the message arrives
+	anyRefusal bool         // Undelivered can occur although the message arrives
 
 	messages [2][]message
 	numbers  map[message]int // the index of each message
@@ -120,7 +119,7 @@ func newExplorer(m *machine.Machine, n Network) *explorer {
 		x.refusable[r] = newRefusable(m, r, n.Strict)
 	}
 	for t := range m.Transitions() {
-		x.losesPeer[t.Role] = x.losesPeer[t.Role] || t.On == machine.PeerLost()
+		x.losesPeers = x.losesPeers || t.On == machine.PeerLost()
 	}
 	if n.Strict {
 		x.needs = x.strictNeeds()

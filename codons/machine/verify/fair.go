@@ -72,6 +72,7 @@ type Run struct {
 	Forgets bool    // a side that has ended may forget the replies that it would send again
 	Amnesia [2]bool // of each role: it may lose its state
 	Crash   bool    // with its state, the ids of the requests that it has taken on are lost, too
+	Cut     bool    // the connection may be lost, and then each side that has begun and not ended loses its peer
 	Slow    bool    // the ends are checked a second time, with jobs that need not end until they are asked to stop
 
 	// Refusals says that the runtime refuses the copies that are lost. Once all copies of a
@@ -90,6 +91,7 @@ func Runs(m *machine.Machine) []Run {
 		{Name: "refusals", Losses: 1, Refusals: true},
 		{Name: "one loss", Losses: 1},
 		{Name: "stops", Stops: true, Slow: true},
+		{Name: "a lost connection", Cut: true, Slow: true},
 		{Name: "deadlines of the responder", Clocks: [2]bool{machine.Responder: true}},
 		{Name: "deadlines of the initiator", Clocks: [2]bool{machine.Initiator: true}},
 		{Name: "replies forgotten", Losses: 1, Forgets: true},
@@ -144,6 +146,7 @@ type fairJoint struct {
 	former bitset.Set // messages of the responder from before it lost its memory
 	known  bitset.Set // messages of the initiator that the node of a responder without memory remembers
 
+	cut         bool // the connection is lost
 	undelivered bool // a side has learned that no copy of a message can have arrived
 }
 
@@ -324,6 +327,8 @@ func (x *fair) mayHaveOccurred(j fairJoint, c machine.Cause) bool {
 		return x.run.Losses > 0
 	case c.On.Kind == machine.KindUndelivered:
 		return j.undelivered
+	case c.On.Kind == machine.KindPeerLost:
+		return j.cut
 	}
 	return x.run.Stops
 }
@@ -363,6 +368,9 @@ func (x *explorer) job(r machine.Role, name string) machine.Job {
 func (x *fair) steps(j fairJoint) iter.Seq[step] {
 	return func(yield func(step) bool) {
 		x.former = j.former
+		if !x.cuts(j, yield) {
+			return
+		}
 		for _, r := range machine.Roles() {
 			if !x.expiries(j, r, yield) || !x.orders(j, r, yield) || !x.arrivals(j, r, yield) || !x.gone(j, r, yield) || !x.forgets(j, r, yield) {
 				return
@@ -420,12 +428,10 @@ func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
 			}
 		default:
 			kind := x.CommandKind(r, state, on.Name)
-			stop := kind == machine.CommandStops
-			if stop && !x.run.Stops {
+			if kind == machine.CommandStops && !x.run.Stops {
 				continue
 			}
 			must = dueIf(kind == machine.CommandOwed || kind == machine.CommandOpens)
-			next.joint[r].stopped = j.joint[r].stopped || stop && x.losesPeer[r.Other()]
 		}
 		if !x.do(next, r, on, nil, must, yield) {
 			return false
@@ -523,9 +529,32 @@ func (x *fair) loses(next fairJoint, from machine.Role, i int, yield func(step) 
 	return yield(step{Move: Move{Role: from, From: at, To: at, Message: "the network loses " + x.messages[from][i].String()}, to: next})
 }
 
-// gone yields the loss of a role's peer whose agent has stopped.
+// cuts yields the loss of the connection between the two sides. What is under way then is lost, and so is
+// what they send later.
+func (x *fair) cuts(j fairJoint, yield func(step) bool) bool {
+	if !x.run.Cut || j.cut || !x.losesPeers || x.state(j.joint, machine.Initiator) == machine.Idle {
+		return true
+	}
+	at := x.state(j.joint, machine.Initiator)
+	next := j
+	next.cut = true
+	return yield(step{Move: Move{From: at, To: at, Message: "the connection between them is lost"}, to: next.afterCut()})
+}
+
+// afterCut returns the joint state without the messages that the lost connection does not carry.
+func (j fairJoint) afterCut() fairJoint {
+	for r := range j.joint {
+		if j.joint[r].out != 0 {
+			j.lost = max(j.lost, 1)
+		}
+		j.joint[r].out, j.twice[r] = 0, 0
+	}
+	return j
+}
+
+// gone yields the loss of a role's peer after the connection was lost.
 func (x *fair) gone(j fairJoint, r machine.Role, yield func(step) bool) bool {
-	if !x.losesPeer[r] || x.state(j.joint, r) == machine.Idle || !j.joint[r.Other()].stopped {
+	if s := x.state(j.joint, r); !j.cut || s == machine.Idle || x.Terminal(s) {
 		return true
 	}
 	return x.do(j, r, machine.PeerLost(), nil, due, yield)
@@ -541,6 +570,9 @@ func (x *fair) do(j fairJoint, r machine.Role, on machine.Symbol, msg *message, 
 		next.joint = to
 		if x.latest >= 0 && before.Has(x.latest) {
 			next.twice[r] = next.twice[r].With(x.latest)
+		}
+		if next.cut {
+			next = next.afterCut()
 		}
 		more = yield(step{Move: via, to: next, duty: must})
 		return more

@@ -33,7 +33,6 @@ func (m message) String() string {
 // side is one role's half of a joint state.
 type side struct {
 	state    uint8 // index in explorer.states
-	stopped  bool  // its agent has stopped; recorded only where the peer has a row for PeerLost
 	requests machine.Requests
 	activity machine.Activity
 	sent     bitset.Set // its messages

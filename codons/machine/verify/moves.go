@@ -53,13 +53,11 @@ func (x *explorer) timeouts(j joint, r machine.Role, yield yields) bool {
 // commands yields the commands of a role's agent and of its running jobs.
 func (x *explorer) commands(j joint, r machine.Role, yield yields) bool {
 	for on, activity := range x.Commands(j[r].activity, r, x.state(j, r)) {
-		stop := on == machine.Command(x.net.Stop)
-		if stop && x.net.NoStops {
+		if on == machine.Command(x.net.Stop) && x.net.NoStops {
 			continue
 		}
 		next := j
 		next[r].activity = activity
-		next[r].stopped = j[r].stopped || stop && x.losesPeer[r.Other()]
 		if !x.take(next, r, on, nil, yield) {
 			return false
 		}
@@ -82,17 +80,10 @@ func (x *explorer) deliveries(j joint, r machine.Role, yield yields) bool {
 
 // loss yields the loss of a role's peer.
 func (x *explorer) loss(j joint, r machine.Role, yield yields) bool {
-	if !x.losesPeer[r] || x.state(j, r) == machine.Idle || !x.mayHaveGone(j, r.Other()) {
+	if s := x.state(j, r); !x.losesPeers || x.net.Reliable || s == machine.Idle || x.Terminal(s) {
 		return true
 	}
 	return x.take(j, r, machine.PeerLost(), nil, yield)
-}
-
-// mayHaveGone reports whether the agent of a role has stopped, or can stop without a
-// step because its state has no row for that.
-func (x *explorer) mayHaveGone(j joint, r machine.Role) bool {
-	stopsSilently := x.Find(r, x.state(j, r), machine.Command(x.net.Stop)) == nil
-	return x.partitions || !x.net.NoStops && (j[r].stopped || stopsSilently)
 }
 
 // afterCopy returns the messages of a side that the network may still deliver after

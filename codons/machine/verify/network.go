@@ -7,7 +7,7 @@ import "cmp"
 // without bound and delivered in any order, the runtime refuses any copy of a
 // message, every armed timer may expire at any moment, and either agent may stop.
 type Network struct {
-	Reliable   bool // every message arrives, so a conversation does not end with an idle responder
+	Reliable   bool // every message arrives and no peer is lost, so a conversation does not end with an idle responder
 	Once       bool // no message arrives twice, unless it is sent twice
 	NoTimeouts bool // no timer ever expires
 	NoStops    bool // no agent stops

@@ -31,10 +31,10 @@ type belief struct {
 }
 
 // newOracle returns an oracle for traces of a few messages. Like a Monitor, it takes
-// the loss of a peer for possible at any moment.
+// the refusal of a message for possible at any moment.
 func newOracle(m *machine.Machine) *oracle {
 	x := newExplorer(m, Network{Repeat: bitset.Size}.withDefaults())
-	x.partitions = true
+	x.anyRefusal = true
 	return &oracle{x: x, beliefs: map[string]*belief{}}
 }
 

@@ -66,7 +66,7 @@ func (x *explorer) copyRefused(j, next joint, r machine.Role, on machine.Symbol,
 // undelivered yields the refusal of the last copy of message i, if no copy has arrived.
 func (x *explorer) undelivered(j joint, r machine.Role, i int, yield yields) bool {
 	act, next := x.messages[r][i].act, j
-	if x.partitions {
+	if x.anyRefusal {
 		return x.take(next, r, machine.Undelivered(act), nil, yield)
 	}
 	if j[r.Other()].received.Has(i) {

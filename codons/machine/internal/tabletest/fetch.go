@@ -32,7 +32,6 @@ func Fetch() machine.Table {
 			in(asked).When(machine.Timeout("deadline")).Goto(expired),
 			in(asked).When(machine.Command("stop")).Goto(stopped),
 			in(append(ended, asked)...).When(machine.OtherRefusedCopies()).Stay(machine.Drop("undeliverable")),
-			in(ended...).When(machine.PeerLost()).Stay(machine.Drop("late")),
 			in(append(ended, asked)...).When(machine.OtherNotices(), machine.OtherDuplicates()).Stay(machine.Drop("late")),
 
 			res(machine.Idle).When(machine.Receive(p.ActRequest)).Goto(fetching, machine.Run("fetch"), machine.Arm("deadline"), machine.Send(p.ActAgree)),
@@ -44,7 +43,7 @@ func Fetch() machine.Table {
 			res(fetching).When(machine.Command("stop")).Goto(stopped, machine.Stop("fetch")),
 			res(fetched).When(machine.Duplicate(p.ActRequest)).Stay(machine.Resend(p.ActInform)),
 			res(orphaned, expired, stopped).When(machine.Command("bring")).Stay(machine.Drop("late")),
-			res(fetched, orphaned, expired, stopped).When(machine.PeerLost(), machine.OtherDuplicates()).Stay(machine.Drop("late")),
+			res(fetched, orphaned, expired, stopped).When(machine.OtherDuplicates()).Stay(machine.Drop("late")),
 			res(fetched, orphaned, expired, stopped).When(machine.OtherRequests()).Stay(machine.Refuse(p.CodeConversationEnded)),
 		},
 		Agree: fetchPairs(ended),
