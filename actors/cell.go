@@ -46,6 +46,7 @@ type cell struct {
 	guards         []Guard // results of Guarding.Guard, valid when guardsBound is set
 	guardsBound    bool    // guards is valid
 
+	losses            []*peersLost // whose marks have not all been received
 	openConversations openSet
 	live              atomic.Int64              // conversations whose last turn is not over
 	stops             atomic.Pointer[actor.PID] // the child for which the engine waits; nil where it waits for no conversation
@@ -262,9 +263,20 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 		c.conversations = make(conversations)
 	}
 	c.conversations.add(e)
+	for _, l := range c.losses {
+		l.opened(e, bandOf(conversation, first))
+	}
 	c.openConversations.add(conversation)
 	c.sys.openGauge(e).add(1)
 	conversation.Actor().open(c, conversation, first, urgent)
+}
+
+// bandOf returns the band of the message or the command that opens a conversation.
+func bandOf(conversation Conversation, first *performatives.Message) int {
+	if first != nil {
+		return first.Priority().Band()
+	}
+	return (&begin{conversation}).Priority().Band()
 }
 
 func (c *cell) untrack(k Key) *entry {

@@ -19,6 +19,8 @@ var (
 	// ErrDeadline is the cause when the deadline has passed. It wraps
 	// [context.DeadlineExceeded].
 	ErrDeadline = fmt.Errorf("codons: the deadline of the request has passed: %w", context.DeadlineExceeded)
+	// ErrPeerLost is the cause when the destination of the initiator has gone.
+	ErrPeerLost = errors.New("codons: the initiator cannot be reached any more")
 	// ErrEnded is the cause at any other end of the conversation, such as the stop of its agent,
 	// and after the handler has returned.
 	ErrEnded = errors.New("codons: the conversation has ended")
@@ -35,6 +37,8 @@ func stopCause(on machine.Symbol) error {
 		return ErrCanceled
 	case on.Kind == machine.KindTimeout:
 		return ErrDeadline
+	case on.Kind == machine.KindPeerLost:
+		return ErrPeerLost
 	}
 	return ErrEnded
 }
@@ -50,6 +54,14 @@ func (v *Value) Failure() performatives.Failure {
 		code = performatives.CodeStillRunning
 	}
 	return performatives.Failure{ErrorCode: code, ErrorText: code.Traits().Text}
+}
+
+// failureOf is Failure, and after the loss of the peer says so.
+func (v *Value) failureOf(e *Event) performatives.Failure {
+	if code, ok := e.lostPeer(); ok && v.cancel == nil {
+		return performatives.Failure{ErrorCode: code, ErrorText: code.Traits().Text}
+	}
+	return v.Failure()
 }
 
 // FailureOf returns the payload of a FAILURE for a handler's error. A [*performatives.Refusal]

@@ -105,6 +105,10 @@ func (c *Conversation) Receive(message any) {
 		c.handle(m)
 	case *command:
 		c.handleCommand(m)
+	case *actors.PeerLost:
+		if m.Reached() && !c.over.Load() && c.at.State != machine.Idle {
+			c.take(Event{On: machine.PeerLost(), Data: m.Code})
+		}
 	case tick:
 		for name, ok := c.timers.expired(time.Now()); ok; name, ok = c.timers.expired(time.Now()) {
 			c.take(Event{On: machine.Timeout(name)})
@@ -302,7 +306,7 @@ func (c *Conversation) finish(last *performatives.Message) {
 // was not accepted.
 func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Message {
 	switch {
-	case c.usage == nil || last != nil && !last.Budget().IsZero():
+	case c.usage == nil || last != nil && !last.Budget().IsZero() || c.event.On.Kind == machine.KindPeerLost:
 	case last == nil && !c.asked && c.at.State != StateTimedOut && c.at.State != StateAbandoned:
 		return c.usage
 	case last != nil && last.AsRefusal() != nil && last.Performative() != performatives.ActFailure:
@@ -314,11 +318,11 @@ func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Mes
 }
 
 // stopped reports whether the peer's work is known to have stopped, and whether it perhaps runs:
-// the conversation was withdrawn, or ended by a timer or by a FAILURE that the peer's table sends by
-// itself. Such a FAILURE comes before the peer's handler has returned.
+// the conversation was withdrawn, or ended by a timer, by the loss of the peer or by a FAILURE that the peer's
+// table sends by itself. Such a FAILURE comes before the peer's handler has returned.
 func (c *Conversation) stopped(last *performatives.Message) (stopped, running bool) {
 	if last == nil {
-		return false, c.Left() || c.at.State == StateAbandoned || c.event.On.Kind == machine.KindTimeout
+		return false, c.Left() || c.at.State == StateAbandoned || c.event.On.Kind == machine.KindTimeout || c.event.On.Kind == machine.KindPeerLost
 	}
 	if last.Performative() != performatives.ActFailure {
 		return true, false

@@ -85,6 +85,9 @@ func (c *Conversation) EndError(last *performatives.Message) error {
 			e.Refusal = *r
 		}
 	}
+	if code, ok := c.event.lostPeer(); ok {
+		e.Refusal = performatives.Refusal{Code: code, Text: code.Traits().Text, From: c.key.Peer}
+	}
 	if cause := c.withdrawn.Load(); cause != nil {
 		e.Cause = (*cause)()
 	}

@@ -156,7 +156,13 @@ func (in *eventJSON) event(c *Codon, types map[string]reflect.Type) (Event, erro
 			return Event{}, err
 		}
 	}
-	if len(in.Data) > 0 {
+	switch {
+	case len(in.Data) == 0:
+	case e.On.Kind == machine.KindPeerLost:
+		var code performatives.Code
+		err = json.Unmarshal(in.Data, &code)
+		e.Data = code
+	default:
 		e.Data, err = c.content(in.On.Name, in.Data)
 	}
 	return e, err

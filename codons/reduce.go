@@ -19,8 +19,8 @@ type Event struct {
 	// Message is the received message. For the command that opens a conversation it is the
 	// opening act. Nil for any other event.
 	Message *performatives.Message
-	// Data is the content that a command gives the message which it makes the table send. Nil
-	// for none.
+	// Data is the content that a command gives the message which it makes the table send. For
+	// the loss of the peer it is the [performatives.Code] of the reason. Nil for none.
 	Data any
 	// Final says that the job that gave the command has returned.
 	Final bool
@@ -40,6 +40,12 @@ func (e *Event) Sends() bool { return e.does(machine.EffectSend, "") }
 
 // Arms reports whether the step starts a timer.
 func (e *Event) Arms(timer string) bool { return e.does(machine.EffectArm, timer) }
+
+// lostPeer returns the reason for the loss of the peer, and whether the event is one.
+func (e *Event) lostPeer() (performatives.Code, bool) {
+	code, _ := e.Data.(performatives.Code)
+	return code, e.On.Kind == machine.KindPeerLost
+}
 
 func (e *Event) does(kind machine.EffectKind, name string) bool {
 	for _, f := range e.effects {

@@ -1,0 +1,124 @@
+package actors
+
+import (
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// PeerLost is received by a [Conversation] whose peer's destination has gone: see [System.LosePeers].
+// The conversation receives it once in each band, so that it comes behind all messages that were
+// queued before. Only with the last one, when Reached reports true, is the peer lost.
+type PeerLost struct {
+	// Code is the reason.
+	Code performatives.Code
+
+	marks int // that were received
+}
+
+// Reached counts the receptions. It reports true with the last one. Only the conversation may call it, once
+// for each reception.
+func (p *PeerLost) Reached() bool {
+	p.marks++
+	return p.marks == performatives.Bands
+}
+
+// LosePeers tells all conversations with the given agents of other processes that their destination has gone:
+// a session has ended, or a node has died. A conversation receives the [PeerLost] after all messages
+// of these agents that were delivered before the call. A message that is delivered after the call
+// belongs to the next destination of the agent, and a conversation that it opens is not told. A
+// destination is therefore replaced in this order: its last message is delivered, LosePeers is called, and
+// the next destination delivers its first. The handshakes with these agents are forgotten.
+//
+// LosePeers does not block.
+func (s *System) LosePeers(code performatives.Code, peers ...performatives.AgentID) {
+	lost := make(map[performatives.AgentID]bool, len(peers))
+	for _, id := range peers {
+		lost[id.Fold()] = true
+	}
+	seen := make(map[*cell]bool)
+	for _, v := range s.cells.Range {
+		c, _ := v.(*cell)
+		if seen[c] || c.remote { // a cell is registered under its id as written, too
+			continue
+		}
+		seen[c] = true
+		for id := range lost {
+			Self{c}.Forget(id)
+		}
+		if c.mailbox.UserMessageCount() == 0 && !c.openConversations.withPeer(lost) {
+			continue
+		}
+		l := &peersLost{peers: lost, code: code}
+		for band := range performatives.Bands {
+			_ = Self{c}.post(&lossMark{l, performatives.Low + performatives.Priority(band)}) // the only error is that the agent has stopped
+		}
+	}
+}
+
+// peersLost is a call of [System.LosePeers] on its way through the mailbox of one agent.
+type peersLost struct {
+	peers  map[performatives.AgentID]bool // folded
+	code   performatives.Code
+	passed [performatives.Bands]bool // the bands whose mark was received
+	marks  int
+	later  []*entry // conversations that were opened behind the mark of their band
+}
+
+// lossMark is the last message of a band before the loss.
+type lossMark struct {
+	loss     *peersLost
+	priority performatives.Priority
+}
+
+func (*lossMark) Control() {}
+
+func (m *lossMark) Priority() performatives.Priority { return m.priority }
+
+// run tells the conversations once the marks of all bands were received.
+func (m *lossMark) run(c *cell, _ actor.Context) {
+	l := m.loss
+	if l.marks == 0 {
+		c.losses = append(c.losses, l)
+	}
+	l.passed[m.priority.Band()] = true
+	if l.marks++; l.marks < performatives.Bands {
+		return
+	}
+	c.losses = slices.DeleteFunc(c.losses, func(o *peersLost) bool { return o == l })
+	for id, e := range c.conversations {
+		for ; e != nil; e = e.next {
+			if e.key.ID == id && l.peers[e.key.Peer.Fold()] && !slices.Contains(l.later, e) { // else an alias
+				e.conversation.Actor().losePeer(&PeerLost{Code: l.code})
+			}
+		}
+	}
+}
+
+// opened records a conversation that was opened by a message of a band.
+func (l *peersLost) opened(e *entry, band int) {
+	if l.passed[band] && l.peers[e.key.Peer.Fold()] {
+		l.later = append(l.later, e)
+	}
+}
+
+// losePeer queues the loss of the peer behind the messages of each band.
+func (a *ConversationActor) losePeer(p *PeerLost) {
+	for band := range performatives.Bands {
+		a.post(p, band, true)
+	}
+}
+
+// withPeer reports whether the peer of a conversation is among those.
+func (o *openSet) withPeer(peers map[performatives.AgentID]bool) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for c := range o.all {
+		if peers[c.Key().Peer.Fold()] {
+			return true
+		}
+	}
+	return false
+}
