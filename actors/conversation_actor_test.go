@@ -36,6 +36,12 @@ func (c *talk) Receive(message any) {
 	if m, ok := message.(*performatives.Message); ok {
 		text = string(m.ID())
 	}
+	if p, ok := message.(*PeerLost); ok {
+		if !p.Reached() {
+			return
+		}
+		text = "lost"
+	}
 	c.calls = append(c.calls, text)
 	if c.receive != nil {
 		c.receive(message)

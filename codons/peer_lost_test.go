@@ -140,3 +140,45 @@ func TestLossOfAChildsPeerKeepsTheReceiptBack(t *testing.T) {
 		w.Settled(0)
 	})
 }
+
+// TestLossWhileTheHandlerOverruns loses the initiator of a task that was withdrawn, and whose handler goes on.
+func TestLossWhileTheHandlerOverruns(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		release := make(chan struct{})
+		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+			<-release
+			return kit.Result(p.StatusSuccess), nil
+		}})
+		peer := w.Peer("peer")
+		request := peer.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
+		peer.Expect(p.ActTaskAccept)
+		peer.Send(p.Envelope{Receiver: "Jules", Payload: p.Cancel{}, ConversationID: request.ConversationID(), InReplyTo: string(request.ID()), Protocol: "task-delegation"})
+		synctest.Wait()
+		w.LosePeers(p.CodeDisconnected, "peer")
+		if r := peer.Expect(p.ActFailure).AsRefusal(); r.Code != p.CodeStillRunning {
+			t.Errorf("got %v", r)
+		}
+		close(release)
+		w.Settled(0)
+	})
+}
+
+// TestLostPeerMayHaveUsedItsBudget loses a worker that has reported a part of its usage.
+func TestLostPeerMayHaveUsedItsBudget(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		peer := w.Peer("Jules")
+		d := w.Start(t.Context(), codons.WithBudget(codons.Budget{codons.Tokens: 500}))
+		task := peer.Expect(p.ActTaskRequest)
+		peer.Send(p.Envelope{
+			Receiver: "Eddy", ConversationID: task.ConversationID(), InReplyTo: task.ReplyWith(), Protocol: task.Protocol(),
+			Payload: p.StatusUpdate{Description: "at work"}, Budget: p.ContentOf(codons.Budget{codons.Tokens: 20}),
+		})
+		synctest.Wait()
+		w.LosePeers(p.CodeDisconnected, "Jules")
+		<-d.Done()
+		if got := d.Spent()[codons.Tokens]; got != 500 {
+			t.Errorf("%v tokens count as used, want 500", got)
+		}
+		w.Settled(0)
+	})
+}

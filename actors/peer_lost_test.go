@@ -1,0 +1,77 @@
+package actors
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// TestLossComesBehindDeliveredMessages loses the peer while the agent is busy. Conversations that the messages before
+// the loss open are told behind the last of them. Those that messages after it open, which overtake, are not told.
+func TestLossComesBehindDeliveredMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open, opened, next, nextLow := &talk{}, &talk{}, &talk{}, &talk{}
+		s, self := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"open": open, "opened": opened, "next": next, "next-low": nextLow})
+		deliverAll(t, s, talkMessage(t, "open", "o1", performatives.Normal))
+		synctest.Wait()
+		held := make(chan struct{})
+		_ = self.Later(func(Agent) { <-held })
+		deliverAll(t, s, talkMessage(t, "open", "o2", performatives.Low), talkMessage(t, "opened", "p1", performatives.Low), talkMessage(t, "open", "o3", performatives.High))
+		s.LosePeers(performatives.CodeDisconnected, "X")
+		deliverAll(t, s, talkMessage(t, "next", "n1", performatives.Urgent), talkMessage(t, "next-low", "n2", performatives.Low))
+		close(held)
+		synctest.Wait()
+		checkCalls(t, open, "start o1 o3 o2 lost")
+		checkCalls(t, opened, "start p1 lost")
+		checkCalls(t, next, "start n1")
+		checkCalls(t, nextLow, "start n2")
+		s.LosePeers(performatives.CodeDisconnected, "y")
+		synctest.Wait()
+		checkCalls(t, next, "start n1")
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestLossComesBehindMessagesOfTheConversation loses the peer while the conversation is busy.
+func TestLossComesBehindMessagesOfTheConversation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		c := &talk{receive: func(m any) {
+			if p, ok := m.(*performatives.Message); ok && p.ID() == "first" {
+				<-held
+			}
+		}}
+		s, _ := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
+		deliverAll(t, s, talkMessage(t, "c", "first", performatives.Normal))
+		deliverAll(t, s, talkMessage(t, "c", "low", performatives.Low), talkMessage(t, "c", "high", performatives.High))
+		synctest.Wait()
+		s.LosePeers(performatives.CodeDisconnected, "x")
+		synctest.Wait()
+		close(held)
+		synctest.Wait()
+		checkCalls(t, c, "start first high low lost")
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestLossForgetsHandshakes loses a peer that has completed a handshake.
+func TestLossForgetsHandshakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, self := talkSystem(t, Options{}, nil)
+		self.Know("x")
+		self.Know("y")
+		s.LosePeers(performatives.CodeDisconnected, "X")
+		if self.Knows("x") || !self.Knows("y") {
+			t.Errorf("knows x %v, and y %v", self.Knows("x"), self.Knows("y"))
+		}
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
