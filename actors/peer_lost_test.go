@@ -47,6 +47,7 @@ func TestLossComesBehindMessagesOfTheConversation(t *testing.T) {
 		}}
 		s, _ := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
 		deliverAll(t, s, talkMessage(t, "c", "first", performatives.Normal))
+		synctest.Wait()
 		deliverAll(t, s, talkMessage(t, "c", "low", performatives.Low), talkMessage(t, "c", "high", performatives.High))
 		synctest.Wait()
 		s.LosePeers(performatives.CodeDisconnected, "x")
@@ -54,6 +55,24 @@ func TestLossComesBehindMessagesOfTheConversation(t *testing.T) {
 		close(held)
 		synctest.Wait()
 		checkCalls(t, c, "start first high low lost")
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestLossOfAQueuedRequest loses the peer of an agent that has no conversation yet, and a request in its mailbox.
+func TestLossOfAQueuedRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &talk{}
+		s, self := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
+		held := make(chan struct{})
+		_ = self.Later(func(Agent) { <-held })
+		deliverAll(t, s, talkMessage(t, "c", "first", performatives.Low))
+		s.LosePeers(performatives.CodeDisconnected, "x")
+		close(held)
+		synctest.Wait()
+		checkCalls(t, c, "start first lost")
 		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
 			t.Error(err)
 		}
