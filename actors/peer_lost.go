@@ -32,12 +32,14 @@ func (p *PeerLost) Reached() bool {
 // destination is therefore replaced in this order: its last message is delivered, LosePeers is called, and
 // the next destination delivers its first. The handshakes with these agents are forgotten.
 //
-// LosePeers does not block.
-func (s *System) LosePeers(code performatives.Code, peers ...performatives.AgentID) {
+// LosePeers does not block. It returns the conversations that are open; those that a message in a mailbox opens
+// are told, too.
+func (s *System) LosePeers(code performatives.Code, peers ...performatives.AgentID) []AgentKey {
 	lost := make(map[performatives.AgentID]bool, len(peers))
 	for _, id := range peers {
 		lost[id.Fold()] = true
 	}
+	var open []AgentKey
 	seen := make(map[*cell]bool)
 	for _, v := range s.cells.Range {
 		c, _ := v.(*cell)
@@ -48,7 +50,9 @@ func (s *System) LosePeers(code performatives.Code, peers ...performatives.Agent
 		for id := range lost {
 			Self{c}.Forget(id)
 		}
-		if c.mailbox.UserMessageCount() == 0 && !c.openConversations.withPeer(lost) {
+		before := len(open)
+		open = c.openConversations.withPeers(lost, c.spec.ID, open)
+		if len(open) == before && c.mailbox.UserMessageCount() == 0 {
 			continue
 		}
 		l := &peersLost{peers: lost, code: code}
@@ -56,6 +60,13 @@ func (s *System) LosePeers(code performatives.Code, peers ...performatives.Agent
 			_ = Self{c}.post(&lossMark{l, performatives.Low + performatives.Priority(band)}) // the only error is that the agent has stopped
 		}
 	}
+	return open
+}
+
+// AgentKey identifies a conversation of an agent.
+type AgentKey struct {
+	Agent performatives.AgentID // as spawned
+	Key
 }
 
 // peersLost is a call of [System.LosePeers] on its way through the mailbox of one agent.
@@ -111,14 +122,14 @@ func (a *ConversationActor) losePeer(p *PeerLost) {
 	}
 }
 
-// withPeer reports whether the peer of a conversation is among those.
-func (o *openSet) withPeer(peers map[performatives.AgentID]bool) bool {
+// withPeers appends the conversations whose peer is one of those.
+func (o *openSet) withPeers(peers map[performatives.AgentID]bool, agent performatives.AgentID, to []AgentKey) []AgentKey {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for c := range o.all {
-		if peers[c.Key().Peer.Fold()] {
-			return true
+		if k := c.Key(); peers[k.Peer.Fold()] {
+			to = append(to, AgentKey{agent, k})
 		}
 	}
-	return false
+	return to
 }

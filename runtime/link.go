@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,9 +139,9 @@ func (l *link) sendSubstitute(m *performatives.Message, why *performatives.Refus
 	}
 }
 
-// end ends the pending requests of the link with the given reason. It reports false when
-// the link has ended before.
-func (l *link) end(why performatives.Failure) bool {
+// end ends the pending requests of the link with the given reason, and the conversations with the given agents of
+// the peer. It reports false when the link has ended before.
+func (l *link) end(why performatives.Failure, peers ...performatives.AgentID) bool {
 	l.mu.Lock()
 	if l.ended {
 		l.mu.Unlock()
@@ -151,13 +152,24 @@ func (l *link) end(why performatives.Failure) bool {
 		l.stopSweep()
 	}
 	l.mu.Unlock()
-	l.lose(l.ledger.seal(), why)
+	l.lose(l.ledger.seal(), why, peers...)
 	return true
 }
 
-// lose ends conversations for the agents of this node: an agent with a pending request
-// gets FAILURE, and an agent that works for the peer gets CANCEL from the peer.
-func (l *link) lose(talks []*talk, why performatives.Failure) {
+// lose ends requests for the agents of this node, and their conversations with the given agents of the peer. A
+// conversation loses its peer. Where a request has none, the agent that asked gets FAILURE, and the agent that works for the
+// peer gets CANCEL from the peer.
+func (l *link) lose(talks []*talk, why performatives.Failure, peers ...performatives.AgentID) {
+	for _, t := range talks {
+		peers = append(peers, t.peer)
+	}
+	conversing := make(map[actors.AgentKey]bool)
+	for _, k := range l.node.system.LosePeers(why.ErrorCode, peers...) {
+		conversing[folded(k)] = true
+	}
+	talks = slices.DeleteFunc(talks, func(t *talk) bool {
+		return conversing[folded(actors.AgentKey{Agent: t.local, Key: actors.Key{ID: t.first.ConversationID(), Peer: t.peer, Initiator: !t.inbound}})]
+	})
 	if len(talks) == 0 {
 		return
 	}
@@ -173,6 +185,11 @@ func (l *link) lose(talks []*talk, why performatives.Failure) {
 		}
 		l.node.deliverWithRetry(messages)
 	})
+}
+
+func folded(k actors.AgentKey) actors.AgentKey {
+	k.Agent, k.Peer = k.Agent.Fold(), k.Peer.Fold()
+	return k
 }
 
 // finalMessage returns the message that ends t for the agent of this node, with the peer

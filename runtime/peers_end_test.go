@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,7 +36,7 @@ func TestDisconnectInMidTask(t *testing.T) {
 		if !errors.As(err, &end) || end.State != "failed" || !errors.Is(err, performatives.CodeDisconnected) {
 			t.Errorf("the asker is told %v", err)
 		}
-		if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+		if why := <-ended; !errors.Is(why, codons.ErrPeerLost) {
 			t.Errorf("the work ended because of %v", why)
 		}
 	})
@@ -359,7 +360,7 @@ func TestServerStopsBeforeNode(t *testing.T) {
 	if _, err := d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
 		t.Errorf("told %v", err)
 	}
-	if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+	if why := <-ended; !errors.Is(why, codons.ErrPeerLost) {
 		t.Errorf("the work ended because of %v", why)
 	}
 }
@@ -518,7 +519,7 @@ func TestLossOfAPeerBehindAnUplink(t *testing.T) {
 }
 
 // TestWithdrawnRequestSentAgain has a peer send its request again after the request was withdrawn: by the end of the
-// session, or by its own CANCEL. It gets the receipt.
+// session, or by its own CANCEL. It gets the end: FAILURE, or the receipt.
 func TestWithdrawnRequestSentAgain(t *testing.T) {
 	for name, reconnect := range map[string]bool{"by the end of the session": true, "by CANCEL": false} {
 		t.Run(name, func(t *testing.T) {
@@ -551,8 +552,11 @@ func TestWithdrawnRequestSentAgain(t *testing.T) {
 			}
 			c.say(request)
 			m := c.answer(answers + 1)
-			if m.Performative() != performatives.ActInform || m.ConversationID() != request.ConversationID() {
+			if m.ConversationID() != request.ConversationID() || m.Performative() == performatives.ActFailure != reconnect || !reconnect && m.Performative() != performatives.ActInform {
 				t.Errorf("got %s, %+v", m.Performative(), m.AsRefusal())
+			}
+			if r := m.AsRefusal(); reconnect && (r.Code != performatives.CodeDisconnected || !strings.Contains(r.Text, "given up")) {
+				t.Errorf("got %v", r)
 			}
 			select {
 			case <-started:

@@ -3,6 +3,8 @@ package runtime
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -148,17 +150,25 @@ var replaced = performatives.Failure{ErrorCode: performatives.CodeDisconnected, 
 
 // replaceLocked ends a session in favour of another.
 func (p *Peers) replaceLocked(l *peerLink) {
-	l.link.end(replaced)
+	l.link.end(replaced, p.idsLocked(l)...)
 	p.retireLocked(l)
 	l.session.Dismiss(refused(performatives.CodeStopped, "another connection speaks for the agent"))
 }
 
 // end ends what a session was for.
 func (p *Peers) end(l *peerLink, why performatives.Failure) {
-	l.link.end(why)
+	p.mu.Lock()
+	ids := p.idsLocked(l)
+	p.mu.Unlock()
+	l.link.end(why, ids...)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.retireLocked(l)
+}
+
+// idsLocked returns the ids of the agents of a session.
+func (p *Peers) idsLocked(l *peerLink) []performatives.AgentID {
+	return slices.Collect(maps.Keys(l.agents))
 }
 
 // retireLocked takes the agents of a session off the node. What they still get is

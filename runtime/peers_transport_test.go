@@ -211,7 +211,7 @@ func TestDisconnectOverTransports(t *testing.T) {
 				if _, err := d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
 					t.Errorf("the asker is told %v", err)
 				}
-				if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+				if why := <-ended; !errors.Is(why, codons.ErrPeerLost) {
 					t.Errorf("the work ended because of %v", why)
 				}
 			}
