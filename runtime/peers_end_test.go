@@ -68,6 +68,32 @@ func TestDisconnectBeforeAcceptance(t *testing.T) {
 	}
 }
 
+// TestResultBeforeDisconnect has a worker send its result, in the lowest band, and close its connection at once.
+func TestResultBeforeDisconnect(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	for i := range 20 {
+		jules := newCaller(t, h, nil)
+		jules.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+		jules.answer(1)
+		d, err := delegation.Start(context.Background(), h, "Jules", task("debug_code"), codons.WithPriority(performatives.Urgent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := jules.answer(2)
+		jules.say(message(t, "Jules", request.Sender(), performatives.ActInformResult, func(e *performatives.Envelope) {
+			e.ConversationID, e.InReplyTo, e.Priority = request.ConversationID(), request.ReplyWith(), performatives.Low
+			e.Payload = performatives.InformResult{Status: performatives.StatusSuccess, Summary: "done"}
+		}))
+		if err := jules.session.Stop(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := d.Wait(); err != nil || r.Summary != "done" {
+			t.Fatalf("run %d: got %+v, %v", i, r, err)
+		}
+		h.awaitStopped("Jules", i+1)
+	}
+}
+
 // Both sides of a subscription end when its connection is lost.
 func TestDisconnectEndsSubscriptions(t *testing.T) {
 	numbers := subscribe.NewTopic[int](subscribe.TopicOptions{})
