@@ -94,6 +94,32 @@ func TestResultBeforeDisconnect(t *testing.T) {
 	}
 }
 
+// TestDisconnectBetweenRounds disconnects a peer whose request was answered, and whose conversation awaits a further one.
+// So does a new connection that takes its name over.
+func TestDisconnectBetweenRounds(t *testing.T) {
+	for name, replace := range map[string]bool{"closed": false, "replaced": true} {
+		t.Run(name, func(t *testing.T) {
+			h := newHubOf(t, newNode(t, reviewing()), noPeerOptions)
+			h.spawn("Rev", func() actors.Agent { return strictReviewer{} })
+			events := listen(t, h.Node, codons.KindTransition)
+			c := newCaller(t, h, nil)
+			c.say(message(t, "Ada", "Rev", performatives.ActRequest, with(review{"a.go"}), func(e *performatives.Envelope) {
+				e.Protocol, e.MessageType = "code-review", "REVIEW_REQUEST"
+			}))
+			if m := c.answer(1); m.MessageType() != "REVIEW_COMMENTS" {
+				t.Fatalf("got %s %s", m.Performative(), m.MessageType())
+			}
+			if replace {
+				c = newCaller(t, h, nil)
+				c.say(message(t, "Ada", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+			} else {
+				c.cut()
+			}
+			await(t, events, 1, func(e codons.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
+		})
+	}
+}
+
 // Both sides of a subscription end when its connection is lost.
 func TestDisconnectEndsSubscriptions(t *testing.T) {
 	numbers := subscribe.NewTopic[int](subscribe.TopicOptions{})
