@@ -159,12 +159,15 @@ func (w *world) play(ctx context.Context) {
 	if chance.IntN(3) == 0 {
 		stops = chance.IntN(moments)
 	}
+	loses := w.dice.of("loss").IntN(3 * moments) // in two of three seeds never
 	for i := 0; i < moments && len(w.faults) == 0; i++ {
 		time.Sleep(upTo(chance, time.Minute)) //nolint:forbidigo // the clock of a synctest bubble
 		synctest.Wait()
 		switch {
 		case i == stops:
 			w.stopAgent(ctx, chance)
+		case i == loses:
+			w.losePeer(chance)
 		case len(w.cancels) < conversations && chance.IntN(2) == 0:
 			w.begin(ctx, chance)
 		case chance.IntN(3) == 0:
@@ -274,6 +277,12 @@ func (w *world) stopAgent(ctx context.Context, chance *rand.Rand) {
 	if err := w.system.StopAgent(ctx, id); err != nil {
 		w.fault("the agent %s did not stop: %v", id, err)
 	}
+}
+
+// losePeer has the conversations with one of the agents lose it. The agent runs on, and does not notice.
+func (w *world) losePeer(chance *rand.Rand) {
+	all := append([]performatives.AgentID{askerID}, w.peers...)
+	w.system.LosePeers(performatives.CodeDisconnected, all[chance.IntN(len(all))])
 }
 
 // settle waits until all conversations have ended, and what the network holds back has
