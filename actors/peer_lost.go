@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -40,13 +42,7 @@ func (s *System) LosePeers(code performatives.Code, peers ...performatives.Agent
 		lost[id.Fold()] = true
 	}
 	var open []AgentKey
-	seen := make(map[*cell]bool)
-	for _, v := range s.cells.Range {
-		c, _ := v.(*cell)
-		if seen[c] || c.remote { // a cell is registered under its id as written, too
-			continue
-		}
-		seen[c] = true
+	for _, c := range s.localCells() {
 		for id := range lost {
 			Self{c}.Forget(id)
 		}
@@ -61,6 +57,17 @@ func (s *System) LosePeers(code performatives.Code, peers ...performatives.Agent
 		}
 	}
 	return open
+}
+
+// localCells returns the agents of this process, sorted by id.
+func (s *System) localCells() []*cell {
+	seen := make(map[*cell]bool)
+	for _, v := range s.cells.Range {
+		if c, _ := v.(*cell); !c.remote { // a cell is registered under its id as written, too
+			seen[c] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(seen), func(a, b *cell) int { return cmp.Compare(a.folded, b.folded) })
 }
 
 // AgentKey identifies a conversation of an agent.
@@ -99,8 +106,8 @@ func (m *lossMark) run(c *cell, _ actor.Context) {
 		return
 	}
 	c.losses = slices.DeleteFunc(c.losses, func(o *peersLost) bool { return o == l })
-	for id, e := range c.conversations {
-		for ; e != nil; e = e.next {
+	for _, id := range slices.Sorted(maps.Keys(c.conversations)) {
+		for e := c.conversations[id]; e != nil; e = e.next {
 			if e.key.ID == id && l.peers[e.key.Peer.Fold()] && !slices.Contains(l.later, e) { // else an alias
 				e.conversation.Actor().losePeer(&PeerLost{Code: l.code})
 			}

@@ -42,7 +42,8 @@ type simConversation struct {
 	opening p.MessageID // of a responder
 	answer  *simRefusal // the refusal of the runtime that ended it; nil where another event did
 
-	began, endedAt int // numbers of events
+	began, endedAt int                     // numbers of events
+	met            map[machine.Symbol]bool // the events of its steps
 }
 
 func (c *simRecorder) stepLocked(e codons.Transition) {
@@ -51,7 +52,7 @@ func (c *simRecorder) stepLocked(e codons.Transition) {
 		c.order = append(c.order, side)
 	}
 	if e.From == machine.Idle {
-		c.conversations[side] = append(c.conversations[side], &simConversation{opening: e.Message, began: c.seen})
+		c.conversations[side] = append(c.conversations[side], &simConversation{opening: e.Message, began: c.seen, met: map[machine.Symbol]bool{}})
 	}
 	conversations := c.conversations[side]
 	if len(conversations) == 0 {
@@ -66,6 +67,7 @@ func (c *simRecorder) stepLocked(e codons.Transition) {
 		}
 	}
 	last.state, last.ended = e.To, e.Ended
+	last.met[e.On] = true
 }
 
 // problems returns the errors of the run.
@@ -123,17 +125,22 @@ func (c *simRecorder) accounting() []string {
 // agreement compares the final states of both sides with the pairs that the table lists.
 func (c *simRecorder) agreement(side simSide, conversation *simConversation) string {
 	others := c.conversations[side.other()]
-	ends := []machine.State{machine.Idle}
-	if len(others) > 0 {
-		ends = ends[:0]
-		for _, o := range others {
-			ends = append(ends, o.state)
-		}
+	runs := others
+	if len(runs) == 0 {
+		runs = []*simConversation{{state: machine.Idle}}
+	}
+	ends := make([]machine.State, len(runs))
+	for i, run := range runs {
+		ends[i] = run.state
 	}
 	agree := simTables[side.protocol].Agree
 	how := fmt.Sprintf("%s: %s, and %v", side.protocol, conversation.state, ends)
-	for _, end := range ends {
-		i := slices.IndexFunc(agree, func(p machine.Pair) bool { return p.Initiator == conversation.state && p.Responder == end })
+	for _, run := range runs {
+		met := [2]map[machine.Symbol]bool{machine.Initiator: conversation.met, machine.Responder: run.met}
+		i := slices.IndexFunc(agree, func(p machine.Pair) bool {
+			return p.Initiator == conversation.state && p.Responder == run.state &&
+				p.Allowed(func(r machine.Role, on machine.Symbol) bool { return met[r][on] })
+		})
 		if i >= 0 {
 			c.pairs.count(fmt.Sprintf("%s (%s)", how, agree[i].Note))
 			return ""

@@ -57,14 +57,6 @@ var pairExceptions = []simException[simEnding]{
 		fits: func(e simEnding) bool { return e.away() && e.during == 0 && e.after > 0 },
 	},
 	{
-		name: "the answer was forgotten",
-		why: "The responder had ended, its last message was lost, and its agent came back without it. A copy of the request is not " +
-			"performed again: the runtime knows its id.",
-		fits: func(e simEnding) bool {
-			return e.code == p.CodeConversationEnded && e.before > 0 && e.during+e.after == 0
-		},
-	},
-	{
 		name: "the bidder had forgotten its bid",
 		why:  "The bidder came back without its conversation, and took the messages to the winner for unexpected ones.",
 		fits: func(e simEnding) bool {

@@ -87,6 +87,7 @@ func (s *simSwarm) run() {
 	}
 	s.begin(&busy, s.disturb)
 	s.begin(&busy, s.storm)
+	s.begin(&busy, s.losePeers)
 	s.begin(&busy, s.forget)
 	s.begin(&busy, s.publish)
 	busy.Wait()
@@ -192,6 +193,21 @@ func (s *simSwarm) forget() {
 		id := s.net.cutOff
 		s.net.cutOff = ""
 		s.spawn(id)
+	}
+}
+
+// losePeers has the conversations with an agent lose it. The agent runs on and does not notice: its messages arrive, and
+// those for it.
+func (s *simSwarm) losePeers() {
+	for start := time.Now(); time.Since(start) < simBusy; {
+		s.idle("lose a peer", s.dice.upTo(simCalm))
+		live := codons.Conversations(s.node.System())
+		if len(live) == 0 {
+			continue
+		}
+		s.deeds.count("lose a peer")
+		s.node.System().LosePeers(p.CodeDisconnected, live[s.dice.n(len(live))].Peer)
+		s.sim.Yield("lose a peer")
 	}
 }
 

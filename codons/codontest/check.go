@@ -45,6 +45,7 @@ type observed struct {
 	state machine.State
 	ended bool
 	by    performatives.MessageID // the message that ended it; empty where none did
+	met   map[machine.Symbol]bool // the events of its steps
 }
 
 // check compares the events of a world with the table. It returns the transitions that
@@ -118,7 +119,7 @@ func (w *world) checkStep(sides map[sideKey]*observed, e codons.Transition) *mac
 	key := sideOf(e.Conversation, e.Role, e.Agent, e.Peer)
 	side := sides[key]
 	if side == nil {
-		side = &observed{codon: c, state: machine.Idle}
+		side = &observed{codon: c, state: machine.Idle, met: map[machine.Symbol]bool{}}
 		sides[key] = side
 	}
 	if e.From != side.state {
@@ -128,6 +129,7 @@ func (w *world) checkStep(sides map[sideKey]*observed, e codons.Transition) *mac
 		side.by = e.Message
 	}
 	side.state, side.ended = e.To, e.Ended
+	side.met[e.On] = true
 	t := c.Machine().Find(e.Role, e.From, e.On)
 	switch {
 	case t == nil:
@@ -179,18 +181,18 @@ func (w *world) checkEnds(sides map[sideKey]*observed) {
 			continue
 		}
 		if !agree(initiator, responder) {
-			w.faultOf(key.id, "the initiator ended %s and the responder %s, which Agree does not have", initiator.state, responder.state)
+			w.faultOf(key.id, "the initiator ended %s and the responder %s, which Agree does not have, or only after another event", initiator.state, responder.state)
 		}
 	}
 }
 
+// agree reports whether Agree has the pair in which the sides have ended, after an event that one of them has met.
 func agree(initiator, responder *observed) bool {
-	for _, p := range initiator.codon.Table.Agree {
-		if p.Initiator == initiator.state && p.Responder == responder.state {
-			return true
-		}
-	}
-	return false
+	met := [2]map[machine.Symbol]bool{machine.Initiator: initiator.met, machine.Responder: responder.met}
+	return slices.ContainsFunc(initiator.codon.Table.Agree, func(p machine.Pair) bool {
+		return p.Initiator == initiator.state && p.Responder == responder.state &&
+			p.Allowed(func(r machine.Role, on machine.Symbol) bool { return met[r][on] })
+	})
 }
 
 // checkAnswers checks the last commands of the initiator's jobs.

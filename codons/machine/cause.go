@@ -44,6 +44,12 @@ func (c Cause) String() string {
 	return c.On.String() + " of the " + c.Role.String()
 }
 
+// Allowed reports whether a conversation may end in the pair after the events of its sides: the pair is not rough,
+// or one of its causes has occurred. The loss of a message or of replies is no event of a side, and always possible.
+func (p Pair) Allowed(occurred func(Role, Symbol) bool) bool {
+	return !p.Rough() || slices.ContainsFunc(p.After, func(c Cause) bool { return c.Kind != CauseEvent || occurred(c.Role, c.On) })
+}
+
 // checkCauses finds causes that cannot occur, because the side has no row for the event.
 func (c *compiler) checkCauses(p Pair) {
 	for i, cause := range p.After {

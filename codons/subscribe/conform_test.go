@@ -40,28 +40,38 @@ func reading(begin begin) codontest.Option {
 // it open.
 type chancePublisher struct {
 	kit.Plain
-	script *codontest.Script
+	script  *codontest.Script
+	running context.Context //nolint:containedctx // it ends with the agent
+	stop    context.CancelFunc
 }
 
-func newChancePublisher(s *codontest.Script) actors.Agent { return &chancePublisher{script: s} }
+func newChancePublisher(s *codontest.Script) actors.Agent {
+	running, stop := context.WithCancel(context.Background())
+	return &chancePublisher{script: s, running: running, stop: stop}
+}
 
-func (s *chancePublisher) ConsiderSubscription(ctx context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
-	topic, chance := s.begin(context.WithoutCancel(ctx), sub.Message)
+// Stop ends the goroutines that publish.
+func (s *chancePublisher) Stop(*actors.Context) { s.stop() }
+
+func (s *chancePublisher) ConsiderSubscription(_ context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
+	topic, chance := s.begin(sub.Message)
 	return topic.Feed(), chance.Err()
 }
 
-func (s *chancePublisher) ConsiderWhenever(ctx context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
-	topic, chance := s.begin(context.WithoutCancel(ctx), sub.Message)
+func (s *chancePublisher) ConsiderWhenever(_ context.Context, sub subscribe.Subscribing) (subscribe.Feed, error) {
+	topic, chance := s.begin(sub.Message)
 	return topic.Whenever(func(b beat) bool { return b.N%2 == 1 }), chance.Err()
 }
 
-// begin publishes on a goroutine of its own, which ends within ten minutes.
-func (s *chancePublisher) begin(ctx context.Context, m *p.Message) (*subscribe.Topic[beat], *codontest.Chance) {
+// begin publishes on a goroutine of its own, which ends with the agent.
+func (s *chancePublisher) begin(m *p.Message) (*subscribe.Topic[beat], *codontest.Chance) {
 	topic := subscribe.NewTopic[beat](subscribe.TopicOptions{})
 	chance := s.script.About(m, "publish")
 	go func() {
 		for n := range chance.IntN(6) {
-			_ = chance.Pause(ctx) // its ctx never ends
+			if chance.Pause(s.running) != nil {
+				return
+			}
 			topic.Publish(beat{N: n})
 		}
 		if chance.IntN(2) == 0 {
