@@ -27,8 +27,8 @@
 //     the runtime as [Undeliverable], or as [Undelivered] where no copy can have
 //     arrived, and never as a reply of the peer. It drops the refusal of a copy of an
 //     earlier message;
-//   - passes the loss of the peer's destination as [PeerLost], where [Machine.Takes]
-//     finds a row for it;
+//   - passes the loss of the peer's destination as [PeerLost], behind all that the
+//     peer has delivered, and not after the end;
 //   - drops the expiry of a timer that was disarmed or restarted meanwhile;
 //   - disarms every timer when a conversation enters a terminal state;
 //   - passes every command of a job to the table, also after its Stop;
