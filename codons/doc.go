@@ -11,7 +11,7 @@
 // message types ([Messages], [Says]) and its documentation.
 //
 //   - [Standard] completes a table with the rows that all codons share: CANCEL, retries, the
-//     deadline, duplicates, refusals and the stop of an agent.
+//     deadline, duplicates, refusals, the loss of the peer and the stop of an agent.
 //   - [Exchange] describes a table in which one act is answered by one of a few others.
 //   - [Asks] and [Answers] start the rows of the initiator and of the responder.
 //

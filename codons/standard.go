@@ -10,7 +10,7 @@ import (
 
 // Standard is a set of groups of rows that [Standard.Complete] adds to a table. The zero value has
 // none of the three groups below. Complete then adds only the rows that every table gets: the
-// stop of an agent, the refusal of a request, the answer to a duplicate, and the wildcards for
+// stop of an agent, the loss of the peer, the refusal of a request, the answer to a duplicate, and the wildcards for
 // all other receptions.
 type Standard uint8
 
