@@ -21,6 +21,8 @@ var (
 	ErrDeadline = fmt.Errorf("codons: the deadline of the request has passed: %w", context.DeadlineExceeded)
 	// ErrPeerLost is the cause when the destination of the initiator has gone.
 	ErrPeerLost = errors.New("codons: the initiator cannot be reached any more")
+	// ErrMisread is the cause when the initiator has not understood a message of this side.
+	ErrMisread = errors.New("codons: the initiator has not understood a message")
 	// ErrEnded is the cause at any other end of the conversation, such as the stop of its agent,
 	// and after the handler has returned.
 	ErrEnded = errors.New("codons: the conversation has ended")
@@ -35,6 +37,8 @@ func stopCause(on machine.Symbol) error {
 	switch {
 	case on.Act == performatives.ActCancel:
 		return ErrCanceled
+	case on.Act == performatives.ActNotUnderstood:
+		return ErrMisread
 	case on.Kind == machine.KindTimeout:
 		return ErrDeadline
 	case on.Kind == machine.KindPeerLost:
@@ -44,13 +48,14 @@ func stopCause(on machine.Symbol) error {
 }
 
 // Failure returns the payload of a FAILURE that the table sends by itself, without a command of
-// a handler. Its code is that of the state: timeout, still running or stopped.
+// a handler. Its code is that of the state: timeout, still running or stopped. It is cautious: after
+// NOT_UNDERSTOOD the handler may run for its grace.
 func (v *Value) Failure() performatives.Failure {
 	code := performatives.CodeStopped
 	switch {
 	case v.at.State == StateTimedOut:
 		code = performatives.CodeTimeout
-	case v.cancel != nil:
+	case v.cancel != nil, v.misunderstood:
 		code = performatives.CodeStillRunning
 	}
 	return performatives.Failure{ErrorCode: code, ErrorText: code.Traits().Text}

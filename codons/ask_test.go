@@ -263,6 +263,48 @@ func TestMessageTypeOfAPeer(t *testing.T) {
 	}
 }
 
+// scripted is an agent that hands its messages to the test.
+type scripted chan *p.Message
+
+func (scripted) Describe() p.Capabilities { return p.Capabilities{} }
+
+func (s scripted) Receive(_ *actors.Context, m *p.Message) { s <- m }
+
+// TestMisreadType has a reviewer answer with a message type that the codon does not know. The asker says so, and
+// ends at once.
+func TestMisreadType(t *testing.T) {
+	inReviews(t, wantsTests, func(t *testing.T, s *actors.System, asker actors.Self) {
+		got := make(scripted, 8)
+		liar, err := s.Spawn(t.Context(), actors.Spec{ID: "Liar", New: func() actors.Agent { return got }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		asked, err := review.Start(t.Context(), asker, "Liar", change{Diff: "x"}, codons.On("revise", addTests))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := (<-got).ReplyEnvelope("Liar", liar.Stamp(), p.ActInform, comments{"?"})
+		e.MessageType = "PERHAPS"
+		answer, err := p.New(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := liar.Send(answer); err != nil {
+			t.Fatal(err)
+		}
+		said := <-got
+		if r := said.AsRefusal(); said.Performative() != p.ActNotUnderstood || !said.Answers(answer) || r.Code != p.CodeInvalidPayload || !strings.Contains(r.Text, "message_type") {
+			t.Errorf("the asker said %s %+v", said.Performative(), r)
+		}
+		_, err = asked.Wait()
+		var end *codons.EndError
+		if !errors.As(err, &end) || end.State != codons.StateMisread || end.Refusal.Code != p.CodeInvalidPayload || !time.Now().Equal(began) {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+	})
+}
+
 // TestConversationsUnderWay lists both sides of a review, and none after it.
 func TestConversationsUnderWay(t *testing.T) {
 	slow := func(ctx context.Context, turn codons.Turn[change]) (codons.Command, error) {

@@ -277,6 +277,7 @@ func PayloadsOf(act performatives.Performative, of []Payload) []Payload {
 var outcomes = map[machine.State]string{
 	StateTimedOut:  "an `EndError` with the code `timeout`, which is context.DeadlineExceeded too unless the caller's context ended otherwise",
 	StateCancelled: "an `EndError` with the code `canceled`",
+	StateMisread:   "an `EndError` with what the caller's agent has said in NOT_UNDERSTOOD: the code `unexpected_act`, or `invalid_payload_structure` for an unknown message type",
 	StateAbandoned: "an `EndError` with the code `agent_stopped`, and the end of the caller's context if that was why",
 }
 

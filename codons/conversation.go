@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -228,6 +229,9 @@ func (c *Conversation) handle(m *performatives.Message) {
 		c.Drop(m, DropUndeliverable)
 	default:
 		tag, err := c.tagOf(m)
+		if err != nil && c.misread(m, c.classify(m, ""), performatives.RefusalOf(err)) {
+			return
+		}
 		if err != nil {
 			c.agent.System().Refuse(c.agent.ID(), m, performatives.CodeInvalidPayload, performatives.RefusalOf(err).Text)
 			if c.at.State == machine.Idle { // a refused message opens no conversation
@@ -237,6 +241,9 @@ func (c *Conversation) handle(m *performatives.Message) {
 			return
 		}
 		on := c.classify(m, tag)
+		if c.isUnexpectedAnswer(m, on) && c.misread(m, on, &performatives.Refusal{Code: performatives.CodeUnexpectedAct, Text: performatives.CodeUnexpectedAct.Traits().Text}) {
+			return
+		}
 		if on.Kind == machine.KindReceive && c.asksFurther(m) {
 			switch r := performatives.RefusalOf(c.agent.TakeOn(m, c.remaining(time.Now()))); {
 			case r == nil:
@@ -249,6 +256,26 @@ func (c *Conversation) handle(m *performatives.Message) {
 		}
 		c.take(Event{On: on, Message: m})
 	}
+}
+
+// misread takes a message that this side cannot read as [CommandMisread]. It reports false for a
+// message that comes again or late, for a refusal, so that no NOT_UNDERSTOOD answers another, and for a
+// table without the row.
+func (c *Conversation) misread(m *performatives.Message, on machine.Symbol, why *performatives.Refusal) bool {
+	command := machine.Command(CommandMisread)
+	if on.Kind != machine.KindReceive || m.AsRefusal() != nil || !c.machine.Takes(c.at, command) {
+		return false
+	}
+	c.take(Event{On: command, Message: m, Data: performatives.NotUnderstood{ReasonCode: why.Code, ReasonText: why.Text}})
+	return true
+}
+
+// isUnexpectedAnswer reports whether m refers to a message of the initiator, and no row of its state
+// names the act.
+func (c *Conversation) isUnexpectedAnswer(m *performatives.Message, on machine.Symbol) bool {
+	t := c.machine.Find(c.at.Role, c.at.State, on)
+	return c.at.Role == machine.Initiator && t != nil && t.Wildcard &&
+		slices.ContainsFunc(c.sent, func(s sentMessage) bool { return m.Answers(s.Message) })
 }
 
 // asksFurther reports whether m is a request of the peer after the one that opened the conversation.
@@ -307,7 +334,7 @@ func (c *Conversation) finish(last *performatives.Message) {
 func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Message {
 	switch {
 	case c.usage == nil || last != nil && !last.Budget().IsZero() || c.event.On.Kind == machine.KindPeerLost:
-	case last == nil && !c.asked && c.at.State != StateTimedOut && c.at.State != StateAbandoned:
+	case last == nil && !c.asked && c.at.State != StateTimedOut && c.at.State != StateAbandoned && c.at.State != StateMisread:
 		return c.usage
 	case last != nil && last.AsRefusal() != nil && last.Performative() != performatives.ActFailure:
 		return c.usage // the further round was not taken on
@@ -322,7 +349,7 @@ func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Mes
 // table sends by itself. Such a FAILURE comes before the peer's handler has returned.
 func (c *Conversation) stopped(last *performatives.Message) (stopped, running bool) {
 	if last == nil {
-		return false, c.Left() || c.at.State == StateAbandoned || c.event.On.Kind == machine.KindTimeout || c.event.On.Kind == machine.KindPeerLost
+		return false, c.Left() || c.at.State == StateAbandoned || c.event.misread() || c.event.On.Kind == machine.KindTimeout || c.event.On.Kind == machine.KindPeerLost
 	}
 	if last.Performative() != performatives.ActFailure {
 		return true, false

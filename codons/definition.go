@@ -20,7 +20,7 @@ func (d *Definition) checkOwn() error {
 	case len(d.Table.Terminal) == 0:
 		return errors.New("Definition.Table.Terminal is empty: name the states in which the conversation has ended, the good end first")
 	case d.Standard&^StandardAll != 0:
-		return fmt.Errorf("Definition.Standard: %d is no group of rows: use StandardAll, or some of StandardCancel, StandardRetry and StandardDeadline", d.Standard&^StandardAll)
+		return fmt.Errorf("Definition.Standard: %d is no group of rows: use StandardAll, or some of StandardCancel, StandardRetry, StandardDeadline and StandardMisread", d.Standard&^StandardAll)
 	}
 	if err := d.checkOpening(); err != nil || d.Standard == 0 {
 		return err
@@ -186,6 +186,7 @@ var standardCommands = map[string]any{
 	CommandStop:          nil,
 	CommandRefuse:        performatives.Refuse{},
 	CommandNotUnderstood: performatives.NotUnderstood{},
+	CommandMisread:       performatives.NotUnderstood{},
 	CommandFail:          performatives.Failure{},
 }
 

@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,6 +102,11 @@ func (c *Conversation) EndError(last *performatives.Message) error {
 		e.Refusal = performatives.Refusal{Code: performatives.CodeCanceled, From: c.key.Peer}
 	case StateAbandoned:
 		e.Refusal = performatives.Refusal{Code: performatives.CodeStopped, From: c.agent.ID()}
+	case StateMisread:
+		why, _ := c.event.Data.(performatives.NotUnderstood)
+		e.Refusal = performatives.Refusal{
+			Act: performatives.ActNotUnderstood, Code: cmp.Or(why.ReasonCode, performatives.CodeUnexpectedAct), Text: why.ReasonText, From: c.agent.ID(), About: idOf(c.event.Message),
+		}
 	}
 	return e
 }

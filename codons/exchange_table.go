@@ -112,7 +112,7 @@ func (x Exchange) askLate() []machine.Row {
 	var rows []machine.Row
 	for _, a := range x.Answers {
 		if a.Act.ExpectsReply() {
-			rows = append(rows, Asks(StateFailed, StateTimedOut, StateAbandoned).When(machine.Receive(a.Act)).
+			rows = append(rows, Asks(StateFailed, StateTimedOut, StateAbandoned, StateMisread).When(machine.Receive(a.Act)).
 				Stay(machine.Drop(DropLate)).
 				Because("here it ends the conversation, so its sender waits for nothing"))
 		}

@@ -16,8 +16,8 @@ type Event struct {
 	On machine.Symbol
 	// At is the time of the step.
 	At time.Time
-	// Message is the received message. For the command that opens a conversation it is the
-	// opening act. Nil for any other event.
+	// Message is the received message, also for [CommandMisread]. For the command that opens a
+	// conversation it is the opening act. Nil for any other event.
 	Message *performatives.Message
 	// Data is the content that a command gives the message which it makes the table send. For
 	// the loss of the peer it is the [performatives.Code] of the reason. Nil for none.
@@ -37,6 +37,9 @@ type Event struct {
 
 // Sends reports whether the step sends a new message.
 func (e *Event) Sends() bool { return e.does(machine.EffectSend, "") }
+
+// misread reports whether the event is a message that this side cannot read.
+func (e *Event) misread() bool { return e.On == machine.Command(CommandMisread) && e.Message != nil }
 
 // Arms reports whether the step starts a timer.
 func (e *Event) Arms(timer string) bool { return e.does(machine.EffectArm, timer) }
@@ -80,7 +83,7 @@ func (v *Value) reduce(e *Event, ids stamper, out []action) ([]action, error) {
 	case e.Message == nil:
 	case e.On.Kind == machine.KindUndeliverable, e.On.Kind == machine.KindUndelivered: // it is not the peer's
 		v.refusedCopy(e.On.Act, e.Message)
-	case e.On.Kind == machine.KindCommand:
+	case e.On.Kind == machine.KindCommand && !e.misread():
 		v.opening = e.Message
 	default:
 		v.received(e.Message, e.On, effects)
@@ -139,6 +142,11 @@ func (v *Value) arm(timer string, now time.Time, after time.Duration) {
 
 // next returns the next message of this side.
 func (v *Value) next(f machine.Effect, e *Event, ids stamper) (*performatives.Message, error) {
+	if e.misread() && f.Act == performatives.ActNotUnderstood {
+		draft := e.Message.ReplyEnvelope(v.self, ids.stamp(), f.Act, e.Data)
+		v.complete(&draft, f, e)
+		return performatives.New(draft)
+	}
 	payload := v.side.Compose(v, f, e)
 	if v.at.Role == machine.Initiator && f.Act != performatives.ActCancel && f.Act.ExpectsReply() {
 		v.asked = true

@@ -9,7 +9,7 @@ import (
 )
 
 // Standard is a set of groups of rows that [Standard.Complete] adds to a table. The zero value has
-// none of the three groups below. Complete then adds only the rows that every table gets: the
+// none of the groups below. Complete then adds only the rows that every table gets: the
 // stop of an agent, the loss of the peer, the refusal of a request, the answer to a duplicate, and the wildcards for
 // all other receptions.
 type Standard uint8
@@ -23,9 +23,12 @@ const (
 	StandardRetry
 	// StandardDeadline ends either side when its deadline passes.
 	StandardDeadline
+	// StandardMisread ends a conversation in which a side has not understood the other. The
+	// initiator sends NOT_UNDERSTOOD and does not wait any longer, and the responder stops its job.
+	StandardMisread
 
-	// StandardAll is all three.
-	StandardAll = StandardCancel | StandardRetry | StandardDeadline
+	// StandardAll is all of them.
+	StandardAll = StandardCancel | StandardRetry | StandardDeadline | StandardMisread
 )
 
 // Complete returns own with the rows, timers, states, last commands of jobs and pairs that all

@@ -45,6 +45,11 @@ func (c *completion) addPairs() {
 	if leaves(StateAbandoned) {
 		c.pairAll(StateAbandoned, responder)
 	}
+	if leaves(StateMisread) {
+		for _, end := range responder {
+			c.pair(machine.Pair{Initiator: StateMisread, Responder: end, After: c.causes(machine.Initiator, StateMisread)})
+		}
+	}
 }
 
 // addUndeliveredPairs adds the rough pairs of an initiator that a row ends because its message of an
@@ -182,12 +187,12 @@ func (c *completion) pairAll(initiator machine.State, responder []machine.State)
 	}
 }
 
-// causes returns the timers and the stop that bring a role into a terminal state.
+// causes returns the timers and the commands of the runtime that bring a role into a terminal state.
 func (c *completion) causes(role machine.Role, end machine.State) []machine.Cause {
 	var all []machine.Cause
 	for _, r := range c.table.Rows {
 		for _, on := range r.On {
-			own := on.Kind == machine.KindTimeout || on == machine.Command(CommandStop)
+			own := on.Kind == machine.KindTimeout || on == machine.Command(CommandStop) || on == machine.Command(CommandMisread)
 			if cause := machine.At(role, on); own && r.Role == role && r.To == end && !slices.Contains(all, cause) {
 				all = append(all, cause)
 			}
@@ -283,6 +288,8 @@ func declareCommand(all []machine.AgentCommand, from int, role machine.Role, nam
 	switch {
 	case name == CommandStop:
 		kind = machine.CommandStops
+	case name == CommandMisread:
+		kind = machine.CommandMisreads
 	case in == machine.Idle:
 		kind = machine.CommandOpens
 	}
@@ -341,7 +348,9 @@ func (c *completion) declareEnds() {
 	add(machine.Initiator, machine.Timeout(TimerDeadline), StateTimedOut)
 	add(machine.Initiator, machine.Timeout(TimerGrace), StateTimedOut)
 	add(machine.Initiator, machine.Command(CommandStop), StateAbandoned)
+	add(machine.Initiator, machine.Command(CommandMisread), StateMisread)
 	add(machine.Responder, machine.Receive(performatives.ActCancel), StateCancelled)
+	add(machine.Responder, machine.Receive(performatives.ActNotUnderstood), StateFailed)
 	add(machine.Responder, machine.Timeout(TimerDeadline), StateTimedOut)
 	add(machine.Responder, machine.Timeout(TimerGrace), StateFailed)
 	add(machine.Responder, machine.Command(CommandStop), StateFailed)

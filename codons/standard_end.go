@@ -31,6 +31,7 @@ func (c *completion) addCancelling(role machine.Role) {
 		c.add(row.When(timeouts...).Goto(StateTimedOut).Because("no end was heard in time"))
 		c.add(stop.Goto(StateAbandoned).Because("CANCEL is on its way"))
 		c.add(row.When(machine.Command(CommandCancel)).Stay(machine.Drop(DropDuplicate)).Because("it is cancelled already"))
+		c.addMisread(role, StateCancelling, f)
 		c.addClocks(role, StateCancelling, f)
 		c.addStoppedWords(f)
 		c.addUndelivered(StateCancelling, f)
@@ -39,6 +40,10 @@ func (c *completion) addCancelling(role machine.Role) {
 		failure := machine.Send(performatives.ActFailure)
 		c.add(row.When(timeouts...).Goto(StateFailed, failure).Because("the handler has not returned: the work must not count as cancelled"))
 		c.add(stop.Goto(StateFailed, failure).Because("the agent stops before its handler has returned"))
+		if c.has(StandardMisread) && f.any(func(w way) bool { return w.spoke }) {
+			c.add(row.When(machine.Receive(performatives.ActNotUnderstood)).Stay(machine.Drop(DropLate)).
+				Because("it is cancelled already"))
+		}
 	}
 	c.addPeerLost(role, StateCancelling)
 	c.add(row.When(c.agentCommands(role, c.before(role))...).Stay(machine.Drop(DropLate)).Because("it is cancelled already"))
@@ -142,6 +147,10 @@ func (c *completion) addEnded(role machine.Role) {
 			c.addReplays(s, all[s])
 		}
 		c.addLateCommands(role, s, all[s])
+	}
+	if c.has(StandardMisread) && role == machine.Responder {
+		c.add(Answers(ended...).When(machine.Receive(performatives.ActNotUnderstood)).Stay(machine.Drop(DropLate)).
+			Because("it is about the end, which stands"))
 	}
 	c.add(machine.For(role, ended...).When(c.agentCommands(role, live)...).Stay(machine.Drop(DropLate)).
 		Because("the end came first"))

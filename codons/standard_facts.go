@@ -23,6 +23,7 @@ type way struct {
 	answer   performatives.Performative // sent since request; zero for none
 	pending  performatives.Performative // sent last with a retry timer; zero when that does not run
 	awaited  performatives.Performative // sent last and expects an answer; zero once a message has arrived
+	spoke    bool                       // this side has sent a message
 	deadline bool                       // the timer may run
 	grace    bool                       // the timer may run
 }
@@ -154,6 +155,7 @@ func (c *completion) take(w way, before []string, r machine.Row, from machine.St
 		}
 	}
 	for _, act := range actsOf(r) {
+		w.spoke = true
 		if moves || on.Kind == machine.KindReceive {
 			w.answer = act
 		}

@@ -32,6 +32,7 @@ func (c *completion) addLive(role machine.Role) {
 		}
 		c.addWithdrawal(role, s, all[s])
 		c.addPeerLost(role, s)
+		c.addMisread(role, s, all[s])
 		c.addClocks(role, s, all[s])
 		c.addLateCommands(role, s, all[s])
 	}
@@ -151,6 +152,30 @@ func giveUp(row machine.Row, stop []machine.Effect, busy bool) machine.Row {
 	}
 	return row.Goto(StateCancelled, SendReceipt).
 		Because("no handler runs that would have to stop first")
+}
+
+// addMisread adds NOT_UNDERSTOOD about a message that came after the request: the initiator sends it
+// and ends, and the responder stops. A responder that has sent nothing cannot be misunderstood.
+func (c *completion) addMisread(role machine.Role, s machine.State, f *facts) {
+	on := machine.Command(CommandMisread)
+	if role == machine.Responder {
+		on = machine.Receive(performatives.ActNotUnderstood)
+	}
+	spoke := role == machine.Initiator || f.any(func(w way) bool { return w.spoke })
+	if _, own := c.rows[rowKey{role, s, on}]; own || !spoke || !c.has(StandardMisread) || !c.hasRole(machine.Responder) {
+		return
+	}
+	stop, ok := c.stopped(role, s, f)
+	if !ok {
+		return
+	}
+	if role == machine.Initiator {
+		c.add(Asks(s).When(on).Goto(StateMisread, append(stop, machine.Send(performatives.ActNotUnderstood))...).
+			Because("what the responder has sent cannot be read, so its answer is not known; it need not go on"))
+		return
+	}
+	c.add(Answers(s).When(on).Goto(StateFailed, append(stop, machine.Send(performatives.ActFailure))...).
+		Because("the initiator has not understood a message and waits no longer"))
 }
 
 // addTurningDown adds the rows for the commands with which a job of the responder refuses a request

@@ -12,6 +12,7 @@ const (
 	StateCancelled     machine.State = "cancelled"      // the request was withdrawn, and nothing runs any more
 	StateTimedOut      machine.State = "timed_out"      // the deadline of this side passed
 	StateAbandoned     machine.State = "abandoned"      // the initiator ended without waiting for an answer
+	StateMisread       machine.State = "misread"        // the initiator did not understand a message of the responder, and told it so
 )
 
 // Commands of the standard rows.
@@ -19,6 +20,10 @@ const (
 	CommandStart  = "start"  // initiator: open the conversation; the table itself must have its row
 	CommandCancel = "cancel" // initiator: withdraw the request
 	CommandStop   = "stop"   // either role: the agent stops, or its conversation actor was restarted
+
+	// CommandMisread is a command of the runtime at the initiator: a message of the responder has a type
+	// that the codon does not know, or an act that the state does not expect.
+	CommandMisread = "misread"
 
 	CommandRefuse        = "refuse"         // last command of a job: refuse the request
 	CommandNotUnderstood = "not_understood" // last command of a job: the request was not understood
@@ -51,7 +56,7 @@ const (
 // isStandardEnd reports whether s is a terminal state of the standard rows.
 func isStandardEnd(s machine.State) bool {
 	switch s { //nolint:exhaustive // the other states are not terminal
-	case StateRefused, StateNotUnderstood, StateFailed, StateCancelled, StateTimedOut, StateAbandoned:
+	case StateRefused, StateNotUnderstood, StateFailed, StateCancelled, StateTimedOut, StateAbandoned, StateMisread:
 		return true
 	}
 	return false

@@ -78,8 +78,16 @@ func (c *Conversation) step(e *Event) {
 		c.act(&actions[i], e)
 	}
 	if !c.over.Load() && c.Ended() {
-		c.finish(e.Message)
+		c.finish(e.last())
 	}
+}
+
+// last returns the message that ended a conversation by the event. One that cannot be read tells nothing.
+func (e *Event) last() *performatives.Message {
+	if e.misread() {
+		return nil
+	}
+	return e.Message
 }
 
 // stamp returns the identity of the next message of this side.
@@ -113,7 +121,7 @@ func (c *Conversation) publish(from machine.State, e *Event) {
 		Parent: c.parent, Protocol: c.machine.Name(), Role: c.at.Role, From: from, To: c.at.State, On: e.On,
 		Ended: c.Ended(),
 	}
-	if e.On.Kind != machine.KindCommand {
+	if e.On.Kind != machine.KindCommand || e.misread() {
 		t.Message = idOf(e.Message)
 	}
 	events.Publish(t)

@@ -25,18 +25,19 @@ type Value struct {
 	self    performatives.AgentID
 	key     actors.Key
 
-	first     *performatives.Message    // the opening act; at the responder the first message of any act
-	request   *performatives.Message    // the latest message that this side has to answer, other than CANCEL
-	cancel    *performatives.Message    // the CANCEL that this side has to answer
-	opening   *performatives.Message    // the opening act, until it is sent
-	sent      []sentMessage             // the latest message of each act
-	seen      []performatives.MessageID // ids of the received messages
-	former    []string                  // ids and reply_withs of requests before the latest
-	shared    bool                      // the conversation id is not the id of the first request
-	mentioned []string                  // if shared, ids and reply_withs of the requests and answers
-	usage     *performatives.Message    // the latest message with the usage of the peer, at the initiator
-	asked     bool                      // this side has sent a request since usage came
-	deadline  time.Time                 // when the deadline timer is due; the zero time while it does not run
+	first         *performatives.Message    // the opening act; at the responder the first message of any act
+	request       *performatives.Message    // the latest message that this side has to answer, other than CANCEL
+	cancel        *performatives.Message    // the CANCEL that this side has to answer
+	opening       *performatives.Message    // the opening act, until it is sent
+	sent          []sentMessage             // the latest message of each act
+	seen          []performatives.MessageID // ids of the received messages
+	former        []string                  // ids and reply_withs of requests before the latest
+	shared        bool                      // the conversation id is not the id of the first request
+	mentioned     []string                  // if shared, ids and reply_withs of the requests and answers
+	usage         *performatives.Message    // the latest message with the usage of the peer, at the initiator
+	misunderstood bool                      // the initiator has sent NOT_UNDERSTOOD
+	asked         bool                      // this side has sent a request since usage came
+	deadline      time.Time                 // when the deadline timer is due; the zero time while it does not run
 
 	// Backing arrays of sent and seen for a conversation of few messages.
 	fewSent [3]sentMessage
@@ -231,6 +232,7 @@ func (v *Value) received(m *performatives.Message, on machine.Symbol, effects []
 	}
 	v.heard()
 	v.seen = appendBounded(v.seen, m.ID())
+	v.misunderstood = v.misunderstood || m.Performative() == performatives.ActNotUnderstood
 	switch {
 	case refusedOrDropped(effects):
 	case m.Performative() == performatives.ActCancel && v.at.Role == machine.Responder:

@@ -135,8 +135,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestWildcard has the initiator's table without a row for a message that the responder sends: it falls to
-// the row that drops all unexpected messages.
+// TestWildcard has the initiator's table without a row for a message that the responder sends: it
+// is misread.
 func TestWildcard(t *testing.T) {
 	hurried := reviewOf(func(d *codons.Definition) {
 		d.Table.Jobs[0].Says = []string{"hum"}
@@ -145,7 +145,7 @@ func TestWildcard(t *testing.T) {
 			codons.Asks("revising").When(machine.Receive(performatives.ActStatusUpdate)).Stay().Because("the only state that takes it"))
 	})
 	expectFault(t, conform(t, hurried, newOptions([]Option{Seeds(4), Content("hum", performatives.StatusUpdate{Description: "half"})})),
-		"the table has no row for receive STATUS_UPDATE of the initiator in waiting but that for any unexpected message")
+		"the initiator in waiting cannot read message")
 }
 
 // TestWrongOptions expects errors that say which option is missing.

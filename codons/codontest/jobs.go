@@ -161,7 +161,9 @@ func (s *jobs) commands(state machine.State) (names []string) {
 		if t.Role != machine.Initiator || t.From != state || t.On != machine.Command(name) || s.ofJob(name) {
 			continue
 		}
-		if name != codons.CommandStart && name != codons.CommandCancel && name != codons.CommandStop {
+		switch name {
+		case codons.CommandStart, codons.CommandCancel, codons.CommandStop, codons.CommandMisread:
+		default:
 			names = append(names, name)
 		}
 	}

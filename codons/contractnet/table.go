@@ -69,7 +69,7 @@ type protocol struct {
 }
 
 func (x protocol) table() machine.Table {
-	return codons.StandardAll.MustComplete(machine.Table{
+	return (codons.StandardAll &^ codons.StandardMisread).MustComplete(machine.Table{
 		Name: x.name, Title: x.title, Purpose: x.purpose, Source: x.source,
 		Terminal: []machine.State{codons.StateCompleted, codons.StateRejected, stateLapsed},
 		Jobs: []machine.Job{

@@ -22,6 +22,7 @@ func declarations() machine.Declarations {
 			partial(machine.Receive(performatives.ActNotUnderstood), StateInputGiven, StateDeclining),
 			partial(machine.Receive(performatives.ActFailure), StateInputGiven, StateInputNeeded, StateDeclining),
 			partial(machine.Timeout(codons.TimerDeadline), StateInputGiven, StateInputNeeded, StateDeclining),
+			partial(machine.Command(codons.CommandMisread), StateInputGiven, StateInputNeeded, StateDeclining),
 			partial(machine.Timeout(codons.TimerGrace), StateDeclining),
 			partial(machine.Command(codons.CommandStop), StateDeclining),
 		},

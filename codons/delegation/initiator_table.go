@@ -45,6 +45,9 @@ func initiatorResult() []machine.Row {
 		codons.Asks(StateRequested, codons.StateWorking).When(machine.Receive(performatives.ActTaskReject)).
 			Goto(codons.StateRejected).
 			Because("the task was not taken on; a rejection after an acceptance counts as well"),
+		codons.Asks(StateInputGiven, StateInputNeeded, StateDeclining).When(machine.Command(codons.CommandMisread)).
+			Goto(codons.StateCompleted, machine.Send(performatives.ActNotUnderstood)).
+			Because("the worker sent what cannot be read, and the partial result is final"),
 		codons.Asks(StateInputGiven).When(
 			machine.Receive(performatives.ActTaskReject), machine.Receive(performatives.ActNotUnderstood), machine.Receive(performatives.ActFailure),
 			machine.Timeout(codons.TimerDeadline),

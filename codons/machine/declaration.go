@@ -25,10 +25,11 @@ type CommandKind uint8
 
 // The kinds of commands.
 const (
-	CommandMay   CommandKind = iota // the agent may give it at any moment, and need not
-	CommandOwed                     // the agent gives this command or another one that it owes in the state
-	CommandOpens                    // it opens the conversation
-	CommandStops                    // the agent stops
+	CommandMay      CommandKind = iota // the agent may give it at any moment, and need not
+	CommandOwed                        // the agent gives this command or another one that it owes in the state
+	CommandOpens                       // it opens the conversation
+	CommandStops                       // the agent stops
+	CommandMisreads                    // the runtime cannot read a message that the peer has sent
 )
 
 // AgentCommand declares a command of a side's agent, not of a job. Each of its states needs

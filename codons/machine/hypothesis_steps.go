@@ -79,7 +79,11 @@ func (o *Monitor) causes(h hypothesis, r Role, from side, kinds []kind) iter.Seq
 				return
 			}
 		}
+		silent := len(o.trace[r.Other()]) == 0
 		for on, activity := range o.machine.commands(from.activity, r, from.state) {
+			if silent && o.machine.CommandKind(r, o.states[from.state], on.Name) == CommandMisreads {
+				continue // there is no message to read
+			}
 			if !yield(from.caused(on, activity)) {
 				return
 			}

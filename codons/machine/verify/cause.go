@@ -9,7 +9,7 @@ import (
 )
 
 // causeOf returns the cause that a move is, for [machine.Pair].After, and whether it is one.
-// Messages, timers that tick and commands other than a stop are none.
+// Messages, timers that tick and commands other than a stop or a misread message are none.
 func (x *explorer) causeOf(m Move) (c machine.Cause, ok bool) {
 	switch m.On.Kind {
 	case 0: // a message is lost
@@ -17,7 +17,7 @@ func (x *explorer) causeOf(m Move) (c machine.Cause, ok bool) {
 	case machine.KindReceive, machine.KindDuplicate, machine.KindStale:
 		return c, false
 	case machine.KindCommand:
-		ok = x.stops(m.Role, m.From, m.On)
+		ok = x.stops(m.Role, m.From, m.On) || x.misreads(m.Role, m.From, m.On)
 	case machine.KindTimeout:
 		ok = !x.ticks(m.Role, m.On.Name)
 	case machine.KindUndeliverable, machine.KindUndelivered, machine.KindPeerLost:
@@ -29,6 +29,11 @@ func (x *explorer) causeOf(m Move) (c machine.Cause, ok bool) {
 // stops reports whether a command is the stop of an agent.
 func (x *explorer) stops(r machine.Role, s machine.State, on machine.Symbol) bool {
 	return on == machine.Command(x.net.Stop) || x.CommandKind(r, s, on.Name) == machine.CommandStops
+}
+
+// misreads reports whether a command says that a message of the peer cannot be read.
+func (x *explorer) misreads(r machine.Role, s machine.State, on machine.Symbol) bool {
+	return x.CommandKind(r, s, on.Name) == machine.CommandMisreads
 }
 
 // mayOccur reports whether a cause can occur on a network.

@@ -68,6 +68,7 @@ type Run struct {
 	Name    string
 	Losses  int     // the largest number of copies that are lost
 	Stops   bool    // an agent may stop
+	Misread bool    // a side may be unable to read a message, see [machine.CommandMisreads]
 	Clocks  [2]bool // of each role: its deadlines may expire at any moment, and then those of the other role must
 	Forgets bool    // a side that has ended may forget the replies that it would send again
 	Amnesia [2]bool // of each role: it may lose its state
@@ -92,6 +93,7 @@ func Runs(m *machine.Machine) []Run {
 		{Name: "one loss", Losses: 1},
 		{Name: "stops", Stops: true, Slow: true},
 		{Name: "a lost connection", Cut: true, Slow: true},
+		{Name: "misread messages", Misread: true, Slow: true},
 		{Name: "deadlines of the responder", Clocks: [2]bool{machine.Responder: true}},
 		{Name: "deadlines of the initiator", Clocks: [2]bool{machine.Initiator: true}},
 		{Name: "replies forgotten", Losses: 1, Forgets: true},
@@ -329,6 +331,8 @@ func (x *fair) mayHaveOccurred(j fairJoint, c machine.Cause) bool {
 		return j.undelivered
 	case c.On.Kind == machine.KindPeerLost:
 		return j.cut
+	case c.On.Kind == machine.KindCommand && x.net.Stop != c.On.Name:
+		return x.run.Misread
 	}
 	return x.run.Stops
 }
@@ -428,7 +432,7 @@ func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
 			}
 		default:
 			kind := x.CommandKind(r, state, on.Name)
-			if kind == machine.CommandStops && !x.run.Stops {
+			if kind == machine.CommandStops && !x.run.Stops || kind == machine.CommandMisreads && (!x.run.Misread || !x.mayMisread(j.joint, r)) {
 				continue
 			}
 			must = dueIf(kind == machine.CommandOwed || kind == machine.CommandOpens)

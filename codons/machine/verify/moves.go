@@ -53,7 +53,8 @@ func (x *explorer) timeouts(j joint, r machine.Role, yield yields) bool {
 // commands yields the commands of a role's agent and of its running jobs.
 func (x *explorer) commands(j joint, r machine.Role, yield yields) bool {
 	for on, activity := range x.Commands(j[r].activity, r, x.state(j, r)) {
-		if on == machine.Command(x.net.Stop) && x.net.NoStops {
+		stop := on == machine.Command(x.net.Stop)
+		if stop && x.net.NoStops || x.misreads(r, x.state(j, r), on) && (x.net.NoStops || !x.mayMisread(j, r)) {
 			continue
 		}
 		next := j
@@ -63,6 +64,11 @@ func (x *explorer) commands(j joint, r machine.Role, yield yields) bool {
 		}
 	}
 	return true
+}
+
+// mayMisread reports whether the peer of a role has sent a message.
+func (x *explorer) mayMisread(j joint, r machine.Role) bool {
+	return j[r.Other()].sent != 0
 }
 
 // deliveries yields the delivery of each message on its way to a role.

@@ -10,7 +10,7 @@ type Network struct {
 	Reliable   bool // every message arrives and no peer is lost, so a conversation does not end with an idle responder
 	Once       bool // no message arrives twice, unless it is sent twice
 	NoTimeouts bool // no timer ever expires
-	NoStops    bool // no agent stops
+	NoStops    bool // no agent stops, and each can read what it receives
 
 	// Strict adds the rules that only an exploration can check: see [RuleWildcard],
 	// [RuleArmed], [RuleRunning], [RuleRepeat] and [RuleReceipt].

@@ -11,7 +11,7 @@ import (
 
 // The rules of [CheckRules] and of [Network.Strict], as a [machine.Exception] names them.
 const (
-	RuleSilence  = "silence"  // an event that changes nothing is at least dropped; a responder that ends by its clock or a stop says so
+	RuleSilence  = "silence"  // an event that changes nothing is at least dropped; a side that cannot read a message, and a responder that ends by its clock or a stop, say so
 	RuleComplete = "complete" // each state has a row for every message, and a request is answered
 	RuleReports  = "reports"  // an event is reported as declared
 	RuleEnds     = "ends"     // an event that ends the conversation leads to the declared state
@@ -97,6 +97,9 @@ func (c *ruleChecker) checkSilence(t *machine.Transition) {
 		c.fault(RuleSilence, t, "does nothing, and does not count it as dropped")
 	}
 	own := t.On.Kind == machine.KindTimeout || c.CommandKind(t.Role, t.From, t.On.Name) == machine.CommandStops && t.On.Kind == machine.KindCommand
+	if c.CommandKind(t.Role, t.From, t.On.Name) == machine.CommandMisreads && t.On.Kind == machine.KindCommand && c.live(t.From) && !has(t, machine.EffectSend) {
+		c.fault(RuleSilence, t, "does not say that a message was not understood")
+	}
 	if t.Role == machine.Responder && own && c.live(t.From) && c.Terminal(t.To) && !has(t, machine.EffectSend) {
 		c.fault(RuleSilence, t, "ends without a message to the initiator")
 	}
