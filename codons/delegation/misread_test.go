@@ -50,8 +50,8 @@ func TestMisreadAnswer(t *testing.T) {
 	}
 }
 
-// TestMisreadIsNotAnswered has a scripted worker send NOT_UNDERSTOOD, a duplicate, and a message that
-// refers to nothing. The asker answers none of them by NOT_UNDERSTOOD.
+// TestMisreadIsNotAnswered has a scripted worker send NOT_UNDERSTOOD, a duplicate, a refusal of another codon, and a
+// message that refers to nothing. The asker answers none of them by NOT_UNDERSTOOD.
 func TestMisreadIsNotAnswered(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		jules := w.Peer("Jules")
@@ -62,6 +62,7 @@ func TestMisreadIsNotAnswered(t *testing.T) {
 			Performative: p.ActInformRef, Receiver: w.Eddy.ID(), ConversationID: request.ConversationID(),
 			Protocol: request.Protocol(), Payload: p.InformRef{Value: p.ContentOf("branch")},
 		})
+		jules.Reply(request, p.Refuse{ReasonCode: p.CodeBusy}) // an act that a delegation does not have
 		jules.Silent()
 		jules.Reply(request, p.NotUnderstood{ReasonCode: p.CodeInvalidPayload})
 		_, err := d.Wait()
