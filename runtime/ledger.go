@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +24,7 @@ type ledger struct {
 	weight int                                    // of the talks
 	talks  map[performatives.ConversationID]*talk // chained by next
 	about  map[string]*talk                       // by the id and the reply_with of a message that expects an answer
+	due    dueHeap                                // the talks with a due time
 }
 
 // ledgerLimits bound a ledger.
@@ -194,16 +194,31 @@ func (l *ledger) lost(m *performatives.Message, code performatives.Code) bool {
 }
 
 // expired forgets the conversations that nobody can wait for any more, and returns those
-// that the peer has begun: it is to be told.
+// that the peer has begun: it is to be told, and so is who works for it.
 func (l *ledger) expired(now time.Time) []*talk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := l.takeOutLocked(func(t *talk) bool { return !t.due.IsZero() && !now.Before(t.due) })
-	out = slices.DeleteFunc(out, func(t *talk) bool { return !t.inbound })
-	for _, t := range out {
-		l.tellLocked(t)
+	var out []*talk
+	for len(l.due) > 0 && !now.Before(l.due[0].due) {
+		t := l.due[0]
+		l.removeLocked(t)
+		if t.inbound {
+			l.tellLocked(t)
+			out = append(out, t)
+		}
 	}
 	return out
+}
+
+// nextDue returns the earliest time at which expired finds something. It is zero when
+// there is none.
+func (l *ledger) nextDue() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.due) == 0 {
+		return time.Time{}
+	}
+	return l.due[0].due
 }
 
 // of forgets the conversations of one of the peer's agents, and returns them: who waits,

@@ -17,6 +17,7 @@ type talk struct {
 	asked       *performatives.Message // the latest of who began it that expects an answer
 	copies      copies                 // of asked
 	due         time.Time              // when nobody waits any more; zero is never
+	place       int                    // in the heap of the ledger, counted from 1; 0: it is not there
 	refs        []string               // under which about has it
 	next        *talk                  // of the same conversation id
 	gone        bool
@@ -118,6 +119,7 @@ func (l *ledger) addLocked(t *talk) {
 	t.next, l.talks[id] = l.talks[id], t
 	l.n++
 	l.weight += t.weight()
+	l.placeLocked(t)
 }
 
 // crowdedLocked reports whether enough conversations of that name are open.
@@ -140,16 +142,27 @@ func (l *ledger) askLocked(t *talk, m *performatives.Message, now time.Time) {
 	l.latestLocked(t, m)
 	switch {
 	case !m.ReplyBy().IsZero():
-		t.due = m.ReplyBy().Add(l.limits.grace)
+		t.due = m.ReplyBy().Add(l.limits.grace).Add(t.extra(l.limits))
 	case t.streams():
 	case t.due.IsZero() || further:
-		t.due = now.Add(l.limits.patience)
+		t.due = now.Add(l.limits.patience).Add(t.extra(l.limits))
 	}
+	l.placeLocked(t)
 	l.told.asked(t.inbound, m)
 	l.referLocked(t, string(m.ID()))
 	if with := m.ReplyWith(); with != "" {
 		l.referLocked(t, with)
 	}
+}
+
+// extra is how much longer a request to the peer is kept than one of the peer's: the
+// CANCEL that another session sends for the same request at its due time still belongs to
+// it.
+func (t *talk) extra(l ledgerLimits) time.Duration {
+	if t.inbound {
+		return 0
+	}
+	return l.grace
 }
 
 // latestLocked makes m what t waits for.
@@ -183,6 +196,7 @@ func (l *ledger) removeLocked(t *talk) {
 	}
 	t.gone = true
 	l.n--
+	l.unplaceLocked(t)
 	l.weight -= t.weight()
 	for _, ref := range t.refs {
 		l.unreferLocked(t, ref)

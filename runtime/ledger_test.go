@@ -292,6 +292,26 @@ func TestLedgerWaitsForEachRound(t *testing.T) {
 	}
 }
 
+// The CANCEL that comes for a request of another session at its due time belongs to the
+// request, and opens nothing.
+func TestLedgerKeepsForTheCancel(t *testing.T) {
+	l := newLedger(testLimits, new(told))
+	by := epoch.Add(10 * time.Second)
+	ask := act(t, "q", p.ActRequest, func(e *p.Envelope) { e.ReplyBy = by })
+	if err := note(t, l, ask, false); err != nil {
+		t.Fatal(err)
+	}
+	due := by.Add(testLimits.grace)
+	l.expired(due)
+	n, err := l.note(entry{message: act(t, "no", p.ActCancel, nil), local: "here", peer: "there"}, due)
+	if err != nil || n.began || l.open() != 1 {
+		t.Errorf("%+v, %v, and %d are open", n, err, l.open())
+	}
+	if l.expired(due.Add(testLimits.grace)); l.open() != 0 || !l.nextDue().IsZero() {
+		t.Errorf("%d are open, and the next is due at %v", l.open(), l.nextDue())
+	}
+}
+
 func TestLedgerUndoes(t *testing.T) {
 	l := newLedger(testLimits, new(told))
 	n, err := l.note(entry{message: act(t, "q", p.ActRequest, nil), local: "here", peer: "there"}, epoch)
@@ -448,7 +468,7 @@ func TestLedgerReopens(t *testing.T) {
 // Whoever gets the last word may act on it at once, so the conversation is closed by then.
 func TestLastWordClosesFirst(t *testing.T) {
 	l := &link{ledger: newLedger(testLimits, new(told))}
-	l.sweepScheduled.Store(true) // without a clock
+	l.ended = true // without a clock
 	ask := entry{message: act(t, "q", p.ActTaskRequest, nil), local: "here", peer: "there"}
 	if err := l.pass(ask, func(*p.Message) error { return nil }); err != nil {
 		t.Fatal(err)
@@ -466,8 +486,8 @@ func TestLastWordClosesFirst(t *testing.T) {
 }
 
 // What is open again after its last word did not get through is looked after, also when the
-// last sweep came in between, and found nothing.
-func TestReopenedIsSwept(t *testing.T) {
+// timer has fired in between, and found nothing.
+func TestReopenedExpires(t *testing.T) {
 	n, err := New(Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -484,11 +504,11 @@ func TestReopenedIsSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	word := entry{message: act(t, "w", p.ActFailure, nil), local: "here", peer: "there"}
-	if err := l.pass(word, func(*p.Message) error { l.sweep(); return refused(p.CodeBusy, "") }); err == nil {
+	if err := l.pass(word, func(*p.Message) error { l.expire(); return refused(p.CodeBusy, "") }); err == nil {
 		t.Fatal("it got through")
 	}
-	if l.ledger.open() != 1 || !l.sweepScheduled.Load() {
-		t.Errorf("%d are open, and somebody looks after them: %t", l.ledger.open(), l.sweepScheduled.Load())
+	if l.ledger.open() != 1 || !l.wake.Equal(l.ledger.nextDue()) {
+		t.Errorf("%d are open, the timer is set for %v, and the next is due at %v", l.ledger.open(), l.wake, l.ledger.nextDue())
 	}
 }
 

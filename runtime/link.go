@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -16,13 +15,13 @@ import (
 // pending requests between agents of this node (local) and agents of the other end
 // (peer), so that they can be ended when the session ends.
 type link struct {
-	node           *Node
-	session        *wire.Session
-	ledger         *ledger
-	sweepScheduled atomic.Bool // a sweep is scheduled
+	node    *Node
+	session *wire.Session
+	ledger  *ledger
 
 	mu        sync.Mutex
-	stopSweep func() bool // cancels the scheduled sweep; nil before the first
+	wake      time.Time   // for which the timer is set; zero: it is not
+	stopTimer func() bool // nil before the first
 	ended     bool
 }
 
@@ -75,7 +74,7 @@ func (l *link) pass(e entry, on func(*performatives.Message) error) error {
 	if err != nil {
 		return err
 	}
-	defer l.scheduleSweep() // also for a conversation that takeBack has reopened
+	defer l.scheduleExpiry() // also for a conversation that takeBack has reopened
 	m := e.message
 	if n.as != "" && !e.inbound {
 		m = renamed(m, n.as, m.Receiver())
@@ -148,8 +147,8 @@ func (l *link) end(why performatives.Failure, peers ...performatives.AgentID) bo
 		return false
 	}
 	l.ended = true
-	if l.stopSweep != nil {
-		l.stopSweep()
+	if l.stopTimer != nil {
+		l.stopTimer()
 	}
 	l.mu.Unlock()
 	l.lose(l.ledger.seal(), why, peers...)
@@ -247,28 +246,41 @@ func (n *Node) deliverAll(messages []*performatives.Message, again bool) []*perf
 	return left
 }
 
-// scheduleSweep schedules a sweep, unless one is scheduled or there is no open
-// conversation.
-func (l *link) scheduleSweep() {
-	if l.sweepScheduled.Load() || l.ledger.open() == 0 || !l.sweepScheduled.CompareAndSwap(false, true) {
+// scheduleExpiry sets the timer for the earliest due time of the open conversations, unless
+// it is set for that or an earlier time.
+func (l *link) scheduleExpiry() {
+	due := l.ledger.nextDue()
+	if due.IsZero() {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.ended {
-		l.stopSweep = l.node.system.AfterFunc(l.ledger.limits.grace, l.sweep)
+	if l.ended || !l.wake.IsZero() && !due.Before(l.wake) {
+		return
 	}
+	if l.stopTimer != nil {
+		l.stopTimer()
+	}
+	l.wake = due
+	l.stopTimer = l.node.system.AfterFunc(time.Until(due), l.expire)
 }
 
-// sweep ends the expired requests. A peer's request that a local agent has not answered
-// in time gets FAILURE (timeout). A local agent's request is only removed, because its
-// codon has its own deadline.
-func (l *link) sweep() {
-	for _, t := range l.ledger.expired(time.Now()) {
-		if late := t.asked.Refuse(t.voice(), l.node.system.Stamp(), performatives.CodeTimeout, ""); late != nil {
-			_ = l.session.Send(late) // the session has ended, or the peer does not read
+// expire ends the expired requests. A peer's request that a local agent has not answered
+// in time gets FAILURE (timeout), and the agent gets CANCEL. A local agent's request is
+// only removed, because its codon has its own deadline.
+func (l *link) expire() {
+	l.mu.Lock()
+	l.wake = time.Time{}
+	l.mu.Unlock()
+	late := l.ledger.expired(time.Now())
+	for _, t := range late {
+		if m := t.asked.Refuse(t.voice(), l.node.system.Stamp(), performatives.CodeTimeout, ""); m != nil {
+			_ = l.session.Send(m) // the session has ended, or the peer does not read
 		}
 	}
-	l.sweepScheduled.Store(false)
-	l.scheduleSweep()
+	l.lose(late, timedOut)
+	l.scheduleExpiry()
 }
+
+// timedOut is the reason that agents get when the request that they work on has expired.
+var timedOut = performatives.Failure{ErrorCode: performatives.CodeTimeout, ErrorText: "the deadline of the request has passed"}

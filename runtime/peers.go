@@ -35,8 +35,8 @@ type PeerOptions struct {
 	// requests are refused as busy.
 	MaxBytes int
 	// Grace is the time after the ReplyBy of a peer's request in which a local agent may
-	// still reply. After it the peer gets FAILURE. Zero means twice
-	// [codons.DefaultGrace].
+	// still reply. At its end the peer gets FAILURE, and the agent CANCEL. Zero means
+	// twice [codons.DefaultGrace].
 	Grace time.Duration
 	// Patience is the time, from its arrival, in which a local agent may reply to a
 	// peer's request without a ReplyBy. It must be longer than the limits of

@@ -361,6 +361,61 @@ func TestUnansweredRequest(t *testing.T) {
 	})
 }
 
+// At the deadline and the grace after it, to the point, the asker gets FAILURE (timeout) and
+// the worker gets CANCEL: an agent of the node, and one of another session. That a request
+// with a later deadline came before changes nothing.
+func TestDeadlineToThePoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, noPeerOptions)
+		heard := make(chan *performatives.Message, 3)
+		h.spawn("Local", always(scripted{receive: func(_ *actors.Context, m *performatives.Message) { heard <- m }}))
+		far := newCaller(t, h, nil)
+		far.say(message(t, "Far", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+		far.answer(1)
+		c := newCaller(t, h, nil)
+		ask := func(to performatives.AgentID, in time.Duration) *performatives.Message {
+			m := message(t, "Jules", to, performatives.ActRequest, func(e *performatives.Envelope) { e.ReplyBy = time.Now().Add(in) })
+			c.say(m)
+			return m
+		}
+		ask("Local", time.Hour)
+		synctest.Wait()
+		local, remote := ask("Local", 2*time.Second), ask("Far", 2*time.Second)
+		synctest.Wait()
+		<-heard
+		<-heard
+		time.Sleep(2*time.Second + 2*codons.DefaultGrace - time.Millisecond)
+		synctest.Wait()
+		if n := len(c.Received()) + len(heard); n != 0 {
+			t.Errorf("%d messages before the deadline", n)
+		}
+		time.Sleep(2 * time.Millisecond)
+		synctest.Wait()
+		for i, m := range c.Received() {
+			if r := m.AsRefusal(); r == nil || r.Code != performatives.CodeTimeout {
+				t.Errorf("answer %d: %v", i, m)
+			}
+		}
+		if n := len(c.Received()); n != 2 {
+			t.Errorf("%d answers", n)
+		}
+		withdrawn := func(m, of *performatives.Message) {
+			t.Helper()
+			if m.Performative() != performatives.ActCancel || m.ConversationID() != of.ConversationID() || m.Sender() != "Jules" {
+				t.Errorf("the worker gets %v", m)
+			}
+		}
+		if len(heard) != 1 {
+			t.Fatalf("the agent of the node gets %d messages", len(heard))
+		}
+		withdrawn(<-heard, local)
+		if n := len(far.Received()); n != 3 {
+			t.Fatalf("the agent of the session gets %d messages", n)
+		}
+		withdrawn(far.answer(3), remote)
+	})
+}
+
 // Stop waits for running handlers for most of its time limit, in virtual time.
 func TestNodeStopsWithPeers(t *testing.T) { synctest.Test(t, nodeStopsWithPeers) }
 
