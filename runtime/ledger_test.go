@@ -307,8 +307,32 @@ func TestLedgerKeepsForTheCancel(t *testing.T) {
 	if err != nil || n.began || l.open() != 1 {
 		t.Errorf("%+v, %v, and %d are open", n, err, l.open())
 	}
-	if l.expired(due.Add(testLimits.grace)); l.open() != 0 || !l.nextDue().IsZero() {
-		t.Errorf("%d are open, and the next is due at %v", l.open(), l.nextDue())
+	late := l.expired(due.Add(testLimits.grace))
+	if l.open() != 0 || len(late) != 0 || !l.nextDue().IsZero() {
+		t.Errorf("%d are open, the peer is told of %d, and the next is due at %v", l.open(), len(late), l.nextDue())
+	}
+}
+
+// A further round with a later deadline makes another conversation the next that is due.
+func TestLedgerOrdersByDue(t *testing.T) {
+	l := newLedger(testLimits, new(told))
+	for i, by := range []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second} {
+		ask := act(t, string(rune('a'+i)), p.ActTaskRequest, func(e *p.Envelope) {
+			e.ConversationID = p.ConversationID(rune('0' + i%2))
+			e.ReplyBy = epoch.Add(by)
+		})
+		if err := note(t, l, ask, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []time.Duration{20 * time.Second, 30 * time.Second} {
+		due := epoch.Add(want).Add(testLimits.grace)
+		if next := l.nextDue(); !next.Equal(due) {
+			t.Errorf("the next is due at %v, want %v", next, due)
+		}
+		if late := l.expired(due); len(late) != 1 {
+			t.Errorf("%d are late at %v", len(late), due)
+		}
 	}
 }
 
