@@ -74,15 +74,19 @@ func (l *link) pass(e entry, on func(*performatives.Message) error) error {
 	if err != nil {
 		return err
 	}
-	defer l.scheduleExpiry() // also for a conversation that takeBack has reopened
+	if n.began || n.asks != nil {
+		defer l.scheduleExpiry()
+	}
 	m := e.message
 	if n.as != "" && !e.inbound {
 		m = renamed(m, n.as, m.Receiver())
 	}
 	if err := on(m); err != nil {
-		switch ended := !l.ledger.takeBack(n); {
+		ended := !l.ledger.takeBack(n)
+		l.scheduleExpiry() // of a conversation that takeBack has reopened
+		switch {
 		case ended && n.closed:
-			l.lose([]*talk{n.talk}, disconnected)
+			l.tell([]*talk{n.talk}, disconnected)
 		case ended:
 			if !e.inbound { // an inbound message has been counted by the node
 				_ = l.node.recordRefusal(m, err)
@@ -156,8 +160,7 @@ func (l *link) end(why performatives.Failure, peers ...performatives.AgentID) bo
 }
 
 // lose ends requests for the agents of this node, and their conversations with the given agents of the peer. A
-// conversation loses its peer. Where a request has none, the agent that asked gets FAILURE, and the agent that works for the
-// peer gets CANCEL from the peer.
+// conversation loses its peer. Where a request has none, the agent is told.
 func (l *link) lose(talks []*talk, why performatives.Failure, peers ...performatives.AgentID) {
 	for _, t := range talks {
 		peers = append(peers, t.peer)
@@ -169,6 +172,12 @@ func (l *link) lose(talks []*talk, why performatives.Failure, peers ...performat
 	talks = slices.DeleteFunc(talks, func(t *talk) bool {
 		return conversing[folded(actors.AgentKey{Agent: t.local, Key: actors.Key{ID: t.first.ConversationID(), Peer: t.peer, Initiator: !t.inbound}})]
 	})
+	l.tell(talks, why)
+}
+
+// tell ends requests by messages to the agents of this node: an agent that has asked gets FAILURE, and an agent that works for
+// the peer gets CANCEL from the peer.
+func (l *link) tell(talks []*talk, why performatives.Failure) {
 	if len(talks) == 0 {
 		return
 	}
@@ -278,7 +287,7 @@ func (l *link) expire() {
 			_ = l.session.Send(m) // the session has ended, or the peer does not read
 		}
 	}
-	l.lose(late, timedOut)
+	l.tell(late, timedOut)
 	l.scheduleExpiry()
 }
 

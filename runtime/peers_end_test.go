@@ -361,6 +361,36 @@ func TestUnansweredRequest(t *testing.T) {
 	})
 }
 
+// TestExpiredRequestLosesNoPeer has one request of a peer expire while an agent works on another one.
+func TestExpiredRequestLosesNoPeer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, noPeerOptions)
+		started, ended := make(chan struct{}, 1), make(chan error, 1)
+		h.spawn("Worker", returning(newCancellableWorker(started, ended)))
+		h.spawn("Silent", always(scripted{receive: func(*actors.Context, *performatives.Message) {}}))
+		c := newCaller(t, h, nil)
+		for to, in := range map[performatives.AgentID]time.Duration{"Worker": time.Hour, "Silent": 2 * time.Second} {
+			c.say(message(t, "Jules", to, performatives.ActTaskRequest, with(task("debug_code")), func(e *performatives.Envelope) {
+				e.ReplyBy = time.Now().Add(in)
+				if to == "Silent" {
+					e.Performative, e.Payload = performatives.ActRequest, nil
+				}
+			}))
+		}
+		<-started
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(ended) > 0 {
+			t.Errorf("the work ended because of %v", <-ended)
+		}
+		if last := c.Received(); len(last) != 2 || last[1].AsRefusal() == nil || last[1].AsRefusal().Code != performatives.CodeTimeout {
+			t.Errorf("received %v", last)
+		}
+		c.cut()
+		<-ended
+	})
+}
+
 // At the deadline and the grace after it, to the point, the asker gets FAILURE (timeout) and
 // the worker gets CANCEL: an agent of the node, and one of another session. That a request
 // with a later deadline came before changes nothing.
