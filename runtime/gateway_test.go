@@ -349,8 +349,11 @@ func TestGatewayBesideACL(t *testing.T) {
 	h.awaitVisible("jules")
 	p.ask("2", "", "jules.review", `{"_meta":{"progressToken":2}}`)
 	var got struct {
-		Act string `json:"performative"`
-		ID  string `json:"message_id"`
+		Act    string `json:"performative"`
+		ID     string `json:"message_id"`
+		Sender struct {
+			ID string `json:"agent_id"`
+		} `json:"sender"`
 	}
 	for got.Act != "TASK_REQUEST" {
 		got.Act = ""
@@ -358,7 +361,7 @@ func TestGatewayBesideACL(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.write(`{"message_id":"m-2","performative":"INFORM_RESULT","sender":{"agent_id":"jules"},"receiver":{"agent_id":"cli"},"in_reply_to":"` + got.ID +
+	o.write(`{"message_id":"m-2","performative":"INFORM_RESULT","sender":{"agent_id":"jules"},"receiver":{"agent_id":"` + got.Sender.ID + `"},"in_reply_to":"` + got.ID +
 		`","timestamp":"` + time.Now().UTC().Format(time.RFC3339) + `","payload":{"task_status":"success","result_details":{"text":"` + strings.Repeat("fine ", 1000) + `"}}}`)
 	if got := p.result("2"); !strings.Contains(got, "fine fine") {
 		t.Errorf("got %s", got)
@@ -369,13 +372,16 @@ func TestGatewayBesideACL(t *testing.T) {
 	}
 }
 
-// A peer cannot send as an agent of the node.
+// A peer cannot offer anything as an agent of the node. One that only asks is a client of its own, whatever its source.
 func TestGatewayNames(t *testing.T) {
 	h := newGatewayHub(t)
 	h.spawn("Eliza", always(scripted{receive: func(*actors.Context, *performatives.Message) {}}))
 	for _, name := range []string{"eliza", "system", "default", "hub"} {
 		p := h.program(name)
 		p.ask("1", "", "tools/list", "{}")
+		p.result("1")
+		p = h.program(name)
+		p.ask("1", "", "initialize", `{"protocolVersion":"1.0","capabilities":{"tools":true}}`)
 		if code, wireCode, _ := p.fault("1"); code != -32002 || wireCode != "FORBIDDEN" {
 			t.Errorf("%s: %d %s", name, code, wireCode)
 		}

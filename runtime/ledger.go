@@ -193,6 +193,18 @@ func (l *ledger) lost(m *performatives.Message, code performatives.Code) bool {
 	return false
 }
 
+// awaits reports whether m is the latest question to one of the peer's agents.
+func (l *ledger) awaits(m *performatives.Message, peer performatives.AgentID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for t := l.talks[m.ConversationID()]; t != nil; t = t.next {
+		if !t.inbound && t.asked.ID() == m.ID() && t.peer.Is(peer) {
+			return true
+		}
+	}
+	return false
+}
+
 // expired forgets the conversations that nobody can wait for any more, and returns those
 // that the peer has begun: it is to be told, and so is who works for it.
 func (l *ledger) expired(now time.Time) []*talk {

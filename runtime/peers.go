@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -80,13 +82,18 @@ func (o PeerOptions) limits() ledgerLimits {
 // own Capabilities. Discovery then includes it, and other agents can delegate to it.
 // Empty Capabilities hide it again.
 //
+// In a dialect whose senders are labels ([wire.Labeling]), a session that only asks is a client of its own, with an id
+// below its label, such as local-router/client-7. It owns the name itself once it offers something under it.
+//
 // A session that sends as an agent of an older session replaces that session: the older
-// one is closed and ends as if the connection was lost. A session without authentication
+// one is closed and ends as if the connection was lost, and a warning is logged. A session without authentication
 // does not replace an authenticated one. No session can send as an agent that runs on the
 // node itself.
 type Peers struct {
 	node *Node
 	opts PeerOptions
+
+	lastClient atomic.Int64 // the number of the latest client with a label
 
 	mu      sync.Mutex
 	proxies map[performatives.AgentID]*proxy // of the open sessions, by folded id
@@ -115,6 +122,48 @@ type peerLink struct {
 	agents map[performatives.AgentID]*proxy // by folded id; guarded by Peers.mu
 	over   bool                             // the session has ended or was replaced; guarded by Peers.mu
 	last   *proxy                           // the sender of the latest message; used only by the session's reader
+
+	labels atomic.Int64 // how many clients with a label it has had
+
+	// Used only by the session's reader; by folded label.
+	owned   map[performatives.AgentID]bool                  // the names that are no labels
+	clients map[performatives.AgentID]performatives.AgentID // the ids of the clients behind the others
+}
+
+// owns reports whether the session speaks as the agent of that name, and not as one of many clients with a label. A name
+// that it has owned once is no label.
+func (l *peerLink) owns(m *performatives.Message) bool {
+	key := m.Sender().Fold()
+	switch {
+	case l.owned[key]:
+		return true
+	case l.session.SenderIsLabel(m):
+		return false
+	case m.Performative() != performatives.ActQueryCapabilities || len(l.owned) >= maxOwned: // only an introduction makes a label a name
+		return true
+	case l.owned == nil:
+		l.owned = make(map[performatives.AgentID]bool)
+	}
+	l.owned[key] = true
+	return true
+}
+
+// maxOwned is the largest number of names that a session remembers as its own.
+const maxOwned = 4096
+
+// client returns the id of the client with a label: one of this session alone.
+func (p *Peers) client(l *peerLink, label performatives.AgentID) performatives.AgentID {
+	key := label.Fold()
+	if id, ok := l.clients[key]; ok {
+		return id
+	}
+	if l.clients == nil || len(l.clients) >= p.opts.MaxAgents {
+		l.clients = make(map[performatives.AgentID]performatives.AgentID)
+	}
+	l.labels.Add(1)
+	id := label + performatives.AgentID("/client-"+strconv.FormatInt(p.lastClient.Add(1), 10))
+	l.clients[key] = id
+	return id
 }
 
 // Opened attaches a link to a new session.
@@ -128,7 +177,13 @@ func linkOf(s *wire.Session) *peerLink { return s.Value().(*peerLink) }
 // agents.
 func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	l := linkOf(s)
-	agent, err := p.speaker(l, m.Sender())
+	label := m.Sender()
+	if !l.owns(m) {
+		if m = renamed(m, p.client(l, label), m.Receiver()); m.Sender() == label {
+			return p.node.recordRefusal(m, refused(performatives.CodeInvalidPayload, "the sender is too long"))
+		}
+	}
+	agent, err := p.speaker(l, m.Sender(), label)
 	switch {
 	case errors.Is(err, performatives.CodeStopped): // the peer may be disconnected already
 		return p.node.recordRefusal(m, err)
@@ -179,7 +234,23 @@ func (p *Peers) isAgent(l *peerLink, from *proxy, m *performatives.Message) bool
 
 // Undelivered handles a message that the session did not deliver to the peer.
 func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
-	linkOf(s).undelivered(m, why)
+	l := linkOf(s)
+	l.undelivered(p.unlabelled(l, m), why)
+}
+
+// unlabelled returns a message to a label as one to the agent of which a request is open.
+func (p *Peers) unlabelled(l *peerLink, m *performatives.Message) *performatives.Message {
+	if l.labels.Load() == 0 {
+		return m
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range l.agents {
+		if a.label != a.id && a.label.Is(m.Receiver()) && l.ledger.awaits(m, a.id) {
+			return renamed(m, m.Sender(), a.id)
+		}
+	}
+	return m
 }
 
 // disconnected is the reason that agents get when a peer disconnects.

@@ -17,13 +17,13 @@ import (
 const patienceWithLeaving = 5 * time.Second
 
 // speaker returns the proxy of who speaks over l, and makes it first.
-func (p *Peers) speaker(l *peerLink, id performatives.AgentID) (*proxy, error) {
+func (p *Peers) speaker(l *peerLink, id, label performatives.AgentID) (*proxy, error) {
 	if l.last != nil && l.last.id == id && l.last.current() {
 		return l.last, nil
 	}
 	var patience <-chan time.Time
 	for {
-		agent, fresh, wait, err := p.claim(l, id)
+		agent, fresh, wait, err := p.claim(l, id, label)
 		switch {
 		case err != nil:
 			return nil, err
@@ -49,7 +49,7 @@ func (p *Peers) speaker(l *peerLink, id performatives.AgentID) (*proxy, error) {
 }
 
 // claim gives the id to l, or returns what to wait for before trying again.
-func (p *Peers) claim(l *peerLink, id performatives.AgentID) (agent *proxy, fresh bool, wait <-chan struct{}, err error) {
+func (p *Peers) claim(l *peerLink, id, label performatives.AgentID) (agent *proxy, fresh bool, wait <-chan struct{}, err error) {
 	key := id.Fold()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +73,7 @@ func (p *Peers) claim(l *peerLink, id performatives.AgentID) (agent *proxy, fres
 	case len(l.agents) >= p.opts.MaxAgents && !p.makeRoomLocked(l):
 		return nil, false, nil, refused(performatives.CodeBusy, "the connection speaks as too many agents")
 	}
-	agent = &proxy{id: id, peers: p, link: l, ready: make(chan struct{}), gone: make(chan struct{})}
+	agent = &proxy{id: id, label: label, peers: p, link: l, ready: make(chan struct{}), gone: make(chan struct{})}
 	p.proxies[key], l.agents[key] = agent, agent
 	return agent, true, nil, nil
 }
@@ -150,6 +150,7 @@ var replaced = performatives.Failure{ErrorCode: performatives.CodeDisconnected, 
 
 // replaceLocked ends a session in favour of another.
 func (p *Peers) replaceLocked(l *peerLink) {
+	p.node.system.Logger().Warn("another connection takes over the agents of a session", "agents", p.idsLocked(l))
 	l.link.end(replaced, p.idsLocked(l)...)
 	p.retireLocked(l)
 	l.session.Dismiss(refused(performatives.CodeStopped, "another connection speaks for the agent"))

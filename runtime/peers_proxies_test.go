@@ -33,7 +33,7 @@ func TestStoppedBeforeReady(t *testing.T) {
 	}
 	for _, ends := range []bool{false, true} {
 		l := session()
-		a, _, _, err := p.claim(l, "Jules")
+		a, _, _, err := p.claim(l, "Jules", "Jules")
 		if err != nil || a == nil {
 			t.Fatalf("the session ends: %t: the id is not free: %v", ends, err)
 		}
@@ -51,7 +51,7 @@ func TestStoppedBeforeReady(t *testing.T) {
 			t.Errorf("the session ends: %t: %v", ends, err)
 		}
 	}
-	if _, fresh, _, err := p.claim(session(), "Jules"); err != nil || !fresh {
+	if _, fresh, _, err := p.claim(session(), "Jules", "Jules"); err != nil || !fresh {
 		t.Errorf("the id is not free: %v", err)
 	}
 }

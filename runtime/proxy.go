@@ -11,6 +11,7 @@ import (
 // proxy is the agent that stands for one of a peer's.
 type proxy struct {
 	id      performatives.AgentID
+	label   performatives.AgentID // by which the peer knows itself
 	peers   *Peers
 	link    *peerLink
 	ready   chan struct{} // closed once self is valid or failed is set
@@ -40,14 +41,19 @@ func (a *proxy) Answers(protocol string, _ *performatives.Message) bool {
 
 // Receive passes a message on to the peer, or refuses it.
 func (a *proxy) Receive(c *actors.Context, m *performatives.Message) {
-	to := m
-	if m.Receiver() == "" { // a peer with many agents is told for each
-		to = renamed(m, m.Sender(), a.id)
-	}
-	if err := a.link.send(to, m.Sender(), a.id); err != nil {
+	if err := a.link.send(a.labelled(m), m.Sender(), a.id); err != nil {
 		r := asRefusal(err)
 		c.System().RefuseCopy(a.id, m, r.Code, r.Text)
 	}
+}
+
+// labelled returns a message to the agent under the name by which the peer knows it. A peer with many agents is told for
+// each.
+func (a *proxy) labelled(m *performatives.Message) *performatives.Message {
+	if m.Receiver() != "" && a.label == a.id {
+		return m
+	}
+	return renamed(m, m.Sender(), a.label)
 }
 
 // Stop ends what is open when the agent stops although its session goes on: somebody
@@ -67,7 +73,7 @@ func (a *proxy) part(talks []*talk) {
 			}
 		}
 		if last != nil {
-			_ = a.link.session.Send(last) // the session ends: the peer knows
+			_ = a.link.session.Send(a.labelled(last)) // the session ends: the peer knows
 		}
 	}
 	a.link.lose(talks, performatives.Failure{ErrorCode: performatives.CodeStopped})
@@ -93,13 +99,16 @@ func (a *proxy) introduce(m *performatives.Message) bool {
 // announce lets the agents of the node find the peer, as long as it has anything to
 // offer.
 func (a *proxy) announce(c performatives.Capabilities) {
-	offers := len(c.Topics)+len(c.Actions) > 0
-	if offers || a.known.Load() {
-		a.left = !offers
-		a.known.Store(offers)
+	offered := offers(c)
+	if offered || a.known.Load() {
+		a.left = !offered
+		a.known.Store(offered)
 		a.self.Announce(c)
 	}
 }
+
+// offers reports whether the capabilities name a topic or an action.
+func offers(c performatives.Capabilities) bool { return len(c.Topics)+len(c.Actions) > 0 }
 
 // hasTools reports whether a peer says that it has tools: the capability of the
 // gateway's initialize, true or an object.

@@ -14,6 +14,15 @@ type Dialect interface {
 	Open(CodecOptions) (Codec, error)
 }
 
+// Labeling is a [Dialect] in which the sender of a message may be a label. Many clients have the same label, so it
+// proves nothing, and nothing is refused for it: a message whose label the identity of the session does not cover
+// comes from the identity's own name.
+type Labeling interface {
+	Dialect
+	// SenderIsLabel reports whether the sender of a message from the peer is a label. It must not change the message.
+	SenderIsLabel(m *performatives.Message) bool
+}
+
 // CodecOptions describes the session that a [Codec] works for.
 type CodecOptions struct {
 	Local       performatives.AgentID // sender of the messages that the codec itself creates

@@ -152,13 +152,16 @@ func (s *Session) countBadToken(token string, err error) {
 // admit returns an error when a message must not reach the handler: invalid credentials, a
 // sender that the identity does not cover, a rate limit, a replay, or a denial by
 // Options.Authorize.
-func (s *Session) admit(in Inbound) error {
+func (s *Session) admit(in *Inbound) error {
 	if s.initiator { // this end chose the peer
 		return nil
 	}
 	id, err := s.resolveIdentity(in.Token)
 	if err != nil {
 		return err
+	}
+	if s.SenderIsLabel(in.Message) {
+		in.Message = id.speaks(in.Message)
 	}
 	m := in.Message
 	if !id.MaySpeakAs(m.Sender()) {
@@ -167,10 +170,10 @@ func (s *Session) admit(in Inbound) error {
 	if err := s.core.agents.allow(id.account(m.Sender())); err != nil {
 		return err
 	}
-	if err := s.core.replays.check(s.id, *id, in); err != nil {
+	if err := s.core.replays.check(s.id, *id, *in); err != nil {
 		return err
 	}
-	if err := s.core.contents.check(s.id, *id, in); err != nil {
+	if err := s.core.contents.check(s.id, *id, *in); err != nil {
 		return err
 	}
 	if authorize := s.core.opts.Authorize; authorize != nil {

@@ -36,6 +36,23 @@ func (i Identity) account(agent performatives.AgentID) performatives.AgentID {
 	return agent
 }
 
+// speaks returns a message whose sender is a label that the identity does not cover as a message of the identity's own
+// name. Without one it returns the message.
+func (i Identity) speaks(m *performatives.Message) *performatives.Message {
+	if i.MaySpeakAs(m.Sender()) {
+		return m
+	}
+	name := i.Name
+	if name == "" {
+		name = i.Agents[0]
+	}
+	named, err := m.With(func(e *performatives.Envelope) { e.Sender = name })
+	if err != nil {
+		return m // the name is not valid for an agent
+	}
+	return named
+}
+
 // covers reports whether agent equals name or is below it.
 func covers(name, agent performatives.AgentID) bool {
 	n, a := string(name.Fold()), string(agent.Fold())

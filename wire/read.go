@@ -177,7 +177,7 @@ func (s *Session) take(in Inbound) {
 		}
 		s.answer(in.Answer)
 	default:
-		if err := s.admit(in); err != nil {
+		if err := s.admit(&in); err != nil {
 			s.refuse(codec, in, err)
 			return
 		}

@@ -99,6 +99,15 @@ func (s *Session) Identity() (Identity, bool) {
 	return Identity{}, false
 }
 
+// SenderIsLabel reports whether the dialect of the session is [Labeling], and the sender of a message from the peer is a label.
+func (s *Session) SenderIsLabel(m *performatives.Message) bool {
+	if l := s.language.Load(); l != nil {
+		d, ok := l.dialect.(Labeling)
+		return ok && d.SenderIsLabel(m)
+	}
+	return false
+}
+
 // Dialect returns the name of the session's dialect. It is empty until the peer has sent a frame
 // that decides it: one that a dialect recognizes, or a message.
 func (s *Session) Dialect() string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -26,6 +27,23 @@ func New(o Options) (*Dialect, error) {
 
 // Name returns "gateway".
 func (d *Dialect) Name() string { return Name }
+
+// SenderIsLabel reports whether a message does not offer anything. The source of an envelope is a label: clients share it, and a
+// router writes the same one for all of its clients. Only a peer that introduces itself with tools, or with what it
+// takes on, does so under a name of its own.
+func (*Dialect) SenderIsLabel(m *performatives.Message) bool {
+	if m.Performative() != performatives.ActQueryCapabilities {
+		return true
+	}
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
+	return err != nil || q.Capabilities == nil || !offers(*q.Capabilities)
+}
+
+// offers reports whether a peer offers anything: topics, actions, or the capability tools, which is true or an object.
+func offers(c performatives.Capabilities) bool {
+	tools := string(c.Extra["tools"])
+	return len(c.Topics)+len(c.Actions) > 0 || tools != "" && tools != "null" && tools != "false"
+}
 
 // Recognizes reports whether frame is an object with the member mcp_payload, or with the
 // members error and source; or an array that begins with such an object. It does not

@@ -188,7 +188,7 @@ func TestUnauthorizedBatch(t *testing.T) {
 // What the session refuses, it refuses in wire's words too.
 func TestRefusalNamesTheSource(t *testing.T) {
 	far := serve(t, newServer(t, wire.Options{Handler: &wiretest.Recorder{}, Auth: oneToken("sesame")}))
-	frame := strings.Replace(frameAt(time.Now(), "sesame", `{"jsonrpc":"2.0","id":1,"method":"a.b"}`), `"source":"peer"`, `"source":"thief"`, 1)
+	frame := strings.Replace(frameAt(time.Now(), "sesame", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1.0","capabilities":{"tools":true}}}`), `"source":"peer"`, `"source":"thief"`, 1)
 	out := exchange(t, far, frame)
 	if strings.Count(out, `"field":"source"`) != 2 || !strings.Contains(out, `"code":-32002`) {
 		t.Errorf("got %s", out)
