@@ -55,3 +55,46 @@ func TestStoppedBeforeReady(t *testing.T) {
 		t.Errorf("the id is not free: %v", err)
 	}
 }
+
+// TestLabelsOfClients checks that a client hears the name by which it knows itself, and that a request to it that was not
+// delivered comes back for the id by which the node knows it.
+func TestLabelsOfClients(t *testing.T) {
+	n, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = n.Stop(t.Context()) }()
+	p, err := NewPeers(n, PeerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &peerLink{link: newLink(n, nil, p.opts.limits()), agents: make(map[performatives.AgentID]*proxy)}
+	first, second := p.client(l, "Router"), p.client(l, "cli")
+	if first == second || p.client(l, "router") != first {
+		t.Errorf("the clients are %s and %s", first, second)
+	}
+	for id, label := range map[performatives.AgentID]performatives.AgentID{first: "Router", second: "cli"} {
+		if _, _, _, err := p.claim(l, id, label); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request, err := performatives.New(performatives.Envelope{
+		ID: "m-1", ConversationID: "c-1", Performative: performatives.ActRequest, Sender: "Eddy", Receiver: first, Timestamp: time.Unix(1, 0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.ledger.note(entry{message: request, local: "Eddy", peer: first}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	out := p.proxies[first.Fold()].labelled(request)
+	if out.Receiver() != "Router" {
+		t.Errorf("the client gets a message for %s", out.Receiver())
+	}
+	if back := p.unlabelled(l, out); back.Receiver() != first {
+		t.Errorf("it comes back as one for %s", back.Receiver())
+	}
+	if other := renamed(out, "Eddy", "cli"); p.unlabelled(l, other) != other {
+		t.Error("a message that nobody awaits was renamed")
+	}
+}
