@@ -82,13 +82,22 @@ var reasons = []struct {
 }{
 	{jwt.ErrTokenMalformed, "the token is malformed"},
 	{jwt.ErrTokenSignatureInvalid, "the signature is invalid, or its algorithm is not allowed"},
-	{jwt.ErrTokenRequiredClaimMissing, "a claim is missing"},
 	{jwt.ErrTokenExpired, "the token has expired"},
 	{jwt.ErrTokenNotValidYet, "the token is not valid yet"},
 	{jwt.ErrTokenUsedBeforeIssued, "the token was issued in the future"},
 	{jwt.ErrTokenInvalidIssuer, "the token is of another issuer"},
 	{jwt.ErrTokenInvalidAudience, "the token is for another audience"},
 	{jwt.ErrInvalidType, "a claim has the wrong type"},
+}
+
+// missing names the claim that a token lacks. The parser's errors have the name only in their text.
+func missing(err error) string {
+	for _, name := range []string{"exp", "iss", "aud"} {
+		if strings.Contains(err.Error(), name+" claim is required") {
+			return "the claim " + name + " is missing"
+		}
+	}
+	return "a claim is missing"
 }
 
 // whyRejected converts a parser's error, which may contain parts of the token, to a
@@ -100,6 +109,9 @@ func whyRejected(err error) error {
 	}
 	if errors.Is(err, ErrNoKey) {
 		return &RejectedError{Method: "jwt", Reason: "the token cannot be verified", Err: ErrNoKey}
+	}
+	if errors.Is(err, jwt.ErrTokenRequiredClaimMissing) {
+		return rejected("jwt", missing(err))
 	}
 	for _, r := range reasons {
 		if errors.Is(err, r.err) {

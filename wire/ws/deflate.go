@@ -3,6 +3,9 @@ package ws
 import (
 	"bytes"
 	"compress/flate"
+	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -38,6 +41,62 @@ func (d *deflater) deflate(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(d.buf.Bytes(), tail), nil
+}
+
+// usableOffer reports whether a client offers permessage-deflate in a form that gorilla's answer agrees to. gorilla
+// answers every offer alike, without a look at its parameters. RFC 7692 wants an offer declined that has an unknown,
+// invalid or repeated parameter (§7.1), or asks for something that the answer does not grant: server_max_window_bits
+// (§7.1.2.1), which package compress/flate cannot keep to.
+func usableOffer(header http.Header) bool {
+	for _, line := range header.Values("Sec-Websocket-Extensions") {
+		for offer := range strings.SplitSeq(line, ",") {
+			if usable(offer) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// usable reports whether one offer can be accepted.
+func usable(offer string) bool {
+	name, rest, more := strings.Cut(offer, ";")
+	if strings.TrimSpace(name) != "permessage-deflate" {
+		return false
+	}
+	seen := make(map[string]bool)
+	for more {
+		var param string
+		param, rest, more = strings.Cut(rest, ";")
+		key, value, valued := strings.Cut(param, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		if seen[key] {
+			return false
+		}
+		seen[key] = true
+		switch key {
+		case "server_no_context_takeover", "client_no_context_takeover":
+			if valued {
+				return false
+			}
+		case "client_max_window_bits":
+			if valued && !windowBits(value) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// windowBits reports whether value is one of 8 to 15, maybe quoted, without leading zeros.
+func windowBits(value string) bool {
+	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
+		value = value[1 : n-1]
+	}
+	n, err := strconv.Atoi(value)
+	return err == nil && n >= 8 && n <= 15 && strconv.Itoa(n) == value
 }
 
 // release returns d to the pool. It drops a large buffer.

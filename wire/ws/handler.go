@@ -89,6 +89,8 @@ func (h *handler) wellFormed(r *http.Request) error {
 	switch {
 	case !h.opts.servesPath(r.URL.Path):
 		return denied(http.StatusNotFound, performatives.CodeUnknownAgent, "there is nothing at this path")
+	case !r.ProtoAtLeast(1, 1): // RFC 6455 §4.1
+		return denied(http.StatusHTTPVersionNotSupported, performatives.CodeParsingError, "want HTTP/1.1")
 	case r.Method != http.MethodGet:
 		return denied(http.StatusMethodNotAllowed, performatives.CodeParsingError, "want the method GET")
 	case !hasToken(r.Header, "Connection", "upgrade") || !hasToken(r.Header, "Upgrade", "websocket"):

@@ -70,6 +70,7 @@ func TestAnswers(t *testing.T) {
 		{"another upgrade", set("Upgrade", "h2c"), 426, "INVALID_REQUEST", [2]string{"Upgrade", "websocket"}, "upgrade"},
 		{"no connection header", del("Connection"), 426, "INVALID_REQUEST", [2]string{"Connection", "Upgrade"}, "upgrade"},
 		{"an old version", set("Sec-WebSocket-Version", "8"), 426, "INVALID_REQUEST", [2]string{"Sec-WebSocket-Version", "13"}, "13"},
+		{"HTTP/1.0", func(r *http.Request) { r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.0", 1, 0 }, 505, "INVALID_REQUEST", [2]string{}, "HTTP/1.1"},
 		{"no key", del("Sec-WebSocket-Key"), 400, "INVALID_REQUEST", [2]string{}, "Sec-WebSocket-Key"},
 		{"a short key", set("Sec-WebSocket-Key", "eA=="), 400, "INVALID_REQUEST", [2]string{}, "Sec-WebSocket-Key"},
 		{"another origin", set("Origin", "http://evil.example"), 403, "FORBIDDEN", [2]string{}, "origin"},
@@ -203,6 +204,52 @@ func TestRefusedError(t *testing.T) {
 	var r *RefusedError
 	if !errors.As(err, &r) || r.RetryAfter <= 0 || r.RetryAfter > time.Hour {
 		t.Errorf("RetryAfter is %v", r.RetryAfter)
+	}
+}
+
+// A listener answers an upgrade 503 while the server is full.
+func TestFullListener(t *testing.T) {
+	h := start(t, Options{}, func(o *wire.Options) { o.MaxConnections = 1 })
+	g := dialSession(t, h.URL(), DialOptions{})
+	g.request(t, "hello", 1)
+	_, err := Dial(t.Context(), h.URL(), DialOptions{})
+	wantRefused(t, err, 503, performatives.CodeBusy, "too many connections")
+}
+
+// The answer to an offer of permessage-deflate is an extension that the client can use, or none (RFC 7692 §5 and §7.1).
+func TestOffers(t *testing.T) {
+	const agreed = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
+	h := start(t, Options{Compression: true}, nil)
+	for offer, want := range map[string]string{
+		"permessage-deflate":                                                         agreed,
+		"Permessage-Deflate":                                                         "",
+		"permessage-deflate; client_max_window_bits":                                 agreed,
+		"permessage-deflate; client_max_window_bits=10":                              agreed,
+		`permessage-deflate; client_max_window_bits="10"`:                            agreed,
+		"permessage-deflate; server_no_context_takeover":                             agreed,
+		"permessage-deflate; server_max_window_bits=10":                              "",
+		"permessage-deflate; server_max_window_bits=15":                              "",
+		"permessage-deflate; server_max_window_bits=10, permessage-deflate":          agreed,
+		"permessage-deflate; client_max_window_bits=7":                               "",
+		"permessage-deflate; client_max_window_bits=08":                              "",
+		"permessage-deflate; client_max_window_bits=16":                              "",
+		"permessage-deflate; server_no_context_takeover=1":                           "",
+		"permessage-deflate; client_max_window_bits; client_max_window_bits":         "",
+		"permessage-deflate; mystery":                                                "",
+		"x-webkit-deflate-frame":                                                     "",
+		"x-webkit-deflate-frame, permessage-deflate; client_max_window_bits; oddity": "",
+	} {
+		s := dialRaw(t, h)
+		s.send(t, []byte(strings.Replace(handshake, "permessage-deflate", offer, 1)))
+		r, err := http.ReadResponse(s.r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		if got := r.Header.Get("Sec-Websocket-Extensions"); r.StatusCode != http.StatusSwitchingProtocols || got != want {
+			t.Errorf("the offer %q is answered %d and %q, want %q", offer, r.StatusCode, got, want)
+		}
+		_ = s.Close()
 	}
 }
 

@@ -21,6 +21,7 @@ func (h *handler) upgrade(w http.ResponseWriter, r *http.Request) (*conn, error)
 		CheckOrigin:       func(*http.Request) bool { return true }, // admit has checked it
 		Error:             writeUpgradeError,
 	}
+	up.EnableCompression = up.EnableCompression && usableOffer(r.Header)
 	hijacker := &hijacker{ResponseWriter: w, limits: limits}
 	gorilla, err := up.Upgrade(hijacker, r, nil)
 	if err != nil {
