@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import os
 import re
@@ -66,10 +67,19 @@ def main() -> None:
     agent = Agent(o.id, topics=["text"], token=(lambda: token) if token else None)
     wordsmith(agent, o.lexicon)
     context = ssl.create_default_context(cafile=o.ca) if o.tls or o.ca else None
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    async def serve() -> None:
+        # The loop calls these handlers between two callbacks. An exception from a signal's own handler could
+        # interrupt asyncio itself anywhere.
+        me = asyncio.current_task()
+        for sig in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):  # Windows
+                asyncio.get_running_loop().add_signal_handler(sig, me.cancel)
+        await agent.run(o.host, o.port, ssl=context, joined=lambda: logging.info("joined the node"))
+
     try:
-        asyncio.run(agent.run(o.host, o.port, ssl=context, joined=lambda: logging.info("joined the node")))
-    except KeyboardInterrupt:
+        asyncio.run(serve())
+    except (asyncio.CancelledError, KeyboardInterrupt):
         pass
     except Refused as why:
         sys.exit(f"{o.id}: the node does not want this agent: {why}")
