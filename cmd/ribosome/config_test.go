@@ -109,6 +109,20 @@ func TestFlagsThatOverrideTrue(t *testing.T) {
 	}
 }
 
+// A misspelt variable would otherwise be ignored, such as one that demands tokens.
+func TestUnknownVariable(t *testing.T) {
+	t.Setenv("RIBOSOME_PORT", "tcp://10.0.0.1:8444") // of Kubernetes
+	t.Setenv("RIBOSOME_SERVICE_PORT_WS", "8443")
+	t.Setenv("RIBOSOME_TOKNES", "")
+	parsed[*nodeCmd](t, "node")
+	t.Setenv("RIBOSOME_TOKNES", "s3cret")
+	_, err := parse([]string{"node"}, io.Discard)
+	const want = `no flag has the variable "RIBOSOME_TOKNES"; the nearest is RIBOSOME_TOKENS; correct or unset it`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestListOfLines(t *testing.T) {
 	t.Setenv("RIBOSOME_ACTION", "a=one, two\nb=three")
 	got := parsed[*listenCmd](t, "listen", "--topic", "x,y", "--topic", "z")

@@ -96,6 +96,9 @@ func parse(args []string, stdout io.Writer) (command, error) {
 	case err != nil:
 		return nil, from.explain(err, args)
 	}
+	if err := checkVariables(os.Environ(), flagsOf(parser.Model.Node)); err != nil {
+		return nil, err
+	}
 	cmd, ok := ctx.Selected().Target.Addr().Interface().(command)
 	if !ok {
 		return nil, fmt.Errorf("%s is no command", ctx.Command())

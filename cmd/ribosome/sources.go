@@ -3,7 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -70,6 +73,29 @@ func (s *sources) found(flag *kong.Flag, where string) {
 		s.from = make(map[string]string)
 	}
 	s.from[flag.Name] = where
+}
+
+// serviceLink matches the variables that Kubernetes sets for a service named ribosome.
+var serviceLink = regexp.MustCompile(`^RIBOSOME_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_.*)?)$`)
+
+// checkVariables returns an error for the first variable of the environment that is named like
+// one of a flag, is not empty and belongs to no flag. The error does not contain its value.
+func checkVariables(environ []string, flags map[string]*kong.Flag) error {
+	known := make(map[string]bool, len(flags))
+	for flag := range flags {
+		known[variable(flag)] = true
+	}
+	slices.Sort(environ)
+	for _, v := range environ {
+		name, value, _ := strings.Cut(v, "=")
+		rest, ours := strings.CutPrefix(name, variable(""))
+		if !ours || value == "" || known[name] || serviceLink.MatchString(name) {
+			continue
+		}
+		near := variable(nearest(rest, slices.Sorted(maps.Keys(flags))))
+		return usagef("no flag has the variable %.60q; the nearest is %s; correct or unset it", name, near)
+	}
+	return nil
 }
 
 // listed returns the value of a variable: a list for a flag that may occur more than once.
