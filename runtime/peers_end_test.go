@@ -387,7 +387,9 @@ func TestExpiredRequestLosesNoPeer(t *testing.T) {
 			t.Errorf("received %v", last)
 		}
 		c.cut()
-		<-ended
+		if why := <-ended; !errors.Is(why, codons.ErrPeerLost) {
+			t.Errorf("the work ended because of %v", why)
+		}
 	})
 }
 
