@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"fmt"
 	goruntime "runtime"
 	"testing"
 	"time"
@@ -53,4 +54,62 @@ func aRequest(t *testing.T) *p.Message {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// TestOpeningThatComesLateOpensNothing has the opening act arrive after the end, because later messages have overtaken it.
+func TestOpeningThatComesLateOpensNothing(t *testing.T) {
+	m, err := aRequest(t).With(func(e *p.Envelope) { e.Performative, e.Payload = p.ActRequest, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := &tombstone{codon: errand, role: machine.Responder, id: hashOf(m.ID())}
+	if left.reopenedBy(m) {
+		t.Error("the conversation begins again")
+	}
+	left.id = hashOf("another")
+	if !left.reopenedBy(m) {
+		t.Error("another request opens no conversation of that id")
+	}
+}
+
+// TestRequestIsRecognisedAfterManyMessages repeats the request that a side has to answer after the ids of more messages than it
+// keeps.
+func TestRequestIsRecognisedAfterManyMessages(t *testing.T) {
+	m := aRequest(t)
+	v := newValue(errand, machine.Responder, "b", actors.Key{ID: "c"}, m, nil, time.Now())
+	v.request, v.first = m, nil
+	for i := range 2 * maxRemembered {
+		v.seen = appendBounded(v.seen, p.MessageID(fmt.Sprint("other ", i)))
+	}
+	if !v.saw(m) {
+		t.Error("the request counts as a new one")
+	}
+	v.cancel, v.request = m, nil
+	if !v.saw(m) {
+		t.Error("the CANCEL counts as a new one")
+	}
+}
+
+// TestDisarmedDeadlineIsNotListed disarms the deadline by a timer that never runs.
+func TestDisarmedDeadlineIsNotListed(t *testing.T) {
+	v := newValue(errand, machine.Initiator, "a", actors.Key{ID: "c"}, aRequest(t), nil, time.Now())
+	v.arm(TimerDeadline, time.Now(), time.Minute)
+	if v.deadline.IsZero() {
+		t.Error("no deadline")
+	}
+	v.arm(TimerDeadline, time.Now(), Never)
+	if !v.deadline.IsZero() {
+		t.Errorf("the deadline is still %v", v.deadline)
+	}
+}
+
+// TestSlotIsReleasedOnce releases a slot twice.
+func TestSlotIsReleasedOnce(t *testing.T) {
+	l := limiter{limit: 1}
+	held := l.take()
+	held.release()
+	held.release()
+	if l.take() == nil || l.take() != nil {
+		t.Error("there are not as many slots as the limit")
+	}
 }

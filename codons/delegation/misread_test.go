@@ -127,3 +127,23 @@ func TestMisreadAfterPartialResult(t *testing.T) {
 		}
 	})
 }
+
+// TestReportAfterTheResult has a goroutine that the handler has left behind report progress. It learns that the work is over.
+func TestReportAfterTheResult(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var left delegation.Task
+		w.Add("Jules", &kit.Worker{Perform: func(_ context.Context, task delegation.Task) (p.InformResult, error) {
+			left = task
+			return kit.Result(p.StatusSuccess), nil
+		}})
+		if _, err := w.Delegate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.Settled(0)
+		for range 32 {
+			if err := left.Report(p.StatusUpdate{Description: "still here"}); err == nil {
+				t.Fatal("the report is taken")
+			}
+		}
+	})
+}
