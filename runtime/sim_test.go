@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var seedsFlag = flag.Int("seeds", 0, "how many seeds TestSim runs, from 1 on; 0 = 20, and 2 under the race detector")
+var seedsFlag = flag.Int("seeds", 0, "how many seeds TestSim runs, from 1 on; 0 = 20, and 4 under the race detector")
 
 // TestSim runs a swarm of 50 agents with random behaviour over a network that loses,
 // duplicates and delays messages, in virtual time and in an order that the seed
@@ -47,7 +47,7 @@ func simSeeds() []uint64 {
 	n := *seedsFlag
 	switch {
 	case n == 0 && raceEnabled:
-		n = 2
+		n = 4
 	case n == 0:
 		n = 20
 	}
