@@ -58,10 +58,11 @@ func Codons() []*codons.Codon {
 // matters in one place: an opening message goes to the first role that takes it, and
 // [discovery.WhisperRole] takes every QUERY_CAPABILITIES that is not a handshake's.
 //
-// A [delegation.Worker] can be recruited: [mediation.Recruitable] wraps it.
+// A [delegation.Worker] can be recruited, and gets only tasks that fit the input schemas that it
+// announces: [mediation.Recruitable] and [tool.CheckArguments] wrap it.
 func Roles(t codons.Times) []*codons.Role {
 	roles := []*codons.Role{
-		delegation.NewRole(mediation.Recruitable),
+		delegation.NewRole(tool.CheckArguments(), mediation.Recruitable),
 		tool.Role,
 		request.Role,
 		request.WhenRole,
