@@ -23,16 +23,11 @@ type Eddy struct {
 	Colleagues func() []performatives.AgentID
 }
 
-// Describe returns Eddy's topics and its action.
+// Describe returns Eddy's topics, and its action by both of its names.
 func (*Eddy) Describe() performatives.Capabilities {
 	return performatives.Capabilities{
-		Topics: []string{"Developer Support", "Delegation"},
-		Actions: []performatives.Action{{
-			Name:         ActionDelegate,
-			Description:  "Finds an agent that can debug the code, delegates it and reports the result.",
-			InputSchema:  []byte(problemSchema),
-			OutputSchema: []byte(findingSchema),
-		}},
+		Topics:  []string{"Developer Support", "Delegation"},
+		Actions: actions(ActionDelegate, "Finds an agent that can debug the code, delegates it and reports the result."),
 	}
 }
 

@@ -18,7 +18,7 @@ type Jules struct {
 	tasks int      // accepted so far
 }
 
-// Describe returns Jules's topics and its action (addenda §3).
+// Describe returns Jules's topics, and its action (addenda §3) by both of its names.
 func (*Jules) Describe() performatives.Capabilities {
 	return performatives.Capabilities{
 		Topics: []string{
@@ -26,12 +26,7 @@ func (*Jules) Describe() performatives.Capabilities {
 			"Code Review", "Python", "JavaScript", "Go", "System Design", "API Development", "Database Interaction",
 			"Version Control (Git)", "Agile Methodologies", "DevOps Principles",
 		},
-		Actions: []performatives.Action{{
-			Name:         ActionExecute,
-			Description:  "Debugs the Python code that another agent delegates, and returns the fix or an analysis.",
-			InputSchema:  []byte(problemSchema),
-			OutputSchema: []byte(findingSchema),
-		}},
+		Actions: actions(ActionExecute, "Debugs the Python code that another agent delegates, and returns the fix or an analysis."),
 	}
 }
 

@@ -67,6 +67,17 @@ func problemOf(t delegation.Task) (Problem, error) {
 	return p, nil
 }
 
+// actions lists the one task of an agent by the names that [consider] accepts.
+func actions(name, description string) []performatives.Action {
+	all := make([]performatives.Action, 0, 2)
+	for _, n := range []string{name, TaskDebugCode} {
+		all = append(all, performatives.Action{
+			Name: n, Description: description, InputSchema: []byte(problemSchema), OutputSchema: []byte(findingSchema),
+		})
+	}
+	return all
+}
+
 // consider returns the refusal of a task for Eddy or Jules; nil if it is a debug_code
 // task with valid parameters. Instead of debug_code, a task may have the name of the
 // agent's action, which callers of tools find by discovery.
@@ -76,7 +87,7 @@ func consider(t delegation.Task, action string) *delegation.Decision {
 		return &d
 	}
 	if _, err := problemOf(t); err != nil {
-		d := delegation.NotUnderstood(performatives.CodeInvalidPayload, "task_parameters: "+err.Error())
+		d := delegation.NotUnderstoodBy(err)
 		return &d
 	}
 	return nil

@@ -3,11 +3,13 @@ package swarm_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -80,5 +82,40 @@ func TestHosting(t *testing.T) {
 				t.Errorf("the node has %v", ids)
 			}
 		})
+	}
+}
+
+// Eddy and Jules list every name of a task that they take, and take no parameters that do not fit
+// the schema of it.
+func TestNamesOfTheTask(t *testing.T) {
+	s := newFixture(t, swarm.Options{})
+	for id, name := range map[performatives.AgentID]string{swarm.EddyID: swarm.ActionDelegate, swarm.JulesID: swarm.ActionExecute} {
+		for _, name := range []string{swarm.TaskDebugCode, name} {
+			_, err := discovery.Whisper(s.ctx, s.user, id, performatives.QueryCapabilities{
+				Type: performatives.QueryActionDetails, Parameters: performatives.QueryParameters{ActionName: name},
+			})
+			if err != nil {
+				t.Errorf("%s does not list %s: %v", id, name, err)
+			}
+			_, err = delegation.Delegate(s.ctx, s.user, id, performatives.TaskRequest{
+				TaskType: name, Parameters: performatives.ContentOf(swarm.Problem{Code: "print(1)", Language: "cobol"}),
+			})
+			if !errors.Is(err, performatives.CodeInvalidPayload) || !strings.Contains(err.Error(), "task_parameters.programming_language: ") {
+				t.Errorf("%s, %s in cobol: got %v", id, name, err)
+			}
+		}
+	}
+}
+
+// A reason has its code beside it, not in it.
+func TestReasonWithoutCode(t *testing.T) {
+	for _, w := range []delegation.Worker{&swarm.Eddy{}, &swarm.Jules{}} {
+		d := w.ConsiderTask(t.Context(), delegation.Task{TaskRequest: performatives.TaskRequest{
+			TaskType: swarm.TaskDebugCode, Parameters: performatives.RawContent([]byte(`{"code_to_debug":3}`)),
+		}})
+		no, ok := d.Data.(performatives.NotUnderstood)
+		if !ok || no.ReasonCode != performatives.CodeInvalidPayload || !strings.Contains(no.ReasonText, "code_to_debug") || strings.Contains(no.ReasonText, string(no.ReasonCode)) {
+			t.Errorf("%T: got %+v", w, d)
+		}
 	}
 }
