@@ -488,3 +488,21 @@ func TestWatchTellsReceiptsApartByInReplyTo(t *testing.T) {
 		})
 	}
 }
+
+// Either side may say NOT_UNDERSTOOD in the middle of a delegation.
+func TestWatchAcceptsNotUnderstood(t *testing.T) {
+	for name, from := range map[string]string{"the asker": "E", "the worker": "J"} {
+		t.Run(name, func(t *testing.T) {
+			w := newFixture(t, watch.Options{})
+			about := w.ask("c")
+			if from == "E" {
+				about = w.answer(about, p.TaskAccept{})
+			}
+			w.sent(w.message(from, p.Envelope{ConversationID: "c", InReplyTo: string(about.ID()), Payload: p.NotUnderstood{ReasonCode: p.CodeUnexpectedAct}}))
+			if from == "E" {
+				w.sent(w.message("J", p.Envelope{ConversationID: "c", InReplyTo: "m1", Payload: p.Failure{ErrorCode: p.CodeStillRunning}}))
+			}
+			w.want(watch.Counts{Conversations: 1, Messages: uint64(w.n), Watching: 1})
+		})
+	}
+}
