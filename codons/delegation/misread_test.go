@@ -147,3 +147,23 @@ func TestReportAfterTheResult(t *testing.T) {
 		}
 	})
 }
+
+// TestMisreadUsage has a scripted worker name a usage in a message that the asker cannot read. It tells
+// nothing: the whole budget counts as used.
+func TestMisreadUsage(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		jules := w.Peer("Jules")
+		d := w.Start(t.Context(), codons.WithBudget(codons.Budget{codons.Tokens: 100}))
+		request := jules.Expect(p.ActTaskRequest)
+		jules.Send(p.Envelope{
+			Performative: p.ActInformRef, Receiver: w.Eddy.ID(), ConversationID: request.ConversationID(), InReplyTo: string(request.ID()),
+			Protocol: request.Protocol(), Budget: p.ContentOf(codons.Budget{codons.Tokens: 7}), Payload: p.InformRef{Value: p.ContentOf("branch")},
+		})
+		jules.Expect(p.ActNotUnderstood)
+		_, err := d.Wait()
+		kit.WantEnd(t, err, "misread", p.CodeUnexpectedAct)
+		if n := d.Spent()[codons.Tokens]; n != 100 {
+			t.Errorf("spent %d", n)
+		}
+	})
+}
