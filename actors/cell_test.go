@@ -54,7 +54,7 @@ func TestAgentFailsOverAMessage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, r := routedSystem(t, Options{}, receiving{receive: func(*performatives.Message) { fails() }})
-				deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal))
+				deliverAll(t, s, recordedMessage(t, "c", "m1", performatives.Normal))
 				time.Sleep(time.Minute) // the delay of the restart
 				synctest.Wait()
 				if len(r.to) != 1 || r.to[0].InReplyTo() != "m1" || r.to[0].AsRefusal().Code != performatives.CodeInternal {
@@ -71,9 +71,9 @@ func TestAgentFailsOverAMessage(t *testing.T) {
 // A CANCEL does not expire with the request that it cancels: the codon decides about one that comes late.
 func TestLateCancelDoesNotExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &talk{}
-		s, r := routedSystem(t, Options{Protocols: []Protocol{&talks{next: map[performatives.ConversationID]*talk{"c": c}}}}, silent{})
-		m, err := talkMessage(t, "c", "m1", performatives.Normal).With(func(e *performatives.Envelope) {
+		c := &recording{}
+		s, r := routedSystem(t, Options{Protocols: []Protocol{&recordings{next: map[performatives.ConversationID]*recording{"c": c}}}}, silent{})
+		m, err := recordedMessage(t, "c", "m1", performatives.Normal).With(func(e *performatives.Envelope) {
 			e.Performative, e.Payload = performatives.ActCancel, performatives.Cancel{}
 			e.InReplyTo, e.ReplyBy = "m0", time.Now().Add(-time.Second)
 		})
@@ -99,15 +99,15 @@ func TestLateCancelDoesNotExpire(t *testing.T) {
 func TestStoppingAgentHandlesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		first, second := &talk{stop: func() { <-held }}, &talk{}
-		all := &talks{next: map[performatives.ConversationID]*talk{"c1": first, "c2": second}}
+		first, second := &recording{stop: func() { <-held }}, &recording{}
+		all := &recordings{next: map[performatives.ConversationID]*recording{"c1": first, "c2": second}}
 		s, r := routedSystem(t, Options{Protocols: []Protocol{all}}, silent{})
-		deliverAll(t, s, talkMessage(t, "c1", "m1", performatives.Normal))
+		deliverAll(t, s, recordedMessage(t, "c1", "m1", performatives.Normal))
 		synctest.Wait()
 		done := make(chan error)
 		go func() { done <- s.StopAgent(t.Context(), "a") }()
 		synctest.Wait()
-		deliverAll(t, s, talkMessage(t, "c2", "m2", performatives.Normal))
+		deliverAll(t, s, recordedMessage(t, "c2", "m2", performatives.Normal))
 		synctest.Wait()
 		checkCalls(t, second, "")
 		close(held)
@@ -127,8 +127,8 @@ func TestStoppingAgentHandlesNothing(t *testing.T) {
 // Two senders may use the same message id, and one sender may use it with two agents.
 func TestRequestIDsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := map[performatives.ConversationID]*talk{"c1": {}, "c2": {}, "c3": {}, "c4": {}}
-		s, _ := routedSystem(t, Options{Protocols: []Protocol{&talks{next: all}}}, silent{})
+		all := map[performatives.ConversationID]*recording{"c1": {}, "c2": {}, "c3": {}, "c4": {}}
+		s, _ := routedSystem(t, Options{Protocols: []Protocol{&recordings{next: all}}}, silent{})
 		if _, err := s.Spawn(t.Context(), Spec{ID: "b", New: func() Agent { return silent{} }}); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func TestRequestIDsOfOthers(t *testing.T) {
 			conversation     string
 			sender, receiver performatives.AgentID
 		}{{"c1", "x", "a"}, {"c2", "y", "a"}, {"c3", "x", "b"}, {"c4", "X", "a"}} {
-			m, err := talkMessage(t, c.conversation, "m", performatives.Normal).With(func(e *performatives.Envelope) {
+			m, err := recordedMessage(t, c.conversation, "m", performatives.Normal).With(func(e *performatives.Envelope) {
 				e.Sender, e.Receiver, e.ReplyBy = c.sender, c.receiver, time.Now().Add(time.Minute)
 			})
 			if err != nil {

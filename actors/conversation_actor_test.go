@@ -17,8 +17,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// talk is a conversation that records its calls.
-type talk struct {
+// recording is a conversation that records its calls.
+type recording struct {
 	actor   ConversationActor
 	key     Key
 	self    Self
@@ -27,11 +27,11 @@ type talk struct {
 	stop    func()    // nil for none
 }
 
-func (c *talk) Key() Key                  { return c.key }
-func (c *talk) Actor() *ConversationActor { return &c.actor }
-func (c *talk) Start()                    { c.calls = append(c.calls, "start") }
+func (c *recording) Key() Key                  { return c.key }
+func (c *recording) Actor() *ConversationActor { return &c.actor }
+func (c *recording) Start()                    { c.calls = append(c.calls, "start") }
 
-func (c *talk) Receive(message any) {
+func (c *recording) Receive(message any) {
 	text := fmt.Sprint(message)
 	if m, ok := message.(*performatives.Message); ok {
 		text = string(m.ID())
@@ -48,28 +48,28 @@ func (c *talk) Receive(message any) {
 	}
 }
 
-func (c *talk) Stop() {
+func (c *recording) Stop() {
 	c.calls = append(c.calls, "stop")
 	if c.stop != nil {
 		c.stop()
 	}
 }
 
-// talks is a protocol whose conversations are set beforehand.
-type talks struct {
+// recordings is a protocol whose conversations are set beforehand.
+type recordings struct {
 	self Self
-	next map[performatives.ConversationID]*talk
+	next map[performatives.ConversationID]*recording
 }
 
-func (*talks) Name() string                        { return "talk" }
-func (*talks) Opens(m *performatives.Message) bool { return m.Protocol() == "talk" }
+func (*recordings) Name() string                        { return "recording" }
+func (*recordings) Opens(m *performatives.Message) bool { return m.Protocol() == "recording" }
 
-func (p *talks) Bind(self Self, _ Agent) Responding {
+func (p *recordings) Bind(self Self, _ Agent) Responding {
 	p.self = self
 	return p
 }
 
-func (p *talks) Open(m *performatives.Message) Conversation {
+func (p *recordings) Open(m *performatives.Message) Conversation {
 	c := p.next[m.ConversationID()]
 	c.key, c.self = Key{ID: m.ConversationID(), Peer: m.Sender()}, p.self
 	return c
@@ -79,11 +79,11 @@ type silent struct{}
 
 func (silent) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-// talkSystem returns a system with one agent, "a", that answers conversations. It is stopped
+// recordingSystem returns a system with one agent, "a", that answers conversations. It is stopped
 // before the test ends.
-func talkSystem(t *testing.T, o Options, all map[performatives.ConversationID]*talk) (*System, Self) {
+func recordingSystem(t *testing.T, o Options, all map[performatives.ConversationID]*recording) (*System, Self) {
 	t.Helper()
-	o.Protocols = []Protocol{&talks{next: all}}
+	o.Protocols = []Protocol{&recordings{next: all}}
 	s, err := NewSystem(o)
 	if err != nil {
 		t.Fatal(err)
@@ -95,11 +95,11 @@ func talkSystem(t *testing.T, o Options, all map[performatives.ConversationID]*t
 	return s, self
 }
 
-// talkMessage is a REQUEST of a conversation from "x" to "a".
-func talkMessage(t *testing.T, conversation, id string, p performatives.Priority) *performatives.Message {
+// recordedMessage is a REQUEST of a conversation from "x" to "a".
+func recordedMessage(t *testing.T, conversation, id string, p performatives.Priority) *performatives.Message {
 	t.Helper()
 	m, err := performatives.New(performatives.Envelope{
-		ID: performatives.MessageID(id), Performative: performatives.ActRequest, Sender: "x", Receiver: "a", Protocol: "talk",
+		ID: performatives.MessageID(id), Performative: performatives.ActRequest, Sender: "x", Receiver: "a", Protocol: "recording",
 		ConversationID: performatives.ConversationID(conversation), Priority: p, Timestamp: time.Unix(1, 0),
 		Payload: performatives.Raw(`{"x":"` + strings.Repeat("x", 3<<10) + `"}`),
 	})
@@ -119,7 +119,7 @@ func deliverAll(t *testing.T, s *System, all ...*performatives.Message) {
 	}
 }
 
-func checkCalls(t *testing.T, c *talk, want string) {
+func checkCalls(t *testing.T, c *recording, want string) {
 	t.Helper()
 	if got := strings.Join(c.calls, " "); got != want {
 		t.Errorf("calls %q, want %q", got, want)
@@ -131,18 +131,18 @@ func checkCalls(t *testing.T, c *talk, want string) {
 func TestConversationServesBands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		c := &talk{receive: func(m any) {
+		c := &recording{receive: func(m any) {
 			if p, ok := m.(*performatives.Message); ok && p.ID() == "first" {
 				<-held
 			}
 		}}
-		s, _ := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
+		s, _ := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"c": c})
 		c.actor.Tell("before it has begun")
-		deliverAll(t, s, talkMessage(t, "c", "first", performatives.Normal))
+		deliverAll(t, s, recordedMessage(t, "c", "first", performatives.Normal))
 		synctest.Wait()
 		deliverAll(t, s,
-			talkMessage(t, "c", "low", performatives.Low), talkMessage(t, "c", "normal-1", performatives.Normal),
-			talkMessage(t, "c", "normal-2", performatives.Normal), talkMessage(t, "c", "urgent", performatives.Urgent))
+			recordedMessage(t, "c", "low", performatives.Low), recordedMessage(t, "c", "normal-1", performatives.Normal),
+			recordedMessage(t, "c", "normal-2", performatives.Normal), recordedMessage(t, "c", "urgent", performatives.Urgent))
 		synctest.Wait()
 		c.actor.Tell("told")
 		c.actor.Tell(bandMessage{"tick", performatives.High})
@@ -164,19 +164,19 @@ func TestConversationServesBands(t *testing.T) {
 func TestConversationRefusesWhatExceedsItsBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		c := &talk{}
+		c := &recording{}
 		c.receive = func(any) { <-held }
-		s, _ := talkSystem(t, Options{Capacity: 8, LongBytes: 4 << 10}, map[performatives.ConversationID]*talk{"c": c})
-		deliverAll(t, s, talkMessage(t, "c", "first", performatives.Normal))
+		s, _ := recordingSystem(t, Options{Capacity: 8, LongBytes: 4 << 10}, map[performatives.ConversationID]*recording{"c": c})
+		deliverAll(t, s, recordedMessage(t, "c", "first", performatives.Normal))
 		synctest.Wait()
 		long := func(i int) *performatives.Message {
-			m := talkMessage(t, "c", fmt.Sprint("long", i), performatives.High)
+			m := recordedMessage(t, "c", fmt.Sprint("long", i), performatives.High)
 			m.Weigh()
 			return m
 		}
 		var want []string
 		for i := range 10 {
-			deliverAll(t, s, talkMessage(t, "c", fmt.Sprint("m", i), performatives.Normal))
+			deliverAll(t, s, recordedMessage(t, "c", fmt.Sprint("m", i), performatives.Normal))
 			synctest.Wait() // the agent's own mailbox is empty
 			if i < 8 {
 				want = append(want, fmt.Sprint("m", i))
@@ -208,10 +208,10 @@ func TestConversationRefusesWhatExceedsItsBounds(t *testing.T) {
 // further requests.
 func TestFullMailboxHasRoomForConversations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := map[performatives.ConversationID]*talk{"c1": {}, "c2": {}}
-		s, self := talkSystem(t, Options{Capacity: 8}, all)
+		all := map[performatives.ConversationID]*recording{"c1": {}, "c2": {}}
+		s, self := recordingSystem(t, Options{Capacity: 8}, all)
 		for id := range all {
-			deliverAll(t, s, talkMessage(t, string(id), "open "+string(id), performatives.Normal))
+			deliverAll(t, s, recordedMessage(t, string(id), "open "+string(id), performatives.Normal))
 		}
 		synctest.Wait()
 		held := make(chan struct{})
@@ -220,16 +220,16 @@ func TestFullMailboxHasRoomForConversations(t *testing.T) {
 		}
 		synctest.Wait()
 		related := func(id string) *performatives.Message {
-			m, err := talkMessage(t, "c1", id, performatives.Normal).With(func(e *performatives.Envelope) { e.InReplyTo = "open c1" })
+			m, err := recordedMessage(t, "c1", id, performatives.Normal).With(func(e *performatives.Envelope) { e.InReplyTo = "open c1" })
 			if err != nil {
 				t.Fatal(err)
 			}
 			return m
 		}
 		for i := range 8 {
-			deliverAll(t, s, talkMessage(t, "c2", fmt.Sprint("m", i), performatives.Normal))
+			deliverAll(t, s, recordedMessage(t, "c2", fmt.Sprint("m", i), performatives.Normal))
 		}
-		if s.Deliver("a", talkMessage(t, "c2", "m8", performatives.Normal)) == nil {
+		if s.Deliver("a", recordedMessage(t, "c2", "m8", performatives.Normal)) == nil {
 			t.Error("a request is taken in excess of the capacity")
 		}
 		deliverAll(t, s, related("r1"), related("r2"))
@@ -257,17 +257,17 @@ func TestConversationFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				held := make(chan struct{})
-				first, second := &talk{}, &talk{}
-				all := map[performatives.ConversationID]*talk{"c": first}
+				first, second := &recording{}, &recording{}
+				all := map[performatives.ConversationID]*recording{"c": first}
 				first.receive = func(any) {
 					<-held
 					all["c"] = second // the agent waits
 					fails()
 				}
-				s, _ := talkSystem(t, Options{}, all)
+				s, _ := recordingSystem(t, Options{}, all)
 				sub := s.Events.Subscribe(SubscribeOptions{Capacity: 100, Kinds: []Kind{KindSupervisionDecided, KindMessageRefused}})
 				defer sub.Close()
-				deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal), talkMessage(t, "c", "m2", performatives.Normal))
+				deliverAll(t, s, recordedMessage(t, "c", "m1", performatives.Normal), recordedMessage(t, "c", "m2", performatives.Normal))
 				synctest.Wait()
 				close(held)
 				synctest.Wait()
@@ -299,18 +299,18 @@ func TestAgentWaitsForItsConversations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				held := make(chan struct{})
-				c := &talk{}
+				c := &recording{}
 				c.receive = func(any) {
 					if over {
 						c.self.End(c, nil)
 					}
 					<-held
 				}
-				s, self := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c, "idle": {}})
-				deliverAll(t, s, talkMessage(t, "idle", "i", performatives.Normal), talkMessage(t, "c", "m1", performatives.Normal))
+				s, self := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"c": c, "idle": {}})
+				deliverAll(t, s, recordedMessage(t, "idle", "i", performatives.Normal), recordedMessage(t, "c", "m1", performatives.Normal))
 				synctest.Wait()
 				if !over { // a later message would open a conversation
-					deliverAll(t, s, talkMessage(t, "c", "m2", performatives.Normal))
+					deliverAll(t, s, recordedMessage(t, "c", "m2", performatives.Normal))
 					synctest.Wait()
 				}
 				stopped := atomic.Bool{}
@@ -342,9 +342,9 @@ func TestAgentWaitsForItsConversations(t *testing.T) {
 func TestRestartWaitsForConversations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		c := &talk{stop: func() { <-held }}
-		s, self := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
-		deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal))
+		c := &recording{stop: func() { <-held }}
+		s, self := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"c": c})
+		deliverAll(t, s, recordedMessage(t, "c", "m1", performatives.Normal))
 		synctest.Wait()
 		_ = self.Later(func(Agent) { panic("as the test wants it") })
 		restarted := false
@@ -370,9 +370,9 @@ func TestRestartWaitsForConversations(t *testing.T) {
 func TestStopDuringRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		c := &talk{stop: func() { <-held }}
-		s, self := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
-		deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal))
+		c := &recording{stop: func() { <-held }}
+		s, self := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"c": c})
+		deliverAll(t, s, recordedMessage(t, "c", "m1", performatives.Normal))
 		synctest.Wait()
 		_ = self.Later(func(Agent) { panic("as the test wants it") })
 		time.Sleep(time.Minute) // the delay of the restart
@@ -395,9 +395,9 @@ func TestConversationFailsToStop(t *testing.T) {
 	for name, fails := range map[string]func(){"panic": func() { panic("as the test wants it") }, "Goexit": goruntime.Goexit} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &talk{stop: fails}
-				s, _ := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
-				deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal))
+				c := &recording{stop: fails}
+				s, _ := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"c": c})
+				deliverAll(t, s, recordedMessage(t, "c", "m1", performatives.Normal))
 				synctest.Wait()
 				if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
 					t.Error(err)
@@ -412,15 +412,15 @@ func TestConversationFailsToStop(t *testing.T) {
 func TestStaleEntryServesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		c := &talk{receive: func(m any) {
+		c := &recording{receive: func(m any) {
 			if m.(*performatives.Message).ID() == "m1" { //nolint:forcetypeassert // nothing else is sent
 				<-held
 			}
 		}}
-		s, _ := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
-		deliverAll(t, s, talkMessage(t, "c", "m1", performatives.Normal))
+		s, _ := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"c": c})
+		deliverAll(t, s, recordedMessage(t, "c", "m1", performatives.Normal))
 		synctest.Wait()
-		deliverAll(t, s, talkMessage(t, "c", "m2", performatives.Normal))
+		deliverAll(t, s, recordedMessage(t, "c", "m2", performatives.Normal))
 		synctest.Wait()
 		(*ordinaryTurn)(&c.actor).run()
 		checkCalls(t, c, "start m1")
@@ -438,14 +438,14 @@ func TestStaleEntryServesNothing(t *testing.T) {
 func TestConversationTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var served []string
-		all := map[performatives.ConversationID]*talk{}
+		all := map[performatives.ConversationID]*recording{}
 		for _, id := range []performatives.ConversationID{"c1", "c2", "c3"} {
-			all[id] = &talk{receive: func(m any) { served = append(served, fmt.Sprint(m)) }}
+			all[id] = &recording{receive: func(m any) { served = append(served, fmt.Sprint(m)) }}
 		}
 		pool := NewPool(PoolOptions{Workers: 1, Throughput: 2, Stall: 1 << 60})
-		s, _ := talkSystem(t, Options{Dispatcher: pool}, all)
+		s, _ := recordingSystem(t, Options{Dispatcher: pool}, all)
 		for id := range all {
-			deliverAll(t, s, talkMessage(t, string(id), "open "+string(id), performatives.Normal))
+			deliverAll(t, s, recordedMessage(t, string(id), "open "+string(id), performatives.Normal))
 		}
 		synctest.Wait()
 		served = nil

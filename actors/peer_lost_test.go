@@ -12,15 +12,15 @@ import (
 // the loss open are told behind the last of them. Those that messages after it open, which overtake, are not told.
 func TestLossComesBehindDeliveredMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		open, opened, next, nextLow := &talk{}, &talk{}, &talk{}, &talk{}
-		s, self := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"open": open, "opened": opened, "next": next, "next-low": nextLow})
-		deliverAll(t, s, talkMessage(t, "open", "o1", performatives.Normal))
+		open, opened, next, nextLow := &recording{}, &recording{}, &recording{}, &recording{}
+		s, self := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"open": open, "opened": opened, "next": next, "next-low": nextLow})
+		deliverAll(t, s, recordedMessage(t, "open", "o1", performatives.Normal))
 		synctest.Wait()
 		held := make(chan struct{})
 		_ = self.Later(func(Agent) { <-held })
-		deliverAll(t, s, talkMessage(t, "open", "o2", performatives.Low), talkMessage(t, "opened", "p1", performatives.Low), talkMessage(t, "open", "o3", performatives.High))
+		deliverAll(t, s, recordedMessage(t, "open", "o2", performatives.Low), recordedMessage(t, "opened", "p1", performatives.Low), recordedMessage(t, "open", "o3", performatives.High))
 		s.LosePeers(performatives.CodeDisconnected, "X")
-		deliverAll(t, s, talkMessage(t, "next", "n1", performatives.Urgent), talkMessage(t, "next-low", "n2", performatives.Low))
+		deliverAll(t, s, recordedMessage(t, "next", "n1", performatives.Urgent), recordedMessage(t, "next-low", "n2", performatives.Low))
 		close(held)
 		synctest.Wait()
 		checkCalls(t, open, "start o1 o3 o2 lost")
@@ -40,15 +40,15 @@ func TestLossComesBehindDeliveredMessages(t *testing.T) {
 func TestLossComesBehindMessagesOfTheConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		c := &talk{receive: func(m any) {
+		c := &recording{receive: func(m any) {
 			if p, ok := m.(*performatives.Message); ok && p.ID() == "first" {
 				<-held
 			}
 		}}
-		s, _ := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
-		deliverAll(t, s, talkMessage(t, "c", "first", performatives.Normal))
+		s, _ := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"c": c})
+		deliverAll(t, s, recordedMessage(t, "c", "first", performatives.Normal))
 		synctest.Wait()
-		deliverAll(t, s, talkMessage(t, "c", "low", performatives.Low), talkMessage(t, "c", "high", performatives.High))
+		deliverAll(t, s, recordedMessage(t, "c", "low", performatives.Low), recordedMessage(t, "c", "high", performatives.High))
 		synctest.Wait()
 		s.LosePeers(performatives.CodeDisconnected, "x")
 		synctest.Wait()
@@ -64,11 +64,11 @@ func TestLossComesBehindMessagesOfTheConversation(t *testing.T) {
 // TestLossOfAQueuedRequest loses the peer of an agent that has no conversation yet, and a request in its mailbox.
 func TestLossOfAQueuedRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &talk{}
-		s, self := talkSystem(t, Options{}, map[performatives.ConversationID]*talk{"c": c})
+		c := &recording{}
+		s, self := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"c": c})
 		held := make(chan struct{})
 		_ = self.Later(func(Agent) { <-held })
-		deliverAll(t, s, talkMessage(t, "c", "first", performatives.Low))
+		deliverAll(t, s, recordedMessage(t, "c", "first", performatives.Low))
 		s.LosePeers(performatives.CodeDisconnected, "x")
 		close(held)
 		synctest.Wait()
@@ -82,7 +82,7 @@ func TestLossOfAQueuedRequest(t *testing.T) {
 // TestLossForgetsHandshakes loses a peer that has completed a handshake.
 func TestLossForgetsHandshakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, self := talkSystem(t, Options{}, nil)
+		s, self := recordingSystem(t, Options{}, nil)
 		self.Know("x")
 		self.Know("y")
 		s.LosePeers(performatives.CodeDisconnected, "X")

@@ -18,13 +18,13 @@ func (numbered) Describe() performatives.Capabilities { return performatives.Cap
 // numbers is a protocol that records which values of an agent opened conversations and guarded them.
 type numbers struct{ opened, guarded []int }
 
-func (*numbers) Name() string                        { return "talk" }
-func (*numbers) Opens(m *performatives.Message) bool { return m.Protocol() == "talk" }
+func (*numbers) Name() string                        { return "recording" }
+func (*numbers) Opens(m *performatives.Message) bool { return m.Protocol() == "recording" }
 
 func (p *numbers) Bind(self Self, agent Agent) Responding {
 	return opening(func(m *performatives.Message) Conversation {
 		p.opened = append(p.opened, int(agent.(numbered)))
-		return &talk{self: self, key: Key{ID: m.ConversationID(), Peer: m.Sender()}}
+		return &recording{self: self, key: Key{ID: m.ConversationID(), Peer: m.Sender()}}
 	})
 }
 
@@ -67,10 +67,10 @@ func TestRestartBindsRolesAndGuards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &numbers{}
 		s, a := numberedSystem(t, p)
-		deliverAll(t, s, talkMessage(t, "c1", "m1", performatives.Normal))
+		deliverAll(t, s, recordedMessage(t, "c1", "m1", performatives.Normal))
 		synctest.Wait()
 		fail(a)
-		deliverAll(t, s, talkMessage(t, "c2", "m2", performatives.Normal))
+		deliverAll(t, s, recordedMessage(t, "c2", "m2", performatives.Normal))
 		synctest.Wait()
 		if want := []int{1, 2}; !slices.Equal(p.opened, want) || !slices.Equal(p.guarded, want) {
 			t.Errorf("conversations were opened by the values %v and guarded by %v, want %v", p.opened, p.guarded, want)
@@ -105,7 +105,7 @@ func TestEndOfFormerConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, a := numberedSystem(t, &numbers{})
 		key := Key{ID: "c", Peer: "x", Initiator: true}
-		former, later := &urgentTalk{talk{key: key, self: a}}, &urgentTalk{talk{key: key, self: a}}
+		former, later := &urgentTalk{recording{key: key, self: a}}, &urgentTalk{recording{key: key, self: a}}
 		former.stop = func() { a.End(former, nil) }
 		if err := a.Begin(former); err != nil {
 			t.Fatal(err)
@@ -120,20 +120,20 @@ func TestEndOfFormerConversation(t *testing.T) {
 		close(held)
 		time.Sleep(time.Minute) // the delay of the restart
 		synctest.Wait()
-		checkCalls(t, &former.talk, "start stop")
-		checkCalls(t, &later.talk, "start")
+		checkCalls(t, &former.recording, "start stop")
+		checkCalls(t, &later.recording, "start")
 		if n := s.Counts().Open; n != 1 {
 			t.Errorf("%d conversations are open, want 1", n)
 		}
 		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
 			t.Error(err)
 		}
-		checkCalls(t, &later.talk, "start stop")
+		checkCalls(t, &later.recording, "start stop")
 	})
 }
 
-// urgentTalk is a talk whose conversation has the urgent priority.
-type urgentTalk struct{ talk }
+// urgentTalk is a recording whose conversation has the urgent priority.
+type urgentTalk struct{ recording }
 
 func (*urgentTalk) Priority() performatives.Priority { return performatives.Urgent }
 
@@ -143,7 +143,7 @@ func TestBeginAfterAnEndThatIsNotHandled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, a := numberedSystem(t, &numbers{})
 		key := Key{ID: "c", Peer: "x", Initiator: true}
-		former, later := &urgentTalk{talk{key: key, self: a}}, &urgentTalk{talk{key: key, self: a}}
+		former, later := &urgentTalk{recording{key: key, self: a}}, &urgentTalk{recording{key: key, self: a}}
 		former.receive = func(any) { a.End(former, nil) }
 		if err := a.Begin(former); err != nil {
 			t.Fatal(err)
@@ -161,8 +161,8 @@ func TestBeginAfterAnEndThatIsNotHandled(t *testing.T) {
 		synctest.Wait()
 		close(held)
 		synctest.Wait()
-		checkCalls(t, &former.talk, "start end")
-		checkCalls(t, &later.talk, "start")
+		checkCalls(t, &former.recording, "start end")
+		checkCalls(t, &later.recording, "start")
 		if open != 1 {
 			t.Errorf("%d conversations were open when the agent went on, want only the later one", open)
 		}
