@@ -11,7 +11,7 @@ import (
 
 // A request is answered by the agent that it was sent to, and by no other, and only once.
 func TestPendingRequestIsAnsweredByItsReceiver(t *testing.T) {
-	request := talkMessage(t, "c", "m1", performatives.Normal)
+	request := recordedMessage(t, "c", "m1", performatives.Normal)
 	reply := func(from performatives.AgentID) *performatives.Message {
 		m, err := request.ReplyFrom(from, performatives.Stamp{ID: "r", Time: time.Unix(2, 0)}, performatives.ActFailure, performatives.Failure{ErrorCode: performatives.CodeFailed})
 		if err != nil {
@@ -44,7 +44,7 @@ func TestAskEndsWithItsAgent(t *testing.T) {
 		s, r := routedSystem(t, Options{}, silent{})
 		a, _ := s.Lookup("a")
 		ask := func(id string) error {
-			m, err := talkMessage(t, id, id, performatives.Normal).With(func(e *performatives.Envelope) { e.Sender, e.Receiver = "a", "x" })
+			m, err := recordedMessage(t, id, id, performatives.Normal).With(func(e *performatives.Envelope) { e.Sender, e.Receiver = "a", "x" })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ func TestRetainedUntil(t *testing.T) {
 		"that of the role":  {time.Time{}, time.Minute, time.Minute},
 		"that of long role": {time.Time{}, 5 * MaxRequestAge, MaxRequestAge},
 	} {
-		m, err := talkMessage(t, "c", "m", performatives.Normal).With(func(e *performatives.Envelope) { e.ReplyBy = c.by })
+		m, err := recordedMessage(t, "c", "m", performatives.Normal).With(func(e *performatives.Envelope) { e.ReplyBy = c.by })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestRequestIDsHaveShares(t *testing.T) {
 			before := len(p.opened)
 			for i := range room {
 				id := fmt.Sprintf("%s%d", sender, i)
-				m, err := talkMessage(t, id, id, performatives.Normal).With(func(e *performatives.Envelope) { e.Sender = sender })
+				m, err := recordedMessage(t, id, id, performatives.Normal).With(func(e *performatives.Envelope) { e.Sender = sender })
 				if err != nil {
 					t.Fatal(err)
 				}
