@@ -133,15 +133,15 @@ type peerLink struct {
 // owns reports whether the session speaks as the agent of that name, and not as one of many clients with a label. A name
 // that it has owned once is no label.
 func (l *peerLink) owns(m *performatives.Message) bool {
+	label := l.session.SenderIsLabel(m)
+	if !label && (m.Performative() != performatives.ActQueryCapabilities || len(l.owned) >= maxOwned) {
+		return true // only an introduction makes a label a name
+	}
 	key := m.Sender().Fold()
-	switch {
-	case l.owned[key]:
-		return true
-	case l.session.SenderIsLabel(m):
-		return false
-	case m.Performative() != performatives.ActQueryCapabilities || len(l.owned) >= maxOwned: // only an introduction makes a label a name
-		return true
-	case l.owned == nil:
+	if label || l.owned[key] {
+		return l.owned[key]
+	}
+	if l.owned == nil {
 		l.owned = make(map[performatives.AgentID]bool)
 	}
 	l.owned[key] = true
