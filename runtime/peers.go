@@ -180,7 +180,7 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	label := m.Sender()
 	if !l.owns(m) {
 		if m = renamed(m, p.client(l, label), m.Receiver()); m.Sender() == label {
-			return p.node.recordRefusal(m, refused(performatives.CodeInvalidPayload, "the sender is too long"))
+			return p.node.recordRefusal(m, refused(performatives.CodeInvalidPayload, "the source is too long: the id of a client is longer by up to 27 characters"))
 		}
 	}
 	agent, err := p.speaker(l, m.Sender(), label)

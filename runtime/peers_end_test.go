@@ -120,6 +120,36 @@ func TestDisconnectBetweenRounds(t *testing.T) {
 	}
 }
 
+// TestUplinkLostBetweenRounds loses the connection to a node whose agent revises a change that was reviewed here. No request is
+// under way.
+func TestUplinkLostBetweenRounds(t *testing.T) {
+	h := newHubOf(t, newNode(t, reviewing()), noPeerOptions)
+	o := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost", Codons: reviewing().Codons}), h)
+	if err := o.Spawn(within(t), "Rev", func() actors.Agent { return strictReviewer{} }); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.up.Connect(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitVisible("Rev")
+	events := listen(t, o.Node, codons.KindTransition)
+	revising := make(chan struct{})
+	asked, err := codeReview.Start(within(t), h, "Rev", review{"a.go"}, codons.On("revise", func(ctx context.Context, _ codons.Turn[verdict]) (codons.Command, error) {
+		close(revising)
+		<-ctx.Done()
+		return codons.Command{}, context.Cause(ctx)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-revising
+	o.disconnect()
+	await(t, events, 1, func(e codons.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
+	if _, err := asked.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
+		t.Errorf("the asker is told %v", err)
+	}
+}
+
 // Both sides of a subscription end when its connection is lost.
 func TestDisconnectEndsSubscriptions(t *testing.T) {
 	numbers := subscribe.NewTopic[int](subscribe.TopicOptions{})

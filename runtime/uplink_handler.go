@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -50,10 +52,24 @@ var linkLost = performatives.Failure{ErrorCode: performatives.CodeDisconnected, 
 func (h *uplinkHandler) Closed(s *wire.Session, _ error) {
 	u := h.uplink()
 	l := u.linkOf(s)
-	l.end(linkLost)
+	l.end(linkLost, u.distantPeers()...)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.current.CompareAndSwap(l, nil)
+}
+
+// distantPeers returns the peers of open conversations that are no agents here: they are beyond the uplink.
+func (u *Uplink) distantPeers() []performatives.AgentID {
+	peers := make(map[performatives.AgentID]bool)
+	for c := range u.node.system.Conversations() {
+		peers[c.Key().Peer] = true
+	}
+	for id := range peers {
+		if _, here := u.node.system.Lookup(id); here {
+			delete(peers, id)
+		}
+	}
+	return slices.Collect(maps.Keys(peers))
 }
 
 // agentChanged updates the introduction of an agent of the node while there is a session.
