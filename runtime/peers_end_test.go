@@ -121,7 +121,7 @@ func TestDisconnectBetweenRounds(t *testing.T) {
 }
 
 // TestUplinkLostBetweenRounds loses the connection to a node whose agent revises a change that was reviewed here. No request is
-// under way.
+// under way. A task between two agents of that node goes on.
 func TestUplinkLostBetweenRounds(t *testing.T) {
 	h := newHubOf(t, newNode(t, reviewing()), noPeerOptions)
 	o := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost", Codons: reviewing().Codons}), h)
@@ -143,10 +143,23 @@ func TestUplinkLostBetweenRounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-revising
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	if err := o.Spawn(within(t), "Local", returning(newCancellableWorker(started, ended))); err != nil {
+		t.Fatal(err)
+	}
+	local, err := delegation.Start(within(t), o, "Local", task("debug_code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started
 	o.disconnect()
 	await(t, events, 1, func(e codons.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
 	if _, err := asked.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
 		t.Errorf("the asker is told %v", err)
+	}
+	local.Cancel()
+	if why := <-ended; !errors.Is(why, codons.ErrCanceled) {
+		t.Errorf("the task of the node itself ended because of %v", why)
 	}
 }
 

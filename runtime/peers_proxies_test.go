@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -86,6 +87,11 @@ func TestLabelsOfClients(t *testing.T) {
 	}
 	if _, err := l.ledger.note(entry{message: request, local: "Eddy", peer: first}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
+	}
+	for i := range 2 * DefaultPeerAgents {
+		if p.client(l, performatives.AgentID(fmt.Sprint("label", i))); len(l.clients) > DefaultPeerAgents {
+			t.Fatalf("the session keeps %d labels", len(l.clients))
+		}
 	}
 	out := p.proxies[first.Fold()].labelled(request)
 	if out.Receiver() != "Router" {
