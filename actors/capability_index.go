@@ -9,10 +9,10 @@ import (
 
 // capabilityIndex finds agents by the name of an action. Its lock also guards changes of
 // the indexed capabilities, so that index and capabilities always match. It contains the
-// registered cells.
+// registered agents.
 type capabilityIndex struct {
 	mu     sync.Mutex
-	byName map[string]*cellSet // by folded name
+	byName map[string]*registrationSet // by folded name
 }
 
 // actionNames returns the folded names of the actions.
@@ -27,68 +27,72 @@ func actionNames(c performatives.Capabilities) []string {
 	return out
 }
 
-// add adds a registered cell, with the actions of its Describe.
-func (x *capabilityIndex) add(c *cell) {
-	has := actionNames(c.describes)
+// add adds a registered agent, with the actions of its Describe.
+func (x *capabilityIndex) add(r *Registration) {
+	has := actionNames(r.describes)
 	if len(has) == 0 {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.addLocked(c, has)
+	x.addLocked(r, has)
 }
 
-// update replaces the capabilities of a cell.
-func (x *capabilityIndex) update(c *cell, to *performatives.Capabilities) {
+// update replaces the capabilities of an agent.
+func (x *capabilityIndex) update(r *Registration, to *performatives.Capabilities) {
 	has := actionNames(*to)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !c.unregistered {
-		x.removeLocked(c)
-		x.addLocked(c, has)
+	if !r.unregistered {
+		x.removeLocked(r)
+		x.addLocked(r, has)
 	}
-	c.announced.Store(to)
+	r.announced.Store(to)
 }
 
-// remove removes a cell that is unregistered.
-func (x *capabilityIndex) remove(c *cell) {
+// remove removes an agent that is unregistered. It reports false at a further call.
+func (x *capabilityIndex) remove(r *Registration) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.removeLocked(c)
-	c.unregistered = true
+	if r.unregistered {
+		return false
+	}
+	x.removeLocked(r)
+	r.unregistered = true
+	return true
 }
 
-func (x *capabilityIndex) addLocked(c *cell, has []string) {
-	c.indexedActions = has
+func (x *capabilityIndex) addLocked(r *Registration, has []string) {
+	r.indexedActions = has
 	for _, name := range has {
 		set := x.byName[name]
 		if set == nil {
 			if x.byName == nil {
-				x.byName = make(map[string]*cellSet)
+				x.byName = make(map[string]*registrationSet)
 			}
-			set = new(cellSet)
+			set = new(registrationSet)
 			x.byName[name] = set
 		}
-		set.insert(c)
+		set.insert(r)
 	}
 }
 
-func (x *capabilityIndex) removeLocked(c *cell) {
-	for _, name := range c.indexedActions {
+func (x *capabilityIndex) removeLocked(r *Registration) {
+	for _, name := range r.indexedActions {
 		set := x.byName[name]
 		if set == nil {
-			continue // the cell has two actions with that name
+			continue // the agent has two actions with that name
 		}
-		set.remove(c)
+		set.remove(r)
 		if len(set.chunks) == 0 {
 			delete(x.byName, name)
 		}
 	}
-	c.indexedActions = nil
+	r.indexedActions = nil
 }
 
-// page is [cellSet.page] for the cells with an action.
-func (x *capabilityIndex) page(dst []*cell, action string, from performatives.AgentID) []*cell {
+// page is [registrationSet.page] for the agents with an action.
+func (x *capabilityIndex) page(dst []*Registration, action string, from performatives.AgentID) []*Registration {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if set := x.byName[action]; set != nil {
@@ -101,17 +105,17 @@ func (x *capabilityIndex) page(dst []*cell, action string, from performatives.Ag
 // compared as [performatives.FoldCapability] does. They come in the order of their folded
 // ids, beginning at from. Agents added or removed during the iteration may be missed or
 // included. The cost of the first result does not grow with the number of agents.
-func (s *System) WithAction(action string, from performatives.AgentID) iter.Seq[Self] {
-	return func(yield func(Self) bool) {
+func (s *System) WithAction(action string, from performatives.AgentID) iter.Seq[*Registration] {
+	return func(yield func(*Registration) bool) {
 		name, next := performatives.FoldCapability(action), from.Fold()
-		var room [16]*cell
+		var room [16]*Registration
 		for {
 			page := s.capabilities.page(room[:0], name, next)
 			if len(page) == 0 {
 				return
 			}
-			for _, c := range page {
-				if !c.hidden() && c.pid.Load() != nil && !yield(Self{c}) {
+			for _, r := range page {
+				if r.Visible() && r.current() && !yield(r) {
 					return
 				}
 			}

@@ -17,22 +17,18 @@ import (
 // guardsBound are accessed only on the actor; the others are safe for concurrent use or
 // immutable.
 type cell struct {
-	sys            *System
-	spec           Spec
-	folded         performatives.AgentID     // of spec.ID
-	pid            atomic.Pointer[actor.PID] // nil until the actor exists
-	mailbox        *Mailbox
-	done           latch                                      // open once the agent has stopped
-	requests       atomic.Pointer[pendingRequests]            // nil before the first request
-	afterStop      atomic.Pointer[stopCalls]                  // nil before the first AfterStop
-	started        chan error                                 // receives the result of the first start; nil when Spawn does not wait for it
-	describes      performatives.Capabilities                 // result of Describe; immutable
-	announced      atomic.Pointer[performatives.Capabilities] // capabilities of the last Announce; nil before it. Stored by capabilityIndex
-	indexedActions []string                                   // names under which capabilityIndex lists the cell; guarded by capabilityIndex.mu
-	unregistered   bool                                       // capabilityIndex.remove was called; guarded by capabilityIndex.mu
+	Registration // its local is the cell
 
-	roles  []string // that not every agent plays; immutable
-	remote bool     // it represents an agent of another process; immutable
+	spec      Spec
+	pid       atomic.Pointer[actor.PID] // nil until the actor exists
+	mailbox   *Mailbox
+	done      latch                           // open once the agent has stopped
+	requests  atomic.Pointer[pendingRequests] // nil before the first request
+	afterStop atomic.Pointer[stopCalls]       // nil before the first AfterStop
+	started   chan error                      // receives the result of the first start; nil when Spawn does not wait for it
+
+	roles []string // that not every agent plays; immutable
+	plays []bool   // the roles, by index of the protocol; immutable
 
 	agent          Agent
 	firstValue     bool // agent is the value that Spawn created
@@ -41,10 +37,10 @@ type cell struct {
 	stopping       bool // the agent is stopping for good, and starts nothing new
 	conversations  conversations
 	tombstones     *tombstones
-	responders     []Responding // by index of the protocol; nil where the agent does not play the role
-	watchers       map[string][]func(Agent)
-	guards         []Guard // results of Guarding.Guard, valid when guardsBound is set
-	guardsBound    bool    // guards is valid
+	responders     []Responding             // by index of the protocol; nil where the agent does not play the role
+	watchers       map[string][]func(Agent) // by the name of the actor, or of the removed agent
+	guards         []Guard                  // results of Guarding.Guard, valid when guardsBound is set
+	guardsBound    bool                     // guards is valid
 
 	losses            []*peersLost // whose marks have not all been received
 	openConversations openSet
@@ -129,7 +125,7 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		c.sys.refuse(c.spec.ID, m, r.Code, r.Text)
 		return
 	}
-	if p >= 0 && c.answersLocally(p, m) && c.openConversation(p, m) {
+	if p >= 0 && c.openConversation(p, m) {
 		return
 	}
 	if r, ok := c.agent.(Receiver); ok {
@@ -259,6 +255,9 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 	if l, ok := conversation.(interface{ LongLived() bool }); ok {
 		e.longLived = l.LongLived()
 	}
+	if e.load = c.sys.loadOf(key.Peer); e.load != nil && first != nil {
+		e.weight = first.Weight()
+	}
 	if c.conversations == nil {
 		c.conversations = make(conversations)
 	}
@@ -267,7 +266,7 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 		l.opened(e, bandOf(conversation, first))
 	}
 	c.openConversations.add(conversation)
-	c.sys.openGauge(e).add(1)
+	c.sys.count(e, 1)
 	conversation.Actor().open(c, conversation, first, urgent)
 }
 
@@ -283,7 +282,7 @@ func (c *cell) untrack(k Key) *entry {
 	e := c.conversations.remove(k)
 	if e != nil {
 		c.openConversations.remove(e.conversation)
-		c.sys.openGauge(e).add(-1)
+		c.sys.count(e, -1)
 	}
 	return e
 }
@@ -394,7 +393,7 @@ func (c *cell) uncountConversations() {
 	for id, e := range c.conversations {
 		for ; e != nil; e = e.next {
 			if e.key.ID == id { // aliases are not counted
-				c.sys.openGauge(e).add(-1)
+				c.sys.count(e, -1)
 			}
 		}
 	}
@@ -402,8 +401,13 @@ func (c *cell) uncountConversations() {
 
 // terminated handles the stop of a child or of a watched actor.
 func (c *cell) terminated(t *actor.Terminated) {
-	fns := c.watchers[t.Who.GetId()]
-	delete(c.watchers, t.Who.GetId())
+	c.runWatchers(t.Who.GetId())
+}
+
+// runWatchers calls the functions of [Self.Watch] for a stopped actor, or for a removed agent.
+func (c *cell) runWatchers(name string) {
+	fns := c.watchers[name]
+	delete(c.watchers, name)
 	if c.stopping {
 		return
 	}

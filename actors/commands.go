@@ -22,8 +22,10 @@ type (
 		id performatives.AgentID
 		fn func(Agent)
 	}
-	begin struct{ conversation Conversation }
-	alias struct {
+	// removed reports the removal of a watched agent of another process.
+	removed struct{ name string }
+	begin   struct{ conversation Conversation }
+	alias   struct {
 		key Key
 		ref performatives.ConversationID
 	}
@@ -39,6 +41,7 @@ type (
 
 // Control exempts these commands from the mailbox's bounds.
 func (*timerFired) Control()         {}
+func (*removed) Control()            {}
 func (*alias) Control()              {}
 func (*end) Control()                {}
 func (*redelivery) Control()         {}
@@ -60,18 +63,30 @@ func (*conversationFailed) Priority() performatives.Priority { return performati
 func (d *do) run(c *cell, _ actor.Context) { d.fn(c.agent) }
 
 func (w *watch) run(c *cell, ctx actor.Context) {
-	other, ok := c.sys.lookup(w.id)
-	if !ok {
+	r, ok := c.sys.Find(w.id)
+	switch {
+	case !ok:
 		w.fn(c.agent)
 		return
+	case r.local == nil:
+		name := "\x00" + string(r.folded) // no actor has such a name
+		c.addWatcher(name, w.fn)
+		r.watchRemoval(func() { _ = Self{c}.post(&removed{name}) }) // the only error is that the agent has stopped
+		return
 	}
+	pid := r.local.pid.Load()
+	c.addWatcher(pid.GetId(), w.fn)
+	ctx.Watch(pid)
+}
+
+func (c *cell) addWatcher(name string, fn func(Agent)) {
 	if c.watchers == nil {
 		c.watchers = make(map[string][]func(Agent))
 	}
-	pid := other.pid.Load()
-	c.watchers[pid.GetId()] = append(c.watchers[pid.GetId()], w.fn)
-	ctx.Watch(pid)
+	c.watchers[name] = append(c.watchers[name], fn)
 }
+
+func (r *removed) run(c *cell, _ actor.Context) { c.runWatchers(r.name) }
 
 // run opens the conversation. When a conversation with the same key is open, the new one
 // fails with [ErrConversationExists]. When that conversation is over and its end command

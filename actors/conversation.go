@@ -74,6 +74,8 @@ type entry struct {
 	conversation Conversation
 	withSelf     bool                           // the peer is the agent itself
 	longLived    bool                           // System.Stop does not wait for it
+	load         *Load                          // in which it counts; nil for none
+	weight       int                            // of the message that opened it
 	aliases      []performatives.ConversationID // further ids in the index
 	next         *entry
 }

@@ -124,7 +124,8 @@ type AgentAnnounced struct {
 // Kind returns KindAgentAnnounced.
 func (AgentAnnounced) Kind() Kind { return KindAgentAnnounced }
 
-// AgentStopped says that an agent that had started has stopped for good.
+// AgentStopped says that an agent that had started has stopped for good, or that an agent of another process that had
+// announced its capabilities has left.
 type AgentStopped struct {
 	At
 	Agent performatives.AgentID `json:"agent"`

@@ -34,21 +34,17 @@ func (p *PeerLost) Reached() bool {
 // destination is therefore replaced in this order: its last message is delivered, LosePeers is called, and
 // the next destination delivers its first. The handshakes with these agents are forgotten.
 //
-// LosePeers does not block. It returns the conversations that are open; those that a message in a mailbox opens
-// are told, too.
-func (s *System) LosePeers(code performatives.Code, peers ...performatives.AgentID) []AgentKey {
+// LosePeers does not block.
+func (s *System) LosePeers(code performatives.Code, peers ...performatives.AgentID) {
 	lost := make(map[performatives.AgentID]bool, len(peers))
 	for _, id := range peers {
 		lost[id.Fold()] = true
 	}
-	var open []AgentKey
 	for _, c := range s.localCells() {
 		for id := range lost {
 			Self{c}.Forget(id)
 		}
-		before := len(open)
-		open = c.openConversations.withPeers(lost, c.spec.ID, open)
-		if len(open) == before && c.mailbox.UserMessageCount() == 0 {
+		if !c.openConversations.hasPeer(lost) && c.mailbox.UserMessageCount() == 0 {
 			continue
 		}
 		l := &peersLost{peers: lost, code: code}
@@ -56,24 +52,18 @@ func (s *System) LosePeers(code performatives.Code, peers ...performatives.Agent
 			_ = Self{c}.post(&lossMark{l, performatives.Low + performatives.Priority(band)}) // the only error is that the agent has stopped
 		}
 	}
-	return open
 }
 
 // localCells returns the agents of this process, sorted by id.
 func (s *System) localCells() []*cell {
-	seen := make(map[*cell]bool)
-	for _, v := range s.cells.Range {
-		if c, _ := v.(*cell); !c.remote { // a cell is registered under its id as written, too
-			seen[c] = true
+	var cells []*cell
+	for r := range s.registered() {
+		if r.local != nil {
+			cells = append(cells, r.local)
 		}
 	}
-	return slices.SortedFunc(maps.Keys(seen), func(a, b *cell) int { return cmp.Compare(a.folded, b.folded) })
-}
-
-// AgentKey identifies a conversation of an agent.
-type AgentKey struct {
-	Agent performatives.AgentID // as spawned
-	Key
+	slices.SortFunc(cells, func(a, b *cell) int { return cmp.Compare(a.folded, b.folded) })
+	return cells
 }
 
 // peersLost is a call of [System.LosePeers] on its way through the mailbox of one agent.
@@ -129,14 +119,14 @@ func (a *ConversationActor) losePeer(p *PeerLost) {
 	}
 }
 
-// withPeers appends the conversations whose peer is one of those.
-func (o *openSet) withPeers(peers map[performatives.AgentID]bool, agent performatives.AgentID, to []AgentKey) []AgentKey {
+// hasPeer reports whether the peer of a conversation is one of those.
+func (o *openSet) hasPeer(peers map[performatives.AgentID]bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for c := range o.all {
-		if k := c.Key(); peers[k.Peer.Fold()] {
-			to = append(to, AgentKey{agent, k})
+	for k := range o.all {
+		if peers[k.Peer] {
+			return true
 		}
 	}
-	return to
+	return false
 }

@@ -19,6 +19,7 @@ type Played interface {
 // which Spawn refuses the type, nil for none.
 type roles struct {
 	names []string
+	plays []bool // by index of the protocol, those of every agent included
 	err   error
 }
 
@@ -29,14 +30,19 @@ func (s *System) rolesOf(agent Agent) roles {
 	if known, ok := s.roles.Load(t); ok {
 		return known.(roles) //nolint:forcetypeassert // nothing else is stored
 	}
-	var r roles
+	r := roles{plays: make([]bool, len(s.opts.Protocols))}
 	var errs []error
-	for _, p := range s.opts.Protocols {
+	for i, p := range s.opts.Protocols {
 		played, ok := p.(Played)
-		if !ok || played.Everyone() {
+		if !ok {
+			continue
+		}
+		if played.Everyone() {
+			r.plays[i] = true
 			continue
 		}
 		plays, err := played.Plays(agent)
+		r.plays[i] = plays
 		if plays {
 			r.names = append(r.names, p.Name())
 		}

@@ -158,13 +158,14 @@ type Counts struct {
 	Refused     uint64 // messages refused to their senders
 	DeadLetters uint64 // messages that were not handled and expected no reply
 	Agents      int    // running agents
+	Remote      int    // registered agents of other processes
 	Open        int    // open conversations
 	Working     int    // running handlers, including abandoned ones
 }
 
 // Counts returns the current values.
 func (s *System) Counts() Counts {
-	return Counts{s.refused.Load(), s.dead.Load(), s.running.value(), s.open.value() + s.longLived.value(), s.work.value()}
+	return Counts{s.refused.Load(), s.dead.Load(), s.running.value(), s.remote.value(), s.open.value() + s.longLived.value(), s.work.value()}
 }
 
 // RecordRefusal counts and publishes the refusal of m, which was not routed. The caller

@@ -65,7 +65,7 @@ func (r requestIDs) key(c *cell, m *performatives.Message, id string) expiring.K
 // owner returns the peer that a request is accounted to. Agents of this system have no share
 // of the capacity.
 func (r requestIDs) owner(c *cell, m *performatives.Message) expiring.Owner {
-	if from, ok := c.sys.lookup(m.Sender()); ok && !from.remote {
+	if _, ok := c.sys.lookup(m.Sender()); ok {
 		return expiring.NoOwner
 	}
 	return r.known.Owner(string(m.Sender().Fold()))

@@ -20,16 +20,7 @@ type Self struct{ c *cell }
 func (s Self) Self() Self { return s }
 
 // ID returns the agent's id as registered.
-func (s Self) ID() performatives.AgentID { return s.c.spec.ID }
-
-// Describe returns the agent's capabilities: those of the last [Self.Announce], or else
-// those of [Agent].Describe. The caller must not modify them.
-func (s Self) Describe() performatives.Capabilities {
-	if c := s.c.announced.Load(); c != nil {
-		return *c
-	}
-	return s.c.describes
-}
+func (s Self) ID() performatives.AgentID { return s.c.id }
 
 // PID returns the agent's actor in the engine.
 func (s Self) PID() *actor.PID { return s.c.pid.Load() }
@@ -148,8 +139,8 @@ func (s Self) After(d time.Duration, fn func(Agent)) (stop func() bool) {
 	})
 }
 
-// Watch runs fn on the agent's actor after the agent with that id has stopped, or at once
-// when there is no such agent in this system. A restart or stop of this agent ends its
+// Watch runs fn on the agent's actor after the agent with that id has stopped or, of another
+// process, was removed from the directory. It runs fn at once when there is no such agent in this system. A restart or stop of this agent ends its
 // watches. Watch fails with [ErrStopped] or [ErrMailboxFull].
 func (s Self) Watch(id performatives.AgentID, fn func(Agent)) error {
 	return s.post(&watch{id: id, fn: fn})

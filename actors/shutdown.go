@@ -59,12 +59,14 @@ func drainTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/4, time.Second)))
 }
 
-// openGauge returns the gauge that counts the conversation.
-func (s *System) openGauge(e *entry) *gauge {
+// count adds n open conversations like e, and those of the destination of its peer.
+func (s *System) count(e *entry, n int) {
+	e.load.add(n, e.weight)
 	if e.longLived {
-		return &s.longLived
+		s.longLived.add(n)
+		return
 	}
-	return &s.open
+	s.open.add(n)
 }
 
 func (s *System) awaitZero(ctx context.Context, g *gauge, what string) error {
@@ -82,7 +84,7 @@ func (s *System) agentStopped(c *cell) {
 	if c.startPublished {
 		s.stoppedAgents.add(c.spec.ID)
 	}
-	s.unregister(c)
+	s.removeRegistration(&c.Registration)
 	c.runAfterStop()
 	if !c.startPublished {
 		return

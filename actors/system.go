@@ -3,16 +3,12 @@ package actors
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -41,8 +37,8 @@ type System struct {
 	mailbox *mailboxConfig // for conversations, and agents without Spec.Capacity
 
 	guarding      []Guarding      // the protocols of opts that implement Guarding
-	cells         sync.Map        // AgentID → *cell, by folded id and also by registered id if that differs
-	capabilities  capabilityIndex // of the registered cells
+	registrations sync.Map        // AgentID → *Registration, by folded id and also by registered id if that differs
+	capabilities  capabilityIndex // of the registered agents
 	stoppedAgents stoppedAgents
 	requestIDs    requestIDs
 	groups        map[string]*actor.PID
@@ -52,7 +48,8 @@ type System struct {
 	ended         atomic.Bool // Stop has returned nil
 	open          gauge       // open conversations that are not long-lived
 	longLived     gauge       // open conversations that are long-lived
-	running       gauge       // running agents
+	running       gauge       // running agents of this process
+	remote        gauge       // registered agents of other processes
 	work          gauge       // running handlers
 	dead          atomic.Uint64
 	refused       atomic.Uint64
@@ -124,7 +121,7 @@ func (s *System) Spawn(ctx context.Context, spec Spec) (Self, error) {
 		return Self{}, fmt.Errorf("actors: spawn %q: %w", spec.ID, roles.err)
 	}
 	c := s.newCell(spec, agent, describes)
-	c.roles = roles.names
+	c.roles, c.plays = roles.names, roles.plays
 	started := c.waitForStart()
 	if err := s.register(ctx, c); err != nil {
 		return Self{}, fmt.Errorf("actors: spawn %q: %w", spec.ID, err)
@@ -136,13 +133,10 @@ func (s *System) Spawn(ctx context.Context, spec Spec) (Self, error) {
 }
 
 func (s *System) checkSpec(spec Spec) error {
+	if err := checkID(spec.ID); err != nil {
+		return fmt.Errorf("actors: spawn %.32q: Spec.ID: %w", spec.ID, err)
+	}
 	switch {
-	case spec.ID == "":
-		return errors.New("actors: spawn: Spec.ID is empty")
-	case len(spec.ID) > performatives.MaxIDLength:
-		return fmt.Errorf("actors: spawn %.32q…: Spec.ID has %d bytes, the limit is %d", spec.ID, len(spec.ID), performatives.MaxIDLength)
-	case !utf8.ValidString(string(spec.ID)) || strings.ContainsFunc(string(spec.ID), unicode.IsControl):
-		return fmt.Errorf("actors: spawn %q: Spec.ID must be UTF-8 without control characters", spec.ID)
 	case spec.New == nil:
 		return fmt.Errorf("actors: spawn %q: Spec.New is nil", spec.ID)
 	case s.groups[spec.Group] == nil:
@@ -161,8 +155,8 @@ func (s *System) newCell(spec Spec, agent Agent, describes performatives.Capabil
 	if spec.Capacity != 0 {
 		config = s.mailboxConfig(spec.Capacity)
 	}
-	c := &cell{sys: s, spec: spec, folded: spec.ID.Fold(), agent: agent, describes: describes, firstValue: true, mailbox: newMailbox(config)}
-	_, c.remote = agent.(RemoteAgent)
+	c := &cell{spec: spec, agent: agent, firstValue: true, mailbox: newMailbox(config)}
+	c.sys, c.id, c.folded, c.local, c.describes, c.unannounced = s, spec.ID, spec.ID.Fold(), c, describes, spec.Hidden
 	return c
 }
 
@@ -203,30 +197,16 @@ func (s *System) register(ctx context.Context, c *cell) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if _, taken := s.cells.LoadOrStore(c.folded, c); taken {
+	if !s.addRegistration(&c.Registration) {
 		return ErrExists
 	}
-	if c.folded != c.spec.ID {
-		s.cells.Store(c.spec.ID, c) // the common spelling needs no folding
-	}
-	s.capabilities.add(c)
 	s.running.add(1)
 	if err := s.spawnIn(s.groups[c.spec.Group], c); err != nil {
-		s.unregister(c)
+		s.removeRegistration(&c.Registration)
 		s.running.add(-1)
 		return err
 	}
 	return nil
-}
-
-// unregister releases c's id. The folded id is released last: it decides whether another
-// agent can take the id.
-func (s *System) unregister(c *cell) {
-	s.capabilities.remove(c)
-	if c.folded != c.spec.ID {
-		s.cells.Delete(c.spec.ID)
-	}
-	s.cells.Delete(c.folded)
 }
 
 // awaitStart waits for the agent's Start. When Start fails, it also waits for the end of
@@ -256,29 +236,29 @@ func (s *System) stepSimulation(until func() bool) {
 	}
 }
 
-// lookup returns the running agent with that id.
-func (s *System) lookup(id performatives.AgentID) (*cell, bool) {
-	v, ok := s.cells.Load(id)
-	if !ok {
-		if v, ok = s.cells.Load(id.Fold()); !ok {
-			return nil, false
-		}
-	}
-	c := v.(*cell)
-	return c, c.pid.Load() != nil
-}
-
-// Agents yields the running, visible agents in no particular order.
-func (s *System) Agents() iter.Seq[Self] {
-	return func(yield func(Self) bool) {
-		s.cells.Range(func(id, v any) bool {
-			c := v.(*cell)
-			return id != any(c.folded) || c.hidden() || c.pid.Load() == nil || yield(Self{c})
+// registered yields the entries of the directory in no particular order.
+func (s *System) registered() iter.Seq[*Registration] {
+	return func(yield func(*Registration) bool) {
+		s.registrations.Range(func(id, v any) bool {
+			r := v.(*Registration)                 //nolint:forcetypeassert // nothing else is stored
+			return id != any(r.folded) || yield(r) // it is stored under its id as written, too
 		})
 	}
 }
 
-// Lookup returns the running agent with that id, also if it is hidden.
+// Agents yields the visible agents of the directory in no particular order.
+func (s *System) Agents() iter.Seq[*Registration] {
+	return func(yield func(*Registration) bool) {
+		for r := range s.registered() {
+			if r.Visible() && r.current() && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// Lookup returns the running agent of this process with that id, also if it is hidden. [System.Find] finds
+// agents of other processes, too.
 func (s *System) Lookup(id performatives.AgentID) (Self, bool) {
 	c, ok := s.lookup(id)
 	if !ok {
@@ -287,18 +267,15 @@ func (s *System) Lookup(id performatives.AgentID) (Self, bool) {
 	return Self{c}, true
 }
 
-// Deliver posts m to the mailbox of the agent with that id. The error is a
-// [*performatives.Refusal]: there is no such agent, it has stopped, or its mailbox is
+// Deliver passes m to the destination of the agent with that id. The error is a
+// [*performatives.Refusal]: there is no such agent, it has stopped, or its mailbox or outbox is
 // full. For a message with InReplyTo, each band has room for one message more for each
 // conversation of the agent, so that all of them can be answered or cancelled at once.
 func (s *System) Deliver(id performatives.AgentID, m *performatives.Message) error {
-	c, ok := s.lookup(id)
+	r, ok := s.Find(id)
 	switch {
 	case ok:
-		if reason := c.post(m); reason != 0 {
-			return refusal(m, c.spec.ID, codeForReason(reason), "")
-		}
-		return nil
+		return r.deliver(m)
 	case s.draining.Load() || s.stoppedAgents.has(id):
 		return refusal(m, id, performatives.CodeStopped, "")
 	}
@@ -313,7 +290,7 @@ func (c *cell) post(m *performatives.Message) Reason {
 	return c.mailbox.post(m)
 }
 
-// HasRun reports whether an agent with that id runs in this system, or has stopped. It
+// HasRun reports whether an agent with that id runs in this process, or has stopped. It
 // remembers the last 1024 stopped agents.
 func (s *System) HasRun(id performatives.AgentID) bool {
 	_, ok := s.lookup(id)
@@ -362,7 +339,7 @@ func (r localRouter) Route(m *performatives.Message) error { return r.s.Deliver(
 
 // StopAgent stops one agent and waits until it has stopped. Messages queued for it are
 // refused to their senders, and its conversations end in a terminal state of their
-// tables. StopAgent does nothing for an unknown id. It returns an error when ctx ends
+// tables. StopAgent does nothing for an id that no agent of this process has. It returns an error when ctx ends
 // first, because a hook has not returned. It must not be called on the agent's own actor.
 func (s *System) StopAgent(ctx context.Context, id performatives.AgentID) error {
 	c, ok := s.lookup(id)

@@ -252,9 +252,9 @@ func (c *Codon) Acts() []performatives.Performative {
 	return acts
 }
 
-// TagsReceipts reports whether the table tells the receipt, the INFORM that answers a CANCEL,
+// tagsReceipts reports whether the table tells the receipt, the INFORM that answers a CANCEL,
 // from any other INFORM.
-func (c *Codon) TagsReceipts() bool {
+func (c *Codon) tagsReceipts() bool {
 	return slices.ContainsFunc(c.Table.Rows, func(r machine.Row) bool {
 		return slices.Contains(r.Do, machine.SendTagged(performatives.ActInform, TagReceipt))
 	})

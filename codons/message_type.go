@@ -153,7 +153,7 @@ func (c *Conversation) typed(m Command) Command {
 // TagOf returns the tag of a message for a reader that does not take part in its
 // conversation, such as a [machine.Monitor]: that of Definition.Tag, or the message type
 // where the table tells message types apart. It does not tell the receipt for a CANCEL,
-// which is known by what it answers.
+// which is known by what it answers: see [Codon.TagAfter].
 func (c *Codon) TagOf(m *performatives.Message) string {
 	if c.Tag != nil {
 		return c.Tag(m)
@@ -168,4 +168,13 @@ func (c *Codon) TagOf(m *performatives.Message) string {
 		}
 	}
 	return ""
+}
+
+// TagAfter is TagOf for a message that may be the receipt for a CANCEL, the latest of its conversation. A nil cancel
+// stands for none.
+func (c *Codon) TagAfter(cancel, m *performatives.Message) string {
+	if cancel != nil && m.Performative() == performatives.ActInform && m.Answers(cancel) && c.tagsReceipts() {
+		return TagReceipt
+	}
+	return c.TagOf(m)
 }

@@ -25,7 +25,7 @@ type Entry struct {
 // Lookup returns the agent with that id, compared case-insensitively. It also finds
 // hidden agents.
 func (d Directory) Lookup(id performatives.AgentID) (Entry, bool) {
-	agent, ok := d.system.Lookup(id)
+	agent, ok := d.system.Find(id)
 	if !ok {
 		return Entry{}, false
 	}
@@ -60,6 +60,6 @@ func (d Directory) WithCapabilities(names ...string) []Entry {
 	})
 }
 
-func (d Directory) entry(agent actors.Self) Entry {
+func (d Directory) entry(agent *actors.Registration) Entry {
 	return Entry{ID: agent.ID(), Node: d.system.Node(), Capabilities: agent.Describe()}
 }

@@ -1,8 +1,8 @@
 package runtime
 
 import (
+	"cmp"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -11,91 +11,125 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// link is the state of one session, common to both of its ends. Its ledger records the
-// pending requests between agents of this node (local) and agents of the other end
-// (peer), so that they can be ended when the session ends.
+// link is one session, common to both of its ends. It is the epoch of the destinations behind it: their agents are lost when it
+// ends.
 type link struct {
 	node    *Node
 	session *wire.Session
-	ledger  *ledger
+	limits  linkLimits
+	load    actors.Load // the conversations that agents of this process have over it
 
-	mu        sync.Mutex
-	wake      time.Time   // for which the timer is set; zero: it is not
-	stopTimer func() bool // nil before the first
-	ended     bool
+	receiving sync.Mutex // held while a message of the peer is passed on
+	over      bool       // no further message of the peer is passed on; guarded by receiving
+
+	lost   bool // its records have ended; guarded by records.mu
+	weight int  // of the long messages of its records, in bytes; guarded by records.mu
 }
 
-func newLink(n *Node, s *wire.Session, limits ledgerLimits) *link {
-	return &link{node: n, session: s, ledger: newLedger(limits, &n.told)}
+// linkLimits bound a link. See [PeerOptions].
+type linkLimits struct {
+	open     int
+	bytes    int
+	grace    time.Duration
+	patience time.Duration
 }
 
-// send sends a message from the local agent to the peer's agent. The error is a
-// [*performatives.Refusal].
-func (l *link) send(m *performatives.Message, local, peer performatives.AgentID) error {
-	return l.pass(entry{message: m, local: local, peer: peer}, l.session.Send)
+// finish ends the link. It returns false when it has ended before. Afterwards, no message of the peer is passed on, and the
+// conversations with its agents have lost their peers.
+func (l *link) finish(why performatives.Failure, peers ...performatives.AgentID) bool {
+	l.receiving.Lock()
+	ended := l.over
+	l.over = true
+	l.receiving.Unlock()
+	if ended {
+		return false
+	}
+	l.node.system.LosePeers(why.ErrorCode, peers...)
+	l.node.records.lose(l, why)
+	return true
 }
 
-// deliver routes a message from the peer's agent to the local agent. The error is a
-// [*performatives.Refusal], and the node has counted the message.
-func (l *link) deliver(m *performatives.Message, local, peer performatives.AgentID) error {
-	return l.receive(entry{message: m, local: local, peer: peer, inbound: true})
+// ended reports whether the link has ended.
+func (l *link) ended() bool {
+	l.receiving.Lock()
+	defer l.receiving.Unlock()
+	return l.over
 }
 
-// deliverAs is like deliver for a message to a namespace, which local handles. The peer
-// knows the conversation under the name of the namespace, so replies and refusals are
-// sent under that name.
-func (l *link) deliverAs(m *performatives.Message, local, peer performatives.AgentID) error {
-	e := entry{message: renamed(m, m.Sender(), local), local: local, peer: peer, inbound: true, as: m.Receiver()}
-	err := l.receive(e)
+// deliver routes a message of the peer's agent to its receiver. The error is a [*performatives.Refusal], and the node has
+// counted the message.
+func (l *link) deliver(m *performatives.Message, from performatives.AgentID) error {
+	r, ok := l.node.system.Find(m.Receiver())
+	if ok && r.Destination() != nil { // which notes it
+		return l.node.Send(m)
+	}
+	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})
+}
+
+// deliverAs is deliver for a message to a namespace, which the worker handles. The peer knows the worker under the name of the
+// namespace, so replies and refusals are sent under that name.
+func (l *link) deliverAs(m *performatives.Message, worker, from performatives.AgentID) error {
+	p := passage{message: renamed(m, m.Sender(), worker), from: party{from, l}, to: l.node.partyOf(worker), as: m.Receiver()}
+	err := l.receive(p)
 	if err == nil {
 		return nil
 	}
 	r := *asRefusal(err)
-	r.From = e.as
+	r.From = p.as
 	return &r
 }
 
-func (l *link) receive(e entry) error {
+func (l *link) receive(p passage) error {
 	sent := false
-	err := l.pass(e, func(m *performatives.Message) error {
+	err := l.node.pass(p, func(m *performatives.Message) error {
 		sent = true // Send counts the message if it fails
 		return l.node.Send(m)
 	})
 	if err != nil && !sent {
-		return l.node.recordRefusal(e.message, err)
+		return l.node.recordRefusal(p.message, err)
 	}
 	return err
 }
 
-// pass records a message in the ledger and sends it with the function on. A message to
-// the peer in a conversation with a namespace is sent under the namespace's name.
-func (l *link) pass(e entry, on func(*performatives.Message) error) error {
-	n, err := l.ledger.note(e, time.Now())
+// send passes a message on to the peer. sent is the form in which the peer gets it. The error is a [*performatives.Refusal].
+func (l *link) send(m *performatives.Message, to performatives.AgentID, form func(*performatives.Message) *performatives.Message) error {
+	return l.node.pass(passage{message: m, from: l.node.partyOf(m.Sender()), to: party{to, l}}, func(m *performatives.Message) error {
+		return l.session.Send(form(m))
+	})
+}
+
+// pass notes a message in the records and passes it on with the function on. The reply of a worker that the asker has called by
+// a namespace is sent under the namespace's name.
+func (n *Node) pass(p passage, on func(*performatives.Message) error) error {
+	noted, err := n.records.note(p, time.Now())
 	if err != nil {
 		return err
 	}
-	if n.began || n.asks != nil {
-		defer l.scheduleExpiry()
+	m := p.message
+	if noted.as != "" && p.as == "" && !m.Sender().Is(noted.record.asker.id) {
+		m = renamed(m, noted.as, m.Receiver())
 	}
-	m := e.message
-	if n.as != "" && !e.inbound {
-		m = renamed(m, n.as, m.Receiver())
-	}
-	if err := on(m); err != nil {
-		ended := !l.ledger.takeBack(n)
-		l.scheduleExpiry() // of a conversation that takeBack has reopened
-		switch {
-		case ended && n.closed:
-			l.tell([]*talk{n.talk}, disconnected)
-		case ended:
-			if !e.inbound { // an inbound message has been counted by the node
-				_ = l.node.recordRefusal(m, err)
-			}
-			return nil // the link ended in between, and ends the conversation
-		}
+	if err := on(m); err != nil && n.records.takeBack(noted) {
 		return err
 	}
-	return nil
+	return nil // or the conversation was ended meanwhile, and its parties were told so
+}
+
+// partyOf returns the agent with that id at its present destination.
+func (n *Node) partyOf(id performatives.AgentID) party {
+	r, ok := n.system.Find(id)
+	if ok {
+		if a, ok := r.Destination().(*sessionAgent); ok {
+			return party{id, a.link.link}
+		}
+		return party{id: id}
+	}
+	if u := n.uplinkFor(id); u != nil {
+		if l := u.current.Load(); l != nil {
+			return party{id, l.link}
+		}
+	}
+	return party{id: id}
 }
 
 // recordRefusal counts a message of another process that is not routed. It returns the
@@ -106,19 +140,24 @@ func (n *Node) recordRefusal(m *performatives.Message, why error) error {
 	return r
 }
 
-// undelivered handles a message that the session accepted and did not write. If the
-// sender has a pending request for it, the sender gets a refusal. Otherwise the message
-// is a dead letter, and if it is a reply with an invalid payload, the peer gets a
-// substitute.
+// undelivered handles a message that the session accepted and did not write. A sender that waits for the reply gets a refusal of the
+// copy. Otherwise the message is a dead letter, and if it is a reply with an invalid payload, the peer gets a substitute.
 func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal) {
-	if m.Performative().ExpectsReply() && l.ledger.lost(m, why.Code) {
-		l.node.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
+	n := l.node
+	if m.Performative().ExpectsReply() && l.awaited(m, m.Receiver(), why.Code) {
+		n.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
 		return
 	}
-	l.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
+	n.system.DeadLetter(string(m.Receiver()), m, why.Code)
 	if why.Code == performatives.CodeInvalidPayload {
 		l.sendSubstitute(m, why)
 	}
+}
+
+// awaited reports whether the sender of a request to the peer's agent waits for the reply, and notes that a copy was refused.
+func (l *link) awaited(m *performatives.Message, to performatives.AgentID, code performatives.Code) bool {
+	return l.node.records.refused(passage{message: m, from: l.node.partyOf(m.Sender()), to: party{to, l}}, code) ||
+		l.node.system.Conversing(m.Sender(), m.ConversationID(), to)
 }
 
 // sendSubstitute sends the peer a FAILURE in place of a reply that cannot be encoded, so
@@ -142,87 +181,59 @@ func (l *link) sendSubstitute(m *performatives.Message, why *performatives.Refus
 	}
 }
 
-// end ends the pending requests of the link with the given reason, and the conversations with the given agents of
-// the peer. It reports false when the link has ended before.
-func (l *link) end(why performatives.Failure, peers ...performatives.AgentID) bool {
-	l.mu.Lock()
-	if l.ended {
-		l.mu.Unlock()
-		return false
-	}
-	l.ended = true
-	if l.stopTimer != nil {
-		l.stopTimer()
-	}
-	l.mu.Unlock()
-	l.lose(l.ledger.seal(), why, peers...)
-	return true
-}
-
-// lose ends requests for the agents of this node, and their conversations with the given agents of the peer. A
-// conversation loses its peer. Where a request has none, the agent is told.
-func (l *link) lose(talks []*talk, why performatives.Failure, peers ...performatives.AgentID) {
-	for _, t := range talks {
-		peers = append(peers, t.peer)
-	}
-	conversing := make(map[actors.AgentKey]bool)
-	for _, k := range l.node.system.LosePeers(why.ErrorCode, peers...) {
-		conversing[folded(k)] = true
-	}
-	talks = slices.DeleteFunc(talks, func(t *talk) bool {
-		return conversing[folded(actors.AgentKey{Agent: t.local, Key: actors.Key{ID: t.first.ConversationID(), Peer: t.peer, Initiator: !t.inbound}})]
-	})
-	l.tell(talks, why)
-}
-
-// tell ends requests by messages to the agents of this node: an agent that has asked gets FAILURE, and an agent that works for
-// the peer gets CANCEL from the peer.
-func (l *link) tell(talks []*talk, why performatives.Failure) {
-	if len(talks) == 0 {
+// sendEndings sends what remains to be said of ended records. At the stop of the node it does so before it returns, and once.
+func (n *Node) sendEndings(all []ending, stopping bool) {
+	if len(all) == 0 {
 		return
 	}
-	l.node.system.Work(func() {
-		messages := make([]*performatives.Message, 0, len(talks))
-		for _, t := range talks {
-			if m := t.finalMessage(l.node.system.Stamp(), why); m != nil {
-				if t.inbound {
-					l.node.told.addCancel(true, t.peer, m, t.first)
-				}
-				messages = append(messages, m)
-			}
+	send := func() {
+		var messages []*performatives.Message
+		for _, e := range all {
+			messages = append(messages, e.messages(n, stopping)...)
 		}
-		l.node.deliverWithRetry(messages)
-	})
+		n.deliverWithRetry(messages, stopping)
+	}
+	if stopping {
+		send()
+		return
+	}
+	n.system.Work(send)
 }
 
-func folded(k actors.AgentKey) actors.AgentKey {
-	k.Agent, k.Peer = k.Agent.Fold(), k.Peer.Fold()
-	return k
+// messages returns the last messages of a record: to the asker FAILURE, to the worker CANCEL.
+func (e ending) messages(n *Node, stopping bool) (all []*performatives.Message) {
+	if e.tellAsker && n.reaches(e.asker) {
+		if m := e.asked.Refuse(e.voice, n.system.Stamp(), e.why.ErrorCode, e.why.ErrorText); m != nil {
+			all = append(all, m)
+		}
+	}
+	if e.tellWorker && n.reaches(e.worker) {
+		reason := cmp.Or(e.why.ErrorText, e.why.ErrorCode.Traits().Text)
+		if m, err := e.request.Follow(n.system.Stamp(), performatives.Cancel{Reason: reason}); err == nil { // the error is an invalid stamp
+			if !stopping {
+				n.records.withdrawn(e.record, m.ID())
+			}
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
-// finalMessage returns the message that ends t for the agent of this node, with the peer
-// as sender. It is nil when the peer has sent its CANCEL already.
-func (t *talk) finalMessage(s performatives.Stamp, why performatives.Failure) *performatives.Message {
-	if !t.inbound {
-		return t.asked.Refuse(t.peer, s, why.ErrorCode, why.ErrorText)
+// reaches reports whether a party can be told anything: an agent of this process runs.
+func (n *Node) reaches(p party) bool {
+	if p.via != nil {
+		return true
 	}
-	if t.asked.Performative() == performatives.ActCancel {
-		return nil
-	}
-	m, err := t.first.Follow(s, performatives.Cancel{Reason: why.ErrorText})
-	if err != nil {
-		return nil // the error is an invalid stamp
-	}
-	return m
+	_, runs := n.system.Lookup(p.id)
+	return runs
 }
 
 // busyRetryPeriod is the time for which deliverWithRetry retries while a mailbox is full.
 const busyRetryPeriod = 10 * time.Second
 
-// deliverWithRetry delivers messages made on behalf of a peer. It retries while a mailbox
-// is full, because the end of a session may produce more messages than a mailbox has room
-// for.
-func (n *Node) deliverWithRetry(messages []*performatives.Message) {
+// deliverWithRetry delivers messages made on behalf of an agent. It retries while a mailbox or an outbox
+// is full, because the end of a session may produce more messages than one has room for.
+func (n *Node) deliverWithRetry(messages []*performatives.Message, once bool) {
 	for _, m := range messages {
 		if actors.Wants[actors.MessageSent](n.Events()) {
 			n.Events().Publish(actors.MessageSent{At: actors.At{Time: time.Now()}, Message: m})
@@ -230,7 +241,7 @@ func (n *Node) deliverWithRetry(messages []*performatives.Message) {
 	}
 	until := time.Now().Add(busyRetryPeriod)
 	for wait := time.Millisecond; len(messages) > 0; wait = min(2*wait, 100*time.Millisecond) {
-		messages = n.deliverAll(messages, time.Now().Before(until))
+		messages = n.deliverAll(messages, !once && time.Now().Before(until))
 		if len(messages) > 0 {
 			room := time.NewTimer(wait)
 			<-room.C
@@ -238,12 +249,12 @@ func (n *Node) deliverWithRetry(messages []*performatives.Message) {
 	}
 }
 
-// deliverAll routes the messages. If again is true, it returns those that were refused as
-// busy, to be retried. The receiver of a message may be beyond the uplink.
+// deliverAll delivers the messages past the records, which have ended. If again is true, it returns those that were refused as
+// busy, to be retried.
 func (n *Node) deliverAll(messages []*performatives.Message, again bool) []*performatives.Message {
 	var left []*performatives.Message
 	for _, m := range messages {
-		err := router{n}.Route(m)
+		err := n.deliverEnding(m)
 		switch {
 		case err == nil:
 		case again && errors.Is(err, performatives.CodeBusy):
@@ -255,41 +266,14 @@ func (n *Node) deliverAll(messages []*performatives.Message, again bool) []*perf
 	return left
 }
 
-// scheduleExpiry sets the timer for the earliest due time of the open conversations, unless
-// it is set for that or an earlier time.
-func (l *link) scheduleExpiry() {
-	due := l.ledger.nextDue()
-	if due.IsZero() {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended || !l.wake.IsZero() && !due.Before(l.wake) {
-		return
-	}
-	if l.stopTimer != nil {
-		l.stopTimer()
-	}
-	l.wake = due
-	l.stopTimer = l.node.system.AfterFunc(time.Until(due), l.expire)
-}
-
-// expire ends the expired requests. A peer's request that a local agent has not answered
-// in time gets FAILURE (timeout), and the agent gets CANCEL. A local agent's request is
-// only removed, because its codon has its own deadline.
-func (l *link) expire() {
-	l.mu.Lock()
-	l.wake = time.Time{}
-	l.mu.Unlock()
-	late := l.ledger.expired(time.Now())
-	for _, t := range late {
-		if m := t.asked.Refuse(t.voice(), l.node.system.Stamp(), performatives.CodeTimeout, ""); m != nil {
-			_ = l.session.Send(m) // the session has ended, or the peer does not read
+// deliverEnding delivers the last message of a record.
+func (n *Node) deliverEnding(m *performatives.Message) error {
+	if r, ok := n.system.Find(m.Receiver()); ok {
+		if a, ok := r.Destination().(*sessionAgent); ok {
+			return a.link.session.Send(a.labelled(m))
 		}
+	} else if to := n.partyOf(m.Receiver()); to.via != nil {
+		return to.via.session.Send(m)
 	}
-	l.tell(late, timedOut)
-	l.scheduleExpiry()
+	return n.system.Deliver(m.Receiver(), m)
 }
-
-// timedOut is the reason that agents get when the request that they work on has expired.
-var timedOut = performatives.Failure{ErrorCode: performatives.CodeTimeout, ErrorText: "the deadline of the request has passed"}

@@ -29,8 +29,8 @@ const referenceAgents = "agents"
 // whose folded id is the namespace's name or begins with it and a slash. An agent that
 // gets a task from the namespace replies to the peer under the namespace's name, because
 // a conversation is identified by its participants.
-func (p *Peers) serveNamespace(l *peerLink, from *proxy, m *performatives.Message) error {
-	if local, ok := l.ledger.localOf(from.id, m); ok { // an open conversation stays with its agent
+func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives.Message) error {
+	if local, ok := p.node.records.aliased(from.id, m); ok { // an open conversation stays with its agent
 		return l.deliverAs(m, local, from.id)
 	}
 	if m.Performative() == performatives.ActTaskRequest {
@@ -40,6 +40,9 @@ func (p *Peers) serveNamespace(l *peerLink, from *proxy, m *performatives.Messag
 	}
 	agents := p.members(m.Receiver(), from.id)
 	if !p.coversAll(m.Receiver()) && isEmpty(agents) {
+		if p.node.system.HasRun(m.Receiver()) {
+			return p.node.recordRefusal(m, refused(performatives.CodeStopped, ""))
+		}
 		return p.node.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
 	}
 	switch m.Performative() { //nolint:exhaustive // other acts are refused below
@@ -62,9 +65,9 @@ func (p *Peers) coversAll(name performatives.AgentID) bool {
 
 // members yields the visible agents of a namespace except the sender, in no particular
 // order.
-func (p *Peers) members(name, sender performatives.AgentID) iter.Seq[actors.Self] {
+func (p *Peers) members(name, sender performatives.AgentID) iter.Seq[*actors.Registration] {
 	all, folded := p.coversAll(name), string(name.Fold())
-	return func(yield func(actors.Self) bool) {
+	return func(yield func(*actors.Registration) bool) {
 		for a := range p.node.system.Agents() {
 			if (all || within(folded, string(a.ID().Fold()))) && !a.ID().Is(sender) && !yield(a) {
 				return
@@ -73,7 +76,7 @@ func (p *Peers) members(name, sender performatives.AgentID) iter.Seq[actors.Self
 	}
 }
 
-func isEmpty(agents iter.Seq[actors.Self]) bool {
+func isEmpty(agents iter.Seq[*actors.Registration]) bool {
 	for range agents {
 		return false
 	}
@@ -81,7 +84,7 @@ func isEmpty(agents iter.Seq[actors.Self]) bool {
 }
 
 // byID compares agents by folded id. It determines the first agent of a namespace.
-func byID(a, b actors.Self) int { return cmp.Compare(a.ID().Fold(), b.ID().Fold()) }
+func byID(a, b *actors.Registration) int { return cmp.Compare(a.ID().Fold(), b.ID().Fold()) }
 
 // within reports whether an id belongs to a namespace. Both are folded.
 func within(namespace, id string) bool {
@@ -91,7 +94,7 @@ func within(namespace, id string) bool {
 
 // answerQueryCapabilities replies with the capabilities of the namespace's agents, each
 // action with its schemas.
-func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, agents iter.Seq[actors.Self]) error {
+func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, agents iter.Seq[*actors.Registration]) error {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
 	if err != nil {
 		return p.node.recordRefusal(m, err)
@@ -111,7 +114,7 @@ const memberAgent = "agent"
 
 // union returns the combined capabilities of several agents. Each action contains the id
 // of its agent. Of several actions with the same name, the first agent's is kept.
-func union(agents []actors.Self) performatives.Capabilities {
+func union(agents []*actors.Registration) performatives.Capabilities {
 	all := performatives.Capabilities{Topics: []string{}, Actions: []performatives.Action{}}
 	topics, actions := make(map[string]bool), make(map[string]bool)
 	for _, agent := range agents {
@@ -159,7 +162,7 @@ func (p *Peers) chooseAgent(l *peerLink, sender performatives.AgentID, m *perfor
 		if a.ID().Is(sender) {
 			continue
 		}
-		if !p.isAgentOf(l, a.ID()) {
+		if !l.has(a) {
 			return a.ID(), true
 		}
 		if !found {
@@ -172,12 +175,12 @@ func (p *Peers) chooseAgent(l *peerLink, sender performatives.AgentID, m *perfor
 // membersWithAction yields the visible agents of a namespace that have an action, sorted
 // by folded id. An agent whose id is the namespace's name is not included, because it
 // gets its messages directly.
-func (p *Peers) membersWithAction(name performatives.AgentID, action string) iter.Seq[actors.Self] {
+func (p *Peers) membersWithAction(name performatives.AgentID, action string) iter.Seq[*actors.Registration] {
 	if p.coversAll(name) {
 		return p.node.system.WithAction(action, "")
 	}
 	below := string(name.Fold()) + "/"
-	return func(yield func(actors.Self) bool) {
+	return func(yield func(*actors.Registration) bool) {
 		for a := range p.node.system.WithAction(action, performatives.AgentID(below)) {
 			if !strings.HasPrefix(string(a.ID().Fold()), below) || !yield(a) {
 				return
@@ -195,11 +198,10 @@ func (p *Peers) refuseTask(m *performatives.Message) error {
 	return p.node.recordRefusal(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
 }
 
-// isAgentOf reports whether the agent with that id belongs to the session.
-func (p *Peers) isAgentOf(l *peerLink, id performatives.AgentID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return l.agents[id.Fold()] != nil
+// has reports whether an agent belongs to the session.
+func (l *peerLink) has(r *actors.Registration) bool {
+	a, ok := r.Destination().(*sessionAgent)
+	return ok && a.link == l
 }
 
 // agentListing is an agent in the reply to QUERY_REF "agents".

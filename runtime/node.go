@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
-	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -18,13 +18,14 @@ import (
 // Node runs agents and gives Go code access to them. All methods may be called from any
 // goroutine. A method that waits must not be called on an agent's own actor.
 type Node struct {
-	system *actors.System
-	self   actors.Self  // the sender of the node's own methods
-	watch  *watch.Watch // nil without Options.Watch
-	log    *eventLog    // nil for a logger that discards everything
-	peers  atomic.Pointer[[]*Peers]
-	uplink atomic.Pointer[Uplink] // nil without an uplink
-	told   told                   // shared by all links
+	system  *actors.System
+	self    actors.Self  // the sender of the node's own methods
+	watch   *watch.Watch // nil without Options.Watch
+	log     *eventLog    // nil for a logger that discards everything
+	records *records
+	uplinks atomic.Pointer[[]*Uplink] // nil without an uplink
+
+	handover sync.Mutex // held while agents of sessions come and go; no message waits for it, save the first of its agent
 }
 
 // New starts a node without agents. Its owner must call [Node.Stop]. The error names the
@@ -39,6 +40,7 @@ func New(o Options) (*Node, error) {
 	if n.system, err = actors.NewSystem(so); err != nil {
 		return nil, fmt.Errorf("runtime: %w", err)
 	}
+	n.records = newRecords(n, o.codons())
 	n.log = logEvents(o, n.Events())
 	if err := n.startWatch(o); err != nil {
 		_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
@@ -59,10 +61,7 @@ func (n *Node) startWatch(o Options) (err error) {
 		return nil
 	}
 	with := *o.Watch
-	with.Codons = library.Codons()
-	for _, r := range o.Codons {
-		with.Codons = append(with.Codons, r.Codon())
-	}
+	with.Codons = o.codons()
 	for _, c := range o.Watch.Codons {
 		if !slices.Contains(with.Codons, c) {
 			with.Codons = append(with.Codons, c)
@@ -210,6 +209,9 @@ func (n *Node) Whisper(ctx context.Context, q performatives.QueryCapabilities) (
 // of ctx. Further calls are harmless.
 func (n *Node) Stop(ctx context.Context) error {
 	err := n.system.Stop(ctx)
+	if err == nil {
+		n.records.close()
+	}
 	if err == nil && n.watch != nil { // else agents may still send
 		err = n.watch.Stop(ctx)
 	}
@@ -223,27 +225,11 @@ func (n *Node) Stop(ctx context.Context) error {
 // capabilities or has stopped. It is OnChange of the node's [actors.Options]: the links
 // must miss no change, and inform their peers before the agent sends its next message.
 func (n *Node) agentChanged(id performatives.AgentID) {
-	if all := n.peers.Load(); all != nil {
-		for _, p := range *all {
-			p.agentChanged(id)
-		}
+	if _, here := n.system.Find(id); !here {
+		n.records.agentStopped(id)
 	}
-	if u := n.uplink.Load(); u != nil {
+	for _, u := range n.allUplinks() {
 		u.agentChanged(id)
-	}
-}
-
-// addPeers adds p to the links that agentChanged informs, for the life of the node.
-func (n *Node) addPeers(p *Peers) {
-	for {
-		old := n.peers.Load()
-		all := []*Peers{p}
-		if old != nil {
-			all = append(slices.Clone(*old), p)
-		}
-		if n.peers.CompareAndSwap(old, &all) {
-			return
-		}
 	}
 }
 

@@ -116,6 +116,15 @@ func (o Options) system(router actors.Router, changed func(performatives.AgentID
 	}, nil
 }
 
+// codons returns those of package library and the node's own.
+func (o Options) codons() []*codons.Codon {
+	all := library.Codons()
+	for _, r := range o.Codons {
+		all = append(all, r.Codon())
+	}
+	return all
+}
+
 // protocols are all that agents answer. The error names two codons that claim the same
 // opening.
 func (o Options) protocols() ([]actors.Protocol, error) {

@@ -2,10 +2,8 @@ package runtime
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -71,16 +69,18 @@ func (o PeerOptions) validate() error {
 	return nil
 }
 
-func (o PeerOptions) limits() ledgerLimits {
-	return ledgerLimits{open: o.MaxOpen, bytes: o.MaxBytes, grace: o.Grace, patience: o.Patience}
+func (o PeerOptions) limits() linkLimits {
+	return linkLimits{open: o.MaxOpen, bytes: o.MaxBytes, grace: o.Grace, patience: o.Patience}
 }
 
 // Peers is the [wire.Handler] of a server's sessions. It makes the agents of other
-// processes agents of a node: each sender id of a session is an agent of the node under
-// that id until the session ends. That agent is a proxy, which forwards messages to the
-// peer. It is hidden until the peer introduces itself by a QUERY_CAPABILITIES with its
-// own Capabilities. Discovery then includes it, and other agents can delegate to it.
-// Empty Capabilities hide it again.
+// processes agents of a node: each sender id of a session is an entry of the node's directory, whose destination is the
+// session, until the session ends. Discovery excludes it until the peer introduces itself by a QUERY_CAPABILITIES with its
+// own Capabilities. Other agents can then find it and delegate to it. Empty Capabilities hide it again.
+//
+// A request of a peer that an agent of the node answers in its Receive, and a request to another peer, has an end: at its
+// deadline and at the end of a session, the asker gets FAILURE and the agent that is asked CANCEL. A conversation of an
+// agent of the node has its codon's.
 //
 // In a dialect whose senders are labels ([wire.Labeling]), a session that only asks is a client of its own, with an id
 // below its label, such as local-router/client-7. It owns the name itself once it offers something under it.
@@ -94,10 +94,6 @@ type Peers struct {
 	opts PeerOptions
 
 	lastClient atomic.Int64 // the number of the latest client with a label
-
-	mu      sync.Mutex
-	proxies map[performatives.AgentID]*proxy // of the open sessions, by folded id
-	leaving map[performatives.AgentID]*proxy // proxies of ended sessions whose agents have not stopped yet, by folded id
 }
 
 var _ wire.Handler = (*Peers)(nil)
@@ -108,26 +104,28 @@ func NewPeers(node *Node, o PeerOptions) (*Peers, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	p := &Peers{
-		node: node, opts: o.withDefaults(),
-		proxies: make(map[performatives.AgentID]*proxy), leaving: make(map[performatives.AgentID]*proxy),
-	}
-	node.addPeers(p)
-	return p, nil
+	return &Peers{node: node, opts: o.withDefaults()}, nil
 }
 
 // peerLink is the link of one session of Peers.
 type peerLink struct {
 	*link
-	agents map[performatives.AgentID]*proxy // by folded id; guarded by Peers.mu
-	over   bool                             // the session has ended or was replaced; guarded by Peers.mu
-	last   *proxy                           // the sender of the latest message; used only by the session's reader
+
+	agents map[performatives.AgentID]*sessionAgent // by folded id; guarded by Node.handover
+	last   *sessionAgent                           // the sender of the latest message; used only by the session's reader
 
 	labels atomic.Int64 // how many clients with a label it has had
 
 	// Used only by the session's reader; by folded label.
 	owned   map[performatives.AgentID]bool                  // the names that are no labels
 	clients map[performatives.AgentID]performatives.AgentID // the ids of the clients behind the others
+}
+
+func newPeerLink(p *Peers, s *wire.Session) *peerLink {
+	return &peerLink{
+		link:   &link{node: p.node, session: s, limits: p.opts.limits()},
+		agents: make(map[performatives.AgentID]*sessionAgent),
+	}
 }
 
 // owns reports whether the session speaks as the agent of that name, and not as one of many clients with a label. A name
@@ -168,7 +166,7 @@ func (p *Peers) client(l *peerLink, label performatives.AgentID) performatives.A
 
 // Opened attaches a link to a new session.
 func (p *Peers) Opened(s *wire.Session) {
-	s.SetValue(&peerLink{link: newLink(p.node, s, p.opts.limits()), agents: make(map[performatives.AgentID]*proxy)})
+	s.SetValue(newPeerLink(p, s))
 }
 
 func linkOf(s *wire.Session) *peerLink { return s.Value().(*peerLink) }
@@ -184,31 +182,28 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 		}
 	}
 	agent, err := p.speaker(l, m.Sender(), label)
-	switch {
-	case errors.Is(err, performatives.CodeStopped): // the peer may be disconnected already
+	if err != nil {
 		return p.node.recordRefusal(m, err)
-	case err != nil:
-		return err
 	}
-	err = p.pass(l, agent, m)
-	if !agent.current() { // the proxy was retired while pass ran
-		agent.part(l.ledger.of(agent.id))
+	l.receiving.Lock()
+	defer l.receiving.Unlock()
+	if l.over { // the peer may be disconnected already
+		return p.node.recordRefusal(m, errReplaced)
 	}
-	return err
+	return p.pass(l, agent, m)
 }
 
 // pass routes a message from an agent of l.
-func (p *Peers) pass(l *peerLink, agent *proxy, m *performatives.Message) error {
+func (p *Peers) pass(l *peerLink, agent *sessionAgent, m *performatives.Message) error {
 	agent.left = false
 	if agent.answered(m) {
 		return nil
 	}
 	introduces := agent.introduce(m)
 	switch to := m.Receiver(); {
-	case to != "" && p.isAgent(l, agent, m):
-		return l.deliver(m, to, agent.id)
+	case to != "" && p.isAgent(agent, m):
+		return l.deliver(m, agent.id)
 	case to == "" && !introduces:
-		p.node.told.asked(true, m)
 		return p.node.Send(m)
 	}
 	return p.serveNamespace(l, agent, m)
@@ -217,8 +212,8 @@ func (p *Peers) pass(l *peerLink, agent *proxy, m *performatives.Message) error 
 // isAgent reports whether the receiver of m is an agent of the node. For the node's own
 // name it is false when the name stands for the namespace system: in a request that the
 // namespace answers, or in a conversation that such a request opened.
-func (p *Peers) isAgent(l *peerLink, from *proxy, m *performatives.Message) bool {
-	if _, ok := p.node.system.Lookup(m.Receiver()); !ok {
+func (p *Peers) isAgent(from *sessionAgent, m *performatives.Message) bool {
+	if _, ok := p.node.system.Find(m.Receiver()); !ok {
 		return false
 	}
 	if !m.Receiver().Is(p.node.self.ID()) {
@@ -228,7 +223,7 @@ func (p *Peers) isAgent(l *peerLink, from *proxy, m *performatives.Message) bool
 	case performatives.ActQueryCapabilities, performatives.ActTaskRequest, performatives.ActQueryRef:
 		return false
 	}
-	_, served := l.ledger.localOf(from.id, m)
+	_, served := p.node.records.aliased(from.id, m)
 	return !served
 }
 
@@ -238,25 +233,28 @@ func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *perf
 	l.undelivered(p.unlabelled(l, m), why)
 }
 
-// unlabelled returns a message to a label as one to the agent of which a request is open.
+// unlabelled returns a message to a label as one to the client with that label, unless an agent of the session owns the name.
 func (p *Peers) unlabelled(l *peerLink, m *performatives.Message) *performatives.Message {
 	if l.labels.Load() == 0 {
 		return m
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.node.handover.Lock()
+	defer p.node.handover.Unlock()
+	if l.agents[m.Receiver().Fold()] != nil {
+		return m
+	}
 	for _, a := range l.agents {
-		if a.label != a.id && a.label.Is(m.Receiver()) && l.ledger.awaits(m, a.id) {
+		if a.label.Is(m.Receiver()) {
 			return renamed(m, m.Sender(), a.id)
 		}
 	}
 	return m
 }
 
-// disconnected is the reason that agents get when a peer disconnects.
-var disconnected = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected"}
-
-// Closed ends the link of a session: pending requests to its agents fail, requests of its
-// agents are cancelled, and its agents stop. A reply that such an agent later sends over
-// another session is a dead letter.
-func (p *Peers) Closed(s *wire.Session, _ error) { p.end(linkOf(s), disconnected) }
+// Closed ends the link of a session: its agents leave the directory, the conversations with them lose their peers, and their other
+// requests end, see [Peers]. A reply that such an agent later sends over another session is a dead letter.
+func (p *Peers) Closed(s *wire.Session, _ error) {
+	p.node.handover.Lock()
+	defer p.node.handover.Unlock()
+	linkOf(s).endLocked(disconnected)
+}

@@ -2,10 +2,8 @@ package runtime_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -23,25 +21,5 @@ func TestAnswerThatCannotBeWritten(t *testing.T) {
 	}
 	if n := h.Counts().DeadLetters; n != 1 {
 		t.Errorf("%d dead letters, want the answer", n)
-	}
-}
-
-// A pending request to a peer's agent fails when the agent stops, although its connection
-// stays open.
-func TestProxyThatStops(t *testing.T) {
-	h := newHub(t, noPeerOptions)
-	jules := newCaller(t, h, nil)
-	jules.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
-	jules.answer(1)
-	d, err := delegation.Start(within(t), h, "Jules", task("debug_code"), codons.WithRetry(codons.NoRetry()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	jules.answer(2)
-	if err := h.StopAgent(within(t), "Jules"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Wait(); !errors.Is(err, performatives.CodeStopped) {
-		t.Errorf("the asker is told %v", err)
 	}
 }

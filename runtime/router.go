@@ -8,8 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// router routes messages to agents of this node, or to another node by the node's
-// [Uplink], if there is one.
+// router routes messages to their destinations: of the directory, or beyond an [Uplink].
 type router struct{ n *Node }
 
 // Route delivers m to its receiver, or to all agents when it has none.
@@ -21,8 +20,11 @@ func (r router) Route(m *performatives.Message) error {
 	if err == nil {
 		return nil
 	}
-	if up := r.n.uplink.Load(); up != nil && !r.n.system.HasRun(m.Receiver()) {
-		return up.route(m)
+	if _, here := r.n.system.Find(m.Receiver()); here {
+		return err
+	}
+	if u := r.n.uplinkFor(m.Receiver()); u != nil && (u.Connected() || !r.n.system.HasRun(m.Receiver())) {
+		return u.deliver(m)
 	}
 	return err
 }

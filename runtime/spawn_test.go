@@ -35,7 +35,7 @@ func TestSpawnErrors(t *testing.T) {
 		want   error  // the error to match, or nil
 		says   string // expected part of its text
 	}{
-		"no id":           {ctx, "", plain, nil, nil, "ID is empty"},
+		"no id":           {ctx, "", plain, nil, nil, "the id is empty"},
 		"long id":         {ctx, performatives.AgentID(strings.Repeat("x", 257)), plain, nil, nil, "257 bytes"},
 		"control in id":   {ctx, "a\nb", plain, nil, nil, "control"},
 		"bytes in id":     {ctx, "a\xff", plain, nil, nil, "UTF-8"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,8 +16,8 @@ import (
 )
 
 var (
-	// ErrUplink is returned by [Node.Uplink] when the node has an uplink already.
-	ErrUplink = errors.New("runtime: the node has an uplink already")
+	// ErrUplink is returned by [Node.Uplink] when another uplink of the node has one of the names, or both have none.
+	ErrUplink = errors.New("runtime: the node has an uplink for that already")
 	// ErrConnected is returned by [Uplink.Connect] while there is a session.
 	ErrConnected = errors.New("runtime: the uplink is connected already")
 	// ErrUplinkStopped is returned by [Uplink.Connect] after [Uplink.Stop].
@@ -28,6 +29,11 @@ type UplinkOptions struct {
 	// Dial opens a session with the far node, with h as its handler. It is called for
 	// each connection.
 	Dial func(ctx context.Context, h wire.Handler) (*wire.Session, error)
+
+	// Names are the agents and namespaces beyond the uplink: agents whose id is one of them, or begins with it and a slash.
+	// The longest name decides. The uplink without Names has all other ids that are unknown on this node. The far node may
+	// send messages of these agents only.
+	Names []performatives.AgentID
 
 	// Introduce announces each visible agent of this node to the far node until the agent
 	// stops, so that agents there can find it and delegate to it. Without it, agents of
@@ -57,10 +63,10 @@ func (o UplinkOptions) peerOptions() PeerOptions {
 	return PeerOptions{MaxOpen: o.MaxOpen, MaxBytes: o.MaxBytes, Grace: o.Grace, Patience: o.Patience}
 }
 
-// Uplink connects a node to another node by a session that this end opens. Messages to
-// ids that are unknown on this node, including namespaces, go to the far node. Without a
-// session they are refused at once. When a session is lost, pending requests over it
-// fail.
+// Uplink connects a node to another node by a session that this end opens. It is the destination of the ids that are unknown
+// on this node, including namespaces, as [UplinkOptions].Names says. That includes an agent that has stopped here and lives
+// elsewhere now. Without a session, messages to them are refused at once. When a session is lost, pending requests over it
+// fail, and conversations lose their peers. A node may have several uplinks.
 //
 // The node's own name, which [Node.Delegate] and [Node.Ask] use as sender, must be unique
 // among the agents of the far node, including the far node's own name. Broadcasts stay on
@@ -98,10 +104,52 @@ func (n *Node) Uplink(o UplinkOptions) (*Uplink, error) {
 		return nil, fmt.Errorf("runtime: UplinkOptions: %w", err)
 	}
 	u := &Uplink{node: n, opts: o.withDefaults()}
-	if !n.uplink.CompareAndSwap(nil, u) {
-		return nil, ErrUplink
+	n.handover.Lock()
+	defer n.handover.Unlock()
+	all := n.allUplinks()
+	for _, other := range all {
+		if u.overlaps(other) {
+			return nil, ErrUplink
+		}
 	}
+	all = append(slices.Clone(all), u)
+	n.uplinks.Store(&all)
 	return u, nil
+}
+
+// overlaps reports whether both have a name, or both have none.
+func (u *Uplink) overlaps(other *Uplink) bool {
+	if len(u.opts.Names) == 0 && len(other.opts.Names) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(u.opts.Names, func(name performatives.AgentID) bool {
+		return slices.ContainsFunc(other.opts.Names, name.Is)
+	})
+}
+
+// allUplinks returns the node's uplinks.
+func (n *Node) allUplinks() []*Uplink {
+	if all := n.uplinks.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// uplinkFor returns the uplink beyond which an id is that is unknown here, or nil.
+func (n *Node) uplinkFor(id performatives.AgentID) *Uplink {
+	var found *Uplink
+	longest := -1
+	for _, u := range n.allUplinks() {
+		if len(u.opts.Names) == 0 && longest < 0 {
+			found, longest = u, 0
+		}
+		for _, name := range u.opts.Names {
+			if len(name) > longest && within(string(name.Fold()), string(id.Fold())) {
+				found, longest = u, len(name)
+			}
+		}
+	}
+	return found
 }
 
 // Connect makes one attempt to open a session. The error is that of Dial, ErrConnected or
@@ -153,7 +201,7 @@ func (u *Uplink) dialed(s *wire.Session, err error) (late bool) {
 		return true
 	}
 	l := u.linkOfLocked(s)
-	if !l.over() { // the session may have ended already
+	if !l.ended() { // the session may have ended already
 		u.current.Store(l)
 	}
 	return false
@@ -214,8 +262,8 @@ func (u *Uplink) Stop(ctx context.Context) error {
 	return l.session.Stop(ctx)
 }
 
-// route sends a message to the far node, for the router.
-func (u *Uplink) route(m *performatives.Message) error {
+// deliver sends a message to the far node.
+func (u *Uplink) deliver(m *performatives.Message) error {
 	l := u.current.Load()
 	if l == nil {
 		return &performatives.Refusal{
@@ -223,7 +271,7 @@ func (u *Uplink) route(m *performatives.Message) error {
 			Text: fmt.Sprintf("there is no agent %q on this node, and it is not connected to another", m.Receiver()),
 		}
 	}
-	return l.send(m, m.Sender(), m.Receiver())
+	return l.send(m, m.Receiver(), func(m *performatives.Message) *performatives.Message { return m })
 }
 
 // linkOf returns the link of a session, and creates it on first use: by Opened of the
@@ -238,7 +286,10 @@ func (u *Uplink) linkOfLocked(s *wire.Session) *uplinkSession {
 	if l, ok := s.Value().(*uplinkSession); ok {
 		return l
 	}
-	l := &uplinkSession{link: newLink(u.node, s, u.opts.peerOptions().limits()), asked: make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool)}
+	l := &uplinkSession{
+		link:  &link{node: u.node, session: s, limits: u.opts.peerOptions().limits()},
+		asked: make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool),
+	}
 	s.SetValue(l)
 	return l
 }

@@ -27,17 +27,24 @@ func (h *uplinkHandler) Receive(s *wire.Session, m *performatives.Message) error
 	if l.handleIntroductionReply(m) {
 		return nil
 	}
+	l.receiving.Lock()
+	defer l.receiving.Unlock()
 	to := m.Receiver()
-	switch _, own := u.node.system.Lookup(m.Sender()); {
+	_, here := u.node.system.Find(to)
+	_, own := u.node.system.Find(m.Sender())
+	switch {
+	case to != "" && !here && u.node.system.HasRun(to):
+		return u.node.recordRefusal(m, refused(performatives.CodeStopped, ""))
+	case to != "" && !here:
+		return u.node.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
 	case own:
 		return u.node.recordRefusal(m, refused(performatives.CodeForbidden, "an agent with the id of the sender runs on the receiving node"))
+	case u.node.uplinkFor(m.Sender()) != u:
+		return u.node.recordRefusal(m, refused(performatives.CodeForbidden, "the receiving node reaches the sender by another connection"))
 	case to == "":
-		u.node.told.asked(true, m)
 		return u.node.Send(m)
-	case !u.node.system.HasRun(to):
-		return u.node.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
 	}
-	return l.deliver(m, to, m.Sender())
+	return l.deliver(m, m.Sender())
 }
 
 // Undelivered handles a message that the session did not deliver to the far node.
@@ -52,20 +59,20 @@ var linkLost = performatives.Failure{ErrorCode: performatives.CodeDisconnected, 
 func (h *uplinkHandler) Closed(s *wire.Session, _ error) {
 	u := h.uplink()
 	l := u.linkOf(s)
-	l.end(linkLost, u.distantPeers()...)
+	l.finish(linkLost, u.distantPeers()...)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.current.CompareAndSwap(l, nil)
 }
 
-// distantPeers returns the peers of open conversations that are no agents here: they are beyond the uplink.
+// distantPeers returns the peers of open conversations that are beyond the uplink.
 func (u *Uplink) distantPeers() []performatives.AgentID {
 	peers := make(map[performatives.AgentID]bool)
 	for c := range u.node.system.Conversations() {
 		peers[c.Key().Peer] = true
 	}
 	for id := range peers {
-		if _, here := u.node.system.Lookup(id); here {
+		if _, here := u.node.system.Find(id); here || u.node.uplinkFor(id) != u {
 			delete(peers, id)
 		}
 	}
@@ -95,7 +102,7 @@ func (l *uplinkSession) updateIntroduction(id performatives.AgentID) {
 	l.introduceMu.Lock()
 	defer l.introduceMu.Unlock()
 	key := id.Fold()
-	agent, runs := l.node.system.Lookup(id)
+	agent, runs := l.node.system.Find(id)
 	switch visible := runs && agent.Visible(); {
 	case visible:
 		l.introduced[key] = true
@@ -117,7 +124,7 @@ func (l *uplinkSession) sendIntroduction(id performatives.AgentID, c performativ
 		return // the error is an invalid stamp
 	}
 	l.mu.Lock()
-	if len(l.asked) < l.ledger.limits.open { // bounds the map for a peer that does not reply
+	if len(l.asked) < l.limits.open { // bounds the map for a peer that does not reply
 		l.asked[string(m.ID())] = id
 	}
 	l.mu.Unlock()
@@ -146,11 +153,4 @@ func (l *uplinkSession) takeIntroduction(id string) (performatives.AgentID, bool
 	agent, ok := l.asked[id]
 	delete(l.asked, id)
 	return agent, ok
-}
-
-// over reports whether the link has ended.
-func (l *link) over() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ended
 }

@@ -14,7 +14,7 @@ import (
 type conversation struct {
 	key      key
 	keys     []key // all keys that find it
-	protocol *protocol
+	protocol *codons.Codon
 	monitor  *machine.Monitor
 	opening  performatives.MessageID
 	ids      []performatives.MessageID // of its messages
@@ -41,7 +41,7 @@ func keyOf(name string, m *performatives.Message, role machine.Role) key {
 }
 
 // newConversation returns the conversation that a message opens.
-func newConversation(p *protocol, o observation) *conversation {
+func newConversation(p *codons.Codon, o observation) *conversation {
 	m := o.message
 	return &conversation{
 		key:      keyOf(string(m.ConversationID()), m, machine.Initiator),
@@ -69,13 +69,10 @@ func (c *conversation) observe(role machine.Role, m *performatives.Message) *mac
 
 // tag returns the tag by which the table tells messages of one act apart.
 func (c *conversation) tag(m *performatives.Message) string {
-	switch {
-	case m.Performative() == performatives.ActCancel:
+	if m.Performative() == performatives.ActCancel {
 		c.cancel = m
-	case c.protocol.tagsReceipts && m.Performative() == performatives.ActInform && c.cancel != nil && m.Answers(c.cancel):
-		return codons.TagReceipt
 	}
-	return c.protocol.TagOf(m)
+	return c.protocol.TagAfter(c.cancel, m)
 }
 
 // reopenedBy reports whether m, a fresh message, is an opening act after the end, and so

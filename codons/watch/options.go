@@ -61,25 +61,19 @@ func (o Options) validate() error {
 	return nil
 }
 
-// protocol is a codon that has a table.
-type protocol struct {
-	*codons.Codon
-	tagsReceipts bool // the table tells the receipt for a CANCEL from any other INFORM
-}
-
 // protocols returns the codons that have a table, by name.
-func (o Options) protocols() (map[string]*protocol, error) {
-	all := make(map[string]*protocol, len(o.Codons))
+func (o Options) protocols() (map[string]*codons.Codon, error) {
+	all := make(map[string]*codons.Codon, len(o.Codons))
 	for i, c := range o.Codons {
 		switch {
 		case c == nil:
 			return nil, fmt.Errorf("watch: Options.Codons[%d] is nil", i)
 		case c.Machine() == nil:
 			continue
-		case all[c.Name()] != nil && all[c.Name()].Codon != c:
+		case all[c.Name()] != nil && all[c.Name()] != c:
 			return nil, fmt.Errorf("watch: Options.Codons has two codons with the name %q", c.Name())
 		}
-		all[c.Name()] = &protocol{Codon: c, tagsReceipts: c.TagsReceipts()}
+		all[c.Name()] = c
 	}
 	return all, nil
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// cellSet is a set of cells with distinct folded ids, sorted by folded id. It is stored
+// registrationSet is a set of registrations with distinct folded ids, sorted by folded id. It is stored
 // in chunks, so that the cost of an insertion is bounded by the chunk size.
-type cellSet struct{ chunks [][]*cell }
+type registrationSet struct{ chunks [][]*Registration }
 
-// maxChunk is the largest number of cells in a chunk.
+// maxChunk is the largest number of registrations in a chunk.
 const maxChunk = 512
 
-// find returns the position of the cell with that folded id, or the position to insert
+// find returns the position of the registration with that folded id, or the position to insert
 // it.
-func (s *cellSet) find(id performatives.AgentID) (chunk, at int, there bool) {
+func (s *registrationSet) find(id performatives.AgentID) (chunk, at int, there bool) {
 	chunk = sort.Search(len(s.chunks), func(i int) bool {
 		of := s.chunks[i]
 		return of[len(of)-1].folded >= id
@@ -25,26 +25,26 @@ func (s *cellSet) find(id performatives.AgentID) (chunk, at int, there bool) {
 	if chunk == len(s.chunks) {
 		return chunk, 0, false
 	}
-	at, there = slices.BinarySearchFunc(s.chunks[chunk], id, func(c *cell, id performatives.AgentID) int {
-		return cmp.Compare(c.folded, id)
+	at, there = slices.BinarySearchFunc(s.chunks[chunk], id, func(r *Registration, id performatives.AgentID) int {
+		return cmp.Compare(r.folded, id)
 	})
 	return chunk, at, there
 }
 
-// insert adds a cell, unless it is in the set.
-func (s *cellSet) insert(c *cell) {
-	i, at, there := s.find(c.folded)
+// insert adds a registration, unless it is in the set.
+func (s *registrationSet) insert(r *Registration) {
+	i, at, there := s.find(r.folded)
 	switch {
 	case there:
 		return
 	case len(s.chunks) == 0:
-		s.chunks = [][]*cell{{c}}
+		s.chunks = [][]*Registration{{r}}
 		return
 	case i == len(s.chunks): // greater than all others
 		i--
 		at = len(s.chunks[i])
 	}
-	of := slices.Insert(s.chunks[i], at, c)
+	of := slices.Insert(s.chunks[i], at, r)
 	s.chunks[i] = of
 	if len(of) > maxChunk {
 		upper := slices.Clone(of[maxChunk/2:])
@@ -53,9 +53,9 @@ func (s *cellSet) insert(c *cell) {
 	}
 }
 
-// remove removes a cell, if it is in the set.
-func (s *cellSet) remove(c *cell) {
-	i, at, there := s.find(c.folded)
+// remove removes a registration, if it is in the set.
+func (s *registrationSet) remove(r *Registration) {
+	i, at, there := s.find(r.folded)
 	if !there {
 		return
 	}
@@ -65,9 +65,9 @@ func (s *cellSet) remove(c *cell) {
 	}
 }
 
-// page appends to dst the cells whose folded id is at least from, in order, up to the
+// page appends to dst the registrations whose folded id is at least from, in order, up to the
 // capacity of dst.
-func (s *cellSet) page(dst []*cell, from performatives.AgentID) []*cell {
+func (s *registrationSet) page(dst []*Registration, from performatives.AgentID) []*Registration {
 	i, at, _ := s.find(from)
 	for ; i < len(s.chunks) && len(dst) < cap(dst); i, at = i+1, 0 {
 		of := s.chunks[i][at:]

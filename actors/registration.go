@@ -1,0 +1,264 @@
+package actors
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Destination takes the messages for an agent of another process: a session, or the link to another node.
+type Destination interface {
+	// Deliver takes m for the agent, or returns a [*performatives.Refusal] with the reason why it cannot. It
+	// does not block and calls no code of an agent. A message that it has taken and cannot deliver is refused
+	// later, from another goroutine.
+	Deliver(m *performatives.Message) error
+
+	// Load returns what the conversations with the agents behind the destination are counted in, the same at each
+	// call. Nil counts nothing.
+	Load() *Load
+}
+
+// Load counts the open conversations that agents of this process have with the agents behind a [Destination]. It is safe
+// for concurrent use.
+type Load struct {
+	conversations atomic.Int64
+	weight        atomic.Int64
+}
+
+// Conversations returns how many are open.
+func (l *Load) Conversations() int { return int(l.conversations.Load()) }
+
+// Weight returns the sum of the [performatives.Message.Weight] of the messages that opened them, in bytes.
+func (l *Load) Weight() int { return int(l.weight.Load()) }
+
+// add counts n conversations that a message of that weight opened.
+func (l *Load) add(n, weight int) {
+	if l != nil {
+		l.conversations.Add(int64(n))
+		l.weight.Add(int64(n * weight))
+	}
+}
+
+// loadOf returns the load in which conversations with that peer count, nil for an agent of this process.
+func (s *System) loadOf(peer performatives.AgentID) *Load {
+	if s.remote.value() == 0 {
+		return nil
+	}
+	if r, ok := s.Find(peer); ok && r.local == nil {
+		return r.destination.Load()
+	}
+	return nil
+}
+
+// Registration is an entry of the directory: the id of an agent, its capabilities, and the destination of its
+// messages, which is the mailbox of an agent of this process or a [Destination]. All methods may be called from
+// any goroutine.
+type Registration struct {
+	sys         *System
+	id          performatives.AgentID
+	folded      performatives.AgentID
+	local       *cell       // the agent of this process; nil for another
+	destination Destination // of an agent of another process
+	unannounced bool        // discovery excludes the agent until it announces capabilities
+
+	describes      performatives.Capabilities                 // before the first announcement; immutable
+	announced      atomic.Pointer[performatives.Capabilities] // of the last announcement; nil before it. Stored by capabilityIndex
+	indexedActions []string                                   // names under which capabilityIndex lists the agent; guarded by capabilityIndex.mu
+	unregistered   bool                                       // capabilityIndex.remove was called; guarded by capabilityIndex.mu
+
+	removal stopCalls // of an agent of another process
+}
+
+// Register adds an agent of another process to the directory. Discovery excludes it until
+// [Registration.Announce]. The owner of d must call [Registration.Remove]. The error is [ErrExists],
+// [ErrStopped], or says why the id is not valid.
+func (s *System) Register(id performatives.AgentID, d Destination) (*Registration, error) {
+	err := checkID(id)
+	switch {
+	case err != nil:
+	case s.draining.Load():
+		err = ErrStopped
+	default:
+		r := &Registration{sys: s, id: id, folded: id.Fold(), destination: d, unannounced: true}
+		if s.addRegistration(r) {
+			return r, nil
+		}
+		err = ErrExists
+	}
+	return nil, fmt.Errorf("actors: register %.64q: %w", id, err)
+}
+
+// checkID returns what is wrong with the id of an agent.
+func checkID(id performatives.AgentID) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("the id is empty")
+	case len(id) > performatives.MaxIDLength:
+		return fmt.Errorf("the id has %d bytes, the limit is %d", len(id), performatives.MaxIDLength)
+	case !utf8.ValidString(string(id)) || strings.ContainsFunc(string(id), unicode.IsControl):
+		return fmt.Errorf("the id must be UTF-8 without control characters")
+	}
+	return nil
+}
+
+// addRegistration reports false when the id is taken.
+func (s *System) addRegistration(r *Registration) bool {
+	if _, taken := s.registrations.LoadOrStore(r.folded, r); taken {
+		return false
+	}
+	if r.folded != r.id {
+		s.registrations.Store(r.id, r) // the common spelling needs no folding
+	}
+	s.capabilities.add(r)
+	if r.local == nil {
+		s.remote.add(1)
+	}
+	return true
+}
+
+// removeRegistration releases the id. The folded id is released last: it decides whether another
+// agent can take the id.
+func (s *System) removeRegistration(r *Registration) (removed bool) {
+	if !s.capabilities.remove(r) {
+		return false
+	}
+	if r.local == nil {
+		s.remote.add(-1)
+	}
+	if r.folded != r.id {
+		s.registrations.CompareAndDelete(r.id, r)
+	}
+	s.registrations.CompareAndDelete(r.folded, r)
+	return true
+}
+
+// Replace puts another destination in the place of an agent of another process, in one step. The new entry is not
+// announced. It reports false when the agent was removed before.
+func (r *Registration) Replace(id performatives.AgentID, d Destination) (*Registration, bool) {
+	by := &Registration{sys: r.sys, id: id, folded: r.folded, destination: d, unannounced: true}
+	if r.local != nil || !id.Is(r.id) || !r.sys.registrations.CompareAndSwap(r.folded, r, by) {
+		return nil, false
+	}
+	if id != r.folded {
+		r.sys.registrations.Store(id, by)
+	}
+	r.sys.capabilities.add(by)
+	r.sys.remote.add(1)
+	r.Remove()
+	return by, true
+}
+
+// Remove takes an agent of another process off the directory, and runs the functions of [Self.Watch]. Further
+// calls are harmless. It does nothing for an agent of this process.
+func (r *Registration) Remove() {
+	if r.local != nil {
+		return
+	}
+	r.sys.stoppedAgents.add(r.id)
+	if !r.sys.removeRegistration(r) {
+		return
+	}
+	for _, fn := range r.removal.stop() {
+		(*fn)()
+	}
+	if r.announced.Load() == nil {
+		return
+	}
+	r.sys.opts.OnChange(r.id)
+	if Wants[AgentStopped](&r.sys.Events) {
+		r.sys.Events.Publish(AgentStopped{r.sys.at(), r.id})
+	}
+}
+
+// ID returns the agent's id as registered.
+func (r *Registration) ID() performatives.AgentID { return r.id }
+
+// Destination returns the destination of an agent of another process, and nil for an agent of this process.
+func (r *Registration) Destination() Destination { return r.destination }
+
+// Local returns the handle of an agent of this process.
+func (r *Registration) Local() (Self, bool) { return Self{r.local}, r.local != nil }
+
+// Describe returns the agent's capabilities: those of the last announcement, or else those of
+// [Agent].Describe. The caller must not modify them.
+func (r *Registration) Describe() performatives.Capabilities {
+	if c := r.announced.Load(); c != nil {
+		return *c
+	}
+	return r.describes
+}
+
+// Announce replaces the agent's capabilities and makes the agent visible to discovery, even if [Spec].Hidden is
+// set. Capabilities without any topic or action hide an agent of another process, or one with Spec.Hidden. The
+// change is atomic. The caller must not modify the slices and maps of capabilities afterwards.
+func (r *Registration) Announce(capabilities performatives.Capabilities) {
+	r.sys.capabilities.update(r, &capabilities)
+	r.sys.opts.OnChange(r.id)
+	if Wants[AgentAnnounced](&r.sys.Events) {
+		r.sys.Events.Publish(AgentAnnounced{r.sys.at(), r.id, capabilities})
+	}
+}
+
+// Visible reports whether discovery includes the agent.
+func (r *Registration) Visible() bool {
+	if !r.unannounced {
+		return true
+	}
+	says := r.announced.Load()
+	return says != nil && len(says.Topics)+len(says.Actions) > 0
+}
+
+// current reports whether the agent can get messages: one of this process has an actor.
+func (r *Registration) current() bool { return r.local == nil || r.local.pid.Load() != nil }
+
+// deliver passes m to the agent's destination.
+func (r *Registration) deliver(m *performatives.Message) error {
+	if r.local == nil {
+		return r.destination.Deliver(m)
+	}
+	if reason := r.local.post(m); reason != 0 {
+		return refusal(m, r.id, codeForReason(reason), "")
+	}
+	return nil
+}
+
+// Announce is [Registration.Announce] for this agent. The change survives restarts.
+func (s Self) Announce(capabilities performatives.Capabilities) { s.c.Announce(capabilities) }
+
+// Visible reports whether discovery includes the agent.
+func (s Self) Visible() bool { return s.c.Visible() }
+
+// Describe returns the agent's capabilities: those of the last [Self.Announce], or else those of
+// [Agent].Describe. The caller must not modify them.
+func (s Self) Describe() performatives.Capabilities { return s.c.Describe() }
+
+// watchRemoval has fn called after the removal of an agent of another process, at once if it was removed.
+func (r *Registration) watchRemoval(fn func()) {
+	if !r.removal.add(&fn) {
+		fn()
+	}
+}
+
+// Find returns the entry of the directory with that id, also if discovery excludes the agent.
+func (s *System) Find(id performatives.AgentID) (*Registration, bool) {
+	v, ok := s.registrations.Load(id)
+	if !ok {
+		if v, ok = s.registrations.Load(id.Fold()); !ok {
+			return nil, false
+		}
+	}
+	r := v.(*Registration) //nolint:forcetypeassert // nothing else is stored
+	return r, r.current()
+}
+
+// lookup returns the running agent of this process with that id.
+func (s *System) lookup(id performatives.AgentID) (*cell, bool) {
+	if r, ok := s.Find(id); ok && r.local != nil {
+		return r.local, true
+	}
+	return nil, false
+}

@@ -1,0 +1,139 @@
+package runtime
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// disconnected is the reason that agents get when a peer disconnects.
+var disconnected = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected"}
+
+// replaced is the reason that agents get when a peer has come back by another session.
+var replaced = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected, and has come back"}
+
+// errReplaced is the refusal of a message over a session whose agents another one has taken over.
+var errReplaced = refused(performatives.CodeStopped, "another connection speaks for the agent")
+
+func refused(code performatives.Code, text string) *performatives.Refusal {
+	return &performatives.Refusal{Code: code, Text: text}
+}
+
+// speaker returns the agent that a message over l comes from, and registers it with its first message. The label is the name by
+// which the peer knows it. It is called by the reader of l.
+func (p *Peers) speaker(l *peerLink, id, label performatives.AgentID) (*sessionAgent, error) {
+	if l.last != nil && l.last.id == id {
+		return l.last, nil
+	}
+	p.node.handover.Lock()
+	defer p.node.handover.Unlock()
+	a, err := p.claimLocked(l, id, label)
+	if err == nil {
+		l.last = a
+	}
+	return a, err
+}
+
+// claimLocked gives the id to l. A session that has it is replaced: when claimLocked returns, all its messages were passed on, and the
+// conversations with its agents have lost their peers.
+func (p *Peers) claimLocked(l *peerLink, id, label performatives.AgentID) (*sessionAgent, error) {
+	key := id.Fold()
+	if a := l.agents[key]; a != nil {
+		return a, nil
+	}
+	switch {
+	case l.ended():
+		return nil, errReplaced
+	case p.reserved(key):
+		return nil, refused(performatives.CodeForbidden, "the name is reserved: speak as another agent")
+	case len(l.agents) >= p.opts.MaxAgents && !l.makeRoomLocked():
+		return nil, refused(performatives.CodeBusy, "the connection speaks as too many agents")
+	}
+	a := &sessionAgent{id: id, label: label, link: l}
+	var err error
+	if current, taken := p.node.system.Find(id); taken {
+		a.registration, err = l.takeOverLocked(current, a)
+	} else {
+		a.registration, err = p.node.system.Register(id, a)
+	}
+	switch {
+	case errors.Is(err, actors.ErrExists): // an agent of the node starts or stops
+		return nil, errTaken
+	case errors.Is(err, actors.ErrStopped):
+		return nil, refused(performatives.CodeStopped, "the node stops")
+	case err != nil:
+		return nil, err
+	}
+	l.agents[key] = a
+	return a, nil
+}
+
+var errTaken = refused(performatives.CodeForbidden, "an agent of that name runs on the node: speak as another")
+
+// takeOverLocked replaces the session of an agent by l.
+func (l *peerLink) takeOverLocked(current *actors.Registration, by *sessionAgent) (*actors.Registration, error) {
+	of, ok := current.Destination().(*sessionAgent)
+	switch {
+	case !ok:
+		return nil, errTaken
+	case !mayReplace(l, of.link):
+		return nil, refused(performatives.CodeForbidden, "the agent is connected, by a connection that has authenticated")
+	}
+	l.node.system.Logger().Warn("another connection takes over the agents of a session", "agents", of.link.idsLocked())
+	r, ok := current.Replace(by.id, by)
+	if !ok {
+		return nil, actors.ErrExists
+	}
+	of.link.endLocked(replaced)
+	of.link.session.Dismiss(errReplaced)
+	return r, nil
+}
+
+// reserved reports whether nobody outside may speak under that name.
+func (p *Peers) reserved(id performatives.AgentID) bool {
+	return id == namespaceSystem || id == namespaceDefault || p.node.self.ID().Is(id)
+}
+
+// mayReplace reports whether a session may take an agent over from another.
+func mayReplace(by, of *peerLink) bool {
+	return !proved(of) || proved(by)
+}
+
+// proved reports whether the peer has proved to be anyone in particular.
+func proved(l *peerLink) bool {
+	id, ok := l.session.Identity()
+	return ok && (id.Name != "" || len(id.Agents) > 0)
+}
+
+// endLocked ends a session: its agents leave the directory and are lost.
+func (l *peerLink) endLocked(why performatives.Failure) {
+	for _, a := range l.agents {
+		a.registration.Remove()
+	}
+	l.link.finish(why, l.idsLocked()...)
+}
+
+// idsLocked returns the ids of the agents of a session.
+func (l *peerLink) idsLocked() []performatives.AgentID {
+	return slices.Sorted(maps.Keys(l.agents))
+}
+
+// makeRoomLocked takes an agent off the directory that has withdrawn its capabilities and has no request open, and reports whether
+// there is one. It is called by the reader of l.
+func (l *peerLink) makeRoomLocked() bool {
+	for key, a := range l.agents {
+		if a.left && !l.node.records.busy(party{a.id, l.link}) {
+			a.registration.Remove()
+			l.node.system.LosePeers(performatives.CodeStopped, a.id)
+			delete(l.agents, key)
+			if l.last == a {
+				l.last = nil
+			}
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,156 @@
+package runtime
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// record is a request between two agents that are not both of this process, and of which no agent of this process has a
+// conversation: it is relayed, or one of the two handles it in its Receive. The record ends with the conversation by the
+// codon's table, else at its deadline.
+type record struct {
+	asker, worker party
+	as            performatives.AgentID // the namespace that the asker has named instead of the worker; empty: none
+	broadcast     bool                  // first is: the worker may remain silent
+	conversing    bool                  // the worker has a conversation of it: the record is kept for the name as only
+
+	codon    *codons.Codon     // nil without a table
+	progress *machine.Progress // nil without a table, and after a message that breaks it
+
+	first  *performatives.Message // that opened it; nil once it was told
+	asked  *performatives.Message // the latest of the asker that expects a reply; nil once it was told
+	latest *performatives.Message // the latest message noted
+	cancel *performatives.Message // the latest CANCEL
+	ids    []performatives.MessageID
+	copies copies // of asked
+
+	due   time.Time // the deadline; zero: none
+	place int       // in dueHeap, counted from 1; 0: it is not there
+	keys  []recordKey
+
+	told bool // the asker was told an end in the worker's name: later messages of the worker are refused
+	gone bool // it is not in the index
+}
+
+// party is one of the two agents of a record, at its present destination.
+type party struct {
+	id  performatives.AgentID
+	via *link // the session behind which the agent is; nil for an agent of this process
+}
+
+// copies counts the copies of one message that expects a reply.
+type copies struct {
+	passed  int  // how many were passed on
+	refused int  // how many of these a runtime has refused
+	heard   bool // the worker has said something since the first was passed on
+}
+
+// recordKey finds a record by a name and its agents. The ids are folded.
+type recordKey struct {
+	name   string                // a conversation id; without a worker, the id or the reply_with of a message of the asker
+	asker  performatives.AgentID // the agent that asks
+	worker performatives.AgentID // the agent that is asked, or its namespace; empty: see name
+}
+
+// maxRecordIDs is the largest number of messages of one record whose repetition is recognized.
+const maxRecordIDs = 64
+
+// maxRecordKeys is the largest number of keys of one record: the latest ones are kept, and the first.
+const maxRecordKeys = 18
+
+// voice is the name by which the asker knows the worker.
+func (t *record) voice() performatives.AgentID { return cmp.Or(t.as, t.worker.id) }
+
+// roleOf returns the role of the sender of a message.
+func (t *record) roleOf(m *performatives.Message) machine.Role {
+	if m.Sender().Is(t.asker.id) {
+		return machine.Initiator
+	}
+	return machine.Responder
+}
+
+// sides yields the two parties, and one of them if both are behind one session.
+func (t *record) sides() iter.Seq[party] {
+	return func(yield func(party) bool) {
+		if yield(t.asker) && (t.asker.via == nil || t.asker.via != t.worker.via) {
+			yield(t.worker)
+		}
+	}
+}
+
+// knows reports whether a message of the asker with that id belongs to the record.
+func (t *record) knows(id performatives.MessageID) bool {
+	return slices.ContainsFunc(t.keys, func(k recordKey) bool { return k.worker == "" && k.name == string(id) })
+}
+
+// weight is that of the messages which the record keeps.
+func (t *record) weight() int {
+	switch {
+	case t.told:
+		return 0
+	case t.first == t.asked:
+		return t.asked.Weight()
+	}
+	return t.first.Weight() + t.asked.Weight()
+}
+
+// observe notes a message of the conversation and reports whether it is the last one.
+func (t *record) observe(m *performatives.Message) (ends bool) {
+	role, again := t.roleOf(m), slices.Contains(t.ids, m.ID())
+	t.latest = m
+	if role == machine.Responder {
+		if m.Undeliverable() {
+			return m.Answers(t.asked) && t.copyRefused(m.AsRefusal().Code)
+		}
+		t.copies.heard = true
+	}
+	if !again && len(t.ids) < maxRecordIDs {
+		t.ids = append(t.ids, m.ID())
+	}
+	if m.Performative() == performatives.ActCancel {
+		t.cancel = m
+	}
+	if t.progress == nil {
+		return false
+	}
+	t.progress = t.progress.After(machine.Utterance{From: role, Act: m.Performative(), Tag: t.codon.TagAfter(t.cancel, m), Again: again})
+	return t.progress != nil && t.progress.Ended()
+}
+
+// copyRefused notes that a runtime has refused one copy of the latest request, and reports whether that ends the record: no
+// copy can have arrived. A full mailbox is no answer to a CANCEL.
+func (t *record) copyRefused(code performatives.Code) bool {
+	t.copies.refused++
+	return !t.copies.heard && t.copies.refused >= t.copies.passed && !(code == performatives.CodeBusy && t.asked.Performative() == performatives.ActCancel)
+}
+
+// limits returns the limits of the session that bounds the deadline: the asker's.
+func (t *record) limits() linkLimits {
+	if t.asker.via != nil {
+		return t.asker.via.limits
+	}
+	return t.worker.via.limits
+}
+
+// deadline returns the due time after a message of the asker that expects a reply. A further round has a time of its own; a
+// repetition and a CANCEL have that of what they are about. A long-lived conversation has none.
+func (t *record) deadline(m *performatives.Message, further bool, now time.Time) time.Time {
+	switch {
+	case !m.ReplyBy().IsZero():
+		return m.ReplyBy().Add(t.limits().grace)
+	case t.codon != nil && t.codon.Table.Declarations.LongLived:
+		return t.due
+	case t.due.IsZero() || further && m.Performative() != performatives.ActCancel:
+		return now.Add(t.limits().patience)
+	}
+	return t.due
+}
+
+// uncertain reports whether nothing tells if the asker still waits: it has heard something, and no table says what it was.
+func (t *record) uncertain() bool { return t.progress == nil && t.copies.heard }

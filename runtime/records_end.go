@@ -1,0 +1,197 @@
+package runtime
+
+import (
+	"container/heap"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// refused notes that a copy of a message to the agent behind the session has not arrived, for the reason of that code. It reports
+// whether the sender waits in a record.
+func (r *records) refused(p passage, code performatives.Code) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.findLocked(p)
+	if t == nil || t.told || t.asked.ID() != p.message.ID() {
+		return false
+	}
+	if t.copyRefused(code) {
+		r.removeLocked(t)
+	}
+	return true
+}
+
+// lose ends the records of a session that has ended. None begins afterwards.
+func (r *records) lose(l *link, why performatives.Failure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.lost = true
+	r.finishLocked(slices.Collect(maps.Keys(r.of[l])), why)
+}
+
+// agentStopped ends the records of an agent of this process that has stopped.
+func (r *records) agentStopped(id performatives.AgentID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.of) > 0 {
+		r.finishLocked(slices.Collect(maps.Keys(r.of[id.Fold()])), performatives.Failure{ErrorCode: performatives.CodeStopped})
+	}
+}
+
+// close ends all records when the node has stopped.
+func (r *records) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	if r.stopTimer != nil {
+		r.stopTimer()
+	}
+	open := make(map[*record]struct{})
+	for _, of := range r.of {
+		maps.Copy(open, of)
+	}
+	r.finishLocked(slices.Collect(maps.Keys(open)), performatives.Failure{ErrorCode: performatives.CodeStopped})
+}
+
+// finishLocked tells both parties of records that they are over: the asker by FAILURE in the worker's name, the worker by CANCEL in
+// the asker's.
+func (r *records) finishLocked(ended []*record, why performatives.Failure) {
+	var last []ending
+	for _, t := range ended {
+		if e := r.toldLocked(t, why); e.request != nil {
+			last = append(last, e)
+		}
+	}
+	r.say(last, r.closed)
+}
+
+// ending is what remains to be said of a record.
+type ending struct {
+	record                *record
+	why                   performatives.Failure
+	asker, worker         party
+	tellAsker, tellWorker bool
+	voice                 performatives.AgentID  // of the worker
+	request               *performatives.Message // that opened it; nil: nothing remains to be said
+	asked                 *performatives.Message // the latest of the asker that expects a reply
+}
+
+// toldLocked ends a record and keeps what refuses a late reply.
+func (r *records) toldLocked(t *record, why performatives.Failure) ending {
+	e := ending{record: t, why: why, asker: t.asker, worker: t.worker, voice: t.voice(), request: t.first, asked: t.asked}
+	e.tellAsker, e.tellWorker = !t.asker.lost(), !t.worker.lost() && t.asked.Performative() != performatives.ActCancel
+	r.unlistLocked(t)
+	if t.conversing { // the conversation of the worker has lost its peer, or has its own deadline
+		r.removeLocked(t)
+		return ending{}
+	}
+	for i, k := range t.keys { // which may be parts of messages
+		if r.index[k] == t {
+			delete(r.index, k)
+			k = recordKey{strings.Clone(k.name), cloned(k.asker), cloned(k.worker)}
+			t.keys[i], r.index[k] = k, t
+		}
+	}
+	t.told, t.first, t.asked, t.latest, t.cancel, t.ids, t.progress = true, nil, nil, nil, nil, nil, nil
+	if until := time.Now().Add(t.limits().patience); t.due.Before(until) {
+		r.scheduleLocked(t, until)
+	}
+	if len(r.told) >= maxTold {
+		r.told = slices.DeleteFunc(r.told, func(t *record) bool { return t.gone })
+	}
+	if len(r.told) >= maxTold {
+		r.removeLocked(r.told[0])
+		r.told = r.told[1:]
+	}
+	r.told = append(r.told, t)
+	return e
+}
+
+func cloned(id performatives.AgentID) performatives.AgentID {
+	return performatives.AgentID(strings.Clone(string(id)))
+}
+
+// scheduleLocked sets the deadline of a record.
+func (r *records) scheduleLocked(t *record, due time.Time) {
+	t.due = due
+	switch {
+	case due.IsZero() && t.place != 0:
+		heap.Remove(&r.due, t.place-1)
+	case due.IsZero():
+	case t.place != 0:
+		heap.Fix(&r.due, t.place-1)
+	default:
+		heap.Push(&r.due, t)
+	}
+	r.armLocked()
+}
+
+// armLocked sets the timer for the earliest deadline, unless it is set for that or an earlier time.
+func (r *records) armLocked() {
+	if len(r.due) == 0 || r.closed {
+		return
+	}
+	due := r.due[0].due
+	if !r.wake.IsZero() && !due.Before(r.wake) {
+		return
+	}
+	if r.stopTimer != nil {
+		r.stopTimer()
+	}
+	r.wake = due
+	r.stopTimer = r.node.system.AfterFunc(time.Until(due), r.expire)
+}
+
+// timedOut is the reason that a worker gets when the request that it works on has expired.
+var timedOut = performatives.Failure{ErrorCode: performatives.CodeTimeout, ErrorText: "the deadline of the request has passed"}
+
+// expire ends the records whose deadline has passed.
+func (r *records) expire() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wake = time.Time{}
+	var late []*record
+	for now := time.Now(); len(r.due) > 0 && !now.Before(r.due[0].due); {
+		t := r.due[0]
+		heap.Pop(&r.due)
+		if t.told || t.broadcast || t.uncertain() {
+			r.removeLocked(t)
+			continue
+		}
+		late = append(late, t)
+	}
+	r.finishLocked(late, timedOut)
+	r.armLocked()
+}
+
+// dueHeap orders records by their deadline. It implements [heap.Interface].
+type dueHeap []*record
+
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+
+func (h dueHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i+1, j+1
+}
+
+// Push appends a *record.
+func (h *dueHeap) Push(x any) {
+	t := x.(*record) //nolint:forcetypeassert // heap.Push passes nothing else
+	*h = append(*h, t)
+	t.place = len(*h)
+}
+
+// Pop removes the last *record.
+func (h *dueHeap) Pop() any {
+	last := len(*h) - 1
+	t := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	t.place = 0
+	return t
+}

@@ -1,0 +1,553 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+var epoch = time.Unix(1_000_000, 0)
+
+var testLimits = linkLimits{open: 4, bytes: 25_000, grace: time.Second, patience: time.Minute}
+
+// act makes a message from "ann" to "bob".
+func act(t *testing.T, id string, a p.Performative, mod func(*p.Envelope)) *p.Message {
+	t.Helper()
+	e := p.Envelope{ID: p.MessageID(id), Performative: a, Sender: "ann", Receiver: "bob", ConversationID: "c", Timestamp: epoch, Payload: p.Raw(`{}`)}
+	if a.IsReply() {
+		e.InReplyTo, e.Sender, e.Receiver = "q", "bob", "ann"
+	}
+	if mod != nil {
+		mod(&e)
+	}
+	m, err := p.New(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// desk is a node with records between the peers ann and bob, each behind a session.
+type desk struct {
+	t *testing.T
+	*records
+	ann, bob party
+	now      time.Time
+	said     []ending
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	n, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Stop(t.Context()) })
+	d := &desk{t: t, records: n.records, now: time.Now()}
+	d.ann = party{"ann", &link{node: n, limits: testLimits}}
+	d.bob = party{"bob", &link{node: n, limits: testLimits}}
+	d.say = func(all []ending, _ bool) { d.said = append(d.said, all...) }
+	return d
+}
+
+// party returns an agent: of the two peers, another behind bob's session.
+func (d *desk) party(id p.AgentID) party {
+	if id.Is(d.ann.id) {
+		return d.ann
+	}
+	return party{id, d.bob.via}
+}
+
+func (d *desk) note(m *p.Message) (noted, error) {
+	return d.records.note(passage{message: m, from: d.party(m.Sender()), to: d.party(m.Receiver())}, d.now)
+}
+
+func (d *desk) must(m *p.Message) noted {
+	d.t.Helper()
+	n, err := d.note(m)
+	if err != nil {
+		d.t.Fatalf("%s: %v", m.ID(), err)
+	}
+	return n
+}
+
+// told returns what was said of the ended records since the last call.
+func (d *desk) told() (all []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.said {
+		text := string(e.request.ID()) + " " + string(e.why.ErrorCode)
+		if e.tellAsker {
+			text += " asker"
+		}
+		if e.tellWorker {
+			text += " worker"
+		}
+		all = append(all, text)
+	}
+	d.said = nil
+	slices.Sort(all)
+	return all
+}
+
+func (d *desk) wantTold(want ...string) {
+	d.t.Helper()
+	if got := d.told(); !slices.Equal(got, want) {
+		d.t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+func (d *desk) wantOpen(want int) {
+	d.t.Helper()
+	if got := d.open(); got != want {
+		d.t.Errorf("%d records are open, want %d", got, want)
+	}
+}
+
+// A record is open until the table of its codon says that one side has ended.
+func TestRecordEndsByItsTable(t *testing.T) {
+	input := func(e *p.Envelope) {
+		e.Payload = p.InformResult{Status: p.StatusPartial, Details: p.ContentOf(map[string]string{"request_for_user": "which file?"})}
+	}
+	receipt := func(e *p.Envelope) { e.InReplyTo = "x" }
+	cancel := func(e *p.Envelope) { e.ID = "x" }
+	from := func(sender, receiver p.AgentID) func(e *p.Envelope) {
+		return func(e *p.Envelope) { e.Sender, e.Receiver = sender, receiver }
+	}
+	reply := from("bob", "ann")
+	type step struct {
+		act  p.Performative
+		mod  func(*p.Envelope)
+		open int
+	}
+	for name, steps := range map[string][]step{
+		"notice":      {{p.ActInform, nil, 0}},
+		"request":     {{p.ActRequest, nil, 1}, {p.ActAgree, nil, 1}, {p.ActInform, reply, 0}},
+		"refusal":     {{p.ActRequest, nil, 1}, {p.ActRefuse, nil, 0}},
+		"delegation":  {{p.ActTaskRequest, nil, 1}, {p.ActTaskAccept, nil, 1}, {p.ActStatusUpdate, reply, 1}, {p.ActInformResult, nil, 0}},
+		"more input":  {{p.ActTaskRequest, nil, 1}, {p.ActTaskAccept, nil, 1}, {p.ActInformResult, input, 1}},
+		"cancelled":   {{p.ActTaskRequest, nil, 1}, {p.ActTaskAccept, nil, 1}, {p.ActCancel, cancel, 1}, {p.ActInform, func(e *p.Envelope) { reply(e); receipt(e) }, 0}},
+		"won":         {{p.ActCFP, nil, 1}, {p.ActPropose, reply, 1}, {p.ActAcceptProposal, from("ann", "bob"), 1}, {p.ActInformResult, nil, 0}},
+		"stream":      {{p.ActSubscribe, nil, 1}, {p.ActAgree, nil, 1}, {p.ActInform, reply, 1}, {p.ActInform, reply, 1}},
+		"not a table": {{p.ActRequest, nil, 1}, {p.ActInformCapabilities, nil, 1}, {p.ActInform, reply, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			for i, s := range steps {
+				d.must(act(t, fmt.Sprint("m", i), s.act, func(e *p.Envelope) {
+					if i == 0 {
+						e.ID = "q"
+					}
+					if s.mod != nil {
+						s.mod(e)
+					}
+					if e.Sender == "bob" && e.InReplyTo == "" {
+						e.InReplyTo = "q"
+					}
+				}))
+				if d.open() != s.open {
+					t.Fatalf("after %s, %d are open", s.act, d.open())
+				}
+			}
+			if steps[len(steps)-1].open == 0 && len(d.index)+len(d.of)+len(d.due)+d.ann.via.weight != 0 {
+				t.Errorf("something is left: %v, %v, %v", d.index, d.of, d.due)
+			}
+		})
+	}
+}
+
+// A reply may refer to its request by the id or reply_with alone, where the dialect has no conversation ids.
+func TestRecordIsFoundByReference(t *testing.T) {
+	for _, ref := range []string{"q", "w"} {
+		d := newDesk(t)
+		d.must(act(t, "q", p.ActRequest, func(e *p.Envelope) { e.ReplyWith = "w" }))
+		d.must(act(t, "a", p.ActFailure, func(e *p.Envelope) { e.ConversationID, e.InReplyTo = "a", "z" }))
+		d.wantOpen(1)
+		d.must(act(t, "b", p.ActFailure, func(e *p.Envelope) { e.ConversationID, e.InReplyTo, e.Sender = "a", ref, "eve" }))
+		d.wantOpen(1)
+		d.must(act(t, "c", p.ActFailure, func(e *p.Envelope) { e.ConversationID, e.InReplyTo = "a", ref }))
+		d.wantOpen(0)
+	}
+}
+
+// Records with one conversation id and several agents are told apart, as are two that two agents begin with each other.
+func TestRecordsWithOneConversationID(t *testing.T) {
+	d := newDesk(t)
+	d.must(act(t, "1", p.ActCFP, nil))
+	d.must(act(t, "2", p.ActCFP, func(e *p.Envelope) { e.Receiver = "cid" }))
+	d.must(act(t, "3", p.ActCFP, func(e *p.Envelope) { e.Sender, e.Receiver = "BOB", "Ann" }))
+	d.wantOpen(3)
+	d.must(act(t, "4", p.ActRefuse, func(e *p.Envelope) { e.Sender, e.InReplyTo = "CID", "2" }))
+	d.wantOpen(2)
+	d.lose(d.bob.via, disconnected)
+	d.wantTold("1 disconnected asker", "3 disconnected worker")
+	d.wantOpen(0)
+}
+
+func TestRecordsAreBounded(t *testing.T) {
+	d := newDesk(t)
+	ask := func(i int) error {
+		_, err := d.note(act(t, fmt.Sprint("q", i), p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(fmt.Sprint(i)) }))
+		return err
+	}
+	for i := range testLimits.open {
+		if err := ask(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ask(9); !errors.Is(err, p.CodeBusy) {
+		t.Errorf("one too many: %v", err)
+	}
+	if err := ask(1); err != nil {
+		t.Errorf("a repetition: %v", err)
+	}
+	d.must(act(t, "n", p.ActInform, nil))
+}
+
+// Records keep the first and the latest request of each, so their bytes are bounded, too.
+func TestRecordsBoundLongRequests(t *testing.T) {
+	d := newDesk(t)
+	ask := func(conversation, id string, length int, want error) {
+		t.Helper()
+		m := act(t, id, p.ActTaskRequest, func(e *p.Envelope) {
+			e.ConversationID, e.Payload = p.ConversationID(conversation), p.TaskRequest{TaskType: "t", Description: strings.Repeat("x", length)}
+		})
+		m.Weigh()
+		if _, err := d.note(m); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", id, err, want)
+		}
+	}
+	ask("a", "1", 100_000, nil) // longer than the limit, and alone
+	ask("b", "2", 5000, p.CodeBusy)
+	ask("a", "3", 5000, p.CodeBusy) // the first is kept
+	d.must(act(t, "z", p.ActFailure, func(e *p.Envelope) { e.ConversationID, e.InReplyTo = "a", "1" }))
+	if d.ann.via.weight != 0 || d.bob.via.weight != 0 {
+		t.Errorf("%d and %d bytes are kept", d.ann.via.weight, d.bob.via.weight)
+	}
+	ask("c", "4", 9000, nil)
+	ask("c", "5", 9000, nil)
+	ask("c", "6", 9000, nil) // in place of 5
+	ask("d", "7", 9000, p.CodeBusy)
+	ask("c", "8", 4000, nil) // in place of 6
+	ask("d", "9", 9000, nil)
+	ask("e", "10", 9000, p.CodeBusy)
+	if d.lose(d.ann.via, disconnected); d.ann.via.weight != 0 || d.bob.via.weight != 0 {
+		t.Errorf("%d and %d bytes are kept", d.ann.via.weight, d.bob.via.weight)
+	}
+}
+
+// A record has no more keys than it needs, however long it is, and keeps no message's text.
+func TestRecordForgetsOldKeys(t *testing.T) {
+	d := newDesk(t)
+	var last *p.Message
+	for i := range 100 {
+		last = act(t, fmt.Sprint("q", i), p.ActTaskRequest, nil)
+		d.must(last)
+	}
+	if d.wantOpen(1); len(d.index) != maxRecordKeys {
+		t.Errorf("%d keys", len(d.index))
+	}
+	d.lose(d.bob.via, disconnected)
+	for k := range d.index {
+		if k.name == "q99" && unsafe.StringData(k.name) == unsafe.StringData(string(last.ID())) {
+			t.Error("the key of an ended record is a part of the message")
+		}
+	}
+}
+
+// The deadline ends what the table has not, and tells both sides. A further request has its own time, a repetition and a CANCEL
+// do not. A long-lived conversation has no deadline.
+func TestRecordsExpire(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first, then p.Performative // zero: none; then comes after 50 s
+		by          time.Duration  // the ReplyBy of the first; zero: none
+		id          string
+		after       time.Duration // zero: never
+		told        string
+	}{
+		"with ReplyBy":                 {p.ActRequest, 0, 10 * time.Second, "", 11 * time.Second, "q timeout asker worker"},
+		"without":                      {p.ActRequest, 0, 0, "", time.Minute, "q timeout asker worker"},
+		"a subscription":               {p.ActSubscribe, 0, 0, "", 0, ""},
+		"a further round":              {p.ActTaskRequest, p.ActTaskRequest, 0, "more", 50*time.Second + time.Minute, "q timeout asker worker"},
+		"a further round after a date": {p.ActTaskRequest, p.ActTaskRequest, 55 * time.Second, "more", 50*time.Second + time.Minute, "q timeout asker worker"},
+		"a repetition":                 {p.ActTaskRequest, p.ActTaskRequest, 0, "q", time.Minute, "q timeout asker worker"},
+		"a CANCEL":                     {p.ActTaskRequest, p.ActCancel, 0, "no", time.Minute, "q timeout asker"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				begin := d.now
+				d.must(act(t, "q", tt.first, func(e *p.Envelope) {
+					if tt.by != 0 {
+						e.ReplyBy = begin.Add(tt.by)
+					}
+				}))
+				if tt.then != 0 {
+					time.Sleep(50 * time.Second)
+					d.now = time.Now()
+					d.must(act(t, tt.id, tt.then, nil))
+				}
+				if tt.after == 0 {
+					time.Sleep(time.Hour)
+					d.wantTold()
+					return
+				}
+				time.Sleep(time.Until(begin.Add(tt.after - 1)))
+				d.wantTold()
+				time.Sleep(2)
+				synctest.Wait()
+				d.wantTold(tt.told)
+				if err := d.node.Stop(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// Without a table, an asker that has heard something is not told of the deadline, and still of the loss of the worker.
+func TestUncertainRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, lost := range []bool{false, true} {
+			d := newDesk(t)
+			d.must(act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Protocol = "home-made" }))
+			d.must(act(t, "a", p.ActAgree, nil))
+			if lost {
+				d.lose(d.bob.via, disconnected)
+				d.wantTold("q disconnected asker")
+				continue
+			}
+			time.Sleep(2 * time.Minute)
+			d.wantTold()
+			d.wantOpen(0)
+		}
+	})
+}
+
+// A further round with a later deadline makes another record the next that is due.
+func TestRecordsAreOrderedByDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		for i, by := range []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second} {
+			d.must(act(t, string(rune('a'+i)), p.ActTaskRequest, func(e *p.Envelope) {
+				e.ConversationID = p.ConversationID(rune('0' + i%2))
+				e.ReplyBy = d.now.Add(by)
+			}))
+		}
+		time.Sleep(21 * time.Second)
+		synctest.Wait()
+		d.wantTold("b timeout asker worker")
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		d.wantTold("a timeout asker worker")
+	})
+}
+
+// A message that could not be passed on is taken back: its record, its place as the latest request, or its end.
+func TestRecordsTakeBack(t *testing.T) {
+	d := newDesk(t)
+	if !d.takeBack(d.must(act(t, "q", p.ActRequest, nil))) {
+		t.Error("the asker was told")
+	}
+	d.wantOpen(0)
+	d.must(act(t, "q", p.ActTaskRequest, nil))
+	further := d.must(act(t, "x", p.ActCancel, nil))
+	if !d.takeBack(further) {
+		t.Error("the asker was told")
+	}
+	last := act(t, "l", p.ActFailure, nil)
+	for range 2 {
+		n := d.must(last)
+		if d.wantOpen(0); !d.takeBack(n) {
+			t.Error("the asker was told")
+		}
+		d.wantOpen(1)
+	}
+	n := d.must(last)
+	d.lose(d.bob.via, disconnected) // which finds no open record
+	d.wantTold()
+	if d.takeBack(n); len(d.said) != 1 || d.said[0].asked.ID() != "q" {
+		t.Errorf("told %+v", d.said)
+	}
+	d.wantTold("q disconnected asker")
+	if !d.takeBack(noted{}) {
+		t.Error("nothing was noted, and somebody was told")
+	}
+}
+
+// A record whose message fails to be passed on while its session ends was told, and the failure is nobody's.
+func TestTakeBackAfterTheEnd(t *testing.T) {
+	d := newDesk(t)
+	n := d.must(act(t, "q", p.ActRequest, nil))
+	d.lose(d.bob.via, disconnected)
+	if d.takeBack(n) {
+		t.Error("it is told twice")
+	}
+	d.wantTold("q disconnected asker")
+	if _, err := d.note(act(t, "r", p.ActRequest, nil)); !errors.Is(err, p.CodeStopped) {
+		t.Errorf("a request to the lost session: %v", err)
+	}
+}
+
+// The refusal of one copy of a request ends a record only if no other copy can have arrived.
+func TestRecordWithRefusedCopies(t *testing.T) {
+	for name, c := range map[string]struct {
+		act     p.Performative
+		copies  int
+		heard   bool // between the copies and the refusals
+		refused []p.Code
+		open    int
+	}{
+		"the only one":               {p.ActRequest, 1, false, []p.Code{p.CodeBusy}, 0},
+		"one of two":                 {p.ActRequest, 2, false, []p.Code{p.CodeBusy}, 1},
+		"two of two":                 {p.ActRequest, 2, false, []p.Code{p.CodeBusy, p.CodeStopped}, 0},
+		"after progress":             {p.ActRequest, 1, true, []p.Code{p.CodeBusy}, 1},
+		"a full mailbox, of CANCEL":  {p.ActCancel, 1, false, []p.Code{p.CodeBusy}, 1},
+		"a stopped agent, of CANCEL": {p.ActCancel, 1, false, []p.Code{p.CodeStopped}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, here := range []bool{false, true} { // refused by this node, or by another
+				d := newDesk(t)
+				m := act(t, "q", p.ActRequest, nil)
+				d.must(m)
+				if c.act == p.ActCancel {
+					m = act(t, "x", p.ActCancel, nil)
+					d.must(m)
+				}
+				for range c.copies - 1 {
+					again, err := m.With(func(*p.Envelope) {})
+					if err != nil {
+						t.Fatal(err)
+					}
+					d.must(again)
+				}
+				if c.heard {
+					d.must(act(t, "a", p.ActAgree, nil))
+				}
+				for i, code := range c.refused {
+					if here {
+						d.refused(passage{message: m, from: d.ann, to: d.bob}, code)
+						continue
+					}
+					d.must(m.RefuseCopy("bob", p.Stamp{ID: p.MessageID(fmt.Sprint("r", i)), Time: epoch}, code, ""))
+				}
+				d.wantOpen(c.open)
+			}
+		})
+	}
+}
+
+// An asker that was told an end in the worker's name is not told another by a late reply, and is answered when it asks again.
+func TestAskerIsToldOnce(t *testing.T) {
+	for name, end := range map[string]func(*desk){
+		"the loss of the worker": func(d *desk) { d.lose(d.bob.via, disconnected) },
+		"the deadline":           func(d *desk) { time.Sleep(time.Minute); synctest.Wait() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				ask := func(id string) { d.must(act(t, id, p.ActRequest, func(e *p.Envelope) { e.ReplyWith = "w" + id })) }
+				answer := func(ref string) error {
+					_, err := d.note(act(t, "a", p.ActInform, func(e *p.Envelope) {
+						e.Sender, e.Receiver, e.InReplyTo, e.ConversationID = "bob", "ann", ref, "other"
+					}))
+					return err
+				}
+				ask("q")
+				end(d)
+				d.bob.via = &link{node: d.node, limits: testLimits} // it is back
+				d.now = time.Now()
+				for _, ref := range []string{"q", "wq"} {
+					if err := answer(ref); !errors.Is(err, p.CodeConversationEnded) {
+						t.Errorf("a late reply to %q: %v", ref, err)
+					}
+				}
+				if err := answer("z"); err != nil {
+					t.Errorf("something else: %v", err)
+				}
+				ask("second") // in the same conversation
+				if err := answer("q"); !errors.Is(err, p.CodeConversationEnded) {
+					t.Errorf("a late reply after another request: %v", err)
+				}
+				d.wantOpen(1)
+				if err := answer("second"); err != nil {
+					t.Error(err)
+				}
+				ask("q")
+				if err := answer("wq"); err != nil {
+					t.Errorf("the reply to the repetition: %v", err)
+				}
+				if err := d.node.Stop(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// The receipt for a CANCEL in the name of an asker that has gone is for nobody.
+func TestReceiptOfTheLost(t *testing.T) {
+	d := newDesk(t)
+	d.must(act(t, "q", p.ActRequest, nil))
+	d.lose(d.ann.via, disconnected)
+	if len(d.said) != 1 {
+		t.Fatalf("told %+v", d.said)
+	}
+	d.withdrawn(d.said[0].record, "x")
+	d.wantTold("q disconnected worker")
+	d.ann.via = &link{node: d.node, limits: testLimits}
+	receipt := act(t, "a", p.ActInform, func(e *p.Envelope) {
+		e.Sender, e.Receiver, e.InReplyTo, e.ConversationID = "bob", "ann", "x", "other"
+	})
+	if _, err := d.note(receipt); !errors.Is(err, p.CodeConversationEnded) {
+		t.Errorf("the receipt: %v", err)
+	}
+}
+
+// The records that were told are bounded; the latest are kept.
+func TestToldRecordsAreBounded(t *testing.T) {
+	d := newDesk(t)
+	d.ann.via.limits.open, d.bob.via.limits.open = 1<<30, 1<<30
+	for i := range maxTold + 2 {
+		d.must(act(t, fmt.Sprint(i), p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(fmt.Sprint(i)) }))
+		d.mu.Lock()
+		for r := range d.of[d.bob.via] {
+			d.finishLocked([]*record{r}, disconnected)
+		}
+		d.mu.Unlock()
+	}
+	if len(d.records.told) != maxTold || len(d.due) != maxTold {
+		t.Errorf("%d are kept, with %d deadlines", len(d.records.told), len(d.due))
+	}
+	for i, want := range map[int]bool{0: false, 1: false, 2: true, maxTold + 1: true} {
+		_, err := d.note(act(t, "a", p.ActFailure, func(e *p.Envelope) { e.InReplyTo, e.ConversationID = fmt.Sprint(i), "other" }))
+		if got := errors.Is(err, p.CodeConversationEnded); got != want {
+			t.Errorf("a late reply to %d: %v", i, err)
+		}
+	}
+}
+
+// A request within a conversation of an agent of this process has no record.
+func TestConversationsHaveNoRecord(t *testing.T) {
+	d := newDesk(t)
+	if err := d.node.Spawn(t.Context(), "worker", func() actors.Agent { return client{} }); err != nil {
+		t.Fatal(err)
+	}
+	query := act(t, "q", p.ActQueryCapabilities, func(e *p.Envelope) {
+		e.Receiver, e.Payload = "worker", p.QueryCapabilities{Type: p.QuerySummary}
+	})
+	for _, m := range []*p.Message{query, act(t, "r", p.ActRequest, func(e *p.Envelope) { e.Receiver = "worker" })} {
+		if _, err := d.records.note(passage{message: m, from: d.ann, to: party{id: "worker"}}, d.now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.wantOpen(1) // the REQUEST, for which the agent has no role
+}

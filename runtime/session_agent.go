@@ -1,0 +1,140 @@
+package runtime
+
+import (
+	"sync/atomic"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// sessionAgent is the destination of one agent of a peer.
+type sessionAgent struct {
+	id           performatives.AgentID
+	label        performatives.AgentID // by which the peer knows itself
+	link         *peerLink
+	registration *actors.Registration
+	known        atomic.Bool // the peer has introduced itself; registration is set
+
+	asked performatives.MessageID // what the node has asked it; of the session's reader
+	left  bool                    // it has withdrawn its capabilities, and said nothing since; of the session's reader
+}
+
+var _ actors.Destination = (*sessionAgent)(nil)
+
+// Load returns that of the session.
+func (a *sessionAgent) Load() *actors.Load { return &a.link.load }
+
+// Deliver passes a message on to the peer. The node answers the Whispering Wind for a peer that has introduced itself.
+func (a *sessionAgent) Deliver(m *performatives.Message) error {
+	if a.known.Load() && a.link.node.system.ProtocolOf(m) == discovery.WhisperName {
+		a.whisper(m)
+		return nil
+	}
+	return a.link.send(m, a.id, a.labelled)
+}
+
+// whisper answers a query for the capabilities of the peer, and a CANCEL of one.
+func (a *sessionAgent) whisper(m *performatives.Message) {
+	s := a.link.node.system
+	act, answer := performatives.ActInform, any(performatives.Receipt{})
+	if m.Performative() != performatives.ActCancel {
+		q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
+		if err == nil {
+			answer, err = a.registration.Describe().Answer(q)
+		}
+		if err != nil {
+			r := asRefusal(err)
+			s.Refuse(a.id, m, r.Code, r.Text)
+			return
+		}
+		act = performatives.ActInformCapabilities
+	}
+	if reply, err := m.ReplyFrom(a.id, s.Stamp(), act, answer); err == nil { // the error is an invalid stamp
+		_ = s.Send(reply) // which counts it
+	}
+}
+
+// labelled returns a message to the agent under the name by which the peer knows it. A peer with many agents is told for
+// each.
+func (a *sessionAgent) labelled(m *performatives.Message) *performatives.Message {
+	if m.Receiver() != "" && a.label == a.id {
+		return m
+	}
+	return renamed(m, m.Sender(), a.label)
+}
+
+// introduce takes what the peer says of itself, and reports whether m does so. A peer
+// that has tools and does not name them is asked.
+func (a *sessionAgent) introduce(m *performatives.Message) bool {
+	if m.Performative() != performatives.ActQueryCapabilities {
+		return false
+	}
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
+	if err != nil || q.Capabilities == nil {
+		return false
+	}
+	a.announce(*q.Capabilities)
+	if len(q.Capabilities.Actions) == 0 && hasTools(*q.Capabilities) {
+		a.ask(m)
+	}
+	return true
+}
+
+// announce lets the agents of the node find the peer, as long as it has anything to
+// offer.
+func (a *sessionAgent) announce(c performatives.Capabilities) {
+	offered := offers(c)
+	if offered || a.known.Load() {
+		a.left = !offered
+		a.known.Store(offered)
+		a.registration.Announce(c)
+	}
+}
+
+// offers reports whether the capabilities name a topic or an action.
+func offers(c performatives.Capabilities) bool { return len(c.Topics)+len(c.Actions) > 0 }
+
+// hasTools reports whether a peer says that it has tools: the capability of the
+// gateway's initialize, true or an object.
+func hasTools(c performatives.Capabilities) bool {
+	switch tools := string(c.Extra["tools"]); tools {
+	case "", "null", "false":
+		return false
+	}
+	return true
+}
+
+// ask asks the peer what it can do.
+func (a *sessionAgent) ask(m *performatives.Message) {
+	s := a.link.node.system.Stamp()
+	question, err := performatives.New(performatives.Envelope{
+		ID: s.ID, Timestamp: s.Time, Sender: namespaceSystem, Receiver: a.id, ReplyWith: string(s.ID), Language: m.Language(),
+		Ontology: performatives.OntologyCapabilityQuery, Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary},
+	})
+	if err != nil || a.link.session.Send(question) != nil {
+		return // it stays hidden, and may introduce itself again
+	}
+	a.asked = s.ID
+}
+
+// answered takes the answer to ask, and reports whether m is one.
+func (a *sessionAgent) answered(m *performatives.Message) bool {
+	if a.asked == "" || m.InReplyTo() != string(a.asked) {
+		return false
+	}
+	a.asked = ""
+	if c, err := performatives.PayloadAs[performatives.InformCapabilities](m); err == nil && c.Capabilities != nil {
+		a.announce(*c.Capabilities)
+	}
+	return true
+}
+
+// renamed returns m from that sender, for that receiver.
+func renamed(m *performatives.Message, from, to performatives.AgentID) *performatives.Message {
+	copied, err := m.With(func(e *performatives.Envelope) { e.Sender, e.Receiver = from, to })
+	if err != nil {
+		return m // only an id that no agent could have
+	}
+	return copied
+}
