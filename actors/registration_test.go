@@ -126,7 +126,7 @@ func TestRegister(t *testing.T) {
 	}
 	r.Remove()
 	r.Remove()
-	if err := send(t, s, "3", "Far"); !errors.Is(err, performatives.CodeUnknownAgent) {
+	if err := send(t, s, "3", "Far"); !errors.Is(err, performatives.CodeStopped) {
 		t.Errorf("after Remove: %v", err)
 	}
 }

@@ -17,14 +17,15 @@ import (
 // replyTracker counts the replies to each request of a test, by message id.
 type replyTracker struct {
 	mu      sync.Mutex
-	ends    map[string]int
+	ends    map[string]int             // for a broadcast, by the sender of the reply, too
+	toAll   map[string]bool            // the broadcasts
 	over    map[string]<-chan struct{} // closed with the session of the request
 	strays  []string                   // replies without a request
 	changed chan struct{}
 }
 
 func newReplyTracker() *replyTracker {
-	return &replyTracker{ends: make(map[string]int), over: make(map[string]<-chan struct{}), changed: make(chan struct{}, 1)}
+	return &replyTracker{ends: make(map[string]int), toAll: make(map[string]bool), over: make(map[string]<-chan struct{}), changed: make(chan struct{}, 1)}
 }
 
 // ask records a request before it is sent. over is closed with its session; it is nil for
@@ -35,10 +36,21 @@ func (y *replyTracker) ask(m *performatives.Message, over <-chan struct{}) {
 	y.ends[string(m.ID())], y.over[string(m.ID())] = 0, over
 }
 
-// end records a reply.
-func (y *replyTracker) end(ref, what string) {
+// broadcast records a broadcast before it is sent. Each agent may reply once, or not at all.
+func (y *replyTracker) broadcast(m *performatives.Message) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
+	y.toAll[string(m.ID())] = true
+}
+
+// end records a reply of an agent.
+func (y *replyTracker) end(ref string, by performatives.AgentID, what string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.toAll[ref] {
+		y.ends[ref+" of "+string(by)]++
+		return
+	}
 	if _, ok := y.ends[ref]; !ok {
 		y.strays = append(y.strays, what)
 	}
@@ -51,7 +63,9 @@ func (y *replyTracker) end(ref, what string) {
 
 // receive is the Receive of the requesting agent.
 func (y *replyTracker) receive(_ *actors.Context, m *performatives.Message) {
-	y.end(m.InReplyTo(), fmt.Sprint(m.Performative(), " ", m.AsRefusal()))
+	if !m.Performative().ExpectsReply() { // else a broadcast of the other side
+		y.end(m.InReplyTo(), m.Sender(), fmt.Sprint(m.Performative(), " ", m.AsRefusal()))
+	}
 }
 
 // awaitAll waits until each request has a reply, or its session has ended.
@@ -159,6 +173,8 @@ func (h *randomResponder) work(c *actors.Context, m *performatives.Message) {
 // replaced.
 type chaosTest struct {
 	*hub
+	front        *runtime.Node // with the agents that talk with the peer: the hub's, or one that the hub is connected to
+	uplink       *outpost      // of the hub to front; nil if that is the hub's own
 	t            *testing.T
 	seed         uint64
 	asked, posed *replyTracker    // requests of the hub's agent, and of the peer
@@ -170,24 +186,39 @@ type chaosTest struct {
 	cuts    []func()
 }
 
-// Each request to the remote agent gets exactly one reply, however its sessions and its
-// proxy end. Each request of the remote agent gets one, unless its session is lost.
-func TestPeerChaos(t *testing.T) { eachSeed(t, 3, runPeerChaos) }
+// Each request to the remote agent gets exactly one reply, however its sessions end. Each request of the remote agent gets one,
+// unless its session is lost. Each agent replies to a broadcast at most once.
+func TestPeerChaos(t *testing.T) {
+	eachSeed(t, 3, func(t *testing.T, seed uint64) { runPeerChaos(t, seed, false) })
+}
 
-func runPeerChaos(t *testing.T, seed uint64) {
+// The same holds where a node is between the remote agent and the others, and is cut off at times.
+func TestChainChaos(t *testing.T) {
+	eachSeed(t, 3, func(t *testing.T, seed uint64) { runPeerChaos(t, seed, true) })
+}
+
+func runPeerChaos(t *testing.T, seed uint64, chain bool) {
 	s := &chaosTest{t: t, ticks: make(chan struct{}, 24), seed: seed, asked: newReplyTracker(), posed: newReplyTracker(), worker: newRandomResponder(seed), peer: newRandomResponder(seed + 1)}
-	s.hub = newHub(t, noPeerOptions, func(o *wire.Options) {
+	small := func(o *wire.Options) {
 		if seed%3 == 1 {
 			o.Limits.Outbox = 8
 		}
-	})
-	spawnBig(t, s.Node, "asker", s.asked.receive)
-	spawnBig(t, s.Node, "worker", s.worker.work)
+	}
+	if chain {
+		far := newHub(t, noPeerOptions)
+		s.front, s.uplink = far.Node, connected(t, far, "out", nil)
+		s.hub = newHubOf(t, s.uplink.Node, noPeerOptions, small)
+	} else {
+		s.hub = newHub(t, noPeerOptions, small)
+		s.front = s.Node
+	}
+	spawnBig(t, s.front, "asker", s.asked.receive)
+	spawnBig(t, s.front, "worker", s.worker.work)
 	s.connect()
 	var talking sync.WaitGroup
 	over := make(chan struct{})
 	for i := range 2 {
-		talking.Go(func() { askAll(t, s.Node, "asker", "Jules", i, s.asked, s.ticks) })
+		talking.Go(func() { askAll(t, s.front, "asker", "Jules", i, s.asked, s.ticks) })
 		talking.Go(func() { s.sendRequests(i) })
 	}
 	var shaking sync.WaitGroup
@@ -250,7 +281,7 @@ func (h chaosPeer) Receive(_ *wire.Session, m *performatives.Message) error {
 		return nil
 	}
 	if m.InReplyTo() != "" {
-		h.s.posed.end(m.InReplyTo(), fmt.Sprint(m.Performative(), " ", m.AsRefusal()))
+		h.s.posed.end(m.InReplyTo(), m.Sender(), fmt.Sprint(m.Performative(), " ", m.AsRefusal()))
 	}
 	return nil
 }
@@ -280,13 +311,18 @@ func (s *chaosTest) sendRequests(n int) {
 		s.mu.Lock()
 		s.posed.ask(m, s.current.Done())
 		if err := s.current.Send(m); err != nil {
-			s.posed.end(string(m.ID()), "")
+			s.posed.end(string(m.ID()), "", "")
+		}
+		if i%10 == 0 {
+			all := message(s.t, "Jules", "", performatives.ActRequest)
+			s.posed.broadcast(all)
+			_ = s.current.Send(all) // the session may have ended
 		}
 		s.mu.Unlock()
 	}
 }
 
-// disturbSessions stops the proxy and replaces, cuts and stops sessions at random.
+// disturbSessions replaces, cuts and stops sessions at random, and cuts the uplink.
 func (s *chaosTest) disturbSessions(over <-chan struct{}) {
 	rng := rand.New(rand.NewPCG(s.seed, 2))
 	for {
@@ -297,10 +333,15 @@ func (s *chaosTest) disturbSessions(over <-chan struct{}) {
 			case <-s.ticks:
 			}
 		}
-		switch rng.IntN(5) {
-		case 0, 1:
-			s.stopProxy()
-		case 2:
+		switch rng.IntN(4) {
+		case 0:
+			if s.uplink != nil {
+				s.uplink.disconnect()
+				if err := s.uplink.up.Connect(within(s.t)); err != nil {
+					s.t.Error(err)
+				}
+			}
+		case 1, 2:
 			s.connect()
 		case 3:
 			s.mu.Lock()
@@ -320,15 +361,9 @@ func (s *chaosTest) disturbSessions(over <-chan struct{}) {
 	}
 }
 
-func (s *chaosTest) stopProxy() {
-	if err := s.StopAgent(within(s.t), "Jules"); err != nil {
-		s.t.Error(err)
-	}
-}
-
 // finish ends all pending requests, and checks the replies.
 func (s *chaosTest) finish() {
-	s.worker.release(s.t, s.Node, "worker")
+	s.worker.release(s.t, s.front, "worker")
 	if s.seed%3 != 1 { // with a small outbox, a reply may have been refused
 		s.posed.awaitAll(s.t, "the peer")
 	}
@@ -336,8 +371,10 @@ func (s *chaosTest) finish() {
 		cut()
 	}
 	s.asked.awaitAll(s.t, "the asker")
-	if err := s.Stop(within(s.t)); err != nil {
-		s.t.Fatal(err)
+	for _, n := range []*runtime.Node{s.Node, s.front} {
+		if err := n.Stop(within(s.t)); err != nil { // the second time harmless
+			s.t.Fatal(err)
+		}
 	}
 	s.asked.check(s.t, "the asker")
 	s.posed.check(s.t, "the peer")
@@ -364,7 +401,12 @@ func askAll(t *testing.T, n *runtime.Node, from, to performatives.AgentID, who i
 		})
 		y.ask(m, nil)
 		if err := n.Send(m); err != nil {
-			y.end(string(m.ID()), "")
+			y.end(string(m.ID()), "", "")
+		}
+		if i%10 == 0 {
+			all := message(t, from, "", performatives.ActRequest)
+			y.broadcast(all)
+			_ = n.Send(all) // the error is that nobody can take it
 		}
 	}
 }

@@ -200,8 +200,7 @@ func (u *Uplink) dialed(s *wire.Session, err error) (late bool) {
 	if u.stopped {
 		return true
 	}
-	l := u.linkOfLocked(s)
-	if !l.ended() { // the session may have ended already
+	if l := u.linkOfLocked(s); !l.ended() { // the session may have ended already
 		u.current.Store(l)
 	}
 	return false
@@ -262,7 +261,7 @@ func (u *Uplink) Stop(ctx context.Context) error {
 	return l.session.Stop(ctx)
 }
 
-// deliver sends a message to the far node.
+// deliver sends a message to the far node, unless the message came from there.
 func (u *Uplink) deliver(m *performatives.Message) error {
 	l := u.current.Load()
 	if l == nil {
@@ -270,6 +269,9 @@ func (u *Uplink) deliver(m *performatives.Message) error {
 			Code: performatives.CodeStopped, About: m.ID(),
 			Text: fmt.Sprintf("there is no agent %q on this node, and it is not connected to another", m.Receiver()),
 		}
+	}
+	if _, here := u.node.system.Find(m.Sender()); !here && !u.node.system.HasRun(m.Sender()) && u.node.uplinkFor(m.Sender()) == u {
+		return u.node.system.Deliver(m.Receiver(), m) // which says why it cannot
 	}
 	return l.send(m, m.Receiver(), func(m *performatives.Message) *performatives.Message { return m })
 }

@@ -91,7 +91,11 @@ func runDelegationChaos(t *testing.T, seed uint64) {
 		asking.Go(func() { delegateAll(t, rand.New(rand.NewPCG(seed, uint64(i))), party, to, each, ticks) })
 	}
 	shaking.Go(func() {
-		disturbUplink(t, rand.New(rand.NewPCG(seed, askers)), h, o, []performatives.AgentID{"far", "out"}, ticks, over)
+		disturbUplink(t, rand.New(rand.NewPCG(seed, askers)), h, o, func() {
+			for a := range o.System().Agents() {
+				a.Announce(a.Describe())
+			}
+		}, ticks, over)
 	})
 	asking.Wait()
 	close(over)
@@ -165,7 +169,9 @@ func runUplinkChaos(t *testing.T, seed uint64) {
 		asking.Go(func() { askAll(t, o.Node, "poser", "near", i, posed, ticks) })
 	}
 	shaking.Go(func() {
-		disturbUplink(t, rand.New(rand.NewPCG(seed, 2)), h, o, []performatives.AgentID{"far", "poser"}, ticks, over)
+		disturbUplink(t, rand.New(rand.NewPCG(seed, 2)), h, o, func() {
+			spawnAgain(t, o.Node, "far", always(scripted{receive: far.work, topics: []string{"x"}}), runtime.WithCapacity(1<<16))
+		}, ticks, over)
 	})
 	asking.Wait()
 	close(over)
@@ -187,8 +193,15 @@ func runUplinkChaos(t *testing.T, seed uint64) {
 	posed.check(t, "the other")
 }
 
-// disturbUplink cuts and stops the connection and changes announcements at random.
-func disturbUplink(t *testing.T, rng *rand.Rand, h *hub, o *outpost, agents []performatives.AgentID, ticks <-chan struct{}, over <-chan struct{}) {
+// spawnAgain stops an agent and starts another under its id.
+func spawnAgain(t *testing.T, n *runtime.Node, id performatives.AgentID, create func() actors.Agent, opts ...runtime.SpawnOption) {
+	if err := errors.Join(n.StopAgent(within(t), id), n.Spawn(within(t), id, create, opts...)); err != nil {
+		t.Error(err)
+	}
+}
+
+// disturbUplink cuts and stops the connection and disturbs an agent at random.
+func disturbUplink(t *testing.T, rng *rand.Rand, h *hub, o *outpost, disturb func(), ticks <-chan struct{}, over <-chan struct{}) {
 	for {
 		for range 4 {
 			select {
@@ -216,12 +229,7 @@ func disturbUplink(t *testing.T, rng *rand.Rand, h *hub, o *outpost, agents []pe
 				return
 			}
 		case 2:
-			if err := h.StopAgent(within(t), agents[rng.IntN(len(agents))]); err != nil {
-				t.Error(err)
-			}
-			for a := range o.System().Agents() {
-				a.Announce(a.Describe()) // visible again
-			}
+			disturb()
 		}
 	}
 }

@@ -16,8 +16,15 @@ var _ wire.Handler = (*uplinkHandler)(nil)
 
 func (h *uplinkHandler) uplink() *Uplink { return (*Uplink)(h) }
 
-// Opened attaches a link to a new session.
-func (h *uplinkHandler) Opened(s *wire.Session) { h.uplink().linkOf(s) }
+// Opened makes a new session the uplink's: what the far node sends first may be answered at once.
+func (h *uplinkHandler) Opened(s *wire.Session) {
+	u := h.uplink()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if l := u.linkOfLocked(s); !u.stopped {
+		u.current.Store(l)
+	}
+}
 
 // Receive routes a message to an agent of this node. A message for an unknown id is
 // refused and not sent back to the far node.
