@@ -50,6 +50,7 @@ type messageFacts struct {
 	Protocol     string                       `json:"protocol,omitempty"`
 	InReplyTo    string                       `json:"in_reply_to,omitempty"`
 	Priority     string                       `json:"priority"`
+	Principal    string                       `json:"principal,omitempty"` // empty for none
 }
 
 func factsOf(m *performatives.Message) *messageFacts {
@@ -58,7 +59,7 @@ func factsOf(m *performatives.Message) *messageFacts {
 	}
 	return &messageFacts{
 		ID: m.ID(), Performative: m.Performative().String(), MessageType: m.MessageType(), Sender: m.Sender(), Receiver: m.Receiver(),
-		Conversation: m.ConversationID(), Protocol: m.Protocol(), InReplyTo: m.InReplyTo(), Priority: m.Priority().String(),
+		Conversation: m.ConversationID(), Protocol: m.Protocol(), InReplyTo: m.InReplyTo(), Priority: m.Priority().String(), Principal: m.Principal(),
 	}
 }
 

@@ -26,6 +26,7 @@ type Envelope struct {
 	Timestamp      time.Time      // required: when the message was made
 	Trace          string         // W3C traceparent; empty = not traced
 	Budget         Content        // the allowance of the work, and in an answer, the amount used; this package does not interpret it
+	Principal      string         // who authenticated where the message entered; empty = nobody; see [Message.Principal]
 	Metadata       Members        // members of the envelope without a field of their own
 	Payload        any            // a payload type of this package, a registered one, or Raw
 	Shape          any            // private to the dialect that decoded the message: the form it had on the wire
@@ -145,6 +146,14 @@ func (m *Message) Trace() string { return m.e.Trace }
 
 // Budget returns the allowance of the work, or in an answer the amount used, as received.
 func (m *Message) Budget() Content { return m.e.Budget }
+
+// Principal returns who proved an identity to the node at which the message entered the system: the name of the identity, such as the
+// subject of a token. It is not a claim of the sender, which may be an agent below that name. It is empty for a message that was made
+// here, and for one of a peer that proved nothing. Rules and audit use it. No dialect writes or reads it.
+func (m *Message) Principal() string { return m.e.Principal }
+
+// Authenticate stores the principal of m. Only the session that has just read m may call it, before it passes m on.
+func (m *Message) Authenticate(principal string) { m.e.Principal = principal }
 
 // Payload returns the content: a payload type of this package, a registered
 // type, or [Raw]; nil for an act without content. See [PayloadAs].

@@ -10,7 +10,7 @@ const maxSized = 256
 func (m *Message) Size() int {
 	e := &m.e
 	n := len(e.ID) + len(e.Sender) + len(e.Receiver) + len(e.ConversationID) + len(e.Protocol) + len(e.MessageType) + len(e.InReplyTo) +
-		len(e.ReplyWith) + len(e.Language) + len(e.Ontology) + len(e.Trace) + int(reflect.TypeFor[Message]().Size())
+		len(e.ReplyWith) + len(e.Language) + len(e.Ontology) + len(e.Trace) + len(e.Principal) + int(reflect.TypeFor[Message]().Size())
 	for name, v := range e.Metadata {
 		n += len(name) + len(v)
 	}
@@ -21,7 +21,7 @@ func (m *Message) Size() int {
 	return n + s.of(reflect.ValueOf(e.Payload)) + s.of(reflect.ValueOf(e.Budget))
 }
 
-// Weigh stores the size of m, so that mailboxes and ledgers can bound the memory of long
+// Weigh stores the size of m, so that mailboxes and records can bound the memory of long
 // messages from peers. Only the session that has just read m may call it, before it
 // passes m on.
 func (m *Message) Weigh() { m.weight = m.Size() }

@@ -182,6 +182,7 @@ func (s *Session) admit(in *Inbound) error {
 			return &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID()}
 		}
 	}
+	m.Authenticate(id.principal(m.Sender()))
 	return nil
 }
 

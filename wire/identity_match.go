@@ -36,6 +36,17 @@ func (i Identity) account(agent performatives.AgentID) performatives.AgentID {
 	return agent
 }
 
+// principal returns the [performatives.Message.Principal] of a message of agent.
+func (i Identity) principal(agent performatives.AgentID) string {
+	switch {
+	case i.Name != "":
+		return string(i.Name)
+	case len(i.Agents) > 0:
+		return string(i.account(agent))
+	}
+	return ""
+}
+
 // speaks returns a message whose sender is a label that the identity does not cover as a message of the identity's own
 // name. Without one it returns the message.
 func (i Identity) speaks(m *performatives.Message) *performatives.Message {
