@@ -252,7 +252,8 @@ func (s *System) Find(id performatives.AgentID) (*Registration, bool) {
 		}
 	}
 	r := v.(*Registration) //nolint:forcetypeassert // nothing else is stored
-	return r, r.current()
+	current := r.current()
+	return r, current
 }
 
 // lookup returns the running agent of this process with that id.

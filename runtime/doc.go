@@ -20,8 +20,8 @@
 //	err = server.Stop(ctx) // before the node: ends pending requests and informs the peers
 //	err = node.Stop(ctx)
 //
-// Each sender id of a session becomes an agent of the node under the same id. The agent
-// is hidden until the peer introduces itself: it sends a QUERY_CAPABILITIES with its own
+// Each sender id of a session becomes an entry of the node's directory under the same id, whose destination is the
+// session. The agent is hidden until the peer introduces itself: it sends a QUERY_CAPABILITIES with its own
 // Capabilities to the namespace system, to the node's name, without a receiver, or to an
 // agent as a handshake.
 //
@@ -33,7 +33,7 @@
 // further messages of the task, use the name of the namespace. The namespace system also
 // answers QUERY_REF "agents" with a list of the agents.
 //
-// On the connecting node, an [Uplink] connects the node to the agents of another node:
+// On the connecting node, an [Uplink] connects the node to the agents of another node. A node may have several:
 //
 //	up, err := node.Uplink(runtime.UplinkOptions{Dial: …})
 //	err = up.Connect(ctx)
@@ -41,12 +41,16 @@
 //	err = node.Stop(ctx)
 //	err = up.Stop(ctx) // after the node: it sends the node's final messages
 //
-// When a session ends, each agent with a pending request to the session's agents gets
-// FAILURE (disconnected) from the agent that it asked. Tasks that run for the session's
-// agents are cancelled by CANCEL. Later messages to those agents are refused until they
-// reconnect. A node's broadcast reaches the agents that have introduced themselves, and
-// does not leave the node by its uplink. Replies to a peer's broadcast are not tracked as
-// pending requests.
+// When a session ends, its agents leave the directory, and the conversations with them lose their peers
+// ([actors.System.LosePeers]): their tables say how they end. A request that has no conversation on the node, because it is
+// passed on between two sessions, or an agent handles it in its Receive, has a record instead. The table of its codon says when it
+// ends. The end of either session, the stop of an agent of the node and the deadline end it, too: the agent that asked gets FAILURE,
+// the agent that it asked gets CANCEL, and a later reply is refused.
+//
+// A node's broadcast reaches the agents that have introduced themselves, and does not leave the node by an uplink. The loss of one
+// of them is told to the sender, its silence is not.
+//
+// [performatives.Message.Principal] says who authenticated where a message came in.
 //
 // # Ordering
 //

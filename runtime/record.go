@@ -23,8 +23,8 @@ type record struct {
 	codon    *codons.Codon     // nil without a table
 	progress *machine.Progress // nil without a table, and after a message that breaks it
 
-	first  *performatives.Message // that opened it; nil once it was told
-	asked  *performatives.Message // the latest of the asker that expects a reply; nil once it was told
+	first  *performatives.Message // that opened it; nil in a tombstone
+	asked  *performatives.Message // the latest of the asker that expects a reply; nil in a tombstone
 	latest *performatives.Message // the latest message noted
 	cancel *performatives.Message // the latest CANCEL
 	ids    []performatives.MessageID
@@ -34,8 +34,8 @@ type record struct {
 	place int       // in dueHeap, counted from 1; 0: it is not there
 	keys  []recordKey
 
-	told bool // the asker was told an end in the worker's name: later messages of the worker are refused
-	gone bool // it is not in the index
+	tombstone bool // it was ended in the worker's name, or in the asker's: later messages of the worker are refused
+	gone      bool // it is not in the index
 }
 
 // party is one of the two agents of a record, at its present destination.
@@ -92,7 +92,7 @@ func (t *record) knows(id performatives.MessageID) bool {
 // weight is that of the messages which the record keeps.
 func (t *record) weight() int {
 	switch {
-	case t.told:
+	case t.tombstone:
 		return 0
 	case t.first == t.asked:
 		return t.asked.Weight()

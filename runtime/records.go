@@ -11,8 +11,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxTold is the largest number of ended records that are kept because a late reply may come.
-const maxTold = 16_384
+// maxTombstones is the largest number of ended records that are kept because a late reply may come.
+const maxTombstones = 16_384
 
 // records are the requests of a node that have no conversation here: see [record]. They are safe for concurrent use.
 type records struct {
@@ -20,14 +20,14 @@ type records struct {
 	tables map[string]table // by the name of the codon
 	say    func([]ending, bool)
 
-	mu        sync.Mutex
-	index     map[recordKey]*record
-	of        map[any]map[*record]struct{} // the records by *link, or by the folded id of an agent of this process; those that were told are not in it
-	due       dueHeap
-	told      []*record // that were told, the oldest first, and some that are gone
-	wake      time.Time // for which the timer is set; zero: it is not
-	stopTimer func() bool
-	closed    bool
+	mu         sync.Mutex
+	index      map[recordKey]*record
+	of         map[any]map[*record]struct{} // the records by *link, or by the folded id of an agent of this process; tombstones are not in it
+	due        dueHeap
+	tombstones []*record // the oldest first, and some that are gone
+	wake       time.Time // for which the timer is set; zero: it is not
+	stopTimer  func() bool
+	closed     bool
 }
 
 // table is a codon and the beginning of its conversations.
@@ -82,9 +82,9 @@ func (r *records) note(p passage, now time.Time) (noted, error) {
 		return noted{}, r.admitLocked(p)
 	case t == nil:
 		return r.openLocked(p, now)
-	case t.told && t.roleOf(p.message) == machine.Responder:
+	case t.tombstone && t.roleOf(p.message) == machine.Responder:
 		return noted{}, refusedCopy(p.message, performatives.CodeConversationEnded, "the asker was told an end before")
-	case t.told: // it asks again, or something else
+	case t.tombstone: // it asks again, or something else
 		if t.knows(p.message.ID()) {
 			r.removeLocked(t)
 		}
@@ -144,7 +144,7 @@ func (r *records) aliased(asker performatives.AgentID, m *performatives.Message)
 	defer r.mu.Unlock()
 	asker = asker.Fold()
 	for _, k := range [...]recordKey{{string(m.ConversationID()), asker, m.Receiver().Fold()}, {name: m.InReplyTo(), asker: asker}} {
-		if t := r.index[k]; t != nil && !t.told && t.as != "" && t.as.Is(m.Receiver()) {
+		if t := r.index[k]; t != nil && !t.tombstone && t.as != "" && t.as.Is(m.Receiver()) {
 			return t.worker.id, true
 		}
 	}
@@ -275,7 +275,7 @@ func (r *records) takeBack(n noted) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case t.told:
+	case t.tombstone:
 		return false
 	case n.began:
 		r.removeLocked(t)

@@ -16,7 +16,7 @@ func (r *records) refused(p passage, code performatives.Code) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.findLocked(p)
-	if t == nil || t.told || t.asked.ID() != p.message.ID() {
+	if t == nil || t.tombstone || t.asked.ID() != p.message.ID() {
 		return false
 	}
 	if t.copyRefused(code) {
@@ -62,7 +62,7 @@ func (r *records) close() {
 func (r *records) finishLocked(ended []*record, why performatives.Failure) {
 	var last []ending
 	for _, t := range ended {
-		if e := r.toldLocked(t, why); e.request != nil {
+		if e := r.tombstoneLocked(t, why); e.request != nil {
 			last = append(last, e)
 		}
 	}
@@ -80,8 +80,8 @@ type ending struct {
 	asked                 *performatives.Message // the latest of the asker that expects a reply
 }
 
-// toldLocked ends a record and keeps what refuses a late reply.
-func (r *records) toldLocked(t *record, why performatives.Failure) ending {
+// tombstoneLocked ends a record and keeps what refuses a late reply.
+func (r *records) tombstoneLocked(t *record, why performatives.Failure) ending {
 	e := ending{record: t, why: why, asker: t.asker, worker: t.worker, voice: t.voice(), request: t.first, asked: t.asked}
 	e.tellAsker, e.tellWorker = !t.asker.lost(), !t.worker.lost() && t.asked.Performative() != performatives.ActCancel
 	r.unlistLocked(t)
@@ -96,18 +96,18 @@ func (r *records) toldLocked(t *record, why performatives.Failure) ending {
 			t.keys[i], r.index[k] = k, t
 		}
 	}
-	t.told, t.first, t.asked, t.latest, t.cancel, t.ids, t.progress = true, nil, nil, nil, nil, nil, nil
+	t.tombstone, t.first, t.asked, t.latest, t.cancel, t.ids, t.progress = true, nil, nil, nil, nil, nil, nil
 	if until := time.Now().Add(t.limits().patience); t.due.Before(until) {
 		r.scheduleLocked(t, until)
 	}
-	if len(r.told) >= maxTold {
-		r.told = slices.DeleteFunc(r.told, func(t *record) bool { return t.gone })
+	if len(r.tombstones) >= maxTombstones {
+		r.tombstones = slices.DeleteFunc(r.tombstones, func(t *record) bool { return t.gone })
 	}
-	if len(r.told) >= maxTold {
-		r.removeLocked(r.told[0])
-		r.told = r.told[1:]
+	if len(r.tombstones) >= maxTombstones {
+		r.removeLocked(r.tombstones[0])
+		r.tombstones = r.tombstones[1:]
 	}
-	r.told = append(r.told, t)
+	r.tombstones = append(r.tombstones, t)
 	return e
 }
 
@@ -158,7 +158,7 @@ func (r *records) expire() {
 	for now := time.Now(); len(r.due) > 0 && !now.Before(r.due[0].due); {
 		t := r.due[0]
 		heap.Pop(&r.due)
-		if t.told || t.broadcast || t.uncertain() {
+		if t.tombstone || t.broadcast || t.uncertain() {
 			r.removeLocked(t)
 			continue
 		}

@@ -302,7 +302,7 @@ func TestRecordsExpire(t *testing.T) {
 				}
 				time.Sleep(time.Until(begin.Add(tt.after - 1)))
 				d.wantTold()
-				time.Sleep(2)
+				time.Sleep(2 * time.Nanosecond)
 				synctest.Wait()
 				d.wantTold(tt.told)
 				if err := d.node.Stop(t.Context()); err != nil {
@@ -512,11 +512,11 @@ func TestReceiptOfTheLost(t *testing.T) {
 	}
 }
 
-// The records that were told are bounded; the latest are kept.
-func TestToldRecordsAreBounded(t *testing.T) {
+// Tombstones are bounded; the latest are kept.
+func TestTombstonesAreBounded(t *testing.T) {
 	d := newDesk(t)
 	d.ann.via.limits.open, d.bob.via.limits.open = 1<<30, 1<<30
-	for i := range maxTold + 2 {
+	for i := range maxTombstones + 2 {
 		d.must(act(t, fmt.Sprint(i), p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(fmt.Sprint(i)) }))
 		d.mu.Lock()
 		for r := range d.of[d.bob.via] {
@@ -524,10 +524,10 @@ func TestToldRecordsAreBounded(t *testing.T) {
 		}
 		d.mu.Unlock()
 	}
-	if len(d.records.told) != maxTold || len(d.due) != maxTold {
-		t.Errorf("%d are kept, with %d deadlines", len(d.records.told), len(d.due))
+	if len(d.records.tombstones) != maxTombstones || len(d.due) != maxTombstones {
+		t.Errorf("%d are kept, with %d deadlines", len(d.records.tombstones), len(d.due))
 	}
-	for i, want := range map[int]bool{0: false, 1: false, 2: true, maxTold + 1: true} {
+	for i, want := range map[int]bool{0: false, 1: false, 2: true, maxTombstones + 1: true} {
 		_, err := d.note(act(t, "a", p.ActFailure, func(e *p.Envelope) { e.InReplyTo, e.ConversationID = fmt.Sprint(i), "other" }))
 		if got := errors.Is(err, p.CodeConversationEnded); got != want {
 			t.Errorf("a late reply to %d: %v", i, err)

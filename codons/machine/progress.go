@@ -1,25 +1,20 @@
 package machine
 
-import "sync"
-
 // maxProgress is the largest number of [Progress] values that a [Machine] shares among its conversations.
 const maxProgress = 512
 
 // Progress is how far a conversation is by the messages that both sides have sent, for one that passes the messages on and
-// takes no part. Conversations with the same messages share their Progress, so that a usual message costs one lookup. It is
-// immutable, and safe for concurrent use. Its judgement is that of a [Monitor].
+// takes no part. Conversations with the same messages share their Progress, so that a usual message costs one lookup. Its
+// judgement is that of a [Monitor]. The Progress values that have one beginning are not safe for concurrent use.
 type Progress struct {
 	of      *progressTree // nil for one that is not shared
 	monitor *Monitor
 	ended   bool
-	next    map[Utterance]*Progress // guarded by progressTree.mu
+	next    map[Utterance]*Progress
 }
 
 // progressTree holds the shared Progress values of one machine.
-type progressTree struct {
-	mu sync.Mutex
-	n  int
-}
+type progressTree struct{ n int }
 
 // NewProgress returns the beginning of all conversations of m that share their Progress.
 func NewProgress(m *Machine) *Progress {
@@ -31,8 +26,6 @@ func (p *Progress) After(u Utterance) *Progress {
 	if p.of == nil {
 		return p.observe(u, nil)
 	}
-	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
 	if next, ok := p.next[u]; ok {
 		return next
 	}
