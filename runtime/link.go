@@ -59,8 +59,7 @@ func (l *link) ended() bool {
 // deliver routes a message of the peer's agent to its receiver. The error is a [*performatives.Refusal], and the node has
 // counted the message.
 func (l *link) deliver(m *performatives.Message, from performatives.AgentID) error {
-	r, ok := l.node.system.Find(m.Receiver())
-	if ok && r.Destination() != nil { // which notes it
+	if _, local := l.node.system.Lookup(m.Receiver()); !local { // the destination notes it
 		return l.node.Send(m)
 	}
 	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})
@@ -93,9 +92,15 @@ func (l *link) receive(p passage) error {
 
 // send passes a message on to the peer. sent is the form in which the peer gets it. The error is a [*performatives.Refusal].
 func (l *link) send(m *performatives.Message, to performatives.AgentID, form func(*performatives.Message) *performatives.Message) error {
-	return l.node.pass(passage{message: m, from: l.node.partyOf(m.Sender()), to: party{to, l}}, func(m *performatives.Message) error {
-		return l.session.Send(form(m))
+	var unsent error
+	err := l.node.pass(passage{message: m, from: l.node.partyOf(m.Sender()), to: party{to, l}}, func(m *performatives.Message) error {
+		unsent = l.session.Send(form(m))
+		return unsent
 	})
+	if err == nil && unsent != nil { // its record was ended meanwhile: the sender was told so
+		_ = l.node.recordRefusal(m, unsent)
+	}
+	return err
 }
 
 // pass notes a message in the records and passes it on with the function on. The reply of a worker that the asker has called by
@@ -144,8 +149,7 @@ func (n *Node) recordRefusal(m *performatives.Message, why error) error {
 // copy. Otherwise the message is a dead letter, and if it is a reply with an invalid payload, the peer gets a substitute.
 func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal) {
 	n := l.node
-	if m.Performative().ExpectsReply() && l.awaited(m, m.Receiver(), why.Code) {
-		n.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
+	if m.Performative().ExpectsReply() && l.refuseCopy(m, why) {
 		return
 	}
 	n.system.DeadLetter(string(m.Receiver()), m, why.Code)
@@ -154,10 +158,22 @@ func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal)
 	}
 }
 
-// awaited reports whether the sender of a request to the peer's agent waits for the reply, and notes that a copy was refused.
-func (l *link) awaited(m *performatives.Message, to performatives.AgentID, code performatives.Code) bool {
-	return l.node.records.refused(passage{message: m, from: l.node.partyOf(m.Sender()), to: party{to, l}}, code) ||
-		l.node.system.Conversing(m.Sender(), m.ConversationID(), to)
+// refuseCopy tells the sender of a request that a copy has not arrived. It reports false if the sender does not wait for a reply.
+func (l *link) refuseCopy(m *performatives.Message, why *performatives.Refusal) bool {
+	n, asker := l.node, l.node.partyOf(m.Sender())
+	voice, recorded := n.records.refused(passage{message: m, from: asker, to: party{m.Receiver(), l}}, why.Code)
+	switch {
+	case recorded && asker.via != nil: // past the records, which have noted the refusal
+		n.system.RecordRefusal(m, why)
+		if refusal := m.RefuseCopy(voice, n.system.Stamp(), why.Code, why.Text); refusal != nil {
+			n.deliverWithRetry([]*performatives.Message{refusal}, true)
+		}
+	case recorded, n.system.Conversing(m.Sender(), m.ConversationID(), m.Receiver()):
+		n.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
+	default:
+		return false
+	}
+	return true
 }
 
 // sendSubstitute sends the peer a FAILURE in place of a reply that cannot be encoded, so

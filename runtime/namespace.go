@@ -40,6 +40,9 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 	}
 	agents := p.members(m.Receiver(), from.id)
 	if !p.coversAll(m.Receiver()) && isEmpty(agents) {
+		if u := p.node.uplinkFor(m.Receiver()); u != nil && u.Connected() {
+			return l.deliver(m, from.id)
+		}
 		if p.node.system.HasRun(m.Receiver()) {
 			return p.node.recordRefusal(m, refused(performatives.CodeStopped, ""))
 		}

@@ -10,19 +10,20 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// refused notes that a copy of a message to the agent behind the session has not arrived, for the reason of that code. It reports
-// whether the sender waits in a record.
-func (r *records) refused(p passage, code performatives.Code) bool {
+// refused notes that a copy of a message to the agent behind the session has not arrived, for the reason of that code. It returns
+// the name by which the sender knows the worker, and reports whether the sender waits in a record.
+func (r *records) refused(p passage, code performatives.Code) (voice performatives.AgentID, waits bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.findLocked(p)
 	if t == nil || t.tombstone || t.asked.ID() != p.message.ID() {
-		return false
+		return "", false
 	}
+	voice = t.voice()
 	if t.copyRefused(code) {
-		r.removeLocked(t)
+		r.tombstoneLocked(t, performatives.Failure{}) // the peer may have got it all the same
 	}
-	return true
+	return voice, true
 }
 
 // lose ends the records of a session that has ended. None begins afterwards.

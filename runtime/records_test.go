@@ -440,6 +440,12 @@ func TestRecordWithRefusedCopies(t *testing.T) {
 					d.must(m.RefuseCopy("bob", p.Stamp{ID: p.MessageID(fmt.Sprint("r", i)), Time: epoch}, code, ""))
 				}
 				d.wantOpen(c.open)
+				if c.open != 0 || !here {
+					continue
+				}
+				if _, err := d.note(act(t, "late", p.ActInform, func(e *p.Envelope) { e.Sender, e.Receiver, e.InReplyTo = "bob", "ann", "q" })); !errors.Is(err, p.CodeConversationEnded) {
+					t.Errorf("a late reply: %v", err) // the message may have been written
+				}
 			}
 		})
 	}

@@ -106,6 +106,41 @@ func TestUplinkWithAnotherSender(t *testing.T) {
 	await(t, refused, 1, func(e actors.DeadLetter) bool { return e.Code == performatives.CodeForbidden })
 }
 
+// A peer of a node reaches the agents and namespaces beyond the node's uplink, and is told an end when the uplink is lost.
+func TestPeerReachesBeyondTheUplink(t *testing.T) {
+	held := make(chan struct{}, 10)
+	h := newHub(t, noPeerOptions)
+	h.spawn("Eliza", always(scripted{topics: []string{"x"}, receive: func(c *actors.Context, m *performatives.Message) {
+		if m.Performative() == performatives.ActQueryIf {
+			held <- struct{}{}
+			return
+		}
+		echo(c, m)
+	}}))
+	h.spawn("crm/bot", newActionWorker("audit"))
+	o := connected(t, h, "out", nil)
+	c := newCaller(t, newHubOf(t, o.Node, noPeerOptions), nil)
+	c.say(message(t, "Jules", "Eliza", performatives.ActRequest))
+	if m := c.answer(1); m.Performative() != performatives.ActInform || m.Sender() != "Eliza" {
+		t.Errorf("told %s by %s", m.Performative(), m.Sender())
+	}
+	c.say(message(t, "Jules", "crm", performatives.ActTaskRequest, with(task("audit"))))
+	if m := c.answer(2); m.Performative() != performatives.ActTaskAccept || m.Sender() != "crm" {
+		t.Errorf("told %s by %s, %v", m.Performative(), m.Sender(), m.AsRefusal())
+	}
+	c.answer(3) // the result
+	c.say(message(t, "Jules", "nobody", performatives.ActRequest))
+	if r := c.answer(4).AsRefusal(); r == nil || r.Code != performatives.CodeUnknownAgent {
+		t.Errorf("about an unknown agent: told %v", r)
+	}
+	c.say(message(t, "Jules", "Eliza", performatives.ActQueryIf, with(performatives.Raw(`{"condition":"x"}`))))
+	<-held
+	o.disconnect()
+	if r := c.answer(5).AsRefusal(); r == nil || r.Code != performatives.CodeDisconnected {
+		t.Errorf("after the loss of the uplink: told %v", r)
+	}
+}
+
 // An agent that has stopped on a node and lives beyond its uplink now is reached there.
 func TestAgentThatMoved(t *testing.T) {
 	h := newHub(t, noPeerOptions)

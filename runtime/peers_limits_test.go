@@ -1,0 +1,100 @@
+package runtime_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// Conversations of the node's agents with those of a session count for its bounds, in both directions, as long as they are open.
+func TestConversationsOfASessionAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		started, ended := make(chan struct{}, 10), make(chan error, 10)
+		h := newHub(t, runtime.PeerOptions{MaxOpen: 2})
+		h.spawn("Jules", returning(newCancellableWorker(started, ended)))
+		c := newCaller(t, h, nil)
+		answers := 0
+		next := func() *performatives.Message { answers++; return c.answer(answers) }
+		ask := func() *performatives.Message {
+			m := message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(task("debug_code")))
+			c.say(m)
+			return m
+		}
+		first := ask()
+		next()
+		ask()
+		next()
+		third := ask()
+		if m := next(); !errors.Is(m.AsRefusal(), performatives.CodeBusy) {
+			t.Errorf("one too many is told %s", m.Performative())
+		}
+		c.say(first) // a repetition is not a further one, and is refused as a copy only
+		if m := next(); !m.Undeliverable() && m.Performative() != performatives.ActTaskAccept {
+			t.Errorf("a repetition is told %s", m.Performative())
+		}
+		if _, err := h.Delegate(within(t), "Eddy", task("debug_code")); !errors.Is(err, performatives.CodeBusy) {
+			t.Errorf("a delegation to the peer: %v", err)
+		}
+		c.say(message(t, "Eddy", "Jules", performatives.ActCancel, func(e *performatives.Envelope) {
+			e.ConversationID, e.InReplyTo, e.Payload = first.ConversationID(), string(first.ID()), performatives.Cancel{}
+		}))
+		next() // the receipt
+		synctest.Wait()
+		c.say(third)
+		if m := next(); m.Performative() != performatives.ActTaskAccept {
+			t.Errorf("after the end of one: told %s, %v", m.Performative(), m.AsRefusal())
+		}
+		c.cut()
+		synctest.Wait()
+		if err := h.Stop(within(t)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A session may have as many delegations of the node open as its bound says, not one less.
+func TestDelegationsToASessionAreBounded(t *testing.T) {
+	h := newHub(t, runtime.PeerOptions{MaxOpen: 1})
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Eddy", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+	c.answer(1)
+	d, err := delegation.Start(within(t), h, "Eddy", task("debug_code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := c.answer(2); m.Performative() != performatives.ActTaskRequest {
+		t.Errorf("the peer gets %s", m.Performative())
+	}
+	if _, err := h.Delegate(within(t), "Eddy", task("debug_code")); !errors.Is(err, performatives.CodeBusy) {
+		t.Errorf("one too many: %v", err)
+	}
+	c.cut()
+	if _, err := d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
+		t.Errorf("the first: %v", err)
+	}
+}
+
+// The long requests of open conversations are bounded by bytes.
+func TestLongRequestsOfASessionAreBounded(t *testing.T) {
+	started, ended := make(chan struct{}, 10), make(chan error, 10)
+	h := newHub(t, runtime.PeerOptions{MaxBytes: 30_000})
+	h.spawn("Jules", returning(newCancellableWorker(started, ended)))
+	c := newCaller(t, h, nil)
+	for i, tt := range []struct {
+		length int
+		want   performatives.Performative
+	}{{20_000, performatives.ActTaskAccept}, {20_000, performatives.ActTaskReject}, {100, performatives.ActTaskAccept}} {
+		c.say(message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(performatives.TaskRequest{
+			TaskType: "debug_code", Description: strings.Repeat("x", tt.length),
+		})))
+		m := c.answer(i + 1)
+		if m.Performative() != tt.want || tt.want == performatives.ActTaskReject && !errors.Is(m.AsRefusal(), performatives.CodeBusy) {
+			t.Errorf("a request of %d bytes is told %s, %v", tt.length, m.Performative(), m.AsRefusal())
+		}
+	}
+}
