@@ -85,7 +85,7 @@ func (w *work) appendingLoop(loop *pydebug.Stmt) (a appending, ok bool) {
 func (w *work) keepsLoop(a appending) string {
 	function := a.loop.Function()
 	switch {
-	case function == nil || inClass(a.loop, function):
+	case function == nil:
 		return "it is not in a function, so that other code may use its variables"
 	case a.loop.Next != nil && a.loop.Next.Keyword == "else":
 		return "it has an else"
@@ -125,7 +125,7 @@ func (w *work) plainLines(a appending) bool {
 			return false
 		}
 	}
-	if strings.Contains(w.Source[st.Start:w.LineStart(end.EndLine+1)], "#") || !st.StartsLine || !a.loop.StartsLine || end.Next != nil {
+	if strings.Contains(w.Source[st.Start:w.LineStart(end.EndLine+1)], "#") || !st.StartsLine || !a.loop.StartsLine {
 		return false
 	}
 	lines := 0

@@ -11,7 +11,7 @@ func (w *work) renames(function *pydebug.Stmt) {
 	bindings := map[string][]*pydebug.Stmt{}
 	var order []string
 	for _, st := range w.within(function) {
-		if st.Function() != function || inClass(st, function) {
+		if st.Function() != function {
 			continue
 		}
 		for _, name := range st.Names {
@@ -27,16 +27,6 @@ func (w *work) renames(function *pydebug.Stmt) {
 	for _, name := range order {
 		w.rename(function, name, bindings[name])
 	}
-}
-
-// inClass reports whether a statement runs in the body of a class in the function: it binds attributes.
-func inClass(st, function *pydebug.Stmt) bool {
-	for p := st.Parent; p != function; p = p.Parent {
-		if p.Keyword == "class" {
-			return true
-		}
-	}
-	return false
 }
 
 // rename suggests another name for a variable of a function. All mentions in the function become the

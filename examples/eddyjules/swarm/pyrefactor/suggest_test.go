@@ -235,6 +235,21 @@ func TestSingular(t *testing.T) {
 	}
 }
 
+// A name of an argument, or of an attribute, is no variable; the last target of a tuple is one.
+func TestMentions(t *testing.T) {
+	w, err := newWork("a, x = 1, 2\nx.x = f(x=x, *[x])\ny = [g(a, x=1), x, f'{x}']\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at []int
+	for _, i := range w.mentions("x", 0, len(w.Tokens)) {
+		at = append(at, w.Tokens[i].Start)
+	}
+	if diff := cmp.Diff([]int{3, 12, 22, 27, 47, 53}, at); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // FuzzSuggest has patches of any code be diffs of code that is still understood.
 func FuzzSuggest(f *testing.F) {
 	for _, p := range readPrograms(f) {
