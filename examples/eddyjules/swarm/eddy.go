@@ -37,7 +37,7 @@ func (*Eddy) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decis
 	_, err := problemOf(t)
 	switch {
 	case !isDebug(t, ActionDelegate):
-		return *reject(TaskDebugCode)
+		return *reject("the only task here is " + TaskDebugCode)
 	case err != nil:
 		return delegation.NotUnderstoodBy(err)
 	}

@@ -79,7 +79,7 @@ func considerCode(t delegation.Task) *delegation.Decision {
 		_, err := snippetOf(t)
 		return understood(err)
 	}
-	return reject(TaskDebugCode + ", " + TaskRefactor + ", " + TaskExplain)
+	return reject(fmt.Sprintf("the tasks here are %s, %s and %s", TaskDebugCode, TaskRefactor, TaskExplain))
 }
 
 // kindOf returns [TaskRefactor] or [TaskExplain] if a task is of that type, in any spelling of discovery.

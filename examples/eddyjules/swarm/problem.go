@@ -85,9 +85,9 @@ func isDebug(t delegation.Task, action string) bool {
 	return t.TaskType == TaskDebugCode || performatives.FoldCapability(t.TaskType) == performatives.FoldCapability(action)
 }
 
-// reject returns the rejection of a task of another type.
+// reject returns the rejection of a task of another type, with a text that names the tasks.
 func reject(tasks string) *delegation.Decision {
-	d := delegation.Reject(performatives.CodeIncapable, "the tasks here: "+tasks)
+	d := delegation.Reject(performatives.CodeIncapable, tasks)
 	return &d
 }
 
