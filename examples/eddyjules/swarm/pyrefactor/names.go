@@ -142,6 +142,13 @@ var irregular = map[string]string{
 	"lenses": "lens", "movies": "movie", "caches": "cache", "cookies": "cookie", "calories": "calorie", "zombies": "zombie", "indices": "index", "children": "child", "people": "person",
 }
 
+// builtins are names of Python's functions and types that would be a confusing name for a variable.
+var builtins = map[string]bool{
+	"bool": true, "bytes": true, "dict": true, "dir": true, "filter": true, "float": true, "format": true, "hash": true, "input": true, "int": true,
+	"iter": true, "list": true, "map": true, "max": true, "min": true, "object": true, "open": true, "print": true, "property": true,
+	"range": true, "set": true, "slice": true, "str": true, "sum": true, "super": true, "tuple": true, "type": true, "zip": true,
+}
+
 // singular returns the singular of a plural in lower case; empty if it is none that is known.
 func singular(plural string) string {
 	word := strings.TrimLeft(plural, "_")
@@ -152,7 +159,7 @@ func singular(plural string) string {
 	if !ok {
 		one = regular(word)
 	}
-	if len(one) < 3 || pydebug.IsKeyword(one) {
+	if len(one) < 3 || pydebug.IsKeyword(one) || builtins[one] {
 		return ""
 	}
 	return one

@@ -227,7 +227,7 @@ func TestSingular(t *testing.T) {
 	for plural, want := range map[string]string{
 		"lines": "line", "entries": "entry", "boxes": "box", "matches": "match", "caches": "cache", "_items": "item", "words": "word", "classes": "",
 		"passes": "", "status": "", "address": "", "analysis": "", "Rows": "", "os": "", "data": "", "movies": "movie", "people": "person", "s": "",
-		"responses": "response", "statuses": "", "log_lines": "log_line",
+		"responses": "response", "statuses": "", "log_lines": "log_line", "objects": "", "types": "",
 	} {
 		if got := singular(plural); got != want {
 			t.Errorf("%s: got %q, want %q", plural, got, want)
