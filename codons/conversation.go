@@ -27,6 +27,7 @@ type Conversation struct {
 	agent    actors.Self
 	priority performatives.Priority // the priority of all messages of the conversation
 	parent   performatives.ConversationID
+	ontology string                                    // of a request that names none, at the responder; empty otherwise
 	release  func() bool                               // detaches the conversation from its caller's ctx; nil without a caller
 	child    child                                     // its lease in the scope in which it was begun
 	work     *scope                                    // the scope of its jobs, at the responder; nil before the first job

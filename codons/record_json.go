@@ -31,6 +31,8 @@ type eventJSON struct {
 	Final   bool                       `json:"final,omitempty"`
 	Used    Budget                     `json:"used,omitzero"` // an empty budget is not the same as none
 	Stamps  []stampJSON                `json:"stamps,omitempty"`
+
+	Ontology string `json:"ontology,omitempty"`
 }
 
 // symbolJSON is the JSON form of a [machine.Symbol].
@@ -68,7 +70,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 }
 
 func (e *Event) json() (eventJSON, error) {
-	out := eventJSON{On: symbolJSON{Kind: e.On.Kind.String(), Name: e.On.Name}, At: e.At, Final: e.Final, Used: e.Used}
+	out := eventJSON{On: symbolJSON{Kind: e.On.Kind.String(), Name: e.On.Name}, At: e.At, Final: e.Final, Used: e.Used, Ontology: e.Ontology}
 	if e.On.Act != 0 {
 		out.On.Act = e.On.Act.String()
 	}
@@ -143,7 +145,7 @@ func (in *recordJSON) record(c *Codon) (Record, error) {
 }
 
 func (in *eventJSON) event(c *Codon, types map[string]reflect.Type) (Event, error) {
-	e := Event{At: in.At, Final: in.Final, Used: in.Used}
+	e := Event{At: in.At, Final: in.Final, Used: in.Used, Ontology: in.Ontology}
 	var err error
 	if e.On, err = in.On.symbol(); err != nil {
 		return Event{}, err

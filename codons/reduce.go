@@ -22,6 +22,9 @@ type Event struct {
 	// Data is the content that a command gives the message which it makes the table send. For
 	// the loss of the peer it is the [performatives.Code] of the reason. Nil for none.
 	Data any
+	// Ontology is that of a request which names none, at the responder: see
+	// [ResponderOptions.Ontology]. Empty for any other request.
+	Ontology string
 	// Final says that the job that gave the command has returned.
 	Final bool
 	// Used is the usage of the work at the time of the event, at the responder. Nil for work
@@ -157,6 +160,9 @@ func (v *Value) next(f machine.Effect, e *Event, ids stamper) (*performatives.Me
 	switch {
 	case v.at.Role == machine.Responder:
 		draft = v.answered(f.Act).ReplyEnvelope(v.self, ids.stamp(), f.Act, payload)
+		if draft.Ontology == "" && e.Ontology != "" {
+			draft.Ontology = performatives.ReplyOntology(e.Ontology, f.Act, payload)
+		}
 	case m != nil && v.fits(m, f):
 		return m, nil
 	case m != nil:

@@ -57,6 +57,7 @@ type Responder struct {
 	decision  *Consideration
 	refusal   string
 	longLived bool
+	ontology  func(m *performatives.Message) string // nil for none
 }
 
 // ResponderOptions configures a [Responder].
@@ -74,6 +75,10 @@ type ResponderOptions struct {
 	Refusal string
 	// LongLived says that the conversations have no deadline.
 	LongLived bool
+	// Ontology returns the ontology of an opening message that names none: the answers to it have
+	// the ontology that they would have for a request in this one (addenda §7). It runs on the
+	// agent's actor and must not block. Nil means no ontology.
+	Ontology func(m *performatives.Message) string
 }
 
 // NewResponder returns the responder of an agent in one codon. It reads the limit of a
@@ -82,6 +87,7 @@ func NewResponder(self actors.Self, agent actors.Agent, o ResponderOptions) *Res
 	return &Responder{
 		limiter: limiter{limit: limitOf(agent)}, times: o.Times.withDefaults(), agent: self, codon: o.Codon,
 		works: o.Works, decision: o.Consider, refusal: cmp.Or(o.Refusal, CommandRefuse), longLived: o.LongLived,
+		ontology: o.Ontology,
 	}
 }
 
@@ -104,6 +110,9 @@ func (r *Responder) Open(m *performatives.Message) actors.Conversation {
 	side := r.codon.responderSide(base)
 	c := newResponder(r.agent, r.codon, m, side)
 	c.longLived = r.longLived
+	if r.ontology != nil && m.Ontology() == "" {
+		c.ontology = r.ontology(m)
+	}
 	if r.decision != nil && m.Performative() != performatives.ActCancel {
 		d := base.decide(r.decision.Do(side), m)
 		base.decided = &d

@@ -57,7 +57,7 @@ func (c *Conversation) take(e Event) {
 
 func (c *Conversation) step(e *Event) {
 	from := c.at.State
-	e.At = time.Now()
+	e.At, e.Ontology = time.Now(), c.ontology
 	if c.limited() {
 		e.Used = c.used()
 	}

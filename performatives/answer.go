@@ -52,6 +52,8 @@ func (c Capabilities) summary(whole bool) *Capabilities {
 		Topics:  append([]string{}, c.Topics...), // written even when empty, as Actions
 		Actions: make([]Action, len(c.Actions)),
 		Extra:   c.Extra.clone(),
+
+		Ontologies: slices.Clone(c.Ontologies),
 	}
 	for i, a := range c.Actions {
 		if !whole {

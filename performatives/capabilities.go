@@ -2,6 +2,7 @@ package performatives
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -9,7 +10,10 @@ import (
 type Capabilities struct {
 	Topics  []string `json:"topics"`  // fields of skill, such as "Python"
 	Actions []Action `json:"actions"` // tasks that it performs
-	Extra   Members  `json:"-"`
+	// Ontologies are the ontologies that the agent knows; empty = any. A request in another one is
+	// NOT_UNDERSTOOD with [CodeUnknownOntology] (addenda §7). The member is an extension.
+	Ontologies []string `json:"ontologies"`
+	Extra      Members  `json:"-"`
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
@@ -28,6 +32,7 @@ type Action struct {
 	InputSchema  json.RawMessage `json:"input_schema"`  // JSON Schema of the parameters; empty = any
 	OutputSchema json.RawMessage `json:"output_schema"` // JSON Schema of the result; empty = any
 	Examples     []Content       `json:"examples"`
+	Ontology     string          `json:"ontology"` // of a request for the action that names none (addenda §7; extension); empty = none
 	Extra        Members         `json:"-"`
 }
 
@@ -66,6 +71,12 @@ func (c Capabilities) Match(wanted []string) []string {
 		}
 	}
 	return matched
+}
+
+// KnowsOntology reports whether c has the ontology. It has every ontology if it declares none, and
+// a message without an ontology is always understood. Ontologies are compared exactly.
+func (c Capabilities) KnowsOntology(ontology string) bool {
+	return ontology == "" || len(c.Ontologies) == 0 || slices.Contains(c.Ontologies, ontology)
 }
 
 // HasAll reports whether c has every one of the wanted names.

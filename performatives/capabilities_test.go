@@ -1,6 +1,7 @@
 package performatives_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,5 +64,43 @@ func TestMatch(t *testing.T) {
 	}
 	if _, ok := c.Action("Python"); ok {
 		t.Error("a topic is taken for an action")
+	}
+}
+
+func TestKnowsOntology(t *testing.T) {
+	declares := p.Capabilities{Ontologies: []string{p.OntologyDebugRequest}}
+	for _, tt := range []struct {
+		c        p.Capabilities
+		ontology string
+		want     bool
+	}{
+		{declares, p.OntologyDebugRequest, true},
+		{declares, "", true},
+		{declares, "ex:music", false},
+		{declares, p.OntologyDebugRequest + "/", false},
+		{p.Capabilities{}, "ex:music", true},
+	} {
+		if got := tt.c.KnowsOntology(tt.ontology); got != tt.want {
+			t.Errorf("%q of %q: got %t", tt.ontology, tt.c.Ontologies, got)
+		}
+	}
+}
+
+func TestSummaryHasOntologies(t *testing.T) {
+	c := p.Capabilities{Ontologies: []string{"ex:music"}, Actions: []p.Action{{Name: "sing", Ontology: "ex:music"}}}
+	answer, err := c.Answer(p.QueryCapabilities{Type: p.QuerySummary, Schemas: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c.Ontologies, answer.Capabilities.Ontologies); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	b, err := json.Marshal(answer)
+	if want := `{"capabilities":{"topics":[],"actions":[{"name":"sing","ontology":"ex:music"}],"ontologies":["ex:music"]},"status":"success"}`; err != nil || !p.RawContent(b).Equal(p.RawContent([]byte(want))) {
+		t.Errorf("got %s, %v", b, err)
+	}
+	answer.Capabilities.Ontologies[0] = "ex:weather"
+	if c.Ontologies[0] != "ex:music" {
+		t.Error("the answer shares the slice of the capabilities")
 	}
 }

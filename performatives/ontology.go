@@ -18,9 +18,10 @@ const (
 // LanguageJSON is the default language of a payload (acl §5).
 const LanguageJSON = "application/json"
 
-// replyOntology returns the ontology of an answer with that act and payload, where
-// request is the ontology of the answered message.
-func replyOntology(request string, act Performative, payload any) string {
+// ReplyOntology returns the ontology of an answer with that act and payload to a message of the
+// ontology request. acl gives the acceptances, refusals and failures, and some results, an
+// ontology of their own (acl §5, §7.1). Any other answer has that of the request.
+func ReplyOntology(request string, act Performative, payload any) string {
 	switch act { //nolint:exhaustive // every other act keeps the ontology of the answered message
 	case ActTaskAccept:
 		return OntologyTaskAcceptance

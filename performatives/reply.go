@@ -64,7 +64,7 @@ func (m *Message) next(s Stamp, act Performative, payload any) Envelope {
 		ID: s.ID, Timestamp: s.Time, Performative: act, Payload: payload,
 		ConversationID: m.e.ConversationID, Protocol: m.e.Protocol, Trace: m.e.Trace,
 		Priority: m.e.Priority, Language: m.e.Language,
-		Ontology: replyOntology(m.e.Ontology, act, payload),
+		Ontology: ReplyOntology(m.e.Ontology, act, payload),
 	}
 	if act.ExpectsReply() {
 		e.ReplyWith = string(s.ID)

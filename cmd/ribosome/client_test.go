@@ -97,7 +97,7 @@ func TestCallFails(t *testing.T) {
 		"unknown agent":     {[]string{"Nobody", "x", "--addr", n.at["tcp"]}, `there is no agent Nobody at ` + n.at["tcp"] + `; ribosome agents --addr ` + n.at["tcp"] + ` lists them`},
 		"unknown over ws":   {[]string{"Nobody", "x", "--addr", n.at["ws"]}, `there is no agent Nobody at ` + n.at["ws"] + `; ribosome agents --addr ` + n.at["ws"] + ` lists them`},
 		"unknown over grpc": {[]string{"Nobody", "x", "--addr", n.at["grpc"]}, `there is no agent Nobody at ` + n.at["grpc"] + `; ribosome agents --addr ` + n.at["grpc"] + ` lists them`},
-		"unknown action":    {[]string{"Jules", "sing", "--addr", n.at["tcp"]}, `Jules cannot do it: the only task here is debug_code (incapable); ribosome agents --addr ` + n.at["tcp"] + ` lists who can do what`},
+		"unknown action":    {[]string{"Jules", "sing", "--addr", n.at["tcp"]}, `Jules cannot do it: the tasks here are debug_code, refactor_code_snippet and explain_code (incapable); ribosome agents --addr ` + n.at["tcp"] + ` lists who can do what`},
 		"wrong parameters":  {[]string{"Jules", "debug_code", "-d", `{"code_to_debug":3}`, "--addr", n.at["grpc"]}, `Jules did not understand it: task_parameters.code_to_debug: type: 3 has type "integer", want "string" (invalid_payload_structure); check --data, and --max-frame if it is long`},
 		"another's name":    {[]string{"Jules", "debug_code", "--as", "Eddy", "--addr", n.at["ws"]}, `the node at ` + n.at["ws"] + ` does not permit it: an agent of that name runs on the node: speak as another (forbidden); check --as and the rules there`},
 		"nobody, tcp":       {[]string{"Jules", "x", "--addr", "tcp://" + closed}, `cannot reach tcp://` + closed + `: nobody listens there; start the node, or check --addr`},
@@ -191,14 +191,14 @@ func TestAgents(t *testing.T) {
 		r := runs(t, "agents", "--addr", url)
 		lines := strings.Split(r.stdout, "\n")
 		if r.code != exitDone || r.stderr != "" || len(lines) != 5 ||
-			lines[0] != "AGENT  NODE  ACTIONS                                    TOPICS" ||
-			lines[1] != "Eddy   node  DELEGATE_CODING_TASK_TO_JULES, debug_code  Developer Support, Delegation" ||
-			lines[2] != "Eliza  node  -                                          Conversation, Storytelling, Philosophy" {
+			lines[0] != "AGENT  NODE  ACTIONS                                                                         TOPICS" ||
+			lines[1] != "Eddy   node  DELEGATE_CODING_TASK_TO_JULES, debug_code                                       Developer Support, Delegation" ||
+			lines[2] != "Eliza  node  -                                                                               Conversation, Storytelling, Philosophy" {
 			t.Errorf("%s: got %+v", scheme, r)
 		}
 		var all []present
 		r = runs(t, "agents", "--addr", url, "--json")
-		if err := json.Unmarshal([]byte(r.stdout), &all); err != nil || len(all) != 3 || all[2].ID != "Jules" || all[2].Node != "node" || len(all[2].Topics) != 15 || len(all[2].Actions) != 2 {
+		if err := json.Unmarshal([]byte(r.stdout), &all); err != nil || len(all) != 3 || all[2].ID != "Jules" || all[2].Node != "node" || len(all[2].Topics) != 15 || len(all[2].Actions) != 4 {
 			t.Errorf("%s: %v: got %+v", scheme, err, r)
 		}
 	}
@@ -216,7 +216,7 @@ func TestListen(t *testing.T) {
 			url := n.at[scheme]
 			l := begins(t, "listen", "--addr", url, "--as", "Rubber", "--topic", "Ducks", "--action", "explain=Listens.", "--answer", `{"said":"quack"}`)
 			l.shows(&l.stderr, "connected to "+url+" as Rubber\n")
-			if r := runs(t, "agents", "--addr", n.at["tcp"]); !strings.Contains(r.stdout, "\nRubber  node  explain                                    Ducks\n") {
+			if r := runs(t, "agents", "--addr", n.at["tcp"]); !strings.Contains(r.stdout, "\nRubber  node  explain                                                                         Ducks\n") {
 				t.Errorf("the node does not know it: %s", r.stdout)
 			}
 			r := runs(t, "call", "rubber", "explain", "-d", `{"why":1}`, "--as", "Ana", "--addr", n.at["tcp"])

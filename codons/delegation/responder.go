@@ -14,6 +14,7 @@ import (
 func newResponder(self actors.Self, agent actors.Agent, worker Worker, t codons.Times) *codons.Responder {
 	return codons.NewResponder(self, agent, codons.ResponderOptions{
 		Codon: Codon, Times: t, Refusal: codons.CommandReject,
+		Ontology: func(m *performatives.Message) string { return ontologyOf(self, m) },
 		Consider: &codons.Consideration{
 			Job: codons.JobConsider, Holds: []string{codons.CommandAccept},
 			Do: func(s codons.Side) func(context.Context, *performatives.Message) codons.Command {
@@ -32,10 +33,28 @@ func newResponder(self actors.Self, agent actors.Agent, worker Worker, t codons.
 // considerTask calls ConsiderTask and returns the command for its decision.
 func considerTask(ctx context.Context, self actors.Self, worker Worker, m *performatives.Message, previous []performatives.InformResult) codons.Command {
 	t, err := newTask(self, m, previous)
+	if r := codons.UnknownOntology(self, m); r != nil { // of a further round: the guard has checked the first
+		err = r
+	}
 	if err != nil {
 		return codons.Command(NotUnderstoodBy(err))
 	}
 	return codons.Command(worker.ConsiderTask(ctx, t).orDefault())
+}
+
+// ontologyOf returns the ontology that the agent's action of a task declares, for a request that
+// names none.
+func ontologyOf(self actors.Self, m *performatives.Message) string {
+	for _, a := range self.Describe().Actions {
+		if a.Ontology == "" {
+			continue
+		}
+		task, err := performatives.PayloadAs[performatives.TaskRequest](m)
+		if err == nil && performatives.FoldCapability(a.Name) == performatives.FoldCapability(task.TaskType) {
+			return a.Ontology
+		}
+	}
+	return ""
 }
 
 // responding is the responder's side of one delegation.

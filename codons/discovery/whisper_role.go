@@ -7,8 +7,9 @@ import (
 )
 
 // WhisperRole makes every agent answer QUERY_CAPABILITIES from its description, whatever the
-// message's protocol. In a list of roles, [HandshakeRole] must precede it.
-var WhisperRole = codons.NewRole(WhisperCodon, codons.RoleOptions{Opens: opensWhisper}, newWhisperResponder)
+// message's protocol. It guards each agent whose capabilities declare ontologies, by [OntologyGuard].
+// In a list of roles, [HandshakeRole] must precede it.
+var WhisperRole = codons.NewRole(WhisperCodon, codons.RoleOptions{Guard: OntologyGuard, Opens: opensWhisper}, newWhisperResponder)
 
 func opensWhisper(m *performatives.Message) bool {
 	return m.Performative() == performatives.ActQueryCapabilities ||

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,8 +97,9 @@ func (n *bareNode) send(act performatives.Performative, id, conversation, inRepl
 		"conversation_id":%q,"in_reply_to":%q,"timestamp":"2026-11-21T14:00:00Z","payload":%s}`, id, act.String(), conversation, inReplyTo, payload))
 }
 
-// bare starts the agent in Python and accepts its connection.
-func bare(t *testing.T) (*bareNode, *exec.Cmd, *screen) {
+// bare starts the agent in Python and accepts its connection. The words of the interpreter's command line
+// before the agent may be given.
+func bare(t *testing.T, before ...string) (*bareNode, *exec.Cmd, *screen) {
 	t.Helper()
 	needs(t, "python3")
 	var lc net.ListenConfig
@@ -106,7 +109,8 @@ func bare(t *testing.T) (*bareNode, *exec.Cmd, *screen) {
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	cmd := exec.CommandContext(t.Context(), "python3", "-B", filepath.Join("python", "agent.py"), "--port", port)
+	args := append([]string{"-B"}, before...)
+	cmd := exec.CommandContext(t.Context(), "python3", append(args, filepath.Join("python", "agent.py"), "--port", port)...)
 	stderr := startWithToken(t, "open sesame", cmd)
 	n := &bareNode{T: t, listener: l}
 	n.accept()
@@ -124,6 +128,23 @@ func TestFrames(t *testing.T) {
 	n.write(frameClose, "")
 	if err := cmd.Wait(); err == nil || !strings.Contains(stderr.String(), "does not want this agent: UNAUTHORIZED: authentication failed") {
 		t.Errorf("got %v, stderr %q", err, stderr)
+	}
+}
+
+// TestInterruptedInsideAsyncio interrupts the agent while asyncio wakes its reader up. A handler that cancels the
+// task at once has asyncio set the result of a cancelled future (InvalidStateError), which breaks the connection:
+// the node would get no CLOSE.
+func TestInterruptedInsideAsyncio(t *testing.T) {
+	caught := make(chan os.Signal, 1) // as in TestInterruptedRemote
+	signal.Notify(caught, os.Interrupt)
+	defer signal.Stop(caught)
+	n, cmd, stderr := bare(t, filepath.Join("testdata", "interrupt.py"))
+	n.write(framePing, "interrupt")
+	n.read(framePong)
+	n.read(frameClose)
+	n.write(frameClose, "")
+	if err := cmd.Wait(); err != nil || strings.Contains(stderr.String(), "Error") {
+		t.Errorf("got %v, stderr %s", err, stderr)
 	}
 }
 

@@ -26,15 +26,20 @@ type Eddy struct {
 // Describe returns Eddy's topics, and its action by both of its names.
 func (*Eddy) Describe() performatives.Capabilities {
 	return performatives.Capabilities{
-		Topics:  []string{"Developer Support", "Delegation"},
-		Actions: actions(ActionDelegate, "Finds an agent that can debug the code, delegates it and reports the result."),
+		Topics:     []string{"Developer Support", "Delegation"},
+		Actions:    actions(ActionDelegate, "Finds an agent that can debug the code, delegates it and reports the result."),
+		Ontologies: debugOntologies(),
 	}
 }
 
 // ConsiderTask accepts a debug_code task with valid parameters, and rejects all others.
 func (*Eddy) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
-	if no := consider(t, ActionDelegate); no != nil {
-		return *no
+	_, err := problemOf(t)
+	switch {
+	case !isDebug(t, ActionDelegate):
+		return *reject("the only task here is " + TaskDebugCode)
+	case err != nil:
+		return delegation.NotUnderstoodBy(err)
 	}
 	return delegation.AcceptWith(performatives.TaskAccept{Comments: "Let me find someone for this."})
 }

@@ -43,7 +43,7 @@ type refuser struct {
 	decision delegation.Decision
 }
 
-func (r refuser) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+func (r *refuser) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
 	return r.decision
 }
 
@@ -158,7 +158,9 @@ func TestTasksByTheNameOfTheAction(t *testing.T) {
 	s := newFixture(t, swarm.Options{})
 	for _, entry := range s.node.Directory().All() {
 		for _, action := range entry.Capabilities.Actions {
-			task := debugCode(sample())
+			problem := sample()
+			problem.Snippet = "def show(lines):\n    for l in lines:\n        print(l)\n"
+			task := debugCode(problem)
 			task.TaskType = action.Name
 			r, err := delegation.Delegate(s.ctx, s.user, entry.ID, task)
 			if err != nil || r.Status != performatives.StatusSuccess {

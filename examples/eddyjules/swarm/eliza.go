@@ -6,7 +6,10 @@ import "github.com/ribosome-agents/ribosome/performatives"
 // a negative match.
 type Eliza struct{}
 
-// Describe returns Eliza's topics.
+// Describe returns Eliza's topics and ontologies.
 func (Eliza) Describe() performatives.Capabilities {
-	return performatives.Capabilities{Topics: []string{"Conversation", "Storytelling", "Philosophy"}}
+	return performatives.Capabilities{
+		Topics:     []string{"Conversation", "Storytelling", "Philosophy"},
+		Ontologies: []string{ontologyConversation, ontologyQuery},
+	}
 }

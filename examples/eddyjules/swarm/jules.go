@@ -3,6 +3,7 @@ package swarm
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -12,13 +13,18 @@ import (
 // ActionExecute is Jules's action (addenda §3).
 const ActionExecute = "EXECUTE_DELEGATED_CODING_TASK"
 
-// Jules is the agent that debugs: a worker for debug_code tasks.
+// Jules is the software engineer: a worker for debug_code, [TaskRefactor] and [TaskExplain]. It also
+// answers queries about its capacity and its skills: see [Condition] and [Jules.HandleQueryRef].
 type Jules struct {
 	Brain Debugger // required
-	tasks int      // accepted so far
+	Limit int      // the largest number of tasks at a time; zero and less mean [codons.DefaultMaxTasks]
+
+	tasks    int          // accepted so far
+	underWay atomic.Int64 // tasks whose work has begun and not ended
 }
 
-// Describe returns Jules's topics, and its action (addenda §3) by both of its names.
+// Describe returns Jules's topics, its action (addenda §3) by both of its names, its further tasks and
+// the ontologies that it knows.
 func (*Jules) Describe() performatives.Capabilities {
 	return performatives.Capabilities{
 		Topics: []string{
@@ -26,19 +32,32 @@ func (*Jules) Describe() performatives.Capabilities {
 			"Code Review", "Python", "JavaScript", "Go", "System Design", "API Development", "Database Interaction",
 			"Version Control (Git)", "Agile Methodologies", "DevOps Principles",
 		},
-		Actions: actions(ActionExecute, "Debugs the Python code that another agent delegates, and returns the fix or an analysis."),
+		Actions: append(actions(ActionExecute, "Debugs the Python code that another agent delegates, and returns the fix or an analysis."),
+			performatives.Action{
+				Name: TaskRefactor, Description: "Suggests refactorings of Python code that keep its behaviour, as diffs.",
+				InputSchema: []byte(snippetSchema), OutputSchema: []byte(refactoringSchema), Ontology: performatives.OntologyRefactorRequest,
+			},
+			performatives.Action{
+				Name: TaskExplain, Description: "Describes Python code by its structure.",
+				InputSchema: []byte(snippetSchema), OutputSchema: []byte(explanationSchema), Ontology: ontologyIDE + TaskExplain,
+			},
+		),
+		Ontologies: codeOntologies(),
 	}
 }
 
+// MaxTasks returns the Limit.
+func (j *Jules) MaxTasks() int { return j.Limit }
+
 // The JSON Schemas of [Problem] and [Finding], for action_details.
 const (
-	problemSchema = `{"type":"object","properties":{"code_to_debug":{"type":"string"},"programming_language":{"const":"python"},"error_log":{"type":"string"},"desired_outcome":{"type":"string"},"file_name":{"type":"string"}}}`
+	problemSchema = `{"type":"object","properties":{"code_to_debug":{"type":"string"},"code_snippet":{"type":"string"},"programming_language":{"const":"python"},"error_log":{"type":"string"},"desired_outcome":{"type":"string"},"file_name":{"type":"string"}}}`
 	findingSchema = `{"type":"object","properties":{"original_code":{"type":"string"},"fixed_code":{"type":"string"},"diff":{"type":"string"},"explanation":{"type":"string"},"tests_passed":{"type":"boolean"},"request_for_user":{"type":"string"},"error_encountered":{"type":"string"},"analysis":{"type":"string"},"line":{"type":"integer"},"expression":{"type":"string"},"confidence":{"type":"number"},"error_log":{"type":"string"},"file_name":{"type":"string"}}}`
 )
 
-// ConsiderTask accepts a debug_code task with valid parameters, and rejects all others.
+// ConsiderTask accepts a task of Jules's types with valid parameters, and rejects all others.
 func (j *Jules) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
-	if no := consider(t, ActionExecute); no != nil {
+	if no := considerCode(t); no != nil {
 		return *no
 	}
 	j.tasks++
@@ -49,8 +68,49 @@ func (j *Jules) ConsiderTask(_ context.Context, t delegation.Task) delegation.De
 	})
 }
 
-// PerformTask runs the Debugger and reports its steps as progress.
+// considerCode returns the refusal of a task for Jules; nil if it is taken on.
+func considerCode(t delegation.Task) *delegation.Decision {
+	if isDebug(t, ActionExecute) {
+		_, err := problemOf(t)
+		return understood(err)
+	}
+	switch kindOf(t) {
+	case TaskRefactor, TaskExplain:
+		_, err := snippetOf(t)
+		return understood(err)
+	}
+	return reject(fmt.Sprintf("the tasks here are %s, %s and %s", TaskDebugCode, TaskRefactor, TaskExplain))
+}
+
+// kindOf returns [TaskRefactor] or [TaskExplain] if a task is of that type, in any spelling of discovery.
+func kindOf(t delegation.Task) string {
+	for _, kind := range []string{TaskRefactor, TaskExplain} {
+		if performatives.FoldCapability(t.TaskType) == performatives.FoldCapability(kind) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// PerformTask performs a task of any of Jules's types.
 func (j *Jules) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
+	j.underWay.Add(1)
+	defer j.underWay.Add(-1)
+	if isDebug(t, ActionExecute) {
+		return j.debug(ctx, t)
+	}
+	snippet, err := snippetOf(t)
+	switch {
+	case err != nil:
+		return performatives.InformResult{}, err
+	case kindOf(t) == TaskExplain:
+		return explain(snippet)
+	}
+	return refactor(ctx, snippet)
+}
+
+// debug runs the Debugger and reports its steps as progress.
+func (j *Jules) debug(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 	problem, err := problemOf(t)
 	if err != nil {
 		return performatives.InformResult{}, err

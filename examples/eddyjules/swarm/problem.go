@@ -2,21 +2,20 @@ package swarm
 
 import (
 	"cmp"
-	"path"
 	"strings"
-	"unicode"
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TaskDebugCode is the type of the one task that the swarm performs (acl §4.1).
+// TaskDebugCode is the type of the task that Eddy and Jules perform (acl §4.1).
 const TaskDebugCode = "debug_code"
 
 // Problem is a failing script, as task_parameters of debug_code carry it
 // (acl §4.1). Every field may be empty.
 type Problem struct {
 	Code           string `json:"code_to_debug,omitempty"`
+	Snippet        string `json:"code_snippet,omitempty"` // the code, where Code is empty: editors call it so (acl §6)
 	Language       string `json:"programming_language,omitempty"`
 	Traceback      string `json:"error_log,omitempty"`
 	DesiredOutcome string `json:"desired_outcome,omitempty"`
@@ -55,6 +54,7 @@ func problemOf(t delegation.Task) (Problem, error) {
 	if err != nil {
 		return p, err
 	}
+	p.Code, p.Snippet = cmp.Or(p.Code, p.Snippet), ""
 	for i := len(t.Previous) - 1; i >= 0; i-- {
 		f, err := performatives.Decode[Finding](t.Previous[i].Details)
 		if err != nil {
@@ -67,39 +67,44 @@ func problemOf(t delegation.Task) (Problem, error) {
 	return p, nil
 }
 
-// actions lists the one task of an agent by the names that [consider] accepts.
+// actions lists the debugging task of an agent by the names that [consider] accepts.
 func actions(name, description string) []performatives.Action {
 	all := make([]performatives.Action, 0, 2)
 	for _, n := range []string{name, TaskDebugCode} {
 		all = append(all, performatives.Action{
 			Name: n, Description: description, InputSchema: []byte(problemSchema), OutputSchema: []byte(findingSchema),
+			Ontology: performatives.OntologyDebugRequest,
 		})
 	}
 	return all
 }
 
-// consider returns the refusal of a task for Eddy or Jules; nil if it is a debug_code
-// task with valid parameters. Instead of debug_code, a task may have the name of the
-// agent's action, which callers of tools find by discovery.
-func consider(t delegation.Task, action string) *delegation.Decision {
-	if t.TaskType != TaskDebugCode && performatives.FoldCapability(t.TaskType) != performatives.FoldCapability(action) {
-		d := delegation.Reject(performatives.CodeIncapable, "the only task here is "+TaskDebugCode)
-		return &d
-	}
-	if _, err := problemOf(t); err != nil {
-		d := delegation.NotUnderstoodBy(err)
-		return &d
-	}
-	return nil
+// isDebug reports whether a task is a debug_code task. It may also have the name of the agent's action,
+// which callers of tools find by discovery.
+func isDebug(t delegation.Task, action string) bool {
+	return t.TaskType == TaskDebugCode || performatives.FoldCapability(t.TaskType) == performatives.FoldCapability(action)
 }
 
-// withFileName returns the diff with the asker's file name in its header. A name with
-// characters that are not printable is ignored, because the name comes from a peer and
-// a line break in it would add lines to the diff.
+// reject returns the rejection of a task of another type, with a text that names the tasks.
+func reject(tasks string) *delegation.Decision {
+	d := delegation.Reject(performatives.CodeIncapable, tasks)
+	return &d
+}
+
+// understood returns nil if the parameters of a task could be decoded, else the refusal for the error.
+func understood(err error) *delegation.Decision {
+	if err == nil {
+		return nil
+	}
+	d := delegation.NotUnderstoodBy(err)
+	return &d
+}
+
+// withFileName returns the diff with the asker's file name in its header, where it fits: see [baseName].
 func withFileName(diff, name string) string {
-	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	name = baseName(name)
 	_, rest, ok := cutLines(diff, 2)
-	if !ok || name == "." || name == ".." || name == "/" || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if !ok || name == "" {
 		return diff
 	}
 	return "--- a/" + name + "\n+++ b/" + name + "\n" + rest

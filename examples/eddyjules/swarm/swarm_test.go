@@ -31,6 +31,25 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
+func TestSchemasOfEditorTasks(t *testing.T) {
+	known := (&swarm.Jules{}).Describe()
+	for _, name := range []string{swarm.TaskRefactor, swarm.TaskExplain} {
+		action, ok := known.Action(name)
+		if !ok {
+			t.Fatalf("there is no %s", name)
+		}
+		wantSchema[swarm.Snippet](t, action.InputSchema)
+		if name == swarm.TaskRefactor {
+			wantSchema[swarm.Refactoring](t, action.OutputSchema)
+		} else {
+			wantSchema[swarm.Explanation](t, action.OutputSchema)
+		}
+		if !known.KnowsOntology(action.Ontology) || action.Ontology == "" {
+			t.Errorf("%s: Jules does not know %q", name, action.Ontology)
+		}
+	}
+}
+
 func wantSchema[T any](t *testing.T, schema json.RawMessage) {
 	t.Helper()
 	var got struct{ Properties map[string]any }

@@ -41,7 +41,7 @@ func stringsOf(v []byte) (out []string) {
 }
 
 // capabilitiesOf reads the capabilities of an end: its listed tools as actions, its topics
-// (an extension), and all other members unchanged.
+// and ontologies (extensions), and all other members unchanged.
 func capabilitiesOf(v []byte) performatives.Capabilities {
 	out := performatives.Capabilities{}
 	object(v, func(name string, v []byte) {
@@ -51,6 +51,9 @@ func capabilitiesOf(v []byte) performatives.Capabilities {
 			return
 		case name == "topics" && is(v, '['):
 			out.Topics = stringsOf(v)
+			return
+		case name == "ontologies" && is(v, '['):
+			out.Ontologies = stringsOf(v)
 			return
 		}
 		if len(out.Extra) < maxMembers {
@@ -73,6 +76,9 @@ func (c *codec) offer(own performatives.Capabilities) (map[string]any, error) {
 	}
 	if len(own.Topics) > 0 {
 		out["topics"] = own.Topics
+	}
+	if len(own.Ontologies) > 0 {
+		out["ontologies"] = own.Ontologies
 	}
 	if c.mayOffer() {
 		out[compression] = []string{compressionGzip}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,7 +98,8 @@ func worker(s *wire.Session, m *performatives.Message) error {
 
 // Two ends of ours understand each other: introduction, tools, a task with its progress.
 func TestTwoEnds(t *testing.T) {
-	far := serve(t, newServer(t, wire.Options{Handler: &wiretest.Recorder{Answer: worker}, Anonymous: true}))
+	served := &wiretest.Recorder{Answer: worker}
+	far := serve(t, newServer(t, wire.Options{Handler: served, Anonymous: true}))
 	got := &wiretest.Recorder{}
 	s, err := wire.Connect(far, wire.Options{Handler: got, Dialects: languages(t)})
 	if err != nil {
@@ -109,7 +111,7 @@ func TestTwoEnds(t *testing.T) {
 		_ = s.Stop(ctx) // at once
 	}()
 	for i, payload := range []any{
-		performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{Topics: []string{"Go"}}},
+		performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{Topics: []string{"Go"}, Ontologies: []string{"ex:music"}}},
 		performatives.QueryCapabilities{Type: performatives.QuerySummary},
 		performatives.TaskRequest{TaskType: "dig"},
 	} {
@@ -124,6 +126,9 @@ func TestTwoEnds(t *testing.T) {
 		}
 	}
 	all := got.Await(t, 4)
+	if q := served.Await(t, 1)[0].Payload().(performatives.QueryCapabilities); q.Capabilities == nil || !slices.Equal(q.Capabilities.Ontologies, []string{"ex:music"}) {
+		t.Errorf("introduced by %+v", q.Capabilities)
+	}
 	var told []string
 	for _, m := range all {
 		told = append(told, fmt.Sprint(m.InReplyTo(), " ", m.Performative()))

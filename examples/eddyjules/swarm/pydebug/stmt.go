@@ -17,6 +17,8 @@ type stmt struct {
 	index       int // in siblings
 	body        []*stmt
 
+	exact bool // every token was read as part of the structure; of a class or a decorator, nothing was checked
+
 	op      string   // "=" or "+=" and so on, for an assignment
 	targets []*node  // of an assignment, a for, a with, a del
 	value   *node    // of an assignment, a return, a condition, an iterable

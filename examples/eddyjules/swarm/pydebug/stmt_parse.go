@@ -61,6 +61,14 @@ type stmtReader struct {
 }
 
 func (r *stmtReader) read() {
+	r.structure()
+	atColon := compound[r.stmt.keyword] && r.p.pos == r.p.end-1 && r.p.text() == ":"
+	r.stmt.exact = !r.p.failed && (r.p.pos >= r.p.end || atColon)
+	r.rest()
+}
+
+// structure reads the parts of the statement that its keyword announces.
+func (r *stmtReader) structure() {
 	s := r.stmt
 	switch s.keyword {
 	case "for":
@@ -73,7 +81,7 @@ func (r *stmtReader) read() {
 	case "import", "from":
 		r.imports()
 	case "global", "nonlocal", "pass", "break", "continue":
-		return
+		r.p.pos = r.p.end
 	case "with", "except":
 		r.aliased()
 	case "del":
@@ -82,10 +90,12 @@ func (r *stmtReader) read() {
 		if r.p.startsExpr() {
 			s.value = r.expr()
 		}
+		if s.keyword == "raise" && r.p.accept("from") {
+			r.expr()
+		}
 	case "":
 		r.assignment()
 	}
-	r.rest()
 }
 
 // expr reads one expression of the statement.

@@ -1,0 +1,157 @@
+package pyrefactor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
+)
+
+// Kind names a refactoring, as change_type of acl §6 carries it.
+type Kind string
+
+// The refactorings.
+const (
+	RenameVariable   Kind = "rename_variable"
+	IntroduceGuard   Kind = "introduce_guard_clause"
+	UseComprehension Kind = "use_list_comprehension"
+)
+
+// Suggestion is one change of a source.
+type Suggestion struct {
+	Kind        Kind
+	Line        int    // where the change begins, from 1
+	Description string // one sentence for the developer
+	Code        string // the whole changed source
+	Diff        string // from the source to Code, for patch
+	Confidence  float64
+}
+
+// Result has the suggestions for a source. Each is a change of the source itself, not of another
+// suggestion's Code.
+type Result struct {
+	Suggestions []Suggestion // in the order of their lines; at most [MaxSuggestions]
+	Reasons     []string     // why other places were left as they are; at most [MaxSuggestions]
+}
+
+// Bounds of one call.
+const (
+	MaxCode        = 64 << 10 // bytes of the source
+	MaxSuggestions = 20
+)
+
+// ErrCodeTooLarge means that the source is longer than [MaxCode].
+var ErrCodeTooLarge = errors.New("pyrefactor: code too large")
+
+// Suggest returns the refactorings that are possible in a source. It may be a part of a file that is
+// indented as a whole. name is the file name for the headers of the diffs. The error is
+// [ErrCodeTooLarge], a [*pydebug.SyntaxError] for code that is not understood, or the cause of ctx.
+func Suggest(ctx context.Context, name, code string) (Result, error) {
+	if len(code) > MaxCode {
+		return Result{}, ErrCodeTooLarge
+	}
+	w, err := newWork(code)
+	if err != nil {
+		return Result{}, err
+	}
+	if why := w.uncertain(); why != "" {
+		return Result{Reasons: []string{why}}, nil
+	}
+	for _, st := range w.All {
+		if ctx.Err() != nil {
+			return Result{}, context.Cause(ctx)
+		}
+		switch st.Keyword {
+		case "def":
+			w.renames(st)
+			w.guard(st)
+		case "for":
+			w.comprehension(st)
+			w.guard(st)
+		case "while":
+			w.guard(st)
+		}
+	}
+	return w.result(name)
+}
+
+// work is the analysis of one source.
+type work struct {
+	*pydebug.Module
+	code    string // the source as it was given
+	header  string // the line before an indented source that makes it a block; empty for any other source
+	inCall  []bool // of each token: its innermost bracket is a parenthesis
+	found   []found
+	reasons []string
+}
+
+// found is a suggestion as edits of the module's source.
+type found struct {
+	kind        Kind
+	line        int
+	description string
+	edits       []pydebug.Edit
+	confidence  float64
+}
+
+func newWork(code string) (*work, error) {
+	m, header, err := pydebug.ParsePart(code)
+	if err != nil {
+		return nil, err
+	}
+	w := &work{Module: m, code: code, header: header, inCall: make([]bool, len(m.Tokens))}
+	var open []string
+	for i, t := range m.Tokens {
+		isOp := t.Kind == pydebug.TokenOp
+		if closes := t.Text == ")" || t.Text == "]" || t.Text == "}"; isOp && closes && len(open) > 0 {
+			open = open[:len(open)-1]
+		}
+		w.inCall[i] = len(open) > 0 && open[len(open)-1] == "("
+		if opens := t.Text == "(" || t.Text == "[" || t.Text == "{"; isOp && opens {
+			open = append(open, t.Text)
+		}
+	}
+	return w, nil
+}
+
+// line returns the line of the given source for one of the module's.
+func (w *work) line(line int) int {
+	if w.header != "" {
+		line--
+	}
+	return max(line, 1)
+}
+
+// refuse records the reason for which a place is left as it is.
+func (w *work) refuse(st *pydebug.Stmt, format string, args ...any) {
+	if len(w.reasons) < MaxSuggestions {
+		w.reasons = append(w.reasons, fmt.Sprintf("line %d: ", w.line(st.Line))+fmt.Sprintf(format, args...))
+	}
+}
+
+func (w *work) suggest(f found) {
+	if len(w.found) < MaxSuggestions {
+		w.found = append(w.found, f)
+	}
+}
+
+func (w *work) result(name string) (Result, error) {
+	r := Result{Reasons: w.reasons}
+	for _, f := range w.found {
+		changed, ok := w.Apply(f.edits)
+		if !ok {
+			return Result{}, fmt.Errorf("pyrefactor: the edits of %s overlap", f.kind)
+		}
+		changed = strings.TrimPrefix(changed, w.header)
+		r.Suggestions = append(r.Suggestions, Suggestion{
+			Kind: f.kind, Line: w.line(f.line), Description: f.description, Code: changed,
+			Diff: pydebug.Diff(name, w.code, changed), Confidence: f.confidence,
+		})
+	}
+	slices.SortStableFunc(r.Suggestions, func(a, b Suggestion) int { return cmp.Compare(a.Line, b.Line) })
+	return r, nil
+}
