@@ -121,11 +121,21 @@ func (l *peerLink) idsLocked() []performatives.AgentID {
 	return slices.Sorted(maps.Keys(l.agents))
 }
 
-// makeRoomLocked takes an agent off the directory that has withdrawn its capabilities and has no request open, and reports whether
+// converses reports whether an agent of this process has a conversation with the agent open.
+func (n *Node) converses(peer performatives.AgentID) bool {
+	for c := range n.system.Conversations() {
+		if c.Key().Peer.Is(peer) {
+			return true
+		}
+	}
+	return false
+}
+
+// makeRoomLocked takes an agent off the directory that has withdrawn its capabilities and has nothing open, and reports whether
 // there is one. It is called by the reader of l.
 func (l *peerLink) makeRoomLocked() bool {
 	for key, a := range l.agents {
-		if a.left && !l.node.records.busy(party{a.id, l.link}) {
+		if a.left && !l.node.records.busy(party{a.id, l.link}) && !l.node.converses(a.id) {
 			a.registration.Remove()
 			l.node.system.LosePeers(performatives.CodeStopped, a.id)
 			delete(l.agents, key)

@@ -24,30 +24,35 @@ func (g gated) Receive(s *wire.Session, m *performatives.Message) error {
 	return g.Handler.Receive(s, m)
 }
 
-// What a session says after another has taken its agent over is counted, for its peer may
+// What a session says after another has taken its agent over is counted and goes to nobody: its peer may
 // not hear that it is refused.
 func TestReplacedSessionIsCounted(t *testing.T) {
 	for _, act := range []performatives.Performative{performatives.ActInform, performatives.ActRequest} {
-		g := gated{held: "late", came: make(chan struct{}), release: make(chan struct{})}
-		h := newHub(t, noPeerOptions, func(o *wire.Options) { g.Handler, o.Handler = o.Handler, &g })
-		h.spawn("Eliza", always(scripted{receive: echo}))
-		fates := listen(t, h.Node, actors.KindMessageDeadLettered, actors.KindMessageRefused)
-		first, second := newCaller(t, h, nil), newCaller(t, h, nil)
-		first.say(message(t, "Jules", "Eliza", performatives.ActRequest))
-		first.answer(1)
-		first.say(message(t, "Jules", "Eliza", act, func(e *performatives.Envelope) { e.ID = g.held }))
-		<-g.came
-		second.say(message(t, "Jules", "Eliza", performatives.ActRequest))
-		second.answer(1)
-		close(g.release)
-		await(t, fates, 1, func(e actors.Event) bool {
-			switch e := e.(type) {
-			case actors.DeadLetter:
-				return act == performatives.ActInform && e.Message.(*performatives.Message).ID() == g.held
-			case actors.MessageRefused:
-				return act == performatives.ActRequest && e.Message.ID() == g.held
-			}
-			return false
-		})
+		for _, to := range []performatives.AgentID{"Eliza", "Bob"} { // an agent here, and one of another session
+			g := gated{held: "late", came: make(chan struct{}), release: make(chan struct{})}
+			h := newHub(t, noPeerOptions, func(o *wire.Options) { g.Handler, o.Handler = o.Handler, &g })
+			h.spawn("Eliza", always(scripted{receive: echo}))
+			bob := newCaller(t, h, nil)
+			bob.say(message(t, "Bob", "system", performatives.ActQueryCapabilities, offers("read")))
+			bob.answer(1)
+			fates := listen(t, h.Node, actors.KindMessageDeadLettered, actors.KindMessageRefused)
+			first, second := newCaller(t, h, nil), newCaller(t, h, nil)
+			first.say(message(t, "Jules", "Eliza", performatives.ActRequest))
+			first.answer(1)
+			first.say(message(t, "Jules", to, act, func(e *performatives.Envelope) { e.ID = g.held }))
+			<-g.came
+			second.say(message(t, "Jules", "Eliza", performatives.ActRequest))
+			second.answer(1)
+			close(g.release)
+			await(t, fates, 1, func(e actors.Event) bool {
+				switch e := e.(type) {
+				case actors.DeadLetter:
+					return act == performatives.ActInform && e.Message.(*performatives.Message).ID() == g.held
+				case actors.MessageRefused:
+					return act == performatives.ActRequest && e.Message.ID() == g.held
+				}
+				return false
+			})
+		}
 	}
 }

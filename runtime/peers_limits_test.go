@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -95,6 +96,105 @@ func TestLongRequestsOfASessionAreBounded(t *testing.T) {
 		m := c.answer(i + 1)
 		if m.Performative() != tt.want || tt.want == performatives.ActTaskReject && !errors.Is(m.AsRefusal(), performatives.CodeBusy) {
 			t.Errorf("a request of %d bytes is told %s, %v", tt.length, m.Performative(), m.AsRefusal())
+		}
+	}
+}
+
+// An agent that has withdrawn its capabilities makes room for another only when it owes nobody a reply.
+func TestWithdrawnAgentThatWorks(t *testing.T) {
+	h := newHub(t, runtime.PeerOptions{MaxAgents: 1})
+	told := make(chan *performatives.Message, 10)
+	h.spawn("asker", always(scripted{receive: func(_ *actors.Context, m *performatives.Message) { told <- m }}))
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("read")))
+	c.answer(1)
+	question := message(t, "asker", "Jules", performatives.ActRequest)
+	if err := h.Send(question); err != nil {
+		t.Fatal(err)
+	}
+	asked := c.answer(2)
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers()))
+	c.answer(3)
+	c.say(message(t, "Eddy", "system", performatives.ActQueryCapabilities, offers("read")))
+	if r := c.answer(4).AsRefusal(); r == nil || r.Code != performatives.CodeBusy {
+		t.Errorf("one too many is told %v", r)
+	}
+	c.say(message(t, "Jules", "asker", performatives.ActInform, func(e *performatives.Envelope) {
+		e.ConversationID, e.InReplyTo = asked.ConversationID(), string(asked.ID())
+	}))
+	if m := <-told; m.Performative() != performatives.ActInform {
+		t.Errorf("the asker is told %s, %v", m.Performative(), m.AsRefusal())
+	}
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers()))
+	c.answer(5)
+	c.say(message(t, "Eddy", "system", performatives.ActQueryCapabilities, offers("read")))
+	if m := c.answer(6); m.Performative() != performatives.ActInformCapabilities {
+		t.Errorf("told %s, %v", m.Performative(), m.AsRefusal())
+	}
+}
+
+// The same holds for an agent with a conversation.
+func TestWithdrawnAgentWithAConversation(t *testing.T) {
+	h := newHub(t, runtime.PeerOptions{MaxAgents: 1})
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+	c.answer(1)
+	d, err := delegation.Start(within(t), h, "Jules", task("debug_code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := c.answer(2)
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers()))
+	c.answer(3)
+	c.say(message(t, "Eddy", "system", performatives.ActQueryCapabilities, offers("read")))
+	if r := c.answer(4).AsRefusal(); r == nil || r.Code != performatives.CodeBusy {
+		t.Errorf("one too many is told %v", r)
+	}
+	reject, err := request.ReplyFrom("Jules", h.System().Stamp(), performatives.ActTaskReject, performatives.TaskReject{ReasonCode: performatives.CodeBusy, ReasonText: "no"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.say(reject)
+	if _, err := d.Wait(); !errors.Is(err, performatives.CodeBusy) {
+		t.Errorf("the delegation: %v", err)
+	}
+}
+
+// The end of a session reaches an agent whose mailbox is full.
+func TestEndOfASessionAtAFullMailbox(t *testing.T) {
+	const requests = 5
+	h := newHub(t, noPeerOptions)
+	told, held, release := make(chan *performatives.Message, 2*requests), make(chan struct{}), make(chan struct{})
+	asker := always(scripted{receive: func(_ *actors.Context, m *performatives.Message) {
+		if m.Performative() == performatives.ActInform {
+			close(held)
+			<-release
+			return
+		}
+		told <- m
+	}})
+	if err := h.Spawn(within(t), "asker", asker, runtime.WithCapacity(1)); err != nil {
+		t.Fatal(err)
+	}
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("read")))
+	c.answer(1)
+	for range requests {
+		if err := h.Send(message(t, "asker", "Jules", performatives.ActRequest)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Await(t, 1+requests)
+	if err := h.Send(message(t, "hub", "asker", performatives.ActInform)); err != nil {
+		t.Fatal(err)
+	}
+	<-held
+	c.cut()
+	h.awaitStopped("Jules", 1)
+	close(release)
+	for range requests {
+		if m := <-told; m.Performative() != performatives.ActFailure {
+			t.Errorf("the asker is told %s", m.Performative())
 		}
 	}
 }

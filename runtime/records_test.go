@@ -332,6 +332,28 @@ func TestUncertainRecord(t *testing.T) {
 	})
 }
 
+// The sender of a broadcast is told of the loss of a receiver, and not of its silence.
+func TestRecordOfABroadcast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, lost := range []bool{false, true} {
+			d := newDesk(t)
+			m := act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Receiver = "" })
+			if _, err := d.records.note(passage{message: m, from: d.ann, to: d.bob}, d.now); err != nil {
+				t.Fatal(err)
+			}
+			if d.wantOpen(1); lost {
+				d.lose(d.bob.via, disconnected)
+				d.wantTold("q disconnected asker")
+				continue
+			}
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			d.wantTold()
+			d.wantOpen(0)
+		}
+	})
+}
+
 // A further round with a later deadline makes another record the next that is due.
 func TestRecordsAreOrderedByDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

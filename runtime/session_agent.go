@@ -85,8 +85,8 @@ func (a *sessionAgent) introduce(m *performatives.Message) bool {
 // offer.
 func (a *sessionAgent) announce(c performatives.Capabilities) {
 	offered := offers(c)
+	a.left = !offered
 	if offered || a.known.Load() {
-		a.left = !offered
 		a.known.Store(offered)
 		a.registration.Announce(c)
 	}
