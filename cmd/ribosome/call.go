@@ -36,9 +36,10 @@ func (c *callCmd) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	l.task = true
 	out := newPrinter(std.out)
 	result, err := c.delegate(ctx, l, task, newProgress(std.err, c.Quiet))
-	return c.report(out, result, l.explain(err, c.Agent))
+	return c.report(out, l, result, l.explain(err, c.Agent))
 }
 
 // task returns the task of the flags.

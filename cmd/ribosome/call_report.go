@@ -57,7 +57,7 @@ type ended struct {
 }
 
 // report prints the end of a call, and returns the error that ends the program.
-func (c *callCmd) report(out *printer, r performatives.InformResult, why *problem) error {
+func (c *callCmd) report(out *printer, l *link, r performatives.InformResult, why *problem) error {
 	switch {
 	case c.JSON && why != nil:
 		out.json(ended{Outcome: why.Outcome, Error: why})
@@ -70,7 +70,7 @@ func (c *callCmd) report(out *printer, r performatives.InformResult, why *proble
 		return why.failure()
 	}
 	if r.Status == performatives.StatusFailure {
-		return failf("%s did the work, and its answer is no: %s", c.Agent, r.Summary)
+		return failf("%s did the work, and its answer is no: %s", l.responder(c.Agent), r.Summary)
 	}
 	return out.end()
 }

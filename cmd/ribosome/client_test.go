@@ -98,7 +98,10 @@ func TestCallFails(t *testing.T) {
 		"unknown over ws":   {[]string{"Nobody", "x", "--addr", n.at["ws"]}, `there is no agent Nobody at ` + n.at["ws"] + `; ribosome agents --addr ` + n.at["ws"] + ` lists them`},
 		"unknown over grpc": {[]string{"Nobody", "x", "--addr", n.at["grpc"]}, `there is no agent Nobody at ` + n.at["grpc"] + `; ribosome agents --addr ` + n.at["grpc"] + ` lists them`},
 		"unknown action":    {[]string{"Jules", "sing", "--addr", n.at["tcp"]}, `Jules cannot do it: the only task here is debug_code (incapable); ribosome agents --addr ` + n.at["tcp"] + ` lists who can do what`},
-		"wrong parameters":  {[]string{"Jules", "debug_code", "-d", `{"code_to_debug":3}`, "--addr", n.at["grpc"]}, `Jules did not understand it: task_parameters.code_to_debug: type: 3 has type "integer", want "string" (invalid_payload_structure); check --data, and --max-frame if it is long`},
+		"wrong parameters":  {[]string{"Jules", "debug_code", "-d", `{"code_to_debug":3}`, "--addr", n.at["grpc"]}, `Jules did not understand it: task_parameters.code_to_debug: type: 3 has type "integer", want "string" (invalid_payload_structure); check --data`},
+		"wrong for all":     {[]string{"system", "debug_code", "-d", `{"code_to_debug":3}`, "--addr", n.at["tcp"]}, `the agent that the node at ` + n.at["tcp"] + ` chose did not understand it: task_parameters.code_to_debug: type: 3 has type "integer", want "string" (invalid_payload_structure); check --data`},
+		"done by nobody":    {[]string{"system", "sing", "--addr", n.at["tcp"]}, `the node at ` + n.at["tcp"] + ` cannot do it: there is no action "sing" (action_not_found); ribosome agents --addr ` + n.at["tcp"] + ` lists who can do what`},
+		"too long":          {[]string{"Jules", "debug_code", "-d", `{"code_to_debug":"` + strings.Repeat("x", 5000) + `"}`, "--max-frame", "4KiB", "--addr", n.at["ws"]}, `Jules did not get it: the message is longer than the connection carries (invalid_payload_structure); check --data, and --max-frame`},
 		"another's name":    {[]string{"Jules", "debug_code", "--as", "Eddy", "--addr", n.at["ws"]}, `the node at ` + n.at["ws"] + ` does not permit it: an agent of that name runs on the node: speak as another (forbidden); check --as and the rules there`},
 		"nobody, tcp":       {[]string{"Jules", "x", "--addr", "tcp://" + closed}, `cannot reach tcp://` + closed + `: nobody listens there; start the node, or check --addr`},
 		"nobody, ws":        {[]string{"Jules", "x", "--addr", "ws://" + closed}, `cannot reach ws://` + closed + `/mcp: nobody listens there; start the node, or check --addr`},
@@ -179,7 +182,8 @@ func TestCallTooLong(t *testing.T) {
 	long := `{"code_to_debug":"` + strings.Repeat("x", 70_000) + `"}`
 	for _, scheme := range []string{"tcp", "ws"} {
 		r := runs(t, "call", "Jules", "debug_code", "-q", "-d", long, "--addr", n.at[scheme])
-		if r.code != exitFailed || strings.Count(r.stderr, "\n") != 1 || strings.HasSuffix(r.stderr, "; try again\n") {
+		if r.code != exitFailed || strings.Count(r.stderr, "\n") != 1 || strings.HasSuffix(r.stderr, "; try again\n") ||
+			strings.Contains(r.stderr, "longer than") && !strings.HasSuffix(r.stderr, "; check --data, and --max-frame of the node\n") {
 			t.Errorf("%s: got %+v", scheme, r)
 		}
 	}

@@ -21,6 +21,7 @@ type link struct {
 	issuer   auth.TokenSource // the issuer of the token; nil for a token from a flag or a file
 	name     performatives.AgentID
 	nameless bool // name is random
+	task     bool // the message is a task, which the node itself gives to one of its agents
 	limits   wire.Limits
 
 	node    *runtime.Node

@@ -36,6 +36,8 @@ func (c *sendCmd) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	act, _ := performatives.ParsePerformative(c.Act) // checked by envelope
+	l.task = act == performatives.ActTaskRequest
 	answer, err := c.send(ctx, l, change)
 	if err != nil {
 		return l.explain(err, c.Agent).failure()
