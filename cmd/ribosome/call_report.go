@@ -102,13 +102,10 @@ func indented(c performatives.Content) string {
 		return "(details that cannot be shown)"
 	}
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(json.RawMessage(text)); err != nil {
+	if err := json.Indent(&b, plainJSON(text), "", "  "); err != nil {
 		return "(details that cannot be shown)"
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return b.String()
 }
 
 // artifacts lists the artifacts of a task by name; --json prints their content.

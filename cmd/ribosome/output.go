@@ -56,14 +56,12 @@ func (p *printer) text(text string) {
 
 // json prints a value as one line of JSON.
 func (p *printer) json(v any) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // code contains < and >
-	if err := enc.Encode(v); err != nil {
+	text, err := json.Marshal(v)
+	if err != nil {
 		p.failed(err)
 		return
 	}
-	p.text(b.String())
+	p.text(string(plainJSON(text)) + "\n")
 }
 
 func (p *printer) failed(err error) {
