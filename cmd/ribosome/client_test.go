@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"net"
 	"slices"
@@ -158,7 +159,7 @@ func TestNothingHeard(t *testing.T) {
 	}
 	defer func() { _ = mute.Close() }()
 	url := "tcp://" + mute.Addr().String()
-	l, err := (&clientFlags{Addr: url}).plan()
+	l, err := (&clientFlags{Addr: url}).plan(io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (s slow) PerformTask(ctx context.Context, t delegation.Task) (performatives
 // joins connects an agent to the node at url, as other programs would.
 func joins(t *testing.T, url string, name performatives.AgentID, agent actors.Agent) *link {
 	t.Helper()
-	l, err := (&clientFlags{Addr: url, As: string(name)}).plan()
+	l, err := (&clientFlags{Addr: url, As: string(name)}).plan(io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

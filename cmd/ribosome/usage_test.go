@@ -82,7 +82,7 @@ func TestCalledWrongly(t *testing.T) {
 		"data, no object":    {[]string{"call", "Jules", "debug_code", "-d", "3", "--addr", "tcp://127.0.0.1:1"}, `--data is not a JSON object; give one, such as {"name":"value"}`},
 		"answer, no object":  {[]string{"listen", "--as", "x", "--answer", "[1]"}, `--answer is not a JSON object; give one, such as {"name":"value"}`},
 		"nameless":           {[]string{"listen", "--addr", "tcp://127.0.0.1:1"}, `an agent needs a name; give it one with --as, such as --as Rubber`},
-		"name with a space":  {[]string{"listen", "--addr", "tcp://127.0.0.1:1", "--as", " x"}, `--as " x" is no name for an agent; want one without spaces around it`},
+		"name with a space":  {[]string{"listen", "--addr", "tcp://127.0.0.1:1", "--as", " x"}, `--as " x" is no name for an agent; want one without spaces around it, of at most 256 bytes`},
 		"name of the system": {[]string{"listen", "--addr", "tcp://127.0.0.1:1", "--as", "System"}, `--as System stands for all agents of a node; choose another name`},
 		"nameless action":    {[]string{"listen", "--as", "x", "--action", "=y"}, `--action "=y" has no name; want NAME or NAME=DESCRIPTION`},
 		"answer":             {[]string{"listen", "--as", "x", "--answer", "no"}, `--answer is not JSON: line 1, column 2: invalid character 'o' in literal null (expecting 'u'); give JSON as it is, or @FILE, or @- for stdin`},
