@@ -59,11 +59,11 @@ type ended struct {
 // report prints the end of a call, and returns the error that ends the program.
 func (c *callCmd) report(out *printer, l *link, r performatives.InformResult, why *problem) error {
 	switch {
-	case c.JSON && why != nil:
+	case c.JSON && why != nil && r.Status == "":
 		out.json(ended{Outcome: why.Outcome, Error: why})
 	case c.JSON:
-		out.json(ended{Outcome: string(r.Status), Result: &r})
-	case why == nil:
+		out.json(ended{Outcome: string(r.Status), Result: &r, Error: why})
+	case r.Status != "":
 		out.text(resultText(r))
 	}
 	if why != nil {

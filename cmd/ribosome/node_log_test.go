@@ -9,7 +9,7 @@ import (
 func TestClientsInTheLog(t *testing.T) {
 	n := begins(t, "node", "--name", "n1", "--tcp", "127.0.0.1:0", "--no-auth", "--swarm", "eddyjules")
 	url := strings.TrimSpace(strings.TrimPrefix(n.shows(&n.stdout, "\n"), "listening on "))
-	for _, args := range [][]string{{"agents"}, {"call", "Jules", "debug_code", "-q"}, {"send", "system", "QUERY_REF", "-d", `{"reference":"agents"}`}} {
+	for _, args := range [][]string{{"agents"}, {"call", "Jules", "debug_code", "-d", task, "-q"}, {"send", "system", "QUERY_REF", "-d", `{"reference":"agents"}`}} {
 		if r := runs(t, append(args, "--as", "Ana", "--addr", url)...); r.code != exitDone {
 			t.Errorf("%v: got %+v", args, r)
 		}

@@ -22,8 +22,9 @@ type printer struct {
 
 func newPrinter(w io.Writer) *printer { return &printer{to: w, terminal: isTerminal(w)} }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}

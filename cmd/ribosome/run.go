@@ -22,6 +22,7 @@ const (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	terminal bool // in and err are a terminal, where a person can be asked
 }
 
 // command is the interface of each subcommand of [cli].
@@ -54,7 +55,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		var stop context.CancelFunc
 		ctx, stop = untilInterrupted(ctx)
 		defer stop()
-		err = cmd.run(ctx, streams{stdin, stdout, stderr})
+		err = cmd.run(ctx, streams{stdin, stdout, stderr, isTerminal(stdin) && isTerminal(stderr)})
 	}
 	code, line := ending(err)
 	if line != "" {

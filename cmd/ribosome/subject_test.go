@@ -59,7 +59,7 @@ func TestSubjectIsTheName(t *testing.T) {
 			"file":   {"--token-file", "token"},
 			"issuer": {"--oauth-url", issuer.URL, "--oauth-client", "cli", "--oauth-secret-file", "client"},
 		} {
-			r := runs(t, append([]string{"call", "Jules", "debug_code", "-q", "-v", "--addr", url}, flags...)...)
+			r := runs(t, append([]string{"call", "Jules", "debug_code", "-d", task, "-q", "-v", "--addr", url}, flags...)...)
 			if want := "speaking to " + url + " as Ana, the subject of the token\n"; r.code != exitDone || r.stderr != want {
 				t.Errorf("%s, %s: got %+v, want %s", scheme, name, r, want)
 			}
