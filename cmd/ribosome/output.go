@@ -73,6 +73,13 @@ func (p *printer) failed(err error) {
 	}
 }
 
+// broken reports whether the output takes no more.
+func (p *printer) broken() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err != nil
+}
+
 // end returns the error of an incomplete output.
 func (p *printer) end() error {
 	p.mu.Lock()
