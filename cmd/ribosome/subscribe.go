@@ -22,7 +22,7 @@ type subscribeCmd struct {
 	Topic []string `arg:"" name:"topic" help:"Topics of the agent"`
 
 	Data  string `short:"d" placeholder:"JSON" help:"Parameters of the subscriptions: JSON as it is, @FILE, or @- for stdin"`
-	Quiet bool   `short:"q" help:"Print nothing but events and errors"`
+	Quiet bool   `short:"q" help:"Print nothing but events, and why the command ends"`
 
 	clientFlags `group:"The node:"`
 }
