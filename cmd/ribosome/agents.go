@@ -36,7 +36,7 @@ func (c *agentsCmd) run(ctx context.Context, std streams) error {
 	if c.Deadline <= 0 {
 		return usagef("--deadline 0s leaves no time; give it some, such as 10s")
 	}
-	l, err := c.plan()
+	l, err := c.plan(std.err)
 	if err != nil {
 		return err
 	}

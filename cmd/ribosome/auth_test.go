@@ -30,7 +30,7 @@ func TestTokens(t *testing.T) {
 	n := hosts(t, "--tokens", "tokens", "--swarm", "eddyjules", "--log-messages")
 	for scheme, url := range n.at {
 		t.Run(scheme, func(t *testing.T) {
-			call := []string{"call", "Jules", "debug_code", "-q", "--addr", url, "--as", "Ana"}
+			call := []string{"call", "Jules", "debug_code", "-d", task, "-q", "--addr", url, "--as", "Ana"}
 			t.Setenv("RIBOSOME_TOKEN", anasToken)
 			if r := runs(t, call...); r.code != exitDone {
 				t.Errorf("by the environment, got %+v", r)
@@ -104,7 +104,7 @@ func TestJWT(t *testing.T) {
 			for issuer, code := range map[string]int{"us": exitDone, "them": exitFailed} {
 				writeFile(t, "token", signed(t, alg, issuer, tt.by))
 				for scheme, url := range n.at {
-					r := runs(t, "call", "Jules", "debug_code", "-q", "--addr", url, "--as", "Ana", "--token-file", "token")
+					r := runs(t, "call", "Jules", "debug_code", "-d", task, "-q", "--addr", url, "--as", "Ana", "--token-file", "token")
 					if r.code != code {
 						t.Errorf("%s, issued by %s: got %+v", scheme, issuer, r)
 					}
@@ -124,7 +124,7 @@ func TestKeysNotFetched(t *testing.T) {
 	n := hosts(t, "--jwks-url", "http://127.0.0.1:1/keys", "--swarm", "eddyjules") // where nobody listens
 	for scheme, url := range n.at {
 		want := "ribosome: the node at " + url + " cannot tell who calls: credentials cannot be checked at the moment (internal_error); try again later, or ask who runs it\n"
-		call := runs(t, "call", "Jules", "debug_code", "-q", "--addr", url, "--as", "Ana", "--token", token)
+		call := runs(t, "call", "Jules", "debug_code", "-d", task, "-q", "--addr", url, "--as", "Ana", "--token", token)
 		listen := runs(t, "listen", "--as", "Ana", "--addr", url, "--token", token)
 		if call.code != exitFailed || call.stderr != want || listen.code != exitFailed || listen.stderr != want {
 			t.Errorf("%s: got %+v and %+v, want %s", scheme, call, listen, want)
@@ -188,7 +188,7 @@ func TestTLS(t *testing.T) {
 				"no certificate":    {url, []string{"--ca", "ca.pem", "--as", "Crm"}, exitFailed, "client certificate"},
 				"no TLS":            {strings.Replace(url, "s://", "://", 1), nil, exitFailed, "s://"},
 			} {
-				r := runs(t, append([]string{"call", "Jules", "debug_code", "-q", "--deadline", "20s", "--addr", tt.url}, tt.args...)...)
+				r := runs(t, append([]string{"call", "Jules", "debug_code", "-d", task, "-q", "--deadline", "20s", "--addr", tt.url}, tt.args...)...)
 				if r.code != tt.code || !strings.Contains(r.stderr, tt.line) || strings.Count(r.stderr, "\n") != tt.code {
 					t.Errorf("%s: got %+v, want %d and %q", name, r, tt.code, tt.line)
 				}
@@ -223,14 +223,14 @@ func TestNoCredentials(t *testing.T) {
 	}
 }
 
-// Rules, and the rate. The first call takes two messages: a partial result is declined.
+// Rules, and the rate.
 func TestRulesAndRate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "tokens", "Ana "+anasToken+"\n")
 	writeFile(t, "rules.json", `[{"agent":"Ana","allow":["Jules","system"]}]`)
-	n := hosts(t, "--tokens", "tokens", "--rules", "rules.json", "--rate", "3/1h", "--swarm", "eddyjules")
+	n := hosts(t, "--tokens", "tokens", "--rules", "rules.json", "--rate", "2/1h", "--swarm", "eddyjules")
 	call := func(agent string) ran {
-		return runs(t, "call", agent, "debug_code", "-q", "--addr", n.at["tcp"], "--as", "Ana", "--token", anasToken)
+		return runs(t, "call", agent, "debug_code", "-d", task, "-q", "--addr", n.at["tcp"], "--as", "Ana", "--token", anasToken)
 	}
 	if r := call("Jules"); r.code != exitDone {
 		t.Errorf("what is permitted: %+v", r)

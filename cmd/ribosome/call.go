@@ -16,6 +16,7 @@ type callCmd struct {
 
 	Data        string        `short:"d" placeholder:"JSON" help:"Parameters of the task: JSON as it is, @FILE, or @- for stdin"`
 	Description string        `placeholder:"TEXT" help:"What the task is about, for people"`
+	Input       string        `placeholder:"FILE" help:"Answers to questions of the agent: JSON objects or strings, one for each question; - for stdin. Without it, a terminal is asked"`
 	Deadline    time.Duration `default:"5m" help:"How long it may take"`
 	JSON        bool          `name:"json" help:"Print one JSON object: the outcome, the result, the error"`
 	Quiet       bool          `short:"q" help:"Print no progress"`
@@ -32,13 +33,18 @@ func (c *callCmd) run(ctx context.Context, std streams) error {
 	if c.Deadline <= 0 {
 		return usagef("--deadline 0s leaves no time; give it some, such as 30s")
 	}
-	l, err := c.plan()
+	answers, err := c.answers(task, std)
 	if err != nil {
 		return err
 	}
+	l, err := c.plan(std.err)
+	if err != nil {
+		return err
+	}
+	l.task = true
 	out := newPrinter(std.out)
-	result, err := c.delegate(ctx, l, task, newProgress(std.err, c.Quiet))
-	return c.report(out, result, l.explain(err, c.Agent))
+	result, why := c.delegate(ctx, l, answers, newProgress(std.err, c.Quiet))
+	return c.report(out, l, result, why)
 }
 
 // task returns the task of the flags.
@@ -46,6 +52,9 @@ func (c *callCmd) task(std streams) (task performatives.TaskRequest, err error) 
 	task = performatives.TaskRequest{TaskType: c.Action, Description: c.Description}
 	if c.Agent == "" || c.Action == "" {
 		return task, usagef("the agent and its action may not be empty; see ribosome agents for what there is")
+	}
+	if c.Data == "@-" && c.Input == "-" {
+		return task, usagef("--data and --input both read stdin; name a file for one")
 	}
 	if c.Data == "" {
 		return task, nil
@@ -57,14 +66,28 @@ func (c *callCmd) task(std streams) (task performatives.TaskRequest, err error) 
 // receiptTime is the time for the receipt of the worker after an interrupt.
 const receiptTime = 3 * time.Second
 
-// delegate joins the node, and waits for the end of the task.
-func (c *callCmd) delegate(ctx context.Context, l *link, task performatives.TaskRequest, p *progress) (performatives.InformResult, error) {
+// delegate joins the node, and waits for the end of the task. A result that asks for input has a problem, too.
+func (c *callCmd) delegate(ctx context.Context, l *link, asked *answers, p *progress) (performatives.InformResult, *problem) {
 	ctx, cancel := context.WithTimeout(ctx, c.Deadline)
 	defer cancel()
+	result, unserved, err := c.perform(ctx, l, asked, p)
+	if question := result.RequestForUser(); err == nil && question != "" {
+		return result, asked.unanswered(l, c.Agent, question, unserved)
+	}
+	return result, l.explain(err, c.Agent)
+}
+
+// perform returns the result of the task. unserved is the reason why the worker did not continue after an answer.
+func (c *callCmd) perform(ctx context.Context, l *link, asked *answers, p *progress) (result performatives.InformResult, unserved, err error) {
 	if err := l.join(ctx); err != nil {
-		return performatives.InformResult{}, err
+		return result, nil, err
 	}
 	defer l.leave()
-	return delegation.Delegate(ctx, l, performatives.AgentID(c.Agent), task,
-		delegation.WithAccepted(p.accepted), delegation.WithProgress(p.update), codons.WithGrace(receiptTime))
+	d, err := delegation.Start(ctx, l, performatives.AgentID(c.Agent), asked.task,
+		delegation.WithAccepted(p.accepted), delegation.WithProgress(p.update), delegation.WithInput(asked.give), codons.WithGrace(receiptTime))
+	if err != nil {
+		return result, nil, err
+	}
+	result, err = d.Wait()
+	return result, d.Unserved(), err
 }

@@ -57,20 +57,20 @@ type ended struct {
 }
 
 // report prints the end of a call, and returns the error that ends the program.
-func (c *callCmd) report(out *printer, r performatives.InformResult, why *problem) error {
+func (c *callCmd) report(out *printer, l *link, r performatives.InformResult, why *problem) error {
 	switch {
-	case c.JSON && why != nil:
+	case c.JSON && why != nil && r.Status == "":
 		out.json(ended{Outcome: why.Outcome, Error: why})
 	case c.JSON:
-		out.json(ended{Outcome: string(r.Status), Result: &r})
-	case why == nil:
+		out.json(ended{Outcome: string(r.Status), Result: &r, Error: why})
+	case r.Status != "":
 		out.text(resultText(r))
 	}
 	if why != nil {
 		return why.failure()
 	}
 	if r.Status == performatives.StatusFailure {
-		return failf("%s did the work, and its answer is no: %s", c.Agent, r.Summary)
+		return failf("%s did the work, and its answer is no: %s", l.responder(c.Agent), r.Summary)
 	}
 	return out.end()
 }
@@ -102,13 +102,10 @@ func indented(c performatives.Content) string {
 		return "(details that cannot be shown)"
 	}
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(json.RawMessage(text)); err != nil {
+	if err := json.Indent(&b, plainJSON(text), "", "  "); err != nil {
 		return "(details that cannot be shown)"
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return b.String()
 }
 
 // artifacts lists the artifacts of a task by name; --json prints their content.

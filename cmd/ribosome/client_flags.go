@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/auth"
@@ -14,7 +13,8 @@ import (
 // clientFlags has the address of the node and the credentials of the client.
 type clientFlags struct {
 	Addr      string `placeholder:"URL" help:"Address of the node: ws://, wss://, tcp://, tcps://, grpc:// or grpcs://, with host and port"`
-	As        string `placeholder:"NAME" help:"Name to speak under; without it, a random one"`
+	As        string `placeholder:"NAME" help:"Name to speak under; without it, the subject of a token that is a JWT, or a random name"`
+	Verbose   bool   `short:"v" help:"Print on stderr the name that is used, and where it is from"`
 	Token     string `placeholder:"TOKEN" help:"Bearer token; better in the environment or a file, since others can see the flags of a process"`
 	TokenFile string `placeholder:"FILE" help:"File with the bearer token"`
 	CA        string `name:"ca" placeholder:"FILE" help:"Authorities in PEM that the certificate of the node is checked against; without it, those of the system"`
@@ -63,19 +63,18 @@ func checkToken(from, token string) error {
 	return nil
 }
 
-// speaker returns the sender of the messages.
+// speaker returns the sender of the messages: the name of --as, or a random one.
 func (f *clientFlags) speaker() (performatives.AgentID, error) {
 	if f.As == "" {
 		return performatives.AgentID("cli-" + strings.ToLower(rand.Text()[:8])), nil
 	}
-	if strings.TrimSpace(f.As) != f.As || strings.ContainsFunc(f.As, unicode.IsControl) {
-		return "", usagef("--as %.40q is no name for an agent; want one without spaces around it", f.As)
-	}
-	name := performatives.AgentID(f.As)
-	if name.Is(systemAgent) || name.Is("default") { // addenda §5, Namespaces
+	switch {
+	case !canSpeak(f.As):
+		return "", usagef("--as %.40q is no name for an agent; want one without spaces around it, of at most %d bytes", f.As, performatives.MaxIDLength)
+	case stands(f.As):
 		return "", usagef("--as %s stands for all agents of a node; choose another name", f.As)
 	}
-	return name, nil
+	return performatives.AgentID(f.As), nil
 }
 
 // listOf joins words with commas and a final or.

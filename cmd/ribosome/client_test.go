@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"net"
 	"slices"
@@ -45,7 +46,7 @@ func TestCallJSON(t *testing.T) {
 	}{
 		"success": {[]string{"Jules", "debug_code", "-d", "@testdata/task.json"}, exitDone, "success", ""},
 		"by what": {[]string{"system", "debug_code", "-d", "@testdata/task.json"}, exitDone, "success", ""},
-		"partial": {[]string{"Jules", "debug_code"}, exitDone, "partial_success", ""},
+		"partial": {[]string{"Jules", "debug_code"}, exitFailed, "partial_success", ""},
 		"failure": {[]string{"Jules", "debug_code", "-d", `{"code_to_debug":"x = int('a')\n","error_log":"Traceback (most recent call last):\n  File \"b.py\", line 1, in <module>\n    x = int('a')\nValueError: invalid literal"}`}, exitFailed, "failure", ""},
 		"refused": {[]string{"Eliza", "sing"}, exitFailed, "rejected", "incapable"},
 		"late":    {[]string{"Jules", "debug_code", "--deadline", "1ns"}, exitFailed, "timed_out", "timeout"},
@@ -62,7 +63,7 @@ func TestCallJSON(t *testing.T) {
 			if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || strings.Count(r.stdout, "\n") != 1 {
 				t.Fatalf("%v: %+v", err, r)
 			}
-			if r.code != tt.code || got.Outcome != tt.outcome || (got.Result == nil) == (got.Error == nil) {
+			if r.code != tt.code || got.Outcome != tt.outcome || (got.Result == nil) == (got.Error == nil) && name != "partial" {
 				t.Errorf("got %+v", r)
 			}
 			if got.Result != nil && got.Result.Status != tt.outcome || got.Error != nil && (got.Error.Code != tt.reason || !strings.Contains(r.stderr, got.Error.Text)) {
@@ -98,7 +99,10 @@ func TestCallFails(t *testing.T) {
 		"unknown over ws":   {[]string{"Nobody", "x", "--addr", n.at["ws"]}, `there is no agent Nobody at ` + n.at["ws"] + `; ribosome agents --addr ` + n.at["ws"] + ` lists them`},
 		"unknown over grpc": {[]string{"Nobody", "x", "--addr", n.at["grpc"]}, `there is no agent Nobody at ` + n.at["grpc"] + `; ribosome agents --addr ` + n.at["grpc"] + ` lists them`},
 		"unknown action":    {[]string{"Jules", "sing", "--addr", n.at["tcp"]}, `Jules cannot do it: the tasks here are debug_code, refactor_code_snippet and explain_code (incapable); ribosome agents --addr ` + n.at["tcp"] + ` lists who can do what`},
-		"wrong parameters":  {[]string{"Jules", "debug_code", "-d", `{"code_to_debug":3}`, "--addr", n.at["grpc"]}, `Jules did not understand it: task_parameters.code_to_debug: type: 3 has type "integer", want "string" (invalid_payload_structure); check --data, and --max-frame if it is long`},
+		"wrong parameters":  {[]string{"Jules", "debug_code", "-d", `{"code_to_debug":3}`, "--addr", n.at["grpc"]}, `Jules did not understand it: task_parameters.code_to_debug: type: 3 has type "integer", want "string" (invalid_payload_structure); check --data`},
+		"wrong for all":     {[]string{"system", "debug_code", "-d", `{"code_to_debug":3}`, "--addr", n.at["tcp"]}, `the agent that the node at ` + n.at["tcp"] + ` chose did not understand it: task_parameters.code_to_debug: type: 3 has type "integer", want "string" (invalid_payload_structure); check --data`},
+		"done by nobody":    {[]string{"system", "sing", "--addr", n.at["tcp"]}, `the node at ` + n.at["tcp"] + ` cannot do it: there is no action "sing" (action_not_found); ribosome agents --addr ` + n.at["tcp"] + ` lists who can do what`},
+		"too long":          {[]string{"Jules", "debug_code", "-d", `{"code_to_debug":"` + strings.Repeat("x", 5000) + `"}`, "--max-frame", "4KiB", "--addr", n.at["ws"]}, `Jules did not get it: the message is longer than the connection carries (invalid_payload_structure); check --data, and --max-frame`},
 		"another's name":    {[]string{"Jules", "debug_code", "--as", "Eddy", "--addr", n.at["ws"]}, `the node at ` + n.at["ws"] + ` does not permit it: an agent of that name runs on the node: speak as another (forbidden); check --as and the rules there`},
 		"nobody, tcp":       {[]string{"Jules", "x", "--addr", "tcp://" + closed}, `cannot reach tcp://` + closed + `: nobody listens there; start the node, or check --addr`},
 		"nobody, ws":        {[]string{"Jules", "x", "--addr", "ws://" + closed}, `cannot reach ws://` + closed + `/mcp: nobody listens there; start the node, or check --addr`},
@@ -155,7 +159,7 @@ func TestNothingHeard(t *testing.T) {
 	}
 	defer func() { _ = mute.Close() }()
 	url := "tcp://" + mute.Addr().String()
-	l, err := (&clientFlags{Addr: url}).plan()
+	l, err := (&clientFlags{Addr: url}).plan(io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +183,8 @@ func TestCallTooLong(t *testing.T) {
 	long := `{"code_to_debug":"` + strings.Repeat("x", 70_000) + `"}`
 	for _, scheme := range []string{"tcp", "ws"} {
 		r := runs(t, "call", "Jules", "debug_code", "-q", "-d", long, "--addr", n.at[scheme])
-		if r.code != exitFailed || strings.Count(r.stderr, "\n") != 1 || strings.HasSuffix(r.stderr, "; try again\n") {
+		if r.code != exitFailed || strings.Count(r.stderr, "\n") != 1 || strings.HasSuffix(r.stderr, "; try again\n") ||
+			strings.Contains(r.stderr, "longer than") && !strings.HasSuffix(r.stderr, "; check --data, and --max-frame of the node\n") {
 			t.Errorf("%s: got %+v", scheme, r)
 		}
 	}

@@ -45,7 +45,7 @@ func (l *link) explain(err error, agent string) *problem {
 	case errors.As(err, &own):
 		return &problem{Outcome: "error", Text: own.text}
 	case errors.Is(err, context.Canceled):
-		return interrupted(err, agent)
+		return l.interrupted(err, agent)
 	case errors.Is(err, performatives.CodeTimeout), errors.Is(err, performatives.CodeExpired), errors.Is(err, context.DeadlineExceeded):
 		return &problem{Outcome: "timed_out", Code: performatives.CodeTimeout, Text: l.late(agent)}
 	}
@@ -72,7 +72,7 @@ func (l *link) late(agent string) string {
 	if l.at.transport == "tcp" && l.session.Load() != nil && !l.worked.Load() {
 		return "the deadline passed, and nothing has come from " + l.at.url + "; if something else speaks there, check the scheme of --addr, else try again with a longer --deadline"
 	}
-	return "the deadline passed before " + l.who(agent) + " answered; try again with a longer --deadline"
+	return "the deadline passed before " + l.responder(agent) + " answered; try again with a longer --deadline"
 }
 
 // isAuth reports whether a code is about authentication or permission.
@@ -96,26 +96,40 @@ func isUncheckedText(err error, to **performatives.Refusal) bool {
 	return true
 }
 
+// isNode reports whether a receiver is the node itself.
+func isNode(agent string) bool {
+	return agent == "" || performatives.AgentID(agent).Is(systemAgent)
+}
+
 // who returns the agent for a text, or the node if the agent is the node itself.
 func (l *link) who(agent string) string {
-	if agent == "" || agent == string(systemAgent) {
+	if isNode(agent) {
 		return "the node at " + l.at.url
 	}
 	return agent
 }
 
+// responder returns the agent that answers, for a text. A task to the node itself is answered by the agent that the
+// node gives it to, under the name of the node.
+func (l *link) responder(agent string) string {
+	if l.task && isNode(agent) {
+		return "the agent that " + l.who("") + " chose"
+	}
+	return l.who(agent)
+}
+
 // interrupted returns the text for an interrupt. It tells whether there was a receipt.
-func interrupted(err error, agent string) *problem {
+func (l *link) interrupted(err error, agent string) *problem {
 	p := &problem{Outcome: "cancelled", Code: performatives.CodeCanceled, Text: "interrupted; run it again for a result"}
 	var end *codons.EndError
 	switch {
-	case !errors.As(err, &end):
+	case !errors.As(err, &end), isNode(agent) && !l.task: // a query has no effects
 	case end.State == "cancelled":
-		p.Text = fmt.Sprintf("interrupted; %s has stopped", agent)
+		p.Text = fmt.Sprintf("interrupted; %s has stopped", l.responder(agent))
 	case end.Refusal.Code == performatives.CodeStillRunning:
-		p.Text = fmt.Sprintf("interrupted; %s was told, and still runs", agent)
+		p.Text = fmt.Sprintf("interrupted; %s was told, and still runs", l.responder(agent))
 	default:
-		p.Text = fmt.Sprintf("interrupted; %s was told, and has not said that it stopped", agent)
+		p.Text = fmt.Sprintf("interrupted; %s was told, and has not said that it stopped", l.responder(agent))
 	}
 	return p
 }
@@ -152,12 +166,27 @@ func (l *link) refused(r *performatives.Refusal, agent string) string {
 		return fmt.Sprintf("%s does not permit it: %s; check --as and the rules there", l.who(""), reason.Error())
 	case performatives.CodeUnknownAgent:
 		return fmt.Sprintf("there is no agent %s at %s; ribosome agents --addr %s lists them", agent, l.at.url, l.at.url)
-	case performatives.CodeIncapable, performatives.CodeUnknownAction:
+	case performatives.CodeUnknownAction:
 		return fmt.Sprintf("%s cannot do it: %s; ribosome agents --addr %s lists who can do what", l.who(agent), reason.Error(), l.at.url)
+	case performatives.CodeIncapable:
+		return fmt.Sprintf("%s cannot do it: %s; ribosome agents --addr %s lists who can do what", l.responder(agent), reason.Error(), l.at.url)
+	case performatives.CodeParsingError:
+		return fmt.Sprintf("%s could not read it: %s; check --data, and --max-frame if it is long", l.who(agent), reason.Error())
 	case performatives.CodeInvalidPayload:
-		return fmt.Sprintf("%s did not understand it: %s; check --data, and --max-frame if it is long", l.who(agent), reason.Error())
+		if isTooLong(r) {
+			return fmt.Sprintf("%s did not get it: %s; check --data, and --max-frame", l.who(agent), reason.Error())
+		}
+		return fmt.Sprintf("%s did not understand it: %s; check --data", l.responder(agent), reason.Error())
+	case performatives.CodeRateLimited:
+		return fmt.Sprintf("%s gave no result: %s; %s", l.who(agent), reason.Error(), advice(r))
 	}
-	return fmt.Sprintf("%s gave no result: %s; %s", l.who(agent), reason.Error(), advice(r))
+	return fmt.Sprintf("%s gave no result: %s; %s", l.responder(agent), reason.Error(), advice(r))
+}
+
+// isTooLong reports whether a message was longer than a connection carries. Its code is that of a wrong field, but no
+// field is wrong.
+func isTooLong(r *performatives.Refusal) bool {
+	return r.Field == "" && (strings.HasPrefix(r.Text, "the message is longer than ") || strings.HasPrefix(r.Text, "the frame is longer than "))
 }
 
 // advice tells whether a retry may succeed.

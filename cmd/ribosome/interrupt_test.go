@@ -39,7 +39,7 @@ func (s slow) PerformTask(ctx context.Context, t delegation.Task) (performatives
 // joins connects an agent to the node at url, as other programs would.
 func joins(t *testing.T, url string, name performatives.AgentID, agent actors.Agent) *link {
 	t.Helper()
-	l, err := (&clientFlags{Addr: url, As: string(name)}).plan()
+	l, err := (&clientFlags{Addr: url, As: string(name)}).plan(io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +154,16 @@ func TestInterruptedSaysWhatRuns(t *testing.T) {
 		"runs on":         {&codons.EndError{State: "failed", Refusal: performatives.Refusal{Code: performatives.CodeStillRunning}}, "interrupted; Jules was told, and still runs"},
 		"says nothing":    {&codons.EndError{State: "timed_out"}, "interrupted; Jules was told, and has not said that it stopped"},
 	} {
-		if got := interrupted(tt.err, "Jules"); got.Text != tt.text || got.Outcome != "cancelled" {
+		if got := (&link{}).interrupted(tt.err, "Jules"); got.Text != tt.text || got.Outcome != "cancelled" {
 			t.Errorf("%s: got %+v", name, got)
 		}
+	}
+	stopped := &codons.EndError{State: "cancelled"}
+	l := &link{at: address{url: "tcp://h:1"}, task: true}
+	if got := l.interrupted(stopped, "System"); got.Text != "interrupted; the agent that the node at tcp://h:1 chose has stopped" {
+		t.Errorf("of a task to the node, got %+v", got)
+	}
+	if got := (&link{}).interrupted(stopped, "system"); got.Text != "interrupted; run it again for a result" {
+		t.Errorf("of a query to the node, got %+v", got)
 	}
 }

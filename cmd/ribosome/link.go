@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +21,9 @@ type link struct {
 	token    func() string    // nil without a token
 	issuer   auth.TokenSource // the issuer of the token; nil for a token from a flag or a file
 	name     performatives.AgentID
-	nameless bool // name is random
+	nameless bool     // name is random
+	verbose  *printer // where the name is printed; nil for nowhere
+	task     bool     // the message is a task, which the node itself gives to one of its agents
 	limits   wire.Limits
 
 	node    *runtime.Node
@@ -30,8 +33,8 @@ type link struct {
 	cutOff  bool                         // the connection ended before leave
 }
 
-// plan makes a link of the flags, without any connection.
-func (f *clientFlags) plan() (*link, error) {
+// plan makes a link of the flags, without any connection. With --verbose, the link prints its name to stderr.
+func (f *clientFlags) plan(stderr io.Writer) (*link, error) {
 	at, err := parseAddress(f.Addr)
 	if err != nil {
 		return nil, err
@@ -52,6 +55,9 @@ func (f *clientFlags) plan() (*link, error) {
 		}
 		l.token = auth.Func(context.Background(), l.issuer, nil) // connect reports the error of a missing token
 	}
+	if f.Verbose {
+		l.verbose = newPrinter(stderr)
+	}
 	l.nameless = f.As == ""
 	l.name, err = f.speaker()
 	return l, err
@@ -70,6 +76,9 @@ func (l *link) open(name performatives.AgentID) (err error) {
 
 // join starts the node under the name of the sender, and connects it.
 func (l *link) join(ctx context.Context) error {
+	if err := l.settle(ctx); err != nil {
+		return err
+	}
 	if err := l.open(l.name); err != nil {
 		return err
 	}

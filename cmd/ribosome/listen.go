@@ -29,9 +29,15 @@ func (c *listenCmd) run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	l, err := c.plan()
+	l, err := c.plan(std.err)
 	if err != nil {
 		return err
+	}
+	if err := l.settle(ctx); err != nil {
+		return l.explain(err, "").failure()
+	}
+	if l.nameless {
+		return usagef("an agent needs a name; give it one with --as, such as --as Rubber")
 	}
 	if err := l.open(l.name + "/node"); err != nil {
 		return err
@@ -53,14 +59,11 @@ func (c *listenCmd) run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return failf("%s cannot start: %v", l.name, err)
 	}
-	return l.stay(ctx, self, newPrinter(std.err))
+	return l.stay(ctx, func(ctx context.Context) error { return l.introduce(ctx, self) }, newPrinter(std.err))
 }
 
 // agent returns the agent of the flags.
 func (c *listenCmd) agent(std streams) (actors.Agent, error) {
-	if c.As == "" {
-		return nil, usagef("an agent needs a name; give it one with --as, such as --as Rubber")
-	}
 	can := performatives.Capabilities{Topics: c.Topic}
 	for _, a := range c.Action {
 		name, description, _ := strings.Cut(a, "=")

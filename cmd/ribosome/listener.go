@@ -85,7 +85,7 @@ func (r *received) encoded(m *performatives.Message) {
 		r.to.failed(err)
 		return
 	}
-	r.to.text(string(text) + "\n")
+	r.to.text(string(plainJSON(text)) + "\n")
 }
 
 // end prints the messages that wait. The error says that some messages were not printed.
@@ -112,7 +112,7 @@ func summaryOf(m *performatives.Message) string {
 		line += " to all"
 	}
 	if content, err := performatives.ContentOf(m.Payload()).MarshalJSON(); err == nil && m.Payload() != nil {
-		line += ": " + string(content)
+		line += ": " + string(plainJSON(content))
 	}
 	return line
 }

@@ -3,12 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed" // for task
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 )
+
+// task is a task that Jules performs.
+//
+//go:embed testdata/task.json
+var task string
 
 // asProgram has the test binary be the program itself.
 const asProgram = "TEST_AS_RIBOSOME" // not RIBOSOME_…, which are flags

@@ -52,7 +52,7 @@ func (f *logFlags) messageLog(out *printer) (messageLog, error) {
 	case "":
 		return messageLog{}, nil
 	case "-":
-		return messageLog{Writer: out}, nil
+		return messageLog{Writer: plainJSONWriter{out}}, nil
 	}
 	file, err := os.OpenFile(f.MessageLog, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) // messages may be secret
 	var at *fs.PathError
@@ -62,7 +62,7 @@ func (f *logFlags) messageLog(out *printer) (messageLog, error) {
 	case err != nil:
 		return messageLog{}, usagef("--message-log %s: %v", shown(f.MessageLog), err)
 	}
-	return messageLog{file, file}, nil
+	return messageLog{plainJSONWriter{file}, file}, nil
 }
 
 // messageLog is where the log of messages is written. Either field may be nil.

@@ -47,7 +47,7 @@ func TestMessageLog(t *testing.T) {
 	}
 	for _, to := range []string{"messages", "-"} {
 		n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--message-log", to)
-		if r := runs(t, "call", "Jules", "debug_code", "-q", "--addr", n.at["tcp"]); r.code != exitDone {
+		if r := runs(t, "call", "Jules", "debug_code", "-d", task, "-q", "--addr", n.at["tcp"]); r.code != exitDone {
 			t.Fatalf("got %+v", r)
 		}
 		text := n.end().stdout

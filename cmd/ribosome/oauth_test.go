@@ -28,7 +28,7 @@ func TestOAuth(t *testing.T) {
 	for scheme, url := range n.at {
 		t.Run(scheme, func(t *testing.T) {
 			call := []string{
-				"call", "Jules", "debug_code", "-q", "--addr", url, "--as", "Ana",
+				"call", "Jules", "debug_code", "-d", task, "-q", "--addr", url, "--as", "Ana",
 				"--oauth-url", issuer.URL, "--oauth-secret-file", "secret", "--oauth-scope", "debug", "--oauth-scope", "ask",
 			}
 			if r := runs(t, append(call, "--oauth-client", "cli")...); r.code != exitDone {

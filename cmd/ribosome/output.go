@@ -22,8 +22,9 @@ type printer struct {
 
 func newPrinter(w io.Writer) *printer { return &printer{to: w, terminal: isTerminal(w)} }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}
@@ -56,14 +57,12 @@ func (p *printer) text(text string) {
 
 // json prints a value as one line of JSON.
 func (p *printer) json(v any) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // code contains < and >
-	if err := enc.Encode(v); err != nil {
+	text, err := json.Marshal(v)
+	if err != nil {
 		p.failed(err)
 		return
 	}
-	p.text(b.String())
+	p.text(string(plainJSON(text)) + "\n")
 }
 
 func (p *printer) failed(err error) {
@@ -72,6 +71,13 @@ func (p *printer) failed(err error) {
 	if p.err == nil {
 		p.err = err
 	}
+}
+
+// broken reports whether the output takes no more.
+func (p *printer) broken() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err != nil
 }
 
 // end returns the error of an incomplete output.

@@ -91,8 +91,8 @@ func TestNowhereToWrite(t *testing.T) {
 	for name, args := range map[string][]string{
 		"version": {"version"},
 		"agents":  {"agents", "--addr", n.at["tcp"]},
-		"call":    {"call", "Jules", "debug_code", "-q", "--addr", n.at["ws"]},
-		"JSON":    {"call", "Jules", "debug_code", "-q", "--json", "--addr", n.at["grpc"]},
+		"call":    {"call", "Jules", "debug_code", "-d", task, "-q", "--addr", n.at["ws"]},
+		"JSON":    {"call", "Jules", "debug_code", "-d", task, "-q", "--json", "--addr", n.at["grpc"]},
 	} {
 		var stderr bytes.Buffer
 		code := run(t.Context(), args, strings.NewReader(""), failing{syscall.ENOSPC}, &stderr)

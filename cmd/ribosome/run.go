@@ -22,6 +22,7 @@ const (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	terminal bool // in and err are a terminal, where a person can be asked
 }
 
 // command is the interface of each subcommand of [cli].
@@ -35,12 +36,14 @@ type command interface {
 type cli struct {
 	Config string `placeholder:"FILE" help:"YAML file with the flags that are given neither here nor in the environment"`
 
-	Node    nodeCmd    `cmd:"" help:"Run a node of agents that listens for connections."`
-	Call    callCmd    `cmd:"" help:"Have an agent perform a task, and print its result."`
-	Send    sendCmd    `cmd:"" help:"Send an agent one message of any act, and print the answer."`
-	Listen  listenCmd  `cmd:"" help:"Join a node as an agent, and print the messages to it."`
-	Agents  agentsCmd  `cmd:"" help:"List the agents of a node."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Node      nodeCmd      `cmd:"" help:"Run a node of agents that listens for connections."`
+	Call      callCmd      `cmd:"" help:"Have an agent perform a task, and print its result."`
+	Send      sendCmd      `cmd:"" help:"Send an agent one message of any act, and print the answer."`
+	Query     queryCmd     `cmd:"" help:"Ask an agent for a value, or whether a condition is true."`
+	Listen    listenCmd    `cmd:"" help:"Join a node as an agent, and print the messages to it."`
+	Subscribe subscribeCmd `cmd:"" help:"Print the events of an agent's topics."`
+	Agents    agentsCmd    `cmd:"" help:"List the agents of a node."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 
 // run is main with its inputs and outputs as arguments. Of the environment it reads the
@@ -54,7 +57,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		var stop context.CancelFunc
 		ctx, stop = untilInterrupted(ctx)
 		defer stop()
-		err = cmd.run(ctx, streams{stdin, stdout, stderr})
+		err = cmd.run(ctx, streams{stdin, stdout, stderr, isTerminal(stdin) && isTerminal(stderr)})
 	}
 	code, line := ending(err)
 	if line != "" {

@@ -32,10 +32,12 @@ func (c *sendCmd) run(ctx context.Context, std streams) error {
 	if c.Deadline <= 0 {
 		return usagef("--deadline 0s leaves no time; give it some, such as 30s")
 	}
-	l, err := c.plan()
+	l, err := c.plan(std.err)
 	if err != nil {
 		return err
 	}
+	act, _ := performatives.ParsePerformative(c.Act) // checked by envelope
+	l.task = act == performatives.ActTaskRequest
 	answer, err := c.send(ctx, l, change)
 	if err != nil {
 		return l.explain(err, c.Agent).failure()

@@ -14,12 +14,12 @@ import (
 // introductionTime is the time limit for connecting and introducing the agent.
 const introductionTime = 10 * time.Second
 
-// stay keeps the agent connected until ctx ends, and prints each change. It returns the
+// stay connects by calls of connect until ctx ends, and prints each change. It returns the
 // error of the first attempt, or that of a node that refuses the agent.
-func (l *link) stay(ctx context.Context, self actors.Self, say *printer) error {
+func (l *link) stay(ctx context.Context, connect func(context.Context) error, say *printer) error {
 	backoff := actors.Backoff{Jitter: 0.5}
 	for attempt, first := 1, true; ; attempt++ {
-		err := l.introduce(ctx, self)
+		err := connect(ctx)
 		if err == nil {
 			say.line(fmt.Sprintf("connected to %s as %s", l.at.url, l.name))
 			first = false
@@ -43,6 +43,13 @@ func (l *link) stay(ctx context.Context, self actors.Self, say *printer) error {
 			return nil
 		}
 	}
+}
+
+// reach connects.
+func (l *link) reach(ctx context.Context) error {
+	patient, cancel := context.WithTimeout(ctx, introductionTime)
+	defer cancel()
+	return silent(ctx, patient, l.uplink.Connect(patient))
 }
 
 // introduce connects, and sends the capabilities of the agent to the node.

@@ -123,6 +123,8 @@ func (l *link) cut() string {
 		return "cannot reach " + l.at.url + ": " + l.mistaken(why)
 	case why != nil && hungUp(why):
 		return l.who("") + " " + l.ifHungUp()
+	case told != nil && isTooLong(told):
+		return fmt.Sprintf("%s gave the connection up: %s; check --data, and --max-frame of the node", l.who(""), told.Error())
 	case told != nil:
 		return fmt.Sprintf("%s gave the connection up: %s; %s", l.who(""), told.Error(), advice(told))
 	case why == nil:

@@ -18,7 +18,7 @@ func TestCalledWrongly(t *testing.T) {
 		args []string
 		line string
 	}{
-		"nothing":             {nil, `expected one of "node", "call", "send", "listen", "agents", ...; see ribosome --help`},
+		"nothing":             {nil, `expected one of "node", "call", "send", "query", "listen", ...; see ribosome --help`},
 		"unknown command":     {[]string{"nod"}, `unexpected argument nod, did you mean "node"; see ribosome --help`},
 		"unknown flag":        {[]string{"node", "--tpc", "x"}, `unknown flag --tpc, did you mean one of "--tcp", "--grpc"; see ribosome node --help`},
 		"one argument":        {[]string{"call", "Jules"}, `expected "<action>"; see ribosome call --help`},
@@ -79,10 +79,15 @@ func TestCalledWrongly(t *testing.T) {
 		"no authority":       {[]string{"agents", "--addr", "tcps://127.0.0.1:1", "--ca", "token"}, `TLS: token: no certificate in it; check --ca, --cert and --key`},
 		"no act":             {[]string{"send", "Jules", "SHOUT", "--addr", "tcp://127.0.0.1:1"}, `"SHOUT" is no act; want one such as REQUEST or INFORM`},
 		"message type":       {[]string{"send", "Jules", "REQUEST", "--message-type", "two words", "--addr", "tcp://127.0.0.1:1"}, `--message-type is no message type; want 1 to 64 letters, digits and _ - . : /`},
+		"no question":        {[]string{"query", "Jules", "--addr", "tcp://127.0.0.1:1"}, `nothing to ask; give a reference, or a condition with --if`},
+		"two questions":      {[]string{"query", "Jules", "x", "--if", "3", "--addr", "tcp://127.0.0.1:1"}, `there is a reference, and --if has a condition; leave one`},
+		"no condition":       {[]string{"query", "Jules", "--if", "full", "--addr", "tcp://127.0.0.1:1"}, `--if is not JSON: line 1, column 2: invalid character 'u' in literal false (expecting 'a'); give JSON as it is, or @FILE, or @- for stdin`},
+		"no topic":           {[]string{"subscribe", "Jules", "--addr", "tcp://127.0.0.1:1"}, `expected "<topic> ..."; see ribosome subscribe --help`},
+		"topics of all":      {[]string{"subscribe", "system", "x", "--addr", "tcp://127.0.0.1:1"}, `system stands for all agents of a node, and publishes nothing; name an agent, see ribosome agents for a list`},
 		"data, no object":    {[]string{"call", "Jules", "debug_code", "-d", "3", "--addr", "tcp://127.0.0.1:1"}, `--data is not a JSON object; give one, such as {"name":"value"}`},
 		"answer, no object":  {[]string{"listen", "--as", "x", "--answer", "[1]"}, `--answer is not a JSON object; give one, such as {"name":"value"}`},
 		"nameless":           {[]string{"listen", "--addr", "tcp://127.0.0.1:1"}, `an agent needs a name; give it one with --as, such as --as Rubber`},
-		"name with a space":  {[]string{"listen", "--addr", "tcp://127.0.0.1:1", "--as", " x"}, `--as " x" is no name for an agent; want one without spaces around it`},
+		"name with a space":  {[]string{"listen", "--addr", "tcp://127.0.0.1:1", "--as", " x"}, `--as " x" is no name for an agent; want one without spaces around it, of at most 256 bytes`},
 		"name of the system": {[]string{"listen", "--addr", "tcp://127.0.0.1:1", "--as", "System"}, `--as System stands for all agents of a node; choose another name`},
 		"nameless action":    {[]string{"listen", "--as", "x", "--action", "=y"}, `--action "=y" has no name; want NAME or NAME=DESCRIPTION`},
 		"answer":             {[]string{"listen", "--as", "x", "--answer", "no"}, `--answer is not JSON: line 1, column 2: invalid character 'o' in literal null (expecting 'u'); give JSON as it is, or @FILE, or @- for stdin`},
