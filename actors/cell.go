@@ -314,7 +314,7 @@ func (c *cell) start(ctx actor.Context) {
 	c.startPublished = true
 	c.sys.opts.OnChange(c.spec.ID)
 	if Wants[AgentStarted](&c.sys.Events) {
-		c.sys.Events.Publish(AgentStarted{c.sys.at(), c.spec.ID, again, c.roles, c.remote})
+		c.sys.Events.Publish(AgentStarted{c.sys.at(), c.spec.ID, again, c.roles})
 	}
 }
 

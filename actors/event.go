@@ -108,8 +108,6 @@ type AgentStarted struct {
 	Agent performatives.AgentID `json:"agent"`
 	Again bool                  `json:"again"` // after a restart
 	Roles []string              `json:"roles"` // the codons that its type answers and not every agent does; not to be changed
-	// Remote is true for a [RemoteAgent].
-	Remote bool `json:"remote,omitempty"`
 }
 
 // Kind returns KindAgentStarted.
@@ -131,10 +129,6 @@ func (AgentAnnounced) Kind() Kind { return KindAgentAnnounced }
 type AgentStopped struct {
 	At
 	Agent performatives.AgentID `json:"agent"`
-	// Remote is true for a [RemoteAgent].
-	Remote bool `json:"remote,omitempty"`
-	// Announced is true for an agent that has called [Self.Announce], also if it is hidden again.
-	Announced bool `json:"announced,omitempty"`
 }
 
 // Kind returns KindAgentStopped.

@@ -50,7 +50,7 @@ func BenchmarkPublish(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if Wants[AgentStopped](&e) {
-					e.Publish(AgentStopped{At: at, Agent: "a"})
+					e.Publish(AgentStopped{at, "a"})
 				}
 			}
 		})

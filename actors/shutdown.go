@@ -91,7 +91,7 @@ func (s *System) agentStopped(c *cell) {
 	}
 	s.opts.OnChange(c.spec.ID)
 	if Wants[AgentStopped](&s.Events) {
-		s.Events.Publish(AgentStopped{s.at(), c.spec.ID, c.remote, c.announced.Load() != nil})
+		s.Events.Publish(AgentStopped{s.at(), c.spec.ID})
 	}
 }
 

@@ -80,8 +80,6 @@ func eventSamples(t *testing.T) []actors.Event {
 		actors.AgentAnnounced{At: at, Agent: "Jules", Capabilities: can},
 		actors.AgentAnnounced{At: at, Agent: "Jules"},
 		actors.AgentStopped{At: at, Agent: "Jules"},
-		actors.AgentStarted{At: at, Agent: "crm", Remote: true},
-		actors.AgentStopped{At: at, Agent: "crm", Remote: true, Announced: true},
 		actors.WorkAbandoned{At: at, Agent: "Jules", Conversation: "c1"},
 		codons.Transition{
 			At: at, Agent: "Jules", Peer: "Eddy", Conversation: "c1", Parent: "c0", Protocol: "request", Role: machine.Responder,

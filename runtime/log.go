@@ -134,11 +134,11 @@ func (l *eventLog) write(r actors.Record) {
 		}
 		l.line(e.Time, level, "supervised", args...)
 	case actors.AgentStarted:
-		l.line(e.Time, levelOf(e.Remote), "agent started", "agent", string(e.Agent), "again", e.Again, "roles", strings.Join(e.Roles, ","))
+		l.line(e.Time, slog.LevelInfo, "agent started", "agent", string(e.Agent), "again", e.Again, "roles", strings.Join(e.Roles, ","))
 	case actors.AgentAnnounced:
 		l.line(e.Time, slog.LevelInfo, "agent announced", "agent", string(e.Agent), "topics", len(e.Capabilities.Topics), "actions", len(e.Capabilities.Actions))
 	case actors.AgentStopped:
-		l.line(e.Time, levelOf(e.Remote && !e.Announced), "agent stopped", "agent", string(e.Agent))
+		l.line(e.Time, slog.LevelInfo, "agent stopped", "agent", string(e.Agent))
 	case actors.WorkAbandoned:
 		l.line(e.Time, slog.LevelWarn, "handler still runs", "agent", string(e.Agent), "conversation", string(e.Conversation))
 	case codons.Violation:
@@ -148,15 +148,6 @@ func (l *eventLog) write(r actors.Record) {
 		l.line(e.Time, slog.LevelDebug, "conversation", "agent", string(e.Agent), "peer", string(e.Peer), "conversation", string(e.Conversation),
 			"protocol", e.Protocol, "role", e.Role.String(), "from", string(e.From), "to", string(e.To), "on", e.On.String())
 	}
-}
-
-// levelOf returns the level of the start and the stop of an agent. A peer that only asks is an agent for the time of its
-// connection, which is for debugging.
-func levelOf(client bool) slog.Level {
-	if client {
-		return slog.LevelDebug
-	}
-	return slog.LevelInfo
 }
 
 // line writes one line with the time of its event, which may have waited in the queue.
