@@ -198,3 +198,31 @@ func TestEndOfASessionAtAFullMailbox(t *testing.T) {
 		}
 	}
 }
+
+// A peer whose request an agent of the node holds in its Receive is told when the agent stops, and so is an agent beyond a
+// session when the agent stops that asked it.
+func TestStopOfAnAgentWithARequest(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	silent := always(scripted{receive: func(*actors.Context, *performatives.Message) {}})
+	h.spawn("Silent", silent)
+	c := newCaller(t, h, nil)
+	received := listen(t, h.Node, actors.KindMessageReceived)
+	request := message(t, "Jules", "Silent", performatives.ActRequest)
+	c.say(request)
+	await(t, received, 1, func(e actors.MessageReceived) bool { return e.Message.ID() == request.ID() })
+	question := message(t, "Silent", "Jules", performatives.ActQueryIf, with(performatives.Raw(`{"condition":"x"}`)))
+	if err := h.Send(question); err != nil {
+		t.Fatal(err)
+	}
+	c.answer(1)
+	if err := h.StopAgent(within(t), "Silent"); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range c.Await(t, 3)[1:] {
+		switch r := m.AsRefusal(); {
+		case m.Performative() == performatives.ActCancel && m.InReplyTo() == string(question.ID()):
+		case r == nil || r.Code != performatives.CodeStopped || m.InReplyTo() != string(request.ID()):
+			t.Errorf("told %s about %s, %v", m.Performative(), m.InReplyTo(), r)
+		}
+	}
+}
