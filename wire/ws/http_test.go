@@ -2,6 +2,7 @@ package ws
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -242,6 +243,16 @@ func TestTooManyHandshakes(t *testing.T) {
 	awaitHandshakes(t, h, 1+spareConnections)
 	_ = first.Close()
 	awaitHandshakes(t, h, spareConnections)
+}
+
+// A connection by TLS beyond the bound gets 503, too.
+func TestTooManyHandshakesByTLS(t *testing.T) {
+	ca := newAuthority(t)
+	h := start(t, Options{TLS: ca.server(t)}, func(o *wire.Options) { o.MaxConnections = 1 })
+	dialRaw(t, h)
+	awaitHandshakes(t, h, 1)
+	_, err := Dial(t.Context(), h.URL(), DialOptions{TLS: &tls.Config{RootCAs: ca.pool()}})
+	wantRefused(t, err, 503, performatives.CodeBusy, "without a session")
 }
 
 // The listener accepts sessions again when connections without a session have ended.
