@@ -97,7 +97,7 @@ func (l *lifecycle) step(e event) effects {
 	case stopRequested:
 		return l.close(e.at, e.err)
 	case connectionLost:
-		return l.end(e.err)
+		return l.endUnlessFailed(e.err)
 	case outboxFull:
 		l.slow = true // the timer ends the session, so that Send does not wait for the connection's Close
 		return effects{arm: true}
@@ -132,7 +132,7 @@ func (l *lifecycle) receive(e event) effects {
 	case e.kind == receivedPing && l.state != stateClosing:
 		return effects{send: []Frame{{Kind: KindPong, Data: e.data}}, arm: answered}
 	case e.kind == receivedError:
-		return l.end(&PeerError{e.refusal})
+		return l.peerFailed(e)
 	case e.kind == receivedClose:
 		l.peerDone = true
 		if l.state == stateClosing {
@@ -141,6 +141,18 @@ func (l *lifecycle) receive(e event) effects {
 		return l.close(e.at, nil)
 	}
 	return effects{arm: answered}
+}
+
+// peerFailed ends the session with the peer's error, after a CLOSE frame: a WebSocket wants each close frame answered
+// (RFC 6455 §5.5.1), whatever its code.
+func (l *lifecycle) peerFailed(e event) effects {
+	l.peerDone = true
+	do := l.close(e.at, nil)
+	l.reason = &PeerError{e.refusal}
+	if l.localDone {
+		return l.end(l.reason)
+	}
+	return do
 }
 
 // close starts an orderly end: the writer writes everything queued, then frames, then a CLOSE
@@ -175,7 +187,7 @@ func (l *lifecycle) abort(e event) effects {
 // have sent replies or an error before it closed the connection.
 func (l *lifecycle) stopWriting(at time.Time, reason error) effects {
 	if errors.Is(reason, ErrSlow) { // the peer is connected and does not read
-		return l.end(reason)
+		return l.endUnlessFailed(reason)
 	}
 	if l.state != stateClosing {
 		l.state, l.closeDeadline = stateClosing, at.Add(l.closeTime)
@@ -185,6 +197,16 @@ func (l *lifecycle) stopWriting(at time.Time, reason error) effects {
 		return l.end(l.reason)
 	}
 	return effects{seal: true, arm: true}
+}
+
+// endUnlessFailed ends the session for reason, or for the peer's error if there was one before: the peer may close the
+// connection right after it.
+func (l *lifecycle) endUnlessFailed(reason error) effects {
+	var failed *PeerError
+	if errors.As(l.reason, &failed) {
+		reason = l.reason
+	}
+	return l.end(reason)
 }
 
 func (l *lifecycle) end(reason error) effects {

@@ -92,7 +92,15 @@ func TestLifecycleEnds(t *testing.T) {
 		"peer close":                    {[]event{{kind: receivedClose}, {kind: outboxFlushed}}, nil},
 		"both close before the flush":   {[]event{{kind: stopRequested}, {kind: receivedClose}, {kind: peerClosed}, {kind: outboxFlushed}}, nil},
 		"EOF without close":             {[]event{{kind: peerClosed}}, ErrHungUp},
-		"error from the peer":           {[]event{{kind: receivedError, refusal: broken}}, performatives.CodeParsingError},
+		"error from the peer":           {[]event{{kind: receivedError, refusal: broken}, {kind: outboxFlushed}}, performatives.CodeParsingError},
+		"peer error, EOF":               {[]event{{kind: receivedError, refusal: broken}, {kind: peerClosed}, {kind: outboxFlushed}}, performatives.CodeParsingError},
+		"peer error, CLOSE":             {[]event{{kind: receivedError, refusal: broken}, {kind: receivedClose}, {kind: outboxFlushed}}, performatives.CodeParsingError},
+		"peer error, connection lost":   {[]event{{kind: receivedError, refusal: broken}, {kind: connectionLost, err: io.ErrUnexpectedEOF}}, performatives.CodeParsingError},
+		"peer error, write failed":      {[]event{{kind: receivedError, refusal: broken}, {kind: writeFailed, err: io.ErrClosedPipe}}, performatives.CodeParsingError},
+		"peer error, write timeout":     {[]event{{kind: receivedError, refusal: broken}, {kind: writeFailed, err: ErrSlow}}, performatives.CodeParsingError},
+		"peer error, close timeout":     {[]event{{kind: receivedError, refusal: broken}, {kind: timerFired, at: at(5)}}, performatives.CodeParsingError},
+		"peer error while closing":      {[]event{{kind: stopRequested}, {kind: receivedError, refusal: broken}, {kind: outboxFlushed}}, performatives.CodeParsingError},
+		"peer error after the flush":    {[]event{{kind: stopRequested}, {kind: outboxFlushed}, {kind: receivedError, refusal: broken}}, performatives.CodeParsingError},
 		"connection lost":               {[]event{{kind: connectionLost, err: io.ErrUnexpectedEOF}}, io.ErrUnexpectedEOF},
 		"violation":                     {[]event{{kind: violation, err: broken, refusal: broken}, {kind: outboxFlushed}}, performatives.CodeParsingError},
 		"full outbox":                   {[]event{{kind: outboxFull}, {kind: timerFired}}, ErrSlow},
@@ -120,6 +128,15 @@ func TestLifecycleEnds(t *testing.T) {
 		if !last.end || !errors.Is(l.reason, c.want) {
 			t.Errorf("%s: end %v, %v; want %v", name, last.end, l.reason, c.want)
 		}
+	}
+}
+
+// The session answers the peer's error with one CLOSE frame and no error of its own.
+func TestPeerErrorIsAnswered(t *testing.T) {
+	l := newLifecycle(stateOpen)
+	e := l.step(event{kind: receivedError, at: start, refusal: &performatives.Refusal{Code: performatives.CodeForbidden}})
+	if len(e.last) != 1 || e.last[0].Kind != KindClose || len(e.last[0].Data) > 0 || e.end {
+		t.Errorf("after the peer's error: %+v", e)
 	}
 }
 

@@ -42,6 +42,9 @@ const readBuffer = 1 << 10
 // newConn returns the connection for a completed handshake.
 func newConn(ws *websocket.Conn, s *socket, peer wire.Peer, l wire.Limits, client bool) *conn {
 	s.upgraded = true
+	if !client {
+		s.guard = new(guard)
+	}
 	c := &conn{ws: ws, socket: s, peer: peer, out: output{network: s.Conn, client: client, deflates: s.deflates, time: l.FrameTime}}
 	c.SetLimit(l.Frame)
 	ws.SetPingHandler(c.controlHandler(wire.KindPing))

@@ -16,7 +16,9 @@
 // gorilla/websocket performs the handshake and reads. This package writes the frames itself,
 // for two reasons: all queued frames go out in one network write, and gorilla cannot close
 // the connection on its own after a protocol error, so that the session controls when and how
-// it ends.
+// it ends. The listener also refuses what gorilla accepts against the RFCs: RSV1 on control and
+// continuation frames, and a close frame with one byte. docs/websocket.md lists the cases that
+// are tested.
 //
 // # Ordering
 //
@@ -34,7 +36,8 @@
 //
 // [Listener.Stop] closes connections without a session. [wire.Server.Stop] ends the sessions.
 // A session that ends in order sends a close frame: code 1000 from the client, 1001 from the
-// server, the peer's code in answer to its close frame. A session that ends with an error
+// server, the peer's code in answer to its close frame, whatever the code (1000 if it has
+// none). A session that ends with an error
 // sends 1002 (invalid framing), 1007 (invalid data), 1008 (forbidden or rate-limited), 1009
 // (message too long), 1013 (busy) or 1011 (other). The reason is an error code of the wire
 // specification, a colon and a text.

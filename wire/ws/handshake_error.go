@@ -57,6 +57,8 @@ func writeError(w http.ResponseWriter, err error) {
 		if o.Details != nil {
 			h.Set("Retry-After", strconv.Itoa(max(1, o.Details.RetryAfter)))
 		}
+	case http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1") // nobody knows when a connection ends: the client should pause, at least
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")

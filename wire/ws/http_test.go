@@ -2,10 +2,12 @@ package ws
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
@@ -214,6 +216,63 @@ func TestFullListener(t *testing.T) {
 	g.request(t, "hello", 1)
 	_, err := Dial(t.Context(), h.URL(), DialOptions{})
 	wantRefused(t, err, 503, performatives.CodeBusy, "too many connections")
+}
+
+// A connection beyond the bound on connections without a session gets 503 with a Retry-After.
+// Connections beyond the spare ones are closed.
+func TestTooManyHandshakes(t *testing.T) {
+	h := start(t, Options{}, func(o *wire.Options) { o.MaxConnections = 1 })
+	first := dialRaw(t, h)
+	awaitHandshakes(t, h, 1)
+	for range 3 {
+		_, err := Dial(t.Context(), h.URL(), DialOptions{})
+		wantRefused(t, err, 503, performatives.CodeBusy, "without a session")
+		var r *RefusedError
+		if !errors.As(err, &r) || r.RetryAfter != time.Second {
+			t.Errorf("RetryAfter is %v", r.RetryAfter)
+		}
+		awaitHandshakes(t, h, 1) // the HTTP server closes a refused connection after its client
+	}
+	for i := range spareConnections {
+		dialRaw(t, h)
+		awaitHandshakes(t, h, int64(i)+2)
+	}
+	if got, err := dialRaw(t, h).r.ReadByte(); err == nil {
+		t.Errorf("a connection beyond the spare ones reads %q", got)
+	}
+	awaitHandshakes(t, h, 1+spareConnections)
+	_ = first.Close()
+	awaitHandshakes(t, h, spareConnections)
+}
+
+// A connection by TLS beyond the bound gets 503, too.
+func TestTooManyHandshakesByTLS(t *testing.T) {
+	ca := newAuthority(t)
+	h := start(t, Options{TLS: ca.server(t)}, func(o *wire.Options) { o.MaxConnections = 1 })
+	dialRaw(t, h)
+	awaitHandshakes(t, h, 1)
+	_, err := Dial(t.Context(), h.URL(), DialOptions{TLS: &tls.Config{RootCAs: ca.pool()}})
+	wantRefused(t, err, 503, performatives.CodeBusy, "without a session")
+}
+
+// The listener accepts sessions again when connections without a session have ended.
+func TestHandshakesEnd(t *testing.T) {
+	h := start(t, Options{}, func(o *wire.Options) { o.MaxConnections = 1 })
+	first := dialRaw(t, h)
+	awaitHandshakes(t, h, 1)
+	_ = first.Close()
+	awaitHandshakes(t, h, 0)
+	dialSession(t, h.URL(), DialOptions{}).request(t, "hello", 1)
+}
+
+// awaitHandshakes waits until the listener has n connections without a session.
+func awaitHandshakes(t *testing.T, h *host, n int64) {
+	t.Helper()
+	for until := time.Now().Add(patience); h.handshakes.Load() != n; goruntime.Gosched() {
+		if time.Now().After(until) {
+			t.Fatalf("there are %d connections without a session, want %d", h.handshakes.Load(), n)
+		}
+	}
 }
 
 // The answer to an offer of permessage-deflate is an extension that the client can use, or none (RFC 7692 §5 and §7.1).

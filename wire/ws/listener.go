@@ -35,8 +35,9 @@ type Listener struct {
 }
 
 // Listen starts to accept connections for server. The server's MaxConnections bounds the
-// number of sessions and, separately, the number of connections without a session. The caller
-// must stop the listener.
+// number of sessions and, separately, the number of connections without a session. Up to 128
+// connections beyond the second bound get the answer 503, further ones are closed without an
+// answer. The caller must stop the listener.
 func Listen(server *wire.Server, o Options) (*Listener, error) {
 	h, err := newHandler(server, o)
 	if err != nil {
@@ -64,6 +65,7 @@ func serve(h *handler, network net.Listener) *Listener {
 		WriteTimeout:      headerTime + o.AuthTime,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         l.connState,
+		ConnContext:       l.connContext,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
 	l.http.SetKeepAlivesEnabled(false) // a refused peer must connect again, so that each attempt counts against AcceptRate
@@ -94,12 +96,31 @@ func onlyHTTP1(c *tls.Config) *tls.Config {
 	return c
 }
 
-// connState counts the connections without a session.
+// spareConnections is the number of connections without a session beyond MaxConnections whose requests are read in
+// order to answer them 503. Connections beyond these are closed without an answer: an HTTP answer needs the request to be
+// read first, after the TLS handshake if there is one (an answer before it could be lost by the reset that closing a
+// connection with unread data sends), and that takes a goroutine and buffers for up to headerTime.
+const spareConnections = 128
+
+// spareKey is the key of a context value that marks the requests of a spare connection.
+type spareKey struct{}
+
+// connContext marks the requests of a spare connection. The HTTP server calls it before connState, on the goroutine that
+// accepts, which is the only one that adds to handshakes.
+func (l *Listener) connContext(ctx context.Context, _ net.Conn) context.Context {
+	if l.handshakes.Load() < int64(l.handler.server.Options().MaxConnections) {
+		return ctx
+	}
+	return context.WithValue(ctx, spareKey{}, true)
+}
+
+// connState counts the connections without a session. Invariant: at most MaxConnections + spareConnections of them are
+// open.
 func (l *Listener) connState(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		l.withoutSession.Add(1)
-		if l.handshakes.Add(1) > int64(l.handler.server.Options().MaxConnections) {
+		if l.handshakes.Add(1) > int64(l.handler.server.Options().MaxConnections)+spareConnections {
 			_ = c.Close() // the HTTP server notices and reports StateClosed
 		}
 	case http.StateHijacked, http.StateClosed:

@@ -92,8 +92,8 @@ func closeOf(f *wire.Frame, broken *violation) (code int, reason string) {
 // orderlyCode returns the code of the close frame for an end in order.
 func (o *output) orderlyCode(peerCode int) int {
 	switch {
-	case peerCode == websocket.CloseNormalClosure || peerCode == websocket.CloseGoingAway:
-		return peerCode
+	case peerCode != 0 && peerCode != websocket.CloseNoStatusReceived: // which must not be sent
+		return peerCode // RFC 6455 §5.5.1
 	case peerCode != 0 || o.client:
 		return websocket.CloseNormalClosure
 	}

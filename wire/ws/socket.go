@@ -27,8 +27,11 @@ type socket struct {
 	full         bool      // the last read filled its buffer, so that more data may be available
 	ahead        []byte    // read and not yet returned to gorilla
 	buffer       *[readAhead]byte
-	networkErr   error // error of the network
-	gorillaWrote bool  // gorilla tried to write, because the peer violated the protocol
+	networkErr   error  // error of the network
+	guard        *guard // nil on a client's end, where the bytes that gorilla buffered behind the handshake would escape it
+	found        error  // violation that the guard has found; gorilla has not reached it yet
+	broken       error  // found, once gorilla has reached it
+	gorillaWrote bool   // gorilla tried to write, because the peer violated the protocol
 }
 
 const (
@@ -43,9 +46,27 @@ var readAheads = sync.Pool{New: func() any { return new([readAhead]byte) }}
 // Read returns available data. It waits without a deadline for the first byte of a message,
 // and until the message's deadline for the rest.
 func (s *socket) Read(p []byte) (int, error) {
-	if !s.upgraded {
+	switch {
+	case !s.upgraded:
 		return s.readHandshake(p)
+	case s.guard == nil:
+		return s.read(p)
+	case s.found != nil:
+		s.broken = s.found
+		return 0, s.broken
 	}
+	n, err := s.read(p)
+	if n, s.found = s.guard.check(p[:n]); s.found != nil && n == 0 {
+		s.broken = s.found
+		return 0, s.broken
+	} else if s.found != nil {
+		return n, nil
+	}
+	return n, err
+}
+
+// read returns data that is available or was read ahead.
+func (s *socket) read(p []byte) (int, error) {
 	if len(s.ahead) == 0 {
 		if err := s.arm(); err != nil {
 			return 0, s.noteError(err)

@@ -32,6 +32,8 @@ func (c *conn) readError(err error) error {
 		return c.violated(websocket.CloseMessageTooBig, performatives.CodeInvalidPayload, fmt.Sprintf("the message is longer than %d bytes", c.limit))
 	case errors.Is(err, errNotText):
 		return c.violated(websocket.CloseInvalidFramePayloadData, performatives.CodeParsingError, "the text is not UTF-8")
+	case c.socket.broken != nil:
+		return c.violated(websocket.CloseProtocolError, performatives.CodeParsingError, "the framing is broken: "+c.socket.broken.Error())
 	case c.socket.gorillaWrote:
 		return c.violated(websocket.CloseProtocolError, performatives.CodeParsingError, "the framing is broken: "+strings.TrimPrefix(err.Error(), "websocket: "))
 	case c.socket.networkErr != nil:
