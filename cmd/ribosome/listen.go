@@ -59,7 +59,7 @@ func (c *listenCmd) run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return failf("%s cannot start: %v", l.name, err)
 	}
-	return l.stay(ctx, func(ctx context.Context) error { return l.introduce(ctx, self) }, newPrinter(std.err))
+	return l.stay(ctx, func(ctx context.Context) error { return l.introduce(ctx, self) }, nil, newPrinter(std.err))
 }
 
 // agent returns the agent of the flags.

@@ -14,14 +14,20 @@ import (
 // introductionTime is the time limit for connecting and introducing the agent.
 const introductionTime = 10 * time.Second
 
-// stay connects by calls of connect until ctx ends, and prints each change. It returns the
-// error of the first attempt, or that of a node that refuses the agent.
-func (l *link) stay(ctx context.Context, connect func(context.Context) error, say *printer) error {
+// stay connects by calls of connect until ctx ends, and prints each change. When connected,
+// it calls begin, if it is not nil. It returns the error of the first attempt, or that of a
+// node that refuses the agent.
+func (l *link) stay(ctx context.Context, connect func(context.Context) error, begin func() error, say *printer) error {
 	backoff := actors.Backoff{Jitter: 0.5}
 	for attempt, first := 1, true; ; attempt++ {
 		err := connect(ctx)
 		if err == nil {
 			say.line(fmt.Sprintf("connected to %s as %s", l.at.url, l.name))
+			if begin != nil {
+				err = begin()
+			}
+		}
+		if err == nil {
 			first = false
 			if l.lasts(ctx) {
 				attempt = 0

@@ -60,12 +60,7 @@ func (c *subscribeCmd) run(ctx context.Context, std streams) error {
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	defer s.cancel()
-	err = l.stay(s.ctx, func(ctx context.Context) error {
-		if err := l.reach(ctx); err != nil {
-			return err
-		}
-		return s.begin(c.Topic, parameters)
-	}, s.say)
+	err = l.stay(s.ctx, l.reach, func() error { return s.begin(c.Topic, parameters) }, s.say)
 	if ended := s.end(); err == nil {
 		err = ended
 	}
