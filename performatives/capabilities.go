@@ -2,6 +2,7 @@ package performatives
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -77,6 +78,22 @@ func (c Capabilities) Match(wanted []string) []string {
 // a message without an ontology is always understood. Ontologies are compared exactly.
 func (c Capabilities) KnowsOntology(ontology string) bool {
 	return ontology == "" || len(c.Ontologies) == 0 || slices.Contains(c.Ontologies, ontology)
+}
+
+// UnknownOntology returns the refusal of a message to agent by, which has the capabilities c and does not know the ontology of the
+// message (addenda §7); nil for any other message. A CANCEL, and the acts of discovery, mean the same in every ontology.
+func (c Capabilities) UnknownOntology(by AgentID, m *Message) *Refusal {
+	switch m.Performative() { //nolint:exhaustive // the acts that pass
+	case ActCancel, ActQueryCapabilities, ActInformCapabilities:
+		return nil
+	}
+	if c.KnowsOntology(m.Ontology()) {
+		return nil
+	}
+	return &Refusal{
+		Code: CodeUnknownOntology, From: by, About: m.ID(), Field: "ontology",
+		Text: fmt.Sprintf("ontology: want one of %q, got %.128q", c.Ontologies, m.Ontology()),
+	}
 }
 
 // HasAll reports whether c has every one of the wanted names.

@@ -25,11 +25,21 @@ var _ actors.Destination = (*sessionAgent)(nil)
 // Load returns that of the session.
 func (a *sessionAgent) Load() *actors.Load { return &a.link.load }
 
-// Deliver passes a message on to the peer. The node answers the Whispering Wind for a peer that has introduced itself.
+// Deliver passes a message on to the peer. For a peer that has introduced itself, the node answers the Whispering Wind and refuses
+// requests in an ontology that the peer does not know.
 func (a *sessionAgent) Deliver(m *performatives.Message) error {
-	if a.known.Load() && a.link.node.system.ProtocolOf(m) == discovery.WhisperName {
+	if !a.known.Load() {
+		return a.link.send(m, a.id, a.labelled)
+	}
+	if a.link.node.system.ProtocolOf(m) == discovery.WhisperName {
 		a.whisper(m)
 		return nil
+	}
+	if m.InReplyTo() == "" && m.Performative().ExpectsReply() {
+		if r := a.registration.Describe().UnknownOntology(a.id, m); r != nil {
+			a.link.node.system.Refuse(a.id, m, r.Code, r.Text)
+			return nil
+		}
 	}
 	return a.link.send(m, a.id, a.labelled)
 }

@@ -33,7 +33,7 @@ func newResponder(self actors.Self, agent actors.Agent, worker Worker, t codons.
 // considerTask calls ConsiderTask and returns the command for its decision.
 func considerTask(ctx context.Context, self actors.Self, worker Worker, m *performatives.Message, previous []performatives.InformResult) codons.Command {
 	t, err := newTask(self, m, previous)
-	if r := codons.UnknownOntology(self, m); r != nil { // of a further round: the guard has checked the first
+	if r := self.Describe().UnknownOntology(self.ID(), m); r != nil { // of a further round: the guard has checked the first
 		err = r
 	}
 	if err != nil {
