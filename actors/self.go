@@ -88,7 +88,8 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 // [ErrMailboxFull], with [ErrStopped] when the agent stops first, or with the
 // [*PanicError] of a panic in fn, which also counts as a failure of the agent. When ctx
 // ends first, it returns the cause, and fn may still run. Do must not be called on the
-// agent's own actor.
+// agent's own actor. A conversation of the agent that calls it needs a ctx with an end: the stop
+// of the agent waits for the conversation.
 func (s Self) Do(ctx context.Context, fn func(Agent)) error {
 	done := make(chan error, 1)
 	err := s.post(&do{fn: func(a Agent) { done <- reraise(a, fn, done) }, refused: func() { done <- ErrStopped }})

@@ -13,8 +13,8 @@ import (
 // endingConversation is a conversation that ends while a message is in its mailbox.
 type endingConversation struct {
 	scriptedConversation
-	busy, proceed chan struct{}
-	late          chan *performatives.Message
+	busy, proceed, over chan struct{}
+	late                chan *performatives.Message
 }
 
 func (e *endingConversation) Receive(any) {
@@ -22,6 +22,7 @@ func (e *endingConversation) Receive(any) {
 	<-e.proceed
 	e.self.End(e, lateMessages(e.late))
 	_ = e.self.Do(context.Background(), func(actors.Agent) {}) // the agent has run the end command
+	close(e.over)
 }
 
 // lateMessages is a tombstone that passes late messages on.
@@ -50,7 +51,7 @@ func (p endingProtocol) Open(m *performatives.Message) actors.Conversation {
 
 // Messages that a conversation has not read are passed to its tombstone function.
 func TestEndReturnsUnreadMessages(t *testing.T) {
-	e := &endingConversation{busy: make(chan struct{}), proceed: make(chan struct{}), late: make(chan *performatives.Message, 1)}
+	e := &endingConversation{busy: make(chan struct{}), proceed: make(chan struct{}), over: make(chan struct{}), late: make(chan *performatives.Message, 1)}
 	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{endingProtocol{e: e}}})
 	if err := n.Spawn(within(t), "a", always(scripted{})); err != nil {
 		t.Fatal(err)
@@ -73,6 +74,7 @@ func TestEndReturnsUnreadMessages(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("the unread message has gone")
 	}
+	<-e.over // a stop of the agent would wait for Receive, which waits for the agent
 }
 
 // The end of an earlier conversation does not end a later one with the same key.
