@@ -115,6 +115,7 @@ func (s *Session) identify(token string) (*Identity, error) {
 	case errors.Is(err, ErrNoCredentials) && s.gate.connIdentity != nil: // the authenticator does not check tokens: the token is ignored
 		return s.gate.connIdentity, nil
 	case errors.Is(err, ErrNoCredentials):
+		s.core.logUnchecked(s.peer)
 		return nil, unauthorized("")
 	case err != nil:
 		return nil, err
@@ -188,6 +189,11 @@ func (s *Session) admit(in *Inbound) error {
 
 func unauthorized(text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: text}
+}
+
+// logUnchecked logs a token that no authenticator checks, as one that an authenticator rejects.
+func (c *core) logUnchecked(p Peer) {
+	c.opts.Logger.Info("authentication failed", "peer", p.Addr, "err", "no authenticator checks a token of this form")
 }
 
 // authenticate calls the authenticator. It logs the complete error and returns only the

@@ -490,7 +490,7 @@ func TestAuthenticationFailureHidesTheReason(t *testing.T) {
 			"a refusal, with why": {fmt.Errorf("secret reason: %w", refusal), `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
 			"any error":           {errors.New("secret reason"), `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
 			"internal failure":    {fmt.Errorf("secret reason: %w", &performatives.Refusal{Code: performatives.CodeInternal}), `{"code":"INTERNAL_ERROR","message":"the agent failed"}`, true},
-			"no credentials":      {wire.ErrNoCredentials, `{"code":"UNAUTHORIZED","message":"authentication failed"}`, false},
+			"a token of no form":  {wire.ErrNoCredentials, `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
 			"rejected by auth":    {&auth.RejectedError{Method: "jwt", Reason: "secret reason"}, `{"code":"UNAUTHORIZED","message":"authentication failed"}`, true},
 		} {
 			e.log.Reset()
@@ -503,6 +503,14 @@ func TestAuthenticationFailureHidesTheReason(t *testing.T) {
 			}
 			if _, got := e.server.Authenticate(t.Context(), wire.Credentials{Token: tokenWrong}); strings.Contains(got.Error(), "secret") {
 				t.Errorf("%s: a transport gets %v", name, got)
+			}
+			_, _ = e.server.Authenticate(t.Context(), wire.Credentials{}) // without a token there is nothing to log
+			want := 0
+			if errors.Is(tt.err, wire.ErrNoCredentials) {
+				want = 2 // of the message, and of the transport
+			}
+			if n := strings.Count(e.log.String(), "no authenticator checks a token of this form"); n != want {
+				t.Errorf("%s: logged %d times as unchecked", name, n)
 			}
 		}
 	})

@@ -131,6 +131,9 @@ func (s *Server) Authenticate(ctx context.Context, c Credentials) (*Identity, er
 		return nil, nil //nolint:nilnil // an anonymous server has no identities
 	}
 	id, err := s.core.authenticate(ctx, c)
+	if errors.Is(err, ErrNoCredentials) && c.Token != "" {
+		s.core.logUnchecked(c.Peer)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -136,8 +136,11 @@ func (s *service) authenticate(ctx context.Context, p wire.Peer) (*wire.Identity
 	ctx, cancel := context.WithTimeout(ctx, s.server.Options().AuthTime)
 	defer cancel()
 	id, err := s.server.Authenticate(ctx, wire.Credentials{Token: token, Certificates: certificatesOf(ctx), Peer: p})
-	if errors.Is(err, wire.ErrNoCredentials) {
+	switch {
+	case errors.Is(err, wire.ErrNoCredentials) && token == "":
 		return nil, nil //nolint:nilnil // its messages have to
+	case errors.Is(err, wire.ErrNoCredentials):
+		return nil, &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: "the token is not accepted"}
 	}
 	return id, err
 }
