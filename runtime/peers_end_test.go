@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -226,6 +228,59 @@ func TestUplinkRuns(t *testing.T) {
 	if !o.up.Connected() {
 		t.Error("the session is for Stop to end")
 	}
+}
+
+// attempts is a logger's handler that sends the attempt of each record about an uplink that was ended.
+type attempts chan int64
+
+func (attempts) Enabled(context.Context, slog.Level) bool { return true }
+func (a attempts) WithAttrs([]slog.Attr) slog.Handler     { return a }
+func (a attempts) WithGroup(string) slog.Handler          { return a }
+
+func (a attempts) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "uplink ended by the far node" {
+		r.Attrs(func(at slog.Attr) bool {
+			if at.Key == "attempt" {
+				select {
+				case a <- at.Value.Int64():
+				default:
+				}
+			}
+			return true
+		})
+	}
+	return nil
+}
+
+// Two nodes whose agents have one name end each other's sessions. Each waits longer before each attempt.
+func TestUplinksOfOneName(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	ended := make(attempts, 1)
+	ctx, cancel := context.WithCancel(within(t))
+	running := new(sync.WaitGroup)
+	for range 2 {
+		n := newNode(t, runtime.Options{Name: "out", Logger: slog.New(ended)})
+		o := newOutpostOf(t, n, h, func(o *runtime.UplinkOptions) {
+			o.Backoff = actors.Backoff{Min: time.Millisecond, Max: time.Millisecond}
+		})
+		if err := o.Spawn(within(t), "Jules", returning(reporter)); err != nil {
+			t.Fatal(err)
+		}
+		running.Go(func() {
+			if err := o.up.Run(ctx); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+	}
+	for at := int64(0); at < 3; {
+		select {
+		case at = <-ended:
+		case <-within(t).Done():
+			t.Fatalf("the latest session was attempt %d", at)
+		}
+	}
+	cancel()
+	running.Wait()
 }
 
 func TestUplinkWithoutSession(t *testing.T) {

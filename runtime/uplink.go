@@ -213,7 +213,8 @@ func (u *Uplink) discard(ctx context.Context, s *wire.Session) error {
 }
 
 // Run keeps the uplink connected until ctx ends. It reconnects when a session is lost,
-// with a delay that grows with each failed attempt. It returns nil when ctx has ended or
+// with a delay that grows with each failed attempt, and with each session that the far node
+// ended with an error, such as that another connection speaks for this node's agents. It returns nil when ctx has ended or
 // the uplink has stopped, and ErrConnected when there is a session already. The session
 // stays open until [Uplink.Stop].
 func (u *Uplink) Run(ctx context.Context) error {
@@ -225,11 +226,15 @@ func (u *Uplink) Run(ctx context.Context) error {
 		case errors.Is(err, ErrConnected):
 			return err
 		case err == nil:
-			attempt = 0
 			select {
 			case <-s.Done():
 			case <-ctx.Done():
 				return nil
+			}
+			if told := new(wire.PeerError); errors.As(s.Err(), &told) {
+				u.node.system.Logger().Warn("uplink ended by the far node", "attempt", attempt, "err", told)
+			} else {
+				attempt = 0
 			}
 		default:
 			u.node.system.Logger().Warn("uplink not connected", "attempt", attempt, "err", err)

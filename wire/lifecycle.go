@@ -62,7 +62,7 @@ type event struct {
 	at      time.Time
 	data    []byte
 	err     error
-	refusal *performatives.Refusal // of violation and receivedError
+	refusal *performatives.Refusal // of violation, receivedError and stopRequested
 	busy    bool                   // of timerFired: the reader is busy with a frame and not reading
 }
 
@@ -95,6 +95,9 @@ func (l *lifecycle) step(e event) effects {
 	case violation:
 		return l.abort(e)
 	case stopRequested:
+		if e.refusal != nil {
+			return l.close(e.at, e.err, Frame{Kind: KindError, Err: e.refusal})
+		}
 		return l.close(e.at, e.err)
 	case connectionLost:
 		return l.endUnlessFailed(e.err)

@@ -259,6 +259,17 @@ func TestSend(t *testing.T) {
 	}
 }
 
+// The answer to a message whose payload is wrong is the receiver's: another agent's would not be taken for the answer.
+func TestSendWrongPayload(t *testing.T) {
+	n := open(t)
+	for scheme, url := range n.at {
+		r := runs(t, "send", "Jules", "TASK_REQUEST", "-d", `{"x":3}`, "--addr", url)
+		if r.code != exitFailed || !strings.HasPrefix(r.stderr, "ribosome: Jules did not understand it: payload.task_type: ") {
+			t.Errorf("%s: got %+v", scheme, r)
+		}
+	}
+}
+
 func TestSendJSON(t *testing.T) {
 	n := open(t)
 	r := runs(t, "send", "system", "QUERY_REF", "-d", `{"reference":"agents"}`, "--json", "--addr", n.at["ws"])
@@ -337,6 +348,28 @@ func TestListenCutOff(t *testing.T) {
 	cut()
 	l.shows(&l.stderr, ": the node at "+relayed+" hung up; try again\n")
 	l.end()
+}
+
+// Of two connections that speak for one agent, the former is told, and does not come back to end the other.
+func TestListenReplaced(t *testing.T) {
+	n := open(t)
+	for _, scheme := range slices.Sorted(maps.Keys(n.at)) {
+		t.Run(scheme, func(t *testing.T) {
+			url := n.at[scheme]
+			former := begins(t, "listen", "--addr", url, "--as", "Rubber")
+			former.shows(&former.stderr, "connected to "+url+" as Rubber\n")
+			latter := begins(t, "listen", "--addr", n.at["ws"], "--as", "Rubber")
+			latter.shows(&latter.stderr, "connected to "+n.at["ws"]+" as Rubber\n")
+			if got := former.wait(); got.code != exitFailed ||
+				!strings.HasSuffix(got.stderr, "\nribosome: another connection to "+url+" speaks for Rubber now; end that, or use another name with --as\n") {
+				t.Errorf("got %+v", got)
+			}
+			if r := runs(t, "send", "Rubber", "QUERY_REF", "-d", `{"reference":"weather"}`, "--as", "Ana", "--addr", url); !strings.Contains(r.stderr, "only listens") {
+				t.Errorf("the latter: got %+v", r)
+			}
+			latter.end()
+		})
+	}
 }
 
 func TestListenNowhere(t *testing.T) {

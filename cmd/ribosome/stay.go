@@ -15,8 +15,8 @@ import (
 const introductionTime = 10 * time.Second
 
 // stay connects by calls of connect until ctx ends, and prints each change. When connected,
-// it calls begin, if it is not nil. It returns the error of the first attempt, or that of a
-// node that refuses the agent.
+// it calls begin, if it is not nil. It returns the error of the first attempt, that of a
+// node that refuses the agent, or that another connection has taken over the agent.
 func (l *link) stay(ctx context.Context, connect func(context.Context) error, begin func() error, say *printer) error {
 	backoff := actors.Backoff{Jitter: 0.5}
 	for attempt, first := 1, true; ; attempt++ {
@@ -42,6 +42,9 @@ func (l *link) stay(ctx context.Context, connect func(context.Context) error, be
 		}
 		if err != nil && (first || isAuth(why.Code)) {
 			return why.failure()
+		}
+		if err == nil && l.isReplaced() {
+			return failf("another connection to %s speaks for %s now; end that, or use another name with --as", l.at.url, l.name)
 		}
 		wait := backoff.Delay(max(attempt, 1), rand.Float64)
 		say.line(fmt.Sprintf("not connected, next attempt in %v: %s", wait.Round(time.Millisecond), why.Text))

@@ -109,6 +109,14 @@ func (l *link) isCut() bool {
 	}
 }
 
+// isReplaced reports whether the node has ended the connection because another one speaks for the agent. A connection
+// that came back would end the other in its turn.
+func (l *link) isReplaced() bool {
+	s := l.session.Load()
+	var told *wire.PeerError
+	return s != nil && errors.As(s.Err(), &told) && errors.Is(told, performatives.CodeStopped)
+}
+
 // cut returns the reason for the end of the connection.
 func (l *link) cut() string {
 	var why error

@@ -23,14 +23,14 @@ func (c *codec) broken(d *decoder) wire.Inbound {
 	return wire.Inbound{Err: d.refusal, Answer: c.append(nil, c.notUnderstood(d))}
 }
 
-// notUnderstood makes the answer to an envelope that is no message. It refers to the id,
-// else to the reply_with or the conversation. It is nil only when the name of this end is
+// notUnderstood makes the answer to an envelope that is no message. It is the receiver's, if that is readable: the
+// peer may await the reply of this agent only. It refers to the id, else to the reply_with or the conversation. It is nil only when the name of this end is
 // invalid.
 func (c *codec) notUnderstood(d *decoder) *performatives.Message {
 	id, conversation := string(d.e.ID), string(d.e.ConversationID)
 	stamp := c.opts.Stamper.Stamp()
 	m, err := performatives.New(performatives.Envelope{
-		ID: stamp.ID, Timestamp: stamp.Time, Sender: c.opts.Local, Receiver: performatives.AgentID(first(string(d.e.Sender), unknown)),
+		ID: stamp.ID, Timestamp: stamp.Time, Sender: performatives.AgentID(first(string(d.e.Receiver), string(c.opts.Local))), Receiver: performatives.AgentID(first(string(d.e.Sender), unknown)),
 		ConversationID: performatives.ConversationID(first(conversation, id)), InReplyTo: first(id, d.e.ReplyWith, conversation, unknown),
 		Language: performatives.LanguageJSON, Ontology: performatives.OntologyNotUnderstood,
 		Payload: performatives.NotUnderstood{ReasonCode: d.refusal.Code, ReasonText: d.refusal.Text},

@@ -93,7 +93,8 @@ func bare(token string) string {
 // The name does not matter: the connection leads to one peer.
 const stranger = "unknown"
 
-// broken returns the error of a frame that is no message, with the answer to the peer.
+// broken returns the error of a frame that is no message, with the answer to the peer. The answer
+// is the receiver's, if that is readable: the peer may await the reply of this agent only.
 func (s *session) broken(err error) wire.Inbound {
 	var e *DecodeError
 	if !errors.As(err, &e) {
@@ -101,7 +102,7 @@ func (s *session) broken(err error) wire.Inbound {
 	}
 	e.Sender = cmp.Or(e.Sender, stranger)
 	in := wire.Inbound{Err: e.Refusal}
-	if answer := e.NotUnderstood(s.opts.Local, s.opts.Stamper.Stamp()); answer != nil {
+	if answer := e.NotUnderstood(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp()); answer != nil {
 		in.Answer = s.append(nil, answer, e.Style)
 	}
 	return in
