@@ -118,8 +118,8 @@ func TestAbandonedChild(t *testing.T) {
 	})
 }
 
-// TestChildThatEndedByItself withdraws a task whose child has ended by its deadline, or by the stop of its agent,
-// while its handler runs on. No receipt is sent. A child that never began has nothing that runs.
+// TestChildThatEndedByItself withdraws a task whose child has ended by its deadline, by the stop of its agent, or by an
+// answer that cannot be read, while its handler runs on. No receipt is sent. A child that never began has nothing that runs.
 func TestChildThatEndedByItself(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin func(ctx context.Context, w *kit.World) (child p.AgentID, end func())
@@ -136,6 +136,12 @@ func TestChildThatEndedByItself(t *testing.T) {
 			_ = w.StopAgent(ctx, "Stopped")
 			return "Stopped", func() {}
 		}, "cancelled", p.CodeCanceled},
+		"its answer cannot be read": {func(_ context.Context, w *kit.World) (p.AgentID, func()) {
+			odd := w.Peer("Odd")
+			return "Odd", func() {
+				odd.ReplyOddly(odd.Expect(p.ActTaskRequest))
+			}
+		}, "failed", p.CodeStillRunning},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {

@@ -46,7 +46,7 @@ func (c *completion) addPairs() {
 		c.pairAll(StateAbandoned, responder)
 	}
 	if leaves(StateMisread) {
-		for _, end := range responder {
+		for _, end := range c.heard() {
 			c.pair(machine.Pair{Initiator: StateMisread, Responder: end, After: c.causes(machine.Initiator, StateMisread)})
 		}
 	}

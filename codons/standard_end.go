@@ -149,7 +149,7 @@ func (c *completion) addEnded(role machine.Role) {
 		c.addLateCommands(role, s, all[s])
 	}
 	if c.has(StandardMisread) && role == machine.Responder {
-		c.add(Answers(ended...).When(machine.Receive(performatives.ActNotUnderstood)).Stay(machine.Drop(DropLate)).
+		c.add(Answers(c.heard()...).When(machine.Receive(performatives.ActNotUnderstood)).Stay(machine.Drop(DropLate)).
 			Because("it is about the end, which stands"))
 	}
 	c.add(machine.For(role, ended...).When(c.agentCommands(role, live)...).Stay(machine.Drop(DropLate)).

@@ -2,9 +2,11 @@ package runtime_test
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -44,11 +46,40 @@ func (n *simNetwork) Route(m *p.Message) error {
 		s.deeds.count("delay")
 		n.deliverIn(s.dice.upTo(2*time.Second), m)
 		return nil
-	case 3, 4, 5, 6, 7, 8, 9:
+	case 3:
+		m = n.garbled(m)
+	case 4, 5, 6, 7, 8, 9:
 		n.deliverIn(s.dice.upTo(20*time.Millisecond), m)
 		return nil
 	}
 	return n.deliver(m)
+}
+
+// garbled returns a message of a conversation, other than its opening, a refusal or a CANCEL, with an act that its table has
+// not, as of a peer with another version of the codon. It returns any other message, and mostly this one, as it is.
+func (n *simNetwork) garbled(m *p.Message) *p.Message {
+	table, ok := simTables[m.Protocol()]
+	if !ok || isOpening(table, m.Performative()) || m.AsRefusal() != nil || m.Performative() == p.ActCancel || n.swarm.dice.n(4) > 0 {
+		return m
+	}
+	act := p.ActDisconfirm
+	if slices.ContainsFunc(table.Rows, func(r machine.Row) bool { return slices.Contains(r.On, machine.Receive(act)) }) {
+		act = p.ActInformRef
+	}
+	g, err := m.With(func(e *p.Envelope) { e.Performative, e.Payload = act, p.Raw("{}") })
+	if err != nil {
+		return m
+	}
+	n.swarm.deeds.count("garble")
+	n.swarm.note("garbled  %s", m.ID())
+	return g
+}
+
+// isOpening reports whether the act opens a conversation.
+func isOpening(t machine.Table, act p.Performative) bool {
+	return slices.ContainsFunc(t.Rows, func(r machine.Row) bool {
+		return r.Role == machine.Responder && slices.Contains(r.From, machine.Idle) && slices.Contains(r.On, machine.Receive(act))
+	})
 }
 
 func (n *simNetwork) deliver(m *p.Message) error {

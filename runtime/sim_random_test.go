@@ -77,7 +77,7 @@ func pick[F any](d *simDice, options []option[F]) option[F] {
 // requiredActions lists the behaviours that the simulations of all seeds together must
 // contain.
 func requiredActions() []string {
-	names := []string{"fail", "stop and spawn", "forget", "lose", "lose a burst", "lose a peer", "repeat", "delay"}
+	names := []string{"fail", "stop and spawn", "forget", "lose", "lose a burst", "lose a peer", "repeat", "delay", "garble"}
 	for _, o := range errands {
 		names = append(names, o.name)
 	}

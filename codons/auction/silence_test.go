@@ -102,3 +102,22 @@ func TestRoundWithoutBids(t *testing.T) {
 		b.Silent()
 	})
 }
+
+// TestMisreadBidder has a bidder answer a price by an act that the auctioneer cannot read. The auction goes on without it.
+func TestMisreadBidder(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		odd := w.Peer("A")
+		w.Add("B", &bidder{value: 40})
+		w.Add("C", &bidder{value: 35})
+		sale := startEnglish(w, t.Context(), []p.AgentID{"A", "B", "C"})
+		odd.Expect(p.ActInform)
+		odd.ReplyOddly(odd.Expect(p.ActCFP))
+		s, err := sale.Wait()
+		wantSale(t, s, err, "B", 40)
+		if len(s.Absent) != 1 || s.Absent[0].Bidder != "A" {
+			t.Fatalf("absent: %v", s.Absent)
+		}
+		kit.WantEnd(t, s.Absent[0].Err, "misread", p.CodeUnexpectedAct)
+		w.Settled(0)
+	})
+}

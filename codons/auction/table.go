@@ -99,7 +99,7 @@ func betweenPrices() []machine.State {
 }
 
 func (x protocol) table() machine.Table {
-	return (codons.StandardAll &^ codons.StandardMisread).MustComplete(machine.Table{
+	return codons.StandardAll.MustComplete(machine.Table{
 		Name: x.name, Title: x.title, Purpose: x.purpose, Source: x.source,
 		Terminal: []machine.State{codons.StateCompleted, stateOver, stateAbsent},
 		Jobs: []machine.Job{

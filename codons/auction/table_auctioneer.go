@@ -126,7 +126,7 @@ func (x protocol) auctioneerAwaitsResult() []machine.Row {
 func auctioneerEnded() []machine.Row {
 	late := []machine.State{
 		stateOver, codons.StateCompleted, codons.StateRefused, codons.StateNotUnderstood,
-		codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned,
+		codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned, codons.StateMisread,
 	}
 	return []machine.Row{
 		codons.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).

@@ -15,7 +15,7 @@ import (
 // Conform runs conversations of a codon between two agents, in virtual time, and compares
 // them with the codon's table. For each seed it opens several, over a network that loses,
 // duplicates, delays and reorders messages, with deadlines, cancellations, and in some
-// seeds an agent that stops, or one whose peers lose it although it runs on. The jobs take a while and end by one of their Ends, as the
+// seeds an agent that stops, or one whose peers lose it although it runs on, or messages that their receiver cannot read. The jobs take a while and end by one of their Ends, as the
 // seed chooses. The test fails when
 //
 //   - a side takes a step that the table has not, or an event or message finds no row, or only

@@ -2,12 +2,14 @@ package codontest
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -25,8 +27,11 @@ type network struct {
 	codons map[string]*codons.Codon // by name
 	system *actors.System
 
-	mu     sync.Mutex
-	routed map[performatives.MessageID]int
+	garbles bool // a message may arrive garbled
+
+	mu         sync.Mutex
+	routed     map[performatives.MessageID]int
+	unreadable map[performatives.MessageID]bool // those of which a copy was garbled
 }
 
 // Route delivers m now, later, twice or never.
@@ -45,8 +50,52 @@ func (n *network) Route(m *performatives.Message) error {
 		return nil
 	case k == 12 && n.refusable(m):
 		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID()}
+	case k == 13 && n.garbles:
+		m = n.garble(m)
 	}
 	return n.system.Deliver(m.Receiver(), m)
+}
+
+// garbled is the message type of a message that its receiver cannot read.
+const garbled = "GARBLED"
+
+// garble returns a message as a peer with another version of the codon would send it: with an unknown message type where
+// the codon has types, else with an act that no row has. It returns m if that is a refusal, a CANCEL, or of no conversation.
+func (n *network) garble(m *performatives.Message) *performatives.Message {
+	c := n.codons[m.Protocol()]
+	if c == nil || m.AsRefusal() != nil || c.Machine().Opens(m.Performative()) || m.Performative() == performatives.ActCancel {
+		return m
+	}
+	act := strange(c)
+	g, err := m.With(func(e *performatives.Envelope) {
+		if e.MessageType != "" || act == 0 {
+			e.MessageType = garbled
+		} else {
+			e.Performative, e.Payload = act, performatives.Raw("{}")
+		}
+	})
+	if err != nil {
+		return m
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.unreadable == nil {
+		n.unreadable = map[performatives.MessageID]bool{}
+	}
+	n.unreadable[m.ID()] = true
+	return g
+}
+
+// strange returns an act without a request that no row of the codon has, or 0.
+func strange(c *codons.Codon) performatives.Performative {
+	for _, act := range []performatives.Performative{performatives.ActDisconfirm, performatives.ActConfirm, performatives.ActInformRef} {
+		if !slices.ContainsFunc(c.Table.Rows, func(r machine.Row) bool {
+			return slices.ContainsFunc(r.On, func(on machine.Symbol) bool { return on.Act == act })
+		}) {
+			return act
+		}
+	}
+	return 0
 }
 
 // count returns how often a message was routed before.

@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/query"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -120,10 +121,45 @@ func TestSeedsDisturb(t *testing.T) {
 	}
 	for _, want := range []string{
 		"command cancel", "command stop", "command hurry", "timeout deadline", "timeout retry", "duplicate REQUEST", "undeliverable REQUEST",
-		"receive CANCEL", "named", "deadline of the caller",
+		"receive CANCEL", "named", "deadline of the caller", "command misread",
 	} {
 		if got[want] == 0 {
 			t.Errorf("no seed has %s: %v", want, got)
+		}
+	}
+}
+
+// TestGarble garbles answers of a codon with message types and of one without. The opening, a CANCEL and a refusal arrive as
+// they are.
+func TestGarble(t *testing.T) {
+	review, ask := reviewOf(nil), query.IfCodon
+	net := &network{codons: map[string]*codons.Codon{review.Name(): review, ask.Name(): ask}}
+	n := 0
+	of := func(c *codons.Codon, act performatives.Performative, payload any, messageType string) *performatives.Message {
+		n++
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.MessageID("m" + strconv.Itoa(n)), Timestamp: time.Unix(1, 0), Performative: act, Sender: responderID, Receiver: askerID,
+			ConversationID: "c", Protocol: c.Name(), MessageType: messageType, Payload: payload, InReplyTo: "q",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	typed := of(review, performatives.ActInform, comments{}, "APPROVED")
+	if g := net.garble(typed); g.MessageType() != garbled || g.ID() != typed.ID() || !net.unreadable[typed.ID()] {
+		t.Errorf("got %s %s", g.Performative(), g.MessageType())
+	}
+	act := of(ask, performatives.ActInformIf, performatives.InformIf{Truth: new(bool)}, "")
+	if g := net.garble(act); g.Performative() != performatives.ActDisconfirm || g.InReplyTo() != "q" || !net.unreadable[act.ID()] {
+		t.Errorf("got %s", g.Performative())
+	}
+	for _, m := range []*performatives.Message{
+		of(review, performatives.ActRequest, change{}, "REVIEW_REQUEST"), of(review, performatives.ActCancel, performatives.Cancel{}, ""),
+		of(ask, performatives.ActFailure, performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: "no"}, ""),
+	} {
+		if net.garble(m) != m || net.unreadable[m.ID()] {
+			t.Errorf("%s is garbled", m.Performative())
 		}
 	}
 }

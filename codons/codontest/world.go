@@ -36,6 +36,7 @@ type world struct {
 	jobs
 	options
 	codons  map[string]*codons.Codon // those whose conversations are checked, by name
+	network *network
 	system  *actors.System
 	pool    *actors.Pool
 	asker   actors.Self
@@ -72,7 +73,8 @@ func newWorld(ctx context.Context, c *codons.Codon, o options, seed uint64) (*wo
 	if err != nil {
 		return nil, err
 	}
-	net := &network{dice: w.dice, codons: w.codons}
+	net := &network{dice: w.dice, codons: w.codons, garbles: w.dice.of("garbles").IntN(2) == 0}
+	w.network = net
 	w.pool = actors.NewPool(actors.PoolOptions{Workers: max(4, goruntime.GOMAXPROCS(0))}) // a worker that waits must not stop the clock
 	w.system, err = actors.NewSystem(actors.Options{
 		Protocols: protocols, Router: net, Dispatcher: w.pool, Stamper: &stamper{}, Logger: slog.New(&w.log),

@@ -46,3 +46,26 @@ func TestLostProposal(t *testing.T) {
 		}
 	})
 }
+
+// TestMisreadBidder has a bidder answer the call by an act that the caller cannot read. The other bidder wins. A caller that
+// cannot read a proposal frees its bidder.
+func TestMisreadBidder(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		odd, second := w.Peer("A"), &loser{bidder: bidder{cost: 2}}
+		w.Add("B", second)
+		tender := startCall(w, t.Context(), []p.AgentID{"A", "B"})
+		odd.ReplyOddly(odd.Expect(p.ActCFP))
+		a, err := tender.Wait()
+		wantWinners(t, a, err, "B")
+		wantLoss(t, a, "A", "misread", p.CodeUnexpectedAct)
+		w.Settled(0)
+
+		caller := w.Peer("caller")
+		caller.Send(p.Envelope{Receiver: "B", Payload: contractnet.Call{Task: kit.Task(), ResultBy: time.Now().Add(time.Minute)}})
+		caller.Reply(caller.Expect(p.ActPropose), p.NotUnderstood{ReasonCode: p.CodeUnexpectedAct, ReasonText: "eh?"})
+		if said := caller.Expect(p.ActFailure).AsRefusal(); said.Code != p.CodeStillRunning {
+			t.Errorf("got %v", said)
+		}
+		w.Settled(0)
+	})
+}

@@ -69,7 +69,7 @@ type protocol struct {
 }
 
 func (x protocol) table() machine.Table {
-	return (codons.StandardAll &^ codons.StandardMisread).MustComplete(machine.Table{
+	return codons.StandardAll.MustComplete(machine.Table{
 		Name: x.name, Title: x.title, Purpose: x.purpose, Source: x.source,
 		Terminal: []machine.State{codons.StateCompleted, codons.StateRejected, stateLapsed},
 		Jobs: []machine.Job{
@@ -191,7 +191,7 @@ func callerEnded() []machine.Row {
 		codons.Asks(codons.StateRejected).When(machine.Duplicate(performatives.ActPropose)).
 			Stay(machine.Resend(performatives.ActRejectProposal)).
 			Because("the bidder has not received the rejection"),
-		codons.Asks(codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned).When(machine.Receive(performatives.ActPropose)).
+		codons.Asks(codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned, codons.StateMisread).When(machine.Receive(performatives.ActPropose)).
 			Stay(machine.Refuse(performatives.CodeExpired)).
 			Because("a late proposal is rejected, so that it does not bind the bidder (addenda §6)"),
 	}

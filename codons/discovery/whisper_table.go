@@ -26,7 +26,7 @@ var WhisperCodon = codons.MustDefine(codons.Definition{
 })
 
 func whisperTable() machine.Table {
-	return (codons.StandardAll &^ codons.StandardMisread).MustComplete(machine.Table{
+	return codons.StandardAll.MustComplete(machine.Table{
 		Name:  WhisperName,
 		Title: "Whispering Wind",
 		Purpose: "One agent asks another what it can do: a summary, whether it has certain capabilities, " +

@@ -237,7 +237,7 @@ func wrongBidder(rising bool) []string {
 		"initiator in called on receive PROPOSE (unreadable)",
 		"initiator in sold on receive REFUSE", "initiator in sold on receive NOT_UNDERSTOOD",
 		"responder in settling on receive CANCEL",
-		"responder in recalled on receive CFP", "responder in recalled on stale CFP",
+		"responder in recalled on receive CFP", "responder in recalled on receive NOT_UNDERSTOOD", "responder in recalled on stale CFP",
 		"responder in recalled on receive ACCEPT_PROPOSAL", "responder in recalled on receive REJECT_PROPOSAL",
 	}
 	selling := []machine.State{"proposed", "leading", "won", "sold"}

@@ -304,3 +304,34 @@ func TestSilentPublisher(t *testing.T) {
 		kit.WantEnd(t, s.Err(), "lost", p.CodeTimeout)
 	})
 }
+
+// TestMisreadStream has a publisher send what its subscriber cannot read: the stream ends, and does not resume. A subscriber
+// that says so of an event is informed no more.
+func TestMisreadStream(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		odd := w.Peer("Odd")
+		s, err := subscribe.Start[beat](t.Context(), w.Eddy, "Odd", beats, subscribe.WithResume(codons.Retry{}, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := odd.Expect(p.ActSubscribe)
+		odd.Send(first.ReplyEnvelope("Odd", odd.Stamp(), p.ActAgree, subscribe.Agreed{Stream: "run", From: subscribe.Position{Epoch: "epoch"}}))
+		odd.ReplyOddly(first)
+		<-s.Done()
+		kit.WantEnd(t, s.Err(), "misread", p.CodeUnexpectedAct)
+		odd.Silent()
+
+		st := newPublisher(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		a := w.Peer("peer")
+		a.Send(p.Envelope{Performative: p.ActSubscribe, Receiver: "Station", Payload: p.Raw(`{"topic":"beats"}`)})
+		a.Expect(p.ActAgree)
+		st.publish(1, 1)
+		a.Reply(a.Expect(p.ActInform), p.NotUnderstood{ReasonCode: p.CodeUnexpectedAct, ReasonText: "eh?"})
+		a.Expect(p.ActFailure)
+		if n := st.topic.Subscribers(); n != 0 {
+			t.Errorf("%d subscribers", n)
+		}
+		w.Settled(0)
+	})
+}

@@ -82,7 +82,7 @@ const (
 )
 
 func (x stream) table() machine.Table {
-	return (codons.StandardAll &^ codons.StandardMisread).MustComplete(machine.Table{
+	return codons.StandardAll.MustComplete(machine.Table{
 		Name: x.name, Title: x.title, Purpose: x.purpose, Source: x.source,
 		Terminal: []machine.State{stateLost},
 		Jobs: []machine.Job{{

@@ -73,6 +73,15 @@ func (a *Peer) SendAgain(m *p.Message) {
 	}
 }
 
+// ReplyOddly answers a message by an act that no table of the library expects there, and expects the NOT_UNDERSTOOD.
+func (a *Peer) ReplyOddly(m *p.Message) {
+	a.T.Helper()
+	odd := a.Send(m.ReplyEnvelope(a.ID(), a.Stamp(), p.ActDisconfirm, p.Raw("{}")))
+	if said := a.Expect(p.ActNotUnderstood); !said.Answers(odd) {
+		a.T.Errorf("the NOT_UNDERSTOOD answers %s", said.InReplyTo())
+	}
+}
+
 // Reply answers a message.
 func (a *Peer) Reply(m *p.Message, payload any) *p.Message {
 	a.T.Helper()
