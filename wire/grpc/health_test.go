@@ -332,10 +332,12 @@ func TestReflectionV1Alpha(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	//nolint:staticcheck // it is deprecated, and in use
 	err = s.Send(&grpc_reflection_v1alpha.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1alpha.ServerReflectionRequest_ListServices{}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	//nolint:staticcheck // as above
 	if answer, err := s.Recv(); err != nil || len(answer.GetListServicesResponse().GetService()) != 4 {
 		t.Errorf("got %v, %v", answer, err)
 	}
