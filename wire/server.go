@@ -72,6 +72,7 @@ type Server struct {
 	open     map[*Session]struct{}
 	hosts    hosts // of the open sessions
 	stopping bool
+	halted   chan struct{} // closed when stopping is set
 	running  sync.WaitGroup
 }
 
@@ -87,7 +88,7 @@ func NewServer(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{core: c, open: make(map[*Session]struct{}), hosts: make(hosts)}, nil
+	return &Server{core: c, open: make(map[*Session]struct{}), hosts: make(hosts), halted: make(chan struct{})}, nil
 }
 
 // Limits returns the limits of the server's sessions with defaults. Transports use it.
@@ -207,12 +208,19 @@ func (s *Server) Counts() Counts {
 	}
 }
 
+// Stopping returns a channel that is closed when Stop is called for the first time.
+// Transports use it to tell a load balancer.
+func (s *Server) Stopping() <-chan struct{} { return s.halted }
+
 // Stop refuses new sessions, closes the open ones in order, and returns when all have ended.
 // When ctx ends first, Stop ends the sessions immediately and returns the cause. Stop is
 // idempotent. The handler must not call it, because Stop waits for the handler.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
-	s.stopping = true
+	if !s.stopping {
+		s.stopping = true
+		close(s.halted)
+	}
 	s.mu.Unlock()
 	s.stepAll(event{kind: stopRequested})
 	ended := make(chan struct{})

@@ -64,3 +64,30 @@ func TestStopWaitsForHandler(t *testing.T) {
 		})
 	}
 }
+
+// Stopping is closed from the beginning of the first Stop, before its end.
+func TestStopping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &slowHandler{until: make(chan struct{})}
+		server, _, _ := open(t, wire.Options{Handler: h})
+		h.Session(t, 0)
+		select {
+		case <-server.Stopping():
+			t.Fatal("it stops before Stop")
+		default:
+		}
+		stopped := make(chan error, 1)
+		go func() { stopped <- server.Stop(t.Context()) }()
+		<-server.Stopping()
+		if len(stopped) != 0 {
+			t.Error("Stop has returned")
+		}
+		close(h.until)
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		if err := server.Stop(t.Context()); err != nil {
+			t.Errorf("again: %v", err)
+		}
+	})
+}

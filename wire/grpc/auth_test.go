@@ -10,7 +10,6 @@ import (
 	"time"
 
 	rpc "google.golang.org/grpc"
-	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
@@ -328,20 +327,7 @@ func TestSlowAuthentication(t *testing.T) {
 // A connection on which nobody calls has the time that anybody has to authenticate.
 func TestIdleConnection(t *testing.T) {
 	h := serve(t, Options{}, func(o *wire.Options) { o.AuthTime = 200 * time.Millisecond })
-	cc := dialPlain(t, h.addr)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	cc.Connect()
-	for ready := false; ; {
-		state := cc.GetState()
-		ready = ready || state == connectivity.Ready
-		if ready && state != connectivity.Ready {
-			return
-		}
-		if !cc.WaitForStateChange(ctx, state) {
-			t.Fatalf("the connection is %v", state)
-		}
-	}
+	awaitIdleEnd(t, dialPlain(t, h.addr))
 }
 
 // How calls end that are turned down.

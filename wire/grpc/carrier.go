@@ -1,9 +1,8 @@
 package grpc
 
 import (
-	"fmt"
-
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/types/known/emptypb"
 )
@@ -17,30 +16,29 @@ func (c *carrier) set(b []byte) { c.ProtoReflect().SetUnknown(b) }
 
 func (c *carrier) bytes() []byte { return c.ProtoReflect().GetUnknown() }
 
-// passing is a codec for carriers that does not parse their content. It saves copies of
-// long batches.
-type passing struct{}
+// passing is the codec of this package's streams. It does not parse the content of a
+// carrier, which saves copies of long batches. All other messages, such as those of the
+// health, go through gRPC's own codec.
+type passing struct{ encoding.CodecV2 }
 
-var _ encoding.CodecV2 = passing{}
+func newPassing() passing { return passing{encoding.GetCodecV2(proto.Name)} }
 
 // Name returns "proto": the bytes are the same.
-func (passing) Name() string { return "proto" }
+func (passing) Name() string { return proto.Name }
 
 // Marshal copies the bytes of a carrier.
-func (passing) Marshal(v any) (mem.BufferSlice, error) {
-	c, ok := v.(*carrier)
-	if !ok {
-		return nil, fmt.Errorf("grpc: marshal %T", v)
+func (p passing) Marshal(v any) (mem.BufferSlice, error) {
+	if c, ok := v.(*carrier); ok {
+		return mem.BufferSlice{mem.Copy(c.bytes(), mem.DefaultBufferPool())}, nil
 	}
-	return mem.BufferSlice{mem.Copy(c.bytes(), mem.DefaultBufferPool())}, nil
+	return p.CodecV2.Marshal(v)
 }
 
 // Unmarshal puts a copy of the received bytes into a carrier.
-func (passing) Unmarshal(data mem.BufferSlice, v any) error {
-	c, ok := v.(*carrier)
-	if !ok {
-		return fmt.Errorf("grpc: unmarshal %T", v)
+func (p passing) Unmarshal(data mem.BufferSlice, v any) error {
+	if c, ok := v.(*carrier); ok {
+		c.set(data.Materialize())
+		return nil
 	}
-	c.set(data.Materialize())
-	return nil
+	return p.CodecV2.Unmarshal(data, v)
 }

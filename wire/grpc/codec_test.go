@@ -58,6 +58,9 @@ func TestGeneratedCodeReadsAndWritesTheSame(t *testing.T) {
 		if err != nil || !bytes.Equal(again, frame) {
 			t.Fatalf("written by generated code (%v):\n%x\n%x", err, frame, again)
 		}
+		if other, err := generatedEncode(nil, m, ""); err != nil || !bytes.Equal(other, frame) {
+			t.Fatalf("written from the message by generated code (%v):\n%x\n%x", err, frame, other)
+		}
 	})
 }
 
@@ -196,6 +199,7 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 		{"a trace that is none", change(func(e *ribosomev1.Envelope) { e.Trace = "x" }), performatives.CodeInvalidPayload, "trace"},
 		{"a time beyond all years", change(func(e *ribosomev1.Envelope) { e.ReplyBy = &timestamppb.Timestamp{Seconds: maxSeconds + 1} }), performatives.CodeInvalidPayload, "reply_by"},
 		{"nanoseconds below zero", change(func(e *ribosomev1.Envelope) { e.Timestamp = &timestamppb.Timestamp{Nanos: -1} }), performatives.CodeInvalidPayload, "timestamp"},
+		{"a second of nanoseconds", change(func(e *ribosomev1.Envelope) { e.Timestamp = &timestamppb.Timestamp{Nanos: 1_000_000_000} }), performatives.CodeInvalidPayload, "timestamp"},
 		{"no JSON", change(func(e *ribosomev1.Envelope) { e.Payload = []byte(`{"a":}`) }), performatives.CodeInvalidPayload, "payload"},
 		{"no object", change(func(e *ribosomev1.Envelope) { e.Payload = []byte(`[]`) }), performatives.CodeInvalidPayload, "payload"},
 		{"no UTF-8", change(func(e *ribosomev1.Envelope) { e.Payload = []byte("{\"a\":\"\xff\"}") }), performatives.CodeInvalidPayload, "payload"},

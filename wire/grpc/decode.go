@@ -96,17 +96,23 @@ func eachField(data []byte, f func(num protowire.Number, text []byte, n uint64))
 			return false
 		}
 		data = data[tag:]
-		size := protowire.ConsumeFieldValue(num, typ, data)
+		var size int
+		switch typ { // ribosome.proto has fields of the first two types only
+		case protowire.BytesType:
+			var text []byte
+			if text, size = protowire.ConsumeBytes(data); size >= 0 {
+				f(num, text, 0)
+			}
+		case protowire.VarintType:
+			var n uint64
+			if n, size = protowire.ConsumeVarint(data); size >= 0 {
+				f(num, nil, n)
+			}
+		default:
+			size = protowire.ConsumeFieldValue(num, typ, data)
+		}
 		if size < 0 {
 			return false
-		}
-		switch typ { // ribosome.proto has no field of another type
-		case protowire.BytesType:
-			text, _ := protowire.ConsumeBytes(data)
-			f(num, text, 0)
-		case protowire.VarintType:
-			n, _ := protowire.ConsumeVarint(data)
-			f(num, nil, n)
 		}
 		data = data[size:]
 	}

@@ -79,7 +79,7 @@ func parse(target string, o DialOptions) (host string, encrypted bool, err error
 func clientOptions(config *tls.Config, l wire.Limits) []rpc.DialOption {
 	return []rpc.DialOption{
 		rpc.WithTransportCredentials(secure(config)),
-		rpc.WithDefaultCallOptions(rpc.MaxCallRecvMsgSize(maxMessage(l)), rpc.ForceCodecV2(passing{})),
+		rpc.WithDefaultCallOptions(rpc.MaxCallRecvMsgSize(maxMessage(l)), rpc.ForceCodecV2(newPassing())),
 		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingTime, Timeout: pingTime}),
 		rpc.WithMaxHeaderListSize(maxHeader),
 		rpc.WithDisableServiceConfig(),

@@ -17,6 +17,27 @@
 // bytes of a Frame with one envelope, and a write concatenates all queued frames to one
 // gRPC message. Peers with generated code see frames with many envelopes.
 //
+// The codec of envelopes is written by hand, and tested against one of generated code with the same
+// isolation: an error in an envelope does not affect the others. BenchmarkCodec compares both. By
+// hand, writing is 1.5 to 2.6 times as fast, and reading 1.2 to 1.65 times; the codec
+// becomes generated code when both fall below 1.3.
+//
+// # Health and reflection
+//
+// A [Listener] also answers grpc.health.v1.Health, for the names "" and ribosome.v1.Wire:
+// SERVING while it accepts streams, and NOT_SERVING from the moment when its Stop, or the
+// Stop of the [wire.Server], begins. Reflection (grpc.reflection.v1 and v1alpha) shows the
+// services and ribosome.proto.
+//
+//	grpc_health_probe -addr 127.0.0.1:8445
+//	grpcurl -plaintext 127.0.0.1:8445 list
+//
+// None of these calls needs credentials: the probes of Kubernetes and of load balancers send
+// none, and the schema is published. They have the limits of all calls, and these: a call
+// ends after [wire.Options].AuthTime, except for a Watch of the health; the calls of Watch
+// take at most a quarter of MaxConnections, so that they leave connections for sessions.
+// [Register] adds neither: a server of the program's own has its own.
+//
 // # Ordering
 //
 // Within a stream, messages arrive in the order in which they were sent. Streams are independent of each

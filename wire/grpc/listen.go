@@ -12,7 +12,9 @@ import (
 	"time"
 
 	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
 
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -48,6 +50,7 @@ type Listener struct {
 	network *bounded
 	server  *rpc.Server
 	service *service
+	health  *health
 	serving sync.WaitGroup
 }
 
@@ -65,6 +68,11 @@ func (o Options) validate() error {
 
 // Listen starts to accept streams. The caller must stop the Listener. The error names a
 // wrong option, or the reason why the address cannot be used.
+//
+// The Listener also has the services grpc.health.v1.Health, and reflection as
+// grpc.reflection.v1 and v1alpha. Neither needs credentials, as neither reveals more than
+// whether the listener serves, and the published ribosome.proto. A client certificate that
+// TLS requires is required of them, too.
 func Listen(server *wire.Server, o Options) (*Listener, error) {
 	if server == nil {
 		return nil, errors.New("grpc: the server is nil")
@@ -76,8 +84,11 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grpc: %w", err)
 	}
-	l := &Listener{network: newBounded(socket, server.Options().MaxConnections), server: rpc.NewServer(serverOptions(server.Options(), o)...)}
+	l := &Listener{network: newBounded(socket, server.Options().MaxConnections), health: newHealth(server)}
+	l.server = rpc.NewServer(append(serverOptions(server.Options(), o), rpc.StreamInterceptor(l.health.bound))...)
 	l.service = register(l.server, server)
+	grpc_health_v1.RegisterHealthServer(l.server, l.health)
+	reflection.Register(l.server)
 	l.serving.Go(func() { _ = l.server.Serve(l.network) }) // Stop ends it
 	return l, nil
 }
@@ -86,10 +97,11 @@ func serverOptions(s wire.Options, o Options) []rpc.ServerOption {
 	streams := cmp.Or(o.MaxStreams, DefaultMaxStreams)
 	return []rpc.ServerOption{
 		rpc.Creds(secure(o.TLS)),
-		rpc.ForceServerCodecV2(passing{}),
+		rpc.ForceServerCodecV2(newPassing()),
 		rpc.MaxRecvMsgSize(maxMessage(s.Limits)),
 		rpc.MaxConcurrentStreams(uint32(streams)),
 		rpc.MaxHeaderListSize(maxHeader),
+		rpc.InTapHandle(limitTime(s)),
 		rpc.ConnectionTimeout(s.AuthTime),
 		rpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: s.AuthTime, Time: pingTime, Timeout: pingTime}),
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
@@ -104,10 +116,12 @@ func maxMessage(l wire.Limits) int { return max(l.Frame, maxBatch) }
 // Addr returns the address of the listener.
 func (l *Listener) Addr() net.Addr { return l.network.Addr() }
 
-// Stop accepts no further stream, and returns when the open ones have ended. They end when
-// the [wire.Server] is stopped. It does not wait for handshakes. When ctx ends first, Stop
+// Stop sets the health to NOT_SERVING, accepts no further stream, and returns when the open
+// ones have ended. They end when the [wire.Server] is stopped, and those of the health and of
+// reflection with the last of them. It does not wait for handshakes. When ctx ends first, Stop
 // closes the streams and returns the cause of ctx. Stopping again has no effect.
 func (l *Listener) Stop(ctx context.Context) error {
+	l.health.stop()
 	drained := make(chan struct{})
 	go func() {
 		l.server.GracefulStop()
@@ -116,6 +130,7 @@ func (l *Listener) Stop(ctx context.Context) error {
 	over := make(chan struct{})
 	go func() {
 		l.service.wait()
+		l.health.finish()
 		close(over)
 	}()
 	var err error

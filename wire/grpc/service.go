@@ -28,7 +28,8 @@ const (
 
 // Register adds the service to the caller's gRPC server. The limits of that server apply:
 // its MaxRecvMsgSize should be [wire.Limits].Frame of the wire.Server, and at least 1 MiB.
-// Stop the wire.Server before the gRPC server.
+// Stop the wire.Server before the gRPC server. The health and reflection of that server are
+// the caller's: the name of the service is ribosome.v1.Wire.
 func Register(r rpc.ServiceRegistrar, server *wire.Server) { register(r, server) }
 
 func register(r rpc.ServiceRegistrar, server *wire.Server) *service {
