@@ -103,8 +103,8 @@ func TestOwnerOfASource(t *testing.T) {
 	second.ask("1", "", "initialize", `{"protocolVersion":"1.0","capabilities":{"topics":["Go"]}}`)
 	second.result("1")
 	h.awaitStopped("local-router", 1)
-	told := make([]byte, 7+0x52) // the error frame that ends the connection
-	if _, err := io.ReadFull(owner.conn, told); err != nil || !strings.Contains(string(told), `"another connection speaks for the agent"`) {
+	told := make([]byte, 7+0x48) // the error frame that ends the connection
+	if _, err := io.ReadFull(owner.conn, told); err != nil || !strings.Contains(string(told), `{"code":"FORBIDDEN","message":"another connection speaks for the agent"`) {
 		t.Errorf("the former owner is told %q, %v", told, err)
 	}
 	client.ask("3", "", "tools/list", "{}")

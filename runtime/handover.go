@@ -18,6 +18,10 @@ var replaced = performatives.Failure{ErrorCode: performatives.CodeDisconnected, 
 // errReplaced is the refusal of a message over a session whose agents another one has taken over.
 var errReplaced = refused(performatives.CodeStopped, "another connection speaks for the agent")
 
+// errTakenOver is the error by which a session ends whose agents another one has taken over. Its code tells the peer not to try
+// again, since the two would end each other's sessions.
+var errTakenOver = refused(performatives.CodeForbidden, "another connection speaks for the agent")
+
 func refused(code performatives.Code, text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: code, Text: text}
 }
@@ -88,7 +92,7 @@ func (l *peerLink) takeOverLocked(current *actors.Registration, by *sessionAgent
 		return nil, actors.ErrExists
 	}
 	of.link.endLocked(replaced)
-	of.link.session.Dismiss(errReplaced)
+	of.link.session.Dismiss(errTakenOver)
 	return r, nil
 }
 

@@ -167,7 +167,7 @@ func TestMaxPerHost(t *testing.T) {
 	stuck(t, n.at["tcp"])
 	for scheme, url := range n.at {
 		r := runs(t, "agents", "--addr", url)
-		if r.code == exitDone || !strings.Contains(r.stderr, "too many connections from the same host") {
+		if r.code == exitDone || !strings.Contains(r.stderr, "too many connections from the same host; try again\n") {
 			t.Errorf("%s: got %+v", scheme, r)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,10 @@ import (
 
 // unreachable returns the reason for a missing connection, and an advice.
 func (l *link) unreachable(err error) string {
-	var answer *ws.RefusedError
+	var (
+		answer *ws.RefusedError
+		told   *performatives.Refusal
+	)
 	text := l.mistaken(err)
 	switch {
 	case text != "":
@@ -30,6 +34,8 @@ func (l *link) unreachable(err error) string {
 		text = "there is no WebSocket at this path; use that of the node's --ws-path, such as /mcp"
 	case hungUp(err):
 		text = "it " + l.ifHungUp()
+	case errors.As(err, &told) && told.Text != "" && told.Code.Traits().Retry:
+		text = told.Text + "; try again"
 	default:
 		text = withoutPackages(err) + "; check --addr and whether a node listens there"
 	}
@@ -114,7 +120,7 @@ func (l *link) isCut() bool {
 func (l *link) isReplaced() bool {
 	s := l.session.Load()
 	var told *wire.PeerError
-	return s != nil && errors.As(s.Err(), &told) && errors.Is(told, performatives.CodeStopped)
+	return s != nil && errors.As(s.Err(), &told) && errors.Is(told, performatives.CodeForbidden)
 }
 
 // cut returns the reason for the end of the connection.
@@ -134,7 +140,7 @@ func (l *link) cut() string {
 	case told != nil && isTooLong(told):
 		return fmt.Sprintf("%s gave the connection up: %s; check --data, and --max-frame of the node", l.who(""), told.Error())
 	case told != nil:
-		return fmt.Sprintf("%s gave the connection up: %s; %s", l.who(""), told.Error(), advice(told))
+		return fmt.Sprintf("%s gave the connection up: %s; %s", l.who(""), cmp.Or(told.Text, told.Error()), advice(told))
 	case why == nil:
 		return l.who("") + " has closed the connection; try again"
 	}
