@@ -197,7 +197,7 @@ func TestMixedClients(t *testing.T) {
 	clients, each, patience := 20, 100, 2*patience
 	switch {
 	case exhaustive.Enabled():
-		clients, each, patience = 200, 4000, 30*patience
+		clients, each, patience = 200, 6500, 30*patience
 	case raceEnabled:
 		each = 30
 	}

@@ -1,0 +1,204 @@
+package verify
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons/machine"
+)
+
+// steps yields every move from a joint state. It stops at the first violation.
+func (x *fair) steps(j fairJoint) iter.Seq[step] {
+	return func(yield func(step) bool) {
+		x.former = j.former
+		if !x.cuts(j, yield) {
+			return
+		}
+		for _, r := range machine.Roles() {
+			if !x.expiries(j, r, yield) || !x.orders(j, r, yield) || !x.arrivals(j, r, yield) || !x.gone(j, r, yield) || !x.forgets(j, r, yield) {
+				return
+			}
+		}
+	}
+}
+
+// expiries yields the expiry of the armed timers of a role.
+func (x *fair) expiries(j fairJoint, r machine.Role, yield func(step) bool) bool {
+	quiet := j.joint[machine.Initiator].out|j.joint[machine.Responder].out == 0
+	for on, activity := range x.Timeouts(j.joint[r].activity, r) {
+		ticks := x.ticks(r, on.Name)
+		follows := !ticks && quiet && (x.run.Clocks[r.Other()] || j.undelivered) && x.Terminal(x.state(j.joint, r.Other())) // both keep the same deadline
+		lapses := !ticks && quiet && j.forgotten()
+		if ticks && !quiet || !ticks && !follows && !lapses && !x.run.Clocks[r] {
+			continue
+		}
+		must := dueIf(ticks || follows)
+		if lapses {
+			must = late
+		}
+		next := j
+		next.joint[r].activity = activity
+		if !x.do(next, r, on, nil, must, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *explorer) ticks(r machine.Role, timer string) bool {
+	return slices.ContainsFunc(x.Table().Timers, func(t machine.Timer) bool { return t.Role == r && t.Name == timer && t.Ticks })
+}
+
+// orders yields the commands of a role's agent and of its running jobs.
+func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
+	state := x.state(j.joint, r)
+	if j.memory[r] == amnesiac && state == machine.Idle {
+		return true
+	}
+	for on, activity := range x.Commands(j.joint[r].activity, r, state) {
+		next := j
+		next.joint[r].activity = activity
+		must := free
+		switch job, ends := x.issuer(j.joint[r].activity, activity, r, on.Name); {
+		case ends:
+			must = due
+			if !job.Swift && !x.stopping(j.joint[r].activity, r, job.Name) {
+				must = answer
+			}
+		case job.Name != "": // a command before the last one
+			if t := x.Find(r, state, on); t != nil && t.To == t.From && x.sentBefore(j.joint, t) {
+				continue // one report shows all that can happen to it
+			}
+		default:
+			kind := x.CommandKind(r, state, on.Name)
+			if kind == machine.CommandStops && !x.run.Stops || kind == machine.CommandMisreads && (!x.run.Misread || !x.mayMisread(j.joint, r)) {
+				continue
+			}
+			must = dueIf(kind == machine.CommandOwed || kind == machine.CommandOpens)
+		}
+		if !x.do(next, r, on, nil, must, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// sentBefore reports whether a side has sent an act before that a row sends.
+func (x *fair) sentBefore(j joint, t *machine.Transition) bool {
+	return slices.ContainsFunc(t.Do, func(e machine.Effect) bool {
+		return (e.Kind == machine.EffectSend || e.Kind == machine.EffectResend) && x.count(j, t.Role, e.Act) > 0
+	})
+}
+
+// issuer returns the running job that gives a command, given the activities before and after
+// it, and whether the job ends with it. It returns no job for a command of the agent.
+func (x *fair) issuer(before, after machine.Activity, r machine.Role, command string) (job machine.Job, ends bool) {
+	for name := range x.Jobs(before, r) {
+		j := x.job(r, name)
+		switch {
+		case before != after && !x.runs(after, r, name):
+			return j, true
+		case before == after && slices.Contains(j.Says, command):
+			return j, false
+		}
+	}
+	return machine.Job{}, false
+}
+
+// stopping reports whether a running job was asked to stop.
+func (x *fair) stopping(a machine.Activity, r machine.Role, name string) bool {
+	for job, stopping := range x.Jobs(a, r) {
+		if job == name {
+			return stopping
+		}
+	}
+	return false
+}
+
+// arrivals yields, of each message on its way to a role, the delivery, the loss and the refusal
+// of a copy.
+func (x *fair) arrivals(j fairJoint, r machine.Role, yield func(step) bool) bool {
+	from := r.Other()
+	for i := range j.joint[from].out.All {
+		msg, next := &x.messages[from][i], x.withoutCopy(j, from, i)
+		if x.mayFail(j) && !x.loses(next, from, i, yield) {
+			return false
+		}
+		on := x.classify(j.joint, r, i, msg)
+		next.joint[r] = next.joint[r].receive(i)
+		if !x.receives(j, next, r, i, on, yield) || !x.garbles(j, next, r, on, msg, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// garbles yields the delivery of a message whose content arrives as another one, where the table
+// declares that. It counts as a loss.
+func (x *fair) garbles(j, next fairJoint, r machine.Role, on machine.Symbol, msg *message, yield func(step) bool) bool {
+	for _, g := range x.Table().Garbled {
+		if g.Role != r || on.Kind != machine.KindReceive || on.Act != g.On.Act || !x.mayFail(j) {
+			continue
+		}
+		next.wrong++
+		if !x.do(next, r, g.On, msg, free, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayFail reports whether the network may lose or garble another message.
+func (x *fair) mayFail(j fairJoint) bool { return int(j.lost+j.wrong) < x.run.Losses }
+
+// withoutCopy returns the joint state without one copy of a message.
+func (x *fair) withoutCopy(j fairJoint, from machine.Role, i int) fairJoint {
+	if j.twice[from].Has(i) {
+		j.twice[from] = j.twice[from].Without(i)
+	} else {
+		j.joint[from].out = j.joint[from].out.Without(i)
+	}
+	return j
+}
+
+// loses yields the loss of the copy of message i that next has no more, or its refusal by the
+// runtime.
+func (x *fair) loses(next fairJoint, from machine.Role, i int, yield func(step) bool) bool {
+	next.lost++
+	if x.run.Refusals {
+		return x.refuses(next, from, i, yield)
+	}
+	at := x.state(next.joint, from)
+	return yield(step{Move: Move{Role: from, From: at, To: at, Message: "the network loses " + x.messages[from][i].String()}, to: next})
+}
+
+// cuts yields the loss of the connection between the two sides. What is under way then is lost, and so is
+// what they send later.
+func (x *fair) cuts(j fairJoint, yield func(step) bool) bool {
+	if !x.run.Cut || j.cut || !x.losesPeers || x.state(j.joint, machine.Initiator) == machine.Idle {
+		return true
+	}
+	at := x.state(j.joint, machine.Initiator)
+	next := j
+	next.cut = true
+	return yield(step{Move: Move{From: at, To: at, Message: "the connection between them is lost"}, to: next.afterCut()})
+}
+
+// afterCut returns the joint state without the messages that the lost connection does not carry.
+func (j fairJoint) afterCut() fairJoint {
+	for r := range j.joint {
+		if j.joint[r].out != 0 {
+			j.lost = max(j.lost, 1)
+		}
+		j.joint[r].out, j.twice[r] = 0, 0
+	}
+	return j
+}
+
+// gone yields the loss of a role's peer after the connection was lost.
+func (x *fair) gone(j fairJoint, r machine.Role, yield func(step) bool) bool {
+	if s := x.state(j.joint, r); !j.cut || s == machine.Idle || x.Terminal(s) {
+		return true
+	}
+	return x.do(j, r, machine.PeerLost(), nil, due, yield)
+}
