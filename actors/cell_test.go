@@ -124,6 +124,29 @@ func TestStoppingAgentHandlesNothing(t *testing.T) {
 	})
 }
 
+// A request that the agent has taken on before is refused for good: unlike the refusal of one copy, the reply is not
+// marked as undeliverable, so that the sender does not send the request again.
+func TestKnownRequestIsRefusedForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := &recording{}, &recording{}
+		all := &recordings{next: map[performatives.ConversationID]*recording{"c1": first, "c2": second}}
+		s, r := routedSystem(t, Options{Protocols: []Protocol{all}}, silent{})
+		deliverAll(t, s, recordedMessage(t, "c1", "m1", performatives.Normal), recordedMessage(t, "c2", "m1", performatives.Normal))
+		synctest.Wait()
+		checkCalls(t, first, "start m1")
+		checkCalls(t, second, "")
+		if len(r.to) != 1 || r.to[0].AsRefusal().Code != performatives.CodeConversationEnded || r.to[0].Undeliverable() {
+			t.Errorf("the sender got %v, want one final refusal", r.to)
+		}
+		if err := s.StopAgent(t.Context(), "a"); err != nil {
+			t.Error(err)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Two senders may use the same message id, and one sender may use it with two agents.
 func TestRequestIDsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

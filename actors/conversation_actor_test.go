@@ -126,6 +126,45 @@ func checkCalls(t *testing.T, c *recording, want string) {
 	}
 }
 
+// abandoning is a recording that records why it was abandoned.
+type abandoning struct {
+	recording
+	causes []error
+}
+
+func (c *abandoning) Abandon(cause error) { c.causes = append(c.causes, cause) }
+
+// A conversation that waits for its turn while the agent stops is abandoned, so that its caller does not wait for ever.
+func TestConversationBegunBeforeTheStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, self := recordingSystem(t, Options{}, nil)
+		held := make(chan struct{})
+		if err := self.Later(func(Agent) { <-held }); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		c := &abandoning{recording: recording{key: Key{ID: "c", Peer: "x", Initiator: true}}}
+		if err := self.Begin(c); err != nil {
+			t.Fatal(err)
+		}
+		stopped := make(chan error)
+		go func() { stopped <- s.StopAgent(t.Context(), "a") }()
+		synctest.Wait()
+		close(held)
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		checkCalls(t, &c.recording, "")
+		if len(c.causes) != 1 || !errors.Is(c.causes[0], ErrStopped) {
+			t.Errorf("abandoned for %v, want once for %v", c.causes, ErrStopped)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // The messages of a conversation are served like those of a mailbox: by band, and in order
 // within one.
 func TestConversationServesBands(t *testing.T) {

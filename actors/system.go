@@ -97,6 +97,10 @@ func (s *System) Node() string { return s.opts.Node }
 // this package does not wrap.
 func (s *System) Engine() *actor.ActorSystem { return s.engine }
 
+// Capacity returns the largest number of messages per band of the mailbox of a conversation:
+// [Options.Capacity], or its default. Safe for concurrent use.
+func (s *System) Capacity() int { return int(s.mailbox.capacity) }
+
 // Stamp returns the id and time of a new message.
 func (s *System) Stamp() performatives.Stamp { return s.opts.Stamper.Stamp() }
 

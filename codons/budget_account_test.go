@@ -280,6 +280,33 @@ func TestOverspendingIsKept(t *testing.T) {
 	})
 }
 
+// TestOverspendingBetweenRounds overspends with the context of a round that is over. The ctx of the next round has
+// ended from the start.
+func TestOverspendingBetweenRounds(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var first context.Context
+		var spent, second error
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			if len(t.Previous) == 0 {
+				first = ctx
+				return kit.Asking("more"), nil
+			}
+			second = context.Cause(ctx)
+			return kit.Result(p.StatusSuccess), nil
+		}})
+		_, err := w.Delegate(t.Context(), codons.WithBudget(codons.Budget{codons.Tokens: 500}),
+			delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) {
+				spent = codons.Spend(first, codons.Budget{codons.Tokens: 501})
+				return kit.Task(), true
+			}))
+		kit.WantEnd(t, err, "failed", p.CodeBudget)
+		if !errors.Is(spent, p.CodeBudget) || !errors.Is(second, p.CodeBudget) {
+			t.Errorf("Spend returned %v, and the cause of the second round's ctx is %v", spent, second)
+		}
+		w.Settled(0)
+	})
+}
+
 // TestInvalidBudgetNamesTheFirst checks that of several invalid allowances the error names
 // the first by name, whatever the order of the map.
 func TestInvalidBudgetNamesTheFirst(t *testing.T) {

@@ -2,10 +2,13 @@ package codons_test
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -41,6 +44,63 @@ func TestDuplicateAfterFailedDecision(t *testing.T) {
 		a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task(), ConversationID: "chat"}) // another of that name
 		a.Expect(p.ActTaskAccept)
 		a.Expect(p.ActInformResult)
+		w.Settled(0)
+	})
+}
+
+// faulty is a stamper that panics in the calls that its plan says.
+type faulty struct {
+	mu   sync.Mutex
+	plan []bool
+}
+
+func (s *faulty) Stamp() p.Stamp {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.plan) > 0 {
+		fails := s.plan[0]
+		if s.plan = s.plan[1:]; fails {
+			panic("no stamp")
+		}
+	}
+	return p.Stamp{ID: p.NewID(), Time: time.Now()}
+}
+
+func (s *faulty) next(plan ...bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plan = plan
+}
+
+// TestSlotOfFailedConversation has a conversation fail over its TASK_ACCEPT, when no handler runs yet, and again while it
+// stops. The slot of the task is released.
+func TestSlotOfFailedConversation(t *testing.T) {
+	s := &faulty{}
+	kit.InWorldWith(t, actors.Options{Stamper: s}, func(t *testing.T, w *kit.World) {
+		var performed atomic.Int64
+		fails := true
+		w.Add("Jules", &kit.Worker{
+			Max: 1,
+			Consider: func(context.Context, delegation.Task) delegation.Decision {
+				if fails {
+					s.next(true, false, true) // the TASK_ACCEPT, the refusal of the request, and the FAILURE of the stop
+				}
+				return delegation.Accept()
+			},
+			Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+				performed.Add(1)
+				return kit.Result(p.StatusSuccess), nil
+			},
+		})
+		_, err := w.Delegate(t.Context())
+		if !errors.Is(err, p.CodeInternal) || performed.Load() != 0 {
+			t.Errorf("performed %d times, %v", performed.Load(), err)
+		}
+		w.Settled(0)
+		fails = false
+		if _, err := w.Delegate(t.Context()); err != nil {
+			t.Errorf("the slot was not released: %v", err)
+		}
 		w.Settled(0)
 	})
 }

@@ -93,8 +93,9 @@ func restart(w *kit.World) {
 func wantEnded(a *kit.Peer, m *p.Message) {
 	a.T.Helper()
 	a.SendAgain(m)
-	if r := a.Expect(p.ActFailure).AsRefusal(); r.Code != p.CodeConversationEnded || r.About != m.ID() {
-		a.T.Errorf("got %v", r)
+	refused := a.Expect(p.ActFailure)
+	if r := refused.AsRefusal(); r.Code != p.CodeConversationEnded || r.About != m.ID() || refused.Undeliverable() {
+		a.T.Errorf("got %v, as the refusal of one copy: %t", r, refused.Undeliverable())
 	}
 }
 

@@ -141,6 +141,30 @@ func TestPeerReachesBeyondTheUplink(t *testing.T) {
 	}
 }
 
+// A message of the far node for an agent that is not on this node any more does not go back to the far node, and its sender is told.
+func TestUplinkSendsNothingBack(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	got := make(chan *performatives.Message, 10)
+	h.spawn("Eliza", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *performatives.Message) { got <- m }}))
+	o := connected(t, h, "out", crew{"Jules": returning(reporter)})
+	if err := o.StopAgent(within(t), "Jules"); err != nil {
+		t.Fatal(err)
+	}
+	for to, want := range map[performatives.AgentID]performatives.Code{
+		"Jules": performatives.CodeStopped, "nobody": performatives.CodeUnknownAgent,
+	} {
+		if err := o.Send(message(t, "Eliza", to, performatives.ActRequest)); !errors.Is(err, want) { // as if the agent had just gone
+			t.Errorf("to %s: %v, want %s", to, err, want)
+		}
+	}
+	if err := o.Send(message(t, "Jules", "Eliza", performatives.ActInform)); err != nil { // the last message of an agent
+		t.Error(err)
+	}
+	if m := <-got; m.Sender() != "Jules" {
+		t.Errorf("the far node got a message of %s", m.Sender())
+	}
+}
+
 // An agent that has stopped on a node and lives beyond its uplink now is reached there.
 func TestAgentThatMoved(t *testing.T) {
 	h := newHub(t, noPeerOptions)

@@ -265,6 +265,34 @@ func TestLeaderStops(t *testing.T) {
 	})
 }
 
+// TestPriceOfTheLostLeaderIsCalledOnce stops the leader, whose price no other bidder takes. The auction then ends
+// without a winner.
+func TestPriceOfTheLostLeaderIsCalledOnce(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var called []int64
+		b := &bidder{}
+		b.consider = func(ctx context.Context, o auction.Offered) (bool, error) {
+			called = append(called, o.Price)
+			time.Sleep(time.Second) // so that an auction without an end reaches its EndsBy
+			if o.Price == 25 {
+				err := w.StopAgent(context.WithoutCancel(ctx), "A")
+				time.Sleep(time.Second) // until the auctioneer knows of it
+				return false, err
+			}
+			return false, nil
+		}
+		s, err := auction.English(t.Context(), w.Eddy, spawn(w, &bidder{value: 22}, b), auction.Lot{
+			Item: "vase", Start: 20, Step: 5, Reserve: 20, EndsBy: time.Now().Add(time.Minute),
+		})
+		wantNoSale(t, s, err)
+		if want := []int64{20, 25, 20}; s.Rounds != len(want) || !slices.Equal(called, want) {
+			t.Errorf("%d rounds with the prices %v, want %v", s.Rounds, called, want)
+		}
+		wantAbsent(t, s, "A", "failed", p.CodeStopped)
+		w.Settled(0)
+	})
+}
+
 // TestAuctionHoldsSlot has a bidder with one slot. A second auction is refused from the first
 // price to the end.
 func TestAuctionHoldsSlot(t *testing.T) {

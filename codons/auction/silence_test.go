@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -118,6 +119,27 @@ func TestMisreadBidder(t *testing.T) {
 			t.Fatalf("absent: %v", s.Absent)
 		}
 		kit.WantEnd(t, s.Absent[0].Err, "misread", p.CodeUnexpectedAct)
+		w.Settled(0)
+	})
+}
+
+// TestAuctionWithoutAnEnd announces a lot without EndsBy. The bidder stays for the deadline of its handlers.
+func TestAuctionWithoutAnEnd(t *testing.T) {
+	kit.InWorldOf(t, codons.Times{Deadline: time.Hour}, func(t *testing.T, w *kit.World) {
+		spawn(w, &bidder{value: 50})
+		z := w.Peer("Z")
+		start := time.Now()
+		z.Send(p.Envelope{Receiver: "A", Performative: p.ActInform, Protocol: "english-auction", ConversationID: "c", Payload: vase()})
+		time.Sleep(time.Hour - time.Minute)
+		z.Send(p.Envelope{
+			Receiver: "A", Performative: p.ActCFP, Protocol: "english-auction", ConversationID: "c", ReplyWith: "r1",
+			ReplyBy: time.Now().Add(time.Second), Payload: auction.Offer{Lot: vase(), Price: 30, Round: 1},
+		})
+		z.Expect(p.ActPropose)
+		if r := z.Expect(p.ActFailure).AsRefusal(); r.Code != p.CodeTimeout {
+			t.Errorf("got %v", r)
+		}
+		kit.WantElapsed(t, start, time.Hour)
 		w.Settled(0)
 	})
 }

@@ -109,6 +109,52 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
+// TestFurtherRoundHasItsOwnDeadline has a peer give the worker more time with its answer. The worker uses it, whether it
+// considers the further round or its handler has waited for the answer.
+func TestFurtherRoundHasItsOwnDeadline(t *testing.T) {
+	for name, perform := range map[string]func(context.Context, delegation.Task) (p.InformResult, error){
+		"the handler waits": func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			if _, err := t.NeedInput(ctx, "branch"); err != nil {
+				return p.InformResult{}, err
+			}
+			return fiveMinutes(ctx)
+		},
+		"the worker considers": func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			if len(t.Previous) == 0 {
+				return kit.Asking("branch"), nil
+			}
+			return fiveMinutes(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Add("Jules", &kit.Worker{Perform: perform})
+				a := w.Peer("peer")
+				round := func(minutes time.Duration) *p.Message {
+					a.Send(p.Envelope{Receiver: "Jules", ConversationID: "c", Payload: kit.Task(), ReplyBy: time.Now().Add(minutes * time.Minute)})
+					a.Expect(p.ActTaskAccept)
+					return a.Expect(p.ActInformResult)
+				}
+				round(1)
+				if r, err := p.PayloadAs[p.InformResult](round(10)); err != nil || r.Status != p.StatusSuccess {
+					t.Errorf("got %+v, %v", r, err)
+				}
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// fiveMinutes works for that time, or until the end of ctx.
+func fiveMinutes(ctx context.Context) (p.InformResult, error) {
+	select {
+	case <-ctx.Done():
+		return p.InformResult{}, context.Cause(ctx)
+	case <-time.After(5 * time.Minute):
+		return kit.Result(p.StatusSuccess), nil
+	}
+}
+
 // wantTimeout expects that a deadline ended the delegation: that of the initiator or that of
 // the worker, because either timer may fire first.
 func wantTimeout(t *testing.T, err error) {

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -219,6 +222,111 @@ func TestHandlerStopsWaiting(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNoRetryWhileAsked has the caller think for longer than many retries. The request is not sent again, because the
+// partial result has answered it.
+func TestNoRetryWhileAsked(t *testing.T) {
+	for name, perform := range map[string]func(context.Context, delegation.Task) (p.InformResult, error){
+		"the handler waits": askFor("branch"),
+		"the handler has returned": func(_ context.Context, t delegation.Task) (p.InformResult, error) {
+			if len(t.Previous) == 0 {
+				return kit.Asking("branch"), nil
+			}
+			return p.InformResult{Status: p.StatusSuccess, Summary: t.Description}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Add("Jules", &kit.Worker{Perform: perform})
+				requests := countActs(w, p.ActTaskRequest)
+				ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+				defer cancel()
+				got, err := w.Delegate(ctx, delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) {
+					time.Sleep(12 * time.Hour)
+					if n := requests.Load(); n != 1 {
+						t.Errorf("%d requests were sent before the answer, want 1", n)
+					}
+					return p.TaskRequest{TaskType: "debug_code", Description: "main"}, true
+				}))
+				if err != nil || got.Summary != "main" || requests.Load() != 2 {
+					t.Errorf("got %+v, %v after %d requests", got, err, requests.Load())
+				}
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// countActs returns the number of messages of an act that are sent from now on.
+func countActs(w *kit.World, act p.Performative) *atomic.Int64 {
+	n := &atomic.Int64{}
+	w.Net.Intercept(func(m *p.Message) bool {
+		if m.Performative() == act {
+			n.Add(1)
+		}
+		return false
+	})
+	return n
+}
+
+// heldDispatcher is a dispatcher that keeps what it is given while it is held.
+type heldDispatcher struct {
+	mu   sync.Mutex
+	held bool
+	kept []func()
+}
+
+func (d *heldDispatcher) Schedule(fn func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held {
+		d.kept = append(d.kept, fn)
+		return
+	}
+	go fn()
+}
+
+func (*heldDispatcher) Throughput() int { return 300 }
+
+// hold sets whether the dispatcher is held. It runs what was kept once it is not.
+func (d *heldDispatcher) hold(held bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held = held; held {
+		return
+	}
+	for _, fn := range d.kept {
+		go fn()
+	}
+	d.kept = nil
+}
+
+// TestAnswerAfterTheDeadline gives the answer at the deadline, before the conversation has noticed it. The answer is not
+// sent: the worker would reject it.
+func TestAnswerAfterTheDeadline(t *testing.T) {
+	d := &heldDispatcher{}
+	kit.InWorldWith(t, actors.Options{Dispatcher: d}, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{Perform: askFor("branch")})
+		requests := countActs(w, p.ActTaskRequest)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		asked := w.Start(ctx, codons.WithPriority(p.Urgent), delegation.WithInput(func(ctx context.Context, _ p.InformResult) (p.TaskRequest, bool) {
+			d.hold(true)
+			<-ctx.Done()
+			return kit.Task(), true
+		}))
+		time.Sleep(2 * time.Minute)
+		d.hold(false) // the urgent answer overtakes the timer
+		if got, err := asked.Wait(); err != nil || got.RequestForUser() != "branch" || asked.Unserved() != nil {
+			t.Errorf("got %+v, %v, unserved: %v", got, err, asked.Unserved())
+		}
+		time.Sleep(time.Minute)
+		w.Settled(0)
+		if n := requests.Load(); n != 1 {
+			t.Errorf("%d requests were sent, want 1", n)
+		}
+	})
 }
 
 func TestInvalidQuestions(t *testing.T) {

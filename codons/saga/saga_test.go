@@ -159,6 +159,36 @@ func TestUndoIgnoresItsTime(t *testing.T) {
 	}
 }
 
+// TestUndoAfterTheGrace has a cancelled step return within the grace, and the undoing take longer than it. It has a time of its
+// own, and the grace once more.
+func TestUndoAfterTheGrace(t *testing.T) {
+	const grace = 10 * time.Second
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var d deeds
+		a, b := d.step("a"), d.step("b")
+		b.Do = func(ctx context.Context, _ map[string]any) (any, error) {
+			<-ctx.Done()
+			time.Sleep(grace / 2)
+			return nil, ctx.Err()
+		}
+		undo := a.Undo
+		a.UndoTime = 3 * grace
+		a.Undo = func(ctx context.Context, done any) error {
+			<-ctx.Done()
+			time.Sleep(grace / 2)
+			return undo(ctx, done)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := saga.Saga{Steps: []saga.Step{a, b}, Grace: grace}.Run(ctx, w.Eddy)
+		if failure := failureOf(t, err); failure.Step != "b" || len(failure.Lost) != 0 {
+			t.Errorf("got %+v", failure)
+		}
+		d.want(t, "a after 0", "undo <nil>", "undo a's")
+		w.Settled(0)
+	})
+}
+
 // TestLateResult drops the result, and the error, of a step that returns while it is undone.
 func TestLateResult(t *testing.T) {
 	for _, late := range []error{nil, errors.New("late")} {

@@ -29,7 +29,7 @@ type Break struct {
 }
 
 // item is an event that waits for the reader. gone, if not nil, is called when the event was read
-// or dropped.
+// or dropped: in the backlog it is that of a later event, which may be confirmed then.
 type item[T any] struct {
 	Event[T]
 	gone func()
@@ -37,19 +37,25 @@ type item[T any] struct {
 
 // backlog holds the events of a Stream that wait for the reader. It is bounded: when it is full,
 // it drops and counts its oldest event.
+//
+// Invariant: at most spare events up to a confirmed one are unread, so that there is room for
+// another window.
 type backlog[T any] struct {
-	mu   sync.Mutex
-	ring ring[item[T]]
-	news chan struct{} // holds a token while the backlog is not empty
+	mu    sync.Mutex
+	ring  ring[item[T]]
+	spare int           // the room beyond a window
+	news  chan struct{} // holds a token while the backlog is not empty
 }
 
-func newBacklog[T any](room int) *backlog[T] {
-	return &backlog[T]{ring: ring[item[T]]{room: room}, news: make(chan struct{}, 1)}
+// newBacklog returns a backlog. room is at least window, the largest number of unconfirmed events.
+func newBacklog[T any](room, window int) *backlog[T] {
+	return &backlog[T]{ring: ring[item[T]]{room: room}, spare: room - window, news: make(chan struct{}, 1)}
 }
 
-// put adds an event. It returns the gone function of an event that was dropped for it, which the
-// caller must call.
-func (b *backlog[T]) put(e item[T]) (dropped func()) {
+// put adds an event. It returns a gone function that the caller must call: that of the event
+// itself if there is room for another window, or that of the event that was dropped for it. Nil
+// means none.
+func (b *backlog[T]) put(e item[T]) (gone func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ring.full() {
@@ -58,11 +64,18 @@ func (b *backlog[T]) put(e item[T]) (dropped func()) {
 			heir = b.ring.oldest()
 		}
 		heir.inherit(old.Event)
-		dropped = old.gone
+		gone = old.gone
 	}
-	b.ring.push(e)
+	b.ring.push(item[T]{Event: e.Event})
 	b.tell()
-	return dropped
+	switch last := b.ring.n - 1 - b.spare; { // the event after which no more than the spare room is taken up to e
+	case e.gone == nil:
+	case last >= 0:
+		b.ring.at(last).gone = e.gone
+	default: // the ring was not full
+		gone = e.gone
+	}
+	return gone
 }
 
 // inherit adds the losses of a dropped event, and the event itself, to the next one.

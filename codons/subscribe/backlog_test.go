@@ -7,7 +7,7 @@ import (
 
 // A dropped event passes its losses and its break on to the next event.
 func TestBacklogPassesLossesOn(t *testing.T) {
-	b := newBacklog[int](2)
+	b := newBacklog[int](2, 2)
 	broken := &Break{Attempts: 1}
 	b.put(item[int]{Event: Event[int]{Value: 1, Lost: 3, Uncounted: true, Break: broken}})
 	gone := 0
@@ -48,7 +48,7 @@ func TestQueuePutBack(t *testing.T) {
 // TestEventsOfTwoRunsAreNotLost repeats events in a second run that came in the first one, and loses the
 // repetition: nothing is lost.
 func TestEventsOfTwoRunsAreNotLost(t *testing.T) {
-	s := &Stream[string]{backlog: newBacklog[string](8)}
+	s := &Stream[string]{backlog: newBacklog[string](8, 8)}
 	for _, p := range []Published{
 		{Position: Position{"e", 1}, Stream: "first", Number: 1},
 		{Position: Position{"e", 2}, Stream: "first", Number: 2},
@@ -66,7 +66,7 @@ func TestEventsOfTwoRunsAreNotLost(t *testing.T) {
 
 // An event that arrived before a break is not delivered again after it.
 func TestEventFromBeforeABreak(t *testing.T) {
-	s := &Stream[string]{backlog: newBacklog[string](8)}
+	s := &Stream[string]{backlog: newBacklog[string](8, 8)}
 	for i, c := range []struct {
 		published Published
 		want      bool

@@ -90,7 +90,8 @@ type Published struct {
 	Value   performatives.Content `json:"value"`
 }
 
-// Confirmed is the content of CONFIRM: the Number of the latest event that was read.
+// Confirmed is the content of CONFIRM: the Number of the latest event that was read, or after
+// which the subscriber has room for another window.
 type Confirmed struct {
 	Number uint64 `json:"number"`
 }

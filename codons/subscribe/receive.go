@@ -46,7 +46,7 @@ func (s *Stream[T]) enterLocked(run, epoch string, resumed bool) {
 }
 
 // arrived adds an event to the backlog. It returns false for an event that is older than the
-// latest. gone, if not nil, is called when the event was read or dropped.
+// latest. gone, if not nil, is called when there is room for another window after the event.
 func (s *Stream[T]) arrived(p Published, v T, gone func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *Stream[T]) bare(v T) {
 func (s *Stream[T]) putLocked(e Event[T], gone func()) {
 	e.Uncounted, e.Break = s.uncounted, s.broken
 	s.uncounted, s.broken = false, nil
-	if dropped := s.backlog.put(item[T]{e, gone}); dropped != nil {
-		dropped()
+	if gone = s.backlog.put(item[T]{e, gone}); gone != nil {
+		gone()
 	}
 }

@@ -36,7 +36,10 @@ func (r *ring[E]) pop() E {
 }
 
 // oldest returns the element that pop would remove. The ring must not be empty.
-func (r *ring[E]) oldest() *E { return &r.items[r.head] }
+func (r *ring[E]) oldest() *E { return r.at(0) }
+
+// at returns the i-th element, from 0 for the oldest. The ring must have more than i.
+func (r *ring[E]) at(i int) *E { return &r.items[(r.head+i)%len(r.items)] }
 
 // grow makes room for one more element.
 func (r *ring[E]) grow() {

@@ -154,7 +154,7 @@ type streamOptions struct {
 const DefaultHeartbeat = 30 * time.Second
 
 // WithBuffer sets the capacity of the stream for unread events. Zero or less means
-// [DefaultBuffer].
+// [DefaultBuffer]. At most half of [actors.System.Capacity] events are under way at a time.
 func WithBuffer(n int) codons.Option { return codons.Setting(func(o *streamOptions) { o.buffer = n }) }
 
 // WithHeartbeat sets the period of the heartbeat, the repeated opening act, from a millisecond to

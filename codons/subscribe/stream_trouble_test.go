@@ -1,7 +1,9 @@
 package subscribe_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,13 +80,20 @@ func TestTopicOfInterfaceType(t *testing.T) {
 
 // Events for a full mailbox wait in the queue of the publisher and are sent again.
 func TestBusySubscriberLosesNothing(t *testing.T) {
-	const events = 20_000 // of which a mailbox holds less than half
+	const events = 1000 // all of them have room in the mailbox of the conversation, and few in that of the agent
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		st := newPublisher(subscribe.TopicOptions{Buffer: events})
 		w.Add("Station", st)
-		s := listen(w, t.Context(), subscribe.WithBuffer(events))
+		busy, err := w.Spawn(t.Context(), actors.Spec{ID: "Busy", Capacity: 16, New: func() actors.Agent { return kit.Plain{} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := subscribe.Subscribe[beat](t.Context(), busy, "Station", beats)
+		if err != nil {
+			t.Fatal(err)
+		}
 		blocked := make(chan struct{})
-		if err := w.Eddy.Later(func(actors.Agent) { <-blocked }); err != nil {
+		if err := busy.Later(func(actors.Agent) { <-blocked }); err != nil {
 			t.Fatal(err)
 		}
 		st.publish(1, events)
@@ -106,6 +115,41 @@ func TestBusySubscriberLosesNothing(t *testing.T) {
 		}
 		w.Settled(0)
 	})
+}
+
+// Not more events are under way than the mailbox of the subscriber's conversation holds, however large the buffer of the
+// stream is: one that is refused there would be lost, because the publisher hears nothing of it.
+func TestSlowConversationLosesNothing(t *testing.T) {
+	const capacity, events = 16, 1000
+	for _, buffer := range []int{1, capacity, 100, events} {
+		t.Run(fmt.Sprint("a buffer of ", buffer), func(t *testing.T) {
+			kit.InWorldWith(t, actors.Options{Capacity: capacity}, func(t *testing.T, w *kit.World) {
+				st := newPublisher(subscribe.TopicOptions{Buffer: events})
+				w.Add("Station", st)
+				slow := make(chan struct{})
+				s := listen(w, t.Context(), subscribe.WithBuffer(buffer), codons.WithAgreed(func() { <-slow })) // on the conversation's actor
+				st.publish(1, events)
+				synctest.Wait()
+				close(slow)
+				synctest.Wait()
+				if n := s.Position().Seq; n != uint64(buffer) {
+					t.Errorf("%d events have come to the subscriber that reads none, want %d", n, buffer)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				for n := 1; n <= events; n++ {
+					if e, err := s.Next(ctx); err != nil || e.Value.N != n || e.Lost != 0 {
+						t.Fatalf("got %+v, %v after %d", e, err, n-1)
+					}
+				}
+				if n := w.Counts().DeadLetters; n != 0 {
+					t.Errorf("%d messages were turned away", n)
+				}
+				_ = s.Unsubscribe()
+				w.Settled(0)
+			})
+		})
+	}
 }
 
 // The event is sent again although the topic is closed.

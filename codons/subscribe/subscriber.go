@@ -17,14 +17,15 @@ func newStream[T any](ctx context.Context, p codons.Party, c *codons.Codon, act 
 	}
 	o := newStreamOptions(opts)
 	sub.HeartbeatMillis = max(o.heartbeat, 0).Milliseconds()
-	if sub.Window = o.buffer; o.heartbeat < 0 || to.Is(self.ID()) {
+	window := min(o.buffer, max(1, self.System().Capacity()/2)) // an event that finds the conversation's mailbox full is lost
+	if sub.Window = window; o.heartbeat < 0 || to.Is(self.ID()) {
 		sub.Window = 0 // without a heartbeat a lost CONFIRM would stop the stream; a CONFIRM to itself would reach this side
 	}
 	if o.options.Budget() == nil {
 		o.options.Apply(codons.WithBudget(emptyBudget(ctx)))
 	}
 	s := &Stream[T]{
-		party: self, codon: c, to: to, act: act, options: o, backlog: newBacklog[T](o.buffer),
+		party: self, codon: c, to: to, act: act, options: o, backlog: newBacklog[T](o.buffer, window),
 		first: make(chan struct{}), done: make(chan struct{}),
 		subscription: sub, status: StreamStatus{State: StreamSubscribing},
 	}

@@ -43,7 +43,7 @@ func newCodon(x stream, example, opening string) *codons.Codon {
 			{Act: performatives.ActStatusUpdate, Type: performatives.StatusUpdate{}, Doc: "a sign of life while the publisher's agent decides"},
 			{Act: performatives.ActInform, Type: Published{}, Doc: "one event, with its number"},
 			{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
-			{Act: performatives.ActConfirm, Type: Confirmed{}, Doc: "the latest event that was read, when an INFORM asks for it"},
+			{Act: performatives.ActConfirm, Type: Confirmed{}, Doc: "the latest event that was read, or after which there is room for another window; when an INFORM asks for it"},
 		},
 		Outcomes: map[machine.State]string{
 			stateLost: "a break, after which the stream subscribes again",
@@ -71,12 +71,12 @@ const (
 	timerSilence = "silence" // initiator: until a silent publisher is given up
 	timerLease   = "lease"   // responder: until a silent subscriber is given up
 
-	commandConfirm = "confirm" // initiator: confirm the events that were read
+	commandConfirm = "confirm" // initiator: confirm the events that need no more room
 	commandPublish = "publish" // responder: send the next event
 	commandClose   = "close"   // responder: end the subscription
 
 	reportEvent     = "event"     // initiator: the event of an INFORM
-	reportConfirmed = "confirmed" // responder: the events that were read
+	reportConfirmed = "confirmed" // responder: the events that need no more room
 	reportProbed    = "probed"    // responder: a heartbeat
 	reportSent      = "sent"      // responder: the event was sent, or could not be sent
 )
