@@ -16,7 +16,7 @@ const maxSecret = 1 << 20
 // authenticator returns the authenticator of the flags; nil accepts every peer.
 func (c *nodeCmd) authenticator(log *slog.Logger) (wire.Authenticator, error) {
 	var all []wire.Authenticator
-	for _, kind := range []func(*slog.Logger) (wire.Authenticator, error){c.jwt, c.tokens, c.certificates} {
+	for _, kind := range []func(*slog.Logger) (wire.Authenticator, error){c.jwt, c.tokens, c.introspection, c.certificates} {
 		one, err := kind(log)
 		if err != nil {
 			return nil, err
@@ -81,12 +81,35 @@ func (c *nodeCmd) jwt(log *slog.Logger) (wire.Authenticator, error) {
 	return a, nil
 }
 
+// introspection returns the authenticator that asks at --introspect-url.
+func (c *nodeCmd) introspection(*slog.Logger) (wire.Authenticator, error) {
+	if c.Introspect == "" {
+		return nil, nil //nolint:nilnil // nobody is asked
+	}
+	if _, err := readFile("--introspect-secret-file", c.IntroSecret, maxSecret); err != nil {
+		return nil, err
+	}
+	a, err := auth.Introspection(auth.IntrospectionOptions{URL: c.Introspect, ClientID: c.IntroClient, SecretFile: c.IntroSecret, Audience: c.IntroAud})
+	if err != nil {
+		return nil, usagef("--introspect-url %s: %s", c.Introspect, reason(err))
+	}
+	return a, nil
+}
+
 // certificates returns the authenticator for client certificates.
 func (c *nodeCmd) certificates(*slog.Logger) (wire.Authenticator, error) {
 	if c.ClientCA == "" {
 		return nil, nil //nolint:nilnil // they show none
 	}
-	return auth.Certificates(auth.CertOptions{})
+	o := auth.CertOptions{Pattern: c.ClientAgent}
+	if o.Pattern != "" {
+		o.Field = auth.CertURI
+	}
+	a, err := auth.Certificates(o)
+	if err != nil {
+		return nil, usagef("--client-agent %s: %s", c.ClientAgent, strings.TrimPrefix(reason(err), "CertOptions.Pattern: "))
+	}
+	return a, nil
 }
 
 // authorizer returns the rules of --rules; nil permits all messages.

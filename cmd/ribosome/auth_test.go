@@ -197,6 +197,30 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// The pattern says where a SPIFFE id has the agent id. A certificate without URIs names no agent then.
+func TestClientAgent(t *testing.T) {
+	t.Chdir(t.TempDir())
+	pki(t)
+	n := hosts(t, "--tls-cert", "server.pem", "--tls-key", "server.key", "--client-ca", "ca.pem", "--client-agent", "spiffe://example.org/ns/sales/sa/{agent}", "--swarm", "eddyjules")
+	for scheme, url := range n.at {
+		call := []string{"call", "Jules", "debug_code", "-d", task, "-q", "--addr", url, "--ca", "ca.pem", "--as", "Crm"}
+		if r := runs(t, append(call, "--cert", "workload.pem", "--key", "workload.key")...); r.code != exitDone {
+			t.Errorf("%s: got %+v", scheme, r)
+		}
+		if r := runs(t, append(call, "--cert", "Crm.pem", "--key", "Crm.key")...); r.code != exitFailed || !strings.Contains(r.stderr, "unauthorized") {
+			t.Errorf("%s, without URIs: got %+v", scheme, r)
+		}
+	}
+	n.end()
+	if !strings.Contains(n.stderr.String(), "it names no agent: it has no URI that matches") {
+		t.Errorf("the log is %s", n.stderr.String())
+	}
+	r := runs(t, "node", "--tcp", "127.0.0.1:0", "--tls-cert", "server.pem", "--tls-key", "server.key", "--client-ca", "ca.pem", "--client-agent", "spiffe://example.org/sa-{agent}")
+	if r.code != exitUsage || r.stderr != "ribosome: --client-agent spiffe://example.org/sa-{agent}: want {agent} and * as whole segments, and none of %, ? and #\n" {
+		t.Errorf("got %+v", r)
+	}
+}
+
 // A WebSocket without TLS, where one with TLS is.
 func TestPlainToTLS(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -40,6 +40,10 @@ type authFlags struct {
 	JWTAlg      []string `name:"jwt-alg" placeholder:"ALG" help:"Algorithms that a JSON Web Token may be signed by, such as HS256 or EdDSA; without it, those that go with the key"`
 	JWTIssuer   string   `name:"jwt-issuer" placeholder:"ISS" help:"Issuer that a JSON Web Token must name"`
 	JWTAudience string   `name:"jwt-audience" placeholder:"AUD" help:"Audience that a JSON Web Token must name"`
+	Introspect  string   `name:"introspect-url" placeholder:"URL" help:"Address where the issuer of OAuth2 tokens says whether a token is active; it needs the other two flags that begin with --introspect"`
+	IntroClient string   `name:"introspect-client" placeholder:"ID" help:"Client id of the node at that address"`
+	IntroSecret string   `name:"introspect-secret-file" placeholder:"FILE" help:"File with the client secret of the node at that address"`
+	IntroAud    string   `name:"introspect-audience" placeholder:"AUD" help:"Audience that such a token must be for"`
 	Rules       string   `placeholder:"FILE" help:"Rules of who may talk to which agent; without it, everyone to all"`
 }
 
@@ -48,6 +52,7 @@ type tlsFlags struct {
 	TLSCert           string `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; it makes the listeners wss, tcps and grpcs"`
 	TLSKey            string `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM"`
 	ClientCA          string `name:"client-ca" placeholder:"FILE" help:"Authorities in PEM whose client certificates prove who a peer is"`
+	ClientAgent       string `name:"client-agent" placeholder:"PATTERN" help:"Where a client certificate's URI has the agent id, such as spiffe://example.org/ns/*/sa/{agent}; without it, after /agent/, and a certificate without URIs has it as its common name"`
 	RequireClientCert bool   `name:"require-client-cert" help:"Refuse a peer without such a certificate"`
 }
 
@@ -147,21 +152,27 @@ func (c *nodeCmd) checkSwarm(known runtime.Swarms) error {
 
 // checkAuth returns an error unless a flag selects the authentication, or turns it off.
 func (c *nodeCmd) checkAuth(addresses [][2]string) error {
-	some := c.Tokens != "" || c.JWTKey != "" || c.JWKSURL != "" || c.ClientCA != ""
+	some := c.Tokens != "" || c.JWTKey != "" || c.JWKSURL != "" || c.ClientCA != "" || c.Introspect != ""
 	jwt := c.JWTKey != "" || c.JWKSURL != ""
 	switch {
 	case c.NoAuth && some:
 		return usagef("--no-auth lets everyone in, and other flags say who may; leave one or the other")
 	case !c.NoAuth && !some:
-		return usagef("nothing says who may connect; give --tokens, --jwt-key, --jwks-url or --client-ca, or --no-auth on a loopback address")
+		return usagef("nothing says who may connect; give --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca, or --no-auth on a loopback address")
 	case c.JWTKey != "" && c.JWKSURL != "":
 		return usagef("--jwt-key and --jwks-url both say where the keys are; leave one")
 	case !jwt && (len(c.JWTAlg) > 0 || c.JWTIssuer != "" || c.JWTAudience != ""):
 		return usagef("--jwt-alg, --jwt-issuer and --jwt-audience are about tokens that nothing checks; add --jwt-key or --jwks-url")
+	case (c.Introspect == "") != (c.IntroClient == "") || (c.Introspect == "") != (c.IntroSecret == "") || c.Introspect == "" && c.IntroAud != "":
+		return usagef("--introspect-url, --introspect-client and --introspect-secret-file belong together; give all three")
+	case c.Introspect != "" && c.Tokens != "":
+		return usagef("--tokens and --introspect-url both say which opaque tokens count; leave one")
 	case (c.TLSCert == "") != (c.TLSKey == ""):
 		return usagef("--tls-cert and --tls-key belong together; give both")
 	case c.ClientCA != "" && c.TLSCert == "":
 		return usagef("--client-ca needs TLS; add --tls-cert and --tls-key")
+	case c.ClientAgent != "" && c.ClientCA == "":
+		return usagef("--client-agent needs --client-ca, which says whose certificates count")
 	case c.RequireClientCert && c.ClientCA == "":
 		return usagef("--require-client-cert needs --client-ca, which says whose certificates count")
 	}
@@ -176,7 +187,7 @@ func onLoopback(addresses [][2]string) error {
 	for _, a := range addresses {
 		host, port, _ := net.SplitHostPort(a[1])
 		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return usagef("--no-auth would let everyone in who reaches %s %s; use 127.0.0.1:%s, or say who may connect with --tokens, --jwt-key, --jwks-url or --client-ca", a[0], a[1], port)
+			return usagef("--no-auth would let everyone in who reaches %s %s; use 127.0.0.1:%s, or say who may connect with --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca", a[0], a[1], port)
 		}
 	}
 	return nil

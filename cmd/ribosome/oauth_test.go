@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A client gets its token from an issuer, over each transport.
@@ -61,5 +62,49 @@ func TestOAuthUsage(t *testing.T) {
 		if r.code != exitUsage || !strings.HasPrefix(r.stderr, "ribosome: "+tt.want) || strings.Contains(r.stderr, "s3cret") {
 			t.Errorf("%s: got %+v", name, r)
 		}
+	}
+}
+
+// A node asks the issuer about opaque tokens, over each transport.
+func TestIntrospection(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "secret", "node-s3cret\n")
+	issuer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, secret, _ := r.BasicAuth()
+		switch {
+		case id != "node" || secret != "node-s3cret":
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.PostFormValue("token") == anasToken:
+			_, _ = fmt.Fprintf(w, `{"active":true,"sub":"Ana","aud":"swarm","exp":%d}`, time.Now().Add(time.Hour).Unix())
+		default:
+			_, _ = fmt.Fprint(w, `{"active":false}`)
+		}
+	}))
+	t.Cleanup(issuer.Close)
+	own := []string{"--introspect-url", issuer.URL, "--introspect-secret-file", "secret", "--introspect-audience", "swarm", "--swarm", "eddyjules"}
+	n := hosts(t, append(own, "--introspect-client", "node")...)
+	for scheme, url := range n.at {
+		call := []string{"call", "Jules", "debug_code", "-d", task, "-q", "--addr", url, "--as", "Ana"}
+		if r := runs(t, append(call, "--token", anasToken)...); r.code != exitDone {
+			t.Errorf("%s: got %+v", scheme, r)
+		}
+		if r := runs(t, append(call, "--token", "another-"+anasToken)...); r.code != exitFailed || !strings.Contains(r.stderr, "unauthorized") {
+			t.Errorf("%s, another token: got %+v", scheme, r)
+		}
+	}
+	n.end()
+	if log := n.stderr.String(); !strings.Contains(log, "auth: introspection: the token is not active") || strings.Contains(log, anasToken) || strings.Contains(log, "s3cret") {
+		t.Errorf("the log is %s", log)
+	}
+	other := hosts(t, append(own, "--introspect-client", "other")...)
+	for scheme, url := range other.at {
+		r := runs(t, "call", "Jules", "debug_code", "-d", task, "-q", "--addr", url, "--as", "Ana", "--token", anasToken)
+		if r.code != exitFailed || !strings.Contains(r.stderr, "cannot be checked at the moment") {
+			t.Errorf("%s, as another client: got %+v", scheme, r)
+		}
+	}
+	other.end()
+	if log := other.stderr.String(); !strings.Contains(log, "the issuer could not be asked: the answer is 401") {
+		t.Errorf("the log is %s", log)
 	}
 }

@@ -9,12 +9,14 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"net/url"
 	"testing"
 	"time"
 )
 
 // pki writes a certificate authority into the current folder, ca.pem, and what it has
-// signed: server.pem and server.key for this host, Crm.pem and Crm.key for the agent Crm.
+// signed: server.pem and server.key for this host, Crm.pem and Crm.key for the agent Crm,
+// and workload.pem and workload.key for the account Crm of the namespace sales, by its SPIFFE id.
 // other.pem is an authority that has signed nothing.
 func pki(t *testing.T) {
 	t.Helper()
@@ -22,10 +24,11 @@ func pki(t *testing.T) {
 	certificate(t, "other", nil, nil)
 	certificate(t, "server", ca, caKey)
 	certificate(t, "Crm", ca, caKey)
+	certificate(t, "workload", ca, caKey, "spiffe://example.org/ns/sales/sa/Crm")
 }
 
-// certificate writes a certificate of that name; without a parent, of an authority.
-func certificate(t *testing.T, name string, parent *x509.Certificate, by *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
+// certificate writes a certificate of that name, with URIs; without a parent, of an authority.
+func certificate(t *testing.T, name string, parent *x509.Certificate, by *ecdsa.PrivateKey, uris ...string) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -37,6 +40,13 @@ func certificate(t *testing.T, name string, parent *x509.Certificate, by *ecdsa.
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		DNSNames:    []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	for _, text := range uris {
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.URIs = append(c.URIs, u)
 	}
 	if parent == nil {
 		parent, by = c, key

@@ -22,7 +22,8 @@ type anyOf struct {
 // certificate is rejected when the token authenticator comes first, and cannot probe which
 // authenticator would accept it. The types do not overlap: [JWT] checks tokens with the form
 // of a JWT, [Tokens] all other tokens, and [Certificates] certificates. Therefore the order
-// of JWT and Tokens does not matter, and one authenticator of each type is enough.
+// of JWT and Tokens does not matter, and one authenticator of each type is enough. Only
+// [Introspection] takes every token: it comes after JWT, and does not go with Tokens.
 func Any(authenticators ...wire.Authenticator) wire.Authenticator {
 	return &anyOf{opaque(fmt.Sprintf("auth.Any(%d)", len(authenticators))), append([]wire.Authenticator(nil), authenticators...)}
 }

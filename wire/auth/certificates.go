@@ -20,7 +20,7 @@ type CertField uint8
 // The certificate fields.
 const (
 	CertAuto       CertField = iota // the URI, or the common name of a certificate without URIs
-	CertURI                         // the first URI that matches CertOptions.Prefix
+	CertURI                         // the first URI that matches CertOptions.Pattern
 	CertDNS                         // the first DNS name
 	CertCommonName                  // the common name of the subject
 )
@@ -28,9 +28,11 @@ const (
 // CertOptions configures [Certificates]. The zero value works.
 type CertOptions struct {
 	Field CertField
-	// Prefix is the part of a URI before the agent id, such as spiffe://example.org/agent/.
-	// Empty means that any spiffe URI matches, with the agent id after its first /agent/.
-	Prefix string
+	// Pattern says where a URI has the agent id, such as spiffe://example.org/ns/*/sa/{agent}.
+	// The segment {agent} is the id, with all segments that follow if it is the last one of the
+	// pattern. The segment * is any one segment, and each other segment is literal. Empty means
+	// that any spiffe URI matches, with the agent id after its first /agent/.
+	Pattern string
 	// Agents are further agent ids that every peer with a certificate may send as.
 	Agents []performatives.AgentID
 	// Scopes are the scopes of every peer with a certificate.
@@ -39,7 +41,8 @@ type CertOptions struct {
 
 type certificates struct {
 	opaque
-	opts CertOptions
+	opts    CertOptions
+	pattern uriPattern // nil without CertOptions.Pattern
 }
 
 // Certificates returns an authenticator that takes the agent id from the client certificate
@@ -52,13 +55,17 @@ func Certificates(o CertOptions) (wire.Authenticator, error) {
 	if o.Field > CertCommonName {
 		return nil, fmt.Errorf("auth: CertOptions.Field is %d", o.Field)
 	}
-	if o.Prefix != "" && !strings.HasSuffix(o.Prefix, "/") {
-		return nil, errors.New("auth: CertOptions.Prefix does not end with /: the name would be part of a longer one")
+	var pattern uriPattern
+	if o.Pattern != "" {
+		var err error
+		if pattern, err = parsePattern(o.Pattern); err != nil {
+			return nil, fmt.Errorf("auth: CertOptions.Pattern: %w", err)
+		}
 	}
 	if _, err := agentIDs(texts(o.Agents)); err != nil {
 		return nil, fmt.Errorf("auth: CertOptions.Agents: %w", err)
 	}
-	return &certificates{"auth.Certificates", o}, nil
+	return &certificates{"auth.Certificates", o, pattern}, nil
 }
 
 // VerifiedChain returns the verified chain of the peer's certificate, leaf first, or nil if
@@ -109,31 +116,23 @@ func (a *certificates) name(leaf *x509.Certificate) (string, error) {
 	case CertURI:
 	}
 	for _, u := range leaf.URIs {
-		if name, ok := a.below(u.String()); ok {
+		if name, ok := a.inURI(u.String()); ok {
 			return name, nil
 		}
 	}
 	return "", errors.New("it has no URI that matches")
 }
 
-// below returns the part of a URI after the prefix. It refuses paths with percent-encoding
-// (SPIFFE-ID §2.2), because two encodings could denote the same agent id.
-func (a *certificates) below(uri string) (string, bool) {
-	name, ok := strings.CutPrefix(uri, a.opts.Prefix)
-	if a.opts.Prefix == "" {
-		if _, name, ok = strings.Cut(uri, "/agent/"); ok {
-			ok = strings.HasPrefix(uri, "spiffe://")
-		}
+// inURI returns the agent id in a URI.
+func (a *certificates) inURI(uri string) (string, bool) {
+	if a.pattern != nil {
+		return a.pattern.agent(uri)
 	}
-	if !ok || strings.ContainsAny(name, "%?#") {
+	before, _, ok := strings.Cut(uri, "/agent/")
+	if !ok || !strings.HasPrefix(uri, "spiffe://") {
 		return "", false
 	}
-	for segment := range strings.SplitSeq(name, "/") {
-		if segment == "" || segment == "." || segment == ".." {
-			return "", false
-		}
-	}
-	return name, true
+	return append(uriPattern(strings.Split(before, "/")), "agent", segmentAgent).agent(uri)
 }
 
 func texts(ids []performatives.AgentID) []string {

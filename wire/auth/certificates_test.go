@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +23,8 @@ func uris(list ...string) func(*certTemplate) {
 
 func TestCertificates(t *testing.T) {
 	ca := newAuthority(t)
-	prefix := CertOptions{Prefix: "spiffe://example.org/agent/"}
+	prefix := CertOptions{Pattern: "spiffe://example.org/agent/{agent}"}
+	workload := CertOptions{Pattern: "spiffe://example.org/ns/*/sa/{agent}/v1"}
 	for name, tt := range map[string]struct {
 		o    CertOptions
 		cert func(*certTemplate)
@@ -38,6 +40,18 @@ func TestCertificates(t *testing.T) {
 		"dots":                         {prefix, uris("spiffe://example.org/agent/../crm"), ""},
 		"encoded":                      {prefix, uris("spiffe://example.org/agent/crm%2Finvoices"), ""},
 		"query":                        {prefix, uris("spiffe://example.org/agent/crm?x"), ""},
+		"dots below":                   {prefix, uris("spiffe://example.org/agent/crm/.."), ""},
+		"dots, any domain":             {CertOptions{}, uris("spiffe://any.org/agent/../crm"), ""},
+		"encoded, any domain":          {CertOptions{}, uris("spiffe://any.org/agent/crm%2Fx"), ""},
+		"no name, any domain":          {CertOptions{}, uris("spiffe://any.org/agent/"), ""},
+		"a name of segments, any":      {CertOptions{}, uris("spiffe://any.org/agent/crm/agent/b"), "crm/agent/b"},
+		"within":                       {workload, uris("spiffe://example.org/ns/prod/sa/crm/v1"), "crm"},
+		"within, another namespace":    {workload, uris("spiffe://example.org/ns/a/b/sa/crm/v1"), ""},
+		"within, an empty one":         {workload, uris("spiffe://example.org/ns//sa/crm/v1"), ""},
+		"within, dots":                 {workload, uris("spiffe://example.org/ns/../sa/crm/v1"), ""},
+		"within, more":                 {workload, uris("spiffe://example.org/ns/prod/sa/crm/v1/x"), ""},
+		"within, less":                 {workload, uris("spiffe://example.org/ns/prod/sa/crm"), ""},
+		"any domain":                   {CertOptions{Pattern: "spiffe://*/{agent}"}, uris("spiffe://other.org/crm"), "crm"},
 		"no URI":                       {CertOptions{}, uris(), "common"},
 		"no URI, and it is asked for":  {CertOptions{Field: CertURI}, uris(), ""},
 		"DNS":                          {CertOptions{Field: CertDNS}, uris("spiffe://any.org/agent/crm"), "dns.example.org"},
@@ -77,9 +91,25 @@ func TestCertificatesExpired(t *testing.T) {
 }
 
 func TestCertOptions(t *testing.T) {
-	for _, o := range []CertOptions{{Field: 9}, {Prefix: "spiffe://example.org/agent"}, {Agents: []performatives.AgentID{""}}} {
+	for _, o := range []CertOptions{{Field: 9}, {Agents: []performatives.AgentID{""}}} {
 		if _, err := Certificates(o); err == nil {
 			t.Errorf("%+v is accepted", o)
+		}
+	}
+	for pattern, want := range map[string]string{
+		"spiffe://example.org/agent":           "want the segment {agent} once",
+		"spiffe://{agent}/x":                   "want the segment {agent} once",
+		"spiffe://example.org/{agent}/{agent}": "want the segment {agent} once",
+		"spiffe://example.org/a-{agent}":       "as whole segments",
+		"spiffe://example.org/a%2F/{agent}":    "none of %, ? and #",
+		"spiffe://example.org//{agent}":        "a segment is empty",
+		"spiffe://example.org/{agent}/":        "a segment is empty",
+		"example.org/ns/a/{agent}":             "",
+		"/ns/a/{agent}":                        "",
+		"{agent}":                              "want a URI",
+	} {
+		if _, err := Certificates(CertOptions{Pattern: pattern}); err == nil || !strings.HasPrefix(err.Error(), "auth: CertOptions.Pattern: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", pattern, err)
 		}
 	}
 }

@@ -14,29 +14,35 @@ import (
 // maxClaimed is the largest number of agents or scopes in a token.
 const maxClaimed = 1024
 
-// identityOf converts verified claims to an identity.
-func identityOf(claims jwt.MapClaims, leeway time.Duration) (wire.Identity, error) {
+// The names of the methods that have claims.
+const (
+	methodJWT           = "jwt"
+	methodIntrospection = "introspection"
+)
+
+// identityOf converts verified claims to an identity by a method.
+func identityOf(method string, claims jwt.MapClaims, leeway time.Duration) (wire.Identity, error) {
 	sub, err := claims.GetSubject()
 	if err != nil || checkName(sub) != nil {
-		return wire.Identity{}, rejected("jwt", "the sub is not a valid agent id")
+		return wire.Identity{}, rejected(method, "the sub is not a valid agent id")
 	}
 	agents, err := stringsOf(claims["agents"])
 	if err != nil {
-		return wire.Identity{}, rejected("jwt", "the claim agents is not an array of strings")
+		return wire.Identity{}, rejected(method, "the claim agents is not an array of strings")
 	}
 	ids, err := agentIDs(agents)
 	if err != nil {
-		return wire.Identity{}, rejected("jwt", "the claim agents has an entry that is not a valid agent id")
+		return wire.Identity{}, rejected(method, "the claim agents has an entry that is not a valid agent id")
 	}
 	scopes, err := scopesOf(claims)
 	if err != nil {
-		return wire.Identity{}, rejected("jwt", "the claim scope or scp is neither a string nor an array of strings")
+		return wire.Identity{}, rejected(method, "the claim scope or scp is neither a string nor an array of strings")
 	}
 	exp, err := claims.GetExpirationTime()
 	if err != nil || exp == nil {
-		return wire.Identity{}, rejected("jwt", "the exp is not a time")
+		return wire.Identity{}, rejected(method, "the exp is not a time")
 	}
-	return wire.Identity{Name: performatives.AgentID(sub), Agents: ids, Method: "jwt", Scopes: scopes, Expires: exp.Add(leeway)}, nil
+	return wire.Identity{Name: performatives.AgentID(sub), Agents: ids, Method: method, Scopes: scopes, Expires: exp.Add(leeway)}, nil
 }
 
 // scopesOf returns the scopes in the claim scope, a space-separated text (RFC 8693 §4.2), or
@@ -108,15 +114,15 @@ func whyRejected(err error) error {
 		return known
 	}
 	if errors.Is(err, ErrNoKey) {
-		return &RejectedError{Method: "jwt", Reason: "the token cannot be verified", Err: ErrNoKey}
+		return &RejectedError{Method: methodJWT, Reason: "the token cannot be verified", Err: ErrNoKey}
 	}
 	if errors.Is(err, jwt.ErrTokenRequiredClaimMissing) {
-		return rejected("jwt", missing(err))
+		return rejected(methodJWT, missing(err))
 	}
 	for _, r := range reasons {
 		if errors.Is(err, r.err) {
-			return rejected("jwt", r.text)
+			return rejected(methodJWT, r.text)
 		}
 	}
-	return rejected("jwt", "the token cannot be verified")
+	return rejected(methodJWT, "the token cannot be verified")
 }

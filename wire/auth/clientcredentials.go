@@ -75,7 +75,7 @@ func ClientCredentials(o ClientCredentialsOptions) (TokenSource, error) {
 	if o.ClientID == "" {
 		return nil, errors.New("auth: ClientCredentialsOptions.ClientID is empty")
 	}
-	if o.Secret, err = o.secret(); err != nil {
+	if o.Secret, err = clientSecret("ClientCredentialsOptions", o.Secret, o.SecretFile); err != nil {
 		return nil, err
 	}
 	o.Early, o.Retry, o.Timeout = cmp.Or(o.Early, time.Minute), cmp.Or(o.Retry, 5*time.Second), cmp.Or(o.Timeout, 10*time.Second)
@@ -88,20 +88,20 @@ func ClientCredentials(o ClientCredentialsOptions) (TokenSource, error) {
 	return c, nil
 }
 
-// secret returns the client secret from the option or the file.
-func (o ClientCredentialsOptions) secret() (Secret, error) {
-	if (o.Secret == "") == (o.SecretFile == "") {
-		return "", errors.New("auth: ClientCredentialsOptions: want one of Secret and SecretFile")
+// clientSecret returns the client secret of options: the secret itself or that in a file.
+func clientSecret(options string, secret Secret, file string) (Secret, error) {
+	if (secret == "") == (file == "") {
+		return "", fmt.Errorf("auth: %s: want one of Secret and SecretFile", options)
 	}
-	if o.SecretFile == "" {
-		return o.Secret, nil
+	if file == "" {
+		return secret, nil
 	}
-	text, err := readSmall(o.SecretFile, maxTokenBytes)
+	text, err := readSmall(file, maxTokenBytes)
 	if err != nil {
 		return "", err
 	}
 	if text = bytes.TrimRight(text, "\r\n"); len(text) == 0 {
-		return "", fmt.Errorf("auth: %s is empty: want a secret", o.SecretFile)
+		return "", fmt.Errorf("auth: %s is empty: want a secret", file)
 	}
 	return Secret(text), nil
 }

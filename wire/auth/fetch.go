@@ -73,6 +73,11 @@ func fetch(ctx context.Context, c *http.Client, u *url.URL, limit int64, timeout
 		return nil, plainError(err)
 	}
 	r.Header.Set("Accept", "application/jwk-set+json, application/json")
+	return bodyOf(c, r, limit)
+}
+
+// bodyOf sends a request and returns the body of the answer, at most limit bytes.
+func bodyOf(c *http.Client, r *http.Request, limit int64) ([]byte, error) {
 	answer, err := c.Do(r)
 	if err != nil {
 		return nil, plainError(err)

@@ -116,7 +116,7 @@ func (s *keySet) find(ctx context.Context, kid, alg string) (any, error) {
 		return key, nil
 	}
 	if s.usable(f) == nil {
-		return nil, &RejectedError{Method: "jwt", Reason: "the keys could not be fetched", Err: f.err, internal: true}
+		return nil, &RejectedError{Method: methodJWT, Reason: "the keys could not be fetched", Err: f.err, internal: true}
 	}
 	return nil, ErrNoKey
 }
@@ -131,7 +131,7 @@ func (s *keySet) renewed(ctx context.Context, f *fetched) (*fetched, error) {
 		defer func() { <-s.lock }()
 		return s.refresh(ctx, f), nil
 	case <-ctx.Done():
-		return nil, &RejectedError{Method: "jwt", Reason: "the connection ended before the keys were fetched", Err: wire.ErrClosed, internal: true}
+		return nil, &RejectedError{Method: methodJWT, Reason: "the connection ended before the keys were fetched", Err: wire.ErrClosed, internal: true}
 	}
 }
 

@@ -128,24 +128,24 @@ func (a *jwtAuth) Authenticate(ctx context.Context, c wire.Credentials) (wire.Id
 	case !isJWT(c.Token):
 		return wire.Identity{}, wire.ErrNoCredentials
 	case len(c.Token) > maxJWT:
-		return wire.Identity{}, rejected("jwt", "the token is too long")
+		return wire.Identity{}, rejected(methodJWT, "the token is too long")
 	}
 	claims := jwt.MapClaims{}
 	_, err := a.parser.ParseWithClaims(c.Token, claims, func(t *jwt.Token) (any, error) { return a.key(ctx, t) })
 	if err != nil {
 		return wire.Identity{}, whyRejected(err)
 	}
-	return identityOf(claims, a.leeway)
+	return identityOf(methodJWT, claims, a.leeway)
 }
 
 // key returns the key for a token whose algorithm is allowed.
 func (a *jwtAuth) key(ctx context.Context, t *jwt.Token) (any, error) {
 	if _, ok := t.Header["crit"]; ok {
-		return nil, rejected("jwt", "the header asks for an extension (crit)")
+		return nil, rejected(methodJWT, "the header asks for an extension (crit)")
 	}
 	kid, ok := t.Header["kid"].(string)
 	if _, is := t.Header["kid"]; is && !ok {
-		return nil, rejected("jwt", "the kid is not a string")
+		return nil, rejected(methodJWT, "the kid is not a string")
 	}
 	return a.keys.find(ctx, kid, t.Method.Alg())
 }
