@@ -260,7 +260,9 @@ func TestIntrospectionIsBounded(t *testing.T) {
 		}
 		close(e.hold)
 		for range maxQuestions {
-			<-late
+			if err := <-late; err == nil {
+				t.Error("an unknown token is accepted")
+			}
 		}
 	})
 }
