@@ -33,8 +33,9 @@ func TestExploreAuctions(t *testing.T) {
 	}
 }
 
-// TestBrokenAuctionsAreFound breaks a rule. The exploration has to find the mistake.
-func TestBrokenAuctionsAreFound(t *testing.T) {
+// TestExploreBrokenAuctions breaks a rule. The exploration has to find the mistake.
+func TestExploreBrokenAuctions(t *testing.T) {
+	explore.Plain(t)
 	for name, c := range map[string]struct {
 		rules  machine.Coordination
 		change func(map[string]*machine.Rule)
