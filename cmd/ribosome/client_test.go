@@ -263,7 +263,7 @@ func TestSend(t *testing.T) {
 func TestSendWrongPayload(t *testing.T) {
 	n := open(t)
 	for scheme, url := range n.at {
-		r := runs(t, "send", "Jules", "TASK_REQUEST", "-d", `{"x":3}`, "--addr", url)
+		r := runs(t, "send", "Jules", "TASK_REQUEST", "-d", `{"x":3}`, "--deadline", "20s", "--addr", url)
 		if r.code != exitFailed || !strings.HasPrefix(r.stderr, "ribosome: Jules did not understand it: payload.task_type: ") {
 			t.Errorf("%s: got %+v", scheme, r)
 		}
