@@ -168,6 +168,8 @@ func (l *link) refuseCopy(m *performatives.Message, why *performatives.Refusal) 
 		if refusal := m.RefuseCopy(voice, n.system.Stamp(), why.Code, why.Text); refusal != nil {
 			n.deliverWithRetry([]*performatives.Message{refusal}, true)
 		}
+	case !recorded && why.Code == performatives.CodeDisconnected: // it may have arrived, and the conversation loses its peer now
+		return false
 	case recorded, n.system.Conversing(m.Sender(), m.ConversationID(), m.Receiver()):
 		n.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
 	default:

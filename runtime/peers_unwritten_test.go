@@ -2,12 +2,17 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
+	"io"
+	"sync/atomic"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // When a reply cannot be encoded, the peer gets FAILURE, and the reply is a dead letter.
@@ -41,6 +46,59 @@ func (c unwritableCodec) Encode(dst []byte, m *performatives.Message) ([]byte, e
 		return dst, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: "not in this dialect"}
 	}
 	return c.Codec.Encode(dst, m)
+}
+
+// unsure is a connection that writes and reports an error.
+type unsure struct {
+	wire.Conn
+	fails atomic.Bool
+}
+
+func (c *unsure) Write(frames []wire.Frame) error {
+	if err := c.Conn.Write(frames); err != nil {
+		return err
+	}
+	if c.fails.Load() {
+		return io.ErrClosedPipe
+	}
+	return nil
+}
+
+// A request whose write fails may have arrived, so that its sender is not told that the worker has refused it: it has lost the worker.
+func TestRequestThatWasPerhapsWritten(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	near, far := wiretest.Pipe()
+	conn := &unsure{Conn: far}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = h.server.Serve(conn, nil)
+	}()
+	jules := &caller{t: t}
+	var err error
+	if jules.session, err = wire.Connect(near, wire.Options{Handler: &jules.Recorder, Dialects: []wire.Dialect{acl.Dialect{}}}); err != nil {
+		t.Fatal(err)
+	}
+	jules.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+	jules.answer(1)
+	conn.fails.Store(true)
+	d, err := delegation.Start(context.Background(), h, "Jules", task("debug_code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := jules.answer(2); m.Performative() != performatives.ActTaskRequest {
+		t.Fatalf("got %s", m.Performative())
+	}
+	_ = near.Close()
+	<-served
+	_, err = d.Wait()
+	var end *codons.EndError
+	if !errors.As(err, &end) || end.State != codons.StateFailed || !errors.Is(err, performatives.CodeDisconnected) {
+		t.Errorf("the asker is told %v", err)
+	}
+	if n := h.Counts(); n.DeadLetters != 1 {
+		t.Errorf("%d dead letters, want the request", n.DeadLetters)
+	}
 }
 
 // The peer whose request cannot be written to another peer is told so, although the record of the request has ended by then.
