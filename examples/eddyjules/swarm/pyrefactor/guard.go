@@ -75,11 +75,15 @@ var opposite = map[string]string{"in": "not in", "not in": "in", "is": "is not",
 
 // negate returns the edits that make a condition its opposite.
 func (w *work) negate(e *pydebug.Expr) []pydebug.Edit {
+	not := "not "
+	if e.Start > 0 && !strings.ContainsAny(w.Source[e.Start-1:e.Start], " \t\f\\\r\n") { // if(x) has no space
+		not = " not "
+	}
 	switch e.Kind { //nolint:exhaustive // the others are put in parentheses
 	case pydebug.ExprNot:
 		return []pydebug.Edit{{Start: e.Start, End: e.Kids[0].Start}}
 	case pydebug.ExprName, pydebug.ExprAttr, pydebug.ExprCall, pydebug.ExprSubscript, pydebug.ExprParen:
-		return []pydebug.Edit{{Start: e.Start, End: e.Start, Text: "not "}}
+		return []pydebug.Edit{{Start: e.Start, End: e.Start, Text: not}}
 	case pydebug.ExprCompare:
 		left, right := e.Kids[0], e.Kids[1]
 		between := w.Source[left.End:right.Start]
@@ -87,5 +91,5 @@ func (w *work) negate(e *pydebug.Expr) []pydebug.Edit {
 			return []pydebug.Edit{{Start: left.End, End: right.Start, Text: strings.Replace(between, e.Op, other, 1)}}
 		}
 	}
-	return []pydebug.Edit{{Start: e.Start, End: e.Start, Text: "not ("}, {Start: e.End, End: e.End, Text: ")"}}
+	return []pydebug.Edit{{Start: e.Start, End: e.Start, Text: not + "("}, {Start: e.End, End: e.End, Text: ")"}}
 }
