@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/request"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -432,4 +433,46 @@ func TestInputFromIsWithdrawn(t *testing.T) {
 		}
 		w.Settled(0)
 	})
+}
+
+// TestFurtherRoundOverspends has the second round of a task use more than its budget, and its TASK_ACCEPT lost. The partial
+// result of the first round is the outcome then, and what was spent says that it was too much.
+func TestFurtherRoundOverspends(t *testing.T) {
+	for name, c := range map[string]struct {
+		lost  bool
+		state machine.State // of the error; empty for the partial result
+	}{
+		"the acceptance is heard": {false, codons.StateFailed},
+		"the acceptance is lost":  {true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				rounds := 0
+				w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+					rounds++
+					if err := codons.Spend(ctx, codons.Budget{codons.Tokens: 30}); err != nil {
+						return p.InformResult{}, err
+					}
+					return kit.Asking("more"), nil
+				}})
+				w.Net.Intercept(func(m *p.Message) bool { return c.lost && rounds > 0 && m.Performative() == p.ActTaskAccept })
+				d, err := delegation.Start(t.Context(), w.Eddy, "Jules", kit.Task(), codons.WithBudget(codons.Budget{codons.Tokens: 40}),
+					delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return kit.Task(), true }))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := d.Wait()
+				switch {
+				case c.state != "":
+					kit.WantEnd(t, err, c.state, p.CodeBudget)
+				case err != nil || r.Status != p.StatusPartial:
+					t.Errorf("got %+v, %v, want the partial result", r, err)
+				}
+				if n := d.Spent()[codons.Tokens]; n != 60 || rounds != 2 {
+					t.Errorf("%d tokens spent in %d rounds, want 60 in 2", n, rounds)
+				}
+				w.Settled(0)
+			})
+		})
+	}
 }
