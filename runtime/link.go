@@ -11,19 +11,33 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// link is one session, common to both of its ends. It is the epoch of the destinations behind it: their agents are lost when it
-// ends.
+// link is the way to the agents of another process: a session, common to both of its ends, or a link to another node. It is the
+// epoch of the destinations behind it: their agents are lost when it ends.
 type link struct {
-	node    *Node
-	session *wire.Session
-	limits  linkLimits
-	load    actors.Load // the conversations that agents of this process have over it
+	node   *Node
+	out    outlet
+	limits linkLimits
+	load   actors.Load // the conversations that agents of this process have over it
 
 	receiving sync.Mutex // held while a message of the peer is passed on
 	over      bool       // no further message of the peer is passed on; guarded by receiving
 
 	lost   bool // its records have ended; guarded by records.mu
 	weight int  // of the long messages of its records, in bytes; guarded by records.mu
+}
+
+// outlet takes messages for the other end: a [wire.Session], or a link to another node.
+type outlet interface {
+	// Send queues m, or returns a [*performatives.Refusal] with the reason why it cannot. It does not block.
+	Send(m *performatives.Message) error
+}
+
+// remote is the destination of an agent behind a link.
+type remote interface {
+	actors.Destination
+	via() *link
+	// labelled returns m in the form in which the other end gets it.
+	labelled(m *performatives.Message) *performatives.Message
 }
 
 // linkLimits bound a link. See [PeerOptions].
@@ -94,7 +108,7 @@ func (l *link) receive(p passage) error {
 func (l *link) send(m *performatives.Message, to performatives.AgentID, form func(*performatives.Message) *performatives.Message) error {
 	var unsent error
 	err := l.node.pass(passage{message: m, from: l.node.partyOf(m.Sender()), to: party{to, l}}, func(m *performatives.Message) error {
-		unsent = l.session.Send(form(m))
+		unsent = l.out.Send(form(m))
 		return unsent
 	})
 	if err == nil && unsent != nil { // its record was ended meanwhile: the sender was told so
@@ -124,8 +138,8 @@ func (n *Node) pass(p passage, on func(*performatives.Message) error) error {
 func (n *Node) partyOf(id performatives.AgentID) party {
 	r, ok := n.system.Find(id)
 	if ok {
-		if a, ok := r.Destination().(*sessionAgent); ok {
-			return party{id, a.link.link}
+		if a, ok := r.Destination().(remote); ok {
+			return party{id, a.via()}
 		}
 		return party{id: id}
 	}
@@ -195,7 +209,7 @@ func (l *link) sendSubstitute(m *performatives.Message, why *performatives.Refus
 		Payload: performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: why.Text},
 	})
 	if err == nil {
-		_ = l.session.Send(failure) // the error is that the session has ended
+		_ = l.out.Send(failure) // the error is that the session has ended
 	}
 }
 
@@ -287,11 +301,11 @@ func (n *Node) deliverAll(messages []*performatives.Message, again bool) []*perf
 // deliverEnding delivers the last message of a record.
 func (n *Node) deliverEnding(m *performatives.Message) error {
 	if r, ok := n.system.Find(m.Receiver()); ok {
-		if a, ok := r.Destination().(*sessionAgent); ok {
-			return a.link.session.Send(a.labelled(m))
+		if a, ok := r.Destination().(remote); ok {
+			return a.via().out.Send(a.labelled(m))
 		}
 	} else if to := n.partyOf(m.Receiver()); to.via != nil {
-		return to.via.session.Send(m)
+		return to.via.out.Send(m)
 	}
 	return n.system.Deliver(m.Receiver(), m)
 }

@@ -110,6 +110,7 @@ func NewPeers(node *Node, o PeerOptions) (*Peers, error) {
 // peerLink is the link of one session of Peers.
 type peerLink struct {
 	*link
+	session *wire.Session
 
 	agents map[performatives.AgentID]*sessionAgent // by folded id; guarded by Node.handover
 	last   *sessionAgent                           // the sender of the latest message; used only by the session's reader
@@ -123,8 +124,9 @@ type peerLink struct {
 
 func newPeerLink(p *Peers, s *wire.Session) *peerLink {
 	return &peerLink{
-		link:   &link{node: p.node, session: s, limits: p.opts.limits()},
-		agents: make(map[performatives.AgentID]*sessionAgent),
+		link:    &link{node: p.node, out: s, limits: p.opts.limits()},
+		session: s,
+		agents:  make(map[performatives.AgentID]*sessionAgent),
 	}
 }
 

@@ -20,7 +20,9 @@ type sessionAgent struct {
 	left  bool                    // it has withdrawn its capabilities, and said nothing since; of the session's reader
 }
 
-var _ actors.Destination = (*sessionAgent)(nil)
+var _ remote = (*sessionAgent)(nil)
+
+func (a *sessionAgent) via() *link { return a.link.link }
 
 // Load returns that of the session.
 func (a *sessionAgent) Load() *actors.Load { return &a.link.load }

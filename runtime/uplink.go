@@ -85,6 +85,7 @@ type Uplink struct {
 // uplinkSession is the link of one session of an Uplink.
 type uplinkSession struct {
 	*link
+	session *wire.Session
 
 	mu    sync.Mutex
 	asked map[string]performatives.AgentID // introductions without a reply, by message id
@@ -294,8 +295,9 @@ func (u *Uplink) linkOfLocked(s *wire.Session) *uplinkSession {
 		return l
 	}
 	l := &uplinkSession{
-		link:  &link{node: u.node, session: s, limits: u.opts.peerOptions().limits()},
-		asked: make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool),
+		link:    &link{node: u.node, out: s, limits: u.opts.peerOptions().limits()},
+		session: s,
+		asked:   make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool),
 	}
 	s.SetValue(l)
 	return l
