@@ -93,6 +93,7 @@ var module = map[string]string{
 // TestRun tests one mutant of each kind in a module of its own.
 func TestRun(t *testing.T) {
 	from := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
 	for name, text := range module {
 		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -128,6 +129,9 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "codemutants-*")); err != nil || len(left) > 0 {
+		t.Errorf("folders are left: %v, %v", left, err)
+	}
 	text, err := os.ReadFile(filepath.Join(from, "sums.go"))
 	if err != nil || string(text) != module["sums.go"] {
 		t.Errorf("the module itself has changed: %s, %v", text, err)
@@ -148,5 +152,28 @@ func TestTestsThatFailAlready(t *testing.T) {
 	err := run(t.Context(), &out, options{lists: lists, root: from, workers: 1, timeout: time.Minute})
 	if err == nil || !strings.Contains(err.Error(), "without a mutant") {
 		t.Errorf("got %v\n%s", err, out.String())
+	}
+}
+
+// TestClean checks that what was compiled for a mutant is removed, and nothing else.
+func TestClean(t *testing.T) {
+	s := scratch{cache: t.TempDir()}
+	write := func(name string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(s.cache, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("all")
+	if err := s.keep(); err != nil {
+		t.Fatal(err)
+	}
+	write("one")
+	if err := s.clean(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(s.cache, "*"))
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "all" {
+		t.Errorf("left are %v, %v; want all", left, err)
 	}
 }

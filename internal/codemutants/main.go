@@ -25,7 +25,7 @@ import (
 var lists embed.FS
 
 func main() {
-	o := options{lists: lists}
+	o := options{lists: lists, ownCache: true}
 	flag.StringVar(&o.only, "only", "", "apply the mutants whose names match this regular expression")
 	flag.StringVar(&o.root, "root", ".", "the root of the module")
 	flag.IntVar(&o.workers, "j", min(2, goruntime.NumCPU()), "the number of mutants under test at a time")
@@ -46,8 +46,11 @@ type options struct {
 	root    string // the root of the module
 	only    string // a regular expression for the names of the mutants; empty for all
 	workers int
-	timeout time.Duration // for the tests of one package
-	goal    float64       // the smallest share of noticed mutants, in percent
+	// ownCache gives each worker a build cache that is emptied after each mutant: a run of all mutants compiles tens of
+	// gigabytes that nobody needs again.
+	ownCache bool
+	timeout  time.Duration // for the tests of one package
+	goal     float64       // the smallest share of noticed mutants, in percent
 }
 
 // run tests the mutants of the lists and writes a line for each. The error says that the goal was missed, or that a mutant
@@ -86,11 +89,16 @@ func testAll(ctx context.Context, out io.Writer, mutants []mutant, o options) ([
 		}
 	}()
 	for range max(1, min(o.workers, len(mutants))) {
-		s, err := newScratch(o.root, o.timeout)
+		s, err := newScratch(o.root, o)
 		if err != nil {
 			return nil, err
 		}
 		copies = append(copies, s)
+	}
+	for i := range copies {
+		if err := copies[i].build(ctx, packagesOf(mutants)); err != nil {
+			return nil, err
+		}
 	}
 	if err := copies[0].checkUnchanged(ctx, packagesOf(mutants)); err != nil {
 		return nil, err

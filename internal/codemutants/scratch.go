@@ -39,20 +39,69 @@ func (r result) String() string {
 // scratch is a copy of the module, in which one mutant at a time is tested.
 type scratch struct {
 	root    string
-	timeout time.Duration // for the tests of one package
+	cache   string          // the build cache of this copy alone; empty: the user's
+	built   map[string]bool // the files of the cache without a mutant
+	timeout time.Duration   // for the tests of one package
 }
 
 // newScratch copies the module at root to a new temporary folder.
-func newScratch(root string, timeout time.Duration) (scratch, error) {
+func newScratch(root string, o options) (scratch, error) {
 	to, err := os.MkdirTemp("", "codemutants-")
 	if err != nil {
 		return scratch{}, err
 	}
-	s := scratch{to, timeout}
-	if err := copyModule(to, root); err != nil {
+	s := scratch{root: filepath.Join(to, "module"), timeout: o.timeout}
+	if o.ownCache {
+		s.cache = filepath.Join(to, "cache")
+	}
+	if err := copyModule(s.root, root); err != nil {
 		return scratch{}, errors.Join(err, os.RemoveAll(to))
 	}
 	return s, nil
+}
+
+// build fills a build cache of the copy alone with what all mutants need: the tests of the packages without a mutant.
+func (s *scratch) build(ctx context.Context, packages []string) error {
+	if s.cache == "" {
+		return nil
+	}
+	text, err := s.goTest(ctx, append([]string{"-run", "^$"}, packages...)...)
+	if err != nil {
+		return fmt.Errorf("the tests do not compile without a mutant: %w\n%s", err, text)
+	}
+	return s.keep()
+}
+
+// keep has clean keep the files that the cache has now.
+func (s *scratch) keep() error {
+	s.built = make(map[string]bool)
+	return s.eachCached(func(name string) error {
+		s.built[name] = true
+		return nil
+	})
+}
+
+// eachCached calls visit with each file of the cache.
+func (s *scratch) eachCached(visit func(name string) error) error {
+	return filepath.WalkDir(s.cache, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return visit(name)
+	})
+}
+
+// clean removes what was compiled for a mutant from the cache of the copy.
+func (s *scratch) clean() error {
+	if s.cache == "" {
+		return nil
+	}
+	return s.eachCached(func(name string) error {
+		if s.built[name] {
+			return nil
+		}
+		return os.Remove(name)
+	})
 }
 
 // copyModule copies the files of a module, without its repository and its binaries.
@@ -87,7 +136,7 @@ func copyModule(to, root string) error {
 	})
 }
 
-func (s scratch) remove() { _ = os.RemoveAll(s.root) } // a folder of temporary files
+func (s scratch) remove() { _ = os.RemoveAll(filepath.Dir(s.root)) } // a folder of temporary files
 
 // checkUnchanged runs the tests of the packages without a mutant. A test that fails without a mutant notices nothing.
 func (s scratch) checkUnchanged(ctx context.Context, packages []string) error {
@@ -120,7 +169,7 @@ func (s scratch) judge(ctx context.Context, m mutant) (v verdict, why string) {
 		return inapplicable, err.Error()
 	}
 	defer func() {
-		if err := os.WriteFile(file, before, 0o600); err != nil {
+		if err := errors.Join(os.WriteFile(file, before, 0o600), s.clean()); err != nil {
 			v, why = inapplicable, err.Error()
 		}
 	}()
@@ -158,13 +207,16 @@ func (s scratch) goTest(ctx context.Context, packages ...string) (output string,
 	return s.command(ctx, append([]string{"test", "-vet=off", "-failfast", "-timeout", s.timeout.String()}, packages...)...)
 }
 
-// command runs the go command in the copy. With -trimpath the build cache serves all copies.
+// command runs the go command in the copy. With -trimpath the user's build cache serves all copies.
 func (s scratch) command(ctx context.Context, args ...string) (output string, err error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = s.root
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go test then ends its tests
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath"), "PWD="+s.root)
+	if s.cache != "" {
+		cmd.Env = append(cmd.Env, "GOCACHE="+s.cache)
+	}
 	text, err := cmd.CombinedOutput()
 	return string(text), err
 }
