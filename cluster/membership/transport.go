@@ -1,0 +1,166 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// maxStreams is the number of streams that other nodes may have open to this one. A stream above it is closed at once. Strangers
+// can open streams: memberlist keeps each for the time-out of its profile, with up to 20 MiB.
+const maxStreams = 128
+
+// transport is memberlist's, with what it lacks: streams that end when the node stops, a bound on their number and on the time that a
+// peer that does not read can hold them.
+type transport struct {
+	*memberlist.NetTransport
+	cut    func(to string) bool
+	ctx    context.Context // ends with Shutdown
+	cancel context.CancelFunc
+	limit  time.Duration // of one stream
+
+	accepted chan net.Conn
+	done     sync.WaitGroup
+
+	mu      sync.Mutex
+	streams map[*stream]bool // true: accepted
+	inbound int
+	closed  bool
+}
+
+func newTransport(config *memberlist.NetTransportConfig, streamTimeout time.Duration, cut func(string) bool) (*transport, error) {
+	inner, err := memberlist.NewNetTransport(config)
+	if err != nil {
+		return nil, err
+	}
+	t := &transport{
+		NetTransport: inner, cut: cut, limit: 4 * streamTimeout,
+		accepted: make(chan net.Conn), streams: map[*stream]bool{},
+	}
+	t.ctx, t.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the transport is the owner of its streams, until Shutdown
+	t.done.Go(t.accept)
+	return t, nil
+}
+
+// accept passes on the streams that the listener accepts.
+func (t *transport) accept() {
+	for {
+		select {
+		case conn := <-t.NetTransport.StreamCh():
+			s := t.track(conn, true)
+			if s == nil {
+				continue
+			}
+			select {
+			case t.accepted <- s:
+			case <-t.ctx.Done():
+				_ = s.Close()
+			}
+		case <-t.ctx.Done():
+			return
+		}
+	}
+}
+
+// track returns the connection as a stream that Shutdown closes, or nil when there are too many, or no more are wanted.
+func (t *transport) track(conn net.Conn, inbound bool) *stream {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || inbound && t.inbound >= maxStreams {
+		_ = conn.Close()
+		return nil
+	}
+	s := &stream{Conn: conn, transport: t}
+	t.streams[s] = inbound
+	if inbound {
+		t.inbound++
+	}
+	return s
+}
+
+// StreamCh returns the accepted streams.
+func (t *transport) StreamCh() <-chan net.Conn { return t.accepted }
+
+// WriteTo sends a packet.
+func (t *transport) WriteTo(b []byte, to string) (time.Time, error) {
+	return t.WriteToAddress(b, memberlist.Address{Addr: to})
+}
+
+// WriteToAddress sends a packet.
+func (t *transport) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error) {
+	if t.cut != nil && t.cut(to.Addr) {
+		return time.Now(), nil
+	}
+	return t.NetTransport.WriteToAddress(b, to)
+}
+
+// DialTimeout opens a stream.
+func (t *transport) DialTimeout(to string, timeout time.Duration) (net.Conn, error) {
+	return t.DialAddressTimeout(memberlist.Address{Addr: to}, timeout)
+}
+
+// DialAddressTimeout opens a stream.
+func (t *transport) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (net.Conn, error) {
+	if t.cut != nil && t.cut(to.Addr) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errCut}
+	}
+	conn, err := (&net.Dialer{Timeout: timeout}).DialContext(t.ctx, "tcp", to.Addr)
+	if err != nil {
+		return nil, err
+	}
+	// memberlist sets no deadline where it sends a user message.
+	if err := conn.SetDeadline(time.Now().Add(t.limit)); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	if s := t.track(conn, false); s != nil {
+		return s, nil
+	}
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: net.ErrClosed}
+}
+
+var errCut = errors.New("cut by a test")
+
+// Shutdown ends the listeners and all streams.
+func (t *transport) Shutdown() error {
+	t.mu.Lock()
+	t.closed = true
+	open := make([]*stream, 0, len(t.streams))
+	for s := range t.streams {
+		open = append(open, s)
+	}
+	t.mu.Unlock()
+	for _, s := range open {
+		_ = s.Close()
+	}
+	// accept still takes what the listener has accepted, else the listener would not end.
+	err := t.NetTransport.Shutdown()
+	t.cancel()
+	t.done.Wait()
+	return err
+}
+
+// stream is a connection that its transport can close.
+type stream struct {
+	net.Conn
+	transport *transport
+	once      sync.Once
+}
+
+// Close closes the connection.
+func (s *stream) Close() error {
+	s.once.Do(func() {
+		t := s.transport
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.streams[s] {
+			t.inbound--
+		}
+		delete(t.streams, s)
+	})
+	return s.Conn.Close()
+}

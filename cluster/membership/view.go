@@ -1,0 +1,412 @@
+package membership
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+)
+
+// view is what one node knows of all names: the latest incarnation of each, whether it lives, and which events are due.
+// It holds the rules about names and epochs, which are the same for [Gossip] and [Model]. It calls nobody and knows no clock.
+type view struct {
+	mu      sync.Mutex
+	token   token
+	self    announcement
+	records map[string]*record // of the others
+	ended   int                // records that are not alive
+	order   uint64             // counts endings
+
+	// due are the names whose record differs from what the receiver of events knows, in the order of the first difference.
+	due    []string
+	raised bool
+	wake   func() // called with mu held when something is due; must not block
+
+	conflict error // of the last attempt to join
+}
+
+// record is the latest incarnation of a name that this node knows.
+type record struct {
+	announcement
+	alive bool
+	final bool      // it left, or another incarnation took its place: it does not come back
+	order uint64    // when it ended
+	at    time.Time // when it ended
+
+	// generation counts how often the name joined; a receiver that knows an earlier one is told of its end first.
+	generation uint64
+	told       *cluster.Member // what the receiver knows; nil: nothing
+	toldGen    uint64
+	toldEnd    Kind // how what it knows ended, 0: it did not
+	isDue      bool
+
+	// refused is the address of another node that wants the name; it is dialled when this one ends.
+	refused string
+}
+
+func newView(self announcement, wake func()) *view {
+	return &view{token: self.token, self: self, records: map[string]*record{}, wake: wake}
+}
+
+// admit decides whether an incarnation may be a member. memberlist asks for each alive message, also about known members.
+func (v *view) admit(a announcement) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if a.token == v.token {
+		return nil
+	}
+	if a.member.Name == v.self.member.Name {
+		if a.member.Gossip == v.self.member.Gossip {
+			return fmt.Errorf("%s is an earlier run of this node", a.member.Incarnation)
+		}
+		return fmt.Errorf("%w: this node's %q also at %s", ErrNameTaken, a.member.Name, a.member.Gossip)
+	}
+	r := v.records[a.member.Name]
+	switch {
+	case r == nil:
+		return nil
+	case r.token == a.token:
+		if r.final || a.member.Epoch < r.member.Epoch {
+			return fmt.Errorf("%s has ended", a.member.Incarnation)
+		}
+		return nil
+	case r.alive && r.member.Gossip != a.member.Gossip:
+		if a.member.Epoch > r.member.Epoch {
+			r.refused = a.member.Gossip
+		}
+		return fmt.Errorf("%w: %q is at %s, refused at %s", ErrNameTaken, a.member.Name, r.member.Gossip, a.member.Gossip)
+	case a.member.Epoch <= r.member.Epoch:
+		return fmt.Errorf("%s is not later than %s", a.member.Incarnation, r.member.Incarnation)
+	}
+	return nil
+}
+
+// joined records that an admitted incarnation lives.
+func (v *view) joined(a announcement, now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if a.token == v.token {
+		return
+	}
+	r := v.records[a.member.Name]
+	if r == nil {
+		r = &record{}
+		v.records[a.member.Name] = r
+		v.ended++
+	}
+	if r.alive && r.token == a.token {
+		v.replaceLocked(r, a, now)
+		return
+	}
+	if r.alive { // the process at this address was replaced
+		v.endLocked(r, Failed, true, now)
+	}
+	v.beginLocked(r, a)
+}
+
+// updated records what a member says of itself now.
+func (v *view) updated(a announcement, now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if r := v.records[a.member.Name]; r != nil && r.alive && r.token == a.token {
+		v.replaceLocked(r, a, now)
+	}
+}
+
+func (v *view) replaceLocked(r *record, a announcement, now time.Time) {
+	if a.member.Epoch != r.member.Epoch { // it raised its epoch
+		v.endLocked(r, Failed, true, now)
+		v.beginLocked(r, a)
+		return
+	}
+	changed := !a.member.Equal(r.member)
+	r.announcement = a
+	if changed {
+		v.dueLocked(r)
+	}
+}
+
+func (v *view) beginLocked(r *record, a announcement) {
+	r.announcement, r.alive, r.final = a, true, false
+	r.generation++
+	r.refused = ""
+	v.ended--
+	v.dueLocked(r)
+}
+
+// gone records the end of a member: left when it had said so, or left is true. It returns the address of another node that wanted its name.
+func (v *view) gone(name string, t token, left bool, now time.Time) (refused string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r := v.records[name]
+	if r == nil || !r.alive || r.token != t {
+		return ""
+	}
+	kind := Failed
+	if left || r.goodbye {
+		kind = Left
+	}
+	v.endLocked(r, kind, kind == Left, now)
+	return r.refused
+}
+
+func (v *view) endLocked(r *record, kind Kind, final bool, now time.Time) {
+	r.alive, r.final, r.at = false, final, now
+	v.order++
+	r.order = v.order
+	if r.told != nil && r.toldGen == r.generation {
+		r.toldEnd = kind
+	}
+	v.ended++
+	v.dueLocked(r)
+	for v.ended > maxEnded && v.forgetLocked() {
+	}
+}
+
+// forgetLocked drops the record that ended first of those of whose end nobody is to be told, and reports whether there is one.
+func (v *view) forgetLocked() bool {
+	var oldest *record
+	for _, r := range v.records {
+		if !r.alive && r.told == nil && (oldest == nil || r.order < oldest.order) {
+			oldest = r
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	if oldest.isDue {
+		v.due = slices.DeleteFunc(v.due, func(name string) bool { return name == oldest.member.Name })
+	}
+	delete(v.records, oldest.member.Name)
+	v.ended--
+	return true
+}
+
+func (v *view) dueLocked(r *record) {
+	if !r.isDue {
+		r.isDue = true
+		v.due = append(v.due, r.member.Name)
+	}
+	v.wake()
+}
+
+// next returns the next event that is due.
+func (v *view) next() (Event, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.raised {
+		v.raised = false
+		return Event{Raised, v.self.member}, true
+	}
+	for len(v.due) > 0 {
+		r := v.records[v.due[0]]
+		if r.told != nil && r.toldEnd != 0 {
+			e := Event{r.toldEnd, *r.told}
+			r.told, r.toldEnd = nil, 0
+			if !r.alive {
+				v.doneLocked(r)
+			}
+			return e, true
+		}
+		v.doneLocked(r)
+		if !r.alive {
+			continue // joined and ended unseen
+		}
+		member, kind := r.member, Updated
+		if r.told == nil {
+			kind = Joined
+		} else if member.Equal(*r.told) {
+			continue
+		}
+		r.told, r.toldGen = &member, r.generation
+		return Event{kind, member}, true
+	}
+	return Event{}, false
+}
+
+func (v *view) doneLocked(r *record) {
+	r.isDue = false
+	v.due[0] = ""
+	v.due = v.due[1:]
+}
+
+// members returns those alive and this node, by name.
+func (v *view) members() []cluster.Member {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	all := make([]cluster.Member, 0, len(v.records)-v.ended+1)
+	all = append(all, v.self.member)
+	for _, r := range v.records {
+		if r.alive {
+			all = append(all, r.member)
+		}
+	}
+	slices.SortFunc(all, func(a, b cluster.Member) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// size returns the number of members alive, this node included.
+func (v *view) size() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.records) - v.ended + 1
+}
+
+// find returns the announcement of a member alive.
+func (v *view) find(i cluster.Incarnation) (announcement, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r := v.records[i.Name]
+	if r == nil || !r.alive || r.member.Incarnation != i {
+		return announcement{}, false
+	}
+	return r.announcement, true
+}
+
+// lost returns the addresses of members that failed since then, by name.
+func (v *view) lost(since time.Time) []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var names []string
+	for name, r := range v.records {
+		if !r.alive && !r.final && r.member.Gossip != "" && r.at.After(since) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		names[i] = v.records[name].member.Gossip
+	}
+	return names
+}
+
+// addresses returns those of the members alive, this node included.
+func (v *view) addresses() map[string]bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	all := map[string]bool{v.self.member.Gossip: true}
+	for _, r := range v.records {
+		if r.alive {
+			all[r.member.Gossip] = true
+		}
+	}
+	return all
+}
+
+// history returns the incarnations that ended, by name.
+func (v *view) history() []ended {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	all := make([]ended, 0, v.ended)
+	for _, r := range v.records {
+		if !r.alive {
+			all = append(all, ended{r.member.Incarnation, r.token})
+		}
+	}
+	slices.SortFunc(all, func(a, b ended) int { return a.Compare(b.Incarnation) })
+	return all[:min(len(all), maxEnded)]
+}
+
+// learn takes the history of another member, and reports whether this node had to raise its epoch.
+func (v *view) learn(history []ended) (raised bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, e := range history {
+		if e.token == v.token {
+			continue
+		}
+		if e.Name == v.self.member.Name {
+			raised = v.raiseLocked(e.Epoch) || raised
+			continue
+		}
+		r := v.records[e.Name]
+		switch {
+		case r == nil && v.ended < maxEnded:
+			v.order++
+			v.records[e.Name] = &record{
+				announcement: announcement{token: e.token, member: cluster.Member{Incarnation: e.Incarnation}}, order: v.order,
+			}
+			v.ended++
+		case r != nil && !r.alive && !r.isDue && r.member.Epoch < e.Epoch:
+			r.token, r.final = e.token, false
+			r.member = cluster.Member{Incarnation: e.Incarnation}
+		}
+	}
+	return raised
+}
+
+// raiseLocked makes the own epoch greater than that of an earlier run.
+func (v *view) raiseLocked(epoch uint64) bool {
+	if epoch < v.self.member.Epoch || epoch == math.MaxUint64 {
+		return false
+	}
+	v.self.member.Epoch = epoch + 1
+	v.raised = true
+	v.wake()
+	return true
+}
+
+// known is another member's record of a name.
+type known struct {
+	announcement
+	alive bool
+}
+
+// meet looks at the members that the other side of a join knows. It fails when another node alive has the own name, and raises the
+// own epoch above that of an earlier run.
+func (v *view) meet(all []known) (raised bool, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, k := range all {
+		if k.token == v.token || k.member.Name != v.self.member.Name {
+			continue
+		}
+		if k.alive && k.member.Gossip != v.self.member.Gossip {
+			v.conflict = fmt.Errorf("%w: %q is at %s", ErrNameTaken, k.member.Name, k.member.Gossip)
+			return false, v.conflict
+		}
+		raised = v.raiseLocked(k.member.Epoch) || raised
+	}
+	return raised, nil
+}
+
+// takeConflict returns the name conflict that meet has found since the last call.
+func (v *view) takeConflict() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	err := v.conflict
+	v.conflict = nil
+	return err
+}
+
+// change replaces what this node says of itself, if the metadata of it is valid, and returns that.
+func (v *view) change(f func(*announcement)) ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	next := v.self
+	f(&next)
+	b, err := next.meta().encode()
+	if err == nil {
+		v.self = next
+	}
+	return b, err
+}
+
+// current returns what this node says of itself.
+func (v *view) current() announcement {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.self
+}
+
+// meta returns the part of an announcement that is metadata.
+func (a announcement) meta() meta {
+	return meta{
+		epoch: a.member.Epoch, links: a.member.Links, labels: a.member.Labels,
+		leaving: a.member.Leaving, goodbye: a.goodbye,
+	}
+}
