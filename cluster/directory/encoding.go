@@ -1,0 +1,239 @@
+package directory
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The forms of deltas and states, by their first byte. Numbers are unsigned varints (encoding/binary), texts and records have their length before
+// them. A reader skips what follows the known fields of a record, so that a later version can add some. A form that a reader
+// does not know is an error.
+//
+//	delta  = 1, owner record, change record
+//	state  = 2, { part record }
+//	part   = owner record, complete, { change record }
+//	owner  = name text, epoch
+//	change = number, flags, agent text, [since, [digest]]
+const (
+	formDelta = 1
+	formState = 2
+)
+
+// The flags of a change.
+const (
+	flagRemoved = 1 << iota
+	flagHidden
+	flagMoves
+	flagDigest
+	flagProved
+)
+
+func flag(bit uint64, set bool) uint64 {
+	if set {
+		return bit
+	}
+	return 0
+}
+
+// maxName is the longest name of a node in bytes.
+const maxName = 256
+
+func appendText(out []byte, text string) []byte {
+	return append(binary.AppendUvarint(out, uint64(len(text))), text...)
+}
+
+// appendRecord appends what fill appends, with its length before it.
+func appendRecord(out []byte, fill func([]byte) []byte) []byte {
+	body := fill(nil)
+	return append(binary.AppendUvarint(out, uint64(len(body))), body...)
+}
+
+func appendDelta(out []byte, owner cluster.Incarnation, c change) []byte {
+	return appendChange(appendOwner(append(out, formDelta), owner), c)
+}
+
+func appendOwner(out []byte, owner cluster.Incarnation) []byte {
+	return appendRecord(out, func(b []byte) []byte {
+		return binary.AppendUvarint(appendText(b, owner.Name), owner.Epoch)
+	})
+}
+
+func appendChange(out []byte, c change) []byte {
+	flags := flag(flagRemoved, c.removed) | flag(flagHidden, c.Hidden) | flag(flagMoves, c.Moves) | flag(flagDigest, c.Digest != Digest{}) | flag(flagProved, c.Proved)
+	return appendRecord(out, func(b []byte) []byte {
+		b = binary.AppendUvarint(b, c.number)
+		b = appendText(binary.AppendUvarint(b, flags), string(c.Agent))
+		if c.removed {
+			return b
+		}
+		b = binary.AppendUvarint(b, c.Since)
+		if flags&flagDigest != 0 {
+			b = append(b, c.Digest[:]...)
+		}
+		return b
+	})
+}
+
+func appendPart(out []byte, p *part) []byte {
+	return appendRecord(out, func(b []byte) []byte {
+		b = binary.AppendUvarint(appendOwner(b, p.owner), p.complete)
+		for _, key := range slices.Sorted(maps.Keys(p.changes)) {
+			b = appendChange(b, p.changes[key])
+		}
+		return b
+	})
+}
+
+// stateOfPart is a part as another replica knows it.
+type stateOfPart struct {
+	owner    cluster.Incarnation
+	complete uint64
+	changes  []change
+}
+
+func readDelta(in []byte) (cluster.Incarnation, change, error) {
+	r := reader{rest: in}
+	r.form(formDelta, "delta")
+	owner := r.owner()
+	c := r.change(owner)
+	if r.err == nil && len(r.rest) > 0 {
+		r.fail("bytes follow the change")
+	}
+	return owner, c, r.err
+}
+
+func readState(in []byte) (parts []stateOfPart, err error) {
+	r := reader{rest: in}
+	r.form(formState, "state")
+	names := make(map[string]struct{})
+	for r.err == nil && len(r.rest) > 0 {
+		body := reader{rest: r.record()}
+		p := stateOfPart{owner: body.owner(), complete: body.number()}
+		for body.err == nil && len(body.rest) > 0 {
+			p.changes = append(p.changes, body.change(p.owner))
+		}
+		if r.err == nil {
+			r.err = body.err
+		}
+		if _, twice := names[p.owner.Name]; twice {
+			r.fail(fmt.Sprintf("the node %.64q is there twice", p.owner.Name))
+		}
+		names[p.owner.Name] = struct{}{}
+		parts = append(parts, p)
+	}
+	return parts, r.err
+}
+
+// reader reads a form; after its first error it reads zero values.
+type reader struct {
+	rest []byte
+	err  error
+}
+
+var errShort = errors.New("directory: it ends too early")
+
+func (r *reader) fail(text string) {
+	if r.err == nil {
+		r.err = errors.New("directory: " + text)
+	}
+	r.rest = nil
+}
+
+func (r *reader) form(want byte, of string) {
+	switch {
+	case len(r.rest) == 0:
+		r.err = errShort
+	case r.rest[0] != want:
+		r.fail(fmt.Sprintf("the form %d of a %s is not known, want %d", r.rest[0], of, want))
+	default:
+		r.rest = r.rest[1:]
+	}
+}
+
+func (r *reader) number() uint64 {
+	n, size := binary.Uvarint(r.rest)
+	if size <= 0 {
+		if r.err == nil {
+			r.err = errShort
+		}
+		r.rest = nil
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return n
+}
+
+// record returns the bytes of a record or a text, which are part of the input.
+func (r *reader) record() []byte {
+	n := r.number()
+	if n > uint64(len(r.rest)) {
+		if r.err == nil {
+			r.err = errShort
+		}
+		r.rest = nil
+		return nil
+	}
+	body := r.rest[:n]
+	r.rest = r.rest[n:]
+	return body
+}
+
+func (r *reader) text(limit int, of string) string {
+	text := string(r.record())
+	switch {
+	case r.err != nil:
+		return ""
+	case text == "":
+		r.fail(of + " is empty")
+	case len(text) > limit:
+		r.fail(fmt.Sprintf("%s has %d bytes, the limit is %d", of, len(text), limit))
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		r.fail(of + " must be UTF-8 without control characters")
+	}
+	return text
+}
+
+func (r *reader) owner() cluster.Incarnation {
+	body := reader{rest: r.record(), err: r.err}
+	owner := cluster.Incarnation{Name: body.text(maxName, "the name of a node"), Epoch: body.number()}
+	if r.err = body.err; r.err == nil && owner.Epoch == 0 {
+		r.fail("the epoch of a node is zero")
+	}
+	if r.err != nil {
+		r.rest = nil
+	}
+	return owner
+}
+
+func (r *reader) change(owner cluster.Incarnation) change {
+	body := reader{rest: r.record(), err: r.err}
+	c := change{number: body.number()}
+	flags := body.number()
+	c.Agent = performatives.AgentID(body.text(performatives.MaxIDLength, "the id of an agent"))
+	c.Owner, c.removed = owner, flags&flagRemoved != 0
+	if !c.removed {
+		c.Hidden, c.Moves, c.Proved, c.Since = flags&flagHidden != 0, flags&flagMoves != 0, flags&flagProved != 0, body.number()
+		if flags&flagDigest != 0 {
+			if len(body.rest) < len(c.Digest) && body.err == nil {
+				body.err = errShort
+			}
+			copy(c.Digest[:], body.rest)
+		}
+	}
+	if r.err = body.err; r.err == nil && c.number == 0 {
+		r.fail("the number of a change is zero")
+	}
+	if r.err != nil {
+		r.rest = nil
+	}
+	return c
+}

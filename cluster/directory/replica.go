@@ -1,0 +1,475 @@
+package directory
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Digest identifies a text of capabilities: the first bytes of its SHA-256. The zero value stands for none.
+type Digest [16]byte
+
+// DigestOf returns the digest of a text, and the zero value for an empty one.
+func DigestOf(text []byte) (d Digest) {
+	if len(text) == 0 {
+		return d
+	}
+	sum := sha256.Sum256(text)
+	copy(d[:], sum[:])
+	return d
+}
+
+// Entry is one agent of one node.
+type Entry struct {
+	Agent  performatives.AgentID // as registered
+	Owner  cluster.Incarnation   // its node
+	Hidden bool                  // discovery excludes it; it can be reached
+	Moves  bool                  // it belongs to a session, and may come back at another node
+	Proved bool                  // of a session: its peer has authenticated
+	Since  uint64                // when it was registered, by the clock of its node, in microseconds
+	Digest Digest                // of its capabilities
+}
+
+// Compare orders the entries of one agent id, the same on each node: what is in force is first. Of agents, that is the one
+// that began first. It comes before those of sessions, of which the one that connected last is first among those that have
+// authenticated, and then among the others.
+func (e Entry) Compare(other Entry) int {
+	switch {
+	case e.Moves != other.Moves:
+		return before(other.Moves)
+	case !e.Moves:
+		return cmp.Or(cmp.Compare(e.Since, other.Since), e.Owner.Compare(other.Owner))
+	case e.Proved != other.Proved:
+		return before(e.Proved)
+	}
+	return cmp.Or(cmp.Compare(other.Since, e.Since), e.Owner.Compare(other.Owner))
+}
+
+// before returns what a comparison returns if the first one is before the other.
+func before(first bool) int {
+	if first {
+		return -1
+	}
+	return 1
+}
+
+// change is the latest change of one agent by its owner.
+type change struct {
+	Entry
+	number  uint64
+	removed bool
+}
+
+// part is what a replica knows of one node.
+type part struct {
+	owner    cluster.Incarnation
+	complete uint64                             // all changes up to this number are known
+	ahead    map[uint64]struct{}                // numbers above it that are known
+	changes  map[performatives.AgentID]change   // by folded id
+	removed  map[performatives.AgentID]struct{} // those of changes that are removed; their numbers are above complete
+}
+
+// maxAhead is the largest number of changes that are known above a gap. More wait for a whole state.
+const maxAhead = 1 << 14
+
+// maxGone is the largest number of nodes that are remembered after they have gone.
+const maxGone = 1024
+
+// Replica is one node's copy of the directory. See the package for its use.
+type Replica struct {
+	self     cluster.Incarnation
+	parts    map[string]*part                              // by the name of the node
+	gone     map[string]uint64                             // the last epoch of nodes that have gone
+	where    map[performatives.AgentID]map[string]struct{} // the names of the nodes that have an agent, by folded id
+	contents map[Digest]*content
+}
+
+// content is a text of capabilities that entries refer to.
+type content struct {
+	text []byte // nil: to be fetched
+	refs int
+}
+
+// New returns the replica of a node.
+func New(self cluster.Incarnation) *Replica {
+	r := &Replica{
+		self: self, parts: make(map[string]*part), gone: make(map[string]uint64),
+		where: make(map[performatives.AgentID]map[string]struct{}), contents: make(map[Digest]*content),
+	}
+	r.parts[self.Name] = newPart(self)
+	return r
+}
+
+func newPart(owner cluster.Incarnation) *part {
+	return &part{owner: owner, ahead: make(map[uint64]struct{}), changes: make(map[performatives.AgentID]change), removed: make(map[performatives.AgentID]struct{})}
+}
+
+func (r *Replica) own() *part { return r.parts[r.self.Name] }
+
+// Put records an agent of this node with the text of its capabilities, which the replica takes over, and returns the delta to be
+// broadcast: nil if nothing has changed. Owner and Digest of the entry are filled in.
+func (r *Replica) Put(e Entry, capabilities []byte) (delta []byte) {
+	e.Owner, e.Digest = r.self, DigestOf(capabilities)
+	p := r.own()
+	before, known := p.changes[e.Agent.Fold()]
+	if known && before.Entry == e {
+		return nil
+	}
+	c := change{Entry: e, number: p.complete + 1}
+	r.set(p, c)
+	p.complete++
+	if e.Digest != (Digest{}) {
+		r.contents[e.Digest].text = capabilities
+	}
+	return appendDelta(nil, p.owner, c)
+}
+
+// Remove records that an agent has left this node, and returns the delta to be broadcast: nil if it was not here.
+func (r *Replica) Remove(agent performatives.AgentID) (delta []byte) {
+	p := r.own()
+	before, known := p.changes[agent.Fold()]
+	if !known {
+		return nil
+	}
+	p.complete++
+	r.drop(p, agent.Fold())
+	return appendDelta(nil, p.owner, change{Entry: Entry{Agent: before.Agent, Owner: r.self}, number: p.complete, removed: true})
+}
+
+// set stores a change and keeps the indexes in step.
+func (r *Replica) set(p *part, c change) {
+	key := c.Agent.Fold()
+	before, known := p.changes[key]
+	if known && !before.removed {
+		r.unref(before)
+	}
+	p.changes[key] = c
+	if c.removed {
+		p.removed[key] = struct{}{}
+		return
+	}
+	delete(p.removed, key)
+	if r.where[key] == nil {
+		r.where[key] = make(map[string]struct{}, 1)
+	}
+	r.where[key][p.owner.Name] = struct{}{}
+	if c.Digest != (Digest{}) {
+		if r.contents[c.Digest] == nil {
+			r.contents[c.Digest] = &content{}
+		}
+		r.contents[c.Digest].refs++
+	}
+}
+
+// unref takes a change that is replaced or dropped out of the indexes.
+func (r *Replica) unref(c change) {
+	key := c.Agent.Fold()
+	delete(r.where[key], c.Owner.Name)
+	if len(r.where[key]) == 0 {
+		delete(r.where, key)
+	}
+	if t := r.contents[c.Digest]; t != nil {
+		if t.refs--; t.refs == 0 {
+			delete(r.contents, c.Digest)
+		}
+	}
+}
+
+// drop forgets what is known of an agent at a node.
+func (r *Replica) drop(p *part, key performatives.AgentID) {
+	if c := p.changes[key]; !c.removed {
+		r.unref(c)
+	}
+	delete(p.changes, key)
+	delete(p.removed, key)
+}
+
+// prune drops the tombstones that no late delta can need: those up to complete.
+func (p *part) prune() {
+	for key := range p.removed {
+		if p.changes[key].number <= p.complete {
+			delete(p.changes, key)
+			delete(p.removed, key)
+		}
+	}
+}
+
+// advance notes that the change of a number is known.
+func (p *part) advance(number uint64) {
+	if number <= p.complete {
+		return
+	}
+	if number > p.complete+1 {
+		if len(p.ahead) < maxAhead {
+			p.ahead[number] = struct{}{}
+		}
+		return
+	}
+	p.complete = number
+	p.catchUp()
+}
+
+// catchUp moves complete over the numbers that follow it.
+func (p *part) catchUp() {
+	for {
+		if _, known := p.ahead[p.complete+1]; !known {
+			break
+		}
+		delete(p.ahead, p.complete+1)
+		p.complete++
+	}
+	p.prune()
+}
+
+// partOf returns the part of an owner for news about it, or nil if it is this node's own, or out of date. It drops what is known of an
+// earlier incarnation, whose agents it adds to touched.
+func (r *Replica) partOf(owner cluster.Incarnation, touched map[performatives.AgentID]struct{}) *part {
+	p := r.parts[owner.Name]
+	switch {
+	case owner.Name == r.self.Name, owner.Epoch <= r.gone[owner.Name], p != nil && p.owner.Epoch > owner.Epoch:
+		return nil
+	case p != nil && p.owner == owner:
+		return p
+	case p != nil:
+		for key, c := range p.changes {
+			if !c.removed {
+				touched[key] = struct{}{}
+			}
+			r.drop(p, key)
+		}
+	}
+	p = newPart(owner)
+	r.parts[owner.Name] = p
+	return p
+}
+
+// apply takes in one change of a part.
+func (r *Replica) apply(p *part, c change, touched map[performatives.AgentID]struct{}) {
+	key := c.Agent.Fold()
+	before, known := p.changes[key]
+	switch {
+	case known && before.number >= c.number:
+	case !known && c.number <= p.complete: // it was removed since
+	default:
+		if !c.removed || known && !before.removed {
+			touched[key] = struct{}{}
+		}
+		r.set(p, c)
+	}
+	p.advance(c.number)
+}
+
+// Receive takes in a delta or a state of another node. It returns the folded ids of the agents whose entries have changed, sorted. After
+// an error, which says what is malformed, nothing has changed.
+func (r *Replica) Receive(delta []byte) ([]performatives.AgentID, error) {
+	if len(delta) > 0 && delta[0] == formState {
+		return r.Merge(delta)
+	}
+	owner, c, err := readDelta(delta)
+	if err != nil {
+		return nil, err
+	}
+	touched := make(map[performatives.AgentID]struct{})
+	if p := r.partOf(owner, touched); p != nil {
+		r.apply(p, c, touched)
+	}
+	return slices.Sorted(maps.Keys(touched)), nil
+}
+
+// State returns all that the replica knows.
+func (r *Replica) State() []byte {
+	out := []byte{formState}
+	for _, name := range slices.Sorted(maps.Keys(r.parts)) {
+		out = appendPart(out, r.parts[name])
+	}
+	return out
+}
+
+// OwnState returns the state of this node's part alone, for after a burst of changes.
+func (r *Replica) OwnState() []byte { return appendPart([]byte{formState}, r.own()) }
+
+// Merge takes in the [Replica.State] of another node, like Receive.
+func (r *Replica) Merge(state []byte) ([]performatives.AgentID, error) {
+	parts, err := readState(state)
+	if err != nil {
+		return nil, err
+	}
+	touched := make(map[performatives.AgentID]struct{})
+	for _, of := range parts {
+		if of.owner == r.self {
+			r.catchUpWithSelf(of)
+			continue
+		}
+		if p := r.partOf(of.owner, touched); p != nil {
+			r.mergePart(p, of, touched)
+		}
+	}
+	return slices.Sorted(maps.Keys(touched)), nil
+}
+
+// mergePart takes in what another replica knows of a node.
+func (r *Replica) mergePart(p *part, of stateOfPart, touched map[performatives.AgentID]struct{}) {
+	known := p.complete
+	there := make(map[performatives.AgentID]struct{}, len(of.changes))
+	for _, c := range of.changes {
+		r.apply(p, c, touched)
+		there[c.Agent.Fold()] = struct{}{}
+	}
+	if of.complete <= known {
+		return
+	}
+	for key, c := range p.changes {
+		if _, listed := there[key]; listed || c.number > of.complete {
+			continue
+		}
+		if !c.removed {
+			touched[key] = struct{}{}
+		}
+		r.drop(p, key)
+	}
+	p.complete = max(p.complete, of.complete)
+	maps.DeleteFunc(p.ahead, func(number uint64, _ struct{}) bool { return number <= p.complete })
+	p.catchUp()
+}
+
+// catchUpWithSelf handles a state of this very incarnation that knows changes which it has not made: numbering goes on behind
+// them.
+func (r *Replica) catchUpWithSelf(of stateOfPart) {
+	p := r.own()
+	if of.complete <= p.complete {
+		return
+	}
+	p.complete = of.complete
+	for _, key := range slices.Sorted(maps.Keys(p.changes)) {
+		c := p.changes[key]
+		p.complete++
+		c.number = p.complete
+		p.changes[key] = c
+	}
+}
+
+// Rename gives this node another incarnation, whose epoch must be greater. The others learn of it by the next State.
+func (r *Replica) Rename(self cluster.Incarnation) {
+	p := r.own()
+	delete(r.parts, r.self.Name)
+	r.self, p.owner = self, self
+	r.parts[self.Name] = p
+	for key, c := range p.changes {
+		c.Owner = self
+		p.changes[key] = c
+	}
+}
+
+// Joined notes that a node takes part: after a partition, the incarnation of before may come back.
+func (r *Replica) Joined(node cluster.Incarnation) {
+	if r.gone[node.Name] >= node.Epoch {
+		delete(r.gone, node.Name)
+	}
+}
+
+// Gone drops what is known of a node that has died or left, and returns the folded ids of its agents, sorted. Late news about it is
+// ignored until it has Joined.
+func (r *Replica) Gone(node cluster.Incarnation) []performatives.AgentID {
+	if node.Name == r.self.Name {
+		return nil
+	}
+	if len(r.gone) >= maxGone {
+		delete(r.gone, slices.Min(slices.Collect(maps.Keys(r.gone)))) // any
+	}
+	r.gone[node.Name] = max(r.gone[node.Name], node.Epoch)
+	p := r.parts[node.Name]
+	if p == nil || p.owner.Epoch > node.Epoch {
+		return nil
+	}
+	agents := p.agents()
+	for key := range p.changes {
+		r.drop(p, key)
+	}
+	delete(r.parts, node.Name)
+	return agents
+}
+
+func (p *part) agents() (ids []performatives.AgentID) {
+	for key, c := range p.changes {
+		if !c.removed {
+			ids = append(ids, key)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Of returns the folded ids of the agents of a node, sorted.
+func (r *Replica) Of(node cluster.Incarnation) []performatives.AgentID {
+	if p := r.parts[node.Name]; p != nil && p.owner == node {
+		return p.agents()
+	}
+	return nil
+}
+
+// Lookup returns the entries of an agent id, compared case-insensitively. More than one node may have it; the first entry is
+// in force, on each node the same.
+func (r *Replica) Lookup(agent performatives.AgentID) []Entry {
+	key := agent.Fold()
+	var all []Entry
+	for name := range r.where[key] {
+		all = append(all, r.parts[name].changes[key].Entry)
+	}
+	slices.SortFunc(all, Entry.Compare)
+	return all
+}
+
+// Len returns the number of entries of all nodes.
+func (r *Replica) Len() (n int) {
+	for _, nodes := range r.where {
+		n += len(nodes)
+	}
+	return n
+}
+
+// Want is a text of capabilities to be fetched, and a node that has it.
+type Want struct {
+	Digest Digest
+	From   cluster.Incarnation
+}
+
+// Missing returns the texts that entries of other nodes refer to and that are not here, sorted by digest.
+func (r *Replica) Missing() (all []Want) {
+	for _, p := range r.parts {
+		for _, c := range p.changes {
+			if t := r.contents[c.Digest]; !c.removed && t != nil && t.text == nil {
+				all = append(all, Want{c.Digest, p.owner})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Want) int {
+		return cmp.Or(strings.Compare(string(a.Digest[:]), string(b.Digest[:])), a.From.Compare(b.From))
+	})
+	return slices.CompactFunc(all, func(a, b Want) bool { return a.Digest == b.Digest })
+}
+
+// Content returns the text of a digest, which the caller must not change.
+func (r *Replica) Content(d Digest) (text []byte, ok bool) {
+	t := r.contents[d]
+	if t == nil || t.text == nil {
+		return nil, false
+	}
+	return t.text, true
+}
+
+// Provide takes a text that was fetched, and reports whether any entry refers to it.
+func (r *Replica) Provide(text []byte) bool {
+	t := r.contents[DigestOf(text)]
+	if t == nil {
+		return false
+	}
+	if t.text == nil {
+		t.text = text
+	}
+	return true
+}

@@ -1,0 +1,401 @@
+package directory_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+func node(name string, epoch uint64) cluster.Incarnation {
+	return cluster.Incarnation{Name: name, Epoch: epoch}
+}
+
+func agent(id performatives.AgentID, since uint64) directory.Entry {
+	return directory.Entry{Agent: id, Since: since}
+}
+
+func receive(t *testing.T, r *directory.Replica, delta []byte) []performatives.AgentID {
+	t.Helper()
+	changed, err := r.Receive(delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
+}
+
+func merge(t *testing.T, r, from *directory.Replica) []performatives.AgentID {
+	t.Helper()
+	changed, err := r.Merge(from.State())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
+}
+
+func TestDeltasInAnyOrder(t *testing.T) {
+	a, b := directory.New(node("a", 1)), directory.New(node("b", 1))
+	put, removed := a.Put(agent("Jules", 1), []byte(`{}`)), a.Remove("jules")
+	if changed := receive(t, b, removed); changed != nil {
+		t.Errorf("the removal of an unknown agent changes %v", changed)
+	}
+	if changed := receive(t, b, put); changed != nil || len(b.Lookup("Jules")) != 0 {
+		t.Errorf("a late delta brings a removed agent back: %v", changed)
+	}
+	again := a.Put(agent("JULES", 2), nil)
+	if changed := receive(t, b, again); !slices.Equal(changed, []performatives.AgentID{"jules"}) {
+		t.Errorf("changed is %v", changed)
+	}
+	want := []directory.Entry{{Agent: "JULES", Owner: node("a", 1), Since: 2}}
+	if diff := cmp.Diff(want, b.Lookup("jules")); diff != "" {
+		t.Error(diff)
+	}
+	for _, late := range [][]byte{put, removed, again} {
+		if changed := receive(t, b, late); changed != nil {
+			t.Errorf("a repeated delta changes %v", changed)
+		}
+	}
+	if a.Put(agent("JULES", 2), nil) != nil || a.Remove("Eddy") != nil {
+		t.Error("a delta without a change")
+	}
+}
+
+// A state that is complete tells of removals by what it does not have.
+func TestStateTellsOfRemovals(t *testing.T) {
+	a, b := directory.New(node("a", 1)), directory.New(node("b", 1))
+	a.Put(agent("Jules", 1), []byte("text"))
+	merge(t, b, a)
+	late := a.Put(agent("Eddy", 1), nil)
+	a.Remove("Jules")
+	a.Remove("Eddy")
+	if changed := merge(t, b, a); !slices.Equal(changed, []performatives.AgentID{"jules"}) || b.Len() != 0 || len(b.Missing()) != 0 {
+		t.Errorf("changed is %v, %d entries are left, missing is %v", changed, b.Len(), b.Missing())
+	}
+	if changed := receive(t, b, late); changed != nil {
+		t.Errorf("an agent that the state had removed is back: %v", changed)
+	}
+}
+
+func TestIncarnations(t *testing.T) {
+	old, b := directory.New(node("a", 1)), directory.New(node("b", 1))
+	late := old.Put(agent("Jules", 1), nil)
+	receive(t, b, late)
+	restarted := directory.New(node("a", 2))
+	if changed := receive(t, b, restarted.Put(agent("Eddy", 1), nil)); !slices.Equal(changed, []performatives.AgentID{"eddy", "jules"}) {
+		t.Errorf("changed is %v", changed)
+	}
+	if changed := receive(t, b, late); changed != nil || b.Len() != 1 {
+		t.Errorf("the earlier incarnation is back: %v", changed)
+	}
+	if changed := b.Gone(node("a", 1)); changed != nil {
+		t.Errorf("the end of an earlier incarnation removes %v", changed)
+	}
+	if changed := b.Gone(node("a", 2)); !slices.Equal(changed, []performatives.AgentID{"eddy"}) || b.Len() != 0 {
+		t.Errorf("changed is %v", changed)
+	}
+	if changed := merge(t, b, restarted); changed != nil {
+		t.Errorf("late news of a node that has gone changes %v", changed)
+	}
+	b.Joined(node("a", 2)) // after a partition
+	if changed := merge(t, b, restarted); !slices.Equal(changed, []performatives.AgentID{"eddy"}) {
+		t.Errorf("changed is %v", changed)
+	}
+	if got := b.Of(node("a", 2)); !slices.Equal(got, []performatives.AgentID{"eddy"}) || b.Of(node("a", 1)) != nil {
+		t.Errorf("a has %v", got)
+	}
+	if changed := b.Gone(node("b", 1)); changed != nil {
+		t.Errorf("a node that is told of its own end removes %v", changed)
+	}
+}
+
+// A node that has lost its memory and its clock takes the numbers behind those that others know.
+func TestForgottenNumbers(t *testing.T) {
+	before, b := directory.New(node("a", 1)), directory.New(node("b", 1))
+	for i := range uint64(5) {
+		before.Put(agent(performatives.AgentID(fmt.Sprint("x", i)), i), nil)
+	}
+	merge(t, b, before)
+	a := directory.New(node("a", 1))
+	a.Put(agent("Jules", 1), nil)
+	merge(t, b, a) // nothing new, it seems
+	merge(t, a, b)
+	merge(t, b, a)
+	if got := b.Of(node("a", 1)); !slices.Equal(got, []performatives.AgentID{"jules"}) {
+		t.Errorf("a has %v", got)
+	}
+	a.Rename(node("a", 7))
+	merge(t, b, a)
+	if got := b.Lookup("jules"); len(got) != 1 || got[0].Owner != node("a", 7) {
+		t.Errorf("found %v", got)
+	}
+}
+
+// The same entry is in force on each node, whichever it has heard of first.
+func TestOrderOfEntries(t *testing.T) {
+	for name, c := range map[string]struct {
+		entries map[string]directory.Entry // by node
+		first   string
+	}{
+		"the earlier":            {map[string]directory.Entry{"a": agent("X", 2), "b": agent("x", 1)}, "b"},
+		"the smaller name":       {map[string]directory.Entry{"a": agent("X", 1), "b": agent("x", 1)}, "a"},
+		"a session's, the later": {map[string]directory.Entry{"a": {Agent: "X", Since: 1, Moves: true}, "b": {Agent: "X", Since: 2, Moves: true}}, "b"},
+		"a session's, the authenticated": {map[string]directory.Entry{
+			"a": {Agent: "X", Since: 1, Moves: true, Proved: true}, "b": {Agent: "X", Since: 2, Moves: true},
+		}, "a"},
+		"an agent before a session's": {map[string]directory.Entry{
+			"a": {Agent: "X", Since: 1, Moves: true}, "b": {Agent: "X", Since: 2},
+		}, "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := directory.New(node("a", 1)), directory.New(node("b", 1))
+			fromA, fromB := a.Put(c.entries["a"], nil), b.Put(c.entries["b"], nil)
+			receive(t, a, fromB)
+			receive(t, b, fromA)
+			if diff := cmp.Diff(a.Lookup("x"), b.Lookup("x")); diff != "" {
+				t.Errorf("(-a +b):\n%s", diff)
+			}
+			if got := a.Lookup("X"); len(got) != 2 || got[0].Owner.Name != c.first {
+				t.Errorf("found %v, want %s first", got, c.first)
+			}
+		})
+	}
+}
+
+// Whatever two entries are, one is before the other, and so in each order.
+func TestCompareIsAnOrder(t *testing.T) {
+	entry := rapid.Custom(func(t *rapid.T) directory.Entry {
+		return directory.Entry{
+			Owner: node(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "node"), 1), Since: rapid.Uint64Range(1, 2).Draw(t, "since"),
+			Moves: rapid.Bool().Draw(t, "moves"), Proved: rapid.Bool().Draw(t, "proved"),
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := entry.Draw(t, "a"), entry.Draw(t, "b"), entry.Draw(t, "c")
+		if a.Compare(b) != -b.Compare(a) {
+			t.Fatalf("%d one way, %d the other", a.Compare(b), b.Compare(a))
+		}
+		if a.Compare(b) < 0 && b.Compare(c) < 0 && a.Compare(c) >= 0 {
+			t.Fatal("the first is before the second, that before the third, and not the first before the third")
+		}
+	})
+}
+
+func TestCapabilitiesAreFetchedOnce(t *testing.T) {
+	a, b := directory.New(node("a", 1)), directory.New(node("b", 1))
+	text := []byte(strings.Repeat("large ", 1000))
+	a.Put(agent("X", 1), text)
+	a.Put(agent("Y", 1), slices.Clone(text))
+	merge(t, b, a)
+	digest := directory.DigestOf(text)
+	if diff := cmp.Diff([]directory.Want{{Digest: digest, From: node("a", 1)}}, b.Missing()); diff != "" {
+		t.Error(diff)
+	}
+	if _, ok := b.Content(digest); ok {
+		t.Error("a text that nobody gave")
+	}
+	if b.Provide([]byte("another")) || !b.Provide(text) || len(b.Missing()) != 0 {
+		t.Errorf("missing is %v", b.Missing())
+	}
+	receive(t, b, a.Remove("X"))
+	if got, ok := b.Content(digest); !ok || string(got) != string(text) {
+		t.Error("the text has gone, and an agent has it")
+	}
+	receive(t, b, a.Remove("Y"))
+	if _, ok := b.Content(digest); ok || b.Provide(text) {
+		t.Error("the text is kept, and no agent has it")
+	}
+	if got := directory.DigestOf(nil); got != (directory.Digest{}) {
+		t.Errorf("nothing has the digest %x", got)
+	}
+}
+
+// After a burst one state of the node's own part is as good as all deltas.
+func TestOwnState(t *testing.T) {
+	a, b, c := directory.New(node("a", 1)), directory.New(node("b", 1)), directory.New(node("c", 1))
+	receive(t, a, c.Put(agent("Eddy", 1), nil))
+	a.Put(agent("Jules", 1), nil)
+	a.Put(agent("Eliza", 1), nil)
+	a.Remove("Jules")
+	if changed := receive(t, b, a.OwnState()); !slices.Equal(changed, []performatives.AgentID{"eliza"}) {
+		t.Errorf("changed is %v", changed)
+	}
+}
+
+func TestMalformed(t *testing.T) {
+	a := directory.New(node("a", 1))
+	delta := a.Put(directory.Entry{Agent: "Jules", Since: 300, Hidden: true}, []byte("text"))
+	state := a.State()
+	b := directory.New(node("b", 1))
+	for i := range delta {
+		if _, err := b.Receive(delta[:i]); err == nil {
+			t.Errorf("a delta of %d bytes of %d is accepted", i, len(delta))
+		}
+	}
+	for i := range state {
+		if _, err := b.Merge(state[:i]); err == nil && i != 1 { // a state of no node
+			t.Errorf("a state of %d bytes of %d is accepted", i, len(state))
+		}
+	}
+	for name, bad := range map[string][]byte{
+		"version":  append([]byte{9}, delta[1:]...),
+		"trailing": append(slices.Clone(delta), 0),
+		"control":  []byte(strings.Replace(string(delta), "Jules", "Jul\x01s", 1)),
+	} {
+		if _, err := b.Receive(bad); err == nil || !strings.HasPrefix(err.Error(), "directory: ") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := b.Merge(append(slices.Clone(state), state[1:]...)); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("a node that is there twice: got %v", err)
+	}
+	if b.Len() != 0 {
+		t.Error("malformed input has changed something")
+	}
+}
+
+// network is a number of nodes that gossip badly.
+type network struct {
+	replicas []*directory.Replica
+	names    []string
+	epochs   []uint64
+	flying   [][]byte // deltas and, with a byte before them, states
+	truth    []map[performatives.AgentID]directory.Entry
+}
+
+func (n *network) gossip(delta []byte) {
+	if delta != nil {
+		n.flying = append(n.flying, append([]byte{'d'}, delta...))
+	}
+}
+
+func (n *network) deliver(t *rapid.T, r *directory.Replica, data []byte) {
+	receive := r.Receive
+	if data[0] == 's' {
+		receive = r.Merge
+	}
+	if _, err := receive(data[1:]); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever is lost, repeated and reordered, after one exchange of states among all, all replicas say what the owners say.
+func TestConvergence(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := &network{}
+		for i := range rapid.IntRange(2, 4).Draw(t, "nodes") {
+			n.names = append(n.names, string(rune('a'+i)))
+			n.epochs = append(n.epochs, 1)
+			n.replicas = append(n.replicas, directory.New(node(n.names[i], 1)))
+			n.truth = append(n.truth, map[performatives.AgentID]directory.Entry{})
+		}
+		some := rapid.IntRange(0, len(n.names)-1)
+		clock := uint64(0)
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				i := some.Draw(t, "node")
+				clock++
+				e := directory.Entry{
+					Agent: performatives.AgentID(rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "agent")), Since: clock,
+					Hidden: rapid.Bool().Draw(t, "hidden"), Moves: rapid.Bool().Draw(t, "moves"), Proved: rapid.Bool().Draw(t, "proved"),
+				}
+				n.gossip(n.replicas[i].Put(e, []byte(rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "text"))))
+				n.truth[i][e.Agent] = n.replicas[i].Lookup(e.Agent)[slices.IndexFunc(n.replicas[i].Lookup(e.Agent), func(e directory.Entry) bool {
+					return e.Owner.Name == n.names[i]
+				})]
+			},
+			"remove": func(t *rapid.T) {
+				i := some.Draw(t, "node")
+				id := performatives.AgentID(rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "agent"))
+				n.gossip(n.replicas[i].Remove(id))
+				delete(n.truth[i], id)
+			},
+			"deliver": func(t *rapid.T) {
+				if len(n.flying) == 0 {
+					t.Skip()
+				}
+				i := rapid.IntRange(0, len(n.flying)-1).Draw(t, "which")
+				n.deliver(t, n.replicas[some.Draw(t, "node")], n.flying[i])
+				if rapid.Bool().Draw(t, "last") {
+					n.flying = slices.Delete(n.flying, i, i+1)
+				}
+			},
+			"state": func(t *rapid.T) {
+				n.flying = append(n.flying, append([]byte{'s'}, n.replicas[some.Draw(t, "node")].State()...))
+			},
+			"restart": func(t *rapid.T) {
+				i := some.Draw(t, "node")
+				n.epochs[i]++
+				n.replicas[i] = directory.New(node(n.names[i], n.epochs[i]))
+				clear(n.truth[i])
+			},
+			"gone": func(t *rapid.T) { // and back: a partition
+				i, of := some.Draw(t, "node"), some.Draw(t, "of")
+				n.replicas[i].Gone(node(n.names[of], n.epochs[of]))
+				n.replicas[i].Joined(node(n.names[of], n.epochs[of]))
+			},
+		})
+		for range 2 { // the second time, states have what others have told
+			for i := range n.replicas {
+				for j := range n.replicas {
+					n.deliver(t, n.replicas[i], append([]byte{'s'}, n.replicas[j].State()...))
+				}
+			}
+		}
+		for i, r := range n.replicas {
+			entries := 0
+			for _, truth := range n.truth {
+				entries += len(truth)
+			}
+			if r.Len() != entries {
+				t.Fatalf("%s has %d entries, want %d", n.names[i], r.Len(), entries)
+			}
+			for j, truth := range n.truth {
+				for id, want := range truth {
+					if !slices.Contains(r.Lookup(id), want) {
+						t.Fatalf("%s does not have %v of %s: %v", n.names[i], want, n.names[j], r.Lookup(id))
+					}
+				}
+			}
+			for _, w := range r.Missing() {
+				if w.From.Name == n.names[i] {
+					t.Fatalf("%s wants its own text", n.names[i])
+				}
+			}
+			if string(r.State()) != string(n.replicas[0].State()) {
+				t.Fatalf("the states of %s and %s differ", n.names[i], n.names[0])
+			}
+		}
+	})
+}
+
+// FuzzMerge: no input makes a replica panic or changes its own entries.
+func FuzzMerge(f *testing.F) {
+	a := directory.New(node("a", 1))
+	f.Add(a.Put(directory.Entry{Agent: "Jules", Since: 300, Hidden: true}, []byte("text")))
+	f.Add(a.Remove("Jules"))
+	a.Put(directory.Entry{Agent: "Eddy", Moves: true}, nil)
+	f.Add(a.State())
+	f.Fuzz(func(t *testing.T, in []byte) {
+		b := directory.New(node("b", 1))
+		b.Put(agent("Jules", 1), []byte("own"))
+		own := b.Lookup("Jules")[0]
+		_, _ = b.Receive(in)
+		_, _ = b.Merge(in)
+		if !slices.Contains(b.Lookup("Jules"), own) {
+			t.Error("its own entry has gone")
+		}
+		c := directory.New(node("c", 1))
+		if _, err := c.Merge(b.State()); err != nil {
+			t.Errorf("what it has taken in, it cannot send: %v", err)
+		}
+		b.Missing()
+		b.Gone(node("a", 1))
+	})
+}
