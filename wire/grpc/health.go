@@ -121,10 +121,10 @@ func (h *health) bound(srv any, stream rpc.ServerStream, info *rpc.StreamServerI
 
 // limitTime gives the calls that need no credentials and have an end as long as a peer has
 // to authenticate: a call whose request never comes would otherwise hold its connection.
-// Connect has a limit of its own; Watch has no end.
+// Connect and Link have limits of their own; Watch has no end.
 func limitTime(s wire.Options) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
-		if info.FullMethodName == fullMethod || info.FullMethodName == watchMethod {
+		if info.FullMethodName == fullMethod || info.FullMethodName == watchMethod || info.FullMethodName == linkMethod {
 			return ctx, nil
 		}
 		limited, cancel := context.WithTimeout(ctx, s.AuthTime)

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net"
 	"sync"
@@ -33,6 +34,12 @@ type Options struct {
 	// MaxStreams bounds the open streams of one HTTP/2 connection; each stream counts for
 	// [wire.Options].MaxConnections. Zero means [DefaultMaxStreams].
 	MaxStreams int
+	// Socket is the listening socket, for a program that has to know the address before it has the [wire.Server]. Listen
+	// and ListenNodes close it when they fail. Nil means that one is opened at Addr.
+	Socket net.Listener
+	// Links serves the streams of other nodes of the cluster, beside the sessions: see package cluster/link. It returns when the
+	// stream has ended. With TLS, other nodes need client certificates. Nil means that there are none.
+	Links func(*LinkStream)
 }
 
 // DefaultMaxStreams is the least value that HTTP/2 recommends (RFC 9113 §6.5.2), rounded.
@@ -42,6 +49,7 @@ const (
 	maxHeader = 16 << 10         // bytes of a call's metadata, which has the token
 	pingTime  = 30 * time.Second // of silence before a ping of HTTP/2
 	minPing   = 10 * time.Second // a client that pings more often is disconnected
+	greetTime = 10 * time.Second // for the handshake of a connection that is only for other nodes
 	flushTime = time.Second      // to write the last frames when all streams have ended
 )
 
@@ -50,13 +58,14 @@ type Listener struct {
 	network *bounded
 	server  *rpc.Server
 	service *service
+	nodes   *nodes // nil without Options.Links
 	health  *health
 	serving sync.WaitGroup
 }
 
 func (o Options) validate() error {
 	switch {
-	case o.Addr == "":
+	case o.Addr == "" && o.Socket == nil:
 		return errors.New("grpc: Options.Addr is empty: want host:port")
 	case o.MaxStreams < 0 || int64(o.MaxStreams) > math.MaxUint32:
 		return fmt.Errorf("grpc: Options.MaxStreams is %d", o.MaxStreams)
@@ -78,27 +87,67 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 		return nil, errors.New("grpc: the server is nil")
 	}
 	if err := o.validate(); err != nil {
+		if o.Socket != nil {
+			_ = o.Socket.Close() // err is the reason
+		}
 		return nil, err
 	}
-	socket, err := sockets.Listen(o.Addr, server.Options().Logger)
-	if err != nil {
-		return nil, fmt.Errorf("grpc: %w", err)
+	socket := o.Socket
+	if socket == nil {
+		var err error
+		if socket, err = sockets.Listen(o.Addr, server.Options().Logger); err != nil {
+			return nil, fmt.Errorf("grpc: %w", err)
+		}
 	}
 	l := &Listener{network: newBounded(socket, server.Options().MaxConnections), health: newHealth(server)}
 	l.server = rpc.NewServer(append(serverOptions(server.Options(), o), rpc.StreamInterceptor(l.health.bound))...)
 	l.service = register(l.server, server)
+	if o.Links != nil {
+		l.nodes = registerNodes(l.server, o.Links, server.Limits().FrameTime)
+	}
 	grpc_health_v1.RegisterHealthServer(l.server, l.health)
 	reflection.Register(l.server)
 	l.serving.Go(func() { _ = l.server.Serve(l.network) }) // Stop ends it
 	return l, nil
 }
 
+// ListenNodes starts to accept the streams of other nodes alone, for [Options].Links, on at most as many connections at once as
+// MaxStreams says. The caller must stop the Listener. The error is like that of Listen.
+func ListenNodes(o Options, log *slog.Logger) (*Listener, error) {
+	o.MaxStreams = cmp.Or(o.MaxStreams, DefaultMaxStreams)
+	err := o.validate()
+	if err == nil && o.Links == nil {
+		err = errors.New("grpc: Options.Links is nil")
+	}
+	if err != nil {
+		if o.Socket != nil {
+			_ = o.Socket.Close() // err is the reason
+		}
+		return nil, err
+	}
+	socket := o.Socket
+	if socket == nil {
+		if socket, err = sockets.Listen(o.Addr, log); err != nil {
+			return nil, fmt.Errorf("grpc: %w", err)
+		}
+	}
+	limits := wire.Limits{}.WithDefaults()
+	l := &Listener{network: newBounded(socket, o.MaxStreams)}
+	l.server = rpc.NewServer(serverOptions(wire.Options{Limits: limits, AuthTime: greetTime}, o)...)
+	l.nodes = registerNodes(l.server, o.Links, limits.FrameTime)
+	l.serving.Go(func() { _ = l.server.Serve(l.network) }) // Stop ends it
+	return l, nil
+}
+
 func serverOptions(s wire.Options, o Options) []rpc.ServerOption {
-	streams := cmp.Or(o.MaxStreams, DefaultMaxStreams)
+	streams, longest := cmp.Or(o.MaxStreams, DefaultMaxStreams), maxMessage(s.Limits)
+	if o.Links != nil {
+		longest = max(longest, MaxLinkFrame)
+	}
 	return []rpc.ServerOption{
 		rpc.Creds(secure(o.TLS)),
 		rpc.ForceServerCodecV2(newPassing()),
-		rpc.MaxRecvMsgSize(maxMessage(s.Limits)),
+		rpc.MaxRecvMsgSize(longest),
 		rpc.MaxConcurrentStreams(uint32(streams)),
 		rpc.MaxHeaderListSize(maxHeader),
 		rpc.InTapHandle(limitTime(s)),
@@ -118,9 +167,18 @@ func (l *Listener) Addr() net.Addr { return l.network.Addr() }
 
 // Stop sets the health to NOT_SERVING, accepts no further stream, and returns when the open
 // ones have ended. They end when the [wire.Server] is stopped, and those of the health and of
-// reflection with the last of them. It does not wait for handshakes. When ctx ends first, Stop
+// reflection with the last of them. It closes those of other nodes: stop the node before. It does not wait for handshakes. When ctx ends first, Stop
 // closes the streams and returns the cause of ctx. Stopping again has no effect.
 func (l *Listener) Stop(ctx context.Context) error {
+	if l.nodes != nil {
+		l.nodes.stop()
+	}
+	if l.service == nil {
+		l.network.cutOff()
+		l.server.Stop()
+		l.serving.Wait()
+		return nil
+	}
 	l.health.stop()
 	drained := make(chan struct{})
 	go func() {

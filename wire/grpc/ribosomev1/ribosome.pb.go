@@ -321,6 +321,354 @@ func (x *Frame) GetClose() *Close {
 	return nil
 }
 
+// LinkFrame is one gRPC message between two nodes. Each end begins with a hello, which comes alone. Before both ends have
+// taken each other's, nothing else passes.
+type LinkFrame struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Messages, in the order of their numbers.
+	Envelopes []*Envelope `protobuf:"bytes,1,rep,name=envelopes,proto3" json:"envelopes,omitempty"`
+	Hello     *LinkHello  `protobuf:"bytes,6,opt,name=hello,proto3" json:"hello,omitempty"`
+	// The number of the first envelope in the sender's session, from 1; the others follow it.
+	First uint64 `protobuf:"varint,7,opt,name=first,proto3" json:"first,omitempty"`
+	// The sender has received all messages of the other end's session up to this number. Zero: it says nothing.
+	Ack uint64 `protobuf:"varint,8,opt,name=ack,proto3" json:"ack,omitempty"`
+	// The clock of the sender, in nanoseconds since 1970, when it sent the envelopes. The receiver adds what its own clock
+	// is ahead to each reply_by.
+	Sent uint64 `protobuf:"varint,9,opt,name=sent,proto3" json:"sent,omitempty"`
+	// Who authenticated where the messages entered the cluster, by ascending index.
+	Principals []*LinkPrincipal `protobuf:"bytes,10,rep,name=principals,proto3" json:"principals,omitempty"`
+	// A request or an answer of the directory. It has no number, passes all messages and is lost with the stream.
+	Controls [][]byte `protobuf:"bytes,11,rep,name=controls,proto3" json:"controls,omitempty"`
+	// The sender closes the stream for this reason.
+	Bye           string `protobuf:"bytes,12,opt,name=bye,proto3" json:"bye,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkFrame) Reset() {
+	*x = LinkFrame{}
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkFrame) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkFrame) ProtoMessage() {}
+
+func (x *LinkFrame) ProtoReflect() protoreflect.Message {
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkFrame.ProtoReflect.Descriptor instead.
+func (*LinkFrame) Descriptor() ([]byte, []int) {
+	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *LinkFrame) GetEnvelopes() []*Envelope {
+	if x != nil {
+		return x.Envelopes
+	}
+	return nil
+}
+
+func (x *LinkFrame) GetHello() *LinkHello {
+	if x != nil {
+		return x.Hello
+	}
+	return nil
+}
+
+func (x *LinkFrame) GetFirst() uint64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *LinkFrame) GetAck() uint64 {
+	if x != nil {
+		return x.Ack
+	}
+	return 0
+}
+
+func (x *LinkFrame) GetSent() uint64 {
+	if x != nil {
+		return x.Sent
+	}
+	return 0
+}
+
+func (x *LinkFrame) GetPrincipals() []*LinkPrincipal {
+	if x != nil {
+		return x.Principals
+	}
+	return nil
+}
+
+func (x *LinkFrame) GetControls() [][]byte {
+	if x != nil {
+		return x.Controls
+	}
+	return nil
+}
+
+func (x *LinkFrame) GetBye() string {
+	if x != nil {
+		return x.Bye
+	}
+	return ""
+}
+
+// LinkHello is what each end of a link says first, and again when its session changes.
+type LinkHello struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sender: the name of the node, and the epoch of its run.
+	From      string `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	FromEpoch uint64 `protobuf:"varint,2,opt,name=from_epoch,json=fromEpoch,proto3" json:"from_epoch,omitempty"`
+	// The node that the sender wants a link to.
+	To      string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	ToEpoch uint64 `protobuf:"varint,4,opt,name=to_epoch,json=toEpoch,proto3" json:"to_epoch,omitempty"`
+	// The session in which the sender numbers its messages, from 1.
+	Session uint64 `protobuf:"varint,5,opt,name=session,proto3" json:"session,omitempty"`
+	// The session of the other end that the sender knows, and the number of the last message that it has received in it.
+	Theirs   uint64 `protobuf:"varint,6,opt,name=theirs,proto3" json:"theirs,omitempty"`
+	Received uint64 `protobuf:"varint,7,opt,name=received,proto3" json:"received,omitempty"`
+	// The least session of the other end that the sender takes.
+	Floor uint64 `protobuf:"varint,8,opt,name=floor,proto3" json:"floor,omitempty"`
+	// The versions of LinkFrame that the sender knows.
+	MinVersion uint64 `protobuf:"varint,9,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
+	MaxVersion uint64 `protobuf:"varint,10,opt,name=max_version,json=maxVersion,proto3" json:"max_version,omitempty"`
+	// The codons of the sender.
+	Tables        []*LinkTable `protobuf:"bytes,11,rep,name=tables,proto3" json:"tables,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkHello) Reset() {
+	*x = LinkHello{}
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkHello) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkHello) ProtoMessage() {}
+
+func (x *LinkHello) ProtoReflect() protoreflect.Message {
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkHello.ProtoReflect.Descriptor instead.
+func (*LinkHello) Descriptor() ([]byte, []int) {
+	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *LinkHello) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *LinkHello) GetFromEpoch() uint64 {
+	if x != nil {
+		return x.FromEpoch
+	}
+	return 0
+}
+
+func (x *LinkHello) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *LinkHello) GetToEpoch() uint64 {
+	if x != nil {
+		return x.ToEpoch
+	}
+	return 0
+}
+
+func (x *LinkHello) GetSession() uint64 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+func (x *LinkHello) GetTheirs() uint64 {
+	if x != nil {
+		return x.Theirs
+	}
+	return 0
+}
+
+func (x *LinkHello) GetReceived() uint64 {
+	if x != nil {
+		return x.Received
+	}
+	return 0
+}
+
+func (x *LinkHello) GetFloor() uint64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
+}
+
+func (x *LinkHello) GetMinVersion() uint64 {
+	if x != nil {
+		return x.MinVersion
+	}
+	return 0
+}
+
+func (x *LinkHello) GetMaxVersion() uint64 {
+	if x != nil {
+		return x.MaxVersion
+	}
+	return 0
+}
+
+func (x *LinkHello) GetTables() []*LinkTable {
+	if x != nil {
+		return x.Tables
+	}
+	return nil
+}
+
+// LinkPrincipal is the principal of one envelope of the frame.
+type LinkPrincipal struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkPrincipal) Reset() {
+	*x = LinkPrincipal{}
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkPrincipal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkPrincipal) ProtoMessage() {}
+
+func (x *LinkPrincipal) ProtoReflect() protoreflect.Message {
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkPrincipal.ProtoReflect.Descriptor instead.
+func (*LinkPrincipal) Descriptor() ([]byte, []int) {
+	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *LinkPrincipal) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *LinkPrincipal) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// LinkTable is the hash of a codon: of its table and its payload types. Two nodes with different hashes do not converse by it.
+type LinkTable struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Hash          uint64                 `protobuf:"varint,2,opt,name=hash,proto3" json:"hash,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkTable) Reset() {
+	*x = LinkTable{}
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkTable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkTable) ProtoMessage() {}
+
+func (x *LinkTable) ProtoReflect() protoreflect.Message {
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkTable.ProtoReflect.Descriptor instead.
+func (*LinkTable) Descriptor() ([]byte, []int) {
+	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *LinkTable) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LinkTable) GetHash() uint64 {
+	if x != nil {
+		return x.Hash
+	}
+	return 0
+}
+
 // Ping asks the peer for a pong. Send one after a time without frames from the peer; any
 // frame of the peer shows that it is alive.
 type Ping struct {
@@ -334,7 +682,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_ribosome_v1_ribosome_proto_msgTypes[1]
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -346,7 +694,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_ribosome_v1_ribosome_proto_msgTypes[1]
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -359,7 +707,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{1}
+	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Ping) GetData() []byte {
@@ -380,7 +728,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_ribosome_v1_ribosome_proto_msgTypes[2]
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -392,7 +740,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_ribosome_v1_ribosome_proto_msgTypes[2]
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -405,7 +753,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{2}
+	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Pong) GetData() []byte {
@@ -433,7 +781,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_ribosome_v1_ribosome_proto_msgTypes[3]
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -445,7 +793,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_ribosome_v1_ribosome_proto_msgTypes[3]
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -458,7 +806,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{3}
+	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Error) GetCode() string {
@@ -500,7 +848,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_ribosome_v1_ribosome_proto_msgTypes[4]
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -512,7 +860,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_ribosome_v1_ribosome_proto_msgTypes[4]
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -525,7 +873,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{4}
+	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Close) GetReason() string {
@@ -598,7 +946,7 @@ type Envelope struct {
 
 func (x *Envelope) Reset() {
 	*x = Envelope{}
-	mi := &file_ribosome_v1_ribosome_proto_msgTypes[5]
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +958,7 @@ func (x *Envelope) String() string {
 func (*Envelope) ProtoMessage() {}
 
 func (x *Envelope) ProtoReflect() protoreflect.Message {
-	mi := &file_ribosome_v1_ribosome_proto_msgTypes[5]
+	mi := &file_ribosome_v1_ribosome_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +971,7 @@ func (x *Envelope) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Envelope.ProtoReflect.Descriptor instead.
 func (*Envelope) Descriptor() ([]byte, []int) {
-	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{5}
+	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Envelope) GetId() string {
@@ -769,7 +1117,41 @@ const file_ribosome_v1_ribosome_proto_rawDesc = "" +
 	"\x04ping\x18\x02 \x01(\v2\x11.ribosome.v1.PingR\x04ping\x12%\n" +
 	"\x04pong\x18\x03 \x01(\v2\x11.ribosome.v1.PongR\x04pong\x12(\n" +
 	"\x05error\x18\x04 \x01(\v2\x12.ribosome.v1.ErrorR\x05error\x12(\n" +
-	"\x05close\x18\x05 \x01(\v2\x12.ribosome.v1.CloseR\x05closeJ\x04\b\x06\x10\x10\"\x1a\n" +
+	"\x05close\x18\x05 \x01(\v2\x12.ribosome.v1.CloseR\x05closeJ\x04\b\x06\x10\x10\"\x94\x02\n" +
+	"\tLinkFrame\x123\n" +
+	"\tenvelopes\x18\x01 \x03(\v2\x15.ribosome.v1.EnvelopeR\tenvelopes\x12,\n" +
+	"\x05hello\x18\x06 \x01(\v2\x16.ribosome.v1.LinkHelloR\x05hello\x12\x14\n" +
+	"\x05first\x18\a \x01(\x04R\x05first\x12\x10\n" +
+	"\x03ack\x18\b \x01(\x04R\x03ack\x12\x12\n" +
+	"\x04sent\x18\t \x01(\x04R\x04sent\x12:\n" +
+	"\n" +
+	"principals\x18\n" +
+	" \x03(\v2\x1a.ribosome.v1.LinkPrincipalR\n" +
+	"principals\x12\x1a\n" +
+	"\bcontrols\x18\v \x03(\fR\bcontrols\x12\x10\n" +
+	"\x03bye\x18\f \x01(\tR\x03bye\"\xbf\x02\n" +
+	"\tLinkHello\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\tR\x04from\x12\x1d\n" +
+	"\n" +
+	"from_epoch\x18\x02 \x01(\x04R\tfromEpoch\x12\x0e\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\x12\x19\n" +
+	"\bto_epoch\x18\x04 \x01(\x04R\atoEpoch\x12\x18\n" +
+	"\asession\x18\x05 \x01(\x04R\asession\x12\x16\n" +
+	"\x06theirs\x18\x06 \x01(\x04R\x06theirs\x12\x1a\n" +
+	"\breceived\x18\a \x01(\x04R\breceived\x12\x14\n" +
+	"\x05floor\x18\b \x01(\x04R\x05floor\x12\x1f\n" +
+	"\vmin_version\x18\t \x01(\x04R\n" +
+	"minVersion\x12\x1f\n" +
+	"\vmax_version\x18\n" +
+	" \x01(\x04R\n" +
+	"maxVersion\x12.\n" +
+	"\x06tables\x18\v \x03(\v2\x16.ribosome.v1.LinkTableR\x06tables\"9\n" +
+	"\rLinkPrincipal\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"3\n" +
+	"\tLinkTable\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04hash\x18\x02 \x01(\x04R\x04hash\"\x1a\n" +
 	"\x04Ping\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\"\x1a\n" +
 	"\x04Pong\x12\x12\n" +
@@ -845,7 +1227,9 @@ const file_ribosome_v1_ribosome_proto_rawDesc = "" +
 	"\x0fPRIORITY_URGENT\x10\x02\x12\x10\n" +
 	"\fPRIORITY_LOW\x10\x032=\n" +
 	"\x04Wire\x125\n" +
-	"\aConnect\x12\x12.ribosome.v1.Frame\x1a\x12.ribosome.v1.Frame(\x010\x01BEZCgithub.com/ribosome-agents/ribosome/wire/grpc/ribosomev1;ribosomev1b\x06proto3"
+	"\aConnect\x12\x12.ribosome.v1.Frame\x1a\x12.ribosome.v1.Frame(\x010\x012C\n" +
+	"\x05Nodes\x12:\n" +
+	"\x04Link\x12\x16.ribosome.v1.LinkFrame\x1a\x16.ribosome.v1.LinkFrame(\x010\x01BEZCgithub.com/ribosome-agents/ribosome/wire/grpc/ribosomev1;ribosomev1b\x06proto3"
 
 var (
 	file_ribosome_v1_ribosome_proto_rawDescOnce sync.Once
@@ -860,37 +1244,47 @@ func file_ribosome_v1_ribosome_proto_rawDescGZIP() []byte {
 }
 
 var file_ribosome_v1_ribosome_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_ribosome_v1_ribosome_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_ribosome_v1_ribosome_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_ribosome_v1_ribosome_proto_goTypes = []any{
 	(Performative)(0),             // 0: ribosome.v1.Performative
 	(Priority)(0),                 // 1: ribosome.v1.Priority
 	(*Frame)(nil),                 // 2: ribosome.v1.Frame
-	(*Ping)(nil),                  // 3: ribosome.v1.Ping
-	(*Pong)(nil),                  // 4: ribosome.v1.Pong
-	(*Error)(nil),                 // 5: ribosome.v1.Error
-	(*Close)(nil),                 // 6: ribosome.v1.Close
-	(*Envelope)(nil),              // 7: ribosome.v1.Envelope
-	nil,                           // 8: ribosome.v1.Envelope.MetadataEntry
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*LinkFrame)(nil),             // 3: ribosome.v1.LinkFrame
+	(*LinkHello)(nil),             // 4: ribosome.v1.LinkHello
+	(*LinkPrincipal)(nil),         // 5: ribosome.v1.LinkPrincipal
+	(*LinkTable)(nil),             // 6: ribosome.v1.LinkTable
+	(*Ping)(nil),                  // 7: ribosome.v1.Ping
+	(*Pong)(nil),                  // 8: ribosome.v1.Pong
+	(*Error)(nil),                 // 9: ribosome.v1.Error
+	(*Close)(nil),                 // 10: ribosome.v1.Close
+	(*Envelope)(nil),              // 11: ribosome.v1.Envelope
+	nil,                           // 12: ribosome.v1.Envelope.MetadataEntry
+	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
 }
 var file_ribosome_v1_ribosome_proto_depIdxs = []int32{
-	7,  // 0: ribosome.v1.Frame.envelopes:type_name -> ribosome.v1.Envelope
-	3,  // 1: ribosome.v1.Frame.ping:type_name -> ribosome.v1.Ping
-	4,  // 2: ribosome.v1.Frame.pong:type_name -> ribosome.v1.Pong
-	5,  // 3: ribosome.v1.Frame.error:type_name -> ribosome.v1.Error
-	6,  // 4: ribosome.v1.Frame.close:type_name -> ribosome.v1.Close
-	0,  // 5: ribosome.v1.Envelope.performative:type_name -> ribosome.v1.Performative
-	9,  // 6: ribosome.v1.Envelope.reply_by:type_name -> google.protobuf.Timestamp
-	9,  // 7: ribosome.v1.Envelope.timestamp:type_name -> google.protobuf.Timestamp
-	1,  // 8: ribosome.v1.Envelope.priority:type_name -> ribosome.v1.Priority
-	8,  // 9: ribosome.v1.Envelope.metadata:type_name -> ribosome.v1.Envelope.MetadataEntry
-	2,  // 10: ribosome.v1.Wire.Connect:input_type -> ribosome.v1.Frame
-	2,  // 11: ribosome.v1.Wire.Connect:output_type -> ribosome.v1.Frame
-	11, // [11:12] is the sub-list for method output_type
-	10, // [10:11] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	11, // 0: ribosome.v1.Frame.envelopes:type_name -> ribosome.v1.Envelope
+	7,  // 1: ribosome.v1.Frame.ping:type_name -> ribosome.v1.Ping
+	8,  // 2: ribosome.v1.Frame.pong:type_name -> ribosome.v1.Pong
+	9,  // 3: ribosome.v1.Frame.error:type_name -> ribosome.v1.Error
+	10, // 4: ribosome.v1.Frame.close:type_name -> ribosome.v1.Close
+	11, // 5: ribosome.v1.LinkFrame.envelopes:type_name -> ribosome.v1.Envelope
+	4,  // 6: ribosome.v1.LinkFrame.hello:type_name -> ribosome.v1.LinkHello
+	5,  // 7: ribosome.v1.LinkFrame.principals:type_name -> ribosome.v1.LinkPrincipal
+	6,  // 8: ribosome.v1.LinkHello.tables:type_name -> ribosome.v1.LinkTable
+	0,  // 9: ribosome.v1.Envelope.performative:type_name -> ribosome.v1.Performative
+	13, // 10: ribosome.v1.Envelope.reply_by:type_name -> google.protobuf.Timestamp
+	13, // 11: ribosome.v1.Envelope.timestamp:type_name -> google.protobuf.Timestamp
+	1,  // 12: ribosome.v1.Envelope.priority:type_name -> ribosome.v1.Priority
+	12, // 13: ribosome.v1.Envelope.metadata:type_name -> ribosome.v1.Envelope.MetadataEntry
+	2,  // 14: ribosome.v1.Wire.Connect:input_type -> ribosome.v1.Frame
+	3,  // 15: ribosome.v1.Nodes.Link:input_type -> ribosome.v1.LinkFrame
+	2,  // 16: ribosome.v1.Wire.Connect:output_type -> ribosome.v1.Frame
+	3,  // 17: ribosome.v1.Nodes.Link:output_type -> ribosome.v1.LinkFrame
+	16, // [16:18] is the sub-list for method output_type
+	14, // [14:16] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_ribosome_v1_ribosome_proto_init() }
@@ -904,9 +1298,9 @@ func file_ribosome_v1_ribosome_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ribosome_v1_ribosome_proto_rawDesc), len(file_ribosome_v1_ribosome_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   7,
+			NumMessages:   11,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   2,
 		},
 		GoTypes:           file_ribosome_v1_ribosome_proto_goTypes,
 		DependencyIndexes: file_ribosome_v1_ribosome_proto_depIdxs,

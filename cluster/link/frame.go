@@ -1,0 +1,265 @@
+package link
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+)
+
+// The fields of LinkFrame in ribosome.proto.
+const (
+	fieldEnvelope  = 1
+	fieldHello     = 6
+	fieldFirst     = 7
+	fieldAck       = 8
+	fieldSent      = 9
+	fieldPrincipal = 10
+	fieldControl   = 11
+	fieldBye       = 12
+)
+
+// The fields of LinkHello.
+const (
+	helloFrom       = 1
+	helloFromEpoch  = 2
+	helloTo         = 3
+	helloToEpoch    = 4
+	helloSession    = 5
+	helloTheirs     = 6
+	helloReceived   = 7
+	helloFloor      = 8
+	helloMinVersion = 9
+	helloMaxVersion = 10
+	helloTable      = 11
+)
+
+// The fields of LinkPrincipal, and of LinkTable.
+const (
+	entryKey   = 1
+	entryValue = 2
+)
+
+// The limits of what a hello may have.
+const (
+	maxTables = 4096
+	maxText   = 1024 // bytes of a name or a reason
+)
+
+// frame is one gRPC message of a link.
+type frame struct {
+	hello      *hello
+	first      uint64   // the sequence number of the first envelope; the others follow it
+	envelopes  [][]byte // each is a Frame of one envelope, as package grpc writes it
+	principals []principalOf
+	sent       int64  // the clock of the sender, in nanoseconds since 1970
+	ack        uint64 // all messages up to this number were received; zero: it says nothing
+	controls   [][]byte
+	bye        string
+}
+
+// principalOf is the principal of one of the envelopes.
+type principalOf struct {
+	index int
+	name  string
+}
+
+// hello is what each end says first.
+type hello struct {
+	from, to               cluster.Incarnation
+	session                uint64 // in which the sender sends
+	theirs, received       uint64 // the session of the other end that it knows, and the last message that it has received in it
+	floor                  uint64 // the least session of the other end that it takes
+	minVersion, maxVersion uint64
+	tables                 map[string]uint64
+}
+
+func appendNumber(out []byte, field protowire.Number, n uint64) []byte {
+	if n == 0 {
+		return out
+	}
+	return protowire.AppendVarint(protowire.AppendTag(out, field, protowire.VarintType), n)
+}
+
+func appendBytes[T string | []byte](out []byte, field protowire.Number, b T) []byte {
+	out = protowire.AppendVarint(protowire.AppendTag(out, field, protowire.BytesType), uint64(len(b)))
+	return append(out, b...)
+}
+
+func (f *frame) append(out []byte) []byte {
+	size := 64
+	for _, e := range f.envelopes {
+		size += len(e)
+	}
+	out = slices.Grow(out, size)
+	if f.hello != nil {
+		out = appendBytes(out, fieldHello, f.hello.append(nil))
+	}
+	out = appendNumber(out, fieldFirst, f.first)
+	out = appendNumber(out, fieldAck, f.ack)
+	out = appendNumber(out, fieldSent, uint64(f.sent))
+	for _, p := range f.principals {
+		out = appendBytes(out, fieldPrincipal, appendBytes(appendNumber(nil, entryKey, uint64(p.index)), entryValue, p.name))
+	}
+	for _, c := range f.controls {
+		out = appendBytes(out, fieldControl, c)
+	}
+	if f.bye != "" {
+		out = appendBytes(out, fieldBye, f.bye)
+	}
+	for _, e := range f.envelopes {
+		out = append(out, e...)
+	}
+	return out
+}
+
+func (h *hello) append(out []byte) []byte {
+	out = appendNumber(appendBytes(out, helloFrom, h.from.Name), helloFromEpoch, h.from.Epoch)
+	out = appendNumber(appendBytes(out, helloTo, h.to.Name), helloToEpoch, h.to.Epoch)
+	out = appendNumber(out, helloSession, h.session)
+	out = appendNumber(out, helloTheirs, h.theirs)
+	out = appendNumber(out, helloReceived, h.received)
+	out = appendNumber(out, helloFloor, h.floor)
+	out = appendNumber(out, helloMinVersion, h.minVersion)
+	out = appendNumber(out, helloMaxVersion, h.maxVersion)
+	for _, name := range slices.Sorted(maps.Keys(h.tables)) {
+		out = appendBytes(out, helloTable, appendNumber(appendBytes(nil, entryKey, name), entryValue, h.tables[name]))
+	}
+	return out
+}
+
+// value is a field that was read. Fields that are neither numbers nor bytes are skipped.
+type value struct {
+	field  protowire.Number
+	number uint64
+	bytes  []byte // nil for a number
+	whole  []byte // with its tag
+}
+
+// eachField yields the fields of a message, and reports false if it is malformed.
+func eachField(in []byte, yield func(value)) bool {
+	for len(in) > 0 {
+		field, kind, tag := protowire.ConsumeTag(in)
+		if tag < 0 {
+			return false
+		}
+		v := value{field: field}
+		size := protowire.ConsumeFieldValue(field, kind, in[tag:])
+		if size < 0 {
+			return false
+		}
+		v.whole = in[:tag+size]
+		switch kind { // this package writes no others
+		case protowire.VarintType:
+			v.number, _ = protowire.ConsumeVarint(in[tag:])
+			yield(v)
+		case protowire.BytesType:
+			v.bytes, _ = protowire.ConsumeBytes(in[tag:])
+			if v.bytes == nil {
+				v.bytes = []byte{}
+			}
+			yield(v)
+		}
+		in = in[tag+size:]
+	}
+	return true
+}
+
+// readFrame reads a frame, whose parts are those of in.
+func readFrame(in []byte) (*frame, error) {
+	f, valid := &frame{}, true
+	ok := eachField(in, func(v value) {
+		switch v.field {
+		case fieldEnvelope:
+			valid = valid && v.bytes != nil
+			f.envelopes = append(f.envelopes, v.whole)
+		case fieldHello:
+			var known bool
+			f.hello, known = readHello(v.bytes)
+			valid = valid && known
+		case fieldFirst:
+			f.first = v.number
+		case fieldAck:
+			f.ack = v.number
+		case fieldSent:
+			f.sent = int64(v.number)
+		case fieldPrincipal:
+			p, known := readPrincipal(v.bytes)
+			valid = valid && known
+			f.principals = append(f.principals, p)
+		case fieldControl:
+			valid = valid && v.bytes != nil
+			f.controls = append(f.controls, v.bytes)
+		case fieldBye:
+			f.bye = cmp.Or(text(v.bytes), "without a reason")
+		}
+	})
+	alone := f.hello == nil || len(f.envelopes)+len(f.controls) == 0 && f.ack == 0 && f.bye == ""
+	if !ok || !valid || !alone {
+		return nil, streamError("the frame is malformed")
+	}
+	for i, p := range f.principals {
+		if p.index >= len(f.envelopes) || i > 0 && p.index <= f.principals[i-1].index {
+			return nil, streamError("the frame is malformed")
+		}
+	}
+	return f, nil
+}
+
+// text returns a text that is valid and not too long, else nothing.
+func text(b []byte) string {
+	if len(b) > maxText || !utf8.Valid(b) {
+		return ""
+	}
+	return string(b)
+}
+
+func readPrincipal(in []byte) (p principalOf, ok bool) {
+	ok = eachField(in, func(v value) {
+		switch v.field {
+		case entryKey:
+			p.index = int(min(v.number, MaxMessage)) // there are fewer envelopes
+		case entryValue:
+			p.name = text(v.bytes)
+		}
+	})
+	return p, ok && p.name != ""
+}
+
+func readHello(in []byte) (*hello, bool) {
+	h, valid := &hello{tables: make(map[string]uint64)}, true
+	numbers := map[protowire.Number]*uint64{
+		helloFromEpoch: &h.from.Epoch, helloToEpoch: &h.to.Epoch, helloSession: &h.session, helloTheirs: &h.theirs,
+		helloReceived: &h.received, helloFloor: &h.floor, helloMinVersion: &h.minVersion, helloMaxVersion: &h.maxVersion,
+	}
+	ok := eachField(in, func(v value) {
+		switch v.field {
+		case helloFrom:
+			h.from.Name = text(v.bytes)
+		case helloTo:
+			h.to.Name = text(v.bytes)
+		case helloTable:
+			var name string
+			var hash uint64
+			read := eachField(v.bytes, func(v value) {
+				switch v.field {
+				case entryKey:
+					name = text(v.bytes)
+				case entryValue:
+					hash = v.number
+				}
+			})
+			valid = valid && read && name != "" && len(h.tables) < maxTables
+			h.tables[name] = hash
+		default:
+			if to := numbers[v.field]; to != nil {
+				*to = v.number
+			}
+		}
+	})
+	return h, ok && valid && h.from.Name != "" && h.to.Name != "" && h.from.Epoch != 0 && h.to.Epoch != 0 && h.session != 0
+}

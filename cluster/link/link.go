@@ -1,0 +1,408 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The versions of the form of frames that this package knows.
+const (
+	minVersion = 1
+	maxVersion = 1
+)
+
+// The defaults of [Options].
+const (
+	DefaultWindow   = 1 << 20
+	DefaultBatch    = 256 << 10
+	DefaultCapacity = 1 << 17
+	DefaultBytes    = 256 << 20
+)
+
+// MaxMessage is the length of the longest message of a link, in bytes as it is sent.
+const MaxMessage = 16 << 20
+
+// Options configures a [Link]. Self and Peer are required.
+type Options struct {
+	Self, Peer cluster.Incarnation
+	// Session is the number of the first session. It must be greater than those of each earlier Link of Self to Peer. Zero
+	// means 1.
+	Session uint64
+	// Tables are the hashes of the codons of this node, by their names, with those of their payload types: what two nodes
+	// must have in common to converse by a codon.
+	Tables map[string]uint64
+	// Window is how many bytes may be sent and not acknowledged. What is in it can no longer be overtaken. Zero means
+	// DefaultWindow.
+	Window int
+	// Batch is the length in bytes that a frame of more than one message may have. Zero means DefaultBatch.
+	Batch int
+	// Capacity is how many messages may wait in each band, and Bytes how many bytes in all bands. Zero means DefaultCapacity
+	// and DefaultBytes.
+	Capacity, Bytes int
+}
+
+func (o Options) withDefaults() Options {
+	for _, d := range []struct {
+		of    *int
+		value int
+	}{{&o.Window, DefaultWindow}, {&o.Batch, DefaultBatch}, {&o.Capacity, DefaultCapacity}, {&o.Bytes, DefaultBytes}} {
+		if *d.of == 0 {
+			*d.of = d.value
+		}
+	}
+	return o
+}
+
+// parcel is a message with its encoded form.
+type parcel struct {
+	message *performatives.Message
+	data    []byte
+}
+
+// Returned is a message that was not delivered, as far as this end knows.
+type Returned struct {
+	Message *performatives.Message
+	// Sent means that it was sent and not acknowledged: it may have arrived.
+	Sent bool
+}
+
+// Link is this node's end of the link to one incarnation of another node. It numbers what it sends over all streams that
+// follow one another, so that what is sent again is not delivered twice.
+//
+// A session is a numbering: it ends when either end gives the other one up, which each end learns of at the latest when the two
+// meet again. What was not acknowledged then is returned, and never sent again. A Link may have any number of sessions one after the
+// other.
+//
+// A Link has no goroutine, lock or clock, and writes to no stream: see the package.
+type Link struct {
+	o Options
+
+	session uint64 // the number of the session in which this end sends
+	bands   [performatives.Bands][]parcel
+	bytes   int      // in the bands
+	flight  []parcel // what was sent and not acknowledged, in order
+	weight  int      // bytes in flight
+	resent  int      // how many of flight were sent over the present stream
+	next    uint64   // the sequence number of the next message; those of flight precede it
+
+	theirs   uint64 // the session in which the peer sends; zero: none yet
+	floor    uint64 // the least session of the peer that is taken
+	received uint64 // the last sequence number received in it
+
+	open     bool // there is a stream
+	met      bool // the peer's hello was taken, over the present stream
+	greets   bool // a hello is to be sent
+	acks     bool // an acknowledgement is to be sent
+	controls [][]byte
+	// controlBytes is the length of controls.
+	controlBytes int
+	differ       []string // the codons of which the two nodes have different versions
+}
+
+// New returns a link without a stream.
+func New(o Options) *Link { return &Link{o: o.withDefaults(), session: max(o.Session, 1), next: 1} }
+
+// Peer returns the other end.
+func (l *Link) Peer() cluster.Incarnation { return l.o.Peer }
+
+// Open begins a stream, after the end of the one before.
+func (l *Link) Open() {
+	l.Close()
+	l.open, l.greets = true, true
+}
+
+// Close notes that the stream has ended. What was not acknowledged is sent again over the next one.
+func (l *Link) Close() {
+	l.open, l.met, l.greets, l.acks = false, false, false, false
+	l.controls, l.controlBytes, l.resent = nil, 0, 0
+}
+
+// Met reports whether both ends know each other over the present stream, so that messages pass.
+func (l *Link) Met() bool { return l.met }
+
+// Differ returns the codons of which the two nodes have different versions, sorted, as they said when they last met.
+func (l *Link) Differ() []string { return l.differ }
+
+// Idle reports whether everything was acknowledged.
+func (l *Link) Idle() bool { return len(l.flight) == 0 && l.bytes == 0 }
+
+// Send queues a message in the band of its priority. data is its form, as package grpc writes it. The error is a
+// [*performatives.Refusal].
+func (l *Link) Send(m *performatives.Message, data []byte) error {
+	band := m.Priority().Band()
+	switch {
+	case text([]byte(m.Principal())) != m.Principal():
+		return &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the principal of the message is too long, or no UTF-8"}
+	case len(data) > MaxMessage:
+		return &performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, About: m.ID(), Text: fmt.Sprintf("the message has %d bytes, and a link takes %d", len(data), MaxMessage),
+		}
+	case len(l.bands[band]) >= l.o.Capacity, l.bytes > 0 && l.bytes+len(data) > l.o.Bytes:
+		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "too many messages wait for the node " + l.o.Peer.Name}
+	}
+	l.bands[band] = append(l.bands[band], parcel{m, data})
+	l.bytes += len(data)
+	return nil
+}
+
+// maxControls is the largest number of control texts that wait. They have at most MaxMessage bytes together.
+const maxControls = 4096
+
+// SendControl queues a text for the owner of the other end. It passes all messages, has no number and is lost with the stream. It
+// reports false if the link does not take it.
+func (l *Link) SendControl(text []byte) bool {
+	if !l.met || len(l.controls) >= maxControls || l.controlBytes+len(text) > MaxMessage {
+		return false
+	}
+	l.controls = append(l.controls, text)
+	l.controlBytes += len(text)
+	return true
+}
+
+// Next returns the next frame to be written to the stream, and nil when there is none for now. now is the clock of this node, by
+// which the peer translates deadlines.
+func (l *Link) Next(now time.Time) []byte {
+	switch {
+	case !l.open:
+		return nil
+	case l.greets:
+		l.greets = false
+		return l.hello().append(nil)
+	case !l.met:
+		return nil
+	}
+	f := frame{controls: l.controls}
+	size := l.controlBytes
+	l.controls, l.controlBytes = nil, 0
+	if l.acks {
+		l.acks, f.ack = false, l.received
+	}
+	l.pack(&f, size, now)
+	if f.ack == 0 && len(f.controls) == 0 && len(f.envelopes) == 0 {
+		return nil
+	}
+	return f.append(nil)
+}
+
+// pack puts messages into a frame that has size bytes: first those to be sent again, then new ones as long as the window has
+// room.
+func (l *Link) pack(f *frame, size int, now time.Time) {
+	for {
+		if l.resent == len(l.flight) && !l.take() {
+			return
+		}
+		p := l.flight[l.resent]
+		if size > 0 && size+len(p.data) > l.o.Batch {
+			return
+		}
+		if len(f.envelopes) == 0 {
+			f.first, f.sent = l.next-uint64(len(l.flight)-l.resent), now.UnixNano()
+		}
+		if principal := p.message.Principal(); principal != "" {
+			f.principals = append(f.principals, principalOf{len(f.envelopes), principal})
+		}
+		f.envelopes = append(f.envelopes, p.data)
+		size += len(p.data)
+		l.resent++
+	}
+}
+
+// take numbers the next waiting message, of the highest band that has one. It reports false if there is none, or no room in the
+// window.
+func (l *Link) take() bool {
+	for band := range slices.Backward(l.bands[:]) {
+		if len(l.bands[band]) == 0 {
+			continue
+		}
+		p := l.bands[band][0]
+		if l.weight > 0 && l.weight+len(p.data) > l.o.Window {
+			return false
+		}
+		l.bands[band][0] = parcel{}
+		if l.bands[band] = l.bands[band][1:]; len(l.bands[band]) == 0 {
+			l.bands[band] = nil // the memory of a burst is given back
+		}
+		l.bytes -= len(p.data)
+		l.flight = append(l.flight, p)
+		l.weight += len(p.data)
+		l.next++
+		return true
+	}
+	return false
+}
+
+// Inbound is a received message that is new.
+type Inbound struct {
+	Data      []byte        // its form, as package grpc reads it; part of the frame
+	Principal string        // see [performatives.Message.Principal]
+	Ahead     time.Duration // how far the clock of this node is ahead of the sender's, and the time on the way: to be added to deadlines
+}
+
+// Received is what a frame has brought.
+type Received struct {
+	Messages []Inbound
+	Controls [][]byte // parts of the frame
+	Met      bool     // the two ends know each other now
+	Over     bool     // the session of this end is over, since the other end does not continue it: its agents are lost
+	Returned []Returned
+}
+
+// errStream is wrapped by the errors that end a stream.
+var errStream = errors.New("link")
+
+func streamError(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errStream, fmt.Sprintf(format, args...))
+}
+
+// Receive takes in a frame of the stream. After an error the stream must be closed; nothing of the frame has been taken in.
+func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
+	f, err := readFrame(data)
+	if err != nil {
+		return Received{}, err
+	}
+	var r Received
+	if f.hello != nil {
+		if r, err = l.meet(*f.hello); err != nil {
+			return Received{}, err
+		}
+	}
+	switch last := f.first + uint64(len(f.envelopes)); {
+	case f.bye != "":
+		return r, streamError("the node %s has closed the link: %s", l.o.Peer.Name, f.bye)
+	case !l.met && (f.ack != 0 || len(f.envelopes) > 0 || len(f.controls) > 0):
+		return Received{}, streamError("the node %s has sent messages before its hello", l.o.Peer.Name)
+	case f.ack >= l.next:
+		return Received{}, streamError("the node %s acknowledges the message %d, which was not sent", l.o.Peer.Name, f.ack)
+	case len(f.envelopes) > 0 && (f.first == 0 || f.first > l.received+1 || last < f.first):
+		return Received{}, streamError("the message %d of the node %s follows %d", f.first, l.o.Peer.Name, l.received)
+	}
+	l.acknowledge(f.ack)
+	r.Controls = f.controls
+	l.unpack(f, &r, now)
+	return r, nil
+}
+
+// unpack takes the messages of a frame that are new.
+func (l *Link) unpack(f *frame, r *Received, now time.Time) {
+	principals := f.principals
+	for i, envelope := range f.envelopes {
+		m := Inbound{Data: envelope, Ahead: time.Duration(now.UnixNano() - f.sent)}
+		if len(principals) > 0 && principals[0].index == i {
+			m.Principal, principals = principals[0].name, principals[1:]
+		}
+		l.acks = true
+		if number := f.first + uint64(i); number > l.received {
+			l.received = number
+			r.Messages = append(r.Messages, m)
+		}
+	}
+}
+
+// acknowledge drops what the peer has received.
+func (l *Link) acknowledge(number uint64) {
+	first := l.next - uint64(len(l.flight))
+	if number < first {
+		return
+	}
+	n := int(number - first + 1)
+	for i, p := range l.flight[:n] {
+		l.weight -= len(p.data)
+		l.flight[i] = parcel{}
+	}
+	l.flight = l.flight[n:]
+	l.resent = max(0, l.resent-n)
+	if len(l.flight) == 0 {
+		l.flight = nil
+	}
+}
+
+// hello returns what this end says first.
+func (l *Link) hello() *frame {
+	h := &hello{
+		from: l.o.Self, to: l.o.Peer, session: l.session, floor: l.floor, minVersion: minVersion, maxVersion: maxVersion, tables: l.o.Tables,
+	}
+	if l.theirs >= l.floor {
+		h.theirs, h.received = l.theirs, l.received
+	}
+	return &frame{hello: h}
+}
+
+// meet handles the hello of the peer.
+func (l *Link) meet(h hello) (r Received, err error) {
+	switch {
+	case h.from != l.o.Peer || h.to != l.o.Self:
+		return r, streamError("%v wants a link to %v; this is one of %v to %v", h.from, h.to, l.o.Self, l.o.Peer)
+	case h.minVersion > maxVersion || h.maxVersion < minVersion:
+		return r, streamError("the node %s speaks the versions %d to %d of links, and the node %s %d to %d",
+			l.o.Peer.Name, h.minVersion, h.maxVersion, l.o.Self.Name, minVersion, maxVersion)
+	case h.theirs == l.session && h.received >= l.next:
+		return r, streamError("the node %s has received the message %d, which was not sent", l.o.Peer.Name, h.received)
+	}
+	l.met = false
+	switch {
+	case l.session < h.floor:
+		r.Over, r.Returned = true, l.restart(h.floor)
+	case h.theirs == l.session:
+		l.acknowledge(h.received)
+	case h.session == l.theirs: // it is as it was, and has not read a hello of this session yet
+	case l.next > 1, h.theirs == 0 && l.floor <= l.theirs && l.theirs > 0: // it has forgotten what has passed
+		r.Over, r.Returned = true, l.restart(l.session+1)
+	}
+	if h.theirs != 0 && h.theirs < l.o.Session { // its session is with an earlier Link of this node
+		l.floor, l.greets = h.session+1, true
+	}
+	if h.session < max(l.floor, l.theirs) {
+		return r, nil // it says hello again, with another session, when it has read ours
+	}
+	if h.session > l.theirs {
+		l.theirs, l.received = h.session, 0
+	}
+	l.met, r.Met = true, true
+	l.differ = differing(l.o.Tables, h.tables)
+	return r, nil
+}
+
+// differing returns the names that both have with different hashes, sorted.
+func differing(ours, theirs map[string]uint64) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(ours)) {
+		if hash, both := theirs[name]; both && hash != ours[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// restart begins another session of this end, and returns what was not acknowledged in the one before.
+func (l *Link) restart(session uint64) (all []Returned) {
+	for _, p := range l.flight {
+		all = append(all, Returned{p.message, true})
+	}
+	for band := range l.bands {
+		for _, p := range l.bands[band] {
+			all = append(all, Returned{p.message, false})
+		}
+		l.bands[band] = nil
+	}
+	l.flight, l.weight, l.resent, l.bytes = nil, 0, 0, 0
+	l.session, l.next, l.greets = session, 1, true
+	return all
+}
+
+// End gives the other end up: both sessions are over, and nothing that it has sent in its own is taken any more. It returns what
+// was not acknowledged. The link may be opened again, for new sessions.
+func (l *Link) End() []Returned {
+	l.Close()
+	l.floor = l.theirs + 1
+	all := l.restart(l.session + 1)
+	l.greets = false
+	return all
+}
+
+// Bye returns the frame that closes the link in order, with the reason. The stream must be closed after it.
+func Bye(reason string) []byte { return (&frame{bye: reason}).append(nil) }

@@ -1,0 +1,417 @@
+package link
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"pgregory.net/rapid"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+var (
+	nodeA = cluster.Incarnation{Name: "a", Epoch: 7}
+	nodeB = cluster.Incarnation{Name: "b", Epoch: 9}
+	noon  = time.Unix(1_700_000_000, 0)
+)
+
+// message returns a message of that priority.
+func message(t require, priority performatives.Priority, principal string) *performatives.Message {
+	m, err := performatives.New(performatives.Envelope{
+		ID: "018bcfe5-6800-7000-8000-000000000001", Performative: performatives.ActInform, Sender: "x", Receiver: "y", ConversationID: "c",
+		Priority: priority, Principal: principal, Timestamp: noon, Payload: performatives.Raw{},
+	})
+	if err != nil {
+		t.Fatalf("no message: %v", err)
+	}
+	return m
+}
+
+// require is what helpers need of a test.
+type require interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// envelope returns a Frame of one envelope that begins with a number. A Link does not look into it.
+func envelope(id uint64, size int) []byte {
+	return appendBytes([]byte(nil), fieldEnvelope, append(binary.BigEndian.AppendUint64(nil, id), make([]byte, size)...))
+}
+
+// idOf returns the number of an envelope.
+func idOf(data []byte) uint64 {
+	_, _, n := protowire.ConsumeTag(data)
+	b, _ := protowire.ConsumeBytes(data[n:])
+	return binary.BigEndian.Uint64(b)
+}
+
+// fate is what has become of a message that a link has accepted.
+type fate struct {
+	from, band int
+	principal  string
+	session    uint64 // in which it was sent; zero: it was not
+	number     uint64 // in that session
+	delivered  int
+	returned   int
+	maybe      bool // it was returned as sent
+	lost       bool // the other end has forgotten it
+}
+
+// world is two links and the stream between them, in which every frame has a time of its own.
+type world struct {
+	t      require
+	links  [2]*Link
+	open   [2]bool     // this end has a stream
+	flight [2][][]byte // frames on their way to this end
+	fates  map[uint64]*fate
+	byID   map[*performatives.Message]uint64
+	last   [2][performatives.Bands]uint64 // the last message that was delivered at this end
+	sent   [2]map[[2]uint64]uint64        // from this end: the message of a session and number
+	floor  [2]uint64                      // messages of the other end's earlier sessions are not to be delivered at this one
+	ends   int                            // sessions that were ended on purpose
+	over   int
+	plant  func(l *Link, f *frame, before bool) // breaks a link, or the frame, around a call of Receive
+}
+
+func newWorld(t require) *world {
+	w := &world{t: t, fates: make(map[uint64]*fate), byID: make(map[*performatives.Message]uint64)}
+	for i := range w.links {
+		w.links[i] = w.fresh(i, 1)
+		w.sent[i] = make(map[[2]uint64]uint64)
+	}
+	return w
+}
+
+func (w *world) fresh(i int, session uint64) *Link {
+	nodes := [2]cluster.Incarnation{nodeA, nodeB}
+	return New(Options{Self: nodes[i], Peer: nodes[1-i], Session: session, Window: 400, Batch: 150, Capacity: 12, Bytes: 1500})
+}
+
+// send queues a message. It reports whether the link has accepted it.
+func (w *world) send(i int, priority performatives.Priority, size int, principal string) {
+	m := message(w.t, priority, principal)
+	id := uint64(len(w.fates) + 1)
+	if w.links[i].Send(m, envelope(id, size)) != nil {
+		return
+	}
+	w.fates[id] = &fate{from: i, band: priority.Band(), principal: principal}
+	w.byID[m] = id
+}
+
+// write moves the next frame of a link to the stream. It reports whether there was one.
+func (w *world) write(i int) bool {
+	data := w.links[i].Next(noon)
+	if data == nil {
+		return false
+	}
+	f, err := readFrame(data)
+	if err != nil {
+		w.t.Fatalf("node %d has written a frame that cannot be read: %v", i, err)
+	}
+	for k, e := range f.envelopes {
+		w.numbered(i, idOf(e), f.first+uint64(k))
+	}
+	for n := f.ack; n > 0; n-- {
+		id, ok := w.sent[1-i][[2]uint64{w.links[i].theirs, n}]
+		if !ok || w.fates[id].delivered == 0 {
+			w.t.Fatalf("node %d acknowledges the message %d of session %d (id %d), which was not delivered", i, n, w.links[i].theirs, id)
+		}
+	}
+	if w.open[1-i] {
+		w.flight[1-i] = append(w.flight[1-i], data)
+	}
+	return true
+}
+
+// numbered notes the number with which a message is written, which never changes.
+func (w *world) numbered(i int, id, number uint64) {
+	at, m := [2]uint64{w.links[i].session, number}, w.fates[id]
+	if before := w.sent[i][at]; before != 0 && before != id || m.session != 0 && at != [2]uint64{m.session, m.number} {
+		w.t.Fatalf("message %d of node %d gets the number %v, which is of message %d; it was %d in session %d before", id, i, at, before, m.number, m.session)
+	}
+	if m.returned > 0 {
+		w.t.Fatalf("message %d was returned, and is sent", id)
+	}
+	w.sent[i][at], m.session, m.number = id, at[0], at[1]
+}
+
+// read takes the next frame from the stream into a link. It reports whether there was one.
+func (w *world) read(i int) bool {
+	if len(w.flight[i]) == 0 {
+		return false
+	}
+	data := w.flight[i][0]
+	w.flight[i] = w.flight[i][1:]
+	f, err := readFrame(data)
+	if err != nil {
+		w.t.Fatalf("malformed: %v", err)
+	}
+	l := w.links[i]
+	if w.plant != nil {
+		w.plant(l, f, true)
+		data = f.append(nil)
+	}
+	r, err := l.Receive(data, noon)
+	if err != nil {
+		w.t.Fatalf("node %d refuses the frame %+v: %v", i, f, err)
+	}
+	if w.plant != nil {
+		w.plant(l, f, false)
+	}
+	if r.Over {
+		w.over++
+	}
+	w.returned(r.Returned)
+	for _, m := range r.Messages {
+		w.delivered(i, m)
+	}
+	return true
+}
+
+func (w *world) delivered(i int, in Inbound) {
+	id := idOf(in.Data)
+	m := w.fates[id]
+	m.delivered++
+	switch {
+	case m.from == i || m.delivered > 1:
+		w.t.Fatalf("message %d of node %d was delivered to %d for the %d. time", id, m.from, i, m.delivered)
+	case w.last[i][m.band] >= id:
+		w.t.Fatalf("message %d of band %d was delivered after %d", id, m.band, w.last[i][m.band])
+	case m.session < w.floor[i], m.lost:
+		w.t.Fatalf("message %d of session %d was delivered after the end of the session", id, m.session)
+	case m.returned > 0 && !m.maybe:
+		w.t.Fatalf("message %d was returned as not sent, and is delivered", id)
+	case in.Principal != m.principal:
+		w.t.Fatalf("message %d came with the principal %q, and was of %q", id, in.Principal, m.principal)
+	}
+	w.last[i][m.band] = id
+}
+
+func (w *world) returned(all []Returned) {
+	for _, r := range all {
+		m := w.fates[w.byID[r.Message]]
+		m.returned++
+		m.maybe = r.Sent
+		switch {
+		case m.returned > 1:
+			w.t.Fatalf("message %d was returned twice", w.byID[r.Message])
+		case m.delivered > 0 && !r.Sent:
+			w.t.Fatalf("message %d was delivered, and is returned as not sent", w.byID[r.Message])
+		case m.session != 0 && !r.Sent:
+			w.t.Fatalf("message %d was sent, and is returned as not sent", w.byID[r.Message])
+		}
+	}
+}
+
+// cut ends the stream at one end. What it has written may still arrive.
+func (w *world) cut(i int) {
+	w.links[i].Close()
+	w.open[i], w.flight[i] = false, nil
+}
+
+// connect opens a stream at both ends, unless it is open at either.
+func (w *world) connect() {
+	if w.open[0] || w.open[1] {
+		return
+	}
+	for i, l := range w.links {
+		l.Open()
+		w.open[i], w.flight[i] = true, nil
+	}
+}
+
+// end ends the sessions at one end, which can be replaced by one that has forgotten everything.
+func (w *world) end(i int, forget bool) {
+	w.cut(i)
+	if w.links[i].theirs > 0 {
+		w.floor[i] = w.links[i].theirs + 1
+	}
+	w.returned(w.links[i].End())
+	w.ends++
+	if !forget {
+		return
+	}
+	w.links[i] = w.fresh(i, w.links[i].session+1000)
+	w.floor[i] = 0 // what was not sent yet can be sent to the new end
+	for _, m := range w.fates {
+		m.lost = m.lost || m.from == 1-i && m.session != 0
+	}
+}
+
+// settle reconnects and runs until nothing happens any more, then checks that everything is accounted for.
+func (w *world) settle() {
+	w.cut(0)
+	w.cut(1)
+	w.connect()
+	for moved, steps := true, 0; moved; steps++ {
+		moved = false
+		for i := range w.links {
+			moved = w.write(i) || moved
+			moved = w.read(i) || moved
+		}
+		if steps > 10_000 {
+			w.t.Fatalf("the links do not come to rest")
+		}
+	}
+	for i, l := range w.links {
+		if !l.Met() || !l.Idle() {
+			w.t.Fatalf("node %d: met %v, %d in flight, %d bytes wait", i, l.Met(), len(l.flight), l.bytes)
+		}
+	}
+	for id, m := range w.fates {
+		switch {
+		case m.delivered == 0 && m.returned == 0:
+			w.t.Fatalf("message %d was neither delivered nor returned", id)
+		case w.ends == 0 && m.returned > 0:
+			w.t.Fatalf("message %d was returned, although no session was ended", id)
+		}
+	}
+	if w.ends == 0 && w.over > 0 {
+		w.t.Fatalf("a session is over, although none was ended")
+	}
+}
+
+// run lets happen what the test draws.
+func (w *world) run(t *rapid.T, steps int) {
+	ending := rapid.Bool().Draw(t, "ending")
+	for range steps {
+		i := rapid.IntRange(0, 1).Draw(t, "end")
+		switch op := rapid.IntRange(0, 99).Draw(t, "op"); {
+		case op < 25:
+			principal := rapid.SampledFrom([]string{"", "", "eve"}).Draw(t, "principal")
+			w.send(i, performatives.Priority(rapid.IntRange(-1, 2).Draw(t, "priority")), rapid.IntRange(0, 120).Draw(t, "size"), principal)
+		case op < 55:
+			w.write(i)
+		case op < 85:
+			w.read(i)
+		case op < 90:
+			w.cut(i)
+		case op < 97:
+			w.connect()
+		case op < 99 && ending:
+			w.end(i, false)
+		case ending:
+			w.end(i, true)
+		}
+	}
+	w.settle()
+}
+
+// Two links over a stream that breaks at any moment account for every message once, in order within a band, and sessions that end
+// end at both ends.
+func TestLinkProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		newWorld(t).run(t, rapid.IntRange(1, 150).Draw(t, "steps"))
+	})
+}
+
+// What has been received and is sent again, since the peer was told of less, is dropped.
+func TestDuplicatesAreDropped(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.plant = func(_ *Link, f *frame, before bool) {
+			if before && f.hello != nil {
+				f.hello.received = 0
+			}
+		}
+		w.run(t, 100)
+	})
+}
+
+// faults are links that are broken in one place each.
+var faults = map[string]func(l *Link, f *frame, before bool){
+	"duplicates are taken": func(l *Link, f *frame, before bool) {
+		switch {
+		case before && f.hello != nil:
+			f.hello.received = 0 // so that there are some
+		case before && len(f.envelopes) > 0 && f.first <= l.received:
+			l.received = f.first - 1
+		}
+	},
+	"acknowledgements are not sent": func(l *Link, _ *frame, before bool) {
+		if !before {
+			l.acks = false
+		}
+	},
+	"more is acknowledged than was received": func(l *Link, f *frame, before bool) {
+		if !before && len(f.envelopes) > 0 {
+			l.received++
+		}
+	},
+	"nothing is sent again": func(l *Link, f *frame, before bool) {
+		if !before && f.hello != nil {
+			l.resent = len(l.flight)
+		}
+	},
+	"the last message is not sent again": func(l *Link, f *frame, before bool) {
+		if !before && f.hello != nil && len(l.flight) > 0 {
+			l.flight = l.flight[:len(l.flight)-1]
+			l.next--
+		}
+	},
+	"the floor is not checked": func(l *Link, f *frame, before bool) {
+		if before && f.hello != nil {
+			l.floor = 0
+		}
+	},
+	"a session that was forgotten is continued": func(l *Link, f *frame, before bool) {
+		if before && f.hello != nil {
+			l.theirs, l.received = max(l.theirs, f.hello.session), 0
+		}
+	},
+	"an ended session returns nothing": func(l *Link, f *frame, before bool) {
+		if before && f.hello != nil && l.session < f.hello.floor {
+			l.flight, l.weight, l.next = nil, 0, 1
+		}
+	},
+	"the bands have no order": func(l *Link, _ *frame, before bool) {
+		for _, b := range l.bands {
+			if before && len(b) > 1 {
+				slices.Reverse(b)
+			}
+		}
+	},
+}
+
+// stopped is what a failed check panics with, where a failure is what the test wants.
+type stopped string
+
+type catcher struct{}
+
+func (catcher) Helper()                           {}
+func (catcher) Fatalf(format string, args ...any) { panic(stopped(fmt.Sprintf(format, args...))) }
+
+// TestLinkPropertyFindsFaults checks that the property fails on links with a fault.
+func TestLinkPropertyFindsFaults(t *testing.T) {
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			run := rapid.Custom(func(t *rapid.T) (found string) {
+				defer func() {
+					switch r := recover().(type) {
+					case nil:
+					case stopped:
+						found = string(r)
+					default:
+						panic(r)
+					}
+				}()
+				w := newWorld(catcher{})
+				w.plant = fault
+				w.run(t, 150)
+				return ""
+			})
+			for seed := range 2000 {
+				if found := run.Example(seed); found != "" {
+					t.Logf("seed %d: %s", seed, found)
+					return
+				}
+			}
+			t.Error("not found")
+		})
+	}
+}

@@ -1,0 +1,523 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Stream carries frames between two nodes, in order. [github.com/ribosome-agents/ribosome/wire/grpc.LinkStream] is one.
+type Stream interface {
+	Send(frame []byte) error
+	// Recv waits for the next frame, which the caller owns. Only one goroutine calls it.
+	Recv() ([]byte, error)
+	// CheckName returns an error if the peer has authenticated as another node than that one.
+	CheckName(node string) error
+	// Close ends the stream; Recv and Send return. It may be called from any goroutine, and more than once.
+	Close()
+}
+
+// Handler is the owner of [Links]. For one peer, the calls come one at a time and in order. None may block.
+type Handler interface {
+	// Connected says that messages pass, with the names of the codons of which the nodes have different versions.
+	Connected(peer cluster.Incarnation, differ []string)
+	// Received takes a message.
+	Received(peer cluster.Incarnation, m *performatives.Message)
+	// Control takes a text of [Links.Control].
+	Control(peer cluster.Incarnation, text []byte)
+	// Lost says that what passed between the two nodes until now is over, although the peer may live: its agents are lost.
+	// Messages that are received later belong to what comes next. While a link stays down, it is called again after each Timeout.
+	Lost(peer cluster.Incarnation)
+	// Undelivered returns a message that was not delivered. With [performatives.CodeDisconnected] it may have arrived, and with
+	// [performatives.CodeStopped] it has not. With any other code it cannot be sent.
+	Undelivered(peer cluster.Incarnation, m *performatives.Message, why *performatives.Refusal)
+}
+
+// LinksOptions configures [Links]. Self, Handler, Dial and Dialect are required.
+type LinksOptions struct {
+	Self    cluster.Incarnation
+	Handler Handler
+	// Dial opens a stream to a member. It is called again, with a growing delay, as long as there is none.
+	Dial func(context.Context, cluster.Member) (Stream, error)
+	// Dialect is the form of the messages, that of package grpc.
+	Dialect wire.Dialect
+	// Stamper is for the answers to messages that cannot be read.
+	Stamper performatives.Stamper
+	// Link has the limits and the Tables; Self, Peer and Session are filled in.
+	Link Options
+	// Timeout is how long a link may be down before its agents are lost. Zero means DefaultTimeout.
+	Timeout time.Duration
+	// Backoff returns the delay after a number of failed attempts to open a stream. Nil means 50 ms, doubled up to 2 s, with jitter.
+	Backoff func(attempt int) time.Duration
+	// Logger gets what happens to streams. Nil discards it.
+	Logger *slog.Logger
+}
+
+// DefaultTimeout is the default of [LinksOptions].Timeout.
+const DefaultTimeout = 10 * time.Second
+
+// greetTime is how long a new stream may take until both ends know each other.
+const greetTime = 5 * time.Second
+
+func defaultBackoff(attempt int) time.Duration {
+	most := min(2*time.Second, 50*time.Millisecond<<min(attempt-1, 6))
+	return most/2 + rand.N(most/2)
+}
+
+// Links are the links of one node. The owner must call [Links.Stop].
+type Links struct {
+	o     LinksOptions
+	codec wire.Codec
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup // goroutines
+
+	mu      sync.Mutex
+	self    cluster.Incarnation
+	peers   map[cluster.Incarnation]*end
+	added   uint64 // how many links there were
+	stopped bool
+}
+
+// NewLinks returns links to no node yet. The error is that of the dialect.
+func NewLinks(o LinksOptions) (*Links, error) {
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Backoff == nil {
+		o.Backoff = defaultBackoff
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	codec, err := o.Dialect.Open(wire.CodecOptions{Local: performatives.AgentID(o.Self.Name), Stamper: o.Stamper, MaxBytes: MaxMessage})
+	if err != nil {
+		return nil, fmt.Errorf("link: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // Stop ends it
+	return &Links{o: o, self: o.Self, codec: codec, ctx: ctx, cancel: cancel, peers: make(map[cluster.Incarnation]*end)}, nil
+}
+
+// end is this node's end of the link to one incarnation of a node.
+type end struct {
+	links  *Links
+	member cluster.Member
+	ctx    context.Context // ends with Remove
+	cancel context.CancelFunc
+	wake   chan struct{} // has a value when the link may have something to send
+
+	handling sync.Mutex // held while the handler is called; taken before mu
+
+	mu     sync.Mutex
+	link   *Link
+	stream Stream // nil: none
+	gone   bool
+	down   *time.Timer   // set while there is no stream
+	idle   chan struct{} // closed when all is acknowledged; nil: nobody waits
+}
+
+// Rename sets the incarnation of this node. The links to all nodes must have been removed.
+func (ls *Links) Rename(self cluster.Incarnation) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.self = self
+}
+
+// Add opens a link to a node. Further calls for the same incarnation do nothing.
+func (ls *Links) Add(m cluster.Member) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if ls.stopped || ls.peers[m.Incarnation] != nil {
+		return
+	}
+	o := ls.o.Link
+	ls.added++
+	o.Self, o.Peer, o.Session = ls.self, m.Incarnation, ls.added<<32 // a link has fewer sessions
+	e := &end{links: ls, member: m, wake: make(chan struct{}, 1), link: New(o)}
+	e.ctx, e.cancel = context.WithCancel(ls.ctx)
+	e.down = time.AfterFunc(ls.o.Timeout, e.expire)
+	ls.peers[m.Incarnation] = e
+	if ls.o.Self.Name < m.Name {
+		ls.tasks.Go(e.dial)
+	}
+}
+
+// Remove ends the link to a node: what was not delivered is returned before Remove returns, and nothing is received
+// afterwards. It must not be called by the handler.
+func (ls *Links) Remove(peer cluster.Incarnation) {
+	ls.mu.Lock()
+	e := ls.peers[peer]
+	delete(ls.peers, peer)
+	ls.mu.Unlock()
+	if e != nil {
+		e.remove()
+	}
+}
+
+func (e *end) remove() {
+	e.cancel()
+	e.handling.Lock()
+	defer e.handling.Unlock()
+	e.mu.Lock()
+	e.gone = true
+	e.down.Stop()
+	if e.stream != nil {
+		e.stream.Close()
+		e.stream = nil
+	}
+	if e.idle != nil {
+		close(e.idle)
+		e.idle = nil
+	}
+	returned := e.link.End()
+	e.mu.Unlock()
+	e.undelivered(returned)
+}
+
+func (ls *Links) find(peer cluster.Incarnation) *end {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return ls.peers[peer]
+}
+
+// Send queues a message for a node. It does not block. The error is a [*performatives.Refusal].
+func (ls *Links) Send(peer cluster.Incarnation, m *performatives.Message) error {
+	e := ls.find(peer)
+	if e == nil {
+		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "there is no link to the node " + peer.Name}
+	}
+	data, err := ls.codec.Encode(nil, m)
+	if err != nil {
+		return wire.AsRefusal(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.gone {
+		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "the node " + peer.Name + " has gone"}
+	}
+	if err := e.link.Send(m, data); err != nil {
+		return err
+	}
+	e.signal()
+	return nil
+}
+
+// Control sends a text to the owner of the links of a node. It passes all messages, and may be lost. It reports false if there
+// is no connection, or too much waits.
+func (ls *Links) Control(peer cluster.Incarnation, text []byte) bool {
+	e := ls.find(peer)
+	if e == nil {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	defer e.signal()
+	return e.link.SendControl(text)
+}
+
+func (e *end) signal() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// dial keeps a stream to the node, until Remove.
+func (e *end) dial() {
+	o := e.links.o
+	for attempt := 1; ; attempt++ {
+		stream, err := o.Dial(e.ctx, e.member)
+		if err == nil {
+			err = stream.CheckName(e.member.Name)
+			if err == nil && e.run(stream, nil) {
+				attempt = 0
+			}
+			stream.Close()
+		}
+		if err != nil && e.ctx.Err() == nil {
+			o.Logger.Warn("no link to a node", "peer", e.member.Name, "attempt", attempt, "err", err)
+		}
+		retry := time.NewTimer(o.Backoff(max(attempt, 1)))
+		select {
+		case <-retry.C:
+		case <-e.ctx.Done():
+			retry.Stop()
+			return
+		}
+	}
+}
+
+// ErrUnknownNode is returned by [Links.Accept] for a stream of a node that is no member, or not known as one yet.
+var ErrUnknownNode = errors.New("link: the node is not known here")
+
+// Accept serves a stream that another node has opened, until it ends.
+func (ls *Links) Accept(stream Stream) error {
+	defer stream.Close()
+	late := time.AfterFunc(greetTime, stream.Close)
+	first, err := stream.Recv()
+	late.Stop()
+	if err != nil {
+		return err
+	}
+	f, err := readFrame(first)
+	switch {
+	case err != nil:
+		return err
+	case f.hello == nil:
+		return streamError("the first frame is no hello")
+	}
+	if err := stream.CheckName(f.hello.from.Name); err != nil {
+		return err
+	}
+	e := ls.find(f.hello.from)
+	if e == nil {
+		_ = stream.Send(Bye("the node is not known here")) // the stream ends in any case
+		return ErrUnknownNode
+	}
+	if f.hello.from.Name > ls.o.Self.Name {
+		return streamError("the node %s is not the one to open streams", f.hello.from.Name)
+	}
+	e.run(stream, first)
+	return nil
+}
+
+// run serves a stream in place of the one before, until it ends. first is a frame that was read. It reports whether the ends
+// knew each other.
+func (e *end) run(stream Stream, first []byte) (met bool) {
+	e.mu.Lock()
+	if e.gone {
+		e.mu.Unlock()
+		return false
+	}
+	if e.stream != nil {
+		e.stream.Close()
+	}
+	e.stream = stream
+	e.link.Open()
+	e.mu.Unlock()
+	var writer sync.WaitGroup
+	over := make(chan struct{})
+	writer.Go(func() { e.write(stream, over) })
+	err := e.read(stream, first, &met)
+	close(over)
+	stream.Close()
+	writer.Wait()
+	if e.leave(stream) {
+		e.links.o.Logger.Info("the stream of a link has ended", "peer", e.member.Name, "err", err)
+	}
+	return met
+}
+
+// leave notes that a stream has ended. It reports false if another one has replaced it, or the link has ended.
+func (e *end) leave(stream Stream) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stream != stream {
+		return false
+	}
+	e.stream = nil
+	e.link.Close()
+	e.down.Reset(e.links.o.Timeout)
+	if e.idle != nil { // Stop does not wait for another stream
+		close(e.idle)
+		e.idle = nil
+	}
+	return true
+}
+
+// write writes what the link has, until the stream ends.
+func (e *end) write(stream Stream, over <-chan struct{}) {
+	for {
+		e.mu.Lock()
+		if e.stream != stream {
+			e.mu.Unlock()
+			e.signal() // this writer may have taken the signal for the next one
+			return
+		}
+		frame := e.link.Next(time.Now())
+		e.mu.Unlock()
+		if frame != nil {
+			if stream.Send(frame) != nil {
+				stream.Close() // the reader sees it
+				return
+			}
+			continue
+		}
+		select {
+		case <-e.wake:
+		case <-over:
+			return
+		}
+	}
+}
+
+// read passes on what comes, until the stream ends. met is set when the ends know each other.
+func (e *end) read(stream Stream, first []byte, met *bool) error {
+	late := time.AfterFunc(greetTime, stream.Close)
+	defer late.Stop()
+	for frame := first; ; frame = nil {
+		if frame == nil {
+			var err error
+			if frame, err = stream.Recv(); err != nil {
+				return err
+			}
+		}
+		current, err := e.receive(stream, frame, late, met)
+		if err != nil || !current {
+			return err
+		}
+	}
+}
+
+// receive takes in one frame. It reports false if the stream is no longer the link's.
+func (e *end) receive(stream Stream, frame []byte, late *time.Timer, met *bool) (current bool, err error) {
+	e.handling.Lock()
+	defer e.handling.Unlock()
+	e.mu.Lock()
+	if e.stream != stream {
+		e.mu.Unlock()
+		return false, nil
+	}
+	r, err := e.link.Receive(frame, time.Now())
+	differ := e.link.Differ()
+	if r.Met {
+		*met = true
+		late.Stop()
+		e.down.Stop()
+	}
+	if e.idle != nil && e.link.Idle() {
+		close(e.idle)
+		e.idle = nil
+	}
+	e.mu.Unlock()
+	e.signal() // an acknowledgement, or room in the window
+	h, peer := e.links.o.Handler, e.member.Incarnation
+	if r.Over {
+		h.Lost(peer)
+	}
+	e.undelivered(r.Returned)
+	if r.Met {
+		h.Connected(peer, differ)
+	}
+	for _, text := range r.Controls {
+		h.Control(peer, text)
+	}
+	for _, m := range r.Messages {
+		e.deliver(m)
+	}
+	return true, err
+}
+
+// deliver decodes a message and passes it on. One that cannot be read is answered.
+func (e *end) deliver(in Inbound) {
+	e.links.codec.Decode(in.Data, func(item wire.Inbound) {
+		switch m := item.Message; {
+		case m == nil && len(item.Answer) > 0:
+			e.links.codec.Decode(item.Answer, func(answer wire.Inbound) { // in the form in which a session would send it
+				if answer.Message != nil {
+					_ = e.links.Send(e.member.Incarnation, answer.Message) // the link is full, or has ended
+				}
+			})
+		case m == nil:
+			e.links.o.Logger.Warn("a message of a node cannot be read", "peer", e.member.Name, "err", item.Err)
+		default:
+			if m = shifted(m, in.Ahead); m != nil {
+				m.Authenticate(in.Principal)
+				e.links.o.Handler.Received(e.member.Incarnation, m)
+			}
+		}
+	})
+}
+
+// shifted returns m with its deadline by the clock of this node.
+func shifted(m *performatives.Message, ahead time.Duration) *performatives.Message {
+	if m.ReplyBy().IsZero() {
+		return m
+	}
+	by, err := m.With(func(e *performatives.Envelope) { e.ReplyBy = e.ReplyBy.Add(ahead) })
+	if err != nil {
+		return m // no other field has changed
+	}
+	return by
+}
+
+// undelivered returns messages to the owner. The caller holds handling.
+func (e *end) undelivered(all []Returned) {
+	for _, r := range all {
+		why := &performatives.Refusal{Code: performatives.CodeStopped, About: r.Message.ID(), Text: "the node " + e.member.Name + " cannot be reached"}
+		if r.Sent {
+			why.Code, why.Text = performatives.CodeDisconnected, "the node "+e.member.Name+" was lost before it acknowledged the message"
+		}
+		e.links.o.Handler.Undelivered(e.member.Incarnation, r.Message, why)
+	}
+}
+
+// expire gives up a link that has been down for too long. It may come up again.
+func (e *end) expire() {
+	e.handling.Lock()
+	defer e.handling.Unlock()
+	e.mu.Lock()
+	if e.gone || e.link.Met() {
+		e.mu.Unlock()
+		return
+	}
+	returned := e.link.End()
+	if e.stream != nil { // it says hello again, over another stream
+		e.stream.Close()
+		e.stream = nil
+	}
+	e.down.Reset(e.links.o.Timeout)
+	e.mu.Unlock()
+	e.links.o.Handler.Lost(e.member.Incarnation)
+	e.undelivered(returned)
+}
+
+// Stop waits until the nodes that are connected have acknowledged everything, closes all links, and returns what was not
+// delivered to the handler. When ctx ends first, it does not wait any longer, and returns the cause.
+func (ls *Links) Stop(ctx context.Context) error {
+	ls.mu.Lock()
+	ls.stopped = true
+	all := make([]*end, 0, len(ls.peers))
+	for _, e := range ls.peers {
+		all = append(all, e)
+	}
+	ls.mu.Unlock()
+	var late error
+	for _, e := range all {
+		select {
+		case <-e.flushed():
+		case <-ctx.Done():
+			late = fmt.Errorf("link: stop: %w", context.Cause(ctx))
+		}
+	}
+	for _, e := range all {
+		ls.Remove(e.member.Incarnation)
+	}
+	ls.cancel()
+	ls.tasks.Wait()
+	return late
+}
+
+// flushed returns a channel that is closed when the peer has acknowledged everything, or if there is no connection.
+func (e *end) flushed() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.idle == nil {
+		e.idle = make(chan struct{})
+	}
+	done := e.idle
+	if e.link.Idle() || !e.link.Met() {
+		close(e.idle)
+		e.idle = nil
+	}
+	return done
+}

@@ -1,0 +1,801 @@
+package link
+
+import (
+	stdcmp "cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
+)
+
+// pipe is one end of a stream in memory.
+type pipe struct {
+	name string // of the node at the other end; empty: it has not authenticated
+	in   <-chan []byte
+	out  chan<- []byte
+	over chan struct{}
+	once *sync.Once
+}
+
+// newPipe returns the ends of a stream of node a to node b.
+func newPipe(a, b string) (atA, atB *pipe) {
+	toA, toB, over, once := make(chan []byte), make(chan []byte), make(chan struct{}), new(sync.Once)
+	return &pipe{b, toA, toB, over, once}, &pipe{a, toB, toA, over, once}
+}
+
+func (p *pipe) Send(frame []byte) error {
+	select {
+	case <-p.over:
+		return io.ErrClosedPipe
+	case p.out <- frame:
+		return nil
+	}
+}
+
+func (p *pipe) Recv() ([]byte, error) {
+	select {
+	case <-p.over:
+		return nil, io.EOF
+	case frame := <-p.in:
+		return frame, nil
+	}
+}
+
+func (p *pipe) CheckName(node string) error {
+	if p.name != "" && p.name != node {
+		return fmt.Errorf("the peer is %s, not %s", p.name, node)
+	}
+	return nil
+}
+
+func (p *pipe) Close() { p.once.Do(func() { close(p.over) }) }
+
+// recorder notes what the owner of links is told.
+type recorder struct {
+	mu        sync.Mutex
+	events    []string // without messages
+	received  []*performatives.Message
+	returned  []Returned
+	hold      chan struct{} // Received waits for it, unless it is nil
+	onReceive func(*performatives.Message)
+	count     atomic.Int64
+	await     int64
+	reached   chan struct{} // closed when await messages were received or returned
+}
+
+func (r *recorder) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Connected(peer cluster.Incarnation, differ []string) {
+	r.note("connected %s %v", peer.Name, differ)
+}
+
+func (r *recorder) Control(peer cluster.Incarnation, text []byte) {
+	r.note("control %s %s", peer.Name, text)
+}
+
+func (r *recorder) Lost(peer cluster.Incarnation) { r.note("lost %s", peer.Name) }
+
+func (r *recorder) Received(_ cluster.Incarnation, m *performatives.Message) {
+	if r.hold != nil {
+		<-r.hold
+	}
+	r.mu.Lock()
+	r.received = append(r.received, m)
+	r.mu.Unlock()
+	if r.onReceive != nil {
+		r.onReceive(m)
+	}
+	r.counted()
+}
+
+func (r *recorder) Undelivered(_ cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) {
+	r.mu.Lock()
+	r.returned = append(r.returned, Returned{m, why.Code == performatives.CodeDisconnected})
+	r.mu.Unlock()
+	r.counted()
+}
+
+func (r *recorder) counted() {
+	if n := r.count.Add(1); r.reached != nil && n == r.await {
+		close(r.reached)
+	}
+}
+
+// seen returns the events until now, and forgets them.
+func (r *recorder) seen() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer func() { r.events = nil }()
+	return r.events
+}
+
+func (r *recorder) messages() (texts []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.received {
+		texts = append(texts, string(m.ConversationID()))
+	}
+	return texts
+}
+
+func (r *recorder) undelivered() (texts []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.returned {
+		texts = append(texts, fmt.Sprintf("%s %v", m.Message.ConversationID(), m.Sent))
+	}
+	return texts
+}
+
+// network connects nodes in memory.
+type network struct {
+	mu      sync.Mutex
+	links   map[string]*Links
+	streams []*pipe
+	dialled int
+	down    bool
+	name    string // by which dialling nodes authenticate; empty: their own
+	other   string // by which dialled nodes authenticate; empty: their own
+	serving sync.WaitGroup
+}
+
+func (n *network) dial(from string) func(context.Context, cluster.Member) (Stream, error) {
+	return func(_ context.Context, m cluster.Member) (Stream, error) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.dialled++
+		to := n.links[m.Name]
+		if n.down || to == nil {
+			return nil, errors.New("the network is down")
+		}
+		caller := stdcmp.Or(n.name, from)
+		near, far := newPipe(caller, stdcmp.Or(n.other, m.Name))
+		n.streams = append(n.streams, near)
+		n.serving.Go(func() { _ = to.Accept(far) })
+		return near, nil
+	}
+}
+
+// cut breaks all streams, and lets no others come as long as down.
+func (n *network) cut(down bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = down
+	for _, s := range n.streams {
+		s.Close()
+	}
+	n.streams = nil
+}
+
+func (n *network) dials() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.dialled
+}
+
+type stamper struct{}
+
+func (stamper) Stamp() performatives.Stamp {
+	return performatives.Stamp{ID: performatives.NewID(), Time: time.Now()}
+}
+
+// newLinks returns the links of a node.
+func (n *network) newLinks(t testing.TB, self cluster.Incarnation, change func(*LinksOptions)) (*Links, *recorder) {
+	t.Helper()
+	r := &recorder{}
+	o := LinksOptions{Self: self, Handler: r, Dial: n.dial(self.Name), Dialect: grpc.Dialect{}, Stamper: stamper{}}
+	if change != nil {
+		change(&o)
+	}
+	ls, err := NewLinks(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.links[self.Name] = ls
+	return ls, r
+}
+
+// both returns the links of the nodes a and b, which know each other. They are stopped by the test.
+func (n *network) both(t testing.TB, change func(*LinksOptions)) (a, b *Links, atA, atB *recorder) {
+	t.Helper()
+	n.links = make(map[string]*Links)
+	a, atA = n.newLinks(t, nodeA, change)
+	b, atB = n.newLinks(t, nodeB, change)
+	a.Add(cluster.Member{Incarnation: nodeB})
+	b.Add(cluster.Member{Incarnation: nodeA})
+	return a, b, atA, atB
+}
+
+// finish stops links, and waits for the streams.
+func (n *network) finish(t testing.TB, all ...*Links) {
+	t.Helper()
+	for _, ls := range all {
+		ctx, cancel := context.WithCancel(context.Background())
+		if err := ls.Stop(ctx); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		cancel()
+	}
+	n.cut(true)
+	n.serving.Wait()
+}
+
+// numbered returns a message that is known by a number.
+func numbered(t testing.TB, number int, p performatives.Priority) *performatives.Message {
+	t.Helper()
+	m, err := performatives.New(performatives.Envelope{
+		ID: performatives.NewID(), Performative: performatives.ActInform, Sender: "x", Receiver: "y",
+		ConversationID: performatives.ConversationID(strconv.Itoa(number)), Priority: p, Timestamp: time.Now(), Payload: performatives.Raw{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func mustSend(t testing.TB, ls *Links, to cluster.Incarnation, m *performatives.Message) {
+	t.Helper()
+	if err := ls.Send(to, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func equal(t testing.TB, what string, got, want []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestLinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		a, b, atA, atB := n.both(t, nil)
+		mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal)) // before there is a stream
+		synctest.Wait()
+		equal(t, "at a", atA.seen(), []string{"connected b []"})
+		equal(t, "at b", atB.seen(), []string{"connected a []"})
+		mustSend(t, b, nodeA, numbered(t, 2, performatives.Normal))
+		if !a.Control(nodeB, []byte("x")) || !b.Control(nodeA, []byte("y")) {
+			t.Error("a control is not taken")
+		}
+		synctest.Wait()
+		equal(t, "controls at a", atA.seen(), []string{"control b y"})
+		equal(t, "controls at b", atB.seen(), []string{"control a x"})
+		equal(t, "messages at a", atA.messages(), []string{"2"})
+		equal(t, "messages at b", atB.messages(), []string{"1"})
+		a.Add(cluster.Member{Incarnation: nodeB}) // nothing
+		synctest.Wait()
+		if got := n.dials(); got != 1 {
+			t.Errorf("dialled %d times", got)
+		}
+		n.finish(t, a, b)
+		n.finish(t, a, b) // again
+		equal(t, "returned at a", atA.undelivered(), nil)
+		equal(t, "returned at b", atB.undelivered(), nil)
+		a.Add(cluster.Member{Incarnation: nodeB})
+		if err := a.Send(nodeB, numbered(t, 3, performatives.Normal)); codeOf(err) != performatives.CodeStopped {
+			t.Errorf("after Stop: %v", err)
+		}
+		if a.Control(nodeB, nil) {
+			t.Error("a control is taken after Stop")
+		}
+	})
+}
+
+func TestLinksDeadlinesAndPrincipals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		a, b, _, atB := n.both(t, nil)
+		m, err := numbered(t, 1, performatives.Normal).With(func(e *performatives.Envelope) { e.ReplyBy = time.Now().Add(time.Minute) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Authenticate("eve")
+		mustSend(t, a, nodeB, m)
+		mustSend(t, a, nodeB, numbered(t, 2, performatives.Normal))
+		synctest.Wait()
+		if got := atB.received[0]; !got.ReplyBy().Equal(m.ReplyBy()) || got.Principal() != "eve" {
+			t.Errorf("reply by %v, principal %q", got.ReplyBy(), got.Principal())
+		}
+		if got := atB.received[1]; !got.ReplyBy().IsZero() || got.Principal() != "" {
+			t.Errorf("reply by %v, principal %q", got.ReplyBy(), got.Principal())
+		}
+		e := b.find(nodeA)
+		e.deliver(Inbound{Data: mustEncode(t, b, m), Ahead: time.Hour})
+		if got := atB.received[2]; !got.ReplyBy().Equal(m.ReplyBy().Add(time.Hour)) {
+			t.Errorf("with the clock an hour ahead: reply by %v, want an hour after %v", got.ReplyBy(), m.ReplyBy())
+		}
+		n.finish(t, a, b)
+	})
+}
+
+func mustEncode(t testing.TB, ls *Links, m *performatives.Message) []byte {
+	t.Helper()
+	data, err := ls.codec.Encode(nil, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// What is sent while there is no stream, and what a broken stream lost, arrives over the next one.
+func TestLinksReconnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		a, b, atA, atB := n.both(t, nil)
+		var want []string
+		for i := range 50 {
+			mustSend(t, a, nodeB, numbered(t, i, performatives.Normal))
+			mustSend(t, b, nodeA, numbered(t, i, performatives.Normal))
+			want = append(want, strconv.Itoa(i))
+			if i%3 == 0 {
+				n.cut(false)
+			}
+			if i%2 == 0 {
+				time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+			}
+		}
+		time.Sleep(5 * time.Second)
+		equal(t, "at a", atA.messages(), want)
+		equal(t, "at b", atB.messages(), want)
+		n.finish(t, a, b)
+		for _, r := range []*recorder{atA, atB} {
+			if slices.ContainsFunc(r.seen(), func(e string) bool { return e[:4] == "lost" }) || len(r.undelivered()) > 0 {
+				t.Errorf("lost, or returned %v", r.undelivered())
+			}
+		}
+	})
+}
+
+// A link that is down for too long loses the agents of the other node, once. It comes up again for new ones.
+func TestLinksTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		a, b, atA, atB := n.both(t, func(o *LinksOptions) { o.Timeout = time.Minute })
+		synctest.Wait()
+		n.cut(true)
+		time.Sleep(50 * time.Second)
+		mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
+		synctest.Wait()
+		equal(t, "too early", atA.undelivered(), nil)
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		equal(t, "returned", atA.undelivered(), []string{"1 false"})
+		equal(t, "at a", atA.seen(), []string{"connected b []", "lost b"})
+		equal(t, "at b", atB.seen(), []string{"connected a []", "lost a"})
+		mustSend(t, a, nodeB, numbered(t, 2, performatives.Normal))
+		n.cut(false)
+		time.Sleep(10 * time.Second)
+		equal(t, "at a, later", atA.seen(), []string{"connected b []"})
+		equal(t, "at b, later", atB.seen(), []string{"connected a []"})
+		equal(t, "messages", atB.messages(), []string{"2"})
+		time.Sleep(time.Hour) // a link that is up is not lost
+		equal(t, "at a, much later", atA.seen(), nil)
+		n.finish(t, a, b)
+	})
+}
+
+// A node that one end only has given up is lost at the other end, too.
+func TestLinksOneEndExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		n.links = make(map[string]*Links)
+		a, atA := n.newLinks(t, nodeA, func(o *LinksOptions) { o.Timeout = time.Second })
+		b, atB := n.newLinks(t, nodeB, func(o *LinksOptions) { o.Timeout = time.Hour })
+		a.Add(cluster.Member{Incarnation: nodeB})
+		b.Add(cluster.Member{Incarnation: nodeA})
+		synctest.Wait()
+		n.cut(true)
+		synctest.Wait()
+		mustSend(t, b, nodeA, numbered(t, 1, performatives.Normal))
+		time.Sleep(2500 * time.Millisecond)
+		n.cut(false)
+		time.Sleep(10 * time.Second)
+		equal(t, "at a", slices.Compact(atA.seen()), []string{"connected b []", "lost b", "connected b []"})
+		equal(t, "at b", atB.seen(), []string{"connected a []", "lost a", "connected a []"})
+		equal(t, "returned at b", atB.undelivered(), []string{"1 false"})
+		n.finish(t, a, b)
+	})
+}
+
+// Remove returns what was not delivered before it returns. The same incarnation can come back.
+func TestLinksRemoveAndAdd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		a, b, atA, atB := n.both(t, nil)
+		mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
+		mustSend(t, b, nodeA, numbered(t, 2, performatives.Normal))
+		synctest.Wait()
+		n.cut(true)
+		synctest.Wait()
+		mustSend(t, a, nodeB, numbered(t, 3, performatives.Normal))
+		a.Remove(nodeB)
+		equal(t, "returned", atA.undelivered(), []string{"3 false"})
+		a.Remove(nodeB) // again
+		if err := a.Send(nodeB, numbered(t, 4, performatives.Normal)); codeOf(err) != performatives.CodeStopped {
+			t.Errorf("got %v", err)
+		}
+		a.Add(cluster.Member{Incarnation: nodeB})
+		mustSend(t, a, nodeB, numbered(t, 5, performatives.Normal))
+		mustSend(t, b, nodeA, numbered(t, 6, performatives.Normal))
+		n.cut(false)
+		time.Sleep(9 * time.Second)
+		equal(t, "at b", atB.seen(), []string{"connected a []", "lost a", "connected a []"})
+		equal(t, "messages at b", atB.messages(), []string{"1", "5"})
+		equal(t, "returned at b", atB.undelivered(), []string{"6 false"})
+		mustSend(t, b, nodeA, numbered(t, 7, performatives.Normal))
+		synctest.Wait()
+		equal(t, "messages at a", atA.messages(), []string{"2", "7"})
+		n.finish(t, a, b)
+	})
+}
+
+// A node that is not known yet is refused, and tries again.
+func TestLinksUnknownNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		n.links = make(map[string]*Links)
+		a, _ := n.newLinks(t, nodeA, nil)
+		b, atB := n.newLinks(t, nodeB, nil)
+		a.Add(cluster.Member{Incarnation: nodeB})
+		mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
+		time.Sleep(5 * time.Second)
+		if got := n.dials(); got < 2 {
+			t.Errorf("dialled %d times", got)
+		}
+		b.Add(cluster.Member{Incarnation: nodeA})
+		time.Sleep(5 * time.Second)
+		equal(t, "at b", atB.messages(), []string{"1"})
+		n.finish(t, a, b)
+	})
+}
+
+func TestAcceptRefuses(t *testing.T) {
+	hello := func(from cluster.Incarnation) []byte {
+		return (&frame{hello: &hello{from: from, to: nodeB, session: 1, minVersion: 1, maxVersion: 1}}).append(nil)
+	}
+	nodeC := cluster.Incarnation{Name: "c", Epoch: 1}
+	for name, c := range map[string]struct {
+		first []byte
+		is    error
+		name  string
+	}{
+		"garbage":            {first: []byte("\xff"), is: errStream},
+		"no hello":           {first: []byte{}, is: errStream},
+		"an unknown node":    {first: hello(cluster.Incarnation{Name: "aa", Epoch: 1}), is: ErrUnknownNode},
+		"another epoch":      {first: hello(cluster.Incarnation{Name: "a", Epoch: 1}), is: ErrUnknownNode},
+		"the one to answer":  {first: hello(nodeC), is: errStream},
+		"another name":       {first: hello(nodeA), name: "mallory"},
+		"nothing in time":    {is: io.EOF},
+		"an end in its time": {is: io.EOF},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var n network
+				n.links = make(map[string]*Links)
+				b, atB := n.newLinks(t, nodeB, nil)
+				b.Add(cluster.Member{Incarnation: nodeA})
+				b.Add(cluster.Member{Incarnation: nodeC})
+				near, far := newPipe(c.name, "b")
+				done := make(chan error, 1)
+				go func() { done <- b.Accept(far) }()
+				if c.first != nil {
+					_ = near.Send(c.first)
+				}
+				if name == "an end in its time" {
+					near.Close()
+				}
+				if c.is == ErrUnknownNode { //nolint:errorlint // of the table
+					data, err := near.Recv()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if f, err := readFrame(data); err != nil || f.bye == "" {
+						t.Errorf("no bye: %+v, %v", f, err)
+					}
+				}
+				if err := <-done; err == nil || c.is != nil && !errors.Is(err, c.is) {
+					t.Errorf("got %v, want %v", err, c.is)
+				}
+				if _, err := near.Recv(); err == nil {
+					t.Error("the stream goes on")
+				}
+				equal(t, "events", atB.seen(), nil)
+				n.finish(t, b)
+			})
+		})
+	}
+}
+
+// The certificate of each end has to be for its node.
+func TestLinksWrongName(t *testing.T) {
+	for name, n := range map[string]*network{"of the caller": {name: "mallory"}, "of the other end": {other: "mallory"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b, atA, atB := n.both(t, func(o *LinksOptions) { o.Timeout = time.Hour })
+				time.Sleep(time.Minute)
+				equal(t, "at a", atA.seen(), nil)
+				equal(t, "at b", atB.seen(), nil)
+				n.mu.Lock()
+				n.name, n.other = "", ""
+				n.mu.Unlock()
+				time.Sleep(time.Minute)
+				equal(t, "at b, later", atB.seen(), []string{"connected a []"})
+				n.finish(t, a, b)
+			})
+		})
+	}
+}
+
+// A frame that is no frame ends its stream, and nothing else.
+func TestLinksGarbage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		a, b, atA, atB := n.both(t, nil)
+		synctest.Wait()
+		_ = n.streams[0].Send([]byte("\xff\xff")) // as if a had written it
+		mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
+		time.Sleep(time.Second)
+		equal(t, "at a", atA.seen(), []string{"connected b []", "connected b []"})
+		equal(t, "messages", atB.messages(), []string{"1"})
+		n.finish(t, a, b)
+	})
+}
+
+// An envelope that is no message is answered, and the others of the frame arrive.
+func TestLinksUnreadableMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		a, b, atA, atB := n.both(t, nil)
+		synctest.Wait()
+		good := mustEncode(t, a, numbered(t, 1, performatives.Normal))
+		bad, err := numbered(t, 2, performatives.Normal).With(func(e *performatives.Envelope) { e.ReplyWith = "r" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := mustEncode(t, a, bad)
+		// A later act replaces the one before. There is none with the number 999.
+		data = appendBytes([]byte(nil), fieldEnvelope, appendNumber(slices.Clone(contentOf(data)), 2, 999))
+		e := a.find(nodeB)
+		e.mu.Lock()
+		for _, d := range [][]byte{data, good} {
+			if err := e.link.Send(bad, d); err != nil {
+				t.Error(err)
+			}
+		}
+		e.mu.Unlock()
+		e.signal()
+		synctest.Wait()
+		equal(t, "at b", atB.messages(), []string{"1"})
+		if len(atA.received) != 1 || atA.received[0].Performative() != performatives.ActNotUnderstood {
+			t.Errorf("the answers are %v", atA.received)
+		}
+		n.finish(t, a, b)
+	})
+}
+
+// contentOf returns the bytes of an envelope without its tag.
+func contentOf(data []byte) (content []byte) {
+	eachField(data, func(v value) { content = v.bytes })
+	return content
+}
+
+// While the owner of one end is slow, the other end keeps what the window does not hold, and refuses what is more.
+func TestLinksSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		n.links = make(map[string]*Links)
+		a, _ := n.newLinks(t, nodeA, func(o *LinksOptions) { o.Link = Options{Window: 500, Batch: 200, Capacity: 20} })
+		b, atB := n.newLinks(t, nodeB, nil)
+		atB.hold = make(chan struct{})
+		a.Add(cluster.Member{Incarnation: nodeB})
+		b.Add(cluster.Member{Incarnation: nodeA})
+		synctest.Wait()
+		taken := 0
+		for ; taken < 1000; taken++ {
+			err := a.Send(nodeB, numbered(t, taken, performatives.Normal))
+			synctest.Wait()
+			if err == nil {
+				continue
+			}
+			if codeOf(err) != performatives.CodeBusy {
+				t.Fatal(err)
+			}
+			break
+		}
+		if taken < 20 || taken > 60 {
+			t.Errorf("%d messages are taken", taken)
+		}
+		close(atB.hold)
+		time.Sleep(time.Second)
+		if got := len(atB.messages()); got != taken {
+			t.Errorf("%d of %d arrive", got, taken)
+		}
+		n.finish(t, a, b)
+	})
+}
+
+// Stop waits until all is acknowledged, and for no longer than its context, a broken stream or the end of the link.
+func TestLinksStopFlushes(t *testing.T) {
+	for _, end := range []string{"acknowledged", "context", "broken", "removed"} {
+		t.Run(end, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var n network
+				a, b, atA, atB := n.both(t, nil)
+				atB.hold = make(chan struct{})
+				synctest.Wait()
+				for i := range 3 { // the first is acknowledged, and its owner is slow
+					mustSend(t, a, nodeB, numbered(t, i, performatives.Normal))
+					synctest.Wait()
+				}
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				stopped := make(chan error, 1)
+				go func() { stopped <- a.Stop(ctx) }()
+				synctest.Wait()
+				select {
+				case err := <-stopped:
+					t.Fatalf("stopped too early: %v", err)
+				default:
+				}
+				want := []string{"1 true", "2 false"}
+				switch end {
+				case "acknowledged":
+					close(atB.hold)
+					want = nil
+				case "context":
+					cancel()
+				case "broken":
+					n.cut(true)
+				case "removed":
+					go a.Remove(nodeB)
+				}
+				synctest.Wait()
+				select {
+				case err := <-stopped:
+					if (err != nil) != (end == "context") {
+						t.Errorf("stop: %v", err)
+					}
+				default:
+					t.Error("Stop does not return")
+					cancel()
+				}
+				equal(t, "returned", atA.undelivered(), want)
+				if end != "acknowledged" {
+					close(atB.hold)
+				}
+				n.finish(t, b)
+			})
+		})
+	}
+}
+
+// deaf is a stream whose end the reader notices late.
+type deaf struct {
+	*pipe
+	hears <-chan struct{}
+}
+
+func (d deaf) Recv() ([]byte, error) {
+	frame, err := d.pipe.Recv()
+	if err != nil {
+		<-d.hears
+	}
+	return frame, err
+}
+
+// A stream that takes another one's place gets what is sent from then on, although the other one has not ended yet.
+func TestLinksReplacedStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		a, b, _, atB := n.both(t, nil)
+		synctest.Wait()
+		e := a.find(nodeB)
+		hears := make(chan struct{})
+		var running sync.WaitGroup
+		for range 3 {
+			stream, err := a.o.Dial(t.Context(), e.member)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := numbered(t, 0, performatives.Normal)
+			e.mu.Lock() // it waits until the ends have met
+			if err := e.link.Send(m, mustEncode(t, a, m)); err != nil {
+				t.Error(err)
+			}
+			e.mu.Unlock()
+			running.Go(func() { e.run(deaf{stream.(*pipe), hears}, nil) })
+			synctest.Wait()
+		}
+		for i := range 5 {
+			if got := len(atB.messages()); got != 3+i {
+				t.Errorf("%d of %d messages arrive", got, 3+i)
+			}
+			mustSend(t, a, nodeB, numbered(t, i, performatives.Normal))
+			synctest.Wait()
+		}
+		close(hears)
+		n.finish(t, a, b)
+		running.Wait()
+	})
+}
+
+// Send, Remove, Add and Stop at any time account for every message once.
+func TestLinksLifecycle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		a, b, atA, atB := n.both(t, nil)
+		var taken atomic.Int64
+		var senders sync.WaitGroup
+		for i := range 4 {
+			senders.Go(func() {
+				for k := range 200 {
+					if a.Send(nodeB, numbered(t, i*1000+k, performatives.Normal)) == nil {
+						taken.Add(1)
+					}
+					switch {
+					case i == 0 && k%20 == 0:
+						a.Remove(nodeB)
+						a.Add(cluster.Member{Incarnation: nodeB})
+					case i == 1 && k%30 == 0:
+						n.cut(false)
+					case i == 2 && k%25 == 0:
+						time.Sleep(100 * time.Millisecond)
+					}
+				}
+			})
+		}
+		senders.Wait()
+		time.Sleep(time.Minute)
+		n.finish(t, a, b)
+		once := make(map[string]bool)
+		for _, m := range atB.messages() {
+			if once[m] {
+				t.Errorf("message %s is delivered twice", m)
+			}
+			once[m] = true
+		}
+		for _, r := range atA.undelivered() {
+			var number string
+			var sent bool
+			if _, err := fmt.Sscan(r, &number, &sent); err != nil {
+				t.Fatal(err)
+			}
+			if once[number] && !sent {
+				t.Errorf("message %s is delivered, and returned as not sent", number)
+			}
+			once[number] = true
+		}
+		if len(once) != int(taken.Load()) {
+			t.Errorf("%d of %d messages are accounted for", len(once), taken.Load())
+		}
+	})
+}
+
+func TestDefaultBackoff(t *testing.T) {
+	for attempt := 1; attempt < 100; attempt++ {
+		if d := defaultBackoff(attempt); d < 25*time.Millisecond || d > 2*time.Second {
+			t.Errorf("attempt %d waits for %v", attempt, d)
+		}
+	}
+}

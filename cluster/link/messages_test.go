@@ -1,0 +1,337 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+func TestBandsAreEmptiedFromTheHighest(t *testing.T) {
+	a, b := pair(nil)
+	for i, p := range []performatives.Priority{performatives.Low, performatives.Normal, performatives.High, performatives.Urgent} {
+		send(t, a, uint64(10+i), p)
+		send(t, a, uint64(20+i), p)
+	}
+	_, atB := meet(t, a, b)
+	if want := []uint64{13, 23, 12, 22, 11, 21, 10, 20}; !slices.Equal(numbersOf(atB), want) {
+		t.Errorf("got %d, want %d", numbersOf(atB), want)
+	}
+}
+
+// An urgent message overtakes all that has not been sent, and is behind what the window holds at most.
+func TestUrgentOvertakes(t *testing.T) {
+	const window, many = 64 << 10, 100_000
+	a, b := pair(func(a, _ *Options) { a.Window, a.Batch = window, 8<<10 })
+	meet(t, a, b)
+	low := message(t, performatives.Low, "")
+	for i := range uint64(many) {
+		if err := a.Send(low, envelope(i+1, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := 0
+	var frames [][]byte
+	for f := a.Next(noon); f != nil; f = a.Next(noon) { // until the window is full
+		frames = append(frames, f)
+		size += len(f)
+	}
+	if size < window*9/10 || size > window*11/10 {
+		t.Fatalf("%d bytes are on their way, with a window of %d", size, window)
+	}
+	send(t, a, 1e9, performatives.Urgent)
+	for _, f := range frames {
+		receive(t, b, f, noon)
+	}
+	receive(t, a, b.Next(noon), noon)
+	if got := numbersOf([]Received{receive(t, b, a.Next(noon), noon)}); got[0] != 1e9 {
+		t.Errorf("the next message is %d", got[0])
+	}
+}
+
+func codeOf(err error) performatives.Code {
+	var r *performatives.Refusal
+	if !errors.As(err, &r) {
+		return ""
+	}
+	return r.Code
+}
+
+func TestSendIsRefused(t *testing.T) {
+	small := func(a, _ *Options) { a.Capacity, a.Bytes = 2, 100 }
+	low, urgent := message(t, performatives.Low, ""), message(t, performatives.Urgent, "")
+
+	a, _ := pair(small)
+	for range 2 {
+		if err := a.Send(low, envelope(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Send(low, envelope(1, 0)); codeOf(err) != performatives.CodeBusy {
+		t.Errorf("a full band: %v", err)
+	}
+	if err := a.Send(urgent, envelope(1, 0)); err != nil {
+		t.Errorf("another band: %v", err)
+	}
+	if err := a.Send(urgent, envelope(1, 100)); codeOf(err) != performatives.CodeBusy {
+		t.Errorf("too many bytes: %v", err)
+	}
+
+	a, _ = pair(small)
+	if err := a.Send(low, make([]byte, 101)); err != nil {
+		t.Errorf("one that is longer than all that may wait, alone: %v", err)
+	}
+
+	a, b := pair(small)
+	if err := a.Send(low, make([]byte, MaxMessage+1)); codeOf(err) != performatives.CodeInvalidPayload {
+		t.Errorf("too long: %v", err)
+	}
+	for _, principal := range []string{strings.Repeat("x", maxText+1), "\xff"} {
+		if err := a.Send(message(t, performatives.Low, principal), envelope(1, 0)); codeOf(err) != performatives.CodeInvalidPayload {
+			t.Errorf("the principal %.5q: %v", principal, err)
+		}
+	}
+	if !a.Idle() {
+		t.Error("a refused message waits")
+	}
+	if err := a.Send(message(t, performatives.Low, strings.Repeat("x", maxText)), envelope(1, 0)); err != nil {
+		t.Errorf("the longest principal: %v", err)
+	}
+	meet(t, a, b)
+	for range 10 { // the bound is of what waits, not of all
+		if err := a.Send(low, envelope(1, 40)); err != nil {
+			t.Fatal(err)
+		}
+		exchange(t, a, b)
+	}
+}
+
+func TestLongestMessage(t *testing.T) {
+	a, b := pair(nil)
+	meet(t, a, b)
+	body := envelope(1, MaxMessage-20)
+	m := message(t, performatives.Low, strings.Repeat("x", maxText))
+	for range 2 {
+		if err := a.Send(m, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f := a.Next(noon); len(f) > MaxMessage+64<<10 {
+		t.Errorf("the frame has %d bytes", len(f))
+	} else {
+		receive(t, b, f, noon)
+	}
+	if a.Next(noon) != nil {
+		t.Error("more than the window is sent")
+	}
+	receive(t, a, b.Next(noon), noon)
+	if a.Next(noon) == nil {
+		t.Error("the second is not sent")
+	}
+}
+
+// An acknowledgement lets nothing be sent again that is still on its way.
+func TestAcknowledgementOfAPart(t *testing.T) {
+	a, b := pair(nil)
+	meet(t, a, b)
+	send(t, a, 1, performatives.Normal)
+	first := a.Next(noon)
+	send(t, a, 2, performatives.Normal)
+	a.Next(noon)
+	receive(t, b, first, noon)
+	receive(t, a, b.Next(noon), noon)
+	if again := a.Next(noon); again != nil {
+		t.Errorf("%x is sent", again)
+	}
+}
+
+func TestBatch(t *testing.T) {
+	a, b := pair(func(a, _ *Options) { a.Batch = 100 })
+	meet(t, a, b)
+	for i := range uint64(10) {
+		if err := a.Send(message(t, performatives.Low, ""), envelope(i+1, 30)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for f := a.Next(noon); f != nil; f = a.Next(noon) {
+		if n := len(receive(t, b, f, noon).Messages); n != 2 {
+			t.Errorf("a frame has %d messages", n)
+		}
+	}
+}
+
+func TestControls(t *testing.T) {
+	a, b := pair(nil)
+	if a.SendControl([]byte("x")) {
+		t.Error("taken without a stream")
+	}
+	meet(t, a, b)
+	send(t, a, 1, performatives.Urgent)
+	for _, text := range []string{"one", "", "two"} {
+		if !a.SendControl([]byte(text)) {
+			t.Fatalf("%q is not taken", text)
+		}
+	}
+	r := receive(t, b, a.Next(noon), noon)
+	if diff := cmp.Diff([][]byte{[]byte("one"), {}, []byte("two")}, r.Controls); diff != "" {
+		t.Error(diff)
+	}
+	if a.SendControl(make([]byte, MaxMessage+1)) {
+		t.Error("one that is too long is taken")
+	}
+	for range maxControls {
+		if !a.SendControl(nil) {
+			t.Fatal("too few are taken")
+		}
+	}
+	if a.SendControl(nil) {
+		t.Error("too many are taken")
+	}
+	if _, atB := meet(t, a, b); slices.ContainsFunc(atB, func(r Received) bool { return len(r.Controls) > 0 }) {
+		t.Error("a control outlives the stream")
+	}
+}
+
+// However long the controls are, a frame is not longer than one message may be, and messages follow.
+func TestLongControls(t *testing.T) {
+	a, b := pair(nil)
+	meet(t, a, b)
+	if err := a.Send(message(t, performatives.Urgent, ""), envelope(1, MaxMessage-20)); err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	for a.SendControl(make([]byte, MaxMessage/4)) {
+		taken++
+	}
+	if taken != 4 {
+		t.Errorf("%d controls of a quarter of the longest message are taken", taken)
+	}
+	var all []Received
+	for f := a.Next(noon); f != nil; f = a.Next(noon) {
+		if len(f) > MaxMessage+64<<10 {
+			t.Errorf("a frame has %d bytes", len(f))
+		}
+		all = append(all, receive(t, b, f, noon))
+	}
+	got := 0
+	for _, r := range all {
+		got += len(r.Controls)
+	}
+	if got != taken || len(numbersOf(all)) != 1 {
+		t.Errorf("%d controls and %d messages arrive", got, len(numbersOf(all)))
+	}
+	if !a.SendControl(make([]byte, MaxMessage)) {
+		t.Error("no room afterwards")
+	}
+}
+
+func TestClocks(t *testing.T) {
+	a, b := pair(nil)
+	meet(t, a, b)
+	send(t, a, 1, performatives.Normal)
+	for _, ahead := range []time.Duration{time.Hour, -time.Hour, 0} {
+		f := a.Next(noon)
+		if got := receive(t, b, f, noon.Add(ahead)).Messages[0].Ahead; got != ahead {
+			t.Errorf("ahead %v, want %v", got, ahead)
+		}
+		send(t, a, 2, performatives.Normal)
+	}
+}
+
+// What is sent again has the clock of that time.
+func TestClockOfWhatIsSentAgain(t *testing.T) {
+	a, b := pair(nil)
+	meet(t, a, b)
+	send(t, a, 1, performatives.Normal)
+	a.Next(noon)
+	a.Open()
+	b.Open()
+	later := noon.Add(time.Minute)
+	receive(t, a, b.Next(later), later)
+	receive(t, b, a.Next(later), later)
+	if got := receive(t, b, a.Next(later), later).Messages[0].Ahead; got != 0 {
+		t.Errorf("ahead %v", got)
+	}
+}
+
+func TestPrincipals(t *testing.T) {
+	a, b := pair(nil)
+	want := []string{"", "eve", "", "", "mallory", "eve", ""}
+	for i, p := range want {
+		if err := a.Send(message(t, performatives.Normal, p), envelope(uint64(i+1), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, atB := meet(t, a, b)
+	var got []string
+	for _, r := range atB {
+		for _, m := range r.Messages {
+			got = append(got, m.Principal)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A frame with an error changes nothing: the exchange goes on as if it had not come.
+func TestMalformedFramesChangeNothing(t *testing.T) {
+	a, b := pair(nil)
+	meet(t, a, b)
+	send(t, b, 1, performatives.Normal)
+	exchange(t, a, b)
+	send(t, a, 2, performatives.Normal)
+	toB := a.Next(noon) // a has one message in flight
+	e := [][]byte{envelope(3, 0), envelope(4, 0)}
+	frames := map[string][]byte{
+		"a hello with a message":            (&frame{hello: &hello{from: nodeB, to: nodeA, session: 1, minVersion: 1, maxVersion: 1}, first: 2, envelopes: e}).append(nil),
+		"a hello of another":                (&frame{hello: &hello{from: nodeA, to: nodeA, session: 1, minVersion: 1, maxVersion: 1}}).append(nil),
+		"an acknowledgement of what is not": (&frame{ack: 2, first: 2, envelopes: e}).append(nil),
+		"an acknowledgement of the largest": (&frame{ack: 1<<64 - 1}).append(nil),
+		"a gap":                             (&frame{first: 3, ack: 1, envelopes: e}).append(nil),
+		"no number":                         (&frame{ack: 1, envelopes: e}).append(nil),
+		"numbers that wrap":                 (&frame{ack: 1, first: 1<<64 - 1, envelopes: e}).append(nil),
+		"a principal of no message":         (&frame{ack: 1, first: 2, envelopes: e, principals: []principalOf{{2, "x"}}}).append(nil),
+		"principals out of order":           (&frame{ack: 1, first: 2, envelopes: e, principals: []principalOf{{1, "x"}, {0, "y"}}}).append(nil),
+		"a principal twice":                 (&frame{ack: 1, first: 2, envelopes: e, principals: []principalOf{{1, "x"}, {1, "y"}}}).append(nil),
+		"an empty principal":                (&frame{ack: 1, first: 2, envelopes: e, principals: []principalOf{{1, ""}}}).append(nil),
+		"an index that is too large":        (&frame{ack: 1, first: 2, envelopes: e, principals: []principalOf{{1 << 62, "x"}}}).append(nil),
+		"an envelope that is a number":      appendNumber((&frame{ack: 1, first: 2, envelopes: e}).append(nil), fieldEnvelope, 5),
+		"a control that is a number":        appendNumber((&frame{ack: 1}).append(nil), fieldControl, 5),
+		"garbage":                           []byte("\xff\xff\xff"),
+		"bye":                               append(Bye("x"), (&frame{ack: 1, first: 2, envelopes: e}).append(nil)...),
+	}
+	whole := (&frame{ack: 1, first: 2, sent: 5, principals: []principalOf{{0, "x"}}, controls: [][]byte{[]byte("c")}, envelopes: e}).append(nil)
+	for i := range whole {
+		if _, err := readFrame(whole[:i]); err != nil { // else it is a shorter frame
+			frames[fmt.Sprintf("%d bytes", i)] = whole[:i]
+		}
+	}
+	if len(frames) < len(whole)/2 {
+		t.Fatalf("only %d frames", len(frames))
+	}
+	for name, data := range frames {
+		before := fmt.Sprintf("%+v", *a)
+		r, err := a.Receive(data, noon)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if diff := cmp.Diff(Received{}, r); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if after := fmt.Sprintf("%+v", *a); after != before {
+			t.Errorf("%s: was\n%s, is\n%s", name, before, after)
+		}
+	}
+	receive(t, b, toB, noon)
+	exchange(t, a, b)
+	if got := receive(t, a, whole, noon); len(got.Messages) != 2 || len(got.Controls) != 1 || !a.Idle() {
+		t.Errorf("the valid frame brings %+v", got)
+	}
+}

@@ -1,0 +1,209 @@
+package grpc
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// The names in ribosome.proto.
+const (
+	nodesService = "ribosome.v1.Nodes"
+	linkName     = "Link"
+	linkMethod   = "/" + nodesService + "/" + linkName
+)
+
+// MaxLinkFrame is the length of the longest LinkFrame, in bytes.
+const MaxLinkFrame = 17 << 20
+
+// LinkStream is a stream between two nodes, whose frames are LinkFrames of ribosome.proto. Its end is that of the call.
+type LinkStream struct {
+	stream    stream
+	addr      string
+	encrypted bool // the other end has dialled by TLS
+	certs     []*x509.Certificate
+	patience  time.Duration // for one write
+	once      sync.Once
+	hangUp    func()
+	late      atomic.Bool // a write took too long
+	in, out   carrier
+}
+
+// Addr returns the address of the other end.
+func (s *LinkStream) Addr() string { return s.addr }
+
+// CheckName returns an error unless the other end is the node of that name: one of the DNS names of its certificate is the name. For
+// the end that has dialled, TLS has checked it. Without TLS there is nothing to check.
+func (s *LinkStream) CheckName(node string) error {
+	switch {
+	case !s.encrypted:
+		return nil
+	case len(s.certs) == 0:
+		return fmt.Errorf("grpc: the node %s at %s has no client certificate", node, s.addr)
+	case !slices.Contains(s.certs[0].DNSNames, node):
+		return fmt.Errorf("grpc: the certificate of %s is for %q, not for the node %s", s.addr, s.certs[0].DNSNames, node)
+	}
+	return nil
+}
+
+// Send writes a frame. It blocks while the other end does not read, for a bounded time. Only one goroutine may call it.
+func (s *LinkStream) Send(frame []byte) error {
+	timer := time.AfterFunc(s.patience, func() {
+		s.late.Store(true)
+		s.Close()
+	})
+	defer timer.Stop()
+	s.out.set(frame)
+	err := s.stream.SendMsg(&s.out)
+	s.out.set(nil)
+	switch {
+	case s.late.Load():
+		return wire.ErrSlow
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("grpc: the node at %s has ended the stream: %w", s.addr, io.ErrClosedPipe)
+	case err != nil:
+		return fmt.Errorf("grpc: write: %w", err)
+	}
+	return nil
+}
+
+// Recv waits for the next frame.
+func (s *LinkStream) Recv() ([]byte, error) {
+	if err := s.stream.RecvMsg(&s.in); err != nil {
+		return nil, fmt.Errorf("grpc: read from the node at %s: %w", s.addr, err)
+	}
+	return s.in.bytes(), nil
+}
+
+// Close ends the stream.
+func (s *LinkStream) Close() { s.once.Do(s.hangUp) }
+
+// nodes serves the streams of other nodes.
+type nodes struct {
+	handle   func(*LinkStream)
+	patience time.Duration
+
+	mu      sync.Mutex
+	open    map[*LinkStream]struct{}
+	stopped bool
+	running sync.WaitGroup
+}
+
+func registerNodes(r rpc.ServiceRegistrar, handle func(*LinkStream), patience time.Duration) *nodes {
+	n := &nodes{handle: handle, patience: patience, open: make(map[*LinkStream]struct{})}
+	r.RegisterService(&rpc.ServiceDesc{
+		ServiceName: nodesService,
+		Streams: []rpc.StreamDesc{{
+			StreamName: linkName, ServerStreams: true, ClientStreams: true,
+			Handler: func(_ any, stream rpc.ServerStream) error { return n.serve(stream) },
+		}},
+		Metadata: "ribosome/v1/ribosome.proto",
+	}, nil)
+	return n
+}
+
+// serve serves one stream. As the call ends when serve returns, the handler has a goroutine of its own, and Close lets serve
+// return.
+func (n *nodes) serve(stream rpc.ServerStream) error {
+	over := make(chan struct{})
+	s := &LinkStream{stream: stream, patience: n.patience, hangUp: func() { close(over) }}
+	p := peerOf(stream.Context())
+	s.addr, s.encrypted, s.certs = p.Addr, p.TLS, certificatesOf(stream.Context())
+	if !n.begin(s) {
+		return status.Error(codes.Unavailable, "the node stops")
+	}
+	if err := stream.SendHeader(nil); err != nil { // the other node waits for it
+		n.end(s)
+		return err
+	}
+	go func() {
+		defer n.end(s)
+		n.handle(s)
+	}()
+	<-over
+	return status.Error(codes.Aborted, "the link has ended")
+}
+
+func (n *nodes) begin(s *LinkStream) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stopped {
+		return false
+	}
+	n.open[s] = struct{}{}
+	n.running.Add(1)
+	return true
+}
+
+func (n *nodes) end(s *LinkStream) {
+	s.Close()
+	n.mu.Lock()
+	delete(n.open, s)
+	n.mu.Unlock()
+	n.running.Done()
+}
+
+// stop closes all streams and waits for their handlers.
+func (n *nodes) stop() {
+	n.mu.Lock()
+	n.stopped = true
+	for s := range n.open {
+		s.Close()
+	}
+	n.mu.Unlock()
+	n.running.Wait()
+}
+
+// DialLink opens a stream to the node of that name at host:port. With config it is encrypted, and the certificate of the node must
+// have its name as a DNS name. Nil means no encryption. ctx bounds the dialling only. patience bounds the time of dialling and of
+// each write.
+func DialLink(ctx context.Context, host, node string, config *tls.Config, patience time.Duration) (*LinkStream, error) {
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		return nil, fmt.Errorf("grpc: link to %q: %w", host, err)
+	}
+	if config != nil {
+		config = config.Clone()
+		config.ServerName = node
+	}
+	cc, err := rpc.NewClient("passthrough:///"+host, clientOptions(config, wire.Limits{Frame: MaxLinkFrame})...)
+	if err != nil {
+		return nil, fmt.Errorf("grpc: link to %s: %w", host, err)
+	}
+	ctx, cancelDial := context.WithTimeout(ctx, patience)
+	defer cancelDial()
+	streaming, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	hangUp := func() {
+		cancel()
+		_ = cc.Close() // the connection has ended in any case
+	}
+	stop := context.AfterFunc(ctx, cancel)
+	stream, err := cc.NewStream(streaming, &rpc.StreamDesc{StreamName: linkName, ServerStreams: true, ClientStreams: true}, linkMethod)
+	if err == nil {
+		err = accepted(stream)
+	}
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		hangUp()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("grpc: link to %s: %w", host, err)
+	}
+	return &LinkStream{stream: stream, addr: host, patience: patience, hangUp: hangUp}, nil
+}

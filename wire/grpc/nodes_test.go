@@ -1,0 +1,342 @@
+package grpc
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
+)
+
+// listenNodes takes streams of nodes until the test ends.
+func listenNodes(t testing.TB, o Options) *Listener {
+	t.Helper()
+	if o.Socket == nil {
+		o.Addr = "127.0.0.1:0"
+	}
+	l, err := ListenNodes(o, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// echoFrames sends frames back until the stream ends.
+func echoFrames(s *LinkStream) {
+	for {
+		frame, err := s.Recv()
+		if err != nil || s.Send(frame) != nil {
+			return
+		}
+	}
+}
+
+func dialLink(t testing.TB, l *Listener, node string, config *tls.Config) (*LinkStream, error) {
+	t.Helper()
+	s, err := DialLink(t.Context(), l.Addr().String(), node, config, patience)
+	if err == nil {
+		t.Cleanup(s.Close)
+	}
+	return s, err
+}
+
+// checkEcho checks that a frame comes back.
+func checkEcho(t testing.TB, s *LinkStream, frame []byte) {
+	t.Helper()
+	if err := s.Send(frame); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Recv()
+	if err != nil || string(got) != string(frame) {
+		t.Fatalf("got %d bytes, %v; want %d", len(got), err, len(frame))
+	}
+}
+
+// Streams of nodes work beside sessions, and alone.
+func TestLinkStream(t *testing.T) {
+	server, err := wire.NewServer(wire.Options{Handler: &echoes{}, Anonymous: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside := listen(t, server, Options{Links: echoFrames})
+	t.Cleanup(func() { stop(t, server.Stop) })
+	for name, l := range map[string]*Listener{"beside": beside, "alone": listenNodes(t, Options{Links: echoFrames})} {
+		t.Run(name, func(t *testing.T) {
+			s, err := dialLink(t, l, "b", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkEcho(t, s, []byte{0xa, 0})
+			checkEcho(t, s, make([]byte, MaxLinkFrame-1))
+			if s.Addr() != l.Addr().String() || s.CheckName("any") != nil {
+				t.Errorf("addr %s, name %v", s.Addr(), s.CheckName("any"))
+			}
+			if err := s.Send(make([]byte, MaxLinkFrame+1)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Recv(); err == nil {
+				t.Error("a frame that is too long is taken")
+			}
+			s.Close()
+			s.Close()
+			if err := s.Send([]byte{0xa, 0}); err == nil {
+				t.Error("a frame is sent after Close")
+			}
+		})
+	}
+	if conn, err := Dial(t.Context(), "grpc://"+beside.Addr().String(), DialOptions{}); err != nil {
+		t.Errorf("no session: %v", err)
+	} else {
+		_ = conn.Close()
+	}
+}
+
+// Without Links, there is no such service.
+func TestNoLinks(t *testing.T) {
+	server, err := wire.NewServer(wire.Options{Handler: &wiretest.Recorder{}, Anonymous: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := listen(t, server, Options{})
+	t.Cleanup(func() { stop(t, server.Stop) })
+	if _, err := dialLink(t, l, "b", nil); err == nil || !strings.Contains(err.Error(), "Unimplemented") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The handler's stream ends when either end closes it.
+func TestLinkStreamEnds(t *testing.T) {
+	for _, end := range []string{"caller", "handler", "listener"} {
+		t.Run(end, func(t *testing.T) {
+			streams, done := make(chan *LinkStream, 1), make(chan error, 1)
+			l := listenNodes(t, Options{Links: func(s *LinkStream) {
+				streams <- s
+				_, err := s.Recv()
+				done <- err
+			}})
+			s, err := dialLink(t, l, "b", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			far := <-streams
+			switch end {
+			case "caller":
+				s.Close()
+			case "handler":
+				far.Close()
+			case "listener":
+				if err := l.Stop(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := <-done; err == nil {
+				t.Error("Recv of the handler has no error")
+			}
+			if _, err := s.Recv(); err == nil {
+				t.Error("Recv of the caller has no error")
+			}
+			if end == "listener" {
+				if _, err := dialLink(t, l, "b", nil); err == nil {
+					t.Error("a stopped listener takes a stream")
+				}
+			}
+		})
+	}
+}
+
+// node returns the configuration of the node of that name, for both directions.
+func (a *authority) node(t testing.TB, names ...string) *tls.Config {
+	t.Helper()
+	key := newKey(t)
+	der := a.sign(t, &x509.Certificate{
+		SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: "a"}, NotAfter: time.Now().Add(time.Hour), DNSNames: names,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}, key)
+	return &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, RootCAs: a.pool, ClientCAs: a.pool,
+		ClientAuth: tls.VerifyClientCertIfGiven,
+	}
+}
+
+// Both ends check the name in the certificate of the other one.
+func TestLinkStreamNames(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	names := make(chan [2]error, 1)
+	l := listenNodes(t, Options{TLS: ca.node(t, "b", "b2"), Links: func(s *LinkStream) {
+		names <- [2]error{s.CheckName("a"), s.CheckName("a2")}
+	}})
+	for name, c := range map[string]struct {
+		config *tls.Config
+		node   string // that is dialled
+		dials  bool
+		names  [2]bool // a and a2 are accepted
+	}{
+		"the right ones":      {ca.node(t, "a"), "b", true, [2]bool{true, false}},
+		"two names":           {ca.node(t, "a", "a2"), "b2", true, [2]bool{true, true}},
+		"the common name":     {ca.node(t, "c"), "b", true, [2]bool{false, false}},
+		"no certificate":      {&tls.Config{RootCAs: ca.pool}, "b", true, [2]bool{false, false}},
+		"another node":        {ca.node(t, "a"), "c", false, [2]bool{}},
+		"another authority":   {other.node(t, "a"), "b", false, [2]bool{}},
+		"without encryption":  {nil, "b", false, [2]bool{}},
+		"of another's client": {&tls.Config{RootCAs: ca.pool, Certificates: other.node(t, "a").Certificates}, "b", false, [2]bool{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := DialLink(t.Context(), l.Addr().String(), c.node, c.config, patience)
+			if (err == nil) != c.dials {
+				t.Fatalf("got %v", err)
+			}
+			if err != nil {
+				return
+			}
+			defer s.Close()
+			got := <-names
+			for i, want := range c.names {
+				if (got[i] == nil) != want {
+					t.Errorf("name %d: %v", i, got[i])
+				}
+			}
+		})
+	}
+}
+
+// A write that takes too long ends the stream.
+func TestLinkStreamSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tape := &tape{stop: make(chan struct{})}
+		s := &LinkStream{stream: tape, patience: time.Second, hangUp: func() { close(tape.stop) }}
+		if err := s.Send([]byte{0xa, 0}); !errors.Is(err, wire.ErrSlow) {
+			t.Errorf("got %v", err)
+		}
+		s.Close()
+	})
+}
+
+// Every failure closes the socket that was passed in.
+func TestListenNodesFails(t *testing.T) {
+	for name, o := range map[string]Options{
+		"no links":             {},
+		"no certificate":       {Links: echoFrames, TLS: &tls.Config{}},
+		"a negative number":    {Links: echoFrames, MaxStreams: -1},
+		"too large a number":   {Links: echoFrames, MaxStreams: 1 << 40},
+		"no address, no links": {Addr: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			if o.Socket, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ListenNodes(o, nil); err == nil {
+				t.Error("no error")
+			}
+			if err := o.Socket.Close(); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("the socket was open: %v", err)
+			}
+		})
+	}
+	if _, err := ListenNodes(Options{Links: echoFrames}, nil); err == nil {
+		t.Error("an address is missing, and there is no error")
+	}
+	l := listenNodes(t, Options{Links: echoFrames})
+	if _, err := ListenNodes(Options{Addr: l.Addr().String(), Links: echoFrames}, nil); err == nil {
+		t.Error("the address is in use, and there is no error")
+	}
+}
+
+// Listen and ListenNodes use a socket that was opened before.
+func TestSocket(t *testing.T) {
+	server, err := wire.NewServer(wire.Options{Handler: &wiretest.Recorder{}, Anonymous: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, server.Stop) })
+	for name, listen := range map[string]func(Options) (*Listener, error){
+		"sessions": func(o Options) (*Listener, error) { return Listen(server, o) },
+		"nodes":    func(o Options) (*Listener, error) { return ListenNodes(o, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			socket, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := listen(Options{Socket: socket, Links: echoFrames})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.Addr().String() != socket.Addr().String() {
+				t.Errorf("the address is %v, not %v", l.Addr(), socket.Addr())
+			}
+			s, err := dialLink(t, l, "b", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkEcho(t, s, []byte{0xa, 0})
+			s.Close()
+			if name == "nodes" {
+				if err := l.Stop(context.Background()); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			stop(t, server.Stop)
+			stop(t, l.Stop)
+		})
+	}
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(server, Options{Socket: socket, TLS: &tls.Config{}}); err == nil || !errors.Is(socket.Close(), net.ErrClosed) {
+		t.Errorf("got %v, and the socket is open", err)
+	}
+}
+
+func TestDialLinkFails(t *testing.T) {
+	if _, err := DialLink(t.Context(), "nowhere", "b", nil, patience); err == nil {
+		t.Error("an address without a port is taken")
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		c, err := silent.Accept()
+		if err == nil {
+			accepted <- c
+		}
+		close(accepted)
+	}()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("no longer wanted")
+	done := make(chan error, 1)
+	go func() {
+		_, err := DialLink(ctx, silent.Addr().String(), "b", nil, patience)
+		done <- err
+	}()
+	c := <-accepted
+	cancel(reason)
+	if err := <-done; !errors.Is(err, reason) {
+		t.Errorf("got %v", err)
+	}
+	_ = c.Close()
+	_ = silent.Close()
+	if _, err := DialLink(t.Context(), silent.Addr().String(), "b", nil, patience); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("nobody listens: %v", err)
+	}
+}
