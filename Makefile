@@ -10,6 +10,7 @@ BENCH    ?= .
 COUNT    ?= 1
 BENCHTIME ?= 1s
 SEEDS    ?= 1000
+CLUSTER_SEEDS ?= 300
 
 .PHONY: help
 help: ## list the targets
@@ -73,6 +74,10 @@ mutate-code: ## check that the tests notice faults of the code, in tens of minut
 sim: ## run 1,000 seeds of the simulated swarm; SEEDS=n
 	go test ./runtime -count=1 -timeout 15m -run '^TestSim$$' -seeds $(SEEDS)
 
+.PHONY: cluster-sim
+cluster-sim: ## run seeds of the simulated cluster, for some minutes; CLUSTER_SEEDS=n
+	go test ./runtime -count=1 -timeout 30m -run '^TestClusterSim$$' -cluster-seeds $(CLUSTER_SEEDS)
+
 .PHONY: generate
 generate: ## regenerate all generated files, including the README's code
 	go generate ./...
@@ -95,4 +100,5 @@ check-all: check ## also run the long forms: explorations, the engine's dispatch
 	$(MAKE) race-engine
 	$(MAKE) stress
 	$(MAKE) sim
+	$(MAKE) cluster-sim
 	$(MAKE) fuzz-short FUZZTIME=20s

@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Directory is the list of a node's agents that discovery can find: the running, visible
-// ones. It has no cache: each method reads the current state.
+// Directory is the list of the agents that discovery can find: the running, visible ones of the
+// node, and what the node knows of those of its cluster. Each method reads the current state.
 type Directory struct{ system *actors.System }
 
 // Directory returns the node's directory.
@@ -18,7 +18,7 @@ func (n *Node) Directory() Directory { return Directory{n.system} }
 // Entry is one agent of a [Directory].
 type Entry struct {
 	ID           performatives.AgentID // as registered
-	Node         string
+	Node         string                // the name of its node
 	Capabilities performatives.Capabilities
 }
 
@@ -61,5 +61,9 @@ func (d Directory) WithCapabilities(names ...string) []Entry {
 }
 
 func (d Directory) entry(agent *actors.Registration) Entry {
-	return Entry{ID: agent.ID(), Node: d.system.Node(), Capabilities: agent.Describe()}
+	e := Entry{ID: agent.ID(), Node: d.system.Node(), Capabilities: agent.Describe()}
+	if a, ok := agent.Destination().(*nodeAgent); ok {
+		e.Node = a.link.peer.Name
+	}
+	return e
 }

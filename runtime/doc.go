@@ -52,6 +52,17 @@
 //
 // [performatives.Message.Principal] says who authenticated where a message came in.
 //
+// # Cluster
+//
+// With [Options].Cluster the node is a member of a cluster: it joins others, shares the directory with them, and reaches their agents by
+// links. An agent of another node is an entry of the directory like that of a session. When its node dies or leaves, or the link
+// to it is down for too long, the conversations with its agents lose their peers. A message is delivered or refused on the node that it
+// reaches first. A broadcast reaches the agents of all nodes. Between two nodes messages arrive at most once, and in order by band.
+//
+//	node, err := runtime.New(runtime.Options{Name: "n2", Cluster: &runtime.ClusterOptions{
+//		Gossip: "10.0.0.2:7946", Join: []string{"10.0.0.1:7946"},
+//	}})
+//
 // # Ordering
 //
 // Within a node a message is delivered at most once. Messages of one sender keep their

@@ -26,6 +26,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 var update = flag.Bool("update", false, "write the JSON of the events in testdata anew")
@@ -78,6 +79,10 @@ func eventSamples(t *testing.T) []actors.Event {
 		actors.Supervised{At: at, Agent: "Jules", SupervisionEvent: decision},
 		actors.AgentStarted{At: at, Agent: "Jules", Again: true, Roles: []string{"task-delegation"}},
 		actors.AgentAnnounced{At: at, Agent: "Jules", Capabilities: can},
+		runtime.MemberJoined{At: at, Node: "n2", Epoch: 7},
+		runtime.MemberLinked{At: at, Node: "n2", Epoch: 7, Differ: []string{"code-review"}},
+		runtime.MemberLost{At: at, Node: "n2", Epoch: 7, Reason: "failed"},
+		runtime.AgentContested{At: at, Agent: "Jules", Node: "n2"},
 		actors.AgentAnnounced{At: at, Agent: "Jules"},
 		actors.AgentStopped{At: at, Agent: "Jules"},
 		actors.WorkAbandoned{At: at, Agent: "Jules", Conversation: "c1"},

@@ -72,13 +72,17 @@ func (p *Peers) claimLocked(l *peerLink, id, label performatives.AgentID) (*sess
 		return nil, err
 	}
 	l.agents[key] = a
+	p.node.cluster.Load().agentChanged(id)
 	return a, nil
 }
 
 var errTaken = refused(performatives.CodeForbidden, "an agent of that name runs on the node: speak as another")
 
-// takeOverLocked replaces the session of an agent by l.
+// takeOverLocked replaces the session of an agent by l, also one with another node of the cluster.
 func (l *peerLink) takeOverLocked(current *actors.Registration, by *sessionAgent) (*actors.Registration, error) {
+	if elsewhere, ok := current.Destination().(*nodeAgent); ok {
+		return l.bringLocked(elsewhere, by)
+	}
 	of, ok := current.Destination().(*sessionAgent)
 	switch {
 	case !ok:
@@ -93,6 +97,24 @@ func (l *peerLink) takeOverLocked(current *actors.Registration, by *sessionAgent
 	}
 	of.link.endLocked(replaced)
 	of.link.session.Dismiss(errTakenOver)
+	return r, nil
+}
+
+// bringLocked takes over an agent whose session is with another node, which will end that one.
+func (l *peerLink) bringLocked(from *nodeAgent, by *sessionAgent) (*actors.Registration, error) {
+	switch {
+	case !from.moves:
+		return nil, refused(performatives.CodeForbidden, "an agent of that name runs in the cluster: speak as another")
+	case from.proved && !proved(l):
+		return nil, refused(performatives.CodeForbidden, "the agent is connected to another node, by a connection that has authenticated")
+	}
+	l.node.system.Logger().Warn("a connection takes over an agent of another node", "agent", by.id, "peer", from.link.peer.Name)
+	r, ok := from.registration.Replace(by.id, by)
+	if !ok {
+		return nil, actors.ErrExists
+	}
+	delete(from.link.agents, by.id.Fold())
+	l.node.system.LosePeers(replaced.ErrorCode, by.id)
 	return r, nil
 }
 
@@ -116,6 +138,7 @@ func proved(l *peerLink) bool {
 func (l *peerLink) endLocked(why performatives.Failure) {
 	for _, a := range l.agents {
 		a.registration.Remove()
+		l.node.cluster.Load().agentChanged(a.id)
 	}
 	l.link.finish(why, l.idsLocked()...)
 }
@@ -141,6 +164,7 @@ func (l *peerLink) makeRoomLocked() bool {
 	for key, a := range l.agents {
 		if a.left && !l.node.records.busy(party{a.id, l.link}) && !l.node.converses(a.id) {
 			a.registration.Remove()
+			l.node.cluster.Load().agentChanged(a.id)
 			l.node.system.LosePeers(performatives.CodeStopped, a.id)
 			delete(l.agents, key)
 			if l.last == a {

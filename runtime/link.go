@@ -117,6 +117,9 @@ func (l *link) send(m *performatives.Message, to performatives.AgentID, form fun
 	return err
 }
 
+// unchanged is the form of a message for a peer that knows its agents by their ids.
+func unchanged(m *performatives.Message) *performatives.Message { return m }
+
 // pass notes a message in the records and passes it on with the function on. The reply of a worker that the asker has called by
 // a namespace is sent under the namespace's name.
 func (n *Node) pass(p passage, on func(*performatives.Message) error) error {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -21,9 +22,11 @@ const (
 	namespaceDefault performatives.AgentID = "default"
 )
 
-// referenceAgents is the reference of a QUERY_REF to the namespace system for the list of
-// agents.
-const referenceAgents = "agents"
+// The references of a QUERY_REF to the namespace system: the lists of the agents and of the nodes of the cluster.
+const (
+	referenceAgents  = "agents"
+	referenceMembers = "members"
+)
 
 // serveNamespace handles a message to a namespace, which consists of the visible agents
 // whose folded id is the namespace's name or begins with it and a slash. An agent that
@@ -215,22 +218,60 @@ type agentListing struct {
 	Actions []performatives.Action `json:"actions"`
 }
 
-// answerQueryRef replies with the list of the node's agents.
+// memberListing is a node in the reply to QUERY_REF "members".
+type memberListing struct {
+	Node    string            `json:"node"`
+	Epoch   uint64            `json:"epoch"`
+	Gossip  string            `json:"gossip"`
+	Links   string            `json:"links"`
+	Labels  map[string]string `json:"labels"`
+	Leaving bool              `json:"leaving"`
+	Agents  int               `json:"agents"` // visible ones
+}
+
+// listMembers returns the nodes of the cluster. A node without a cluster lists itself.
+func (n *Node) listMembers() (all []memberListing) {
+	agents := make(map[string]int)
+	for _, e := range n.Directory().All() {
+		agents[e.Node]++
+	}
+	members := n.Members()
+	if members == nil {
+		members = []cluster.Member{{Incarnation: cluster.Incarnation{Name: n.Name()}}}
+	}
+	for _, m := range members {
+		all = append(all, memberListing{m.Name, m.Epoch, m.Gossip, m.Links, m.Labels, m.Leaving, agents[m.Name]})
+	}
+	return all
+}
+
+// listAgents returns the agents that discovery finds.
+func (n *Node) listAgents() []agentListing {
+	agents := []agentListing{}
+	for _, e := range n.Directory().All() {
+		agents = append(agents, agentListing{
+			e.ID, e.Node, append([]string{}, e.Capabilities.Topics...), append([]performatives.Action{}, e.Capabilities.Actions...),
+		})
+	}
+	return agents
+}
+
+// answerQueryRef replies with the list of the agents, or of the nodes.
 func (p *Peers) answerQueryRef(l *peerLink, m *performatives.Message) error {
 	q, err := performatives.PayloadAs[performatives.QueryRef](m)
 	if err != nil {
 		return p.node.recordRefusal(m, err)
 	}
-	if q.Reference != referenceAgents || !p.coversAll(m.Receiver()) {
+	var list any
+	switch {
+	case q.Reference == referenceAgents && p.coversAll(m.Receiver()):
+		list = p.node.listAgents()
+	case q.Reference == referenceMembers && p.coversAll(m.Receiver()):
+		list = p.node.listMembers()
+	default:
 		return p.node.recordRefusal(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown reference %.64q", q.Reference)))
 	}
-	agents := []agentListing{}
-	for _, e := range p.node.Directory().All() {
-		agents = append(agents, agentListing{
-			e.ID, e.Node, append([]string{}, e.Capabilities.Topics...), append([]performatives.Action{}, e.Capabilities.Actions...),
-		})
-	}
-	return p.reply(l, m, performatives.ActInformRef, performatives.InformRef{Reference: q.Reference, Value: performatives.ContentOf(agents)})
+	return p.reply(l, m, performatives.ActInformRef, performatives.InformRef{Reference: q.Reference, Value: performatives.ContentOf(list)})
 }
 
 // reply sends a reply from the receiver of m, or from the node if m has none.

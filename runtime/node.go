@@ -24,6 +24,7 @@ type Node struct {
 	log     *eventLog    // nil for a logger that discards everything
 	records *records
 	uplinks atomic.Pointer[[]*Uplink] // nil without an uplink
+	cluster atomic.Pointer[clustered] // nil without a cluster
 
 	handover sync.Mutex // held while agents of sessions come and go; no message waits for it, save the first of its agent
 }
@@ -50,6 +51,12 @@ func New(o Options) (*Node, error) {
 	if err != nil {
 		_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
 		return nil, fmt.Errorf("runtime: Options.Name: %w", err)
+	}
+	if o.Cluster != nil {
+		if err := n.startCluster(*o.Cluster, o.codons(), o.Logger); err != nil {
+			_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
+			return nil, fmt.Errorf("runtime: Options.Cluster: %w", err)
+		}
 	}
 	return n, nil
 }
@@ -212,6 +219,9 @@ func (n *Node) Stop(ctx context.Context) error {
 	if err == nil {
 		n.records.close()
 	}
+	if left := n.cluster.Load().stop(ctx); err == nil {
+		err = left
+	}
 	if err == nil && n.watch != nil { // else agents may still send
 		err = n.watch.Stop(ctx)
 	}
@@ -231,6 +241,7 @@ func (n *Node) agentChanged(id performatives.AgentID) {
 	for _, u := range n.allUplinks() {
 		u.agentChanged(id)
 	}
+	n.cluster.Load().agentChanged(id)
 }
 
 // Conversations returns the conversations that are under way on the node, both sides of

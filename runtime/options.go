@@ -74,6 +74,9 @@ type Options struct {
 	// delay messages.
 	Watch *watch.Options
 
+	// Cluster makes the node a member of a cluster. Nil means that it is alone.
+	Cluster *ClusterOptions
+
 	// Stamper gives messages their ids and times. Nil means random UUIDs and the
 	// wall clock.
 	Stamper performatives.Stamper

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"container/heap"
 	"maps"
 	"slices"
@@ -67,6 +68,9 @@ func (r *records) finishLocked(ended []*record, why performatives.Failure) {
 			last = append(last, e)
 		}
 	}
+	slices.SortFunc(last, func(a, b ending) int { // the sets of records have no order
+		return cmp.Or(a.request.Timestamp().Compare(b.request.Timestamp()), cmp.Compare(a.request.ID(), b.request.ID()))
+	})
 	r.say(last, r.closed)
 }
 

@@ -14,7 +14,7 @@ type router struct{ n *Node }
 // Route delivers m to its receiver, or to all agents when it has none.
 func (r router) Route(m *performatives.Message) error {
 	if m.Receiver() == "" {
-		return r.broadcast(m)
+		return r.n.broadcast(m, false)
 	}
 	err := r.n.system.Deliver(m.Receiver(), m)
 	if err == nil {
@@ -23,24 +23,27 @@ func (r router) Route(m *performatives.Message) error {
 	if _, here := r.n.system.Find(m.Receiver()); here {
 		return err
 	}
+	if l := r.n.cluster.Load().heardFrom(m.Receiver()); l != nil {
+		return l.send(m, m.Receiver(), unchanged)
+	}
 	if u := r.n.uplinkFor(m.Receiver()); u != nil && (u.Connected() || !r.n.system.HasRun(m.Receiver())) {
 		return u.deliver(m)
 	}
 	return err
 }
 
-// broadcast delivers m to every agent of the directory except its sender. Each agent that
-// cannot take m causes a refusal. When no agent can, the first refusal is returned as the
-// error.
-func (r router) broadcast(m *performatives.Message) error {
+// broadcast delivers m to every agent of the directory except its sender. To the agents of other nodes goes one copy a node,
+// unless m came from one. Each agent that cannot take m causes a refusal. When no agent can, the first refusal is returned as
+// the error.
+func (n *Node) broadcast(m *performatives.Message, fromNode bool) error {
 	var failed []*performatives.Refusal
-	reached := false
-	for agent := range r.n.system.Agents() {
-		if agent.ID().Is(m.Sender()) {
+	reached := !fromNode && n.cluster.Load().broadcast(m)
+	for agent := range n.system.Agents() {
+		if agent.ID().Is(m.Sender()) || !n.ours(agent) {
 			continue
 		}
 		var refusal *performatives.Refusal
-		if err := r.n.system.Deliver(agent.ID(), m); errors.As(err, &refusal) {
+		if err := n.system.Deliver(agent.ID(), m); errors.As(err, &refusal) {
 			refusal.From = agent.ID() // Deliver leaves it empty for an unknown agent
 			failed = append(failed, refusal)
 			continue
@@ -57,7 +60,7 @@ func (r router) broadcast(m *performatives.Message) error {
 		return &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Text: "there is no agent to broadcast to"}
 	}
 	for _, f := range failed {
-		r.n.system.RefuseCopy(f.From, m, f.Code, f.Text)
+		n.system.RefuseCopy(f.From, m, f.Code, f.Text)
 	}
 	return first
 }

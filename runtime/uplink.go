@@ -279,7 +279,7 @@ func (u *Uplink) deliver(m *performatives.Message) error {
 	if _, here := u.node.system.Find(m.Sender()); !here && !u.node.system.HasRun(m.Sender()) && u.node.uplinkFor(m.Sender()) == u {
 		return u.node.system.Deliver(m.Receiver(), m) // which says why it cannot
 	}
-	return l.send(m, m.Receiver(), func(m *performatives.Message) *performatives.Message { return m })
+	return l.send(m, m.Receiver(), unchanged)
 }
 
 // linkOf returns the link of a session, and creates it on first use: by Opened of the

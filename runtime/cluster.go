@@ -1,0 +1,243 @@
+package runtime
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
+)
+
+// clustered is a node's part of a cluster. A nil *clustered is that of a node without a cluster.
+type clustered struct {
+	node   *Node
+	limits linkLimits
+	heard  heard
+
+	// Set before ready is closed.
+	ready    chan struct{}
+	self     cluster.Incarnation
+	members  membership.Membership
+	links    nodeLinks
+	listener *grpc.Listener // for links; nil if the caller has one
+	address  string         // of links
+	stopOnce sync.Once
+
+	peers   map[cluster.Incarnation]*nodeLink // guarded by Node.handover
+	current atomic.Pointer[[]*nodeLink]       // those of peers, sorted
+	ended   atomic.Pointer[nodeLink]          // what it had taken is being returned
+
+	mu        sync.Mutex
+	replica   *directory.Replica
+	since     map[performatives.AgentID]uint64   // when an agent of this node was first put into the replica, by folded id
+	outdated  map[performatives.AgentID]struct{} // folded ids whose registrations may differ from the replica
+	scheduled bool                               // a call of refresh is under way
+	burst     struct {
+		began     time.Time
+		deltas    int  // since then
+		scheduled bool // a call of spreadAll is to come
+	}
+}
+
+// nodeLinks carries messages to other nodes. No method blocks.
+type nodeLinks interface {
+	// Rename sets this node's incarnation while there is no link.
+	Rename(self cluster.Incarnation)
+	// Add opens a link to a node.
+	Add(m cluster.Member)
+	// Remove ends the link to a node: what was not delivered comes back, and nothing is received any more.
+	Remove(peer cluster.Incarnation)
+	// Send queues a message, or returns a [*performatives.Refusal].
+	Send(peer cluster.Incarnation, m *performatives.Message) error
+	// Control sends a text about capabilities, which may be lost.
+	Control(peer cluster.Incarnation, text []byte) bool
+	// Stop waits until everything is delivered, and closes all links.
+	Stop(ctx context.Context) error
+}
+
+func newClustered(n *Node) *clustered {
+	of := PeerOptions{MaxOpen: maxNodeOpen, MaxBytes: maxNodeBytes}.withDefaults()
+	c := &clustered{
+		node: n, limits: of.limits(), ready: make(chan struct{}), peers: make(map[cluster.Incarnation]*nodeLink),
+		self:  cluster.Incarnation{Name: n.Name(), Epoch: uint64(time.Now().UnixMicro())},
+		since: make(map[performatives.AgentID]uint64), outdated: make(map[performatives.AgentID]struct{}),
+	}
+	c.replica = directory.New(c.self)
+	c.listLocked()
+	return c
+}
+
+// The limits of the records of a link between two nodes.
+const (
+	maxNodeOpen  = 1 << 20
+	maxNodeBytes = 1 << 30
+)
+
+// heardFrom returns the link over which an agent was heard that is not in the directory, or nil.
+func (c *clustered) heardFrom(id performatives.AgentID) *nodeLink {
+	if c == nil {
+		return nil
+	}
+	return c.heard.from(id)
+}
+
+// broadcast sends one copy to each other node, and reports whether one takes it.
+func (c *clustered) broadcast(m *performatives.Message) (reached bool) {
+	if c == nil {
+		return false
+	}
+	for _, l := range *c.current.Load() {
+		reached = l.Send(m) == nil || reached
+	}
+	return reached
+}
+
+// memberChanged handles a change of the membership. The calls are in order.
+func (c *clustered) memberChanged(e membership.Event) {
+	<-c.ready
+	if c.links == nil {
+		return // the node does not start
+	}
+	switch e.Kind {
+	case membership.Joined:
+		c.join(e.Member)
+	case membership.Left:
+		c.lose(e.Member.Incarnation, "left")
+	case membership.Failed:
+		c.lose(e.Member.Incarnation, "failed")
+	case membership.Raised:
+		c.rename(e.Member.Incarnation)
+	case membership.Updated:
+	}
+}
+
+// rename gives this node a greater epoch: to the others it is another run of the node, so all links begin anew.
+func (c *clustered) rename(self cluster.Incarnation) {
+	for _, l := range *c.current.Load() {
+		c.lose(l.peer, "renamed")
+	}
+	c.mu.Lock()
+	c.self = self
+	c.replica.Rename(self)
+	c.mu.Unlock()
+	c.links.Rename(self)
+	for _, m := range c.members.Members() {
+		if m.Name != self.Name {
+			c.join(m)
+		}
+	}
+}
+
+// join opens the link to a node.
+func (c *clustered) join(m cluster.Member) {
+	c.node.handover.Lock()
+	defer c.node.handover.Unlock()
+	c.addLocked(m.Incarnation)
+	c.links.Add(m)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.replica.Joined(m.Incarnation)
+	c.outdateLocked(c.replica.Of(m.Incarnation)...) // which has come before
+	publish(c.node, MemberJoined{at(), m.Name, m.Epoch})
+}
+
+func at() actors.At { return actors.At{Time: time.Now()} }
+
+// publish publishes an event that somebody wants.
+func publish[E actors.Event](n *Node, e E) {
+	if actors.Wants[E](n.Events()) {
+		n.Events().Publish(e)
+	}
+}
+
+// addLocked begins an epoch of the agents of a node.
+func (c *clustered) addLocked(peer cluster.Incarnation) {
+	l := &nodeLink{
+		link: &link{node: c.node, limits: c.limits}, cluster: c, peer: peer, agents: make(map[performatives.AgentID]*nodeAgent),
+	}
+	l.out = l
+	c.peers[peer] = l
+	c.listLocked()
+}
+
+// listLocked publishes the links.
+func (c *clustered) listLocked() {
+	all := slices.SortedFunc(maps.Values(c.peers), func(a, b *nodeLink) int { return a.peer.Compare(b.peer) })
+	c.current.Store(&all)
+}
+
+// nodeLost is the reason that agents get when a node has died or left.
+var nodeLost = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the node of the agent was lost"}
+
+// lose ends the link to a node: its agents leave the directory and are lost.
+func (c *clustered) lose(peer cluster.Incarnation, reason string) {
+	c.node.handover.Lock()
+	l := c.peers[peer]
+	if l == nil {
+		c.node.handover.Unlock()
+		return
+	}
+	delete(c.peers, peer)
+	c.listLocked()
+	c.mu.Lock()
+	c.outdateLocked(c.replica.Gone(peer)...)
+	c.mu.Unlock()
+	c.endLocked(l)
+	c.node.handover.Unlock()
+	c.ended.Store(l)
+	c.links.Remove(peer)
+	c.ended.Store(nil)
+	c.node.system.Logger().Warn("a node is lost", "peer", peer.Name, "reason", reason)
+	publish(c.node, MemberLost{at(), peer.Name, peer.Epoch, reason})
+}
+
+// renew loses the agents of a node that is still a member, and begins their next epoch.
+func (c *clustered) renew(peer cluster.Incarnation) {
+	c.node.handover.Lock()
+	defer c.node.handover.Unlock()
+	l := c.peers[peer]
+	if l == nil {
+		return
+	}
+	c.endLocked(l)
+	c.addLocked(peer)
+	c.node.system.Logger().Warn("a node is lost", "peer", peer.Name, "reason", "unreachable")
+	publish(c.node, MemberLost{at(), peer.Name, peer.Epoch, "unreachable"})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outdateLocked(c.replica.Of(peer)...)
+}
+
+// linkTo returns the link to a node, also while what it had taken is being returned, and nil if there is none.
+func (c *clustered) linkTo(peer cluster.Incarnation) *nodeLink {
+	for _, l := range *c.current.Load() {
+		if l.peer == peer {
+			return l
+		}
+	}
+	if l := c.ended.Load(); l != nil && l.peer == peer {
+		return l
+	}
+	return nil
+}
+
+// endLocked loses the agents behind a link.
+func (c *clustered) endLocked(l *nodeLink) {
+	lost := c.heard.lose(l)
+	for _, id := range slices.Sorted(maps.Keys(l.agents)) {
+		lost = append(lost, id)
+		l.agents[id].registration.Remove()
+	}
+	clear(l.agents)
+	l.finish(nodeLost, lost...)
+}
+
+var errNodeGone = refused(performatives.CodeStopped, "the node of the sender has gone")

@@ -1,0 +1,373 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/notify"
+	p "github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
+)
+
+func spawn(t testing.TB, n *runtime.Node, id p.AgentID, create func() actors.Agent) {
+	t.Helper()
+	if err := n.Spawn(within(t), id, create); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBroadcastReachesOtherNodes(t *testing.T) {
+	nodes := newCluster(t, 3)
+	heard := make(chan p.AgentID, 8)
+	for i, n := range nodes {
+		spawn(t, n, p.AgentID(fmt.Sprint("a", i+1)), func() actors.Agent { return noticeRecorder{heard} })
+	}
+	if err := notify.Broadcast(nodes[0], map[string]any{"text": "rain"}); err != nil {
+		t.Fatal(err)
+	}
+	var got []p.AgentID
+	for range 3 {
+		got = append(got, <-heard)
+	}
+	if slices.Sort(got); !slices.Equal(got, []p.AgentID{"a1", "a2", "a3"}) {
+		t.Errorf("heard by %v", got)
+	}
+}
+
+// A request of an agent that is in no directory yet is answered: the reply goes back where it came from.
+func TestReplyToAnAgentThatHasJustBegun(t *testing.T) {
+	nodes := newCluster(t, 2)
+	spawn(t, nodes[1], "Echo", always(scripted{topics: []string{"x"}, receive: func(c *actors.Context, m *p.Message) {
+		if m.Performative().ExpectsReply() {
+			_ = c.ReplyAs(m, p.ActAgree, nil)
+		}
+	}}))
+	knowsTopic(t, nodes[0], "Echo")
+	for i := range 50 {
+		client, err := nodes[0].Client(within(t), p.AgentID(fmt.Sprint("client", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Ask(within(t), message(t, client.ID(), "Echo", p.ActRequest))
+		if err != nil || answer.Performative() != p.ActAgree {
+			t.Fatalf("client %d got %v, %v", i, answer, err)
+		}
+	}
+}
+
+func knowsTopic(t testing.TB, n *runtime.Node, id p.AgentID) {
+	t.Helper()
+	eventually(t, n, func() error {
+		if !slices.Contains(n.Directory().IDs(), id) {
+			return fmt.Errorf("%s does not know %s", n.Name(), id)
+		}
+		return nil
+	})
+}
+
+// The node of an agent dies. What asked the agent is told: a conversation, and a request to an agent that answers in its Receive.
+func TestNodeDies(t *testing.T) {
+	nodes := newCluster(t, 3)
+	began := make(chan struct{}, 1)
+	spawn(t, nodes[1], "Rev", func() actors.Agent { return colleague{delay: make(chan struct{}), began: began} })
+	received := make(chan struct{}, 1)
+	spawn(t, nodes[1], "Mute", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) {
+		if m.Performative() == p.ActRequest {
+			received <- struct{}{}
+		}
+	}}))
+	knowsTopic(t, nodes[0], "Rev")
+	knowsTopic(t, nodes[0], "Mute")
+	failed := make(chan error, 2)
+	go func() {
+		_, err := nodes[0].Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"})
+		failed <- err
+	}()
+	go func() {
+		_, err := nodes[0].Ask(within(t), "Mute", p.Raw(`{}`), runtime.WithAct(p.ActRequest))
+		failed <- err
+	}()
+	<-began
+	<-received
+	lost := listen(t, nodes[0], runtime.KindMemberLost)
+	nodes[1].Crash()
+	for range 2 {
+		if err := <-failed; !errors.Is(err, p.CodeDisconnected) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if e := await[runtime.MemberLost](t, lost, 1, nil); e[0].Node != "n2" || e[0].Reason != "failed" {
+		t.Errorf("lost: %+v", e[0])
+	}
+	if _, ok := nodes[0].Directory().Lookup("Rev"); ok {
+		t.Error("an agent of a dead node is in the directory")
+	}
+	if _, err := nodes[0].Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"}); !errors.Is(err, p.CodeStopped) {
+		t.Errorf("a later task: %v", err)
+	}
+}
+
+// The asker's node dies: the work that nobody waits for any more is stopped.
+func TestNodeOfTheAskerDies(t *testing.T) {
+	nodes := newCluster(t, 2)
+	began, ended := make(chan struct{}, 1), make(chan struct{}, 1)
+	spawn(t, nodes[1], "Rev", func() actors.Agent {
+		return working(func(ctx context.Context) error {
+			began <- struct{}{}
+			<-ctx.Done()
+			ended <- struct{}{}
+			return context.Cause(ctx)
+		})
+	})
+	knowsTopic(t, nodes[0], "Rev")
+	go func() { _, _ = nodes[0].Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"}) }()
+	<-began
+	nodes[0].Crash()
+	<-ended
+}
+
+// working is an agent whose tasks are a function.
+type working func(ctx context.Context) error
+
+func (working) Describe() p.Capabilities {
+	return p.Capabilities{Topics: []string{"work"}, Actions: []p.Action{{Name: "review"}}}
+}
+
+func (working) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+func (w working) PerformTask(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+	return p.InformResult{Status: p.StatusSuccess}, w(ctx)
+}
+
+// A tree of delegations over three nodes is cancelled: when the receipt has come, no handler runs any more.
+func TestCancelledTreeOverNodes(t *testing.T) {
+	nodes := newCluster(t, 3)
+	var running atomic.Int64
+	leaves := make(chan struct{}, 100)
+	for i, n := range nodes {
+		spawn(t, n, p.AgentID(fmt.Sprint("leaf", i)), func() actors.Agent {
+			return working(func(ctx context.Context) error {
+				running.Add(1)
+				defer running.Add(-1)
+				leaves <- struct{}{}
+				<-ctx.Done()
+				return context.Cause(ctx)
+			})
+		})
+		spawn(t, n, p.AgentID(fmt.Sprint("node", i)), func() actors.Agent {
+			return working(func(ctx context.Context) error {
+				running.Add(1)
+				defer running.Add(-1)
+				_, err := delegation.Delegate(ctx, n, p.AgentID(fmt.Sprint("leaf", (i+1)%3)), p.TaskRequest{TaskType: "review"})
+				return err
+			})
+		})
+	}
+	for _, n := range nodes {
+		for i := range 3 {
+			knowsTopic(t, n, p.AgentID(fmt.Sprint("leaf", i)))
+			knowsTopic(t, n, p.AgentID(fmt.Sprint("node", i)))
+		}
+	}
+	ctx, cancel := context.WithCancelCause(within(t))
+	withdrawn := errors.New("not needed any more")
+	over := make(chan error, 9)
+	for i := range 9 {
+		go func() {
+			_, err := nodes[i%3].Delegate(ctx, p.AgentID(fmt.Sprint("node", (i+1)%3)), p.TaskRequest{TaskType: "review"})
+			over <- err
+		}()
+	}
+	for range 9 {
+		<-leaves
+	}
+	cancel(withdrawn)
+	for range 9 {
+		if err := <-over; err == nil {
+			t.Error("a cancelled delegation succeeded")
+		}
+	}
+	if n := running.Load(); n != 0 {
+		t.Errorf("%d handlers run after the receipts", n)
+	}
+}
+
+// Two clusters join, and both have an agent of one id: each uses its own, and says so.
+func TestSameIDOnTwoNodes(t *testing.T) {
+	a, b := newMember(t, "a"), newMember(t, "b")
+	for _, n := range []*runtime.Node{a, b} {
+		spawn(t, n, "Rev", func() actors.Agent { return colleague{} })
+	}
+	contested := listen(t, a, runtime.KindAgentContested)
+	newMember(t, "c", a.Members()[0].Gossip, b.Members()[0].Gossip)
+	if e := await[runtime.AgentContested](t, contested, 1, nil); e[0].Agent != "Rev" || e[0].Node != "b" {
+		t.Errorf("got %+v", e[0])
+	}
+	for _, n := range []*runtime.Node{a, b} {
+		if e, ok := n.Directory().Lookup("Rev"); !ok || e.Node != n.Name() {
+			t.Errorf("%s uses %+v", n.Name(), e)
+		}
+	}
+	if err := a.StopAgent(within(t), "Rev"); err != nil {
+		t.Fatal(err)
+	}
+	knows(t, a, "Rev", "b")
+}
+
+// The agents of a session are agents of the cluster, also when they connect to another node.
+func TestSessionMovesToAnotherNode(t *testing.T) {
+	nodes := newCluster(t, 2)
+	hubs := []*hub{newHubOf(t, nodes[0], noPeerOptions), newHubOf(t, nodes[1], noPeerOptions)}
+	first := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost"}), hubs[0])
+	spawn(t, first.Node, "Crm", func() actors.Agent { return colleague{} })
+	if err := first.up.Connect(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	knows(t, nodes[1], "Crm", "n1")
+	if _, err := nodes[1].Delegate(within(t), "Crm", p.TaskRequest{TaskType: "review"}); err != nil {
+		t.Fatalf("by two nodes: %v", err)
+	}
+	second := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost2"}), hubs[1])
+	spawn(t, second.Node, "Crm", func() actors.Agent { return colleague{} })
+	if err := second.up.Connect(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	knows(t, nodes[0], "Crm", "n2")
+	if _, err := nodes[0].Delegate(within(t), "Crm", p.TaskRequest{TaskType: "review"}); err != nil {
+		t.Errorf("at the other node: %v", err)
+	}
+}
+
+// An agent behind an uplink of one node works for the agents of another.
+func TestUplinkBesideACluster(t *testing.T) {
+	nodes := newCluster(t, 2)
+	h := newHubOf(t, nodes[0], noPeerOptions)
+	out := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost"}), h, func(o *runtime.UplinkOptions) { o.Introduce = false })
+	spawn(t, nodes[1], "Rev", func() actors.Agent { return colleague{} })
+	knows(t, nodes[0], "Rev", "n2")
+	if err := out.up.Connect(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"}); err != nil {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Two nodes with different versions of a codon do not converse by it, and the asker learns which one.
+func TestDifferentVersionsOfACodon(t *testing.T) {
+	other := codeReview.Definition
+	other.Table.Rows = slices.Clone(other.Table.Rows)
+	other.Table.Rows[1].To = "waiting"
+	changed := codons.MustDefine(other)
+	a := newNode(t, runtime.Options{
+		Name: "a", Codons: []*codons.Role{codeReview.Answer(codons.Job("review", codeReviewer.Review))},
+		Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0"},
+	})
+	links := listen(t, a, runtime.KindMemberLinked)
+	b := newNode(t, runtime.Options{
+		Name: "b", Codons: []*codons.Role{changed.Answer(codons.Job("review", codeReviewer.Review))},
+		Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: []string{a.Members()[0].Gossip}},
+	})
+	spawn(t, b, "Rev", func() actors.Agent { return strictReviewer{} })
+	knowsTopic(t, a, "Rev")
+	if e := await[runtime.MemberLinked](t, links, 1, nil); !slices.Equal(e[0].Differ, []string{"code-review"}) {
+		t.Errorf("they differ in %v", e[0].Differ)
+	}
+	_, err := codeReview.Ask(within(t), a, "Rev", review{File: "x_test.go"}, codons.On("revise", func(context.Context, codons.Turn[verdict]) (codons.Command, error) {
+		return codons.Command{}, errors.New("not revised")
+	}))
+	if err == nil || !strings.Contains(err.Error(), "the nodes a and b have different versions of the codon code-review") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The principal of a message goes along to another node.
+func TestPrincipalOverNodes(t *testing.T) {
+	nodes := newCluster(t, 2)
+	h := newHubOf(t, nodes[0], noPeerOptions, func(o *wire.Options) { o.Auth, o.Anonymous = connectionsOnly{}, false })
+	got := make(chan *p.Message, 1)
+	spawn(t, nodes[1], "Eliza", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) { got <- m }}))
+	knowsTopic(t, nodes[0], "Eliza")
+	c := newCaller(t, h, &wire.Identity{Name: "crm"})
+	c.say(message(t, "crm/bot", "Eliza", p.ActInform))
+	if m := <-got; m.Principal() != "crm" || m.Sender() != "crm/bot" {
+		t.Errorf("a message of %s with the principal %q", m.Sender(), m.Principal())
+	}
+}
+
+func TestWrongClusterOptions(t *testing.T) {
+	taken := newMember(t, "n1")
+	for want, o := range map[string]runtime.ClusterOptions{
+		"Gossip is empty":        {},
+		`Gossip is "nowhere"`:    {Gossip: "nowhere"},
+		"all addresses":          {Gossip: "0.0.0.0:0"},
+		"JoinTime is -1ns":       {Gossip: "127.0.0.1:0", JoinTime: -1},
+		"LinkTimeout is -1ns":    {Gossip: "127.0.0.1:0", LinkTimeout: -1},
+		"name taken by another":  {Gossip: "127.0.0.1:0", Join: []string{taken.Members()[0].Gossip}},
+		"address already in use": {Gossip: taken.Members()[0].Gossip},
+		"Links is empty":         {Gossip: "127.0.0.1:0", Accept: func(func(*grpc.LinkStream)) {}},
+	} {
+		n, err := runtime.New(runtime.Options{Name: "n1", Cluster: &o})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "runtime: Options.Cluster: ") {
+			t.Errorf("want %q, got %v", want, err)
+		}
+		if n != nil {
+			_ = n.Stop(within(t))
+		}
+	}
+}
+
+// A message that reaches a node where its receiver is not is refused to its sender, and passed on to no other node.
+func TestReceiverIsOnNoNodeOrOnAnother(t *testing.T) {
+	nodes := newCluster(t, 3)
+	got := make(chan *p.Message, 1)
+	spawn(t, nodes[0], "Asker", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) { got <- m }}))
+	spawn(t, nodes[2], "Third", func() actors.Agent { return colleague{} })
+	knows(t, nodes[1], "Third", "n3")
+	knowsTopic(t, nodes[1], "Asker")
+	for to, want := range map[p.AgentID]p.Code{"Nobody": p.CodeUnknownAgent, "Third": p.CodeStopped} {
+		if err := nodes[0].SendTo("n2", message(t, "Asker", to, p.ActRequest)); err != nil {
+			t.Fatal(err)
+		}
+		var m *p.Message
+		select {
+		case m = <-got:
+		case <-within(t).Done():
+			t.Fatalf("to %s: no refusal has come", to)
+		}
+		if r := m.AsRefusal(); r == nil || r.Code != want || m.Sender() != to || !m.Undeliverable() {
+			t.Errorf("to %s: got %s of %s: %v", to, m.Performative(), m.Sender(), r)
+		}
+	}
+}
+
+// No other node can speak as an agent of this one.
+func TestSenderOfThisNode(t *testing.T) {
+	nodes := newCluster(t, 2)
+	got := make(chan *p.Message, 2)
+	spawn(t, nodes[1], "Eliza", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) { got <- m }}))
+	spawn(t, nodes[1], "Jules", always(scripted{topics: []string{"x"}}))
+	knowsTopic(t, nodes[0], "Eliza")
+	dead := listen(t, nodes[1], actors.KindMessageDeadLettered)
+	if err := nodes[0].SendTo("n2", message(t, "jules", "Eliza", p.ActInform)); err != nil {
+		t.Fatal(err)
+	}
+	if e := await[actors.DeadLetter](t, dead, 1, nil); e[0].Code != p.CodeForbidden {
+		t.Errorf("got %+v", e[0])
+	}
+	if len(got) != 0 {
+		t.Errorf("Eliza got a message of %s", (<-got).Sender())
+	}
+}

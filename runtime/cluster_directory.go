@@ -1,0 +1,315 @@
+package runtime
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// agentChanged publishes that an agent of this node has started, has announced its capabilities or has stopped.
+func (c *clustered) agentChanged(id performatives.AgentID) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var delta []byte
+	r, ok := c.node.system.Find(id)
+	if ok && c.node.ours(r) {
+		delta = c.putLocked(r)
+	} else {
+		delta = c.replica.Remove(id)
+		delete(c.since, id.Fold())
+	}
+	if !ok { // another node may have one of that id
+		c.outdateLocked(id)
+	}
+	select {
+	case <-c.ready:
+	default:
+		return // the others will get the whole state
+	}
+	if delta != nil && c.members != nil {
+		c.spreadLocked(delta)
+	}
+}
+
+// A burst of more deltas than burstSize within burstTime is told by one state, because gossip carries some hundred deltas a second.
+const (
+	burstSize = 32
+	burstTime = 100 * time.Millisecond
+)
+
+// spreadLocked tells the other nodes of a change.
+func (c *clustered) spreadLocked(delta []byte) {
+	now := time.Now()
+	if now.Sub(c.burst.began) > burstTime {
+		c.burst.began, c.burst.deltas = now, 0
+	}
+	if c.burst.deltas++; c.burst.deltas <= burstSize {
+		_ = c.members.Broadcast(delta) // the error is that the membership has stopped
+		return
+	}
+	if !c.burst.scheduled {
+		c.burst.scheduled = true
+		c.node.system.AfterFunc(burstTime, func() { c.node.system.Work(c.spreadAll) })
+	}
+}
+
+// spreadAll sends the other nodes all that this one knows of its own agents. Whom it does not reach gets it by push/pull.
+func (c *clustered) spreadAll() {
+	c.mu.Lock()
+	c.burst.scheduled = false
+	state := c.replica.OwnState()
+	c.mu.Unlock()
+	for _, l := range *c.current.Load() {
+		if err := c.members.SendBulk(l.peer, state); err != nil {
+			c.node.system.Logger().Debug("the agents of this node were not sent to another", "peer", l.peer.Name, "err", err)
+		}
+	}
+}
+
+// putLocked records an agent of this node in the replica.
+func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
+	e := directory.Entry{Agent: r.ID(), Hidden: !r.Visible()}
+	if a, ok := r.Destination().(*sessionAgent); ok {
+		e.Moves, e.Proved = true, proved(a.link)
+	}
+	var text []byte
+	if !e.Hidden {
+		var err error
+		if text, err = json.Marshal(r.Describe()); err != nil {
+			c.node.system.Logger().Warn("the capabilities of an agent are not told to other nodes", "agent", r.ID(), "err", err)
+			e.Hidden, text = true, nil
+		}
+	}
+	key := r.ID().Fold()
+	if c.since[key] == 0 {
+		c.since[key] = uint64(time.Now().UnixMicro())
+	}
+	e.Since = c.since[key]
+	return c.replica.Put(e, text)
+}
+
+// Received takes in a delta of another node: see [membership.Gossiped].
+func (c *clustered) Received(delta []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changedLocked(c.replica.Receive(delta))
+}
+
+// State returns what the node knows of all agents: see [membership.Gossiped].
+func (c *clustered) State() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.replica.State()
+}
+
+// Merge takes in the state of another node: see [membership.Gossiped].
+func (c *clustered) Merge(state []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changedLocked(c.replica.Merge(state))
+}
+
+var _ membership.Gossiped = (*clustered)(nil)
+
+func (c *clustered) changedLocked(ids []performatives.AgentID, err error) {
+	if err != nil {
+		c.node.system.Logger().Warn("a part of the directory was not understood", "err", err)
+		return
+	}
+	c.outdateLocked(ids...)
+}
+
+// outdateLocked has the registrations of agents compared with the replica, soon.
+func (c *clustered) outdateLocked(ids ...performatives.AgentID) {
+	for _, id := range ids {
+		c.outdated[id.Fold()] = struct{}{}
+	}
+	if !c.scheduled && len(c.outdated) > 0 {
+		c.scheduled = true
+		c.node.system.Work(c.refresh)
+	}
+}
+
+// refresh makes the registrations of agents of other nodes agree with the replica, and fetches the capabilities that are missing.
+func (c *clustered) refresh() {
+	c.node.handover.Lock()
+	defer c.node.handover.Unlock()
+	for {
+		c.mu.Lock()
+		ids := slices.Sorted(maps.Keys(c.outdated))
+		clear(c.outdated)
+		c.scheduled = len(ids) > 0
+		missing := c.replica.Missing()
+		c.mu.Unlock()
+		if len(ids) == 0 {
+			c.fetch(missing)
+			return
+		}
+		for _, id := range ids {
+			c.refreshLocked(id)
+		}
+	}
+}
+
+// wanted is how an agent of another node is to be registered.
+type wanted struct {
+	entry        directory.Entry
+	link         *nodeLink // nil: not at all
+	capabilities []byte    // nil: it is hidden, or they are still to be fetched
+}
+
+// wantedLocked returns how an agent is to be registered: as the first of the entries whose nodes are there.
+func (c *clustered) wantedLocked(id performatives.AgentID) (w wanted) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.replica.Lookup(id) {
+		if e.Owner == c.self && e.Moves {
+			break // the session of this node has precedence
+		}
+		if l := c.peers[e.Owner]; l != nil {
+			w.entry, w.link = e, l
+			break
+		}
+	}
+	if w.link != nil && !w.entry.Hidden {
+		w.capabilities, _ = c.replica.Content(w.entry.Digest)
+	}
+	return w
+}
+
+// refreshLocked makes the registration of one agent agree with the replica. An agent of this node has precedence.
+func (c *clustered) refreshLocked(id performatives.AgentID) {
+	want := c.wantedLocked(id)
+	if want.link != nil {
+		c.heard.forget(id)
+	}
+	current, found := c.node.system.Find(id)
+	if found && c.node.ours(current) {
+		c.contestLocked(current, want)
+		return
+	}
+	var a *nodeAgent
+	if found {
+		a = current.Destination().(*nodeAgent) //nolint:forcetypeassert // ours reports all other kinds
+	}
+	switch {
+	case want.link == nil && a != nil:
+		delete(a.link.agents, id)
+		a.registration.Remove()
+		return
+	case want.link == nil:
+		return
+	case a == nil:
+		a = c.registerLocked(want)
+	case a.link != want.link || a.id != want.entry.Agent:
+		a = c.moveLocked(a, want)
+	}
+	if a != nil {
+		a.announce(want)
+	}
+}
+
+// registerLocked adds an agent of another node to the directory. It returns nil while one of this node starts or stops.
+func (c *clustered) registerLocked(w wanted) *nodeAgent {
+	a := &nodeAgent{id: w.entry.Agent, link: w.link, moves: w.entry.Moves, proved: w.entry.Proved}
+	r, err := c.node.system.Register(a.id, a)
+	if err != nil {
+		return nil // it has gone when agentChanged is called; or the node stops
+	}
+	a.registration = r
+	a.link.agents[a.id.Fold()] = a
+	return a
+}
+
+// moveLocked registers an agent at the node where it lives now.
+func (c *clustered) moveLocked(from *nodeAgent, w wanted) *nodeAgent {
+	a := &nodeAgent{id: w.entry.Agent, link: w.link, moves: w.entry.Moves, proved: w.entry.Proved}
+	r, ok := from.registration.Replace(a.id, a)
+	delete(from.link.agents, a.id.Fold())
+	if !ok {
+		return nil
+	}
+	a.registration = r
+	a.link.agents[a.id.Fold()] = a
+	return a
+}
+
+// contestLocked handles that an id of this node is one of another node, too. A session gives way to a later one, and an agent
+// does not.
+func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
+	if w.link == nil {
+		return
+	}
+	log := c.node.system.Logger().With("agent", ours.ID(), "peer", w.link.peer.Name)
+	a, ok := ours.Destination().(*sessionAgent)
+	if !ok {
+		log.Warn("an agent of another node has the same id; each node uses its own")
+		publish(c.node, AgentContested{at(), ours.ID(), w.link.peer.Name})
+		return
+	}
+	log.Warn("a connection to another node takes over the agents of a session", "agents", a.link.idsLocked())
+	a.link.endLocked(replaced)
+	a.link.session.Dismiss(errTakenOver)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outdateLocked(w.entry.Agent)
+}
+
+// introduce sends a node all that this one knows of its own agents, because what was gossiped before they were linked may have been
+// ignored: of a node that was thought dead, for one.
+func (c *clustered) introduce(to cluster.Incarnation) {
+	c.mu.Lock()
+	state := c.replica.OwnState()
+	c.mu.Unlock()
+	c.links.Control(to, append([]byte{controlState}, state...))
+}
+
+// fetch asks nodes for the texts of capabilities. One that is not connected is asked when it is.
+func (c *clustered) fetch(missing []directory.Want) {
+	for _, want := range missing {
+		if c.linkTo(want.From) != nil {
+			c.links.Control(want.From, append([]byte{controlFetch}, want.Digest[:]...))
+		}
+	}
+}
+
+// missing returns the texts that a node is to be asked for.
+func (c *clustered) missing() []directory.Want {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.replica.Missing()
+}
+
+// provide answers a request for a text of capabilities. It has no answer if they have changed since: the other node asks for the new ones.
+func (c *clustered) provide(to cluster.Incarnation, digest []byte) {
+	var d directory.Digest
+	if len(digest) != len(d) {
+		return
+	}
+	copy(d[:], digest)
+	c.mu.Lock()
+	text, ok := c.replica.Content(d)
+	c.mu.Unlock()
+	if ok {
+		c.links.Control(to, append([]byte{controlText}, text...))
+	}
+}
+
+// provided takes a text of capabilities.
+func (c *clustered) provided(from cluster.Incarnation, text []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.replica.Provide(slices.Clone(text)) {
+		c.outdateLocked(c.replica.Of(from)...)
+	}
+}

@@ -1,0 +1,68 @@
+package runtime
+
+import (
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The kinds of the events of this package.
+const (
+	KindMemberJoined   actors.Kind = "member.joined"
+	KindMemberLost     actors.Kind = "member.lost"
+	KindMemberLinked   actors.Kind = "member.linked"
+	KindAgentContested actors.Kind = "agent.contested"
+)
+
+// MemberJoined says that another node takes part in the cluster.
+type MemberJoined struct {
+	actors.At
+	Node  string `json:"node"`
+	Epoch uint64 `json:"epoch"` // of this run of the node
+}
+
+// Kind returns KindMemberJoined.
+func (MemberJoined) Kind() actors.Kind { return KindMemberJoined }
+
+// MemberLost says that the agents of another node are lost, and how: the node has left, it has failed, or its link was down for
+// too long. All conversations with them have been told.
+type MemberLost struct {
+	actors.At
+	Node   string `json:"node"`
+	Epoch  uint64 `json:"epoch"`
+	Reason string `json:"reason"` // left, failed or unreachable
+}
+
+// Kind returns KindMemberLost.
+func (MemberLost) Kind() actors.Kind { return KindMemberLost }
+
+// MemberLinked says that messages pass between this node and another one, for the first time or again.
+type MemberLinked struct {
+	actors.At
+	Node   string   `json:"node"`
+	Epoch  uint64   `json:"epoch"`
+	Differ []string `json:"differ"` // the codons of which the two have different versions, and whose messages are refused
+}
+
+// Kind returns KindMemberLinked.
+func (MemberLinked) Kind() actors.Kind { return KindMemberLinked }
+
+// AgentContested says that an agent of this node has the id of one of another node. Each of the two nodes uses its own.
+type AgentContested struct {
+	actors.At
+	Agent performatives.AgentID `json:"agent"`
+	Node  string                `json:"node"` // the other one
+}
+
+// Kind returns KindAgentContested.
+func (AgentContested) Kind() actors.Kind { return KindAgentContested }
+
+// Members returns the nodes of the cluster that are believed to live, this one included, by name. It is nil for a node without a
+// cluster.
+func (n *Node) Members() []cluster.Member {
+	c := n.cluster.Load()
+	if c == nil || c.members == nil {
+		return nil
+	}
+	return c.members.Members()
+}

@@ -1,0 +1,78 @@
+package runtime
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// maxHeard is the largest number of senders that a node remembers, all links together.
+const maxHeard = 65_536
+
+// heard has the links over which agents have sent that are not in the directory, or are in it with another node: one that has
+// just begun or moved, a client of a session, or an agent beyond another node's uplink. Replies go there. The directory
+// corrects it.
+type heard struct {
+	n  atomic.Int64 // how many there are
+	mu sync.Mutex
+	by map[performatives.AgentID]*nodeLink // by folded id
+}
+
+// note remembers the link of a sender. When there are too many, any other is forgotten.
+func (h *heard) note(id performatives.AgentID, l *nodeLink) {
+	key := id.Fold()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.by[key] == l {
+		return
+	}
+	if h.by == nil {
+		h.by = make(map[performatives.AgentID]*nodeLink)
+	}
+	if len(h.by) >= maxHeard {
+		for other := range h.by {
+			delete(h.by, other)
+			break
+		}
+	}
+	h.by[cloned(key)] = l
+	h.n.Store(int64(len(h.by)))
+}
+
+// from returns the link over which an agent was heard, or nil.
+func (h *heard) from(id performatives.AgentID) *nodeLink {
+	if h.n.Load() == 0 {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.by[id.Fold()]
+}
+
+// forget removes an agent, about which the directory has news.
+func (h *heard) forget(id performatives.AgentID) {
+	if h.n.Load() == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.by, id.Fold())
+	h.n.Store(int64(len(h.by)))
+}
+
+// lose removes the agents that were heard over a link, and returns their ids, sorted.
+func (h *heard) lose(l *nodeLink) (lost []performatives.AgentID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, by := range h.by {
+		if by == l {
+			lost = append(lost, id)
+			delete(h.by, id)
+		}
+	}
+	h.n.Store(int64(len(h.by)))
+	slices.Sort(lost)
+	return lost
+}

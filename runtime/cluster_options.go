@@ -1,0 +1,88 @@
+package runtime
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
+)
+
+// ClusterOptions makes a node a member of a cluster: see [Options].Cluster. Gossip is required. The name of the node must be unique
+// in the cluster, and so must be the ids of its agents.
+type ClusterOptions struct {
+	// Gossip is the address of the membership, host:port, on TCP and UDP. Port 0 means any that is free.
+	Gossip string
+
+	// Advertise is the host by which other nodes reach this one, by gossip and by links. Empty means that of Gossip.
+	Advertise string
+
+	// Join are members to join, host:port. Names are resolved again at each attempt, and all their addresses are tried. A
+	// node that reaches none of them goes on trying.
+	Join []string
+
+	// JoinTime is how long New waits for the first of them to answer. When none does, the node begins alone. Zero means
+	// DefaultJoinTime.
+	JoinTime time.Duration
+
+	// Profile has the times of the membership. Zero means [membership.LAN].
+	Profile membership.Profile
+
+	// Keys encrypt the gossip, and keep out who does not have them: 16, 24 or 32 bytes each. The first one encrypts, all
+	// decrypt. None means no encryption.
+	Keys [][]byte
+
+	// Labels describe the node to others, such as zone=eu-1.
+	Labels map[string]string
+
+	// Links is the address where the node accepts the links of other nodes, host:port. Empty means any free port of the host of
+	// Gossip. With Accept it is the address of that listener.
+	Links string
+
+	// Accept has the node accept links by a listener of the caller, such as one for sessions: the caller passes the function
+	// to [grpc.Options].Links, and stops the listener after the node. Nil means that the node has a listener of its own.
+	Accept func(serve func(*grpc.LinkStream))
+
+	// TLS encrypts links: it has a certificate for the name of the node as a DNS name, and the authorities of the other nodes as
+	// RootCAs and ClientCAs. Nil means no encryption: then everyone who reaches the listener can speak as any node.
+	TLS *tls.Config
+
+	// LinkTimeout is how long a link may be down while its node seems to live, before the agents there are lost. Zero means
+	// [nodelink.DefaultTimeout].
+	LinkTimeout time.Duration
+
+	network clusterNetwork // nil: the real one
+}
+
+// DefaultJoinTime is the default of [ClusterOptions].JoinTime.
+const DefaultJoinTime = 5 * time.Second
+
+// clusterNetwork makes the parts of a cluster that reach other nodes. A simulation has another one.
+type clusterNetwork interface {
+	membership(membership.Options) (joining, error)
+	links(nodelink.LinksOptions) (nodeLinks, error)
+}
+
+func (o *ClusterOptions) validate() error {
+	switch host, _, err := net.SplitHostPort(o.Gossip); {
+	case o.Gossip == "":
+		return errors.New("the address Gossip is empty: want host:port, such as 127.0.0.1:7946")
+	case err != nil:
+		return fmt.Errorf("the address Gossip is %q: want host:port", o.Gossip)
+	case o.Advertise == "" && (host == "" || net.ParseIP(host).IsUnspecified()):
+		return fmt.Errorf("the address Gossip is %q, all addresses of the machine: say by Advertise which of them other nodes use", o.Gossip)
+	case o.Accept != nil && o.Links == "":
+		return errors.New("the address Links is empty, and Accept is set: want that of the listener")
+	case o.JoinTime < 0:
+		return fmt.Errorf("the duration JoinTime is %v", o.JoinTime)
+	case o.LinkTimeout < 0:
+		return fmt.Errorf("the duration LinkTimeout is %v", o.LinkTimeout)
+	case o.TLS != nil && o.TLS.ClientCAs == nil:
+		return errors.New("the configuration TLS has no ClientCAs: the certificates of other nodes could not be checked")
+	}
+	return nil
+}

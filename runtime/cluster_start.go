@@ -1,0 +1,246 @@
+package runtime
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
+)
+
+// dialPatience bounds the time to open a link, and that of each write.
+const dialPatience = 10 * time.Second
+
+// joining is a membership that joins others by itself. [membership.Gossip] implements it.
+type joining interface {
+	membership.Membership
+	Join(ctx context.Context) error
+}
+
+// realNetwork is the [clusterNetwork] of a real cluster.
+type realNetwork struct{}
+
+func (realNetwork) membership(o membership.Options) (joining, error) { return membership.Start(o) }
+
+func (realNetwork) links(o nodelink.LinksOptions) (nodeLinks, error) { return nodelink.NewLinks(o) }
+
+// startCluster makes the node a member of a cluster.
+func (n *Node) startCluster(o ClusterOptions, all []*codons.Codon, log *slog.Logger) (err error) {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	if o.network == nil {
+		o.network = realNetwork{}
+	}
+	c := newClustered(n)
+	n.cluster.Store(c)
+	defer func() {
+		if err != nil {
+			_ = c.stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
+		}
+	}()
+	if err := c.listen(o); err != nil {
+		return err
+	}
+	gossip, err := o.network.membership(o.membership(n, c, log))
+	if err != nil {
+		return err
+	}
+	c.members = gossip
+	if err := joinFirst(gossip, o); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if self := gossip.Self().Incarnation; self != c.self { // another run has had an epoch that is as great
+		c.self = self
+		c.replica.Rename(self)
+	}
+	c.mu.Unlock()
+	c.links, err = o.network.links(nodelink.LinksOptions{
+		Self: c.self, Handler: (*linkHandler)(c), Dialect: grpc.Dialect{}, Dial: dialing(o.TLS), Stamper: n.system,
+		Link: nodelink.Options{Tables: hashesOf(all)}, Timeout: o.LinkTimeout, Logger: n.system.Logger(),
+	})
+	if err != nil {
+		return err
+	}
+	close(c.ready)
+	c.agentChanged(n.self.ID())
+	return nil
+}
+
+// membership returns the options of the membership.
+func (o *ClusterOptions) membership(n *Node, c *clustered, log *slog.Logger) membership.Options {
+	m := membership.Options{
+		Name: n.Name(), Epoch: c.self.Epoch, Bind: o.Gossip, Seeds: o.Join, Profile: o.Profile, Keys: o.Keys,
+		Labels: o.Labels, Links: c.address, Gossiped: c, Notify: c.memberChanged, Logger: log,
+	}
+	if o.Advertise != "" {
+		_, port, _ := net.SplitHostPort(o.Gossip) // validate has checked it
+		m.Advertise = net.JoinHostPort(o.Advertise, port)
+	}
+	return m
+}
+
+// joinFirst waits for the first member to join, and returns the error of a node that can never join.
+func joinFirst(m joining, o ClusterOptions) error {
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(o.JoinTime, DefaultJoinTime)) //nolint:forbidigo // it ends here
+	defer cancel()
+	if err := m.Join(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil // it goes on trying
+}
+
+// listen opens the listener for links, unless the caller has one.
+func (c *clustered) listen(o ClusterOptions) error {
+	host, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
+	if o.Accept != nil {
+		o.Accept(c.accept)
+		c.advertise(o.Links, o.Advertise)
+		return nil
+	}
+	l, err := grpc.ListenNodes(grpc.Options{Addr: cmp.Or(o.Links, net.JoinHostPort(host, "0")), TLS: o.TLS, Links: c.accept}, c.node.system.Logger())
+	if err != nil {
+		return fmt.Errorf("listen for links: %w", err)
+	}
+	c.listener = l
+	c.advertise(l.Addr().String(), o.Advertise)
+	return nil
+}
+
+// advertise sets the address for links that other nodes are told: with that host, unless it is empty.
+func (c *clustered) advertise(address, host string) {
+	c.address = address
+	if host != "" {
+		_, port, _ := net.SplitHostPort(address) // that of a listener
+		c.address = net.JoinHostPort(host, port)
+	}
+}
+
+// accept serves the stream of another node.
+func (c *clustered) accept(s *grpc.LinkStream) {
+	<-c.ready
+	links, ok := c.links.(interface{ Accept(nodelink.Stream) error })
+	if !ok { // the node does not start
+		s.Close()
+		return
+	}
+	if err := links.Accept(s); err != nil {
+		c.node.system.Logger().Warn("a link was refused", "addr", s.Addr(), "err", err)
+	}
+}
+
+// dialing returns what opens links to members.
+func dialing(config *tls.Config) func(context.Context, cluster.Member) (nodelink.Stream, error) {
+	return func(ctx context.Context, m cluster.Member) (nodelink.Stream, error) {
+		s, err := grpc.DialLink(ctx, m.Links, m.Name, config, dialPatience)
+		if err != nil {
+			return nil, err // not a nil *LinkStream in an interface
+		}
+		return s, nil
+	}
+}
+
+// stop leaves the cluster: what the node has said is delivered, the others are told, and nothing runs any more.
+func (c *clustered) stop(ctx context.Context) (err error) {
+	if c == nil {
+		return nil
+	}
+	c.stopOnce.Do(func() {
+		if c.links != nil {
+			err = c.links.Stop(ctx)
+		}
+		if c.members != nil {
+			if left := c.members.Leave(ctx); left != nil { // they see that it has failed
+				c.node.system.Logger().Warn("the other nodes may not know that this one has left", "err", left)
+			}
+			if stopped := c.members.Stop(ctx); err == nil {
+				err = stopped
+			}
+		}
+		select {
+		case <-c.ready:
+		default:
+			close(c.ready)
+		}
+		if c.listener != nil {
+			if stopped := c.listener.Stop(ctx); err == nil {
+				err = stopped
+			}
+		}
+	})
+	return err
+}
+
+// linkHandler is the [nodelink.Handler] of a node's links.
+type linkHandler clustered
+
+var _ nodelink.Handler = (*linkHandler)(nil)
+
+func (h *linkHandler) linkTo(peer cluster.Incarnation) *nodeLink { return (*clustered)(h).linkTo(peer) }
+
+// Connected notes the codons of which the two nodes have different versions.
+func (h *linkHandler) Connected(peer cluster.Incarnation, differ []string) {
+	if l := h.linkTo(peer); l != nil {
+		l.connected(differ)
+	}
+	c := (*clustered)(h)
+	c.introduce(peer)
+	c.fetch(c.missing())
+	publish(c.node, MemberLinked{at(), peer.Name, peer.Epoch, differ})
+}
+
+// Received routes a message of another node.
+func (h *linkHandler) Received(peer cluster.Incarnation, m *performatives.Message) {
+	if l := h.linkTo(peer); l != nil {
+		l.receive(m)
+		return
+	}
+	_ = h.node.recordRefusal(m, errNodeGone)
+}
+
+// Lost loses the agents of a node that may live on. What is received later is of a new epoch.
+func (h *linkHandler) Lost(peer cluster.Incarnation) { (*clustered)(h).renew(peer) }
+
+// Undelivered handles a message that was not delivered to another node.
+func (h *linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) {
+	l := h.linkTo(peer)
+	if l == nil {
+		h.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
+		return
+	}
+	l.undelivered(m, why)
+}
+
+// The kinds of texts that nodes send each other: the sender's part of the directory, the digest of the capabilities that it wants, or their
+// text.
+const (
+	controlState = 's'
+	controlFetch = 'f'
+	controlText  = 't'
+)
+
+// Control takes in a part of the directory, answers a request for the text of capabilities, or takes the answer to one.
+func (h *linkHandler) Control(peer cluster.Incarnation, text []byte) {
+	c := (*clustered)(h)
+	if len(text) == 0 {
+		return
+	}
+	switch body := text[1:]; text[0] {
+	case controlState:
+		c.Merge(body)
+	case controlFetch:
+		c.provide(peer, body)
+	case controlText:
+		c.provided(peer, body)
+	}
+}

@@ -1,0 +1,67 @@
+package runtime
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/codons"
+)
+
+// hashesOf returns a hash of each codon with a table, by name: of what two nodes must have in common to converse by it, its rows and
+// its payload types.
+func hashesOf(all []*codons.Codon) map[string]uint64 {
+	hashes := make(map[string]uint64, len(all))
+	for _, c := range all {
+		if c.Machine() == nil {
+			continue
+		}
+		h := sha256.New()
+		for _, row := range c.Table.Rows {
+			_, _ = fmt.Fprintln(h, row.Role, row.From, row.On, row.To, row.Do) // a hash returns no error
+		}
+		for _, p := range c.Sends() {
+			_, _ = fmt.Fprint(h, p.Act, " ")
+			hashType(h, reflect.TypeOf(p.Type), nil)
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Messages)) {
+			m := c.Messages[name]
+			_, _ = fmt.Fprint(h, name, " ", m.Act, " ")
+			hashType(h, m.Payload, nil)
+		}
+		hashes[c.Name()] = binary.BigEndian.Uint64(h.Sum(nil))
+	}
+	return hashes
+}
+
+// hashType adds the form of a payload type: the names, tags and types of its fields. A type within itself is added by name.
+func hashType(h hash.Hash, t reflect.Type, within []reflect.Type) {
+	if t == nil {
+		_, _ = fmt.Fprintln(h, "none")
+		return
+	}
+	_, _ = fmt.Fprintln(h, t.Kind(), t.Name())
+	if slices.Contains(within, t) {
+		return
+	}
+	within = append(within, t)
+	switch t.Kind() { // the others have no parts
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if f.IsExported() {
+				_, _ = fmt.Fprintln(h, f.Name, f.Tag)
+				hashType(h, f.Type, within)
+			}
+		}
+	case reflect.Map:
+		hashType(h, t.Key(), within)
+		hashType(h, t.Elem(), within)
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		hashType(h, t.Elem(), within)
+	}
+}

@@ -1,0 +1,141 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	p "github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// newMember returns a node of a cluster on loopback that has joined the others.
+func newMember(t testing.TB, name string, join ...string) *runtime.Node {
+	t.Helper()
+	return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join}})
+}
+
+// newCluster returns n nodes of a cluster on loopback that know one another: n1, n2 …
+func newCluster(t testing.TB, n int) []*runtime.Node {
+	t.Helper()
+	nodes := []*runtime.Node{newMember(t, "n1")}
+	for i := 2; i <= n; i++ {
+		nodes = append(nodes, newMember(t, fmt.Sprint("n", i), nodes[0].Members()[0].Gossip))
+	}
+	for _, node := range nodes {
+		eventually(t, node, func() error {
+			if got := len(node.Members()); got != n {
+				return fmt.Errorf("%s knows %d members", node.Name(), got)
+			}
+			return nil
+		})
+	}
+	return nodes
+}
+
+// eventually waits until a check succeeds. It is made after each event of the node.
+func eventually(t testing.TB, n *runtime.Node, check func() error) {
+	t.Helper()
+	events := n.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14})
+	defer events.Close()
+	for ctx := within(t); ; {
+		err := check()
+		if err == nil {
+			return
+		}
+		if _, late := events.Next(ctx); late != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// knows waits until a node knows an agent of another one.
+func knows(t testing.TB, n *runtime.Node, id p.AgentID, on string) {
+	t.Helper()
+	eventually(t, n, func() error {
+		if e, ok := n.Directory().Lookup(id); !ok || e.Node != on || len(e.Capabilities.Actions) == 0 {
+			return fmt.Errorf("%s does not know %s of %s: %+v", n.Name(), id, on, e)
+		}
+		return nil
+	})
+}
+
+// colleague is an agent that can review.
+type colleague struct {
+	delay <-chan struct{} // until which a task takes; nil: no time
+	began chan<- struct{} // gets a value when a task begins; may be nil
+}
+
+func (colleague) Describe() p.Capabilities {
+	return p.Capabilities{Topics: []string{"code"}, Actions: []p.Action{{Name: "review"}}}
+}
+
+func (colleague) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+func (r colleague) PerformTask(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+	if r.began != nil {
+		r.began <- struct{}{}
+	}
+	if r.delay != nil {
+		select {
+		case <-r.delay:
+		case <-ctx.Done():
+			return p.InformResult{}, context.Cause(ctx)
+		}
+	}
+	return p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(map[string]any{"by": "colleague"})}, nil
+}
+
+func TestDelegationToAnotherNode(t *testing.T) {
+	nodes := newCluster(t, 2)
+	if err := nodes[1].Spawn(t.Context(), "Rev", func() actors.Agent { return colleague{} }); err != nil {
+		t.Fatal(err)
+	}
+	knows(t, nodes[0], "rev", "n2")
+	result, err := nodes[0].Delegate(t.Context(), "Rev", p.TaskRequest{TaskType: "review"})
+	if err != nil || result.Status != p.StatusSuccess {
+		t.Fatalf("got %+v, %v", result, err)
+	}
+	if err := nodes[0].Spawn(t.Context(), "REV", func() actors.Agent { return colleague{} }); !errors.Is(err, actors.ErrExists) {
+		t.Errorf("an agent of the same id: %v", err)
+	}
+	if err := nodes[1].StopAgent(t.Context(), "Rev"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, nodes[0], func() error {
+		if _, ok := nodes[0].Directory().Lookup("Rev"); ok {
+			return errors.New("Rev is in the directory")
+		}
+		return nil
+	})
+	if _, err := nodes[0].Delegate(t.Context(), "Rev", p.TaskRequest{TaskType: "review"}); !errors.Is(err, p.CodeStopped) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An agent of another node stops while it works: the asker is told at once.
+func TestAgentOfAnotherNodeStops(t *testing.T) {
+	nodes := newCluster(t, 2)
+	began := make(chan struct{}, 1)
+	if err := nodes[1].Spawn(t.Context(), "Rev", func() actors.Agent { return colleague{delay: make(chan struct{}), began: began} }); err != nil {
+		t.Fatal(err)
+	}
+	knows(t, nodes[0], "Rev", "n2")
+	failed := make(chan error, 1)
+	go func() {
+		_, err := nodes[0].Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"})
+		failed <- err
+	}()
+	<-began
+	if err := nodes[1].StopAgent(within(t), "Rev"); err != nil {
+		t.Error(err)
+	}
+	if err := <-failed; !errors.Is(err, p.CodeStopped) {
+		t.Errorf("got %v", err)
+	}
+}

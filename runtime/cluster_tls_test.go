@@ -1,0 +1,120 @@
+package runtime_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"math/big"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	p "github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// authority signs the certificates of nodes.
+type authority struct {
+	t    *testing.T
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	a := &authority{t: t}
+	a.cert, a.key = a.sign("authority", nil)
+	return a
+}
+
+// sign makes a certificate with a DNS name; the first one is the authority's own.
+func (a *authority) sign(name string, dns []string) (*x509.Certificate, *ecdsa.PrivateKey) {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: dns,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	parent, by := a.cert, a.key
+	if parent == nil {
+		parent, by = c, key
+		c.IsCA, c.BasicConstraintsValid, c.KeyUsage = true, true, x509.KeyUsageCertSign
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, by)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if c, err = x509.ParseCertificate(der); err != nil {
+		a.t.Fatal(err)
+	}
+	return c, key
+}
+
+// config is the TLS configuration of the node of that name.
+func (a *authority) config(node string) *tls.Config {
+	cert, key := a.sign(node, []string{node})
+	roots := x509.NewCertPool()
+	roots.AddCert(a.cert)
+	return &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}},
+		RootCAs:      roots, ClientCAs: roots, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
+	}
+}
+
+// Nodes with keys and certificates reach one another. One whose certificate is for another name gets no link, so that nobody delegates to it, and
+// one without the key is no member.
+func TestSecuredCluster(t *testing.T) {
+	a := newAuthority(t)
+	key := []byte("0123456789abcdef0123456789abcdef")
+	node := func(name, certificate string, keys [][]byte, join ...string) *runtime.Node {
+		return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{
+			Gossip: "127.0.0.1:0", Join: join, JoinTime: time.Second, Keys: keys, TLS: a.config(certificate), LinkTimeout: time.Second,
+		}})
+	}
+	n1 := node("n1", "n1", [][]byte{key})
+	at := n1.Members()[0].Gossip
+	links, lost := listen(t, n1, runtime.KindMemberLinked), listen(t, n1, runtime.KindMemberLost)
+	n2 := node("n2", "n2", [][]byte{key}, at)
+	spawn(t, n2, "Rev", func() actors.Agent { return colleague{} })
+	knows(t, n1, "Rev", "n2")
+	if _, err := n1.Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"}); err != nil {
+		t.Errorf("with certificates: %v", err)
+	}
+
+	n3 := node("n3", "mallory", [][]byte{key}, at)
+	spawn(t, n3, "Spy", func() actors.Agent { return colleague{} })
+	eventually(t, n1, func() error {
+		if _, ok := n1.Directory().Lookup("Spy"); !ok {
+			return errors.New("the directory does not have Spy yet")
+		}
+		return nil
+	})
+	if _, err := n1.Delegate(within(t), "Spy", p.TaskRequest{TaskType: "review"}); !errors.Is(err, p.CodeDisconnected) && !errors.Is(err, p.CodeStopped) {
+		t.Errorf("to a node with the certificate of another: %v", err)
+	}
+	if e := await[runtime.MemberLost](t, lost, 1, nil); e[0].Node != "n3" || e[0].Reason != "unreachable" {
+		t.Errorf("lost: %+v", e[0])
+	}
+	for _, e := range await[runtime.MemberLinked](t, links, 1, nil) {
+		if e.Node != "n2" {
+			t.Errorf("there is a link to %s", e.Node)
+		}
+	}
+
+	n4 := node("n4", "n4", [][]byte{[]byte("another key 4567")}, at)
+	if got := len(n4.Members()); got != 1 {
+		t.Errorf("without the key a node knows %d members", got)
+	}
+	for _, m := range n1.Members() {
+		if m.Name == "n4" {
+			t.Error("a node without the key is a member")
+		}
+	}
+}

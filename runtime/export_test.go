@@ -1,0 +1,75 @@
+package runtime
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Joining and NodeLinks are the parts of a cluster that a simulation implements.
+type (
+	Joining   = joining
+	NodeLinks = nodeLinks
+)
+
+// SimNetwork is a clusterNetwork made of two functions.
+type SimNetwork struct {
+	Membership func(membership.Options) (Joining, error)
+	Links      func(nodelink.LinksOptions) (NodeLinks, error)
+}
+
+func (s SimNetwork) membership(o membership.Options) (joining, error) { return s.Membership(o) }
+func (s SimNetwork) links(o nodelink.LinksOptions) (nodeLinks, error) { return s.Links(o) }
+
+// Over returns the options with a simulated network.
+func (o ClusterOptions) Over(s SimNetwork) *ClusterOptions {
+	o.network = s
+	return &o
+}
+
+// OpenRecords returns how many conversations between nodes are recorded as open.
+func (n *Node) OpenRecords() int { return n.records.open() }
+
+// NodeLinks returns to how many incarnations of other nodes there are links.
+func (n *Node) NodeLinks() int { return len(*n.cluster.Load().current.Load()) }
+
+// HeardOver returns the nodes over whose links agents are known that are not in the directory, and that are no members any more.
+func (n *Node) HeardOver() (lost []cluster.Incarnation) {
+	c := n.cluster.Load()
+	current := *c.current.Load()
+	c.heard.mu.Lock()
+	defer c.heard.mu.Unlock()
+	for _, l := range slices.Collect(maps.Values(c.heard.by)) {
+		if !slices.Contains(current, l) {
+			lost = append(lost, l.peer)
+		}
+	}
+	return lost
+}
+
+// Crash ends the node's part of the cluster like the death of its process: nobody is told.
+func (n *Node) Crash() {
+	c := n.cluster.Load()
+	ctx, cancel := context.WithCancel(context.Background())
+	_ = c.members.Stop(ctx)
+	cancel() // no message is waited for
+	_ = c.links.Stop(ctx)
+	for _, l := range *c.current.Load() { // what the node still runs ends
+		c.lose(l.peer, "crashed")
+	}
+}
+
+// SendTo sends a message over the link to a node, whatever the directory says.
+func (n *Node) SendTo(name string, m *performatives.Message) error {
+	for _, l := range *n.cluster.Load().current.Load() {
+		if l.peer.Name == name {
+			return l.Send(m)
+		}
+	}
+	return errNodeGone
+}

@@ -1,0 +1,179 @@
+package runtime
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// nodeLink is the link to one incarnation of another node.
+type nodeLink struct {
+	*link
+	cluster *clustered
+	peer    cluster.Incarnation
+
+	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Node.handover
+
+	mu     sync.Mutex
+	differ map[string]struct{} // the codons of which the two nodes have different versions
+}
+
+var _ outlet = (*nodeLink)(nil)
+
+// Send queues a message for the other node. It refuses one of a codon of which the nodes have different versions.
+func (l *nodeLink) Send(m *performatives.Message) error {
+	if codon := l.node.codonOf(m); l.differs(codon) {
+		return refusedCopy(m, performatives.CodeIncapable,
+			fmt.Sprintf("the nodes %s and %s have different versions of the codon %s", l.node.Name(), l.peer.Name, codon))
+	}
+	return l.cluster.links.Send(l.peer, m)
+}
+
+// codonOf returns the name of the codon that a message belongs to; empty: none is known.
+func (n *Node) codonOf(m *performatives.Message) string {
+	if name := m.Protocol(); name != "" {
+		return name
+	}
+	return n.system.ProtocolOf(m)
+}
+
+func (l *nodeLink) differs(codon string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, differs := l.differ[codon]
+	return differs
+}
+
+// connected notes the codons of which the two nodes have different versions, each time that they have met.
+func (l *nodeLink) connected(differ []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := slices.Sorted(maps.Keys(l.differ))
+	l.differ = make(map[string]struct{}, len(differ))
+	for _, name := range differ {
+		l.differ[name] = struct{}{}
+	}
+	if len(differ) > 0 && !slices.Equal(before, slices.Sorted(slices.Values(differ))) {
+		l.node.system.Logger().Warn("the nodes have different versions of codons, whose messages are refused", "peer", l.peer.Name, "codons", differ)
+	}
+}
+
+// receive routes a message of the other node to an agent of this one, or to one beyond an uplink of this one. It is not
+// passed on to a third node: a directory that is out of date makes no loop.
+func (l *nodeLink) receive(m *performatives.Message) {
+	l.receiving.Lock()
+	defer l.receiving.Unlock()
+	if l.over { // the conversations have lost their peers
+		_ = l.node.recordRefusal(m, errNodeGone)
+		return
+	}
+	if err := l.route(m); err != nil {
+		l.answer(m, err)
+	}
+}
+
+// route delivers a message of the other node. The error is a [*performatives.Refusal], and the message is counted.
+func (l *nodeLink) route(m *performatives.Message) error {
+	n, to := l.node, m.Receiver()
+	sender, known := n.system.Find(m.Sender())
+	switch {
+	case known && n.ours(sender):
+		return n.recordRefusal(m, refused(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", m.Sender(), n.Name())))
+	case !known, m.Performative().ExpectsReply() && n.partyOf(m.Sender()).via != l.link:
+		l.cluster.heard.note(m.Sender(), l)
+	}
+	if to == "" {
+		if err := n.broadcast(m, true); err != nil && !errors.Is(err, performatives.CodeUnknownAgent) { // else the node has no agent for it
+			return n.recordRefusal(m, err)
+		}
+		return nil
+	}
+	receiver, ok := n.system.Find(to)
+	switch {
+	case ok && n.ours(receiver), !ok && n.uplinkFor(to) != nil:
+		return l.deliver(m, m.Sender())
+	case ok:
+		return n.recordRefusal(m, refused(performatives.CodeStopped, fmt.Sprintf("the agent %q is not on the node %s", to, n.Name())))
+	case n.system.HasRun(to):
+		return n.recordRefusal(m, refused(performatives.CodeStopped, ""))
+	}
+	return n.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q on the node %s", to, n.Name())))
+}
+
+// ours reports whether an agent is of this node: of this process, or of one of its sessions.
+func (n *Node) ours(r *actors.Registration) bool {
+	_, elsewhere := r.Destination().(*nodeAgent)
+	return !elsewhere
+}
+
+// answer tells the sender of a message that this copy of it was not delivered.
+func (l *nodeLink) answer(m *performatives.Message, err error) {
+	r := asRefusal(err)
+	from := r.From
+	if from == "" {
+		from = m.Receiver()
+	}
+	if from == "" {
+		from = l.node.self.ID()
+	}
+	refusal := m.RefuseCopy(from, l.node.system.Stamp(), r.Code, r.Text)
+	if refusal == nil {
+		return // it is a dead letter, and counted
+	}
+	if err := l.cluster.links.Send(l.peer, refusal); err != nil {
+		l.node.system.DeadLetter(string(refusal.Receiver()), refusal, asRefusal(err).Code)
+	}
+}
+
+// nodeAgent is the destination of an agent of another node.
+type nodeAgent struct {
+	id           performatives.AgentID
+	link         *nodeLink
+	registration *actors.Registration
+	moves        bool             // it belongs to a session of that node
+	proved       bool             // it does, and its peer has authenticated
+	digest       directory.Digest // of the capabilities that are announced; guarded by Node.handover
+}
+
+var _ remote = (*nodeAgent)(nil)
+
+func (a *nodeAgent) via() *link { return a.link.link }
+
+// Load returns that of the link.
+func (a *nodeAgent) Load() *actors.Load { return &a.link.load }
+
+// Deliver passes a message on to the agent's node.
+func (a *nodeAgent) Deliver(m *performatives.Message) error {
+	to := a.link
+	if later := to.cluster.heard.from(a.id); later != nil {
+		to = later
+	}
+	return to.send(m, a.id, a.labelled)
+}
+
+// announce lets discovery find the agent, as long as it is to be found.
+func (a *nodeAgent) announce(w wanted) {
+	var capabilities performatives.Capabilities
+	digest := w.entry.Digest
+	switch {
+	case w.capabilities == nil:
+		digest = directory.Digest{}
+	case json.Unmarshal(w.capabilities, &capabilities) != nil: // of a later version, perhaps
+		a.link.node.system.Logger().Warn("the capabilities of an agent were not understood", "agent", a.id, "peer", a.link.peer.Name)
+	}
+	if a.digest != digest {
+		a.digest = digest
+		a.registration.Announce(capabilities)
+	}
+}
+
+// labelled returns m: the other node knows its agents by their ids.
+func (*nodeAgent) labelled(m *performatives.Message) *performatives.Message { return m }
