@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
@@ -26,12 +27,17 @@ type endpoint struct {
 	node      *runtime.Node
 	server    *wire.Server
 	listeners []listening
+
+	// Of a member of a cluster: the socket of --grpc, and what serves the links of other nodes there.
+	socket net.Listener
+	links  func(*grpc.LinkStream)
 }
 
 // listening is the listener of one transport, with its address.
 type listening struct {
 	acceptor
-	url string
+	url   string
+	links bool // other nodes are connected by it, until the node has stopped
 }
 
 // acceptor is the common interface of the listeners of all transports.
@@ -50,8 +56,13 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 	if err != nil {
 		return err
 	}
-	if p.node, err = runtime.New(runtime.Options{Name: c.Name, Logger: p.log, LogMessages: c.LogMessages, MessageLog: messages.Writer}); err != nil {
-		return usagef("--name %.40q: %v", c.Name, err)
+	member, err := c.clusterOptions(p, config)
+	if err != nil {
+		return err
+	}
+	o := runtime.Options{Name: c.Name, Logger: p.log, LogMessages: c.LogMessages, MessageLog: messages.Writer, Cluster: member}
+	if p.node, err = runtime.New(o); err != nil {
+		return c.notStarted(err)
 	}
 	if c.Swarm != noSwarm {
 		if err := swarms().Host(ctx, p.node, c.Swarm); err != nil {
@@ -65,6 +76,17 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 		return err
 	}
 	return c.listen(p, config)
+}
+
+// notStarted returns the reason why a node does not start.
+func (c *nodeCmd) notStarted(err error) error {
+	switch {
+	case errors.Is(err, membership.ErrNameTaken):
+		return failf("--name %s: another node of the cluster has that name; choose another", shown(c.Name))
+	case c.Gossip != "":
+		return failf("the node does not start: %v; check --name, --gossip and --join", err)
+	}
+	return usagef("--name %.40q: %v", c.Name, err)
 }
 
 // dialects has the dialects of frames. A first frame in neither dialect is refused in the
@@ -117,7 +139,7 @@ func (c *nodeCmd) listen(p *endpoint, config *tls.Config) error {
 			return tcp.Listen(p.server, tcp.Options{Addr: addr, TLS: config, NoCompression: !c.Compress})
 		}},
 		{"--grpc", c.GRPC, "grpc", "", func(addr string) (acceptor, error) {
-			return grpc.Listen(p.server, grpc.Options{Addr: addr, TLS: config})
+			return grpc.Listen(p.server, grpc.Options{Addr: addr, TLS: config, Socket: p.socket, Links: p.links})
 		}},
 	} {
 		if l.addr == "" {
@@ -130,7 +152,7 @@ func (c *nodeCmd) listen(p *endpoint, config *tls.Config) error {
 		if config != nil {
 			l.scheme += "s"
 		}
-		p.listeners = append(p.listeners, listening{opened, l.scheme + "://" + opened.Addr().String() + l.path})
+		p.listeners = append(p.listeners, listening{opened, l.scheme + "://" + opened.Addr().String() + l.path, l.flag == "--grpc" && p.links != nil})
 		if err := c.checkOpened(l.flag, opened.Addr()); err != nil {
 			return err
 		}
@@ -178,17 +200,22 @@ func (p *endpoint) stop(patience time.Duration) (late []string) {
 	stopped := make([]error, len(p.listeners))
 	var listeners sync.WaitGroup
 	for i, l := range p.listeners {
-		listeners.Go(func() { stopped[i] = l.Stop(ctx) })
+		if !l.links {
+			listeners.Go(func() { stopped[i] = l.Stop(ctx) })
+		}
 	}
 	if p.server != nil {
 		tell("a connection", p.server.Stop(ctx))
 	}
 	listeners.Wait()
-	for i, l := range p.listeners {
-		tell("the listener on "+l.url, stopped[i])
-	}
 	if p.node != nil {
 		tell("the node", p.node.Stop(ctx))
+	}
+	for i, l := range p.listeners {
+		if l.links {
+			stopped[i] = l.Stop(ctx)
+		}
+		tell("the listener on "+l.url, stopped[i])
 	}
 	return late
 }

@@ -38,6 +38,11 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	for _, l := range p.listeners {
 		out.line("listening on " + l.url)
 	}
+	for _, m := range p.node.Members() {
+		if m.Name == c.Name {
+			out.line("gossiping on " + m.Gossip)
+		}
+	}
 	<-ctx.Done()
 	p.log.Info("stopping")
 	for _, late := range p.stop(c.StopTimeout) {

@@ -14,11 +14,12 @@ type nodeCmd struct {
 	Swarm       string        `default:"none" placeholder:"NAME" help:"Swarm to host: eddyjules or none"`
 	StopTimeout time.Duration `default:"10s" help:"How long what is under way may take after a signal to stop"`
 
-	listenFlags `group:"Listeners, at least one:"`
-	authFlags   `group:"Who may connect, and do what:"`
-	tlsFlags    `group:"TLS, for all listeners:"`
-	limitFlags  `group:"Limits:"`
-	logFlags    `group:"Log, on stderr unless a flag says otherwise:"`
+	listenFlags  `group:"Listeners, at least one:"`
+	authFlags    `group:"Who may connect, and do what:"`
+	tlsFlags     `group:"TLS, for all listeners:"`
+	limitFlags   `group:"Limits:"`
+	clusterFlags `group:"The cluster, if the node is to be in one:"`
+	logFlags     `group:"Log, on stderr unless a flag says otherwise:"`
 }
 
 // listenFlags has the addresses of the listeners.
@@ -98,6 +99,9 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		}
 	}
 	if err := c.checkAuth(addresses); err != nil {
+		return err
+	}
+	if err := c.clusterFlags.check(c); err != nil {
 		return err
 	}
 	switch {

@@ -43,6 +43,7 @@ type cli struct {
 	Listen    listenCmd    `cmd:"" help:"Join a node as an agent, and print the messages to it."`
 	Subscribe subscribeCmd `cmd:"" help:"Print the events of an agent's topics."`
 	Agents    agentsCmd    `cmd:"" help:"List the agents of a node."`
+	Members   membersCmd   `cmd:"" help:"List the nodes of a cluster."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 

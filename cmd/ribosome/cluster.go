@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"encoding/base64"
+	"net"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
+)
+
+// clusterFlags has the settings of a node that is a member of a cluster.
+type clusterFlags struct {
+	Gossip    string   `placeholder:"ADDR" help:"Address of the membership, by TCP and UDP, such as 10.0.0.1:7946; it makes the node a member of a cluster, whose other nodes reach it there and at --grpc"`
+	Join      []string `placeholder:"ADDR" help:"Members to join, such as 10.0.0.2:7946; a name is resolved again at each attempt"`
+	Advertise string   `placeholder:"HOST" help:"Host by which other nodes reach this one; without it, those of --gossip and --grpc"`
+	GossipKey string   `name:"gossip-key" placeholder:"FILE" help:"Keys of 16, 24 or 32 bytes that encrypt the gossip, in base64, one a line; the first encrypts, all decrypt"`
+	Profile   string   `default:"lan" enum:"local,lan,wan" help:"Network between the nodes: local, lan or wan"`
+	Label     []string `placeholder:"NAME=VALUE" help:"What other nodes are told of this one, such as zone=eu-1"`
+}
+
+// check returns an error for flags that contradict each other.
+func (c *clusterFlags) check(n *nodeCmd) error {
+	if c.Gossip == "" {
+		if len(c.Join) > 0 || c.Advertise != "" || c.GossipKey != "" || len(c.Label) > 0 {
+			return usagef("--join, --advertise, --gossip-key and --label are about a cluster; add --gossip, such as --gossip 127.0.0.1:7946")
+		}
+		return nil
+	}
+	if err := checkAddress("--gossip", c.Gossip); err != nil {
+		return err
+	}
+	host, _, _ := net.SplitHostPort(c.Gossip)
+	ip := net.ParseIP(host)
+	switch {
+	case n.GRPC == "":
+		return usagef("--gossip needs --grpc, where other nodes reach the agents of this one")
+	case c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()):
+		return usagef("--gossip %s is all addresses of this machine; say with --advertise which of them other nodes use", c.Gossip)
+	case c.GossipKey == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
+		return usagef("--gossip %s would let everyone in who reaches it; add --gossip-key, or use 127.0.0.1", c.Gossip)
+	case n.ClientCA == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
+		return usagef("--gossip %s: everyone who reaches --grpc could speak as another node; add --tls-cert, --tls-key and --client-ca, or use 127.0.0.1", c.Gossip)
+	}
+	for _, addr := range c.Join {
+		if err := checkAddress("--join", addr); err != nil {
+			return err
+		}
+	}
+	_, err := c.labels()
+	return err
+}
+
+// labels returns the labels of the flags.
+func (c *clusterFlags) labels() (map[string]string, error) {
+	labels := make(map[string]string)
+	for _, l := range c.Label {
+		name, value, ok := strings.Cut(l, "=")
+		if !ok || name == "" {
+			return nil, usagef("--label %s: want a name and a value, such as zone=eu-1", shown(l))
+		}
+		labels[name] = value
+	}
+	return labels, nil
+}
+
+// keys returns the keys of the file of --gossip-key.
+func (c *clusterFlags) keys() (keys [][]byte, err error) {
+	if c.GossipKey == "" {
+		return nil, nil
+	}
+	text, err := readFile("--gossip-key", c.GossipKey, maxSecret)
+	if err != nil {
+		return nil, err
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		key, err := base64.StdEncoding.DecodeString(line)
+		if err != nil || len(key) != 16 && len(key) != 24 && len(key) != 32 {
+			return nil, usagef("--gossip-key %s: a line is no key of 16, 24 or 32 bytes in base64; make one with openssl rand -base64 32", c.GossipKey)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, usagef("--gossip-key %s has no key in it; make one with openssl rand -base64 32", c.GossipKey)
+	}
+	return keys, nil
+}
+
+var profiles = map[string]membership.Profile{"local": membership.Local, "lan": membership.LAN, "wan": membership.WAN}
+
+// clusterOptions opens the socket of --grpc, which the node needs to know before its sessions can be served, and returns the options of
+// the cluster; nil without --gossip.
+func (c *nodeCmd) clusterOptions(p *endpoint, config *tls.Config) (*runtime.ClusterOptions, error) {
+	if c.Gossip == "" {
+		return nil, nil //nolint:nilnil // the node is alone
+	}
+	labels, err := c.labels()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := c.keys()
+	if err != nil {
+		return nil, err
+	}
+	if p.socket, err = net.Listen("tcp", c.GRPC); err != nil {
+		return nil, notOpened("--grpc", c.GRPC, err)
+	}
+	if config != nil {
+		config = config.Clone()
+		config.RootCAs = config.ClientCAs
+	}
+	return &runtime.ClusterOptions{
+		Gossip: c.Gossip, Advertise: c.Advertise, Join: c.Join, Keys: keys, Labels: labels, Profile: profiles[c.Profile], TLS: config,
+		Links: p.socket.Addr().String(), Accept: func(serve func(*grpc.LinkStream)) { p.links = serve },
+	}, nil
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// nodeProcess is a node of a cluster, as a process of its own.
+type nodeProcess struct {
+	*exec.Cmd
+	t      *testing.T
+	tcp    string // its address for clients
+	gossip string
+	log    chan string // its lines, as long as there is room
+}
+
+// startMember starts a node of a cluster on loopback.
+func startMember(t *testing.T, name string, args ...string) *nodeProcess {
+	t.Helper()
+	n := &nodeProcess{
+		Cmd: program(t, append([]string{"node", "--name", name, "--tcp", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--no-auth"}, args...)...),
+		t:   t, log: make(chan string, 4096),
+	}
+	stdout, err := n.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := n.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = n.Process.Kill()
+		_ = n.Wait()
+	})
+	go n.keepLog(stderr)
+	for lines := bufio.NewScanner(stdout); n.gossip == "" && lines.Scan(); {
+		if url, ok := strings.CutPrefix(lines.Text(), "listening on tcp://"); ok {
+			n.tcp = "tcp://" + url
+		}
+		if addr, ok := strings.CutPrefix(lines.Text(), "gossiping on "); ok {
+			n.gossip = addr
+		}
+	}
+	if n.gossip == "" {
+		t.Fatalf("%s does not say where it gossips", name)
+	}
+	return n
+}
+
+func (n *nodeProcess) keepLog(from io.Reader) {
+	for lines := bufio.NewScanner(from); lines.Scan(); {
+		select {
+		case n.log <- lines.Text():
+		default:
+		}
+	}
+	close(n.log)
+}
+
+// logs waits for a line of the log with all of the texts, and returns its time.
+func (n *nodeProcess) logs(texts ...string) time.Time {
+	n.t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case line, ok := <-n.log:
+			if !ok {
+				n.t.Fatalf("it ended, and has not logged %q", texts)
+			}
+			all := true
+			for _, text := range texts {
+				all = all && strings.Contains(line, text)
+			}
+			if all {
+				var at struct{ Time time.Time }
+				_ = json.Unmarshal([]byte(line), &at) // the zero time will do
+				return at.Time
+			}
+		case <-late:
+			n.t.Fatalf("it does not log %q", texts)
+		}
+	}
+}
+
+// lists waits until a node lists agents or members in the given lines, each with all of the words.
+func (n *nodeProcess) lists(command string, want ...string) {
+	n.t.Helper()
+	var got string
+	for until := time.Now().Add(patience); time.Now().Before(until); {
+		out, _ := program(n.t, command, "--addr", n.tcp).Output()
+		got = string(out)
+		lines := strings.Split(strings.TrimSpace(got), "\n")[1:]
+		if len(lines) == len(want) {
+			match := true
+			for i, line := range lines {
+				fields := strings.Join(strings.Fields(line), " ")
+				match = match && strings.HasPrefix(fields, want[i])
+			}
+			if match {
+				return
+			}
+		}
+	}
+	n.t.Fatalf("it lists %s\nwant %q", got, want)
+}
+
+// Three nodes as processes: one is killed while it works, stopped for longer than it takes to be given up, and started again.
+func TestClusterProcesses(t *testing.T) {
+	n1 := startMember(t, "n1")
+	n2 := startMember(t, "n2", "--join", n1.gossip, "--swarm", "eddyjules", "--log-messages")
+	n3 := startMember(t, "n3", "--join", n1.gossip, "--join", n2.gossip, "--label", "zone=b")
+	for _, n := range []*nodeProcess{n1, n2, n3} {
+		n.lists("members", "n1 alive 0", "n2 alive 3", "n3 alive 0")
+		n.lists("agents", "Eddy n2", "Eliza n2", "Jules n2")
+	}
+	if out, err := program(t, "call", "Jules", "debug_code", "-q", "-d", "@testdata/task.json", "--addr", n3.tcp).Output(); err != nil || !strings.HasPrefix(string(out), "success: ") {
+		t.Fatalf("%v: %s", err, out)
+	}
+
+	deaf := program(t, "listen", "--as", "Deaf", "--action", "debug_code", "--addr", n2.tcp)
+	if err := deaf.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = deaf.Process.Kill(); _ = deaf.Wait() }()
+	n1.lists("agents", "Deaf n2", "Eddy n2", "Eliza n2", "Jules n2")
+	if err := deaf.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	call := program(t, "call", "Deaf", "debug_code", "-d", "{}", "--addr", n1.tcp)
+	var said bytes.Buffer
+	call.Stderr = &said
+	if err := call.Start(); err != nil {
+		t.Fatal(err)
+	}
+	n2.logs("TASK_REQUEST", "Deaf")
+	if err := n2.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	if err := call.Wait(); err == nil || !strings.Contains(said.String(), "the node of the agent was lost (disconnected)") {
+		t.Errorf("the call ended with %v: %s", err, &said)
+	}
+	ended := time.Now()
+	t.Logf("the death was noticed after %v, and the asker was told after %v", n1.logs("a node is lost", `"peer":"n2"`).Sub(killed), ended.Sub(killed))
+	n1.lists("members", "n1 alive", "n3 alive")
+	n1.lists("agents")
+
+	n2 = startMember(t, "n2", "--join", n1.gossip, "--swarm", "eddyjules") // under its name, at other addresses
+	n3.lists("agents", "Eddy n2", "Eliza n2", "Jules n2")
+
+	if err := n2.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	n3.logs("a node is lost", `"peer":"n2"`, "failed") // of the first incarnation
+	n3.logs("a node is lost", `"peer":"n2"`, "failed")
+	n3.lists("agents")
+	if err := n2.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	n3.lists("agents", "Eddy n2", "Eliza n2", "Jules n2")
+	if out, err := program(t, "call", "Jules", "debug_code", "-q", "-d", "@testdata/task.json", "--addr", n3.tcp).Output(); err != nil || !strings.HasPrefix(string(out), "success: ") {
+		t.Errorf("after the pause: %v: %s", err, out)
+	}
+	if err := n2.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	n3.logs("a node is lost", `"peer":"n2"`, "left")
+}
+
+func TestClusterUsage(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "short", "c2hvcnQ=\n")
+	writeFile(t, "none", "# nothing\n")
+	for want, args := range map[string][]string{
+		"are about a cluster; add --gossip":         {"--join", "127.0.0.1:7946"},
+		"--gossip needs --grpc":                     {"--gossip", "127.0.0.1:0"},
+		"want a host and a port":                    {"--gossip", "127.0.0.1", "--grpc", "127.0.0.1:0"},
+		"say with --advertise":                      {"--gossip", "0.0.0.0:0", "--grpc", "127.0.0.1:0"},
+		"add --gossip-key, or use 127.0.0.1":        {"--gossip", "192.0.2.1:0", "--grpc", "127.0.0.1:0"},
+		"add --tls-cert, --tls-key and --client-ca": {"--gossip", "192.0.2.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "short"},
+		"--join nowhere: want a host":               {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--join", "nowhere"},
+		"--label zone: want a name and a value":     {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--label", "zone"},
+		"a line is no key of 16, 24 or 32 bytes":    {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "short"},
+		"has no key in it":                          {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "none"},
+		"--gossip-key missing: no such file":        {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "missing"},
+	} {
+		r := runs(t, append([]string{"node", "--tcp", "127.0.0.1:0", "--no-auth"}, args...)...)
+		if r.code != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("%v: got %+v, want %q", args, r, want)
+		}
+	}
+}
+
+// The address of a member may be taken, and so may its name.
+func TestClusterThatCannotBegin(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	r := runs(t, "node", "--grpc", "127.0.0.1:0", "--gossip", l.Addr().String(), "--no-auth")
+	if r.code != exitFailed || !strings.Contains(r.stderr, "address already in use") {
+		t.Errorf("got %+v", r)
+	}
+	first := startMember(t, "twin")
+	r = runs(t, "node", "--name", "twin", "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--join", first.gossip, "--no-auth")
+	if r.code != exitFailed || !strings.Contains(r.stderr, "another node of the cluster has that name") {
+		t.Errorf("got %+v", r)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons/query"
+)
+
+// membersCmd is ribosome members.
+type membersCmd struct {
+	JSON     bool          `name:"json" help:"Print one JSON array"`
+	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+
+	clientFlags `group:"The node:"`
+}
+
+// membersReference is the QUERY_REF reference of the list of nodes.
+const membersReference = "members"
+
+// member is one node in the answer of a node.
+type member struct {
+	Node    string            `json:"node"`
+	Epoch   uint64            `json:"epoch"`
+	Gossip  string            `json:"gossip"`
+	Links   string            `json:"links"`
+	Labels  map[string]string `json:"labels"`
+	Leaving bool              `json:"leaving"`
+	Agents  int               `json:"agents"`
+}
+
+// run queries the node, and prints the nodes of its cluster.
+func (c *membersCmd) run(ctx context.Context, std streams) error {
+	if c.Deadline <= 0 {
+		return usagef("--deadline 0s leaves no time; give it some, such as 10s")
+	}
+	l, err := c.plan(std.err)
+	if err != nil {
+		return err
+	}
+	all, err := c.ask(ctx, l)
+	if err != nil {
+		return l.explain(err, string(systemAgent)).failure()
+	}
+	out := newPrinter(std.out)
+	if c.JSON {
+		out.json(all)
+	} else {
+		out.text(table(rowsOfMembers(all)))
+	}
+	return out.end()
+}
+
+func (c *membersCmd) ask(ctx context.Context, l *link) ([]member, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Deadline)
+	defer cancel()
+	if err := l.join(ctx); err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	all, err := query.Ref[[]member](ctx, l, systemAgent, membersReference)
+	if all == nil {
+		all = []member{} // --json prints an empty list, not null
+	}
+	return all, err
+}
+
+// rowsOfMembers returns the table of nodes.
+func rowsOfMembers(all []member) [][]string {
+	rows := [][]string{{"NODE", "STATE", "AGENTS", "GOSSIP", "LINKS", "LABELS"}}
+	for _, m := range all {
+		state := "alive"
+		if m.Leaving {
+			state = "leaving"
+		}
+		var labels []string
+		for _, name := range slices.Sorted(maps.Keys(m.Labels)) {
+			labels = append(labels, name+"="+m.Labels[name])
+		}
+		rows = append(rows, []string{oneLine(m.Node), state, strconv.Itoa(m.Agents), oneLine(m.Gossip), oneLine(m.Links), orDash(labels)})
+	}
+	return rows
+}
