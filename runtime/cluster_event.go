@@ -3,6 +3,7 @@ package runtime
 import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -56,6 +57,19 @@ type AgentContested struct {
 
 // Kind returns KindAgentContested.
 func (AgentContested) Kind() actors.Kind { return KindAgentContested }
+
+// GossipKeys returns the keys of the gossip, which may be changed while the node runs: see [ClusterOptions].Keys. It is nil for a node
+// without a cluster.
+func (n *Node) GossipKeys() *membership.Keys {
+	c := n.cluster.Load()
+	if c == nil {
+		return nil
+	}
+	if g, ok := c.members.(*membership.Gossip); ok {
+		return g.Keys()
+	}
+	return nil
+}
 
 // Members returns the nodes of the cluster that are believed to live, this one included, by name. It is nil for a node without a
 // cluster.

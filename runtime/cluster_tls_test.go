@@ -8,11 +8,13 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
+	"fmt"
 	"math/big"
 	"testing"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -116,5 +118,39 @@ func TestSecuredCluster(t *testing.T) {
 		if m.Name == "n4" {
 			t.Error("a node without the key is a member")
 		}
+	}
+}
+
+// The keys of the gossip are changed while the nodes run.
+func TestChangeOfGossipKeys(t *testing.T) {
+	before, after := []byte("0123456789abcdef"), []byte("fedcba9876543210")
+	node := func(name string, key []byte, join ...string) *runtime.Node {
+		return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join, Keys: [][]byte{key}}})
+	}
+	n1 := node("n1", before)
+	at := n1.Members()[0].Gossip
+	nodes := []*runtime.Node{n1, node("n2", before, at)}
+	for _, change := range []func(*membership.Keys) error{
+		func(k *membership.Keys) error { return k.Add(after) },
+		func(k *membership.Keys) error { return k.Use(after) },
+		func(k *membership.Keys) error { return k.Remove(before) },
+	} {
+		for _, n := range nodes {
+			if err := change(n.GossipKeys()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	nodes = append(nodes, node("n3", after, at))
+	for _, n := range nodes {
+		eventually(t, n, func() error {
+			if got := len(n.Members()); got != 3 {
+				return fmt.Errorf("%s knows %d members", n.Name(), got)
+			}
+			return nil
+		})
+	}
+	if newNode(t, runtime.Options{}).GossipKeys() != nil {
+		t.Error("a node without a cluster has keys")
 	}
 }
