@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/notify"
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -151,57 +154,100 @@ func (w working) PerformTask(ctx context.Context, _ delegation.Task) (p.InformRe
 	return p.InformResult{Status: p.StatusSuccess}, w(ctx)
 }
 
-// A tree of delegations over three nodes is cancelled: when the receipt has come, no handler runs any more.
+// A tree of 121 delegations over three nodes is cancelled at any moment: when the receipt has come, no handler runs any more.
 func TestCancelledTreeOverNodes(t *testing.T) {
 	nodes := newCluster(t, 3)
-	var running atomic.Int64
-	leaves := make(chan struct{}, 100)
+	tree := &treeOfTasks{nodes: nodes}
 	for i, n := range nodes {
-		spawn(t, n, p.AgentID(fmt.Sprint("leaf", i)), func() actors.Agent {
-			return working(func(ctx context.Context) error {
-				running.Add(1)
-				defer running.Add(-1)
-				leaves <- struct{}{}
-				<-ctx.Done()
-				return context.Cause(ctx)
-			})
-		})
-		spawn(t, n, p.AgentID(fmt.Sprint("node", i)), func() actors.Agent {
-			return working(func(ctx context.Context) error {
-				running.Add(1)
-				defer running.Add(-1)
-				_, err := delegation.Delegate(ctx, n, p.AgentID(fmt.Sprint("leaf", (i+1)%3)), p.TaskRequest{TaskType: "review"})
-				return err
-			})
-		})
+		spawn(t, n, tree.agent(i), func() actors.Agent { return branch{tree, i} })
 	}
 	for _, n := range nodes {
-		for i := range 3 {
-			knowsTopic(t, n, p.AgentID(fmt.Sprint("leaf", i)))
-			knowsTopic(t, n, p.AgentID(fmt.Sprint("node", i)))
+		for i := range nodes {
+			knowsTopic(t, n, tree.agent(i))
 		}
 	}
-	ctx, cancel := context.WithCancelCause(within(t))
-	withdrawn := errors.New("not needed any more")
-	over := make(chan error, 9)
-	for i := range 9 {
+	runs := 5
+	if exhaustive.Enabled() {
+		runs = 200
+	}
+	var worst time.Duration
+	random := rand.New(rand.NewPCG(1, 1))
+	for run := range runs {
+		ctx, cancel := context.WithCancel(within(t))
+		tree.begin(1 + random.IntN(121))
+		over := make(chan error, 1)
 		go func() {
-			_, err := nodes[i%3].Delegate(ctx, p.AgentID(fmt.Sprint("node", (i+1)%3)), p.TaskRequest{TaskType: "review"})
+			_, err := nodes[run%3].Delegate(ctx, tree.agent(1), p.TaskRequest{TaskType: "review", Description: "4"})
 			over <- err
 		}()
-	}
-	for range 9 {
-		<-leaves
-	}
-	cancel(withdrawn)
-	for range 9 {
-		if err := <-over; err == nil {
-			t.Error("a cancelled delegation succeeded")
+		<-tree.grown
+		cancelled := time.Now()
+		cancel()
+		err := <-over
+		worst = max(worst, time.Since(cancelled))
+		if err == nil {
+			t.Fatal("a cancelled delegation succeeded")
+		}
+		if n := tree.running.Load(); n != 0 {
+			t.Fatalf("run %d: %d handlers run after the receipt: %v", run, n, err)
 		}
 	}
-	if n := running.Load(); n != 0 {
-		t.Errorf("%d handlers run after the receipts", n)
+	t.Logf("%d trees, the longest cancelled in %v", runs, worst)
+}
+
+// treeOfTasks are the handlers of a tree of delegations, each of which has three children, down to a depth.
+type treeOfTasks struct {
+	nodes   []*runtime.Node
+	running atomic.Int64
+	left    atomic.Int64  // how many handlers are to begin until grown
+	grown   chan struct{} // gets a value when so many have begun
+}
+
+func (*treeOfTasks) agent(node int) p.AgentID { return p.AgentID(fmt.Sprint("branch", node)) }
+
+func (t *treeOfTasks) begin(n int) {
+	t.grown = make(chan struct{}, 1)
+	t.left.Store(int64(n))
+}
+
+// branch is the agent of one node.
+type branch struct {
+	tree *treeOfTasks
+	node int
+}
+
+func (branch) Describe() p.Capabilities {
+	return p.Capabilities{Topics: []string{"work"}, Actions: []p.Action{{Name: "review"}}}
+}
+
+func (branch) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+// PerformTask delegates to three agents, on this node and on the others, and waits for them. A leaf waits for its end.
+func (b branch) PerformTask(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+	b.tree.running.Add(1)
+	defer b.tree.running.Add(-1)
+	if b.tree.left.Add(-1) == 0 {
+		b.tree.grown <- struct{}{}
 	}
+	if t.Description == "0" {
+		<-ctx.Done()
+		return p.InformResult{}, context.Cause(ctx)
+	}
+	below := p.TaskRequest{TaskType: "review", Description: string(t.Description[0] - 1)}
+	failed := make(chan error, 3)
+	for i := range 3 {
+		go func() {
+			_, err := delegation.Delegate(ctx, b.tree.nodes[b.node], b.tree.agent((b.node+i)%3), below)
+			failed <- err
+		}()
+	}
+	var err error
+	for range 3 {
+		err = errors.Join(err, <-failed)
+	}
+	return p.InformResult{Status: p.StatusSuccess}, err
 }
 
 // Two clusters join, and both have an agent of one id: each uses its own, and says so.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -207,13 +208,13 @@ func taskOf(kind string) performatives.TaskRequest {
 	return performatives.TaskRequest{TaskType: "review", Description: kind}
 }
 
-// knows waits until the node knows the agents.
+// knows waits until the node can find the agents.
 func knows(ctx context.Context, node *runtime.Node, agents ...performatives.AgentID) error {
 	announced := node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
 	defer announced.Close()
 	for _, id := range agents {
 		for {
-			if _, known := node.Directory().Lookup(id); known {
+			if slices.Contains(node.Directory().IDs(), id) {
 				break
 			}
 			if _, err := announced.Next(ctx); err != nil {
