@@ -149,10 +149,9 @@ func (c *clustered) refresh() {
 		ids := slices.Sorted(maps.Keys(c.outdated))
 		clear(c.outdated)
 		c.scheduled = len(ids) > 0
-		missing := c.replica.Missing()
 		c.mu.Unlock()
 		if len(ids) == 0 {
-			c.fetch(missing)
+			c.fetch()
 			return
 		}
 		for _, id := range ids {
@@ -274,20 +273,40 @@ func (c *clustered) introduce(to cluster.Incarnation) {
 	c.links.Control(to, append([]byte{controlState}, state...))
 }
 
-// fetch asks nodes for the texts of capabilities. One that is not connected is asked when it is.
-func (c *clustered) fetch(missing []directory.Want) {
-	for _, want := range missing {
-		if c.linkTo(want.From) != nil {
-			c.links.Control(want.From, append([]byte{controlFetch}, want.Digest[:]...))
-		}
-	}
-}
+// fetchAgain is how long an answer to a request for capabilities may take before the request is repeated.
+const fetchAgain = time.Second
 
-// missing returns the texts that a node is to be asked for.
-func (c *clustered) missing() []directory.Want {
+// fetch asks nodes for the texts of capabilities that are missing, and again for those that have not come. A node that is not connected is
+// asked when it is.
+func (c *clustered) fetch() {
+	now := time.Now()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.replica.Missing()
+	missing := c.replica.Missing()
+	asked := make(map[directory.Digest]time.Time, len(missing))
+	missing = slices.DeleteFunc(missing, func(w directory.Want) bool {
+		before, ok := c.asked[w.Digest]
+		waits := ok && now.Sub(before) < fetchAgain
+		if !waits {
+			before = now
+		}
+		asked[w.Digest] = before
+		return waits || c.linkTo(w.From) == nil
+	})
+	c.asked = asked
+	again := len(asked) > 0 && !c.fetching
+	c.fetching = c.fetching || again
+	c.mu.Unlock()
+	for _, want := range missing {
+		c.links.Control(want.From, append([]byte{controlFetch}, want.Digest[:]...))
+	}
+	if again {
+		c.node.system.AfterFunc(fetchAgain, func() {
+			c.mu.Lock()
+			c.fetching = false
+			c.mu.Unlock()
+			c.fetch()
+		})
+	}
 }
 
 // provide answers a request for a text of capabilities. It has no answer if they have changed since: the other node asks for the new ones.
@@ -306,10 +325,8 @@ func (c *clustered) provide(to cluster.Incarnation, digest []byte) {
 }
 
 // provided takes a text of capabilities.
-func (c *clustered) provided(from cluster.Incarnation, text []byte) {
+func (c *clustered) provided(text []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.replica.Provide(slices.Clone(text)) {
-		c.outdateLocked(c.replica.Of(from)...)
-	}
+	c.outdateLocked(c.replica.Provide(slices.Clone(text))...)
 }

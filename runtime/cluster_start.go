@@ -195,7 +195,10 @@ func (h *linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 	}
 	c := (*clustered)(h)
 	c.introduce(peer)
-	c.fetch(c.missing())
+	c.mu.Lock()
+	c.asked = nil // what was asked over an earlier stream was lost
+	c.mu.Unlock()
+	c.fetch()
 	publish(c.node, MemberLinked{at(), peer.Name, peer.Epoch, differ})
 }
 
@@ -241,6 +244,6 @@ func (h *linkHandler) Control(peer cluster.Incarnation, text []byte) {
 	case controlFetch:
 		c.provide(peer, body)
 	case controlText:
-		c.provided(peer, body)
+		c.provided(body)
 	}
 }

@@ -44,6 +44,9 @@ func flag(bit uint64, set bool) uint64 {
 	return 0
 }
 
+// maxNumber is the largest number that is read: counting on from it does not overflow.
+const maxNumber = 1 << 62
+
 // maxName is the longest name of a node in bytes.
 const maxName = 256
 
@@ -161,6 +164,10 @@ func (r *reader) form(want byte, of string) {
 
 func (r *reader) number() uint64 {
 	n, size := binary.Uvarint(r.rest)
+	if n > maxNumber {
+		r.fail("a number is too large")
+		return 0
+	}
 	if size <= 0 {
 		if r.err == nil {
 			r.err = errShort

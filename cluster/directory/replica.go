@@ -1,11 +1,11 @@
 package directory
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -87,19 +87,21 @@ type Replica struct {
 	gone     map[string]uint64                             // the last epoch of nodes that have gone
 	where    map[performatives.AgentID]map[string]struct{} // the names of the nodes that have an agent, by folded id
 	contents map[Digest]*content
+	missing  map[Digest]struct{} // those of contents that are to be fetched
 }
 
 // content is a text of capabilities that entries refer to.
 type content struct {
-	text []byte // nil: to be fetched
-	refs int
+	text    []byte // nil: to be fetched
+	refs    int
+	waiting map[performatives.AgentID]struct{} // the agents whose entries refer to it while it is to be fetched, by folded id
 }
 
 // New returns the replica of a node.
 func New(self cluster.Incarnation) *Replica {
 	r := &Replica{
 		self: self, parts: make(map[string]*part), gone: make(map[string]uint64),
-		where: make(map[performatives.AgentID]map[string]struct{}), contents: make(map[Digest]*content),
+		where: make(map[performatives.AgentID]map[string]struct{}), contents: make(map[Digest]*content), missing: make(map[Digest]struct{}),
 	}
 	r.parts[self.Name] = newPart(self)
 	return r
@@ -123,8 +125,12 @@ func (r *Replica) Put(e Entry, capabilities []byte) (delta []byte) {
 	c := change{Entry: e, number: p.complete + 1}
 	r.set(p, c)
 	p.complete++
-	if e.Digest != (Digest{}) {
-		r.contents[e.Digest].text = capabilities
+	if t := r.contents[e.Digest]; t != nil && t.text == nil {
+		t.text = capabilities
+		delete(t.waiting, e.Agent.Fold())
+		if len(t.waiting) == 0 { // else Provide is to tell for whom it was missing
+			delete(r.missing, e.Digest)
+		}
 	}
 	return appendDelta(nil, p.owner, c)
 }
@@ -145,8 +151,11 @@ func (r *Replica) Remove(agent performatives.AgentID) (delta []byte) {
 func (r *Replica) set(p *part, c change) {
 	key := c.Agent.Fold()
 	before, known := p.changes[key]
+	if !c.removed {
+		r.ref(c) // before the other is released: it may be the same text
+	}
 	if known && !before.removed {
-		r.unref(before)
+		r.unref(before, c.removed)
 	}
 	p.changes[key] = c
 	if c.removed {
@@ -154,28 +163,42 @@ func (r *Replica) set(p *part, c change) {
 		return
 	}
 	delete(p.removed, key)
+}
+
+// ref puts a change into the indexes.
+func (r *Replica) ref(c change) {
+	key := c.Agent.Fold()
 	if r.where[key] == nil {
 		r.where[key] = make(map[string]struct{}, 1)
 	}
-	r.where[key][p.owner.Name] = struct{}{}
-	if c.Digest != (Digest{}) {
-		if r.contents[c.Digest] == nil {
-			r.contents[c.Digest] = &content{}
-		}
-		r.contents[c.Digest].refs++
+	r.where[key][c.Owner.Name] = struct{}{}
+	if c.Digest == (Digest{}) {
+		return
+	}
+	t := r.contents[c.Digest]
+	if t == nil {
+		t = &content{waiting: make(map[performatives.AgentID]struct{}, 1)}
+		r.contents[c.Digest], r.missing[c.Digest] = t, struct{}{}
+	}
+	t.refs++
+	if t.text == nil {
+		t.waiting[key] = struct{}{}
 	}
 }
 
-// unref takes a change that is replaced or dropped out of the indexes.
-func (r *Replica) unref(c change) {
+// unref takes a change that is replaced or dropped out of the indexes. gone means that the agent has no other entry at the node.
+func (r *Replica) unref(c change, gone bool) {
 	key := c.Agent.Fold()
-	delete(r.where[key], c.Owner.Name)
-	if len(r.where[key]) == 0 {
-		delete(r.where, key)
+	if gone {
+		delete(r.where[key], c.Owner.Name)
+		if len(r.where[key]) == 0 {
+			delete(r.where, key)
+		}
 	}
 	if t := r.contents[c.Digest]; t != nil {
 		if t.refs--; t.refs == 0 {
 			delete(r.contents, c.Digest)
+			delete(r.missing, c.Digest)
 		}
 	}
 }
@@ -183,7 +206,7 @@ func (r *Replica) unref(c change) {
 // drop forgets what is known of an agent at a node.
 func (r *Replica) drop(p *part, key performatives.AgentID) {
 	if c := p.changes[key]; !c.removed {
-		r.unref(c)
+		r.unref(c, true)
 	}
 	delete(p.changes, key)
 	delete(p.removed, key)
@@ -378,7 +401,7 @@ func (r *Replica) Gone(node cluster.Incarnation) []performatives.AgentID {
 	if node.Name == r.self.Name {
 		return nil
 	}
-	if len(r.gone) >= maxGone {
+	if _, known := r.gone[node.Name]; !known && len(r.gone) >= maxGone {
 		delete(r.gone, slices.Min(slices.Collect(maps.Keys(r.gone)))) // any
 	}
 	r.gone[node.Name] = max(r.gone[node.Name], node.Epoch)
@@ -440,17 +463,25 @@ type Want struct {
 
 // Missing returns the texts that entries of other nodes refer to and that are not here, sorted by digest.
 func (r *Replica) Missing() (all []Want) {
-	for _, p := range r.parts {
-		for _, c := range p.changes {
-			if t := r.contents[c.Digest]; !c.removed && t != nil && t.text == nil {
-				all = append(all, Want{c.Digest, p.owner})
+	for d := range r.missing {
+		if from, ok := r.ownerOf(d); ok {
+			all = append(all, Want{d, from})
+		}
+	}
+	slices.SortFunc(all, func(a, b Want) int { return bytes.Compare(a.Digest[:], b.Digest[:]) })
+	return all
+}
+
+// ownerOf returns the node with the smallest name that has an agent with the text.
+func (r *Replica) ownerOf(d Digest) (from cluster.Incarnation, ok bool) {
+	for key := range r.contents[d].waiting {
+		for name := range r.where[key] {
+			if p := r.parts[name]; p.changes[key].Digest == d && (!ok || name < from.Name) {
+				from, ok = p.owner, true
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Want) int {
-		return cmp.Or(strings.Compare(string(a.Digest[:]), string(b.Digest[:])), a.From.Compare(b.From))
-	})
-	return slices.CompactFunc(all, func(a, b Want) bool { return a.Digest == b.Digest })
+	return from, ok
 }
 
 // Content returns the text of a digest, which the caller must not change.
@@ -462,14 +493,16 @@ func (r *Replica) Content(d Digest) (text []byte, ok bool) {
 	return t.text, true
 }
 
-// Provide takes a text that was fetched, and reports whether any entry refers to it.
-func (r *Replica) Provide(text []byte) bool {
-	t := r.contents[DigestOf(text)]
-	if t == nil {
-		return false
+// Provide takes a text that was fetched, and returns the folded ids of the agents that it was fetched for, sorted: none if no entry refers to
+// it any more.
+func (r *Replica) Provide(text []byte) []performatives.AgentID {
+	d := DigestOf(text)
+	t := r.contents[d]
+	if t == nil || len(t.waiting) == 0 {
+		return nil
 	}
-	if t.text == nil {
-		t.text = text
-	}
-	return true
+	waiting := slices.Sorted(maps.Keys(t.waiting))
+	t.text, t.waiting = text, nil
+	delete(r.missing, d)
+	return waiting
 }

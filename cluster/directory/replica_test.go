@@ -200,19 +200,37 @@ func TestCapabilitiesAreFetchedOnce(t *testing.T) {
 	if _, ok := b.Content(digest); ok {
 		t.Error("a text that nobody gave")
 	}
-	if b.Provide([]byte("another")) || !b.Provide(text) || len(b.Missing()) != 0 {
-		t.Errorf("missing is %v", b.Missing())
+	if got := b.Provide([]byte("another")); got != nil {
+		t.Errorf("nobody waits for another text, but %v", got)
 	}
+	if got := b.Provide(text); !slices.Equal(got, []performatives.AgentID{"x", "y"}) || len(b.Missing()) != 0 {
+		t.Errorf("it was for %v, missing is %v", got, b.Missing())
+	}
+	receive(t, b, a.Put(directory.Entry{Agent: "X", Since: 2}, slices.Clone(text))) // changed, with the same text
 	receive(t, b, a.Remove("X"))
 	if got, ok := b.Content(digest); !ok || string(got) != string(text) {
 		t.Error("the text has gone, and an agent has it")
 	}
 	receive(t, b, a.Remove("Y"))
-	if _, ok := b.Content(digest); ok || b.Provide(text) {
+	if _, ok := b.Content(digest); ok || b.Provide(text) != nil {
 		t.Error("the text is kept, and no agent has it")
 	}
 	if got := directory.DigestOf(nil); got != (directory.Digest{}) {
 		t.Errorf("nothing has the digest %x", got)
+	}
+}
+
+// The text of an agent of this node may be one that others wait for: they are told when it comes, and not only the agent that has brought it.
+func TestTextOfAnOwnAgent(t *testing.T) {
+	a, b := directory.New(node("a", 1)), directory.New(node("b", 1))
+	a.Put(agent("X", 1), []byte("text"))
+	merge(t, b, a)
+	b.Put(agent("Y", 1), []byte("text"))
+	if len(b.Missing()) != 1 {
+		t.Errorf("missing is %v, and X is not told of its text", b.Missing())
+	}
+	if got := b.Provide([]byte("text")); !slices.Equal(got, []performatives.AgentID{"x"}) || len(b.Missing()) != 0 {
+		t.Errorf("it was for %v, missing is %v", got, b.Missing())
 	}
 }
 
