@@ -213,10 +213,7 @@ func knows(ctx context.Context, node *runtime.Node, agents ...performatives.Agen
 	announced := node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
 	defer announced.Close()
 	for _, id := range agents {
-		for {
-			if slices.Contains(node.Directory().IDs(), id) {
-				break
-			}
+		for !slices.Contains(node.Directory().IDs(), id) {
 			if _, err := announced.Next(ctx); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -184,7 +185,10 @@ func TestEndlessFragments(t *testing.T) {
 		"empty, with pings": {append(bytes.Repeat(frame(0x00, nil), 100), frame(0x89, nil)...), 1008},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := start(t, Options{}, strict)
+			h := start(t, Options{}, func(o *wire.Options) {
+				strict(o)
+				o.Limits.FrameTime = time.Second
+			})
 			g := dialSession(t, h.URL(), DialOptions{})
 			s := dialUpgraded(t, h)
 			done := make(chan struct{})
@@ -195,16 +199,19 @@ func TestEndlessFragments(t *testing.T) {
 					_, err = s.Write(c.fragment)
 				}
 			}()
+			all := make(chan []byte)
+			go func() { // at once: a peer that lets pongs pile up for FrameTime is disconnected without a close frame
+				b, _ := io.ReadAll(s.r)
+				all <- b
+			}()
 			g.request(t, "meanwhile", 1)
-			for {
-				first, payload := s.receive(t)
-				if first != 0x88 {
-					continue
-				}
-				if code := int(payload[0])<<8 | int(payload[1]); code != c.code {
-					t.Errorf("closed with %d, want %d", code, c.code)
-				}
-				break
+			s.r = bufio.NewReader(bytes.NewReader(<-all))
+			first, payload := s.receive(t)
+			for first != 0x88 {
+				first, payload = s.receive(t)
+			}
+			if code := int(payload[0])<<8 | int(payload[1]); code != c.code {
+				t.Errorf("closed with %d, want %d", code, c.code)
 			}
 			if h.AwaitEnd(t, 1)[0] == nil {
 				t.Error("the session ended in order")
