@@ -35,7 +35,9 @@ func (x *capabilityIndex) add(r *Registration) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.addLocked(r, has)
+	if !r.unregistered && r.announced.Load() == nil { // else it has stopped, or is listed already: see [Reservation.Spawn]
+		x.addLocked(r, has)
+	}
 }
 
 // update replaces the capabilities of an agent.
@@ -60,6 +62,13 @@ func (x *capabilityIndex) remove(r *Registration) bool {
 	x.removeLocked(r)
 	r.unregistered = true
 	return true
+}
+
+// has reports whether remove was not called for an agent.
+func (x *capabilityIndex) has(r *Registration) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return !r.unregistered
 }
 
 func (x *capabilityIndex) addLocked(r *Registration, has []string) {

@@ -42,6 +42,10 @@ type cell struct {
 	guards         []Guard                  // results of Guarding.Guard, valid when guardsBound is set
 	guardsBound    bool                     // guards is valid
 
+	retiring atomic.Pointer[retirement] // nil before [System.Retire]
+	finite   int                        // open conversations that are not long-lived
+	used     bool                       // a message has come since the last [Self.Quiet]
+
 	losses            []*peersLost // whose marks have not all been received
 	openConversations openSet
 	live              atomic.Int64              // conversations whose last turn is not over
@@ -77,6 +81,7 @@ func (c *cell) Receive(ctx actor.Context) {
 
 // receive publishes the receipt of a message and handles it.
 func (c *cell) receive(ctx actor.Context, m *performatives.Message) {
+	c.used = true
 	if Wants[MessageReceived](&c.sys.Events) {
 		c.sys.Events.Publish(MessageReceived{c.sys.at(), c.spec.ID, m})
 	}
@@ -114,6 +119,10 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		return
 	}
 	if c.tombstones.handle(Self{c}, m) {
+		return
+	}
+	if t := c.retiring.Load(); t != nil && m.Receiver() != "" { // a broadcast does not follow an agent
+		t.reservation.giveBack(m)
 		return
 	}
 	if expired(m) {
@@ -266,6 +275,9 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 		l.opened(e, bandOf(conversation, first))
 	}
 	c.openConversations.add(conversation)
+	if !e.longLived {
+		c.finite++
+	}
 	c.sys.count(e, 1)
 	conversation.Actor().open(c, conversation, first, urgent)
 }
@@ -282,7 +294,11 @@ func (c *cell) untrack(k Key) *entry {
 	e := c.conversations.remove(k)
 	if e != nil {
 		c.openConversations.remove(e.conversation)
+		if !e.longLived {
+			c.finite--
+		}
 		c.sys.count(e, -1)
+		c.retiring.Load().check(c)
 	}
 	return e
 }
@@ -330,10 +346,6 @@ func (c *cell) newAgent() Agent {
 // startAgent calls the Start hook. A panic of the first start is returned as an error,
 // for Spawn. A later panic goes to the supervisor.
 func (c *cell) startAgent(ctx actor.Context) (err error) {
-	s, ok := c.agent.(Starter)
-	if !ok {
-		return nil
-	}
 	if c.started != nil {
 		returned := false
 		defer func() {
@@ -341,10 +353,33 @@ func (c *cell) startAgent(ctx actor.Context) (err error) {
 				err = fmt.Errorf("actors: agent %q panicked in Start: %w", c.spec.ID, panicError(recover()))
 			}
 		}()
-		err, returned = s.Start(&Context{Self{c}, ctx}), true
+		if err = c.restore(); err == nil {
+			err = c.callStart(ctx)
+		}
+		returned = true
 		return err
 	}
-	return s.Start(&Context{Self{c}, ctx})
+	return c.callStart(ctx)
+}
+
+// restore passes the state of an earlier run to the agent.
+func (c *cell) restore() error {
+	m, ok := c.agent.(Movable)
+	if !ok || c.spec.State == nil {
+		return nil
+	}
+	if err := m.Restore(c.spec.State); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	c.spec.State = nil
+	return nil
+}
+
+func (c *cell) callStart(ctx actor.Context) error {
+	if s, ok := c.agent.(Starter); ok {
+		return s.Start(&Context{Self{c}, ctx})
+	}
+	return nil
 }
 
 // stop begins the end of the agent. The engine would deliver messages until the last
@@ -356,6 +391,7 @@ func (c *cell) stop(ctx actor.Context) {
 	}
 	c.stopping = true
 	c.mailbox.PostSystemMessage(&actor.SuspendMailbox{})
+	c.retiring.Load().snapshot(c)
 	c.stopAgent(ctx)
 	if !c.requests.CompareAndSwap(nil, closedRequests) {
 		c.requests.Load().close()
@@ -385,6 +421,7 @@ func (c *cell) reset() {
 	c.uncountConversations()
 	c.openConversations.clear()
 	c.agent, c.running, c.conversations, c.responders, c.watchers = nil, false, nil, nil, nil
+	c.finite = 0
 	c.guards, c.guardsBound = nil, false
 }
 

@@ -174,7 +174,7 @@ func (s *System) cellOf(pid *actor.PID) *cell {
 		if i := strings.LastIndexByte(id, '$'); i >= 0 {
 			id = id[:i]
 		}
-		if c, ok := s.lookup(performatives.AgentID(id)); ok && c.pid.Load().Equal(pid) {
+		if c, ok := s.cellAt(performatives.AgentID(id)); ok && c.pid.Load().Equal(pid) {
 			return c
 		}
 	}

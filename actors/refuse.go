@@ -121,6 +121,9 @@ func (s *System) deadLetter(to string, message any, code performatives.Code) {
 func (s *System) handleUndeliverable(message any, reason Reason) {
 	switch m := unwrap(message).(type) {
 	case *performatives.Message:
+		if reason == ReasonStopped && s.giveBack(m) {
+			return
+		}
 		s.RefuseCopy(m.Receiver(), m, codeForReason(reason), "")
 	case *do:
 		if m.refused != nil {

@@ -220,8 +220,22 @@ func (r *Registration) deliver(m *performatives.Message) error {
 	if r.local == nil {
 		return r.destination.Deliver(m)
 	}
-	if reason := r.local.post(m); reason != 0 {
-		return refusal(m, r.id, codeForReason(reason), "")
+	return r.local.deliver(m)
+}
+
+// deliver passes a message of another agent to the mailbox, or when the agent has stopped, to what took its place.
+func (c *cell) deliver(m *performatives.Message) error {
+	if m.Answered() != 0 && m.Answered() != c.spec.Activation {
+		return refusal(m, c.id, performatives.CodeConversationEnded, "the message answers an earlier run of the agent")
+	}
+	reason := c.post(m)
+	if reason == ReasonStopped {
+		if r, ok := c.sys.Find(c.id); ok && r != &c.Registration {
+			return r.deliver(m)
+		}
+	}
+	if reason != 0 {
+		return refusal(m, c.id, codeForReason(reason), "")
 	}
 	return nil
 }

@@ -44,6 +44,9 @@ func (s Self) Send(m *performatives.Message) error {
 	if !m.Sender().Is(s.ID()) {
 		return &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID(), Field: "sender", Text: "an agent may only send under its own id"}
 	}
+	if s.c.spec.Activation != 0 {
+		m.Activate(s.c.spec.Activation)
+	}
 	return s.c.sys.send(m)
 }
 

@@ -113,20 +113,10 @@ func (s *System) Stamp() performatives.Stamp { return s.opts.Stamper.Stamp() }
 // A hook of an agent may call Spawn, but must not spawn an agent whose Start waits for
 // the calling agent.
 func (s *System) Spawn(ctx context.Context, spec Spec) (Self, error) {
-	if err := s.checkSpec(spec); err != nil {
-		return Self{}, err
-	}
-	agent, describes, err := construct(spec)
+	c, started, err := s.prepare(spec)
 	if err != nil {
 		return Self{}, err
 	}
-	roles := s.rolesOf(agent)
-	if roles.err != nil {
-		return Self{}, fmt.Errorf("actors: spawn %q: %w", spec.ID, roles.err)
-	}
-	c := s.newCell(spec, agent, describes)
-	c.roles, c.plays = roles.names, roles.plays
-	started := c.waitForStart()
 	if err := s.register(ctx, c); err != nil {
 		return Self{}, fmt.Errorf("actors: spawn %q: %w", spec.ID, err)
 	}
@@ -134,6 +124,24 @@ func (s *System) Spawn(ctx context.Context, spec Spec) (Self, error) {
 		return Self{c}, nil
 	}
 	return s.awaitStart(ctx, c, started)
+}
+
+// prepare makes an agent that has no actor yet. started receives the result of its start, and is nil when there is none.
+func (s *System) prepare(spec Spec) (c *cell, started <-chan error, err error) {
+	if err := s.checkSpec(spec); err != nil {
+		return nil, nil, err
+	}
+	agent, describes, err := construct(spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	roles := s.rolesOf(agent)
+	if roles.err != nil {
+		return nil, nil, fmt.Errorf("actors: spawn %q: %w", spec.ID, roles.err)
+	}
+	c = s.newCell(spec, agent, describes)
+	c.roles, c.plays = roles.names, roles.plays
+	return c, c.waitForStart(), nil
 }
 
 func (s *System) checkSpec(spec Spec) error {
@@ -186,10 +194,12 @@ func construct(spec Spec) (agent Agent, describes performatives.Capabilities, er
 	return agent, agent.Describe(), nil
 }
 
-// waitForStart creates the channel for the result of the first Start. It returns nil for
-// an agent without a Start hook.
+// waitForStart creates the channel for the result of the first Start or Restore. It returns
+// nil for an agent without such a hook.
 func (c *cell) waitForStart() chan error {
-	if _, ok := c.agent.(Starter); ok {
+	_, starts := c.agent.(Starter)
+	_, moves := c.agent.(Movable)
+	if starts || moves && c.spec.State != nil {
 		c.started = make(chan error, 1)
 	}
 	return c.started

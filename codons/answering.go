@@ -61,12 +61,16 @@ func (v *Value) Failure() performatives.Failure {
 	return performatives.Failure{ErrorCode: code, ErrorText: code.Traits().Text}
 }
 
-// failureOf is Failure, and after the loss of the peer says so.
+// failureOf is Failure, and after the loss of the peer or the move of the agent says so.
 func (v *Value) failureOf(e *Event) performatives.Failure {
 	if code, ok := e.lostPeer(); ok && v.cancel == nil {
 		return performatives.Failure{ErrorCode: code, ErrorText: "the initiator could not be reached, and the work was given up"}
 	}
-	return v.Failure()
+	failure := v.Failure()
+	if e.Moves && failure.ErrorCode == performatives.CodeStopped {
+		failure = performatives.Failure{ErrorCode: performatives.CodeMoved, ErrorText: performatives.CodeMoved.Traits().Text}
+	}
+	return failure
 }
 
 // FailureOf returns the payload of a FAILURE for a handler's error. A [*performatives.Refusal]

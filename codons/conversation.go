@@ -356,7 +356,7 @@ func (c *Conversation) stopped(last *performatives.Message) (stopped, running bo
 		return true, false
 	}
 	switch code := last.AsRefusal().Code; code { //nolint:exhaustive // the codes of a FAILURE that the table sends by itself
-	case performatives.CodeStillRunning, performatives.CodeTimeout, performatives.CodeStopped, performatives.CodeDisconnected:
+	case performatives.CodeStillRunning, performatives.CodeTimeout, performatives.CodeStopped, performatives.CodeMoved, performatives.CodeDisconnected:
 		arrived := !last.Undeliverable() || code == performatives.CodeDisconnected // a write that failed may have arrived
 		return !arrived, arrived
 	}
@@ -377,7 +377,7 @@ func (c *Conversation) Stop() {
 	case c.at.State == machine.Idle:
 		c.Abandon(actors.ErrStopped)
 	default:
-		c.take(Event{On: machine.Command(CommandStop)})
+		c.take(Event{On: machine.Command(CommandStop), Moves: c.agent.Retiring()})
 	}
 	c.timers.stop()
 }

@@ -28,6 +28,7 @@ type eventJSON struct {
 	At      time.Time                  `json:"at"`
 	Message *performatives.MessageJSON `json:"message,omitempty"`
 	Data    json.RawMessage            `json:"data,omitempty"`
+	Moves   bool                       `json:"moves,omitempty"`
 	Final   bool                       `json:"final,omitempty"`
 	Used    Budget                     `json:"used,omitzero"` // an empty budget is not the same as none
 	Stamps  []stampJSON                `json:"stamps,omitempty"`
@@ -70,7 +71,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 }
 
 func (e *Event) json() (eventJSON, error) {
-	out := eventJSON{On: symbolJSON{Kind: e.On.Kind.String(), Name: e.On.Name}, At: e.At, Final: e.Final, Used: e.Used, Ontology: e.Ontology}
+	out := eventJSON{On: symbolJSON{Kind: e.On.Kind.String(), Name: e.On.Name}, At: e.At, Moves: e.Moves, Final: e.Final, Used: e.Used, Ontology: e.Ontology}
 	if e.On.Act != 0 {
 		out.On.Act = e.On.Act.String()
 	}
@@ -145,7 +146,7 @@ func (in *recordJSON) record(c *Codon) (Record, error) {
 }
 
 func (in *eventJSON) event(c *Codon, types map[string]reflect.Type) (Event, error) {
-	e := Event{At: in.At, Final: in.Final, Used: in.Used, Ontology: in.Ontology}
+	e := Event{At: in.At, Moves: in.Moves, Final: in.Final, Used: in.Used, Ontology: in.Ontology}
 	var err error
 	if e.On, err = in.On.symbol(); err != nil {
 		return Event{}, err

@@ -25,6 +25,9 @@ type Event struct {
 	// Ontology is that of a request which names none, at the responder: see
 	// [ResponderOptions.Ontology]. Empty for any other request.
 	Ontology string
+	// Moves says of the command [CommandStop] that the agent is to continue elsewhere: see
+	// [actors.System.Retire].
+	Moves bool
 	// Final says that the job that gave the command has returned.
 	Final bool
 	// Used is the usage of the work at the time of the event, at the responder. Nil for work

@@ -31,6 +31,7 @@ const (
 	CodeUnknownAgent      Code = "agent_not_found"    // no agent has that id
 	CodeUnknownAction     Code = "action_not_found"   // the agent has no action of that name
 	CodeStopped           Code = "agent_stopped"      // the agent or its node stops or has stopped
+	CodeMoved             Code = "moved"              // the agent moves to another node of the cluster, and the work was given up
 	CodeExpired           Code = "deadline_expired"   // ReplyBy passed before the work began
 	CodeCanceled          Code = "canceled"           // the initiator withdrew it
 	CodeConversationEnded Code = "conversation_ended" // the conversation is over
@@ -78,6 +79,7 @@ var codeTable = []CodeTraits{
 	{CodeUnknownAgent, ActTaskReject, false, "there is no such agent", "INTERNAL_ERROR", "AGENT_NOT_FOUND", "E004", "NOT_FOUND", 404, -32003},
 	{CodeUnknownAction, ActFailure, false, "there is no such action", "TOOL_NOT_FOUND", "INTERNAL_ERROR", "E005", "NOT_FOUND", 404, -32601},
 	{CodeStopped, ActTaskReject, true, "the agent has stopped", "INTERNAL_ERROR", "AGENT_NOT_FOUND", "E007", "SERVICE_UNAVAILABLE", 503, -32004},
+	{CodeMoved, ActFailure, true, "the agent moves to another node, and has given up the work", "INTERNAL_ERROR", "AGENT_NOT_FOUND", "E007", "SERVICE_UNAVAILABLE", 503, -32004},
 	{CodeExpired, ActTaskReject, false, "the deadline had passed before the work began", "TIMEOUT", "TIMEOUT", "E006", "SERVICE_UNAVAILABLE", 503, -32004},
 	{CodeCanceled, ActTaskReject, false, "the request was cancelled", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INVALID_REQUEST", 400, -32603},
 	{CodeConversationEnded, ActFailure, false, "the conversation has ended", "INTERNAL_ERROR", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32600},

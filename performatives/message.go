@@ -27,6 +27,8 @@ type Envelope struct {
 	Trace          string         // W3C traceparent; empty = not traced
 	Budget         Content        // the allowance of the work, and in an answer, the amount used; this package does not interpret it
 	Principal      string         // who authenticated where the message entered; empty = nobody; see [Message.Principal]
+	Activation     uint64         // the run of the sender, an agent that a cluster places; zero = it is not placed; see [Message.Activation]
+	Answers        uint64         // the Activation of the message that this one answers
 	Metadata       Members        // members of the envelope without a field of their own
 	Payload        any            // a payload type of this package, a registered one, or Raw
 	Shape          any            // private to the dialect that decoded the message: the form it had on the wire
@@ -38,8 +40,9 @@ type Envelope struct {
 // lock, and it is serialised only where it leaves the process.
 // The zero Message is not valid.
 type Message struct {
-	e      Envelope
-	weight int // see Weigh
+	e        Envelope
+	weight   int // see Weigh
+	forwards int // see Forwards
 }
 
 // New makes a message of e. The error is a [*Refusal] that names the wrong field and

@@ -34,6 +34,8 @@ type MessageJSON struct {
 	Trace          string          `json:"trace,omitempty"`
 	Budget         json.RawMessage `json:"budget,omitempty"`
 	Principal      string          `json:"principal,omitempty"`
+	Activation     uint64          `json:"activation,omitempty"`
+	Answers        uint64          `json:"answers,omitempty"`
 	Metadata       Members         `json:"metadata,omitempty"`
 	PayloadType    string          `json:"payload_type,omitempty"` // see [TypeName]; empty without a payload
 	Payload        json.RawMessage `json:"payload,omitempty"`
@@ -58,7 +60,7 @@ func (m *Message) JSON() (MessageJSON, error) {
 	out := MessageJSON{
 		ID: e.ID, Performative: e.Performative, Sender: e.Sender, Receiver: e.Receiver, ConversationID: e.ConversationID,
 		Protocol: e.Protocol, MessageType: e.MessageType, InReplyTo: e.InReplyTo, ReplyWith: e.ReplyWith, ReplyBy: e.ReplyBy,
-		Language: e.Language, Ontology: e.Ontology, Priority: e.Priority, Timestamp: e.Timestamp, Trace: e.Trace, Principal: e.Principal,
+		Language: e.Language, Ontology: e.Ontology, Priority: e.Priority, Timestamp: e.Timestamp, Trace: e.Trace, Principal: e.Principal, Activation: e.Activation, Answers: e.Answers,
 		Metadata: maps.Clone(e.Metadata), PayloadType: TypeName(e.Payload),
 	}
 	maps.DeleteFunc(out.Metadata, func(_ string, value json.RawMessage) bool { return len(value) == 0 }) // see [Members]
@@ -87,7 +89,7 @@ func (j MessageJSON) Message(types map[string]reflect.Type) (*Message, error) {
 		ID: j.ID, Performative: j.Performative, Sender: j.Sender, Receiver: j.Receiver, ConversationID: j.ConversationID,
 		Protocol: j.Protocol, MessageType: j.MessageType, InReplyTo: j.InReplyTo, ReplyWith: j.ReplyWith, ReplyBy: j.ReplyBy,
 		Language: j.Language, Ontology: j.Ontology, Priority: j.Priority, Timestamp: j.Timestamp, Trace: j.Trace,
-		Budget: RawContent(j.Budget), Principal: j.Principal, Metadata: j.Metadata, Payload: payload,
+		Budget: RawContent(j.Budget), Principal: j.Principal, Activation: j.Activation, Answers: j.Answers, Metadata: j.Metadata, Payload: payload,
 	})
 }
 

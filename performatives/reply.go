@@ -33,6 +33,7 @@ func (m *Message) ReplyEnvelope(from AgentID, s Stamp, act Performative, payload
 	e := m.next(s, act, payload)
 	e.Sender, e.Receiver = from, m.e.Sender
 	e.InReplyTo = m.reference(act)
+	e.Answers = m.e.Activation
 	return e
 }
 

@@ -37,11 +37,12 @@ type clustered struct {
 
 	mu        sync.Mutex
 	replica   *directory.Replica
-	since     map[performatives.AgentID]uint64   // when an agent of this node was first put into the replica, by folded id
-	outdated  map[performatives.AgentID]struct{} // folded ids whose registrations may differ from the replica
-	scheduled bool                               // a call of refresh is under way
-	asked     map[directory.Digest]time.Time     // when missing capabilities were asked for
-	fetching  bool                               // fetch is to be called again
+	since     map[performatives.AgentID]uint64          // when an agent of this node was first put into the replica, by folded id
+	outdated  map[performatives.AgentID]struct{}        // folded ids whose registrations may differ from the replica
+	scheduled bool                                      // a call of refresh is under way
+	asked     map[directory.Digest]time.Time            // when missing capabilities were asked for
+	fetching  bool                                      // fetch is to be called again
+	left      map[performatives.AgentID]directory.Entry // of agents that were handed over to this node, which the replica may still have; by folded id
 	burst     struct {
 		began     time.Time
 		deltas    int  // since then
@@ -112,7 +113,7 @@ func (c *clustered) memberChanged(e membership.Event) {
 	case membership.Joined:
 		c.join(e.Member)
 	case membership.Left:
-		c.lose(e.Member.Incarnation, "left")
+		c.lose(e.Member.Incarnation, nodeLeft)
 	case membership.Failed:
 		c.lose(e.Member.Incarnation, "failed")
 	case membership.Raised:
@@ -149,6 +150,7 @@ func (c *clustered) join(m cluster.Member) {
 	c.replica.Joined(m.Incarnation)
 	c.outdateLocked(c.replica.Of(m.Incarnation)...) // which has come before
 	publish(c.node, MemberJoined{at(), m.Name, m.Epoch})
+	c.node.placer.changed()
 }
 
 func at() actors.At { return actors.At{Time: time.Now()} }
@@ -192,13 +194,14 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.mu.Lock()
 	c.outdateLocked(c.replica.Gone(peer)...)
 	c.mu.Unlock()
-	c.endLocked(l)
+	c.endLocked(l, reason == nodeLeft)
 	c.node.handover.Unlock()
 	c.ended.Store(l)
 	c.links.Remove(peer)
 	c.ended.Store(nil)
 	c.node.system.Logger().Warn("a node is lost", "peer", peer.Name, "reason", reason)
 	publish(c.node, MemberLost{at(), peer.Name, peer.Epoch, reason})
+	c.node.placer.changed()
 }
 
 // renew loses the agents of a node that is still a member, and begins their next epoch.
@@ -209,7 +212,7 @@ func (c *clustered) renew(peer cluster.Incarnation) {
 	if l == nil {
 		return
 	}
-	c.endLocked(l)
+	c.endLocked(l, false)
 	c.addLocked(peer)
 	c.node.system.Logger().Warn("a node is lost", "peer", peer.Name, "reason", "unreachable")
 	publish(c.node, MemberLost{at(), peer.Name, peer.Epoch, "unreachable"})
@@ -231,11 +234,24 @@ func (c *clustered) linkTo(peer cluster.Incarnation) *nodeLink {
 	return nil
 }
 
-// endLocked loses the agents behind a link.
-func (c *clustered) endLocked(l *nodeLink) {
-	lost := c.heard.lose(l)
+// nodeLeft is the reason for the loss of a node that has left in order.
+const nodeLeft = "left"
+
+// endLocked loses the agents behind a link. The placed agents of a node that has left have ended their conversations, and what waited for
+// them was passed on.
+func (c *clustered) endLocked(l *nodeLink, left bool) {
+	var lost []performatives.AgentID
+	for _, id := range c.heard.lose(l) {
+		if _, placed := c.node.placer.pick(id); !placed || !left {
+			lost = append(lost, id)
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(l.agents)) {
-		lost = append(lost, id)
+		if l.agents[id].placed && left {
+			c.node.records.moved(id, l.link, nil)
+		} else {
+			lost = append(lost, id)
+		}
 		l.agents[id].registration.Remove()
 	}
 	clear(l.agents)

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -91,6 +93,9 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 		}
 	}
 	key := r.ID().Fold()
+	if number := c.node.placer.numberOf(r.ID()); number != 0 {
+		e.Placed, c.since[key] = true, number
+	}
 	if c.since[key] == 0 {
 		c.since[key] = uint64(time.Now().UnixMicro())
 	}
@@ -132,6 +137,11 @@ func (c *clustered) changedLocked(ids []performatives.AgentID, err error) {
 // outdateLocked has the registrations of agents compared with the replica, soon.
 func (c *clustered) outdateLocked(ids ...performatives.AgentID) {
 	for _, id := range ids {
+		if strings.HasSuffix(string(id), placement.Separator) { // the hosts of a kind
+			c.node.placer.changed()
+			c.node.system.Work(func() { c.node.placer.hostsChanged(placement.KindOf(id)) })
+			continue
+		}
 		c.outdated[id.Fold()] = struct{}{}
 	}
 	if !c.scheduled && len(c.outdated) > 0 {
@@ -171,9 +181,16 @@ type wanted struct {
 func (c *clustered) wantedLocked(id performatives.AgentID) (w wanted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, e := range c.replica.Lookup(id) {
+	entries := c.replica.Lookup(id)
+	if left, ok := c.left[id.Fold()]; ok && !slices.ContainsFunc(entries, func(e directory.Entry) bool { return e.Owner == left.Owner }) {
+		delete(c.left, id.Fold())
+	}
+	for _, e := range entries {
 		if e.Owner == c.self && e.Moves {
 			break // the session of this node has precedence
+		}
+		if e.Hosts || c.stale(e) {
+			continue
 		}
 		if l := c.peers[e.Owner]; l != nil {
 			w.entry, w.link = e, l
@@ -203,6 +220,9 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 	}
 	switch {
 	case want.link == nil && a != nil:
+		if a.placed { // it comes again, at another node
+			c.node.records.moved(id, a.link.link, nil)
+		}
 		delete(a.link.agents, id)
 		a.registration.Remove()
 		return
@@ -218,12 +238,19 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 	}
 }
 
+func newNodeAgent(w wanted) *nodeAgent {
+	return &nodeAgent{id: w.entry.Agent, link: w.link, moves: w.entry.Moves, proved: w.entry.Proved, placed: w.entry.Placed}
+}
+
 // registerLocked adds an agent of another node to the directory. It returns nil while one of this node starts or stops.
 func (c *clustered) registerLocked(w wanted) *nodeAgent {
-	a := &nodeAgent{id: w.entry.Agent, link: w.link, moves: w.entry.Moves, proved: w.entry.Proved}
+	a := newNodeAgent(w)
 	r, err := c.node.system.Register(a.id, a)
 	if err != nil {
 		return nil // it has gone when agentChanged is called; or the node stops
+	}
+	if a.placed {
+		c.node.records.moved(a.id, nil, a.link.link)
 	}
 	a.registration = r
 	a.link.agents[a.id.Fold()] = a
@@ -232,7 +259,10 @@ func (c *clustered) registerLocked(w wanted) *nodeAgent {
 
 // moveLocked registers an agent at the node where it lives now.
 func (c *clustered) moveLocked(from *nodeAgent, w wanted) *nodeAgent {
-	a := &nodeAgent{id: w.entry.Agent, link: w.link, moves: w.entry.Moves, proved: w.entry.Proved}
+	a := newNodeAgent(w)
+	if a.placed {
+		c.node.records.moved(a.id, from.link.link, a.link.link)
+	}
 	r, ok := from.registration.Replace(a.id, a)
 	delete(from.link.agents, a.id.Fold())
 	if !ok {
@@ -250,10 +280,19 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 		return
 	}
 	log := c.node.system.Logger().With("agent", ours.ID(), "peer", w.link.peer.Name)
+	if number := c.node.placer.numberOf(ours.ID()); number != 0 && w.entry.Placed {
+		own := directory.Entry{Agent: ours.ID(), Owner: c.self, Placed: true, Since: number}
+		if own.Compare(w.entry) > 0 {
+			log.Warn("another node has activated the agent before, and this activation stops")
+			publish(c.node, AgentContested{at(), ours.ID(), w.link.peer.Name, true})
+			c.node.system.Work(func() { c.node.placer.yield(ours.ID(), w.link) })
+		}
+		return
+	}
 	a, ok := ours.Destination().(*sessionAgent)
 	if !ok {
 		log.Warn("an agent of another node has the same id; each node uses its own")
-		publish(c.node, AgentContested{at(), ours.ID(), w.link.peer.Name})
+		publish(c.node, AgentContested{at(), ours.ID(), w.link.peer.Name, false})
 		return
 	}
 	log.Warn("a connection to another node takes over the agents of a session", "agents", a.link.idsLocked())

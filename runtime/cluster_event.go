@@ -9,10 +9,14 @@ import (
 
 // The kinds of the events of this package.
 const (
-	KindMemberJoined   actors.Kind = "member.joined"
-	KindMemberLost     actors.Kind = "member.lost"
-	KindMemberLinked   actors.Kind = "member.linked"
-	KindAgentContested actors.Kind = "agent.contested"
+	KindMemberJoined    actors.Kind = "member.joined"
+	KindMemberLost      actors.Kind = "member.lost"
+	KindMemberLinked    actors.Kind = "member.linked"
+	KindAgentContested  actors.Kind = "agent.contested"
+	KindAgentActivated  actors.Kind = "agent.activated"
+	KindAgentMoved      actors.Kind = "agent.moved"
+	KindAgentPassivated actors.Kind = "agent.passivated"
+	KindHostsChanged    actors.Kind = "kind.hosts"
 )
 
 // MemberJoined says that another node takes part in the cluster.
@@ -48,15 +52,57 @@ type MemberLinked struct {
 // Kind returns KindMemberLinked.
 func (MemberLinked) Kind() actors.Kind { return KindMemberLinked }
 
-// AgentContested says that an agent of this node has the id of one of another node. Each of the two nodes uses its own.
+// AgentContested says that an agent of this node has the id of one of another node. Each of the two nodes uses its own. Of an agent that is
+// placed, see [Kind], the activation that began later stops.
 type AgentContested struct {
 	actors.At
 	Agent performatives.AgentID `json:"agent"`
-	Node  string                `json:"node"` // the other one
+	Node  string                `json:"node"`  // the other one
+	Stops bool                  `json:"stops"` // the agent of this node stops
 }
 
 // Kind returns KindAgentContested.
 func (AgentContested) Kind() actors.Kind { return KindAgentContested }
+
+// AgentActivated says that an agent of a kind runs on this node.
+type AgentActivated struct {
+	actors.At
+	Agent      performatives.AgentID `json:"agent"`
+	Activation uint64                `json:"activation"` // see [performatives.Message.Activation]
+}
+
+// Kind returns KindAgentActivated.
+func (AgentActivated) Kind() actors.Kind { return KindAgentActivated }
+
+// AgentMoved says that an agent of a kind was handed over to another node.
+type AgentMoved struct {
+	actors.At
+	Agent   performatives.AgentID `json:"agent"`
+	Node    string                `json:"node"`    // the other one
+	Waiting int                   `json:"waiting"` // messages that were handed over
+}
+
+// Kind returns KindAgentMoved.
+func (AgentMoved) Kind() actors.Kind { return KindAgentMoved }
+
+// AgentPassivated says that an agent of a kind has left memory, because it was quiet.
+type AgentPassivated struct {
+	actors.At
+	Agent performatives.AgentID `json:"agent"`
+}
+
+// Kind returns KindAgentPassivated.
+func (AgentPassivated) Kind() actors.Kind { return KindAgentPassivated }
+
+// KindHosts says which nodes host a kind, after a change.
+type KindHosts struct {
+	actors.At
+	Name  string   `json:"name"`  // of the kind
+	Nodes []string `json:"nodes"` // sorted
+}
+
+// Kind returns KindHostsChanged.
+func (KindHosts) Kind() actors.Kind { return KindHostsChanged }
 
 // GossipKeys returns the keys of the gossip, which may be changed while the node runs: see [ClusterOptions].Keys. It is nil for a node
 // without a cluster.

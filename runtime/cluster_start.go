@@ -204,7 +204,13 @@ func (h *linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 
 // Received routes a message of another node.
 func (h *linkHandler) Received(peer cluster.Incarnation, m *performatives.Message) {
-	if l := h.linkTo(peer); l != nil {
+	l := h.linkTo(peer)
+	switch {
+	case l == nil:
+	case m.Protocol() == handOverProtocol && m.Receiver().Is(h.node.self.ID()):
+		h.node.placer.told(l, m)
+		return
+	default:
 		l.receive(m)
 		return
 	}
@@ -221,7 +227,9 @@ func (h *linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mes
 		h.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
 		return
 	}
-	l.undelivered(m, why)
+	if why.Code == performatives.CodeDisconnected || !h.node.placer.reroute(m) { // else it has not arrived
+		l.undelivered(m, why)
+	}
 }
 
 // The kinds of texts that nodes send each other: the sender's part of the directory, the digest of the capabilities that it wants, or their

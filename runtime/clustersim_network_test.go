@@ -253,7 +253,7 @@ func (e *linkEnd) deliver(in nodelink.Inbound) {
 			e.links.net.swarm.problem("a message cannot be read: %v", item.Err)
 			return
 		}
-		item.Message.Authenticate(in.Principal)
+		item.Message.SetOrigin(in.Origin)
 		e.links.o.Handler.Received(e.peer, item.Message)
 	})
 }

@@ -40,6 +40,12 @@ type remote interface {
 	labelled(m *performatives.Message) *performatives.Message
 }
 
+// isRemote reports whether an agent is behind a link.
+func isRemote(r *actors.Registration) bool {
+	_, remote := r.Destination().(remote)
+	return remote
+}
+
 // linkLimits bound a link. See [PeerOptions].
 type linkLimits struct {
 	open     int
@@ -73,7 +79,7 @@ func (l *link) ended() bool {
 // deliver routes a message of the peer's agent to its receiver. The error is a [*performatives.Refusal], and the node has
 // counted the message.
 func (l *link) deliver(m *performatives.Message, from performatives.AgentID) error {
-	if _, local := l.node.system.Lookup(m.Receiver()); !local { // the destination notes it
+	if r, ok := l.node.system.Find(m.Receiver()); ok && isRemote(r) || !ok && !l.node.placer.activatesHere(m) { // the destination notes it
 		return l.node.Send(m)
 	}
 	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})
@@ -166,6 +172,10 @@ func (n *Node) recordRefusal(m *performatives.Message, why error) error {
 // copy. Otherwise the message is a dead letter, and if it is a reply with an invalid payload, the peer gets a substitute.
 func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal) {
 	n := l.node
+	if m.Forwards() > 0 { // this node has no record of it
+		n.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
+		return
+	}
 	if m.Performative().ExpectsReply() && l.refuseCopy(m, why) {
 		return
 	}

@@ -23,6 +23,7 @@ type Node struct {
 	watch   *watch.Watch // nil without Options.Watch
 	log     *eventLog    // nil for a logger that discards everything
 	records *records
+	placer  *placer
 	uplinks atomic.Pointer[[]*Uplink] // nil without an uplink
 	cluster atomic.Pointer[clustered] // nil without a cluster
 
@@ -34,6 +35,7 @@ type Node struct {
 func New(o Options) (*Node, error) {
 	o = o.withDefaults()
 	n := &Node{}
+	n.placer = newPlacer(n)
 	so, err := o.system(o.Network(router{n}), n.agentChanged)
 	if err != nil {
 		return nil, err
@@ -237,6 +239,7 @@ func (n *Node) Stop(ctx context.Context) error {
 func (n *Node) agentChanged(id performatives.AgentID) {
 	if _, here := n.system.Find(id); !here {
 		n.records.agentStopped(id)
+		n.placer.agentStopped(id)
 	}
 	for _, u := range n.allUplinks() {
 		u.agentChanged(id)

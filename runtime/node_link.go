@@ -85,6 +85,10 @@ func (l *nodeLink) route(m *performatives.Message) error {
 	n, to := l.node, m.Receiver()
 	sender, known := n.system.Find(m.Sender())
 	switch {
+	case m.Forwards() > 0: // the node that it entered by has checked the sender
+		if !known {
+			l.cluster.heard.note(m.Sender(), l)
+		}
 	case known && n.ours(sender):
 		return n.recordRefusal(m, refused(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", m.Sender(), n.Name())))
 	case !known, m.Performative().ExpectsReply() && n.partyOf(m.Sender()).via != l.link:
@@ -100,6 +104,14 @@ func (l *nodeLink) route(m *performatives.Message) error {
 	switch {
 	case ok && n.ours(receiver), !ok && n.uplinkFor(to) != nil:
 		return l.deliver(m, m.Sender())
+	case !ok && n.placer.activatesHere(m):
+		return l.deliver(m, m.Sender())
+	case m.Forwards() < maxForwards:
+		if on := l.cluster.whereIs(to, receiver); on != nil && opensAnything(m) {
+			return on.Send(m.Forward())
+		}
+	}
+	switch {
 	case ok:
 		return n.recordRefusal(m, refused(performatives.CodeStopped, fmt.Sprintf("the agent %q is not on the node %s", to, n.Name())))
 	case n.system.HasRun(to):
@@ -125,12 +137,28 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 		from = l.node.self.ID()
 	}
 	refusal := m.RefuseCopy(from, l.node.system.Stamp(), r.Code, r.Text)
-	if refusal == nil {
+	switch {
+	case refusal == nil:
 		return // it is a dead letter, and counted
+	case m.Forwards() > 0: // the sender is of another node
+		_ = l.node.Send(refusal) // an error is counted
+		return
 	}
 	if err := l.cluster.links.Send(l.peer, refusal); err != nil {
 		l.node.system.DeadLetter(string(refusal.Receiver()), refusal, asRefusal(err).Code)
 	}
+}
+
+// whereIs returns the link to the node where a placed agent runs or is to be activated, and nil for any other agent.
+func (c *clustered) whereIs(id performatives.AgentID, r *actors.Registration) *nodeLink {
+	if r != nil {
+		if a, ok := r.Destination().(*nodeAgent); ok && a.placed {
+			return a.link
+		}
+		return nil
+	}
+	at, _ := c.node.placer.pick(id)
+	return at.link
 }
 
 // nodeAgent is the destination of an agent of another node.
@@ -139,6 +167,7 @@ type nodeAgent struct {
 	link         *nodeLink
 	registration *actors.Registration
 	moves        bool             // it belongs to a session of that node
+	placed       bool             // it is of a kind
 	proved       bool             // it does, and its peer has authenticated
 	digest       directory.Digest // of the capabilities that are announced; guarded by Node.handover
 }

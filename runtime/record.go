@@ -135,6 +135,9 @@ func (t *record) limits() linkLimits {
 	if t.asker.via != nil {
 		return t.asker.via.limits
 	}
+	if t.worker.via == nil { // it moves
+		return PeerOptions{}.withDefaults().limits()
+	}
 	return t.worker.via.limits
 }
 

@@ -44,6 +44,25 @@ func (r *records) agentStopped(id performatives.AgentID) {
 	}
 }
 
+// moved notes that an agent is at another destination now: behind the link to, or nil for one that is not known yet. Its records there are
+// those that were behind the link from, or nil for an agent of this process.
+func (r *records) moved(id performatives.AgentID, from, to *link) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was, now := party{id.Fold(), from}, party{id.Fold(), to}
+	if to != nil && to.lost {
+		return
+	}
+	for t := range maps.Clone(r.of[was.key()]) {
+		if t.worker.via != from || !t.worker.id.Is(id) {
+			continue
+		}
+		r.unlistLocked(t)
+		t.worker = party{t.worker.id, now.via}
+		r.listLocked(t)
+	}
+}
+
 // close ends all records when the node has stopped.
 func (r *records) close() {
 	r.mu.Lock()

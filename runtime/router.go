@@ -26,6 +26,9 @@ func (r router) Route(m *performatives.Message) error {
 	if l := r.n.cluster.Load().heardFrom(m.Receiver()); l != nil {
 		return l.send(m, m.Receiver(), unchanged)
 	}
+	if handled, err := r.n.placer.route(m); handled {
+		return err
+	}
 	if u := r.n.uplinkFor(m.Receiver()); u != nil && (u.Connected() || !r.n.system.HasRun(m.Receiver())) {
 		return u.deliver(m)
 	}

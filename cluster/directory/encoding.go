@@ -35,6 +35,8 @@ const (
 	flagMoves
 	flagDigest
 	flagProved
+	flagPlaced
+	flagHosts
 )
 
 func flag(bit uint64, set bool) uint64 {
@@ -71,7 +73,8 @@ func appendOwner(out []byte, owner cluster.Incarnation) []byte {
 }
 
 func appendChange(out []byte, c change) []byte {
-	flags := flag(flagRemoved, c.removed) | flag(flagHidden, c.Hidden) | flag(flagMoves, c.Moves) | flag(flagDigest, c.Digest != Digest{}) | flag(flagProved, c.Proved)
+	flags := flag(flagRemoved, c.removed) | flag(flagHidden, c.Hidden) | flag(flagMoves, c.Moves) | flag(flagDigest, c.Digest != Digest{}) | flag(flagProved, c.Proved) |
+		flag(flagPlaced, c.Placed) | flag(flagHosts, c.Hosts)
 	return appendRecord(out, func(b []byte) []byte {
 		b = binary.AppendUvarint(b, c.number)
 		b = appendText(binary.AppendUvarint(b, flags), string(c.Agent))
@@ -228,7 +231,8 @@ func (r *reader) change(owner cluster.Incarnation) change {
 	c.Agent = performatives.AgentID(body.text(performatives.MaxIDLength, "the id of an agent"))
 	c.Owner, c.removed = owner, flags&flagRemoved != 0
 	if !c.removed {
-		c.Hidden, c.Moves, c.Proved, c.Since = flags&flagHidden != 0, flags&flagMoves != 0, flags&flagProved != 0, body.number()
+		c.Hidden, c.Moves, c.Proved = flags&flagHidden != 0, flags&flagMoves != 0, flags&flagProved != 0
+		c.Placed, c.Hosts, c.Since = flags&flagPlaced != 0, flags&flagHosts != 0, body.number()
 		if flags&flagDigest != 0 {
 			if len(body.rest) < len(c.Digest) && body.err == nil {
 				body.err = errShort

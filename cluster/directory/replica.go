@@ -31,6 +31,8 @@ type Entry struct {
 	Hidden bool                  // discovery excludes it; it can be reached
 	Moves  bool                  // it belongs to a session, and may come back at another node
 	Proved bool                  // of a session: its peer has authenticated
+	Placed bool                  // the cluster places it; Since is the number of its activation
+	Hosts  bool                  // it is no agent: the owner hosts agents of the kind of that name
 	Since  uint64                // when it was registered, by the clock of its node, in microseconds
 	Digest Digest                // of its capabilities
 }
@@ -472,11 +474,11 @@ func (r *Replica) Missing() (all []Want) {
 	return all
 }
 
-// ownerOf returns the node with the smallest name that has an agent with the text.
+// ownerOf returns the other node with the smallest name that has an agent with the text.
 func (r *Replica) ownerOf(d Digest) (from cluster.Incarnation, ok bool) {
 	for key := range r.contents[d].waiting {
 		for name := range r.where[key] {
-			if p := r.parts[name]; p.changes[key].Digest == d && (!ok || name < from.Name) {
+			if p := r.parts[name]; p.owner != r.self && p.changes[key].Digest == d && (!ok || name < from.Name) {
 				from, ok = p.owner, true
 			}
 		}

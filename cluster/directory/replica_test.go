@@ -303,6 +303,23 @@ func (n *network) deliver(t *rapid.T, r *directory.Replica, data []byte) {
 	}
 }
 
+// A node that provides a text itself, while it is to be fetched for an agent of another, fetches it from there.
+func TestOwnTextIsNotFetched(t *testing.T) {
+	a, b := directory.New(node("a", 1)), directory.New(node("b", 1))
+	a.Joined(node("b", 1))
+	delta := b.Put(directory.Entry{Agent: "z"}, []byte("text"))
+	if _, err := a.Receive(delta); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []performatives.AgentID{"x", "z"} {
+		a.Put(directory.Entry{Agent: id}, []byte("text"))
+	}
+	want := []directory.Want{{Digest: directory.DigestOf([]byte("text")), From: node("b", 1)}}
+	if got := a.Missing(); !slices.Equal(got, want) {
+		t.Errorf("missing are %v, want %v", got, want)
+	}
+}
+
 // Whatever is lost, repeated and reordered, after one exchange of states among all, all replicas say what the owners say.
 func TestConvergence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,18 +9,19 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // The fields of LinkFrame in ribosome.proto.
 const (
-	fieldEnvelope  = 1
-	fieldHello     = 6
-	fieldFirst     = 7
-	fieldAck       = 8
-	fieldSent      = 9
-	fieldPrincipal = 10
-	fieldControl   = 11
-	fieldBye       = 12
+	fieldEnvelope = 1
+	fieldHello    = 6
+	fieldFirst    = 7
+	fieldAck      = 8
+	fieldSent     = 9
+	fieldOrigin   = 10
+	fieldControl  = 11
+	fieldBye      = 12
 )
 
 // The fields of LinkHello.
@@ -38,10 +39,19 @@ const (
 	helloTable      = 11
 )
 
-// The fields of LinkPrincipal, and of LinkTable.
+// The fields of LinkTable.
 const (
 	entryKey   = 1
 	entryValue = 2
+)
+
+// The fields of LinkOrigin.
+const (
+	originIndex      = 1
+	originPrincipal  = 2
+	originActivation = 3
+	originAnswers    = 4
+	originForwards   = 5
 )
 
 // The limits of what a hello may have.
@@ -52,20 +62,20 @@ const (
 
 // frame is one gRPC message of a link.
 type frame struct {
-	hello      *hello
-	first      uint64   // the sequence number of the first envelope; the others follow it
-	envelopes  [][]byte // each is a Frame of one envelope, as package grpc writes it
-	principals []principalOf
-	sent       int64  // the clock of the sender, in nanoseconds since 1970
-	ack        uint64 // all messages up to this number were received; zero: it says nothing
-	controls   [][]byte
-	bye        string
+	hello     *hello
+	first     uint64   // the sequence number of the first envelope; the others follow it
+	envelopes [][]byte // each is a Frame of one envelope, as package grpc writes it
+	origins   []originOf
+	sent      int64  // the clock of the sender, in nanoseconds since 1970
+	ack       uint64 // all messages up to this number were received; zero: it says nothing
+	controls  [][]byte
+	bye       string
 }
 
-// principalOf is the principal of one of the envelopes.
-type principalOf struct {
+// originOf is the origin of one of the envelopes.
+type originOf struct {
 	index int
-	name  string
+	performatives.Origin
 }
 
 // hello is what each end says first.
@@ -102,8 +112,8 @@ func (f *frame) append(out []byte) []byte {
 	out = appendNumber(out, fieldFirst, f.first)
 	out = appendNumber(out, fieldAck, f.ack)
 	out = appendNumber(out, fieldSent, uint64(f.sent))
-	for _, p := range f.principals {
-		out = appendBytes(out, fieldPrincipal, appendBytes(appendNumber(nil, entryKey, uint64(p.index)), entryValue, p.name))
+	for i := range f.origins {
+		out = appendBytes(out, fieldOrigin, f.origins[i].append(nil))
 	}
 	for _, c := range f.controls {
 		out = appendBytes(out, fieldControl, c)
@@ -187,10 +197,10 @@ func readFrame(in []byte) (*frame, error) {
 			f.ack = v.number
 		case fieldSent:
 			f.sent = int64(v.number)
-		case fieldPrincipal:
-			p, known := readPrincipal(v.bytes)
+		case fieldOrigin:
+			o, known := readOrigin(v.bytes)
 			valid = valid && known
-			f.principals = append(f.principals, p)
+			f.origins = append(f.origins, o)
 		case fieldControl:
 			valid = valid && v.bytes != nil
 			f.controls = append(f.controls, v.bytes)
@@ -202,8 +212,8 @@ func readFrame(in []byte) (*frame, error) {
 	if !ok || !valid || !alone {
 		return nil, streamError("the frame is malformed")
 	}
-	for i, p := range f.principals {
-		if p.index >= len(f.envelopes) || i > 0 && p.index <= f.principals[i-1].index {
+	for i, o := range f.origins {
+		if o.index >= len(f.envelopes) || i > 0 && o.index <= f.origins[i-1].index {
 			return nil, streamError("the frame is malformed")
 		}
 	}
@@ -218,17 +228,36 @@ func text(b []byte) string {
 	return string(b)
 }
 
-func readPrincipal(in []byte) (p principalOf, ok bool) {
+func (o *originOf) append(out []byte) []byte {
+	out = appendNumber(out, originIndex, uint64(o.index))
+	if o.Principal != "" {
+		out = appendBytes(out, originPrincipal, o.Principal)
+	}
+	out = appendNumber(out, originActivation, o.Activation)
+	out = appendNumber(out, originAnswers, o.Answers)
+	return appendNumber(out, originForwards, uint64(o.Forwards))
+}
+
+func readOrigin(in []byte) (o originOf, ok bool) {
 	ok = eachField(in, func(v value) {
 		switch v.field {
-		case entryKey:
-			p.index = int(min(v.number, MaxMessage)) // there are fewer envelopes
-		case entryValue:
-			p.name = text(v.bytes)
+		case originIndex:
+			o.index = int(min(v.number, MaxMessage)) // there are fewer envelopes
+		case originPrincipal:
+			o.Principal = text(v.bytes)
+		case originActivation:
+			o.Activation = v.number
+		case originAnswers:
+			o.Answers = v.number
+		case originForwards:
+			o.Forwards = int(min(v.number, maxForwards))
 		}
 	})
-	return p, ok && p.name != ""
+	return o, ok && o.Origin != (performatives.Origin{})
 }
+
+// maxForwards is the largest number of forwards that is read.
+const maxForwards = 255
 
 func readHello(in []byte) (*hello, bool) {
 	h, valid := &hello{tables: make(map[string]uint64)}, true

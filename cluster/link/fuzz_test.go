@@ -23,7 +23,7 @@ func seeds() [][]byte {
 	for _, f := range []frame{
 		{ack: 1},
 		{first: 2, envelopes: e},
-		{first: 1, ack: 1, sent: -1, envelopes: e, principals: []principalOf{{0, "x"}, {1, "y"}}},
+		{first: 1, ack: 1, sent: -1, envelopes: e, origins: []originOf{{0, performatives.Origin{Principal: "x"}}, {1, performatives.Origin{Activation: 7, Answers: 8, Forwards: 9}}}},
 		{controls: [][]byte{{}, {1}}},
 		{ack: 1 << 63},
 	} {
@@ -101,7 +101,7 @@ func FuzzReadFrame(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%+v is not read again: %v", got, err)
 		}
-		if diff := cmp.Diff(got, again, cmp.AllowUnexported(frame{}, hello{}, principalOf{})); diff != "" {
+		if diff := cmp.Diff(got, again, cmp.AllowUnexported(frame{}, hello{}, originOf{})); diff != "" {
 			t.Fatal(diff)
 		}
 		var generated ribosomev1.LinkFrame
@@ -118,8 +118,10 @@ func checkGenerated(t *testing.T, f *frame, g *ribosomev1.LinkFrame) {
 	want := frame{
 		first: g.GetFirst(), sent: int64(g.GetSent()), ack: g.GetAck(), controls: g.GetControls(), bye: g.GetBye(), envelopes: f.envelopes,
 	}
-	for _, p := range g.GetPrincipals() {
-		want.principals = append(want.principals, principalOf{int(p.GetIndex()), p.GetName()})
+	for _, o := range g.GetOrigins() {
+		want.origins = append(want.origins, originOf{int(o.GetIndex()), performatives.Origin{
+			Principal: o.GetPrincipal(), Activation: o.GetActivation(), Answers: o.GetAnswers(), Forwards: int(min(o.GetForwards(), maxForwards)),
+		}})
 	}
 	if h := g.GetHello(); h != nil {
 		want.hello = &hello{
@@ -132,7 +134,7 @@ func checkGenerated(t *testing.T, f *frame, g *ribosomev1.LinkFrame) {
 			want.hello.tables[e.GetName()] = e.GetHash()
 		}
 	}
-	if diff := cmp.Diff(&want, f, cmp.AllowUnexported(frame{}, hello{}, principalOf{})); diff != "" {
+	if diff := cmp.Diff(&want, f, cmp.AllowUnexported(frame{}, hello{}, originOf{})); diff != "" {
 		t.Fatalf("(-generated code +this package):\n%s", diff)
 	}
 	if len(g.GetEnvelopes()) != len(f.envelopes) {

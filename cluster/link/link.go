@@ -204,8 +204,8 @@ func (l *Link) pack(f *frame, size int, now time.Time) {
 		if len(f.envelopes) == 0 {
 			f.first, f.sent = l.next-uint64(len(l.flight)-l.resent), now.UnixNano()
 		}
-		if principal := p.message.Principal(); principal != "" {
-			f.principals = append(f.principals, principalOf{len(f.envelopes), principal})
+		if origin := p.message.Origin(); origin != (performatives.Origin{}) {
+			f.origins = append(f.origins, originOf{len(f.envelopes), origin})
 		}
 		f.envelopes = append(f.envelopes, p.data)
 		size += len(p.data)
@@ -239,9 +239,9 @@ func (l *Link) take() bool {
 
 // Inbound is a received message that is new.
 type Inbound struct {
-	Data      []byte        // its form, as package grpc reads it; part of the frame
-	Principal string        // see [performatives.Message.Principal]
-	Ahead     time.Duration // how far the clock of this node is ahead of the sender's, and the time on the way: to be added to deadlines
+	Data   []byte // its form, as package grpc reads it; part of the frame
+	Origin performatives.Origin
+	Ahead  time.Duration // how far the clock of this node is ahead of the sender's, and the time on the way: to be added to deadlines
 }
 
 // Received is what a frame has brought.
@@ -290,11 +290,11 @@ func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 
 // unpack takes the messages of a frame that are new.
 func (l *Link) unpack(f *frame, r *Received, now time.Time) {
-	principals := f.principals
+	origins := f.origins
 	for i, envelope := range f.envelopes {
 		m := Inbound{Data: envelope, Ahead: time.Duration(now.UnixNano() - f.sent)}
-		if len(principals) > 0 && principals[0].index == i {
-			m.Principal, principals = principals[0].name, principals[1:]
+		if len(origins) > 0 && origins[0].index == i {
+			m.Origin, origins = origins[0].Origin, origins[1:]
 		}
 		l.acks = true
 		if number := f.first + uint64(i); number > l.received {

@@ -186,8 +186,8 @@ func (w *world) delivered(i int, in Inbound) {
 		w.t.Fatalf("message %d of session %d was delivered after the end of the session", id, m.session)
 	case m.returned > 0 && !m.maybe:
 		w.t.Fatalf("message %d was returned as not sent, and is delivered", id)
-	case in.Principal != m.principal:
-		w.t.Fatalf("message %d came with the principal %q, and was of %q", id, in.Principal, m.principal)
+	case in.Origin.Principal != m.principal:
+		w.t.Fatalf("message %d came with the principal %q, and was of %q", id, in.Origin.Principal, m.principal)
 	}
 	w.last[i][m.band] = id
 }

@@ -431,7 +431,7 @@ func (e *end) deliver(in Inbound) {
 			e.links.o.Logger.Warn("a message of a node cannot be read", "peer", e.member.Name, "err", item.Err)
 		default:
 			if m = shifted(m, in.Ahead); m != nil {
-				m.Authenticate(in.Principal)
+				m.SetOrigin(in.Origin)
 				e.links.o.Handler.Received(e.member.Incarnation, m)
 			}
 		}

@@ -272,7 +272,7 @@ func TestPrincipals(t *testing.T) {
 	var got []string
 	for _, r := range atB {
 		for _, m := range r.Messages {
-			got = append(got, m.Principal)
+			got = append(got, m.Origin.Principal)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -297,17 +297,17 @@ func TestMalformedFramesChangeNothing(t *testing.T) {
 		"a gap":                             (&frame{first: 3, ack: 1, envelopes: e}).append(nil),
 		"no number":                         (&frame{ack: 1, envelopes: e}).append(nil),
 		"numbers that wrap":                 (&frame{ack: 1, first: 1<<64 - 1, envelopes: e}).append(nil),
-		"a principal of no message":         (&frame{ack: 1, first: 2, envelopes: e, principals: []principalOf{{2, "x"}}}).append(nil),
-		"principals out of order":           (&frame{ack: 1, first: 2, envelopes: e, principals: []principalOf{{1, "x"}, {0, "y"}}}).append(nil),
-		"a principal twice":                 (&frame{ack: 1, first: 2, envelopes: e, principals: []principalOf{{1, "x"}, {1, "y"}}}).append(nil),
-		"an empty principal":                (&frame{ack: 1, first: 2, envelopes: e, principals: []principalOf{{1, ""}}}).append(nil),
-		"an index that is too large":        (&frame{ack: 1, first: 2, envelopes: e, principals: []principalOf{{1 << 62, "x"}}}).append(nil),
+		"a principal of no message":         (&frame{ack: 1, first: 2, envelopes: e, origins: []originOf{{2, performatives.Origin{Principal: "x"}}}}).append(nil),
+		"principals out of order":           (&frame{ack: 1, first: 2, envelopes: e, origins: []originOf{{1, performatives.Origin{Principal: "x"}}, {0, performatives.Origin{Principal: "y"}}}}).append(nil),
+		"a principal twice":                 (&frame{ack: 1, first: 2, envelopes: e, origins: []originOf{{1, performatives.Origin{Principal: "x"}}, {1, performatives.Origin{Principal: "y"}}}}).append(nil),
+		"an empty origin":                   (&frame{ack: 1, first: 2, envelopes: e, origins: []originOf{{1, performatives.Origin{Principal: ""}}}}).append(nil),
+		"an index that is too large":        (&frame{ack: 1, first: 2, envelopes: e, origins: []originOf{{1 << 62, performatives.Origin{Principal: "x"}}}}).append(nil),
 		"an envelope that is a number":      appendNumber((&frame{ack: 1, first: 2, envelopes: e}).append(nil), fieldEnvelope, 5),
 		"a control that is a number":        appendNumber((&frame{ack: 1}).append(nil), fieldControl, 5),
 		"garbage":                           []byte("\xff\xff\xff"),
 		"bye":                               append(Bye("x"), (&frame{ack: 1, first: 2, envelopes: e}).append(nil)...),
 	}
-	whole := (&frame{ack: 1, first: 2, sent: 5, principals: []principalOf{{0, "x"}}, controls: [][]byte{[]byte("c")}, envelopes: e}).append(nil)
+	whole := (&frame{ack: 1, first: 2, sent: 5, origins: []originOf{{0, performatives.Origin{Principal: "x"}}}, controls: [][]byte{[]byte("c")}, envelopes: e}).append(nil)
 	for i := range whole {
 		if _, err := readFrame(whole[:i]); err != nil { // else it is a shorter frame
 			frames[fmt.Sprintf("%d bytes", i)] = whole[:i]

@@ -335,8 +335,8 @@ type LinkFrame struct {
 	// The clock of the sender, in nanoseconds since 1970, when it sent the envelopes. The receiver adds what its own clock
 	// is ahead to each reply_by.
 	Sent uint64 `protobuf:"varint,9,opt,name=sent,proto3" json:"sent,omitempty"`
-	// Who authenticated where the messages entered the cluster, by ascending index.
-	Principals []*LinkPrincipal `protobuf:"bytes,10,rep,name=principals,proto3" json:"principals,omitempty"`
+	// What is to be known of envelopes besides, by ascending index.
+	Origins []*LinkOrigin `protobuf:"bytes,10,rep,name=origins,proto3" json:"origins,omitempty"`
 	// A request or an answer of the directory. It has no number, passes all messages and is lost with the stream.
 	Controls [][]byte `protobuf:"bytes,11,rep,name=controls,proto3" json:"controls,omitempty"`
 	// The sender closes the stream for this reason.
@@ -410,9 +410,9 @@ func (x *LinkFrame) GetSent() uint64 {
 	return 0
 }
 
-func (x *LinkFrame) GetPrincipals() []*LinkPrincipal {
+func (x *LinkFrame) GetOrigins() []*LinkOrigin {
 	if x != nil {
-		return x.Principals
+		return x.Origins
 	}
 	return nil
 }
@@ -563,29 +563,36 @@ func (x *LinkHello) GetTables() []*LinkTable {
 	return nil
 }
 
-// LinkPrincipal is the principal of one envelope of the frame.
-type LinkPrincipal struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+// LinkOrigin is where one envelope of the frame comes from.
+type LinkOrigin struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Index uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// Who authenticated where the message entered the cluster.
+	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
+	// The activation of the sender, an agent that the cluster places.
+	Activation uint64 `protobuf:"varint,3,opt,name=activation,proto3" json:"activation,omitempty"`
+	// The activation of the receiver whose message it answers.
+	Answers uint64 `protobuf:"varint,4,opt,name=answers,proto3" json:"answers,omitempty"`
+	// How many nodes have passed it on, because the receiver was not there any more.
+	Forwards      uint64 `protobuf:"varint,5,opt,name=forwards,proto3" json:"forwards,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *LinkPrincipal) Reset() {
-	*x = LinkPrincipal{}
+func (x *LinkOrigin) Reset() {
+	*x = LinkOrigin{}
 	mi := &file_ribosome_v1_ribosome_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *LinkPrincipal) String() string {
+func (x *LinkOrigin) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*LinkPrincipal) ProtoMessage() {}
+func (*LinkOrigin) ProtoMessage() {}
 
-func (x *LinkPrincipal) ProtoReflect() protoreflect.Message {
+func (x *LinkOrigin) ProtoReflect() protoreflect.Message {
 	mi := &file_ribosome_v1_ribosome_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -597,23 +604,44 @@ func (x *LinkPrincipal) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use LinkPrincipal.ProtoReflect.Descriptor instead.
-func (*LinkPrincipal) Descriptor() ([]byte, []int) {
+// Deprecated: Use LinkOrigin.ProtoReflect.Descriptor instead.
+func (*LinkOrigin) Descriptor() ([]byte, []int) {
 	return file_ribosome_v1_ribosome_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *LinkPrincipal) GetIndex() uint64 {
+func (x *LinkOrigin) GetIndex() uint64 {
 	if x != nil {
 		return x.Index
 	}
 	return 0
 }
 
-func (x *LinkPrincipal) GetName() string {
+func (x *LinkOrigin) GetPrincipal() string {
 	if x != nil {
-		return x.Name
+		return x.Principal
 	}
 	return ""
+}
+
+func (x *LinkOrigin) GetActivation() uint64 {
+	if x != nil {
+		return x.Activation
+	}
+	return 0
+}
+
+func (x *LinkOrigin) GetAnswers() uint64 {
+	if x != nil {
+		return x.Answers
+	}
+	return 0
+}
+
+func (x *LinkOrigin) GetForwards() uint64 {
+	if x != nil {
+		return x.Forwards
+	}
+	return 0
 }
 
 // LinkTable is the hash of a codon: of its table and its payload types. Two nodes with different hashes do not converse by it.
@@ -1117,17 +1145,15 @@ const file_ribosome_v1_ribosome_proto_rawDesc = "" +
 	"\x04ping\x18\x02 \x01(\v2\x11.ribosome.v1.PingR\x04ping\x12%\n" +
 	"\x04pong\x18\x03 \x01(\v2\x11.ribosome.v1.PongR\x04pong\x12(\n" +
 	"\x05error\x18\x04 \x01(\v2\x12.ribosome.v1.ErrorR\x05error\x12(\n" +
-	"\x05close\x18\x05 \x01(\v2\x12.ribosome.v1.CloseR\x05closeJ\x04\b\x06\x10\x10\"\x94\x02\n" +
+	"\x05close\x18\x05 \x01(\v2\x12.ribosome.v1.CloseR\x05closeJ\x04\b\x06\x10\x10\"\x8b\x02\n" +
 	"\tLinkFrame\x123\n" +
 	"\tenvelopes\x18\x01 \x03(\v2\x15.ribosome.v1.EnvelopeR\tenvelopes\x12,\n" +
 	"\x05hello\x18\x06 \x01(\v2\x16.ribosome.v1.LinkHelloR\x05hello\x12\x14\n" +
 	"\x05first\x18\a \x01(\x04R\x05first\x12\x10\n" +
 	"\x03ack\x18\b \x01(\x04R\x03ack\x12\x12\n" +
-	"\x04sent\x18\t \x01(\x04R\x04sent\x12:\n" +
-	"\n" +
-	"principals\x18\n" +
-	" \x03(\v2\x1a.ribosome.v1.LinkPrincipalR\n" +
-	"principals\x12\x1a\n" +
+	"\x04sent\x18\t \x01(\x04R\x04sent\x121\n" +
+	"\aorigins\x18\n" +
+	" \x03(\v2\x17.ribosome.v1.LinkOriginR\aorigins\x12\x1a\n" +
 	"\bcontrols\x18\v \x03(\fR\bcontrols\x12\x10\n" +
 	"\x03bye\x18\f \x01(\tR\x03bye\"\xbf\x02\n" +
 	"\tLinkHello\x12\x12\n" +
@@ -1145,10 +1171,16 @@ const file_ribosome_v1_ribosome_proto_rawDesc = "" +
 	"\vmax_version\x18\n" +
 	" \x01(\x04R\n" +
 	"maxVersion\x12.\n" +
-	"\x06tables\x18\v \x03(\v2\x16.ribosome.v1.LinkTableR\x06tables\"9\n" +
-	"\rLinkPrincipal\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"3\n" +
+	"\x06tables\x18\v \x03(\v2\x16.ribosome.v1.LinkTableR\x06tables\"\x96\x01\n" +
+	"\n" +
+	"LinkOrigin\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x1c\n" +
+	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x1e\n" +
+	"\n" +
+	"activation\x18\x03 \x01(\x04R\n" +
+	"activation\x12\x18\n" +
+	"\aanswers\x18\x04 \x01(\x04R\aanswers\x12\x1a\n" +
+	"\bforwards\x18\x05 \x01(\x04R\bforwards\"3\n" +
 	"\tLinkTable\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\x04R\x04hash\"\x1a\n" +
@@ -1251,7 +1283,7 @@ var file_ribosome_v1_ribosome_proto_goTypes = []any{
 	(*Frame)(nil),                 // 2: ribosome.v1.Frame
 	(*LinkFrame)(nil),             // 3: ribosome.v1.LinkFrame
 	(*LinkHello)(nil),             // 4: ribosome.v1.LinkHello
-	(*LinkPrincipal)(nil),         // 5: ribosome.v1.LinkPrincipal
+	(*LinkOrigin)(nil),            // 5: ribosome.v1.LinkOrigin
 	(*LinkTable)(nil),             // 6: ribosome.v1.LinkTable
 	(*Ping)(nil),                  // 7: ribosome.v1.Ping
 	(*Pong)(nil),                  // 8: ribosome.v1.Pong
@@ -1269,7 +1301,7 @@ var file_ribosome_v1_ribosome_proto_depIdxs = []int32{
 	10, // 4: ribosome.v1.Frame.close:type_name -> ribosome.v1.Close
 	11, // 5: ribosome.v1.LinkFrame.envelopes:type_name -> ribosome.v1.Envelope
 	4,  // 6: ribosome.v1.LinkFrame.hello:type_name -> ribosome.v1.LinkHello
-	5,  // 7: ribosome.v1.LinkFrame.principals:type_name -> ribosome.v1.LinkPrincipal
+	5,  // 7: ribosome.v1.LinkFrame.origins:type_name -> ribosome.v1.LinkOrigin
 	6,  // 8: ribosome.v1.LinkHello.tables:type_name -> ribosome.v1.LinkTable
 	0,  // 9: ribosome.v1.Envelope.performative:type_name -> ribosome.v1.Performative
 	13, // 10: ribosome.v1.Envelope.reply_by:type_name -> google.protobuf.Timestamp

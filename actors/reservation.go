@@ -1,0 +1,191 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Reservation holds the id of an agent that is about to run here, or has just run here, and queues the messages for it. It ends
+// with [Reservation.Spawn] or [Reservation.Release]. Its methods may be called from any goroutine.
+type Reservation struct {
+	sys   *System
+	entry *Registration
+
+	from     atomic.Pointer[cell] // the agent that retires, until it has stopped
+	starting atomic.Pointer[cell] // the agent that starts
+
+	mu     sync.Mutex
+	notify func() // is called when a message waits; nil: it was, or nobody waits for one
+	back   []*performatives.Message // what the agent that retires has given back: it comes first
+	queue  []*performatives.Message
+	to     func(*performatives.Message) error // of later messages, once the reservation has ended
+	length int                                // of both queues
+}
+
+var _ Destination = (*Reservation)(nil)
+
+// Reserve reserves the id of an agent. The error is [ErrExists], [ErrStopped], or says why the id is not valid.
+func (s *System) Reserve(id performatives.AgentID) (*Reservation, error) {
+	v := &Reservation{sys: s}
+	entry, err := s.Register(id, v)
+	if err != nil {
+		return nil, err
+	}
+	v.entry = entry
+	return v, nil
+}
+
+// Load returns nil: the agent is of this process.
+func (*Reservation) Load() *Load { return nil }
+
+// Deliver queues a message, or refuses it as busy when as many wait as a band of a mailbox has room for.
+func (v *Reservation) Deliver(m *performatives.Message) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.to != nil:
+		return v.to(m)
+	case v.length >= v.sys.Capacity():
+		return refusal(m, v.entry.id, performatives.CodeBusy, "the agent is about to start, and too many messages wait for it")
+	}
+	v.queue = append(v.queue, m)
+	v.arrivedLocked()
+	return nil
+}
+
+func (v *Reservation) arrivedLocked() {
+	v.length++
+	if fn := v.notify; fn != nil {
+		v.notify = nil
+		fn()
+	}
+}
+
+// OnMessage has fn called once, when a message waits, at once if one does. fn must not block and must not use v.
+func (v *Reservation) OnMessage(fn func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.length > 0 {
+		fn()
+		return
+	}
+	v.notify = fn
+}
+
+// giveBack queues a message that an agent had got, and which stops.
+func (v *Reservation) giveBack(m *performatives.Message) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.back = append(v.back, m)
+	v.arrivedLocked()
+}
+
+// Len returns how many messages wait.
+func (v *Reservation) Len() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.length
+}
+
+// Spawn starts the agent: see [System.Spawn]. It gets the messages that wait, in their order, before any other. spec.ID must be the id
+// that is reserved. After an error the reservation still holds it.
+func (v *Reservation) Spawn(ctx context.Context, spec Spec) (Self, error) {
+	s := v.sys
+	c, started, err := s.prepare(spec)
+	switch {
+	case err != nil:
+		return Self{}, err
+	case !spec.ID.Is(v.entry.id):
+		return Self{}, fmt.Errorf("actors: spawn %q: the reservation is of %q", spec.ID, v.entry.id)
+	case ctx.Err() != nil:
+		return Self{}, context.Cause(ctx)
+	}
+	v.starting.Store(c)
+	s.running.add(1)
+	if err := s.spawnIn(s.groups[spec.Group], c); err != nil {
+		s.running.add(-1)
+		return Self{}, fmt.Errorf("actors: spawn %q: %w", spec.ID, err)
+	}
+	if started != nil { // messages wait until the agent has started, so that they outlive a start that fails
+		if self, err := s.awaitStart(ctx, c, started); err != nil {
+			return self, err
+		}
+	}
+	if !v.end(&c.Registration, c.deliver) {
+		_ = s.stopActor(ctx, c)
+		return Self{}, fmt.Errorf("actors: spawn %q: %w", spec.ID, ErrStopped)
+	}
+	s.opts.OnChange(spec.ID)
+	return Self{c}, nil
+}
+
+// end replaces the reservation by the entry of an agent, and passes the messages that wait on to it. It reports false when the id was
+// released before.
+func (v *Reservation) end(by *Registration, to func(*performatives.Message) error) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.to != nil || !v.entry.swap(by) {
+		return false
+	}
+	v.openLocked(to)
+	return true
+}
+
+// Release gives the id back. The messages that wait, and those that come by way of the reservation afterwards, go to the function to,
+// whose errors are told to their senders. It must not block. Further calls are harmless.
+func (v *Reservation) Release(to func(*performatives.Message) error) {
+	if v.close(to) {
+		v.sys.opts.OnChange(v.entry.id)
+	}
+}
+
+// close passes on all messages, those that wait and those that come. It reports whether it was the first call.
+func (v *Reservation) close(to func(*performatives.Message) error) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.to != nil {
+		return false
+	}
+	v.entry.Remove()
+	v.openLocked(to)
+	return true
+}
+
+// openLocked passes the messages that wait on to the function to, and has it get those that come.
+func (v *Reservation) openLocked(to func(*performatives.Message) error) {
+	waiting := slices.Concat(v.back, v.queue)
+	v.back, v.queue, v.length, v.to = nil, nil, 0, to
+	for _, m := range waiting {
+		if err := to(m); err != nil {
+			r := asRefusal(m, err)
+			v.sys.RefuseCopy(v.entry.id, m, r.Code, r.Text)
+		}
+	}
+}
+
+// swap puts another entry of the id in the place of r, whatever their destinations are. It reports false when r was removed before.
+func (r *Registration) swap(by *Registration) bool {
+	s := r.sys
+	if !s.registrations.CompareAndSwap(r.folded, r, by) {
+		return false
+	}
+	if by.id != r.folded {
+		s.registrations.Store(by.id, by)
+	}
+	s.capabilities.add(by)
+	if by.local == nil {
+		s.remote.add(1)
+	}
+	s.removeRegistration(r)
+	if !s.capabilities.has(by) { // it has stopped meanwhile
+		s.registrations.CompareAndDelete(by.id, by)
+		s.registrations.CompareAndDelete(by.folded, by)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,45 @@
+package performatives
+
+// Origin is what a message has beside its envelope and content where it passes between nodes. No peer can set it.
+type Origin struct {
+	Principal  string // see [Message.Principal]
+	Activation uint64 // see [Message.Activation]
+	Answers    uint64 // see [Message.Answered]
+	Forwards   int    // see [Message.Forwards]
+}
+
+// Origin returns the origin of m.
+func (m *Message) Origin() Origin {
+	return Origin{m.e.Principal, m.e.Activation, m.e.Answers, m.forwards}
+}
+
+// SetOrigin stores the origin of m. Only the link to another node that has just read m may call it, before it passes m on.
+func (m *Message) SetOrigin(o Origin) {
+	m.e.Principal, m.e.Activation, m.e.Answers, m.forwards = o.Principal, o.Activation, o.Answers, o.Forwards
+}
+
+// Activation returns the number of the run of the sender, an agent that a cluster places: each run has a greater one than those before
+// it. What writes to a store outside can refuse a run that is over. It is zero for an agent that is not placed, and for one of
+// another process than a node.
+func (m *Message) Activation() uint64 { return m.e.Activation }
+
+// Activate stores the activation of the sender. Only the sender may call it, before the message is sent for the first time.
+func (m *Message) Activate(activation uint64) {
+	if m.e.Activation != activation { // a message that is sent again is being read
+		m.e.Activation = activation
+	}
+}
+
+// Answered returns the activation of the receiver whose message m answers, and zero where it is not known. An answer to a run that is over
+// is refused.
+func (m *Message) Answered() uint64 { return m.e.Answers }
+
+// Forwards returns how many nodes have passed m on, because its receiver was not there any more.
+func (m *Message) Forwards() int { return m.forwards }
+
+// Forward returns m as it is passed on to another node, where its receiver is expected.
+func (m *Message) Forward() *Message {
+	f := *m
+	f.forwards++
+	return &f
+}

@@ -1,0 +1,286 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/placement"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// placer runs the agents of kinds on this node, and finds those of other nodes.
+type placer struct {
+	node *Node
+
+	mu        sync.Mutex
+	kinds     map[string]*kind
+	active    map[performatives.AgentID]*activation // by folded id
+	draining  bool                                  // the node hosts no kind any more
+	scheduled bool                                  // a call of settle is to come
+}
+
+// activation is one run of a placed agent on this node.
+type activation struct {
+	id     performatives.AgentID
+	kind   *kind
+	number uint64 // greater than that of each earlier run of the id
+
+	// Guarded by placer.mu.
+	starting chan struct{} // closed when the agent has started, or could not
+	passive  *passive      // nil for an agent that runs or starts
+	moving   bool          // it leaves this node, or its memory
+}
+
+// passive is an agent that is not in memory, except for its state.
+type passive struct {
+	reservation *actors.Reservation
+	state       []byte
+}
+
+func newPlacer(n *Node) *placer {
+	return &placer{node: n, kinds: make(map[string]*kind), active: make(map[performatives.AgentID]*activation)}
+}
+
+func (p *placer) register(k *kind) error {
+	p.mu.Lock()
+	if p.kinds[k.name] != nil {
+		p.mu.Unlock()
+		return actors.ErrExists
+	}
+	p.kinds[k.name] = k
+	hosts := k.hosts && !p.draining
+	p.mu.Unlock()
+	p.node.system.Logger().Info("the agents of a kind are placed", "kind", k.name, "level", "best effort", "hosted", hosts)
+	if hosts {
+		p.node.cluster.Load().hosting(k.name, true)
+	}
+	p.changed()
+	p.hostsChanged(k.name)
+	return nil
+}
+
+// picked is where an agent runs, or is to be activated.
+type picked struct {
+	kind *kind     // of this node; nil: it does not know it
+	link *nodeLink // to another node
+	here bool
+}
+
+// pick returns which node is to run an agent. It reports false when no kind has such an id.
+func (p *placer) pick(id performatives.AgentID) (at picked, placed bool) {
+	name := placement.KindOf(id)
+	links := p.node.cluster.Load().hostsOf(name)
+	p.mu.Lock()
+	at.kind = p.kinds[name]
+	here := at.kind != nil && at.kind.hosts && !p.draining
+	p.mu.Unlock()
+	if at.kind == nil && len(links) == 0 || at.kind != nil && at.kind.Singleton != (id.Fold() == performatives.AgentID(name)) {
+		return picked{}, false
+	}
+	var names []string
+	if here {
+		names = append(names, p.node.Name())
+	}
+	for _, l := range links {
+		names = append(names, l.peer.Name)
+	}
+	switch first := placement.Pick(id, names); {
+	case here && first == p.node.Name():
+		at.here = true
+	case first != "":
+		at.link = links[slices.IndexFunc(links, func(l *nodeLink) bool { return l.peer.Name == first })]
+	}
+	return at, true
+}
+
+// activatesHere reports whether a message for the agent, which is nowhere, activates it on this node.
+func (p *placer) activatesHere(m *performatives.Message) bool {
+	at, placed := p.pick(m.Receiver())
+	return placed && at.here && opensAnything(m)
+}
+
+// opensAnything reports whether a message can be the first for an agent. An answer and a CANCEL are for a run that has ended.
+func opensAnything(m *performatives.Message) bool {
+	if m.Answered() != 0 || m.Performative() == performatives.ActCancel {
+		return false
+	}
+	return m.InReplyTo() == "" || m.Performative().ExpectsReply()
+}
+
+// route routes a message for an agent that is not in the directory: it activates it, or passes the message to the node that
+// does. It reports false when no kind has such an id, or the message is for a run that has ended.
+func (p *placer) route(m *performatives.Message) (handled bool, err error) {
+	at, placed := p.pick(m.Receiver())
+	switch {
+	case !placed || !opensAnything(m):
+		return false, nil
+	case at.here:
+		return true, p.activate(at.kind, m.Receiver(), m)
+	case at.link == nil:
+		return true, refusedCopy(m, performatives.CodeStopped, "no node hosts the kind "+placement.KindOf(m.Receiver()))
+	case m.Forwards() > 0: // its record is where it entered
+		return true, at.link.Send(m.Forward())
+	}
+	return true, at.link.send(m, m.Receiver(), unchanged)
+}
+
+// reroute routes a message for a placed agent anew that has not reached the node where it was. It reports false when it cannot.
+func (p *placer) reroute(m *performatives.Message) bool {
+	if at, placed := p.pick(m.Receiver()); !placed || m.Forwards() >= maxForwards || !opensAnything(m) || at.link == nil && !at.here {
+		return false
+	}
+	return router{p.node}.Route(m.Forward()) == nil
+}
+
+// activate starts an agent here. m is its first message, nil for a singleton.
+func (p *placer) activate(k *kind, id performatives.AgentID, m *performatives.Message) error {
+	if members := len(p.node.Members()); members < k.MinMembers {
+		return refusedCopy(m, performatives.CodeStopped,
+			fmt.Sprintf("the node %s sees %d members of the cluster, and the kind %s needs %d", p.node.Name(), members, k.name, k.MinMembers))
+	}
+	v, a, err := p.reserve(k, id, 0)
+	switch {
+	case errors.Is(err, actors.ErrExists) && m != nil: // somebody was first
+		return p.node.system.Deliver(id, m)
+	case err != nil && m != nil:
+		return refusedCopy(m, performatives.CodeStopped, err.Error())
+	case err != nil:
+		return err
+	case m != nil:
+		_ = v.Deliver(m) // it has room for one
+	}
+	p.start(a, v, nil)
+	return nil
+}
+
+// reserve begins the activation of an agent whose number is greater than after.
+func (p *placer) reserve(k *kind, id performatives.AgentID, after uint64) (*actors.Reservation, *activation, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.draining {
+		return nil, nil, actors.ErrStopped
+	}
+	v, err := p.node.system.Reserve(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := &activation{id: id, kind: k, number: max(uint64(time.Now().UnixMicro()), after+1), starting: make(chan struct{})}
+	p.active[id.Fold()] = a
+	return v, a, nil
+}
+
+// start starts an agent whose id is reserved, with the state of an earlier run.
+func (p *placer) start(a *activation, v *actors.Reservation, state []byte) {
+	p.node.cluster.Load().agentChanged(a.id) // the others know as soon as can be
+	p.node.system.Work(func() {
+		defer close(a.starting)
+		spec := actors.Spec{ID: a.id, New: func() actors.Agent { return a.kind.New(a.id) }, State: state, Activation: a.number}
+		for _, opt := range a.kind.Spawn {
+			opt(&spec)
+		}
+		self, err := v.Spawn(context.Background(), spec) //nolint:forbidigo // bounded by actors.MaxStartTime
+		if err != nil {
+			p.node.system.Logger().Error("an agent was not activated", "agent", a.id, "err", err)
+			p.remove(a)
+			v.Release(func(m *performatives.Message) error {
+				return refusedCopy(m, performatives.CodeFailed, "the agent could not be activated")
+			})
+			return
+		}
+		publish(p.node, AgentActivated{at(), a.id, a.number})
+		p.watchIdle(a, self)
+	})
+}
+
+// remove forgets an activation.
+func (p *placer) remove(a *activation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.active[a.id.Fold()] == a {
+		delete(p.active, a.id.Fold())
+	}
+}
+
+// agentStopped forgets an agent that has stopped by itself.
+func (p *placer) agentStopped(id performatives.AgentID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.active[id.Fold()]; a != nil && !a.moving {
+		delete(p.active, id.Fold())
+	}
+}
+
+// numberOf returns the number of the activation of an agent on this node, and zero for any other agent.
+func (p *placer) numberOf(id performatives.AgentID) uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.active[id.Fold()]; a != nil {
+		return a.number
+	}
+	return 0
+}
+
+// hostsChanged publishes which nodes host a kind.
+func (p *placer) hostsChanged(kind string) {
+	publish(p.node, KindHosts{at(), kind, p.node.Hosts(kind)})
+}
+
+// Hosts returns the names of the nodes that host a kind, this one included, sorted: those that are known to live.
+func (n *Node) Hosts(kind string) (names []string) {
+	kind = placement.KindOf(performatives.AgentID(kind))
+	for _, l := range n.cluster.Load().hostsOf(kind) {
+		names = append(names, l.peer.Name)
+	}
+	n.placer.mu.Lock()
+	defer n.placer.mu.Unlock()
+	if k := n.placer.kinds[kind]; k != nil && k.hosts && !n.placer.draining {
+		names = append(names, n.Name())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// settleTime is how long the placer waits for further changes before it moves agents.
+const settleTime = 500 * time.Millisecond
+
+// changed has the placement compared with the members, soon.
+func (p *placer) changed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.scheduled || p.draining || len(p.kinds) == 0 {
+		return
+	}
+	p.scheduled = true
+	p.node.system.AfterFunc(settleTime, func() { p.node.system.Work(p.settle) })
+}
+
+// settle moves the agents that another node is to run, and activates the singletons that this one is to run.
+func (p *placer) settle() {
+	p.mu.Lock()
+	p.scheduled = false
+	all := slices.Collect(maps.Values(p.active))
+	kinds := slices.Collect(maps.Values(p.kinds))
+	p.mu.Unlock()
+	for _, a := range all {
+		if at, placed := p.pick(a.id); placed && at.link != nil {
+			p.node.system.Work(func() { p.move(a) })
+		}
+	}
+	for _, k := range kinds {
+		id := performatives.AgentID(k.name)
+		if _, runs := p.node.system.Find(id); !k.Singleton || runs {
+			continue
+		}
+		if at, placed := p.pick(id); placed && at.here {
+			if err := p.activate(k, id, nil); err != nil && !errors.Is(err, actors.ErrExists) {
+				p.node.system.Logger().Warn("a singleton was not activated", "agent", id, "err", err)
+			}
+		}
+	}
+}
