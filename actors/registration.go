@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -225,16 +226,22 @@ func (r *Registration) deliver(m *performatives.Message) error {
 
 // deliver passes a message of another agent to the mailbox, or when the agent has stopped, to what took its place.
 func (c *cell) deliver(m *performatives.Message) error {
+	err := c.take(m)
+	if err == nil || !errors.Is(err, performatives.CodeStopped) {
+		return err
+	}
+	if r, ok := c.sys.Find(c.id); ok && r != &c.Registration {
+		return r.deliver(m)
+	}
+	return err
+}
+
+// take passes a message of another agent to the mailbox. The error is a [*performatives.Refusal].
+func (c *cell) take(m *performatives.Message) error {
 	if m.Answered() != 0 && m.Answered() != c.spec.Activation {
 		return refusal(m, c.id, performatives.CodeConversationEnded, "the message answers an earlier run of the agent")
 	}
-	reason := c.post(m)
-	if reason == ReasonStopped {
-		if r, ok := c.sys.Find(c.id); ok && r != &c.Registration {
-			return r.deliver(m)
-		}
-	}
-	if reason != 0 {
+	if reason := c.post(m); reason != 0 {
 		return refusal(m, c.id, codeForReason(reason), "")
 	}
 	return nil

@@ -20,7 +20,7 @@ type Reservation struct {
 	starting atomic.Pointer[cell] // the agent that starts
 
 	mu     sync.Mutex
-	notify func() // is called when a message waits; nil: it was, or nobody waits for one
+	notify func()                   // is called when a message waits; nil: it was, or nobody waits for one
 	back   []*performatives.Message // what the agent that retires has given back: it comes first
 	queue  []*performatives.Message
 	to     func(*performatives.Message) error // of later messages, once the reservation has ended
@@ -116,7 +116,7 @@ func (v *Reservation) Spawn(ctx context.Context, spec Spec) (Self, error) {
 			return self, err
 		}
 	}
-	if !v.end(&c.Registration, c.deliver) {
+	if !v.end(c) {
 		_ = s.stopActor(ctx, c)
 		return Self{}, fmt.Errorf("actors: spawn %q: %w", spec.ID, ErrStopped)
 	}
@@ -124,16 +124,17 @@ func (v *Reservation) Spawn(ctx context.Context, spec Spec) (Self, error) {
 	return Self{c}, nil
 }
 
-// end replaces the reservation by the entry of an agent, and passes the messages that wait on to it. It reports false when the id was
-// released before.
-func (v *Reservation) end(by *Registration, to func(*performatives.Message) error) bool {
+// end puts an agent in the place of the reservation, and passes the messages that wait on to it. It reports false when the id was released
+// before, or the agent has stopped.
+func (v *Reservation) end(c *cell) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.to != nil || !v.entry.swap(by) {
+	if v.to != nil {
 		return false
 	}
-	v.openLocked(to)
-	return true
+	v.openLocked(c.take) // before others find the agent
+	v.to = c.deliver
+	return v.entry.swap(&c.Registration)
 }
 
 // Release gives the id back. The messages that wait, and those that come by way of the reservation afterwards, go to the function to,

@@ -141,7 +141,8 @@ func (s *System) prepare(spec Spec) (c *cell, started <-chan error, err error) {
 	}
 	c = s.newCell(spec, agent, describes)
 	c.roles, c.plays = roles.names, roles.plays
-	return c, c.waitForStart(), nil
+	started = c.waitForStart()
+	return c, started, nil
 }
 
 func (s *System) checkSpec(spec Spec) error {

@@ -2,6 +2,8 @@ package codons
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -313,4 +315,26 @@ func Detach(ctx context.Context) context.Context {
 func detached(ctx context.Context) bool {
 	d, _ := ctx.Value(detachedKey{}).(bool)
 	return d
+}
+
+// IdempotencyKey returns a key for what a handler does outside, such as the key of a payment: the same for each run of the same step,
+// and another for any other step. A step is one request in one conversation: its first task, or a further round. A request that is
+// repeated on the same node does not run twice. It can after the node has died or the agent has moved, and then has the same key.
+//
+// ctx is that of the handler. For any other, the key is empty.
+func IdempotencyKey(ctx context.Context) string {
+	s := scopeOf(ctx)
+	if s == nil {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.request == nil {
+		return ""
+	}
+	h := sha256.New()
+	for _, part := range []string{string(s.request.Sender().Fold()), string(s.request.ConversationID()), string(s.request.ID())} {
+		_, _ = fmt.Fprintf(h, "%d %s\n", len(part), part) // a hash returns no error
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -263,3 +263,33 @@ func TestChildOptionsWin(t *testing.T) {
 		}
 	})
 }
+
+// The key of a step is the same whenever the same request runs, and another for any other request.
+func TestIdempotencyKey(t *testing.T) {
+	seen := map[string][]string{} // by the run
+	for _, run := range []string{"one", "again"} {
+		kit.InWorld(t, func(t *testing.T, w *kit.World) {
+			keys := make(chan string, 9)
+			w.Add("A", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+				keys <- codons.IdempotencyKey(ctx)
+				return p.InformResult{Status: p.StatusSuccess}, nil
+			}})
+			for _, id := range []p.MessageID{"m1", "m2"} {
+				m, err := p.New(p.Envelope{ID: id, ConversationID: "c1", Sender: "Eddy", Receiver: "A", Timestamp: w.Eddy.Stamp().Time, Payload: p.TaskRequest{TaskType: "once"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := w.Eddy.Self().Ask(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				seen[run] = append(seen[run], <-keys)
+			}
+		})
+	}
+	if one, again := seen["one"], seen["again"]; !slices.Equal(one, again) || one[0] == one[1] || len(one[0]) != 32 {
+		t.Errorf("keys %q, and again %q", one, again)
+	}
+	if key := codons.IdempotencyKey(t.Context()); key != "" {
+		t.Errorf("without a scope the key is %q", key)
+	}
+}

@@ -37,12 +37,15 @@ type clustered struct {
 
 	mu        sync.Mutex
 	replica   *directory.Replica
-	since     map[performatives.AgentID]uint64          // when an agent of this node was first put into the replica, by folded id
-	outdated  map[performatives.AgentID]struct{}        // folded ids whose registrations may differ from the replica
-	scheduled bool                                      // a call of refresh is under way
-	asked     map[directory.Digest]time.Time            // when missing capabilities were asked for
-	fetching  bool                                      // fetch is to be called again
-	left      map[performatives.AgentID]directory.Entry // of agents that were handed over to this node, which the replica may still have; by folded id
+	since     map[performatives.AgentID]uint64              // when an agent of this node was first put into the replica, by folded id
+	outdated  map[performatives.AgentID]struct{}            // folded ids whose registrations may differ from the replica
+	scheduled bool                                          // a call of refresh is under way
+	asked     map[directory.Digest]time.Time                // when missing capabilities were asked for
+	fetching  bool                                          // fetch is to be called again
+	settled   chan struct{}                                 // is closed when handed and farewells are empty; nil: nobody waits
+	farewells map[cluster.Incarnation]struct{}              // the nodes that need to hear that this one leaves
+	left      map[performatives.AgentID]*departure          // by folded id
+	handed    map[performatives.AgentID]cluster.Incarnation // agents that were handed over, and to whom, until that node says that it has them: their entries stand so long; by folded id
 	burst     struct {
 		began     time.Time
 		deltas    int  // since then
@@ -193,6 +196,14 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.listLocked()
 	c.mu.Lock()
 	c.outdateLocked(c.replica.Gone(peer)...)
+	delete(c.farewells, peer)
+	c.settledLocked()
+	maps.DeleteFunc(c.left, func(_ performatives.AgentID, d *departure) bool { return d.from == peer })
+	for key, to := range c.handed {
+		if to == peer {
+			c.dropHandedLocked(key)
+		}
+	}
 	c.mu.Unlock()
 	c.endLocked(l, reason == nodeLeft)
 	c.node.handover.Unlock()

@@ -24,9 +24,12 @@ func (c *clustered) agentChanged(id performatives.AgentID) {
 	defer c.mu.Unlock()
 	var delta []byte
 	r, ok := c.node.system.Find(id)
-	if ok && c.node.ours(r) {
+	_, handed := c.handed[id.Fold()]
+	switch {
+	case ok && c.node.ours(r):
 		delta = c.putLocked(r)
-	} else {
+		delete(c.handed, id.Fold())
+	case !handed:
 		delta = c.replica.Remove(id)
 		delete(c.since, id.Fold())
 	}
@@ -182,10 +185,11 @@ func (c *clustered) wantedLocked(id performatives.AgentID) (w wanted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entries := c.replica.Lookup(id)
-	if left, ok := c.left[id.Fold()]; ok && !slices.ContainsFunc(entries, func(e directory.Entry) bool { return e.Owner == left.Owner }) {
-		delete(c.left, id.Fold())
-	}
+	c.forgetLeft(id.Fold(), entries)
 	for _, e := range entries {
+		if to, handed := c.handed[id.Fold()]; handed && e.Owner == to && !c.stale(e) {
+			c.dropHandedLocked(id.Fold())
+		}
 		if e.Owner == c.self && e.Moves {
 			break // the session of this node has precedence
 		}

@@ -14,6 +14,7 @@ const (
 	KindMemberLinked    actors.Kind = "member.linked"
 	KindAgentContested  actors.Kind = "agent.contested"
 	KindAgentActivated  actors.Kind = "agent.activated"
+	KindAgentMoving     actors.Kind = "agent.moving"
 	KindAgentMoved      actors.Kind = "agent.moved"
 	KindAgentPassivated actors.Kind = "agent.passivated"
 	KindHostsChanged    actors.Kind = "kind.hosts"
@@ -73,6 +74,15 @@ type AgentActivated struct {
 
 // Kind returns KindAgentActivated.
 func (AgentActivated) Kind() actors.Kind { return KindAgentActivated }
+
+// AgentMoving says that an agent of a kind is about to leave this node, or its memory. It takes no new messages.
+type AgentMoving struct {
+	actors.At
+	Agent performatives.AgentID `json:"agent"`
+}
+
+// Kind returns KindAgentMoving.
+func (AgentMoving) Kind() actors.Kind { return KindAgentMoving }
 
 // AgentMoved says that an agent of a kind was handed over to another node.
 type AgentMoved struct {

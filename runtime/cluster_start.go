@@ -207,7 +207,7 @@ func (h *linkHandler) Received(peer cluster.Incarnation, m *performatives.Messag
 	l := h.linkTo(peer)
 	switch {
 	case l == nil:
-	case m.Protocol() == handOverProtocol && m.Receiver().Is(h.node.self.ID()):
+	case m.Protocol() == placementProtocol && m.Receiver().Is(h.node.self.ID()):
 		h.node.placer.told(l, m)
 		return
 	default:

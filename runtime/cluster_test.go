@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -18,12 +19,24 @@ func newMember(t testing.TB, name string, join ...string) *runtime.Node {
 	return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join}})
 }
 
+// newPatientMember is newMember with times by which a busy machine makes no node seem dead.
+func newPatientMember(t testing.TB, name string, join ...string) *runtime.Node {
+	t.Helper()
+	return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join, Profile: membership.WAN}})
+}
+
 // newCluster returns n nodes of a cluster on loopback that know one another: n1, n2 …
 func newCluster(t testing.TB, n int) []*runtime.Node {
 	t.Helper()
-	nodes := []*runtime.Node{newMember(t, "n1")}
+	return join(t, n, newMember)
+}
+
+// join returns n members that know one another.
+func join(t testing.TB, n int, member func(t testing.TB, name string, join ...string) *runtime.Node) []*runtime.Node {
+	t.Helper()
+	nodes := []*runtime.Node{member(t, "n1")}
 	for i := 2; i <= n; i++ {
-		nodes = append(nodes, newMember(t, fmt.Sprint("n", i), nodes[0].Members()[0].Gossip))
+		nodes = append(nodes, member(t, fmt.Sprint("n", i), nodes[0].Members()[0].Gossip))
 	}
 	for _, node := range nodes {
 		eventually(t, node, func() error {

@@ -83,16 +83,8 @@ func (l *nodeLink) receive(m *performatives.Message) {
 // route delivers a message of the other node. The error is a [*performatives.Refusal], and the message is counted.
 func (l *nodeLink) route(m *performatives.Message) error {
 	n, to := l.node, m.Receiver()
-	sender, known := n.system.Find(m.Sender())
-	switch {
-	case m.Forwards() > 0: // the node that it entered by has checked the sender
-		if !known {
-			l.cluster.heard.note(m.Sender(), l)
-		}
-	case known && n.ours(sender):
-		return n.recordRefusal(m, refused(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", m.Sender(), n.Name())))
-	case !known, m.Performative().ExpectsReply() && n.partyOf(m.Sender()).via != l.link:
-		l.cluster.heard.note(m.Sender(), l)
+	if err := l.hear(m); err != nil {
+		return n.recordRefusal(m, err)
 	}
 	if to == "" {
 		if err := n.broadcast(m, true); err != nil && !errors.Is(err, performatives.CodeUnknownAgent) { // else the node has no agent for it
@@ -101,15 +93,14 @@ func (l *nodeLink) route(m *performatives.Message) error {
 		return nil
 	}
 	receiver, ok := n.system.Find(to)
-	switch {
-	case ok && n.ours(receiver), !ok && n.uplinkFor(to) != nil:
-		return l.deliver(m, m.Sender())
-	case !ok && n.placer.activatesHere(m):
-		return l.deliver(m, m.Sender())
-	case m.Forwards() < maxForwards:
-		if on := l.cluster.whereIs(to, receiver); on != nil && opensAnything(m) {
-			return on.Send(m.Forward())
+	if ok && n.ours(receiver) || !ok && (n.uplinkFor(to) != nil || n.placer.activatesHere(m)) {
+		return l.takeIn(m)
+	}
+	if on := l.cluster.whereIs(to, receiver); on != nil && m.Forwards() < maxForwards && opensAnything(m) {
+		if err := on.Send(m.Forward()); err != nil {
+			return n.recordRefusal(m, err)
 		}
+		return nil
 	}
 	switch {
 	case ok:
@@ -118,6 +109,35 @@ func (l *nodeLink) route(m *performatives.Message) error {
 		return n.recordRefusal(m, refused(performatives.CodeStopped, ""))
 	}
 	return n.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q on the node %s", to, n.Name())))
+}
+
+// hear checks the sender of a message of the other node, and remembers the link for replies.
+func (l *nodeLink) hear(m *performatives.Message) error {
+	n := l.node
+	sender, known := n.system.Find(m.Sender())
+	switch {
+	case m.Forwards() > 0: // the node by which it entered has checked it
+		if !known {
+			l.cluster.heard.note(m.Sender(), l)
+		}
+	case m.Activation() != 0 && m.Activation() < n.placer.numberOf(m.Sender()): // of an earlier run, which that node has handed over
+	case known && n.ours(sender):
+		return refused(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", m.Sender(), n.Name()))
+	case !known, m.Performative().ExpectsReply() && n.partyOf(m.Sender()).via != l.link:
+		l.cluster.heard.note(m.Sender(), l)
+	}
+	return nil
+}
+
+// takeIn delivers a message for an agent of this node. One that was passed on comes from where its sender is.
+func (l *nodeLink) takeIn(m *performatives.Message) error {
+	if m.Forwards() == 0 {
+		return l.deliver(m, m.Sender())
+	}
+	if from := l.node.partyOf(m.Sender()); from.via != nil {
+		return from.via.deliver(m, m.Sender())
+	}
+	return l.node.Send(m)
 }
 
 // ours reports whether an agent is of this node: of this process, or of one of its sessions.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -26,7 +27,9 @@ type hall struct {
 	began     chan p.AgentID  // gets the agent of each task of the type "wait"
 }
 
-func newHall() *hall { return &hall{runs: map[p.AgentID][]string{}, began: make(chan p.AgentID, 10_000)} }
+func newHall() *hall {
+	return &hall{runs: map[p.AgentID][]string{}, began: make(chan p.AgentID, 10_000)}
+}
 
 // kind returns the kind of the counters of a node.
 func (h *hall) kind(node string) runtime.Kind {
@@ -179,7 +182,7 @@ func TestWrongKinds(t *testing.T) {
 
 // Each agent runs on the node that is picked for it, whoever asks first.
 func TestKindOnThreeNodes(t *testing.T) {
-	h, nodes := newHall(), newCluster(t, 3)
+	h, nodes := newHall(), join(t, 3, newPatientMember)
 	h.host(t, nodes...)
 	for i := range 30 {
 		id := p.AgentID(fmt.Sprint("counter/", i))
@@ -196,7 +199,7 @@ func TestKindOnThreeNodes(t *testing.T) {
 
 // The agents of a node that drains continue elsewhere: their state, the messages that wait, and those that still come.
 func TestDrain(t *testing.T) {
-	h, nodes := newHall(), newCluster(t, 3)
+	h, nodes := newHall(), join(t, 3, newPatientMember)
 	h.keepState = true
 	h.host(t, nodes...)
 	const agents = 60
@@ -228,9 +231,357 @@ func TestDrain(t *testing.T) {
 		if got := count(t, nodes[0], id); got != counted[i]+1 {
 			t.Errorf("%s counts %d after %d", id, got, counted[i])
 		}
-		if runs := h.runsOf(id); len(runs) > 2 || runs[len(runs)-1] == "n3" {
+		if runs := h.runsOf(id); runs[len(runs)-1] == "n3" {
 			t.Errorf("%s ran on %v", id, runs)
 		}
 	}
-	_ = time.Second
+}
+
+// The conversations that are open when an agent moves go on; those that take too long fail, with the reason.
+func TestMoveWithOpenConversations(t *testing.T) {
+	h, n1 := newHall(), newPatientMember(t, "n1")
+	h.keepState = true
+	release := make(chan struct{})
+	h.block = release
+	moves := func(n *runtime.Node, d time.Duration) {
+		k := h.kind(n.Name())
+		k.MoveTime = d
+		register(t, n, "counter", k)
+	}
+	moves(n1, time.Minute)
+	var ids []p.AgentID // that n2 is to get
+	for i := 0; len(ids) < 2; i++ {
+		if id := p.AgentID(fmt.Sprint("counter/", i)); placement.Pick(id, []string{"n1", "n2"}) == "n2" {
+			ids = append(ids, id)
+		}
+	}
+	ends := make(chan error, 2)
+	for _, id := range ids {
+		go func() {
+			_, err := n1.Delegate(within(t), id, p.TaskRequest{TaskType: "wait"})
+			ends <- err
+		}()
+		<-h.began
+	}
+	n2 := newPatientMember(t, "n2", n1.Members()[0].Gossip)
+	moving, moved := listen(t, n1, runtime.KindAgentMoving), listen(t, n1, runtime.KindAgentMoved)
+	moves(n2, time.Minute)
+	await[runtime.AgentMoving](t, moving, len(ids), nil)
+	count := make(chan error, 1)
+	go func() { // it waits for the agent that moves
+		result, err := n2.Delegate(within(t), ids[0], p.TaskRequest{TaskType: "count"})
+		if err == nil && numberOf(t, result) != 2 {
+			err = fmt.Errorf("it counts %d", numberOf(t, result))
+		}
+		count <- err
+	}()
+	close(release)
+	for range ids {
+		if err := <-ends; err != nil {
+			t.Errorf("a task that was under way: %v", err)
+		}
+	}
+	if err := <-count; err != nil {
+		t.Errorf("a task that has waited: %v", err)
+	}
+	for _, e := range await[runtime.AgentMoved](t, moved, len(ids), nil) {
+		if e.Node != "n2" || !slices.Contains(ids, e.Agent) {
+			t.Errorf("got %+v", e)
+		}
+	}
+}
+
+func TestMoveOutOfTime(t *testing.T) {
+	h, nodes := newHall(), join(t, 2, newPatientMember)
+	h.block = make(chan struct{})
+	h.host(t, nodes...)
+	id := p.AgentID("counter/x")
+	at := placement.Pick(id, []string{"n1", "n2"})
+	i := slices.IndexFunc(nodes, func(n *runtime.Node) bool { return n.Name() == at })
+	end := make(chan error, 1)
+	go func() {
+		_, err := nodes[1-i].Delegate(within(t), id, p.TaskRequest{TaskType: "wait"})
+		end <- err
+	}()
+	<-h.began
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := nodes[i].Drain(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := <-end; !errors.Is(err, p.CodeMoved) {
+		t.Errorf("a task that takes too long: %v", err)
+	}
+}
+
+// A node that drains and whose kinds no other hosts says so, and to those whose messages have waited.
+func TestDrainAlone(t *testing.T) {
+	h := newHall()
+	n, err := runtime.New(runtime.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	register(t, n, "counter", h.kind("node"))
+	count(t, n, "counter/a")
+	if err := n.Drain(within(t)); err == nil || !strings.Contains(err.Error(), "1 agents were not handed over") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// When a node dies, its agents begin anew elsewhere with the next message.
+func TestHostDies(t *testing.T) {
+	h, nodes := newHall(), newCluster(t, 2)
+	h.host(t, nodes...)
+	id := p.AgentID("counter/0")
+	for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
+		id = p.AgentID(fmt.Sprint("counter/", i))
+	}
+	for want := 1; want <= 2; want++ {
+		if got := count(t, nodes[0], id); got != want {
+			t.Fatalf("it counts %d, want %d", got, want)
+		}
+	}
+	nodes[1].Crash()
+	hostedBy(t, nodes[0], "counter", "n1")
+	if got := count(t, nodes[0], id); got != 1 {
+		t.Errorf("it counts %d, want 1", got)
+	}
+	if got := h.runsOf(id); !slices.Equal(got, []string{"n2", "n1"}) {
+		t.Errorf("it ran on %v", got)
+	}
+}
+
+func TestMinMembers(t *testing.T) {
+	h, n1 := newHall(), newPatientMember(t, "n1")
+	k := h.kind("n1")
+	k.MinMembers = 2
+	register(t, n1, "counter", k)
+	_, err := n1.Delegate(t.Context(), "counter/a", p.TaskRequest{TaskType: "count"})
+	if !errors.Is(err, p.CodeStopped) || !strings.Contains(err.Error(), "the node n1 sees 1 members of the cluster, and the kind counter needs 2") {
+		t.Errorf("with too few members: %v", err)
+	}
+	newPatientMember(t, "n2", n1.Members()[0].Gossip)
+	eventually(t, n1, func() error {
+		if n := len(n1.Members()); n != 2 {
+			return fmt.Errorf("n1 knows %d members", n)
+		}
+		return nil
+	})
+	count(t, n1, "counter/a")
+}
+
+// A kind with labels runs only where a node has them, and can be reached from everywhere.
+func TestKindWithLabels(t *testing.T) {
+	h := newHall()
+	n1 := newPatientMember(t, "n1")
+	n2 := newNode(t, runtime.Options{Name: "n2", Cluster: &runtime.ClusterOptions{
+		Gossip: "127.0.0.1:0", Join: []string{n1.Members()[0].Gossip}, Labels: map[string]string{"gpu": "yes", "zone": "a"},
+	}})
+	for _, n := range []*runtime.Node{n1, n2} {
+		k := h.kind(n.Name())
+		k.Labels = map[string]string{"gpu": "yes"}
+		register(t, n, "counter", k)
+	}
+	hostedBy(t, n1, "counter", "n2")
+	for i := range 10 {
+		id := p.AgentID(fmt.Sprint("counter/", i))
+		count(t, n1, id)
+		if got := h.runsOf(id); !slices.Equal(got, []string{"n2"}) {
+			t.Errorf("%s ran on %v", id, got)
+		}
+	}
+	if err := n2.Stop(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	hostedBy(t, n1, "counter")
+	_, err := n1.Delegate(t.Context(), "counter/1", p.TaskRequest{TaskType: "count"})
+	if !errors.Is(err, p.CodeStopped) || !strings.Contains(err.Error(), "no node hosts the kind counter") {
+		t.Errorf("without a host: %v", err)
+	}
+}
+
+// A singleton runs without a message, on one node, and on another one when that leaves.
+func TestSingleton(t *testing.T) {
+	h, nodes := newHall(), join(t, 2, newPatientMember)
+	for _, n := range nodes {
+		k := h.kind(n.Name())
+		k.Singleton = true
+		register(t, n, "Boss", k)
+	}
+	at := placement.Pick("boss", []string{"n1", "n2"})
+	i := slices.IndexFunc(nodes, func(n *runtime.Node) bool { return n.Name() == at })
+	runs := func(n *runtime.Node, on string) {
+		eventually(t, n, func() error {
+			if e, ok := n.Directory().Lookup("boss"); !ok || e.Node != on || len(n.Hosts("boss")) == 0 {
+				return fmt.Errorf("%s sees %+v, %t", n.Name(), e, ok)
+			}
+			return nil
+		})
+	}
+	runs(nodes[i], at)
+	runs(nodes[1-i], at)
+	if err := nodes[i].Drain(within(t)); err != nil {
+		t.Error(err)
+	}
+	runs(nodes[1-i], nodes[1-i].Name())
+	if _, err := nodes[1-i].Delegate(t.Context(), "boss/a", p.TaskRequest{TaskType: "count"}); !errors.Is(err, p.CodeUnknownAgent) {
+		t.Errorf("an agent beside the singleton: %v", err)
+	}
+}
+
+// Two halves of a cluster that do not see each other may each run an agent. When they meet, the one that began later stops.
+func TestTwoActivationsMeet(t *testing.T) {
+	h, keys := newHall(), [][]byte{[]byte("0123456789abcdef"), []byte("fedcba9876543210")}
+	h.block = make(chan struct{})
+	var nodes []*runtime.Node
+	for i, name := range []string{"n1", "n2"} {
+		o := &runtime.ClusterOptions{Gossip: "127.0.0.1:0", JoinTime: time.Millisecond, Keys: keys[i : i+1]}
+		if i == 1 {
+			o.Join = []string{nodes[0].Members()[0].Gossip}
+		}
+		n := newNode(t, runtime.Options{Name: name, Cluster: o})
+		register(t, n, "counter", h.kind(name))
+		nodes = append(nodes, n)
+		count(t, n, "counter/x")
+	}
+	end := make(chan error, 1)
+	go func() {
+		_, err := nodes[1].Delegate(within(t), "counter/x", p.TaskRequest{TaskType: "wait"})
+		end <- err
+	}()
+	<-h.began
+	contested := nodes[1].Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindAgentContested}})
+	defer contested.Close()
+	for i, n := range nodes {
+		if err := n.GossipKeys().Add(keys[1-i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := contested.Next(within(t))
+	if e, ok := r.Event.(runtime.AgentContested); err != nil || !ok || !e.Stops || e.Node != "n1" || e.Agent != "counter/x" {
+		t.Fatalf("got %+v, %v", r.Event, err)
+	}
+	if err := <-end; !errors.Is(err, p.CodeMoved) {
+		t.Errorf("the conversation of the later one: %v", err)
+	}
+	eventually(t, nodes[1], func() error {
+		if e, ok := nodes[1].Directory().Lookup("counter/x"); !ok || e.Node != "n1" {
+			return fmt.Errorf("n2 sees %+v, %t", e, ok)
+		}
+		return nil
+	})
+	if got := count(t, nodes[1], "counter/x"); got != 2 {
+		t.Errorf("it counts %d, want 2", got)
+	}
+}
+
+// An agent that is quiet leaves memory. With its next message it continues, with its state if it keeps any.
+func TestQuietAgentLeavesMemory(t *testing.T) {
+	for _, keepState := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h, n := newHall(), newNode(t, runtime.Options{})
+			h.keepState = keepState
+			h.block = make(chan struct{})
+			k := h.kind("node")
+			k.Idle = time.Minute
+			register(t, n, "counter", k)
+			count(t, n, "counter/a")
+			long, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			go func() { _, _ = n.Delegate(long, "counter/busy", p.TaskRequest{TaskType: "wait"}) }()
+			<-h.began
+			for range 10 { // it is not quiet
+				time.Sleep(50 * time.Second)
+				count(t, n, "counter/b")
+			}
+			synctest.Wait()
+			runs := []int{len(h.runsOf("counter/a")), len(h.runsOf("counter/b")), len(h.runsOf("counter/busy"))}
+			if !slices.Equal(runs, []int{1, 1, 1}) || n.Counts().Agents != 3 { // with the node's own
+				t.Errorf("activations %v, %d agents", runs, n.Counts().Agents)
+			}
+			want := 1
+			if keepState {
+				want = 2
+			}
+			if got := count(t, n, "counter/a"); got != want {
+				t.Errorf("it counts %d, want %d", got, want)
+			}
+			if got := len(h.runsOf("counter/a")); got != 2 {
+				t.Errorf("%d activations", got)
+			}
+		})
+	}
+}
+
+// A message of a placed agent carries its activation, also to another node. An answer to a run that has ended is refused, and does
+// not reach the next one.
+func TestAnswerToAnEndedRun(t *testing.T) {
+	nodes := join(t, 2, newPatientMember)
+	got := make(chan *p.Message, 10)
+	asks := runtime.Kind{New: func(p.AgentID) actors.Agent {
+		return &scripted{topics: []string{"x"}, receive: func(c *actors.Context, m *p.Message) {
+			got <- m
+			if m.Performative() == p.ActRequest {
+				q := message(t, c.ID(), "Oracle", p.ActRequest)
+				if err := c.Send(q); err != nil {
+					t.Error(err)
+				}
+			}
+		}}
+	}}
+	register(t, nodes[0], "asker", asks)
+	asked := make(chan *p.Message, 10)
+	spawn(t, nodes[1], "Oracle", always(scripted{topics: []string{"y"}, receive: func(_ *actors.Context, m *p.Message) {
+		if m.Performative() == p.ActRequest { // else it says that the asker has stopped
+			asked <- m
+		}
+	}}))
+	knowsTopic(t, nodes[0], "Oracle")
+	hostedBy(t, nodes[1], "asker", "n1")
+	oracle, _ := nodes[1].System().Lookup("Oracle")
+	ask := func() (answer *p.Message, activation uint64) {
+		if err := oracle.Send(message(t, "Oracle", "asker/1", p.ActRequest)); err != nil {
+			t.Fatal(err)
+		}
+		<-got
+		q := <-asked
+		answer, err := q.ReplyAs(oracle.Stamp(), p.ActInform, p.Raw(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer, q.Activation()
+	}
+	first, run := ask()
+	if run == 0 || first.Answered() != run {
+		t.Fatalf("the activation is %d, and the answer is to %d", run, first.Answered())
+	}
+	if err := oracle.Send(first); err != nil {
+		t.Fatal(err)
+	}
+	if m := <-got; m.ID() != first.ID() {
+		t.Errorf("got %v", m)
+	}
+	if err := nodes[0].StopAgent(within(t), "asker/1"); err != nil {
+		t.Fatal(err)
+	}
+	late, again := ask()
+	if again <= run {
+		t.Errorf("the activation %d follows %d", again, run)
+	}
+	stale, err := late.With(func(e *p.Envelope) { e.ID, e.Answers = "stale", run })
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters := listen(t, nodes[0], actors.KindMessageDeadLettered)
+	for _, m := range []*p.Message{stale, late} {
+		if err := oracle.Send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m := <-got; m.ID() != late.ID() {
+		t.Errorf("the next run got %s", m.ID())
+	}
+	if e := await[actors.DeadLetter](t, letters, 1, nil)[0]; e.Code != p.CodeConversationEnded {
+		t.Errorf("the stale answer is dead for %s", e.Code)
+	}
 }

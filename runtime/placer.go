@@ -191,6 +191,7 @@ func (p *placer) start(a *activation, v *actors.Reservation, state []byte) {
 			v.Release(func(m *performatives.Message) error {
 				return refusedCopy(m, performatives.CodeFailed, "the agent could not be activated")
 			})
+			p.node.cluster.Load().agentChanged(a.id)
 			return
 		}
 		publish(p.node, AgentActivated{at(), a.id, a.number})

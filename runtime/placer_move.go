@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,16 +15,20 @@ import (
 // maxForwards is how many nodes pass a message on whose receiver is not there any more.
 const maxForwards = 3
 
-// handedOver is what a node tells another of an agent that it hands over. It comes before the messages that have waited.
-type handedOver struct {
+// note is what nodes tell each other about placement. Of an agent that is handed over, it comes before the messages that have waited.
+type note struct {
 	Agent      performatives.AgentID `json:"agent"`
 	Activation uint64                `json:"activation"` // of the run that has ended
 	State      []byte                `json:"state,omitempty"`
-	Runs       bool                  `json:"runs,omitempty"` // it was in memory
+	Runs       bool                  `json:"runs,omitempty"`     // it was in memory
+	Forwards   int                   `json:"forwards,omitempty"` // how many nodes have passed it on that did not host it
+
+	Leaves bool `json:"leaves,omitempty"` // the node leaves, and State is its part of the directory
+	Heard  bool `json:"heard,omitempty"`  // the answer to that: all messages that were on the way have passed
 }
 
-// handOverProtocol is the protocol of the message with a handedOver.
-const handOverProtocol = "ribosome-placement"
+// placementProtocol is the protocol of the message with a note.
+const placementProtocol = "ribosome-placement"
 
 // watchIdle takes an agent out of memory once it is quiet.
 func (p *placer) watchIdle(a *activation, self actors.Self) {
@@ -52,6 +57,7 @@ func (p *placer) leave(a *activation) (begun bool) {
 	starting := a.starting
 	p.mu.Unlock()
 	<-starting
+	publish(p.node, AgentMoving{at(), a.id})
 	return true
 }
 
@@ -147,7 +153,7 @@ func (p *placer) handOver(ctx context.Context, a *activation) error {
 	case to.link == nil:
 		err = fmt.Errorf("no other node hosts the kind %s", a.kind.name)
 	default:
-		err = p.tell(to.link, handedOver{a.id, a.number, state, ran})
+		err = p.tell(to.link, note{Agent: a.id, Activation: a.number, State: state, Runs: ran})
 	}
 	switch drains := p.drains(); {
 	case drains && err != nil:
@@ -162,6 +168,8 @@ func (p *placer) handOver(ctx context.Context, a *activation) error {
 		return err
 	}
 	p.remove(a)
+	p.node.records.handedOver(a.id, to.link.link)
+	p.node.cluster.Load().handOver(a.id, to.link.peer)
 	v.Release(func(m *performatives.Message) error { return to.link.Send(m.Forward()) })
 	publish(p.node, AgentMoved{at(), a.id, to.link.peer.Name, waiting})
 	return nil
@@ -173,8 +181,12 @@ func (p *placer) drains() bool {
 	return p.draining
 }
 
-// tell tells a node of an agent that is handed over to it. The message passes all those that have waited.
-func (p *placer) tell(l *nodeLink, h handedOver) error {
+// tell sends a note. One about an agent passes all messages, and any other comes behind all.
+func (p *placer) tell(l *nodeLink, h note) error {
+	priority := performatives.Urgent
+	if h.Agent == "" {
+		priority = performatives.Low
+	}
 	text, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -182,7 +194,7 @@ func (p *placer) tell(l *nodeLink, h handedOver) error {
 	stamp := p.node.system.Stamp()
 	m, err := performatives.New(performatives.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Sender: p.node.self.ID(), Receiver: performatives.AgentID(l.peer.Name),
-		Protocol: handOverProtocol, Priority: performatives.Urgent, Payload: performatives.Raw(text),
+		Protocol: placementProtocol, Priority: priority, Payload: performatives.Raw(text),
 	})
 	if err != nil {
 		return err
@@ -190,18 +202,32 @@ func (p *placer) tell(l *nodeLink, h handedOver) error {
 	return l.Send(m)
 }
 
-// told takes over an agent from another node.
+// told takes in a note of another node.
 func (p *placer) told(l *nodeLink, m *performatives.Message) {
 	log := p.node.system.Logger().With("peer", l.peer.Name)
-	h, err := performatives.PayloadAs[handedOver](m)
+	h, err := performatives.PayloadAs[note](m)
 	if err != nil {
-		log.Warn("an agent that was handed over was not understood", "err", err)
+		log.Warn("a note about the placement was not understood", "err", err)
 		return
 	}
+	switch {
+	case h.Leaves:
+		p.node.cluster.Load().leaves(h.State)
+		_ = p.tell(l, note{Heard: true}) // an error means that the node has gone
+	case h.Heard:
+		p.node.cluster.Load().heardFarewell(l.peer)
+	default:
+		p.takeOver(l, h)
+	}
+}
+
+// takeOver takes over an agent from another node.
+func (p *placer) takeOver(l *nodeLink, h note) {
+	log := p.node.system.Logger().With("peer", l.peer.Name)
 	p.node.cluster.Load().released(h.Agent, l.peer, h.Activation)
 	at, placed := p.pick(h.Agent)
-	if !placed || at.kind == nil || !at.kind.hosts {
-		log.Warn("an agent was handed over that this node does not host", "agent", h.Agent, "state", len(h.State))
+	if !placed || at.kind == nil || !p.hosts(at.kind) {
+		p.passOn(h, at.link)
 		return
 	}
 	v, a, err := p.reserve(at.kind, h.Agent, h.Activation)
@@ -214,6 +240,25 @@ func (p *placer) told(l *nodeLink, m *performatives.Message) {
 		close(a.starting)
 		p.keep(a, v, h.State)
 	}
+}
+
+// passOn hands an agent on that was handed over to a node which does not host its kind any more.
+func (p *placer) passOn(h note, to *nodeLink) {
+	h.Forwards++
+	err := errors.New("no other node hosts the kind")
+	if to != nil && h.Forwards <= maxForwards {
+		err = p.tell(to, h)
+	}
+	if err != nil {
+		p.node.system.Logger().Error("an agent that was handed over was not passed on", "agent", h.Agent, "state", len(h.State), "err", err)
+	}
+}
+
+// hosts reports whether the node hosts a kind.
+func (p *placer) hosts(k *kind) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return k.hosts && !p.draining
 }
 
 // yield stops an agent that runs on another node, too, and began later here.
@@ -231,6 +276,7 @@ func (p *placer) yield(id performatives.AgentID, to *nodeLink) {
 		return
 	}
 	p.remove(a)
+	p.node.records.handedOver(a.id, to.link)
 	v.Release(func(m *performatives.Message) error { return to.Send(m.Forward()) })
 }
 
@@ -278,7 +324,7 @@ func (p *placer) drain(ctx context.Context) (failed int) {
 }
 
 // Drain hands over the agents of kinds to other nodes, and then stops the node as [Node.Stop] does. From now on the node activates no agent.
-// The conversations of the agents may go on until a quarter of ctx's time is left, at most a second; those that are left then fail with
+// The conversations of the agents may go on until half of ctx's time is left, at most three seconds; those that are left then fail with
 // [performatives.CodeMoved]. The messages that wait, and those that still come, are passed on.
 //
 // The error is that of Stop, or says how many agents were not handed over, because no other node hosts their kind.
@@ -287,7 +333,7 @@ func (n *Node) Drain(ctx context.Context) error {
 	defer cancel()
 	n.cluster.Load().leaving()
 	failed := n.placer.drain(move)
-	n.cluster.Load().introduceToAll()
+	n.cluster.Load().farewell(move)
 	err := n.Stop(ctx)
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("runtime: %d agents were not handed over: their kinds are hosted by no other node", failed)
@@ -301,5 +347,5 @@ func drainTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !ok {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/4, time.Second)))
+	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/2, 3*time.Second)))
 }

@@ -63,6 +63,25 @@ func (r *records) moved(id performatives.AgentID, from, to *link) {
 	}
 }
 
+// handedOver notes that an agent of this process continues behind the link to. A record of an asker of another node ends: the one of that
+// node stands.
+func (r *records) handedOver(id performatives.AgentID, to *link) {
+	r.mu.Lock()
+	for t := range maps.Clone(r.of[id.Fold()]) {
+		if l := t.asker.via; l != nil && l.betweenNodes() {
+			r.removeLocked(t)
+		}
+	}
+	r.mu.Unlock()
+	r.moved(id, nil, to)
+}
+
+// betweenNodes reports whether the link is one to another node.
+func (l *link) betweenNodes() bool {
+	_, is := l.out.(*nodeLink)
+	return is
+}
+
 // close ends all records when the node has stopped.
 func (r *records) close() {
 	r.mu.Lock()
