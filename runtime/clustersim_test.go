@@ -29,6 +29,7 @@ const (
 	clusterAgents = 6 // of each node, the last of which has no codon
 	clusterBusy   = 2 * time.Minute
 	clusterCalm   = 3 * time.Minute // longer than any conversation, and than the cluster takes to heal
+	clusterLook   = 5 * time.Second // how often it is looked at until then
 	clusterGrace  = 2 * time.Second // of a delegation, after its deadline
 )
 
@@ -49,25 +50,14 @@ func TestClusterSim(t *testing.T) {
 		first, n = *clusterSeed, 1
 	}
 	all := new(tally)
-	for seed := first; seed < first+uint64(n); seed++ {
-		s := simulateCluster(t, seed, linkBugs{})
-		for _, problem := range s.problems {
-			t.Errorf("seed %d: %s", seed, problem)
+	t.Run("seeds", func(t *testing.T) {
+		for seed := first; seed < first+uint64(n); seed++ {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				runClusterSeed(t, seed, seed == first, all)
+			})
 		}
-		if seed == first {
-			again := simulateCluster(t, seed, linkBugs{})
-			if diff := firstDifference(s.text.String(), again.text.String()); diff != "" {
-				t.Errorf("seed %d gives another transcript the second time:\n%s", seed, diff)
-			}
-		}
-		if len(s.problems) > 0 {
-			t.Logf("to repeat: go test ./runtime -run '^TestClusterSim$' -v -cluster-seed %d", seed)
-		}
-		all.add(&s.deeds)
-		if *clusterSeed != 0 && testing.Verbose() {
-			t.Logf("%s\n%s", &s.text, &s.deeds)
-		}
-	}
+	})
 	for _, deed := range []string{"partition", "cut one way", "pause", "crash", "move", "stop and spawn", "break streams", "give a link up", "a job", "success"} {
 		if n >= 4 && all.of(deed) == 0 {
 			t.Errorf("there was never a %q: the simulation is too mild", deed)
@@ -75,6 +65,27 @@ func TestClusterSim(t *testing.T) {
 	}
 	if testing.Verbose() {
 		t.Logf("\n%s", all)
+	}
+}
+
+// runClusterSeed runs one simulation, or the same twice.
+func runClusterSeed(t *testing.T, seed uint64, twice bool, all *tally) {
+	s := simulateCluster(t, seed, linkBugs{})
+	for _, problem := range s.problems {
+		t.Error(problem)
+	}
+	if twice {
+		again := simulateCluster(t, seed, linkBugs{})
+		if diff := firstDifference(s.text.String(), again.text.String()); diff != "" {
+			t.Errorf("another transcript the second time:\n%s", diff)
+		}
+	}
+	if len(s.problems) > 0 {
+		t.Logf("to repeat: go test ./runtime -run '^TestClusterSim$' -v -cluster-seed %d", seed)
+	}
+	all.add(&s.deeds)
+	if *clusterSeed != 0 && testing.Verbose() {
+		t.Logf("%s\n%s", &s.text, &s.deeds)
 	}
 }
 
@@ -309,7 +320,7 @@ func (s *clusterSwarm) run() {
 			s.boot(i)
 		}
 	}
-	s.idle("calm", clusterCalm)
+	s.settle()
 	s.check()
 	for i, c := range s.nodes {
 		if c != nil {
@@ -557,8 +568,29 @@ func (s *clusterSwarm) inform(c *clusterNode, to p.AgentID) {
 	s.note("%s informed %q: %s %v", c.Name(), to, stamp.ID, err)
 }
 
-// check compares all nodes with what they should be after the calm.
+// settle waits until all nodes are as they should be, twice in succession, or for as long as they may take.
+func (s *clusterSwarm) settle() {
+	good := 0
+	for waited := time.Duration(0); waited < clusterCalm && good < 2; waited += clusterLook {
+		s.idle("calm", clusterLook)
+		good++
+		if len(s.unsettled()) > 0 {
+			good = 0
+		}
+	}
+}
+
+// check reports what is wrong after the calm.
 func (s *clusterSwarm) check() {
+	for _, wrong := range s.unsettled() {
+		s.problem("%s", wrong)
+	}
+	s.checkNotices()
+}
+
+// unsettled compares all nodes with what they should be after the calm.
+func (s *clusterSwarm) unsettled() (wrong []string) {
+	problem := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	var truth []string
 	for _, c := range s.nodes {
 		for id := range c.agents {
@@ -571,27 +603,27 @@ func (s *clusterSwarm) check() {
 		for _, e := range c.Directory().All() {
 			seen = append(seen, string(e.ID)+" on "+e.Node)
 			if len(e.Capabilities.Actions) == 0 {
-				s.problem("%s does not know what %s can do", c.Name(), e.ID)
+				problem("%s does not know what %s can do", c.Name(), e.ID)
 			}
 		}
 		slices.Sort(seen)
 		if !slices.Equal(seen, truth) {
-			s.problem("the directory of %s is\n%s, want\n%s", c.Name(), strings.Join(seen, ", "), strings.Join(truth, ", "))
+			problem("the directory of %s is\n%s, want\n%s", c.Name(), strings.Join(seen, ", "), strings.Join(truth, ", "))
 		}
 		if n := c.Counts(); n.Open != 0 || n.Working != 0 {
-			s.problem("%s: %d conversations are open, and %d handlers run: %+v", c.Name(), n.Open, n.Working, c.Conversations())
+			problem("%s: %d conversations are open, and %d handlers run: %+v", c.Name(), n.Open, n.Working, c.Conversations())
 		}
 		if n := c.OpenRecords(); n != 0 {
-			s.problem("%s: %d records are open", c.Name(), n)
+			problem("%s: %d records are open", c.Name(), n)
 		}
 		if lost := c.HeardOver(); len(lost) > 0 {
-			s.problem("%s remembers agents of lost nodes: %v", c.Name(), lost)
+			problem("%s remembers agents of lost nodes: %v", c.Name(), lost)
 		}
 		if n, links := len(c.Members()), c.NodeLinks(); n != clusterNodes || links != clusterNodes-1 {
-			s.problem("%s knows %d members, and has links to %d", c.Name(), n, links)
+			problem("%s knows %d members, and has links to %d", c.Name(), n, links)
 		}
 	}
-	s.checkNotices()
+	return wrong
 }
 
 // checkNotices checks that no message was lost without a refusal, unless it was on its way from or to a node that crashed.
