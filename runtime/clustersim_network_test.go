@@ -138,9 +138,13 @@ func (e *linkEnd) expire() {
 		return
 	}
 	returned := e.link.End()
+	s := e.stream
 	e.stream = nil
 	e.waitLocked()
 	n.mu.Unlock()
+	if s != nil { // which has not brought the peer's hello
+		n.breakStream(s)
+	}
 	n.swarm.count("give a link up")
 	if !n.bugs.unlost {
 		e.links.o.Handler.Lost(e.peer)

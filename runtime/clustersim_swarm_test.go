@@ -1,0 +1,271 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
+	p "github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
+)
+
+// clusterSwarm is a cluster of nodes with agents, in one simulation.
+type clusterSwarm struct {
+	t       *testing.T
+	sim     *actors.Sim
+	dice    *simDice
+	members *membership.Network
+	links   *linkNetwork
+	nodes   [clusterNodes]*clusterNode // nil while it is down; only steps of the simulation use it
+	start   time.Time
+	deeds   tally
+
+	mu       sync.Mutex
+	problems []string
+	text     bytes.Buffer
+	runs     int                    // activations so far
+	notices  map[p.MessageID]notice // those of a client to a raw agent
+	settled  map[p.MessageID]bool   // those that were received, refused or dead-lettered
+	events   []*actors.Subscription
+}
+
+// notice is an INFORM that was sent without a codon.
+type notice struct {
+	from, to *clusterNode // to is nil when the agent was nowhere
+	at       time.Time
+}
+
+// clusterNode is one run of a node.
+type clusterNode struct {
+	*runtime.Node
+	index   int
+	links   *simLinks
+	client  actors.Self
+	agents  map[p.AgentID]bool // those that run, of this node
+	crashed bool
+}
+
+func simulateCluster(t *testing.T, seed uint64, bugs linkBugs) (s *clusterSwarm) {
+	synctest.Test(t, func(t *testing.T) {
+		s = &clusterSwarm{
+			t: t, sim: actors.NewSim(actors.SimOptions{Seed: seed, Settle: synctest.Wait}), start: time.Now(),
+			dice:    &simDice{rand: rand.New(rand.NewPCG(seed, 1))},
+			notices: make(map[p.MessageID]notice), settled: make(map[p.MessageID]bool),
+		}
+		s.links = newLinkNetwork(s)
+		s.links.bugs = bugs
+		s.members = membership.NewNetwork(membership.NetworkOptions{
+			Rand: rand.New(rand.NewPCG(seed, 2)), AfterFunc: s.sim.AfterFunc, Now: time.Now, Loss: 0.01,
+		})
+		s.sim.Await(s.run)
+		time.Sleep(time.Minute) // timers of the engine
+		s.sim.Run()
+	})
+	return s
+}
+
+func (s *clusterSwarm) count(deed string) { s.deeds.count(deed) }
+
+func (s *clusterSwarm) problem(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems = append(s.problems, fmt.Sprintf("%8.3f ", time.Since(s.start).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (s *clusterSwarm) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(&s.text, "%10.3f ", time.Since(s.start).Seconds())
+	fmt.Fprintf(&s.text, format+"\n", args...)
+}
+
+func (s *clusterSwarm) idle(name string, d time.Duration) {
+	time.Sleep(d)
+	s.sim.Yield(name)
+}
+
+func clusterNodeName(i int) string       { return fmt.Sprint("n", i+1) }
+func clusterAddress(i int) string        { return clusterNodeName(i) + ":7946" }
+func clusterAgent(home, i int) p.AgentID { return p.AgentID(fmt.Sprintf("n%da%d", home+1, i)) }
+func (s *clusterSwarm) anyAgent() p.AgentID {
+	return clusterAgent(s.dice.n(clusterNodes), s.dice.n(clusterAgents-1))
+}
+
+func (s *clusterSwarm) rawAgent() p.AgentID {
+	return clusterAgent(s.dice.n(clusterNodes), clusterAgents-1)
+}
+
+// clusterStamper gives the messages of one run of a node consecutive ids.
+type clusterStamper struct {
+	simStamper
+	prefix string
+}
+
+// Stamp returns the next id, and the virtual time.
+func (c *clusterStamper) Stamp() p.Stamp {
+	stamp := c.simStamper.Stamp()
+	stamp.ID = p.MessageID(c.prefix) + stamp.ID
+	return stamp
+}
+
+// boot starts a node with the agents that are nowhere else.
+func (s *clusterSwarm) boot(i int) {
+	name := clusterNodeName(i)
+	c := &clusterNode{index: i, agents: make(map[p.AgentID]bool)}
+	var seeds []string
+	for j := range clusterNodes {
+		if j != i {
+			seeds = append(seeds, clusterAddress(j))
+		}
+	}
+	options := runtime.ClusterOptions{
+		Gossip: clusterAddress(i), Join: seeds, Links: name + ":1", Accept: func(func(*grpc.LinkStream)) {}, LinkTimeout: 4 * time.Second,
+	}
+	node, err := runtime.New(runtime.Options{
+		Name: name, Dispatcher: s.sim, Stamper: &clusterStamper{prefix: fmt.Sprintf("%s.%d.", name, time.Since(s.start).Milliseconds())},
+		Supervision: actors.Supervision{Random: s.dice.fraction},
+		Cluster: options.Over(runtime.SimNetwork{
+			Membership: func(o membership.Options) (runtime.Joining, error) {
+				s.sim.Yield("membership " + name)
+				if s.links.bugs.stale {
+					o.Gossiped = staleGossip{o.Gossiped}
+				}
+				if notify := o.Notify; s.links.bugs.unlost {
+					o.Notify = func(e membership.Event) {
+						if e.Kind != membership.Failed {
+							notify(e)
+						}
+					}
+				}
+				m, err := s.members.Start(o)
+				return simMembership{m}, err
+			},
+			Links: func(o nodeLinksOptions) (runtime.NodeLinks, error) {
+				links, err := s.links.newLinks(o)
+				c.links = links
+				return links, err
+			},
+		}),
+	})
+	s.sim.Yield("boot " + name)
+	if err != nil {
+		s.problem("boot %s: %v", name, err)
+		return
+	}
+	c.Node = node
+	events := node.Events().Subscribe(actors.SubscribeOptions{
+		Capacity: 1 << 14, Kinds: []actors.Kind{actors.KindMessageRefused, actors.KindMessageDeadLettered},
+	})
+	s.mu.Lock()
+	s.events = append(s.events, events)
+	s.mu.Unlock()
+	c.client, err = node.Client(context.Background(), p.AgentID(name+"c"))
+	s.sim.Yield("client " + name)
+	if err != nil {
+		s.problem("client of %s: %v", name, err)
+	}
+	s.nodes[i] = c
+	for a := range clusterAgents {
+		id := clusterAgent(i, a)
+		if s.home(id) == nil {
+			s.spawn(c, id, "boot")
+		}
+	}
+	s.note("booted %s", name)
+}
+
+// home returns the node where an agent runs, or nil.
+func (s *clusterSwarm) home(id p.AgentID) *clusterNode {
+	for _, c := range s.nodes {
+		if c != nil && c.agents[id] {
+			return c
+		}
+	}
+	return nil
+}
+
+func (s *clusterSwarm) spawn(c *clusterNode, id p.AgentID, by string) {
+	c.agents[id] = true
+	err := c.Spawn(context.Background(), id, func() actors.Agent { return s.newAgent(c, id) })
+	s.sim.Yield("spawned " + string(id) + " " + by)
+	if err != nil { // another node has it, or had it a moment ago
+		delete(c.agents, id)
+	}
+	s.note("spawned %s on %s: %v", id, c.Name(), err)
+}
+
+// run is the whole scenario. It runs as a part of the simulation.
+func (s *clusterSwarm) run() {
+	for i := range clusterNodes {
+		s.boot(i)
+	}
+	s.idle("run", 5*time.Second)
+	var busy sync.WaitGroup
+	for i := range clusterNodes {
+		for a := range 2 {
+			s.begin(&busy, func() { s.runErrands(i, a) })
+		}
+	}
+	s.begin(&busy, s.disturbNodes)
+	s.begin(&busy, s.disturbNetwork)
+	s.begin(&busy, s.disturbAgents)
+	busy.Wait()
+	s.sim.Yield("busy")
+	s.heal()
+	for i, c := range s.nodes {
+		if c == nil {
+			s.boot(i)
+		}
+	}
+	s.settle()
+	s.check()
+	for i, c := range s.nodes {
+		if c != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			if err := c.Stop(ctx); err != nil {
+				s.problem("stop %s: %v", c.Name(), err)
+			}
+			cancel()
+			s.sim.Yield("stopped")
+			s.members.Crash(clusterAddress(i))
+		}
+	}
+	s.links.mu.Lock()
+	s.links.closed = true
+	s.links.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.events {
+		e.Close()
+	}
+}
+
+func (s *clusterSwarm) begin(wg *sync.WaitGroup, fn func()) {
+	wg.Add(1)
+	s.sim.Go(func() {
+		defer wg.Done()
+		fn()
+	})
+}
+
+func (s *clusterSwarm) busy() bool { return time.Since(s.start) < clusterBusy }
+
+// settle waits until all nodes are as they should be, twice in succession, or for as long as they may take.
+func (s *clusterSwarm) settle() {
+	good := 0
+	for waited := time.Duration(0); waited < clusterCalm && good < 2; waited += clusterLook {
+		s.idle("calm", clusterLook)
+		good++
+		if len(s.unsettled()) > 0 {
+			good = 0
+		}
+	}
+}
