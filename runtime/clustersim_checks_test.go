@@ -2,11 +2,11 @@ package runtime_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/account"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -15,7 +15,8 @@ func (s *clusterSwarm) check() {
 	for _, wrong := range s.unsettled() {
 		s.problem("%s", wrong)
 	}
-	s.checkNotices()
+	s.checkMessages()
+	s.checkConversations()
 }
 
 // unsettled compares all nodes with what they should be after the calm.
@@ -56,31 +57,95 @@ func (s *clusterSwarm) unsettled() (wrong []string) {
 	return wrong
 }
 
-// checkNotices checks that no message was lost without a refusal, unless it was on its way from or to a node that crashed.
-func (s *clusterSwarm) checkNotices() {
+// checkMessages checks that each message was handled once, refused or dead-lettered: nothing was lost, and nothing was made up. What a
+// node had sent that has crashed may be lost. A message that was returned as one that may have arrived may have done so.
+func (s *clusterSwarm) checkMessages() {
 	s.mu.Lock()
-	for _, events := range s.events {
-		for len(events.C) > 0 {
-			switch e := (<-events.C).Event.(type) {
-			case actors.MessageRefused:
-				s.settled[e.Message.ID()] = true
-			case actors.DeadLetter:
-				if m, ok := e.Message.(*p.Message); ok {
-					s.settled[m.ID()] = true
-				}
+	r := s.recorder
+	r.observe()
+	lost := 0
+	for id, n := range r.passed { // by a node in the place of an agent
+		if r.messages.Of(id)[account.Accepted] == 0 {
+			for range n {
+				r.messages.Count(id, account.Accepted)
 			}
 		}
 	}
-	var lost []string
-	for _, id := range slices.Sorted(maps.Keys(s.notices)) {
-		n := s.notices[id]
-		if s.settled[id] || n.from.crashed || n.to == nil || n.to.crashed {
-			continue
+	wrong := r.messages.Wrong(func(id p.MessageID, c account.Counts) bool {
+		switch sent := r.sent[id]; {
+		case c[account.Accepted] == 0: // a broadcast
+			return true
+		case c.Ended() >= c[account.Accepted]:
+		case sent.node != nil && sent.node.crashed && sent.at.Add(clusterFlight).After(sent.node.crashedAt):
+			lost++
+			return true
 		}
-		lost = append(lost, fmt.Sprintf("%s of %.3f from %s to %s", id, n.at.Sub(s.start).Seconds(), n.from.Name(), n.to.Name()))
+		return c.Ended() >= c[account.Accepted] && c.Ended()-r.uncertain[id] <= c[account.Accepted]
+	})
+	for i, w := range wrong {
+		id, _, _ := strings.Cut(w, ":")
+		if sent := r.sent[p.MessageID(id)]; sent.message != nil {
+			wrong[i] = fmt.Sprintf("%s: sent at %.3f: %s", w, sent.at.Sub(s.start).Seconds(), simLine(sent.message))
+		}
 	}
 	s.mu.Unlock()
-	for _, l := range lost {
-		s.problem("lost without a refusal: %s", l)
+	for range lost {
+		s.count("lost with its node")
 	}
+	for _, w := range append(wrong, r.broken...) {
+		s.problem("%s", w)
+	}
+}
+
+// checkConversations checks that both sides of each conversation have ended, in time, and in states that agree.
+func (s *clusterSwarm) checkConversations() {
+	r := s.recorder
+	for _, side := range r.order {
+		for _, run := range r.sides[side] {
+			due := run.due
+			if due.Before(run.began) { // a CANCEL or a request of long ago came late, and was answered
+				due = run.began
+			}
+			switch late := run.endedAt.Sub(due); {
+			case run.died():
+			case !run.ended:
+				s.problem("%+v on %s is left in %s", side, run.node.Name(), run.state)
+			case !run.due.IsZero() && late > clusterGrace:
+				s.problem("%+v on %s ends in %s %v after its deadline", side, run.node.Name(), run.state, late)
+			}
+			if side.role == machine.Initiator {
+				if problem := s.agreement(side, run); problem != "" {
+					s.problem("%s", problem)
+				}
+			}
+		}
+		if side.role == machine.Responder && r.sides[side.opened()] == nil {
+			s.problem("%+v: nobody opened it", side)
+		}
+	}
+}
+
+// agreement compares the final state of an initiator with those of the responders that its request has reached.
+func (s *clusterSwarm) agreement(side simSide, run *clusterRun) string {
+	runs := s.recorder.sides[side.other()]
+	if len(runs) == 0 {
+		runs = []*clusterRun{{state: machine.Idle, node: run.node}}
+	}
+	agree := simTables[side.protocol].Agree
+	var ends []machine.State
+	for _, other := range runs {
+		if run.died() || other.died() {
+			s.count("pair: a side died with its node")
+			return ""
+		}
+		ends = append(ends, other.state)
+		met := [2]map[machine.Symbol]bool{machine.Initiator: run.met, machine.Responder: other.met}
+		if slices.ContainsFunc(agree, func(p machine.Pair) bool {
+			return p.Initiator == run.state && p.Responder == other.state && p.Allowed(func(r machine.Role, on machine.Symbol) bool { return met[r][on] })
+		}) {
+			s.count(fmt.Sprintf("pair: %s, %s", run.state, other.state))
+			return ""
+		}
+	}
+	return fmt.Sprintf("%+v: ends in %s, the other side in %v: not listed", side, run.state, ends)
 }

@@ -70,26 +70,21 @@ func (s *clusterSwarm) ask(c *clusterNode, name string) {
 	}
 }
 
-// inform sends a message without a reply. Each but a broadcast must be received, refused or dead-lettered.
+// inform sends a message without a reply.
 func (s *clusterSwarm) inform(c *clusterNode, to p.AgentID) {
+	s.mu.Lock()
+	s.serial++
+	serial := s.serial
+	s.mu.Unlock()
 	stamp := c.client.Stamp()
 	m, err := p.New(p.Envelope{
-		ID: stamp.ID, Timestamp: stamp.Time, Sender: c.client.ID(), Receiver: to, Performative: p.ActInform,
-		Protocol: simSmallTalk, Payload: p.Raw(`{}`),
+		ID: stamp.ID, Timestamp: stamp.Time, Sender: c.client.ID(), Receiver: to, Performative: p.ActInform, Protocol: simSmallTalk,
+		Priority: p.Low + p.Priority(s.dice.n(int(p.Bands))), Payload: clusterNotice{serial},
 	})
 	if err != nil {
 		s.problem("%v", err)
 		return
 	}
-	if to != "" {
-		s.mu.Lock()
-		s.notices[stamp.ID] = notice{c, s.home(to), time.Now()}
-		s.mu.Unlock()
-	}
-	if err = c.client.Send(m); err != nil {
-		s.mu.Lock()
-		delete(s.notices, stamp.ID)
-		s.mu.Unlock()
-	}
+	err = c.client.Send(m)
 	s.note("%s informed %q: %s %v", c.Name(), to, stamp.ID, err)
 }

@@ -98,7 +98,7 @@ func (s *clusterSwarm) disturbNodes() {
 func (s *clusterSwarm) crash(i int) {
 	c := s.nodes[i]
 	s.nodes[i] = nil
-	c.crashed = true
+	c.crashed, c.crashedAt = true, time.Now()
 	s.members.Crash(clusterAddress(i))
 	c.links.crash()
 	s.sim.Go(func() {

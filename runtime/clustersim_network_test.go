@@ -32,8 +32,10 @@ type linkNetwork struct {
 type linkBugs struct {
 	repeat bool // a message is handed over twice: the link has not dropped what it knows
 	forget bool // what was not acknowledged when a stream ended is not sent again
-	stale  bool // changes of the directory that were missed are not repaired
+	stale  bool // changes of the directory are missed, and not repaired
 	unlost bool // the loss of a peer is not raised
+	mute   bool // a refusal does not go back to the other node
+	swap   bool // messages of one frame are handed over in another order
 }
 
 func newLinkNetwork(s *clusterSwarm) *linkNetwork {
@@ -239,6 +241,9 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 	for _, text := range r.Controls {
 		h.Control(e.peer, text)
 	}
+	if n.bugs.swap {
+		slices.Reverse(r.Messages)
+	}
 	for _, m := range r.Messages {
 		e.deliver(m)
 		if n.bugs.repeat && n.swarm.dice.oneIn(10) {
@@ -329,11 +334,12 @@ func (ls *simLinks) Send(peer cluster.Incarnation, m *p.Message) error {
 		return wire.AsRefusal(err)
 	}
 	n := ls.net
+	n.swarm.passes(m)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.ends[[2]cluster.Incarnation{ls.o.Self, peer}]
 	switch {
-	case ls.crashed:
+	case ls.crashed, n.bugs.mute && m.AsRefusal() != nil && n.swarm.dice.oneIn(10):
 		return nil
 	case e == nil:
 		return &p.Refusal{Code: p.CodeStopped, About: m.ID(), Text: "there is no link to the node"}
@@ -451,8 +457,18 @@ type simMembership struct{ *membership.Model }
 // Join returns at once: the model joins by itself.
 func (simMembership) Join(context.Context) error { return nil }
 
-// staleGossip is what a node replicates, without the repair of what it has missed.
-type staleGossip struct{ membership.Gossiped }
+// staleGossip is what a node replicates, but it misses some changes, and what it has missed is not repaired.
+type staleGossip struct {
+	membership.Gossiped
+	dice *simDice
+}
+
+// Received drops some changes.
+func (g staleGossip) Received(delta []byte) {
+	if !g.dice.oneIn(4) {
+		g.Gossiped.Received(delta)
+	}
+}
 
 // Merge does nothing.
 func (staleGossip) Merge([]byte) {}

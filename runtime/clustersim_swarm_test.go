@@ -31,34 +31,30 @@ type clusterSwarm struct {
 	mu       sync.Mutex
 	problems []string
 	text     bytes.Buffer
-	runs     int                    // activations so far
-	notices  map[p.MessageID]notice // those of a client to a raw agent
-	settled  map[p.MessageID]bool   // those that were received, refused or dead-lettered
-	events   []*actors.Subscription
-}
-
-// notice is an INFORM that was sent without a codon.
-type notice struct {
-	from, to *clusterNode // to is nil when the agent was nowhere
-	at       time.Time
+	runs     int // activations so far
+	serial   int // of notices
+	recorder *clusterRecorder
 }
 
 // clusterNode is one run of a node.
 type clusterNode struct {
 	*runtime.Node
 	index   int
+	prefix  string // of the ids of its messages
 	links   *simLinks
 	client  actors.Self
 	agents  map[p.AgentID]bool // those that run, of this node
 	crashed bool
+	// crashedAt is when it did.
+	crashedAt time.Time
 }
 
 func simulateCluster(t *testing.T, seed uint64, bugs linkBugs) (s *clusterSwarm) {
 	synctest.Test(t, func(t *testing.T) {
 		s = &clusterSwarm{
 			t: t, sim: actors.NewSim(actors.SimOptions{Seed: seed, Settle: synctest.Wait}), start: time.Now(),
-			dice:    &simDice{rand: rand.New(rand.NewPCG(seed, 1))},
-			notices: make(map[p.MessageID]notice), settled: make(map[p.MessageID]bool),
+			dice:     &simDice{rand: rand.New(rand.NewPCG(seed, 1))},
+			recorder: newClusterRecorder(),
 		}
 		s.links = newLinkNetwork(s)
 		s.links.bugs = bugs
@@ -83,6 +79,7 @@ func (s *clusterSwarm) problem(format string, args ...any) {
 func (s *clusterSwarm) note(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.recorder.observe()
 	fmt.Fprintf(&s.text, "%10.3f ", time.Since(s.start).Seconds())
 	fmt.Fprintf(&s.text, format+"\n", args...)
 }
@@ -119,7 +116,7 @@ func (c *clusterStamper) Stamp() p.Stamp {
 // boot starts a node with the agents that are nowhere else.
 func (s *clusterSwarm) boot(i int) {
 	name := clusterNodeName(i)
-	c := &clusterNode{index: i, agents: make(map[p.AgentID]bool)}
+	c := &clusterNode{index: i, agents: make(map[p.AgentID]bool), prefix: fmt.Sprintf("%s.%d.", name, time.Since(s.start).Milliseconds())}
 	var seeds []string
 	for j := range clusterNodes {
 		if j != i {
@@ -130,13 +127,13 @@ func (s *clusterSwarm) boot(i int) {
 		Gossip: clusterAddress(i), Join: seeds, Links: name + ":1", Accept: func(func(*grpc.LinkStream)) {}, LinkTimeout: 4 * time.Second,
 	}
 	node, err := runtime.New(runtime.Options{
-		Name: name, Dispatcher: s.sim, Stamper: &clusterStamper{prefix: fmt.Sprintf("%s.%d.", name, time.Since(s.start).Milliseconds())},
+		Name: name, Dispatcher: s.sim, Stamper: &clusterStamper{prefix: c.prefix},
 		Supervision: actors.Supervision{Random: s.dice.fraction},
 		Cluster: options.Over(runtime.SimNetwork{
 			Membership: func(o membership.Options) (runtime.Joining, error) {
 				s.sim.Yield("membership " + name)
 				if s.links.bugs.stale {
-					o.Gossiped = staleGossip{o.Gossiped}
+					o.Gossiped = staleGossip{o.Gossiped, s.dice}
 				}
 				if notify := o.Notify; s.links.bugs.unlost {
 					o.Notify = func(e membership.Event) {
@@ -161,11 +158,8 @@ func (s *clusterSwarm) boot(i int) {
 		return
 	}
 	c.Node = node
-	events := node.Events().Subscribe(actors.SubscribeOptions{
-		Capacity: 1 << 14, Kinds: []actors.Kind{actors.KindMessageRefused, actors.KindMessageDeadLettered},
-	})
 	s.mu.Lock()
-	s.events = append(s.events, events)
+	s.recorder.follow(c)
 	s.mu.Unlock()
 	c.client, err = node.Client(context.Background(), p.AgentID(name+"c"))
 	s.sim.Yield("client " + name)
@@ -243,8 +237,8 @@ func (s *clusterSwarm) run() {
 	s.links.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, e := range s.events {
-		e.Close()
+	for _, events := range s.recorder.sources {
+		events.Close()
 	}
 }
 
