@@ -111,12 +111,12 @@ func (a clusterWorker) PerformTask(ctx context.Context, t delegation.Task) (p.In
 		case <-time.After(a.swarm.dice.upTo(2 * time.Second)):
 		case <-ctx.Done():
 		}
-		a.swarm.sim.Yield("job " + a.name + " " + string(t.Message.ID()))
+		a.node.sim.Yield("job " + a.name + " " + string(t.Message.ID()))
 		if ctx.Err() != nil {
 			return p.InformResult{}, context.Cause(ctx)
 		}
 		_ = t.Progress(50, "going on") // the conversation may have ended
-		a.swarm.sim.Yield("job " + a.name + " " + string(t.Message.ID()))
+		a.node.sim.Yield("job " + a.name + " " + string(t.Message.ID()))
 	}
 	return success, nil
 }

@@ -76,16 +76,22 @@ func (s *clusterSwarm) checkMessages() {
 		case c[account.Accepted] == 0: // a broadcast
 			return true
 		case c.Ended() >= c[account.Accepted]:
-		case sent.node != nil && sent.node.crashed && sent.at.Add(clusterFlight).After(sent.node.crashedAt):
+		case sent.node != nil && sent.node.crashed && sent.last.Add(clusterFlight).After(sent.node.crashedAt):
 			lost++
 			return true
 		}
 		return c.Ended() >= c[account.Accepted] && c.Ended()-r.uncertain[id] <= c[account.Accepted]
 	})
+	for id, n := range r.refused {
+		if r.answered[id] < n {
+			wrong = append(wrong, fmt.Sprintf("%s: refused by another node %d times, which said so %d times", id, n, r.answered[id]))
+		}
+	}
+	slices.Sort(wrong)
 	for i, w := range wrong {
 		id, _, _ := strings.Cut(w, ":")
 		if sent := r.sent[p.MessageID(id)]; sent.message != nil {
-			wrong[i] = fmt.Sprintf("%s: sent at %.3f: %s", w, sent.at.Sub(s.start).Seconds(), simLine(sent.message))
+			wrong[i] = fmt.Sprintf("%s: sent at %.3f: %s", w, sent.first.Sub(s.start).Seconds(), simLine(sent.message))
 		}
 	}
 	s.mu.Unlock()
@@ -106,7 +112,7 @@ func (s *clusterSwarm) checkConversations() {
 			if due.Before(run.began) { // a CANCEL or a request of long ago came late, and was answered
 				due = run.began
 			}
-			switch late := run.endedAt.Sub(due); {
+			switch late := run.endedAt.Sub(due) - run.node.pausedWithin(due, run.endedAt); {
 			case run.died():
 			case !run.ended:
 				s.problem("%+v on %s is left in %s", side, run.node.Name(), run.state)

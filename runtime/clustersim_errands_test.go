@@ -20,6 +20,7 @@ func (s *clusterSwarm) runErrands(i, a int) {
 		if c == nil {
 			continue
 		}
+		c.sim.Yield(name) // at the end of its pause, if it has one
 		switch s.dice.n(8) {
 		case 0, 1, 2, 3:
 			s.delegate(c, name)
@@ -47,9 +48,10 @@ func (s *clusterSwarm) delegate(c *clusterNode, name string) {
 	}
 	began := time.Now()
 	r, err := delegation.Delegate(ctx, c.client, to, p.TaskRequest{TaskType: "simulate"}, options...)
-	s.sim.Yield(name)
+	c.sim.Yield(name)
 	s.note("%s delegated to %s: %s %v", name, to, r.Status, err)
-	if late := time.Since(began) - limit; late > clusterGrace && !c.crashed {
+	late := time.Since(began) - limit - c.pausedWithin(began, time.Now())
+	if late > clusterGrace && !c.crashed {
 		s.problem("%s: a delegation to %s ends %v after its deadline: %v", name, to, late, err)
 	}
 	if err == nil {
@@ -63,7 +65,7 @@ func (s *clusterSwarm) ask(c *clusterNode, name string) {
 	defer cancel()
 	to := s.rawAgent()
 	_, err := c.Ask(ctx, to, p.Raw(`{}`), runtime.WithAct(p.ActRequest))
-	s.sim.Yield(name)
+	c.sim.Yield(name)
 	s.note("%s asked %s: %v", name, to, err)
 	if err == nil {
 		s.count("answer")

@@ -23,6 +23,7 @@ type linkNetwork struct {
 	mu     sync.Mutex
 	ends   map[[2]cluster.Incarnation]*linkEnd // by this node and the peer
 	cut    map[[2]string]bool                  // one direction
+	slow   map[[2]string]time.Duration         // one direction
 	paused map[string]bool
 	held   map[string][]func() // what a paused node would have done
 	closed bool                // nothing is scheduled any more
@@ -40,7 +41,7 @@ type linkBugs struct {
 
 func newLinkNetwork(s *clusterSwarm) *linkNetwork {
 	return &linkNetwork{
-		swarm: s, ends: make(map[[2]cluster.Incarnation]*linkEnd), cut: make(map[[2]string]bool),
+		swarm: s, ends: make(map[[2]cluster.Incarnation]*linkEnd), cut: make(map[[2]string]bool), slow: make(map[[2]string]time.Duration),
 		paused: make(map[string]bool), held: make(map[string][]func()),
 	}
 }
@@ -75,6 +76,7 @@ type simLinks struct {
 	net     *linkNetwork
 	o       nodelink.LinksOptions
 	codec   wire.Codec
+	node    *clusterNode
 	crashed bool   // guarded by net.mu
 	session uint64 // how many links there were; guarded by net.mu
 }
@@ -82,9 +84,9 @@ type simLinks struct {
 var _ runtime.NodeLinks = (*simLinks)(nil)
 
 // newLinks returns the links of a node.
-func (n *linkNetwork) newLinks(o nodelink.LinksOptions) (*simLinks, error) {
+func (n *linkNetwork) newLinks(o nodelink.LinksOptions, c *clusterNode) (*simLinks, error) {
 	codec, err := o.Dialect.Open(wire.CodecOptions{Local: p.AgentID(o.Self.Name), Stamper: o.Stamper, MaxBytes: nodelink.MaxMessage})
-	return &simLinks{net: n, o: o, codec: codec}, err
+	return &simLinks{net: n, o: o, codec: codec, node: c}, err
 }
 
 // after runs a step of a node, after its pause if it has one.
@@ -196,7 +198,7 @@ func (n *linkNetwork) flushLocked(e *linkEnd) {
 		return
 	}
 	to, peer := s.other(e)
-	for frame := e.link.Next(time.Now()); frame != nil; frame = e.link.Next(time.Now()) {
+	for frame := e.link.Next(e.links.node.now()); frame != nil; frame = e.link.Next(e.links.node.now()) {
 		if n.cut[[2]string{e.links.o.Self.Name, e.peer.Name}] || peer.links.crashed {
 			if !s.stalled[to] {
 				s.stalled[to] = true
@@ -208,7 +210,7 @@ func (n *linkNetwork) flushLocked(e *linkEnd) {
 			continue // it is lost
 		}
 		s.queues[to] = append(s.queues[to], frame)
-		n.after(e.peer.Name, n.swarm.dice.upTo(30*time.Millisecond), func() { n.arrive(s, to) })
+		n.after(e.peer.Name, n.swarm.dice.upTo(30*time.Millisecond+n.slow[[2]string{e.links.o.Self.Name, e.peer.Name}]), func() { n.arrive(s, to) })
 	}
 }
 
@@ -222,7 +224,7 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 	}
 	frame := s.queues[to][0]
 	s.queues[to] = s.queues[to][1:]
-	r, err := e.link.Receive(frame, time.Now())
+	r, err := e.link.Receive(frame, e.links.node.now())
 	if r.Met && e.down != nil {
 		e.down()
 		e.down = nil
@@ -262,8 +264,7 @@ func (e *linkEnd) deliver(in nodelink.Inbound) {
 			e.links.net.swarm.problem("a message cannot be read: %v", item.Err)
 			return
 		}
-		item.Message.Authenticate(in.Principal)
-		e.links.o.Handler.Received(e.peer, item.Message)
+		e.links.o.Handler.Received(e.peer, shifted(in.Local(item.Message), -e.links.node.clock))
 	})
 }
 
@@ -329,7 +330,7 @@ func (ls *simLinks) Remove(peer cluster.Incarnation) {
 
 // Send queues a message. That of a crashed node goes nowhere.
 func (ls *simLinks) Send(peer cluster.Incarnation, m *p.Message) error {
-	data, err := ls.codec.Encode(nil, m)
+	data, err := ls.codec.Encode(nil, shifted(m, ls.node.clock))
 	if err != nil {
 		return wire.AsRefusal(err)
 	}
@@ -372,21 +373,39 @@ func (n *linkNetwork) wakeLocked(e *linkEnd) {
 	})
 }
 
-// Stop ends all links of a node. It returns what was not delivered.
-func (ls *simLinks) Stop(context.Context) error {
+// Stop waits until the nodes that are connected have acknowledged everything, and ends all links of a node.
+func (ls *simLinks) Stop(ctx context.Context) error {
+	for !ls.idle() && ctx.Err() == nil {
+		ls.net.swarm.idle("stop the links of "+ls.node.prefix, 20*time.Millisecond)
+	}
+	for _, peer := range ls.peers() {
+		ls.Remove(peer)
+	}
+	return context.Cause(ctx)
+}
+
+func (ls *simLinks) peers() (peers []cluster.Incarnation) {
 	ls.net.mu.Lock()
-	var peers []cluster.Incarnation
+	defer ls.net.mu.Unlock()
 	for key := range ls.net.ends {
 		if key[0] == ls.o.Self {
 			peers = append(peers, key[1])
 		}
 	}
-	ls.net.mu.Unlock()
 	slices.SortFunc(peers, cluster.Incarnation.Compare)
-	for _, peer := range peers {
-		ls.Remove(peer)
+	return peers
+}
+
+// idle reports whether nothing waits for a node that is connected.
+func (ls *simLinks) idle() bool {
+	ls.net.mu.Lock()
+	defer ls.net.mu.Unlock()
+	for key, e := range ls.net.ends {
+		if key[0] == ls.o.Self && e.link.Met() && !e.link.Idle() && !ls.crashed {
+			return false
+		}
 	}
-	return nil
+	return true
 }
 
 // crash ends a node's links at once: nothing is told to it, and nothing that it says arrives.
@@ -407,6 +426,13 @@ func (ls *simLinks) crash() {
 	for _, s := range streams {
 		n.breakStream(s)
 	}
+}
+
+// setSlow sets how much longer frames take in one direction.
+func (n *linkNetwork) setSlow(way [2]string, d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.slow[way] = d
 }
 
 // breakSome breaks about half of the streams.
@@ -452,10 +478,21 @@ func (n *linkNetwork) resume(node string) {
 }
 
 // simMembership is the membership of a simulated node.
-type simMembership struct{ *membership.Model }
+type simMembership struct {
+	*membership.Model
+	swarm *clusterSwarm
+	node  *clusterNode
+}
 
 // Join returns at once: the model joins by itself.
 func (simMembership) Join(context.Context) error { return nil }
+
+// Leave tells the others, and returns when they may know.
+func (m simMembership) Leave(ctx context.Context) error {
+	err := m.Model.Leave(ctx)
+	m.swarm.idle("leave of "+m.node.prefix, time.Second)
+	return err
+}
 
 // staleGossip is what a node replicates, but it misses some changes, and what it has missed is not repaired.
 type staleGossip struct {

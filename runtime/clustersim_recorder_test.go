@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/account"
 	p "github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 // clusterRecorder records what the events of all nodes say of messages and conversations. Its swarm's mu guards it.
@@ -18,16 +20,22 @@ type clusterRecorder struct {
 	sent      map[p.MessageID]clusterSent
 	uncertain map[p.MessageID]int // how often a copy was returned that may have arrived
 	passed    map[p.MessageID]int // copies that were given to links
+	refused   map[p.MessageID]int // copies of requests that were refused by another node, which has to say so
+	answered  map[p.MessageID]int // refusals of them that were given to links
 	sides     map[simSide][]*clusterRun
 	order     []simSide // keys of sides, in order of creation
 	broken    []string
+	losses    tally // of nodes at others, by how
 }
 
-// clusterSent is what was sent last under an id.
+// nodeGone is the text of the refusal that nobody is told, because the conversations have lost their peers before.
+const nodeGone = "the node of the sender has gone"
+
+// clusterSent is what was sent under an id.
 type clusterSent struct {
-	node    *clusterNode
-	at      time.Time
-	message *p.Message
+	node        *clusterNode
+	first, last time.Time
+	message     *p.Message
 }
 
 // clusterEvents are the events of one run of a node.
@@ -58,6 +66,7 @@ func (run *clusterRun) died() bool {
 func newClusterRecorder() *clusterRecorder {
 	return &clusterRecorder{
 		sent: make(map[p.MessageID]clusterSent), uncertain: make(map[p.MessageID]int), passed: make(map[p.MessageID]int),
+		refused: make(map[p.MessageID]int), answered: make(map[p.MessageID]int),
 		sides: make(map[simSide][]*clusterRun),
 	}
 }
@@ -67,6 +76,7 @@ func (r *clusterRecorder) follow(c *clusterNode) {
 	r.sources = append(r.sources, &clusterEvents{
 		Subscription: c.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 12, Kinds: []actors.Kind{
 			actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition,
+			runtime.KindMemberLost,
 		}}),
 		node: c, replyBy: make(map[p.AgentID]map[string]deadline),
 	})
@@ -86,6 +96,9 @@ func (s *clusterSwarm) passes(m *p.Message) {
 	if m.Receiver() != "" {
 		s.recorder.passed[m.ID()]++
 	}
+	if m.AsRefusal() != nil {
+		s.recorder.answered[p.MessageID(m.InReplyTo())]++
+	}
 }
 
 // observe takes in what was published since the last call.
@@ -103,22 +116,37 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 		// A node also publishes what it passes on from another one.
 		if m := e.Message; m.Receiver() != "" && strings.HasPrefix(string(m.ID()), of.node.prefix) {
 			r.messages.Count(m.ID(), account.Accepted)
-			r.sent[m.ID()] = clusterSent{of.node, e.Time, m}
+			sent, again := r.sent[m.ID()]
+			if !again {
+				sent = clusterSent{node: of.node, first: e.Time, message: m}
+			}
+			sent.last = e.Time
+			r.sent[m.ID()] = sent
 			of.noteDeadline(m.Sender(), m)
 		}
 	case actors.MessageReceived:
 		of.handling = ""
+		r.checkDeadline(of, e)
 		of.noteDeadline(e.Agent, e.Message)
 		if e.Agent.Is(p.AgentID(of.node.Name())) { // it has no conversations: it asks
 			of.handling = e.Message.ID()
 			r.messages.Count(of.handling, account.Handled)
 		}
 	case actors.MessageRefused:
+		if sent, ok := r.inStep(of, e.Message.ID()); ok && e.Refusal.Code == p.CodeExpired && e.Time.Before(sent.message.ReplyBy()) {
+			r.broken = append(r.broken, fmt.Sprintf("%s: %s expires at %s, %v too early", of.node.Name(), e.Message.ID(), e.Message.Receiver(), sent.message.ReplyBy().Sub(e.Time)))
+		}
+		if sent, ok := r.sent[e.Message.ID()]; ok && sent.node != of.node && sent.message.Performative().ExpectsReply() &&
+			e.Message.ID() != of.handling && !of.node.crashed && e.Refusal.Text != nodeGone {
+			r.refused[e.Message.ID()]++
+		}
 		r.ended(of, e.Message, account.Refused, e.Refusal.Code)
 	case actors.DeadLetter:
 		if m, ok := e.Message.(*p.Message); ok {
 			r.ended(of, m, account.Dead, e.Code)
 		}
+	case runtime.MemberLost:
+		r.losses.count("a node " + e.Reason)
 	case codons.Transition:
 		of.handling = e.Message
 		if e.Message != "" {
@@ -136,6 +164,24 @@ func (r *clusterRecorder) ended(of *clusterEvents, m *p.Message, how account.Out
 	r.messages.Count(m.ID(), how)
 	if code == p.CodeDisconnected {
 		r.uncertain[m.ID()]++
+	}
+}
+
+// inStep returns how a message was sent, if the clocks of both nodes have not jumped since.
+func (r *clusterRecorder) inStep(of *clusterEvents, id p.MessageID) (clusterSent, bool) {
+	sent, ok := r.sent[id]
+	return sent, ok && sent.node.jumped.Before(sent.first) && of.node.jumped.Before(sent.first)
+}
+
+// checkDeadline checks that a message has the same time left at its receiver, but for the time on the way.
+func (r *clusterRecorder) checkDeadline(of *clusterEvents, e actors.MessageReceived) {
+	sent, ok := r.inStep(of, e.Message.ID())
+	if !ok {
+		return
+	}
+	more := e.Message.ReplyBy().Sub(sent.message.ReplyBy())
+	if more < 0 || more > e.Time.Sub(sent.first) {
+		r.broken = append(r.broken, fmt.Sprintf("%s: the deadline of %s is %v later at %s", of.node.Name(), e.Message.ID(), more, e.Agent))
 	}
 }
 

@@ -44,9 +44,45 @@ type clusterNode struct {
 	links   *simLinks
 	client  actors.Self
 	agents  map[p.AgentID]bool // those that run, of this node
+	sim     *actors.Sim        // what it runs on
+	clock   time.Duration      // how far its clock is ahead of the real time
+	jumped  time.Time          // when that changed; zero: never
+	pauses  [][2]time.Time     // those that are over
 	crashed bool
-	// crashedAt is when it did.
+
 	crashedAt time.Time
+}
+
+// now returns the time by the node's clock.
+func (c *clusterNode) now() time.Time { return time.Now().Add(c.clock) }
+
+// shifted returns what a node writes by its clock, or reads by that of another one. What runs in it has the real time.
+func shifted(m *p.Message, ahead time.Duration) *p.Message {
+	by, err := m.With(func(e *p.Envelope) {
+		e.Timestamp = e.Timestamp.Add(ahead)
+		if !e.ReplyBy.IsZero() {
+			e.ReplyBy = e.ReplyBy.Add(ahead)
+		}
+	})
+	if err != nil {
+		panic(err)
+	}
+	by.Authenticate(m.Principal())
+	return by
+}
+
+// pausedWithin returns how long the node was paused in a time.
+func (c *clusterNode) pausedWithin(from, to time.Time) (all time.Duration) {
+	for _, pause := range c.pauses {
+		if pause[0].Before(from) {
+			pause[0] = from
+		}
+		if pause[1].After(to) {
+			pause[1] = to
+		}
+		all += max(0, pause[1].Sub(pause[0]))
+	}
+	return all
 }
 
 func simulateCluster(t *testing.T, seed uint64, bugs linkBugs) (s *clusterSwarm) {
@@ -59,7 +95,7 @@ func simulateCluster(t *testing.T, seed uint64, bugs linkBugs) (s *clusterSwarm)
 		s.links = newLinkNetwork(s)
 		s.links.bugs = bugs
 		s.members = membership.NewNetwork(membership.NetworkOptions{
-			Rand: rand.New(rand.NewPCG(seed, 2)), AfterFunc: s.sim.AfterFunc, Now: time.Now, Loss: 0.01,
+			Rand: rand.New(rand.NewPCG(seed, 2)), AfterFunc: s.sim.AfterFunc, Now: time.Now, Loss: clusterLoss,
 		})
 		s.sim.Await(s.run)
 		time.Sleep(time.Minute) // timers of the engine
@@ -116,7 +152,10 @@ func (c *clusterStamper) Stamp() p.Stamp {
 // boot starts a node with the agents that are nowhere else.
 func (s *clusterSwarm) boot(i int) {
 	name := clusterNodeName(i)
-	c := &clusterNode{index: i, agents: make(map[p.AgentID]bool), prefix: fmt.Sprintf("%s.%d.", name, time.Since(s.start).Milliseconds())}
+	c := &clusterNode{index: i, agents: make(map[p.AgentID]bool), prefix: fmt.Sprintf("%s.%d.", name, time.Since(s.start).Milliseconds()), sim: s.sim.Part()}
+	if s.dice.oneIn(2) {
+		c.clock = s.dice.upTo(2*time.Hour) - time.Hour
+	}
 	var seeds []string
 	for j := range clusterNodes {
 		if j != i {
@@ -127,11 +166,12 @@ func (s *clusterSwarm) boot(i int) {
 		Gossip: clusterAddress(i), Join: seeds, Links: name + ":1", Accept: func(func(*grpc.LinkStream)) {}, LinkTimeout: 4 * time.Second,
 	}
 	node, err := runtime.New(runtime.Options{
-		Name: name, Dispatcher: s.sim, Stamper: &clusterStamper{prefix: c.prefix},
+		Name: name, Dispatcher: c.sim, Stamper: &clusterStamper{prefix: c.prefix},
 		Supervision: actors.Supervision{Random: s.dice.fraction},
 		Cluster: options.Over(runtime.SimNetwork{
 			Membership: func(o membership.Options) (runtime.Joining, error) {
 				s.sim.Yield("membership " + name)
+				o.Epoch += uint64(c.clock.Microseconds())
 				if s.links.bugs.stale {
 					o.Gossiped = staleGossip{o.Gossiped, s.dice}
 				}
@@ -143,10 +183,10 @@ func (s *clusterSwarm) boot(i int) {
 					}
 				}
 				m, err := s.members.Start(o)
-				return simMembership{m}, err
+				return simMembership{m, s, c}, err
 			},
 			Links: func(o nodeLinksOptions) (runtime.NodeLinks, error) {
-				links, err := s.links.newLinks(o)
+				links, err := s.links.newLinks(o, c)
 				c.links = links
 				return links, err
 			},
@@ -211,6 +251,7 @@ func (s *clusterSwarm) run() {
 	s.begin(&busy, s.disturbNodes)
 	s.begin(&busy, s.disturbNetwork)
 	s.begin(&busy, s.disturbAgents)
+	s.begin(&busy, s.disturbClocks)
 	busy.Wait()
 	s.sim.Yield("busy")
 	s.heal()

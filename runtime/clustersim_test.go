@@ -15,6 +15,7 @@ const (
 	clusterBusy   = 2 * time.Minute
 	clusterCalm   = 3 * time.Minute  // longer than any conversation, and than the cluster takes to heal
 	clusterLook   = 5 * time.Second  // how often it is looked at until then
+	clusterLoss   = 0.01             // of packets of the gossip, in quiet times
 	clusterGrace  = 2 * time.Second  // of a conversation, after its deadline
 	clusterFlight = 30 * time.Second // the longest time that a message may be on its way
 )
@@ -44,7 +45,7 @@ func TestClusterSim(t *testing.T) {
 			})
 		}
 	})
-	for _, deed := range []string{"partition", "cut one way", "pause", "crash", "move", "stop and spawn", "break streams", "give a link up", "a job", "success"} {
+	for _, deed := range []string{"partition", "cut one way", "slow one way", "burst loss", "clock jump", "pause", "crash", "leave", "move", "stop and spawn", "break streams", "give a link up", "a node left", "a node failed", "a node unreachable", "a job", "success"} {
 		if n >= 4 && all.of(deed) == 0 {
 			t.Errorf("there was never a %q: the simulation is too mild", deed)
 		}
@@ -70,6 +71,7 @@ func runClusterSeed(t *testing.T, seed uint64, twice bool, all *tally) {
 		t.Logf("to repeat: go test ./runtime -run '^TestClusterSim$' -v -cluster-seed %d", seed)
 	}
 	all.add(&s.deeds)
+	all.add(&s.recorder.losses)
 	if *clusterSeed != 0 && testing.Verbose() {
 		t.Logf("%s\n%s", &s.text, &s.deeds)
 	}
