@@ -276,28 +276,22 @@ func (c *clustered) introduce(to cluster.Incarnation) {
 // fetchAgain is how long an answer to a request for capabilities may take before the request is repeated.
 const fetchAgain = time.Second
 
-// fetch asks nodes for the texts of capabilities that are missing, and again for those that have not come. A node that is not connected is
-// asked when it is.
+// request is the latest request for a text of capabilities.
+type request struct {
+	at    time.Time
+	times int // how many there were
+}
+
+// fetch asks nodes for the texts of capabilities that are missing. Those that have not come are asked for again, of another node if more
+// than one has them. A node that is not connected is asked when it is.
 func (c *clustered) fetch() {
-	now := time.Now()
 	c.mu.Lock()
-	missing := c.replica.Missing()
-	asked := make(map[directory.Digest]time.Time, len(missing))
-	missing = slices.DeleteFunc(missing, func(w directory.Want) bool {
-		before, ok := c.asked[w.Digest]
-		waits := ok && now.Sub(before) < fetchAgain
-		if !waits {
-			before = now
-		}
-		asked[w.Digest] = before
-		return waits || c.linkTo(w.From) == nil
-	})
-	c.asked = asked
-	again := len(asked) > 0 && !c.fetching
+	from := c.requestLocked(time.Now())
+	again := len(c.asked) > 0 && !c.fetching
 	c.fetching = c.fetching || again
 	c.mu.Unlock()
-	for _, want := range missing {
-		c.links.Control(want.From, append([]byte{controlFetch}, want.Digest[:]...))
+	for _, want := range from {
+		c.links.Control(want.From[0], append([]byte{controlFetch}, want.Digest[:]...))
 	}
 	if again {
 		c.node.system.AfterFunc(fetchAgain, func() {
@@ -307,6 +301,25 @@ func (c *clustered) fetch() {
 			c.fetch()
 		})
 	}
+}
+
+// requestLocked notes what is to be asked for now, and returns it with the one node that is to be asked.
+func (c *clustered) requestLocked(now time.Time) (all []directory.Want) {
+	missing := c.replica.Missing()
+	asked := make(map[directory.Digest]request, len(missing))
+	for _, want := range missing {
+		last := c.asked[want.Digest]
+		want.From = slices.DeleteFunc(want.From, func(of cluster.Incarnation) bool { return c.linkTo(of) == nil })
+		if now.Sub(last.at) >= fetchAgain {
+			if len(want.From) > 0 {
+				all = append(all, directory.Want{Digest: want.Digest, From: want.From[last.times%len(want.From):]})
+			}
+			last = request{now, last.times + 1}
+		}
+		asked[want.Digest] = last
+	}
+	c.asked = asked
+	return all
 }
 
 // provide answers a request for a text of capabilities. It has no answer if they have changed since: the other node asks for the new ones.

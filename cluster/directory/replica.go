@@ -499,16 +499,17 @@ func (r *Replica) Len() (n int) {
 	return n
 }
 
-// Want is a text of capabilities to be fetched, and a node that has it.
+// Want is a text of capabilities to be fetched, and the nodes whose agents have it, sorted. Those that cannot give it may have changed it
+// since.
 type Want struct {
 	Digest Digest
-	From   cluster.Incarnation
+	From   []cluster.Incarnation
 }
 
 // Missing returns the texts that entries of other nodes refer to and that are not here, sorted by digest.
 func (r *Replica) Missing() (all []Want) {
 	for d := range r.missing {
-		if from, ok := r.ownerOf(d); ok {
+		if from := r.ownersOf(d); len(from) > 0 {
 			all = append(all, Want{d, from})
 		}
 	}
@@ -516,16 +517,17 @@ func (r *Replica) Missing() (all []Want) {
 	return all
 }
 
-// ownerOf returns the node with the smallest name that has an agent with the text.
-func (r *Replica) ownerOf(d Digest) (from cluster.Incarnation, ok bool) {
+// ownersOf returns the nodes that have an agent with the text, sorted.
+func (r *Replica) ownersOf(d Digest) (all []cluster.Incarnation) {
 	for key := range r.contents[d].waiting {
 		for name := range r.where[key] {
-			if p := r.parts[name]; p.changes[key].Digest == d && (!ok || name < from.Name) {
-				from, ok = p.owner, true
+			if p := r.parts[name]; p.changes[key].Digest == d && !slices.Contains(all, p.owner) {
+				all = append(all, p.owner)
 			}
 		}
 	}
-	return from, ok
+	slices.SortFunc(all, cluster.Incarnation.Compare)
+	return all
 }
 
 // Content returns the text of a digest, which the caller must not change.

@@ -241,7 +241,7 @@ func TestCapabilitiesAreFetchedOnce(t *testing.T) {
 	a.Put(agent("Y", 1), slices.Clone(text))
 	merge(t, b, a)
 	digest := directory.DigestOf(text)
-	if diff := cmp.Diff([]directory.Want{{Digest: digest, From: node("a", 1)}}, b.Missing()); diff != "" {
+	if diff := cmp.Diff([]directory.Want{{Digest: digest, From: []cluster.Incarnation{node("a", 1)}}}, b.Missing()); diff != "" {
 		t.Error(diff)
 	}
 	if _, ok := b.Content(digest); ok {
@@ -278,6 +278,22 @@ func TestTextOfAnOwnAgent(t *testing.T) {
 	}
 	if got := b.Provide([]byte("text")); !slices.Equal(got, []performatives.AgentID{"x"}) || len(b.Missing()) != 0 {
 		t.Errorf("it was for %v, missing is %v", got, b.Missing())
+	}
+}
+
+// All nodes that have a text are known: one of them may not give it.
+func TestTextOfManyNodes(t *testing.T) {
+	b := directory.New(node("b", 1))
+	var from []cluster.Incarnation
+	for _, name := range []string{"a", "c", "d"} {
+		other := directory.New(node(name, 1))
+		other.Put(agent("X", 1), []byte("text"))
+		other.Put(agent(performatives.AgentID(name), 1), []byte("text"))
+		merge(t, b, other)
+		from = append(from, node(name, 1))
+	}
+	if diff := cmp.Diff([]directory.Want{{Digest: directory.DigestOf([]byte("text")), From: from}}, b.Missing()); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -443,7 +459,7 @@ func TestConvergence(t *testing.T) {
 				}
 			}
 			for _, w := range r.Missing() {
-				if w.From.Name == n.names[i] {
+				if slices.ContainsFunc(w.From, func(of cluster.Incarnation) bool { return of.Name == n.names[i] }) {
 					t.Fatalf("%s wants its own text", n.names[i])
 				}
 			}
