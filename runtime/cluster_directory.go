@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
+	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -85,7 +87,7 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 	var text []byte
 	if !e.Hidden {
 		var err error
-		if text, err = json.Marshal(r.Describe()); err != nil {
+		if text, err = capabilitiesOf(r.ID(), r.Describe()); err != nil {
 			c.node.system.Logger().Warn("the capabilities of an agent are not told to other nodes", "agent", r.ID(), "err", err)
 			e.Hidden, text = true, nil
 		}
@@ -96,6 +98,30 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 	}
 	e.Since = c.since[key]
 	return c.replica.Put(e, text)
+}
+
+// maxCapabilities is the length of the longest text of capabilities that a link carries, in bytes.
+const maxCapabilities = nodelink.MaxMessage - 1 // the first byte of a control text is its kind
+
+// capabilitiesOf returns the text by which other nodes get the capabilities of an agent.
+func capabilitiesOf(id performatives.AgentID, capabilities performatives.Capabilities) ([]byte, error) {
+	text, err := json.Marshal(capabilities)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("runtime: the capabilities of the agent %q: %w", id, err)
+	case len(text) > maxCapabilities:
+		return nil, fmt.Errorf("runtime: the capabilities of the agent %q have %d bytes as JSON, and a cluster takes %d", id, len(text), maxCapabilities)
+	}
+	return text, nil
+}
+
+// checkCapabilities returns an error if the capabilities of an agent of this process cannot be told to other nodes.
+func (c *clustered) checkCapabilities(a actors.Self) error {
+	if c == nil {
+		return nil
+	}
+	_, err := capabilitiesOf(a.ID(), a.Describe())
+	return err
 }
 
 // Received takes in a delta of another node: see [membership.Gossiped].
