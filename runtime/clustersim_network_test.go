@@ -31,12 +31,13 @@ type linkNetwork struct {
 
 // linkBugs are planted. Each breaks what a node does in one way.
 type linkBugs struct {
-	repeat bool // a message is handed over twice: the link has not dropped what it knows
-	forget bool // what was not acknowledged when a stream ended is not sent again
-	stale  bool // changes of the directory are missed, and not repaired
-	unlost bool // the loss of a peer is not raised
-	mute   bool // a refusal does not go back to the other node
-	swap   bool // messages of one frame are handed over in another order
+	repeat  bool // a message is handed over twice: the link has not dropped what it knows
+	forget  bool // what was not acknowledged when a stream ended is not sent again
+	stale   bool // changes of the directory are missed, and not repaired
+	unlost  bool // the loss of a peer is not raised
+	mute    bool // a refusal does not go back to the other node
+	swap    bool // messages of one frame are handed over in another order
+	unacked bool // acknowledgements are lost
 }
 
 func newLinkNetwork(s *clusterSwarm) *linkNetwork {
@@ -82,6 +83,9 @@ type simLinks struct {
 }
 
 var _ runtime.NodeLinks = (*simLinks)(nil)
+
+// ackOnly is the length in bytes of the longest frame that has nothing but an acknowledgement.
+const ackOnly = 11
 
 // newLinks returns the links of a node.
 func (n *linkNetwork) newLinks(o nodelink.LinksOptions, c *clusterNode) (*simLinks, error) {
@@ -206,7 +210,7 @@ func (n *linkNetwork) flushLocked(e *linkEnd) {
 				n.after("", time.Second+n.swarm.dice.upTo(2*time.Second), func() { n.breakStream(s) })
 			}
 		}
-		if s.stalled[to] || s.broken {
+		if s.stalled[to] || s.broken || n.bugs.unacked && len(frame) <= ackOnly {
 			continue // it is lost
 		}
 		s.queues[to] = append(s.queues[to], frame)

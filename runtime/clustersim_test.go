@@ -88,6 +88,7 @@ func TestClusterSimFindsBugs(t *testing.T) {
 		"a stale directory":         {stale: true},
 		"a peer not lost":           {unlost: true},
 		"a dropped refusal":         {mute: true},
+		"a lost acknowledgement":    {unacked: true},
 		"an order that is not kept": {swap: true},
 	} {
 		t.Run(name, func(t *testing.T) {
