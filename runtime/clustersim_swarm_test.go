@@ -175,11 +175,13 @@ func (s *clusterSwarm) boot(i int) {
 				if s.links.bugs.stale {
 					o.Gossiped = staleGossip{o.Gossiped, s.dice}
 				}
-				if notify := o.Notify; s.links.bugs.unlost {
-					o.Notify = func(e membership.Event) {
-						if e.Kind != membership.Failed {
-							notify(e)
-						}
+				notify := o.Notify
+				o.Notify = func(e membership.Event) {
+					if e.Kind == membership.Raised {
+						s.count("raise an epoch")
+					}
+					if e.Kind != membership.Failed || !s.links.bugs.unlost {
+						notify(e)
 					}
 				}
 				m, err := s.members.Start(o)

@@ -348,6 +348,21 @@ func TestModelsBroadcastReachesAll(t *testing.T) {
 }
 
 // Where many packets are lost, members are often suspected: they contradict, and none fails.
+// A network that loses all packets for a while separates nodes, and they find each other again.
+func TestABurstOfLoss(t *testing.T) {
+	t.Parallel()
+	w := newSimulation(1, NetworkOptions{})
+	all := swarm(t, w, 4, Options{})
+	w.Lose(1)
+	w.until(t, "a node misses another one", func() bool { return !complete(all) })
+	w.Lose(0)
+	w.until(t, "all know all again", func() bool { return complete(all) })
+	w.run(time.Minute)
+	if !complete(all) {
+		t.Error("nodes are lost after the burst")
+	}
+}
+
 func TestASuspectedModelContradicts(t *testing.T) {
 	t.Parallel()
 	w := newSimulation(1, NetworkOptions{Loss: 0.08})
