@@ -125,9 +125,7 @@ func (ls *simLinks) Add(m cluster.Member) {
 	e := &linkEnd{links: ls, peer: m.Incarnation, link: nodelink.New(o)}
 	n.ends[key] = e
 	e.waitLocked()
-	if ls.o.Self.Name < m.Name {
-		n.redialLocked(e)
-	}
+	n.redialLocked(e)
 }
 
 // waitLocked starts the timer after which the peer is lost.
@@ -152,6 +150,7 @@ func (e *linkEnd) expire() {
 	n.mu.Unlock()
 	if s != nil { // which has not brought the peer's hello
 		n.breakStream(s)
+		n.redial(e)
 	}
 	n.swarm.count("give a link up")
 	if !n.bugs.unlost {
@@ -170,7 +169,17 @@ func (e *linkEnd) undelivered(all []nodelink.Returned) {
 	}
 }
 
+func (n *linkNetwork) redial(e *linkEnd) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.redialLocked(e)
+}
+
+// redialLocked opens a stream soon, if it is for this end to do so.
 func (n *linkNetwork) redialLocked(e *linkEnd) {
+	if e.links.o.Self.Name > e.peer.Name {
+		return
+	}
 	n.after(e.links.o.Self.Name, n.swarm.dice.upTo(500*time.Millisecond), func() { n.dial(e) })
 }
 
@@ -299,9 +308,7 @@ func (n *linkNetwork) leaveLocked(e *linkEnd) {
 		e.link.End()
 	}
 	e.waitLocked()
-	if e.links.o.Self.Name < e.peer.Name {
-		n.redialLocked(e)
-	}
+	n.redialLocked(e)
 }
 
 // Rename sets the node's incarnation.
