@@ -10,7 +10,7 @@ BENCH    ?= .
 COUNT    ?= 1
 BENCHTIME ?= 1s
 SEEDS    ?= 1000
-CLUSTER_SEEDS ?= 300
+CLUSTER_SEEDS ?= 1000
 
 .PHONY: help
 help: ## list the targets
@@ -75,7 +75,7 @@ sim: ## run 1,000 seeds of the simulated swarm; SEEDS=n
 	go test ./runtime -count=1 -timeout 15m -run '^TestSim$$' -seeds $(SEEDS)
 
 .PHONY: cluster-sim
-cluster-sim: ## run seeds of the simulated cluster, for some minutes; CLUSTER_SEEDS=n
+cluster-sim: ## run 1,000 seeds of the simulated cluster, for some minutes; CLUSTER_SEEDS=n
 	go test ./runtime -count=1 -timeout 30m -run '^TestClusterSim$$' -cluster-seeds $(CLUSTER_SEEDS)
 
 .PHONY: generate
@@ -95,7 +95,7 @@ foreign: ## build the families of codons in a module of another path
 	.ci/foreign
 
 .PHONY: check-all
-check-all: check ## also run the long forms: explorations, the engine's dispatcher, stress, 1,000 seeds, and 20 s of each fuzz target; up to an hour
+check-all: check ## also run the long forms: explorations, the engine's dispatcher, stress, 1,000 seeds of each simulation, and 20 s of each fuzz target; up to an hour
 	RIBOSOME_EXHAUSTIVE=1 go test -timeout 40m ./...
 	$(MAKE) race-engine
 	$(MAKE) stress

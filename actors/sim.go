@@ -49,6 +49,9 @@ type Sim struct {
 	woken      chan struct{} // capacity 1: a function was scheduled
 	owned      atomic.Bool   // a goroutine runs the simulation
 	worker     *simWorker    // runs the steps when settle is set; nil while there are none
+	whole      *Sim          // the simulation that this is a part of; itself if it is none
+	paused     bool          // guarded by whole.mu
+	held       []simTask     // those of a paused part; guarded by whole.mu
 
 	mu    sync.Mutex
 	rand  *rand.Rand
@@ -63,6 +66,7 @@ type simTask struct {
 	order uint64 // of a mailbox, timer or handler; namedOrder for a task with a name
 	name  string
 	fn    func()
+	part  *Sim
 }
 
 // namedOrder is the order of tasks that are sorted by name.
@@ -72,12 +76,36 @@ var _ actor.Dispatcher = (*Sim)(nil)
 
 // NewSim returns a simulation with an empty queue.
 func NewSim(o SimOptions) *Sim {
-	return &Sim{
+	s := &Sim{
 		throughput: max(1, o.Throughput),
 		settle:     o.Settle,
 		woken:      make(chan struct{}, 1),
 		rand:       rand.New(rand.NewPCG(o.Seed, 0)),
 	}
+	s.whole = s
+	return s
+}
+
+// Part returns a part of the simulation that can be paused alone, such as one of several nodes. It takes what is
+// scheduled, and the whole runs it.
+func (s *Sim) Part() *Sim { return &Sim{throughput: s.throughput, settle: s.settle, whole: s.whole} }
+
+// Pause holds back what is scheduled by the part, until [Sim.Resume]. A goroutine of the part that the clock wakes is held
+// when it calls [Sim.Yield].
+func (s *Sim) Pause() {
+	s.whole.mu.Lock()
+	defer s.whole.mu.Unlock()
+	s.paused = true
+}
+
+// Resume ends a pause.
+func (s *Sim) Resume() {
+	s.whole.mu.Lock()
+	s.paused = false
+	s.whole.added = append(s.whole.added, s.held...)
+	s.held = nil
+	s.whole.mu.Unlock()
+	s.whole.wake()
 }
 
 // Schedule queues fn as a later step.
@@ -119,8 +147,8 @@ func (s *Sim) Turn() func() {
 
 // Step runs one queued function. It reports false when the queue is empty.
 func (s *Sim) Step() bool {
-	defer s.own()()
-	return s.step()
+	defer s.whole.own()()
+	return s.whole.step()
 }
 
 // own marks the simulation as running, until release is called.
@@ -185,8 +213,8 @@ func (w *simWorker) work() {
 // Run runs steps until the queue is empty, and returns their number. The clock does not
 // advance. Run does not return while actors keep sending to one another.
 func (s *Sim) Run() int {
-	defer s.own()()
-	return s.run()
+	defer s.whole.own()()
+	return s.whole.run()
 }
 
 func (s *Sim) run() int {
@@ -201,7 +229,7 @@ func (s *Sim) run() int {
 func (s *Sim) RunFor(d time.Duration) {
 	over := make(chan struct{})
 	time.AfterFunc(d, func() { close(over) })
-	s.runUntil(over)
+	s.whole.runUntil(over)
 }
 
 // Await starts fn like Go and runs the simulation, including its clock, until fn has
@@ -212,7 +240,7 @@ func (s *Sim) Await(fn func()) {
 		defer close(done)
 		fn()
 	})
-	s.runUntil(done)
+	s.whole.runUntil(done)
 }
 
 // runUntil runs steps until over is closed and the queue is empty. Steps queued at the
@@ -238,12 +266,12 @@ func (s *Sim) runUntil(over <-chan struct{}) {
 // step.
 func (s *Sim) stepUntil(until func() bool) {
 	if s.settle != nil {
-		if s.owned.Load() {
+		if s.whole.owned.Load() {
 			return
 		}
-		defer s.own()()
+		defer s.whole.own()()
 	}
-	for !until() && s.step() {
+	for !until() && s.whole.step() {
 	}
 }
 
@@ -261,23 +289,28 @@ func (m *simMailbox) Schedule(fn func()) { m.add(simTask{order: m.order, fn: fn}
 
 // source returns the order of a new source of tasks.
 func (s *Sim) source() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last++
-	return s.last
+	s.whole.mu.Lock()
+	defer s.whole.mu.Unlock()
+	s.whole.last++
+	return s.whole.last
 }
 
 func (s *Sim) add(t simTask) {
-	s.mu.Lock()
-	s.added = append(s.added, t)
-	s.mu.Unlock()
+	t.part = s
+	s.whole.mu.Lock()
+	s.whole.added = append(s.whole.added, t)
+	s.whole.mu.Unlock()
+	s.whole.wake()
+}
+
+func (s *Sim) wake() {
 	select {
 	case s.woken <- struct{}{}:
 	default: // signalled already
 	}
 }
 
-// pick removes a random function from the queue and returns it, or nil.
+// pick removes a random function from the queue and returns it, or nil. It holds back those of paused parts.
 func (s *Sim) pick() func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,16 +320,19 @@ func (s *Sim) pick() func() {
 	s.ready = append(s.ready, s.added...)
 	clear(s.added)
 	s.added = s.added[:0]
-	last := len(s.ready) - 1
-	if last < 0 {
-		return nil
+	for len(s.ready) > 0 {
+		last := len(s.ready) - 1
+		i := s.rand.IntN(last + 1)
+		picked := s.ready[i]
+		s.ready[i] = s.ready[last]
+		s.ready[last] = simTask{}
+		s.ready = s.ready[:last]
+		if !picked.part.paused {
+			return picked.fn
+		}
+		picked.part.held = append(picked.part.held, picked)
 	}
-	i := s.rand.IntN(last + 1)
-	picked := s.ready[i].fn
-	s.ready[i] = s.ready[last]
-	s.ready[last] = simTask{}
-	s.ready = s.ready[:last]
-	return picked
+	return nil
 }
 
 // waiting returns true: a mailbox yields after each step.

@@ -220,3 +220,39 @@ func TestSimContinuesWhileAStepWaits(t *testing.T) {
 		}
 	})
 }
+
+// Nothing of a paused part runs: no function, handler, timer or goroutine that yields.
+func TestSimPausesAPart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sim := NewSim(SimOptions{Settle: synctest.Wait})
+		part := sim.Part()
+		sys := newAgents(t, Options{Dispatcher: part})
+		var order []string
+		note := func(what string) func() { return func() { order = append(order, what) } }
+		part.Schedule(note("queued"))
+		part.Pause()
+		sys.Work(note("worker"))
+		sys.AfterFunc(time.Second, note("timer"))
+		sim.Go(func() {
+			time.Sleep(time.Second)
+			part.Yield("goroutine")
+			order = append(order, "goroutine")
+		})
+		sim.Schedule(note("other"))
+		sim.RunFor(time.Minute)
+		if diff := cmp.Diff([]string{"other"}, order); diff != "" {
+			t.Errorf("in the pause (-want +got):\n%s", diff)
+		}
+		part.Resume()
+		sim.Run()
+		slices.Sort(order)
+		if diff := cmp.Diff([]string{"goroutine", "other", "queued", "timer", "worker"}, order); diff != "" {
+			t.Errorf("after the pause (-want +got):\n%s", diff)
+		}
+		sim.Await(func() {
+			if err := sys.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}

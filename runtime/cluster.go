@@ -40,7 +40,7 @@ type clustered struct {
 	since     map[performatives.AgentID]uint64              // when an agent of this node was first put into the replica, by folded id
 	outdated  map[performatives.AgentID]struct{}            // folded ids whose registrations may differ from the replica
 	scheduled bool                                          // a call of refresh is under way
-	asked     map[directory.Digest]time.Time                // when missing capabilities were asked for
+	asked     map[directory.Digest]request                  // of missing capabilities
 	fetching  bool                                          // fetch is to be called again
 	settled   chan struct{}                                 // is closed when handed and farewells are empty; nil: nobody waits
 	farewells map[cluster.Incarnation]struct{}              // the nodes that need to hear that this one leaves

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
+	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -90,7 +92,7 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 	var text []byte
 	if !e.Hidden {
 		var err error
-		if text, err = json.Marshal(r.Describe()); err != nil {
+		if text, err = capabilitiesOf(r.ID(), r.Describe()); err != nil {
 			c.node.system.Logger().Warn("the capabilities of an agent are not told to other nodes", "agent", r.ID(), "err", err)
 			e.Hidden, text = true, nil
 		}
@@ -104,6 +106,30 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 	}
 	e.Since = c.since[key]
 	return c.replica.Put(e, text)
+}
+
+// maxCapabilities is the length of the longest text of capabilities that a link carries, in bytes.
+const maxCapabilities = nodelink.MaxMessage - 1 // the first byte of a control text is its kind
+
+// capabilitiesOf returns the text by which other nodes get the capabilities of an agent.
+func capabilitiesOf(id performatives.AgentID, capabilities performatives.Capabilities) ([]byte, error) {
+	text, err := json.Marshal(capabilities)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("runtime: the capabilities of the agent %q: %w", id, err)
+	case len(text) > maxCapabilities:
+		return nil, fmt.Errorf("runtime: the capabilities of the agent %q have %d bytes as JSON, and a cluster takes %d", id, len(text), maxCapabilities)
+	}
+	return text, nil
+}
+
+// checkCapabilities returns an error if the capabilities of an agent of this process cannot be told to other nodes.
+func (c *clustered) checkCapabilities(a actors.Self) error {
+	if c == nil {
+		return nil
+	}
+	_, err := capabilitiesOf(a.ID(), a.Describe())
+	return err
 }
 
 // Received takes in a delta of another node: see [membership.Gossiped].
@@ -319,28 +345,22 @@ func (c *clustered) introduce(to cluster.Incarnation) {
 // fetchAgain is how long an answer to a request for capabilities may take before the request is repeated.
 const fetchAgain = time.Second
 
-// fetch asks nodes for the texts of capabilities that are missing, and again for those that have not come. A node that is not connected is
-// asked when it is.
+// request is the latest request for a text of capabilities.
+type request struct {
+	at    time.Time
+	times int // how many there were
+}
+
+// fetch asks nodes for the texts of capabilities that are missing. Those that have not come are asked for again, of another node if more
+// than one has them. A node that is not connected is asked when it is.
 func (c *clustered) fetch() {
-	now := time.Now()
 	c.mu.Lock()
-	missing := c.replica.Missing()
-	asked := make(map[directory.Digest]time.Time, len(missing))
-	missing = slices.DeleteFunc(missing, func(w directory.Want) bool {
-		before, ok := c.asked[w.Digest]
-		waits := ok && now.Sub(before) < fetchAgain
-		if !waits {
-			before = now
-		}
-		asked[w.Digest] = before
-		return waits || c.linkTo(w.From) == nil
-	})
-	c.asked = asked
-	again := len(asked) > 0 && !c.fetching
+	from := c.requestLocked(time.Now())
+	again := len(c.asked) > 0 && !c.fetching
 	c.fetching = c.fetching || again
 	c.mu.Unlock()
-	for _, want := range missing {
-		c.links.Control(want.From, append([]byte{controlFetch}, want.Digest[:]...))
+	for _, want := range from {
+		c.links.Control(want.From[0], append([]byte{controlFetch}, want.Digest[:]...))
 	}
 	if again {
 		c.node.system.AfterFunc(fetchAgain, func() {
@@ -350,6 +370,25 @@ func (c *clustered) fetch() {
 			c.fetch()
 		})
 	}
+}
+
+// requestLocked notes what is to be asked for now, and returns it with the one node that is to be asked.
+func (c *clustered) requestLocked(now time.Time) (all []directory.Want) {
+	missing := c.replica.Missing()
+	asked := make(map[directory.Digest]request, len(missing))
+	for _, want := range missing {
+		last := c.asked[want.Digest]
+		want.From = slices.DeleteFunc(want.From, func(of cluster.Incarnation) bool { return c.linkTo(of) == nil })
+		if now.Sub(last.at) >= fetchAgain {
+			if len(want.From) > 0 {
+				all = append(all, directory.Want{Digest: want.Digest, From: want.From[last.times%len(want.From):]})
+			}
+			last = request{now, last.times + 1}
+		}
+		asked[want.Digest] = last
+	}
+	c.asked = asked
+	return all
 }
 
 // provide answers a request for a text of capabilities. It has no answer if they have changed since: the other node asks for the new ones.

@@ -196,7 +196,9 @@ func (h *linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 	c := (*clustered)(h)
 	c.introduce(peer)
 	c.mu.Lock()
-	c.asked = nil // what was asked over an earlier stream was lost
+	for digest, last := range c.asked { // what was asked over an earlier stream was lost
+		c.asked[digest] = request{times: last.times}
+	}
 	c.mu.Unlock()
 	c.fetch()
 	publish(c.node, MemberLinked{at(), peer.Name, peer.Epoch, differ})

@@ -19,7 +19,7 @@ type clusterRaw struct {
 	node  *clusterNode
 	name  string
 	seen  map[p.MessageID]bool
-	last  map[p.AgentID]time.Time // when the last notice of a sender was sent
+	last  map[clusterOrder]int // the serials of the latest notices
 }
 
 // clusterWorker is one activation of an agent that performs tasks.
@@ -30,7 +30,7 @@ func (s *clusterSwarm) newAgent(c *clusterNode, id p.AgentID) actors.Agent {
 	s.mu.Lock()
 	s.runs++
 	raw := &clusterRaw{
-		swarm: s, node: c, name: fmt.Sprintf("%s.%d", id, s.runs), seen: make(map[p.MessageID]bool), last: make(map[p.AgentID]time.Time),
+		swarm: s, node: c, name: fmt.Sprintf("%s.%d", id, s.runs), seen: make(map[p.MessageID]bool), last: make(map[clusterOrder]int),
 	}
 	s.mu.Unlock()
 	if id[len(id)-1] == '0'+clusterAgents-1 {
@@ -49,21 +49,42 @@ func (a *clusterRaw) once(m *p.Message) {
 	a.swarm.mu.Lock()
 	before := a.seen[m.ID()]
 	a.seen[m.ID()] = true
-	a.swarm.settled[m.ID()] = true
 	a.swarm.mu.Unlock()
 	if before {
 		a.swarm.problem("%s has %s of %s twice", a.name, m.ID(), m.Sender())
 	}
 }
 
+// clusterNotice is the payload of a message without a reply.
+type clusterNotice struct {
+	Serial int `json:"serial"` // grows with the time at which it was sent
+}
+
+// clusterOrder identifies what is delivered in order.
+type clusterOrder struct {
+	from p.AgentID
+	band int
+}
+
+// inOrder checks that the messages of one sender come in the order in which they were sent, in each band.
+func (a *clusterRaw) inOrder(m *p.Message) {
+	n, err := p.PayloadAs[clusterNotice](m)
+	if err != nil {
+		a.swarm.problem("%v", err)
+	}
+	of := clusterOrder{m.Sender().Fold(), m.Priority().Band()}
+	if n.Serial <= a.last[of] {
+		a.swarm.problem("%s has %s of %s after one that was sent later in its band", a.name, m.ID(), m.Sender())
+	}
+	a.last[of] = n.Serial
+}
+
 // Receive answers what is asked.
 func (a *clusterRaw) Receive(x *actors.Context, m *p.Message) {
+	a.swarm.handled(m)
 	if m.Protocol() == simSmallTalk {
 		a.once(m)
-		if last := a.last[m.Sender()]; m.Timestamp().Before(last) {
-			a.swarm.problem("%s has %s of %s after one that was sent later", a.name, m.ID(), m.Sender())
-		}
-		a.last[m.Sender()] = m.Timestamp()
+		a.inOrder(m)
 		return
 	}
 	if m.Performative() == p.ActRequest {
@@ -90,12 +111,12 @@ func (a clusterWorker) PerformTask(ctx context.Context, t delegation.Task) (p.In
 		case <-time.After(a.swarm.dice.upTo(2 * time.Second)):
 		case <-ctx.Done():
 		}
-		a.swarm.sim.Yield("job " + a.name + " " + string(t.Message.ID()))
+		a.node.sim.Yield("job " + a.name + " " + string(t.Message.ID()))
 		if ctx.Err() != nil {
 			return p.InformResult{}, context.Cause(ctx)
 		}
 		_ = t.Progress(50, "going on") // the conversation may have ended
-		a.swarm.sim.Yield("job " + a.name + " " + string(t.Message.ID()))
+		a.node.sim.Yield("job " + a.name + " " + string(t.Message.ID()))
 	}
 	return success, nil
 }

@@ -23,6 +23,7 @@ type linkNetwork struct {
 	mu     sync.Mutex
 	ends   map[[2]cluster.Incarnation]*linkEnd // by this node and the peer
 	cut    map[[2]string]bool                  // one direction
+	slow   map[[2]string]time.Duration         // one direction
 	paused map[string]bool
 	held   map[string][]func() // what a paused node would have done
 	closed bool                // nothing is scheduled any more
@@ -30,15 +31,18 @@ type linkNetwork struct {
 
 // linkBugs are planted. Each breaks what a node does in one way.
 type linkBugs struct {
-	repeat bool // a message is handed over twice: the link has not dropped what it knows
-	forget bool // what was not acknowledged when a stream ended is not sent again
-	stale  bool // changes of the directory that were missed are not repaired
-	unlost bool // the loss of a peer is not raised
+	repeat  bool // a message is handed over twice: the link has not dropped what it knows
+	forget  bool // what was not acknowledged when a stream ended is not sent again
+	stale   bool // changes of the directory are missed, and not repaired
+	unlost  bool // the loss of a peer is not raised
+	mute    bool // a refusal does not go back to the other node
+	swap    bool // messages of one frame are handed over in another order
+	unacked bool // acknowledgements are lost
 }
 
 func newLinkNetwork(s *clusterSwarm) *linkNetwork {
 	return &linkNetwork{
-		swarm: s, ends: make(map[[2]cluster.Incarnation]*linkEnd), cut: make(map[[2]string]bool),
+		swarm: s, ends: make(map[[2]cluster.Incarnation]*linkEnd), cut: make(map[[2]string]bool), slow: make(map[[2]string]time.Duration),
 		paused: make(map[string]bool), held: make(map[string][]func()),
 	}
 }
@@ -73,16 +77,20 @@ type simLinks struct {
 	net     *linkNetwork
 	o       nodelink.LinksOptions
 	codec   wire.Codec
+	node    *clusterNode
 	crashed bool   // guarded by net.mu
 	session uint64 // how many links there were; guarded by net.mu
 }
 
 var _ runtime.NodeLinks = (*simLinks)(nil)
 
+// ackOnly is the length in bytes of the longest frame that has nothing but an acknowledgement.
+const ackOnly = 11
+
 // newLinks returns the links of a node.
-func (n *linkNetwork) newLinks(o nodelink.LinksOptions) (*simLinks, error) {
+func (n *linkNetwork) newLinks(o nodelink.LinksOptions, c *clusterNode) (*simLinks, error) {
 	codec, err := o.Dialect.Open(wire.CodecOptions{Local: p.AgentID(o.Self.Name), Stamper: o.Stamper, MaxBytes: nodelink.MaxMessage})
-	return &simLinks{net: n, o: o, codec: codec}, err
+	return &simLinks{net: n, o: o, codec: codec, node: c}, err
 }
 
 // after runs a step of a node, after its pause if it has one.
@@ -117,9 +125,7 @@ func (ls *simLinks) Add(m cluster.Member) {
 	e := &linkEnd{links: ls, peer: m.Incarnation, link: nodelink.New(o)}
 	n.ends[key] = e
 	e.waitLocked()
-	if ls.o.Self.Name < m.Name {
-		n.redialLocked(e)
-	}
+	n.redialLocked(e)
 }
 
 // waitLocked starts the timer after which the peer is lost.
@@ -138,9 +144,14 @@ func (e *linkEnd) expire() {
 		return
 	}
 	returned := e.link.End()
+	s := e.stream
 	e.stream = nil
 	e.waitLocked()
 	n.mu.Unlock()
+	if s != nil { // which has not brought the peer's hello
+		n.breakStream(s)
+		n.redial(e)
+	}
 	n.swarm.count("give a link up")
 	if !n.bugs.unlost {
 		e.links.o.Handler.Lost(e.peer)
@@ -158,7 +169,17 @@ func (e *linkEnd) undelivered(all []nodelink.Returned) {
 	}
 }
 
+func (n *linkNetwork) redial(e *linkEnd) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.redialLocked(e)
+}
+
+// redialLocked opens a stream soon, if it is for this end to do so.
 func (n *linkNetwork) redialLocked(e *linkEnd) {
+	if e.links.o.Self.Name > e.peer.Name {
+		return
+	}
 	n.after(e.links.o.Self.Name, n.swarm.dice.upTo(500*time.Millisecond), func() { n.dial(e) })
 }
 
@@ -190,7 +211,7 @@ func (n *linkNetwork) flushLocked(e *linkEnd) {
 		return
 	}
 	to, peer := s.other(e)
-	for frame := e.link.Next(time.Now()); frame != nil; frame = e.link.Next(time.Now()) {
+	for frame := e.link.Next(e.links.node.now()); frame != nil; frame = e.link.Next(e.links.node.now()) {
 		if n.cut[[2]string{e.links.o.Self.Name, e.peer.Name}] || peer.links.crashed {
 			if !s.stalled[to] {
 				s.stalled[to] = true
@@ -198,11 +219,11 @@ func (n *linkNetwork) flushLocked(e *linkEnd) {
 				n.after("", time.Second+n.swarm.dice.upTo(2*time.Second), func() { n.breakStream(s) })
 			}
 		}
-		if s.stalled[to] || s.broken {
+		if s.stalled[to] || s.broken || n.bugs.unacked && len(frame) <= ackOnly {
 			continue // it is lost
 		}
 		s.queues[to] = append(s.queues[to], frame)
-		n.after(e.peer.Name, n.swarm.dice.upTo(30*time.Millisecond), func() { n.arrive(s, to) })
+		n.after(e.peer.Name, n.swarm.dice.upTo(30*time.Millisecond+n.slow[[2]string{e.links.o.Self.Name, e.peer.Name}]), func() { n.arrive(s, to) })
 	}
 }
 
@@ -216,7 +237,7 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 	}
 	frame := s.queues[to][0]
 	s.queues[to] = s.queues[to][1:]
-	r, err := e.link.Receive(frame, time.Now())
+	r, err := e.link.Receive(frame, e.links.node.now())
 	if r.Met && e.down != nil {
 		e.down()
 		e.down = nil
@@ -234,6 +255,9 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 	}
 	for _, text := range r.Controls {
 		h.Control(e.peer, text)
+	}
+	if n.bugs.swap {
+		slices.Reverse(r.Messages)
 	}
 	for _, m := range r.Messages {
 		e.deliver(m)
@@ -253,8 +277,7 @@ func (e *linkEnd) deliver(in nodelink.Inbound) {
 			e.links.net.swarm.problem("a message cannot be read: %v", item.Err)
 			return
 		}
-		item.Message.SetOrigin(in.Origin)
-		e.links.o.Handler.Received(e.peer, item.Message)
+		e.links.o.Handler.Received(e.peer, shifted(in.Local(item.Message), -e.links.node.clock))
 	})
 }
 
@@ -285,9 +308,7 @@ func (n *linkNetwork) leaveLocked(e *linkEnd) {
 		e.link.End()
 	}
 	e.waitLocked()
-	if e.links.o.Self.Name < e.peer.Name {
-		n.redialLocked(e)
-	}
+	n.redialLocked(e)
 }
 
 // Rename sets the node's incarnation.
@@ -320,16 +341,17 @@ func (ls *simLinks) Remove(peer cluster.Incarnation) {
 
 // Send queues a message. That of a crashed node goes nowhere.
 func (ls *simLinks) Send(peer cluster.Incarnation, m *p.Message) error {
-	data, err := ls.codec.Encode(nil, m)
+	data, err := ls.codec.Encode(nil, shifted(m, ls.node.clock))
 	if err != nil {
 		return wire.AsRefusal(err)
 	}
 	n := ls.net
+	n.swarm.passes(m)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.ends[[2]cluster.Incarnation{ls.o.Self, peer}]
 	switch {
-	case ls.crashed:
+	case ls.crashed, n.bugs.mute && m.AsRefusal() != nil && n.swarm.dice.oneIn(10):
 		return nil
 	case e == nil:
 		return &p.Refusal{Code: p.CodeStopped, About: m.ID(), Text: "there is no link to the node"}
@@ -362,21 +384,39 @@ func (n *linkNetwork) wakeLocked(e *linkEnd) {
 	})
 }
 
-// Stop ends all links of a node. It returns what was not delivered.
-func (ls *simLinks) Stop(context.Context) error {
+// Stop waits until the nodes that are connected have acknowledged everything, and ends all links of a node.
+func (ls *simLinks) Stop(ctx context.Context) error {
+	for !ls.idle() && ctx.Err() == nil {
+		ls.net.swarm.idle("stop the links of "+ls.node.prefix, 20*time.Millisecond)
+	}
+	for _, peer := range ls.peers() {
+		ls.Remove(peer)
+	}
+	return context.Cause(ctx)
+}
+
+func (ls *simLinks) peers() (peers []cluster.Incarnation) {
 	ls.net.mu.Lock()
-	var peers []cluster.Incarnation
+	defer ls.net.mu.Unlock()
 	for key := range ls.net.ends {
 		if key[0] == ls.o.Self {
 			peers = append(peers, key[1])
 		}
 	}
-	ls.net.mu.Unlock()
 	slices.SortFunc(peers, cluster.Incarnation.Compare)
-	for _, peer := range peers {
-		ls.Remove(peer)
+	return peers
+}
+
+// idle reports whether nothing waits for a node that is connected.
+func (ls *simLinks) idle() bool {
+	ls.net.mu.Lock()
+	defer ls.net.mu.Unlock()
+	for key, e := range ls.net.ends {
+		if key[0] == ls.o.Self && e.link.Met() && !e.link.Idle() && !ls.crashed {
+			return false
+		}
 	}
-	return nil
+	return true
 }
 
 // crash ends a node's links at once: nothing is told to it, and nothing that it says arrives.
@@ -397,6 +437,13 @@ func (ls *simLinks) crash() {
 	for _, s := range streams {
 		n.breakStream(s)
 	}
+}
+
+// setSlow sets how much longer frames take in one direction.
+func (n *linkNetwork) setSlow(way [2]string, d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.slow[way] = d
 }
 
 // breakSome breaks about half of the streams.
@@ -442,13 +489,34 @@ func (n *linkNetwork) resume(node string) {
 }
 
 // simMembership is the membership of a simulated node.
-type simMembership struct{ *membership.Model }
+type simMembership struct {
+	*membership.Model
+	swarm *clusterSwarm
+	node  *clusterNode
+}
 
 // Join returns at once: the model joins by itself.
 func (simMembership) Join(context.Context) error { return nil }
 
-// staleGossip is what a node replicates, without the repair of what it has missed.
-type staleGossip struct{ membership.Gossiped }
+// Leave tells the others, and returns when they may know.
+func (m simMembership) Leave(ctx context.Context) error {
+	err := m.Model.Leave(ctx)
+	m.swarm.idle("leave of "+m.node.prefix, time.Second)
+	return err
+}
+
+// staleGossip is what a node replicates, but it misses some changes, and what it has missed is not repaired.
+type staleGossip struct {
+	membership.Gossiped
+	dice *simDice
+}
+
+// Received drops some changes.
+func (g staleGossip) Received(delta []byte) {
+	if !g.dice.oneIn(4) {
+		g.Gossiped.Received(delta)
+	}
+}
 
 // Merge does nothing.
 func (staleGossip) Merge([]byte) {}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -72,4 +74,29 @@ func (n *Node) SendTo(name string, m *performatives.Message) error {
 		}
 	}
 	return errNodeGone
+}
+
+// Requests returns the nodes that a node with links to some asks for a text of capabilities, when none answers.
+func Requests(self cluster.Incarnation, linked []cluster.Incarnation, states [][]byte, times int) (asked []string, err error) {
+	c := &clustered{self: self, replica: directory.New(self), peers: make(map[cluster.Incarnation]*nodeLink)}
+	for _, peer := range linked {
+		c.peers[peer] = &nodeLink{peer: peer}
+	}
+	c.listLocked()
+	for _, state := range states {
+		if _, err := c.replica.Merge(state); err != nil {
+			return nil, err
+		}
+	}
+	now := time.Now()
+	for range times {
+		for _, want := range c.requestLocked(now) {
+			asked = append(asked, want.From[0].Name)
+		}
+		if again := c.requestLocked(now.Add(fetchAgain / 2)); len(again) > 0 {
+			asked = append(asked, "too early")
+		}
+		now = now.Add(fetchAgain)
+	}
+	return asked, nil
 }

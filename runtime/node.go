@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -122,14 +123,20 @@ func Hidden() SpawnOption { return func(s *actors.Spec) { s.Hidden = true } }
 // Spawn starts an agent under a unique id, compared case-insensitively. create returns
 // the agent's value, and is called again when the agent restarts. Spawn returns when the
 // agent accepts messages. The error is [actors.ErrExists], [actors.ErrStopped], the error
-// of the agent's Start, or names the invalid argument.
+// of the agent's Start, names the invalid argument, or says that the capabilities are too long for a cluster: more than 16 MiB as JSON.
 func (n *Node) Spawn(ctx context.Context, id performatives.AgentID, create func() actors.Agent, opts ...SpawnOption) error {
 	spec := actors.Spec{ID: id, New: create}
 	for _, opt := range opts {
 		opt(&spec)
 	}
-	_, err := n.system.Spawn(ctx, spec)
-	return err
+	agent, err := n.system.Spawn(ctx, spec)
+	if err != nil || spec.Hidden {
+		return err
+	}
+	if err := n.cluster.Load().checkCapabilities(agent); err != nil {
+		return errors.Join(err, n.system.StopAgent(ctx, id))
+	}
+	return nil
 }
 
 // StopAgent stops an agent and waits until it has stopped. Its conversations end in a

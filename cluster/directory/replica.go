@@ -79,6 +79,9 @@ type part struct {
 // maxAhead is the largest number of changes that are known above a gap. More wait for a whole state.
 const maxAhead = 1 << 14
 
+// maxStrangers is the largest number of nodes of which something is known before they have joined.
+const maxStrangers = 64
+
 // maxGone is the largest number of nodes that are remembered after they have gone.
 const maxGone = 1024
 
@@ -86,6 +89,7 @@ const maxGone = 1024
 type Replica struct {
 	self     cluster.Incarnation
 	parts    map[string]*part                              // by the name of the node
+	joined   map[string]uint64                             // the epochs of the other nodes that take part
 	gone     map[string]uint64                             // the last epoch of nodes that have gone
 	where    map[performatives.AgentID]map[string]struct{} // the names of the nodes that have an agent, by folded id
 	contents map[Digest]*content
@@ -102,7 +106,7 @@ type content struct {
 // New returns the replica of a node.
 func New(self cluster.Incarnation) *Replica {
 	r := &Replica{
-		self: self, parts: make(map[string]*part), gone: make(map[string]uint64),
+		self: self, parts: make(map[string]*part), joined: make(map[string]uint64), gone: make(map[string]uint64),
 		where: make(map[performatives.AgentID]map[string]struct{}), contents: make(map[Digest]*content), missing: make(map[Digest]struct{}),
 	}
 	r.parts[self.Name] = newPart(self)
@@ -268,9 +272,45 @@ func (r *Replica) partOf(owner cluster.Incarnation, touched map[performatives.Ag
 			r.drop(p, key)
 		}
 	}
+	if r.joined[owner.Name] != owner.Epoch {
+		r.forgetStranger(touched)
+	}
 	p = newPart(owner)
 	r.parts[owner.Name] = p
 	return p
+}
+
+// member reports whether a part is of a node that takes part, or of this one.
+func (r *Replica) member(p *part) bool {
+	return p.owner == r.self || r.joined[p.owner.Name] == p.owner.Epoch
+}
+
+// forgetStranger makes room for what is known of a node that has not joined yet. It adds the agents of the one that it drops to touched.
+func (r *Replica) forgetStranger(touched map[performatives.AgentID]struct{}) {
+	var names []string
+	for name, p := range r.parts {
+		if !r.member(p) {
+			names = append(names, name)
+		}
+	}
+	if len(names) < maxStrangers {
+		return
+	}
+	name := slices.Min(names) // any
+	for _, key := range r.dropPart(name) {
+		touched[key] = struct{}{}
+	}
+}
+
+// dropPart drops what is known of a node, and returns the folded ids of its agents, sorted.
+func (r *Replica) dropPart(name string) []performatives.AgentID {
+	p := r.parts[name]
+	agents := p.agents()
+	for key := range p.changes {
+		r.drop(p, key)
+	}
+	delete(r.parts, name)
+	return agents
 }
 
 // apply takes in one change of a part.
@@ -306,11 +346,14 @@ func (r *Replica) Receive(delta []byte) ([]performatives.AgentID, error) {
 	return slices.Sorted(maps.Keys(touched)), nil
 }
 
-// State returns all that the replica knows.
+// State returns what the replica knows of the nodes that have [Replica.Joined], and of its own. What it knows of others it does not pass on:
+// two replicas would tell each other of a node for ever that has long gone.
 func (r *Replica) State() []byte {
 	out := []byte{formState}
 	for _, name := range slices.Sorted(maps.Keys(r.parts)) {
-		out = appendPart(out, r.parts[name])
+		if p := r.parts[name]; r.member(p) {
+			out = appendPart(out, p)
+		}
 	}
 	return out
 }
@@ -392,6 +435,9 @@ func (r *Replica) Rename(self cluster.Incarnation) {
 
 // Joined notes that a node takes part: after a partition, the incarnation of before may come back.
 func (r *Replica) Joined(node cluster.Incarnation) {
+	if node.Name != r.self.Name {
+		r.joined[node.Name] = node.Epoch
+	}
 	if r.gone[node.Name] >= node.Epoch {
 		delete(r.gone, node.Name)
 	}
@@ -407,16 +453,14 @@ func (r *Replica) Gone(node cluster.Incarnation) []performatives.AgentID {
 		delete(r.gone, slices.Min(slices.Collect(maps.Keys(r.gone)))) // any
 	}
 	r.gone[node.Name] = max(r.gone[node.Name], node.Epoch)
+	if r.joined[node.Name] <= node.Epoch {
+		delete(r.joined, node.Name)
+	}
 	p := r.parts[node.Name]
 	if p == nil || p.owner.Epoch > node.Epoch {
 		return nil
 	}
-	agents := p.agents()
-	for key := range p.changes {
-		r.drop(p, key)
-	}
-	delete(r.parts, node.Name)
-	return agents
+	return r.dropPart(node.Name)
 }
 
 func (p *part) agents() (ids []performatives.AgentID) {
@@ -457,16 +501,17 @@ func (r *Replica) Len() (n int) {
 	return n
 }
 
-// Want is a text of capabilities to be fetched, and a node that has it.
+// Want is a text of capabilities to be fetched, and the nodes whose agents have it, sorted. Those that cannot give it may have changed it
+// since.
 type Want struct {
 	Digest Digest
-	From   cluster.Incarnation
+	From   []cluster.Incarnation
 }
 
 // Missing returns the texts that entries of other nodes refer to and that are not here, sorted by digest.
 func (r *Replica) Missing() (all []Want) {
 	for d := range r.missing {
-		if from, ok := r.ownerOf(d); ok {
+		if from := r.ownersOf(d); len(from) > 0 {
 			all = append(all, Want{d, from})
 		}
 	}
@@ -474,16 +519,17 @@ func (r *Replica) Missing() (all []Want) {
 	return all
 }
 
-// ownerOf returns the other node with the smallest name that has an agent with the text.
-func (r *Replica) ownerOf(d Digest) (from cluster.Incarnation, ok bool) {
+// ownersOf returns the other nodes that have an agent with the text, sorted.
+func (r *Replica) ownersOf(d Digest) (all []cluster.Incarnation) {
 	for key := range r.contents[d].waiting {
 		for name := range r.where[key] {
-			if p := r.parts[name]; p.owner != r.self && p.changes[key].Digest == d && (!ok || name < from.Name) {
-				from, ok = p.owner, true
+			if p := r.parts[name]; p.owner != r.self && p.changes[key].Digest == d && !slices.Contains(all, p.owner) {
+				all = append(all, p.owner)
 			}
 		}
 	}
-	return from, ok
+	slices.SortFunc(all, cluster.Incarnation.Compare)
+	return all
 }
 
 // Content returns the text of a digest, which the caller must not change.

@@ -125,6 +125,7 @@ func TestForgottenNumbers(t *testing.T) {
 	a := directory.New(node("a", 1))
 	a.Put(agent("Jules", 1), nil)
 	merge(t, b, a) // nothing new, it seems
+	b.Joined(node("a", 1))
 	merge(t, a, b)
 	merge(t, b, a)
 	if got := b.Of(node("a", 1)); !slices.Equal(got, []performatives.AgentID{"jules"}) {
@@ -134,6 +135,52 @@ func TestForgottenNumbers(t *testing.T) {
 	merge(t, b, a)
 	if got := b.Lookup("jules"); len(got) != 1 || got[0].Owner != node("a", 7) {
 		t.Errorf("found %v", got)
+	}
+}
+
+// What is known of a node that has not joined, or has gone, is not passed on.
+func TestStrangersAreNotPassedOn(t *testing.T) {
+	a, b := directory.New(node("a", 2)), directory.New(node("b", 1))
+	a.Put(agent("Jules", 1), nil)
+	merge(t, b, a)
+	knows := func() bool {
+		c := directory.New(node("c", 1))
+		merge(t, c, b)
+		return len(c.Lookup("Jules")) > 0
+	}
+	if got := b.Lookup("Jules"); len(got) != 1 {
+		t.Errorf("found %v before the node has joined", got)
+	}
+	if b.Joined(node("a", 1)); knows() {
+		t.Error("the agents of a node are passed on, and another run of it has joined")
+	}
+	if b.Joined(node("a", 2)); !knows() {
+		t.Error("the agents of a member are not passed on")
+	}
+	if b.Gone(node("a", 1)); !knows() {
+		t.Error("the agents of a member are not passed on after the end of its earlier run")
+	}
+	b.Gone(node("a", 2))
+	merge(t, b, a)
+	if knows() {
+		t.Error("the agents of a node that has gone are passed on")
+	}
+}
+
+func TestStrangersAreBounded(t *testing.T) {
+	b := directory.New(node("b", 1))
+	b.Joined(node("a", 1))
+	known := []*directory.Replica{directory.New(node("a", 1))}
+	for i := range 1000 {
+		known = append(known, directory.New(node(fmt.Sprint("stranger ", i), 1)))
+	}
+	dropped := 0
+	for i, of := range known {
+		of.Put(agent(performatives.AgentID(fmt.Sprint("x", i)), 1), nil)
+		dropped += len(merge(t, b, of)) - 1
+	}
+	if b.Len() > 100 || b.Len()+dropped != len(known) || len(b.Lookup("x0")) != 1 {
+		t.Errorf("%d entries are known, %d were dropped, and of the member %d", b.Len(), dropped, len(b.Lookup("x0")))
 	}
 }
 
@@ -194,7 +241,7 @@ func TestCapabilitiesAreFetchedOnce(t *testing.T) {
 	a.Put(agent("Y", 1), slices.Clone(text))
 	merge(t, b, a)
 	digest := directory.DigestOf(text)
-	if diff := cmp.Diff([]directory.Want{{Digest: digest, From: node("a", 1)}}, b.Missing()); diff != "" {
+	if diff := cmp.Diff([]directory.Want{{Digest: digest, From: []cluster.Incarnation{node("a", 1)}}}, b.Missing()); diff != "" {
 		t.Error(diff)
 	}
 	if _, ok := b.Content(digest); ok {
@@ -231,6 +278,22 @@ func TestTextOfAnOwnAgent(t *testing.T) {
 	}
 	if got := b.Provide([]byte("text")); !slices.Equal(got, []performatives.AgentID{"x"}) || len(b.Missing()) != 0 {
 		t.Errorf("it was for %v, missing is %v", got, b.Missing())
+	}
+}
+
+// All nodes that have a text are known: one of them may not give it.
+func TestTextOfManyNodes(t *testing.T) {
+	b := directory.New(node("b", 1))
+	var from []cluster.Incarnation
+	for _, name := range []string{"a", "c", "d"} {
+		other := directory.New(node(name, 1))
+		other.Put(agent("X", 1), []byte("text"))
+		other.Put(agent(performatives.AgentID(name), 1), []byte("text"))
+		merge(t, b, other)
+		from = append(from, node(name, 1))
+	}
+	if diff := cmp.Diff([]directory.Want{{Digest: directory.DigestOf([]byte("text")), From: from}}, b.Missing()); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -293,6 +356,13 @@ func (n *network) gossip(delta []byte) {
 	}
 }
 
+// joinAll has a replica know of all nodes.
+func (n *network) joinAll(r *directory.Replica) {
+	for i, name := range n.names {
+		r.Joined(node(name, n.epochs[i]))
+	}
+}
+
 func (n *network) deliver(t *rapid.T, r *directory.Replica, data []byte) {
 	receive := r.Receive
 	if data[0] == 's' {
@@ -329,6 +399,9 @@ func TestConvergence(t *testing.T) {
 			n.epochs = append(n.epochs, 1)
 			n.replicas = append(n.replicas, directory.New(node(n.names[i], 1)))
 			n.truth = append(n.truth, map[performatives.AgentID]directory.Entry{})
+		}
+		for _, r := range n.replicas {
+			n.joinAll(r)
 		}
 		some := rapid.IntRange(0, len(n.names)-1)
 		clock := uint64(0)
@@ -368,6 +441,10 @@ func TestConvergence(t *testing.T) {
 				i := some.Draw(t, "node")
 				n.epochs[i]++
 				n.replicas[i] = directory.New(node(n.names[i], n.epochs[i]))
+				n.joinAll(n.replicas[i])
+				for _, r := range n.replicas {
+					r.Joined(node(n.names[i], n.epochs[i]))
+				}
 				clear(n.truth[i])
 			},
 			"gone": func(t *rapid.T) { // and back: a partition
@@ -399,7 +476,7 @@ func TestConvergence(t *testing.T) {
 				}
 			}
 			for _, w := range r.Missing() {
-				if w.From.Name == n.names[i] {
+				if slices.ContainsFunc(w.From, func(of cluster.Incarnation) bool { return of.Name == n.names[i] }) {
 					t.Fatalf("%s wants its own text", n.names[i])
 				}
 			}

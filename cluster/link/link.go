@@ -40,7 +40,8 @@ type Options struct {
 	// Window is how many bytes may be sent and not acknowledged. What is in it can no longer be overtaken. Zero means
 	// DefaultWindow.
 	Window int
-	// Batch is the length in bytes that a frame of more than one message may have. Zero means DefaultBatch.
+	// Batch is the length in bytes that a frame of more than one message may have. Zero means DefaultBatch. After a stream that has not brought
+	// any acknowledgement it is halved, down to one message, and each acknowledgement doubles it again.
 	Batch int
 	// Capacity is how many messages may wait in each band, and Bytes how many bytes in all bands. Zero means DefaultCapacity
 	// and DefaultBytes.
@@ -89,6 +90,7 @@ type Link struct {
 	flight  []parcel // what was sent and not acknowledged, in order
 	weight  int      // bytes in flight
 	resent  int      // how many of flight were sent over the present stream
+	batch   int      // the present Options.Batch
 	next    uint64   // the sequence number of the next message; those of flight precede it
 
 	theirs   uint64 // the session in which the peer sends; zero: none yet
@@ -106,7 +108,10 @@ type Link struct {
 }
 
 // New returns a link without a stream.
-func New(o Options) *Link { return &Link{o: o.withDefaults(), session: max(o.Session, 1), next: 1} }
+func New(o Options) *Link {
+	o = o.withDefaults()
+	return &Link{o: o, session: max(o.Session, 1), next: 1, batch: o.Batch}
+}
 
 // Peer returns the other end.
 func (l *Link) Peer() cluster.Incarnation { return l.o.Peer }
@@ -119,6 +124,9 @@ func (l *Link) Open() {
 
 // Close notes that the stream has ended. What was not acknowledged is sent again over the next one.
 func (l *Link) Close() {
+	if l.resent > 0 && l.batch > 1 { // a shorter frame may arrive before the next one breaks
+		l.batch /= 2
+	}
 	l.open, l.met, l.greets, l.acks = false, false, false, false
 	l.controls, l.controlBytes, l.resent = nil, 0, 0
 }
@@ -198,7 +206,7 @@ func (l *Link) pack(f *frame, size int, now time.Time) {
 			return
 		}
 		p := l.flight[l.resent]
-		if size > 0 && size+len(p.data) > l.o.Batch {
+		if size > 0 && size+len(p.data) > l.batch {
 			return
 		}
 		if len(f.envelopes) == 0 {
@@ -242,6 +250,19 @@ type Inbound struct {
 	Data   []byte // its form, as package grpc reads it; part of the frame
 	Origin performatives.Origin
 	Ahead  time.Duration // how far the clock of this node is ahead of the sender's, and the time on the way: to be added to deadlines
+}
+
+// Local returns the message that Data is the form of, as it is for this node: with its deadline by the clock of this node, and with its
+// principal.
+func (in Inbound) Local(m *performatives.Message) *performatives.Message {
+	if !m.ReplyBy().IsZero() {
+		by, err := m.With(func(e *performatives.Envelope) { e.ReplyBy = e.ReplyBy.Add(in.Ahead) })
+		if err == nil { // no other field has changed
+			m = by
+		}
+	}
+	m.SetOrigin(in.Origin)
+	return m
 }
 
 // Received is what a frame has brought.
@@ -310,6 +331,7 @@ func (l *Link) acknowledge(number uint64) {
 	if number < first {
 		return
 	}
+	l.batch = min(2*l.batch, l.o.Batch)
 	n := int(number - first + 1)
 	for i, p := range l.flight[:n] {
 		l.weight -= len(p.data)

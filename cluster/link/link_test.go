@@ -415,3 +415,50 @@ func TestLinkPropertyFindsFaults(t *testing.T) {
 		})
 	}
 }
+
+// Streams that break within a frame of full length bring all messages to the other end all the same: frames get shorter.
+func TestShortStreams(t *testing.T) {
+	const messages, size, breaks = 100, 1000, 3000 // bytes after which a stream breaks
+	links := [2]*Link{New(Options{Self: nodeA, Peer: nodeB}), New(Options{Self: nodeB, Peer: nodeA})}
+	for i := range uint64(messages) {
+		if err := links[0].Send(message(t, performatives.Normal, ""), envelope(i, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []uint64
+	longest := 0
+	for streams := 0; len(got) < messages; streams++ {
+		if streams > 2*messages {
+			t.Fatalf("after %d streams, %d of %d messages have arrived", streams, len(got), messages)
+		}
+		for _, l := range links {
+			l.Open()
+		}
+		for passed, idle := 0, false; passed <= breaks && !idle; {
+			idle = true
+			for i, l := range links {
+				frame := l.Next(noon)
+				longest = max(longest, len(frame))
+				if passed += len(frame); frame == nil || passed > breaks {
+					continue
+				}
+				idle = false
+				r, err := links[1-i].Receive(frame, noon)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range r.Messages {
+					got = append(got, idOf(m.Data))
+				}
+			}
+		}
+	}
+	for i, id := range got {
+		if id != uint64(i) {
+			t.Fatalf("the messages come as %v", got)
+		}
+	}
+	if longest < messages*size {
+		t.Errorf("the longest frame has %d bytes: the streams are not too short for it", longest)
+	}
+}

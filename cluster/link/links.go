@@ -430,24 +430,9 @@ func (e *end) deliver(in Inbound) {
 		case m == nil:
 			e.links.o.Logger.Warn("a message of a node cannot be read", "peer", e.member.Name, "err", item.Err)
 		default:
-			if m = shifted(m, in.Ahead); m != nil {
-				m.SetOrigin(in.Origin)
-				e.links.o.Handler.Received(e.member.Incarnation, m)
-			}
+			e.links.o.Handler.Received(e.member.Incarnation, in.Local(m))
 		}
 	})
-}
-
-// shifted returns m with its deadline by the clock of this node.
-func shifted(m *performatives.Message, ahead time.Duration) *performatives.Message {
-	if m.ReplyBy().IsZero() {
-		return m
-	}
-	by, err := m.With(func(e *performatives.Envelope) { e.ReplyBy = e.ReplyBy.Add(ahead) })
-	if err != nil {
-		return m // no other field has changed
-	}
-	return by
 }
 
 // undelivered returns messages to the owner. The caller holds handling.

@@ -33,8 +33,11 @@ type Model struct {
 	order    []token         // to probe, shuffled in each round
 	position int
 	news     map[token]*news
-	pings    map[uint64]*ping
+	pings    map[uint64]func() // end the probes that wait for an answer
 	lastPing uint64
+
+	firstGossip time.Time // the others follow in intervals
+	gossips     bool      // a call of gossip is scheduled
 
 	dueQueued bool // delivery of events is among the jobs
 	rejoin    time.Duration
@@ -80,14 +83,11 @@ type news struct {
 	order     uint64
 }
 
-// ping is a probe that waits for its answer.
-type ping struct{ answered bool }
-
 func newModel(n *Network, o Options) *Model {
 	m := &Model{
 		net: n, options: o, timing: o.Profile.timing(),
 		queue: broadcasts{capacity: o.BroadcastQueue},
-		stops: map[uint64]func() bool{}, peers: map[token]*peer{}, news: map[token]*news{}, pings: map[uint64]*ping{},
+		stops: map[uint64]func() bool{}, peers: map[token]*peer{}, news: map[token]*news{}, pings: map[uint64]func(){},
 	}
 	self := announcement{token: token(n.options.Rand.Uint64()), member: cluster.Member{
 		Incarnation: cluster.Incarnation{Name: o.Name, Epoch: o.Epoch}, Gossip: o.Bind, Links: o.Links, Labels: o.Labels,
@@ -103,7 +103,7 @@ func newModel(n *Network, o Options) *Model {
 
 func (m *Model) begin() {
 	m.every(m.timing.probeInterval, m.probe)
-	m.every(m.timing.gossipInterval, m.gossip)
+	m.beginGossip()
 	m.every(m.timing.pushPullInterval, m.pushPull)
 	m.after(0, m.keepJoined)
 }
@@ -273,6 +273,7 @@ func (m *Model) Broadcast(data []byte) error {
 	m.next++
 	m.queue.seen.first(m.view.token, m.next)
 	m.queue.add(delta{m.view.token, m.next, bytes.Clone(data)})
+	m.scheduleGossip()
 	return nil
 }
 

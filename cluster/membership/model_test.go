@@ -213,6 +213,39 @@ func TestTheModelDetectsFailuresInTheTimeOfTheProfile(t *testing.T) {
 	}
 }
 
+// A death is seen as soon when nobody can confirm the suspicion: of two nodes, one of which has restarted, so that its earlier run counts as
+// another member for a while, and of three nodes, two of which die at once.
+func TestADeathThatNobodyConfirms(t *testing.T) {
+	t.Parallel()
+	for _, profile := range []Profile{Local, LAN, WAN} {
+		timing := profile.timing()
+		bound := 2*time.Duration(timing.suspicionMult)*timing.probeInterval + 5*timing.probeInterval
+		for seed := range uint64(20) {
+			w := newSimulation(seed, NetworkOptions{})
+			all := swarm(t, w, 2, Options{Profile: profile})
+			w.Crash("n1:7946")
+			again := &modelNode{recorder: newRecorder()}
+			m, err := w.Start(Options{Name: "n1", Seeds: []string{"n0:7946"}, Profile: profile, Notify: again.notify})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again.Model = m
+			w.until(t, "they know each other", func() bool { return complete([]*modelNode{all[0], again}) && all[0].recorder.count("n1", Joined) == 2 })
+			w.Crash("n1:7946")
+			if took := w.until(t, "the other one sees it", func() bool { return without(all[:1], again) }); took > bound {
+				t.Errorf("%s, seed %d: %v after a restart, want at most %v", profile, seed, took, bound)
+			}
+			w = newSimulation(seed, NetworkOptions{})
+			all = swarm(t, w, 3, Options{Profile: profile})
+			w.Crash("n1:7946")
+			w.Crash("n2:7946")
+			if took := w.until(t, "the last one sees it", func() bool { return len(all[0].Members()) == 1 }); took > bound {
+				t.Errorf("%s, seed %d: %v with two of three dead, want at most %v", profile, seed, took, bound)
+			}
+		}
+	}
+}
+
 // The model needs nothing but timers: time.AfterFunc in a bubble will do.
 func TestTheModelRunsInABubble(t *testing.T) {
 	t.Parallel()
@@ -315,6 +348,21 @@ func TestModelsBroadcastReachesAll(t *testing.T) {
 }
 
 // Where many packets are lost, members are often suspected: they contradict, and none fails.
+// A network that loses all packets for a while separates nodes, and they find each other again.
+func TestABurstOfLoss(t *testing.T) {
+	t.Parallel()
+	w := newSimulation(1, NetworkOptions{})
+	all := swarm(t, w, 4, Options{})
+	w.Lose(1)
+	w.until(t, "a node misses another one", func() bool { return !complete(all) })
+	w.Lose(0)
+	w.until(t, "all know all again", func() bool { return complete(all) })
+	w.run(time.Minute)
+	if !complete(all) {
+		t.Error("nodes are lost after the burst")
+	}
+}
+
 func TestASuspectedModelContradicts(t *testing.T) {
 	t.Parallel()
 	w := newSimulation(1, NetworkOptions{Loss: 0.08})

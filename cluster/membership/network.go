@@ -103,6 +103,13 @@ func (n *Network) Partition(groups ...[]string) {
 	}
 }
 
+// Lose sets the part of packets that is lost from now on, from 0 to 1, in the place of NetworkOptions.Loss.
+func (n *Network) Lose(part float64) {
+	n.mu.Lock()
+	defer n.unlock()
+	n.options.Loss = part
+}
+
 // Heal ends all cuts.
 func (n *Network) Heal() {
 	n.mu.Lock()

@@ -9,7 +9,8 @@ import (
 // Profile is the timing of failure detection and gossip, by the network between the nodes.
 //
 // A node is suspected when it answers neither a probe nor, in the same interval, one that others send for the prober. It fails
-// SuspicionMult × log10(members, at least 10) intervals later, unless it contradicts.
+// SuspicionMult × log10(members, at least 10) intervals later, unless it contradicts, and twice as late when no other member confirms that. The
+// members include those that died in the last 15 s (WAN: 60 s), so of two nodes, one of which has restarted, there is none to confirm.
 type Profile uint8
 
 // The profiles.
@@ -58,7 +59,7 @@ type timing struct {
 func (p Profile) timing() timing {
 	t := timing{
 		probeInterval: 200 * time.Millisecond, probeTimeout: 100 * time.Millisecond, indirectChecks: 3,
-		suspicionMult: 3, suspicionMaxMult: 6,
+		suspicionMult: 3, suspicionMaxMult: 2,
 		gossipInterval: 50 * time.Millisecond, gossipNodes: 3, gossipToDead: 15 * time.Second,
 		retransmitMult: 4, pushPullInterval: 5 * time.Second, streamTimeout: 5 * time.Second,
 		rejoinMin: 500 * time.Millisecond, rejoinMax: 15 * time.Second,

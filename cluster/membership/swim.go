@@ -142,6 +142,31 @@ func (m *Model) refute(accused uint32) {
 func (m *Model) spread(u update) {
 	m.timers++
 	m.news[u.token] = &news{update: u, order: m.timers}
+	m.scheduleGossip()
+}
+
+// beginGossip chooses when the node gossips: in each interval, from a random time on.
+func (m *Model) beginGossip() {
+	m.firstGossip = m.now().Add(time.Duration(m.net.options.Rand.Int64N(int64(m.timing.gossipInterval))))
+	m.scheduleGossip()
+}
+
+// scheduleGossip schedules the next gossip, as long as there is something to send. A simulation of an idle cluster spends most of its
+// time on these timers otherwise.
+func (m *Model) scheduleGossip() {
+	if m.gossips || m.firstGossip.IsZero() || len(m.news) == 0 && m.queue.length == 0 {
+		return
+	}
+	m.gossips = true
+	wait := m.firstGossip.Sub(m.now())
+	if wait <= 0 {
+		wait = m.timing.gossipInterval - -wait%m.timing.gossipInterval
+	}
+	m.after(wait, func() {
+		m.gossips = false
+		m.gossip()
+		m.scheduleGossip()
+	})
 }
 
 // gossip sends what is new to some others, also to those that died lately, so that they can contradict.
@@ -199,6 +224,7 @@ func (m *Model) hear(updates []update, packet []byte) {
 			m.delivered(d.data)
 		}
 	}
+	m.scheduleGossip()
 }
 
 // pick returns up to k others that fit, by chance.
@@ -260,11 +286,9 @@ func (m *Model) newRound() {
 func (m *Model) probePeer(p *peer) {
 	m.lastPing++
 	id, t, version := m.lastPing, p.token, p.version
-	state := &ping{}
-	m.pings[id] = state
 	m.ping(m, id, p)
-	m.after(m.timing.probeTimeout, func() {
-		if state.answered {
+	help := m.after(m.timing.probeTimeout, func() {
+		if m.pings[id] == nil { // it was answered at this moment
 			return
 		}
 		helpers := m.pick(m.timing.indirectChecks, func(h *peer) bool { return h.state == alive && h.token != t })
@@ -272,13 +296,14 @@ func (m *Model) probePeer(p *peer) {
 			m.net.packet(m.options.Bind, h.member.Gossip, func(helper *Model) { helper.ping(m, id, p) })
 		}
 	})
-	m.after(m.timing.probeInterval, func() {
-		delete(m.pings, id)
-		if state.answered {
+	fail := m.after(m.timing.probeInterval, func() {
+		if m.pings[id] == nil {
 			return
 		}
+		delete(m.pings, id)
 		m.apply(update{announcement: p.announcement, version: version, state: suspect, from: m.view.token})
 	})
+	m.pings[id] = func() { help(); fail() }
 }
 
 // ping sends a ping to a member, whose answer goes back the same way to the node that asks.
@@ -303,8 +328,9 @@ func (m *Model) ping(asker *Model, id uint64, p *peer) {
 }
 
 func (m *Model) answered(id uint64) {
-	if p := m.pings[id]; p != nil {
-		p.answered = true
+	if end := m.pings[id]; end != nil {
+		delete(m.pings, id)
+		end()
 	}
 }
 

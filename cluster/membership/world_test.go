@@ -60,6 +60,17 @@ func kinds(events []Event, name string) string {
 	return strings.Join(all, ", ")
 }
 
+// count returns how many events of a kind there were about a name.
+func (r *recorder) count(name string, kind Kind) (n int) {
+	events, _ := r.all()
+	for _, e := range events {
+		if e.Member.Name == name && e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
 // await waits until the events about a name are those of want.
 func (r *recorder) await(t *testing.T, name, want string) {
 	t.Helper()

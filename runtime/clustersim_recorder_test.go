@@ -1,0 +1,229 @@
+package runtime_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/account"
+	p "github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// clusterRecorder records what the events of all nodes say of messages and conversations. Its swarm's mu guards it.
+type clusterRecorder struct {
+	sources   []*clusterEvents
+	messages  account.Messages[p.MessageID] // those with one receiver
+	sent      map[p.MessageID]clusterSent
+	uncertain map[p.MessageID]int // how often a copy was returned that may have arrived
+	passed    map[p.MessageID]int // copies that were given to links
+	refused   map[p.MessageID]int // copies of requests that were refused by another node, which has to say so
+	answered  map[p.MessageID]int // refusals of them that were given to links
+	sides     map[simSide][]*clusterRun
+	order     []simSide // keys of sides, in order of creation
+	broken    []string
+	losses    tally // of nodes at others, by how
+}
+
+// nodeGone is the text of the refusal that nobody is told, because the conversations have lost their peers before.
+const nodeGone = "the node of the sender has gone"
+
+// clusterSent is what was sent under an id.
+type clusterSent struct {
+	node        *clusterNode
+	first, last time.Time
+	message     *p.Message
+}
+
+// clusterEvents are the events of one run of a node.
+type clusterEvents struct {
+	*actors.Subscription
+	node     *clusterNode
+	handling p.MessageID                       // what a conversation has just handled
+	replyBy  map[p.AgentID]map[string]deadline // of the conversations of its agents
+}
+
+type deadline = time.Time
+
+// clusterRun is one side of a conversation at one run of a node.
+type clusterRun struct {
+	node           *clusterNode
+	began, endedAt time.Time
+	state          machine.State
+	ended          bool
+	met            map[machine.Symbol]bool // the events of its steps
+	due            time.Time               // the latest ReplyBy that this side knew; zero: none
+}
+
+// died reports whether the node crashed before the side had ended.
+func (run *clusterRun) died() bool {
+	return run.node.crashed && (!run.ended || !run.endedAt.Before(run.node.crashedAt))
+}
+
+func newClusterRecorder() *clusterRecorder {
+	return &clusterRecorder{
+		sent: make(map[p.MessageID]clusterSent), uncertain: make(map[p.MessageID]int), passed: make(map[p.MessageID]int),
+		refused: make(map[p.MessageID]int), answered: make(map[p.MessageID]int),
+		sides: make(map[simSide][]*clusterRun),
+	}
+}
+
+// follow records the events of a node from now on.
+func (r *clusterRecorder) follow(c *clusterNode) {
+	r.sources = append(r.sources, &clusterEvents{
+		Subscription: c.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 12, Kinds: []actors.Kind{
+			actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition,
+			runtime.KindMemberLost,
+		}}),
+		node: c, replyBy: make(map[p.AgentID]map[string]deadline),
+	})
+}
+
+// handled counts a message that was handled without a codon.
+func (s *clusterSwarm) handled(m *p.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recorder.messages.Count(m.ID(), account.Handled)
+}
+
+// passes counts a message that a node passes to another one.
+func (s *clusterSwarm) passes(m *p.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.Receiver() != "" {
+		s.recorder.passed[m.ID()]++
+	}
+	if m.AsRefusal() != nil {
+		s.recorder.answered[p.MessageID(m.InReplyTo())]++
+	}
+}
+
+// observe takes in what was published since the last call.
+func (r *clusterRecorder) observe() {
+	for _, events := range r.sources {
+		for len(events.C) > 0 {
+			r.take(events, (<-events.C).Event)
+		}
+	}
+}
+
+func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
+	switch e := ev.(type) {
+	case actors.MessageSent:
+		// A node also publishes what it passes on from another one.
+		if m := e.Message; m.Receiver() != "" && strings.HasPrefix(string(m.ID()), of.node.prefix) {
+			r.messages.Count(m.ID(), account.Accepted)
+			sent, again := r.sent[m.ID()]
+			if !again {
+				sent = clusterSent{node: of.node, first: e.Time, message: m}
+			}
+			sent.last = e.Time
+			r.sent[m.ID()] = sent
+			of.noteDeadline(m.Sender(), m)
+		}
+	case actors.MessageReceived:
+		of.handling = ""
+		r.checkDeadline(of, e)
+		of.noteDeadline(e.Agent, e.Message)
+		if e.Agent.Is(p.AgentID(of.node.Name())) { // it has no conversations: it asks
+			of.handling = e.Message.ID()
+			r.messages.Count(of.handling, account.Handled)
+		}
+	case actors.MessageRefused:
+		if sent, ok := r.inStep(of, e.Message.ID()); ok && e.Refusal.Code == p.CodeExpired && e.Time.Before(sent.message.ReplyBy()) {
+			r.broken = append(r.broken, fmt.Sprintf("%s: %s expires at %s, %v too early", of.node.Name(), e.Message.ID(), e.Message.Receiver(), sent.message.ReplyBy().Sub(e.Time)))
+		}
+		if sent, ok := r.sent[e.Message.ID()]; ok && sent.node != of.node && sent.message.Performative().ExpectsReply() &&
+			e.Message.ID() != of.handling && !of.node.crashed && e.Refusal.Text != nodeGone {
+			r.refused[e.Message.ID()]++
+		}
+		r.ended(of, e.Message, account.Refused, e.Refusal.Code)
+	case actors.DeadLetter:
+		if m, ok := e.Message.(*p.Message); ok {
+			r.ended(of, m, account.Dead, e.Code)
+		}
+	case runtime.MemberLost:
+		r.losses.count("a node " + e.Reason)
+	case codons.Transition:
+		of.handling = e.Message
+		if e.Message != "" {
+			r.messages.Count(e.Message, account.Handled)
+		}
+		r.step(of, e)
+	}
+}
+
+// ended counts a message that was refused or dead-lettered, unless a conversation has failed on it, or has dropped it by its table.
+func (r *clusterRecorder) ended(of *clusterEvents, m *p.Message, how account.Outcome, code p.Code) {
+	if m.ID() == of.handling {
+		return
+	}
+	r.messages.Count(m.ID(), how)
+	if code == p.CodeDisconnected {
+		r.uncertain[m.ID()]++
+	}
+}
+
+// inStep returns how a message was sent, if the clocks of both nodes have not jumped since.
+func (r *clusterRecorder) inStep(of *clusterEvents, id p.MessageID) (clusterSent, bool) {
+	sent, ok := r.sent[id]
+	return sent, ok && sent.node.jumped.Before(sent.first) && of.node.jumped.Before(sent.first)
+}
+
+// checkDeadline checks that a message has the same time left at its receiver, but for the time on the way.
+func (r *clusterRecorder) checkDeadline(of *clusterEvents, e actors.MessageReceived) {
+	sent, ok := r.inStep(of, e.Message.ID())
+	if !ok {
+		return
+	}
+	more := e.Message.ReplyBy().Sub(sent.message.ReplyBy())
+	if more < 0 || more > e.Time.Sub(sent.first) {
+		r.broken = append(r.broken, fmt.Sprintf("%s: the deadline of %s is %v later at %s", of.node.Name(), e.Message.ID(), more, e.Agent))
+	}
+}
+
+// noteDeadline notes what an agent knows of the deadline of a conversation.
+func (of *clusterEvents) noteDeadline(agent p.AgentID, m *p.Message) {
+	if m.ReplyBy().IsZero() {
+		return
+	}
+	all := of.replyBy[agent.Fold()]
+	if all == nil {
+		all = make(map[string]deadline)
+		of.replyBy[agent.Fold()] = all
+	}
+	if id := string(m.ConversationID()); all[id].Before(m.ReplyBy()) {
+		all[id] = m.ReplyBy()
+	}
+}
+
+// step records a step of a conversation.
+func (r *clusterRecorder) step(of *clusterEvents, e codons.Transition) {
+	side := simSide{e.Conversation, e.Protocol, e.Agent.Fold(), e.Peer.Fold(), e.Role}
+	runs := r.sides[side]
+	if runs == nil {
+		r.order = append(r.order, side)
+	}
+	var run *clusterRun
+	for _, other := range runs {
+		if other.node == of.node {
+			run = other
+		}
+	}
+	switch {
+	case e.From == machine.Idle:
+		run = &clusterRun{node: of.node, began: e.Time, met: make(map[machine.Symbol]bool)}
+		r.sides[side] = append(runs, run)
+	case run == nil:
+		r.broken = append(r.broken, string(e.Conversation)+": a step before any other")
+		return
+	}
+	if e.Ended && !run.ended {
+		run.endedAt, run.due = e.Time, of.replyBy[e.Agent.Fold()][string(e.Conversation)]
+	}
+	run.state, run.ended = e.To, e.Ended
+	run.met[e.On] = true
+}
