@@ -1,0 +1,2 @@
+// Package bridge writes and reads the JSON of the MCP-to-MCP Bridge Protocol.
+package bridge
