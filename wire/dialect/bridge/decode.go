@@ -15,6 +15,9 @@ import (
 // reads on, so that the answer to the sender can be addressed.
 type decoder struct {
 	codec       *Codec
+	session     *session // nil without one
+	call        *call    // that a CANCEL withdraws
+	ask         *ask     // that the message answers
 	in          envelope
 	kind        kind
 	correlation string
@@ -89,6 +92,9 @@ func (d *decoder) message() *performatives.Message {
 	if d.refusal != nil {
 		return nil
 	}
+	if d.session != nil {
+		d.session.resolve(d)
+	}
 	return d.made()
 }
 
@@ -132,9 +138,8 @@ func (d *decoder) ids() {
 		d.invalid("correlation_id", "the message_id of the request", d.in.values[memCorrelation])
 	case d.kind == kindError:
 		d.out.InReplyTo = noReference
-	case d.kind == kindRequest && d.out.Receiver == "": // addenda §7: what starts work needs a receiver
 	}
-	if d.kind == kindRequest && d.out.Receiver == "" {
+	if d.kind == kindRequest && d.out.Receiver == "" { // addenda §7: what starts work needs a receiver
 		d.refuse(performatives.CodeInvalidPayload, "receiver_id", "receiver_id: want the id of an agent, or system for any agent that has the tool")
 	}
 }

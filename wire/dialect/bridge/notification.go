@@ -57,7 +57,9 @@ func (d *decoder) notification(v []byte) {
 
 // eventOf returns the event type of a notification that is no INFORM of the specification: the
 // application's message type, or the name of the act.
-func (d *decoder) eventOf() string { return eventFor(d.out.MessageType, d.actOr(performatives.ActInform)) }
+func (d *decoder) eventOf() string {
+	return eventFor(d.out.MessageType, d.actOr(performatives.ActInform))
+}
 
 func eventFor(messageType string, act performatives.Performative) string {
 	if messageType != "" {
