@@ -98,7 +98,7 @@ func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error)
 
 // answer writes the answer to a request of the peer.
 func (s *session) answer(dst []byte, m *performatives.Message, c *call) ([]byte, error) {
-	x := extras{answers: true, handshake: c.hello, tool: c.tool, measured: !c.hello, elapsed: s.opts.Stamper.Stamp().Time.Sub(c.arrived)}
+	x := extras{answers: !c.hello, handshake: c.hello, tool: c.tool, measured: !c.hello, elapsed: s.opts.Stamper.Stamp().Time.Sub(c.arrived)}
 	out, err := s.write(dst, m, x)
 	if err != nil {
 		return out, err
