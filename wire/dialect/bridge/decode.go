@@ -99,7 +99,7 @@ func (d *decoder) message() *performatives.Message {
 }
 
 func (d *decoder) made() *performatives.Message {
-	d.shape.kind = d.kind
+	d.shape.kind, d.shape.act = d.kind, d.out.Performative
 	d.out.Shape = d.shape
 	m, err := performatives.New(d.out)
 	if err != nil {

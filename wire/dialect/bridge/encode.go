@@ -73,7 +73,7 @@ func wordless(m *performatives.Message, why string) error {
 // choose sets the kind of the message and its usual act.
 func (w *writer) choose() error {
 	var err error
-	if w.shape.of == w.m && !w.extras.answers {
+	if w.shape.act == w.m.Performative() && !w.extras.answers && !w.extras.handshake {
 		w.kind = w.shape.kind
 	} else if w.kind, err = w.kindFor(); err != nil {
 		return err
@@ -90,6 +90,9 @@ func (w *writer) choose() error {
 		}
 	}
 	w.act = usualAct(w.kind, word, w.m.Performative() != performatives.ActRefuse)
+	if w.kind == kindNotification && w.correlation != "" && w.m.MessageType() == "" && w.m.Performative() == performatives.ActCancel {
+		w.act = performatives.ActCancel
+	}
 	return nil
 }
 
@@ -108,14 +111,11 @@ func (w *writer) kindFor() (kind, error) {
 	case typed, act == performatives.ActInform, act == performatives.ActCancel:
 		return kindNotification, nil
 	case act == performatives.ActQueryCapabilities:
-		if q, err := payloadAs[performatives.QueryCapabilities](m); err != nil || q.Capabilities == nil || q.Type != performatives.QuerySummary {
-			return 0, wordless(m, " but a handshake, which has the capabilities of its sender")
+		if q, err := payloadAs[performatives.QueryCapabilities](m); err == nil && q.Type != performatives.QuerySummary {
+			return 0, wordless(m, " of the type "+string(q.Type))
 		}
 		return kindHandshakeRequest, nil
 	case act == performatives.ActInformCapabilities:
-		if p, err := payloadAs[performatives.InformCapabilities](m); err != nil || p.Capabilities == nil {
-			return 0, wordless(m, " but a handshake, which has all capabilities of its sender")
-		}
 		return kindHandshakeResponse, nil
 	}
 	return 0, wordless(m, "")
@@ -144,7 +144,7 @@ func (w *writer) correlated() string {
 		return ""
 	case m.InReplyTo() != "":
 		return m.InReplyTo()
-	case w.kind == kindRequest && string(m.ConversationID()) != string(m.ID()):
+	case w.kind == kindRequest && w.shape == unread && string(m.ConversationID()) != string(m.ID()):
 		return string(m.ConversationID()) // a further request of a conversation
 	case w.kind == kindRequest || w.kind == kindHandshakeRequest: // the peer's own; see session.resolveRequest
 		v, _ := m.Metadata(memberNames[memCorrelation])

@@ -32,10 +32,7 @@ const defaultRole = "agent"
 
 // handshakeRequest reads the AgentCapabilities of a peer that connects.
 func (d *decoder) handshakeRequest(v []byte) {
-	if d.other(performatives.ActQueryCapabilities) {
-		d.typed(d.actOr(performatives.ActQueryCapabilities), v, nil)
-		return
-	}
+	d.itself(performatives.ActQueryCapabilities)
 	d.out.Performative = performatives.ActQueryCapabilities
 	own := d.capabilities(v)
 	d.out.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: own, Schemas: true}
@@ -45,10 +42,7 @@ func (d *decoder) handshakeRequest(v []byte) {
 func (d *decoder) handshakeResponse(v []byte) {
 	accepted := d.accepted(v)
 	usual := usualAct(kindHandshakeResponse, "", accepted)
-	if d.other(usual) {
-		d.typed(d.actOr(usual), v, nil)
-		return
-	}
+	d.itself(usual)
 	own := d.capabilities(v)
 	d.out.Performative = usual
 	if accepted {
@@ -61,6 +55,16 @@ func (d *decoder) handshakeResponse(v []byte) {
 	d.kinded(capsReason, "a string", `"`, reason)
 	d.kinded(capsReasonText, "a string", `"`, why)
 	d.out.Payload = performatives.Refuse{ReasonCode: performatives.Code(text(reason)), ReasonText: text(why), Extra: rest}
+}
+
+// itself refuses a handshake with the act or the message type of another message.
+func (d *decoder) itself(usual performatives.Performative) {
+	switch {
+	case d.out.MessageType != "":
+		d.refuse(performatives.CodeInvalidPayload, "metadata.message_type", "metadata.message_type: want none in a handshake")
+	case d.act != 0 && d.act != usual:
+		d.refuse(performatives.CodeInvalidPayload, "metadata.performative", "metadata.performative: want none in a handshake")
+	}
 }
 
 // accepted reads the flag accepted beside the payload, and in it (addenda §2). Without it a
@@ -105,7 +109,7 @@ func (d *decoder) capabilities(v []byte) *performatives.Capabilities {
 	for member, v := range map[string][]byte{capsID: id, capsName: name, capsRole: role, capsVersion: version, capsMetadata: metadata} {
 		put(&c.Extra, member, v)
 	}
-	c.Actions = d.actions(names, details)
+	c.Actions = d.actions(c, names, details)
 	return c
 }
 
@@ -119,11 +123,16 @@ func (d *decoder) list(name string, v []byte) []string {
 	return list
 }
 
-// actions returns the tools as actions, with their descriptions and schemas.
-func (d *decoder) actions(tools []string, details []byte) []performatives.Action {
+// actions returns the tools as actions, with their descriptions and schemas. c keeps the details
+// of tools that are not listed.
+func (d *decoder) actions(c *performatives.Capabilities, tools []string, details []byte) []performatives.Action {
 	d.kinded(capsDetails, "an object", "{", details)
-	about := make(map[string][]byte)
-	object(details, func(name string, v []byte) { about[name] = v })
+	var about performatives.Members
+	over := false
+	object(details, keep(&about, &over))
+	if over {
+		d.tooMany(field(capsDetails))
+	}
 	actions := make([]performatives.Action, 0, len(tools))
 	for _, name := range tools {
 		a := performatives.Action{Name: name}
@@ -133,8 +142,16 @@ func (d *decoder) actions(tools []string, details []byte) []performatives.Action
 			}
 			a.Name = name
 			delete(a.Extra, "name")
+			delete(about, name)
 		}
 		actions = append(actions, a)
+	}
+	if len(about) > 0 {
+		rest, err := marshal(about)
+		if err != nil {
+			d.fail(err)
+		}
+		put(&c.Extra, capsDetails, rest)
 	}
 	return actions
 }
@@ -144,6 +161,9 @@ func (w *writer) handshakeRequest() ([]byte, error) {
 	q, err := payloadAs[performatives.QueryCapabilities](w.m)
 	if err != nil {
 		return nil, err
+	}
+	if q.Capabilities == nil {
+		return nil, wordless(w.m, " but a handshake, which has the capabilities of its sender")
 	}
 	b := openObject(nil)
 	w.capabilities(&b, *q.Capabilities)
@@ -171,6 +191,9 @@ func (w *writer) handshakeResponse() ([]byte, error) {
 	p, err := payloadAs[performatives.InformCapabilities](w.m)
 	if err != nil {
 		return nil, err
+	}
+	if p.Capabilities == nil {
+		return nil, wordless(w.m, " but a handshake, which has all capabilities of its sender")
 	}
 	w.capabilities(&b, *p.Capabilities)
 	w.accept(&b, true)
@@ -211,7 +234,7 @@ func (w *writer) capabilities(b *builder, c performatives.Capabilities) {
 	if len(c.Ontologies) > 0 {
 		b.value(capsOntologies, c.Ontologies)
 	}
-	w.details(b, c.Actions)
+	w.details(b, c)
 	b.extra(c.Extra, capsID, capsName, capsRole, capsTools, capsVersion, capsMetadata, capsTopics, capsOntologies, capsDetails, capsAccepted, capsReason, capsReasonText)
 }
 
@@ -231,10 +254,18 @@ func orText(v []byte, otherwise string) string {
 }
 
 // details writes what is known of the tools besides their names.
-func (w *writer) details(b *builder, actions []performatives.Action) {
+func (w *writer) details(b *builder, c performatives.Capabilities) {
 	about := openObject(nil)
-	written := make(map[string]bool, len(actions))
-	for _, a := range actions {
+	written := make(map[string]bool, len(c.Actions))
+	if v := c.Extra[capsDetails]; is(v, '{') && valid(v) { // of tools that are not listed
+		object(v, func(name string, v []byte) {
+			if !written[name] {
+				written[name] = true
+				about.raw(name, v)
+			}
+		})
+	}
+	for _, a := range c.Actions {
 		name := a.Name
 		a.Name = ""
 		v, err := marshal(a)

@@ -72,7 +72,7 @@ func eventFor(messageType string, act performatives.Performative) string {
 func (w *writer) notification() ([]byte, error) {
 	m := w.m
 	b := openObject(nil)
-	if w.act == m.Performative() && m.MessageType() == "" {
+	if m.Performative() == performatives.ActInform && m.MessageType() == "" {
 		content, err := w.marshalled()
 		switch {
 		case err != nil:

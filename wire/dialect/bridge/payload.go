@@ -65,10 +65,10 @@ func (d *decoder) typed(act performatives.Performative, content []byte, rest per
 		d.refuse(performatives.CodeInvalidPayload, "payload", "payload: want an object as the content of the message type")
 		return
 	}
-	p, err := d.codec.opts.Registry.DecodeTyped(act, d.out.MessageType, "", content)
-	if err == nil && p == nil && d.out.MessageType == "" {
-		p, err = d.codec.opts.Registry.DecodePayload(act, "", []byte("{}"))
+	if content == nil && d.out.MessageType == "" && performatives.CheckPayload(act, nil) != nil {
+		content = []byte("{}") // the act has a payload, all of whose members are absent
 	}
+	p, err := d.codec.opts.Registry.DecodeTyped(act, d.out.MessageType, "", content)
 	if err != nil {
 		d.fail(err)
 		return

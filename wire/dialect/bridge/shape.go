@@ -10,6 +10,7 @@ import (
 // message on the wire, as far as its fields do not determine it. A shape never leaves the node.
 type shape struct {
 	kind     kind
+	act      performatives.Performative
 	had      memberSet              // the members of the envelope
 	blanks   memberSet              // the members that are null
 	priority string                 // the JSON of the priority; empty = its usual name

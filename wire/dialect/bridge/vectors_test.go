@@ -126,7 +126,7 @@ func missing(want, got any) string {
 	}
 	g, _ := got.(map[string]any)
 	for name, v := range w {
-		if empty(v) && empty(g[name]) {
+		if v == nil || empty(v) && empty(g[name]) {
 			continue
 		}
 		if diff := missing(v, g[name]); diff != "" {
