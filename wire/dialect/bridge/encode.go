@@ -144,8 +144,6 @@ func (w *writer) correlated() string {
 		return ""
 	case m.InReplyTo() != "":
 		return m.InReplyTo()
-	case w.kind == kindRequest && w.shape == unread && string(m.ConversationID()) != string(m.ID()):
-		return string(m.ConversationID()) // a further request of a conversation
 	case w.kind == kindRequest || w.kind == kindHandshakeRequest: // the peer's own; see session.resolveRequest
 		v, _ := m.Metadata(memberNames[memCorrelation])
 		return text(v)

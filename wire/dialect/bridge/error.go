@@ -75,8 +75,14 @@ func (d *decoder) error(v []byte) {
 	if d.out.MessageType != "" {
 		var content []byte
 		object(details, nil, found{detailsPayload, &content})
-		for name, v := range map[string][]byte{errorCode: code, errorMessage: message, errorType: category} {
-			put(&rest, name, v)
+		if usual := typedWord(d.out.Performative); word != usual {
+			put(&rest, errorCode, code)
+		}
+		if text(message) != d.out.MessageType {
+			put(&rest, errorMessage, message)
+		}
+		if text(category) != errorTypes[word] {
+			put(&rest, errorType, category)
 		}
 		d.typed(d.out.Performative, content, rest)
 		return
@@ -211,29 +217,39 @@ func (w *writer) fault() (fault, error) {
 	return f, nil
 }
 
+// typedWord returns the usual error_code of a refusal with an application's message type.
+func typedWord(act performatives.Performative) string {
+	if act == performatives.ActNotUnderstood {
+		return codeInvalidArguments
+	}
+	return codeExecutionFailed
+}
+
 // typedFault returns the error for a refusal with an application's message type.
 func (w *writer) typedFault() (fault, error) {
 	m := w.m
-	f := fault{code: performatives.CodeFailed, text: m.MessageType(), rest: w.restOf(), tool: w.extras.tool}
-	if usual := w.act; usual != performatives.ActFailure {
-		f.code = performatives.CodeIncapable
-		if usual == performatives.ActNotUnderstood {
-			f.code = performatives.CodeInvalidPayload
-		}
-	}
-	if word := text(f.rest[errorCode]); word != "" {
-		f.word, f.code = word, ""
-		f.kind = f.rest[errorType]
-		f.text = text(f.rest[errorMessage])
-	} else if refusalExtra(m.Payload()) != nil || m.AsRefusal().Text != "" {
-		f.code, f.text = m.AsRefusal().Code, m.AsRefusal().Text
+	rest := w.restOf()
+	f := fault{
+		word: orText(rest[errorCode], typedWord(m.Performative())), text: orText(rest[errorMessage], m.MessageType()), kind: rest[errorType],
+		rest: rest, tool: w.extras.tool,
 	}
 	if m.Payload() == nil {
 		return f, nil
 	}
+	if r := m.AsRefusal(); refuses(actOfPayload(m.Payload())) { // the application has no payload of its own
+		f.word, f.code, f.text = "", r.Code, r.Text
+	}
 	var err error
 	f.content, err = w.marshalled()
 	return f, err
+}
+
+// actOfPayload returns the act that a payload of package performatives belongs to; 0 for any other.
+func actOfPayload(payload any) performatives.Performative {
+	if p, ok := payload.(interface{ Act() performatives.Performative }); ok {
+		return p.Act()
+	}
+	return 0
 }
 
 // refusalExtra returns the unknown members of the payload of a refusal.

@@ -36,6 +36,9 @@ func (d *decoder) response(v []byte) {
 	d.kinded(responseStatus, "a string", `"`, status)
 	d.kinded(responseSummary, "a string", `"`, summary)
 	d.kinded(responseArtifacts, "an array", `[`, artifacts)
+	if isNull(fault) { // as a success has it
+		fault = nil
+	}
 	put(&rest, responseTime, elapsed)
 	if d.other(performatives.ActInformResult) {
 		for name, v := range map[string][]byte{responseError: fault, responseStatus: status, responseSummary: summary, responseArtifacts: artifacts} {
