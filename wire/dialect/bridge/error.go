@@ -246,7 +246,9 @@ func (w *writer) typedFault() (fault, error) {
 
 // actOfPayload returns the act that a payload of package performatives belongs to; 0 for any other.
 func actOfPayload(payload any) performatives.Performative {
-	if p, ok := payload.(interface{ Act() performatives.Performative }); ok {
+	if p, ok := payload.(interface {
+		Act() performatives.Performative
+	}); ok {
 		return p.Act()
 	}
 	return 0
