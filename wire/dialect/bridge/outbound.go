@@ -9,6 +9,28 @@ import (
 // Encode appends m as one frame. A peer gets one answer to each request: acts before the answer, and
 // further answers, are not written.
 func (s *session) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	out, err := s.encode(dst, m)
+	if err != nil || len(out) == len(dst) {
+		return dst, err
+	}
+	first, err := s.greetFirst(m, out[len(dst):])
+	if err != nil {
+		s.forget(m)
+		return dst, err
+	}
+	return append(dst, first...), nil
+}
+
+// forget drops a request of this node that is not written.
+func (s *session) forget(m *performatives.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.pending.asks[m.ID()]; q != nil {
+		s.pending.removeAsk(q)
+	}
+}
+
+func (s *session) encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	if s.opts.Token != nil {
 		signed, err := s.sign(m)
 		if err != nil {
@@ -67,9 +89,7 @@ func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	out, err := s.write(dst, m, extras{})
 	if err != nil {
-		s.mu.Lock()
-		s.pending.removeAsk(q)
-		s.mu.Unlock()
+		s.forget(m)
 	}
 	return out, err
 }

@@ -61,7 +61,7 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{codec: codec, opts: o, pending: newPending(o.MaxPending)}, nil
+	return &session{codec: codec, opts: o, pending: newPending(o.MaxPending), hellos: newHellos()}, nil
 }
 
 // session is the codec of one session: it knows which agents have shaken hands, and the requests
@@ -72,6 +72,7 @@ type session struct {
 
 	mu      sync.Mutex
 	pending pending
+	hellos  hellos
 }
 
 // Decode reads one message.
@@ -89,6 +90,10 @@ func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
 			take(in)
 			return
 		}
+	}
+	if d.correlation != "" && s.greetingAnswered(&d, m, take) {
+		take(wire.Inbound{Token: in.Token})
+		return
 	}
 	take(s.received(&d, in))
 }
@@ -173,6 +178,9 @@ func bare(token string) string {
 // to be the answer to a request of this node, the request fails, because no other answer comes.
 func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
 	take(wire.Inbound{Err: e.Refusal, Answer: e.Answer(cmp.Or(e.Receiver, s.opts.Local, "system"), s.opts.Stamper.Stamp())})
+	if e.Correlation != "" && s.greetingAnswered(&decoder{correlation: e.Correlation}, nil, take) {
+		return
+	}
 	if e.Type != kindResponse.String() && e.Type != kindHandshakeResponse.String() && e.Type != kindError.String() {
 		return
 	}
