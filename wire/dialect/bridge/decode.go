@@ -15,9 +15,10 @@ import (
 // reads on, so that the answer to the sender can be addressed.
 type decoder struct {
 	codec       *Codec
-	session     *session // nil without one
-	call        *call    // that a CANCEL withdraws
-	ask         *ask     // that the message answers
+	session     *session   // nil without one
+	call        *call      // that a CANCEL withdraws
+	ask         *ask       // that the message answers
+	extensions  extensions // of a handshake
 	in          envelope
 	kind        kind
 	correlation string

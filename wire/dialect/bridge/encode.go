@@ -24,11 +24,13 @@ type writer struct {
 
 // extras is what a session knows of a message that it writes.
 type extras struct {
-	answers   bool // it answers a request of the peer, which expects one answer
-	handshake bool // it answers a handshake of the peer
-	tool      string
-	measured  bool // elapsed is known
-	elapsed   time.Duration
+	session    bool       // there is a session
+	extensions extensions // of a handshake
+	answers    bool       // it answers a request of the peer, which expects one answer
+	handshake  bool       // it answers a handshake of the peer
+	tool       string
+	measured   bool // elapsed is known
+	elapsed    time.Duration
 }
 
 func (c *Codec) append(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
@@ -57,7 +59,12 @@ func (w *writer) note(err error) {
 }
 
 // exact reports whether the message is written in the form in which it was read.
-func (w *writer) exact() bool { return w.shape.of == w.m && w.kind == w.shape.kind }
+func (w *writer) exact() bool {
+	if w.extras.session && (w.kind == kindHandshakeRequest || w.kind == kindHandshakeResponse) {
+		return false // the extensions are those of another connection
+	}
+	return w.shape.of == w.m && w.kind == w.shape.kind
+}
 
 // now returns the time of writing.
 func (w *writer) now() time.Time { return w.codec.opts.Stamper.Stamp().Time }
@@ -108,7 +115,7 @@ func (w *writer) kindFor() (kind, error) {
 		return kindError, nil
 	case act == performatives.ActInformResult, w.extras.answers && !m.Performative().ExpectsReply() && !interim(act):
 		return kindResponse, nil
-	case typed, act == performatives.ActInform, act == performatives.ActCancel:
+	case typed, act == performatives.ActInform, act == performatives.ActCancel, act == performatives.ActStatusUpdate && w.extras.session:
 		return kindNotification, nil
 	case act == performatives.ActQueryCapabilities:
 		if q, err := payloadAs[performatives.QueryCapabilities](m); err == nil && q.Type != performatives.QuerySummary {

@@ -96,6 +96,11 @@ func (d *decoder) capabilities(v []byte) *performatives.Capabilities {
 	if over {
 		d.tooMany("payload")
 	}
+	d.kinded(capsExtensions, "an object", "{", c.Extra[capsExtensions])
+	if d.session != nil { // they are the connection's, not the agent's
+		d.extensions = offeredIn(c.Extra[capsExtensions])
+		delete(c.Extra, capsExtensions)
+	}
 	speaker := performatives.AgentID(d.name(capsID, "the id of the sender", id))
 	if speaker != "" && !speaker.Is(d.out.Sender) {
 		d.refuse(performatives.CodeInvalidPayload, field(capsID), fmt.Sprintf("payload.agent_id: want the sender_id, %.64q, got %.64q", d.out.Sender, speaker))
@@ -235,7 +240,16 @@ func (w *writer) capabilities(b *builder, c performatives.Capabilities) {
 		b.value(capsOntologies, c.Ontologies)
 	}
 	w.details(b, c)
-	b.extra(c.Extra, capsID, capsName, capsRole, capsTools, capsVersion, capsMetadata, capsTopics, capsOntologies, capsDetails, capsAccepted, capsReason, capsReasonText)
+	without := []string{
+		capsID, capsName, capsRole, capsTools, capsVersion, capsMetadata, capsTopics, capsOntologies, capsDetails, capsAccepted, capsReason, capsReasonText,
+	}
+	if w.extras.session {
+		without = append(without, capsExtensions) // those of another connection
+		if len(w.extras.extensions) > 0 {
+			w.extras.extensions.appendTo(b)
+		}
+	}
+	b.extra(c.Extra, without...)
 }
 
 // own returns the agent_id: as the agent has written it, if it is the sender.

@@ -85,7 +85,7 @@ func (s *session) introduce(h *hello, m *performatives.Message) ([]byte, error) 
 		return nil, err
 	}
 	s.hellos.byID[string(stamp.ID)] = h
-	return s.codec.append(nil, q, extras{})
+	return s.codec.append(nil, q, extras{session: true, extensions: supported})
 }
 
 // greetingAnswered handles the answer to a handshake of this end. It reports whether the codec has
@@ -99,6 +99,11 @@ func (s *session) greetingAnswered(d *decoder, m *performatives.Message, take fu
 		return false
 	}
 	accepted := m != nil && m.Performative() == performatives.ActInformCapabilities
+	if accepted {
+		s.mu.Lock()
+		s.agreed = d.extensions
+		s.mu.Unlock()
+	}
 	for {
 		waiting := s.unhold(h, accepted)
 		if len(waiting) == 0 {

@@ -86,12 +86,12 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 	if task, ok := m.Payload().(performatives.TaskRequest); ok {
 		c.tool = task.TaskType
 	}
-	c.first = c.hello && !p.greeted[m.Sender().Fold()]
+	c.first = c.hello && p.greeted[m.Sender().Fold()] == nil
 	if c.first && len(p.greeted) >= maxGreeted || !p.addCall(c, now) {
 		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many requests are under way on this connection"})
 	}
 	if c.hello {
-		p.greeted[m.Sender().Fold()] = true
+		p.greeted[m.Sender().Fold()] = &greeting{d.extensions}
 	}
 	in.Ref = c
 	return in

@@ -17,6 +17,8 @@ const (
 const (
 	eventInform = "inform" // the data is the content of an INFORM of an agent that knows no event types
 	eventCancel = "cancel" // withdraws the request that the correlation_id names (extension)
+
+	eventProgress = "progress" // of the request that the correlation_id names (extension)
 )
 
 // notification reads a NotificationMessage: an INFORM, or an act that its metadata names.
@@ -34,8 +36,12 @@ func (d *decoder) notification(v []byte) {
 		return
 	}
 	withdraws := name == eventCancel && d.correlation != "" && d.out.MessageType == ""
-	if d.act == 0 && withdraws {
+	switch {
+	case d.act != 0:
+	case withdraws:
 		d.act = performatives.ActCancel
+	case d.out.MessageType == "" && d.session != nil && d.session.progressed(d, name):
+		d.act = performatives.ActStatusUpdate
 	}
 	if d.other(performatives.ActInform) {
 		if name != d.eventOf() {
@@ -62,8 +68,11 @@ func (d *decoder) eventOf() string {
 }
 
 func eventFor(messageType string, act performatives.Performative) string {
-	if messageType != "" {
+	switch {
+	case messageType != "":
 		return messageType
+	case act == performatives.ActStatusUpdate:
+		return eventProgress
 	}
 	return strings.ToLower(act.String())
 }

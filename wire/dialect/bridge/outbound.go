@@ -47,7 +47,7 @@ func (s *session) encode(dst []byte, m *performatives.Message) ([]byte, error) {
 		return s.withdraw(dst, m)
 	case act.ExpectsReply():
 		return s.ask(dst, m)
-	case interim(act) && m.MessageType() == "":
+	case interim(act) && m.MessageType() == "" && !s.takesProgress(m, c):
 		return dst, nil
 	case canceled:
 		return s.endCanceled(dst, m, c)
@@ -59,8 +59,27 @@ func (s *session) encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	return s.write(dst, m, extras{})
 }
 
+// takesProgress reports whether m is progress of the call c, and the caller has agreed to get it.
+func (s *session) takesProgress(m *performatives.Message, c *call) bool {
+	if m.Performative() != performatives.ActStatusUpdate || c == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.agreedWith(c.sender).has(extensionProgress)
+}
+
 // write appends a message that fits into a frame.
 func (s *session) write(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
+	x.session = true
+	s.mu.Lock()
+	switch {
+	case m.Performative() == performatives.ActQueryCapabilities:
+		x.extensions = supported
+	case x.handshake:
+		x.extensions = s.agreedWith(m.Receiver())
+	}
+	s.mu.Unlock()
 	out, err := s.codec.append(dst, m, x)
 	if err == nil && s.opts.MaxBytes > 0 && len(out)-len(dst) > s.opts.MaxBytes {
 		return dst, &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the message is longer than the connection carries"}

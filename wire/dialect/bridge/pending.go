@@ -31,6 +31,11 @@ type ask struct {
 	expires time.Time
 }
 
+// greeting is the handshake of an agent of the peer.
+type greeting struct {
+	extensions extensions // that both ends use
+}
+
 // callKey finds a call by its id. Two agents of the peer may use the same id.
 type callKey struct {
 	id     performatives.MessageID
@@ -50,7 +55,7 @@ func partyOf(m *performatives.Message) party {
 // pending has the handshakes and the requests without an answer, of both ends. The session's lock guards it.
 type pending struct {
 	limit   int
-	greeted map[performatives.AgentID]bool // the agents of the peer that have shaken hands, by folded id
+	greeted map[performatives.AgentID]*greeting // the agents of the peer that have shaken hands, by folded id
 	calls   map[callKey]*call
 	cancels map[callKey]*call // by the id of the CANCEL
 	asks    map[performatives.MessageID]*ask
@@ -70,7 +75,7 @@ const unlimited = time.Hour
 
 func newPending(limit int) pending {
 	return pending{
-		limit: limit, greeted: make(map[performatives.AgentID]bool), calls: make(map[callKey]*call), cancels: make(map[callKey]*call),
+		limit: limit, greeted: make(map[performatives.AgentID]*greeting), calls: make(map[callKey]*call), cancels: make(map[callKey]*call),
 		asks: make(map[performatives.MessageID]*ask), parties: make(map[party]*ask),
 	}
 }

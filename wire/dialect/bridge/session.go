@@ -73,6 +73,7 @@ type session struct {
 	mu      sync.Mutex
 	pending pending
 	hellos  hellos
+	agreed  extensions // of the end that opened the connection
 }
 
 // Decode reads one message.
@@ -102,7 +103,7 @@ func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
 func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.opts.Initiator && d.kind != kindHandshakeRequest && !s.pending.greeted[d.out.Sender.Fold()] {
+	if !s.opts.Initiator && d.kind != kindHandshakeRequest && s.pending.greeted[d.out.Sender.Fold()] == nil {
 		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeHandshakeRequired, Text: "send a handshake_request first"})
 	}
 	switch {
@@ -216,7 +217,7 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if answer == nil {
 		return dst
 	}
-	x := extras{}
+	x := extras{session: true}
 	if c, ok := in.Ref.(*call); ok {
 		x.tool = c.tool
 	}
