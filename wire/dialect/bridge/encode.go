@@ -3,6 +3,7 @@ package bridge
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -40,8 +41,8 @@ func (c *Codec) append(dst []byte, m *performatives.Message, x extras) ([]byte, 
 	}
 	w.out = openObject(dst)
 	w.message()
-	w.note(w.out.err)
-	out := append(w.out.dst, '}')
+	out, err := w.out.close()
+	w.note(err)
 	if w.err == nil && !utf8.Valid(out[len(dst):]) {
 		w.err = errNoUTF8
 	}
@@ -240,15 +241,19 @@ func (w *writer) payload() {
 // unknown writes the members without a field, sorted by name. It leaves out a member with a name
 // of this dialect's envelope: another dialect stored it, with another meaning.
 func (w *writer) unknown() {
-	without := memberNames[:]
-	if w.kind != kindHandshakeResponse {
-		without = append(append([]string{}, memberNames[:memAccepted]...), memberNames[memMetadata])
+	var names []string
+	for name := range w.m.AllMetadata() {
+		m := memberOf([]byte(name))
+		if m == memberCount || m == memAccepted && w.kind != kindHandshakeResponse {
+			names = append(names, name)
+		}
 	}
-	rest := make(performatives.Members)
-	for name, v := range w.m.AllMetadata() {
-		rest[name] = v
+	slices.Sort(names)
+	for _, name := range names {
+		if v, _ := w.m.Metadata(name); len(v) > 0 {
+			w.out.unchecked(name, v)
+		}
 	}
-	w.out.extra(rest, without...)
 }
 
 // restOf returns the members of the payload that came beside the content of a message type.
@@ -268,6 +273,10 @@ func (w *writer) rest(b *builder, without ...string) { b.extra(w.restOf(), witho
 func (w *writer) marshalled() ([]byte, error) {
 	if w.m.Payload() == nil {
 		return []byte("{}"), nil
+	}
+	raw, ok := w.m.Payload().(performatives.Raw)
+	if ok && is(raw, '{') && valid(raw) { // as nearly all are
+		return raw, nil
 	}
 	v, err := marshal(w.m.Payload())
 	switch {
@@ -302,10 +311,9 @@ func payloadAs[T any](m *performatives.Message) (T, error) {
 	if err != nil {
 		return v, fmt.Errorf("bridge: payload: %w", err)
 	}
-	return v, unmarshal(text, &v)
+	err = json.Unmarshal(text, &v)
+	return v, err
 }
-
-func unmarshal(text []byte, v any) error { return json.Unmarshal(text, v) }
 
 // timeFormat is RFC 3339 with as many fractional digits as needed (addenda §1).
 const timeFormat = time.RFC3339Nano

@@ -88,6 +88,11 @@ func (w *writer) metadata() {
 		w.out.raw(memberNames[memMetadata], []byte("null"))
 		return
 	}
+	rest, more := m.Metadata(memberNames[memMetadata])
+	if !more && m.MessageType() == "" && w.act == m.Performative() && w.implied() == string(m.ConversationID()) && m.Protocol() == "" &&
+		m.Trace() == "" && m.Budget().IsZero() {
+		return
+	}
 	b := openObject(nil)
 	if m.MessageType() != "" {
 		b.text(metaMessageType, m.MessageType())
@@ -105,10 +110,10 @@ func (w *writer) metadata() {
 		b.text(metaTrace, m.Trace())
 	}
 	if !m.Budget().IsZero() {
-		b.value(metaBudget, m.Budget())
+		b.content(metaBudget, m.Budget())
 	}
-	if v, ok := m.Metadata(memberNames[memMetadata]); ok && valid(v) {
-		object(v, func(name string, v []byte) {
+	if valid(rest) {
+		object(rest, func(name string, v []byte) {
 			if !knownMeta(name) {
 				b.raw(name, v)
 			}

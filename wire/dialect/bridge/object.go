@@ -174,6 +174,15 @@ func (b *builder) value(name string, v any) {
 	b.raw(name, out)
 }
 
+// content writes a member that may be JSON already.
+func (b *builder) content(name string, c performatives.Content) {
+	v, err := c.MarshalJSON()
+	if err != nil && b.err == nil {
+		b.err = fmt.Errorf("bridge: %s: %w", name, err)
+	}
+	b.unchecked(name, v)
+}
+
 func (b *builder) close() ([]byte, error) { return append(b.dst, '}'), b.err }
 
 // valid reports whether v is one JSON value.

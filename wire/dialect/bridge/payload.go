@@ -61,7 +61,7 @@ func (d *decoder) typed(act performatives.Performative, content []byte, rest per
 	if isNull(content) {
 		content = nil
 	}
-	if content != nil && content[0] != '{' {
+	if len(content) > 0 && content[0] != '{' {
 		d.refuse(performatives.CodeInvalidPayload, "payload", "payload: want an object as the content of the message type")
 		return
 	}

@@ -105,10 +105,10 @@ func (p *pending) removeCall(c *call) {
 // of it.
 func (p *pending) callOf(m *performatives.Message) (c *call, canceled bool) {
 	key := callKey{performatives.MessageID(m.InReplyTo()), m.Receiver().Fold()}
-	if c = p.cancels[key]; c != nil {
+	if c := p.cancels[key]; c != nil {
 		return c, true
 	}
-	if c = p.calls[key]; c != nil && !c.partial {
+	if c := p.calls[key]; c != nil && !c.partial {
 		return c, false
 	}
 	return nil, false

@@ -112,7 +112,7 @@ func (w *writer) request() ([]byte, error) {
 	if task.Parameters.IsZero() {
 		b.raw(requestArguments, []byte("{}"))
 	} else {
-		b.value(requestArguments, task.Parameters)
+		b.content(requestArguments, task.Parameters)
 	}
 	w.timeout(&b)
 	if task.Description != "" {

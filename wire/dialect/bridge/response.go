@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"encoding/json"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -78,7 +79,7 @@ func (d *decoder) result(a answer, rest performatives.Members) performatives.Inf
 		p.Details = performatives.RawContent(bytes.Clone(d.wrap(a.result)))
 	}
 	if !none(a.artifacts) {
-		if err := unmarshal(a.artifacts, &p.Artifacts); err != nil {
+		if err := json.Unmarshal(a.artifacts, &p.Artifacts); err != nil {
 			d.invalid(field(responseArtifacts), "an array of objects", a.artifacts)
 		}
 	}
@@ -166,15 +167,17 @@ func (w *writer) otherResponse(b builder) ([]byte, error) {
 
 // unwrapped writes the result: an object, or the other value that the peer's result was.
 func (w *writer) unwrapped(b *builder, details performatives.Content) {
+	if !w.shape.wrapped {
+		b.content(responseResult, details)
+		return
+	}
 	v, err := marshal(details)
 	w.note(err)
-	if w.shape.wrapped {
-		var inner []byte
-		others := false
-		object(v, func(string, []byte) { others = true }, found{responseResult, &inner})
-		if inner != nil && !others {
-			v = inner
-		}
+	var inner []byte
+	others := false
+	object(v, func(string, []byte) { others = true }, found{responseResult, &inner})
+	if inner != nil && !others {
+		v = inner
 	}
 	b.raw(responseResult, v)
 }
