@@ -293,6 +293,9 @@ func TestUnreadableAnswer(t *testing.T) {
 		if len(in) != 2 || in[0].Err == nil || in[0].Answer == nil || in[1].Message == nil || !in[1].Message.Answers(request) || !errors.Is(in[1].Message.AsRefusal(), performatives.CodeFailed) {
 			t.Errorf("got %+v", in)
 		}
+		if in := p.one(frame("r-2", "response", "agent-1", "Eddy", id, `{"success":true}`)); in.Message != nil {
+			t.Errorf("a second answer: %+v", in)
+		}
 	}
 }
 
