@@ -52,3 +52,25 @@ func ExampleDecodeError_Answer() {
 	// true
 	// {"message_id":"m-2","message_type":"error","sender_id":"Calc","receiver_id":"agent-1","timestamp":"2025-01-30T10:30:01Z","correlation_id":"m-1","priority":"normal","payload":{"error_code":"INVALID_ARGUMENTS","error_message":"payload.tool_name: want the name of a tool, got nothing","error_type":"validation","details":{"field":"payload.tool_name"}}}
 }
+
+// A program makes a request, and reads the answer.
+func ExampleFactory() {
+	codec, err := bridge.New(bridge.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f := bridge.Factory{Codec: codec, Sender: "agent-1", Priority: performatives.High}
+	m, err := f.Request("agent-2", bridge.ToolRequest{ToolName: "process_data", Arguments: map[string]string{"data": "test"}, Timeout: 30 * time.Second})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(m.Performative(), m.Receiver(), m.Priority())
+
+	_, err = f.Request("agent-2", bridge.ToolRequest{})
+	fmt.Println(err)
+	// Output:
+	// TASK_REQUEST agent-2 high
+	// bridge: payload.tool_name: want the name of a tool, got an empty string (invalid_payload_structure)
+}

@@ -267,7 +267,7 @@ func orText(v []byte, otherwise string) string {
 	return otherwise
 }
 
-// details writes what is known of the tools besides their names.
+// details writes the descriptions and schemas of the tools.
 func (w *writer) details(b *builder, c performatives.Capabilities) {
 	about := openObject(nil)
 	written := make(map[string]bool, len(c.Actions))

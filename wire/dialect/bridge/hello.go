@@ -10,7 +10,7 @@ import (
 type hello struct {
 	agent performatives.AgentID
 	done  bool     // the peer has accepted it
-	own   bool     // the codec has made it: nobody waits for its answer
+	own   bool     // the codec has made it: no agent waits for its answer
 	held  []queued // what the agent has sent since, until the answer
 }
 
@@ -89,7 +89,7 @@ func (s *session) introduce(h *hello, m *performatives.Message) ([]byte, error) 
 }
 
 // greetingAnswered handles the answer to a handshake of this end. It reports whether the codec has
-// made the handshake, so that nobody else waits for the answer.
+// made the handshake, so that no agent waits for the answer.
 func (s *session) greetingAnswered(d *decoder, m *performatives.Message, take func(wire.Inbound)) (own bool) {
 	s.mu.Lock()
 	h := s.hellos.byID[d.correlation]
