@@ -96,7 +96,7 @@ func (c *nodeCmd) dialects() ([]wire.Dialect, error) {
 	envelopes, err := gateway.New(gateway.Options{
 		Name: c.Name, BinaryProtocol: c.TCP != "", PerMessageAuth: !c.NoAuth, Rate: wire.Rate(c.Rate),
 	})
-	return []wire.Dialect{envelopes, bridge.Dialect{}, acl.Dialect{}}, err
+	return []wire.Dialect{envelopes, bridge.Dialect{Node: c.Name}, acl.Dialect{}}, err
 }
 
 // server returns the options of sessions, without the handler.

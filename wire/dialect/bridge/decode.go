@@ -19,6 +19,7 @@ type decoder struct {
 	call        *call      // that a CANCEL withdraws
 	ask         *ask       // that the message answers
 	extensions  extensions // of a handshake
+	notice      bool       // it is a nack, which is not acknowledged itself
 	in          envelope
 	kind        kind
 	correlation string
@@ -94,7 +95,10 @@ func (d *decoder) message() *performatives.Message {
 		return nil
 	}
 	if d.session != nil {
-		d.session.resolve(d)
+		d.session.checkRoute(d)
+		if d.session.resolve(d); d.refusal != nil {
+			return nil
+		}
 	}
 	return d.made()
 }

@@ -51,6 +51,9 @@
 // After a response with the task_status partial_success, which asks for more input, the next request whose correlation_id
 // names the first one continues its conversation. Any other correlation_id of a request is the peer's own.
 //
+// The announced extensions of the specification are agreed in the handshake: streamed progress, compression of
+// large payloads, routing over several nodes, acknowledgements and batches. docs/bridge-extensions.md has their formats.
+//
 // # Lossless round trip
 //
 // Decoding and then encoding a message gives every member, known or not, with the same JSON value: big numbers keep their

@@ -27,6 +27,7 @@ type writer struct {
 type extras struct {
 	session    bool       // there is a session
 	extensions extensions // of a handshake
+	compress   bool       // the receiver reads compressed payloads
 	answers    bool       // it answers a request of the peer, which expects one answer
 	handshake  bool       // it answers a handshake of the peer
 	tool       string
@@ -211,31 +212,41 @@ func (w *writer) priority() {
 	}
 }
 
-// payload writes the payload: unchanged, for a decoded message.
+// payload writes the payload. A long one is compressed for a receiver that reads that.
 func (w *writer) payload() {
-	if w.exact() {
-		w.out.raw(memberNames[memPayload], w.shape.payload)
-		return
+	v, err := w.content()
+	w.note(err)
+	if w.extras.compress && len(v) >= compressFrom {
+		if short, ok := compressed(v); ok {
+			w.out.raw(memberNames[memPayload], short)
+			w.out.text(memberEncoding, methodGzip)
+			return
+		}
 	}
-	var v []byte
-	var err error
+	w.out.raw(memberNames[memPayload], v)
+}
+
+// content returns the payload: unchanged, for a decoded message.
+func (w *writer) content() ([]byte, error) {
+	if w.exact() {
+		return w.shape.payload, nil
+	}
 	switch w.kind {
 	case kindHandshakeRequest:
-		v, err = w.handshakeRequest()
+		return w.handshakeRequest()
 	case kindHandshakeResponse:
-		v, err = w.handshakeResponse()
+		return w.handshakeResponse()
 	case kindRequest:
-		v, err = w.request()
+		return w.request()
 	case kindResponse:
-		v, err = w.response()
+		return w.response()
 	case kindNotification:
-		v, err = w.notification()
+		return w.notification()
 	case kindError:
-		v, err = w.error()
+		return w.error()
 	case endOfKinds:
 	}
-	w.note(err)
-	w.out.raw(memberNames[memPayload], v)
+	return nil, errNoObject
 }
 
 // unknown writes the members without a field, sorted by name. It leaves out a member with a name
@@ -288,8 +299,8 @@ func (w *writer) marshalled() ([]byte, error) {
 	return v, nil
 }
 
-// content writes the payload as a member. It leaves a missing payload out.
-func (w *writer) content(b *builder, name string) error {
+// member writes the payload as a member of the payload of bridge. It leaves a missing one out.
+func (w *writer) member(b *builder, name string) error {
 	if w.m.Payload() == nil {
 		return nil
 	}

@@ -12,20 +12,42 @@ import (
 const capsExtensions = "extensions"
 
 // The extensions. docs/bridge-extensions.md has their formats.
-const extensionProgress = "progress"
+const (
+	extensionProgress        = "progress"
+	extensionCompression     = "compression"
+	extensionRouting         = "routing"
+	extensionAcknowledgement = "acknowledgement"
+	extensionBatching        = "batching"
+)
 
-// supported are the extensions that this package offers, sorted by name.
-var supported = []string{extensionProgress}
+// parameters has the JSON of the parameters of each extension.
+var parameters = map[string]string{
+	extensionProgress:        `{}`,
+	extensionCompression:     `{"methods":["` + methodGzip + `"]}`,
+	extensionRouting:         `{}`,
+	extensionAcknowledgement: `{}`,
+	extensionBatching:        `{}`,
+}
 
-// extensions is a set of the names of extensions.
+// extensions is a set of the names of extensions, sorted.
 type extensions []string
 
 func (e extensions) has(name string) bool { return slices.Contains(e, name) }
 
-// offeredIn returns the supported extensions among the offered ones.
-func offeredIn(v []byte) (out extensions) {
-	object(v, func(name string, v []byte) {
-		if slices.Contains(supported, name) && is(v, '{') && !out.has(name) {
+// supported returns the extensions that this end offers.
+func (s *session) supported() extensions {
+	all := extensions{extensionAcknowledgement, extensionBatching, extensionCompression, extensionProgress}
+	if s.node != "" {
+		all = append(all, extensionRouting)
+	}
+	return all
+}
+
+// agreeable returns the supported extensions among the offered ones.
+func (s *session) agreeable(offer []byte) (out extensions) {
+	all := s.supported()
+	object(offer, func(name string, v []byte) {
+		if all.has(name) && is(v, '{') && !out.has(name) && (name != extensionCompression || knowsGzip(v)) {
 			out = append(out, name)
 		}
 	})
@@ -33,13 +55,16 @@ func offeredIn(v []byte) (out extensions) {
 	return out
 }
 
-// append writes the member of a handshake.
+// appendTo writes the member of a handshake.
 func (e extensions) appendTo(b *builder) {
 	o := openObject(nil)
 	for _, name := range e {
-		o.raw(name, []byte("{}"))
+		o.raw(name, []byte(parameters[name]))
 	}
-	v, _ := o.close()
+	v, err := o.close()
+	if err != nil && b.err == nil {
+		b.err = err
+	}
 	b.raw(capsExtensions, v)
 }
 
@@ -53,6 +78,13 @@ func (s *session) agreedWith(agent performatives.AgentID) extensions {
 		return g.extensions
 	}
 	return nil
+}
+
+// agrees reports whether both ends use an extension in messages of an agent of the peer, and to it.
+func (s *session) agrees(agent performatives.AgentID, extension string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.agreedWith(agent).has(extension)
 }
 
 // progressed reports whether a notification is the progress of a request of this node.

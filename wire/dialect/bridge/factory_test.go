@@ -48,13 +48,19 @@ func TestFactory(t *testing.T) {
 			`"payload":{"agent_id":"agent-2","agent_name":"Processor","agent_role":"processor","tools":["process_data"],"version":"0.1.0","metadata":{},"accepted":true}}`},
 		{made(of.HandshakeResponse(hello, own, false)), performatives.ActRefuse, `"metadata":{},"accepted":false}}`},
 		{request, performatives.ActTaskRequest, `"payload":{"arguments":{"data":"test"},"timeout":1.5,"tool_name":"process_data"}}`},
-		{made(of.Response(request, ToolResponse{Success: true, Result: 1, ExecutionTime: time.Second / 2})), performatives.ActInformResult,
-			`"payload":{"error":null,"execution_time":0.5,"result":1,"success":true}}`},
-		{made(of.Response(further, ToolResponse{Error: "no"})), performatives.ActInformResult,
-			`"payload":{"error":"no","execution_time":0,"result":null,"success":false},"metadata":{"conversation_id":"` + string(request.ID()) + `"}}`},
+		{
+			made(of.Response(request, ToolResponse{Success: true, Result: 1, ExecutionTime: time.Second / 2})), performatives.ActInformResult,
+			`"payload":{"error":null,"execution_time":0.5,"result":1,"success":true}}`,
+		},
+		{
+			made(of.Response(further, ToolResponse{Error: "no"})), performatives.ActInformResult,
+			`"payload":{"error":"no","execution_time":0,"result":null,"success":false},"metadata":{"conversation_id":"` + string(request.ID()) + `"}}`,
+		},
 		{note, performatives.ActInform, `"receiver_id":null,"timestamp":"2025-01-30T10:30:01Z","correlation_id":null,"priority":"high","payload":{"data":{},"event_type":"tick"}}`},
-		{made(of.Error(request, ErrorDetails{ErrorCode: "TIMEOUT", ErrorMessage: "late"})), performatives.ActFailure,
-			`"payload":{"error_code":"TIMEOUT","error_message":"late","error_type":"timeout"}}`},
+		{
+			made(of.Error(request, ErrorDetails{ErrorCode: "TIMEOUT", ErrorMessage: "late"})), performatives.ActFailure,
+			`"payload":{"error_code":"TIMEOUT","error_message":"late","error_type":"timeout"}}`,
+		},
 	} {
 		out, err := c.Encode(tt.m)
 		if err != nil || !strings.HasSuffix(string(out), tt.want) || tt.m.Performative() != tt.act {

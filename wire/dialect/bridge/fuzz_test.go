@@ -18,7 +18,11 @@ func FuzzDecode(f *testing.F) {
 	}
 	for _, text := range wellFormed {
 		f.Add([]byte(text))
+		f.Add([]byte("[" + text + "," + text + "]"))
+		f.Add([]byte(beside(text, `"route":{"hop_limit":1,"path":["n2"]}`)))
 	}
+	packed, _ := compressed([]byte(`{"event_type":"` + long + `"}`))
+	f.Add([]byte(beside(frame("m-1", "notification", "agent-1", "Bob", "", string(packed)), `"payload_encoding":"gzip"`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := newCodec(t, Options{MaxBytes: 1 << 16})
 		m, err := c.Decode(data)
@@ -27,7 +31,8 @@ func FuzzDecode(f *testing.F) {
 		} else {
 			checkRewritten(t, c, m, data)
 		}
-		play(t, data)
+		play(t, greeted(t, wire.CodecOptions{Local: "node", MaxBytes: 1 << 16, MaxPending: 8}), data)
+		play(t, extended(t, wire.CodecOptions{Local: "node", MaxBytes: 1 << 16, MaxPending: 8}), data)
 	})
 }
 
@@ -80,9 +85,8 @@ func checkAnswerable(t *testing.T, c *Codec, err error) {
 
 // play passes a frame to a session in which agent-1 has shaken hands, answers and refuses what
 // comes of it, and checks that nothing stays pending.
-func play(t *testing.T, data []byte) {
+func play(t *testing.T, p *peer, data []byte) {
 	t.Helper()
-	p := greeted(t, wire.CodecOptions{Local: "node", MaxBytes: 1 << 16, MaxPending: 8})
 	p.send(asked(t, performatives.TaskRequest{TaskType: "paint"}, func(e *performatives.Envelope) { e.ID = "ask-1" }))
 	items := p.all(string(data))
 	if len(items) == 0 {

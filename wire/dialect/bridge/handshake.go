@@ -98,7 +98,7 @@ func (d *decoder) capabilities(v []byte) *performatives.Capabilities {
 	}
 	d.kinded(capsExtensions, "an object", "{", c.Extra[capsExtensions])
 	if d.session != nil { // they are the connection's, not the agent's
-		d.extensions = offeredIn(c.Extra[capsExtensions])
+		d.extensions = d.session.agreeable(c.Extra[capsExtensions])
 		delete(c.Extra, capsExtensions)
 	}
 	speaker := performatives.AgentID(d.name(capsID, "the id of the sender", id))

@@ -85,7 +85,7 @@ func (s *session) introduce(h *hello, m *performatives.Message) ([]byte, error) 
 		return nil, err
 	}
 	s.hellos.byID[string(stamp.ID)] = h
-	return s.codec.append(nil, q, extras{session: true, extensions: supported})
+	return s.codec.append(nil, q, extras{session: true, extensions: s.supported()})
 }
 
 // greetingAnswered handles the answer to a handshake of this end. It reports whether the codec has

@@ -99,7 +99,7 @@ func (w *writer) notification() ([]byte, error) {
 	} else {
 		b.text(notificationEvent, eventFor(m.MessageType(), m.Performative()))
 	}
-	if err := w.content(&b, notificationData); err != nil {
+	if err := w.member(&b, notificationData); err != nil {
 		return nil, err
 	}
 	b.extra(rest, notificationEvent, notificationData)

@@ -73,13 +73,20 @@ func (s *session) takesProgress(m *performatives.Message, c *call) bool {
 func (s *session) write(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
 	x.session = true
 	s.mu.Lock()
-	switch {
-	case m.Performative() == performatives.ActQueryCapabilities:
-		x.extensions = supported
-	case x.handshake:
-		x.extensions = s.agreedWith(m.Receiver())
-	}
+	agreed := s.agreedWith(m.Receiver())
 	s.mu.Unlock()
+	switch {
+	case m.Performative() == performatives.ActQueryCapabilities && m.MessageType() == "":
+		x.extensions = s.supported()
+	case x.handshake:
+		x.extensions = agreed
+	default:
+		x.compress = agreed.has(extensionCompression)
+		var err error
+		if m, err = s.routed(m); err != nil {
+			return dst, err
+		}
+	}
 	out, err := s.codec.append(dst, m, x)
 	if err == nil && s.opts.MaxBytes > 0 && len(out)-len(dst) > s.opts.MaxBytes {
 		return dst, &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the message is longer than the connection carries"}

@@ -14,6 +14,10 @@ func (d *decoder) payload() {
 		d.invalid("payload", "an object", v)
 		return
 	}
+	if v = d.inflated(v); d.refusal != nil {
+		return
+	}
+	d.in.values[memPayload] = v
 	d.shape.payload = bytes.Clone(v)
 	switch d.kind {
 	case kindHandshakeRequest:

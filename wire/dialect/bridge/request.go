@@ -97,7 +97,7 @@ func (w *writer) request() ([]byte, error) {
 	b := openObject(nil)
 	if m.MessageType() != "" {
 		b.text(requestTool, m.MessageType())
-		if err := w.content(&b, requestArguments); err != nil {
+		if err := w.member(&b, requestArguments); err != nil {
 			return nil, err
 		}
 		w.timeout(&b)

@@ -20,6 +20,9 @@ import (
 type Dialect struct {
 	// MaxDepth is that of [Options].
 	MaxDepth int
+	// Node is the name of this node in the paths of messages that pass several nodes. It must be unique
+	// among them. Empty means that the extension routing is not offered.
+	Node string
 }
 
 // memberToken is our extension of the envelope.
@@ -61,7 +64,8 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{codec: codec, opts: o, pending: newPending(o.MaxPending), hellos: newHellos()}, nil
+	o.Local = cmp.Or(o.Local, "system")
+	return &session{codec: codec, opts: o, node: d.Node, pending: newPending(o.MaxPending), hellos: newHellos()}, nil
 }
 
 // session is the codec of one session: it knows which agents have shaken hands, and the requests
@@ -69,15 +73,25 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 type session struct {
 	codec *Codec
 	opts  wire.CodecOptions
+	node  string
 
 	mu      sync.Mutex
 	pending pending
 	hellos  hellos
-	agreed  extensions // of the end that opened the connection
+	agreed  extensions              // of the end that opened the connection
+	nacked  performatives.MessageID // the last refused message; of the reader
 }
 
-// Decode reads one message.
+// Decode reads one message, or the messages of a batch.
 func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
+	if s.batches(frame) {
+		s.decodeBatch(frame, take)
+		return
+	}
+	s.decodeOne(frame, take)
+}
+
+func (s *session) decodeOne(frame []byte, take func(wire.Inbound)) {
 	d := decoder{codec: s.codec, session: s}
 	m, failed := s.codec.decode(&d, frame)
 	if failed != nil {
@@ -96,7 +110,7 @@ func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
 		take(wire.Inbound{Token: in.Token})
 		return
 	}
-	take(s.received(&d, in))
+	s.acknowledge(&d, s.received(&d, in), take)
 }
 
 // received does what a message means for the session.
@@ -105,6 +119,9 @@ func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 	defer s.mu.Unlock()
 	if !s.opts.Initiator && d.kind != kindHandshakeRequest && s.pending.greeted[d.out.Sender.Fold()] == nil {
 		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeHandshakeRequired, Text: "send a handshake_request first"})
+	}
+	if out, ok := s.acknowledges(d, in); ok {
+		return out
 	}
 	switch {
 	case d.kind == kindHandshakeRequest, d.kind == kindRequest:
@@ -178,7 +195,7 @@ func bare(token string) string {
 // broken passes on the error of a frame that is no message, with the answer to the peer. If it was
 // to be the answer to a request of this node, the request fails, because no other answer comes.
 func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
-	take(wire.Inbound{Err: e.Refusal, Answer: e.Answer(cmp.Or(e.Receiver, s.opts.Local, "system"), s.opts.Stamper.Stamp())})
+	take(wire.Inbound{Err: e.Refusal, Answer: e.Answer(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp())})
 	if e.Correlation != "" && s.greetingAnswered(&decoder{correlation: e.Correlation}, nil, take) {
 		return
 	}
@@ -213,9 +230,10 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if r := performatives.RefusalOf(err); r != nil && r.Field != "" {
 		err = renamed(err)
 	}
-	answer := wire.RefusalOf(in.Message, cmp.Or(s.opts.Local, "system"), s.opts.Stamper.Stamp(), err)
+	s.nacked = in.Message.ID()
+	answer := wire.RefusalOf(in.Message, s.opts.Local, s.opts.Stamper.Stamp(), err)
 	if answer == nil {
-		return dst
+		return append(dst, s.nack(in.Message, err)...)
 	}
 	x := extras{session: true}
 	if c, ok := in.Ref.(*call); ok {
