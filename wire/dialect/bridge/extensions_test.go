@@ -1,9 +1,11 @@
 package bridge
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -61,8 +63,13 @@ func TestCompression(t *testing.T) {
 		t.Errorf("the content is %.100s", in.Content)
 	}
 	other := asked(t, performatives.TaskRequest{TaskType: "debug", Description: long}, func(e *performatives.Envelope) { e.Receiver = "agent-2" })
-	short := asked(t, performatives.TaskRequest{TaskType: "debug"})
-	for _, m := range []*performatives.Message{other, short} {
+	short := asked(t, performatives.TaskRequest{TaskType: "debug", Description: long[:compressFrom/2]})
+	noise := make([]byte, compressFrom)
+	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(noise); i++ {
+		noise[i] = byte(r.IntN(256))
+	}
+	random := asked(t, performatives.TaskRequest{TaskType: "debug", Description: base64.StdEncoding.EncodeToString(noise)})
+	for _, m := range []*performatives.Message{other, short, random} {
 		if got := p.send(m); strings.Contains(got, "payload_encoding") {
 			t.Errorf("compressed: %.200s", got)
 		}
@@ -95,8 +102,16 @@ func TestCompressionIsChecked(t *testing.T) {
 		"no payload":     {`"gzip"`, packed(`{"a":1}`), "payload.event_type"},
 	} {
 		in := p.all(beside(frame("m-1", "notification", "agent-1", "Bob", "", tt.payload), `"payload_encoding":`+tt.encoding))[0]
-		if in.Err == nil || in.Err.Field != tt.field {
+		if in.Err == nil || in.Err.Field != tt.field || name == "too long" && !strings.Contains(in.Err.Text, "at most 65536 bytes") {
 			t.Errorf("%s: %v", name, in.Err)
+		}
+	}
+	for n := 120; n < 130; n++ { // a payload nests as deep as it would without compression
+		payload := `{"event_type":"e","data":{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}}`
+		plain := p.all(frame("m-1", "notification", "agent-1", "Bob", "", payload))[0]
+		in := p.all(beside(frame("m-1", "notification", "agent-1", "Bob", "", packed(payload)), `"payload_encoding":"gzip"`))[0]
+		if (plain.Err == nil) != (in.Err == nil) {
+			t.Errorf("%d levels: %v, compressed %v", n, plain.Err, in.Err)
 		}
 	}
 }
@@ -187,6 +202,10 @@ func TestAcknowledged(t *testing.T) {
 	m := p.message(frame("a-2", "notification", "agent-1", "", id, `{"event_type":"nack","data":{"error_code":"TOOL_NOT_FOUND","error_message":"no such tool"}}`)).Message
 	if r := m.AsRefusal(); r == nil || r.Code != performatives.CodeIncapable || r.Text != "no such tool" || !m.Answers(request) || m.Receiver() != "Eddy" {
 		t.Errorf("a nack: %+v", m.Envelope())
+	}
+	other := read(t, p.send(asked(t, performatives.TaskRequest{TaskType: "paint"}, func(e *performatives.Envelope) { e.Receiver = "agent-2" }))).ID
+	if m := p.message(frame("a-4", "notification", "agent-2", "Eddy", other, `{"event_type":"ack","data":{}}`)).Message; m.Performative() != performatives.ActInform {
+		t.Errorf("an ack of an agent that has not agreed to it: %+v", m.Envelope())
 	}
 	if in := p.one(frame("a-3", "notification", "agent-1", "", id, `{"event_type":"nack","data":{}}`)); in.Message != nil || !errors.Is(in.Err, performatives.CodeUnspecified) || in.Answer != nil {
 		t.Errorf("a nack of no request: %+v", in)

@@ -132,7 +132,7 @@ func TestExtensionsAreAgreed(t *testing.T) {
 		want  any
 	}{
 		"none":    {"", nil},
-		"known":   {`,"extensions":{"progress":{"x":1},"telepathy":{}}`, map[string]any{"progress": map[string]any{}}},
+		"known":   {`,"extensions":{"progress":{"x":1},"telepathy":{},"routing":{},"compression":{"methods":["zip"]}}`, map[string]any{"progress": map[string]any{}}},
 		"unknown": {`,"extensions":{"telepathy":{}}`, nil},
 		"broken":  {`,"extensions":{"progress":true}`, nil},
 	} {
