@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // newStaffedBridgeHub returns a hub with a calculator and a builder.
@@ -251,5 +252,50 @@ func TestBridgeAndACL(t *testing.T) {
 	c.say(reply)
 	if got := p.outcome(id); got != `{"fixed":true}` {
 		t.Errorf("the bridge agent gets %s", got)
+	}
+}
+
+// tokens maps tokens to the agents that they prove.
+type tokens map[string]performatives.AgentID
+
+func (t tokens) Authenticate(_ context.Context, c wire.Credentials) (wire.Identity, error) {
+	if c.Token == "" {
+		return wire.Identity{}, wire.ErrNoCredentials
+	}
+	if name, ok := t[c.Token]; ok {
+		return wire.Identity{Name: name, Method: "token"}, nil
+	}
+	return wire.Identity{}, &performatives.Refusal{Code: performatives.CodeUnauthorized}
+}
+
+// A peer that has not authenticated, or speaks as another agent, is refused, and has not shaken hands.
+func TestBridgeAuthenticates(t *testing.T) {
+	h := newBridgeHub(t, func(o *wire.Options) { o.Anonymous, o.Auth = false, tokens{"secret": "py"} })
+	h.spawn("Calc", returning(newCalculator(t)))
+	p := h.bridge("py")
+	hello := func(name, token string) string {
+		id := fmt.Sprintf("%s-%s", name, token)
+		p.write(fmt.Sprintf(`{"message_id":%q,"message_type":"handshake_request","sender_id":%q,"timestamp":"2025-01-30T10:30:00Z","auth_token":%q,"payload":{"agent_id":%q,"agent_name":"n","agent_role":"r"}}`,
+			id, name, token, name))
+		return id
+	}
+	if _, payload := p.hear("error", hello("py", "wrong")); payload.Code != "UNAUTHORIZED" {
+		t.Errorf("a wrong token: %+v", payload)
+	}
+	if _, payload := p.hear("error", hello("other", "secret")); payload.Code != "UNAUTHORIZED" || payload.Details["reason_code"] != "forbidden" || payload.Details["field"] != "sender_id" {
+		t.Errorf("another agent: %+v", payload)
+	}
+	p.call("Calc", "add", `{"a":1,"b":2}`)
+	if _, payload := p.hear("error", ""); payload.Details["reason_code"] != "handshake_required" {
+		t.Errorf("before an accepted handshake: %+v", payload)
+	}
+	p.hear("handshake_response", hello("py", "secret"))
+	p.call("Calc", "add", `{"a":1,"b":2}`) // without a token
+	if _, payload := p.hear("error", ""); payload.Code != "UNAUTHORIZED" || payload.Details["reason_code"] != nil {
+		t.Errorf("without a token: %+v", payload)
+	}
+	p.write(`{"message_id":"last","message_type":"request","sender_id":"py","receiver_id":"Calc","auth_token":"Bearer secret","payload":{"tool_name":"add","arguments":{"a":1,"b":2}}}`)
+	if got := p.outcome("last"); got != `{"sum":3}` {
+		t.Errorf("with a token: %s", got)
 	}
 }

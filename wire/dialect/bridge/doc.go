@@ -31,7 +31,8 @@
 // message with a message type is a notification, with the payload as data. Without a message type, bridge
 // has no words for the acts that are not in the table above: they are refused to their senders.
 //
-// A notification with the event_type cancel withdraws the request that its correlation_id names (CANCEL).
+// A notification with the event_type cancel withdraws the request that its correlation_id names (CANCEL). It may overtake
+// the request, which is then answered with an error and not served. A CANCEL of an ended request has no effect.
 //
 // Members of the payload that are extensions: task_description of a request; task_status (partial_success), summary and
 // artifacts of a response; topics, ontologies and tool_details of a handshake. tool_details has the description,

@@ -79,6 +79,9 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 	if p.calls[callKey{m.ID(), m.Sender().Fold()}] != nil {
 		return in // it has come again: its receiver knows it
 	}
+	if _, over := p.early.take(callKey{m.ID(), m.Sender().Fold()}); over && d.kind == kindRequest {
+		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeCanceled, Text: performatives.CodeCanceled.Traits().Text})
+	}
 	c := &call{
 		id: m.ID(), sender: m.Sender(), receiver: m.Receiver(), conversation: m.ConversationID(), replyBy: m.ReplyBy(), priority: m.Priority(),
 		arrived: now, expires: expiry(m.ReplyBy(), now), hello: d.kind == kindHandshakeRequest, tool: m.MessageType(),
@@ -98,9 +101,12 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 }
 
 // withdrawn passes on a CANCEL of the peer. One of a request that has ended, is withdrawn already, or
-// is not the sender's, has no effect.
+// is not the sender's, has no effect. It may have overtaken its request, which is then not served.
 func (s *session) withdrawn(d *decoder, in wire.Inbound) wire.Inbound {
 	p := &s.pending
+	if d.call == nil && d.correlation != "" {
+		p.early.put(callKey{performatives.MessageID(d.correlation), d.out.Sender.Fold()}, struct{}{})
+	}
 	if d.call == nil || d.call.canceled || p.full(len(p.cancels)) && !p.sweep(d.arrival()) {
 		return wire.Inbound{Token: in.Token}
 	}

@@ -104,6 +104,7 @@ func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	now := s.opts.Stamper.Stamp().Time
 	q := &ask{message: stub, expires: expiry(m.ReplyBy(), now)}
 	s.mu.Lock()
+	q.cancel, _ = s.pending.ahead.take(partyOf(m))
 	again := s.pending.asks[m.ID()] != nil
 	room := again || s.pending.addAsk(q, now) // before it is written, because the answer may come at once
 	s.mu.Unlock()
@@ -120,22 +121,27 @@ func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	return out, err
 }
 
-// withdraw writes the CANCEL of a request of this node, once.
+// withdraw writes the CANCEL of a request of this node, once. It may overtake its request.
 func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error) {
 	stub, err := outline(m)
 	if err != nil {
 		return dst, err
 	}
+	id := m.InReplyTo()
 	s.mu.Lock()
 	q := s.pending.parties[partyOf(m)]
-	if q == nil || q.cancel != nil {
+	switch {
+	case q == nil:
+		s.pending.ahead.put(partyOf(m), stub)
+	case q.cancel != nil:
 		s.mu.Unlock()
-		return dst, nil // it is no longer pending, or is withdrawn already
+		return dst, nil
+	default:
+		q.cancel, id = stub, string(q.message.ID())
 	}
-	q.cancel = stub
 	s.mu.Unlock()
-	if m.InReplyTo() != string(q.message.ID()) {
-		if m, err = m.With(func(e *performatives.Envelope) { e.InReplyTo = string(q.message.ID()) }); err != nil {
+	if m.InReplyTo() != id {
+		if m, err = m.With(func(e *performatives.Envelope) { e.InReplyTo = id }); err != nil {
 			return dst, err
 		}
 	}

@@ -326,9 +326,39 @@ func TestWithdraw(t *testing.T) {
 		if m.Performative() != tt.act || tt.act == performatives.ActInform && !m.Answers(cancel) {
 			t.Errorf("%s: %+v", kind, m.Envelope())
 		}
-		if late := p.send(cancel); late != "" {
-			t.Errorf("a CANCEL of an ended request is written: %s", late)
-		}
+	}
+}
+
+// A CANCEL has a higher priority than its request, and may overtake it.
+func TestCancelOvertakes(t *testing.T) {
+	p := greeted(t, wire.CodecOptions{Local: "node"})
+	if in := p.one(frame("m-2", "notification", "agent-1", "Bob", "m-1", `{"event_type":"cancel"}`)); in.Message != nil || in.Err != nil || in.Answer != nil {
+		t.Errorf("got %+v", in)
+	}
+	in := p.one(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
+	if !errors.Is(in.Err, performatives.CodeCanceled) || read(t, string(in.Answer)).Payload["error_code"] != codeExecutionFailed || read(t, string(in.Answer)).Correlation != "m-1" {
+		t.Errorf("got %+v", in)
+	}
+	p.message(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`)) // once
+
+	request := asked(t, performatives.TaskRequest{TaskType: "paint"})
+	cancel, err := request.Follow(stampOf(), performatives.Cancel{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, p.send(cancel)); got.Type != "notification" || got.Correlation != string(request.ID()) || got.Receiver != "agent-1" {
+		t.Errorf("got %+v", got)
+	}
+	p.send(request)
+	m := p.message(frame("r-1", "error", "agent-1", "Eddy", string(request.ID()), `{"error_code":"EXECUTION_FAILED","error_message":"cancelled"}`)).Message
+	if m.Performative() != performatives.ActInform || !m.Answers(cancel) {
+		t.Errorf("got %+v", m.Envelope())
+	}
+	for i := range 2 * maxEarly {
+		p.one(frame(fmt.Sprint("c-", i), "notification", "agent-1", "Bob", fmt.Sprint("x-", i), `{"event_type":"cancel"}`))
+	}
+	if s := p.codec.(*session); len(s.pending.early.entries) != maxEarly || len(s.pending.early.order) != maxEarly {
+		t.Errorf("%d are kept", len(s.pending.early.entries))
 	}
 }
 
