@@ -12,6 +12,7 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 )
 
@@ -207,7 +208,7 @@ func TestMixedClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{rpc, acl.Dialect{}} })
+	h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{rpc, bridge.Dialect{Node: "hub"}, acl.Dialect{}} })
 	h.spawn("Jules", returning(worker{func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 		if t.TaskType == "endless" {
 			<-ctx.Done()
@@ -218,7 +219,7 @@ func TestMixedClients(t *testing.T) {
 	ways := []struct {
 		transport
 		dialect wire.Dialect
-	}{{overTCP, acl.Dialect{}}, {overTCP, rpc}, {overWS, acl.Dialect{}}, {overWS, rpc}, {overGRPC, acl.Dialect{}}}
+	}{{overTCP, acl.Dialect{}}, {overTCP, rpc}, {overWS, acl.Dialect{}}, {overWS, rpc}, {overGRPC, acl.Dialect{}}, {overTCP, bridge.Dialect{Node: "program"}}, {overWS, bridge.Dialect{}}}
 	addrs := make([]string, len(ways))
 	var stops []listener
 	for i, way := range ways {

@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
@@ -86,12 +87,12 @@ func everywhereOf(t *testing.T, of runtime.Options, atHub, atOutpost crew, test 
 		transport
 		dialect wire.Dialect
 	}{
-		"tcp, acl": {overTCP, acl.Dialect{}}, "tcp, gateway": {overTCP, rpc},
-		"ws, acl": {overWS, acl.Dialect{}}, "ws, gateway": {overWS, rpc},
+		"tcp, acl": {overTCP, acl.Dialect{}}, "tcp, gateway": {overTCP, rpc}, "tcp, bridge": {overTCP, bridge.Dialect{Node: "out"}},
+		"ws, acl": {overWS, acl.Dialect{}}, "ws, gateway": {overWS, rpc}, "ws, bridge": {overWS, bridge.Dialect{Node: "out"}},
 		"grpc": {overGRPC, acl.Dialect{}}, // has its own dialect
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHubOf(t, newNode(t, named("hub")), noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{rpc, acl.Dialect{}} })
+			h := newHubOf(t, newNode(t, named("hub")), noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{rpc, bridge.Dialect{Node: "hub"}, acl.Dialect{}} })
 			for id, create := range atHub {
 				h.spawn(id, create)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
@@ -89,13 +90,13 @@ func (c *nodeCmd) notStarted(err error) error {
 	return usagef("--name %.40q: %v", c.Name, err)
 }
 
-// dialects has the dialects of frames. A first frame in neither dialect is refused in the
+// dialects has the dialects of frames. A first frame in none of them is refused in the
 // form of wire.
 func (c *nodeCmd) dialects() ([]wire.Dialect, error) {
 	envelopes, err := gateway.New(gateway.Options{
 		Name: c.Name, BinaryProtocol: c.TCP != "", PerMessageAuth: !c.NoAuth, Rate: wire.Rate(c.Rate),
 	})
-	return []wire.Dialect{envelopes, acl.Dialect{}}, err
+	return []wire.Dialect{envelopes, bridge.Dialect{Node: c.Name}, acl.Dialect{}}, err
 }
 
 // server returns the options of sessions, without the handler.

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
+	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 	"github.com/ribosome-agents/ribosome/wire/ws"
@@ -72,7 +73,7 @@ func newServer(n *runtime.Node) (*wire.Server, error) {
 		return nil, err
 	}
 	return wire.NewServer(wire.Options{
-		Handler: peers, Dialects: []wire.Dialect{acl.Dialect{}, envelopes}, Anonymous: true,
+		Handler: peers, Dialects: []wire.Dialect{acl.Dialect{}, bridge.Dialect{}, envelopes}, Anonymous: true,
 	})
 }
 

@@ -1,0 +1,87 @@
+package bridge
+
+import (
+	"cmp"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// The event types of the extension acknowledgement. The correlation_id names the message.
+const (
+	eventAck  = "ack"  // the message has been accepted
+	eventNack = "nack" // it has been refused; the data are those of an error
+)
+
+// acknowledge passes a message on, and acknowledges it if its sender has agreed to that.
+func (s *session) acknowledge(d *decoder, in wire.Inbound, take func(wire.Inbound)) {
+	s.nacked = ""
+	take(in)
+	m := d.shape.of
+	if in.Message == nil || d.notice || d.kind == kindHandshakeRequest || d.kind == kindHandshakeResponse || s.nacked == m.ID() || !s.agrees(m.Sender(), extensionAcknowledgement) {
+		return
+	}
+	take(wire.Inbound{Token: in.Token, Answer: s.notice(m, eventAck, []byte("{}"))})
+}
+
+// nack returns the nack of a message that gets no error, if its sender has agreed to that.
+func (s *session) nack(m *performatives.Message, err error) []byte {
+	if !s.agrees(m.Sender(), extensionAcknowledgement) {
+		return nil
+	}
+	r := wire.AsRefusal(err)
+	data, err := fault{code: r.Code, text: cmp.Or(r.Text, r.Code.Traits().Text), field: r.Field}.payload()
+	if err != nil {
+		return nil // cannot be: this package has made all of it
+	}
+	return s.notice(m, eventNack, data)
+}
+
+// notice returns a notification about a message of the peer.
+func (s *session) notice(m *performatives.Message, event string, data []byte) []byte {
+	stamp := s.opts.Stamper.Stamp()
+	b := openObject(nil)
+	b.text(memberNames[memID], string(stamp.ID))
+	b.text(memberNames[memType], kindNotification.String())
+	b.text(memberNames[memSender], string(cmp.Or(m.Receiver(), s.opts.Local)))
+	b.text(memberNames[memReceiver], string(m.Sender()))
+	b.text(memberNames[memTimestamp], stamp.Time.UTC().Format(timeFormat))
+	b.text(memberNames[memCorrelation], string(m.ID()))
+	b.text(memberNames[memPriority], m.Priority().String())
+	payload := openObject(nil)
+	payload.text(notificationEvent, event)
+	payload.raw(notificationData, data)
+	b.raw(memberNames[memPayload], append(payload.dst, '}'))
+	return append(b.dst, '}')
+}
+
+// acknowledges handles an ack or a nack of the peer, and reports whether d is one. A nack of a
+// request of this node is its answer. The session's lock is held.
+func (s *session) acknowledges(d *decoder, in wire.Inbound) (wire.Inbound, bool) {
+	if d.kind != kindNotification || d.correlation == "" || d.out.MessageType != "" || d.out.Performative != performatives.ActInform ||
+		!s.agreedWith(d.out.Sender).has(extensionAcknowledgement) {
+		return in, false
+	}
+	var event, data, code, message []byte
+	object(d.shape.payload, nil, found{notificationEvent, &event}, found{notificationData, &data})
+	object(data, nil, found{errorCode, &code}, found{errorMessage, &message})
+	out := wire.Inbound{Token: in.Token}
+	switch text(event) {
+	case eventAck:
+		return out, true
+	case eventNack:
+	default:
+		return in, false
+	}
+	d.notice = true
+	r := &performatives.Refusal{Code: reasonOf(text(code), nil), Text: text(message), From: d.out.Sender, About: performatives.MessageID(d.correlation)}
+	r.Code = cmp.Or(r.Code, performatives.CodeUnspecified)
+	if d.ask != nil {
+		s.pending.removeAsk(d.ask)
+		out.Message = d.ask.message.Refuse(d.out.Sender, performatives.Stamp{ID: d.out.ID, Time: d.out.Timestamp}, r.Code, r.Text)
+	}
+	if out.Message == nil {
+		out.Err = r
+	}
+	return out, true
+}

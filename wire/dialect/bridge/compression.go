@@ -1,0 +1,97 @@
+package bridge
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// methodGzip is the one method of the extension compression.
+const methodGzip = "gzip"
+
+// The members of a message with a compressed payload: the method, beside the payload, and the
+// compressed JSON in base64, in it.
+const (
+	memberEncoding = "payload_encoding"
+	encodedData    = "data"
+)
+
+// compressFrom is the length in bytes from which a payload is compressed.
+const compressFrom = 8 << 10
+
+// knowsGzip reports whether the parameters of the extension name gzip.
+func knowsGzip(v []byte) bool {
+	var methods []byte
+	object(v, nil, found{"methods", &methods})
+	names, _ := stringsOf(methods)
+	return slices.Contains(names, methodGzip)
+}
+
+// compressed returns a payload in its compressed form. It returns false if that is not shorter.
+func compressed(payload []byte) ([]byte, bool) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write(payload)
+	if err == nil {
+		err = z.Close()
+	}
+	o := openObject(nil)
+	o.text(encodedData, base64.StdEncoding.EncodeToString(b.Bytes()))
+	out, errOut := o.close()
+	return out, err == nil && errOut == nil && len(out) < len(payload)
+}
+
+// inflated returns the payload of a message, which is compressed if the peer has agreed to that and
+// the message says so. It removes the member payload_encoding.
+func (d *decoder) inflated(v []byte) []byte {
+	came, ok := d.out.Metadata[memberEncoding]
+	if !ok || d.session == nil || !d.session.agrees(d.out.Sender, extensionCompression) {
+		return v
+	}
+	delete(d.out.Metadata, memberEncoding)
+	if text(came) != methodGzip {
+		d.refuse(performatives.CodeInvalidPayload, memberEncoding, fmt.Sprintf("payload_encoding: want %s, got %.32s", methodGzip, came))
+		return v
+	}
+	var data []byte
+	object(v, nil, found{encodedData, &data})
+	raw, err := base64.StdEncoding.DecodeString(text(data))
+	if !is(data, '"') || err != nil {
+		d.refuse(performatives.CodeInvalidPayload, field(encodedData), "payload.data: want a string in base64")
+		return v
+	}
+	out, err := inflate(raw, d.codec.opts.MaxBytes)
+	s := jsonscan.Scanner{Data: out, Depth: d.codec.opts.MaxDepth - 1}
+	switch {
+	case err != nil:
+		d.refuse(performatives.CodeInvalidPayload, field(encodedData), "payload.data: "+err.Error())
+	case !utf8.Valid(out), s.Peek() != '{', !s.Value(), !s.End():
+		d.refuse(performatives.CodeParsingError, field(encodedData), "payload.data: want a compressed JSON object")
+	default:
+		return bytes.TrimSpace(out)
+	}
+	return v
+}
+
+// inflate returns the decompressed data, which has at most limit bytes.
+func inflate(data []byte, limit int) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("want gzip: %w", err)
+	}
+	out, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("want gzip: %w", err)
+	case len(out) > limit:
+		return nil, fmt.Errorf("want at most %d bytes after decompression", limit)
+	}
+	return out, nil
+}

@@ -1,0 +1,330 @@
+package bridge
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// writer writes one message.
+type writer struct {
+	codec       *Codec
+	m           *performatives.Message
+	shape       *shape
+	extras      extras
+	kind        kind
+	act         performatives.Performative // the usual act of the message
+	correlation string
+	out         builder
+	err         error // the first error
+}
+
+// extras is what a session knows of a message that it writes.
+type extras struct {
+	session    bool       // there is a session
+	extensions extensions // of a handshake
+	compress   bool       // the receiver reads compressed payloads
+	answers    bool       // it answers a request of the peer, which expects one answer
+	handshake  bool       // it answers a handshake of the peer
+	tool       string
+	measured   bool // elapsed is known
+	elapsed    time.Duration
+}
+
+func (c *Codec) append(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
+	w := writer{codec: c, m: m, shape: shapeOf(m), extras: x}
+	if err := w.choose(); err != nil {
+		return dst, err
+	}
+	w.out = openObject(dst)
+	w.message()
+	out, err := w.out.close()
+	w.note(err)
+	if w.err == nil && !utf8.Valid(out[len(dst):]) {
+		w.err = errNoUTF8
+	}
+	if w.err != nil {
+		return dst, w.err
+	}
+	return out, nil
+}
+
+// note stores the first error.
+func (w *writer) note(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// exact reports whether the message is written in the form in which it was read.
+func (w *writer) exact() bool {
+	if w.extras.session && (w.kind == kindHandshakeRequest || w.kind == kindHandshakeResponse) {
+		return false // the extensions are those of another connection
+	}
+	return w.shape.of == w.m && w.kind == w.shape.kind
+}
+
+// now returns the time of writing.
+func (w *writer) now() time.Time { return w.codec.opts.Stamper.Stamp().Time }
+
+// wordless returns the refusal of an act that this protocol cannot express (addenda §2).
+func wordless(m *performatives.Message, why string) error {
+	return &performatives.Refusal{
+		Code: performatives.CodeUnknownPerformative, About: m.ID(), Field: "performative",
+		Text: fmt.Sprintf("the peer's protocol (bridge) has no words for %s%s", m.Performative(), why),
+	}
+}
+
+// choose sets the kind of the message and its usual act.
+func (w *writer) choose() error {
+	var err error
+	if w.shape.act == w.m.Performative() && !w.extras.answers && !w.extras.handshake {
+		w.kind = w.shape.kind
+	} else if w.kind, err = w.kindFor(); err != nil {
+		return err
+	}
+	w.correlation = w.correlated()
+	word := ""
+	if w.kind == kindError {
+		f, err := w.fault()
+		if err != nil {
+			return err
+		}
+		if word = f.word; word == "" {
+			word = f.code.Traits().Bridge
+		}
+	}
+	w.act = usualAct(w.kind, word, w.m.Performative() != performatives.ActRefuse)
+	if w.kind == kindNotification && w.correlation != "" && w.m.MessageType() == "" && w.m.Performative() == performatives.ActCancel {
+		w.act = performatives.ActCancel
+	}
+	return nil
+}
+
+// kindFor returns the message type for an act (addenda §2, §8).
+func (w *writer) kindFor() (kind, error) {
+	m, typed := w.m, w.m.MessageType() != ""
+	switch act := m.Performative(); {
+	case act == performatives.ActTaskRequest, act == performatives.ActRequest && typed:
+		return kindRequest, nil
+	case act == performatives.ActRefuse && !typed && (w.extras.handshake || refusesHandshake(m)):
+		return kindHandshakeResponse, nil
+	case refuses(act):
+		return kindError, nil
+	case act == performatives.ActInformResult, w.extras.answers && !m.Performative().ExpectsReply() && !interim(act):
+		return kindResponse, nil
+	case typed, act == performatives.ActInform, act == performatives.ActCancel, act == performatives.ActStatusUpdate && w.extras.session:
+		return kindNotification, nil
+	case act == performatives.ActQueryCapabilities:
+		if q, err := payloadAs[performatives.QueryCapabilities](m); err == nil && q.Type != performatives.QuerySummary {
+			return 0, wordless(m, " of the type "+string(q.Type))
+		}
+		return kindHandshakeRequest, nil
+	case act == performatives.ActInformCapabilities:
+		return kindHandshakeResponse, nil
+	}
+	return 0, wordless(m, "")
+}
+
+// refusesHandshake reports whether a REFUSE has the members of a handshake_response.
+func refusesHandshake(m *performatives.Message) bool {
+	r, err := payloadAs[performatives.Refuse](m)
+	return err == nil && len(r.Extra[capsID]) > 0
+}
+
+// interim reports whether an act comes before the answer to a request.
+func interim(act performatives.Performative) bool {
+	switch act { //nolint:exhaustive // all others are answers
+	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate:
+		return true
+	}
+	return false
+}
+
+// correlated returns the correlation_id, or nothing.
+func (w *writer) correlated() string {
+	m := w.m
+	switch {
+	case m.InReplyTo() == noReference && m.Performative().IsReply():
+		return ""
+	case m.InReplyTo() != "":
+		return m.InReplyTo()
+	case w.kind == kindRequest || w.kind == kindHandshakeRequest: // the peer's own; see session.resolveRequest
+		v, _ := m.Metadata(memberNames[memCorrelation])
+		return text(v)
+	}
+	return ""
+}
+
+// message writes the members, in the order in which the specification lists them.
+func (w *writer) message() {
+	m := w.m
+	w.out.text(memberNames[memID], string(m.ID()))
+	w.out.text(memberNames[memType], w.kind.String())
+	w.out.text(memberNames[memSender], string(m.Sender()))
+	w.optional(memReceiver, string(m.Receiver()))
+	w.timestamp()
+	w.optional(memCorrelation, w.correlation)
+	w.priority()
+	w.payload()
+	if w.kind == kindHandshakeResponse && (w.shape.kind != w.kind || w.shape.accepted[0]) {
+		w.out.value(memberNames[memAccepted], m.Performative() != performatives.ActRefuse)
+	}
+	w.metadata()
+	w.unknown()
+}
+
+// optional writes a member that may be null.
+func (w *writer) optional(m member, s string) {
+	switch {
+	case s != "":
+		w.out.text(memberNames[m], s)
+	case !w.shape.had.has(m):
+	case w.shape != unread && !w.shape.blanks.has(m) && w.shape.of == w.m:
+		w.out.text(memberNames[m], "")
+	default:
+		w.out.raw(memberNames[m], []byte("null"))
+	}
+}
+
+func (w *writer) timestamp() {
+	switch {
+	case w.exact() && !w.shape.had.has(memTimestamp):
+	case w.exact() && w.shape.blanks.has(memTimestamp):
+		w.out.raw(memberNames[memTimestamp], []byte("null"))
+	default:
+		w.out.text(memberNames[memTimestamp], w.m.Timestamp().UTC().Format(timeFormat))
+	}
+}
+
+func (w *writer) priority() {
+	p := w.m.Priority()
+	if came, err := performatives.ParsePriority(text([]byte(w.shape.priority))); w.shape.priority != "" && err == nil && came == p {
+		w.out.raw(memberNames[memPriority], []byte(w.shape.priority))
+		return
+	}
+	if w.shape.had.has(memPriority) || p != performatives.Normal {
+		w.out.text(memberNames[memPriority], p.String())
+	}
+}
+
+// payload writes the payload. A long one is compressed for a receiver that reads that.
+func (w *writer) payload() {
+	v, err := w.content()
+	w.note(err)
+	if w.extras.compress && len(v) >= compressFrom {
+		if short, ok := compressed(v); ok {
+			w.out.raw(memberNames[memPayload], short)
+			w.out.text(memberEncoding, methodGzip)
+			return
+		}
+	}
+	w.out.raw(memberNames[memPayload], v)
+}
+
+// content returns the payload: unchanged, for a decoded message.
+func (w *writer) content() ([]byte, error) {
+	if w.exact() {
+		return w.shape.payload, nil
+	}
+	switch w.kind {
+	case kindHandshakeRequest:
+		return w.handshakeRequest()
+	case kindHandshakeResponse:
+		return w.handshakeResponse()
+	case kindRequest:
+		return w.request()
+	case kindResponse:
+		return w.response()
+	case kindNotification:
+		return w.notification()
+	case kindError:
+		return w.error()
+	case endOfKinds:
+	}
+	return nil, errNoObject
+}
+
+// unknown writes the members without a field, sorted by name. It leaves out a member with a name
+// of this dialect's envelope: another dialect stored it, with another meaning.
+func (w *writer) unknown() {
+	var names []string
+	for name := range w.m.AllMetadata() {
+		m := memberOf([]byte(name))
+		if m == memberCount || m == memAccepted && w.kind != kindHandshakeResponse {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if v, _ := w.m.Metadata(name); len(v) > 0 {
+			w.out.unchecked(name, v)
+		}
+	}
+}
+
+// restOf returns the members of the payload that came beside the content of a message type.
+func (w *writer) restOf() (rest performatives.Members) {
+	v, ok := w.m.Metadata(payloadRest)
+	if ok && is(v, '{') && valid(v) {
+		over := false
+		object(v, keep(&rest, &over))
+	}
+	return rest
+}
+
+// rest writes them.
+func (w *writer) rest(b *builder, without ...string) { b.extra(w.restOf(), without...) }
+
+// marshalled returns the JSON of the payload, which is an object.
+func (w *writer) marshalled() ([]byte, error) {
+	if w.m.Payload() == nil {
+		return []byte("{}"), nil
+	}
+	raw, ok := w.m.Payload().(performatives.Raw)
+	if ok && is(raw, '{') && valid(raw) { // as nearly all are
+		return raw, nil
+	}
+	v, err := marshal(w.m.Payload())
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("bridge: payload: %w", err)
+	case !is(v, '{'):
+		return nil, errNoObject
+	}
+	return v, nil
+}
+
+// member writes the payload as a member of the payload of bridge. It leaves a missing one out.
+func (w *writer) member(b *builder, name string) error {
+	if w.m.Payload() == nil {
+		return nil
+	}
+	v, err := w.marshalled()
+	if err == nil {
+		b.raw(name, v)
+	}
+	return err
+}
+
+// payloadAs returns the payload as a type of package performatives. It converts a registered type
+// of the application through JSON.
+func payloadAs[T any](m *performatives.Message) (T, error) {
+	v, err := performatives.PayloadAs[T](m)
+	if err == nil {
+		return v, nil
+	}
+	text, err := marshal(m.Payload())
+	if err != nil {
+		return v, fmt.Errorf("bridge: payload: %w", err)
+	}
+	err = json.Unmarshal(text, &v)
+	return v, err
+}
+
+// timeFormat is RFC 3339 with as many fractional digits as needed (addenda §1).
+const timeFormat = time.RFC3339Nano

@@ -1,0 +1,135 @@
+package bridge
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+var (
+	errNoObject = errors.New("bridge: payload: want a JSON object")
+	errNoUTF8   = errors.New("bridge: want UTF-8")
+)
+
+// DecodeError is the error of [Codec.Decode]. It has the refusal, and the fields of the
+// message that could be read, so that its sender can be answered. A field is empty when
+// the message lacks it or ends before it.
+type DecodeError struct {
+	Refusal     *performatives.Refusal
+	Type        string // the message_type
+	ID          performatives.MessageID
+	Sender      performatives.AgentID
+	Receiver    performatives.AgentID
+	Correlation string
+}
+
+// Error returns the text of the refusal.
+func (e *DecodeError) Error() string { return "bridge: " + e.Refusal.Error() }
+
+// Unwrap returns the refusal, so that errors.Is asks for its code.
+func (e *DecodeError) Unwrap() error { return e.Refusal }
+
+// Answer returns the error message for the sender, from the agent from. It is nil for a message
+// that is an error itself: two peers would otherwise answer each other without end.
+func (e *DecodeError) Answer(from performatives.AgentID, s performatives.Stamp) []byte {
+	if e.Type == kindError.String() {
+		return nil
+	}
+	return errorFrame(report{
+		from: from, to: e.Sender, about: string(e.ID), stamp: s,
+		fault: fault{code: e.Refusal.Code, text: e.Refusal.Text, field: e.Refusal.Field},
+	})
+}
+
+// failure returns the stored error together with the readable fields.
+func (d *decoder) failure() *DecodeError {
+	v := &d.in.values
+	e := &DecodeError{
+		Refusal:     d.refusal,
+		Type:        legible(v[memType]),
+		ID:          performatives.MessageID(legible(v[memID])),
+		Sender:      performatives.AgentID(legible(v[memSender])),
+		Receiver:    performatives.AgentID(legible(v[memReceiver])),
+		Correlation: legible(v[memCorrelation]),
+	}
+	d.refusal.About = e.ID
+	return e
+}
+
+// legible returns the text of a JSON string that could be an id, and "" for any other
+// value.
+func legible(v []byte) string {
+	if len(v) < 2 || v[0] != '"' || len(v) > 6*performatives.MaxIDLength {
+		return ""
+	}
+	t, ok := jsonscan.Unquote(v)
+	if !ok || len(t) > performatives.MaxIDLength || bytes.ContainsFunc(t, unicode.IsControl) {
+		return ""
+	}
+	return string(t)
+}
+
+// report is an error message that this package writes itself.
+type report struct {
+	from, to performatives.AgentID // to may be empty
+	about    string                // the message_id of the failed message; may be empty
+	stamp    performatives.Stamp
+	fault    fault
+}
+
+// errorFrame returns a report as JSON.
+func errorFrame(r report) []byte {
+	b := openObject(nil)
+	b.text(memberNames[memID], string(r.stamp.ID))
+	b.text(memberNames[memType], kindError.String())
+	b.text(memberNames[memSender], string(r.from))
+	orNull(&b, memReceiver, string(r.to))
+	b.text(memberNames[memTimestamp], r.stamp.Time.UTC().Format(timeFormat))
+	orNull(&b, memCorrelation, r.about)
+	b.text(memberNames[memPriority], performatives.Normal.String())
+	payload, err := r.fault.payload()
+	b.raw(memberNames[memPayload], payload)
+	out, errOut := b.close()
+	if err != nil || errOut != nil {
+		return nil // cannot be: this package has made all of it
+	}
+	return out
+}
+
+func orNull(b *builder, m member, s string) {
+	if s == "" {
+		b.raw(memberNames[m], []byte("null"))
+		return
+	}
+	b.text(memberNames[m], s)
+}
+
+// fieldNames has the names of bridge for the fields of a message.
+var fieldNames = map[string]string{
+	"sender": "sender_id", "receiver": "receiver_id", "in_reply_to": "correlation_id",
+	"conversation_id": "metadata.conversation_id", "message_type": "metadata.message_type", "performative": "metadata.performative",
+	"protocol": "metadata.protocol", "trace": "metadata.trace",
+	"payload.task_type": "payload.tool_name", "payload.task_parameters": "payload.arguments", "payload.task_status": "payload.task_status",
+	"payload.result_details": "payload.result",
+}
+
+// renamed returns the refusal in an error of package performatives, with the field names of bridge.
+func renamed(err error) *performatives.Refusal {
+	var known *performatives.Refusal
+	if !errors.As(err, &known) {
+		return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text}
+	}
+	r := *known
+	if name, ok := fieldNames[r.Field]; ok {
+		r.Text = name + strings.TrimPrefix(r.Text, r.Field)
+		if !strings.HasPrefix(known.Text, r.Field) {
+			r.Text = name + ": " + known.Text
+		}
+		r.Field = name
+	}
+	return &r
+}

@@ -1,0 +1,225 @@
+package bridge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+func task(t *testing.T, from performatives.AgentID, name string) *performatives.Message {
+	t.Helper()
+	return asked(t, performatives.TaskRequest{TaskType: name}, func(e *performatives.Envelope) { e.Sender = from })
+}
+
+// accept returns the answer to a handshake of ours.
+func accept(about, payload string) string {
+	return frame("welcome-"+about, "handshake_response", "far", "", about, payload)
+}
+
+const welcome = `{"agent_id":"far","agent_name":"n","agent_role":"r","accepted":true}`
+
+// The end that opened the connection shakes hands for each agent. What the agent sends is written
+// after the answer, in order.
+func TestShakesHandsFirst(t *testing.T) {
+	p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true})
+	hello := read(t, p.send(task(t, "Eddy", "one")))
+	if hello.Type != "handshake_request" || hello.Sender != "Eddy" || hello.Receiver != "" || hello.Payload["agent_id"] != "Eddy" || fmt.Sprint(hello.Payload["tools"]) != "[]" {
+		t.Fatalf("got %+v", hello)
+	}
+	if got := p.send(task(t, "Eddy", "two")); got != "" {
+		t.Errorf("a request before the answer: %s", got)
+	}
+	other := read(t, p.send(task(t, "Ada", "three")))
+	if other.Type != "handshake_request" || other.Sender != "Ada" {
+		t.Errorf("another agent: %+v", other)
+	}
+	items := p.all(accept(hello.ID, welcome))
+	if len(items) != 3 || items[2].Message != nil || items[2].Err != nil {
+		t.Fatalf("got %+v", items)
+	}
+	for i, tool := range []string{"one", "two"} {
+		if got := read(t, string(items[i].Answer)); got.Type != "request" || got.Payload["tool_name"] != tool || got.Sender != "Eddy" {
+			t.Errorf("got %+v, want the request %s", got, tool)
+		}
+	}
+	request := task(t, "Eddy", "four")
+	if got := read(t, p.send(request)); got.Payload["tool_name"] != "four" {
+		t.Errorf("afterwards: %+v", got)
+	}
+	if m := p.message(frame("r-4", "response", "agent-1", "", string(request.ID()), `{"success":true}`)).Message; m.Receiver() != "Eddy" {
+		t.Errorf("got %+v", m.Envelope())
+	}
+}
+
+// When the peer does not accept an agent, its requests are refused, and its next one begins again.
+func TestIsNotAccepted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer func(id string) string
+		code   performatives.Code
+	}{
+		"accepted is false": {func(id string) string { return accept(id, strings.Replace(welcome, "true", "false", 1)) }, performatives.CodeUnauthorized},
+		"an error": {func(id string) string {
+			return frame("e-1", "error", "far", "Eddy", id, `{"error_code":"TIMEOUT","error_message":"late"}`)
+		}, performatives.CodeTimeout},
+		"unreadable": {func(id string) string { return accept(id, `{}`) }, performatives.CodeUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true})
+			request := task(t, "Eddy", "one")
+			hello := read(t, p.send(request))
+			if got := p.send(asked(t, performatives.Raw(`{}`), func(e *performatives.Envelope) { e.Sender, e.Performative = "Eddy", performatives.ActInform })); got != "" {
+				t.Errorf("written: %s", got)
+			}
+			var refused []*performatives.Message
+			for _, in := range p.all(tt.answer(hello.ID)) {
+				if in.Message != nil {
+					refused = append(refused, in.Message)
+				}
+			}
+			if len(refused) != 1 || !refused[0].Answers(request) || !refused[0].Undeliverable() || !errors.Is(refused[0].AsRefusal(), tt.code) {
+				t.Fatalf("got %+v", refused)
+			}
+			s := p.codec.(*session)
+			if len(s.pending.asks) != 0 || s.hellos.held != 0 || len(s.hellos.byID) != 0 {
+				t.Errorf("pending: %+v %+v", s.pending, s.hellos)
+			}
+			if got := read(t, p.send(task(t, "Eddy", "two"))); got.Type != "handshake_request" {
+				t.Errorf("the next request: %+v", got)
+			}
+		})
+	}
+}
+
+// An agent that introduces itself needs no other handshake, and its answer is for whoever has asked.
+func TestIntroducesItself(t *testing.T) {
+	p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true})
+	own := asked(t, performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{Actions: []performatives.Action{{Name: "paint"}}}})
+	hello := read(t, p.send(own))
+	if fmt.Sprint(hello.Payload["tools"]) != "[paint]" {
+		t.Errorf("got %+v", hello)
+	}
+	if got := p.send(task(t, "Eddy", "one")); got != "" {
+		t.Errorf("before the answer: %s", got)
+	}
+	items := p.all(accept(hello.ID, welcome))
+	if len(items) != 2 || read(t, string(items[0].Answer)).Type != "request" || items[1].Message == nil || !items[1].Message.Answers(own) {
+		t.Fatalf("got %+v", items)
+	}
+}
+
+// What waits for a handshake is bounded.
+func TestHeldFramesAreBounded(t *testing.T) {
+	p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true, MaxBytes: 400})
+	refused := false
+	for range 4 {
+		_, err := p.codec.Encode(nil, task(t, "Eddy", "one"))
+		refused = refused || errors.Is(err, performatives.CodeBusy)
+	}
+	if s := p.codec.(*session); !refused || s.hellos.held > 800 || len(s.pending.asks) > 3 {
+		t.Errorf("refused %t, %d bytes, %d requests", refused, s.hellos.held, len(s.pending.asks))
+	}
+}
+
+// Both ends use the extensions that both know, and only with the agent that has agreed to them.
+func TestExtensionsAreAgreed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		offer string
+		want  any
+	}{
+		"none":    {"", nil},
+		"known":   {`,"extensions":{"progress":{"x":1},"telepathy":{},"routing":{},"compression":{"methods":["zip"]}}`, map[string]any{"progress": map[string]any{}}},
+		"unknown": {`,"extensions":{"telepathy":{}}`, nil},
+		"broken":  {`,"extensions":{"progress":true}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPeer(t, wire.CodecOptions{Local: "node"})
+			payload := strings.TrimSuffix(handshake("agent-1"), "}") + tt.offer + "}"
+			in := p.message(frame("hello-1", "handshake_request", "agent-1", "", "", payload))
+			if _, ok := capabilitiesOf(in.Message).Extra[capsExtensions]; ok {
+				t.Error("the extensions of the connection are announced as the agent's")
+			}
+			others := &performatives.Capabilities{Extra: performatives.Members{capsExtensions: json.RawMessage(`{"telepathy":{}}`)}}
+			got := read(t, p.send(answered(t, in.Message, performatives.InformCapabilities{Capabilities: others})))
+			if fmt.Sprint(got.Payload["extensions"]) != fmt.Sprint(tt.want) {
+				t.Errorf("got %v, want %v", got.Payload["extensions"], tt.want)
+			}
+			request := p.message(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`)).Message
+			half := 50.0
+			news := p.send(answered(t, request, performatives.StatusUpdate{Progress: &half}))
+			if (news != "") != (tt.want != nil) {
+				t.Errorf("progress: %s", news)
+			}
+			if tt.want != nil {
+				got := read(t, news)
+				if got.Type != "notification" || got.Payload["event_type"] != "progress" || got.Correlation != "m-1" || fmt.Sprint(got.Payload["data"]) != "map[progress_percentage:50]" {
+					t.Errorf("got %+v", got)
+				}
+			}
+			if got := p.send(answered(t, request, performatives.TaskAccept{})); got != "" {
+				t.Errorf("TASK_ACCEPT: %s", got)
+			}
+			id := read(t, p.send(task(t, "Eddy", "paint"))).ID
+			m := p.message(frame("r-1", "notification", "agent-1", "", id, `{"event_type":"progress","data":{"progress_percentage":25}}`)).Message
+			if (m.Performative() == performatives.ActStatusUpdate) != (tt.want != nil) {
+				t.Errorf("progress of the peer is a %s", m.Performative())
+			}
+		})
+	}
+	p := newPeer(t, wire.CodecOptions{Local: "node"})
+	if in := p.one(frame("hello-1", "handshake_request", "agent-1", "", "", strings.TrimSuffix(handshake("agent-1"), "}")+`,"extensions":[]}`)); in.Err == nil || in.Err.Field != "payload.extensions" {
+		t.Errorf("got %v", in.Err)
+	}
+}
+
+// A handshake that is relayed has the extensions of its new connection.
+func TestExtensionsOfAnotherConnection(t *testing.T) {
+	from := newPeer(t, wire.CodecOptions{Local: "node"})
+	m := from.message(frame("hello-1", "handshake_request", "agent-1", "agent-2", "", strings.TrimSuffix(handshake("agent-1"), "}")+`,"extensions":{"telepathy":{}}}`)).Message
+	to := newPeer(t, wire.CodecOptions{Local: "node"})
+	if got := to.send(m); strings.Contains(got, "telepathy") || !strings.Contains(got, `"progress":{}`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Answers that come as another message type, answers in vain, and refusals of a copy.
+func TestOddAnswers(t *testing.T) {
+	p := greeted(t, wire.CodecOptions{Local: "node"})
+	request := p.message(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`)).Message
+	note := p.message(frame("n-1", "notification", "agent-1", "Bob", "", `{"event_type":"e","data":{}}`)).Message
+	answer, err := note.With(func(e *performatives.Envelope) {
+		e.InReplyTo, e.Sender, e.Receiver, e.ConversationID = string(request.ID()), "Bob", "agent-1", request.ConversationID()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, p.send(answer)); got.Type != "response" || got.Metadata["performative"] != "INFORM" {
+		t.Errorf("an INFORM that answers a request: %+v", got)
+	}
+	vain := asked(t, performatives.Receipt{}, func(e *performatives.Envelope) { e.InReplyTo = "m-9" })
+	if got := p.send(vain); got != "" {
+		t.Errorf("a receipt in vain: %s", got)
+	}
+	p.message(frame("m-2", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
+	cancel := p.message(frame("m-3", "notification", "agent-1", "", "m-2", `{"event_type":"cancel"}`)).Message
+	if got := read(t, p.send(cancel.RefuseCopy("Bob", stampOf(), performatives.CodeBusy, ""))); got.Correlation != "m-3" {
+		t.Errorf("the refusal of a CANCEL: %+v", got)
+	}
+	p.message(frame("m-4", "notification", "agent-1", "", "m-2", `{"event_type":"cancel"}`))
+	answered := p.message(frame("m-5", "request", "agent-1", "Bob", "m-1", `{"tool_name":"build"}`)).Message
+	if answered.ConversationID() != "m-5" {
+		t.Errorf("a request about an ended one is of the conversation %s", answered.ConversationID())
+	}
+	running := p.message(frame("m-6", "request", "agent-1", "Bob", "m-2", `{"tool_name":"build"}`)).Message
+	if running.ConversationID() != "m-6" {
+		t.Errorf("a request about a running one is of the conversation %s", running.ConversationID())
+	}
+	late := asked(t, performatives.TaskRequest{TaskType: "paint"}, func(e *performatives.Envelope) { e.ReplyBy = arrival.Add(-1) })
+	if got := read(t, p.send(late)); got.Payload["timeout"] != 1.0 {
+		t.Errorf("a request that is late: %+v", got)
+	}
+}

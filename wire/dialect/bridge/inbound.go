@@ -1,0 +1,136 @@
+package bridge
+
+import (
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// resolve sets the fields of a message that only its session knows: the conversation, and the
+// receiver of an answer that names none.
+func (s *session) resolve(d *decoder) {
+	if d.correlation == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case d.kind == kindRequest, d.kind == kindHandshakeRequest:
+		s.resolveRequest(d)
+	case d.withdraws():
+		s.resolveCancel(d)
+	default:
+		s.resolveAnswer(d)
+	}
+}
+
+// resolveRequest decides what the correlation_id of a request means. If it names a request whose
+// answer was a question for more input, the conversation continues. Otherwise it is the peer's own,
+// such as the id of its workflow, and comes back with no answer.
+func (s *session) resolveRequest(d *decoder) {
+	c := s.pending.calls[callKey{performatives.MessageID(d.correlation), d.out.Sender.Fold()}]
+	if c != nil && c.partial && c.receiver.Is(d.out.Receiver) {
+		d.out.ConversationID = c.conversation
+		return
+	}
+	d.out.InReplyTo = ""
+	if string(d.out.ConversationID) == d.correlation {
+		d.out.ConversationID = ""
+	}
+	d.addMetadata(memberNames[memCorrelation], jsonscan.AppendQuoted(nil, d.correlation))
+}
+
+// withdraws reports whether the message is a CANCEL.
+func (d *decoder) withdraws() bool { return d.out.Performative == performatives.ActCancel }
+
+// resolveCancel finds the request that a CANCEL withdraws.
+func (s *session) resolveCancel(d *decoder) {
+	c := s.pending.calls[callKey{performatives.MessageID(d.correlation), d.out.Sender.Fold()}]
+	if c == nil || c.partial {
+		return
+	}
+	d.call = c
+	d.out.Receiver, d.out.ConversationID, d.out.ReplyBy = c.receiver, c.conversation, c.replyBy
+	d.out.Priority = max(d.out.Priority, c.priority, performatives.High)
+}
+
+// resolveAnswer finds the request of this node that a message answers.
+func (s *session) resolveAnswer(d *decoder) {
+	q := s.pending.asks[performatives.MessageID(d.correlation)]
+	if q == nil {
+		return
+	}
+	d.ask = q
+	d.out.ConversationID = q.message.ConversationID()
+	if d.out.Receiver == "" {
+		d.out.Receiver = q.message.Sender()
+	}
+	if d.out.Protocol == "" {
+		d.out.Protocol = q.message.Protocol()
+	}
+	if d.out.Trace == "" {
+		d.out.Trace = q.message.Trace()
+	}
+}
+
+// called notes a request or a handshake of the peer.
+func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
+	m, now, p := in.Message, d.arrival(), &s.pending
+	if p.calls[callKey{m.ID(), m.Sender().Fold()}] != nil {
+		return in // it has come again: its receiver knows it
+	}
+	if _, over := p.early.take(callKey{m.ID(), m.Sender().Fold()}); over && d.kind == kindRequest {
+		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeCanceled, Text: performatives.CodeCanceled.Traits().Text})
+	}
+	c := &call{
+		id: m.ID(), sender: m.Sender(), receiver: m.Receiver(), conversation: m.ConversationID(), replyBy: m.ReplyBy(), priority: m.Priority(),
+		arrived: now, expires: expiry(m.ReplyBy(), now), hello: d.kind == kindHandshakeRequest, tool: m.MessageType(),
+	}
+	if task, ok := m.Payload().(performatives.TaskRequest); ok {
+		c.tool = task.TaskType
+	}
+	c.first = c.hello && p.greeted[m.Sender().Fold()] == nil
+	if c.first && len(p.greeted) >= maxGreeted || !p.addCall(c, now) {
+		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many requests are under way on this connection"})
+	}
+	if c.hello {
+		p.greeted[m.Sender().Fold()] = &greeting{d.extensions}
+	}
+	in.Ref = c
+	return in
+}
+
+// withdrawn passes on a CANCEL of the peer. One of a request that has ended, is withdrawn already, or
+// is not the sender's, has no effect. It may have overtaken its request, which is then not served.
+func (s *session) withdrawn(d *decoder, in wire.Inbound) wire.Inbound {
+	p := &s.pending
+	if d.call == nil && d.correlation != "" {
+		p.early.put(callKey{performatives.MessageID(d.correlation), d.out.Sender.Fold()}, struct{}{})
+	}
+	if d.call == nil || d.call.canceled || p.full(len(p.cancels)) && !p.sweep(d.arrival()) {
+		return wire.Inbound{Token: in.Token}
+	}
+	d.call.canceled = true
+	p.cancels[callKey{in.Message.ID(), in.Message.Sender().Fold()}] = d.call
+	in.Ref = d.call
+	return in
+}
+
+// answered passes on a message about a request of this node. An error that answers a request which
+// was withdrawn is the receipt: the peer has ended the request.
+func (s *session) answered(d *decoder, in wire.Inbound) wire.Inbound {
+	m, q := in.Message, d.ask
+	if m.Performative().ExpectsReply() || interim(m.Performative()) || d.kind == kindNotification && m.MessageType() == "" {
+		return in
+	}
+	s.pending.removeAsk(q)
+	if q.cancel == nil || d.kind != kindError {
+		return in
+	}
+	receipt, err := q.cancel.ReplyFrom(m.Sender(), performatives.Stamp{ID: m.ID(), Time: m.Timestamp()}, performatives.ActInform,
+		performatives.Receipt{Text: "the peer has ended the request"})
+	if err == nil {
+		in.Message = receipt
+	}
+	return in
+}

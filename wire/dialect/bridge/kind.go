@@ -1,0 +1,85 @@
+package bridge
+
+import (
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// kind is a message type of the specification (bridge, Message Types). The zero kind is none.
+type kind uint8
+
+const (
+	kindHandshakeRequest kind = iota + 1
+	kindHandshakeResponse
+	kindRequest
+	kindResponse
+	kindNotification
+	kindError
+
+	endOfKinds // one past the last kind
+)
+
+var kindNames = [endOfKinds]string{
+	kindHandshakeRequest:  "handshake_request",
+	kindHandshakeResponse: "handshake_response",
+	kindRequest:           "request",
+	kindResponse:          "response",
+	kindNotification:      "notification",
+	kindError:             "error",
+}
+
+// String returns the name of the message type.
+func (k kind) String() string { return kindNames[k] }
+
+// kindOf returns the kind of that name, and whether there is one.
+func kindOf(name []byte) (kind, bool) {
+	for k, n := range kindNames {
+		if n == string(name) && k > 0 {
+			return kind(k), true
+		}
+	}
+	return 0, false
+}
+
+// allKinds is the list of the message types, as text for a peer.
+var allKinds = strings.Join(kindNames[1:], ", ")
+
+// opensTask reports whether an act may travel as a request.
+func opensTask(act performatives.Performative) bool {
+	return act == performatives.ActTaskRequest || act == performatives.ActRequest
+}
+
+// refuses reports whether an act travels as an error.
+func refuses(act performatives.Performative) bool {
+	switch act { //nolint:exhaustive // all other acts refuse nothing
+	case performatives.ActTaskReject, performatives.ActRefuse, performatives.ActRejectProposal,
+		performatives.ActNotUnderstood, performatives.ActFailure:
+		return true
+	}
+	return false
+}
+
+// usualAct returns the act of a message of that kind without metadata.performative (addenda §2).
+// code is that of an error; accepted is that of a handshake_response.
+func usualAct(k kind, code string, accepted bool) performatives.Performative {
+	switch k {
+	case kindHandshakeRequest:
+		return performatives.ActQueryCapabilities
+	case kindHandshakeResponse:
+		if !accepted {
+			return performatives.ActRefuse
+		}
+		return performatives.ActInformCapabilities
+	case kindRequest:
+		return performatives.ActTaskRequest
+	case kindResponse:
+		return performatives.ActInformResult
+	case kindNotification:
+		return performatives.ActInform
+	case kindError:
+		return usualRefusal(code)
+	case endOfKinds:
+	}
+	return 0
+}

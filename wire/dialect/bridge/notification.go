@@ -1,0 +1,119 @@
+package bridge
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The members of the payload of a notification (bridge, Notification Flow).
+const (
+	notificationEvent = "event_type"
+	notificationData  = "data"
+)
+
+// The event types that this dialect gives a meaning.
+const (
+	eventInform = "inform" // the data is the content of an INFORM of an agent that knows no event types
+	eventCancel = "cancel" // withdraws the request that the correlation_id names (extension)
+
+	eventProgress = "progress" // of the request that the correlation_id names (extension)
+)
+
+// notification reads a NotificationMessage: an INFORM, or an act that its metadata names.
+func (d *decoder) notification(v []byte) {
+	var event, data []byte
+	var rest performatives.Members
+	over := false
+	object(v, keep(&rest, &over), found{notificationEvent, &event}, found{notificationData, &data})
+	if over {
+		d.tooMany("payload")
+	}
+	name := d.name(notificationEvent, "the type of the event", event)
+	d.kinded(notificationData, "an object", "{", data)
+	if d.refusal != nil {
+		return
+	}
+	withdraws := name == eventCancel && d.correlation != "" && d.out.MessageType == ""
+	switch {
+	case d.act != 0:
+	case withdraws:
+		d.act = performatives.ActCancel
+	case d.out.MessageType == "" && d.session != nil && d.session.progressed(d, name):
+		d.act = performatives.ActStatusUpdate
+	}
+	if d.other(performatives.ActInform) {
+		if name != d.eventOf() {
+			put(&rest, notificationEvent, event)
+		}
+		d.typed(d.actOr(performatives.ActInform), bytes.Clone(data), rest)
+		return
+	}
+	d.out.Performative = performatives.ActInform
+	switch {
+	case name == eventInform && rest == nil && !isNull(data):
+		if data != nil {
+			d.out.Payload = performatives.Raw(bytes.Clone(data))
+		}
+	default:
+		d.out.Payload = performatives.Raw(d.shape.payload)
+	}
+}
+
+// eventOf returns the event type of a notification that is no INFORM of the specification: the
+// application's message type, or the name of the act.
+func (d *decoder) eventOf() string {
+	return eventFor(d.out.MessageType, d.actOr(performatives.ActInform))
+}
+
+func eventFor(messageType string, act performatives.Performative) string {
+	switch {
+	case messageType != "":
+		return messageType
+	case act == performatives.ActStatusUpdate:
+		return eventProgress
+	}
+	return strings.ToLower(act.String())
+}
+
+// notification writes a NotificationMessage.
+func (w *writer) notification() ([]byte, error) {
+	m := w.m
+	b := openObject(nil)
+	if m.Performative() == performatives.ActInform && m.MessageType() == "" {
+		content, err := w.marshalled()
+		switch {
+		case err != nil:
+			return nil, err
+		case isEvent(content):
+			return content, nil
+		}
+		b.text(notificationEvent, eventInform)
+		b.raw(notificationData, content)
+		return b.close()
+	}
+	rest := w.restOf()
+	if v := rest[notificationEvent]; is(v, '"') && valid(v) {
+		b.raw(notificationEvent, v)
+	} else {
+		b.text(notificationEvent, eventFor(m.MessageType(), m.Performative()))
+	}
+	if err := w.member(&b, notificationData); err != nil {
+		return nil, err
+	}
+	b.extra(rest, notificationEvent, notificationData)
+	return b.close()
+}
+
+// isEvent reports whether the content of an INFORM is the payload of a notification.
+func isEvent(content []byte) bool {
+	var event, data []byte
+	others := false
+	object(content, func(string, []byte) { others = true }, found{notificationEvent, &event}, found{notificationData, &data})
+	name := text(event)
+	if name == "" || !none(data) && data[0] != '{' {
+		return false
+	}
+	return name != eventInform || others || isNull(data)
+}

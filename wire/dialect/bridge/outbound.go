@@ -1,0 +1,194 @@
+package bridge
+
+import (
+	"cmp"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Encode appends m as one frame. A peer gets one answer to each request: acts before the answer, and
+// further answers, are not written.
+func (s *session) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	out, err := s.encode(dst, m)
+	if err != nil || len(out) == len(dst) {
+		return dst, err
+	}
+	first, err := s.greetFirst(m, out[len(dst):])
+	if err != nil {
+		s.forget(m)
+		return dst, err
+	}
+	return append(dst, first...), nil
+}
+
+// forget drops a request of this node that is not written.
+func (s *session) forget(m *performatives.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.pending.asks[m.ID()]; q != nil {
+		s.pending.removeAsk(q)
+	}
+}
+
+func (s *session) encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	if s.opts.Token != nil {
+		signed, err := s.sign(m)
+		if err != nil {
+			return dst, err
+		}
+		m = signed
+	}
+	s.mu.Lock()
+	c, canceled := s.pending.callOf(m)
+	s.mu.Unlock()
+	_, receipt := m.Payload().(performatives.Receipt)
+	switch act := m.Performative(); {
+	case act == performatives.ActCancel:
+		return s.withdraw(dst, m)
+	case act.ExpectsReply():
+		return s.ask(dst, m)
+	case interim(act) && m.MessageType() == "" && !s.takesProgress(m, c):
+		return dst, nil
+	case canceled:
+		return s.endCanceled(dst, m, c)
+	case c != nil && !interim(act):
+		return s.answer(dst, m, c)
+	case receipt:
+		return dst, nil // its request has been answered
+	}
+	return s.write(dst, m, extras{})
+}
+
+// takesProgress reports whether m is progress of the call c, and the caller has agreed to get it.
+func (s *session) takesProgress(m *performatives.Message, c *call) bool {
+	if m.Performative() != performatives.ActStatusUpdate || c == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.agreedWith(c.sender).has(extensionProgress)
+}
+
+// write appends a message that fits into a frame.
+func (s *session) write(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
+	x.session = true
+	s.mu.Lock()
+	agreed := s.agreedWith(m.Receiver())
+	s.mu.Unlock()
+	switch {
+	case m.Performative() == performatives.ActQueryCapabilities && m.MessageType() == "":
+		x.extensions = s.supported()
+	case x.handshake:
+		x.extensions = agreed
+	default:
+		x.compress = agreed.has(extensionCompression)
+		var err error
+		if m, err = s.routed(m); err != nil {
+			return dst, err
+		}
+	}
+	out, err := s.codec.append(dst, m, x)
+	if err == nil && s.opts.MaxBytes > 0 && len(out)-len(dst) > s.opts.MaxBytes {
+		return dst, &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the message is longer than the connection carries"}
+	}
+	return out, err
+}
+
+// ask writes a request of this node. One that is repeated while it is under way is not written: a
+// connection loses nothing, so that the peer has the first copy.
+func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
+	stub, err := outline(m)
+	if err != nil {
+		return dst, err
+	}
+	now := s.opts.Stamper.Stamp().Time
+	q := &ask{message: stub, expires: expiry(m.ReplyBy(), now)}
+	s.mu.Lock()
+	q.cancel, _ = s.pending.ahead.take(partyOf(m))
+	again := s.pending.asks[m.ID()] != nil
+	room := again || s.pending.addAsk(q, now) // before it is written, because the answer may come at once
+	s.mu.Unlock()
+	switch {
+	case again:
+		return dst, nil
+	case !room:
+		return dst, &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "too many requests to the agent are under way"}
+	}
+	out, err := s.write(dst, m, extras{})
+	if err != nil {
+		s.forget(m)
+	}
+	return out, err
+}
+
+// withdraw writes the CANCEL of a request of this node, once. It may overtake its request.
+func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error) {
+	stub, err := outline(m)
+	if err != nil {
+		return dst, err
+	}
+	id := m.InReplyTo()
+	s.mu.Lock()
+	q := s.pending.parties[partyOf(m)]
+	switch {
+	case q == nil:
+		s.pending.ahead.put(partyOf(m), stub)
+	case q.cancel != nil:
+		s.mu.Unlock()
+		return dst, nil
+	default:
+		q.cancel, id = stub, string(q.message.ID())
+	}
+	s.mu.Unlock()
+	if m.InReplyTo() != id {
+		if m, err = m.With(func(e *performatives.Envelope) { e.InReplyTo = id }); err != nil {
+			return dst, err
+		}
+	}
+	return s.write(dst, m, extras{})
+}
+
+// answer writes the answer to a request of the peer.
+func (s *session) answer(dst []byte, m *performatives.Message, c *call) ([]byte, error) {
+	x := extras{answers: !c.hello, handshake: c.hello, tool: c.tool, measured: !c.hello, elapsed: s.opts.Stamper.Stamp().Time.Sub(c.arrived)}
+	out, err := s.write(dst, m, x)
+	if err != nil {
+		return out, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, err := performatives.PayloadAs[performatives.InformResult](m); err == nil && p.Status == performatives.StatusPartial {
+		c.partial = true
+		return out, nil
+	}
+	s.pending.removeCall(c)
+	if c.first && m.Performative() != performatives.ActInformCapabilities {
+		delete(s.pending.greeted, c.sender.Fold())
+	}
+	return out, nil
+}
+
+// endCanceled writes the answer to a request of the peer that it has withdrawn: an error. m answers
+// the CANCEL.
+func (s *session) endCanceled(dst []byte, m *performatives.Message, c *call) ([]byte, error) {
+	s.mu.Lock()
+	delete(s.pending.cancels, callKey{performatives.MessageID(m.InReplyTo()), m.Receiver().Fold()})
+	if m.Undeliverable() { // the request continues
+		c.canceled = false
+		s.mu.Unlock()
+		return s.write(dst, m, extras{})
+	}
+	answered := c.ended
+	s.pending.removeCall(c)
+	s.mu.Unlock()
+	if answered {
+		return dst, nil
+	}
+	f := fault{code: performatives.CodeCanceled, text: performatives.CodeCanceled.Traits().Text, tool: c.tool}
+	if r := m.AsRefusal(); r != nil {
+		f.code, f.text = r.Code, cmp.Or(r.Text, r.Code.Traits().Text)
+	}
+	return append(dst, errorFrame(report{
+		from: m.Sender(), to: c.sender, about: string(c.id), stamp: performatives.Stamp{ID: m.ID(), Time: m.Timestamp()}, fault: f,
+	})...), nil
+}

@@ -1,0 +1,232 @@
+package bridge
+
+import (
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// call is a request of the peer without an answer.
+type call struct {
+	id           performatives.MessageID
+	sender       performatives.AgentID
+	receiver     performatives.AgentID
+	conversation performatives.ConversationID
+	replyBy      time.Time
+	priority     performatives.Priority
+	tool         string
+	arrived      time.Time
+	expires      time.Time
+	hello        bool // it is a handshake
+	first        bool // it is the sender's first handshake
+	partial      bool // it was answered, by a question for more input
+	canceled     bool // the peer has withdrawn it
+	ended        bool
+}
+
+// ask is a request of this node to the peer without an answer.
+type ask struct {
+	message *performatives.Message // without its payload
+	cancel  *performatives.Message // the CANCEL of it, without its payload; nil = none
+	expires time.Time
+}
+
+// greeting is the handshake of an agent of the peer.
+type greeting struct {
+	extensions extensions // that both ends use
+}
+
+// callKey finds a call by its id. Two agents of the peer may use the same id.
+type callKey struct {
+	id     performatives.MessageID
+	sender performatives.AgentID // folded
+}
+
+// party is one end of a conversation with one agent of the peer.
+type party struct {
+	agent, with  performatives.AgentID // folded
+	conversation performatives.ConversationID
+}
+
+func partyOf(m *performatives.Message) party {
+	return party{m.Sender().Fold(), m.Receiver().Fold(), m.ConversationID()}
+}
+
+// pending has the handshakes and the requests without an answer, of both ends. The session's lock guards it.
+type pending struct {
+	limit   int
+	greeted map[performatives.AgentID]*greeting // the agents of the peer that have shaken hands, by folded id
+	calls   map[callKey]*call
+	cancels map[callKey]*call // by the id of the CANCEL
+	asks    map[performatives.MessageID]*ask
+	parties map[party]*ask
+	swept   time.Time // of the last sweep
+
+	// The CANCELs that have overtaken their requests: of the peer, and of this node without their payloads.
+	early recent[callKey, struct{}]
+	ahead recent[party, *performatives.Message]
+}
+
+// maxEarly bounds the CANCELs that are kept for requests which have not come yet. Most of them are about
+// requests that have just been answered.
+const maxEarly = 1024
+
+// recent is a map with the latest entries.
+type recent[K comparable, V any] struct {
+	entries map[K]V
+	order   []K // the oldest first, and some that were taken
+}
+
+// put adds an entry, and drops the oldest ones beyond maxEarly.
+func (r *recent[K, V]) put(k K, v V) {
+	if r.entries == nil {
+		r.entries = make(map[K]V)
+	}
+	if _, known := r.entries[k]; !known {
+		r.order = append(r.order, k)
+	}
+	r.entries[k] = v
+	if len(r.order) > maxEarly {
+		delete(r.entries, r.order[0])
+		r.order = append(r.order[:0], r.order[1:]...)
+	}
+}
+
+// take removes an entry, and returns it.
+func (r *recent[K, V]) take(k K) (v V, ok bool) {
+	v, ok = r.entries[k]
+	delete(r.entries, k)
+	return v, ok
+}
+
+// maxGreeted is the largest number of agents that shake hands over one session.
+const maxGreeted = 4096
+
+// linger is the time after its deadline for which an entry is kept: the refusal for a passed
+// deadline comes later than the deadline. Entries are dropped only to make room.
+const linger = time.Minute
+
+// unlimited is the time for which a request without a deadline is kept at least.
+const unlimited = time.Hour
+
+func newPending(limit int) pending {
+	return pending{
+		limit: limit, greeted: make(map[performatives.AgentID]*greeting), calls: make(map[callKey]*call), cancels: make(map[callKey]*call),
+		asks: make(map[performatives.MessageID]*ask), parties: make(map[party]*ask),
+	}
+}
+
+func (c *call) key() callKey { return callKey{c.id, c.sender.Fold()} }
+
+// addCall adds a request of the peer. It reports false if there is no room.
+func (p *pending) addCall(c *call, now time.Time) bool {
+	if p.full(len(p.calls)) && !p.sweep(now) {
+		return false
+	}
+	p.calls[c.key()] = c
+	return true
+}
+
+func (p *pending) full(n int) bool { return p.limit > 0 && n >= p.limit }
+
+// removeCall removes a call. The answer to its CANCEL, if there is one, still finds it.
+func (p *pending) removeCall(c *call) {
+	c.ended = true
+	if p.calls[c.key()] == c {
+		delete(p.calls, c.key())
+	}
+}
+
+// callOf returns the call that a message of this node answers, and whether it answers the CANCEL
+// of it.
+func (p *pending) callOf(m *performatives.Message) (c *call, canceled bool) {
+	key := callKey{performatives.MessageID(m.InReplyTo()), m.Receiver().Fold()}
+	if c := p.cancels[key]; c != nil {
+		return c, true
+	}
+	if c := p.calls[key]; c != nil && !c.partial {
+		return c, false
+	}
+	return nil, false
+}
+
+// refused forgets a request, a handshake or a CANCEL of the peer that was not served.
+func (p *pending) refused(c *call, m *performatives.Message) {
+	if m != nil && m.Performative() == performatives.ActCancel {
+		delete(p.cancels, callKey{m.ID(), m.Sender().Fold()})
+		c.canceled = false // the request continues
+		return
+	}
+	p.removeCall(c)
+	if c.first {
+		delete(p.greeted, c.sender.Fold())
+	}
+}
+
+// addAsk adds a request of this node. It reports false if there is no room.
+func (p *pending) addAsk(q *ask, now time.Time) bool {
+	if p.full(len(p.asks)) && !p.sweep(now) {
+		return false
+	}
+	p.asks[q.message.ID()], p.parties[partyOf(q.message)] = q, q
+	return true
+}
+
+func (p *pending) removeAsk(q *ask) {
+	if p.asks[q.message.ID()] == q {
+		delete(p.asks, q.message.ID())
+	}
+	if k := partyOf(q.message); p.parties[k] == q {
+		delete(p.parties, k)
+	}
+}
+
+// sweep drops the entries whose deadline has passed, and reports whether there is room.
+func (p *pending) sweep(now time.Time) bool {
+	if !p.swept.IsZero() && now.Sub(p.swept) < time.Second { // a flood of requests must not sweep each time
+		return false
+	}
+	p.swept = now
+	for _, c := range p.calls {
+		if now.After(c.expires) {
+			p.removeCall(c)
+		}
+	}
+	for k, c := range p.cancels {
+		if now.After(c.expires) {
+			delete(p.cancels, k)
+		}
+	}
+	for _, q := range p.asks {
+		if now.After(q.expires) {
+			p.removeAsk(q)
+		}
+	}
+	return !p.full(len(p.calls)) && !p.full(len(p.cancels)) && !p.full(len(p.asks))
+}
+
+// expiry returns the time from which an entry may be dropped.
+func expiry(replyBy, now time.Time) time.Time {
+	if replyBy.IsZero() {
+		return now.Add(unlimited)
+	}
+	return replyBy.Add(linger)
+}
+
+// outline returns m with the smallest payload that its act permits, to be kept until its answer comes.
+func outline(m *performatives.Message) (*performatives.Message, error) {
+	return m.With(func(e *performatives.Envelope) {
+		e.Metadata, e.Shape, e.Payload = nil, nil, nil
+		if e.MessageType != "" {
+			return
+		}
+		switch e.Performative { //nolint:exhaustive // other acts need no payload
+		case performatives.ActTaskRequest:
+			e.Payload = performatives.TaskRequest{TaskType: "outline"}
+		case performatives.ActQueryCapabilities:
+			e.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary}
+		case performatives.ActCancel:
+			e.Payload = performatives.Cancel{}
+		}
+	})
+}

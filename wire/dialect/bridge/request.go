@@ -1,0 +1,137 @@
+package bridge
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The members of the payload of a request (bridge, Request/Response Flow).
+const (
+	requestTool        = "tool_name"
+	requestArguments   = "arguments"
+	requestTimeout     = "timeout"
+	requestDescription = "task_description" // extension
+)
+
+// request reads a ToolRequest: a task, or an application's message that opens one.
+func (d *decoder) request(v []byte) {
+	var tool, arguments, timeout, description []byte
+	var rest performatives.Members
+	over := false
+	object(v, keep(&rest, &over), found{requestTool, &tool}, found{requestArguments, &arguments}, found{requestTimeout, &timeout},
+		found{requestDescription, &description})
+	if over {
+		d.tooMany("payload")
+	}
+	name := d.name(requestTool, "the name of a tool", tool)
+	d.kinded(requestArguments, "an object", "{", arguments)
+	d.kinded(requestDescription, "a string", `"`, description)
+	d.timeout(timeout)
+	d.opening(name)
+	if d.refusal != nil {
+		return
+	}
+	if d.out.MessageType != "" {
+		put(&rest, requestDescription, description)
+		d.typed(d.actOr(performatives.ActTaskRequest), arguments, rest)
+		return
+	}
+	d.out.Performative = performatives.ActTaskRequest
+	task := performatives.TaskRequest{TaskType: name, Description: text(description), Extra: rest}
+	if !none(arguments) {
+		task.Parameters = performatives.RawContent(append([]byte{}, arguments...))
+	}
+	d.out.Payload = task
+}
+
+// opening decides whether a request has an application's message type: the one that its metadata
+// names, else the one that is registered under the name of the tool (addenda §8).
+func (d *decoder) opening(tool string) {
+	if d.act != 0 && !opensTask(d.act) {
+		d.refuse(performatives.CodeInvalidPayload, "metadata.performative", "metadata.performative: want TASK_REQUEST or REQUEST, got "+d.act.String())
+		return
+	}
+	switch act, known := d.codec.opts.Registry.MessageTypeAct(tool); {
+	case d.out.MessageType == "" && known && opensTask(act):
+		d.out.MessageType = tool
+		d.act = act
+	case d.out.MessageType == "" && d.act == performatives.ActRequest:
+		d.out.MessageType = tool // a REQUEST has no other name for what it asks for
+	case d.out.MessageType != "" && d.out.MessageType != tool:
+		d.refuse(performatives.CodeInvalidPayload, "metadata.message_type",
+			fmt.Sprintf("metadata.message_type: want payload.tool_name, %.64q, got %.64q", tool, d.out.MessageType))
+	case known && d.act == 0 && opensTask(act):
+		d.act = act
+	}
+}
+
+// maxTimeout is the longest timeout that is read: about 31 years.
+const maxTimeout = 1e9 // seconds
+
+// timeout reads the seconds from the arrival to the deadline.
+func (d *decoder) timeout(v []byte) {
+	if none(v) {
+		return
+	}
+	seconds, err := strconv.ParseFloat(string(v), 64)
+	if !isNumber(v) || err != nil || !(seconds > 0 && seconds <= maxTimeout) {
+		got := jsonscan.KindOf(v)
+		if isNumber(v) {
+			got = fmt.Sprintf("%.32s", v)
+		}
+		d.refuse(performatives.CodeInvalidPayload, field(requestTimeout), fmt.Sprintf("payload.timeout: want a number of seconds above 0, got %s", got))
+		return
+	}
+	d.out.ReplyBy = d.arrival().Add(time.Duration(math.Ceil(seconds * 1e9)))
+	d.shape.timeout, d.shape.replyBy = string(v), d.out.ReplyBy
+}
+
+// request writes a ToolRequest.
+func (w *writer) request() ([]byte, error) {
+	m := w.m
+	b := openObject(nil)
+	if m.MessageType() != "" {
+		b.text(requestTool, m.MessageType())
+		if err := w.member(&b, requestArguments); err != nil {
+			return nil, err
+		}
+		w.timeout(&b)
+		w.rest(&b, requestTool, requestArguments, requestTimeout)
+		return b.close()
+	}
+	task, err := payloadAs[performatives.TaskRequest](m)
+	if err != nil {
+		return nil, err
+	}
+	b.text(requestTool, task.TaskType)
+	if task.Parameters.IsZero() {
+		b.raw(requestArguments, []byte("{}"))
+	} else {
+		b.content(requestArguments, task.Parameters)
+	}
+	w.timeout(&b)
+	if task.Description != "" {
+		b.text(requestDescription, task.Description)
+	}
+	b.extra(task.Extra, requestTool, requestArguments, requestTimeout, requestDescription)
+	return b.close()
+}
+
+// timeout writes the time that is left for the request in whole seconds, rounded up: the field
+// is a whole number in the text.
+func (w *writer) timeout(b *builder) {
+	by := w.m.ReplyBy()
+	switch {
+	case by.IsZero():
+	case w.shape.timeout != "" && by.Equal(w.shape.replyBy):
+		b.raw(requestTimeout, []byte(w.shape.timeout))
+	default:
+		left := math.Ceil(by.Sub(w.now()).Seconds())
+		b.raw(requestTimeout, strconv.AppendInt(nil, int64(max(left, 1)), 10))
+	}
+}

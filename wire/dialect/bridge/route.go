@@ -1,0 +1,104 @@
+package bridge
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// memberRoute is the member of the envelope with the way of a message over several nodes (extension
+// routing).
+const memberRoute = "route"
+
+// The members of a route.
+const (
+	routeLimit = "hop_limit" // how many further nodes may pass the message on
+	routePath  = "path"      // the names of the nodes that it has passed, the first one first
+)
+
+// hopLimit is the hop limit of a message without one. maxHops is the largest that is read.
+const (
+	hopLimit = 16
+	maxHops  = 255
+)
+
+// route is the way of a message.
+type route struct {
+	left int
+	path []string
+}
+
+// readRoute reads a route. The error names the wrong member.
+func readRoute(v []byte) (r route, fault error) {
+	var limit, path []byte
+	object(v, nil, found{routeLimit, &limit}, found{routePath, &path})
+	if !is(v, '{') {
+		return r, invalidRoute("", "an object")
+	}
+	left, err := strconv.Atoi(string(limit))
+	if err != nil || left < 0 || left > maxHops {
+		return r, invalidRoute("."+routeLimit, fmt.Sprintf("a whole number from 0 to %d", maxHops))
+	}
+	names, wrong := stringsOf(path)
+	if !is(path, '[') || wrong >= 0 || len(names) > maxHops {
+		return r, invalidRoute("."+routePath, "the names of nodes")
+	}
+	return route{left, names}, nil
+}
+
+func invalidRoute(member, want string) error {
+	name := memberRoute + member
+	return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: name, Text: name + ": want " + want}
+}
+
+// checkRoute refuses a message that has been on this node before.
+func (s *session) checkRoute(d *decoder) {
+	v, ok := d.out.Metadata[memberRoute]
+	if !ok || !s.agrees(d.out.Sender, extensionRouting) {
+		return
+	}
+	r, err := readRoute(v)
+	switch {
+	case err != nil:
+		d.fail(err)
+	case slices.ContainsFunc(r.path, func(name string) bool { return strings.EqualFold(name, s.node) }):
+		d.refuse(performatives.CodeUnknownAgent, memberRoute, fmt.Sprintf("route: the message has passed the node %.64q before", s.node))
+	}
+}
+
+// routed returns m with its route for an agent of the peer: longer by this node, or none where the
+// peer has not agreed to the extension.
+func (s *session) routed(m *performatives.Message) (*performatives.Message, error) {
+	came, ok := m.Metadata(memberRoute)
+	agreed := s.agrees(m.Receiver(), extensionRouting)
+	if !agreed && !ok {
+		return m, nil
+	}
+	r := route{left: hopLimit + 1}
+	if ok && agreed {
+		known, err := readRoute(came)
+		switch {
+		case err != nil: // of a peer that means something else by it
+		case known.left == 0:
+			return nil, &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Field: memberRoute, Text: "route: the hop limit is reached"}
+		default:
+			r = known
+		}
+	}
+	return m.With(func(e *performatives.Envelope) {
+		delete(e.Metadata, memberRoute)
+		if !agreed {
+			return
+		}
+		if e.Metadata == nil {
+			e.Metadata = make(performatives.Members, 1)
+		}
+		b := openObject(nil)
+		b.raw(routeLimit, strconv.AppendInt(nil, int64(r.left-1), 10))
+		b.value(routePath, append(slices.Clone(r.path), s.node))
+		e.Metadata[memberRoute], _ = b.close() // names are strings, which marshal
+	})
+}

@@ -1,0 +1,261 @@
+package bridge
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Dialect is bridge as the language of a [wire.Session]. A frame is one message. The zero
+// value works.
+//
+// bridge leaves authentication to the transport. Over a transport without a place for a
+// token, such as TCP, a message may have it in the member auth_token, with or without the
+// word Bearer. The session removes it from the message.
+type Dialect struct {
+	// MaxDepth is that of [Options].
+	MaxDepth int
+	// Node is the name of this node in the paths of messages that pass several nodes. It must be unique
+	// among them. Empty means that the extension routing is not offered.
+	Node string
+}
+
+// memberToken is our extension of the envelope.
+const memberToken = "auth_token"
+
+// Name returns "bridge".
+func (Dialect) Name() string { return "bridge" }
+
+// Recognizes reports whether a frame is an object with a message_type and another member that only
+// the envelope of bridge has. acl may have a message_type beside its performative.
+func (Dialect) Recognizes(frame []byte) bool {
+	s := jsonscan.Scanner{Data: frame, Depth: DefaultMaxDepth}
+	if !s.Open('{') {
+		return false
+	}
+	var typed, own bool
+	for first := true; ; first = false {
+		name, more, ok := s.Key(first)
+		if !ok || !more {
+			return typed && own
+		}
+		switch string(name) {
+		case `"message_type"`:
+			typed = true
+		case `"sender_id"`, `"receiver_id"`:
+			own = true
+		case `"performative"`, `"mcp_payload"`, `"mcp_header"`:
+			return false
+		}
+		if !s.Value() {
+			return false
+		}
+	}
+}
+
+// Open returns the codec of one session.
+func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
+	codec, err := New(Options{Registry: o.Registry, Stamper: o.Stamper, MaxBytes: o.MaxBytes, MaxDepth: d.MaxDepth})
+	if err != nil {
+		return nil, err
+	}
+	o.Local = cmp.Or(o.Local, "system")
+	return &session{codec: codec, opts: o, node: d.Node, pending: newPending(o.MaxPending), hellos: newHellos()}, nil
+}
+
+// session is the codec of one session: it knows which agents have shaken hands, and the requests
+// without an answer.
+type session struct {
+	codec *Codec
+	opts  wire.CodecOptions
+	node  string
+
+	mu      sync.Mutex
+	pending pending
+	hellos  hellos
+	agreed  extensions              // of the end that opened the connection
+	nacked  performatives.MessageID // the last refused message; of the reader
+}
+
+// Decode reads one message, or the messages of a batch.
+func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
+	if s.batches(frame) {
+		s.decodeBatch(frame, take)
+		return
+	}
+	s.decodeOne(frame, take)
+}
+
+func (s *session) decodeOne(frame []byte, take func(wire.Inbound)) {
+	d := decoder{codec: s.codec, session: s}
+	m, failed := s.codec.decode(&d, frame)
+	if failed != nil {
+		s.broken(failed, take)
+		return
+	}
+	in := wire.Inbound{Message: m, Content: d.in.values[memPayload]}
+	if _, ok := m.Metadata(memberToken); ok {
+		if in = withToken(m, in.Content); in.Err != nil {
+			in.Answer = s.Refuse(nil, wire.Inbound{Message: m}, in.Err)
+			take(in)
+			return
+		}
+	}
+	if d.correlation != "" && s.greetingAnswered(&d, m, take) {
+		take(wire.Inbound{Token: in.Token})
+		return
+	}
+	s.acknowledge(&d, s.received(&d, in), take)
+}
+
+// received does what a message means for the session.
+func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.opts.Initiator && d.kind != kindHandshakeRequest && s.pending.greeted[d.out.Sender.Fold()] == nil {
+		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeHandshakeRequired, Text: "send a handshake_request first"})
+	}
+	if out, ok := s.acknowledges(d, in); ok {
+		return out
+	}
+	switch {
+	case d.kind == kindHandshakeRequest, d.kind == kindRequest:
+		return s.called(d, in)
+	case d.withdraws():
+		return s.withdrawn(d, in)
+	case d.ask != nil:
+		return s.answered(d, in)
+	case d.kind == kindError:
+		return unasked(in, d.reported())
+	case d.kind != kindNotification:
+		return unasked(in, &performatives.Refusal{
+			Code: performatives.CodeUnexpectedAct, Field: "correlation_id", Text: "correlation_id: want the message_id of a request that waits for an answer",
+		})
+	}
+	return in
+}
+
+// unasked is an answer that nothing waits for. It gets no answer itself.
+func unasked(in wire.Inbound, r *performatives.Refusal) wire.Inbound {
+	return wire.Inbound{Token: in.Token, Err: r}
+}
+
+// reported returns an error of the peer that is about no request, for the log.
+func (d *decoder) reported() *performatives.Refusal {
+	r := &performatives.Refusal{Code: performatives.CodeUnspecified, From: d.out.Sender, Text: "the peer reports an error"}
+	if why := d.shape.of.AsRefusal(); why != nil {
+		r.Code = why.Code
+		r.Text += ": " + why.Text
+	}
+	return r
+}
+
+// refused is a message that the codec refuses, with the answer to the peer. An error gets none.
+func (s *session) refused(d *decoder, in wire.Inbound, r *performatives.Refusal) wire.Inbound {
+	r.About = d.out.ID
+	out := wire.Inbound{Token: in.Token, Err: r}
+	if d.kind != kindError {
+		out.Answer = errorFrame(report{
+			from: cmp.Or(d.out.Receiver, s.opts.Local), to: d.out.Sender, about: string(d.out.ID), stamp: s.opts.Stamper.Stamp(),
+			fault: fault{code: r.Code, text: r.Text, field: r.Field},
+		})
+	}
+	return out
+}
+
+// withToken returns m without its token, and the token.
+func withToken(m *performatives.Message, content []byte) wire.Inbound {
+	var token string
+	if text, _ := m.Metadata(memberToken); json.Unmarshal(text, &token) != nil {
+		return wire.Inbound{Err: &performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, About: m.ID(), Field: memberToken, Text: memberToken + ": want a string",
+		}}
+	}
+	stripped, err := m.With(func(e *performatives.Envelope) { delete(e.Metadata, memberToken) })
+	if err != nil {
+		return wire.Inbound{Err: wire.AsRefusal(err)}
+	}
+	return wire.Inbound{Message: stripped, Token: bare(token), Content: content}
+}
+
+// bare returns a token without the word Bearer.
+func bare(token string) string {
+	const bearer = "bearer "
+	if len(token) > len(bearer) && strings.EqualFold(token[:len(bearer)], bearer) {
+		return strings.TrimSpace(token[len(bearer):])
+	}
+	return token
+}
+
+// broken passes on the error of a frame that is no message, with the answer to the peer. If it was
+// to be the answer to a request of this node, the request fails, because no other answer comes.
+func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
+	take(wire.Inbound{Err: e.Refusal, Answer: e.Answer(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp())})
+	if e.Correlation != "" && s.greetingAnswered(&decoder{correlation: e.Correlation}, nil, take) {
+		return
+	}
+	if e.Type != kindResponse.String() && e.Type != kindHandshakeResponse.String() && e.Type != kindError.String() {
+		return
+	}
+	s.mu.Lock()
+	q := s.pending.asks[performatives.MessageID(e.Correlation)]
+	if q != nil {
+		s.pending.removeAsk(q)
+	}
+	s.mu.Unlock()
+	if q == nil {
+		return
+	}
+	if m := q.message.Refuse(cmp.Or(q.message.Receiver(), e.Sender), s.opts.Stamper.Stamp(), performatives.CodeFailed, "the peer's answer cannot be read"); m != nil {
+		take(wire.Inbound{Message: m})
+	}
+}
+
+// Refuse appends the error for a message that the session or its handler does not serve, or nothing
+// for a message that expects no reply.
+func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
+	if c, ok := in.Ref.(*call); ok {
+		s.mu.Lock()
+		s.pending.refused(c, in.Message)
+		s.mu.Unlock()
+	}
+	if in.Message == nil {
+		return dst
+	}
+	if r := performatives.RefusalOf(err); r != nil && r.Field != "" {
+		err = renamed(err)
+	}
+	s.nacked = in.Message.ID()
+	answer := wire.RefusalOf(in.Message, s.opts.Local, s.opts.Stamper.Stamp(), err)
+	if answer == nil {
+		return append(dst, s.nack(in.Message, err)...)
+	}
+	x := extras{session: true}
+	if c, ok := in.Ref.(*call); ok {
+		x.tool = c.tool
+	}
+	frame, err := s.codec.append(dst, answer, x)
+	if err != nil {
+		return dst // cannot be: the refusal was made here
+	}
+	return frame
+}
+
+// sign returns m with the token of this end of the session.
+func (s *session) sign(m *performatives.Message) (*performatives.Message, error) {
+	token, err := json.Marshal(s.opts.Token())
+	if err != nil {
+		return nil, err
+	}
+	return m.With(func(e *performatives.Envelope) {
+		if e.Metadata == nil {
+			e.Metadata = make(performatives.Members, 1)
+		}
+		e.Metadata[memberToken] = token
+	})
+}
