@@ -384,8 +384,8 @@ func TestOwnTextIsNotFetched(t *testing.T) {
 	for _, id := range []performatives.AgentID{"x", "z"} {
 		a.Put(directory.Entry{Agent: id}, []byte("text"))
 	}
-	want := []directory.Want{{Digest: directory.DigestOf([]byte("text")), From: node("b", 1)}}
-	if got := a.Missing(); !slices.Equal(got, want) {
+	want := []directory.Want{{Digest: directory.DigestOf([]byte("text")), From: []cluster.Incarnation{node("b", 1)}}}
+	if got := a.Missing(); !cmp.Equal(got, want) {
 		t.Errorf("missing are %v, want %v", got, want)
 	}
 }
