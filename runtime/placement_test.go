@@ -360,10 +360,12 @@ func TestMinMembers(t *testing.T) {
 	if !errors.Is(err, p.CodeStopped) || !strings.Contains(err.Error(), "the node n1 sees 1 members of the cluster, and the kind counter needs 2") {
 		t.Errorf("with too few members: %v", err)
 	}
+	k.Singleton = true
+	register(t, n1, "boss", k)
 	newPatientMember(t, "n2", n1.Members()[0].Gossip)
-	eventually(t, n1, func() error {
-		if n := len(n1.Members()); n != 2 {
-			return fmt.Errorf("n1 knows %d members", n)
+	eventually(t, n1, func() error { // it waits for them, too
+		if _, runs := n1.Directory().Lookup("boss"); !runs {
+			return errors.New("the singleton does not run")
 		}
 		return nil
 	})

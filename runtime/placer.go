@@ -140,11 +140,12 @@ func (p *placer) reroute(m *performatives.Message) bool {
 
 // activate starts an agent here. m is its first message, nil for a singleton.
 func (p *placer) activate(k *kind, id performatives.AgentID, m *performatives.Message) error {
-	if members := len(p.node.Members()); members < k.MinMembers {
-		return refusedCopy(m, performatives.CodeStopped,
-			fmt.Sprintf("the node %s sees %d members of the cluster, and the kind %s needs %d", p.node.Name(), members, k.name, k.MinMembers))
+	var v *actors.Reservation
+	var a *activation
+	err := p.enoughMembers(k)
+	if err == nil {
+		v, a, err = p.reserve(k, id, 0)
 	}
-	v, a, err := p.reserve(k, id, 0)
 	switch {
 	case errors.Is(err, actors.ErrExists) && m != nil: // somebody was first
 		return p.node.system.Deliver(id, m)
@@ -156,6 +157,14 @@ func (p *placer) activate(k *kind, id performatives.AgentID, m *performatives.Me
 		_ = v.Deliver(m) // it has room for one
 	}
 	p.start(a, v, nil)
+	return nil
+}
+
+// enoughMembers returns an error if the node sees too few members of the cluster to activate an agent of the kind.
+func (p *placer) enoughMembers(k *kind) error {
+	if members := max(1, len(p.node.Members())); members < k.MinMembers {
+		return fmt.Errorf("the node %s sees %d members of the cluster, and the kind %s needs %d", p.node.Name(), members, k.name, k.MinMembers)
+	}
 	return nil
 }
 
