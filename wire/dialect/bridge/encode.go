@@ -71,95 +71,6 @@ func (w *writer) exact() bool {
 // now returns the time of writing.
 func (w *writer) now() time.Time { return w.codec.opts.Stamper.Stamp().Time }
 
-// wordless returns the refusal of an act that this protocol cannot express (addenda §2).
-func wordless(m *performatives.Message, why string) error {
-	return &performatives.Refusal{
-		Code: performatives.CodeUnknownPerformative, About: m.ID(), Field: "performative",
-		Text: fmt.Sprintf("the peer's protocol (bridge) has no words for %s%s", m.Performative(), why),
-	}
-}
-
-// choose sets the kind of the message and its usual act.
-func (w *writer) choose() error {
-	var err error
-	if w.shape.act == w.m.Performative() && !w.extras.answers && !w.extras.handshake {
-		w.kind = w.shape.kind
-	} else if w.kind, err = w.kindFor(); err != nil {
-		return err
-	}
-	w.correlation = w.correlated()
-	word := ""
-	if w.kind == kindError {
-		f, err := w.fault()
-		if err != nil {
-			return err
-		}
-		if word = f.word; word == "" {
-			word = f.code.Traits().Bridge
-		}
-	}
-	w.act = usualAct(w.kind, word, w.m.Performative() != performatives.ActRefuse)
-	if w.kind == kindNotification && w.correlation != "" && w.m.MessageType() == "" && w.m.Performative() == performatives.ActCancel {
-		w.act = performatives.ActCancel
-	}
-	return nil
-}
-
-// kindFor returns the message type for an act (addenda §2, §8).
-func (w *writer) kindFor() (kind, error) {
-	m, typed := w.m, w.m.MessageType() != ""
-	switch act := m.Performative(); {
-	case act == performatives.ActTaskRequest, act == performatives.ActRequest && typed:
-		return kindRequest, nil
-	case act == performatives.ActRefuse && !typed && (w.extras.handshake || refusesHandshake(m)):
-		return kindHandshakeResponse, nil
-	case refuses(act):
-		return kindError, nil
-	case act == performatives.ActInformResult, w.extras.answers && !m.Performative().ExpectsReply() && !interim(act):
-		return kindResponse, nil
-	case typed, act == performatives.ActInform, act == performatives.ActCancel, act == performatives.ActStatusUpdate && w.extras.session:
-		return kindNotification, nil
-	case act == performatives.ActQueryCapabilities:
-		if q, err := payloadAs[performatives.QueryCapabilities](m); err == nil && q.Type != performatives.QuerySummary {
-			return 0, wordless(m, " of the type "+string(q.Type))
-		}
-		return kindHandshakeRequest, nil
-	case act == performatives.ActInformCapabilities:
-		return kindHandshakeResponse, nil
-	}
-	return 0, wordless(m, "")
-}
-
-// refusesHandshake reports whether a REFUSE has the members of a handshake_response.
-func refusesHandshake(m *performatives.Message) bool {
-	r, err := payloadAs[performatives.Refuse](m)
-	return err == nil && len(r.Extra[capsID]) > 0
-}
-
-// interim reports whether an act comes before the answer to a request.
-func interim(act performatives.Performative) bool {
-	switch act { //nolint:exhaustive // all others are answers
-	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate:
-		return true
-	}
-	return false
-}
-
-// correlated returns the correlation_id, or nothing.
-func (w *writer) correlated() string {
-	m := w.m
-	switch {
-	case m.InReplyTo() == noReference && m.Performative().IsReply():
-		return ""
-	case m.InReplyTo() != "":
-		return m.InReplyTo()
-	case w.kind == kindRequest || w.kind == kindHandshakeRequest: // the peer's own; see session.resolveRequest
-		v, _ := m.Metadata(memberNames[memCorrelation])
-		return text(v)
-	}
-	return ""
-}
-
 // message writes the members, in the order in which the specification lists them.
 func (w *writer) message() {
 	m := w.m
@@ -255,7 +166,9 @@ func (w *writer) unknown() {
 	var names []string
 	for name := range w.m.AllMetadata() {
 		m := memberOf([]byte(name))
-		if m == memberCount || m == memAccepted && w.kind != kindHandshakeResponse {
+		switch {
+		case name == memberEncoding && w.extras.compress: // of a peer that means something else by it
+		case m == memberCount, m == memAccepted && w.kind != kindHandshakeResponse:
 			names = append(names, name)
 		}
 	}

@@ -74,6 +74,15 @@ func TestCompression(t *testing.T) {
 			t.Errorf("compressed: %.200s", got)
 		}
 	}
+	odd, err := in.Message.With(func(e *performatives.Envelope) {
+		e.Sender, e.Receiver, e.Metadata = "Bob", "agent-1", performatives.Members{memberEncoding: json.RawMessage(`"rot13"`)}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := q.send(odd); strings.Count(got, memberEncoding) != 1 {
+		t.Errorf("got %.300s", got)
+	}
 	in = q.all(strings.Replace(came, `"sender_id":"agent-1"`, `"sender_id":"agent-2"`, 1))[0]
 	if in.Err == nil {
 		t.Error("an agent that has not agreed to it sends a compressed payload")

@@ -61,6 +61,9 @@ func (s *session) resolveAnswer(d *decoder) {
 		return
 	}
 	d.ask = q
+	if d.kind != kindNotification && q.message.Receiver() != "" && s.shookHands(d.out.Sender) {
+		d.out.Sender = q.message.Receiver() // on whose behalf a router may answer
+	}
 	d.out.ConversationID = q.message.ConversationID()
 	if d.out.Receiver == "" {
 		d.out.Receiver = q.message.Sender()

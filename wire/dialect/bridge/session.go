@@ -2,8 +2,6 @@ package bridge
 
 import (
 	"cmp"
-	"encoding/json"
-	"strings"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -24,9 +22,6 @@ type Dialect struct {
 	// among them. Empty means that the extension routing is not offered.
 	Node string
 }
-
-// memberToken is our extension of the envelope.
-const memberToken = "auth_token"
 
 // Name returns "bridge".
 func (Dialect) Name() string { return "bridge" }
@@ -117,7 +112,7 @@ func (s *session) decodeOne(frame []byte, take func(wire.Inbound)) {
 func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.opts.Initiator && d.kind != kindHandshakeRequest && s.pending.greeted[d.out.Sender.Fold()] == nil {
+	if d.kind != kindHandshakeRequest && !s.shookHands(d.out.Sender) {
 		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeHandshakeRequired, Text: "send a handshake_request first"})
 	}
 	if out, ok := s.acknowledges(d, in); ok {
@@ -138,6 +133,12 @@ func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 		})
 	}
 	return in
+}
+
+// shookHands reports whether an agent of the peer may send anything. The end that opened the
+// connection does not ask for handshakes. The session's lock is held.
+func (s *session) shookHands(agent performatives.AgentID) bool {
+	return s.opts.Initiator || s.pending.greeted[agent.Fold()] != nil
 }
 
 // unasked is an answer that nothing waits for. It gets no answer itself.
@@ -166,30 +167,6 @@ func (s *session) refused(d *decoder, in wire.Inbound, r *performatives.Refusal)
 		})
 	}
 	return out
-}
-
-// withToken returns m without its token, and the token.
-func withToken(m *performatives.Message, content []byte) wire.Inbound {
-	var token string
-	if text, _ := m.Metadata(memberToken); json.Unmarshal(text, &token) != nil {
-		return wire.Inbound{Err: &performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, About: m.ID(), Field: memberToken, Text: memberToken + ": want a string",
-		}}
-	}
-	stripped, err := m.With(func(e *performatives.Envelope) { delete(e.Metadata, memberToken) })
-	if err != nil {
-		return wire.Inbound{Err: wire.AsRefusal(err)}
-	}
-	return wire.Inbound{Message: stripped, Token: bare(token), Content: content}
-}
-
-// bare returns a token without the word Bearer.
-func bare(token string) string {
-	const bearer = "bearer "
-	if len(token) > len(bearer) && strings.EqualFold(token[:len(bearer)], bearer) {
-		return strings.TrimSpace(token[len(bearer):])
-	}
-	return token
 }
 
 // broken passes on the error of a frame that is no message, with the answer to the peer. If it was
@@ -244,18 +221,4 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 		return dst // cannot be: the refusal was made here
 	}
 	return frame
-}
-
-// sign returns m with the token of this end of the session.
-func (s *session) sign(m *performatives.Message) (*performatives.Message, error) {
-	token, err := json.Marshal(s.opts.Token())
-	if err != nil {
-		return nil, err
-	}
-	return m.With(func(e *performatives.Envelope) {
-		if e.Metadata == nil {
-			e.Metadata = make(performatives.Members, 1)
-		}
-		e.Metadata[memberToken] = token
-	})
 }

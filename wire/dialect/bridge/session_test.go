@@ -281,6 +281,10 @@ func TestAnswers(t *testing.T) {
 	if p.send(request) == "" {
 		t.Error("a request that comes again after its answer is not written")
 	}
+	p.message(frame("hello-2", "handshake_request", "router", "", "", handshake("router")))
+	if m := p.message(frame("r-3", "error", "router", "", got.ID, `{"error_code":"TIMEOUT","error_message":"late"}`)).Message; m.Sender() != "agent-1" || !m.Answers(request) {
+		t.Errorf("an answer on behalf of the receiver: %+v", m.Envelope())
+	}
 }
 
 // A request that cannot be answered any more fails.

@@ -1,0 +1,168 @@
+package bridge
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// capabilities reads the AgentCapabilities of the sender.
+func (d *decoder) capabilities(v []byte) *performatives.Capabilities {
+	var id, name, role, tools, topics, ontologies, details, version, metadata []byte
+	c := &performatives.Capabilities{}
+	over := false
+	object(v, keep(&c.Extra, &over), found{capsID, &id}, found{capsName, &name}, found{capsRole, &role}, found{capsTools, &tools},
+		found{capsTopics, &topics}, found{capsOntologies, &ontologies}, found{capsDetails, &details}, found{capsVersion, &version},
+		found{capsMetadata, &metadata}, found{capsAccepted, new([]byte)})
+	if over {
+		d.tooMany("payload")
+	}
+	d.kinded(capsExtensions, "an object", "{", c.Extra[capsExtensions])
+	if d.session != nil { // they are the connection's, not the agent's
+		d.extensions = d.session.agreeable(c.Extra[capsExtensions])
+		delete(c.Extra, capsExtensions)
+	}
+	speaker := performatives.AgentID(d.name(capsID, "the id of the sender", id))
+	if speaker != "" && !speaker.Is(d.out.Sender) {
+		d.refuse(performatives.CodeInvalidPayload, field(capsID), fmt.Sprintf("payload.agent_id: want the sender_id, %.64q, got %.64q", d.out.Sender, speaker))
+	}
+	d.name(capsName, "the name of the agent", name)
+	d.name(capsRole, "the role of the agent", role)
+	d.kinded(capsVersion, "a string", `"`, version)
+	d.kinded(capsMetadata, "an object", "{", metadata)
+	names := d.list(capsTools, tools)
+	c.Topics, c.Ontologies = d.list(capsTopics, topics), d.list(capsOntologies, ontologies)
+	for member, v := range map[string][]byte{capsID: id, capsName: name, capsRole: role, capsVersion: version, capsMetadata: metadata} {
+		put(&c.Extra, member, v)
+	}
+	c.Actions = d.actions(c, names, details)
+	return c
+}
+
+// list reads an array of strings.
+func (d *decoder) list(name string, v []byte) []string {
+	d.kinded(name, "an array of strings", "[", v)
+	list, wrong := stringsOf(v)
+	if wrong >= 0 {
+		d.refuse(performatives.CodeInvalidPayload, field(name), fmt.Sprintf("payload.%s[%d]: want a string", name, wrong))
+	}
+	return list
+}
+
+// actions returns the tools as actions, with their descriptions and schemas. c keeps the details
+// of tools that are not listed.
+func (d *decoder) actions(c *performatives.Capabilities, tools []string, details []byte) []performatives.Action {
+	d.kinded(capsDetails, "an object", "{", details)
+	var about performatives.Members
+	over := false
+	object(details, keep(&about, &over))
+	if over {
+		d.tooMany(field(capsDetails))
+	}
+	actions := make([]performatives.Action, 0, len(tools))
+	for _, name := range tools {
+		a := performatives.Action{Name: name}
+		if v := about[name]; !none(v) {
+			if err := json.Unmarshal(v, &a); err != nil || v[0] != '{' {
+				d.refuse(performatives.CodeInvalidPayload, field(capsDetails), fmt.Sprintf("payload.tool_details: want the members of an action for %.64q", name))
+			}
+			a.Name = name
+			delete(a.Extra, "name")
+			delete(about, name)
+		}
+		actions = append(actions, a)
+	}
+	if len(about) > 0 {
+		rest, err := marshal(about)
+		if err != nil {
+			d.fail(err)
+		}
+		put(&c.Extra, capsDetails, rest)
+	}
+	return actions
+}
+
+// capabilities writes AgentCapabilities. The required members that the agent lacks are made of its id.
+func (w *writer) capabilities(b *builder, c performatives.Capabilities) {
+	id := string(w.m.Sender())
+	b.text(capsID, w.own(c.Extra[capsID], id))
+	b.text(capsName, orText(c.Extra[capsName], id))
+	b.text(capsRole, orText(c.Extra[capsRole], defaultRole))
+	tools := make([]string, len(c.Actions))
+	for i, a := range c.Actions {
+		tools[i] = a.Name
+	}
+	if v := c.Extra[capsTools]; len(c.Actions) == 0 && is(v, '[') { // of a handshake that was not accepted
+		b.unchecked(capsTools, v)
+	} else {
+		b.value(capsTools, tools)
+	}
+	b.text(capsVersion, orText(c.Extra[capsVersion], Version))
+	if v := c.Extra[capsMetadata]; is(v, '{') {
+		b.unchecked(capsMetadata, v)
+	} else {
+		b.raw(capsMetadata, []byte("{}"))
+	}
+	if len(c.Topics) > 0 {
+		b.value(capsTopics, c.Topics)
+	}
+	if len(c.Ontologies) > 0 {
+		b.value(capsOntologies, c.Ontologies)
+	}
+	w.details(b, c)
+	without := []string{
+		capsID, capsName, capsRole, capsTools, capsVersion, capsMetadata, capsTopics, capsOntologies, capsDetails, capsAccepted, capsReason, capsReasonText,
+	}
+	if w.extras.session {
+		without = append(without, capsExtensions) // those of another connection
+		if len(w.extras.extensions) > 0 {
+			w.extras.extensions.appendTo(b)
+		}
+	}
+	b.extra(c.Extra, without...)
+}
+
+// own returns the agent_id: as the agent has written it, if it is the sender.
+func (w *writer) own(came []byte, id string) string {
+	if s := text(came); performatives.AgentID(s).Is(w.m.Sender()) && s != "" {
+		return s
+	}
+	return id
+}
+
+func orText(v []byte, otherwise string) string {
+	if s := text(v); s != "" {
+		return s
+	}
+	return otherwise
+}
+
+// details writes the descriptions and schemas of the tools.
+func (w *writer) details(b *builder, c performatives.Capabilities) {
+	about := openObject(nil)
+	written := make(map[string]bool, len(c.Actions))
+	if v := c.Extra[capsDetails]; is(v, '{') && valid(v) { // of tools that are not listed
+		object(v, func(name string, v []byte) {
+			if !written[name] {
+				written[name] = true
+				about.raw(name, v)
+			}
+		})
+	}
+	for _, a := range c.Actions {
+		name := a.Name
+		a.Name = ""
+		v, err := marshal(a)
+		w.note(err)
+		if string(v) == "{}" || written[name] {
+			continue
+		}
+		written[name] = true
+		about.raw(name, v)
+	}
+	if v, err := about.close(); !about.empty {
+		w.note(err)
+		b.raw(capsDetails, v)
+	}
+}

@@ -1,0 +1,167 @@
+package bridge
+
+import (
+	"bytes"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// fault is an error in the form of this dialect.
+type fault struct {
+	code    performatives.Code
+	word    string // the error_code; empty = that of code
+	text    string
+	kind    []byte // the error_type as JSON; nil = that of the code
+	details []byte // of another peer, as JSON; nil = none
+	field   string
+	tool    string // the tool that the failed request has named
+	content []byte // the payload of an application's message type; nil = none
+	rest    performatives.Members
+}
+
+// payload returns the payload of an error.
+func (f fault) payload() ([]byte, error) {
+	word := f.word
+	if word == "" {
+		word = f.code.Traits().Bridge
+	}
+	b := openObject(nil)
+	b.text(errorCode, word)
+	b.text(errorMessage, f.text)
+	switch {
+	case f.kind != nil:
+		b.unchecked(errorType, f.kind)
+	case errorTypes[word] != "":
+		b.text(errorType, errorTypes[word])
+	}
+	details, err := f.detailed(word)
+	if err != nil {
+		return nil, err
+	}
+	b.raw(errorDetails, details)
+	b.extra(f.rest, errorCode, errorMessage, errorType, errorDetails)
+	return b.close()
+}
+
+// detailed returns the details of an error: those of the peer that made it, else our own.
+func (f fault) detailed(word string) ([]byte, error) {
+	b := openObject(nil)
+	var had performatives.Members
+	if is(f.details, '{') && valid(f.details) {
+		over := false
+		object(f.details, keep(&had, &over))
+	} else if len(f.details) > 0 && isNull(f.details) && f.reasonless(word) {
+		return f.details, nil
+	}
+	if !f.reasonless(word) {
+		b.text(detailsReason, string(f.code))
+		delete(had, detailsReason)
+	}
+	if f.field != "" && had[detailsField] == nil {
+		b.text(detailsField, f.field)
+	}
+	if f.tool != "" && had[detailsTool] == nil {
+		b.text(detailsTool, f.tool)
+	}
+	if f.content != nil {
+		b.raw(detailsPayload, f.content)
+		delete(had, detailsPayload)
+	}
+	b.extra(had)
+	return b.close()
+}
+
+// reasonless reports whether the error_code says all about the reason.
+func (f fault) reasonless(word string) bool {
+	return f.code == "" || string(f.code) == word || f.code == reasonOf(word, nil)
+}
+
+// error writes an ErrorMessage.
+func (w *writer) error() ([]byte, error) {
+	f, err := w.fault()
+	if err != nil {
+		return nil, err
+	}
+	return f.payload()
+}
+
+// fault returns the error that the refusal m is.
+func (w *writer) fault() (fault, error) {
+	m := w.m
+	if m.MessageType() != "" {
+		return w.typedFault()
+	}
+	r := m.AsRefusal()
+	f := fault{code: r.Code, text: inItsWords(r.Text), rest: refusalExtra(m.Payload()), tool: w.extras.tool}
+	f.kind, f.details = f.rest[errorType], f.rest[errorDetails]
+	if f.text == "" && w.shape == unread {
+		f.text = r.Code.Traits().Text
+	}
+	if w.shape.code != "" && reasonOf(w.shape.code, f.details) == r.Code {
+		f.word = w.shape.code
+	}
+	return f, nil
+}
+
+// typedWord returns the usual error_code of a refusal with an application's message type.
+func typedWord(act performatives.Performative) string {
+	if act == performatives.ActNotUnderstood {
+		return codeInvalidArguments
+	}
+	return codeExecutionFailed
+}
+
+// typedFault returns the error for a refusal with an application's message type.
+func (w *writer) typedFault() (fault, error) {
+	m := w.m
+	rest := w.restOf()
+	f := fault{
+		word: orText(rest[errorCode], typedWord(m.Performative())), text: orText(rest[errorMessage], m.MessageType()), kind: rest[errorType],
+		rest: rest, tool: w.extras.tool,
+	}
+	if m.Payload() == nil {
+		return f, nil
+	}
+	if r := m.AsRefusal(); refuses(actOfPayload(m.Payload())) { // the application has no payload of its own
+		f.word, f.code, f.text = "", r.Code, r.Text
+	}
+	var err error
+	f.content, err = w.marshalled()
+	return f, err
+}
+
+// actOfPayload returns the act that a payload of package performatives belongs to; 0 for any other.
+func actOfPayload(payload any) performatives.Performative {
+	if p, ok := payload.(interface {
+		Act() performatives.Performative
+	}); ok {
+		return p.Act()
+	}
+	return 0
+}
+
+// refusalExtra returns the unknown members of the payload of a refusal.
+func refusalExtra(payload any) performatives.Members {
+	switch p := payload.(type) {
+	case performatives.TaskReject:
+		return p.Extra
+	case performatives.Refuse:
+		return p.Extra
+	case performatives.RejectProposal:
+		return p.Extra
+	case performatives.NotUnderstood:
+		return p.Extra
+	case performatives.Failure:
+		return p.Extra
+	}
+	return nil
+}
+
+// inItsWords returns an error text about the parameters of a task with the name of bridge for them.
+func inItsWords(text string) string {
+	const parameters = "task_parameters"
+	if rest, ok := bytes.CutPrefix([]byte(text), []byte(parameters)); ok {
+		return requestArguments + string(rest)
+	}
+	return text
+}
