@@ -182,6 +182,7 @@ func TestWrongKinds(t *testing.T) {
 
 // Each agent runs on the node that is picked for it, whoever asks first.
 func TestKindOnThreeNodes(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	h, nodes := newHall(), join(t, 3, newPatientMember)
 	h.host(t, nodes...)
 	for i := range 30 {
@@ -199,6 +200,7 @@ func TestKindOnThreeNodes(t *testing.T) {
 
 // The agents of a node that drains continue elsewhere: their state, the messages that wait, and those that still come.
 func TestDrain(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	h, nodes := newHall(), join(t, 3, newPatientMember)
 	h.keepState = true
 	h.host(t, nodes...)
@@ -239,6 +241,7 @@ func TestDrain(t *testing.T) {
 
 // The conversations that are open when an agent moves go on; those that take too long fail, with the reason.
 func TestMoveWithOpenConversations(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	h, n1 := newHall(), newPatientMember(t, "n1")
 	h.keepState = true
 	release := make(chan struct{})
@@ -292,6 +295,7 @@ func TestMoveWithOpenConversations(t *testing.T) {
 }
 
 func TestMoveOutOfTime(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	h, nodes := newHall(), join(t, 2, newPatientMember)
 	h.block = make(chan struct{})
 	h.host(t, nodes...)
@@ -352,6 +356,7 @@ func TestHostDies(t *testing.T) {
 }
 
 func TestMinMembers(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	h, n1 := newHall(), newPatientMember(t, "n1")
 	k := h.kind("n1")
 	k.MinMembers = 2
@@ -374,6 +379,7 @@ func TestMinMembers(t *testing.T) {
 
 // A kind with labels runs only where a node has them, and can be reached from everywhere.
 func TestKindWithLabels(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	h := newHall()
 	n1 := newPatientMember(t, "n1")
 	n2 := newNode(t, runtime.Options{Name: "n2", Cluster: &runtime.ClusterOptions{
@@ -404,6 +410,7 @@ func TestKindWithLabels(t *testing.T) {
 
 // A singleton runs without a message, on one node, and on another one when that leaves.
 func TestSingleton(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	h, nodes := newHall(), join(t, 2, newPatientMember)
 	for _, n := range nodes {
 		k := h.kind(n.Name())
@@ -433,6 +440,7 @@ func TestSingleton(t *testing.T) {
 
 // Two halves of a cluster that do not see each other may each run an agent. When they meet, the one that began later stops.
 func TestTwoActivationsMeet(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	h, keys := newHall(), [][]byte{[]byte("0123456789abcdef"), []byte("fedcba9876543210")}
 	h.block = make(chan struct{})
 	var nodes []*runtime.Node
@@ -518,6 +526,7 @@ func TestQuietAgentLeavesMemory(t *testing.T) {
 // A message of a placed agent carries its activation, also to another node. An answer to a run that has ended is refused, and does
 // not reach the next one.
 func TestAnswerToAnEndedRun(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := join(t, 2, newPatientMember)
 	got := make(chan *p.Message, 10)
 	asks := runtime.Kind{New: func(p.AgentID) actors.Agent {

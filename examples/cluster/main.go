@@ -1,5 +1,5 @@
 // Cluster starts three nodes as processes, spreads a swarm and a pool of reviewers over them, has work done on all of them, kills one
-// node, and shows who takes over and how long each step takes.
+// node, and shows who takes over and how long each step takes. Then it has agents placed, and a node drains.
 package main
 
 import (
@@ -69,9 +69,20 @@ func serve(ctx context.Context, name, join string, stdin io.Reader) error {
 	if err := node.Spawn(ctx, reviewerOf(name), func() actors.Agent { return reviewer{node: name} }); err != nil {
 		return err
 	}
+	if err := hostTopics(node); err != nil {
+		return err
+	}
 	_, err = io.Copy(io.Discard, stdin)
-	return err
+	if err != nil {
+		return err
+	}
+	drain, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	return node.Drain(drain)
 }
+
+// drainTime is how long the agents of a node that stops have to move.
+const drainTime = 10 * time.Second
 
 func reviewerOf(node string) performatives.AgentID { return performatives.AgentID("Reviewer-" + node) }
 
@@ -110,6 +121,9 @@ func show(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer program.StopNode(node)
+	if err := hostTopics(node); err != nil {
+		return err
+	}
 	began := time.Now()
 	gossip := node.Members()[0].Gossip
 	n2, err := start("n2", gossip)
@@ -147,7 +161,10 @@ func show(ctx context.Context, out io.Writer) (err error) {
 		say("  review %d was done by %s", i+1, found.Agent)
 	}
 	say("four reviews took %v", since(began))
-	return failOver(ctx, node, &n2, gossip, say)
+	if err := failOver(ctx, node, &n2, gossip, say); err != nil {
+		return err
+	}
+	return moveTopics(ctx, node, n3, say)
 }
 
 // failOver kills n2 while it works, and starts it again.

@@ -31,6 +31,8 @@ func TestCluster(t *testing.T) {
 		"  review 1 was done by Reviewer-n2\n  review 2 was done by Reviewer-n3\n",
 		"n2 was killed while Reviewer-n2 worked\n  n1 noticed it after T\n  the asker was told after T: task-delegation with Reviewer-n2: failed: the agent disconnected (disconnected)\n",
 		"  Reviewer-n3 took over, after T\nn2 was started again, and its agents are back after T\n",
+		"12 topics, placed on [n1 n2 n3], got a note each, which took T\n",
+		"n3 has drained and left, and each topic has got its second note after T\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got\n%s\nwant %q", got, want)
