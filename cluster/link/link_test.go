@@ -416,15 +416,19 @@ func TestLinkPropertyFindsFaults(t *testing.T) {
 	}
 }
 
-// Streams that break within a frame of full length bring all messages to the other end all the same: frames get shorter.
+// Streams that break within a frame of full length bring all messages to the other end all the same: frames get shorter, and long again when a
+// stream holds.
 func TestShortStreams(t *testing.T) {
 	const messages, size, breaks = 100, 1000, 3000 // bytes after which a stream breaks
 	links := [2]*Link{New(Options{Self: nodeA, Peer: nodeB}), New(Options{Self: nodeB, Peer: nodeA})}
-	for i := range uint64(messages) {
-		if err := links[0].Send(message(t, performatives.Normal, ""), envelope(i, size)); err != nil {
-			t.Fatal(err)
+	send := func() {
+		for i := range uint64(messages) {
+			if err := links[0].Send(message(t, performatives.Normal, ""), envelope(i, size)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	send()
 	var got []uint64
 	longest := 0
 	for streams := 0; len(got) < messages; streams++ {
@@ -434,24 +438,7 @@ func TestShortStreams(t *testing.T) {
 		for _, l := range links {
 			l.Open()
 		}
-		for passed, idle := 0, false; passed <= breaks && !idle; {
-			idle = true
-			for i, l := range links {
-				frame := l.Next(noon)
-				longest = max(longest, len(frame))
-				if passed += len(frame); frame == nil || passed > breaks {
-					continue
-				}
-				idle = false
-				r, err := links[1-i].Receive(frame, noon)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, m := range r.Messages {
-					got = append(got, idOf(m.Data))
-				}
-			}
-		}
+		longest = max(longest, converse(t, links, breaks, &got))
 	}
 	for i, id := range got {
 		if id != uint64(i) {
@@ -461,4 +448,35 @@ func TestShortStreams(t *testing.T) {
 	if longest < messages*size {
 		t.Errorf("the longest frame has %d bytes: the streams are not too short for it", longest)
 	}
+	for range 10 { // over one stream: each acknowledgement makes frames longer
+		send()
+		longest = converse(t, links, 1<<30, &got)
+	}
+	if longest < messages*size {
+		t.Errorf("the longest frame has %d bytes when the stream holds", longest)
+	}
+}
+
+// converse passes frames over a stream until there are none, or until it breaks after so many bytes. It returns the length of the longest frame.
+func converse(t *testing.T, links [2]*Link, breaks int, got *[]uint64) (longest int) {
+	t.Helper()
+	for passed, idle := 0, false; passed <= breaks && !idle; {
+		idle = true
+		for i, l := range links {
+			frame := l.Next(noon)
+			longest = max(longest, len(frame))
+			if passed += len(frame); frame == nil || passed > breaks {
+				continue
+			}
+			idle = false
+			r, err := links[1-i].Receive(frame, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range r.Messages {
+				*got = append(*got, idOf(m.Data))
+			}
+		}
+	}
+	return longest
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -344,6 +345,38 @@ func TestModelsBroadcastReachesAll(t *testing.T) {
 		if l.twice() > 0 || len(l.received) == 0 {
 			t.Errorf("node %d received %d, %d of them twice", i, len(l.received), l.twice())
 		}
+	}
+}
+
+// A model that has had nothing to gossip for a while passes a delta on as soon as one that always gossips: in rounds of the gossip, and not of the
+// probes, which take four times as long.
+func TestAQuietModelGossipsADelta(t *testing.T) {
+	t.Parallel()
+	const seeds = 20
+	var took time.Duration
+	for seed := range uint64(seeds) {
+		w := newSimulation(seed, NetworkOptions{})
+		logs := make([]*deltaLog, 10)
+		nodes := make([]*Model, len(logs))
+		for i := range logs {
+			logs[i] = newDeltaLog()
+			var err error
+			nodes[i], err = w.Start(Options{Name: fmt.Sprint("n", i), Gossiped: logs[i], Seeds: []string{"n0:7946"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.run(30 * time.Second)
+		logs[3].Merge([]byte("news"))
+		if err := nodes[3].Broadcast([]byte("news")); err != nil {
+			t.Fatal(err)
+		}
+		took += w.until(t, "all have it", func() bool {
+			return !slices.ContainsFunc(logs, func(l *deltaLog) bool { return l.size() == 0 })
+		})
+	}
+	if most := 2 * LAN.timing().gossipInterval; took/seeds > most {
+		t.Errorf("it takes %v, want at most %v", took/seeds, most)
 	}
 }
 
