@@ -200,7 +200,7 @@ func (d *decoder) task(payload []byte) {
 	var t performatives.TaskRequest
 	d.extra(metaTask, &t)
 	t.TaskType, t.Parameters = taskType(d.kind), performatives.RawContent(bytes.Clone(payload))
-	if strings.ToUpper(t.TaskType) != d.kind {
+	if typeOfTask(t.TaskType, "", nil) != d.kind { // its case is unusual
 		d.keepText(keptType, d.kind)
 	}
 	d.out.Payload = t
