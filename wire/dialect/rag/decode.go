@@ -1,7 +1,6 @@
 package rag
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -167,7 +166,7 @@ func (d *decoder) act() {
 	named := err == nil
 	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)
 	own, known := natural[d.kind]
-	switch explicit := textOf(d.out.Metadata[metaMessageType]) == d.kind; {
+	switch explicit := named && textOf(d.out.Metadata[metaMessageType]) == d.kind; {
 	case ok && named && said != registered:
 		d.refuse(&performatives.Refusal{
 			Code: performatives.CodeInvalidPayload, Field: "metadata.performative",
@@ -180,7 +179,7 @@ func (d *decoder) act() {
 		if d.kind == typeError && named {
 			d.out.Performative = said
 		}
-	case explicit && named, known && named:
+	case explicit, known && named:
 		d.out.Performative, d.out.MessageType = said, d.kind
 	case begins(d.out.Metadata[metaResult], '{'):
 		d.out.Performative = performatives.ActInformResult
@@ -193,62 +192,6 @@ func (d *decoder) act() {
 	default:
 		d.out.Performative = performatives.ActTaskRequest
 	}
-}
-
-// task reads a payload as the parameters of a task.
-func (d *decoder) task(payload []byte) {
-	var t performatives.TaskRequest
-	d.extra(metaTask, &t)
-	t.TaskType, t.Parameters = taskType(d.kind), performatives.RawContent(bytes.Clone(payload))
-	if typeOfTask(t.TaskType, "", nil) != d.kind { // its case is unusual
-		d.keepText(keptType, d.kind)
-	}
-	d.out.Payload = t
-}
-
-// memberResponse is the text of a RESPONSE_RESULT.
-const memberResponse = "response"
-
-// result reads a payload as the details of a result.
-func (d *decoder) result(payload []byte) {
-	r := performatives.InformResult{Status: performatives.StatusSuccess}
-	if d.kind == typeResponded {
-		r.Summary = textOf(memberIn(payload, memberResponse))
-	}
-	came := performatives.InformResult{}
-	d.extra(metaResult, &came)
-	if came.Status != "" {
-		r.Status = came.Status
-	}
-	if came.Summary != "" {
-		r.Summary = came.Summary
-	}
-	r.Artifacts, r.Extra = came.Artifacts, came.Extra
-	r.Details = performatives.RawContent(bytes.Clone(payload))
-	d.keepText(keptType, d.kind)
-	d.out.Payload = r
-}
-
-// extra reads a member of the metadata that has the rest of a payload.
-func (d *decoder) extra(name string, into json.Unmarshaler) {
-	v := d.out.Metadata[name]
-	if !begins(v, '{') {
-		return
-	}
-	for _, elsewhere := range [...]string{"task_type", "task_parameters", "result_details"} {
-		if memberIn(v, elsewhere) != nil {
-			d.refuse(invalid("metadata."+name+"."+elsewhere, "none, since the type and the payload have it", memberIn(v, elsewhere)))
-			return
-		}
-	}
-	if err := into.UnmarshalJSON(v); err != nil {
-		r := *performatives.RefusalOf(d.renamed(err))
-		r.Field = strings.TrimSuffix("metadata."+name+"."+r.Field, ".")
-		r.Text = r.Field + ": " + r.Text
-		d.refuse(&r)
-		return
-	}
-	delete(d.out.Metadata, name)
 }
 
 // typed reads the payload of a message type, and that of an act under its own name.

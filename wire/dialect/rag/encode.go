@@ -109,12 +109,13 @@ func (w *writer) body() {
 // typed writes an application's message type.
 func (w *writer) typed() {
 	w.kind = w.m.MessageType()
-	_, known := natural[w.kind]
-	if known {
-		w.tell(metaMessageType, w.kind)
+	act := w.m.Performative()
+	own, known := natural[w.kind]
+	if known && (own == act || w.kind == typeError && isRefusal(act)) || begins(w.meta[metaTask], '{') || begins(w.meta[metaResult], '{') {
+		w.tell(metaMessageType, w.kind) // without it, the type would be read as the dialect's own
 	}
-	if act, ok := w.codec.opts.Registry.MessageTypeAct(w.kind); known || !ok || act != w.m.Performative() {
-		w.tell(metaAct, w.m.Performative().String())
+	if registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind); known || !ok || registered != act {
+		w.tell(metaAct, act.String())
 	}
 	w.marshal(w.m.Payload())
 }
@@ -123,114 +124,6 @@ func (w *writer) typed() {
 func (w *writer) plain() {
 	w.kind = w.m.Performative().String()
 	w.marshal(w.m.Payload())
-}
-
-// task writes the parameters of a task, and what it has beside them in the metadata.
-func (w *writer) task() {
-	t, err := performatives.PayloadAs[performatives.TaskRequest](w.m)
-	if err != nil {
-		w.fail(err)
-		return
-	}
-	if w.kind = typeOfTask(t.TaskType, w.kept(keptType), w.codec.opts.Registry); w.kind == "" {
-		w.plain()
-		return
-	}
-	rest := performatives.TaskRequest{Description: t.Description, Extra: w.withoutPriority(t.Extra)}
-	w.marshalContent(t.Parameters)
-	w.require()
-	w.rest(metaTask, rest, len(rest.Extra) > 0 || rest.Description != "")
-}
-
-// withoutPriority returns the members of a task without its priority, which is the message's and is written in the metadata.
-func (w *writer) withoutPriority(extra performatives.Members) performatives.Members {
-	v := extra[metaPriority]
-	if p, ok := priorityOf(v); !ok || p != w.m.Priority() {
-		return extra
-	}
-	rest := make(performatives.Members, len(extra))
-	for name, v := range extra {
-		if name != metaPriority {
-			rest[name] = v
-		}
-	}
-	w.meta[metaPriority] = v
-	return rest
-}
-
-// require refuses a payload that lacks what the type demands.
-func (w *writer) require() {
-	if w.err != nil {
-		return
-	}
-	if bad := checkPayload(w.kind, w.payload); bad != nil {
-		bad.About = w.m.ID()
-		w.fail(bad)
-	}
-}
-
-// result writes the details of a result, under the type that belongs to the request.
-func (w *writer) result() {
-	r, err := performatives.PayloadAs[performatives.InformResult](w.m)
-	if err != nil {
-		w.fail(err)
-		return
-	}
-	w.kind = w.resultType()
-	if w.kind == "" {
-		w.plain()
-		return
-	}
-	w.marshalContent(r.Details)
-	w.complete(&r)
-	if w.err == nil && checkPayload(w.kind, w.payload) != nil {
-		w.plain() // the details are of another kind than the type has them
-		return
-	}
-	if w.kind == typeResponded && textOf(memberIn(w.payload, memberResponse)) == r.Summary {
-		r.Summary = ""
-	}
-	needed := natural[w.kind] != performatives.ActInformResult || r.Summary != "" || len(r.Artifacts) > 0 || len(r.Extra) > 0 ||
-		r.Status != performatives.StatusSuccess
-	r.Details = performatives.Content{}
-	w.rest(metaResult, r, needed)
-}
-
-// resultType returns the type of a result: the one with which it came, or the one that belongs to the request. Empty means the name of
-// its act.
-func (w *writer) resultType() string {
-	kind := w.kept(keptType)
-	if kind == "" && w.call != nil {
-		kind = resultType(w.call.kind)
-	}
-	act, known := natural[kind]
-	_, registered := w.codec.opts.Registry.MessageTypeAct(kind)
-	if kind == performatives.ActInformResult.String() || registered || known && act != performatives.ActInformResult ||
-		performatives.CheckMessageType(kind) != nil {
-		return ""
-	}
-	return kind
-}
-
-// complete adds what the type demands, as far as the result says it.
-func (w *writer) complete(r *performatives.InformResult) {
-	switch {
-	case w.err != nil:
-	case w.kind == typeRetrieved && memberIn(w.payload, "retrieved_chunks") == nil:
-		w.payload = withMember(w.payload, "retrieved_chunks", []byte("[]"))
-	case w.kind == typeResponded && memberIn(w.payload, memberResponse) == nil:
-		w.payload = withMember(w.payload, memberResponse, jsonscan.AppendQuoted(nil, r.Summary))
-	}
-}
-
-// rest writes what a payload has beside the payload of this dialect.
-func (w *writer) rest(name string, v any, needed bool) {
-	switch {
-	case needed:
-		w.setMeta(name, v)
-	case begins(w.meta[name], '{'): // it came by another dialect, and has another meaning here
-		delete(w.meta, name)
-	}
 }
 
 // tell sets a member of the metadata that the type does not tell.

@@ -134,16 +134,26 @@ func eachMember(object []byte, f func(name string, value []byte) bool) {
 	}
 }
 
-// memberIn returns the value of a member of an object, or nil. Of a member that occurs twice the last counts, as in
-// encoding/json.
+// memberIn returns the value of a member of an object that has been scanned before, or nil. Of a member that occurs twice the last counts,
+// as in encoding/json.
 func memberIn(object []byte, name string) (value []byte) {
-	eachMember(object, func(n string, v []byte) bool {
-		if n == name {
+	s := jsonscan.Scanner{Data: object, Depth: maxDepthLimit}
+	if !s.Open('{') {
+		return nil
+	}
+	for first := true; ; first = false {
+		quoted, more, ok := s.Key(first)
+		if !ok || !more {
+			return value
+		}
+		v, ok := s.Taken()
+		if !ok {
+			return value
+		}
+		if string(quoted[1:len(quoted)-1]) == name || bytes.IndexByte(quoted, '\\') >= 0 && textOf(quoted) == name {
 			value = v
 		}
-		return true
-	})
-	return value
+	}
 }
 
 // textOf returns the text of a JSON string, and "" for any other value.

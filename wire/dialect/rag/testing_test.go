@@ -21,9 +21,13 @@ func (c *counter) Stamp() performatives.Stamp {
 
 var noon = time.Date(2025, 1, 30, 12, 0, 0, 0, time.UTC)
 
+func codecOptions() wire.CodecOptions {
+	return wire.CodecOptions{Local: "hub", Stamper: &counter{}, MaxBytes: 1 << 20}
+}
+
 func open(t testing.TB, with ...func(*wire.CodecOptions)) *codec {
 	t.Helper()
-	o := wire.CodecOptions{Local: "hub", Stamper: &counter{}, MaxBytes: 1 << 20}
+	o := codecOptions()
 	for _, f := range with {
 		f(&o)
 	}
@@ -60,8 +64,12 @@ func write(t testing.TB, c *codec, m *performatives.Message) string {
 	return string(out)
 }
 
-// meaning returns a JSON value with exact numbers. The timestamp of an envelope is normalized.
-func meaning(t testing.TB, data []byte) any {
+// exact returns a JSON value with exact numbers.
+func exact(t interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}, data []byte,
+) any {
 	t.Helper()
 	var v any
 	d := json.NewDecoder(strings.NewReader(string(data)))
