@@ -132,7 +132,6 @@ func (d *decoder) deliver(x *exchange) {
 			e.Payload = performatives.InformResult{
 				Status: performatives.StatusSuccess, Summary: fmt.Sprintf("the result is for %s", d.out.Receiver),
 			}
-			delete(e.Metadata, keptType)
 			name, _ := performatives.ContentOf(string(d.out.Receiver)).MarshalJSON() // a string always has a JSON form
 			e.Metadata[MetadataResultFor] = name
 		})

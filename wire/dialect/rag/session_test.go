@@ -431,6 +431,7 @@ func TestUnwritable(t *testing.T) {
 	for name, e := range map[string]performatives.Envelope{
 		"payload":  {Sender: "A", Receiver: "B", Performative: performatives.ActInform, Payload: performatives.Raw(`{"a":}`)},
 		"metadata": {Sender: "A", Receiver: "B", Performative: performatives.ActInform, Metadata: performatives.Members{"x": []byte("{")}},
+		"UTF-8":    {Sender: "A", Receiver: "B", Performative: performatives.ActInform, Metadata: performatives.Members{"x": []byte("\"\xff\"")}},
 	} {
 		if out, err := c.Encode([]byte("x"), newMessage(t, e)); err == nil || string(out) != "x" {
 			t.Errorf("%s: %s, %v", name, out, err)
@@ -491,5 +492,69 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := (Dialect{}).Open(wire.CodecOptions{}); err == nil {
 		t.Error("opened without a Stamper")
+	}
+}
+
+// The agents and the conversations that a session stores are bounded.
+func TestMemoryOfASessionIsBounded(t *testing.T) {
+	c := open(t)
+	registration := func(i int) string {
+		id := fmt.Sprintf("A%d", i)
+		return frameOf(typeRegistration, id, "System", fmt.Sprintf("ret-c%d-001", i),
+			fmt.Sprintf(`{"agent_id":%q,"agent_type":"x","capabilities":[],"message_types":[],"status":"active"}`, id))
+	}
+	for i := range maxRegistrations {
+		accept(t, c, registration(i))
+	}
+	if code, _, _ := errorOf(t, c.items(registration(maxRegistrations))[0].Answer); code != "BUSY" {
+		t.Errorf("one more agent: %s", code)
+	}
+	accept(t, c, registration(0)) // again
+	for i := range maxSequences {
+		c.sequences.next(prefixRetrieval, performatives.ConversationID(fmt.Sprint(i)))
+	}
+	if n := len(c.sequences); n > maxSequences {
+		t.Errorf("%d sequences", n)
+	}
+}
+
+// A trace id that an open request has is not given out again, neither to a message that came with it nor to a new one.
+func TestTraceIDsOfOpenRequestsAreTheirs(t *testing.T) {
+	c := open(t)
+	came := func(id performatives.MessageID) *performatives.Message {
+		m, err := request(t, "E", "B", "clean", "{}").With(func(e *performatives.Envelope) {
+			e.ID, e.Metadata = id, performatives.Members{keptTrace: json.RawMessage(`"ret-conv-007"`)}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	expect(t, write(t, c, came("one")), map[string]string{"trace_id": "ret-conv-007"})
+	expect(t, write(t, c, came("one")), map[string]string{"trace_id": "ret-conv-007"})
+	expect(t, write(t, c, came("two")), map[string]string{"trace_id": "ret-conv-001"})
+	clear(c.sequences)
+	expect(t, write(t, c, request(t, "E", "B", "clean", "{}")), map[string]string{"trace_id": "ret-conv-002"})
+}
+
+func TestTasksOfOtherDialects(t *testing.T) {
+	for _, test := range []struct {
+		task performatives.TaskRequest
+		want map[string]string
+	}{
+		{performatives.TaskRequest{TaskType: "debug_code"}, map[string]string{"type": "DEBUG_CODE", "payload": "{}", "metadata": ""}},
+		{performatives.TaskRequest{TaskType: "DebugCode"}, map[string]string{"type": "TASK_REQUEST", "payload.task_type": "DebugCode"}},
+		{performatives.TaskRequest{TaskType: "do it"}, map[string]string{"type": "TASK_REQUEST", "payload.task_type": "do it"}},
+		{performatives.TaskRequest{TaskType: "cancel"}, map[string]string{"type": "TASK_REQUEST", "payload.task_type": "cancel"}},
+		{performatives.TaskRequest{TaskType: "x", Extra: performatives.Members{"priority": json.RawMessage("5"), "y": json.RawMessage("1")}}, map[string]string{
+			"type": "X", "metadata.priority": "5", "metadata.task_request": `{"y":1}`,
+		}},
+	} {
+		priority := performatives.Normal
+		if test.task.Extra != nil {
+			priority = performatives.Urgent
+		}
+		m := newMessage(t, performatives.Envelope{Sender: "A", Receiver: "B", Priority: priority, Payload: test.task})
+		expect(t, write(t, open(t), m), test.want)
 	}
 }
