@@ -97,6 +97,9 @@ func TestAnswersOfTheSwarm(t *testing.T) {
 			"type": typeError, "payload.error_code": "BUSY", "payload.error_message": "later", "metadata.performative": "TASK_REJECT",
 			"payload.suggested_action": "Send the request again later",
 		}},
+		{"a type that the agent does not take", typeRetrieval, query, performatives.TaskReject{ReasonCode: performatives.CodeIncapable}, map[string]string{
+			"payload.error_code": "UNKNOWN_MESSAGE_TYPE", "payload.error_message": "the agent cannot do this", "payload.retry_possible": "false",
+		}},
 		{"a code of a peer", typeRetrieval, query, performatives.Failure{ErrorCode: "VECTOR", Extra: performatives.Members{"shard": []byte("7")}}, map[string]string{
 			"payload.error_code": "VECTOR", "payload.retry_possible": "false", "payload.shard": "7",
 		}},
