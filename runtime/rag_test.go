@@ -305,3 +305,18 @@ func TestRAGPipeline(t *testing.T) {
 		t.Errorf("the UI has got %+v", m)
 	}
 }
+
+// An agent is found by others while its status is active.
+func TestRAGStatus(t *testing.T) {
+	h := newRAGHub(t)
+	peer := h.connect("RetrievalAgent")
+	peer.register("RETRIEVAL_REQUEST")
+	for _, status := range []string{"active", "error", "error", "active", "inactive"} {
+		peer.send("AGENT_STATUS", "System", "ret-health-001", fmt.Sprintf(`{"agent_id":"RetrievalAgent","status":%q,"messages_processed":1547}`, status))
+		peer.send("RESPONSE_REQUEST", "Nobody", "llm-c-001", ragAsk)
+		peer.next("ERROR_MESSAGE") // the status has had no answer, and has been read before this request
+		if found := len(h.Directory().WithCapabilities("vector search")) == 1; found != (status == "active") {
+			t.Errorf("%s: found %v", status, found)
+		}
+	}
+}
