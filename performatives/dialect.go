@@ -60,11 +60,12 @@ var shared = map[word]Code{
 	{DialectBridge, "UNAUTHORIZED"}:      CodeUnauthorized,
 	{DialectBridge, "INTERNAL_ERROR"}:    CodeInternal,
 
-	{DialectRAG, "INVALID_MESSAGE"}: CodeInvalidPayload,
-	{DialectRAG, "AGENT_NOT_FOUND"}: CodeUnknownAgent,
-	{DialectRAG, "TIMEOUT"}:         CodeTimeout,
-	{DialectRAG, "UNAUTHORIZED"}:    CodeUnauthorized,
-	{DialectRAG, "INTERNAL_ERROR"}:  CodeInternal,
+	{DialectRAG, "UNKNOWN_MESSAGE_TYPE"}: CodeUnknownPerformative,
+	{DialectRAG, "INVALID_MESSAGE"}:      CodeInvalidPayload,
+	{DialectRAG, "AGENT_NOT_FOUND"}:      CodeUnknownAgent,
+	{DialectRAG, "TIMEOUT"}:              CodeTimeout,
+	{DialectRAG, "UNAUTHORIZED"}:         CodeUnauthorized,
+	{DialectRAG, "INTERNAL_ERROR"}:       CodeInternal,
 
 	{DialectRossNet, "E001"}: CodeUnauthorized,
 	{DialectRossNet, "E003"}: CodeInvalidPayload,

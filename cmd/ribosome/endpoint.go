@@ -14,8 +14,6 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
-	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
-	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
@@ -90,15 +88,6 @@ func (c *nodeCmd) notStarted(err error) error {
 	return usagef("--name %.40q: %v", c.Name, err)
 }
 
-// dialects has the dialects of frames. A first frame in none of them is refused in the
-// form of wire.
-func (c *nodeCmd) dialects() ([]wire.Dialect, error) {
-	envelopes, err := gateway.New(gateway.Options{
-		Name: c.Name, BinaryProtocol: c.TCP != "", PerMessageAuth: !c.NoAuth, Rate: wire.Rate(c.Rate),
-	})
-	return []wire.Dialect{envelopes, bridge.Dialect{Node: c.Name}, acl.Dialect{}}, err
-}
-
 // server returns the options of sessions, without the handler.
 func (c *nodeCmd) server(log *slog.Logger) (o wire.Options, err error) {
 	o = wire.Options{
@@ -107,7 +96,9 @@ func (c *nodeCmd) server(log *slog.Logger) (o wire.Options, err error) {
 		Limits: wire.Limits{Frame: int(c.MaxFrame)}, MaxConnections: c.MaxConnections, MaxPerHost: c.MaxPerHost,
 		KeepAlive: wire.KeepAlive{Interval: orNever(c.PingInterval), Timeout: orNever(c.PingTimeout)},
 	}
-	if o.Dialects, err = c.dialects(); err != nil {
+	if o.Dialects, err = dialects(gateway.Options{
+		Name: c.Name, BinaryProtocol: c.TCP != "", PerMessageAuth: !c.NoAuth, Rate: wire.Rate(c.Rate),
+	}); err != nil {
 		return o, err
 	}
 	if o.Auth, err = c.authenticator(log); err != nil {

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// translateCmd is ribosome translate.
+type translateCmd struct {
+	From string `required:"" placeholder:"DIALECT" help:"Dialect of the messages on stdin: acl, bridge, rag or gateway"`
+	To   string `required:"" placeholder:"DIALECT" help:"Dialect of the messages on stdout"`
+}
+
+// run reads JSON objects from stdin, one after the other, and writes each in the other dialect, one a line. What that dialect cannot
+// express goes to stderr, field by field. After a message that is refused it goes on with the next, and fails at the end.
+func (c *translateCmd) run(ctx context.Context, std streams) error {
+	t, err := newTranslation(c.From, c.To)
+	if err != nil {
+		return err
+	}
+	text, err := readAll(std.in, wire.DefaultMaxFrame)
+	if err != nil {
+		return usagef("stdin: %v", err)
+	}
+	frames := split(text)
+	if len(frames) == 0 {
+		return usagef("nothing on stdin; give messages, such as < message.json")
+	}
+	out, notes := newPrinter(std.out), newPrinter(std.err)
+	refused := 0
+	for i, frame := range frames {
+		if ctx.Err() != nil || out.broken() {
+			break
+		}
+		r := t.translate(frame)
+		if r.frame != nil {
+			out.text(string(r.frame) + "\n")
+		}
+		for _, note := range r.notes {
+			notes.line(fmt.Sprintf("message %d: %s", i+1, note))
+		}
+		if r.answer != nil {
+			notes.text(string(r.answer) + "\n")
+		}
+		if r.refused {
+			refused++
+		}
+	}
+	if err := out.end(); err != nil {
+		return err
+	}
+	if refused > 0 {
+		return failf("%d of %d messages were refused", refused, len(frames))
+	}
+	return nil
+}
+
+// split returns the JSON values of a text. Text that is no JSON ends with its line, and a value without an end with the text.
+func split(text []byte) (frames [][]byte) {
+	for text = bytes.TrimSpace(text); len(text) > 0; text = bytes.TrimSpace(text) {
+		var value json.RawMessage
+		d := json.NewDecoder(bytes.NewReader(text))
+		n := len(text)
+		switch err := d.Decode(&value); {
+		case err == nil:
+			n = int(d.InputOffset())
+		case errors.Is(err, io.ErrUnexpectedEOF):
+		default:
+			if end := bytes.IndexByte(text, '\n'); end >= 0 {
+				n = end
+			}
+		}
+		frames = append(frames, text[:n])
+		text = text[n:]
+	}
+	return frames
+}
+
+// translation has the codecs of both dialects. An answer is written by the end that has got its request, which is why there are two of
+// the other dialect: each reads what the other writes.
+type translation struct {
+	from, to   string
+	read       wire.Codec
+	asks       wire.Codec
+	answers    wire.Codec
+	translated map[string]*performatives.Message // as the answering end has them, by the id and the reply_with
+}
+
+func newTranslation(from, to string) (*translation, error) {
+	t := &translation{from: from, to: to, translated: make(map[string]*performatives.Message)}
+	for _, end := range []struct {
+		flag, name string
+		opened     bool
+		codec      *wire.Codec
+	}{{"--from", from, false, &t.read}, {"--to", to, true, &t.asks}, {"--to", to, false, &t.answers}} {
+		d, err := dialectNamed(end.flag, end.name)
+		if err != nil {
+			return nil, err
+		}
+		*end.codec, err = codecOf(d, wire.CodecOptions{Local: systemAgent, Initiator: end.opened, Stamper: clock{}, MaxBytes: wire.DefaultMaxFrame})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// clock makes stamps.
+type clock struct{}
+
+// Stamp returns a random id and the time.
+func (clock) Stamp() performatives.Stamp {
+	return performatives.Stamp{ID: performatives.NewID(), Time: time.Now().UTC()}
+}
+
+// translated is what becomes of a message.
+type translated struct {
+	frame   []byte   // in the other dialect; nil for none
+	notes   []string // what it lacks, or why there is none
+	answer  []byte   // the refusal in the dialect of the message
+	refused bool
+}
+
+// translate reads one frame and writes it in the other dialect.
+func (t *translation) translate(frame []byte) (r translated) {
+	t.read.Decode(frame, func(in wire.Inbound) {
+		switch {
+		case in.Err != nil:
+			r.refused, r.answer = true, in.Answer
+			r.notes = append(r.notes, fmt.Sprintf("%s refuses it: %v", t.from, in.Err))
+		case in.Message == nil:
+			r.notes = append(r.notes, fmt.Sprintf("%s itself answers it; no agent gets it", t.from))
+		default:
+			t.write(&r, in.Message)
+		}
+	})
+	return r
+}
+
+// write writes a message, and notes what its reader does not get of it.
+func (t *translation) write(r *translated, m *performatives.Message) {
+	writer, reader := t.asks, t.answers
+	written := m
+	if request := t.translated[m.InReplyTo()]; request != nil && m.InReplyTo() != "" && !m.Performative().ExpectsReply() {
+		writer, reader = t.answers, t.asks
+		if answer, err := m.With(func(e *performatives.Envelope) {
+			e.InReplyTo, e.ConversationID = string(request.ID()), request.ConversationID()
+		}); err == nil {
+			written = answer
+		}
+	}
+	frame, err := writer.Encode(nil, written)
+	switch {
+	case err != nil:
+		r.refused = true
+		r.notes = append(r.notes, fmt.Sprintf("%s cannot express it: %v", t.to, publicReason(err)))
+		return
+	case len(frame) == 0:
+		r.notes = append(r.notes, fmt.Sprintf("%s has no form for %s here", t.to, m.Performative()))
+		return
+	}
+	if r.frame != nil { // of a batch
+		r.frame = append(r.frame, '\n')
+	}
+	r.frame = append(r.frame, frame...)
+	reader.Decode(frame, func(in wire.Inbound) {
+		if in.Message == nil {
+			return
+		}
+		t.translated[string(m.ID())] = in.Message
+		if with := m.ReplyWith(); with != "" {
+			t.translated[with] = in.Message
+		}
+		for _, name := range lost(m, in.Message) {
+			r.notes = append(r.notes, fmt.Sprintf("%s cannot be expressed in %s", name, t.to))
+		}
+	})
+}
+
+// publicReason returns the text of a refusal without its code.
+func publicReason(err error) string {
+	if r := performatives.RefusalOf(err); r != nil && r.Text != "" {
+		return r.Text
+	}
+	return err.Error()
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
+)
+
+const (
+	aclRequest = `{"mcp_version":"0.1.0","message_id":"m-1","performative":"TASK_REQUEST","sender":{"agent_id":"Eddy"},"receiver":{"agent_id":"Jules"},
+  "reply_with":"r-1","conversation_id":"c-1","protocol":"task-delegation","reply_by":"2100-01-01T00:00:00Z","language":"application/json",
+  "ontology":"o","timestamp":"2026-11-21T14:55:11.079Z","x_tenant":"t",
+  "payload":{"priority":"high","task_type":"rerank","task_description":"Rank them.","task_parameters":{"n":12345678901234567890}}}`
+	aclResult  = `{"mcp_version":"0.1.0","message_id":"m-2","performative":"INFORM_RESULT","sender":{"agent_id":"Jules"},"receiver":{"agent_id":"Eddy"},"in_reply_to":"r-1","conversation_id":"c-1","language":"application/json","timestamp":"2026-11-21T14:55:12Z","payload":{"task_status":"success","result_details":{"order":[2,1]}}}`
+	ragRequest = `{"type":"RETRIEVAL_REQUEST","sender":"System","receiver":"RetrievalAgent","trace_id":"ret-c-002","timestamp":"2025-01-30T10:31:00Z","payload":{"query":"KPIs?","top_k":5}}`
+	ragResult  = `{"type":"RETRIEVAL_RESULT","sender":"RetrievalAgent","receiver":"System","trace_id":"ret-c-002","timestamp":"2025-01-30T10:31:00Z","payload":{"retrieved_chunks":[]}}`
+)
+
+const bridgeRequest = `{"message_id":"m-1","message_type":"request","sender_id":"painter","receiver_id":"Calc","timestamp":"2025-01-30T10:30:00Z",` +
+	`"correlation_id":null,"priority":"normal","payload":{"tool_name":"add","arguments":{"a":1}}}`
+
+// valueIn returns the text of a value in the lines of JSON.
+func valueIn(t *testing.T, lines string, line int, path string) string {
+	t.Helper()
+	all := strings.Split(strings.TrimSuffix(lines, "\n"), "\n")
+	if len(all) <= line {
+		t.Fatalf("want line %d of %q", line, lines)
+	}
+	var v any = json.RawMessage(all[line])
+	for _, name := range strings.Split(path, ".") {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(v.(json.RawMessage), &object); err != nil {
+			t.Fatalf("%s of %s: %v", path, all[line], err)
+		}
+		v = object[name]
+	}
+	return string(v.(json.RawMessage))
+}
+
+func TestTranslate(t *testing.T) {
+	for _, tt := range []struct {
+		name, from, to, stdin string
+		want                  []map[string]string // by line of stdout
+		notes                 string
+	}{
+		{"acl to gateway", "acl", "gateway", aclRequest, []map[string]string{{
+			"source": `"Eddy"`, "target_namespace": `"Jules"`, "mcp_payload.method": `"tools/call"`, "mcp_payload.params.name": `"rerank"`,
+			"mcp_payload.params.arguments": `{"n":12345678901234567890}`, "metadata.priority": `"high"`, "metadata.x_tenant": `"t"`,
+		}}, "message_id conversation_id protocol reply_with ontology"},
+		{"acl to rag", "acl", "rag", aclRequest, []map[string]string{{
+			"type": `"RERANK"`, "sender": `"Eddy"`, "trace_id": `"ret-c-1-001"`, "payload": `{"n":12345678901234567890}`,
+			"metadata": `{"priority":"high","protocol":"task-delegation","task_request":{"task_description":"Rank them."},"x_tenant":"t"}`,
+		}}, "message_id reply_with reply_by ontology"},
+		{"acl to bridge", "acl", "bridge", aclRequest, []map[string]string{{
+			"message_type": `"request"`, "payload.tool_name": `"rerank"`, "payload.arguments": `{"n":12345678901234567890}`,
+		}}, ""},
+		{"bridge to acl", "bridge", "acl", bridgeRequest, []map[string]string{{
+			"performative": `"TASK_REQUEST"`, "payload.task_type": `"add"`, "payload.task_parameters": `{"a":1}`,
+		}}, ""},
+		{"acl to acl", "acl", "acl", aclRequest, []map[string]string{{"payload.priority": `"high"`, "reply_with": `"r-1"`}}, ""},
+		{"a request and its result", "acl", "rag", aclRequest + "\n" + aclResult, []map[string]string{
+			{"trace_id": `"ret-c-1-001"`}, {"type": `"RERANK_RESULT"`, "trace_id": `"ret-c-1-001"`, "payload": `{"order":[2,1]}`},
+		}, "message_id reply_with reply_by ontology; message_id"},
+		{"rag to acl", "rag", "acl", ragRequest + "\n" + ragResult, []map[string]string{
+			{"performative": `"TASK_REQUEST"`, "conversation_id": `"c"`, "payload.task_type": `"retrieval_request"`, "payload.task_parameters": `{"query":"KPIs?","top_k":5}`},
+			{"performative": `"INFORM_RESULT"`, "payload.result_details": `{"retrieved_chunks":[]}`},
+		}, ""},
+		{"rag to gateway", "rag", "gateway", ragRequest, []map[string]string{{"mcp_payload.params.name": `"retrieval_request"`}}, "message_id conversation_id"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := runsWith(t.Context(), tt.stdin, "translate", "--from", tt.from, "--to", tt.to)
+			if r.code != exitDone {
+				t.Fatalf("%+v", r)
+			}
+			for i, want := range tt.want {
+				for path, text := range want {
+					if got := valueIn(t, r.stdout, i, path); got != text {
+						t.Errorf("%s of message %d is %s, want %s", path, i+1, got, text)
+					}
+				}
+			}
+			if n := strings.Count(r.stdout, "\n"); n != len(tt.want) {
+				t.Errorf("%d lines: %s", n, r.stdout)
+			}
+			var notes []string
+			for i, names := range strings.Split(tt.notes, ";") {
+				for _, name := range strings.Fields(names) {
+					notes = append(notes, "message "+string(rune('1'+i))+": "+name+" cannot be expressed in "+tt.to)
+				}
+			}
+			got := strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n")
+			slices.Sort(notes)
+			slices.Sort(got)
+			if strings.Join(got, "\n") != strings.Join(notes, "\n") {
+				t.Errorf("stderr:\n%s\nwant\n%s", r.stderr, strings.Join(notes, "\n"))
+			}
+		})
+	}
+}
+
+// A refusal is in the words of the dialect of the message, and the other messages are translated all the same.
+func TestTranslateRefused(t *testing.T) {
+	for _, tt := range []struct{ name, from, to, stdin, word, text string }{
+		{
+			"rag", "rag", "acl", `{"type":"RETRIEVAL_REQUEST","sender":"A","receiver":"B","trace_id":"t","timestamp":"2025-01-30T10:31:00Z","payload":{}}`,
+			`"error_code":"INVALID_MESSAGE"`, "message 1: rag refuses it: payload.query: want a non-empty string",
+		},
+		{
+			"acl", "acl", "rag", `{"message_id":"x","performative":"DANCE","sender":{"agent_id":"A"},"receiver":{"agent_id":"B"},"timestamp":"2025-01-30T10:31:00Z","payload":{}}`,
+			`"reason_code":"unknown_performative"`, "message 1: acl refuses it: performative",
+		},
+		{
+			"gateway", "gateway", "acl", `{"id":"1","timestamp":"2025-01-30T10:31:00Z","source":"a","mcp_payload":{"jsonrpc":"2.0","id":1,"method":"dance"}}`,
+			`"code":-32601`, "message 1: gateway refuses it: ",
+		},
+		{"no JSON", "rag", "acl", `what?`, `"error_code":"INVALID_MESSAGE"`, "message 1: rag refuses it: at byte 0"},
+		{"no end", "rag", "acl", "{\"type\":\n\"X\",\n", `"error_code":"INVALID_MESSAGE"`, "message 1: rag refuses it: at byte "},
+		{"inexpressible", "acl", "rag", strings.Replace(strings.ReplaceAll(aclRequest, "rerank", "retrieval_request"), "x_tenant", "y", 1), "", "message 1: rag cannot express it: payload.query: want a non-empty string"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			good := map[string]string{"acl": aclResult, "rag": ragRequest, "gateway": `{"id":"2","timestamp":"2025-01-30T10:31:00Z","source":"a","mcp_payload":{"jsonrpc":"2.0","id":2,"method":"a.b","params":{}}}`}[tt.from]
+			stdin := tt.stdin
+			want := 0
+			if tt.name != "no end" {
+				stdin, want = stdin+"\n"+good, 1
+			}
+			r := runsWith(t.Context(), stdin, "translate", "--from", tt.from, "--to", tt.to)
+			if r.code != exitFailed || !strings.Contains(r.stderr, tt.word) || !strings.HasPrefix(r.stderr, tt.text) {
+				t.Errorf("%+v", r)
+			}
+			if n := strings.Count(r.stdout, "\n"); n != want {
+				t.Errorf("%d lines: %s", n, r.stdout)
+			}
+			if total := map[int]string{0: "1 of 1", 1: "1 of 2"}[want]; !strings.HasSuffix(r.stderr, "ribosome: "+total+" messages were refused\n") {
+				t.Errorf("%s", r.stderr)
+			}
+		})
+	}
+}
+
+func TestTranslateSaysWhatIsNoMessage(t *testing.T) {
+	accept := strings.Replace(aclResult, `"INFORM_RESULT"`, `"TASK_ACCEPT"`, 1)
+	accept = accept[:strings.Index(accept, `"payload"`)] + `"payload":{}}`
+	r := runsWith(t.Context(), accept, "translate", "--from", "acl", "--to", "rag")
+	if r.code != exitDone || r.stdout != "" || r.stderr != "message 1: rag has no form for TASK_ACCEPT here\n" {
+		t.Errorf("%+v", r)
+	}
+	ping := `{"id":"1","timestamp":"2025-01-30T10:31:00Z","source":"a","mcp_payload":{"jsonrpc":"2.0","id":1,"method":"ping"}}`
+	r = runsWith(t.Context(), ping, "translate", "--from", "gateway", "--to", "acl")
+	if r.code != exitDone || r.stdout != "" || r.stderr != "message 1: gateway itself answers it; no agent gets it\n" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestTranslateUsage(t *testing.T) {
+	for line, args := range map[string][]string{
+		`--from latin: there is no such dialect; want one of gateway, bridge, acl, rag`: {"--from", "latin", "--to", "acl"},
+		`--to latin: there is no such dialect; want one of gateway, bridge, acl, rag`:   {"--from", "acl", "--to", "latin"},
+		`nothing on stdin; give messages, such as < message.json`:                       {"--from", "acl", "--to", "rag"},
+	} {
+		r := runsWith(t.Context(), " \n", append([]string{"translate"}, args...)...)
+		if r.code != exitUsage || r.stderr != "ribosome: "+line+"\n" {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+}
+
+// The node speaks all dialects, and none of them claims the messages of another.
+func TestDialects(t *testing.T) {
+	all, err := dialects(gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, frame := range map[string]string{
+		"acl": aclResult, "rag": ragRequest, "gateway": `{"id":"1","timestamp":"2025-01-30T10:31:00Z","source":"a","mcp_payload":{}}`,
+	} {
+		var claim []string
+		for _, d := range all {
+			if d.Recognizes([]byte(frame)) {
+				claim = append(claim, d.Name())
+			}
+		}
+		if len(claim) != 1 || claim[0] != name {
+			t.Errorf("%s is claimed by %v", name, claim)
+		}
+	}
+}
+
+func TestLostMembers(t *testing.T) {
+	ours := map[string]any{"same": "a", "other": json.Number("1"), "gone": true, "null": nil}
+	if got := lostMembers("payload", ours, map[string]any{"same": "a", "other": json.Number("1.0"), "new": true}); !slices.Equal(got, []string{"payload.gone", "payload.other"}) {
+		t.Errorf("lost %v", got)
+	}
+}

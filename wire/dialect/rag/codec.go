@@ -1,0 +1,80 @@
+package rag
+
+import (
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// codec has the state of one session.
+type codec struct {
+	opts  wire.CodecOptions
+	depth int
+
+	mu        sync.Mutex
+	calls     pending // requests of the peer
+	asked     pending // requests to the peer
+	sequences sequences
+	agents    map[performatives.AgentID]*registration // of the peer; by folded id
+}
+
+func newCodec(o wire.CodecOptions, depth int) *codec {
+	return &codec{
+		opts: o, depth: depth, calls: newPending(o.MaxPending), asked: newPending(o.MaxPending),
+		sequences: make(sequences), agents: make(map[performatives.AgentID]*registration),
+	}
+}
+
+// newTrace returns a trace id that no request to that agent has.
+func (c *codec) newTrace(prefix string, conversation performatives.ConversationID, to performatives.AgentID) string {
+	for {
+		trace := c.sequences.next(prefix, conversation)
+		if c.asked.traces[place{to.Fold(), trace}] == nil {
+			return trace
+		}
+	}
+}
+
+// Decode reads one message.
+func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
+	d := decoder{codec: c}
+	d.fault = d.in.scan(data, c.opts.MaxBytes, c.depth)
+	if d.fault == nil {
+		d.read()
+	}
+	if d.fault != nil {
+		take(d.refused())
+		return
+	}
+	if d.made == nil { // a heartbeat
+		take(wire.Inbound{Token: d.token})
+		return
+	}
+	take(wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin})
+	if d.told != nil {
+		take(wire.Inbound{Message: d.told, Token: d.token})
+	}
+}
+
+// origin is what the answer to a message of the peer is made of. It is the Ref of a [wire.Inbound].
+type origin struct {
+	kind, trace      string
+	sender, receiver performatives.AgentID
+	conversation     performatives.ConversationID
+	act              performatives.Performative // zero = not known
+	call             *exchange
+}
+
+// Refuse appends the ERROR_MESSAGE for a message that the session or its handler refuses. An error itself gets no answer: two peers
+// would otherwise answer each other without end.
+func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
+	o, ok := in.Ref.(*origin)
+	if !ok || isRefusal(o.act) {
+		return dst
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls.remove(o.call)
+	return c.appendError(dst, o, err)
+}

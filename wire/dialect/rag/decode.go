@@ -1,0 +1,254 @@
+package rag
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/isotime"
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// decoder turns one envelope into a message. It stores the first fault and reads on, so that the answer to the sender can be
+// addressed.
+type decoder struct {
+	codec    *codec
+	in       frame
+	out      performatives.Envelope
+	kind     string
+	trace    string
+	token    string
+	fault    *performatives.Refusal
+	origin   *origin
+	made     *performatives.Message
+	told     *performatives.Message // to the asker, when the result goes to another agent
+	relation relation
+}
+
+func (d *decoder) refuse(r *performatives.Refusal) {
+	if d.fault == nil {
+		d.fault = r
+	}
+}
+
+// read makes the message, or stores the fault.
+func (d *decoder) read() {
+	d.kind = d.required(memType)
+	d.out.Sender = performatives.AgentID(d.required(memSender))
+	d.out.Receiver = performatives.AgentID(d.required(memReceiver))
+	d.trace = d.required(memTrace)
+	d.out.Timestamp = d.timestamp()
+	d.credential()
+	d.metadata()
+	payload := d.in.values[memPayload]
+	if !begins(payload, '{') {
+		d.refuse(invalid("payload", "an object", payload))
+	}
+	if d.fault != nil {
+		return
+	}
+	d.out.ID = d.id()
+	d.out.ConversationID, _ = splitTrace(d.trace)
+	d.extensions()
+	d.codec.mu.Lock()
+	defer d.codec.mu.Unlock()
+	d.codec.sequences.note(d.trace)
+	d.relate(payload)
+	d.content(payload)
+	d.finish()
+}
+
+// required reads a member of the envelope that is a string and not empty.
+func (d *decoder) required(m member) string {
+	v := d.in.values[m]
+	if !begins(v, '"') || len(v) == 2 {
+		want := "a non-empty string"
+		d.refuse(invalid(memberNames[m], want, v))
+		return ""
+	}
+	text, ok := jsonscan.Unquote(v)
+	if !ok {
+		d.refuse(invalid(memberNames[m], "text", v))
+	}
+	return string(text)
+}
+
+func (d *decoder) timestamp() time.Time {
+	v := d.in.values[memTimestamp]
+	if !begins(v, '"') {
+		d.refuse(invalid("timestamp", "an ISO 8601 time", v))
+		return time.Time{}
+	}
+	t, ok := isotime.Parse([]byte(textOf(v)))
+	if !ok {
+		d.refuse(&performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, Field: "timestamp", Text: fmt.Sprintf("timestamp: want an ISO 8601 time, got %.48q", textOf(v)),
+		})
+	}
+	return t
+}
+
+// credential reads the token, which is not a part of the message.
+func (d *decoder) credential() {
+	v := d.in.values[memToken]
+	if v == nil || isNull(v) {
+		return
+	}
+	if v[0] != '"' {
+		d.refuse(invalid(memberNames[memToken], "a string", v))
+		return
+	}
+	const bearer = "bearer "
+	if d.token = textOf(v); len(d.token) > len(bearer) && strings.EqualFold(d.token[:len(bearer)], bearer) {
+		d.token = strings.TrimSpace(d.token[len(bearer):])
+	}
+}
+
+// id returns the id of the message. rag has none. A frame that comes again as it was has the same id, so that it is
+// recognized as a duplicate; another attempt has another timestamp.
+func (d *decoder) id() performatives.MessageID {
+	h := sha256.New()
+	var room [8]byte
+	for _, part := range [...]string{
+		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.trace, d.out.Timestamp.Format(time.RFC3339Nano), string(d.in.values[memPayload]),
+	} {
+		_, _ = h.Write(binary.BigEndian.AppendUint64(room[:0], uint64(len(part)))) // never fails
+		_, _ = h.Write([]byte(part))
+	}
+	return performatives.MessageID(hex.EncodeToString(h.Sum(nil)[:16]))
+}
+
+// content decodes the act and the payload.
+func (d *decoder) content(payload []byte) {
+	d.act()
+	if d.out.MessageType == "" || isSpecific(d.kind) {
+		if bad := checkPayload(d.kind, payload); bad != nil {
+			d.refuse(bad)
+		}
+	}
+	if d.fault != nil {
+		return
+	}
+	switch act := d.out.Performative; {
+	case d.out.MessageType != "":
+		d.typed(payload)
+	case d.kind == typeRegistration:
+		d.register(payload)
+	case d.kind == typeRegistered:
+		d.registered(payload)
+	case d.kind == typeStatus:
+		d.status(payload)
+	case d.kind == act.String():
+		d.typed(payload)
+	case isRefusal(act):
+		d.failure(payload)
+	case act == performatives.ActTaskRequest:
+		d.task(payload)
+	case act == performatives.ActInformResult:
+		d.result(payload)
+	default:
+		d.typed(payload)
+	}
+}
+
+// act finds the act and the message type.
+func (d *decoder) act() {
+	if err := performatives.CheckMessageType(d.kind); err != nil {
+		d.refuse(d.renamed(err))
+		return
+	}
+	said, err := performatives.ParsePerformative(textOf(d.out.Metadata[metaAct]))
+	named := err == nil
+	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)
+	own, known := natural[d.kind]
+	switch explicit := named && textOf(d.out.Metadata[metaMessageType]) == d.kind; {
+	case ok && named && said != registered:
+		d.refuse(&performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, Field: "metadata.performative",
+			Text: fmt.Sprintf("metadata.performative: want %s, the act of %s, got %s", registered, d.kind, said),
+		})
+	case ok:
+		d.out.Performative, d.out.MessageType = registered, d.kind
+	case known && !explicit && (!named || said == own || d.kind == typeError && isRefusal(said)):
+		d.out.Performative = own
+		if d.kind == typeError && named {
+			d.out.Performative = said
+		}
+	case explicit, known && named:
+		d.out.Performative, d.out.MessageType = said, d.kind
+	case begins(d.out.Metadata[metaResult], '{'):
+		d.out.Performative = performatives.ActInformResult
+	case begins(d.out.Metadata[metaTask], '{'):
+		d.out.Performative = performatives.ActTaskRequest
+	case named:
+		d.out.Performative, d.out.MessageType = said, d.kind
+	case d.isAnswer():
+		d.out.Performative = performatives.ActInformResult
+	default:
+		d.out.Performative = performatives.ActTaskRequest
+	}
+}
+
+// typed reads the payload of a message type, and that of an act under its own name.
+func (d *decoder) typed(payload []byte) {
+	p, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, "", payload)
+	if err != nil {
+		d.refuse(d.renamed(err))
+		return
+	}
+	d.out.Payload = p
+}
+
+func (d *decoder) keepText(name, text string) {
+	v, _ := json.Marshal(text) // a string always has a JSON form
+	d.keep(name, v)
+}
+
+// finish makes the message, and notes a request. The codec is locked.
+func (d *decoder) finish() {
+	d.keepText(keptTrace, d.trace)
+	if d.fault != nil {
+		return
+	}
+	if d.kind == typeStatus && d.beats() {
+		return
+	}
+	d.apart()
+	m, err := performatives.New(d.out)
+	if err != nil {
+		d.refuse(d.renamed(err))
+		return
+	}
+	d.made = m
+	d.origin = d.address()
+	d.note()
+}
+
+// fieldNames has the names in this dialect of the fields in a refusal of package performatives.
+var fieldNames = map[string]string{
+	"conversation_id": "trace_id", "message_type": "type", "performative": "type", "message_id": "trace_id", "in_reply_to": "trace_id",
+	"payload.task_parameters": "payload", "payload.result_details": "payload", "protocol": "metadata.protocol",
+	"payload.task_status": "metadata.inform_result.task_status",
+}
+
+// renamed returns the refusal in err in the words of this dialect.
+func (d *decoder) renamed(err error) *performatives.Refusal {
+	r := performatives.RefusalOf(err)
+	if r == nil {
+		return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text}
+	}
+	out := *r
+	for theirs, ours := range fieldNames {
+		if rest, ok := strings.CutPrefix(out.Field, theirs); ok && (rest == "" || rest[0] == '.') {
+			out.Text = ours + rest + strings.TrimPrefix(out.Text, out.Field)
+			out.Field = ours + rest
+			break
+		}
+	}
+	return &out
+}

@@ -1,0 +1,96 @@
+package rag
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Name is the name of the dialect.
+const Name = "rag"
+
+// DefaultMaxDepth is the nesting depth that the zero [Dialect] allows.
+const DefaultMaxDepth = 128
+
+// maxDepthLimit is the nesting limit of encoding/json, which decodes typed payloads.
+const maxDepthLimit = 10_000
+
+// Dialect is rag as the language of a [wire.Session]. A frame is one message. The zero value works.
+//
+// rag leaves authentication to the transport. Over a transport without a place for a token, such as TCP, a message may
+// have it in the member auth_token, with or without the word Bearer. The session removes it from the message.
+type Dialect struct {
+	// MaxDepth is how deep objects and arrays may nest, the envelope being the first level. Zero means
+	// DefaultMaxDepth; 10,000 is the most.
+	MaxDepth int
+}
+
+var _ wire.Labeling = Dialect{}
+
+// Name returns "rag".
+func (Dialect) Name() string { return Name }
+
+// foreign has the members that decide for another dialect: acl, bridge, rossnet and gateway. An envelope of rag may
+// have them as unknown members, once the dialect of the session is decided.
+var foreign = []string{"performative", "message_type", "mcp_header", "mcp_payload", "mcp_version", "jsonrpc"}
+
+// Recognizes reports whether a frame is an object with type or trace_id, and with sender, receiver or payload, and
+// without a member that decides for another dialect. So an envelope that lacks one of its required members is
+// refused in the words of this dialect.
+func (Dialect) Recognizes(frame []byte) bool {
+	s := jsonscan.Scanner{Data: frame, Depth: maxDepthLimit}
+	if !s.Open('{') {
+		return false
+	}
+	var named, addressed bool
+	for first := true; ; first = false {
+		quoted, more, ok := s.Key(first)
+		if !ok || !more {
+			return ok && named && addressed
+		}
+		switch name := strings.Trim(string(quoted), `"`); name {
+		case "type", "trace_id":
+			named = true
+		case "sender", "receiver", "payload":
+			addressed = true
+		default:
+			for _, f := range foreign {
+				if name == f {
+					return false
+				}
+			}
+		}
+		if !s.Value() {
+			return named && addressed // the rest is broken, which the codec reports
+		}
+	}
+}
+
+// SenderIsLabel reports whether a message comes from System, the coordinator and user interface of the specification
+// (Standard Agent IDs). Many clients use that name, and it is no agent's.
+func (Dialect) SenderIsLabel(m *performatives.Message) bool { return m.Sender().Is(agentSystem) }
+
+// Open returns the codec of one session.
+func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
+	switch {
+	case o.Stamper == nil:
+		return nil, errors.New("rag: CodecOptions.Stamper is nil")
+	case d.MaxDepth < 0 || d.MaxDepth > maxDepthLimit:
+		return nil, fmt.Errorf("rag: Dialect.MaxDepth is %d, want 0 to %d", d.MaxDepth, maxDepthLimit)
+	}
+	o.Local = cmp.Or(o.Local, agentSystem)
+	return newCodec(o, cmp.Or(d.MaxDepth, DefaultMaxDepth)), nil
+}
+
+// The agents that the specification names (Standard Agent IDs).
+const (
+	agentIngestion performatives.AgentID = "IngestionAgent"
+	agentRetrieval performatives.AgentID = "RetrievalAgent"
+	agentResponse  performatives.AgentID = "LLMResponseAgent"
+	agentSystem    performatives.AgentID = "System"
+)

@@ -1,0 +1,273 @@
+package rag
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// writer writes one message.
+type writer struct {
+	codec    *codec
+	m        *performatives.Message
+	dst      []byte
+	call     *exchange // the request of the peer that the message answers
+	callKind string    // its type, CANCEL where the message answers that
+	kind     string
+	payload  []byte
+	meta     performatives.Members
+	blank    json.RawMessage // the metadata {} or null
+	further  []named         // of the envelope
+	silent   bool            // there is nothing to write
+	err      error
+}
+
+func (w *writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// Encode appends m as one frame. It writes nothing for progress that the peer has not said to understand, for the answer to a status, and
+// for the notice that a result went to another agent. The error is a [*performatives.Refusal] where the dialect has no form for m.
+func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	if m.Receiver() == "" {
+		return dst, &performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, About: m.ID(), Field: "receiver", Text: "receiver: want an agent: rag has no broadcast",
+		}
+	}
+	if _, ok := m.Metadata(MetadataResultFor); ok {
+		return dst, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := writer{codec: c, m: m, dst: append(dst, '{')}
+	w.find()
+	w.collectMetadata()
+	w.body()
+	if w.silent {
+		return dst, nil
+	}
+	trace := w.trace()
+	w.envelopeOf(trace)
+	if w.err != nil {
+		return dst, w.err
+	}
+	if !utf8.Valid(w.dst[len(dst):]) {
+		return dst, errNoUTF8
+	}
+	w.note(trace)
+	return append(w.dst, '}'), nil
+}
+
+var errNoUTF8 = errors.New("rag: want UTF-8")
+
+// find finds the request of the peer that m belongs to.
+func (w *writer) find() {
+	if w.call = w.codec.calls.ids[performatives.MessageID(w.m.InReplyTo())]; w.call == nil {
+		return
+	}
+	w.callKind = w.call.kind
+	if w.ofCancel() {
+		w.callKind = performatives.ActCancel.String()
+	}
+}
+
+// ofCancel reports whether m answers the CANCEL of a request of the peer.
+func (w *writer) ofCancel() bool {
+	return w.call.cancel != "" && w.m.InReplyTo() == w.call.cancelRef
+}
+
+// body finds the type and the payload.
+func (w *writer) body() {
+	switch act := w.m.Performative(); {
+	case w.m.MessageType() != "":
+		w.typed()
+	case isProgress(act) && !w.codec.understands(w.m.Receiver(), act.String()):
+		w.silent = true
+	case act == performatives.ActTaskRequest:
+		w.task()
+	case act == performatives.ActInformResult:
+		w.result()
+	case act == performatives.ActQueryCapabilities:
+		w.query()
+	case act == performatives.ActInformCapabilities:
+		w.capabilities()
+	case isRefusal(act):
+		w.failure()
+	default:
+		w.plain()
+	}
+}
+
+// typed writes an application's message type.
+func (w *writer) typed() {
+	w.kind = w.m.MessageType()
+	act := w.m.Performative()
+	own, known := natural[w.kind]
+	if known && (own == act || w.kind == typeError && isRefusal(act)) || begins(w.meta[metaTask], '{') || begins(w.meta[metaResult], '{') {
+		w.tell(metaMessageType, w.kind) // without it, the type would be read as the dialect's own
+	}
+	if registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind); known || !ok || registered != act {
+		w.tell(metaAct, act.String())
+	}
+	w.marshal(w.m.Payload())
+}
+
+// plain writes an act under its own name.
+func (w *writer) plain() {
+	w.kind = w.m.Performative().String()
+	w.marshal(w.m.Payload())
+}
+
+// tell sets a member of the metadata that the type does not tell.
+func (w *writer) tell(name, value string) {
+	if textOf(w.meta[name]) != value {
+		w.setMeta(name, value)
+	}
+}
+
+// kept returns the text of a member of the message's metadata.
+func (w *writer) kept(name string) string {
+	v, _ := w.m.Metadata(name)
+	return textOf(v)
+}
+
+func (w *writer) marshalContent(c performatives.Content) {
+	if c.IsZero() {
+		w.payload = []byte("{}")
+		return
+	}
+	w.marshal(c)
+}
+
+// marshal sets the payload, which must be an object.
+func (w *writer) marshal(v any) {
+	if v == nil {
+		w.payload = []byte("{}")
+		return
+	}
+	text, err := json.Marshal(v)
+	switch {
+	case err != nil:
+		w.fail(fmt.Errorf("rag: payload: %w", err))
+	case !begins(text, '{'):
+		w.fail(errNoObject)
+	}
+	w.payload = text
+}
+
+var errNoObject = errors.New("rag: payload: want a JSON object")
+
+// trace returns the trace id: that of the request for its answer, that with which the message came, or a new one.
+func (w *writer) trace() string {
+	c, m := w.codec, w.m
+	came := w.kept(keptTrace)
+	taken := c.asked.traces[place{m.Receiver().Fold(), came}]
+	if belongs(came, m.ConversationID()) && (taken == nil || taken.id == m.ID() || !startsWork(m.Performative())) {
+		return came
+	}
+	if w.kind != typeError && w.call != nil {
+		return w.call.trace
+	}
+	if x := c.asked.ids[performatives.MessageID(m.InReplyTo())]; x != nil && w.kind != typeError { // of ours, such as a CANCEL
+		return x.trace
+	}
+	if x := c.asked.ids[m.ID()]; x != nil { // the same message again
+		return x.trace
+	}
+	return c.newTrace(prefixOf(w.kind, m.Receiver()), m.ConversationID(), m.Receiver())
+}
+
+// note stores a request to the peer, and the end of one of the peer.
+func (w *writer) note(trace string) {
+	c, m := w.codec, w.m
+	act := m.Performative()
+	reference := m.ReplyWith()
+	if reference == "" {
+		reference = string(m.ID())
+	}
+	switch x := c.asked.ids[performatives.MessageID(m.InReplyTo())]; {
+	case act == performatives.ActCancel && x != nil:
+		c.asked.addCancel(x, m.ID(), reference)
+	case w.call != nil:
+		c.calls.end(w.call, act, w.ofCancel())
+	case startsWork(act):
+		c.asked.add(&exchange{
+			agent: m.Receiver().Fold(), trace: trace, kind: w.kind, id: m.ID(), reference: reference,
+			conversation: m.ConversationID(), asker: m.Sender(), asked: m.Receiver(),
+		})
+	}
+}
+
+// envelopeOf writes the members in the order of the specification.
+func (w *writer) envelopeOf(trace string) {
+	w.text(memType, w.kind)
+	w.text(memSender, string(w.m.Sender()))
+	w.text(memReceiver, string(w.m.Receiver()))
+	w.text(memTrace, trace)
+	w.text(memTimestamp, formatTime(w.m.Timestamp()))
+	w.raw(memberNames[memPayload], w.payload)
+	w.metadata()
+	w.envelope()
+	if token := w.codec.opts.Token; token != nil {
+		w.text(memToken, token())
+	}
+}
+
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+func (w *writer) name(name string) {
+	if w.dst[len(w.dst)-1] != '{' {
+		w.dst = append(w.dst, ',')
+	}
+	w.dst = append(jsonscan.AppendQuoted(w.dst, name), ':')
+}
+
+func (w *writer) text(m member, s string) {
+	w.name(memberNames[m])
+	w.dst = jsonscan.AppendQuoted(w.dst, s)
+}
+
+func (w *writer) raw(name string, v []byte) {
+	w.name(name)
+	w.checked(name, v)
+}
+
+// checked writes JSON that may be unchecked.
+func (w *writer) checked(name string, v []byte) {
+	s := jsonscan.Scanner{Data: v, Depth: max(1, w.codec.depth-1)}
+	if !s.Value() || !s.End() {
+		w.fail(fmt.Errorf("rag: %s: %s", name, s.Problem()))
+		return
+	}
+	w.dst = append(w.dst, v...)
+}
+
+// withMember adds a member to an object that is written by encoding/json.
+func withMember(object []byte, name string, v []byte) []byte {
+	if len(v) == 0 {
+		return object
+	}
+	out := append([]byte(nil), object[:len(object)-1]...)
+	if len(out) > 1 {
+		out = append(out, ',')
+	}
+	out = append(jsonscan.AppendQuoted(out, name), ':')
+	return append(append(out, v...), '}')
+}
+
+func sortedNames(m performatives.Members) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,214 @@
+package rag
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// errorPayload is the payload of ERROR_MESSAGE (Message Types §6). Field and details are extensions.
+type errorPayload struct {
+	Code      string             `json:"error_code"`
+	Message   string             `json:"error_message"`
+	Original  any                `json:"original_request,omitempty"`
+	Retry     any                `json:"retry_possible,omitempty"`
+	Suggested any                `json:"suggested_action,omitempty"`
+	Field     string             `json:"field,omitempty"` // the path of the wrong field
+	Details   *wire.ErrorDetails `json:"details,omitempty"`
+}
+
+type originalRequest struct {
+	Type  string `json:"type,omitempty"`
+	Trace string `json:"trace_id"`
+}
+
+// failure reads an ERROR_MESSAGE. The code is that of the word in the dialect's table; another word stays.
+func (d *decoder) failure(payload []byte) {
+	var code performatives.Code
+	var text string
+	extra := performatives.Members{}
+	eachMember(payload, func(name string, v []byte) bool {
+		switch name {
+		case "error_code":
+			word := textOf(v)
+			code = performatives.Code(word)
+			if known, ok := performatives.CodeBy(performatives.DialectRAG, word); ok {
+				code = known
+			}
+		case "error_message":
+			if text = textOf(v); text == "" {
+				extra[name] = bytes.Clone(v)
+			}
+		default:
+			extra[name] = bytes.Clone(v)
+		}
+		return true
+	})
+	switch d.out.Performative { //nolint:exhaustive // the acts of ERROR_MESSAGE
+	case performatives.ActTaskReject:
+		d.out.Payload = performatives.TaskReject{ReasonCode: code, ReasonText: text, Extra: extra}
+	case performatives.ActNotUnderstood:
+		d.out.Payload = performatives.NotUnderstood{ReasonCode: code, ReasonText: text, Extra: extra}
+	case performatives.ActRefuse:
+		d.out.Payload = performatives.Refuse{ReasonCode: code, ReasonText: text, Extra: extra}
+	default:
+		d.out.Payload = performatives.Failure{ErrorCode: code, ErrorText: text, Extra: extra}
+	}
+}
+
+// failure writes a message that says no.
+func (w *writer) failure() {
+	code, text, extra, ok := reason(w.m.Payload())
+	if !ok {
+		w.plain()
+		return
+	}
+	w.kind = typeError
+	if act := w.m.Performative(); act != performatives.ActFailure {
+		w.tell(metaAct, act.String())
+	}
+	p := errorPayload{Code: wordOf(code), Message: text}
+	if w.kept(keptTrace) == "" { // it is not a peer's own
+		p.Message = cmp.Or(text, code.Traits().Text)
+		p.Retry, p.Suggested = code.Traits().Retry, suggestion(code, "")
+	}
+	if v := extra["original_request"]; len(v) > 0 {
+		p.Original = v
+	}
+	if x := w.call; x != nil && textOf(memberIn(extra["original_request"], "trace_id")) != x.trace {
+		p.Original = originalRequest{cmp.Or(w.callKind, x.kind), x.trace}
+	}
+	if v := extra["retry_possible"]; len(v) > 0 {
+		p.Retry = v
+	}
+	if v := extra["suggested_action"]; len(v) > 0 {
+		p.Suggested = v
+	}
+	w.marshal(p)
+	for _, name := range sortedNames(extra) {
+		switch name {
+		case "error_code", "error_message", "original_request", "retry_possible", "suggested_action", "status":
+		default:
+			w.payload = withMember(w.payload, name, extra[name])
+		}
+	}
+}
+
+// reason returns the parts of a refusal. It reports false for a payload of another type.
+func reason(payload any) (performatives.Code, string, performatives.Members, bool) {
+	switch p := payload.(type) {
+	case performatives.Failure:
+		return p.ErrorCode, p.ErrorText, p.Extra, true
+	case performatives.TaskReject:
+		return p.ReasonCode, p.ReasonText, p.Extra, true
+	case performatives.NotUnderstood:
+		return p.ReasonCode, p.ReasonText, p.Extra, true
+	case performatives.Refuse:
+		return p.ReasonCode, p.ReasonText, p.Extra, true
+	}
+	return "", "", nil, false
+}
+
+// wordOf returns the error_code for a code. A code that is not in the table is a peer's own, and is written as it is.
+func wordOf(code performatives.Code) string {
+	if code != "" && !code.Known() {
+		return string(code)
+	}
+	return code.Traits().RAG
+}
+
+// suggestion returns the suggested_action for a code.
+func suggestion(code performatives.Code, field string) string {
+	switch word := wordOf(code); {
+	case field != "":
+		return fmt.Sprintf("Correct %s and send the message again", field)
+	case code.Traits().Retry:
+		return "Send the request again later"
+	case word == "INVALID_MESSAGE", word == "UNKNOWN_MESSAGE_TYPE":
+		return "Correct the message and send it again"
+	case word == "UNAUTHORIZED":
+		return "Authenticate as an agent that may do this"
+	case word == "AGENT_NOT_FOUND":
+		return "Send the message to an agent that is registered"
+	}
+	return "Do not repeat the request unchanged"
+}
+
+// appendError appends the ERROR_MESSAGE for a message of the peer. The codec is locked.
+func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
+	r := wire.AsRefusal(err)
+	stamp := c.opts.Stamper.Stamp()
+	object := wire.ErrorObjectOf(err)
+	p := errorPayload{
+		Code: wordOf(r.Code), Message: object.Message, Retry: r.Code.Traits().Retry, Suggested: suggestion(r.Code, r.Field), Field: r.Field,
+	}
+	if r.Field == "" {
+		p.Details = object.Details
+	}
+	if o.trace != "" {
+		p.Original = originalRequest{o.kind, o.trace}
+	}
+	conversation := o.conversation
+	if conversation == "" {
+		conversation = unknownConversation
+	}
+	payload, bad := json.Marshal(p)
+	if bad != nil {
+		return dst
+	}
+	w := writer{codec: c, dst: append(dst, '{')}
+	w.text(memType, typeError)
+	w.text(memSender, string(cmp.Or(r.From, o.receiver, c.opts.Local)))
+	w.text(memReceiver, string(cmp.Or(o.sender, unknownAgent)))
+	w.text(memTrace, c.sequences.next(prefixError, conversation))
+	w.text(memTimestamp, formatTime(stamp.Time))
+	w.raw(memberNames[memPayload], payload)
+	return append(w.dst, '}')
+}
+
+// The conversation and the receiver of the answer to a message without them. The connection leads to one peer.
+const (
+	unknownConversation performatives.ConversationID = "unknown"
+	unknownAgent        performatives.AgentID        = "unknown"
+)
+
+// refused returns the fault of a frame that is no message, with the answer to the peer. The answer is from the agent for which the
+// message was, if that is readable.
+func (d *decoder) refused() wire.Inbound {
+	v := &d.in.values
+	o := &origin{
+		kind: legible(v[memType]), trace: legible(v[memTrace]), sender: performatives.AgentID(legible(v[memSender])),
+		receiver: performatives.AgentID(legible(v[memReceiver])),
+	}
+	if o.trace != "" {
+		o.conversation, _ = splitTrace(o.trace)
+	}
+	in := wire.Inbound{Err: d.fault, Token: d.token, Ref: o}
+	if o.kind == typeError {
+		return in
+	}
+	d.codec.mu.Lock()
+	defer d.codec.mu.Unlock()
+	in.Answer = d.codec.appendError(nil, o, d.fault)
+	return in
+}
+
+// legible returns the text of a JSON string that could be an id, and "" for any other value.
+func legible(v []byte) string {
+	if len(v) > 6*performatives.MaxIDLength || !begins(v, '"') {
+		return ""
+	}
+	text, ok := jsonscan.Unquote(v)
+	if !ok || len(text) > performatives.MaxIDLength || strings.ContainsFunc(string(text), isControl) {
+		return ""
+	}
+	return string(text)
+}
+
+func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }

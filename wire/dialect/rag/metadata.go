@@ -1,0 +1,211 @@
+package rag
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The members of metadata that this dialect reads and writes (addenda §1, §8). All are optional; one that has another form belongs to
+// the application.
+const (
+	metaPriority    = "priority"
+	metaProtocol    = "protocol"
+	metaTrace       = "trace"
+	metaBudget      = "budget"
+	metaAct         = "performative"  // the act, where the type does not tell it
+	metaMessageType = "message_type"  // the message type, where it is a type of this dialect, too
+	metaTask        = "task_request"  // what a task has beside its type and parameters
+	metaResult      = "inform_result" // what a result has beside its details
+)
+
+// In [performatives.Message.Metadata], the members of metadata have their names, and the further members of the envelope a prefix. A
+// member of metadata whose name begins with one of the prefixes gets the other.
+const (
+	prefixEnvelope = "envelope."
+	prefixMetadata = "metadata."
+)
+
+// keptType, keptTrace and keptMetadata are what the other fields of the message do not tell of the envelope.
+const (
+	keptType     = prefixEnvelope + "type"
+	keptTrace    = prefixEnvelope + "trace_id"
+	keptMetadata = prefixEnvelope + "metadata" // {} or null
+)
+
+// storedName returns the name under which a message has a member of metadata.
+func storedName(name string) string {
+	if strings.HasPrefix(name, prefixEnvelope) || strings.HasPrefix(name, prefixMetadata) {
+		return prefixMetadata + name
+	}
+	return name
+}
+
+// metadata reads the metadata and the unknown members of the envelope.
+func (d *decoder) metadata() {
+	for _, u := range d.in.unknown {
+		if _, twice := d.out.Metadata[prefixEnvelope+u.name]; twice {
+			d.refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Text: "want no second " + u.name})
+		}
+		d.keep(prefixEnvelope+u.name, u.value)
+	}
+	v := d.in.values[memMetadata]
+	switch {
+	case v == nil:
+		return
+	case isNull(v):
+		d.keep(keptMetadata, v)
+		return
+	case v[0] != '{':
+		d.refuse(invalid("metadata", "an object", v))
+		return
+	}
+	n := 0
+	eachMember(v, func(name string, value []byte) bool {
+		if n++; n > maxUnknown {
+			d.refuse(&performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: "metadata", Text: "metadata: want at most 1,024 members"})
+			return false
+		}
+		d.keep(storedName(name), value)
+		return true
+	})
+	if n == 0 {
+		d.keep(keptMetadata, v)
+	}
+}
+
+func (d *decoder) keep(name string, value []byte) {
+	if d.out.Metadata == nil {
+		d.out.Metadata = make(performatives.Members)
+	}
+	d.out.Metadata[name] = bytes.Clone(value)
+}
+
+// extensions moves members of the metadata to the fields of the message.
+func (d *decoder) extensions() {
+	meta := d.out.Metadata
+	if p, ok := priorityOf(meta[metaPriority]); ok {
+		d.out.Priority = p // the exact value stays, to be written again
+	}
+	if s := textOf(meta[metaProtocol]); s != "" {
+		d.out.Protocol = s
+		delete(meta, metaProtocol)
+	}
+	if s := textOf(meta[metaTrace]); isTraceparent(s) {
+		d.out.Trace = s
+		delete(meta, metaTrace)
+	}
+	if v := meta[metaBudget]; v != nil && !isNull(v) {
+		d.out.Budget = performatives.RawContent(v)
+		delete(meta, metaBudget)
+	}
+}
+
+// isTraceparent reports whether a message can have s as its trace.
+func isTraceparent(s string) bool {
+	const part = "0123456789abcdef"
+	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
+		return false
+	}
+	for _, field := range []string{s[:2], s[3:35], s[36:52], s[53:]} {
+		if strings.Trim(field, part) != "" {
+			return false
+		}
+	}
+	return strings.Trim(s[3:35], "0") != "" && strings.Trim(s[36:52], "0") != ""
+}
+
+// priorityOf reads a priority, which is a word or 1 to 5.
+func priorityOf(v []byte) (performatives.Priority, bool) {
+	text := string(v)
+	if begins(v, '"') {
+		text = textOf(v)
+	}
+	if text == "" {
+		return performatives.Normal, false
+	}
+	p, err := performatives.ParsePriority(text)
+	return p, err == nil
+}
+
+// setMeta sets a member of the metadata that is written.
+func (w *writer) setMeta(name string, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.meta[name] = text
+}
+
+// collectMetadata takes the metadata of the message, and the fields that belong there.
+func (w *writer) collectMetadata() {
+	w.meta = make(performatives.Members)
+	for name, v := range w.m.AllMetadata() {
+		switch {
+		case strings.HasPrefix(name, prefixEnvelope):
+			w.keepEnvelope(strings.TrimPrefix(name, prefixEnvelope), v)
+		default:
+			w.meta[strings.TrimPrefix(name, prefixMetadata)] = v
+		}
+	}
+	if p, ok := priorityOf(w.meta[metaPriority]); p != w.m.Priority() && (ok || w.m.Priority() != performatives.Normal) {
+		w.setMeta(metaPriority, w.m.Priority().String())
+	}
+	if s := w.m.Protocol(); s != "" {
+		w.setMeta(metaProtocol, s)
+	}
+	if s := w.m.Trace(); s != "" {
+		w.setMeta(metaTrace, s)
+	}
+	if b := w.m.Budget(); !b.IsZero() {
+		w.setMeta(metaBudget, b)
+	}
+}
+
+// keepEnvelope takes a further member of the envelope.
+func (w *writer) keepEnvelope(name string, v json.RawMessage) {
+	switch {
+	case name == memberNames[memMetadata] && (isNull(v) || string(v) == "{}" || begins(v, '{')):
+		w.blank = v
+	case memberOf(name) == memberCount:
+		w.further = append(w.further, named{name, v})
+	}
+}
+
+// metadata writes the metadata, sorted by name.
+func (w *writer) metadata() {
+	if len(w.meta) == 0 {
+		if w.blank != nil {
+			w.raw(memberNames[memMetadata], w.blank)
+		}
+		return
+	}
+	names := make([]string, 0, len(w.meta))
+	for name := range w.meta {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	w.name(memberNames[memMetadata])
+	w.dst = append(w.dst, '{')
+	for i, name := range names {
+		if i > 0 {
+			w.dst = append(w.dst, ',')
+		}
+		w.dst = append(jsonscan.AppendQuoted(w.dst, name), ':')
+		w.checked(name, w.meta[name])
+	}
+	w.dst = append(w.dst, '}')
+}
+
+// envelope writes the further members of the envelope, sorted by name.
+func (w *writer) envelope() {
+	slices.SortFunc(w.further, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	for _, f := range w.further {
+		w.raw(f.name, f.value)
+	}
+}

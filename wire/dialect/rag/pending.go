@@ -1,0 +1,115 @@
+package rag
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// exchange is a request that waits for its answer: of the peer, or to the peer. rag has no message ids, so that it relates an answer
+// to its request by the trace id, and by the agent of the peer.
+type exchange struct {
+	agent        performatives.AgentID // of the peer, folded
+	trace        string
+	kind         string // the type of the request
+	id           performatives.MessageID
+	reference    string // the in_reply_to of its answer
+	conversation performatives.ConversationID
+	asker, asked performatives.AgentID
+	cancel       performatives.MessageID // the CANCEL of the request that has no answer yet
+	cancelRef    string                  // the in_reply_to of the answer to that
+	gone         bool
+}
+
+// place is where an exchange is found by a message of the peer.
+type place struct {
+	agent performatives.AgentID
+	trace string
+}
+
+func (x *exchange) place() place { return place{x.agent, x.trace} }
+
+// party is one agent of the peer, one agent of the swarm, and their conversation.
+type party struct {
+	asker, asked performatives.AgentID // folded
+	conversation performatives.ConversationID
+}
+
+func (x *exchange) party() party { return party{x.asker.Fold(), x.asked.Fold(), x.conversation} }
+
+// pending has the exchanges of one direction. At its limit it drops the oldest: the answer to that gets a new trace id of the
+// same conversation.
+type pending struct {
+	limit  int
+	traces map[place]*exchange
+	ids    map[performatives.MessageID]*exchange // by the id of the request, and by that of its CANCEL
+	open   map[party]int
+	order  []*exchange // the oldest first, and some that are gone
+	n      int
+}
+
+// defaultPending is the limit where the session sets none.
+const defaultPending = 16_384
+
+func newPending(limit int) pending {
+	if limit <= 0 {
+		limit = defaultPending
+	}
+	return pending{
+		limit: limit, traces: make(map[place]*exchange), ids: make(map[performatives.MessageID]*exchange), open: make(map[party]int),
+	}
+}
+
+// add adds an exchange. It replaces the one at its place, and the one with its id.
+func (p *pending) add(x *exchange) {
+	p.remove(p.traces[x.place()])
+	p.remove(p.ids[x.id])
+	if p.n >= p.limit {
+		p.remove(p.order[0]) // remove leaves none at the front that is gone
+	}
+	if len(p.order) >= 2*p.limit {
+		p.order = slices.DeleteFunc(p.order, func(x *exchange) bool { return x.gone })
+	}
+	p.traces[x.place()], p.ids[x.id] = x, x
+	p.open[x.party()]++
+	p.order = append(p.order, x)
+	p.n++
+}
+
+// addCancel notes the CANCEL of a request, and the in_reply_to of its answer.
+func (p *pending) addCancel(x *exchange, id performatives.MessageID, reference string) {
+	delete(p.ids, x.cancel)
+	x.cancel, x.cancelRef = id, reference
+	p.ids[id] = x
+}
+
+func (p *pending) remove(x *exchange) {
+	if x == nil || x.gone {
+		return
+	}
+	x.gone = true
+	p.n--
+	delete(p.traces, x.place())
+	delete(p.ids, x.id)
+	delete(p.ids, x.cancel)
+	if p.open[x.party()]--; p.open[x.party()] == 0 {
+		delete(p.open, x.party())
+	}
+	for len(p.order) > 0 && p.order[0].gone {
+		p.order[0] = nil
+		p.order = p.order[1:]
+	}
+}
+
+// end notes an answer to the request, or to its CANCEL. An exchange with a CANCEL ends with the answer to that.
+func (p *pending) end(x *exchange, act performatives.Performative, ofCancel bool) {
+	if ofCancel || x.cancel == "" && (isRefusal(act) || act == performatives.ActInformResult || act == performatives.ActInformCapabilities) {
+		p.remove(x)
+	}
+}
+
+// busy reports whether a request between the same agents is open in that conversation.
+func (p *pending) busy(x *exchange) bool {
+	same := p.ids[x.id]
+	return p.open[x.party()] > 0 && (same == nil || same.conversation != x.conversation)
+}

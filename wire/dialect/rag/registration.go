@@ -1,0 +1,202 @@
+package rag
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// registration is what an agent of the peer says of itself (Custom Agent Extensions).
+type registration struct {
+	capabilities performatives.Capabilities
+	status       string
+	types        map[string]bool // its message_types, and the further ones that it has used
+}
+
+// maxRegistrations bounds the agents of one session whose registration is stored.
+const maxRegistrations = 1024
+
+// The members of the extra of QUERY_CAPABILITIES and INFORM_CAPABILITIES that have the payload in this dialect.
+const (
+	extraRegistration = "agent_registration"
+	extraRegistered   = "agent_registration_result"
+	extraStatus       = "agent_status"
+)
+
+// ownID checks that the agent_id of a payload is the sender.
+func (d *decoder) ownID(payload []byte) bool {
+	id := performatives.AgentID(textOf(memberIn(payload, "agent_id")))
+	if id.Is(d.out.Sender) {
+		return true
+	}
+	d.refuse(&performatives.Refusal{
+		Code: performatives.CodeInvalidPayload, Field: "payload.agent_id", Text: fmt.Sprintf("payload.agent_id: want the sender, %.64q, got %.64q", d.out.Sender, id),
+	})
+	return false
+}
+
+// register reads an AgentRegistration. Its capabilities become topics, and its message_types that ask for a task become actions. An
+// agent whose status is not active offers nothing.
+func (d *decoder) register(payload []byte) {
+	if !d.ownID(payload) {
+		return
+	}
+	r := &registration{status: strings.ToLower(textOf(memberIn(payload, "status"))), types: make(map[string]bool)}
+	eachElement(memberIn(payload, "capabilities"), func(v []byte) bool {
+		r.capabilities.Topics = append(r.capabilities.Topics, textOf(v))
+		return true
+	})
+	eachElement(memberIn(payload, "message_types"), func(v []byte) bool {
+		kind := textOf(v)
+		r.types[kind] = true
+		if d.opensTask(kind) {
+			r.capabilities.Actions = append(r.capabilities.Actions, performatives.Action{Name: taskType(kind)})
+		}
+		return true
+	})
+	agents, key := d.codec.agents, d.out.Sender.Fold()
+	if agents[key] == nil && len(agents) >= maxRegistrations {
+		d.refuse(&performatives.Refusal{Code: performatives.CodeBusy, Text: "the connection has registered too many agents"})
+		return
+	}
+	agents[key] = r
+	d.introduce(r, extraRegistration, payload)
+}
+
+// opensTask reports whether a message of that type asks for a task.
+func (d *decoder) opensTask(kind string) bool {
+	if act, ok := d.codec.opts.Registry.MessageTypeAct(kind); ok {
+		return act == performatives.ActTaskRequest
+	}
+	act, known := natural[kind]
+	return !known && performatives.CheckMessageType(kind) == nil && !strings.HasSuffix(kind, "_RESULT") ||
+		known && act == performatives.ActTaskRequest && kind != act.String()
+}
+
+// introduce makes the message by which the agent introduces itself.
+func (d *decoder) introduce(r *registration, name string, payload []byte) {
+	q := performatives.QueryCapabilities{
+		Type: performatives.QuerySummary, Capabilities: new(performatives.Capabilities), Extra: performatives.Members{name: bytes.Clone(payload)},
+	}
+	if r != nil && r.status == statusActive {
+		*q.Capabilities = r.capabilities
+	}
+	d.out.Payload = q
+}
+
+// status reads the health of an agent (Agent Health Monitoring), which also is its heartbeat.
+func (d *decoder) status(payload []byte) {
+	if d.ownID(payload) {
+		d.introduce(d.codec.agents[d.out.Sender.Fold()].with(payload), extraStatus, payload)
+	}
+}
+
+// with returns r with the status of a payload; nil for a nil r.
+func (r *registration) with(payload []byte) *registration {
+	if r == nil {
+		return nil
+	}
+	out := *r
+	out.status = strings.ToLower(textOf(memberIn(payload, "status")))
+	return &out
+}
+
+// beats notes the status of an agent, and reports whether it is registered and has had that status before.
+func (d *decoder) beats() bool {
+	r := d.codec.agents[d.out.Sender.Fold()]
+	if r == nil {
+		return false
+	}
+	now := r.with(d.in.values[memPayload]).status
+	same := now == r.status
+	r.status = now
+	return same
+}
+
+// registered reads the answer to a registration.
+func (d *decoder) registered(payload []byte) {
+	c := &performatives.Capabilities{Topics: []string{}}
+	eachElement(memberIn(payload, "capabilities"), func(v []byte) bool {
+		c.Topics = append(c.Topics, textOf(v))
+		return true
+	})
+	d.out.Payload = performatives.InformCapabilities{Capabilities: c, Extra: performatives.Members{extraRegistered: bytes.Clone(payload)}}
+}
+
+// uses notes that an agent of the peer has used a type.
+func (c *codec) uses(agent performatives.AgentID, kind string) {
+	if r := c.agents[agent.Fold()]; r != nil && len(r.types) < maxUnknown {
+		r.types[kind] = true
+	}
+}
+
+// understands reports whether an agent of the peer has named a type in its registration, or used it.
+func (c *codec) understands(agent performatives.AgentID, kind string) bool {
+	r := c.agents[agent.Fold()]
+	return r != nil && r.types[kind]
+}
+
+// agentRegistration is the registration of an agent that has not written one in this dialect.
+type agentRegistration struct {
+	ID           performatives.AgentID `json:"agent_id"`
+	Type         string                `json:"agent_type,omitempty"`
+	Capabilities []string              `json:"capabilities"`
+	MessageTypes []string              `json:"message_types,omitempty"`
+	Status       string                `json:"status"`
+}
+
+// query writes a QUERY_CAPABILITIES: as a registration or status when it says what the sender offers, else under its own name.
+func (w *writer) query() {
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](w.m)
+	switch {
+	case err != nil || q.Capabilities == nil:
+		w.plain()
+	case begins(q.Extra[extraStatus], '{'):
+		w.kind, w.payload = typeStatus, q.Extra[extraStatus]
+	case begins(q.Extra[extraRegistration], '{'):
+		w.kind, w.payload = typeRegistration, q.Extra[extraRegistration]
+	default:
+		r := agentRegistration{ID: w.m.Sender(), Type: "agent", Capabilities: names(*q.Capabilities), MessageTypes: []string{}, Status: statusActive}
+		for _, a := range q.Capabilities.Actions {
+			if kind := typeOfTask(a.Name, "", nil); kind != "" {
+				r.MessageTypes = append(r.MessageTypes, kind)
+			}
+		}
+		w.kind = typeRegistration
+		w.marshal(r)
+	}
+}
+
+// names returns the topics and the names of the actions.
+func names(c performatives.Capabilities) []string {
+	all := append([]string{}, c.Topics...)
+	for _, a := range c.Actions {
+		all = append(all, a.Name)
+	}
+	return all
+}
+
+// capabilities writes an INFORM_CAPABILITIES. The answer to a registration says what the node offers; a status gets none.
+func (w *writer) capabilities() {
+	i, err := performatives.PayloadAs[performatives.InformCapabilities](w.m)
+	switch {
+	case err == nil && begins(i.Extra[extraRegistered], '{'):
+		w.kind, w.payload = typeRegistered, i.Extra[extraRegistered]
+	case w.call != nil && w.call.kind == typeStatus:
+		w.silent = true
+	case err == nil && w.call != nil && w.call.kind == typeRegistration && i.Capabilities != nil:
+		w.kind = typeRegistered
+		w.marshal(agentRegistration{ID: w.call.asker, Capabilities: names(*i.Capabilities), Status: w.codec.statusOf(w.call.asker)})
+	default:
+		w.plain()
+	}
+}
+
+func (c *codec) statusOf(agent performatives.AgentID) string {
+	if r := c.agents[agent.Fold()]; r != nil {
+		return r.status
+	}
+	return statusActive
+}

@@ -1,0 +1,142 @@
+package rag
+
+import (
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// relation is what a message of the peer refers to.
+type relation struct {
+	answers *exchange // a request to the peer
+	follows *exchange // a request of the peer, for example with its CANCEL
+	trace   string    // of the original request of an error
+	kind    string    // the type of that
+}
+
+// relate finds the requests that a message may refer to. An error has a trace id of its own, and that of the original request in its
+// payload.
+func (d *decoder) relate(payload []byte) {
+	if d.kind == typeError {
+		request := memberIn(payload, "original_request")
+		d.relation.trace, d.relation.kind = textOf(memberIn(request, "trace_id")), textOf(memberIn(request, "type"))
+	}
+	from := d.out.Sender.Fold()
+	for _, trace := range []string{d.relation.trace, d.trace} {
+		at := place{from, trace}
+		if x := d.codec.asked.traces[at]; x != nil && d.relation.answers == nil {
+			d.relation.answers = x
+		}
+		if x := d.codec.calls.traces[at]; x != nil && d.relation.follows == nil {
+			d.relation.follows = x
+		}
+	}
+}
+
+// isAnswer reports whether the message is for a request to the peer rather than for one of its own.
+func (d *decoder) isAnswer() bool { return d.relation.answers != nil }
+
+// refer sets the conversation and the reference of a message that belongs to a known request.
+func (d *decoder) refer() {
+	act := d.out.Performative
+	switch x, y := d.relation.answers, d.relation.follows; {
+	case x != nil && (!startsWork(act) || y == nil && !act.ExpectsReply()):
+		d.out.InReplyTo, d.out.ConversationID = x.reference, x.conversation
+		if x.cancel != "" && d.aboutCancel() {
+			d.out.InReplyTo = x.cancelRef
+		}
+	case y != nil && act == performatives.ActCancel:
+		d.out.InReplyTo, d.out.ConversationID = string(y.id), y.conversation
+	case y != nil && !startsWork(act):
+		d.out.InReplyTo, d.out.ConversationID = string(y.id), y.conversation
+	case act.IsReply():
+		d.out.InReplyTo = d.trace
+		if d.relation.trace != "" {
+			d.out.InReplyTo = d.relation.trace
+		}
+	}
+}
+
+// startsWork reports whether an act asks for something new. In a trace that has a request of its sender, a CANCEL does not.
+func startsWork(act performatives.Performative) bool {
+	return act.ExpectsReply() && !act.IsReply() && act != performatives.ActPropose
+}
+
+// aboutCancel reports whether a message answers the CANCEL of a request to the peer.
+func (d *decoder) aboutCancel() bool {
+	act := d.out.Performative
+	return act == performatives.ActInform || isRefusal(act) && d.relation.kind == performatives.ActCancel.String()
+}
+
+// apart gives a request a conversation of its own, when another one of its sender to the same agent is open in the conversation of the
+// trace id: an agent has one conversation of an id with each peer.
+func (d *decoder) apart() {
+	d.refer()
+	if !startsWork(d.out.Performative) || d.out.Performative == performatives.ActCancel {
+		return
+	}
+	if d.codec.calls.busy(d.exchange()) {
+		d.out.ConversationID = performatives.ConversationID(d.trace)
+	}
+}
+
+// exchange returns the request of the peer.
+func (d *decoder) exchange() *exchange {
+	return &exchange{
+		agent: d.out.Sender.Fold(), trace: d.trace, kind: d.kind, id: d.out.ID, reference: string(d.out.ID),
+		conversation: d.out.ConversationID, asker: d.out.Sender, asked: d.out.Receiver,
+	}
+}
+
+// address returns what the answer to the message is made of.
+func (d *decoder) address() *origin {
+	return &origin{
+		kind: d.kind, trace: d.trace, sender: d.out.Sender, receiver: d.out.Receiver,
+		conversation: d.out.ConversationID, act: d.out.Performative,
+	}
+}
+
+// note stores a request of the peer, and the end of one to the peer.
+func (d *decoder) note() {
+	c := d.codec
+	c.uses(d.out.Sender, d.kind)
+	switch x, y := d.relation.answers, d.relation.follows; {
+	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.reference || d.out.InReplyTo == x.cancelRef):
+		d.deliver(x)
+		c.asked.end(x, d.out.Performative, x.cancel != "" && d.out.InReplyTo == x.cancelRef)
+	case d.out.Performative == performatives.ActCancel && y != nil:
+		c.calls.addCancel(y, d.out.ID, string(d.out.ID))
+	case startsWork(d.out.Performative):
+		d.origin.call = d.exchange()
+		c.calls.add(d.origin.call)
+	}
+}
+
+// MetadataResultFor is the member of the metadata of an INFORM_RESULT that tells its receiver, the asker, who has got the
+// result: the peer has sent it to that agent, as the text has it of RETRIEVAL_RESULT (addenda §2: recruiting). Its value
+// is the id of that agent. The message has no other content. It is not written to a peer of this dialect.
+const MetadataResultFor = "result_for"
+
+// deliver addresses an answer of the peer. System stands for the agent that asks, as the coordinator. A result that goes to another
+// agent ends the request of the asker, too.
+func (d *decoder) deliver(x *exchange) {
+	var err error
+	switch {
+	case d.out.Receiver.Is(x.asker):
+		return
+	case d.out.Receiver.Is(agentSystem):
+		d.made, err = d.made.With(func(e *performatives.Envelope) { e.Receiver = x.asker })
+	case d.out.Performative == performatives.ActInformResult:
+		d.told, err = d.made.With(func(e *performatives.Envelope) {
+			e.ID, e.Receiver = e.ID+"-told", x.asker
+			e.Payload = performatives.InformResult{
+				Status: performatives.StatusSuccess, Summary: fmt.Sprintf("the result is for %s", d.out.Receiver),
+			}
+			name, _ := performatives.ContentOf(string(d.out.Receiver)).MarshalJSON() // a string always has a JSON form
+			e.Metadata[MetadataResultFor] = name
+		})
+	}
+	if err != nil {
+		d.refuse(d.renamed(err))
+	}
+}

@@ -1,0 +1,112 @@
+package rag
+
+import (
+	"bytes"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// memberResponse is the text of a RESPONSE_RESULT.
+const memberResponse = "response"
+
+// result reads a payload as the details of a result.
+func (d *decoder) result(payload []byte) {
+	r, bad := readResult(d.kind, d.out.Metadata[metaResult], payload)
+	if bad != nil {
+		d.refuse(bad)
+		return
+	}
+	rest, needed := resultRest(d.kind, r, payload)
+	d.drop(metaResult, rest, needed)
+	r.Details = performatives.RawContent(bytes.Clone(payload))
+	d.keepText(keptType, d.kind)
+	d.out.Payload = r
+}
+
+// readResult reads what a result has beside its details, which are the payload.
+func readResult(kind string, v, payload []byte) (r performatives.InformResult, bad *performatives.Refusal) {
+	if begins(v, '{') {
+		if bad := elsewhere(metaResult, v, "result_details"); bad != nil {
+			return r, bad
+		}
+		if err := r.UnmarshalJSON(v); err != nil {
+			return r, within(metaResult, err)
+		}
+	}
+	if r.Status == "" {
+		r.Status = performatives.StatusSuccess
+	}
+	if err := r.Validate(); err != nil {
+		return r, within(metaResult, err)
+	}
+	if r.Summary == "" && kind == typeResponded {
+		r.Summary = textOf(memberIn(payload, memberResponse))
+	}
+	return r, nil
+}
+
+// resultRest returns what a result of that type has beside its payload, and whether it must be written.
+func resultRest(kind string, r performatives.InformResult, payload []byte) (rest performatives.InformResult, needed bool) {
+	r.Details = performatives.Content{}
+	if kind == typeResponded && textOf(memberIn(payload, memberResponse)) == r.Summary {
+		r.Summary = ""
+	}
+	return r, natural[kind] != performatives.ActInformResult || r.Summary != "" || len(r.Artifacts) > 0 || len(r.Extra) > 0 ||
+		r.Status != performatives.StatusSuccess
+}
+
+// result writes the details of a result, under the type that belongs to the request.
+func (w *writer) result() {
+	r, err := performatives.PayloadAs[performatives.InformResult](w.m)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.kind = w.resultType()
+	if w.kind == "" {
+		w.plain()
+		return
+	}
+	w.marshalContent(r.Details)
+	w.complete(&r)
+	if w.err == nil && checkPayload(w.kind, w.payload) != nil {
+		w.plain() // the details are of another kind than the type has them
+		return
+	}
+	rest, needed := resultRest(w.kind, r, w.payload)
+	same := false
+	if begins(w.meta[metaResult], '{') {
+		came, bad := readResult(w.kind, w.meta[metaResult], w.payload)
+		came, _ = resultRest(w.kind, came, w.payload)
+		same = bad == nil && performatives.ContentOf(came).Equal(performatives.ContentOf(rest))
+	}
+	w.rest(metaResult, rest, needed, same)
+}
+
+// resultType returns the type of a result: the one with which it came, or the one that belongs to the request. Empty means the name of
+// its act.
+func (w *writer) resultType() string {
+	kind := w.kept(keptType)
+	if kind == "" && w.call != nil {
+		kind = resultType(w.call.kind)
+	}
+	act, known := natural[kind]
+	_, registered := w.codec.opts.Registry.MessageTypeAct(kind)
+	if kind == performatives.ActInformResult.String() || registered || known && act != performatives.ActInformResult ||
+		performatives.CheckMessageType(kind) != nil {
+		return ""
+	}
+	return kind
+}
+
+// complete adds what the type demands, as far as the result says it.
+func (w *writer) complete(r *performatives.InformResult) {
+	switch {
+	case w.err != nil:
+	case w.kind == typeRetrieved && memberIn(w.payload, "retrieved_chunks") == nil:
+		w.payload = withMember(w.payload, "retrieved_chunks", []byte("[]"))
+	case w.kind == typeResponded && memberIn(w.payload, memberResponse) == nil:
+		w.payload = withMember(w.payload, memberResponse, jsonscan.AppendQuoted(nil, r.Summary))
+	}
+}

@@ -1,0 +1,238 @@
+package rag
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/internal/isotime"
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// rule is what a member of a payload must be. The specification gives examples only: required is what the receiver cannot do
+// without, and what else the examples have must be of the kind that they show. null stands for an absent member.
+type rule struct {
+	name     string
+	kind     valueKind
+	required bool
+	of       []rule // the members of an object, or of each object of an array
+}
+
+type valueKind uint8
+
+const (
+	aText valueKind = iota
+	aName           // text that is not empty
+	anObject
+	anArray
+	namesList
+	objectsList
+	aNumber
+	aCount // a whole number from 0
+	aTruth
+	aStatus
+	aTime
+)
+
+var wants = [...]string{
+	aText: "a string", aName: "a non-empty string", anObject: "an object", anArray: "an array", namesList: "an array of strings",
+	objectsList: "an array of objects", aNumber: "a number", aCount: "a whole number from 0", aTruth: "true or false",
+	aStatus: "active, inactive or error", aTime: "an ISO 8601 time",
+}
+
+// rules has the members of the payload of each type of the specification.
+var rules = map[string][]rule{
+	typeIngestion: {
+		{"document_id", aName, true, nil},
+		{"document_name", aText, false, nil},
+		{"chunks", objectsList, true, []rule{{"chunk_id", aText, false, nil}, {"content", aText, true, nil}, {"metadata", anObject, false, nil}}},
+		{"embedding_model", aText, false, nil},
+		{"total_chunks", aCount, false, nil},
+	},
+	typeRetrieval: {
+		{"query", aName, true, nil}, {"top_k", aCount, false, nil}, {"similarity_threshold", aNumber, false, nil}, {"filters", anObject, false, nil},
+	},
+	typeRetrieved: {
+		{"query", aText, false, nil},
+		{"retrieved_chunks", objectsList, true, []rule{
+			{"chunk_id", aText, false, nil},
+			{"content", aText, true, nil},
+			{"similarity_score", aNumber, false, nil},
+			{"source_document", aText, false, nil},
+			{"metadata", anObject, false, nil},
+		}},
+		{"total_results", aCount, false, nil},
+		{"search_duration_ms", aNumber, false, nil},
+	},
+	typeResponse: {
+		{"user_query", aName, true, nil},
+		{"context_chunks", objectsList, false, []rule{{"content", aText, true, nil}, {"source", aText, false, nil}}},
+		{"conversation_history", anArray, false, nil},
+		{"generation_params", anObject, false, nil},
+	},
+	typeResponded: {
+		{"response", aText, true, nil},
+		{"source_documents", namesList, false, nil},
+		{"confidence_score", aNumber, false, nil},
+		{"tokens_used", aCount, false, nil},
+		{"generation_time_ms", aNumber, false, nil},
+	},
+	typeError: {
+		{"error_code", aName, true, nil},
+		{"error_message", aText, true, nil},
+		{"original_request", anObject, false, []rule{{"type", aText, false, nil}, {"trace_id", aText, false, nil}}},
+		{"retry_possible", aTruth, false, nil},
+		{"suggested_action", aText, false, nil},
+	},
+	typeRegistration: {
+		{"agent_id", aName, true, nil},
+		{"agent_type", aText, true, nil},
+		{"capabilities", namesList, true, nil},
+		{"message_types", namesList, true, nil},
+		{"status", aStatus, true, nil},
+	},
+	typeStatus: {
+		{"agent_id", aName, true, nil},
+		{"status", aStatus, true, nil},
+		{"last_heartbeat", aTime, false, nil},
+		{"messages_processed", aCount, false, nil},
+		{"average_response_time_ms", aNumber, false, nil},
+		{"error_rate", aNumber, false, nil},
+	},
+}
+
+// checkPayload checks a payload of that type, which is an object.
+func checkPayload(kind string, payload []byte) *performatives.Refusal {
+	return checkMembers(rules[kind], "payload", payload)
+}
+
+func checkMembers(rules []rule, path string, object []byte) *performatives.Refusal {
+	for _, r := range rules {
+		if bad := r.check(path+"."+r.name, memberIn(object, r.name)); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
+func (r rule) check(path string, v []byte) *performatives.Refusal {
+	if v == nil || isNull(v) {
+		if r.required {
+			return invalid(path, wants[r.kind], v)
+		}
+		return nil
+	}
+	if !r.fits(v) {
+		return r.misfit(path, v)
+	}
+	switch r.kind { //nolint:exhaustive // the kinds with members
+	case anObject:
+		return checkMembers(r.of, path, v)
+	case objectsList:
+		return r.checkElements(path, v)
+	}
+	return nil
+}
+
+// misfit says what is wrong. It shows a short value, where the kind alone does not tell.
+func (r rule) misfit(path string, v []byte) *performatives.Refusal {
+	switch r.kind { //nolint:exhaustive // the kinds that depend on the value
+	case aName, aCount, aStatus, aTime, namesList, objectsList:
+		if len(v) <= 64 {
+			return &performatives.Refusal{
+				Code: performatives.CodeInvalidPayload, Field: path, Text: fmt.Sprintf("%s: want %s, got %s", path, wants[r.kind], v),
+			}
+		}
+	}
+	return invalid(path, wants[r.kind], v)
+}
+
+func (r rule) checkElements(path string, array []byte) (bad *performatives.Refusal) {
+	i := 0
+	eachElement(array, func(v []byte) bool {
+		bad = checkMembers(r.of, fmt.Sprintf("%s[%d]", path, i), v)
+		i++
+		return bad == nil
+	})
+	return bad
+}
+
+// fits reports whether a value is of the kind of r.
+func (r rule) fits(v []byte) bool {
+	switch r.kind {
+	case aText:
+		return v[0] == '"'
+	case aName:
+		return v[0] == '"' && len(v) > 2
+	case anObject:
+		return v[0] == '{'
+	case anArray:
+		return v[0] == '['
+	case namesList:
+		return isListOf(v, '"')
+	case objectsList:
+		return isListOf(v, '{')
+	case aNumber:
+		return isNumber(v)
+	case aCount:
+		return isNumber(v) && v[0] != '-' && !bytes.ContainsAny(v, "eE") && bytes.Trim(fraction(v), "0") == nil
+	case aTruth:
+		return v[0] == 't' || v[0] == 'f'
+	case aStatus:
+		return isStatus(textOf(v))
+	case aTime:
+		_, ok := isotime.Parse([]byte(textOf(v)))
+		return ok
+	}
+	return false
+}
+
+// fraction returns the digits after the point of a number.
+func fraction(v []byte) []byte {
+	_, digits, _ := bytes.Cut(v, []byte("."))
+	return digits
+}
+
+func isNumber(v []byte) bool { return v[0] == '-' || v[0]-'0' <= 9 }
+
+func isListOf(v []byte, begin byte) bool {
+	if v[0] != '[' {
+		return false
+	}
+	all := true
+	eachElement(v, func(e []byte) bool {
+		all = e[0] == begin
+		return all
+	})
+	return all
+}
+
+// eachElement calls f with the elements of an array that has been scanned before, until f returns false.
+func eachElement(array []byte, f func(v []byte) bool) {
+	s := jsonscan.Scanner{Data: array, Depth: maxDepthLimit}
+	if !s.Open('[') {
+		return
+	}
+	for first := true; ; first = false {
+		v, more, ok := s.Element(first)
+		if !ok || !more || !f(v) {
+			return
+		}
+	}
+}
+
+// The statuses of an agent (Custom Agent Extensions).
+const (
+	statusActive   = "active"
+	statusInactive = "inactive"
+	statusError    = "error"
+)
+
+func isStatus(s string) bool {
+	switch strings.ToLower(s) {
+	case statusActive, statusInactive, statusError:
+		return true
+	}
+	return false
+}

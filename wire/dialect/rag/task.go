@@ -1,0 +1,129 @@
+package rag
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// task reads a payload as the parameters of a task.
+func (d *decoder) task(payload []byte) {
+	t, bad := readTask(d.out.Metadata[metaTask])
+	if bad != nil {
+		d.refuse(bad)
+		return
+	}
+	d.drop(metaTask, t, taskNeeded(t))
+	t.TaskType, t.Parameters = taskType(d.kind), performatives.RawContent(bytes.Clone(payload))
+	if typeOfTask(t.TaskType, "", nil) != d.kind { // its case is unusual
+		d.keepText(keptType, d.kind)
+	}
+	d.out.Payload = t
+}
+
+// readTask reads what a task has beside its type and parameters.
+func readTask(v []byte) (t performatives.TaskRequest, bad *performatives.Refusal) {
+	if !begins(v, '{') {
+		return t, nil
+	}
+	if bad := elsewhere(metaTask, v, "task_type", "task_parameters"); bad != nil {
+		return t, bad
+	}
+	if err := t.UnmarshalJSON(v); err != nil {
+		return t, within(metaTask, err)
+	}
+	return t, nil
+}
+
+// elsewhere refuses members that the type or the payload has.
+func elsewhere(name string, v []byte, members ...string) *performatives.Refusal {
+	for _, m := range members {
+		if found := memberIn(v, m); found != nil {
+			return invalid("metadata."+name+"."+m, "none, since the type and the payload have it", found)
+		}
+	}
+	return nil
+}
+
+// within returns the refusal of a member of the metadata.
+func within(name string, err error) *performatives.Refusal {
+	r := performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text}
+	if found := performatives.RefusalOf(err); found != nil {
+		r = *found
+	}
+	text := strings.TrimPrefix(r.Text, r.Field+": ")
+	r.Field = strings.TrimSuffix("metadata."+name+"."+r.Field, ".")
+	r.Text = r.Field + ": " + text
+	return &r
+}
+
+// taskNeeded reports whether a task has anything beside its type and parameters.
+func taskNeeded(t performatives.TaskRequest) bool { return len(t.Extra) > 0 || t.Description != "" }
+
+// drop removes a member of the metadata from which a field of the message was read, if it is written again just so.
+func (d *decoder) drop(name string, v any, needed bool) {
+	if needed && performatives.RawContent(d.out.Metadata[name]).Equal(performatives.ContentOf(v)) {
+		delete(d.out.Metadata, name)
+	}
+}
+
+// task writes the parameters of a task, and what it has beside them in the metadata.
+func (w *writer) task() {
+	t, err := performatives.PayloadAs[performatives.TaskRequest](w.m)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	if w.kind = typeOfTask(t.TaskType, w.kept(keptType), w.codec.opts.Registry); w.kind == "" {
+		w.plain()
+		return
+	}
+	w.marshalContent(t.Parameters)
+	w.require()
+	rest := performatives.TaskRequest{Description: t.Description, Extra: w.withoutPriority(t.Extra)}
+	same := false
+	if begins(w.meta[metaTask], '{') {
+		came, bad := readTask(w.meta[metaTask])
+		same = bad == nil && performatives.ContentOf(came).Equal(performatives.ContentOf(rest))
+	}
+	w.rest(metaTask, rest, taskNeeded(rest), same)
+}
+
+// withoutPriority returns the members of a task without its priority, which is the message's and is written in the metadata.
+func (w *writer) withoutPriority(extra performatives.Members) performatives.Members {
+	v := extra[metaPriority]
+	if p, ok := priorityOf(v); !ok || p != w.m.Priority() {
+		return extra
+	}
+	rest := make(performatives.Members, len(extra))
+	for name, v := range extra {
+		if name != metaPriority {
+			rest[name] = v
+		}
+	}
+	w.meta[metaPriority] = v
+	return rest
+}
+
+// require refuses a payload that lacks what the type demands.
+func (w *writer) require() {
+	if w.err != nil {
+		return
+	}
+	if bad := checkPayload(w.kind, w.payload); bad != nil {
+		bad.About = w.m.ID()
+		w.fail(bad)
+	}
+}
+
+// rest writes what a payload has beside the payload of this dialect, unless the metadata say the same already.
+func (w *writer) rest(name string, v any, needed, same bool) {
+	switch had := begins(w.meta[name], '{'); {
+	case had && same:
+	case needed:
+		w.setMeta(name, v)
+	case had: // it came by another dialect, and has another meaning here
+		delete(w.meta, name)
+	}
+}

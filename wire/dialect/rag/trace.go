@@ -1,0 +1,104 @@
+package rag
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The prefixes of trace ids, which name the kind of agent (Trace ID Format).
+const (
+	prefixIngestion = "ing"
+	prefixRetrieval = "ret"
+	prefixResponse  = "llm"
+	prefixError     = "err"
+)
+
+// splitTrace splits a trace id <prefix>-<conversation>-<sequence> (addenda §3b). Any other text is the id of a conversation of
+// its own, with the sequence 0.
+func splitTrace(trace string) (conversation performatives.ConversationID, sequence int) {
+	prefix, rest, ok := strings.Cut(trace, "-")
+	last := strings.LastIndexByte(rest, '-')
+	if !ok || !isPrefix(prefix) || last <= 0 || len(rest)-last-1 < 3 {
+		return performatives.ConversationID(trace), 0
+	}
+	digits := rest[last+1:]
+	if strings.Trim(digits, "0123456789") != "" {
+		return performatives.ConversationID(trace), 0
+	}
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil { // too long to count on from
+		n = 0
+	}
+	return performatives.ConversationID(rest[:last]), int(n)
+}
+
+func isPrefix(s string) bool {
+	switch s {
+	case prefixIngestion, prefixRetrieval, prefixResponse, prefixError:
+		return true
+	}
+	return false
+}
+
+// belongs reports whether a message of the conversation may have the trace id.
+func belongs(trace string, conversation performatives.ConversationID) bool {
+	own, _ := splitTrace(trace)
+	return trace != "" && (own == conversation || trace == string(conversation))
+}
+
+// joinTrace returns the trace id of those parts.
+func joinTrace(prefix string, conversation performatives.ConversationID, sequence int) string {
+	return fmt.Sprintf("%s-%s-%03d", prefix, conversation, sequence)
+}
+
+// prefixOf returns the prefix of a new trace id: that of the type, else that of the agent which handles the message.
+func prefixOf(kind string, to performatives.AgentID) string {
+	switch kind {
+	case typeIngestion:
+		return prefixIngestion
+	case typeRetrieval, typeRetrieved:
+		return prefixRetrieval
+	case typeResponse, typeResponded:
+		return prefixResponse
+	case typeError:
+		return prefixError
+	}
+	switch {
+	case to.Is(agentIngestion):
+		return prefixIngestion
+	case to.Is(agentResponse):
+		return prefixResponse
+	}
+	return prefixRetrieval
+}
+
+// maxSequences bounds the conversations of which a session stores the sequence.
+const maxSequences = 4096
+
+// sequences has the last sequence of each conversation. When it is full, it begins again: a trace id that is in use is
+// never given out twice in any case, see [codec.newTrace].
+type sequences map[performatives.ConversationID]int
+
+// note stores the sequence of a trace id that is in use.
+func (s sequences) note(trace string) {
+	if conversation, n := splitTrace(trace); n > s[conversation] {
+		s.set(conversation, n)
+	}
+}
+
+func (s sequences) set(conversation performatives.ConversationID, n int) {
+	if _, ok := s[conversation]; !ok && len(s) >= maxSequences {
+		clear(s)
+	}
+	s[conversation] = n
+}
+
+// next returns a new trace id.
+func (s sequences) next(prefix string, conversation performatives.ConversationID) string {
+	n := s[conversation] + 1
+	s.set(conversation, n)
+	return joinTrace(prefix, conversation, n)
+}

@@ -1,0 +1,102 @@
+package rag
+
+import (
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The types of the specification (Message Types).
+const (
+	typeIngestion = "DOCUMENT_INGESTION"
+	typeRetrieval = "RETRIEVAL_REQUEST"
+	typeRetrieved = "RETRIEVAL_RESULT"
+	typeResponse  = "RESPONSE_REQUEST"
+	typeResponded = "RESPONSE_RESULT"
+	typeError     = "ERROR_MESSAGE"
+)
+
+// The types that carry an AgentRegistration and the health of an agent (Custom Agent Extensions, Agent Health
+// Monitoring). The specification has the objects, and no type for them.
+const (
+	typeRegistration = "AGENT_REGISTRATION"
+	typeRegistered   = "AGENT_REGISTRATION_RESULT"
+	typeStatus       = "AGENT_STATUS"
+)
+
+// natural has the act of each type that has one by itself: the types above, and the names of the acts.
+var natural = func() map[string]performatives.Performative {
+	m := map[string]performatives.Performative{
+		typeIngestion: performatives.ActTaskRequest, typeRetrieval: performatives.ActTaskRequest, typeResponse: performatives.ActTaskRequest,
+		typeRetrieved: performatives.ActInformResult, typeResponded: performatives.ActInformResult, typeError: performatives.ActFailure,
+		typeRegistration: performatives.ActQueryCapabilities, typeRegistered: performatives.ActInformCapabilities, typeStatus: performatives.ActQueryCapabilities,
+	}
+	for act := range performatives.Performatives() {
+		m[act.String()] = act
+	}
+	return m
+}()
+
+// isSpecific reports whether the type is one of the specification's six.
+func isSpecific(kind string) bool {
+	switch kind {
+	case typeIngestion, typeRetrieval, typeRetrieved, typeResponse, typeResponded, typeError:
+		return true
+	}
+	return false
+}
+
+// isRefusal reports whether an act is written as ERROR_MESSAGE.
+func isRefusal(act performatives.Performative) bool {
+	switch act { //nolint:exhaustive // the acts that say no
+	case performatives.ActFailure, performatives.ActTaskReject, performatives.ActNotUnderstood, performatives.ActRefuse:
+		return true
+	}
+	return false
+}
+
+// isProgress reports whether an act only says how a request comes on. A peer that does not know these types, as the
+// specification does not, answers them by an error; so they are written to agents that name them in their
+// registration, or use them.
+func isProgress(act performatives.Performative) bool {
+	switch act { //nolint:exhaustive // the acts that tell no result
+	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate:
+		return true
+	}
+	return false
+}
+
+// resultType returns the type of the result of a request of that type. Empty means that it has the name of its act.
+func resultType(request string) string {
+	if _, act := performatives.ParsePerformative(request); act == nil || request == "" {
+		return ""
+	}
+	kind := strings.TrimSuffix(request, "_REQUEST") + "_RESULT"
+	if performatives.CheckMessageType(kind) != nil {
+		return ""
+	}
+	return kind
+}
+
+// taskType returns the type of the task that a message of that type asks for (addenda §2).
+func taskType(kind string) string { return strings.ToLower(kind) }
+
+// typeOfTask returns the type of the message that asks for a task, or "" where no type stands for exactly that task:
+// the message is then a TASK_REQUEST by name. came is the type of the message that was decoded, if any: its case may
+// differ from the usual.
+func typeOfTask(task, came string, r *performatives.Registry) string {
+	kind := strings.ToUpper(task)
+	if came != "" && taskType(came) == task {
+		kind = came
+	}
+	act, known := natural[kind]
+	_, registered := r.MessageTypeAct(kind)
+	_, named := performatives.ParsePerformative(kind)
+	switch {
+	case taskType(kind) != task, performatives.CheckMessageType(kind) != nil, registered:
+		return ""
+	case known && (act != performatives.ActTaskRequest || named == nil):
+		return ""
+	}
+	return kind
+}
