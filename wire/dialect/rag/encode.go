@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -116,6 +117,10 @@ func (w *writer) typed() {
 	}
 	if registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind); known || !ok || registered != act {
 		w.tell(metaAct, act.String())
+	}
+	if sh, ok := w.m.Shape().(*shape); ok && reflect.DeepEqual(sh.value, w.m.Payload()) {
+		w.payload = sh.text
+		return
 	}
 	w.marshal(w.m.Payload())
 }
