@@ -174,7 +174,7 @@ var errNoObject = errors.New("rag: payload: want a JSON object")
 func (w *writer) trace() string {
 	c, m := w.codec, w.m
 	came := w.kept(keptTrace)
-	taken := c.asked.traces[place{m.Receiver().Fold(), came}]
+	taken := c.asked.traces[traceKey{m.Receiver().Fold(), came}]
 	if belongs(came, m.ConversationID()) && (taken == nil || taken.id == m.ID() || !startsWork(m.Performative())) {
 		return came
 	}
