@@ -30,7 +30,7 @@ func newCodec(o wire.CodecOptions, depth int) *codec {
 func (c *codec) newTrace(prefix string, conversation performatives.ConversationID, to performatives.AgentID) string {
 	for {
 		trace := c.sequences.next(prefix, conversation)
-		if c.asked.traces[place{to.Fold(), trace}] == nil {
+		if c.asked.traces[traceKey{to.Fold(), trace}] == nil {
 			return trace
 		}
 	}

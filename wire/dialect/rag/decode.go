@@ -1,6 +1,7 @@
 package rag
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -202,6 +203,16 @@ func (d *decoder) typed(payload []byte) {
 		return
 	}
 	d.out.Payload = p
+	if _, raw := p.(performatives.Raw); !raw && d.out.MessageType != "" {
+		d.out.Shape = &shape{text: bytes.Clone(payload), value: p}
+	}
+}
+
+// shape is the value of [performatives.Message.Shape] for this dialect: the text of a payload with a type of the application, which may
+// lack members of the text. It never leaves the node.
+type shape struct {
+	text  []byte
+	value any
 }
 
 func (d *decoder) keepText(name, text string) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -117,6 +118,10 @@ func (w *writer) typed() {
 	if registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind); known || !ok || registered != act {
 		w.tell(metaAct, act.String())
 	}
+	if sh, ok := w.m.Shape().(*shape); ok && reflect.DeepEqual(sh.value, w.m.Payload()) {
+		w.payload = sh.text
+		return
+	}
 	w.marshal(w.m.Payload())
 }
 
@@ -169,7 +174,7 @@ var errNoObject = errors.New("rag: payload: want a JSON object")
 func (w *writer) trace() string {
 	c, m := w.codec, w.m
 	came := w.kept(keptTrace)
-	taken := c.asked.traces[place{m.Receiver().Fold(), came}]
+	taken := c.asked.traces[traceKey{m.Receiver().Fold(), came}]
 	if belongs(came, m.ConversationID()) && (taken == nil || taken.id == m.ID() || !startsWork(m.Performative())) {
 		return came
 	}

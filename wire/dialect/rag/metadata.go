@@ -24,7 +24,7 @@ const (
 )
 
 // In [performatives.Message.Metadata], the members of metadata have their names, and the further members of the envelope a prefix. A
-// member of metadata whose name begins with one of the prefixes gets the other.
+// member of metadata whose name begins with one of the prefixes, or is [MetadataResultFor], gets the second.
 const (
 	prefixEnvelope = "envelope."
 	prefixMetadata = "metadata."
@@ -39,7 +39,7 @@ const (
 
 // storedName returns the name under which a message has a member of metadata.
 func storedName(name string) string {
-	if strings.HasPrefix(name, prefixEnvelope) || strings.HasPrefix(name, prefixMetadata) {
+	if strings.HasPrefix(name, prefixEnvelope) || strings.HasPrefix(name, prefixMetadata) || name == MetadataResultFor {
 		return prefixMetadata + name
 	}
 	return name

@@ -21,13 +21,13 @@ type exchange struct {
 	gone         bool
 }
 
-// place is where an exchange is found by a message of the peer.
-type place struct {
+// traceKey is the key of an exchange in pending: a message of the peer has both parts.
+type traceKey struct {
 	agent performatives.AgentID
 	trace string
 }
 
-func (x *exchange) place() place { return place{x.agent, x.trace} }
+func (x *exchange) key() traceKey { return traceKey{x.agent, x.trace} }
 
 // party is one agent of the peer, one agent of the swarm, and their conversation.
 type party struct {
@@ -41,7 +41,7 @@ func (x *exchange) party() party { return party{x.asker.Fold(), x.asked.Fold(), 
 // same conversation.
 type pending struct {
 	limit  int
-	traces map[place]*exchange
+	traces map[traceKey]*exchange
 	ids    map[performatives.MessageID]*exchange // by the id of the request, and by that of its CANCEL
 	open   map[party]int
 	order  []*exchange // the oldest first, and some that are gone
@@ -56,13 +56,13 @@ func newPending(limit int) pending {
 		limit = defaultPending
 	}
 	return pending{
-		limit: limit, traces: make(map[place]*exchange), ids: make(map[performatives.MessageID]*exchange), open: make(map[party]int),
+		limit: limit, traces: make(map[traceKey]*exchange), ids: make(map[performatives.MessageID]*exchange), open: make(map[party]int),
 	}
 }
 
-// add adds an exchange. It replaces the one at its place, and the one with its id.
+// add adds an exchange. It replaces the one with its key, and the one with its id.
 func (p *pending) add(x *exchange) {
-	p.remove(p.traces[x.place()])
+	p.remove(p.traces[x.key()])
 	p.remove(p.ids[x.id])
 	if p.n >= p.limit {
 		p.remove(p.order[0]) // remove leaves none at the front that is gone
@@ -70,7 +70,7 @@ func (p *pending) add(x *exchange) {
 	if len(p.order) >= 2*p.limit {
 		p.order = slices.DeleteFunc(p.order, func(x *exchange) bool { return x.gone })
 	}
-	p.traces[x.place()], p.ids[x.id] = x, x
+	p.traces[x.key()], p.ids[x.id] = x, x
 	p.open[x.party()]++
 	p.order = append(p.order, x)
 	p.n++
@@ -89,7 +89,7 @@ func (p *pending) remove(x *exchange) {
 	}
 	x.gone = true
 	p.n--
-	delete(p.traces, x.place())
+	delete(p.traces, x.key())
 	delete(p.ids, x.id)
 	delete(p.ids, x.cancel)
 	if p.open[x.party()]--; p.open[x.party()] == 0 {

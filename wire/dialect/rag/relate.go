@@ -23,7 +23,7 @@ func (d *decoder) relate(payload []byte) {
 	}
 	from := d.out.Sender.Fold()
 	for _, trace := range []string{d.relation.trace, d.trace} {
-		at := place{from, trace}
+		at := traceKey{from, trace}
 		if x := d.codec.asked.traces[at]; x != nil && d.relation.answers == nil {
 			d.relation.answers = x
 		}
@@ -112,7 +112,7 @@ func (d *decoder) note() {
 	}
 }
 
-// MetadataResultFor is the member of the metadata of an INFORM_RESULT that tells its receiver, the asker, who has got the
+// MetadataResultFor is the member of the metadata of an INFORM_RESULT that names to its receiver, the asker, the agent that got the
 // result: the peer has sent it to that agent, as the text has it of RETRIEVAL_RESULT (addenda §2: recruiting). Its value
 // is the id of that agent. The message has no other content. It is not written to a peer of this dialect.
 const MetadataResultFor = "result_for"

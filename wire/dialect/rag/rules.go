@@ -135,7 +135,7 @@ func (r rule) check(path string, v []byte) *performatives.Refusal {
 	return nil
 }
 
-// misfit says what is wrong. It shows a short value, where the kind alone does not tell.
+// misfit returns the refusal of a value of another kind. It shows a short value, where the kind alone does not tell.
 func (r rule) misfit(path string, v []byte) *performatives.Refusal {
 	switch r.kind { //nolint:exhaustive // the kinds that depend on the value
 	case aName, aCount, aStatus, aTime, namesList, objectsList:

@@ -476,6 +476,17 @@ func TestRegisteredTypes(t *testing.T) {
 		}
 		expect(t, write(t, c, m), map[string]string{"type": name, "metadata": "", "payload": `{"analysis_type":"trend"}`})
 		expect(t, write(t, open(t), m), map[string]string{"type": name, "metadata.performative": act.String()})
+		more := accept(t, c, frameOf(name, "A", "B", "ret-c-003", `{"analysis_type":"trend","n":12345678901234567890}`))
+		renamed, err := more.With(func(e *performatives.Envelope) { e.Receiver = "C" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, write(t, c, renamed), map[string]string{"payload": `{"analysis_type":"trend","n":12345678901234567890}`})
+		changed, err := more.With(func(e *performatives.Envelope) { e.Payload = analysis{"other"} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, write(t, c, changed), map[string]string{"payload": `{"analysis_type":"other"}`})
 		_, _, field := errorOf(t, c.items(frameOf(name, "A", "B", "ret-c-002", `{}`))[0].Answer)
 		if field != "payload.analysis_type" {
 			t.Errorf("the field is %q", field)
