@@ -131,6 +131,10 @@ func (s *System) handleUndeliverable(message any, reason Reason) {
 		}
 	case *begin:
 		s.abandon(m.conversation, ErrStopped)
+	case *waited:
+		if !s.giveBack(m.message) {
+			s.RefuseCopy(m.message.Receiver(), m.message, performatives.CodeStopped, "")
+		}
 	case *redelivery:
 		s.RefuseCopy(m.message.Receiver(), m.message, performatives.CodeStopped, "")
 	case *spawn: // the group has stopped

@@ -2,10 +2,13 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -132,9 +135,29 @@ func (v *Reservation) end(c *cell) bool {
 	if v.to != nil {
 		return false
 	}
-	v.openLocked(c.take) // before others find the agent
+	v.openLocked(c.takeWaiting) // before others find the agent
 	v.to = c.deliver
 	return v.entry.swap(&c.Registration)
+}
+
+// waited is a message that has waited in a reservation, which had room for it.
+type waited struct{ message *performatives.Message }
+
+// Control exempts the message from the bounds of the mailbox.
+func (*waited) Control() {}
+
+// Priority returns that of the message, behind which it keeps its place.
+func (w *waited) Priority() performatives.Priority { return w.message.Priority() }
+
+func (w *waited) run(c *cell, ctx actor.Context) { c.receive(ctx, w.message) }
+
+// takeWaiting is take for a message that has waited.
+func (c *cell) takeWaiting(m *performatives.Message) error {
+	err := c.take(m)
+	if errors.Is(err, performatives.CodeBusy) && c.mailbox.Post(&waited{m}) == nil {
+		return nil
+	}
+	return err
 }
 
 // Release gives the id back. The messages that wait, and those that come by way of the reservation afterwards, go to the function to,

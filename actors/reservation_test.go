@@ -1,8 +1,10 @@
 package actors_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -207,7 +209,7 @@ func TestRetireUnderLoad(t *testing.T) {
 	s := newSystem(t)
 	const messages = 20_000
 	var got []performatives.MessageID // by one run at a time
-	all := make(chan struct{})
+	all, failed := make(chan struct{}), make(chan struct{})
 	agent := func() actors.Agent {
 		return &receiver{func(m *performatives.Message) {
 			if got = append(got, m.ID()); len(got) == messages {
@@ -228,6 +230,7 @@ func TestRetireUnderLoad(t *testing.T) {
 				}
 				if !errors.Is(err, performatives.CodeBusy) {
 					t.Errorf("message %d: %v", i, err)
+					close(failed)
 					return
 				}
 			}
@@ -245,6 +248,8 @@ func TestRetireUnderLoad(t *testing.T) {
 		select {
 		case <-all:
 			running = false
+		case <-failed:
+			running = false
 		default:
 		}
 	}
@@ -253,6 +258,72 @@ func TestRetireUnderLoad(t *testing.T) {
 		if string(id) != fmt.Sprint(i) {
 			t.Fatalf("message %d is %s, in %d runs", i, id, runs)
 		}
+	}
+}
+
+// Twice as many messages as a mailbox has room for may wait: those in the mailbox of the agent that retires, and those that come then.
+func TestRetireWithFullMailboxes(t *testing.T) {
+	const capacity = 4
+	s, err := actors.NewSystem(actors.Options{Capacity: capacity})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Stop(t.Context()) }()
+	busy := &mover{hold: make(chan struct{}), held: make(chan struct{}, 99)}
+	if _, err := s.Spawn(t.Context(), actors.Spec{ID: "A", New: func() actors.Agent { return busy }}); err != nil {
+		t.Fatal(err)
+	}
+	if err := send(t, s, "0", "A"); err != nil {
+		t.Fatal(err)
+	}
+	<-busy.held
+	want := []performatives.MessageID{""}
+	for i := range capacity {
+		want = append(want, performatives.MessageID(fmt.Sprint("old", i)))
+		if err := send(t, s, want[1+i], "A"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // it does not wait for conversations
+	type retired struct {
+		v   *actors.Reservation
+		err error
+	}
+	done := make(chan retired)
+	go func() {
+		v, _, err := s.Retire(ctx, "A")
+		done <- retired{v, err}
+	}()
+	for {
+		if _, here := s.Lookup("A"); !here {
+			break // its place is taken by the reservation
+		}
+		goruntime.Gosched()
+	}
+	for i := range capacity {
+		id := performatives.MessageID(fmt.Sprint("new", i))
+		want = append(want, id)
+		if err := send(t, s, id, "A"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(busy.hold)
+	r := <-done
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	slow := &mover{hold: make(chan struct{}), held: make(chan struct{}, 99)}
+	self, err := r.v.Spawn(t.Context(), actors.Spec{ID: "A", New: func() actors.Agent { return slow }, State: []byte("1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(slow.hold)
+	for range 2 * capacity {
+		<-slow.held
+	}
+	if got := held(t, self); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
