@@ -3,6 +3,7 @@ package observe
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -47,7 +48,7 @@ func (m Mask) JSON(text []byte) (json.RawMessage, error) {
 	if err := d.Decode(&value); err != nil {
 		return nil, fmt.Errorf("observe: mask: %w", err)
 	}
-	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // Token returns io.EOF itself
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("observe: mask: text after the JSON value")
 	}
 	return json.Marshal(m.value(value))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -262,5 +263,69 @@ func TestOptionsRefused(t *testing.T) {
 	n, _ := record(t, observe.Options{})
 	if _, err := observe.New(n, observe.Options{Bytes: -1}); err == nil || !strings.Contains(err.Error(), "Options.Bytes is -1") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The record has the parent of a conversation, and its sides count toward the bound on memory.
+func TestRecordsTransitions(t *testing.T) {
+	n, r := record(t, observe.Options{Conversations: 1})
+	step := codons.Transition{At: actors.At{Time: time.Unix(1, 0)}, Agent: "a", Peer: "b", Conversation: "old", Protocol: "p", To: "open"}
+	n.Events().Publish(step)
+	step.Conversation, step.Parent = "c", "top"
+	n.Events().Publish(step)
+	step.Time, step.Parent = time.Unix(2, 0), ""
+	n.Events().Publish(step) // stays in the state
+	one := step
+	one.Peer, one.Ended = "d", true
+	n.Events().Publish(one)
+	r.Close()
+	c, _ := r.Conversation("c")
+	if len(c.Sides) != 2 || c.Parent != "top" || c.Protocol != "p" || c.Sides[0].Ended || !c.Sides[1].Ended || !c.Sides[0].Since.Equal(time.Unix(1, 0)) {
+		t.Errorf("%+v", c)
+	}
+	alone, lone := record(t, observe.Options{})
+	alone.Events().Publish(step)
+	lone.Close()
+	if two, one := r.Counts().Bytes, lone.Counts().Bytes; two <= one {
+		t.Errorf("two sides have %d bytes, one has %d", two, one)
+	}
+}
+
+// A child under way has its parent and its budget, also when its events were lost.
+func TestLiveChild(t *testing.T) {
+	n, r := record(t, observe.Options{})
+	r.Close() // records nothing from here on
+	begun, finish := make(chan struct{}), make(chan struct{})
+	for id, perform := range map[performatives.AgentID]worker{
+		"top": func(ctx context.Context) (performatives.InformResult, error) {
+			return delegation.Delegate(ctx, n, "leaf", performatives.TaskRequest{TaskType: "work"})
+		},
+		"leaf": func(context.Context) (performatives.InformResult, error) {
+			close(begun)
+			<-finish
+			return performatives.InformResult{Status: performatives.StatusSuccess}, nil
+		},
+	} {
+		if err := n.Spawn(within(t), id, func() actors.Agent { return perform }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result := make(chan error)
+	go func() {
+		_, err := n.Delegate(within(t), "top", performatives.TaskRequest{TaskType: "work"}, codons.WithBudget(codons.Budget{"usd": 5}))
+		result <- err
+	}()
+	<-begun
+	all := r.Conversations()
+	if len(all) != 2 {
+		t.Fatalf("%+v", all)
+	}
+	child, ok := r.Conversation(all[0].ID)
+	if !ok || child.Parent != all[1].ID || !child.Live || len(child.Sides) != 2 || child.Sides[0].Budget == nil || child.Began.IsZero() {
+		t.Errorf("%+v", child)
+	}
+	close(finish)
+	if err := <-result; err != nil {
+		t.Fatal(err)
 	}
 }
