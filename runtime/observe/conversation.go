@@ -1,0 +1,64 @@
+package observe
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Conversation is what is known of one conversation on this node.
+type Conversation struct {
+	ID        performatives.ConversationID `json:"conversation_id"`
+	Parent    performatives.ConversationID `json:"parent_conversation_id,omitempty"` // empty without one
+	Protocol  string                       `json:"protocol,omitempty"`               // the codon; empty for messages without one
+	Began     time.Time                    `json:"began"`                            // the time of its first event
+	Updated   time.Time                    `json:"updated"`                          // the time of its last event
+	Live      bool                         `json:"live"`                             // a side of it is under way
+	Sides     []Side                       `json:"sides"`                            // those on this node, in the order of their first events
+	Messages  []Message                    `json:"messages,omitempty"`               // the last ones, the oldest first; nil in a list
+	Count     int                          `json:"message_count"`                    // how many messages were recorded
+	Forgotten int                          `json:"messages_forgotten,omitempty"`     // how many of them Messages has no more
+}
+
+// Side is one agent's side of a conversation.
+type Side struct {
+	Agent    performatives.AgentID `json:"agent"`
+	Peer     performatives.AgentID `json:"peer,omitempty"`
+	Role     string                `json:"role"`
+	State    string                `json:"state"`
+	Ended    bool                  `json:"ended"`
+	Since    time.Time             `json:"since"`             // when it came to the state
+	Deadline time.Time             `json:"deadline,omitzero"` // of a live side; zero without one
+	Budget   codons.Budget         `json:"budget,omitempty"`  // of a live side; nil without a limit
+}
+
+// Message is a message of a conversation. A message that is sent again, or that is seen both when it is sent and when it is received, is
+// one Message.
+type Message struct {
+	ID           performatives.MessageID `json:"id"`
+	Time         time.Time               `json:"time"` // when the node first saw it
+	Performative string                  `json:"performative"`
+	MessageType  string                  `json:"message_type,omitempty"` // empty for none
+	Sender       performatives.AgentID   `json:"sender"`
+	Receiver     performatives.AgentID   `json:"receiver,omitempty"` // empty for a broadcast
+	InReplyTo    string                  `json:"in_reply_to,omitempty"`
+	Priority     string                  `json:"priority"`
+	Sent         int                     `json:"sent"`                       // how often an agent of this node has sent it
+	Received     int                     `json:"received"`                   // how often agents of this node have taken it from their mailboxes
+	Refused      performatives.Code      `json:"refused,omitempty"`          // the code of its last refusal or dead letter
+	Payload      json.RawMessage         `json:"payload,omitempty"`          // masked; nil when it is left out
+	LeftOut      string                  `json:"payload_left_out,omitempty"` // why there is no payload
+}
+
+// The estimated memory of a conversation, a side and a message without their payloads and ids, in bytes.
+const (
+	conversationBytes = 768
+	sideBytes         = 384
+	messageBytes      = 384
+)
+
+func (m *Message) bytes() int {
+	return messageBytes + len(m.ID) + len(m.MessageType) + len(m.Sender) + len(m.Receiver) + len(m.InReplyTo) + len(m.Payload)
+}

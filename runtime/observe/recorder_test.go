@@ -1,0 +1,331 @@
+package observe_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
+
+// worker is an agent whose PerformTask is a function.
+type worker func(context.Context) (performatives.InformResult, error)
+
+func (worker) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Topics: []string{"Work"}}
+}
+
+func (worker) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+func (w worker) PerformTask(ctx context.Context, _ delegation.Task) (performatives.InformResult, error) {
+	return w(ctx)
+}
+
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// record starts a node and a recorder of its events.
+func record(t *testing.T, o observe.Options) (*runtime.Node, *observe.Recorder) {
+	t.Helper()
+	n, err := runtime.New(runtime.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	r, err := observe.New(n, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return n, r
+}
+
+// message returns a message of a conversation.
+func message(t *testing.T, conversation, id string, payload any) *performatives.Message {
+	t.Helper()
+	m, err := performatives.New(performatives.Envelope{
+		ID: performatives.MessageID(id), Performative: performatives.ActInform, Sender: "a", Receiver: "b",
+		ConversationID: performatives.ConversationID(conversation), Timestamp: time.Unix(1, 0), Payload: payload,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// sent publishes that messages were sent, in order.
+func sent(n *runtime.Node, all ...*performatives.Message) {
+	for _, m := range all {
+		n.Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+	}
+}
+
+// A delegation is live while it runs, and its messages, sides and ends stay readable afterwards.
+func TestRecordsADelegation(t *testing.T) {
+	n, r := record(t, observe.Options{})
+	begun, finish := make(chan struct{}), make(chan struct{})
+	err := n.Spawn(within(t), "w", func() actors.Agent {
+		return worker(func(context.Context) (performatives.InformResult, error) {
+			close(begun)
+			<-finish
+			return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "done"}, nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := make(chan error)
+	go func() {
+		_, err := n.Delegate(within(t), "w", performatives.TaskRequest{TaskType: "work", Description: "do it"})
+		result <- err
+	}()
+	<-begun
+	live := r.Conversations()
+	if len(live) != 1 || !live[0].Live || len(live[0].Sides) != 2 || live[0].Protocol == "" || live[0].Messages != nil {
+		t.Errorf("under way: %+v", live)
+	}
+	for _, c := range live {
+		for _, s := range c.Sides {
+			if s.Ended || s.State == "" || s.Since.IsZero() || s.Role == "initiator" && s.Deadline.IsZero() {
+				t.Errorf("under way: %+v", s)
+			}
+		}
+	}
+	close(finish)
+	if err := <-result; err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Stop(within(t)); err != nil { // both sides have ended
+		t.Fatal(err)
+	}
+	r.Close()
+	ended := r.Conversations()
+	if len(ended) != 1 || ended[0].Live {
+		t.Fatalf("afterwards: %+v", ended)
+	}
+	c, ok := r.Conversation(ended[0].ID)
+	if !ok || len(c.Sides) != 2 || !c.Sides[0].Ended || !c.Sides[1].Ended || c.Count != len(c.Messages) || c.Count < 2 {
+		t.Fatalf("afterwards: %+v", c)
+	}
+	first, last := c.Messages[0], c.Messages[len(c.Messages)-1]
+	if first.Sender != "node" || first.Receiver != "w" || first.Sent != 1 || first.Received != 1 || !strings.Contains(string(first.Payload), "do it") {
+		t.Errorf("first message: %+v", first)
+	}
+	if last.Performative != "INFORM_RESULT" || last.Sender != "w" || !strings.Contains(string(last.Payload), `"done"`) {
+		t.Errorf("last message: %+v", last)
+	}
+	if _, ok := r.Conversation("none"); ok {
+		t.Error("found a conversation that never was")
+	}
+	if got := r.Counts(); got.Lost != 0 || got.Forgotten != 0 || got.Conversations != 1 || got.Bytes <= 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A message that is sent twice and then refused is one message.
+func TestRecordsACopyOnce(t *testing.T) {
+	n, r := record(t, observe.Options{})
+	m := message(t, "c", "1", nil)
+	sent(n, m, m)
+	n.Events().Publish(actors.MessageRefused{Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeUnknownAgent}})
+	r.Close()
+	c, _ := r.Conversation("c")
+	if len(c.Messages) != 1 || c.Messages[0].Sent != 2 || c.Messages[0].Refused != performatives.CodeUnknownAgent {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Each bound pushes out the oldest, and says how much.
+func TestBounds(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		options   observe.Options
+		want      string // ids of the conversations
+		messages  string // ids of the messages of the last conversation
+		forgotten uint64
+	}{
+		{"none reached", observe.Options{}, "c1 c2 c3", "5 6 7", 0},
+		{"conversations", observe.Options{Conversations: 2}, "c1 c3", "5 6 7", 1}, // c1 had a later event than c2
+		{"messages", observe.Options{Messages: 2}, "c1 c2 c3", "6 7", 0},
+		{"bytes", observe.Options{Bytes: 3000}, "c3", "5 6 7", 2},
+		{"bytes of one conversation", observe.Options{Bytes: 1800}, "c3", "6 7", 3}, // c1 twice
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n, r := record(t, test.options)
+			for i, c := range []string{"c1", "c2", "c1", "c1", "c3", "c3", "c3"} {
+				sent(n, message(t, c, fmt.Sprint(i+1), nil))
+			}
+			r.Close()
+			var ids, messages []string
+			for _, c := range r.Conversations() {
+				ids = append(ids, string(c.ID))
+			}
+			c, _ := r.Conversation("c3")
+			for _, m := range c.Messages {
+				messages = append(messages, string(m.ID))
+			}
+			if got := strings.Join(ids, " "); got != test.want {
+				t.Errorf("conversations %q, want %q", got, test.want)
+			}
+			if got := strings.Join(messages, " "); got != test.messages || c.Count != 3 || c.Forgotten != 3-len(messages) {
+				t.Errorf("messages %q, want %q: %+v", got, test.messages, c)
+			}
+			if got := r.Counts(); got.Forgotten != test.forgotten || test.options.Bytes > 0 && got.Bytes > test.options.Bytes {
+				t.Errorf("%+v, want %d forgotten", got, test.forgotten)
+			}
+		})
+	}
+}
+
+// code is a payload whose JSON is made by a function.
+type code struct{ make func() ([]byte, error) }
+
+func (c code) MarshalJSON() ([]byte, error) { return c.make() }
+
+// A recorder that is stuck delays no publisher; what it loses is counted.
+func TestLossIsCounted(t *testing.T) {
+	n, r := record(t, observe.Options{Queue: 1})
+	stuck, free := make(chan struct{}), make(chan struct{})
+	sent(n, message(t, "c", "1", code{func() ([]byte, error) { close(stuck); <-free; return []byte("{}"), nil }}))
+	<-stuck
+	sent(n, message(t, "c", "2", nil), message(t, "c", "3", nil), message(t, "c", "4", nil))
+	close(free)
+	r.Close()
+	if c, _ := r.Conversation("c"); c.Count != 2 || r.Counts().Lost != 2 {
+		t.Errorf("%+v %+v", c, r.Counts())
+	}
+}
+
+// A payload without JSON, or with too much of it, is left out with a reason that quotes nothing of it.
+func TestPayloadLeftOut(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		payload any
+		want    string
+	}{
+		{"panic", code{func() ([]byte, error) { panic("canary") }}, "panicked"},
+		{"error", code{func() ([]byte, error) { return nil, fmt.Errorf("canary") }}, "cannot be made"},
+		{"too large", performatives.Raw(`{"text":"canary` + strings.Repeat("x", 100) + `"}`), "it has 117 bytes, and the recorder keeps 100"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n, r := record(t, observe.Options{PayloadBytes: 100})
+			sent(n, message(t, "c", "1", test.payload))
+			r.Close()
+			c, _ := r.Conversation("c")
+			if len(c.Messages) != 1 || c.Messages[0].Payload != nil || !strings.Contains(c.Messages[0].LeftOut, test.want) ||
+				strings.Contains(c.Messages[0].LeftOut, "canary") {
+				t.Errorf("%+v", c.Messages)
+			}
+		})
+	}
+}
+
+// Secrets in payloads are masked unless the options say otherwise.
+func TestPayloadMasked(t *testing.T) {
+	for _, test := range []struct {
+		mask []string
+		want string
+	}{
+		{nil, `{"text":"hi","token":"***"}`},
+		{[]string{"text"}, `{"text":"***","token":"canary"}`},
+		{[]string{}, `{"text":"hi","token":"canary"}`},
+	} {
+		n, r := record(t, observe.Options{Mask: test.mask})
+		sent(n, message(t, "c", "1", performatives.Raw(`{"token":"canary","text":"hi"}`)))
+		r.Close()
+		c, _ := r.Conversation("c")
+		if len(c.Messages) != 1 || string(c.Messages[0].Payload) != test.want {
+			t.Errorf("%q: %+v", test.mask, c.Messages)
+		}
+	}
+}
+
+func TestOptionsRefused(t *testing.T) {
+	n, _ := record(t, observe.Options{})
+	if _, err := observe.New(n, observe.Options{Bytes: -1}); err == nil || !strings.Contains(err.Error(), "Options.Bytes is -1") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The record has the parent of a conversation, and its sides count toward the bound on memory.
+func TestRecordsTransitions(t *testing.T) {
+	n, r := record(t, observe.Options{Conversations: 1})
+	step := codons.Transition{At: actors.At{Time: time.Unix(1, 0)}, Agent: "a", Peer: "b", Conversation: "old", Protocol: "p", To: "open"}
+	n.Events().Publish(step)
+	step.Conversation, step.Parent = "c", "top"
+	n.Events().Publish(step)
+	step.Time, step.Parent = time.Unix(2, 0), ""
+	n.Events().Publish(step) // stays in the state
+	one := step
+	one.Peer, one.Ended = "d", true
+	n.Events().Publish(one)
+	r.Close()
+	c, _ := r.Conversation("c")
+	if len(c.Sides) != 2 || c.Parent != "top" || c.Protocol != "p" || c.Sides[0].Ended || !c.Sides[1].Ended || !c.Sides[0].Since.Equal(time.Unix(1, 0)) {
+		t.Errorf("%+v", c)
+	}
+	alone, lone := record(t, observe.Options{})
+	alone.Events().Publish(step)
+	lone.Close()
+	if two, one := r.Counts().Bytes, lone.Counts().Bytes; two <= one {
+		t.Errorf("two sides have %d bytes, one has %d", two, one)
+	}
+}
+
+// A child under way has its parent and its budget, also when its events were lost.
+func TestLiveChild(t *testing.T) {
+	n, r := record(t, observe.Options{})
+	r.Close() // records nothing from here on
+	begun, finish := make(chan struct{}), make(chan struct{})
+	for id, perform := range map[performatives.AgentID]worker{
+		"top": func(ctx context.Context) (performatives.InformResult, error) {
+			return delegation.Delegate(ctx, n, "leaf", performatives.TaskRequest{TaskType: "work"})
+		},
+		"leaf": func(context.Context) (performatives.InformResult, error) {
+			close(begun)
+			<-finish
+			return performatives.InformResult{Status: performatives.StatusSuccess}, nil
+		},
+	} {
+		if err := n.Spawn(within(t), id, func() actors.Agent { return perform }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result := make(chan error)
+	go func() {
+		_, err := n.Delegate(within(t), "top", performatives.TaskRequest{TaskType: "work"}, codons.WithBudget(codons.Budget{"usd": 5}))
+		result <- err
+	}()
+	<-begun
+	all := r.Conversations()
+	if len(all) != 2 {
+		t.Fatalf("%+v", all)
+	}
+	child, ok := r.Conversation(all[0].ID)
+	if !ok || child.Parent != all[1].ID || !child.Live || len(child.Sides) != 2 || child.Sides[0].Budget == nil || child.Began.IsZero() {
+		t.Errorf("%+v", child)
+	}
+	close(finish)
+	if err := <-result; err != nil {
+		t.Fatal(err)
+	}
+}
