@@ -131,13 +131,16 @@ func (v *Reservation) Spawn(ctx context.Context, spec Spec) (Self, error) {
 // before, or the agent has stopped.
 func (v *Reservation) end(c *cell) bool {
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	if v.to != nil {
+		v.mu.Unlock()
 		return false
 	}
-	v.openLocked(c.takeWaiting) // before others find the agent
+	failed := v.openLocked(c.takeWaiting) // before others find the agent
 	v.to = c.deliver
-	return v.entry.swap(&c.Registration)
+	runs := v.entry.swap(&c.Registration)
+	v.mu.Unlock()
+	v.refuse(failed)
+	return runs
 }
 
 // waited is a message that has waited in a reservation, which had room for it.
@@ -171,24 +174,40 @@ func (v *Reservation) Release(to func(*performatives.Message) error) {
 // close passes on all messages, those that wait and those that come. It reports whether it was the first call.
 func (v *Reservation) close(to func(*performatives.Message) error) bool {
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	if v.to != nil {
+		v.mu.Unlock()
 		return false
 	}
 	v.entry.Remove()
-	v.openLocked(to)
+	failed := v.openLocked(to)
+	v.mu.Unlock()
+	v.refuse(failed)
 	return true
 }
 
-// openLocked passes the messages that wait on to the function to, and has it get those that come.
-func (v *Reservation) openLocked(to func(*performatives.Message) error) {
+// undelivered is a message that waited and was not taken.
+type undelivered struct {
+	message *performatives.Message
+	why     error
+}
+
+// openLocked passes the messages that wait on to the function to, and has it get those that come. It returns those that were not
+// taken, which are to be refused without the lock: a sender may be the agent itself.
+func (v *Reservation) openLocked(to func(*performatives.Message) error) (failed []undelivered) {
 	waiting := slices.Concat(v.back, v.queue)
 	v.back, v.queue, v.length, v.to = nil, nil, 0, to
 	for _, m := range waiting {
 		if err := to(m); err != nil {
-			r := asRefusal(m, err)
-			v.sys.RefuseCopy(v.entry.id, m, r.Code, r.Text)
+			failed = append(failed, undelivered{m, err})
 		}
+	}
+	return failed
+}
+
+func (v *Reservation) refuse(all []undelivered) {
+	for _, f := range all {
+		r := asRefusal(f.message, f.why)
+		v.sys.RefuseCopy(v.entry.id, f.message, r.Code, r.Text)
 	}
 }
 

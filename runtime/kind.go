@@ -3,7 +3,6 @@ package runtime
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -106,7 +105,10 @@ func (n *Node) hasLabels(labels map[string]string) bool {
 	if c := n.cluster.Load(); c != nil && c.members != nil {
 		own = c.members.Self().Labels
 	}
-	merged := maps.Clone(labels)
-	maps.Copy(merged, own)
-	return maps.Equal(merged, own) || len(labels) == 0
+	for name, want := range labels {
+		if got, ok := own[name]; !ok || got != want {
+			return false
+		}
+	}
+	return true
 }

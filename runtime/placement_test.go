@@ -389,7 +389,9 @@ func TestKindWithLabels(t *testing.T) {
 		k := h.kind(n.Name())
 		k.Labels = map[string]string{"gpu": "yes"}
 		register(t, n, "counter", k)
+		register(t, n, "everywhere", h.kind(n.Name()))
 	}
+	hostedBy(t, n1, "everywhere", "n1", "n2")
 	hostedBy(t, n1, "counter", "n2")
 	for i := range 10 {
 		id := p.AgentID(fmt.Sprint("counter/", i))
@@ -436,6 +438,35 @@ func TestSingleton(t *testing.T) {
 	if _, err := nodes[1-i].Delegate(t.Context(), "boss/a", p.TaskRequest{TaskType: "count"}); !errors.Is(err, p.CodeUnknownAgent) {
 		t.Errorf("an agent beside the singleton: %v", err)
 	}
+}
+
+// A singleton that could not start, or has stopped, starts again.
+func TestSingletonStartsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(t, runtime.Options{})
+		starts := 0
+		register(t, n, "boss", runtime.Kind{Singleton: true, New: func(p.AgentID) actors.Agent {
+			return &scripted{start: func(*actors.Context) error {
+				if starts++; starts == 1 {
+					return errors.New("not yet")
+				}
+				return nil
+			}}
+		}})
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if _, runs := n.System().Lookup("boss"); !runs || starts != 2 {
+			t.Fatalf("%d starts, runs: %t", starts, runs)
+		}
+		if err := n.StopAgent(t.Context(), "boss"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if _, runs := n.System().Lookup("boss"); !runs || starts != 3 {
+			t.Errorf("%d starts, runs: %t", starts, runs)
+		}
+	})
 }
 
 // Two halves of a cluster that do not see each other may each run an agent. When they meet, the one that began later stops.

@@ -201,6 +201,9 @@ func (p *placer) start(a *activation, v *actors.Reservation, state []byte) {
 				return refusedCopy(m, performatives.CodeFailed, "the agent could not be activated")
 			})
 			p.node.cluster.Load().agentChanged(a.id)
+			if a.kind.Singleton {
+				p.retryLater()
+			}
 			return
 		}
 		publish(p.node, AgentActivated{at(), a.id, a.number})
@@ -220,11 +223,22 @@ func (p *placer) remove(a *activation) {
 // agentStopped forgets an agent that has stopped by itself.
 func (p *placer) agentStopped(id performatives.AgentID) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if a := p.active[id.Fold()]; a != nil && !a.moving {
+	a := p.active[id.Fold()]
+	gone := a != nil && !a.moving
+	if gone {
 		delete(p.active, id.Fold())
 	}
+	p.mu.Unlock()
+	if gone && a.kind.Singleton {
+		p.retryLater()
+	}
 }
+
+// retryTime is how long a singleton that has stopped, or could not start, waits for its next start.
+const retryTime = 5 * time.Second
+
+// retryLater starts the singletons that do not run, after a while.
+func (p *placer) retryLater() { p.node.system.AfterFunc(retryTime, p.changed) }
 
 // numberOf returns the number of the activation of an agent on this node, and zero for any other agent.
 func (p *placer) numberOf(id performatives.AgentID) uint64 {
