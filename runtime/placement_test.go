@@ -623,7 +623,11 @@ func TestAnswerToAnEndedRun(t *testing.T) {
 	if m := <-got; m.ID() != late.ID() {
 		t.Errorf("the next run got %s", m.ID())
 	}
-	if e := await[actors.DeadLetter](t, letters, 1, nil)[0]; e.Code != p.CodeConversationEnded {
+	isStale := func(e actors.DeadLetter) bool {
+		m, ok := e.Message.(*p.Message)
+		return ok && m.ID() == stale.ID()
+	}
+	if e := await(t, letters, 1, isStale)[0]; e.Code != p.CodeConversationEnded {
 		t.Errorf("the stale answer is dead for %s", e.Code)
 	}
 }
