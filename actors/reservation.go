@@ -80,12 +80,20 @@ func (v *Reservation) OnMessage(fn func()) {
 	v.notify = fn
 }
 
-// giveBack queues a message that an agent had got, and which stops.
+// giveBack queues a message that an agent had got which stops, and which its mailbox has counted. It passes it on if the reservation has ended.
 func (v *Reservation) giveBack(m *performatives.Message) {
 	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.back = append(v.back, m)
-	v.arrivedLocked()
+	if v.to == nil {
+		v.back = append(v.back, m)
+		v.arrivedLocked()
+		v.mu.Unlock()
+		return
+	}
+	err := v.to(m)
+	v.mu.Unlock()
+	if err != nil {
+		v.refuse([]undelivered{{m, err}})
+	}
 }
 
 // Len returns how many messages wait.

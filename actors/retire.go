@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 // retirement is the end of an agent that is to continue elsewhere: see [System.Retire].
 type retirement struct {
 	reservation *Reservation
-	finished    latch  // open once no conversation is open, except long-lived ones
+	ifQuiet     bool   // the agent is to retire only if it is quiet
+	finished    latch  // open once no conversation is open, except long-lived ones, or the agent does not retire
+	err         error  // why it does not; valid once finished is open
 	state       []byte // of a [Movable] agent; valid once the agent has stopped
 }
 
@@ -28,6 +31,19 @@ const retireTime = 10 * time.Second
 // the state of a [Movable] agent. The error is [ErrStopped] when there is no such agent, or it retires or stops already; or it says that
 // a hook of the agent has not returned, and then the messages are refused. Retire must not be called on the agent's own actor.
 func (s *System) Retire(ctx context.Context, id performatives.AgentID) (*Reservation, []byte, error) {
+	return s.retire(ctx, id, &retirement{})
+}
+
+// RetireQuiet is [System.Retire] for an agent that is quiet: see [Self.Quiet]. When it has a conversation, or has got a message since the last
+// call of Quiet, the error is [ErrNotQuiet], and the agent goes on.
+func (s *System) RetireQuiet(ctx context.Context, id performatives.AgentID) (*Reservation, []byte, error) {
+	return s.retire(ctx, id, &retirement{ifQuiet: true})
+}
+
+// ErrNotQuiet is the error of [System.RetireQuiet].
+var ErrNotQuiet = errors.New("the agent is not quiet")
+
+func (s *System) retire(ctx context.Context, id performatives.AgentID, t *retirement) (*Reservation, []byte, error) {
 	c, ok := s.lookup(id)
 	if !ok {
 		return nil, nil, fmt.Errorf("actors: retire %q: %w", id, ErrStopped)
@@ -36,15 +52,22 @@ func (s *System) Retire(ctx context.Context, id performatives.AgentID) (*Reserva
 	v.entry = &Registration{ // not in the directory before the agent stops
 		sys: s, id: c.id, folded: c.folded, destination: v, unannounced: true}
 	v.from.Store(c)
-	t := &retirement{reservation: v}
-	if !c.retiring.CompareAndSwap(nil, t) || (Self{c}).post(&retire{}) != nil {
+	t.reservation = v
+	if !t.ifQuiet && !c.retiring.CompareAndSwap(nil, t) || (Self{c}).post(&retire{t}) != nil {
 		return nil, nil, fmt.Errorf("actors: retire %q: %w", id, ErrStopped)
 	}
 	s.stepSimulation(t.finished.isOpen)
+	end := ctx.Done()
+	if t.ifQuiet { // it has nothing to wait for
+		end = nil
+	}
 	select {
 	case <-t.finished.done():
+		if t.err != nil {
+			return nil, nil, fmt.Errorf("actors: retire %q: %w", id, t.err)
+		}
 	case <-c.done.done():
-	case <-ctx.Done():
+	case <-end:
 	}
 	if !c.swap(v.entry) {
 		v.close(stoppedRefusal(c.id))
@@ -75,19 +98,35 @@ func (s Self) Quiet(fn func(quiet bool)) error { return s.post(&quiet{fn}) }
 type quiet struct{ fn func(bool) }
 
 func (q *quiet) run(c *cell, _ actor.Context) {
-	is := !c.used && len(c.conversations) == 0
+	is := c.quiet()
 	c.used = false
 	q.fn(is)
 }
 
 // retire is the command that begins a retirement, behind the urgent messages that the agent has got.
-type retire struct{}
+type retire struct{ *retirement }
 
 func (*retire) Control() {}
 
 func (*retire) Priority() performatives.Priority { return performatives.Urgent }
 
-func (*retire) run(c *cell, _ actor.Context) { c.retiring.Load().check(c) }
+func (r *retire) run(c *cell, _ actor.Context) {
+	switch {
+	case !r.ifQuiet:
+	case !c.quiet():
+		r.err = ErrNotQuiet
+	case !c.retiring.CompareAndSwap(nil, r.retirement):
+		r.err = ErrStopped
+	}
+	if r.err == nil {
+		r.check(c)
+		return
+	}
+	r.finished.open()
+}
+
+// quiet reports whether no conversation is open, and no message has come since [Self.Quiet].
+func (c *cell) quiet() bool { return !c.used && len(c.conversations) == 0 }
 
 // check ends the wait for the conversations if none is open. It runs on the agent's actor, and does nothing for nil.
 func (t *retirement) check(c *cell) {

@@ -37,15 +37,14 @@ type clustered struct {
 
 	mu        sync.Mutex
 	replica   *directory.Replica
-	since     map[performatives.AgentID]uint64              // when an agent of this node was first put into the replica, by folded id
-	outdated  map[performatives.AgentID]struct{}            // folded ids whose registrations may differ from the replica
-	scheduled bool                                          // a call of refresh is under way
-	asked     map[directory.Digest]request                  // of missing capabilities
-	fetching  bool                                          // fetch is to be called again
-	settled   chan struct{}                                 // is closed when handed and farewells are empty; nil: nobody waits
-	farewells map[cluster.Incarnation]struct{}              // the nodes that need to hear that this one leaves
-	left      map[performatives.AgentID]*departure          // by folded id
-	handed    map[performatives.AgentID]cluster.Incarnation // agents that were handed over, and to whom, until that node says that it has them: their entries stand so long; by folded id
+	since     map[performatives.AgentID]uint64               // when an agent of this node was first put into the replica, by folded id
+	outdated  map[performatives.AgentID]struct{}             // folded ids whose registrations may differ from the replica
+	scheduled bool                                           // a call of refresh is under way
+	asked     map[directory.Digest]request                   // of missing capabilities
+	fetching  bool                                           // fetch is to be called again
+	settled   chan struct{}                                  // is closed when handed and farewells are empty; nil: nobody waits
+	farewells map[cluster.Incarnation]struct{}               // the nodes that need to hear that this one leaves
+	handed    map[performatives.AgentID]*cluster.Incarnation // agents that were handed over, and to whom, until the directory has them there: their entries stand so long; by folded id
 	burst     struct {
 		began     time.Time
 		deltas    int  // since then
@@ -198,13 +197,13 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.outdateLocked(c.replica.Gone(peer)...)
 	delete(c.farewells, peer)
 	c.settledLocked()
-	maps.DeleteFunc(c.left, func(_ performatives.AgentID, d *departure) bool { return d.from == peer })
 	for key, to := range c.handed {
-		if to == peer {
+		if *to == peer {
 			c.dropHandedLocked(key)
 		}
 	}
 	c.mu.Unlock()
+	c.node.placer.nodeLost(peer)
 	c.endLocked(l, reason == nodeLeft)
 	c.node.handover.Unlock()
 	c.ended.Store(l)
@@ -223,6 +222,7 @@ func (c *clustered) renew(peer cluster.Incarnation) {
 	if l == nil {
 		return
 	}
+	c.node.placer.nodeLost(peer)
 	c.endLocked(l, false)
 	c.addLocked(peer)
 	c.node.system.Logger().Warn("a node is lost", "peer", peer.Name, "reason", "unreachable")
@@ -251,6 +251,7 @@ const nodeLeft = "left"
 // endLocked loses the agents behind a link. The placed agents of a node that has left have ended their conversations, and what waited for
 // them was passed on.
 func (c *clustered) endLocked(l *nodeLink, left bool) {
+	l.left = left
 	var lost []performatives.AgentID
 	for _, id := range c.heard.lose(l) {
 		if _, placed := c.node.placer.pick(id); !placed || !left {

@@ -31,6 +31,7 @@ func (c *clustered) agentChanged(id performatives.AgentID) {
 	case ok && c.node.ours(r):
 		delta = c.putLocked(r)
 		delete(c.handed, id.Fold())
+		c.settledLocked()
 	case !handed:
 		delta = c.replica.Remove(id)
 		delete(c.since, id.Fold())
@@ -98,8 +99,8 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 		}
 	}
 	key := r.ID().Fold()
-	if number := c.node.placer.numberOf(r.ID()); number != 0 {
-		e.Placed, c.since[key] = true, number
+	if run := c.node.placer.runOf(r.ID()); run.number != 0 {
+		e.Placed, e.First, c.since[key] = true, run.first, run.number
 	}
 	if c.since[key] == 0 {
 		c.since[key] = uint64(time.Now().UnixMicro())
@@ -211,15 +212,14 @@ func (c *clustered) wantedLocked(id performatives.AgentID) (w wanted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entries := c.replica.Lookup(id)
-	c.forgetLeft(id.Fold(), entries)
+	if c.handed[id.Fold()] != nil && len(entries) > 0 && entries[0].Owner != c.self { // the next run is known
+		c.dropHandedLocked(id.Fold())
+	}
 	for _, e := range entries {
-		if to, handed := c.handed[id.Fold()]; handed && e.Owner == to && !c.stale(e) {
-			c.dropHandedLocked(id.Fold())
-		}
 		if e.Owner == c.self && e.Moves {
 			break // the session of this node has precedence
 		}
-		if e.Hosts || c.stale(e) {
+		if e.Hosts {
 			continue
 		}
 		if l := c.peers[e.Owner]; l != nil {
@@ -251,7 +251,9 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 	switch {
 	case want.link == nil && a != nil:
 		if a.placed { // it comes again, at another node
+			c.heard.forget(id)
 			c.node.records.moved(id, a.link.link, nil)
+			c.node.placer.changed() // it may be a singleton of this one
 		}
 		delete(a.link.agents, id)
 		a.registration.Remove()
@@ -310,9 +312,11 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 		return
 	}
 	log := c.node.system.Logger().With("agent", ours.ID(), "peer", w.link.peer.Name)
-	if number := c.node.placer.numberOf(ours.ID()); number != 0 && w.entry.Placed {
-		own := directory.Entry{Agent: ours.ID(), Owner: c.self, Placed: true, Since: number}
-		if own.Compare(w.entry) > 0 {
+	if run := c.node.placer.runOf(ours.ID()); run.number != 0 && w.entry.Placed {
+		own := run.entry(ours.ID(), c.self)
+		switch {
+		case run.offered && w.entry.Continues(own): // that node has taken it
+		case own.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")
 			publish(c.node, AgentContested{at(), ours.ID(), w.link.peer.Name, true})
 			c.node.system.Work(func() { c.node.placer.yield(ours.ID(), w.link) })

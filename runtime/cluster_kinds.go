@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -50,28 +49,62 @@ func (c *clustered) hostsOf(kind string) (links []*nodeLink) {
 	return links
 }
 
-// released notes that an agent has left its node, of which the directory need not have heard yet.
-func (c *clustered) released(id performatives.AgentID, by cluster.Incarnation, activation uint64) {
-	c.node.handover.Lock()
-	defer c.node.handover.Unlock()
-	c.mu.Lock()
-	if c.left == nil {
-		c.left = make(map[performatives.AgentID]*departure)
+// withdrawLocked takes a placed agent of another node off this node's directory, because this node is about to run it. It is called with
+// Node.handover.
+func (c *clustered) withdrawLocked(id performatives.AgentID) {
+	c.heard.forget(id)
+	r, found := c.node.system.Find(id)
+	if !found || c.node.ours(r) {
+		return
 	}
-	c.left[id.Fold()] = &departure{from: by, activation: activation}
-	c.mu.Unlock()
-	c.refreshLocked(id)
+	a := r.Destination().(*nodeAgent) //nolint:forcetypeassert // ours reports all other kinds
+	if !a.placed {
+		return
+	}
+	c.node.records.moved(id, a.link.link, nil)
+	delete(a.link.agents, id.Fold())
+	r.Remove()
 }
 
-// handOver has the entry of an agent stand that is handed over to another node, until that one has told that it has it. Until then messages
-// come here, and are passed on behind what the agent has left.
+// outdate has the registration of an agent compared with the replica, soon.
+func (c *clustered) outdate(id performatives.AgentID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outdateLocked(id)
+}
+
+// handedTime is how long the entry of an agent stands that was handed over, if nothing is heard of the next one.
+const handedTime = 10 * time.Second
+
+// handOver has the entry of an agent stand that was handed over to another node, until the directory has that of the next run. Until then the
+// other nodes send their messages here, from where they are passed on.
 func (c *clustered) handOver(id performatives.AgentID, to cluster.Incarnation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.handed == nil {
-		c.handed = make(map[performatives.AgentID]cluster.Incarnation)
+		c.handed = make(map[performatives.AgentID]*cluster.Incarnation)
 	}
-	c.handed[id.Fold()] = to
+	key := id.Fold()
+	handed := &to
+	c.handed[key] = handed
+	c.node.system.AfterFunc(handedTime, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.handed[key] == handed {
+			c.dropHandedLocked(key)
+			c.outdateLocked(key)
+		}
+	})
+}
+
+// handedTo returns the node that an agent was handed over to, if the directory does not have it there yet.
+func (c *clustered) handedTo(id performatives.AgentID) (to cluster.Incarnation, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if handed := c.handed[id.Fold()]; handed != nil {
+		return *handed, true
+	}
+	return to, false
 }
 
 // dropHandedLocked removes the entry of an agent that was handed over.
@@ -82,31 +115,6 @@ func (c *clustered) dropHandedLocked(key performatives.AgentID) {
 		c.spreadLocked(delta)
 	}
 	c.settledLocked()
-}
-
-// departure is an agent that was handed over to this node, whose entry at its former node the directory may still have, or have yet to get.
-type departure struct {
-	from       cluster.Incarnation
-	activation uint64 // which has ended
-	seen       bool   // the entry was there
-}
-
-// stale reports whether an entry is of a run of an agent that has left its node. It is called with c.mu.
-func (c *clustered) stale(e directory.Entry) bool {
-	d := c.left[e.Agent.Fold()]
-	if d == nil || d.from != e.Owner {
-		return false
-	}
-	d.seen = true
-	return e.Since <= d.activation // else it has come back there
-}
-
-// forgetLeft forgets the departure of an agent whose entry has gone. entries are all of the agent. It is called with c.mu.
-func (c *clustered) forgetLeft(key performatives.AgentID, entries []directory.Entry) {
-	d := c.left[key]
-	if d != nil && d.seen && !slices.ContainsFunc(entries, func(e directory.Entry) bool { return e.Owner == d.from }) {
-		delete(c.left, key)
-	}
 }
 
 // leaving tells the other members that the node is about to leave.
@@ -129,36 +137,44 @@ func (c *clustered) farewell(ctx context.Context) {
 	if c == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, farewellTime)
-	defer cancel()
 	c.mu.Lock()
-	c.settled = make(chan struct{})
-	c.settledLocked()
-	settled := c.settled
+	settled := c.settleLocked()
 	c.mu.Unlock()
-	select {
-	case <-settled:
-	case <-ctx.Done():
-	}
+	await(ctx, settled)
 	c.mu.Lock()
 	state := c.replica.OwnState()
-	c.settled, c.farewells = make(chan struct{}), make(map[cluster.Incarnation]struct{})
-	settled = c.settled
+	c.farewells = make(map[cluster.Incarnation]struct{})
 	links := *c.current.Load()
 	for _, l := range links {
 		c.farewells[l.peer] = struct{}{}
 	}
+	clear(c.handed) // the others have this node's state, and it has gone soon
+	settled = c.settleLocked()
 	c.mu.Unlock()
 	for _, l := range links {
-		if c.node.placer.tell(l, note{Leaves: true, State: state}) != nil {
+		if c.node.placer.tell(l, note{Step: stepLeaves, State: state}) != nil {
 			c.heardFarewell(l.peer)
 		}
 	}
-	c.heardFarewell(cluster.Incarnation{})
+	await(ctx, settled)
+}
+
+// await waits until done is closed, for at most farewellTime.
+func await(ctx context.Context, done <-chan struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, farewellTime)
+	defer cancel()
 	select {
-	case <-settled:
+	case <-done:
 	case <-ctx.Done():
 	}
+}
+
+// settleLocked returns a channel that is closed once nothing is to be waited for.
+func (c *clustered) settleLocked() <-chan struct{} {
+	settled := make(chan struct{})
+	c.settled = settled
+	c.settledLocked()
+	return settled
 }
 
 // settledLocked ends a wait of farewell whose reason is gone.

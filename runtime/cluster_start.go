@@ -225,11 +225,15 @@ func (h *linkHandler) Lost(peer cluster.Incarnation) { (*clustered)(h).renew(pee
 // Undelivered handles a message that was not delivered to another node.
 func (h *linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) {
 	l := h.linkTo(peer)
-	if l == nil {
+	switch {
+	case h.node.placer.returned(peer, m, why):
+	case l == nil:
 		h.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
-		return
-	}
-	if why.Code == performatives.CodeDisconnected || !h.node.placer.reroute(m) { // else it has not arrived
+	case why.Code == performatives.CodeDisconnected: // it may have arrived
+		l.undelivered(m, why)
+	case l.ended() && !l.left: // its sender was told so
+		l.undelivered(m, why)
+	case !h.node.placer.reroute(m):
 		l.undelivered(m, why)
 	}
 }

@@ -172,7 +172,12 @@ func (n *Node) recordRefusal(m *performatives.Message, why error) error {
 // copy. Otherwise the message is a dead letter, and if it is a reply with an invalid payload, the peer gets a substitute.
 func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal) {
 	n := l.node
-	if m.Forwards() > 0 && why.Code != performatives.CodeDisconnected { // this node has no record of it, and it has not arrived
+	switch {
+	case m.Forwards() == 0:
+	case why.Code == performatives.CodeDisconnected: // this node has no record of it, and it may have arrived
+		n.system.Refuse(m.Receiver(), m, why.Code, why.Text)
+		return
+	default:
 		n.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
 		return
 	}

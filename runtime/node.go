@@ -224,6 +224,7 @@ func (n *Node) Whisper(ctx context.Context, q performatives.QueryCapabilities) (
 // any case the log then writes the remaining events, for at most two seconds regardless
 // of ctx. Further calls are harmless.
 func (n *Node) Stop(ctx context.Context) error {
+	n.placer.close()
 	err := n.system.Stop(ctx)
 	if err == nil {
 		n.records.close()

@@ -19,6 +19,7 @@ type nodeLink struct {
 	*link
 	cluster *clustered
 	peer    cluster.Incarnation
+	left    bool // the node has left in order; valid once the link has ended
 
 	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Node.handover
 
@@ -96,7 +97,7 @@ func (l *nodeLink) route(m *performatives.Message) error {
 	if ok && n.ours(receiver) || !ok && (n.uplinkFor(to) != nil || n.placer.activatesHere(m)) {
 		return l.takeIn(m)
 	}
-	if on := l.cluster.whereIs(to, receiver); on != nil && m.Forwards() < maxForwards && opensAnything(m) {
+	if on := l.cluster.whereIs(to, receiver); on != nil && on != l && m.Forwards() < maxForwards && opensAnything(m) {
 		if err := on.Send(m.Forward()); err != nil {
 			return n.recordRefusal(m, err)
 		}
@@ -114,13 +115,15 @@ func (l *nodeLink) route(m *performatives.Message) error {
 // hear checks the sender of a message of the other node, and remembers the link for replies.
 func (l *nodeLink) hear(m *performatives.Message) error {
 	n := l.node
+	run := n.placer.runOf(m.Sender()) // before the directory, which an agent that moves leaves first
 	sender, known := n.system.Find(m.Sender())
 	switch {
 	case m.Forwards() > 0: // the node by which it entered has checked it
 		if !known {
 			l.cluster.heard.note(m.Sender(), l)
 		}
-	case m.Activation() != 0 && m.Activation() < n.placer.numberOf(m.Sender()): // of an earlier run, which that node has handed over
+	case m.Activation() != 0 && m.Activation() < run.number: // of an earlier run, which that node has handed over
+	case m.Activation() > run.number && run.offered: // of the next run, of which that node has yet to tell
 	case known && n.ours(sender):
 		return refused(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", m.Sender(), n.Name()))
 	case !known, m.Performative().ExpectsReply() && n.partyOf(m.Sender()).via != l.link:
@@ -169,13 +172,20 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 	}
 }
 
-// whereIs returns the link to the node where a placed agent runs or is to be activated, and nil for any other agent.
+// whereIs returns the link to the node where a placed agent runs or is to be activated, or where an agent that the directory does not know
+// was heard, and nil for any other agent.
 func (c *clustered) whereIs(id performatives.AgentID, r *actors.Registration) *nodeLink {
 	if r != nil {
 		if a, ok := r.Destination().(*nodeAgent); ok && a.placed {
 			return a.link
 		}
 		return nil
+	}
+	if heard := c.heard.from(id); heard != nil {
+		return heard
+	}
+	if to, handed := c.handedTo(id); handed {
+		return c.linkTo(to)
 	}
 	at, _ := c.node.placer.pick(id)
 	return at.link

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -17,6 +20,12 @@ import (
 // placer runs the agents of kinds on this node, and finds those of other nodes.
 type placer struct {
 	node *Node
+
+	ctx   context.Context // ends when the node stops
+	end   context.CancelFunc
+	moves context.Context // ends when the agents that move are to end their conversations
+	hurry context.CancelFunc
+	room  chan struct{} // has one of each agent that is offered to others
 
 	mu        sync.Mutex
 	kinds     map[string]*kind
@@ -27,14 +36,16 @@ type placer struct {
 
 // activation is one run of a placed agent on this node.
 type activation struct {
-	id     performatives.AgentID
-	kind   *kind
-	number uint64 // greater than that of each earlier run of the id
+	id   performatives.AgentID
+	kind *kind
 
 	// Guarded by placer.mu.
+	number   uint64        // greater than that of each earlier run of the id
+	first    uint64        // that of the first run whose state this one may have
 	starting chan struct{} // closed when the agent has started, or could not
 	passive  *passive      // nil for an agent that runs or starts
-	moving   bool          // it leaves this node, or its memory
+	leaving  chan struct{} // not nil while the agent leaves this node, or its memory; closed when it has, or stays
+	offer    *offer        // nil, or the agent was offered to another node, which has not answered
 }
 
 // passive is an agent that is not in memory, except for its state.
@@ -44,7 +55,20 @@ type passive struct {
 }
 
 func newPlacer(n *Node) *placer {
-	return &placer{node: n, kinds: make(map[string]*kind), active: make(map[performatives.AgentID]*activation)}
+	p := &placer{
+		node: n, room: make(chan struct{}, movers), kinds: make(map[string]*kind), active: make(map[performatives.AgentID]*activation),
+	}
+	p.ctx, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // it ends with the node
+	p.moves, p.hurry = context.WithCancel(p.ctx)
+	return p
+}
+
+// close has the node host nothing any more. What is on its way to another node is given up.
+func (p *placer) close() {
+	p.mu.Lock()
+	p.draining = true
+	p.mu.Unlock()
+	p.end()
 }
 
 func (p *placer) register(k *kind) error {
@@ -74,6 +98,11 @@ type picked struct {
 
 // pick returns which node is to run an agent. It reports false when no kind has such an id.
 func (p *placer) pick(id performatives.AgentID) (at picked, placed bool) {
+	return p.pickExcept(id, nil)
+}
+
+// pickExcept is pick without some of the other nodes.
+func (p *placer) pickExcept(id performatives.AgentID, except map[cluster.Incarnation]struct{}) (at picked, placed bool) {
 	name := placement.KindOf(id)
 	links := p.node.cluster.Load().hostsOf(name)
 	p.mu.Lock()
@@ -88,7 +117,9 @@ func (p *placer) pick(id performatives.AgentID) (at picked, placed bool) {
 		names = append(names, p.node.Name())
 	}
 	for _, l := range links {
-		names = append(names, l.peer.Name)
+		if _, excepted := except[l.peer]; !excepted {
+			names = append(names, l.peer.Name)
+		}
 	}
 	switch first := placement.Pick(id, names); {
 	case here && first == p.node.Name():
@@ -144,7 +175,7 @@ func (p *placer) activate(k *kind, id performatives.AgentID, m *performatives.Me
 	var a *activation
 	err := p.enoughMembers(k)
 	if err == nil {
-		v, a, err = p.reserve(k, id, 0)
+		v, a, err = p.reserve(k, id, 0, 0)
 	}
 	switch {
 	case errors.Is(err, actors.ErrExists) && m != nil: // somebody was first
@@ -168,8 +199,9 @@ func (p *placer) enoughMembers(k *kind) error {
 	return nil
 }
 
-// reserve begins the activation of an agent whose number is greater than after.
-func (p *placer) reserve(k *kind, id performatives.AgentID, after uint64) (*actors.Reservation, *activation, error) {
+// reserve begins the activation of an agent. Its number is greater than after, and the first of the runs that it continues was first: zero
+// if there is none.
+func (p *placer) reserve(k *kind, id performatives.AgentID, first, after uint64) (*actors.Reservation, *activation, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.draining {
@@ -179,23 +211,30 @@ func (p *placer) reserve(k *kind, id performatives.AgentID, after uint64) (*acto
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &activation{id: id, kind: k, number: max(uint64(time.Now().UnixMicro()), after+1), starting: make(chan struct{})}
+	a := &activation{id: id, kind: k, number: numberAfter(after), starting: make(chan struct{})}
+	a.first = cmp.Or(first, a.number)
 	p.active[id.Fold()] = a
 	return v, a, nil
 }
 
+// numberAfter returns the number of a run that begins now, after another one.
+func numberAfter(last uint64) uint64 { return max(uint64(time.Now().UnixMicro()), last+1) }
+
 // start starts an agent whose id is reserved, with the state of an earlier run.
 func (p *placer) start(a *activation, v *actors.Reservation, state []byte) {
+	p.mu.Lock()
+	number, starting := a.number, a.starting
+	p.mu.Unlock()
 	p.node.cluster.Load().agentChanged(a.id) // the others know as soon as can be
 	p.node.system.Work(func() {
-		defer close(a.starting)
-		spec := actors.Spec{ID: a.id, New: func() actors.Agent { return a.kind.New(a.id) }, State: state, Activation: a.number}
+		defer close(starting)
+		spec := actors.Spec{ID: a.id, New: func() actors.Agent { return a.kind.New(a.id) }, State: state, Activation: number}
 		for _, opt := range a.kind.Spawn {
 			opt(&spec)
 		}
 		self, err := v.Spawn(context.Background(), spec) //nolint:forbidigo // bounded by actors.MaxStartTime
 		if err != nil {
-			p.node.system.Logger().Error("an agent was not activated", "agent", a.id, "err", err)
+			p.node.system.Logger().Error("an agent was not activated, and its state is lost", "agent", a.id, "state", len(state), "err", err)
 			p.remove(a)
 			v.Release(func(m *performatives.Message) error {
 				return refusedCopy(m, performatives.CodeFailed, "the agent could not be activated")
@@ -206,7 +245,7 @@ func (p *placer) start(a *activation, v *actors.Reservation, state []byte) {
 			}
 			return
 		}
-		publish(p.node, AgentActivated{at(), a.id, a.number})
+		publish(p.node, AgentActivated{at(), a.id, number})
 		p.watchIdle(a, self)
 	})
 }
@@ -218,13 +257,15 @@ func (p *placer) remove(a *activation) {
 	if p.active[a.id.Fold()] == a {
 		delete(p.active, a.id.Fold())
 	}
+	a.leftLocked()
 }
 
-// agentStopped forgets an agent that has stopped by itself.
+// agentStopped forgets an agent that has stopped by itself. Its id may be reserved again by now.
 func (p *placer) agentStopped(id performatives.AgentID) {
 	p.mu.Lock()
 	a := p.active[id.Fold()]
-	gone := a != nil && !a.moving
+	_, here := p.node.system.Find(id)
+	gone := a != nil && a.leaving == nil && !here
 	if gone {
 		delete(p.active, id.Fold())
 	}
@@ -240,14 +281,25 @@ const retryTime = 5 * time.Second
 // retryLater starts the singletons that do not run, after a while.
 func (p *placer) retryLater() { p.node.system.AfterFunc(retryTime, p.changed) }
 
-// numberOf returns the number of the activation of an agent on this node, and zero for any other agent.
-func (p *placer) numberOf(id performatives.AgentID) uint64 {
+// run is the activation of an agent on this node.
+type run struct {
+	number, first uint64 // zero for any other agent
+	offered       bool   // to another node, which has not answered
+}
+
+// entry returns the entry of the run in the directory.
+func (r run) entry(id performatives.AgentID, owner cluster.Incarnation) directory.Entry {
+	return directory.Entry{Agent: id, Owner: owner, Placed: true, Since: r.number, First: r.first}
+}
+
+// runOf returns the run of an agent on this node.
+func (p *placer) runOf(id performatives.AgentID) run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if a := p.active[id.Fold()]; a != nil {
-		return a.number
+		return run{a.number, a.first, a.offer != nil}
 	}
-	return 0
+	return run{}
 }
 
 // hostsChanged publishes which nodes host a kind.

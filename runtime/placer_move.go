@@ -2,11 +2,8 @@ package runtime
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -14,21 +11,6 @@ import (
 
 // maxForwards is how many nodes pass a message on whose receiver is not there any more.
 const maxForwards = 3
-
-// note is what nodes tell each other about placement. Of an agent that is handed over, it comes before the messages that have waited.
-type note struct {
-	Agent      performatives.AgentID `json:"agent"`
-	Activation uint64                `json:"activation"` // of the run that has ended
-	State      []byte                `json:"state,omitempty"`
-	Runs       bool                  `json:"runs,omitempty"`     // it was in memory
-	Forwards   int                   `json:"forwards,omitempty"` // how many nodes have passed it on that did not host it
-
-	Leaves bool `json:"leaves,omitempty"` // the node leaves, and State is its part of the directory
-	Heard  bool `json:"heard,omitempty"`  // the answer to that: all messages that were on the way have passed
-}
-
-// placementProtocol is the protocol of the message with a note.
-const placementProtocol = "ribosome-placement"
 
 // watchIdle takes an agent out of memory once it is quiet.
 func (p *placer) watchIdle(a *activation, self actors.Self) {
@@ -41,19 +23,19 @@ func (p *placer) watchIdle(a *activation, self actors.Self) {
 				p.watchIdle(a, self)
 				return
 			}
-			p.node.system.Work(func() { p.passivate(a) })
+			p.node.system.Work(func() { p.passivate(a, self) })
 		})
 	})
 }
 
-// leave marks an agent as moving, and waits until it has started. It reports false when it moves already.
+// leave marks an agent as leaving, and waits until it has started. It reports false when it leaves already.
 func (p *placer) leave(a *activation) (begun bool) {
 	p.mu.Lock()
-	if a.moving || p.active[a.id.Fold()] != a {
+	if a.leaving != nil || p.active[a.id.Fold()] != a {
 		p.mu.Unlock()
 		return false
 	}
-	a.moving = true
+	a.leaving = make(chan struct{})
 	starting := a.starting
 	p.mu.Unlock()
 	<-starting
@@ -61,38 +43,89 @@ func (p *placer) leave(a *activation) (begun bool) {
 	return true
 }
 
-// retire stops an agent that leaves, and returns its id as reserved, and its state.
-func (p *placer) retire(ctx context.Context, a *activation) (v *actors.Reservation, state []byte, ran bool, err error) {
+// leaveNext is leave, but waits until an earlier attempt of the agent to leave has ended, if it stays. It reports false if the agent has
+// gone, or ctx ends before.
+func (p *placer) leaveNext(ctx context.Context, a *activation) (begun bool) {
+	for {
+		p.mu.Lock()
+		leaving, gone := a.leaving, p.active[a.id.Fold()] != a
+		p.mu.Unlock()
+		switch {
+		case gone:
+			return false
+		case leaving != nil:
+			select {
+			case <-leaving:
+			case <-ctx.Done():
+				return false
+			}
+		case p.leave(a):
+			return true
+		}
+	}
+}
+
+// leftLocked notes that an agent has left, or stays. It is called with placer.mu.
+func (a *activation) leftLocked() {
+	if a.leaving != nil {
+		close(a.leaving)
+		a.leaving = nil
+	}
+}
+
+// retired is an agent that has stopped, to be started again somewhere.
+type retired struct {
+	reservation *actors.Reservation
+	state       []byte
+	ran         bool // it was in memory
+}
+
+// retire stops an agent that leaves.
+func (p *placer) retire(ctx context.Context, a *activation) (retired, error) {
 	p.mu.Lock()
 	out := a.passive
 	a.passive = nil
 	p.mu.Unlock()
 	if out != nil {
-		return out.reservation, out.state, false, nil
+		return retired{reservation: out.reservation, state: out.state}, nil
 	}
-	v, state, err = p.node.system.Retire(ctx, a.id)
-	if err != nil {
-		p.remove(a)
+	v, state, err := p.node.system.Retire(ctx, a.id)
+	if err != nil { // it has stopped by itself
+		p.ended(a)
 	}
-	return v, state, true, err
+	return retired{v, state, true}, err
 }
 
-// passivate takes an agent out of memory.
-func (p *placer) passivate(a *activation) {
-	if !p.leave(a) {
-		return
+// ended forgets an agent that leaves and is not anywhere.
+func (p *placer) ended(a *activation) {
+	p.remove(a)
+	if a.kind.Singleton {
+		p.retryLater()
 	}
-	v, state, _, err := p.retire(context.Background(), a) //nolint:forbidigo // no conversation is open
+}
+
+// passivate takes an agent out of memory, unless it has something to do by now.
+func (p *placer) passivate(a *activation, self actors.Self) {
+	if !p.leave(a) {
+		return // what moves it watches it again
+	}
+	v, state, err := p.node.system.RetireQuiet(p.ctx, a.id)
 	switch {
-	case err != nil: // it has stopped by itself
+	case errors.Is(err, actors.ErrNotQuiet):
+		p.mu.Lock()
+		a.leftLocked()
+		p.mu.Unlock()
+		p.watchIdle(a, self)
+	case err != nil:
+		p.ended(a)
 	case state != nil:
 		p.keep(a, v, state)
 		publish(p.node, AgentPassivated{at(), a.id})
 	case v.Len() > 0: // messages have come meanwhile
 		p.again(a, v, nil)
 	default:
-		p.remove(a)
 		v.Release(router{p.node}.Route)
+		p.remove(a)
 		publish(p.node, AgentPassivated{at(), a.id})
 	}
 }
@@ -100,21 +133,23 @@ func (p *placer) passivate(a *activation) {
 // keep keeps the state of an agent until its next message.
 func (p *placer) keep(a *activation, v *actors.Reservation, state []byte) {
 	p.mu.Lock()
-	a.passive, a.moving = &passive{v, state}, false
+	a.passive = &passive{v, state}
+	a.leftLocked()
 	p.mu.Unlock()
 	p.node.cluster.Load().agentChanged(a.id)
 	v.OnMessage(func() { p.node.system.Work(func() { p.wake(a) }) })
 }
 
-// wake starts a passive agent, unless it moves.
+// wake starts a passive agent, unless it leaves.
 func (p *placer) wake(a *activation) {
 	p.mu.Lock()
 	out := a.passive
-	if out == nil || a.moving {
+	if out == nil || a.leaving != nil {
 		p.mu.Unlock()
 		return
 	}
-	a.passive, a.starting = nil, make(chan struct{})
+	a.passive = nil
+	a.renewLocked()
 	p.mu.Unlock()
 	p.start(a, out.reservation, out.state)
 }
@@ -122,57 +157,74 @@ func (p *placer) wake(a *activation) {
 // again starts an agent that was about to leave.
 func (p *placer) again(a *activation, v *actors.Reservation, state []byte) {
 	p.mu.Lock()
-	a.moving, a.starting = false, make(chan struct{})
+	a.renewLocked()
+	a.leftLocked()
 	p.mu.Unlock()
 	p.start(a, v, state)
 }
 
+// renewLocked begins the next run of an agent on the same node.
+func (a *activation) renewLocked() {
+	a.number, a.starting = numberAfter(a.number), make(chan struct{})
+}
+
 // move hands an agent over to the node that is to run it.
 func (p *placer) move(a *activation) {
-	ctx, cancel := context.WithTimeout(context.Background(), a.kind.MoveTime) //nolint:forbidigo // of the kind
+	if !p.leave(a) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.moves, a.kind.MoveTime)
 	defer cancel()
-	if err := p.handOver(ctx, a); err != nil {
+	if err := p.handOver(ctx, p.ctx, a); err != nil {
 		p.node.system.Logger().Warn("an agent was not handed over", "agent", a.id, "err", err)
+		p.retryLater()
 	}
 }
 
-// handOver stops an agent, whose conversations may go on until ctx ends, and hands it over to the node that is to run it. If that is this
-// one by then, it starts it again.
-func (p *placer) handOver(ctx context.Context, a *activation) error {
-	if !p.leave(a) {
-		return nil
-	}
-	v, state, ran, err := p.retire(ctx, a)
+// handOver stops an agent that leaves, whose conversations may go on until talk ends, and hands it over to the node that is to run it, until
+// offers ends. If that is this one by then, it starts the agent again.
+func (p *placer) handOver(talk, offers context.Context, a *activation) error {
+	r, err := p.retire(talk, a)
 	if err != nil {
 		return err
 	}
-	to, _ := p.pick(a.id)
-	waiting := v.Len()
+	p.room <- struct{}{}
+	defer func() { <-p.room }()
+	to, err := p.offerAround(offers, a, r)
 	switch {
-	case to.here:
-	case to.link == nil:
-		err = fmt.Errorf("no other node hosts the kind %s", a.kind.name)
+	case errors.Is(err, errRunsBefore):
+		p.giveUp(a, r.reservation, len(r.state), to)
+	case to != nil:
+		p.give(a, r.reservation, to)
+	case p.drains():
+		p.node.system.Logger().Error("an agent was not handed over, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
+		r.reservation.Release(func(m *performatives.Message) error { return refusedCopy(m, performatives.CodeStopped, err.Error()) })
+		p.ended(a)
+	case r.ran:
+		p.again(a, r.reservation, r.state)
 	default:
-		err = p.tell(to.link, note{Agent: a.id, Activation: a.number, State: state, Runs: ran})
+		p.keep(a, r.reservation, r.state)
 	}
-	switch drains := p.drains(); {
-	case drains && err != nil:
-		p.remove(a)
-		v.Release(func(m *performatives.Message) error { return refusedCopy(m, performatives.CodeStopped, err.Error()) })
-		return err
-	case (err != nil || to.here) && ran:
-		p.again(a, v, state)
-		return err
-	case err != nil || to.here:
-		p.keep(a, v, state)
-		return err
+	return err
+}
+
+// give passes the messages of an agent on to the node that runs it now.
+func (p *placer) give(a *activation, v *actors.Reservation, to *nodeLink) {
+	waiting := v.Len()
+	p.node.records.handedOver(a.id, to.link)
+	p.node.cluster.Load().handOver(a.id, to.peer)
+	v.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
+	p.remove(a) // later than the entry: see nodeLink.hear
+	publish(p.node, AgentMoved{at(), a.id, to.peer.Name, waiting})
+}
+
+// passOn passes a message on to the node that its receiver was handed over to, or has left for.
+func (p *placer) passOn(m *performatives.Message, to *nodeLink) error {
+	err := to.Send(m.Forward())
+	if err != nil && to.ended() && p.reroute(m) {
+		return nil
 	}
-	p.remove(a)
-	p.node.records.handedOver(a.id, to.link.link)
-	p.node.cluster.Load().handOver(a.id, to.link.peer)
-	v.Release(func(m *performatives.Message) error { return to.link.Send(m.Forward()) })
-	publish(p.node, AgentMoved{at(), a.id, to.link.peer.Name, waiting})
-	return nil
+	return err
 }
 
 func (p *placer) drains() bool {
@@ -181,113 +233,34 @@ func (p *placer) drains() bool {
 	return p.draining
 }
 
-// tell sends a note. One about an agent passes all messages, and any other comes behind all.
-func (p *placer) tell(l *nodeLink, h note) error {
-	priority := performatives.Urgent
-	if h.Agent == "" {
-		priority = performatives.Low
-	}
-	text, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	stamp := p.node.system.Stamp()
-	m, err := performatives.New(performatives.Envelope{
-		ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Sender: p.node.self.ID(), Receiver: performatives.AgentID(l.peer.Name),
-		Protocol: placementProtocol, Priority: priority, Payload: performatives.Raw(text),
-	})
-	if err != nil {
-		return err
-	}
-	return l.Send(m)
-}
-
-// told takes in a note of another node.
-func (p *placer) told(l *nodeLink, m *performatives.Message) {
-	log := p.node.system.Logger().With("peer", l.peer.Name)
-	h, err := performatives.PayloadAs[note](m)
-	if err != nil {
-		log.Warn("a note about the placement was not understood", "err", err)
-		return
-	}
-	switch {
-	case h.Leaves:
-		p.node.cluster.Load().leaves(h.State)
-		_ = p.tell(l, note{Heard: true}) // an error means that the node has gone
-	case h.Heard:
-		p.node.cluster.Load().heardFarewell(l.peer)
-	default:
-		p.takeOver(l, h)
-	}
-}
-
-// takeOver takes over an agent from another node.
-func (p *placer) takeOver(l *nodeLink, h note) {
-	log := p.node.system.Logger().With("peer", l.peer.Name)
-	p.node.cluster.Load().released(h.Agent, l.peer, h.Activation)
-	at, placed := p.pick(h.Agent)
-	if !placed || at.kind == nil || !p.hosts(at.kind) {
-		p.passOn(h, at.link)
-		return
-	}
-	v, a, err := p.reserve(at.kind, h.Agent, h.Activation)
-	switch {
-	case err != nil:
-		log.Warn("an agent that was handed over runs already, and its state is lost", "agent", h.Agent, "state", len(h.State), "err", err)
-	case h.Runs:
-		p.start(a, v, h.State)
-	default:
-		close(a.starting)
-		p.keep(a, v, h.State)
-	}
-}
-
-// passOn hands an agent on that was handed over to a node which does not host its kind any more.
-func (p *placer) passOn(h note, to *nodeLink) {
-	h.Forwards++
-	err := errors.New("no other node hosts the kind")
-	if to != nil && h.Forwards <= maxForwards {
-		err = p.tell(to, h)
-	}
-	if err != nil {
-		p.node.system.Logger().Error("an agent that was handed over was not passed on", "agent", h.Agent, "state", len(h.State), "err", err)
-	}
-}
-
-// hosts reports whether the node hosts a kind.
-func (p *placer) hosts(k *kind) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return k.hosts && !p.draining
-}
-
 // yield stops an agent that runs on another node, too, and began later here.
 func (p *placer) yield(id performatives.AgentID, to *nodeLink) {
 	p.mu.Lock()
 	a := p.active[id.Fold()]
 	p.mu.Unlock()
-	if a == nil || !p.leave(a) {
+	if a == nil || !p.leaveNext(p.ctx, a) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), yieldTime) //nolint:forbidigo // it ends here
+	ctx, cancel := context.WithTimeout(p.ctx, yieldTime)
 	defer cancel()
-	v, _, _, err := p.retire(ctx, a)
+	r, err := p.retire(ctx, a)
 	if err != nil {
 		return
 	}
-	p.remove(a)
-	p.node.records.handedOver(a.id, to.link)
-	v.Release(func(m *performatives.Message) error { return to.Send(m.Forward()) })
+	p.giveUp(a, r.reservation, len(r.state), to)
 }
 
-// yieldTime is how long the conversations of an agent go on that another node runs, too.
-const yieldTime = time.Second
+// giveUp drops a run of an agent whose first run began later than that of the one at another node, which gets its messages.
+func (p *placer) giveUp(a *activation, v *actors.Reservation, state int, to *nodeLink) {
+	p.node.system.Logger().Warn("an activation stops, and its state is lost: another node has activated the agent before",
+		"agent", a.id, "peer", to.peer.Name, "state", state)
+	p.node.records.handedOver(a.id, to.link)
+	v.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
+	p.ended(a)
+}
 
-// movers is how many agents are handed over at once when the node drains.
-const movers = 64
-
-// drain hands over all agents. Their conversations may go on until ctx ends.
-func (p *placer) drain(ctx context.Context) (failed int) {
+// drain hands over all agents. Their conversations may go on until talk ends, and the agents are offered to other nodes until offers does.
+func (p *placer) drain(talk, offers context.Context) (failed int) {
 	p.mu.Lock()
 	p.draining = true
 	var all []*activation
@@ -304,22 +277,22 @@ func (p *placer) drain(ctx context.Context) (failed int) {
 	for _, name := range names {
 		p.node.cluster.Load().hosting(name, false)
 	}
-	var wait sync.WaitGroup
-	var mu sync.Mutex
-	room := make(chan struct{}, movers)
+	defer context.AfterFunc(talk, p.hurry)()
+	errs := make(chan error)
 	for _, a := range all {
-		room <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-room }()
-			if err := p.handOver(ctx, a); err != nil {
-				p.node.system.Logger().Warn("an agent was not handed over", "agent", a.id, "err", err)
-				mu.Lock()
-				failed++
-				mu.Unlock()
+		go func() {
+			var err error
+			if p.leaveNext(offers, a) {
+				err = p.handOver(talk, offers, a)
 			}
-		})
+			errs <- err
+		}()
 	}
-	wait.Wait()
+	for range all {
+		if err := <-errs; err != nil {
+			failed++
+		}
+	}
 	return failed
 }
 
@@ -327,25 +300,18 @@ func (p *placer) drain(ctx context.Context) (failed int) {
 // The conversations of the agents may go on until half of ctx's time is left, at most three seconds; those that are left then fail with
 // [performatives.CodeMoved]. The messages that wait, and those that still come, are passed on.
 //
-// The error is that of Stop, or says how many agents were not handed over, because no other node hosts their kind.
+// The error is that of Stop, or says how many agents were not handed over, because no other node hosts their kind or has taken them in time.
 func (n *Node) Drain(ctx context.Context) error {
-	move, cancel := drainTime(ctx)
+	talk, cancel := timeBefore(ctx, 1)
 	defer cancel()
+	offers, cancelOffers := timeBefore(ctx, 2)
+	defer cancelOffers()
 	n.cluster.Load().leaving()
-	failed := n.placer.drain(move)
-	n.cluster.Load().farewell(move)
+	failed := n.placer.drain(talk, offers)
+	n.cluster.Load().farewell(offers)
 	err := n.Stop(ctx)
 	if err == nil && failed > 0 {
-		err = fmt.Errorf("runtime: %d agents were not handed over: their kinds are hosted by no other node", failed)
+		err = fmt.Errorf("runtime: %d agents were not handed over: no other node hosts their kinds, or has taken them in time", failed)
 	}
 	return err
-}
-
-// drainTime returns ctx without the time that is kept for the stop.
-func drainTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	end, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/2, 3*time.Second)))
 }

@@ -22,7 +22,7 @@ import (
 //	state  = 2, { part record }
 //	part   = owner record, complete, { change record }
 //	owner  = name text, epoch
-//	change = number, flags, agent text, [since, [digest]]
+//	change = number, flags, agent text, [since, [first], [digest]]
 const (
 	formDelta = 1
 	formState = 2
@@ -37,6 +37,7 @@ const (
 	flagProved
 	flagPlaced
 	flagHosts
+	flagFirst
 )
 
 func flag(bit uint64, set bool) uint64 {
@@ -74,7 +75,7 @@ func appendOwner(out []byte, owner cluster.Incarnation) []byte {
 
 func appendChange(out []byte, c change) []byte {
 	flags := flag(flagRemoved, c.removed) | flag(flagHidden, c.Hidden) | flag(flagMoves, c.Moves) | flag(flagDigest, c.Digest != Digest{}) | flag(flagProved, c.Proved) |
-		flag(flagPlaced, c.Placed) | flag(flagHosts, c.Hosts)
+		flag(flagPlaced, c.Placed) | flag(flagHosts, c.Hosts) | flag(flagFirst, c.First != 0)
 	return appendRecord(out, func(b []byte) []byte {
 		b = binary.AppendUvarint(b, c.number)
 		b = appendText(binary.AppendUvarint(b, flags), string(c.Agent))
@@ -82,6 +83,9 @@ func appendChange(out []byte, c change) []byte {
 			return b
 		}
 		b = binary.AppendUvarint(b, c.Since)
+		if c.First != 0 {
+			b = binary.AppendUvarint(b, c.First)
+		}
 		if flags&flagDigest != 0 {
 			b = append(b, c.Digest[:]...)
 		}
@@ -233,6 +237,9 @@ func (r *reader) change(owner cluster.Incarnation) change {
 	if !c.removed {
 		c.Hidden, c.Moves, c.Proved = flags&flagHidden != 0, flags&flagMoves != 0, flags&flagProved != 0
 		c.Placed, c.Hosts, c.Since = flags&flagPlaced != 0, flags&flagHosts != 0, body.number()
+		if flags&flagFirst != 0 {
+			c.First = body.number()
+		}
 		if flags&flagDigest != 0 {
 			if len(body.rest) < len(c.Digest) && body.err == nil {
 				body.err = errShort

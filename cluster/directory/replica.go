@@ -34,23 +34,34 @@ type Entry struct {
 	Placed bool                  // the cluster places it; Since is the number of its activation
 	Hosts  bool                  // it is no agent: the owner hosts agents of the kind of that name
 	Since  uint64                // when it was registered, by the clock of its node, in microseconds
+	First  uint64                // of a placed one: the number of the first of the activations that this one continues; zero stands for Since
 	Digest Digest                // of its capabilities
 }
 
 // Compare orders the entries of one agent id, the same on each node: what is in force is first. Of agents, that is the one
-// that began first. It comes before those of sessions, of which the one that connected last is first among those that have
-// authenticated, and then among the others.
+// that began first; of activations of which one continues the other, the later. It comes before those of sessions, of which the one
+// that connected last is first among those that have authenticated, and then among the others.
 func (e Entry) Compare(other Entry) int {
 	switch {
 	case e.Moves != other.Moves:
 		return before(other.Moves)
+	case e.Continues(other) || other.Continues(e):
+		return cmp.Or(cmp.Compare(other.Since, e.Since), e.Owner.Compare(other.Owner))
 	case !e.Moves:
-		return cmp.Or(cmp.Compare(e.Since, other.Since), e.Owner.Compare(other.Owner))
+		return cmp.Or(cmp.Compare(e.first(), other.first()), e.Owner.Compare(other.Owner))
 	case e.Proved != other.Proved:
 		return before(e.Proved)
 	}
 	return cmp.Or(cmp.Compare(other.Since, e.Since), e.Owner.Compare(other.Owner))
 }
+
+// Continues reports whether an activation continues another one, or both continue the same.
+func (e Entry) Continues(other Entry) bool {
+	return e.Placed && other.Placed && e.first() == other.first()
+}
+
+// first returns the number of the activation that this one continues, itself if none.
+func (e Entry) first() uint64 { return cmp.Or(e.First, e.Since) }
 
 // before returns what a comparison returns if the first one is before the other.
 func before(first bool) int {

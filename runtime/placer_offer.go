@@ -1,0 +1,310 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// note is what nodes tell each other about placement.
+type note struct {
+	Step       step                  `json:"step"`
+	Agent      performatives.AgentID `json:"agent,omitempty"`
+	Activation uint64                `json:"activation,omitempty"` // of the run that has ended where the agent is offered
+	First      uint64                `json:"first,omitempty"`      // of the runs that this one has continued
+	State      []byte                `json:"state,omitempty"`      // of the agent; of a node that leaves, its part of the directory
+	Ran        bool                  `json:"ran,omitempty"`        // the agent was in memory
+	Doubtful   bool                  `json:"doubtful,omitempty"`   // another node may have taken it, which has not answered
+	Runs       uint64                `json:"runs,omitempty"`       // in the answer: the activation at the other node
+	Reason     string                `json:"reason,omitempty"`     // of a refusal
+}
+
+// step is what a note says.
+type step string
+
+const (
+	stepOffer   step = "offer"   // the receiver is to run the agent, which has stopped; the sender keeps it until the answer
+	stepTaken   step = "taken"   // the answer: it is here, and the messages for it may come
+	stepRefused step = "refused" // the answer: it is not taken, for that reason
+	stepRuns    step = "runs"    // the answer: another run of it is here
+	stepLeaves  step = "leaves"  // the sender is about to leave
+	stepHeard   step = "heard"   // the answer to that: all messages that were on the way have passed
+
+	unanswered step = "" // the node was lost, and may have taken the agent
+)
+
+// placementProtocol is the protocol of the message with a note.
+const placementProtocol = "ribosome-placement"
+
+// offer is one whose answer is awaited.
+type offer struct {
+	to     cluster.Incarnation
+	answer chan note // has room for one
+}
+
+// movers is how many agents are offered to other nodes at once.
+const movers = 64
+
+// offerAgain is how long the placer waits before it offers an agent again that was refused; it doubles with each round, up to a second.
+const offerAgain = 50 * time.Millisecond
+
+// errRunsBefore means that another node runs an agent, too, and has activated it before.
+var errRunsBefore = errors.New("another node has activated the agent before")
+
+// offerAround offers an agent that has stopped to the node that is to run it, and if that refuses to the next one. It returns the node that has taken
+// it, or, with errRunsBefore, the one that has its own. Otherwise the agent is still here: this node is to run it, or no other one takes it,
+// which is an error.
+func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
+	run := p.runOf(a.id)
+	h := note{Step: stepOffer, Agent: a.id, Activation: run.number, First: run.first, State: r.state, Ran: r.ran}
+	defer func() {
+		if h.Doubtful {
+			p.branch(a)
+		}
+	}()
+	refused := make(map[cluster.Incarnation]struct{})
+	err := fmt.Errorf("no other node hosts the kind %s", a.kind.name)
+	for wait := offerAgain; ; {
+		at, _ := p.pickExcept(a.id, refused)
+		again := false // in a while
+		switch {
+		case at.here:
+			return nil, nil
+		case at.link == nil && (len(refused) == 0 || !p.drains()):
+			return nil, err
+		case at.link == nil:
+			clear(refused)
+			again = true
+		default:
+			switch answer := p.offer(ctx, at.link, a, h); answer.Step { //nolint:exhaustive // the others are no answers
+			case stepTaken:
+				h.Doubtful = false
+				return at.link, nil
+			case stepRuns:
+				theirs := directory.Entry{Agent: a.id, Owner: at.link.peer, Placed: true, Since: answer.Runs, First: answer.First}
+				if run.entry(a.id, p.node.cluster.Load().self).Compare(theirs) > 0 {
+					return at.link, errRunsBefore
+				}
+				err, again = fmt.Errorf("the node %s runs it, too", at.link.peer.Name), true // and gives way
+			case stepRefused:
+				err = fmt.Errorf("the node %s: %s", at.link.peer.Name, answer.Reason)
+				refused[at.link.peer] = struct{}{}
+			case unanswered:
+				h.Doubtful = true
+			}
+		}
+		if again && !pause(ctx, wait) || ctx.Err() != nil {
+			return nil, fmt.Errorf("%w; %w", err, context.Cause(ctx))
+		}
+		if again {
+			wait = min(2*wait, time.Second)
+		}
+	}
+}
+
+// branch gives an agent a new first run: should the node that has not answered have taken it, that one goes on.
+func (p *placer) branch(a *activation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a.number = numberAfter(a.number)
+	a.first = a.number
+}
+
+// pause waits. It reports false if ctx ends before.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// offer offers an agent to one node, and returns its answer.
+func (p *placer) offer(ctx context.Context, to *nodeLink, a *activation, h note) (answer note) {
+	o := &offer{to: to.peer, answer: make(chan note, 1)}
+	p.setOffer(a, o)
+	defer func() {
+		if answer.Step != stepTaken { // else it stands until the agent is forgotten here
+			p.setOffer(a, nil)
+		}
+	}()
+	if err := p.tell(to, h); err != nil {
+		return note{Step: stepRefused, Reason: err.Error()}
+	}
+	select {
+	case answer = <-o.answer:
+		return answer
+	case <-ctx.Done():
+		return note{Step: unanswered}
+	}
+}
+
+func (p *placer) setOffer(a *activation, o *offer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a.offer = o
+}
+
+// answered passes on the answer of a node to an offer.
+func (p *placer) answered(by cluster.Incarnation, h note) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.active[h.Agent.Fold()]; a != nil && a.number == h.Activation {
+		a.offer.resolve(by, h)
+	}
+}
+
+// resolve passes on an answer. Only the first one counts.
+func (o *offer) resolve(by cluster.Incarnation, h note) {
+	if o == nil || o.to != by {
+		return
+	}
+	select {
+	case o.answer <- h:
+	default:
+	}
+}
+
+// nodeLost ends the offers to a node that is lost.
+func (p *placer) nodeLost(peer cluster.Incarnation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.active {
+		a.offer.resolve(peer, note{Step: unanswered})
+	}
+}
+
+// returned ends an offer that was not delivered. It reports false for any other message.
+func (p *placer) returned(to cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) bool {
+	if m.Protocol() != placementProtocol || !m.Sender().Is(p.node.self.ID()) {
+		return false
+	}
+	h, err := performatives.PayloadAs[note](m)
+	if err != nil || h.Step != stepOffer {
+		return false
+	}
+	answer := note{Agent: h.Agent, Activation: h.Activation, Step: stepRefused, Reason: why.Error()}
+	if why.Code == performatives.CodeDisconnected { // it may have arrived
+		answer.Step = unanswered
+	}
+	p.answered(to, answer)
+	return true
+}
+
+// tell sends a note. One about an agent passes all messages, and any other comes behind all.
+func (p *placer) tell(l *nodeLink, h note) error {
+	priority := performatives.Urgent
+	if h.Agent == "" {
+		priority = performatives.Low
+	}
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	stamp := p.node.system.Stamp()
+	m, err := performatives.New(performatives.Envelope{
+		ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Sender: p.node.self.ID(), Receiver: performatives.AgentID(l.peer.Name),
+		Protocol: placementProtocol, Priority: priority, Payload: performatives.Raw(text),
+	})
+	if err != nil {
+		return err
+	}
+	return l.Send(m)
+}
+
+// told handles a note of another node.
+func (p *placer) told(l *nodeLink, m *performatives.Message) {
+	h, err := performatives.PayloadAs[note](m)
+	if err != nil {
+		p.node.system.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "err", err)
+		return
+	}
+	switch h.Step {
+	case stepLeaves:
+		p.node.cluster.Load().leaves(h.State)
+		_ = p.tell(l, note{Step: stepHeard}) // an error means that the node has gone
+	case stepHeard:
+		p.node.cluster.Load().heardFarewell(l.peer)
+	case stepOffer:
+		_ = p.tell(l, p.take(h)) // an error means that the node has gone, and may offer the agent to others
+	case stepTaken, stepRefused, stepRuns:
+		p.answered(l.peer, h)
+	default:
+		p.node.system.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "step", h.Step)
+	}
+}
+
+// take takes over an agent that another node offers, and returns the answer.
+func (p *placer) take(h note) (answer note) {
+	answer = note{Agent: h.Agent, Activation: h.Activation}
+	at, placed := p.pick(h.Agent)
+	run := p.runOf(h.Agent)
+	switch {
+	case run.number > h.Activation && run.first == h.First: // the answer was lost
+		answer.Step = stepTaken
+		return answer
+	case run.number != 0:
+		answer.Step, answer.Runs, answer.First = stepRuns, run.number, run.first
+		return answer
+	case !placed || at.kind == nil || !p.hosts(at.kind):
+		answer.Step, answer.Reason = stepRefused, "it does not host the kind"
+		return answer
+	case h.Doubtful:
+		h.First = 0
+	}
+	if err := p.takeOver(at.kind, h); err != nil {
+		answer.Step, answer.Reason = stepRefused, err.Error()
+		return answer
+	}
+	answer.Step = stepTaken
+	return answer
+}
+
+// takeOver begins the next run of an agent that another node has run.
+func (p *placer) takeOver(k *kind, h note) error {
+	c := p.node.cluster.Load()
+	p.node.handover.Lock()
+	c.withdrawLocked(h.Agent)
+	v, a, err := p.reserve(k, h.Agent, h.First, h.Activation)
+	p.node.handover.Unlock()
+	switch {
+	case err != nil:
+		c.outdate(h.Agent)
+		return err
+	case h.Ran:
+		p.start(a, v, h.State)
+	default:
+		close(a.starting)
+		p.keep(a, v, h.State)
+	}
+	return nil
+}
+
+// hosts reports whether the node hosts a kind.
+func (p *placer) hosts(k *kind) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return k.hosts && !p.draining
+}
+
+// yieldTime is how long the conversations of an agent go on that another node runs, too.
+const yieldTime = time.Second
+
+// timeBefore returns ctx without a part of the time that is kept for the stop of the node: all of it, or one of that many parts.
+func timeBefore(ctx context.Context, parts int) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	kept := min(time.Until(end)/2, 3*time.Second)
+	return context.WithDeadline(ctx, end.Add(-kept/time.Duration(max(parts, 1))))
+}
