@@ -204,6 +204,46 @@ func TestRetireWithoutASnapshot(t *testing.T) {
 	}
 }
 
+// An agent that has got a message since the last call of Quiet does not retire, and goes on.
+func TestRetireQuiet(t *testing.T) {
+	s := newSystem(t)
+	got := make(chan performatives.MessageID, 9)
+	self, err := s.Spawn(t.Context(), actors.Spec{ID: "A", New: func() actors.Agent {
+		return &receiver{func(m *performatives.Message) { got <- m.ID() }}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if err := send(t, s, performatives.MessageID(fmt.Sprint(i)), "A"); err != nil {
+			t.Fatal(err)
+		}
+		if id := <-got; id != performatives.MessageID(fmt.Sprint(i)) {
+			t.Errorf("got %s", id)
+		}
+		if _, _, err := s.RetireQuiet(t.Context(), "a"); !errors.Is(err, actors.ErrNotQuiet) {
+			t.Fatalf("after a message: %v", err)
+		}
+	}
+	looked := make(chan bool)
+	for _, want := range []bool{false, true} {
+		if err := self.Quiet(func(quiet bool) { looked <- quiet }); err != nil {
+			t.Fatal(err)
+		}
+		if quiet := <-looked; quiet != want {
+			t.Errorf("it is quiet: %t, want %t", quiet, want)
+		}
+	}
+	v, _, err := s.RetireQuiet(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.RetireQuiet(t.Context(), "a"); !errors.Is(err, actors.ErrStopped) {
+		t.Errorf("an agent that has retired: %v", err)
+	}
+	v.Release(func(*performatives.Message) error { return nil })
+}
+
 // However often an agent retires and begins again, it gets each message once, in order.
 func TestRetireUnderLoad(t *testing.T) {
 	s := newSystem(t)

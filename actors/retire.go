@@ -57,17 +57,19 @@ func (s *System) retire(ctx context.Context, id performatives.AgentID, t *retire
 		return nil, nil, fmt.Errorf("actors: retire %q: %w", id, ErrStopped)
 	}
 	s.stepSimulation(t.finished.isOpen)
+	turn := s.Turn()
 	end := ctx.Done()
 	if t.ifQuiet { // it has nothing to wait for
 		end = nil
 	}
 	select {
 	case <-t.finished.done():
-		if t.err != nil {
-			return nil, nil, fmt.Errorf("actors: retire %q: %w", id, t.err)
-		}
 	case <-c.done.done():
 	case <-end:
+	}
+	turn()
+	if t.finished.isOpen() && t.err != nil {
+		return nil, nil, fmt.Errorf("actors: retire %q: %w", id, t.err)
 	}
 	if !c.swap(v.entry) {
 		v.close(stoppedRefusal(c.id))
@@ -75,7 +77,9 @@ func (s *System) retire(ctx context.Context, id performatives.AgentID, t *retire
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), retireTime)
 	defer cancel()
-	if err := s.stopActor(stop, c); err != nil {
+	err := s.stopActor(stop, c)
+	turn()
+	if err != nil {
 		v.Release(stoppedRefusal(c.id))
 		return nil, nil, err
 	}

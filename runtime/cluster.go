@@ -197,8 +197,8 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.outdateLocked(c.replica.Gone(peer)...)
 	delete(c.farewells, peer)
 	c.settledLocked()
-	for key, to := range c.handed {
-		if *to == peer {
+	for _, key := range slices.Sorted(maps.Keys(c.handed)) {
+		if *c.handed[key] == peer {
 			c.dropHandedLocked(key)
 		}
 	}

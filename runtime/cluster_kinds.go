@@ -140,7 +140,7 @@ func (c *clustered) farewell(ctx context.Context) {
 	c.mu.Lock()
 	settled := c.settleLocked()
 	c.mu.Unlock()
-	await(ctx, settled)
+	c.await(ctx, settled)
 	c.mu.Lock()
 	state := c.replica.OwnState()
 	c.farewells = make(map[cluster.Incarnation]struct{})
@@ -156,13 +156,15 @@ func (c *clustered) farewell(ctx context.Context) {
 			c.heardFarewell(l.peer)
 		}
 	}
-	await(ctx, settled)
+	c.await(ctx, settled)
 }
 
 // await waits until done is closed, for at most farewellTime.
-func await(ctx context.Context, done <-chan struct{}) {
+func (c *clustered) await(ctx context.Context, done <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, farewellTime)
 	defer cancel()
+	turn := c.node.system.Turn()
+	defer turn()
 	select {
 	case <-done:
 	case <-ctx.Done():

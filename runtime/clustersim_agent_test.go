@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
+	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -71,6 +72,9 @@ func (a *clusterRaw) inOrder(m *p.Message) {
 	n, err := p.PayloadAs[clusterNotice](m)
 	if err != nil {
 		a.swarm.problem("%v", err)
+	}
+	if placement.KindOf(m.Receiver()) == clusterKind {
+		return // what an earlier activation is passed on may come later
 	}
 	of := clusterOrder{m.Sender().Fold(), m.Priority().Band()}
 	if n.Serial <= a.last[of] {

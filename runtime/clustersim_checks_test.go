@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/account"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -32,6 +33,9 @@ func (s *clusterSwarm) unsettled() (wrong []string) {
 	for _, c := range s.nodes {
 		var seen []string
 		for _, e := range c.Directory().All() {
+			if placement.KindOf(e.ID) == clusterKind {
+				continue // see unsettledPlaced
+			}
 			seen = append(seen, string(e.ID)+" on "+e.Node)
 			if len(e.Capabilities.Actions) == 0 {
 				problem("%s does not know what %s can do", c.Name(), e.ID)
@@ -54,7 +58,7 @@ func (s *clusterSwarm) unsettled() (wrong []string) {
 			problem("%s knows %d members, and has links to %d", c.Name(), n, links)
 		}
 	}
-	return wrong
+	return append(wrong, s.unsettledPlaced()...)
 }
 
 // checkMessages checks that each message was handled once, refused or dead-lettered: nothing was lost, and nothing was made up. What a
@@ -152,6 +156,10 @@ func (s *clusterSwarm) agreement(side simSide, run *clusterRun) string {
 			s.count(fmt.Sprintf("pair: %s, %s", run.state, other.state))
 			return ""
 		}
+	}
+	if run.state == "failed" && s.recorder.lostOnTheWay[side.conversation] {
+		s.count("pair: a node on the way was lost")
+		return ""
 	}
 	return fmt.Sprintf("%+v: ends in %s, the other side in %v: not listed", side, run.state, ends)
 }

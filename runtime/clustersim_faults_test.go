@@ -2,7 +2,10 @@ package runtime_test
 
 import (
 	"context"
+	"strings"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 // heal ends all that disturbs the network.
@@ -35,6 +38,7 @@ func (s *clusterSwarm) cut(from, to int, cut bool) {
 func (s *clusterSwarm) disturbNetwork() {
 	for s.busy() {
 		s.idle("network", s.dice.upTo(12*time.Second))
+		calm := s.disturb()
 		switch s.dice.n(6) {
 		case 0:
 			s.count("partition")
@@ -74,6 +78,7 @@ func (s *clusterSwarm) disturbNetwork() {
 			s.note("break streams")
 			s.links.breakSome()
 		}
+		calm()
 	}
 }
 
@@ -89,20 +94,25 @@ func (s *clusterSwarm) cutNothing() {
 func (s *clusterSwarm) disturbNodes() {
 	for s.busy() {
 		s.idle("nodes", s.dice.upTo(20*time.Second))
+		calm := s.disturb()
 		i := s.dice.n(clusterNodes)
-		switch s.dice.n(4) {
+		switch s.dice.n(5) {
 		case 0, 1:
 			s.pause(i)
+			calm()
 			continue
 		case 2:
 			s.count("crash")
 			s.note("crash %s", s.nodes[i].Name())
 			s.crash(i)
+		case 3:
+			s.leave(i, "drain", (*runtime.Node).Drain)
 		default:
-			s.leave(i)
+			s.leave(i, "leave", (*runtime.Node).Stop)
 		}
 		s.idle("nodes", s.dice.upTo(20*time.Second))
 		s.boot(i)
+		calm()
 	}
 }
 
@@ -123,17 +133,21 @@ func (s *clusterSwarm) pause(i int) {
 }
 
 // leave stops a node in order.
-func (s *clusterSwarm) leave(i int) {
+func (s *clusterSwarm) leave(i int, how string, stop func(*runtime.Node, context.Context) error) {
 	c := s.nodes[i]
 	s.nodes[i] = nil
-	s.count("leave")
-	s.note("%s leaves", c.Name())
+	s.count(how)
+	s.note("%s leaves: %s", c.Name(), how)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	err := c.Stop(ctx)
+	err := stop(c.Node, ctx)
 	s.sim.Yield("nodes")
 	s.note("%s has left: %v", c.Name(), err)
-	if err != nil {
+	switch {
+	case err == nil:
+	case strings.Contains(err.Error(), "agents were not handed over"): // nobody can be reached who would take them
+		s.count("a drain in vain")
+	default:
 		s.problem("stop %s: %v", c.Name(), err)
 	}
 	s.members.Crash(clusterAddress(i)) // it has ended, unless it could tell nobody
@@ -173,6 +187,10 @@ func (s *clusterSwarm) crash(i int) {
 func (s *clusterSwarm) disturbAgents() {
 	for s.busy() {
 		s.idle("agents", s.dice.upTo(5*time.Second))
+		if s.dice.oneIn(4) {
+			s.stopPlaced()
+			continue
+		}
 		id := clusterAgent(s.dice.n(clusterNodes), s.dice.n(clusterAgents))
 		from := s.home(id)
 		if from == nil {

@@ -38,6 +38,7 @@ type linkBugs struct {
 	mute    bool // a refusal does not go back to the other node
 	swap    bool // messages of one frame are handed over in another order
 	unacked bool // acknowledgements are lost
+	double  bool // an activation does not give way to an older one
 }
 
 func newLinkNetwork(s *clusterSwarm) *linkNetwork {

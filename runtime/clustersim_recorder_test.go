@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/account"
@@ -23,9 +24,14 @@ type clusterRecorder struct {
 	refused   map[p.MessageID]int // copies of requests that were refused by another node, which has to say so
 	answered  map[p.MessageID]int // refusals of them that were given to links
 	sides     map[simSide][]*clusterRun
-	order     []simSide // keys of sides, in order of creation
-	broken    []string
-	losses    tally // of nodes at others, by how
+
+	// The conversations whose requests a node has passed on to one that was lost then. The asker gets FAILURE(disconnected), which stands for
+	// the loss of a peer: the request may have arrived, or not.
+	lostOnTheWay map[p.ConversationID]bool
+
+	order  []simSide // keys of sides, in order of creation
+	broken []string
+	losses tally // of nodes at others, by how
 }
 
 // nodeGone is the text of the refusal that nobody is told, because the conversations have lost their peers before.
@@ -41,9 +47,10 @@ type clusterSent struct {
 // clusterEvents are the events of one run of a node.
 type clusterEvents struct {
 	*actors.Subscription
-	node     *clusterNode
-	handling p.MessageID                       // what a conversation has just handled
-	replyBy  map[p.AgentID]map[string]deadline // of the conversations of its agents
+	node      *clusterNode
+	handling  p.MessageID // what a conversation has just handled
+	handledAt time.Time
+	replyBy   map[p.AgentID]map[string]deadline // of the conversations of its agents
 }
 
 type deadline = time.Time
@@ -67,7 +74,7 @@ func newClusterRecorder() *clusterRecorder {
 	return &clusterRecorder{
 		sent: make(map[p.MessageID]clusterSent), uncertain: make(map[p.MessageID]int), passed: make(map[p.MessageID]int),
 		refused: make(map[p.MessageID]int), answered: make(map[p.MessageID]int),
-		sides: make(map[simSide][]*clusterRun),
+		sides: make(map[simSide][]*clusterRun), lostOnTheWay: make(map[p.ConversationID]bool),
 	}
 }
 
@@ -91,6 +98,9 @@ func (s *clusterSwarm) handled(m *p.Message) {
 
 // passes counts a message that a node passes to another one.
 func (s *clusterSwarm) passes(m *p.Message) {
+	if m.Protocol() == runtime.PlacementProtocol {
+		return // nodes tell each other, and no agent handles it
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.Receiver() != "" {
@@ -98,6 +108,9 @@ func (s *clusterSwarm) passes(m *p.Message) {
 	}
 	if m.AsRefusal() != nil {
 		s.recorder.answered[p.MessageID(m.InReplyTo())]++
+	}
+	if f, err := p.PayloadAs[p.Failure](m); err == nil && f.ErrorCode == p.CodeDisconnected && placement.KindOf(m.Sender()) == clusterKind {
+		s.recorder.lostOnTheWay[m.ConversationID()] = true
 	}
 }
 
@@ -129,7 +142,7 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 		r.checkDeadline(of, e)
 		of.noteDeadline(e.Agent, e.Message)
 		if e.Agent.Is(p.AgentID(of.node.Name())) { // it has no conversations: it asks
-			of.handling = e.Message.ID()
+			of.handling, of.handledAt = e.Message.ID(), e.Time
 			r.messages.Count(of.handling, account.Handled)
 		}
 	case actors.MessageRefused:
@@ -140,15 +153,18 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 			e.Message.ID() != of.handling && !of.node.crashed && e.Refusal.Text != nodeGone {
 			r.refused[e.Message.ID()]++
 		}
-		r.ended(of, e.Message, account.Refused, e.Refusal.Code)
+		r.ended(of, e.Time, e.Message, account.Refused, e.Refusal.Code)
 	case actors.DeadLetter:
 		if m, ok := e.Message.(*p.Message); ok {
-			r.ended(of, m, account.Dead, e.Code)
+			if m.AsRefusal() != nil && e.Code == p.CodeConversationEnded { // its receiver was told an end before
+				r.answered[p.MessageID(m.InReplyTo())]++
+			}
+			r.ended(of, e.Time, m, account.Dead, e.Code)
 		}
 	case runtime.MemberLost:
 		r.losses.count("a node " + e.Reason)
 	case codons.Transition:
-		of.handling = e.Message
+		of.handling, of.handledAt = e.Message, e.Time
 		if e.Message != "" {
 			r.messages.Count(e.Message, account.Handled)
 		}
@@ -157,8 +173,8 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 }
 
 // ended counts a message that was refused or dead-lettered, unless a conversation has failed on it, or has dropped it by its table.
-func (r *clusterRecorder) ended(of *clusterEvents, m *p.Message, how account.Outcome, code p.Code) {
-	if m.ID() == of.handling {
+func (r *clusterRecorder) ended(of *clusterEvents, at time.Time, m *p.Message, how account.Outcome, code p.Code) {
+	if m.ID() == of.handling && at.Equal(of.handledAt) {
 		return
 	}
 	r.messages.Count(m.ID(), how)

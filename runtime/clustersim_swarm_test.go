@@ -33,7 +33,11 @@ type clusterSwarm struct {
 	text     bytes.Buffer
 	runs     int // activations so far
 	serial   int // of notices
-	recorder *clusterRecorder
+	placed   []*placedRun
+
+	disturbing int       // how many disturbances are under way
+	calmSince  time.Time // when the last one ended
+	recorder   *clusterRecorder
 }
 
 // clusterNode is one run of a node.
@@ -129,10 +133,16 @@ func clusterNodeName(i int) string       { return fmt.Sprint("n", i+1) }
 func clusterAddress(i int) string        { return clusterNodeName(i) + ":7946" }
 func clusterAgent(home, i int) p.AgentID { return p.AgentID(fmt.Sprintf("n%da%d", home+1, i)) }
 func (s *clusterSwarm) anyAgent() p.AgentID {
+	if s.dice.oneIn(3) {
+		return placedAgent(s.dice.n(clusterPlaced - 1))
+	}
 	return clusterAgent(s.dice.n(clusterNodes), s.dice.n(clusterAgents-1))
 }
 
 func (s *clusterSwarm) rawAgent() p.AgentID {
+	if s.dice.oneIn(4) {
+		return placedAgent(clusterPlaced - 1)
+	}
 	return clusterAgent(s.dice.n(clusterNodes), clusterAgents-1)
 }
 
@@ -209,6 +219,7 @@ func (s *clusterSwarm) boot(i int) {
 		s.problem("client of %s: %v", name, err)
 	}
 	s.nodes[i] = c
+	s.host(c)
 	for a := range clusterAgents {
 		id := clusterAgent(i, a)
 		if s.home(id) == nil {
@@ -254,6 +265,7 @@ func (s *clusterSwarm) run() {
 	s.begin(&busy, s.disturbNetwork)
 	s.begin(&busy, s.disturbAgents)
 	s.begin(&busy, s.disturbClocks)
+	s.begin(&busy, s.watchPlaced)
 	busy.Wait()
 	s.sim.Yield("busy")
 	s.heal()

@@ -3,6 +3,8 @@ package runtime_test
 import (
 	"flag"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,7 +47,7 @@ func TestClusterSim(t *testing.T) {
 			})
 		}
 	})
-	for _, deed := range []string{"partition", "cut one way", "slow one way", "burst loss", "clock jump", "raise an epoch", "pause", "crash", "leave", "move", "stop and spawn", "break streams", "give a link up", "a node left", "a node failed", "a node unreachable", "a job", "success"} {
+	for _, deed := range []string{"partition", "cut one way", "slow one way", "burst loss", "clock jump", "raise an epoch", "pause", "crash", "leave", "drain", "an activation", "two activations", "a state that was taken over", "stop a placed agent", "move", "stop and spawn", "break streams", "give a link up", "a node left", "a node failed", "a node unreachable", "a job", "success"} {
 		if n >= 4 && all.of(deed) == 0 {
 			t.Errorf("there was never a %q: the simulation is too mild", deed)
 		}
@@ -82,19 +84,24 @@ func TestClusterSimFindsBugs(t *testing.T) {
 	if raceEnabled && !exhaustive.Enabled() {
 		t.Skip("it takes long with the race detector: make check-all")
 	}
-	for name, bugs := range map[string]linkBugs{
-		"a repeated message":        {repeat: true},
-		"a lost message":            {forget: true},
-		"a stale directory":         {stale: true},
-		"a peer not lost":           {unlost: true},
-		"a dropped refusal":         {mute: true},
-		"a lost acknowledgement":    {unacked: true},
-		"an order that is not kept": {swap: true},
+	for name, c := range map[string]struct {
+		bugs linkBugs
+		says string // a part of one of the problems
+	}{
+		"a repeated message":        {linkBugs{repeat: true}, "twice"},
+		"a lost message":            {linkBugs{forget: true}, "accepted"},
+		"a stale directory":         {linkBugs{stale: true}, ""},
+		"a peer not lost":           {linkBugs{unlost: true}, ""},
+		"a dropped refusal":         {linkBugs{mute: true}, ""},
+		"a lost acknowledgement":    {linkBugs{unacked: true}, ""},
+		"a double activation":       {linkBugs{double: true}, "two activations of"},
+		"an order that is not kept": {linkBugs{swap: true}, "after one that was sent later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := uint64(1); seed <= 1000; seed++ {
-				if s := simulateCluster(t, seed, bugs); len(s.problems) > 0 {
-					t.Logf("seed %d: %s", seed, s.problems[0])
+				s := simulateCluster(t, seed, c.bugs)
+				if i := slices.IndexFunc(s.problems, func(problem string) bool { return strings.Contains(problem, c.says) }); i >= 0 {
+					t.Logf("seed %d: %s", seed, s.problems[i])
 					return
 				}
 			}

@@ -19,6 +19,20 @@ type (
 	NodeLinks = nodeLinks
 )
 
+// PlacementProtocol is the protocol of what nodes tell each other about placement.
+const PlacementProtocol = placementProtocol
+
+// HoldActivations keeps the placed agents of the node where they are: none moves, leaves memory or gives way to an older activation.
+func (n *Node) HoldActivations() {
+	n.placer.mu.Lock()
+	defer n.placer.mu.Unlock()
+	for _, a := range n.placer.active {
+		if a.leaving == nil {
+			a.leaving = make(chan struct{})
+		}
+	}
+}
+
 // SimNetwork is a clusterNetwork made of two functions.
 type SimNetwork struct {
 	Membership func(membership.Options) (Joining, error)

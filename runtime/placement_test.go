@@ -239,6 +239,74 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// Of nodes that drain at once none takes an agent of the other: all go to the one that stays.
+func TestTwoNodesDrain(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	h, nodes := newHall(), join(t, 3, newPatientMember)
+	h.keepState = true
+	h.host(t, nodes...)
+	const agents = 60
+	for i := range agents {
+		count(t, nodes[0], p.AgentID(fmt.Sprint("counter/", i)))
+	}
+	var draining sync.WaitGroup
+	for _, n := range nodes[1:] {
+		draining.Go(func() {
+			if err := n.Drain(within(t)); err != nil {
+				t.Errorf("%s: %v", n.Name(), err)
+			}
+		})
+	}
+	draining.Wait()
+	for i := range agents {
+		id := p.AgentID(fmt.Sprint("counter/", i))
+		if got := count(t, nodes[0], id); got != 2 {
+			t.Errorf("%s counts %d after one task", id, got)
+		}
+	}
+}
+
+// heavy is a counter whose state no message can carry.
+type heavy struct{ *keeping }
+
+func (h *heavy) Snapshot() ([]byte, error) {
+	state, err := h.keeping.Snapshot()
+	return append(state, make([]byte, 17<<20)...), err
+}
+
+// An agent that the other node does not get stays where it is, with its state.
+func TestAgentThatCannotMove(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	h, n1 := newHall(), newPatientMember(t, "n1")
+	kind := func(n *runtime.Node) {
+		register(t, n, "counter", runtime.Kind{New: func(id p.AgentID) actors.Agent {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.runs[id] = append(h.runs[id], n.Name())
+			return &heavy{&keeping{&counter{hall: h}}}
+		}})
+	}
+	kind(n1)
+	id := p.AgentID("counter/0")
+	for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
+		id = p.AgentID(fmt.Sprint("counter/", i))
+	}
+	count(t, n1, id)
+	again := n1.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindAgentActivated}})
+	defer again.Close()
+	n2 := newPatientMember(t, "n2", n1.Members()[0].Gossip)
+	kind(n2)
+	if _, err := again.Next(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := count(t, n2, id); got != 2 {
+		t.Errorf("it counts %d, want 2", got)
+	}
+	if got := h.runsOf(id); slices.Contains(got, "n2") {
+		t.Errorf("it ran on %v", got)
+	}
+}
+
 // The conversations that are open when an agent moves go on; those that take too long fail, with the reason.
 func TestMoveWithOpenConversations(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly

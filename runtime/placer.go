@@ -336,19 +336,30 @@ func (p *placer) changed() {
 	p.node.system.AfterFunc(settleTime, func() { p.node.system.Work(p.settle) })
 }
 
+// activeLocked returns the activations in the order of their ids.
+func (p *placer) activeLocked() []*activation {
+	return slices.SortedFunc(maps.Values(p.active), func(a, b *activation) int { return cmp.Compare(a.id, b.id) })
+}
+
+// registered returns the kinds in the order of their names.
+func (p *placer) registered() []*kind {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.SortedFunc(maps.Values(p.kinds), func(a, b *kind) int { return cmp.Compare(a.name, b.name) })
+}
+
 // settle moves the agents that another node is to run, and activates the singletons that this one is to run.
 func (p *placer) settle() {
 	p.mu.Lock()
 	p.scheduled = false
-	all := slices.Collect(maps.Values(p.active))
-	kinds := slices.Collect(maps.Values(p.kinds))
+	all := p.activeLocked()
 	p.mu.Unlock()
 	for _, a := range all {
 		if at, placed := p.pick(a.id); placed && at.link != nil {
 			p.node.system.Work(func() { p.move(a) })
 		}
 	}
-	for _, k := range kinds {
+	for _, k := range p.registered() {
 		id := performatives.AgentID(k.name)
 		if _, runs := p.node.system.Find(id); !k.Singleton || runs {
 			continue

@@ -38,7 +38,9 @@ func (p *placer) leave(a *activation) (begun bool) {
 	a.leaving = make(chan struct{})
 	starting := a.starting
 	p.mu.Unlock()
+	turn := p.node.system.Turn()
 	<-starting
+	turn()
 	publish(p.node, AgentMoving{at(), a.id})
 	return true
 }
@@ -54,9 +56,13 @@ func (p *placer) leaveNext(ctx context.Context, a *activation) (begun bool) {
 		case gone:
 			return false
 		case leaving != nil:
+			turn := p.node.system.Turn()
 			select {
 			case <-leaving:
 			case <-ctx.Done():
+			}
+			turn()
+			if ctx.Err() != nil {
 				return false
 			}
 		case p.leave(a):
@@ -188,7 +194,9 @@ func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 	if err != nil {
 		return err
 	}
+	turn := p.node.system.Turn()
 	p.room <- struct{}{}
+	turn()
 	defer func() { <-p.room }()
 	to, err := p.offerAround(offers, a, r)
 	switch {
@@ -263,36 +271,31 @@ func (p *placer) giveUp(a *activation, v *actors.Reservation, state int, to *nod
 func (p *placer) drain(talk, offers context.Context) (failed int) {
 	p.mu.Lock()
 	p.draining = true
-	var all []*activation
-	for _, a := range p.active {
-		all = append(all, a)
-	}
-	var names []string
-	for name, k := range p.kinds {
-		if k.hosts {
-			names = append(names, name)
-		}
-	}
+	all := p.activeLocked()
 	p.mu.Unlock()
-	for _, name := range names {
-		p.node.cluster.Load().hosting(name, false)
+	for _, k := range p.registered() {
+		if k.hosts {
+			p.node.cluster.Load().hosting(k.name, false)
+		}
 	}
 	defer context.AfterFunc(talk, p.hurry)()
 	errs := make(chan error)
 	for _, a := range all {
-		go func() {
+		p.node.system.Work(func() {
 			var err error
 			if p.leaveNext(offers, a) {
 				err = p.handOver(talk, offers, a)
 			}
 			errs <- err
-		}()
+		})
 	}
+	turn := p.node.system.Turn()
 	for range all {
 		if err := <-errs; err != nil {
 			failed++
 		}
 	}
+	turn()
 	return failed
 }
 

@@ -99,7 +99,7 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 				h.Doubtful = true
 			}
 		}
-		if again && !pause(ctx, wait) || ctx.Err() != nil {
+		if again && !p.pause(ctx, wait) || ctx.Err() != nil {
 			return nil, fmt.Errorf("%w; %w", err, context.Cause(ctx))
 		}
 		if again {
@@ -117,9 +117,11 @@ func (p *placer) branch(a *activation) {
 }
 
 // pause waits. It reports false if ctx ends before.
-func pause(ctx context.Context, d time.Duration) bool {
+func (p *placer) pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
+	turn := p.node.system.Turn()
+	defer turn()
 	select {
 	case <-t.C:
 		return true
@@ -140,6 +142,8 @@ func (p *placer) offer(ctx context.Context, to *nodeLink, a *activation, h note)
 	if err := p.tell(to, h); err != nil {
 		return note{Step: stepRefused, Reason: err.Error()}
 	}
+	turn := p.node.system.Turn()
+	defer turn()
 	select {
 	case answer = <-o.answer:
 		return answer

@@ -45,17 +45,15 @@ func (e Entry) Compare(other Entry) int {
 	switch {
 	case e.Moves != other.Moves:
 		return before(other.Moves)
-	case e.Continues(other) || other.Continues(e):
-		return cmp.Or(cmp.Compare(other.Since, e.Since), e.Owner.Compare(other.Owner))
 	case !e.Moves:
-		return cmp.Or(cmp.Compare(e.first(), other.first()), e.Owner.Compare(other.Owner))
+		return cmp.Or(cmp.Compare(e.first(), other.first()), cmp.Compare(other.Since, e.Since), e.Owner.Compare(other.Owner))
 	case e.Proved != other.Proved:
 		return before(e.Proved)
 	}
 	return cmp.Or(cmp.Compare(other.Since, e.Since), e.Owner.Compare(other.Owner))
 }
 
-// Continues reports whether an activation continues another one, or both continue the same.
+// Continues reports whether one activation continues the other one, or both continue the same.
 func (e Entry) Continues(other Entry) bool {
 	return e.Placed && other.Placed && e.first() == other.first()
 }

@@ -196,6 +196,12 @@ func TestOrderOfEntries(t *testing.T) {
 		"a session's, the authenticated": {map[string]directory.Entry{
 			"a": {Agent: "X", Since: 1, Moves: true, Proved: true}, "b": {Agent: "X", Since: 2, Moves: true},
 		}, "a"},
+		"of activations, the earlier": {map[string]directory.Entry{
+			"a": {Agent: "X", Since: 2, Placed: true, First: 2}, "b": {Agent: "X", Since: 3, Placed: true, First: 1},
+		}, "b"},
+		"of those that continue one, the later": {map[string]directory.Entry{
+			"a": {Agent: "X", Since: 1, Placed: true}, "b": {Agent: "X", Since: 3, Placed: true, First: 1},
+		}, "b"},
 		"an agent before a session's": {map[string]directory.Entry{
 			"a": {Agent: "X", Since: 1, Moves: true}, "b": {Agent: "X", Since: 2},
 		}, "b"},
@@ -219,8 +225,9 @@ func TestOrderOfEntries(t *testing.T) {
 func TestCompareIsAnOrder(t *testing.T) {
 	entry := rapid.Custom(func(t *rapid.T) directory.Entry {
 		return directory.Entry{
-			Owner: node(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "node"), 1), Since: rapid.Uint64Range(1, 2).Draw(t, "since"),
+			Owner: node(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "node"), 1), Since: rapid.Uint64Range(1, 2).Draw(t, "since"),
 			Moves: rapid.Bool().Draw(t, "moves"), Proved: rapid.Bool().Draw(t, "proved"),
+			Placed: rapid.Bool().Draw(t, "placed"), First: rapid.Uint64Range(0, 2).Draw(t, "first"),
 		}
 	})
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,0 +1,112 @@
+package runtime
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// still is an agent that does nothing.
+type still struct{}
+
+// Describe returns no capabilities.
+func (still) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+// newPlacing returns a node with a kind "k", and the placer of the node.
+func newPlacing(t *testing.T) (*placer, *kind) {
+	t.Helper()
+	n, err := New(Options{Name: "n1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Stop(t.Context()) })
+	if err := n.RegisterKind("k", Kind{New: func(performatives.AgentID) actors.Agent { return still{} }}); err != nil {
+		t.Fatal(err)
+	}
+	return n.placer, n.placer.kinds["k"]
+}
+
+// The stop of a run is told after the next one has begun.
+func TestStopIsKnownLate(t *testing.T) {
+	p, k := newPlacing(t)
+	v, a, err := p.reserve(k, "k/a", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.agentStopped("K/A") // of the run before
+	if r := p.runOf("k/a"); r.number != a.number {
+		t.Errorf("it is %+v, want the activation %d", r, a.number)
+	}
+	p.remove(a)
+	v.Release(func(*performatives.Message) error { return nil })
+}
+
+// A node that has handed nothing over, and knows no other, leaves at once.
+func TestFarewellToNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		began := time.Now()
+		newClustered(p.node).farewell(t.Context())
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("it waits for %v", waited)
+		}
+		_ = p.node.Stop(t.Context())
+	})
+}
+
+// What becomes of an agent that is offered, by the answers that come.
+func TestOffers(t *testing.T) {
+	p, k := newPlacing(t)
+	_, a, err := p.reserve(k, "k/a", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer, other := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n2", Epoch: 2}
+	offered, err := performatives.New(performatives.Envelope{
+		ID: "m", Timestamp: time.Now(), Performative: performatives.ActInform, Sender: p.node.self.ID(), Receiver: "n2", Protocol: placementProtocol, Payload: performatives.Raw(`{"step":"offer","agent":"k/a"}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	a.number = 0 // as in the note
+	p.mu.Unlock()
+	for name, c := range map[string]struct {
+		happens func()
+		want    []step
+	}{
+		"an answer":                       {func() { p.answered(peer, note{Agent: "K/A", Step: stepTaken}) }, []step{stepTaken}},
+		"two, of which the first counts":  {func() { p.answered(peer, note{Agent: "k/a", Step: stepTaken}); p.nodeLost(peer) }, []step{stepTaken}},
+		"that of another run of the node": {func() { p.answered(other, note{Agent: "k/a", Step: stepTaken}) }, nil},
+		"one about another activation":    {func() { p.answered(peer, note{Agent: "k/a", Activation: 7, Step: stepTaken}) }, nil},
+		"the node is lost":                {func() { p.nodeLost(peer) }, []step{unanswered}},
+		"another one is":                  {func() { p.nodeLost(other) }, nil},
+		"it cannot have arrived": {func() {
+			p.returned(peer, offered, &performatives.Refusal{Code: performatives.CodeStopped, Text: "no link"})
+		}, []step{stepRefused}},
+		"it may have arrived": {func() {
+			p.returned(peer, offered, &performatives.Refusal{Code: performatives.CodeDisconnected})
+		}, []step{unanswered}},
+	} {
+		o := &offer{to: peer, answer: make(chan note, 1)}
+		p.setOffer(a, o)
+		c.happens()
+		var got []step
+		for len(o.answer) > 0 {
+			h := <-o.answer
+			got = append(got, h.Step)
+			if h.Step == stepRefused && !strings.Contains(h.Reason, "no link") {
+				t.Errorf("%s: the reason is %q", name, h.Reason)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
