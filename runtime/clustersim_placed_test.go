@@ -22,9 +22,8 @@ func placedAgent(i int) p.AgentID { return p.AgentID(fmt.Sprintf("%s/%d", cluste
 
 // placedRun is an activation of a placed agent that has started and not stopped.
 type placedRun struct {
-	id     p.AgentID
-	node   *clusterNode
-	number uint64
+	id   p.AgentID
+	node *clusterNode
 }
 
 // placedWorker is one activation of a placed agent that performs tasks.

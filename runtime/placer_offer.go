@@ -242,6 +242,8 @@ func (p *placer) told(l *nodeLink, m *performatives.Message) {
 		_ = p.tell(l, p.take(h)) // an error means that the node has gone, and may offer the agent to others
 	case stepTaken, stepRefused, stepRuns:
 		p.answered(l.peer, h)
+	case unanswered:
+		fallthrough
 	default:
 		p.node.system.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "step", h.Step)
 	}
