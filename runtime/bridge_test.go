@@ -15,18 +15,18 @@ import (
 )
 
 // newStaffedBridgeHub returns a hub with a calculator and a builder.
-func newStaffedBridgeHub(t *testing.T) (h *gatewayHub, ended chan error) {
+func newStaffedBridgeHub(t *testing.T) (h *gatewayHub, began chan struct{}, ended chan error) {
 	t.Helper()
-	ended = make(chan error, 4)
+	began, ended = make(chan struct{}, 4), make(chan error, 4)
 	h = newBridgeHub(t)
 	h.spawn("Calc", returning(newCalculator(t)))
-	h.spawn("Bob", returning(newBuilder(ended)))
-	return h, ended
+	h.spawn("Bob", returning(newBuilder(began, ended)))
+	return h, began, ended
 }
 
 // A peer shakes hands before anything else. A message before the handshake is refused, and the session goes on.
 func TestBridgeHandshake(t *testing.T) {
-	h, _ := newStaffedBridgeHub(t)
+	h, _, _ := newStaffedBridgeHub(t)
 	p := h.bridge("py")
 	if got := p.outcome(p.call("Calc", "add", `{"a":1,"b":2}`)); got != "UNAUTHORIZED: send a handshake_request first" {
 		t.Errorf("before the handshake: %s", got)
@@ -52,7 +52,7 @@ func TestBridgeHandshake(t *testing.T) {
 }
 
 func TestBridgeCallsTools(t *testing.T) {
-	h, ended := newStaffedBridgeHub(t)
+	h, _, ended := newStaffedBridgeHub(t)
 	h.spawn("Eve", returning(worker{func(context.Context, delegation.Task) (performatives.InformResult, error) {
 		return performatives.InformResult{Status: performatives.StatusFailure, Summary: "there is none"}, nil
 	}}))
@@ -77,7 +77,7 @@ func TestBridgeCallsTools(t *testing.T) {
 			t.Errorf("%s.%s %s: got %s, want %s", tt.to, tt.tool, tt.arguments, got, tt.want)
 		}
 	}
-	id := p.say("request", "Bob", "", `{"tool_name":"slow","arguments":{},"timeout":0.03}`)
+	id := p.say("request", "Bob", "", `{"tool_name":"slow","arguments":{},"timeout":0.5}`)
 	if got := p.outcome(id); !strings.HasPrefix(got, "TIMEOUT: ") {
 		t.Errorf("too late: %s", got)
 	}
@@ -88,11 +88,12 @@ func TestBridgeCallsTools(t *testing.T) {
 
 // A peer withdraws its request: the work stops, and the request gets its one answer.
 func TestBridgeCancels(t *testing.T) {
-	h, ended := newStaffedBridgeHub(t)
+	h, began, ended := newStaffedBridgeHub(t)
 	p, thief := h.bridge("py"), h.bridge("thief")
 	p.greet("[]")
 	thief.greet("[]")
 	id := p.call("Bob", "slow", "{}")
+	<-began // else the request may end before the work has
 	thief.say("notification", "Bob", id, `{"event_type":"cancel","data":{}}`)
 	if got := thief.outcome(thief.call("Calc", "add", `{"a":1,"b":2}`)); got != `{"sum":3}` {
 		t.Errorf("the thief: %s", got)

@@ -50,20 +50,22 @@ func newCalculator(t testing.TB) calculator {
 	return calculator{tools}
 }
 
-func newBuilder(ended chan<- error) builder {
+func newBuilder(began chan<- struct{}, ended chan<- error) builder {
 	return builder{
 		tools: []performatives.Action{
 			{Name: "build", Description: "builds", InputSchema: json.RawMessage(`{"type":"object","required":["plan"]}`)},
 			{Name: "slow", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		},
 		worker: worker{func(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
-			if err := t.Progress(50, "half"); err != nil {
-				return performatives.InformResult{}, err
-			}
 			if t.TaskType == "slow" {
+				began <- struct{}{}
+				_ = t.Progress(50, "half") // it may have ended by now
 				<-ctx.Done()
 				ended <- context.Cause(ctx)
 				return performatives.InformResult{}, ctx.Err()
+			}
+			if err := t.Progress(50, "half"); err != nil {
+				return performatives.InformResult{}, err
 			}
 			return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "built"}, nil
 		}},
@@ -76,7 +78,7 @@ func newStaffedHub(t *testing.T) (h *gatewayHub, ended chan error) {
 	ended = make(chan error, 4)
 	h = newGatewayHub(t)
 	h.spawn("Calc", returning(newCalculator(t)))
-	h.spawn("Bob", returning(newBuilder(ended)))
+	h.spawn("Bob", returning(newBuilder(make(chan struct{}, 4), ended)))
 	return h, ended
 }
 
@@ -182,7 +184,7 @@ func TestGatewaySlowRequests(t *testing.T) {
 		t.Errorf("the work ended because of %v", why)
 	}
 
-	p.send(request("8", "tools/call", `{"name":"slow"}`), `"metadata":{"timeout_ms":30},"target_namespace":"Bob",`)
+	p.send(request("8", "tools/call", `{"name":"slow"}`), `"metadata":{"timeout_ms":500},"target_namespace":"Bob",`)
 	if code, wireCode, text := p.fault("8"); code != -32004 || wireCode != "SERVICE_UNAVAILABLE" {
 		t.Errorf("%d %s %s", code, wireCode, text)
 	}
