@@ -223,6 +223,7 @@ func (c *clustered) renew(peer cluster.Incarnation) {
 		return
 	}
 	c.node.placer.nodeLost(peer)
+	c.heardFarewell(peer)
 	c.endLocked(l, false)
 	c.addLocked(peer)
 	c.node.system.Logger().Warn("a node is lost", "peer", peer.Name, "reason", "unreachable")

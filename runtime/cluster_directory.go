@@ -32,6 +32,7 @@ func (c *clustered) agentChanged(id performatives.AgentID) {
 		delta = c.putLocked(r)
 		delete(c.handed, id.Fold())
 		c.settledLocked()
+		c.outdateLocked(id) // it may run on another node, too
 	case !handed:
 		delta = c.replica.Remove(id)
 		delete(c.since, id.Fold())
@@ -212,7 +213,9 @@ func (c *clustered) wantedLocked(id performatives.AgentID) (w wanted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entries := c.replica.Lookup(id)
-	if c.handed[id.Fold()] != nil && len(entries) > 0 && entries[0].Owner != c.self { // the next run is known
+	if to := c.handed[id.Fold()]; to != nil && slices.ContainsFunc(entries, func(e directory.Entry) bool {
+		return e.Placed && (e.Owner == *to && e.Since > c.since[id.Fold()] || e.Owner != c.self && entries[0] == e)
+	}) { // the next run is known
 		c.dropHandedLocked(id.Fold())
 	}
 	for _, e := range entries {
@@ -313,9 +316,11 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 	}
 	log := c.node.system.Logger().With("agent", ours.ID(), "peer", w.link.peer.Name)
 	if run := c.node.placer.runOf(ours.ID()); run.number != 0 && w.entry.Placed {
-		own := run.entry(ours.ID(), c.self)
+		own := run.entry(ours.ID(), c.incarnation())
 		switch {
+		case run.before.is(w.entry): // which has yet to go
 		case run.offered && w.entry.Continues(own): // that node has taken it
+			c.node.placer.taken(ours.ID(), w.entry.Owner)
 		case own.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")
 			publish(c.node, AgentContested{at(), ours.ID(), w.link.peer.Name, true})

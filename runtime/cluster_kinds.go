@@ -66,6 +66,13 @@ func (c *clustered) withdrawLocked(id performatives.AgentID) {
 	r.Remove()
 }
 
+// incarnation returns that of this node.
+func (c *clustered) incarnation() cluster.Incarnation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.self
+}
+
 // outdate has the registration of an agent compared with the replica, soon.
 func (c *clustered) outdate(id performatives.AgentID) {
 	c.mu.Lock()

@@ -209,7 +209,7 @@ func (h *linkHandler) Received(peer cluster.Incarnation, m *performatives.Messag
 	l := h.linkTo(peer)
 	switch {
 	case l == nil:
-	case m.Protocol() == placementProtocol && m.Receiver().Is(h.node.self.ID()):
+	case m.Protocol() == placementProtocol && m.Sender().Is(performatives.AgentID(peer.Name)) && m.Forwards() == 0: // the node itself has sent it
 		h.node.placer.told(l, m)
 		return
 	default:
@@ -233,7 +233,7 @@ func (h *linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mes
 		l.undelivered(m, why)
 	case l.ended() && !l.left: // its sender was told so
 		l.undelivered(m, why)
-	case !h.node.placer.reroute(m):
+	case !h.node.placer.reroute(m, func() { l.undelivered(m, why) }):
 		l.undelivered(m, why)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -19,8 +20,9 @@ type link struct {
 	limits linkLimits
 	load   actors.Load // the conversations that agents of this process have over it
 
-	receiving sync.Mutex // held while a message of the peer is passed on
-	over      bool       // no further message of the peer is passed on; guarded by receiving
+	receiving sync.Mutex  // held while a message of the peer is passed on
+	over      bool        // no further message of the peer is passed on; guarded by receiving
+	finished  atomic.Bool // over, for those who must not wait for receiving
 
 	lost   bool // its records have ended; guarded by records.mu
 	weight int  // of the long messages of its records, in bytes; guarded by records.mu
@@ -60,6 +62,7 @@ func (l *link) finish(why performatives.Failure, peers ...performatives.AgentID)
 	l.receiving.Lock()
 	ended := l.over
 	l.over = true
+	l.finished.Store(true)
 	l.receiving.Unlock()
 	if ended {
 		return false
@@ -70,11 +73,7 @@ func (l *link) finish(why performatives.Failure, peers ...performatives.AgentID)
 }
 
 // ended reports whether the link has ended.
-func (l *link) ended() bool {
-	l.receiving.Lock()
-	defer l.receiving.Unlock()
-	return l.over
-}
+func (l *link) ended() bool { return l.finished.Load() }
 
 // deliver routes a message of the peer's agent to its receiver. The error is a [*performatives.Refusal], and the node has
 // counted the message.

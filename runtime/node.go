@@ -246,7 +246,9 @@ func (n *Node) Stop(ctx context.Context) error {
 // must miss no change, and inform their peers before the agent sends its next message.
 func (n *Node) agentChanged(id performatives.AgentID) {
 	if _, here := n.system.Find(id); !here {
-		n.records.agentStopped(id)
+		if !n.placer.leaves(id) { // else its records go along
+			n.records.agentStopped(id)
+		}
 		n.placer.agentStopped(id)
 	}
 	for _, u := range n.allUplinks() {

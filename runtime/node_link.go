@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -67,22 +68,40 @@ func (l *nodeLink) connected(differ []string) {
 	}
 }
 
-// receive routes a message of the other node to an agent of this one, or to one beyond an uplink of this one. It is not
-// passed on to a third node: a directory that is out of date makes no loop.
-func (l *nodeLink) receive(m *performatives.Message) {
-	l.receiving.Lock()
-	defer l.receiving.Unlock()
-	if l.over { // the conversations have lost their peers
-		_ = l.node.recordRefusal(m, errNodeGone)
+// receive routes a message of the other node to an agent of this one, or to one beyond an uplink of this one. It is passed on to a third node
+// only for an agent that is placed, and that by maxForwards nodes: a directory that is out of date makes no loop.
+func (l *nodeLink) receive(m *performatives.Message) { l.receiveAgain(m, 0) }
+
+// receiveAgain is receive for a message that has waited so long since its last attempt.
+func (l *nodeLink) receiveAgain(m *performatives.Message, waited time.Duration) {
+	err := l.receiveOnce(m, waited)
+	if !errors.Is(err, errUnsettled) {
 		return
 	}
-	if err := l.route(m); err != nil {
-		l.answer(m, err)
+	if !l.node.placer.later(waited, func(next time.Duration) { l.receiveAgain(m, next) }) {
+		l.answer(m, l.node.recordRefusal(m, err))
 	}
 }
 
-// route delivers a message of the other node. The error is a [*performatives.Refusal], and the message is counted.
-func (l *nodeLink) route(m *performatives.Message) error {
+// errUnsettled is the refusal of a message for an agent that moves.
+var errUnsettled = refused(performatives.CodeBusy, "the agent moves, and this node does not know where it is")
+
+// receiveOnce routes a message. It reports errUnsettled when the message may be routed in a while, and has answered any other error.
+func (l *nodeLink) receiveOnce(m *performatives.Message, waited time.Duration) error {
+	l.receiving.Lock()
+	defer l.receiving.Unlock()
+	if l.over { // the conversations have lost their peers
+		return l.node.recordRefusal(m, errNodeGone)
+	}
+	err := l.route(m, waited)
+	if err != nil && !errors.Is(err, errUnsettled) {
+		l.answer(m, err)
+	}
+	return err
+}
+
+// route delivers a message of the other node. The error is a [*performatives.Refusal], and the message is counted, unless it is errUnsettled.
+func (l *nodeLink) route(m *performatives.Message, waited time.Duration) error {
 	n, to := l.node, m.Receiver()
 	if err := l.hear(m); err != nil {
 		return n.recordRefusal(m, err)
@@ -94,16 +113,26 @@ func (l *nodeLink) route(m *performatives.Message) error {
 		return nil
 	}
 	receiver, ok := n.system.Find(to)
-	if ok && n.ours(receiver) || !ok && (n.uplinkFor(to) != nil || n.placer.activatesHere(m)) {
+	begun := false
+	if !ok {
+		var err error
+		if begun, err = n.placer.begin(m, l); err != nil {
+			return n.recordRefusal(m, err)
+		}
+	}
+	if begun || ok && n.ours(receiver) || !ok && n.uplinkFor(to) != nil {
 		return l.takeIn(m)
 	}
-	if on := l.cluster.whereIs(to, receiver); on != nil && on != l && m.Forwards() < maxForwards && opensAnything(m) {
+	on := l.whereIs(m, receiver)
+	_, placed := n.placer.pick(to)
+	switch {
+	case on != nil && (m.Forwards() < maxForwards || waited > 0) && opensAnything(m):
 		if err := on.Send(m.Forward()); err != nil {
 			return n.recordRefusal(m, err)
 		}
 		return nil
-	}
-	switch {
+	case placed && opensAnything(m): // it is on its way, and not all nodes know where
+		return errUnsettled
 	case ok:
 		return n.recordRefusal(m, refused(performatives.CodeStopped, fmt.Sprintf("the agent %q is not on the node %s", to, n.Name())))
 	case n.system.HasRun(to):
@@ -173,21 +202,25 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 }
 
 // whereIs returns the link to the node where a placed agent runs or is to be activated, or where an agent that the directory does not know
-// was heard, and nil for any other agent.
-func (c *clustered) whereIs(id performatives.AgentID, r *actors.Registration) *nodeLink {
+// was heard, and nil for any other agent. The agent is the receiver of a message of the node at the other end of l.
+func (l *nodeLink) whereIs(m *performatives.Message, r *actors.Registration) *nodeLink {
+	c, id := l.cluster, m.Receiver()
 	if r != nil {
-		if a, ok := r.Destination().(*nodeAgent); ok && a.placed {
+		a, ok := r.Destination().(*nodeAgent)
+		if !ok || !a.placed {
+			return nil
+		}
+		if a.link != l { // else it has left there
 			return a.link
 		}
-		return nil
 	}
-	if heard := c.heard.from(id); heard != nil {
+	if heard := c.heard.from(id); heard != nil && heard != l {
 		return heard
 	}
-	if to, handed := c.handedTo(id); handed {
+	if to, handed := c.handedTo(id); handed && to != l.peer {
 		return c.linkTo(to)
 	}
-	at, _ := c.node.placer.pick(id)
+	at, _ := c.node.placer.pickFor(m, l)
 	return at.link
 }
 

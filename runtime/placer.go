@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -25,7 +26,13 @@ type placer struct {
 	end   context.CancelFunc
 	moves context.Context // ends when the agents that move are to end their conversations
 	hurry context.CancelFunc
-	room  chan struct{} // has one of each agent that is offered to others
+
+	offers     context.Context // ends when the agents that move are to have been taken
+	stopOffers context.CancelFunc
+	room       chan struct{} // has one of each agent that is offered to others
+
+	lastOffer atomic.Uint64
+	waiting   atomic.Int64 // messages whose receivers move; see nodeLink.receiveAgain
 
 	mu        sync.Mutex
 	kinds     map[string]*kind
@@ -42,11 +49,21 @@ type activation struct {
 	// Guarded by placer.mu.
 	number   uint64        // greater than that of each earlier run of the id
 	first    uint64        // that of the first run whose state this one may have
+	before   former        // the run of another node that this one has followed
 	starting chan struct{} // closed when the agent has started, or could not
 	passive  *passive      // nil for an agent that runs or starts
 	leaving  chan struct{} // not nil while the agent leaves this node, or its memory; closed when it has, or stays
 	offer    *offer        // nil, or the agent was offered to another node, which has not answered
 }
+
+// former is a run of a node that has offered its agent to others. Its entry in the directory may stand for a while.
+type former struct {
+	owner  cluster.Incarnation
+	number uint64
+}
+
+// is reports whether an entry is of that run, or of an earlier one of its node.
+func (f former) is(e directory.Entry) bool { return e.Owner == f.owner && e.Since <= f.number }
 
 // passive is an agent that is not in memory, except for its state.
 type passive struct {
@@ -60,6 +77,7 @@ func newPlacer(n *Node) *placer {
 	}
 	p.ctx, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // it ends with the node
 	p.moves, p.hurry = context.WithCancel(p.ctx)
+	p.offers, p.stopOffers = context.WithCancel(p.ctx)
 	return p
 }
 
@@ -132,8 +150,22 @@ func (p *placer) pickExcept(id performatives.AgentID, except map[cluster.Incarna
 
 // activatesHere reports whether a message for the agent, which is nowhere, activates it on this node.
 func (p *placer) activatesHere(m *performatives.Message) bool {
-	at, placed := p.pick(m.Receiver())
+	at, placed := p.pickFor(m, nil)
 	return placed && at.here && opensAnything(m)
+}
+
+// pickFor is pick for a message that the node at the other end of a link has sent, if it is not nil: it does not run the agent. One that nodes
+// with different views have passed on as often as they may stays here, if it can.
+func (p *placer) pickFor(m *performatives.Message, from *nodeLink) (at picked, placed bool) {
+	var except map[cluster.Incarnation]struct{}
+	if from != nil {
+		except = map[cluster.Incarnation]struct{}{from.peer: {}}
+	}
+	at, placed = p.pickExcept(m.Receiver(), except)
+	if placed && m.Forwards() >= maxForwards && at.kind != nil && p.hosts(at.kind) {
+		at.here, at.link = true, nil
+	}
+	return at, placed
 }
 
 // opensAnything reports whether a message can be the first for an agent. An answer and a CANCEL are for a run that has ended.
@@ -144,15 +176,42 @@ func opensAnything(m *performatives.Message) bool {
 	return m.InReplyTo() == "" || m.Performative().ExpectsReply()
 }
 
+// begin activates the receiver of a message of another node, which is not in the directory, if it is for this one to run it. It reports false
+// if it is not.
+func (p *placer) begin(m *performatives.Message, from *nodeLink) (here bool, err error) {
+	at, placed := p.pickFor(m, from)
+	if !placed || !at.here || !opensAnything(m) {
+		return false, nil
+	}
+	switch err := p.activate(at.kind, m.Receiver(), nil); {
+	case err == nil, errors.Is(err, actors.ErrExists): // it is there by now
+		return true, nil
+	case errors.Is(err, actors.ErrStopped): // the node drains by now
+		return false, nil
+	default:
+		return false, refusedCopy(m, performatives.CodeStopped, err.Error())
+	}
+}
+
 // route routes a message for an agent that is not in the directory: it activates it, or passes the message to the node that
 // does. It reports false when no kind has such an id, or the message is for a run that has ended.
 func (p *placer) route(m *performatives.Message) (handled bool, err error) {
-	at, placed := p.pick(m.Receiver())
+	at, placed := p.pickFor(m, nil)
 	switch {
 	case !placed || !opensAnything(m):
 		return false, nil
 	case at.here:
-		return true, p.activate(at.kind, m.Receiver(), m)
+		switch err := p.activate(at.kind, m.Receiver(), m); {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, actors.ErrExists): // somebody was first
+			_, err := router{p.node}.deliver(m)
+			return true, err
+		case errors.Is(err, actors.ErrStopped) && p.drains(): // since it was picked
+			return p.route(m)
+		default:
+			return true, refusedCopy(m, performatives.CodeStopped, err.Error())
+		}
 	case at.link == nil:
 		return true, refusedCopy(m, performatives.CodeStopped, "no node hosts the kind "+placement.KindOf(m.Receiver()))
 	case m.Forwards() > 0: // its record is where it entered
@@ -161,12 +220,53 @@ func (p *placer) route(m *performatives.Message) (handled bool, err error) {
 	return true, at.link.send(m, m.Receiver(), unchanged)
 }
 
-// reroute routes a message for a placed agent anew that has not reached the node where it was. It reports false when it cannot.
-func (p *placer) reroute(m *performatives.Message) bool {
-	if at, placed := p.pick(m.Receiver()); !placed || m.Forwards() >= maxForwards || !opensAnything(m) || at.link == nil && !at.here {
+// maxReroutes is how often a message is passed on, at most, that comes back.
+const maxReroutes = 4 * maxForwards
+
+// reroute routes a message for a placed agent anew that has not reached the node where it was, now or in a while. It calls giveUp if that fails. It
+// reports false if the message is not for a placed agent, or is for a run that has ended.
+func (p *placer) reroute(m *performatives.Message, giveUp func()) bool {
+	at, placed := p.pick(m.Receiver())
+	if !placed || at.link == nil && !at.here || m.Forwards() >= maxReroutes || !opensAnything(m) {
 		return false
 	}
-	return router{p.node}.Route(m.Forward()) == nil
+	p.rerouteAfter(m, 0, giveUp)
+	return true
+}
+
+// rerouteAfter is reroute for a message that has waited so long since its last attempt.
+func (p *placer) rerouteAfter(m *performatives.Message, waited time.Duration, giveUp func()) {
+	if err := (router{p.node}).Route(m.Forward()); err == nil {
+		return
+	}
+	if !p.later(waited, func(next time.Duration) { p.rerouteAfter(m, next, giveUp) }) {
+		giveUp()
+	}
+}
+
+// The time for which a message waits whose receiver moves while the nodes have yet to learn where: first, and at most. And how many may.
+const (
+	firstWait  = 10 * time.Millisecond
+	longWait   = 640 * time.Millisecond
+	maxWaiting = 1 << 12
+)
+
+// later has a message tried again after twice the time that it has waited. It reports false if that was long enough.
+func (p *placer) later(waited time.Duration, again func(waited time.Duration)) bool {
+	next := max(firstWait, 2*waited)
+	if next > longWait || p.ctx.Err() != nil {
+		return false
+	}
+	if p.waiting.Add(1) > maxWaiting {
+		p.waiting.Add(-1)
+		return false
+	}
+	p.node.system.Work(func() {
+		p.pause(p.ctx, next)
+		p.waiting.Add(-1)
+		again(next)
+	})
+	return true
 }
 
 // activate starts an agent here. m is its first message, nil for a singleton.
@@ -177,14 +277,10 @@ func (p *placer) activate(k *kind, id performatives.AgentID, m *performatives.Me
 	if err == nil {
 		v, a, err = p.reserve(k, id, 0, 0)
 	}
-	switch {
-	case errors.Is(err, actors.ErrExists) && m != nil: // somebody was first
-		return p.node.system.Deliver(id, m)
-	case err != nil && m != nil:
-		return refusedCopy(m, performatives.CodeStopped, err.Error())
-	case err != nil:
+	if err != nil {
 		return err
-	case m != nil:
+	}
+	if m != nil {
 		_ = v.Deliver(m) // it has room for one
 	}
 	p.start(a, v, nil)
@@ -260,6 +356,14 @@ func (p *placer) remove(a *activation) {
 	a.leftLocked()
 }
 
+// leaves reports whether an agent is about to leave this node, or its memory.
+func (p *placer) leaves(id performatives.AgentID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := p.active[id.Fold()]
+	return a != nil && a.leaving != nil
+}
+
 // agentStopped forgets an agent that has stopped by itself. Its id may be reserved again by now.
 func (p *placer) agentStopped(id performatives.AgentID) {
 	p.mu.Lock()
@@ -285,6 +389,7 @@ func (p *placer) retryLater() { p.node.system.AfterFunc(retryTime, p.changed) }
 type run struct {
 	number, first uint64 // zero for any other agent
 	offered       bool   // to another node, which has not answered
+	before        former
 }
 
 // entry returns the entry of the run in the directory.
@@ -297,7 +402,7 @@ func (p *placer) runOf(id performatives.AgentID) run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if a := p.active[id.Fold()]; a != nil {
-		return run{a.number, a.first, a.offer != nil}
+		return run{a.number, a.first, a.offer != nil, a.before}
 	}
 	return run{}
 }

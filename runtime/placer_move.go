@@ -41,6 +41,15 @@ func (p *placer) leave(a *activation) (begun bool) {
 	turn := p.node.system.Turn()
 	<-starting
 	turn()
+	p.mu.Lock()
+	gone := p.active[a.id.Fold()] != a // it could not start
+	if gone {
+		a.leftLocked()
+	}
+	p.mu.Unlock()
+	if gone {
+		return false
+	}
 	publish(p.node, AgentMoving{at(), a.id})
 	return true
 }
@@ -102,8 +111,9 @@ func (p *placer) retire(ctx context.Context, a *activation) (retired, error) {
 	return retired{v, state, true}, err
 }
 
-// ended forgets an agent that leaves and is not anywhere.
+// ended forgets an agent that leaves and has stopped: it is not anywhere, or at another node.
 func (p *placer) ended(a *activation) {
+	p.node.records.agentStopped(a.id)
 	p.remove(a)
 	if a.kind.Singleton {
 		p.retryLater()
@@ -181,7 +191,7 @@ func (p *placer) move(a *activation) {
 	}
 	ctx, cancel := context.WithTimeout(p.moves, a.kind.MoveTime)
 	defer cancel()
-	if err := p.handOver(ctx, p.ctx, a); err != nil {
+	if err := p.handOver(ctx, p.offers, a); err != nil {
 		p.node.system.Logger().Warn("an agent was not handed over", "agent", a.id, "err", err)
 		p.retryLater()
 	}
@@ -194,17 +204,13 @@ func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 	if err != nil {
 		return err
 	}
-	turn := p.node.system.Turn()
-	p.room <- struct{}{}
-	turn()
-	defer func() { <-p.room }()
-	to, err := p.offerAround(offers, a, r)
+	to, err := p.offerInTurn(offers, a, r)
 	switch {
 	case errors.Is(err, errRunsBefore):
 		p.giveUp(a, r.reservation, len(r.state), to)
 	case to != nil:
 		p.give(a, r.reservation, to)
-	case p.drains():
+	case err != nil && p.drains():
 		p.node.system.Logger().Error("an agent was not handed over, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
 		r.reservation.Release(func(m *performatives.Message) error { return refusedCopy(m, performatives.CodeStopped, err.Error()) })
 		p.ended(a)
@@ -216,20 +222,50 @@ func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 	return err
 }
 
+// offerInTurn is offerAround when few other agents are being offered. It reports no error only if the agent is to run here.
+func (p *placer) offerInTurn(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
+	turn := p.node.system.Turn()
+	select {
+	case p.room <- struct{}{}:
+		turn()
+	case <-ctx.Done():
+		turn()
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-p.room }()
+	for {
+		draining := p.drains()
+		to, err := p.offerAround(ctx, a, r)
+		if to != nil || ctx.Err() != nil || draining == p.drains() { // else the node drains since then
+			return to, err
+		}
+	}
+}
+
 // give passes the messages of an agent on to the node that runs it now.
 func (p *placer) give(a *activation, v *actors.Reservation, to *nodeLink) {
 	waiting := v.Len()
-	p.node.records.handedOver(a.id, to.link)
 	p.node.cluster.Load().handOver(a.id, to.peer)
-	v.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
+	p.release(a, v, to)
 	p.remove(a) // later than the entry: see nodeLink.hear
 	publish(p.node, AgentMoved{at(), a.id, to.peer.Name, waiting})
+}
+
+// release gives back the id of an agent that runs on another node, to which its messages and records go.
+func (p *placer) release(a *activation, v *actors.Reservation, to *nodeLink) {
+	p.node.records.handedOver(a.id, to.link)
+	v.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
+	p.node.records.handedOver(a.id, to.link) // those of messages that have come in between
 }
 
 // passOn passes a message on to the node that its receiver was handed over to, or has left for.
 func (p *placer) passOn(m *performatives.Message, to *nodeLink) error {
 	err := to.Send(m.Forward())
-	if err != nil && to.ended() && p.reroute(m) {
+	if err == nil || !to.ended() {
+		return err
+	}
+	r := asRefusal(err)
+	if p.reroute(m, func() { p.node.system.RefuseCopy(m.Receiver(), m, r.Code, r.Text) }) {
 		return nil
 	}
 	return err
@@ -262,8 +298,7 @@ func (p *placer) yield(id performatives.AgentID, to *nodeLink) {
 func (p *placer) giveUp(a *activation, v *actors.Reservation, state int, to *nodeLink) {
 	p.node.system.Logger().Warn("an activation stops, and its state is lost: another node has activated the agent before",
 		"agent", a.id, "peer", to.peer.Name, "state", state)
-	p.node.records.handedOver(a.id, to.link)
-	v.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
+	p.release(a, v, to)
 	p.ended(a)
 }
 
@@ -279,12 +314,16 @@ func (p *placer) drain(talk, offers context.Context) (failed int) {
 		}
 	}
 	defer context.AfterFunc(talk, p.hurry)()
+	defer context.AfterFunc(offers, p.stopOffers)()
 	errs := make(chan error)
 	for _, a := range all {
 		p.node.system.Work(func() {
 			var err error
-			if p.leaveNext(offers, a) {
+			switch {
+			case p.leaveNext(offers, a):
 				err = p.handOver(talk, offers, a)
+			case offers.Err() != nil:
+				err = context.Cause(offers)
 			}
 			errs <- err
 		})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -15,6 +16,7 @@ import (
 // note is what nodes tell each other about placement.
 type note struct {
 	Step       step                  `json:"step"`
+	Offer      uint64                `json:"offer,omitempty"` // the number of the offer, by the node that makes it
 	Agent      performatives.AgentID `json:"agent,omitempty"`
 	Activation uint64                `json:"activation,omitempty"` // of the run that has ended where the agent is offered
 	First      uint64                `json:"first,omitempty"`      // of the runs that this one has continued
@@ -44,6 +46,7 @@ const placementProtocol = "ribosome-placement"
 
 // offer is one whose answer is awaited.
 type offer struct {
+	number uint64
 	to     cluster.Incarnation
 	answer chan note // has room for one
 }
@@ -88,7 +91,7 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 				return at.link, nil
 			case stepRuns:
 				theirs := directory.Entry{Agent: a.id, Owner: at.link.peer, Placed: true, Since: answer.Runs, First: answer.First}
-				if run.entry(a.id, p.node.cluster.Load().self).Compare(theirs) > 0 {
+				if run.entry(a.id, p.node.cluster.Load().incarnation()).Compare(theirs) > 0 {
 					return at.link, errRunsBefore
 				}
 				err, again = fmt.Errorf("the node %s runs it, too", at.link.peer.Name), true // and gives way
@@ -132,7 +135,8 @@ func (p *placer) pause(ctx context.Context, d time.Duration) bool {
 
 // offer offers an agent to one node, and returns its answer.
 func (p *placer) offer(ctx context.Context, to *nodeLink, a *activation, h note) (answer note) {
-	o := &offer{to: to.peer, answer: make(chan note, 1)}
+	o := &offer{number: p.lastOffer.Add(1), to: to.peer, answer: make(chan note, 1)}
+	h.Offer = o.number
 	p.setOffer(a, o)
 	defer func() {
 		if answer.Step != stepTaken { // else it stands until the agent is forgotten here
@@ -162,8 +166,17 @@ func (p *placer) setOffer(a *activation, o *offer) {
 func (p *placer) answered(by cluster.Incarnation, h note) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if a := p.active[h.Agent.Fold()]; a != nil && a.number == h.Activation {
+	if a := p.active[h.Agent.Fold()]; a != nil && a.offer != nil && a.offer.number == h.Offer {
 		a.offer.resolve(by, h)
+	}
+}
+
+// taken notes that the directory has an agent at the node that it was offered to.
+func (p *placer) taken(id performatives.AgentID, by cluster.Incarnation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.active[id.Fold()]; a != nil {
+		a.offer.resolve(by, note{Step: stepTaken})
 	}
 }
 
@@ -196,7 +209,7 @@ func (p *placer) returned(to cluster.Incarnation, m *performatives.Message, why 
 	if err != nil || h.Step != stepOffer {
 		return false
 	}
-	answer := note{Agent: h.Agent, Activation: h.Activation, Step: stepRefused, Reason: why.Error()}
+	answer := note{Offer: h.Offer, Agent: h.Agent, Step: stepRefused, Reason: why.Error()}
 	if why.Code == performatives.CodeDisconnected { // it may have arrived
 		answer.Step = unanswered
 	}
@@ -239,7 +252,7 @@ func (p *placer) told(l *nodeLink, m *performatives.Message) {
 	case stepHeard:
 		p.node.cluster.Load().heardFarewell(l.peer)
 	case stepOffer:
-		_ = p.tell(l, p.take(h)) // an error means that the node has gone, and may offer the agent to others
+		p.reply(l, p.take(l.peer, h))
 	case stepTaken, stepRefused, stepRuns:
 		p.answered(l.peer, h)
 	case unanswered:
@@ -249,9 +262,21 @@ func (p *placer) told(l *nodeLink, m *performatives.Message) {
 	}
 }
 
+// reply sends the answer to an offer, again if the link is full.
+func (p *placer) reply(l *nodeLink, answer note) {
+	if p.tell(l, answer) == nil {
+		return
+	}
+	p.node.system.Work(func() {
+		for p.pause(p.ctx, offerAgain) && !l.ended() && p.tell(l, answer) != nil {
+			continue
+		}
+	})
+}
+
 // take takes over an agent that another node offers, and returns the answer.
-func (p *placer) take(h note) (answer note) {
-	answer = note{Agent: h.Agent, Activation: h.Activation}
+func (p *placer) take(from cluster.Incarnation, h note) (answer note) {
+	answer = note{Offer: h.Offer, Agent: h.Agent}
 	at, placed := p.pick(h.Agent)
 	run := p.runOf(h.Agent)
 	switch {
@@ -267,20 +292,30 @@ func (p *placer) take(h note) (answer note) {
 	case h.Doubtful:
 		h.First = 0
 	}
-	if err := p.takeOver(at.kind, h); err != nil {
+	err := p.takeOver(at.kind, from, h)
+	run = p.runOf(h.Agent)
+	switch {
+	case err == nil:
+		answer.Step = stepTaken
+	case errors.Is(err, actors.ErrExists) && run.number != 0: // since it was looked up
+		answer.Step, answer.Runs, answer.First = stepRuns, run.number, run.first
+	default:
 		answer.Step, answer.Reason = stepRefused, err.Error()
-		return answer
 	}
-	answer.Step = stepTaken
 	return answer
 }
 
 // takeOver begins the next run of an agent that another node has run.
-func (p *placer) takeOver(k *kind, h note) error {
+func (p *placer) takeOver(k *kind, from cluster.Incarnation, h note) error {
 	c := p.node.cluster.Load()
 	p.node.handover.Lock()
 	c.withdrawLocked(h.Agent)
 	v, a, err := p.reserve(k, h.Agent, h.First, h.Activation)
+	if err == nil {
+		p.mu.Lock()
+		a.before = former{from, h.Activation}
+		p.mu.Unlock()
+	}
 	p.node.handover.Unlock()
 	switch {
 	case err != nil:

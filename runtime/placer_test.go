@@ -69,22 +69,21 @@ func TestOffers(t *testing.T) {
 	}
 	peer, other := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n2", Epoch: 2}
 	offered, err := performatives.New(performatives.Envelope{
-		ID: "m", Timestamp: time.Now(), Performative: performatives.ActInform, Sender: p.node.self.ID(), Receiver: "n2", Protocol: placementProtocol, Payload: performatives.Raw(`{"step":"offer","agent":"k/a"}`),
+		ID: "m", Timestamp: time.Now(), Performative: performatives.ActInform, Sender: p.node.self.ID(), Receiver: "n2", Protocol: placementProtocol, Payload: performatives.Raw(`{"step":"offer","offer":7,"agent":"k/a"}`),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.mu.Lock()
-	a.number = 0 // as in the note
-	p.mu.Unlock()
 	for name, c := range map[string]struct {
 		happens func()
 		want    []step
 	}{
-		"an answer":                       {func() { p.answered(peer, note{Agent: "K/A", Step: stepTaken}) }, []step{stepTaken}},
-		"two, of which the first counts":  {func() { p.answered(peer, note{Agent: "k/a", Step: stepTaken}); p.nodeLost(peer) }, []step{stepTaken}},
-		"that of another run of the node": {func() { p.answered(other, note{Agent: "k/a", Step: stepTaken}) }, nil},
-		"one about another activation":    {func() { p.answered(peer, note{Agent: "k/a", Activation: 7, Step: stepTaken}) }, nil},
+		"an answer":                       {func() { p.answered(peer, note{Offer: 7, Agent: "K/A", Step: stepTaken}) }, []step{stepTaken}},
+		"two, of which the first counts":  {func() { p.answered(peer, note{Offer: 7, Agent: "k/a", Step: stepTaken}); p.nodeLost(peer) }, []step{stepTaken}},
+		"that of another run of the node": {func() { p.answered(other, note{Offer: 7, Agent: "k/a", Step: stepTaken}) }, nil},
+		"that to an earlier offer":        {func() { p.answered(peer, note{Offer: 6, Agent: "k/a", Step: stepTaken}) }, nil},
+		"the directory has it there":      {func() { p.taken("k/a", peer) }, []step{stepTaken}},
+		"the directory has it elsewhere":  {func() { p.taken("k/a", other) }, nil},
 		"the node is lost":                {func() { p.nodeLost(peer) }, []step{unanswered}},
 		"another one is":                  {func() { p.nodeLost(other) }, nil},
 		"it cannot have arrived": {func() {
@@ -94,7 +93,7 @@ func TestOffers(t *testing.T) {
 			p.returned(peer, offered, &performatives.Refusal{Code: performatives.CodeDisconnected})
 		}, []step{unanswered}},
 	} {
-		o := &offer{to: peer, answer: make(chan note, 1)}
+		o := &offer{number: 7, to: peer, answer: make(chan note, 1)}
 		p.setOffer(a, o)
 		c.happens()
 		var got []step

@@ -16,11 +16,8 @@ func (r router) Route(m *performatives.Message) error {
 	if m.Receiver() == "" {
 		return r.n.broadcast(m, false)
 	}
-	err := r.n.system.Deliver(m.Receiver(), m)
-	if err == nil {
-		return nil
-	}
-	if _, here := r.n.system.Find(m.Receiver()); here {
+	here, err := r.deliver(m)
+	if err == nil || here {
 		return err
 	}
 	if l := r.n.cluster.Load().heardFrom(m.Receiver()); l != nil {
@@ -33,6 +30,21 @@ func (r router) Route(m *performatives.Message) error {
 		return u.deliver(m)
 	}
 	return err
+}
+
+// deliver delivers m to an agent of the directory, and reports whether it is there. An agent that comes, stops or moves at that moment is looked
+// up again.
+func (r router) deliver(m *performatives.Message) (here bool, err error) {
+	for range 3 {
+		if err = r.n.system.Deliver(m.Receiver(), m); err == nil {
+			return true, nil
+		}
+		_, here = r.n.system.Find(m.Receiver())
+		if !here || !errors.Is(err, performatives.CodeUnknownAgent) && !errors.Is(err, performatives.CodeStopped) {
+			break
+		}
+	}
+	return here, err
 }
 
 // broadcast delivers m to every agent of the directory except its sender. To the agents of other nodes goes one copy a node,
