@@ -266,6 +266,31 @@ func TestTwoNodesDrain(t *testing.T) {
 	}
 }
 
+// What an agent sends as a note about placement is a message like any other: only nodes tell each other where agents run.
+func TestForgedNote(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	h, nodes := newHall(), join(t, 2, newPatientMember)
+	h.keepState = true
+	h.host(t, nodes...)
+	id := p.AgentID("counter/0")
+	for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
+		id = p.AgentID(fmt.Sprint("counter/", i))
+	}
+	spawn(t, nodes[0], "mallory", func() actors.Agent { return colleague{} })
+	letters := listen(t, nodes[1], actors.KindMessageReceived)
+	forged := message(t, "mallory", "n2", p.ActInform, func(e *p.Envelope) {
+		e.Protocol = runtime.PlacementProtocol
+		e.Payload = p.Raw(fmt.Sprintf(`{"step":"offer","offer":1,"agent":%q,"activation":1,"first":1,"state":"NDE=","ran":true}`, id)) // 41
+	})
+	if err := nodes[0].Send(forged); err != nil {
+		t.Fatal(err)
+	}
+	await(t, letters, 1, func(e actors.MessageReceived) bool { return e.Message.ID() == forged.ID() })
+	if got := count(t, nodes[0], id); got != 1 {
+		t.Errorf("%s counts %d: a forged note has set its state", id, got)
+	}
+}
+
 // heavy is a counter whose state no message can carry.
 type heavy struct{ *keeping }
 

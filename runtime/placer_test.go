@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -58,6 +59,44 @@ func TestFarewellToNobody(t *testing.T) {
 		}
 		_ = p.node.Stop(t.Context())
 	})
+}
+
+// The entry of the run that a run has followed is no rival, and neither is one of an earlier run of that node.
+func TestFormerRun(t *testing.T) {
+	n1, n2 := cluster.Incarnation{Name: "n1", Epoch: 1}, cluster.Incarnation{Name: "n2", Epoch: 1}
+	for _, c := range []struct {
+		entry directory.Entry
+		want  bool
+	}{
+		{directory.Entry{Owner: n1, Since: 5}, true},
+		{directory.Entry{Owner: n1, Since: 4}, true},
+		{directory.Entry{Owner: n1, Since: 6}, false},
+		{directory.Entry{Owner: n2, Since: 5}, false},
+	} {
+		if got := (former{n1, 5}).is(c.entry); got != c.want {
+			t.Errorf("%+v: got %t", c.entry, got)
+		}
+	}
+}
+
+// A record of an agent that leaves goes along with it. That of one that stops by itself ends.
+func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
+	p, k := newPlacing(t)
+	_, a, err := p.reserve(k, "k/a", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.leaves("K/A") {
+		t.Error("it leaves before anything")
+	}
+	close(a.starting)
+	if !p.leave(a) || !p.leaves("K/A") {
+		t.Error("it does not leave")
+	}
+	p.ended(a)
+	if p.leaves("k/a") || p.runOf("k/a").number != 0 {
+		t.Error("it is not forgotten")
+	}
 }
 
 // What becomes of an agent that is offered, by the answers that come.
