@@ -157,9 +157,9 @@ func TestTranslateSaysWhatIsNoMessage(t *testing.T) {
 
 func TestTranslateUsage(t *testing.T) {
 	for line, args := range map[string][]string{
-		`--from latin: there is no such dialect; want one of gateway, bridge, acl, rag`: {"--from", "latin", "--to", "acl"},
-		`--to latin: there is no such dialect; want one of gateway, bridge, acl, rag`:   {"--from", "acl", "--to", "latin"},
-		`nothing on stdin; give messages, such as < message.json`:                       {"--from", "acl", "--to", "rag"},
+		`--from latin: there is no such dialect; want one of gateway, bridge, acl, rag, rossnet`: {"--from", "latin", "--to", "acl"},
+		`--to latin: there is no such dialect; want one of gateway, bridge, acl, rag, rossnet`:   {"--from", "acl", "--to", "latin"},
+		`nothing on stdin; give messages, such as < message.json`:                                {"--from", "acl", "--to", "rag"},
 	} {
 		r := runsWith(t.Context(), " \n", append([]string{"translate"}, args...)...)
 		if r.code != exitUsage || r.stderr != "ribosome: "+line+"\n" {
