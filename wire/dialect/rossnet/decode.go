@@ -2,6 +2,7 @@ package rossnet
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -263,7 +264,7 @@ func (d *decoder) refer() {
 	case y != nil:
 		d.out.InReplyTo, d.out.ConversationID = string(y.id), y.conversation
 	case act.IsReply():
-		d.out.InReplyTo = d.correlation
+		d.out.InReplyTo = cmp.Or(d.correlation, d.subtask, string(d.out.ID)) // of an unknown request, or of a frame that was no message
 	}
 }
 

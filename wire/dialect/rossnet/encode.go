@@ -158,6 +158,9 @@ func (w *writer) asItCame() bool {
 	if s == nil || s.act != m.Performative() || s.typed != m.MessageType() || !reflect.DeepEqual(s.value, m.Payload()) {
 		return false
 	}
+	if theirs, known := w.codec.field[m.Receiver().Fold()]; s.kind == kindAssign && s.typed == "" && known && !theirs && isField(s.kind, s.payload) {
+		return false // its reader needs the members of the text
+	}
 	if x := w.call; x != nil && x.kind == kindAssign && s.typed == "" {
 		return textOf(memberIn(s.payload, "subtask_id")) == x.subtask && isField(s.kind, s.payload) == (x.subtask == "")
 	}
