@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -128,11 +129,14 @@ type language struct {
 	program string
 	worker  string // in testdata
 	url     func(*host) string
+	env     []string
 }
 
 var languages = []language{
-	{"python", "python3", "worker.py", func(h *host) string { return secureIf(h.tcpSecure(), "tcp") + h.tcp.Addr().String() }},
-	{"typescript", "node", "worker.mjs", func(h *host) string { return h.ws.URL() }},
+	{"python", "python3", "worker.py", func(h *host) string { return secureIf(h.tcpSecure(), "tcp") + h.tcp.Addr().String() }, nil},
+	{"typescript", "node", "worker.mjs", func(h *host) string { return h.ws.URL() }, nil},
+	// Node.js 20 has the WebSocket of browsers behind this flag.
+	{"browser", "node", "worker.mjs", func(h *host) string { return h.ws.URL() }, []string{"BROWSER=1", "NODE_OPTIONS=--experimental-websocket"}},
 }
 
 func secureIf(secure bool, scheme string) string {
@@ -193,7 +197,7 @@ func forEach(t *testing.T, o hostOptions, test func(*testing.T, *fixture)) {
 func (f *fixture) start(t *testing.T, id string, url string, env ...string) (*exec.Cmd, *output) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), f.program, filepath.Join(f.dir, "testdata", f.worker), id, url)
-	cmd.Env = append(append(os.Environ(), "PYTHONPATH="+f.dir, "PYTHONDONTWRITEBYTECODE=1"), env...)
+	cmd.Env = append(append(os.Environ(), "PYTHONPATH="+f.dir, "PYTHONDONTWRITEBYTECODE=1"), slices.Concat(f.env, env)...)
 	if ca := os.Getenv("CLIENTS_TEST_CA"); ca != "" {
 		cmd.Args = append(cmd.Args, ca)
 	}

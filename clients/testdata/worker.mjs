@@ -1,8 +1,9 @@
-/** An agent for the tests: worker.mjs ID URL [CA]. testdata/worker.py does the same. */
+/** An agent for the tests: worker.mjs ID URL [CA]. testdata/worker.py does the same. With BROWSER=1 it is the agent for browsers. */
 
 import { readFileSync } from "node:fs";
 
-import { Agent, Refused, Withdrawn } from "ribosome-client";
+const browser = "../node_modules/ribosome-client/dist/browser.js";
+const { Agent, Refused, Withdrawn } = await import(process.env.BROWSER ? browser : "ribosome-client");
 
 const [id, url, ca] = process.argv.slice(2);
 const agent = new Agent(id, {
@@ -45,7 +46,7 @@ agent.task("withdraw", "Delegates a task, and withdraws it when it has begun.", 
 });
 
 try {
-  await agent.serve(url);
+  await agent.run(url, { lost: (why) => console.error(`not connected: ${why.message}`) });
 } catch (why) {
   if (!(why instanceof Refused)) throw why;
   console.error(`refused: ${why.message}`);

@@ -5,7 +5,7 @@ import json
 import logging
 import unittest
 
-from fake_node import FakeNode, running
+from fake_node import TIMEOUT, FakeNode, running
 from ribosome_client import Agent, Disconnected, Refused
 from ribosome_client.frames import CLOSE, DATA, ERROR, PING, PONG, parse
 
@@ -145,6 +145,23 @@ class Connections(unittest.IsolatedAsyncioTestCase):
         with self.assertRaisesRegex(Disconnected, "tcp://127.0.0.1"):
             async with self.agent.joined(self.node.url, wait=0.2):
                 self.fail("nobody listens there")
+
+    async def test_interrupted_at_any_moment(self):
+        """Cancels run after each number of steps of the event loop. It always ends."""
+        for steps in range(40):
+            node, agent = FakeNode(), Agent("Ann", backoff=(0.001, 0.002))
+            await node.start()
+            runner = asyncio.ensure_future(agent.run(node.url))
+            server = asyncio.ensure_future(node.accept())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            runner.cancel()
+            done, _ = await asyncio.wait({runner}, timeout=TIMEOUT)
+            self.assertEqual(done, {runner}, f"after {steps} steps")
+            self.assertTrue(runner.cancelled())
+            await node.stop()
+            server.cancel()
+            await asyncio.gather(server, return_exceptions=True)
 
     def test_addresses(self):
         self.assertEqual(parse("tcp://127.0.0.1:8444"), ("127.0.0.1", 8444, False))

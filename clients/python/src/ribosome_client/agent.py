@@ -15,7 +15,7 @@ from typing import Any, AsyncGenerator, Callable, Dict, Iterable, List, Optional
 from . import messages
 from .delegations import Delegation, Progress
 from .errors import Disconnected, Malformed, Refused, RibosomeError
-from .frames import Connection, connect, parse
+from .frames import Connection, connect, parse, within
 from .messages import Message, Result
 from .works import Handler, Works
 
@@ -133,7 +133,7 @@ class Agent:
         """Introduces the agent, and serves the connection until its end."""
         why = Disconnected("the connection to the node was lost")
         try:
-            await asyncio.wait_for(self._introduce(connection), JOIN_TIME)
+            await within(JOIN_TIME, self._introduce(connection))
             self._connection = connection
             joined()
             while (m := await connection.receive()) is not None:

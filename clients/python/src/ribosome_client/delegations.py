@@ -62,8 +62,7 @@ class Delegation:
     async def _withdraw(self, reason: str) -> None:
         if not self._end.done() and not self._withdrawn:
             self._cancel(reason)
-        with contextlib.suppress(asyncio.TimeoutError, RibosomeError):
-            await asyncio.wait_for(asyncio.shield(self._end), GRACE + 1)
+        await asyncio.wait({self._end}, timeout=GRACE + 1)
 
     def _cancel(self, reason: str) -> None:
         self._withdrawn = True

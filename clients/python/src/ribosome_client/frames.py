@@ -8,7 +8,7 @@ import json
 import ssl as tls
 import struct
 import time
-from typing import Optional, Tuple, Union
+from typing import Any, Callable, Coroutine, Optional, Tuple, TypeVar, Union
 from urllib.parse import urlsplit
 
 from .errors import Disconnected, Malformed, Refused
@@ -32,13 +32,37 @@ def parse(url: str) -> Tuple[str, int, bool]:
     return parts.hostname, parts.port, parts.scheme == "tcps"
 
 
+T = TypeVar("T")
+
+
+async def within(seconds: float, what: Coroutine[Any, Any, T], undo: Callable[[T], None] = lambda result: None) -> T:
+    """Waits for what at most so long, and cancels it after that. Raises asyncio.TimeoutError.
+
+    When the caller is cancelled as what ends, undo gets its result.
+
+    Before Python 3.12, asyncio.wait_for swallows a cancellation of its caller when what ends at the same moment.
+    """
+    task = asyncio.ensure_future(what)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        if task.done() and not task.cancelled() and not task.exception():
+            undo(task.result())
+        raise
+    finally:
+        late = task.cancel()
+    if late:
+        raise asyncio.TimeoutError
+    return task.result()
+
+
 async def connect(url: str, ssl: Optional[tls.SSLContext]) -> Connection:
     """Opens a connection. Raises Disconnected."""
     host, port, secure = parse(url)
     context: Union[tls.SSLContext, bool, None] = (ssl or True) if secure else None
     try:
         opening = asyncio.open_connection(host, port, ssl=context)
-        return Connection(*await asyncio.wait_for(opening, CONNECT_TIME))
+        return Connection(*await within(CONNECT_TIME, opening, lambda streams: streams[1].transport.abort()))
     except asyncio.TimeoutError:
         raise Disconnected(f"{url} does not answer") from None
     except OSError as why:
@@ -118,10 +142,10 @@ class Connection:
         self._keeper.cancel()
         self._write(CLOSE)
         with contextlib.suppress(Disconnected, Malformed, asyncio.TimeoutError):
-            await asyncio.wait_for(self._closed(), CLOSE_TIME)
+            await within(CLOSE_TIME, self._closed())
         self._writer.transport.abort() if self._writer.transport.get_write_buffer_size() else self._writer.close()
         with contextlib.suppress(OSError, asyncio.TimeoutError):  # the connection ends in any case
-            await asyncio.wait_for(self._writer.wait_closed(), CLOSE_TIME)
+            await within(CLOSE_TIME, self._writer.wait_closed())
 
     async def _closed(self) -> None:
         while (await self._read())[0] != CLOSE:
