@@ -56,7 +56,27 @@ func (n *bareNode) write(kind byte, payload string) {
 	}
 }
 
+// read reads a frame of a kind.
 func (n *bareNode) read(kind byte) []byte {
+	n.Helper()
+	got, payload := n.frame()
+	if got != kind {
+		n.Fatalf("got a frame of the type %d with %s", got, payload)
+	}
+	return payload
+}
+
+// next reads PONG or CLOSE.
+func (n *bareNode) next() byte {
+	n.Helper()
+	got, payload := n.frame()
+	if got != framePong && got != frameClose {
+		n.Fatalf("got a frame of the type %d with %s", got, payload)
+	}
+	return got
+}
+
+func (n *bareNode) frame() (byte, []byte) {
 	n.Helper()
 	var header [7]byte
 	if _, err := io.ReadFull(n.conn, header[:]); err != nil {
@@ -66,10 +86,10 @@ func (n *bareNode) read(kind byte) []byte {
 	if _, err := io.ReadFull(n.conn, payload); err != nil {
 		n.Fatal(err)
 	}
-	if header[0] != 0x4D || header[1] != 0x43 || header[2] != kind {
+	if header[0] != 0x4D || header[1] != 0x43 {
 		n.Fatalf("got a frame % X with %s", header, payload)
 	}
-	return payload
+	return header[2], payload
 }
 
 // receivedMessage holds the fields of a message that the tests examine.
@@ -127,8 +147,9 @@ func TestInterruptedInsideAsyncio(t *testing.T) {
 	defer signal.Stop(caught)
 	n, cmd, stderr := bare(t, filepath.Join("testdata", "interrupt.py"))
 	n.write(framePing, "interrupt")
-	n.read(framePong)
-	n.read(frameClose)
+	if n.next() == framePong { // there is none if the PING came together with the answer to the introduction
+		n.read(frameClose)
+	}
 	n.write(frameClose, "")
 	if err := cmd.Wait(); err != nil || strings.Contains(stderr.String(), "Error") {
 		t.Errorf("got %v, stderr %s", err, stderr)

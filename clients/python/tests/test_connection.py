@@ -118,6 +118,21 @@ class Connections(unittest.IsolatedAsyncioTestCase):
             await runner
         await self.node.stop()
 
+    async def test_task_before_the_answer_to_the_introduction(self):
+        @self.agent.task("relay")
+        async def relay(task):
+            return await self.agent.delegate("Bob", "paint")
+        await self.node.start()
+        runner = asyncio.ensure_future(self.agent.run(self.node.url))
+        await self.node.accept(welcome=False)
+        self.node.task("relay")
+        await self.node.receive("TASK_ACCEPT")
+        self.node.reply(await self.node.receive("TASK_REQUEST"), "INFORM_RESULT", {"task_status": "success", "result_summary": "painted"})
+        self.assertEqual((await self.node.receive("INFORM_RESULT"))["payload"]["result_summary"], "painted")
+        await self.node.stop()
+        runner.cancel()
+        await asyncio.gather(runner, return_exceptions=True)
+
     async def test_large(self):
         async with running(self.agent, self.node):
             text = "ß" * (6 << 20)

@@ -14,7 +14,7 @@ export class BaseAgent {
     #options;
     #open;
     #works;
-    #line; // while it has joined
+    #line; // from the introduction to the end of the connection
     #asked = new Map(); // by conversation
     #running = false;
     constructor(id, options, open) {
@@ -143,12 +143,12 @@ export class BaseAgent {
                 const { code, text } = refusalOf(m);
                 return fail(new Refused(code, text));
             }
-            this.#line = line;
             if (!line.socket.pings)
                 line.keepAlive(() => this.#make("QUERY_CAPABILITIES", NODE, { query_type: "summary" }));
             joined();
         });
         line.send(hello);
+        this.#line = line; // before the answer: a task that comes now may delegate
     }
     /** Takes a text frame. What is no JSON object ends the connection. */
     #received(text, line, end) {

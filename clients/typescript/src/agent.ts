@@ -50,7 +50,7 @@ export class BaseAgent {
   #options: AgentOptions;
   #open: Open;
   #works: Works;
-  #line: SocketLine | undefined; // while it has joined
+  #line: SocketLine | undefined; // from the introduction to the end of the connection
   #asked = new Map<string, Delegation>(); // by conversation
   #running = false;
 
@@ -176,11 +176,11 @@ export class BaseAgent {
         const { code, text } = refusalOf(m);
         return fail(new Refused(code, text));
       }
-      this.#line = line;
       if (!line.socket.pings) line.keepAlive(() => this.#make("QUERY_CAPABILITIES", NODE, { query_type: "summary" }));
       joined();
     });
     line.send(hello);
+    this.#line = line; // before the answer: a task that comes now may delegate
   }
 
   /** Takes a text frame. What is no JSON object ends the connection. */

@@ -17,7 +17,7 @@ export class Agent extends BaseAgent {
     const stop = () => stopping.abort();
     process.once("SIGINT", stop).once("SIGTERM", stop);
     try {
-      await this.run(url, { signal: stopping.signal, lost: (why) => console.error(`${this.id}: not connected: ${why.message}`) });
+      await this.run(url, { signal: stopping.signal, lost: (why) => console.error(`${this.id}: not connected: ${why.text || why.code}`) });
     } finally {
       process.off("SIGINT", stop).off("SIGTERM", stop);
     }

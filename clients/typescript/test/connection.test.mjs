@@ -139,6 +139,22 @@ test("a refused introduction", async () => {
   node.stop();
 });
 
+test("a task before the answer to the introduction", async () => {
+  const node = new FakeNode();
+  await node.start();
+  const stop = new AbortController();
+  const agent = ann();
+  const running = agent.task("relay", "", () => agent.delegate("Bob", "paint")).run(node.url, { signal: stop.signal });
+  await node.accepted(false);
+  node.task("relay");
+  await node.receive("TASK_ACCEPT");
+  node.reply(await node.receive("TASK_REQUEST"), "INFORM_RESULT", { task_status: "success", result_summary: "painted" });
+  assert.equal((await node.receive("INFORM_RESULT")).payload.result_summary, "painted");
+  stop.abort();
+  node.stop();
+  await running;
+});
+
 test("large messages", () => {
   const agent = ann();
   return joined(agent, async (node) => {

@@ -45,7 +45,7 @@ class Agent:
             raise ValueError("agent_id: want a name")
         self.id, self.topics, self._token, self._backoff = agent_id, list(topics), token, backoff
         self._works = Works(self._message, max_tasks, grace)
-        self._connection: Optional[Connection] = None  # None while it has not joined
+        self._connection: Optional[Connection] = None  # None before the introduction is sent
         self._asked: Dict[str, Delegation] = {}  # by conversation
         self._running = False
 
@@ -81,7 +81,7 @@ class Agent:
         A lost connection ends all tasks and delegations of it, and the agent connects again. joined is called each time
         when the node knows the agent. Raises Refused if the node does not want the agent, ValueError for a wrong url.
         """
-        await self._run(url, ssl, joined, lambda why: log.warning("not connected: %s", why))
+        await self._run(url, ssl, joined, lambda why: log.warning("%s", why if isinstance(why, Refused) else f"not connected: {why.text}"))
 
     @contextlib.asynccontextmanager
     async def joined(self, url: str, *, ssl: Optional[tls.SSLContext] = None, wait: float = JOIN_TIME) -> AsyncGenerator[Agent, None]:
@@ -134,7 +134,6 @@ class Agent:
         why = Disconnected("the connection to the node was lost")
         try:
             await within(JOIN_TIME, self._introduce(connection))
-            self._connection = connection
             joined()
             while (m := await connection.receive()) is not None:
                 self._take(m, connection)
@@ -154,6 +153,7 @@ class Agent:
         hello = self._message("QUERY_CAPABILITIES", NODE, {
             "query_type": "summary", "capabilities": {"topics": self.topics, "actions": list(self._works.actions.values())}})
         connection.send(hello)
+        self._connection = connection  # before the answer: a task that comes now may delegate
         while (m := await connection.receive()) is not None:
             if messages.is_message(m) and m.get("in_reply_to") == hello["message_id"]:
                 if m["performative"] == "INFORM_CAPABILITIES":
