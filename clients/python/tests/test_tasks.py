@@ -46,6 +46,8 @@ class Tasks(unittest.IsolatedAsyncioTestCase):
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
                 await asyncio.get_running_loop().run_in_executor(None, self.release.wait)
+                task.progress(99, "nobody hears this")
+                self.stopped.set()
                 return "too late"
 
         @agent.task("block")
@@ -176,6 +178,8 @@ class Tasks(unittest.IsolatedAsyncioTestCase):
             self.node.send("CANCEL", {}, conversation_id=task)
             self.assertEqual((await self.node.receive("FAILURE"))["payload"]["error_code"], "still_running")
             self.release.set()
+            while not self.stopped.is_set():
+                await asyncio.sleep(0)
             await self.node.quiet()  # one answer, though the function returns later
 
     async def test_deadline(self):

@@ -24,7 +24,12 @@ function worker(options) {
       reject(signal.reason);
     }));
   });
-  agent.task("stubborn", "", () => new Promise((resolve) => { did.release = () => resolve("too late"); }));
+  agent.task("stubborn", "", ({ progress }) => new Promise((resolve) => {
+    did.release = () => {
+      progress(99, "nobody hears this");
+      resolve("too late");
+    };
+  }));
   agent.task("raise", "", ({ parameters: { how } }) => {
     throw { rejected: new Rejected("incapable", "not this"), failed: new Failed("no_match", "nothing there"), bug: new Error("secret"), odd: undefined }[how];
   });
