@@ -120,7 +120,7 @@ func (l *peerLink) bringLocked(from *nodeAgent, by *sessionAgent) (*actors.Regis
 
 // reserved reports whether nobody outside may speak under that name.
 func (p *Peers) reserved(id performatives.AgentID) bool {
-	return id == namespaceSystem || id == namespaceDefault || p.node.self.ID().Is(id)
+	return id == namespaceSystem || id == namespaceDefault || id == namespaceRouter || id == namespaceDiscovery || p.node.self.ID().Is(id)
 }
 
 // mayReplace reports whether a session may take an agent over from another.

@@ -20,6 +20,10 @@ import (
 const (
 	namespaceSystem  performatives.AgentID = "system"
 	namespaceDefault performatives.AgentID = "default"
+	// The services of rossnet §3, folded. Each is another name for all agents: the router chooses one for a task,
+	// discovery registers the sender and lists the agents.
+	namespaceRouter    performatives.AgentID = "mcp_router"
+	namespaceDiscovery performatives.AgentID = "mcp_discovery"
 )
 
 // The references of a QUERY_REF to the namespace system: the lists of the agents and of the nodes of the cluster.
@@ -114,6 +118,9 @@ func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, a
 	}
 	return p.reply(l, m, performatives.ActInformCapabilities, answer)
 }
+
+// memberRegistration is the further member of an agent's capabilities that contains its registration.
+const memberRegistration = "agent_registration"
 
 // memberAgent is the JSON member of an action that contains the id of its agent.
 const memberAgent = "agent"
@@ -216,6 +223,8 @@ type agentListing struct {
 	Node    string                 `json:"node"`
 	Topics  []string               `json:"topics"`
 	Actions []performatives.Action `json:"actions"`
+	// Registration is what the agent has written of itself in its own dialect, such as rossnet's DISCOVERY_REGISTER.
+	Registration json.RawMessage `json:"agent_registration,omitempty"`
 }
 
 // memberListing is a node in the reply to QUERY_REF "members".
@@ -251,6 +260,7 @@ func (n *Node) listAgents() []agentListing {
 	for _, e := range n.Directory().All() {
 		agents = append(agents, agentListing{
 			e.ID, e.Node, append([]string{}, e.Capabilities.Topics...), append([]performatives.Action{}, e.Capabilities.Actions...),
+			e.Capabilities.Extra[memberRegistration],
 		})
 	}
 	return agents

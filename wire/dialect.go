@@ -27,6 +27,7 @@ type Labeling interface {
 type CodecOptions struct {
 	Local       performatives.AgentID // sender of the messages that the codec itself creates
 	Initiator   bool                  // whether this end opened the connection
+	Path        string                // [Peer].Path of the connection; empty without HTTP
 	Registry    *performatives.Registry
 	Stamper     performatives.Stamper // never nil
 	MaxBytes    int                   // largest length of a frame in bytes

@@ -106,7 +106,7 @@ func (s *Session) decides(in Inbound) bool {
 func (s *Session) open(d Dialect) (*language, error) {
 	o := s.core.opts
 	co := CodecOptions{
-		Local: o.Name, Initiator: s.initiator, Registry: o.Registry, Stamper: o.Stamper,
+		Local: o.Name, Initiator: s.initiator, Path: s.peer.Path, Registry: o.Registry, Stamper: o.Stamper,
 		MaxBytes: o.Limits.Frame, MaxPending: o.Limits.Pending, Token: o.Token,
 	}
 	if c, ok := s.conn.(Compressing); ok {

@@ -8,6 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 	"github.com/ribosome-agents/ribosome/wire/dialect/rag"
+	"github.com/ribosome-agents/ribosome/wire/dialect/rossnet"
 )
 
 // dialects has all dialects of JSON. A first frame of none of them is refused in the form of wire.
@@ -21,6 +22,7 @@ func dialects(o gateway.Options) ([]wire.Dialect, error) {
 		bridge.Dialect{Node: o.Name},
 		acl.Dialect{},
 		rag.Dialect{},
+		rossnet.Dialect{},
 	}, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
+	"github.com/ribosome-agents/ribosome/wire/dialect/rossnet"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 	"github.com/ribosome-agents/ribosome/wire/ws"
@@ -124,7 +125,7 @@ func (c *nodeCmd) listen(p *endpoint, config *tls.Config) error {
 	}{
 		{"--ws", c.WS, "ws", c.WSPath, func(addr string) (acceptor, error) {
 			return ws.Listen(p.server, ws.Options{
-				Addr: addr, Path: c.WSPath, TLS: config, Origins: c.WSOrigin, Compression: c.Compress, LateAuth: !c.NoAuth,
+				Addr: addr, Path: c.WSPath, AgentPath: rossnet.PathPrefix, TLS: config, Origins: c.WSOrigin, Compression: c.Compress, LateAuth: !c.NoAuth,
 			})
 		}},
 		{"--tcp", c.TCP, "tcp", "", func(addr string) (acceptor, error) {

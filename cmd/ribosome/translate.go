@@ -15,7 +15,7 @@ import (
 
 // translateCmd is ribosome translate.
 type translateCmd struct {
-	From string `required:"" placeholder:"DIALECT" help:"Dialect of the messages on stdin: acl, bridge, rag or gateway"`
+	From string `required:"" placeholder:"DIALECT" help:"Dialect of the messages on stdin: acl, bridge, rag, rossnet or gateway"`
 	To   string `required:"" placeholder:"DIALECT" help:"Dialect of the messages on stdout"`
 }
 

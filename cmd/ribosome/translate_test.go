@@ -19,6 +19,13 @@ const (
 	ragResult  = `{"type":"RETRIEVAL_RESULT","sender":"RetrievalAgent","receiver":"System","trace_id":"ret-c-002","timestamp":"2025-01-30T10:31:00Z","payload":{"retrieved_chunks":[]}}`
 )
 
+const (
+	rossNetAssign = `{"mcp_header":{"message_id":"m-1","correlation_id":"c-1","sender_id":"Controller","recipient_id":"Jules","timestamp":"2025-01-30T10:30:00Z","version":"1.0",` +
+		`"message_type":"TASK_ASSIGN","auth_token":null,"task_metadata":{"priority":5}},"payload":{"subtask_id":"s-1","task_name":"rerank","input_data":{"n":1.10}}}`
+	rossNetDone = `{"mcp_header":{"message_id":"m-2","correlation_id":"c-1","sender_id":"Jules","recipient_id":"Controller","timestamp":"2025-01-30T10:30:00Z","version":"1.0",` +
+		`"message_type":"TASK_COMPLETE","auth_token":null},"payload":{"subtask_id":"s-1","output_data":{"n":2}}}`
+)
+
 const bridgeRequest = `{"message_id":"m-1","message_type":"request","sender_id":"painter","receiver_id":"Calc","timestamp":"2025-01-30T10:30:00Z",` +
 	`"correlation_id":null,"priority":"normal","payload":{"tool_name":"add","arguments":{"a":1}}}`
 
@@ -68,6 +75,14 @@ func TestTranslate(t *testing.T) {
 			{"performative": `"TASK_REQUEST"`, "conversation_id": `"c"`, "payload.task_type": `"retrieval_request"`, "payload.task_parameters": `{"query":"KPIs?","top_k":5}`},
 			{"performative": `"INFORM_RESULT"`, "payload.result_details": `{"retrieved_chunks":[]}`},
 		}, ""},
+		{"rossnet to acl", "rossnet", "acl", rossNetAssign + "\n" + rossNetDone, []map[string]string{
+			{"performative": `"TASK_REQUEST"`, "payload.task_type": `"rerank"`, "payload.task_parameters": `{"n":1.10}`, "payload.subtask_id": `"s-1"`},
+			{"performative": `"INFORM_RESULT"`, "payload.result_details": `{"n":2}`},
+		}, ""},
+		{"acl to rossnet", "acl", "rossnet", aclRequest + "\n" + aclResult, []map[string]string{
+			{"mcp_header.message_type": `"TASK_ASSIGN"`, "payload.task_name": `"rerank"`, "payload.input_data": `{"n":12345678901234567890}`, "payload.deadline": `"2100-01-01T00:00:00Z"`},
+			{"mcp_header.message_type": `"TASK_COMPLETE"`, "payload.output_data": `{"order":[2,1]}`},
+		}, "reply_with ontology"},
 		{"rag to gateway", "rag", "gateway", ragRequest, []map[string]string{{"mcp_payload.params.name": `"retrieval_request"`}}, "message_id conversation_id"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -157,9 +172,9 @@ func TestTranslateSaysWhatIsNoMessage(t *testing.T) {
 
 func TestTranslateUsage(t *testing.T) {
 	for line, args := range map[string][]string{
-		`--from latin: there is no such dialect; want one of gateway, bridge, acl, rag`: {"--from", "latin", "--to", "acl"},
-		`--to latin: there is no such dialect; want one of gateway, bridge, acl, rag`:   {"--from", "acl", "--to", "latin"},
-		`nothing on stdin; give messages, such as < message.json`:                       {"--from", "acl", "--to", "rag"},
+		`--from latin: there is no such dialect; want one of gateway, bridge, acl, rag, rossnet`: {"--from", "latin", "--to", "acl"},
+		`--to latin: there is no such dialect; want one of gateway, bridge, acl, rag, rossnet`:   {"--from", "acl", "--to", "latin"},
+		`nothing on stdin; give messages, such as < message.json`:                                {"--from", "acl", "--to", "rag"},
 	} {
 		r := runsWith(t.Context(), " \n", append([]string{"translate"}, args...)...)
 		if r.code != exitUsage || r.stderr != "ribosome: "+line+"\n" {
@@ -176,6 +191,7 @@ func TestDialects(t *testing.T) {
 	}
 	for name, frame := range map[string]string{
 		"acl": aclResult, "rag": ragRequest, "gateway": `{"id":"1","timestamp":"2025-01-30T10:31:00Z","source":"a","mcp_payload":{}}`,
+		"rossnet": rossNetAssign,
 	} {
 		var claim []string
 		for _, d := range all {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"testing"
 
@@ -41,7 +40,7 @@ func newFixture(t *testing.T, g remote) *fixture {
 		}
 	})
 	v.said, v.joined, v.left = v.subscribe(actors.KindMessageSent), v.subscribe(actors.KindAgentAnnounced), v.subscribe(actors.KindAgentStopped)
-	if err := os.CopyFS(v.dir, files); err != nil {
+	if err := install(v.dir); err != nil {
 		t.Fatal(err)
 	}
 	return v

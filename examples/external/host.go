@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/clients"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -116,6 +117,7 @@ func serve(ctx context.Context, server *wire.Server, addr string) (*web, error) 
 	}
 	routes := http.NewServeMux()
 	routes.Handle(ws.DefaultPath, ws.Handler(server, ws.Options{}))
+	routes.Handle("/ribosome-client/", http.StripPrefix("/ribosome-client", http.FileServerFS(clients.TypeScript())))
 	routes.Handle("/", http.FileServerFS(page()))
 	w := &web{
 		listener: listener, served: make(chan struct{}),

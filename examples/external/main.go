@@ -7,7 +7,7 @@
 //
 // The second command waits for your own agents until it is interrupted: start
 // python/agent.py or js/agent.mjs, or open the page at the address that it prints.
-// docs/clients.md describes how to write an agent.
+// The agents use the packages of clients/python and clients/typescript.
 //
 // It exits with 0 when each agent has done its task, 1 when one has not, and 2 when its
 // arguments are wrong. With 1 and 2, it prints one line on stderr with the reason and

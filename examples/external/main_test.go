@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -72,14 +73,12 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// needs skips a test if its interpreter is not installed.
+// needs skips a test if its interpreter is not installed. It fails in CI, where a test that does not run would go unnoticed.
 func needs(t *testing.T, interpreter string) {
 	t.Helper()
-	_, err := exec.LookPath(interpreter)
-	if interpreter == "node" {
-		_, err = nodeCommand()
-	}
-	if err != nil {
+	if _, err := exec.LookPath(interpreter); err != nil && os.Getenv("CI") != "" {
+		t.Fatal(err)
+	} else if err != nil {
 		t.Skip(err)
 	}
 }
@@ -119,7 +118,7 @@ func TestStay(t *testing.T) {
 		_, url, _ := strings.Cut(strings.TrimSpace(text), "a page is at ")
 		go func() {
 			defer cancel()
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"ribosome.mjs", http.NoBody)
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"ribosome-client/dist/browser.js", http.NoBody)
 			if err != nil {
 				t.Error(err)
 				return

@@ -11,9 +11,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+
+	"github.com/ribosome-agents/ribosome/clients"
 )
 
-//go:embed python/*.py js/*
+//go:embed python/*.py js/*.mjs js/index.html
 var files embed.FS
 
 // page returns the files of the web page.
@@ -62,7 +64,7 @@ func startProcesses(ctx context.Context, o *options, h *host, stderr io.Writer) 
 		}
 	}
 	if f.started == 0 && o.spawn == "auto" && !o.stay {
-		return f, errors.New("neither python3 nor a node with WebSocket is installed: start an agent of your own, with --spawn none")
+		return f, errors.New("neither python3 nor node is installed: start an agent of your own, with --spawn none")
 	}
 	return f, nil
 }
@@ -73,7 +75,12 @@ func unpack() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return dir, os.CopyFS(dir, files)
+	return dir, install(dir)
+}
+
+// install writes the programs and the client packages that they use to dir.
+func install(dir string) error {
+	return errors.Join(os.CopyFS(dir, files), clients.Install(dir))
 }
 
 // launch starts an agent. The end of ctx interrupts it, and kills it if it has not ended

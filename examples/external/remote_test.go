@@ -41,7 +41,7 @@ var remotes = []remote{
 		name: "js", needs: "node", command: node, id: "Factorizer", task: taskFor["prime_factors"], helper: "Arithmetic", back: "is_prime",
 		summary: "1000000016000000063 = 1000000007 · 1000000009",
 		reports: []string{"2 factors are found", "1000000007 is prime", "1000000009 is prime"},
-		wrong:   performatives.ContentOf(map[string]string{"n": "seven"}), refusal: performatives.CodeInvalidPayload, unknown: performatives.CodeUnknownAction,
+		wrong:   performatives.ContentOf(map[string]string{"n": "seven"}), refusal: performatives.CodeInvalidPayload, unknown: performatives.CodeIncapable,
 	},
 }
 

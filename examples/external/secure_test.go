@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/pem"
-	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -17,7 +16,6 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/auth"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
-	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 	"github.com/ribosome-agents/ribosome/wire/ws"
 )
@@ -36,15 +34,11 @@ func startTokenNode(t *testing.T) (*runtime.Node, *wire.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	envelopes, err := gateway.New(gateway.Options{PerMessageAuth: true})
-	if err != nil {
-		t.Fatal(err)
-	}
 	known, err := auth.Tokens([]auth.Token{{Name: "Wordsmith", Value: token}, {Name: "Factorizer", Value: "fedcba9876543210fedcba9876543210"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := wire.NewServer(wire.Options{Handler: peers, Dialects: []wire.Dialect{acl.Dialect{}, envelopes}, Auth: known})
+	server, err := wire.NewServer(wire.Options{Handler: peers, Dialects: []wire.Dialect{acl.Dialect{}}, Auth: known})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,28 +92,37 @@ func TestTLSAndToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Stop(context.Background()) })
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	args := []string{"-B", filepath.Join("python", "agent.py"), "--port", port, "--ca", ca, "--id"}
-	testTokens(t, n, func(id string) *exec.Cmd { return exec.CommandContext(t.Context(), "python3", append(args, id)...) }, "Wordsmith")
+	dir := installed(t)
+	args := []string{"-B", filepath.Join(dir, "python", "agent.py"), "tcps://" + l.Addr().String(), "--ca", ca, "--id"}
+	testTokens(t, n, func(id string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), "python3", append(args, id)...)
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+dir)
+		return cmd
+	}, "Wordsmith")
 }
 
-// TestTokenOverWebSocket does the same over WebSocket, where a browser can send a token
-// only in its messages.
+// installed returns a folder with the programs and their packages.
+func installed(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := install(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestTokenOverWebSocket does the same over WebSocket.
 func TestTokenOverWebSocket(t *testing.T) {
 	needs(t, "node")
 	n, server := startTokenNode(t)
-	l, err := ws.Listen(server, ws.Options{Addr: "127.0.0.1:0", LateAuth: true})
+	l, err := ws.Listen(server, ws.Options{Addr: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Stop(context.Background()) })
-	command, err := nodeCommand()
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := append(command[1:len(command):len(command)], filepath.Join("js", "agent.mjs"), l.URL())
+	agent := filepath.Join(installed(t), "js", "agent.mjs")
 	testTokens(t, n, func(id string) *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), command[0], args...)
+		cmd := exec.CommandContext(t.Context(), "node", agent, l.URL())
 		cmd.Env = append(os.Environ(), "AGENT_ID="+id)
 		return cmd
 	}, "Wordsmith")

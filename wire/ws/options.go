@@ -23,6 +23,10 @@ type Options struct {
 	// Path is the path of connections. Requests for other paths get 404. A path that ends in
 	// a slash includes all paths below it. Empty means DefaultPath.
 	Path string
+	// AgentPath is a further path of connections, which ends in a slash, such as /ws/. What follows it is one
+	// segment, the id of the agent behind the connection; [wire.CodecOptions].Path passes it on to the dialect.
+	// Empty means none.
+	AgentPath string
 	// TLS encrypts the connections of Listen. It must have a certificate. Versions below TLS
 	// 1.2 and TLS 1.2 cipher suites without forward secrecy or authenticated encryption are
 	// removed from it. With ClientAuth and ClientCAs, peers can authenticate by certificate.
@@ -49,6 +53,9 @@ func (o Options) validate() error {
 	if !strings.HasPrefix(o.Path, "/") {
 		return fmt.Errorf("ws: Options.Path is %q: want a path that begins with /", o.Path)
 	}
+	if a := o.AgentPath; a != "" && (!strings.HasPrefix(a, "/") || !strings.HasSuffix(a, "/")) {
+		return fmt.Errorf("ws: Options.AgentPath is %q: want a path that begins and ends with /", a)
+	}
 	for i, origin := range o.Origins {
 		if err := validOrigin(origin); err != nil {
 			return fmt.Errorf("ws: Options.Origins[%d] is %q: %w", i, origin, err)
@@ -73,6 +80,9 @@ func validOrigin(origin string) error {
 
 // servesPath reports whether connections are accepted at path.
 func (o Options) servesPath(path string) bool {
+	if agent, ok := strings.CutPrefix(path, o.AgentPath); ok && o.AgentPath != "" && agent != "" && !strings.Contains(agent, "/") {
+		return true
+	}
 	if strings.HasSuffix(o.Path, "/") {
 		return strings.HasPrefix(path, o.Path)
 	}

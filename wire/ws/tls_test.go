@@ -163,6 +163,7 @@ func TestBadOptions(t *testing.T) {
 	h := start(t, Options{}, nil)
 	for says, o := range map[string]Options{
 		"Options.Path":       {Path: "mcp"},
+		"Options.AgentPath":  {AgentPath: "/ws"},
 		"Options.Origins[1]": {Origins: []string{"*", "example.com"}},
 		"Options.TLS":        {TLS: &tls.Config{}},
 		"listen":             {Addr: "nowhere:0:0"},

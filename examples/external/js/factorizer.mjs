@@ -1,6 +1,6 @@
 /** Factorizer, an agent in JavaScript: it factorizes numbers, and delegates the check of the factors to an agent of the node. */
 
-import { Agent, InvalidArguments } from "./ribosome.mjs";
+import { Rejected } from "ribosome-client";
 
 const SCHEMA = {
   type: "object",
@@ -9,26 +9,28 @@ const SCHEMA = {
 };
 
 /**
- * Makes the agent.
+ * Gives an agent its task, and returns it.
  *
- * @param {ConstructorParameters<typeof Agent>[1] & { id?: string, arithmetic?: string }} [options]
+ * @template {import("ribosome-client").Agent} A
+ * @param {A} agent
+ * @param {string} [arithmetic] the agent that tests numbers for primality
+ * @returns {A}
  */
-export function factorizer({ id = "Factorizer", arithmetic = "Arithmetic", ...options } = {}) {
-  const agent = new Agent(id, options);
-  agent.tool("prime_factors", "Factorizes a whole number above 1 into primes.", SCHEMA, async ({ n }, { signal, progress }) => {
-    if (!/^[0-9]{1,24}$/.test(n) || BigInt(n) < 2n) throw new InvalidArguments("n: want a whole number above 1");
+export function factorizer(agent, arithmetic = "Arithmetic") {
+  const about = { description: "Factorizes a whole number above 1 into primes.", schema: SCHEMA };
+  return agent.task("prime_factors", about, async ({ parameters: { n }, signal, progress }) => {
+    if (!/^[0-9]{1,24}$/.test(n) || BigInt(n) < 2n) throw new Rejected("invalid_payload_structure", "n: want a whole number above 1");
     const factors = await factorize(BigInt(n), signal);
-    progress(0.5, `${factors.length} factors are found`);
+    progress(50, `${factors.length} factors are found`);
     const numbers = [...new Set(factors)].map(String);
-    const { primes } = await agent.call(arithmetic, "is_prime", { numbers }, {
+    const { details: { primes } } = await agent.delegate(arithmetic, "is_prime", { numbers }, {
       signal,
-      progress: (done, text) => progress(0.5 + done / 2, text),
+      progress: ({ percent, text }) => progress(50 + percent / 2, text),
     });
     const wrong = numbers.filter((number) => !primes.includes(number));
     if (wrong.length > 0) throw new Error(`${wrong} are no primes`);
-    return { factors: factors.map(String), checked_by: arithmetic, summary: `${n} = ${factors.join(" · ")}` };
+    return { summary: `${n} = ${factors.join(" · ")}`, details: { factors: factors.map(String), checked_by: arithmetic } };
   });
-  return agent;
 }
 
 /**

@@ -21,7 +21,7 @@ const (
 	frameData byte = iota + 1
 	framePing
 	framePong
-	frameError
+	_
 	frameClose
 )
 
@@ -56,7 +56,17 @@ func (n *bareNode) write(kind byte, payload string) {
 	}
 }
 
+// read reads a frame of a kind.
 func (n *bareNode) read(kind byte) []byte {
+	n.Helper()
+	got, payload := n.frame()
+	if got != kind {
+		n.Fatalf("got a frame of the type %d with %s", got, payload)
+	}
+	return payload
+}
+
+func (n *bareNode) frame() (byte, []byte) {
 	n.Helper()
 	var header [7]byte
 	if _, err := io.ReadFull(n.conn, header[:]); err != nil {
@@ -66,10 +76,10 @@ func (n *bareNode) read(kind byte) []byte {
 	if _, err := io.ReadFull(n.conn, payload); err != nil {
 		n.Fatal(err)
 	}
-	if header[0] != 0x4D || header[1] != 0x43 || header[2] != kind {
+	if header[0] != 0x4D || header[1] != 0x43 {
 		n.Fatalf("got a frame % X with %s", header, payload)
 	}
-	return payload
+	return header[2], payload
 }
 
 // receivedMessage holds the fields of a message that the tests examine.
@@ -108,27 +118,14 @@ func bare(t *testing.T, before ...string) (*bareNode, *exec.Cmd, *screen) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	_, port, _ := net.SplitHostPort(l.Addr().String())
+	dir := installed(t)
 	args := append([]string{"-B"}, before...)
-	cmd := exec.CommandContext(t.Context(), "python3", append(args, filepath.Join("python", "agent.py"), "--port", port)...)
+	cmd := exec.CommandContext(t.Context(), "python3", append(args, filepath.Join(dir, "python", "agent.py"), "tcp://"+l.Addr().String())...)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+dir)
 	stderr := startWithToken(t, "open sesame", cmd)
 	n := &bareNode{T: t, listener: l}
 	n.accept()
 	return n, cmd, stderr
-}
-
-func TestFrames(t *testing.T) {
-	n, cmd, stderr := bare(t)
-	n.write(framePing, "\x00\x00\x01\x8D\x9F\x3A\x4B\x28")
-	if got := n.read(framePong); string(got) != "\x00\x00\x01\x8D\x9F\x3A\x4B\x28" {
-		t.Errorf("PONG % X", got)
-	}
-	n.write(frameError, `{"code":"UNAUTHORIZED","message":"authentication failed"}`)
-	n.read(frameClose)
-	n.write(frameClose, "")
-	if err := cmd.Wait(); err == nil || !strings.Contains(stderr.String(), "does not want this agent: UNAUTHORIZED: authentication failed") {
-		t.Errorf("got %v, stderr %q", err, stderr)
-	}
 }
 
 // TestInterruptedInsideAsyncio interrupts the agent while asyncio wakes its reader up. A handler that cancels the
@@ -139,53 +136,13 @@ func TestInterruptedInsideAsyncio(t *testing.T) {
 	signal.Notify(caught, os.Interrupt)
 	defer signal.Stop(caught)
 	n, cmd, stderr := bare(t, filepath.Join("testdata", "interrupt.py"))
+	n.write(framePing, "are you waiting?") // else the next PING may come together with the answer to the introduction
+	n.read(framePong)
 	n.write(framePing, "interrupt")
 	n.read(framePong)
 	n.read(frameClose)
 	n.write(frameClose, "")
 	if err := cmd.Wait(); err != nil || strings.Contains(stderr.String(), "Error") {
 		t.Errorf("got %v, stderr %s", err, stderr)
-	}
-}
-
-// TestRepeated sends requests twice, as a node does that got no answer.
-func TestRepeated(t *testing.T) {
-	n, _, _ := bare(t)
-	const task = `{"task_type":"make_coffee"}`
-	for range 2 {
-		n.send(performatives.ActTaskRequest, "t1", "k1", "", task)
-		if m := n.receive(performatives.ActTaskReject); m.InReplyTo != "t1" || m.Conversation != "k1" {
-			t.Errorf("got %+v", m)
-		}
-	}
-	// A CANCEL overtakes its request, which then starts no task.
-	n.send(performatives.ActCancel, "t3", "k2", "t2", `{}`)
-	receipt := n.receive(performatives.ActInform)
-	n.send(performatives.ActTaskRequest, "t2", "k2", "", `{"task_type":"count_words","task_parameters":{"text":"a"}}`)
-	if again := n.receive(performatives.ActInform); again.ID != receipt.ID || again.Payload["status"] != "done" {
-		t.Errorf("got %+v, and %+v", receipt, again)
-	}
-	n.send(performatives.ActQueryIf, "q1", "k3", "", `{"condition":{}}`) // expects nothing: it has no reply_with
-	n.write(frameClose, "that is all")
-	n.read(frameClose)
-}
-
-// TestLost ends the connection by a CLOSE frame, by closing the socket, and by invalid
-// frames.
-func TestLost(t *testing.T) {
-	n, _, _ := bare(t)
-	n.write(frameClose, "that is all")
-	n.read(frameClose)
-	_ = n.conn.Close()
-	n.accept()
-	_ = n.conn.Close()
-	n.accept()
-	for _, garbage := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "\x4D\x43\x01\xFF\xFF\xFF\xFF", "\x4D\x43\x09\x00\x00\x00\x00", "\x4D\x43\x01\x00\x00\x00\x01{"} {
-		if _, err := n.conn.Write([]byte(garbage)); err != nil {
-			t.Error(err)
-		}
-		n.read(frameClose)
-		_ = n.conn.Close()
-		n.accept()
 	}
 }

@@ -1,0 +1,325 @@
+import { Delegation } from "./delegations.js";
+import { Disconnected, Malformed, Refused, RibosomeError } from "./errors.js";
+import { checked, conversationOf, decode, message, refusalOf, rejection, senderOf } from "./messages.js";
+import { MAX_MESSAGE, PING_AFTER, DEAD_AFTER, checkURL } from "./socket.js";
+import { Works } from "./works.js";
+const NODE = "system"; // the id of the node itself, the receiver of an introduction
+const JOIN_TIME = 10_000; // milliseconds in which the node must answer the introduction
+const STEADY = 10_000; // milliseconds of a connection after which the backoff starts again
+const FINAL = ["unauthorized", "forbidden"]; // the codes after which the agent does not connect again
+const CROWDED = 1 << 20; // bytes that wait to be written, above which progress is left out
+/** An agent that performs tasks for others, and delegates tasks to them. */
+export class BaseAgent {
+    id;
+    #options;
+    #open;
+    #works;
+    #line; // from the introduction to the end of the connection
+    #asked = new Map(); // by conversation
+    #running = false;
+    constructor(id, options, open) {
+        if (!id)
+            throw new TypeError("id: want a name");
+        this.id = id;
+        this.#options = options;
+        this.#open = open;
+        this.#works = new Works(this.#make, {
+            maxTasks: options.maxTasks ?? 16, grace: this.#grace, failed: (why, task) => this.#log(`${id}: the task ${task} failed`, why),
+        });
+    }
+    get #grace() {
+        return this.#options.grace ?? 5_000;
+    }
+    #log(text, why) {
+        (this.#options.log ?? console.error)(text, why);
+    }
+    /** Registers the function of a task. Register tasks before the agent runs. */
+    task(name, about, handler) {
+        const { description = "", schema } = typeof about === "string" ? { description: about } : about;
+        this.#works.register(name, { name, description, ...(schema && { input_schema: schema }) }, handler);
+        return this;
+    }
+    /**
+     * Runs the agent until the signal aborts. url is such as ws://127.0.0.1:8443/mcp, or wss:// for TLS. A lost connection ends all
+     * tasks and delegations of it, and the agent connects again. Throws Refused if the node does not want the agent.
+     */
+    async run(url, { signal, joined = () => { }, lost = () => { } } = {}) {
+        checkURL(url);
+        if (this.#running)
+            throw new Error(`${this.id} runs already`);
+        this.#running = true;
+        const [first, longest] = this.#options.backoff ?? [100, 30_000];
+        try {
+            for (let failures = 0; !signal?.aborted;) {
+                const began = Date.now();
+                const why = await this.#session(url, signal, joined).catch(asError);
+                if (signal?.aborted)
+                    return;
+                if (!(why instanceof RibosomeError))
+                    throw why;
+                if (why instanceof Refused && FINAL.includes(why.code))
+                    throw why;
+                lost(why);
+                failures = Date.now() - began >= STEADY ? 0 : Math.min(failures + 1, 20);
+                await pause(Math.min(first * 2 ** failures, longest) * (0.5 + Math.random() / 2), signal);
+            }
+        }
+        finally {
+            this.#running = false;
+        }
+    }
+    /**
+     * Runs the agent while use runs, which is called when the node knows the agent. Throws Disconnected if there is no node within wait
+     * milliseconds, 10 s by default.
+     */
+    async joined(url, use, { wait = JOIN_TIME } = {}) {
+        const stop = new AbortController();
+        let ready;
+        let reason = new Disconnected(`${url} has not answered within ${wait} ms`);
+        const joined = new Promise((resolve) => { ready = resolve; });
+        const running = this.run(url, { signal: stop.signal, joined: ready, lost: (why) => { reason = why; } });
+        const late = pause(wait, stop.signal).then(() => { throw reason; });
+        late.catch(() => { });
+        try {
+            await Promise.race([joined, running, late]);
+            return await use(this);
+        }
+        finally {
+            stop.abort();
+            await running.catch(() => { });
+        }
+    }
+    /** Runs one connection. Returns the reason of its end. */
+    async #session(url, signal, joined) {
+        const end = deferred();
+        let line;
+        const early = [];
+        const stop = () => (line ? line.socket.close() : end.resolve(new Disconnected("the agent stops")));
+        signal?.addEventListener("abort", stop, { once: true });
+        const opening = this.#open(url, this.#token(), this.#options, {
+            message: (text) => { line ? this.#received(text, line, end) : early.push(text); },
+            closed: (code, reason) => end.resolve(reasonOf(code, reason)),
+        });
+        try {
+            const socket = await Promise.race([opening, end.promise]);
+            if (socket instanceof RibosomeError) {
+                void opening.then((late) => late.abort(), () => { });
+                return socket;
+            }
+            line = new SocketLine(socket, this.#options.trace);
+            if (signal?.aborted)
+                stop();
+            this.#introduce(line, end, joined);
+            for (const text of early)
+                this.#received(text, line, end);
+            return await end.promise;
+        }
+        finally {
+            signal?.removeEventListener("abort", stop);
+            if (line)
+                this.#lose(line);
+        }
+    }
+    #lose(line) {
+        this.#line = undefined;
+        line.end();
+        const why = new Disconnected("the connection to the node was lost");
+        for (const delegation of this.#asked.values())
+            delegation.lose(why);
+        this.#asked.clear();
+        this.#works.lose(line);
+    }
+    /** Introduces the agent. */
+    #introduce(line, end, joined) {
+        const hello = this.#make("QUERY_CAPABILITIES", NODE, {
+            query_type: "summary", capabilities: { topics: this.#options.topics ?? [], actions: this.#works.actions },
+        });
+        const fail = (why) => {
+            end.resolve(why);
+            line.socket.close();
+        };
+        line.expect(hello.message_id, JOIN_TIME, () => fail(new Disconnected(`the node has not answered the introduction within ${JOIN_TIME} ms`)), (m) => {
+            if (m.performative !== "INFORM_CAPABILITIES") {
+                const { code, text } = refusalOf(m);
+                return fail(new Refused(code, text));
+            }
+            if (!line.socket.pings)
+                line.keepAlive(() => this.#make("QUERY_CAPABILITIES", NODE, { query_type: "summary" }));
+            joined();
+        });
+        line.send(hello);
+        this.#line = line; // before the answer: a task that comes now may delegate
+    }
+    /** Takes a text frame. What is no JSON object ends the connection. */
+    #received(text, line, end) {
+        if (line.ended)
+            return;
+        let m;
+        try {
+            m = decode(text);
+        }
+        catch (why) {
+            end.resolve(asError(why));
+            return line.socket.close();
+        }
+        this.#options.trace?.("received", m);
+        line.heard();
+        try {
+            this.#dispatch(checked(m), line);
+        }
+        catch (why) {
+            this.#complain(m, line, why);
+        }
+    }
+    #dispatch(m, line) {
+        if (line.answered(m))
+            return;
+        const delegation = this.#asked.get(conversationOf(m));
+        if (m.performative === "TASK_REQUEST")
+            return this.#works.begin(m, line);
+        if (m.performative === "CANCEL")
+            return this.#works.cancel(m, line);
+        if (delegation) {
+            try {
+                return delegation.take(m);
+            }
+            finally {
+                if (delegation.done)
+                    this.#asked.delete(delegation.id);
+            }
+        }
+        if (m.reply_with)
+            this.#notUnderstood(m, m.message_id, line, "unknown_performative", `${this.id} serves tasks only`);
+    }
+    /** Answers a message that is not as it should be, or logs it if nobody waits for an answer. */
+    #complain(m, line, why) {
+        this.#log(`${this.id}: a message from ${senderOf(m) || "the node"}`, why);
+        const answers = m.performative === "FAILURE" || m.performative === "NOT_UNDERSTOOD";
+        if (why instanceof Malformed && typeof m.message_id === "string" && m.message_id && !answers)
+            this.#notUnderstood(m, m.message_id, line, why.code, why.text);
+    }
+    #notUnderstood(m, id, line, code, text) {
+        line.send(this.#make("NOT_UNDERSTOOD", senderOf(m) || NODE, rejection(code, text), {
+            in_reply_to: id, conversation_id: typeof m.conversation_id === "string" && m.conversation_id ? m.conversation_id : id,
+        }));
+    }
+    /**
+     * Delegates a task to another agent, and returns its result. The agent "system" is any agent that performs such tasks. Rejects as
+     * Delegation.result does; with Disconnected at once if the agent has not joined.
+     */
+    async delegate(agent, taskType, parameters = {}, options = {}) {
+        return this.start(agent, taskType, parameters, options).result();
+    }
+    /** Delegates a task as delegate does, and does not wait for its end. Throws Disconnected if the agent has not joined. */
+    start(agent, taskType, parameters = {}, options = {}) {
+        const { description = "", timeout = 60_000, signal, more } = options;
+        signal?.throwIfAborted();
+        if (!this.#line)
+            throw new Disconnected("the node is not connected");
+        const request = this.#make("TASK_REQUEST", agent, { task_type: taskType, task_description: description, task_parameters: parameters }, {
+            reply_by: new Date(Date.now() + timeout).toISOString(), ...more,
+        });
+        this.#line.send(request);
+        const delegation = new Delegation(request, agent, this.#make, (m) => this.#line?.send(m), this.#grace, options);
+        this.#asked.set(delegation.id, delegation);
+        return delegation;
+    }
+    #token() {
+        const { token } = this.#options;
+        return typeof token === "function" ? token() : token;
+    }
+    #make = (act, receiver, payload, more = {}) => {
+        const token = this.#token();
+        return message(act, this.id, receiver, payload, token === undefined ? more : { ...more, auth_token: token });
+    };
+}
+/** Sends messages over a socket. */
+class SocketLine {
+    socket;
+    trace;
+    ended = false;
+    #heard = Date.now();
+    #keeper;
+    #expected;
+    constructor(socket, trace) {
+        this.socket = socket;
+        this.trace = trace;
+    }
+    get crowded() {
+        return this.socket.buffered > CROWDED;
+    }
+    /** Queues a message. Throws a RangeError if it is too long, and a TypeError if JSON can't express it. */
+    send(m) {
+        const text = JSON.stringify(m);
+        const bytes = text.length > MAX_MESSAGE / 3 ? new TextEncoder().encode(text).length : text.length;
+        if (bytes > MAX_MESSAGE)
+            throw new RangeError(`the message has ${bytes} bytes, more than ${MAX_MESSAGE}`);
+        if (this.ended)
+            return;
+        this.trace?.("sent", m);
+        this.socket.send(text);
+    }
+    /** Waits for the answer to the message with the id. */
+    expect(id, time, late, take) {
+        this.#expected = { id, timer: setTimeout(late, time), take };
+    }
+    /** Reports whether m is the answer that expect waits for. */
+    answered(m) {
+        const expected = this.#expected;
+        if (!expected || m.in_reply_to !== expected.id)
+            return false;
+        this.#expected = undefined;
+        clearTimeout(expected.timer);
+        expected.take(m);
+        return true;
+    }
+    heard() {
+        this.#heard = Date.now();
+    }
+    /** Sends a message after a silence, whose answer shows that the node lives. */
+    keepAlive(question) {
+        this.#keeper = setInterval(() => {
+            const silence = Date.now() - this.#heard;
+            if (silence >= DEAD_AFTER)
+                this.socket.abort();
+            else if (silence >= PING_AFTER)
+                this.send(question());
+        }, PING_AFTER / 3);
+    }
+    end() {
+        this.ended = true;
+        clearInterval(this.#keeper);
+        clearTimeout(this.#expected?.timer);
+        this.socket.close();
+    }
+}
+/** Returns the error for the end of a connection. The reason of a close frame begins with a code, if the node refuses something. */
+function reasonOf(code, reason) {
+    const [, word, text] = /^([A-Z_]+): (.*)$/s.exec(reason) ?? [];
+    if (word !== undefined)
+        return new Refused(word.toLowerCase(), text);
+    if (code === 1008)
+        return new Refused("forbidden", reason);
+    return new Disconnected(reason || `the node closed the connection (${code})`);
+}
+function asError(why) {
+    return why;
+}
+function deferred() {
+    let resolve;
+    const promise = new Promise((r) => { resolve = r; });
+    return { promise, resolve };
+}
+function pause(milliseconds, signal) {
+    return new Promise((resolve) => {
+        if (signal?.aborted)
+            return resolve();
+        const done = () => {
+            clearTimeout(timer);
+            signal?.removeEventListener("abort", done);
+            resolve();
+        };
+        const timer = setTimeout(done, milliseconds);
+        signal?.addEventListener("abort", done, { once: true });
+    });
+}

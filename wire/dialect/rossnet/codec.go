@@ -1,0 +1,65 @@
+package rossnet
+
+import (
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// codec has the state of one session.
+type codec struct {
+	opts  wire.CodecOptions
+	depth int
+	owner performatives.AgentID // of the path of the connection; empty = the path names none
+
+	mu    sync.Mutex
+	calls pending                        // requests of the peer
+	asked pending                        // requests to the peer
+	field map[performatives.AgentID]bool // whether an agent of the peer writes the form of the field, by folded id
+}
+
+// maxForms bounds the agents of one session whose form is stored.
+const maxForms = 1024
+
+// Decode reads one message.
+func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
+	d := decoder{codec: c}
+	d.fault = d.in.scan(data, c.opts.MaxBytes, c.depth)
+	if d.fault == nil {
+		d.read()
+	}
+	switch {
+	case d.fault != nil:
+		take(d.refused())
+	case d.made == nil: // PING or PONG
+		take(wire.Inbound{Token: d.token, Ref: d.origin, Answer: d.answer})
+	default:
+		in := wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin, Content: d.in.payload}
+		if d.noID {
+			in.Content = nil // each has an id of its own
+		}
+		take(in)
+	}
+}
+
+// origin is what the answer to a message of the peer is made of. It is the Ref of a [wire.Inbound].
+type origin struct {
+	kind, id, correlation, subtask string
+	sender, receiver               performatives.AgentID
+	field                          bool
+	call                           *exchange
+}
+
+// Refuse appends the answer to a message that the session or its handler refuses: TASK_FAIL to a TASK_ASSIGN with a
+// subtask_id, else ERROR. What itself says no gets no answer: two peers would otherwise answer each other without end.
+func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
+	o, ok := in.Ref.(*origin)
+	if !ok || isNo(o.kind) {
+		return dst
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls.remove(o.call)
+	return c.appendError(dst, o, err)
+}

@@ -1,0 +1,213 @@
+package rossnet
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/internal/isotime"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// taskOfField is the task_type of a TASK_ASSIGN in the form of the field, which names no task.
+const taskOfField = "task_assign"
+
+// The members of the extra of QUERY_CAPABILITIES and of capabilities that have the payload of DISCOVERY_REGISTER.
+const extraRegistration = "agent_registration"
+
+// referenceAgents is the reference of the QUERY_REF that a DISCOVERY_QUERY is: the list of the agents that the directory of the
+// node has.
+const referenceAgents = "agents"
+
+// content decodes the act and the payload.
+func (d *decoder) content() {
+	if d.act(); d.fault != nil {
+		return
+	}
+	p := d.in.payload
+	if d.out.MessageType != "" {
+		d.typed(p)
+		return
+	}
+	if bad := checkPayload(d.kind, p); bad != nil {
+		d.refuse(bad)
+		return
+	}
+	switch d.kind {
+	case kindAssign:
+		d.assign(p)
+	case kindAcknowledge:
+		d.acknowledge(p)
+	case kindComplete:
+		d.complete(p)
+	case kindFail, kindError:
+		d.failure(p)
+	case kindRegister:
+		d.register(p)
+	case kindQuery:
+		d.out.Payload = performatives.QueryRef{Reference: referenceAgents, Extra: rest(p, "reference")}
+	case kindResponse:
+		d.out.Payload = performatives.InformRef{
+			Reference: referenceAgents, Value: performatives.RawContent(bytes.Clone(memberIn(p, "results"))), Extra: rest(p, "reference", "value", "results"),
+		}
+	case kindAck:
+		d.out.Payload = performatives.InformCapabilities{Capabilities: &performatives.Capabilities{}, Extra: rest(p, "capabilities", "status")}
+	case kindPing, kindPong:
+	default:
+		d.typed(p)
+	}
+}
+
+// rest returns the members of an object but those.
+func rest(object []byte, without ...string) performatives.Members {
+	m := make(performatives.Members)
+	eachMember(object, func(name string, v []byte) bool {
+		m[name] = bytes.Clone(v)
+		return true
+	})
+	for _, name := range without {
+		delete(m, name)
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+// typed reads the payload of a message type, and that of an act under its own name.
+func (d *decoder) typed(payload []byte) {
+	p, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, "", bytes.Clone(payload))
+	if err != nil {
+		d.refuse(d.renamed(err))
+		return
+	}
+	d.out.Payload = p
+}
+
+// assign reads a task.
+func (d *decoder) assign(p []byte) {
+	if t, ok := isotime.Parse([]byte(textOf(memberIn(p, "deadline")))); ok {
+		d.out.ReplyBy = t
+	}
+	if isField(kindAssign, p) {
+		d.out.Payload = performatives.TaskRequest{TaskType: taskOfField, Parameters: performatives.RawContent(bytes.Clone(p))}
+		return
+	}
+	d.out.Payload = performatives.TaskRequest{
+		TaskType: textOf(memberIn(p, "task_name")), Description: textOf(memberIn(p, "task_description")),
+		Parameters: performatives.RawContent(bytes.Clone(memberIn(p, "input_data"))),
+		Extra:      rest(p, "task_name", "task_description", "input_data", "task_type", "task_parameters"),
+	}
+}
+
+// acknowledge reads whether a task is taken on. The reason may be the code of a rejection.
+func (d *decoder) acknowledge(p []byte) {
+	reason := textOf(memberIn(p, "reason"))
+	if d.out.Performative == performatives.ActTaskAccept {
+		a := performatives.TaskAccept{}
+		if err := a.UnmarshalJSON(object(rest(p, "status", "reason", "comments"))); err != nil {
+			d.refuse(d.renamed(err))
+			return
+		}
+		a.Comments = reason
+		d.out.Payload = a
+		return
+	}
+	r := performatives.TaskReject{ReasonCode: d.code(p), ReasonText: reason, Extra: rest(p, "status", "reason", memberCode, "reason_code", "reason_text")}
+	if r.ReasonCode == "" {
+		if r.ReasonCode = performatives.CodeUnspecified; performatives.Code(reason).Known() {
+			r.ReasonCode = performatives.Code(reason)
+		}
+	}
+	d.out.Payload = r
+}
+
+const (
+	memberCode    = "error_code"
+	memberMessage = "error_message"
+	memberReason  = "reason_code" // extension: the code, where error_code stands for several
+)
+
+// code reads a code. Another word than those of rossnet §7 stays as it is.
+func (d *decoder) code(p []byte) performatives.Code {
+	word := textOf(memberIn(p, memberCode))
+	if exact := performatives.Code(textOf(memberIn(p, memberReason))); exact.Known() && exact.Traits().RossNet == word {
+		return exact
+	}
+	if known, ok := performatives.CodeBy(performatives.DialectRossNet, word); ok {
+		return known
+	}
+	return performatives.Code(word)
+}
+
+// complete reads a result. In the form of the field, a status other than COMPLETED says that the answer is no.
+func (d *decoder) complete(p []byte) {
+	r := performatives.InformResult{}
+	from, status := "output_data", performatives.StatusSuccess
+	if isField(kindComplete, p) {
+		from = "result"
+		if !isOneOf(memberIn(p, "status"), statusComplete, "success") {
+			status = performatives.StatusFailure
+		}
+	}
+	if err := r.UnmarshalJSON(object(rest(p, from, "result_details"))); err != nil {
+		d.refuse(d.renamed(err))
+		return
+	}
+	if r.Status == "" {
+		r.Status = status
+	}
+	if v := memberIn(p, from); begins(v, '{') {
+		r.Details = performatives.RawContent(bytes.Clone(v))
+	}
+	d.out.Payload = r
+}
+
+// failure reads TASK_FAIL and ERROR.
+func (d *decoder) failure(p []byte) {
+	code, text := d.code(p), textOf(memberIn(p, memberMessage))
+	extra := rest(p, memberCode, memberMessage, memberReason, "status", "error_text", "reason_text")
+	switch d.out.Performative { //nolint:exhaustive // the acts of TASK_FAIL and ERROR
+	case performatives.ActTaskReject:
+		d.out.Payload = performatives.TaskReject{ReasonCode: code, ReasonText: text, Extra: extra}
+	case performatives.ActNotUnderstood:
+		d.out.Payload = performatives.NotUnderstood{ReasonCode: code, ReasonText: text, Extra: extra}
+	case performatives.ActRefuse:
+		d.out.Payload = performatives.Refuse{ReasonCode: code, ReasonText: text, Extra: extra}
+	default:
+		d.out.Payload = performatives.Failure{ErrorCode: code, ErrorText: text, Extra: extra}
+	}
+}
+
+// register reads a registration. Its capabilities become actions. An INACTIVE agent offers nothing, so that nobody finds it.
+func (d *decoder) register(p []byte) {
+	id := performatives.AgentID(textOf(memberIn(p, "agent_id")))
+	if !id.Is(d.out.Sender) {
+		d.refuse(&performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, Field: "payload.agent_id",
+			Text: fmt.Sprintf("payload.agent_id: want the sender, %.64q, got %.64q", d.out.Sender, id),
+		})
+		return
+	}
+	c := performatives.Capabilities{Extra: performatives.Members{extraRegistration: bytes.Clone(p)}}
+	eachElement(memberIn(p, "capabilities"), func(v []byte) bool {
+		c.Actions = append(c.Actions, performatives.Action{
+			Name: capabilityName(v), Description: textOf(memberIn(v, "description")),
+			InputSchema: schemaIn(v, "input_schema"), OutputSchema: schemaIn(v, "output_schema"),
+		})
+		return true
+	})
+	if isOneOf(memberIn(p, "status"), statusInactive) {
+		c = performatives.Capabilities{}
+	}
+	d.out.Payload = performatives.QueryCapabilities{
+		Type: performatives.QuerySummary, Capabilities: &c, Extra: performatives.Members{extraRegistration: bytes.Clone(p)},
+	}
+}
+
+// schemaIn returns a JSON Schema of a capability, which is an object.
+func schemaIn(v []byte, name string) []byte {
+	if s := memberIn(v, name); begins(s, '{') {
+		return bytes.Clone(s)
+	}
+	return nil
+}

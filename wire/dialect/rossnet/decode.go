@@ -1,0 +1,344 @@
+package rossnet
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/isotime"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// decoder turns one envelope into a message. It stores the first fault and reads on, so that the answer to the sender can be
+// addressed.
+type decoder struct {
+	codec       *codec
+	in          frame
+	out         performatives.Envelope
+	kind        string
+	correlation string
+	subtask     string
+	token       string
+	field       bool // the envelope or the payload has the form of the field
+	noID        bool
+	fault       *performatives.Refusal
+	origin      *origin
+	made        *performatives.Message
+	answer      []byte
+	answers     *exchange // a request to the peer
+	follows     *exchange // a request of the peer, for example with its CANCEL
+}
+
+func (d *decoder) refuse(r *performatives.Refusal) {
+	if d.fault == nil {
+		d.fault = r
+	}
+}
+
+// read makes the message, or stores the fault.
+func (d *decoder) read() {
+	d.credential()
+	d.version()
+	d.kind = d.required(memKind)
+	d.out.Sender = performatives.AgentID(d.required(memSender))
+	d.ownPath()
+	d.recipient()
+	d.correlation = d.optional(memCorrelation)
+	d.out.Timestamp = d.timestamp()
+	d.metadata()
+	if !begins(d.in.payload, '{') {
+		d.refuse(invalid(memPayload, "an object", d.in.payload))
+	}
+	d.id()
+	if d.fault != nil {
+		return
+	}
+	d.subtask = textOf(memberIn(d.in.payload, "subtask_id"))
+	d.codec.mu.Lock()
+	defer d.codec.mu.Unlock()
+	d.content()
+	if d.fault == nil {
+		d.finish()
+	}
+}
+
+// required reads a member of the header that is a string and not empty.
+func (d *decoder) required(name string) string {
+	v := d.in.header[name]
+	text := textOf(v)
+	if text == "" {
+		d.refuse(invalid(memHeader+"."+name, "a non-empty string", v))
+	}
+	return text
+}
+
+// optional reads a member of the header that is a string, null or absent.
+func (d *decoder) optional(name string) string {
+	v := d.in.header[name]
+	if v == nil || isNull(v) {
+		return ""
+	}
+	return d.required(name)
+}
+
+// version refuses a version of another major (rossnet §8).
+func (d *decoder) version() {
+	v := d.required(memVersion)
+	if major, _, _ := strings.Cut(v, "."); d.fault == nil && major != "1" {
+		d.refuse(&performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, Field: "mcp_header.version", Text: fmt.Sprintf("mcp_header.version: want 1.0 or another version 1, got %.16q", v),
+		})
+	}
+}
+
+// ownPath refuses a sender that is not the agent of the connection's path.
+func (d *decoder) ownPath() {
+	if owner := d.codec.owner; owner != "" && d.out.Sender != "" && !d.out.Sender.Is(owner) {
+		d.refuse(&performatives.Refusal{
+			Code: performatives.CodeForbidden, Field: "mcp_header.sender_id",
+			Text: fmt.Sprintf("mcp_header.sender_id: want the agent of the path, %.64q, got %.64q", owner, d.out.Sender),
+		})
+	}
+}
+
+// recipient reads who the message is for, in the form of the text or of the field. PING and what is for MCP_DISCOVERY need none.
+func (d *decoder) recipient() {
+	for _, name := range []string{memRecipient, memAgent, memService} {
+		text := d.optional(name)
+		switch {
+		case text == "":
+		case d.out.Receiver != "" && !d.out.Receiver.Is(performatives.AgentID(text)):
+			d.refuse(&performatives.Refusal{
+				Code: performatives.CodeInvalidPayload, Field: "mcp_header." + name,
+				Text: fmt.Sprintf("mcp_header.%s: want one recipient, got %.64q and %.64q", name, d.out.Receiver, text),
+			})
+		default:
+			d.out.Receiver = performatives.AgentID(text)
+		}
+		_, there := d.in.header[name]
+		d.field = d.field || there && name != memRecipient
+	}
+	if d.out.Receiver != "" {
+		return
+	}
+	switch d.kind {
+	case kindPing, kindPong:
+		d.out.Receiver = serviceRouter
+	default:
+		d.refuse(invalid("mcp_header."+memRecipient, "a non-empty string", d.in.header[memRecipient]))
+	}
+}
+
+func (d *decoder) timestamp() time.Time {
+	v := d.in.header[memTimestamp]
+	t, ok := isotime.Parse([]byte(textOf(v)))
+	if !begins(v, '"') || !ok {
+		d.refuse(invalid("mcp_header.timestamp", "an ISO 8601 time", v))
+	}
+	return t
+}
+
+// credential reads the token, which is not a part of the message (rossnet §6).
+func (d *decoder) credential() {
+	const bearer = "bearer "
+	if d.token = d.optional(memToken); len(d.token) > len(bearer) && strings.EqualFold(d.token[:len(bearer)], bearer) {
+		d.token = strings.TrimSpace(d.token[len(bearer):])
+	}
+}
+
+// id reads the id of the message. Of a message without one it is a digest of its members, so that the same frame again is
+// recognized as a duplicate.
+func (d *decoder) id() {
+	if id := d.optional(memID); id != "" {
+		d.out.ID = performatives.MessageID(id)
+		return
+	}
+	d.noID = true
+	h := sha256.New()
+	for _, part := range [][]byte{
+		[]byte(d.kind), []byte(d.out.Sender.Fold()), []byte(d.out.Receiver.Fold()), []byte(d.correlation),
+		[]byte(d.out.Timestamp.Format(time.RFC3339Nano)), d.in.payload,
+	} {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // never fails
+	}
+	d.out.ID = performatives.MessageID(uuidOf(h.Sum(nil)))
+}
+
+// uuidOf returns a UUID of version 8 (RFC 9562), which has the bits of a digest.
+func uuidOf(sum []byte) string {
+	b := bytes.Clone(sum[:16])
+	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80
+	t := hex.EncodeToString(b)
+	return t[:8] + "-" + t[8:12] + "-" + t[12:16] + "-" + t[16:20] + "-" + t[20:]
+}
+
+// act finds the act and the message type.
+func (d *decoder) act() {
+	if err := performatives.CheckMessageType(d.kind); err != nil {
+		d.refuse(d.renamed(err))
+		return
+	}
+	said, err := performatives.ParsePerformative(textOf(d.out.Metadata[metaAct]))
+	named := err == nil
+	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)
+	own, known := natural[d.kind]
+	byName, noAct := performatives.ParsePerformative(d.kind)
+	switch {
+	case named && textOf(d.out.Metadata[metaMessageType]) == d.kind:
+		d.out.Performative, d.out.MessageType = said, d.kind
+	case known:
+		d.out.Performative = own
+		if named && isRefusal(said) && (d.kind == kindError || d.kind == kindFail) {
+			d.out.Performative = said
+		}
+		if d.kind == kindAcknowledge && isOneOf(memberIn(d.in.payload, "status"), statusRejected) {
+			d.out.Performative = performatives.ActTaskReject
+		}
+	case ok:
+		d.out.Performative, d.out.MessageType = registered, d.kind
+	case noAct == nil && d.kind == byName.String():
+		d.out.Performative = byName
+	case named:
+		d.out.Performative, d.out.MessageType = said, d.kind
+	default:
+		d.refuse(&performatives.Refusal{
+			Code: performatives.CodeUnknownPerformative, Field: "mcp_header.message_type",
+			Text: fmt.Sprintf("mcp_header.message_type: want a known type, or task_metadata.performative beside it, got %.64q", d.kind),
+		})
+	}
+}
+
+// finish makes the message, and notes a request. The codec is locked.
+func (d *decoder) finish() {
+	d.uses()
+	d.refer()
+	if d.kind == kindPing || d.kind == kindPong {
+		d.origin = d.address()
+		if d.kind == kindPing {
+			d.answer = d.codec.pong(d.origin)
+		}
+		return
+	}
+	d.out.Shape = d.shape()
+	m, err := performatives.New(d.out)
+	if err != nil {
+		d.refuse(d.renamed(err))
+		return
+	}
+	d.made = m
+	d.origin = d.address()
+	d.note()
+}
+
+// uses notes the form that an agent of the peer writes.
+func (d *decoder) uses() {
+	key := d.out.Sender.Fold()
+	if _, known := d.codec.field[key]; known || len(d.codec.field) < maxForms {
+		d.codec.field[key] = d.field
+	}
+}
+
+// refer finds the request that a message belongs to, and sets its conversation and its reference.
+func (d *decoder) refer() {
+	from, act := d.out.Sender.Fold(), d.out.Performative
+	d.out.ConversationID = performatives.ConversationID(d.correlation)
+	if startsWork(act) {
+		if x := d.exchange(); d.correlation != "" && d.codec.calls.busy(x) {
+			d.out.ConversationID = performatives.ConversationID(d.out.ID) // an agent has one conversation of an id with each peer
+		}
+		return
+	}
+	d.answers = d.codec.asked.find(from, d.subtask, d.correlation)
+	d.follows = d.codec.calls.find(from, d.subtask, d.correlation)
+	switch x, y := d.answers, d.follows; {
+	case x != nil && act != performatives.ActCancel:
+		d.out.InReplyTo, d.out.ConversationID = x.reference, x.conversation
+		if x.cancel != "" && (act == performatives.ActInform || d.kind == kindError) {
+			d.out.InReplyTo = x.cancelRef
+		}
+	case y != nil:
+		d.out.InReplyTo, d.out.ConversationID = string(y.id), y.conversation
+	case act.IsReply():
+		d.out.InReplyTo = cmp.Or(d.correlation, d.subtask, string(d.out.ID)) // of an unknown request, or of a frame that was no message
+	}
+}
+
+// exchange returns the request of the peer.
+func (d *decoder) exchange() *exchange {
+	return &exchange{
+		agent: d.out.Sender.Fold(), other: d.out.Receiver.Fold(), kind: d.kind, correlation: d.correlation, subtask: d.subtask, id: d.out.ID,
+		reference: string(d.out.ID), conversation: d.out.ConversationID, noCorrelation: d.correlation == "",
+	}
+}
+
+// address returns what the answer to the message is made of.
+func (d *decoder) address() *origin {
+	o := &origin{
+		kind: d.kind, correlation: d.correlation, subtask: d.subtask, sender: d.out.Sender, receiver: d.out.Receiver, field: d.field,
+	}
+	if !d.noID {
+		o.id = string(d.out.ID)
+	}
+	return o
+}
+
+// note stores a request of the peer, and the end of one to the peer.
+func (d *decoder) note() {
+	c, act := d.codec, d.out.Performative
+	switch x, y := d.answers, d.follows; {
+	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.reference || d.out.InReplyTo == x.cancelRef):
+		c.asked.end(x, act, x.cancel != "" && d.out.InReplyTo == x.cancelRef)
+	case act == performatives.ActCancel && y != nil:
+		c.calls.addCancel(y, d.out.ID, string(d.out.ID))
+	case startsWork(act):
+		x := d.exchange()
+		x.conversation = d.made.ConversationID()
+		if d.kind == kindQuery || d.kind == kindAssign && isField(d.kind, d.in.payload) {
+			x.payload = bytes.Clone(d.in.payload)
+		}
+		d.origin.call = x
+		c.calls.add(x)
+	}
+}
+
+// fieldNames has the names in this dialect of the fields in a refusal of package performatives.
+var fieldNames = []struct{ theirs, ours string }{
+	{"conversation_id", "mcp_header.correlation_id"},
+	{"message_type", "mcp_header.message_type"},
+	{"performative", "mcp_header.message_type"},
+	{"message_id", "mcp_header.message_id"},
+	{"in_reply_to", "mcp_header.correlation_id"},
+	{"sender", "mcp_header.sender_id"},
+	{"receiver", "mcp_header.recipient_id"},
+	{"protocol", "mcp_header.task_metadata.protocol"},
+	{"payload.task_parameters", "payload.input_data"},
+	{"payload.task_type", "payload.task_name"},
+	{"payload.result_details", "payload.output_data"},
+}
+
+// renamed returns the refusal in err in the words of this dialect.
+func (d *decoder) renamed(err error) *performatives.Refusal {
+	r := performatives.RefusalOf(err)
+	if r == nil {
+		return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text}
+	}
+	out := *r
+	for _, n := range fieldNames {
+		if rest, ok := strings.CutPrefix(out.Field, n.theirs); ok && (rest == "" || rest[0] == '.') {
+			out.Text = n.ours + rest + strings.TrimPrefix(out.Text, out.Field)
+			out.Field = n.ours + rest
+			break
+		}
+	}
+	return &out
+}
+
+func quoted(text string) json.RawMessage {
+	v, _ := json.Marshal(text) // a string always has a JSON form
+	return v
+}

@@ -1,0 +1,65 @@
+package rossnet
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Name is the name of the dialect.
+const Name = "rossnet"
+
+// Version is the version that this package writes (rossnet §8). It reads all versions of the same major.
+const Version = "1.0"
+
+// DefaultMaxDepth is the nesting depth that the zero [Dialect] allows.
+const DefaultMaxDepth = 128
+
+// maxDepthLimit is the nesting limit of encoding/json, which decodes typed payloads.
+const maxDepthLimit = 10_000
+
+// PathPrefix is where clients in the field connect: the path has the id of the agent behind it (addenda §4).
+const PathPrefix = "/ws/"
+
+// The services of a node (rossnet §3).
+const (
+	serviceRouter    performatives.AgentID = "MCP_ROUTER"
+	serviceDiscovery performatives.AgentID = "MCP_DISCOVERY"
+)
+
+// Dialect is rossnet as the language of a [wire.Session]. A frame is one message. The zero value works.
+type Dialect struct {
+	// MaxDepth is how deep objects and arrays may nest, the envelope being the first level. Zero means
+	// DefaultMaxDepth; 10,000 is the most.
+	MaxDepth int
+}
+
+var _ wire.Dialect = Dialect{}
+
+// Name returns "rossnet".
+func (Dialect) Name() string { return Name }
+
+// Recognizes reports whether a frame is an object with the member mcp_header.
+func (Dialect) Recognizes(frame []byte) bool { return wire.HasMember(frame, "mcp_header") }
+
+// Open returns the codec of one session.
+func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
+	switch {
+	case o.Stamper == nil:
+		return nil, errors.New("rossnet: CodecOptions.Stamper is nil")
+	case d.MaxDepth < 0 || d.MaxDepth > maxDepthLimit:
+		return nil, fmt.Errorf("rossnet: Dialect.MaxDepth is %d, want 0 to %d", d.MaxDepth, maxDepthLimit)
+	}
+	owner, ok := strings.CutPrefix(o.Path, PathPrefix)
+	if !ok || o.Initiator || strings.Contains(owner, "/") {
+		owner = ""
+	}
+	return &codec{
+		opts: o, depth: cmp.Or(d.MaxDepth, DefaultMaxDepth), owner: performatives.AgentID(owner),
+		calls: newPending(o.MaxPending), asked: newPending(o.MaxPending), field: make(map[performatives.AgentID]bool),
+	}, nil
+}

@@ -1,0 +1,147 @@
+package rossnet
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// registration is what DISCOVERY_RESPONSE says of an agent that has not written a registration in this dialect.
+type registration struct {
+	ID           performatives.AgentID `json:"agent_id"`
+	Type         string                `json:"agent_type"`
+	Status       string                `json:"status"`
+	Capabilities []capability          `json:"capabilities"`
+}
+
+type capability struct {
+	Name         string          `json:"name"`
+	Description  string          `json:"description,omitempty"`
+	InputSchema  json.RawMessage `json:"input_schema,omitempty"`
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+}
+
+func registrationOf(id performatives.AgentID, topics []string, actions []performatives.Action) registration {
+	r := registration{ID: id, Type: "agent", Status: statusActive, Capabilities: []capability{}}
+	for _, a := range actions {
+		r.Capabilities = append(r.Capabilities, capability{a.Name, a.Description, a.InputSchema, a.OutputSchema})
+	}
+	for _, t := range topics {
+		r.Capabilities = append(r.Capabilities, capability{Name: t})
+	}
+	return r
+}
+
+// query writes a QUERY_CAPABILITIES: as a registration when it says what the sender offers, else under its own name.
+func (w *writer) query() {
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](w.m)
+	switch {
+	case err != nil || q.Capabilities == nil:
+		w.plain()
+	case begins(q.Extra[extraRegistration], '{'):
+		w.kind, w.raw = kindRegister, q.Extra[extraRegistration]
+	default:
+		w.kind = kindRegister
+		w.marshal(registrationOf(w.m.Sender(), q.Capabilities.Topics, q.Capabilities.Actions))
+	}
+}
+
+// capabilities writes an INFORM_CAPABILITIES: the answer to a registration is DISCOVERY_ACK.
+func (w *writer) capabilities() {
+	if w.call == nil || w.call.kind != kindRegister {
+		w.plain()
+		return
+	}
+	w.kind, w.body = kindAck, make(performatives.Members)
+	w.set("status", "registered")
+	w.set("agent_id", w.m.Receiver())
+}
+
+// find writes a query for agents to MCP_DISCOVERY as DISCOVERY_QUERY.
+func (w *writer) find() {
+	q, err := performatives.PayloadAs[performatives.QueryRef](w.m)
+	if payload := object(q.Extra); err == nil && q.Reference == referenceAgents && checkPayload(kindQuery, payload) == nil {
+		w.kind, w.raw = kindQuery, payload
+		return
+	}
+	w.plain()
+}
+
+// found writes the agents that a DISCOVERY_QUERY asks for.
+func (w *writer) found() {
+	r, err := performatives.PayloadAs[performatives.InformRef](w.m)
+	if err != nil || w.call == nil || w.call.kind != kindQuery {
+		w.plain()
+		return
+	}
+	list, err := json.Marshal(r.Value)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	results := []json.RawMessage{}
+	eachElement(list, func(v []byte) bool {
+		if found := entryOf(v); found != nil && matches(w.call.payload, found) {
+			results = append(results, found)
+		}
+		return true
+	})
+	w.kind, w.body = kindResponse, make(performatives.Members)
+	w.body["query"] = w.call.payload
+	w.set("results", results)
+	w.set("status", "success")
+	if len(results) == 0 {
+		w.set("status", "not_found")
+	}
+}
+
+// entryOf returns an agent of the directory as a registration: the one that it has written, or one with what the directory knows.
+func entryOf(v []byte) json.RawMessage {
+	if own := memberIn(v, extraRegistration); begins(own, '{') {
+		return bytes.Clone(own)
+	}
+	var e struct {
+		ID      performatives.AgentID  `json:"id"`
+		Topics  []string               `json:"topics"`
+		Actions []performatives.Action `json:"actions"`
+	}
+	if json.Unmarshal(v, &e) != nil || e.ID == "" {
+		return nil
+	}
+	text, err := json.Marshal(registrationOf(e.ID, e.Topics, e.Actions))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// matches reports whether a registration is what a DISCOVERY_QUERY asks for: all of its conditions hold.
+func matches(query, entry []byte) bool {
+	if !isOneOf(memberIn(query, "required_status"), statusAny) && !isOneOf(memberIn(entry, "status"), statusActive) {
+		return false
+	}
+	for _, name := range []string{"query_by_id", "query_by_agent_id"} {
+		if id := textOf(memberIn(query, name)); id != "" && !performatives.AgentID(id).Is(performatives.AgentID(textOf(memberIn(entry, "agent_id")))) {
+			return false
+		}
+	}
+	var wanted, has []string
+	if name := textOf(memberIn(query, "query_by_capability")); name != "" {
+		wanted = append(wanted, folded(name))
+	}
+	eachElement(memberIn(query, "query_by_capability_list"), func(v []byte) bool {
+		wanted = append(wanted, folded(textOf(v)))
+		return true
+	})
+	eachElement(memberIn(entry, "capabilities"), func(v []byte) bool {
+		has = append(has, folded(capabilityName(v)))
+		return true
+	})
+	return !slices.ContainsFunc(wanted, func(name string) bool { return !slices.Contains(has, name) })
+}
+
+// folded returns the name of a capability as it is compared (addenda §4).
+func folded(name string) string { return strings.ToLower(strings.TrimSpace(name)) }

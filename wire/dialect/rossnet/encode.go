@@ -1,0 +1,526 @@
+package rossnet
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/internal/isotime"
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// shape is the value of [performatives.Message.Shape] for this dialect: what the fields of the message do not tell of its form. It
+// never leaves the node.
+type shape struct {
+	kind    string
+	payload []byte
+	value   any
+	version string
+	act     performatives.Performative
+	typed   string
+	nulls   map[string]bool // known members of the header that were null
+	absent  map[string]bool // and those that were absent
+	blank   []byte          // the task_metadata null or {}
+	field   bool
+	// correlation is as it came: the conversation of the message may have another name.
+	correlation  string
+	conversation performatives.ConversationID
+}
+
+func (d *decoder) shape() *shape {
+	s := &shape{
+		kind: d.kind, payload: bytes.Clone(d.in.payload), value: d.out.Payload, version: textOf(d.in.header[memVersion]), act: d.out.Performative,
+		typed: d.out.MessageType, nulls: make(map[string]bool), absent: make(map[string]bool), field: d.field, correlation: d.correlation,
+		conversation: d.out.ConversationID,
+	}
+	if s.conversation == "" {
+		s.conversation = performatives.ConversationID(d.out.ID)
+	}
+	for _, name := range headerNames {
+		switch v := d.in.header[name]; {
+		case v == nil:
+			s.absent[name] = true
+		case isNull(v):
+			s.nulls[name] = true
+		}
+	}
+	if v := d.in.header[memTask]; isNull(v) || begins(v, '{') && len(rest(v)) == 0 {
+		s.blank = bytes.Clone(v)
+	}
+	return s
+}
+
+// writer writes one message.
+type writer struct {
+	codec  *codec
+	m      *performatives.Message
+	came   *shape // nil = the message came in another dialect
+	dst    []byte
+	call   *exchange // the request of the peer that the message answers
+	asked  *exchange // the request to the peer that the message belongs to, such as its CANCEL
+	kind   string
+	body   performatives.Members // of the payload; nil = payload has it
+	raw    []byte
+	meta   performatives.Members
+	header performatives.Members // its further members
+	top    performatives.Members
+	err    error
+}
+
+func (w *writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// Encode appends m as one frame. The error is a [*performatives.Refusal] where the dialect has no form for m.
+func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	if m.Receiver() == "" {
+		return dst, &performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, About: m.ID(), Field: "receiver", Text: "receiver: want an agent: rossnet has no broadcast",
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := writer{codec: c, m: m, dst: append(dst, '{')}
+	w.came, _ = m.Shape().(*shape)
+	w.call = c.calls.ids[performatives.MessageID(m.InReplyTo())]
+	w.asked = c.asked.ids[performatives.MessageID(m.InReplyTo())]
+	w.collect()
+	w.content()
+	if w.err != nil {
+		return dst, w.err
+	}
+	w.envelope()
+	if w.err != nil {
+		return dst, w.err
+	}
+	if !utf8.Valid(w.dst[len(dst):]) {
+		return dst, errNoUTF8
+	}
+	w.note()
+	return append(w.dst, '}'), nil
+}
+
+var errNoUTF8 = errors.New("rossnet: want UTF-8")
+
+// content finds the type and the payload.
+func (w *writer) content() {
+	if w.asItCame() {
+		w.kind, w.raw = w.came.kind, w.came.payload
+		return
+	}
+	switch act := w.m.Performative(); {
+	case w.m.MessageType() != "":
+		w.typed()
+	case act == performatives.ActTaskRequest:
+		w.assign()
+	case act == performatives.ActTaskAccept:
+		w.accept()
+	case act == performatives.ActStatusUpdate:
+		w.progress()
+	case act == performatives.ActInformResult:
+		w.result()
+	case act == performatives.ActQueryCapabilities:
+		w.query()
+	case act == performatives.ActInformCapabilities:
+		w.capabilities()
+	case act == performatives.ActQueryRef:
+		w.find()
+	case act == performatives.ActInformRef:
+		w.found()
+	case isRefusal(act):
+		w.failure()
+	default:
+		w.plain()
+	}
+	if w.body != nil {
+		w.raw = object(w.body)
+	}
+	if w.err == nil && w.m.MessageType() == "" && !w.fieldForm() {
+		if bad := checkPayload(w.kind, w.raw); bad != nil {
+			bad.About = w.m.ID()
+			w.fail(bad)
+		}
+	}
+}
+
+// asItCame reports whether the payload is written again as it came: nobody has changed it, and it has the form of the asker.
+func (w *writer) asItCame() bool {
+	s, m := w.came, w.m
+	if s == nil || s.act != m.Performative() || s.typed != m.MessageType() || !reflect.DeepEqual(s.value, m.Payload()) {
+		return false
+	}
+	if theirs, known := w.codec.field[m.Receiver().Fold()]; s.kind == kindAssign && s.typed == "" && known && !theirs && isField(s.kind, s.payload) {
+		return false // its reader needs the members of the text
+	}
+	if x := w.call; x != nil && x.kind == kindAssign && s.typed == "" {
+		return textOf(memberIn(s.payload, "subtask_id")) == x.subtask && isField(s.kind, s.payload) == (x.subtask == "")
+	}
+	return true
+}
+
+// fieldForm reports whether the payload is written in the form of the field, which has no required members.
+func (w *writer) fieldForm() bool { return isField(w.kind, w.raw) }
+
+// typed writes an application's message type.
+func (w *writer) typed() {
+	w.kind = w.m.MessageType()
+	act := w.m.Performative()
+	_, known := natural[w.kind]
+	_, noAct := performatives.ParsePerformative(w.kind)
+	registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind)
+	if known || noAct == nil || ok && registered != act {
+		w.tell(metaMessageType, w.kind) // without it, the type would be read as the dialect's own
+	}
+	if known || !ok || registered != act {
+		w.tell(metaAct, act.String())
+	}
+	w.marshal(w.m.Payload())
+}
+
+// plain writes an act under its own name.
+func (w *writer) plain() {
+	w.kind = w.m.Performative().String()
+	w.marshal(w.m.Payload())
+}
+
+// marshal sets the payload, which must be an object.
+func (w *writer) marshal(v any) {
+	w.raw = []byte("{}")
+	if v == nil {
+		return
+	}
+	text, err := json.Marshal(v)
+	switch {
+	case err != nil:
+		w.fail(fmt.Errorf("rossnet: payload: %w", err))
+		return
+	case !begins(text, '{'):
+		w.fail(errors.New("rossnet: payload: want a JSON object"))
+		return
+	}
+	w.raw = text
+}
+
+// members sets the payload, of which further members are changed.
+func (w *writer) members(v any) {
+	w.marshal(v)
+	if w.body = rest(w.raw); w.body == nil {
+		w.body = make(performatives.Members)
+	}
+}
+
+// set sets a member of the payload.
+func (w *writer) set(name string, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		w.fail(fmt.Errorf("rossnet: payload.%s: %w", name, err))
+		return
+	}
+	w.body[name] = text
+}
+
+// subtask sets the subtask_id of an answer to that of its request. One to a request without has the id of that.
+func (w *writer) subtask() {
+	switch {
+	case w.call != nil && w.call.subtask != "":
+		w.body["subtask_id"] = quoted(w.call.subtask)
+	case textOf(w.body["subtask_id"]) != "":
+	case w.call != nil:
+		w.body["subtask_id"] = quoted(string(w.call.id))
+	case w.m.InReplyTo() != "":
+		w.body["subtask_id"] = quoted(w.m.InReplyTo())
+	default:
+		w.body["subtask_id"] = quoted(uuidFor(w.m.ID()))
+	}
+}
+
+// uuidFor returns the id if it is a UUID, else one that is made of it.
+func uuidFor(id performatives.MessageID) string {
+	if s := string(id); len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
+		return s
+	}
+	sum := sha256.Sum256([]byte(id))
+	return uuidOf(sum[:])
+}
+
+// formatTime writes a time as the specification does.
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// assign writes a task.
+func (w *writer) assign() {
+	t, err := performatives.PayloadAs[performatives.TaskRequest](w.m)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.kind = kindAssign
+	theirs, known := w.codec.field[w.m.Receiver().Fold()]
+	if t.TaskType == taskOfField && (theirs || !known) && len(t.Extra) == 0 && t.Description == "" {
+		if w.marshal(t.Parameters); t.Parameters.IsZero() {
+			w.raw = []byte("{}")
+		}
+		if isField(kindAssign, w.raw) && checkPayload(kindAssign, w.raw) == nil {
+			return
+		}
+	}
+	w.members(performatives.TaskRequest{Extra: t.Extra})
+	delete(w.body, "task_type")
+	if p, err := performatives.ParsePriority(textOf(w.body[metaPriority])); err == nil && p == w.m.Priority() {
+		delete(w.body, metaPriority) // it is in task_metadata
+	}
+	if textOf(w.body["subtask_id"]) == "" {
+		w.set("subtask_id", uuidFor(w.m.ID()))
+	}
+	w.set("task_name", t.TaskType)
+	w.body["input_data"] = json.RawMessage("{}")
+	if !t.Parameters.IsZero() {
+		w.set("input_data", t.Parameters)
+	}
+	if t.Description != "" {
+		w.set("task_description", t.Description)
+	}
+	if by := w.m.ReplyBy(); !by.IsZero() {
+		if came, ok := isotime.Parse([]byte(textOf(w.body["deadline"]))); !ok || !came.Equal(by) {
+			w.set("deadline", formatTime(by))
+		}
+	}
+}
+
+// accept writes that a task is taken on.
+func (w *writer) accept() {
+	a, err := performatives.PayloadAs[performatives.TaskAccept](w.m)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.kind = kindAcknowledge
+	reason := a.Comments
+	a.Comments = ""
+	w.members(a)
+	w.set("status", statusAccepted)
+	if reason != "" {
+		w.set("reason", reason)
+	}
+	w.subtask()
+}
+
+// progress writes a STATUS_UPDATE, with 0 for a progress that is not known.
+func (w *writer) progress() {
+	w.kind = kindStatus
+	w.members(w.m.Payload())
+	if w.body["progress_percentage"] == nil {
+		w.set("progress_percentage", 0)
+	}
+	if textOf(w.body["status_description"]) == "" {
+		w.set("status_description", "")
+	}
+	w.subtask()
+}
+
+// result writes a result, in the form of the field where its request has that.
+func (w *writer) result() {
+	r, err := performatives.PayloadAs[performatives.InformResult](w.m)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.kind = kindComplete
+	details := r.Details
+	r.Details = performatives.Content{}
+	w.members(r)
+	if x := w.call; x != nil && x.subtask == "" && x.payload != nil {
+		w.resultOfField(r, details)
+		return
+	}
+	delete(w.body, "result")
+	delete(w.body, "output_data")
+	if r.Status == performatives.StatusSuccess {
+		delete(w.body, "task_status")
+	}
+	w.body["output_data"] = json.RawMessage("{}")
+	if !details.IsZero() {
+		w.set("output_data", details)
+	}
+	w.subtask()
+}
+
+func (w *writer) resultOfField(r performatives.InformResult, details performatives.Content) {
+	for _, name := range []string{"output_data", "subtask_id", "task_status"} {
+		delete(w.body, name)
+	}
+	w.set("status", statusComplete)
+	if r.Status != performatives.StatusSuccess {
+		w.set("status", "FAILED")
+		w.set("task_status", r.Status)
+	}
+	w.set("agent_id", w.m.Sender())
+	for _, name := range []string{"workflow_id", "task_id"} {
+		if v := memberIn(w.call.payload, name); v != nil {
+			w.body[name] = v
+		}
+	}
+	w.body["result"] = json.RawMessage("{}")
+	if !details.IsZero() {
+		w.set("result", details)
+	}
+}
+
+// note stores a request to the peer, and the end of one of the peer.
+func (w *writer) note() {
+	c, m := w.codec, w.m
+	act := m.Performative()
+	reference := m.ReplyWith()
+	if reference == "" {
+		reference = string(m.ID())
+	}
+	switch {
+	case act == performatives.ActCancel && w.asked != nil:
+		c.asked.addCancel(w.asked, m.ID(), reference)
+	case w.call != nil:
+		c.calls.end(w.call, act, w.call.cancel != "" && m.InReplyTo() == w.call.cancelRef)
+	case startsWork(act):
+		c.asked.add(&exchange{
+			agent: m.Receiver().Fold(), other: m.Sender().Fold(), kind: w.kind, correlation: w.correlation(),
+			subtask: textOf(memberIn(w.raw, "subtask_id")), id: m.ID(), reference: reference, conversation: m.ConversationID(),
+		})
+	}
+}
+
+// correlation returns the correlation_id: that of the request for its answer. Empty means none.
+func (w *writer) correlation() string {
+	switch x, y := w.call, w.asked; {
+	case x != nil && !x.noCorrelation:
+		return x.correlation
+	case x != nil:
+		return string(x.id)
+	case y != nil:
+		return y.correlation
+	case w.came != nil && w.came.conversation == w.m.ConversationID():
+		return w.came.correlation
+	}
+	return string(w.m.ConversationID())
+}
+
+// field reports whether the envelope is written in the form of the field: that of its reader, else that in which it came.
+func (w *writer) field() bool {
+	if theirs, known := w.codec.field[w.m.Receiver().Fold()]; known {
+		return theirs
+	}
+	return w.came != nil && w.came.field
+}
+
+// envelope writes the members in the order of the specification.
+func (w *writer) envelope() {
+	w.dst = append(w.dst, `"mcp_header":{`...)
+	as := w.came
+	if as == nil {
+		as = &shape{absent: map[string]bool{memAgent: true, memService: true}, nulls: map[string]bool{memToken: true}}
+		as.absent[memTask] = len(w.meta) == 0
+	}
+	field := w.field()
+	if theirs, known := w.codec.field[w.m.Receiver().Fold()]; !as.absent[memID] || known && !theirs {
+		w.text(memID, string(w.m.ID()))
+	}
+	if s := w.correlation(); s != "" {
+		w.text(memCorrelation, s)
+	}
+	w.text(memSender, string(w.m.Sender()))
+	w.recipient(field, as)
+	w.text(memTimestamp, formatTime(w.m.Timestamp()))
+	version := as.version
+	if version == "" {
+		version = Version
+	}
+	w.text(memVersion, version)
+	w.text(memKind, w.kind)
+	switch token := w.codec.opts.Token; {
+	case token != nil:
+		w.text(memToken, token())
+	case !as.absent[memToken] && !(field && w.came == nil):
+		w.value(memToken, []byte("null"))
+	}
+	switch {
+	case len(w.meta) > 0:
+		w.value(memTask, object(w.meta))
+	case as.blank != nil:
+		w.value(memTask, as.blank)
+	}
+	w.sorted(w.header)
+	w.dst = append(w.dst, '}')
+	w.value(memPayload, w.raw)
+	w.sorted(w.top)
+}
+
+// recipient writes the recipient in the form of the text, or in that of the field with null for the unused member.
+func (w *writer) recipient(field bool, as *shape) {
+	to := string(w.m.Receiver())
+	if !field {
+		w.text(memRecipient, to)
+		return
+	}
+	service := w.m.Receiver().Is(serviceRouter) || w.m.Receiver().Is(serviceDiscovery)
+	if w.came != nil && w.came.field { // a service may be named in either member
+		service = !as.absent[memService] && !as.nulls[memService]
+	}
+	used, unused := memAgent, memService
+	if service {
+		used, unused = memService, memAgent
+	}
+	w.text(used, to)
+	switch {
+	case w.came == nil || !w.came.field || as.nulls[unused]:
+		w.value(unused, []byte("null"))
+	case !as.absent[unused]:
+		w.text(unused, to)
+	}
+	switch {
+	case w.came == nil || as.absent[memRecipient]:
+	case as.nulls[memRecipient]:
+		w.value(memRecipient, []byte("null"))
+	case w.came.field:
+		w.text(memRecipient, to)
+	}
+}
+
+func (w *writer) sorted(m performatives.Members) {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		w.value(name, m[name])
+	}
+}
+
+func (w *writer) text(name, s string) {
+	w.name(name)
+	w.dst = jsonscan.AppendQuoted(w.dst, s)
+}
+
+func (w *writer) name(name string) {
+	if w.dst[len(w.dst)-1] != '{' {
+		w.dst = append(w.dst, ',')
+	}
+	w.dst = append(jsonscan.AppendQuoted(w.dst, name), ':')
+}
+
+// value writes JSON that may be unchecked.
+func (w *writer) value(name string, v []byte) {
+	w.name(name)
+	s := jsonscan.Scanner{Data: v, Depth: max(1, w.codec.depth-1)}
+	if !s.Value() || !s.End() {
+		w.fail(fmt.Errorf("rossnet: %s: %s", name, s.Problem()))
+		return
+	}
+	w.dst = append(w.dst, v...)
+}

@@ -1,0 +1,183 @@
+package rossnet
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// failure writes a message that says no: TASK_ACKNOWLEDGE with REJECTED and TASK_FAIL to a TASK_ASSIGN, else ERROR.
+func (w *writer) failure() {
+	code, text, extra, ok := reason(w.m.Payload())
+	if !ok {
+		w.plain()
+		return
+	}
+	act := w.m.Performative()
+	if w.body = rest(object(extra), "status"); w.body == nil {
+		w.body = make(performatives.Members)
+	}
+	ofTask := w.call == nil || w.call.kind == kindAssign && (w.call.cancel == "" || w.m.InReplyTo() != w.call.cancelRef)
+	switch {
+	case act == performatives.ActTaskReject && ofTask:
+		w.kind = kindAcknowledge
+		w.set("status", statusRejected)
+		w.set("reason", cmp.Or(text, code.Traits().Text))
+		w.subtask()
+		w.codeOf(code)
+		return
+	case act == performatives.ActFailure && ofTask:
+		w.kind = kindFail
+		if v := w.body["is_retryable"]; !begins(v, 't') && !begins(v, 'f') {
+			w.set("is_retryable", code.Traits().Retry)
+		}
+		w.subtask()
+	default:
+		w.kind = kindError
+		if w.call != nil && w.call.subtask != "" {
+			w.body["subtask_id"] = quoted(w.call.subtask)
+		}
+	}
+	if act != performatives.ActFailure {
+		w.tell(metaAct, act.String())
+	}
+	w.codeOf(code)
+	w.set(memberMessage, cmp.Or(text, code.Traits().Text))
+}
+
+// codeOf writes a code as a word of rossnet §7, and its own name beside it where the word stands for several.
+func (w *writer) codeOf(code performatives.Code) {
+	word := wordOf(code)
+	w.set(memberCode, word)
+	if back, ok := performatives.CodeBy(performatives.DialectRossNet, word); ok && back != code && code.Known() {
+		w.set(memberReason, string(code))
+	}
+}
+
+// reason returns the parts of a refusal. It reports false for a payload of another type.
+func reason(payload any) (performatives.Code, string, performatives.Members, bool) {
+	switch p := payload.(type) {
+	case performatives.Failure:
+		return p.ErrorCode, p.ErrorText, p.Extra, true
+	case performatives.TaskReject:
+		return p.ReasonCode, p.ReasonText, p.Extra, true
+	case performatives.NotUnderstood:
+		return p.ReasonCode, p.ReasonText, p.Extra, true
+	case performatives.Refuse:
+		return p.ReasonCode, p.ReasonText, p.Extra, true
+	}
+	return "", "", nil, false
+}
+
+// wordOf returns the error_code for a code. A code that is not in the table is a peer's own, and is written as it is.
+func wordOf(code performatives.Code) string {
+	if code != "" && !code.Known() {
+		return string(code)
+	}
+	return cmp.Or(code.Traits().RossNet, "E999")
+}
+
+// errorPayload is the payload of ERROR and TASK_FAIL. Field, details and message_id are extensions.
+type errorPayload struct {
+	Subtask   string             `json:"subtask_id,omitempty"`
+	Code      string             `json:"error_code"`
+	Message   string             `json:"error_message"`
+	Retryable bool               `json:"is_retryable"`
+	Field     string             `json:"field,omitempty"`      // the path of the wrong field
+	Original  string             `json:"message_id,omitempty"` // of the refused message
+	Details   *wire.ErrorDetails `json:"details,omitempty"`
+}
+
+// appendError appends the answer to a message of the peer that is refused. The codec is locked.
+func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
+	r := wire.AsRefusal(err)
+	object := wire.ErrorObjectOf(err)
+	p := errorPayload{
+		Subtask: o.subtask, Code: wordOf(r.Code), Message: object.Message, Retryable: r.Code.Traits().Retry, Field: r.Field, Original: o.id,
+	}
+	if r.Field == "" {
+		p.Details = object.Details
+	}
+	kind := kindError
+	if o.call != nil && o.kind == kindAssign && o.subtask != "" {
+		kind = kindFail
+	}
+	payload, bad := json.Marshal(p)
+	if bad != nil {
+		return dst
+	}
+	return c.appendOwn(dst, o, kind, cmp.Or(r.From, o.receiver), payload)
+}
+
+// appendOwn appends a message that the codec itself writes, to the sender of a message of the peer.
+func (c *codec) appendOwn(dst []byte, o *origin, kind string, from performatives.AgentID, payload []byte) []byte {
+	stamp := c.opts.Stamper.Stamp()
+	w := writer{codec: c, dst: append(dst, `{"mcp_header":{`...)}
+	w.text(memID, string(stamp.ID))
+	if correlation := cmp.Or(o.correlation, o.id); correlation != "" {
+		w.text(memCorrelation, correlation)
+	}
+	w.text(memSender, string(cmp.Or(from, serviceRouter)))
+	to := string(cmp.Or(o.sender, c.owner, "unknown")) // the connection leads to one peer
+	if o.field {
+		w.text(memAgent, to)
+		w.value(memService, []byte("null"))
+	} else {
+		w.text(memRecipient, to)
+	}
+	w.text(memTimestamp, formatTime(stamp.Time))
+	w.text(memVersion, Version)
+	w.text(memKind, kind)
+	if !o.field {
+		w.value(memToken, []byte("null"))
+	}
+	w.dst = append(w.dst, '}')
+	w.value(memPayload, payload)
+	return append(w.dst, '}')
+}
+
+// pong answers a PING. It is of the node, which keeps the connection.
+func (c *codec) pong(o *origin) []byte {
+	stamp := c.opts.Stamper.Stamp()
+	payload := `{"timestamp":"` + formatTime(stamp.Time) + `","status":"acknowledged"}`
+	return c.appendOwn(nil, o, kindPong, o.receiver, []byte(payload))
+}
+
+// refused returns the fault of a frame that is no message, with the answer to the peer. The answer is from the agent for which the
+// message was, if that is readable.
+func (d *decoder) refused() wire.Inbound {
+	h := d.in.header
+	o := &origin{
+		kind: legible(h[memKind]), id: legible(h[memID]), correlation: legible(h[memCorrelation]), subtask: legible(memberIn(d.in.payload, "subtask_id")),
+		sender: performatives.AgentID(legible(h[memSender])), receiver: d.out.Receiver, field: d.field,
+	}
+	if o.receiver == "" {
+		o.receiver = performatives.AgentID(cmp.Or(legible(h[memRecipient]), legible(h[memAgent]), legible(h[memService])))
+	}
+	in := wire.Inbound{Err: d.fault, Token: d.token, Ref: o}
+	if isNo(o.kind) {
+		return in
+	}
+	d.codec.mu.Lock()
+	defer d.codec.mu.Unlock()
+	in.Answer = d.codec.appendError(nil, o, d.fault)
+	return in
+}
+
+// legible returns the text of a JSON string that could be an id, and "" for any other value.
+func legible(v []byte) string {
+	if len(v) > 6*performatives.MaxIDLength || !begins(v, '"') {
+		return ""
+	}
+	text, ok := jsonscan.Unquote(v)
+	if !ok || len(text) > performatives.MaxIDLength || strings.ContainsFunc(string(text), isControl) {
+		return ""
+	}
+	return string(text)
+}
+
+func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }

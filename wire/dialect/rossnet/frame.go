@@ -1,0 +1,168 @@
+package rossnet
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The members of the envelope and of mcp_header (rossnet §3), and those that clients in the field write (addenda §4).
+const (
+	memHeader      = "mcp_header"
+	memPayload     = "payload"
+	memID          = "message_id"
+	memCorrelation = "correlation_id"
+	memSender      = "sender_id"
+	memRecipient   = "recipient_id"
+	memAgent       = "target_agent_id" // of the field
+	memService     = "target_service"  // of the field
+	memTimestamp   = "timestamp"
+	memVersion     = "version"
+	memKind        = "message_type"
+	memToken       = "auth_token"
+	memTask        = "task_metadata"
+)
+
+// headerNames has the members of mcp_header in the order of the specification.
+var headerNames = []string{
+	memID, memCorrelation, memSender, memRecipient, memAgent, memService, memTimestamp, memVersion, memKind, memToken, memTask,
+}
+
+// maxMembers bounds the members of the envelope, of its header, and of the task_metadata. A message of many tiny members would
+// otherwise take many times its length in memory.
+const maxMembers = 1024
+
+// frame has the members of an envelope, before they are decoded. All values are slices of the data.
+type frame struct {
+	header  map[string][]byte
+	payload []byte // nil = absent
+	unknown map[string][]byte
+}
+
+// scan checks the JSON and finds the members. After a refusal, f has what was found.
+func (f *frame) scan(data []byte, maxBytes, depth int) *performatives.Refusal {
+	broken := func(text string) *performatives.Refusal {
+		return &performatives.Refusal{Code: performatives.CodeParsingError, Text: text}
+	}
+	switch {
+	case maxBytes > 0 && len(data) > maxBytes:
+		return broken(fmt.Sprintf("want at most %d bytes, got %d", maxBytes, len(data)))
+	case !utf8.Valid(data):
+		return broken("want UTF-8, got other bytes")
+	}
+	s := jsonscan.Scanner{Data: data, Depth: depth}
+	if !s.Value() || !s.End() {
+		return broken(s.Problem())
+	}
+	data = bytes.TrimLeft(data, " \t\r\n")
+	if data[0] != '{' {
+		return invalid("message", "an object", data)
+	}
+	top, fault := membersOf("message", data)
+	f.payload = top[memPayload]
+	header := top[memHeader]
+	delete(top, memPayload)
+	delete(top, memHeader)
+	f.unknown = top
+	if fault != nil {
+		return fault
+	}
+	if !begins(header, '{') {
+		return invalid(memHeader, "an object", header)
+	}
+	f.header, fault = membersOf(memHeader, header)
+	return fault
+}
+
+// membersOf returns the members of an object that has been scanned before. No member may come twice.
+func membersOf(path string, object []byte) (all map[string][]byte, fault *performatives.Refusal) {
+	all = make(map[string][]byte)
+	eachMember(object, func(name string, v []byte) bool {
+		_, twice := all[name]
+		switch {
+		case twice:
+			fault = &performatives.Refusal{Code: performatives.CodeParsingError, Field: path, Text: fmt.Sprintf("%s: want no second %.64q", path, name)}
+		case len(all) == maxMembers:
+			fault = &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: path, Text: path + ": want at most 1,024 members"}
+		default:
+			all[name] = v
+		}
+		return fault == nil
+	})
+	return all, fault
+}
+
+// eachMember calls f with the members of an object that has been scanned before, until f returns false. It calls
+// nothing for another value.
+func eachMember(object []byte, f func(name string, value []byte) bool) {
+	s := jsonscan.Scanner{Data: object, Depth: maxDepthLimit}
+	if !s.Open('{') {
+		return
+	}
+	for first := true; ; first = false {
+		quoted, more, ok := s.Key(first)
+		if !ok || !more {
+			return
+		}
+		value, ok := s.Taken()
+		if !ok || !f(textOf(quoted), value) {
+			return
+		}
+	}
+}
+
+// eachElement calls f with the elements of an array that has been scanned before, until f returns false.
+func eachElement(array []byte, f func(v []byte) bool) {
+	s := jsonscan.Scanner{Data: array, Depth: maxDepthLimit}
+	if !s.Open('[') {
+		return
+	}
+	for first := true; ; first = false {
+		v, more, ok := s.Element(first)
+		if !ok || !more || !f(v) {
+			return
+		}
+	}
+}
+
+// memberIn returns the value of a member of an object that has been scanned before, or nil. Of a member that occurs
+// twice the last counts, as in encoding/json.
+func memberIn(object []byte, name string) (value []byte) {
+	eachMember(object, func(n string, v []byte) bool {
+		if n == name {
+			value = v
+		}
+		return true
+	})
+	return value
+}
+
+// textOf returns the text of a JSON string, and "" for any other value.
+func textOf(v []byte) string {
+	if !begins(v, '"') {
+		return ""
+	}
+	text, ok := jsonscan.Unquote(v)
+	if !ok { // half a surrogate pair becomes U+FFFD, as in encoding/json
+		var s string
+		_ = json.Unmarshal(v, &s) // it is part of valid JSON
+		return s
+	}
+	return string(text)
+}
+
+// begins reports whether a JSON value begins with that character, which tells its kind.
+func begins(v []byte, c byte) bool { return len(v) > 0 && v[0] == c }
+
+func isNull(v []byte) bool { return begins(v, 'n') }
+
+// invalid is the refusal of a member with a value of the wrong kind.
+func invalid(field, want string, got []byte) *performatives.Refusal {
+	return &performatives.Refusal{
+		Code: performatives.CodeInvalidPayload, Field: field, Text: fmt.Sprintf("%s: want %s, got %s", field, want, jsonscan.KindOf(got)),
+	}
+}

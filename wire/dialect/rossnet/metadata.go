@@ -1,0 +1,190 @@
+package rossnet
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The members of task_metadata that this dialect reads and writes beside task_id and required_accuracy (addenda §1, §8). All are
+// optional extensions but priority; one that has another form belongs to the application.
+const (
+	metaPriority    = "priority"
+	metaProtocol    = "protocol"
+	metaTrace       = "trace"
+	metaBudget      = "budget"
+	metaAct         = "performative" // the act, where the type does not tell it
+	metaMessageType = "message_type" // the message type, where it is a type of this dialect, too
+)
+
+// In [performatives.Message.Metadata], the members of task_metadata have their names, and the further members of the header and of
+// the envelope a prefix. A member of task_metadata whose name begins with a prefix gets the third.
+const (
+	prefixHeader   = "header."
+	prefixEnvelope = "envelope."
+	prefixTask     = "task_metadata."
+)
+
+func storedName(name string) string {
+	if strings.HasPrefix(name, prefixEnvelope) || strings.HasPrefix(name, prefixHeader) || strings.HasPrefix(name, prefixTask) {
+		return prefixTask + name
+	}
+	return name
+}
+
+// metadata reads task_metadata, and the unknown members of the header and of the envelope.
+func (d *decoder) metadata() {
+	for name, v := range d.in.unknown {
+		d.keep(prefixEnvelope+name, v)
+	}
+	for name, v := range d.in.header {
+		if !slices.Contains(headerNames, name) {
+			d.keep(prefixHeader+name, v)
+		}
+	}
+	v := d.in.header[memTask]
+	if v == nil || isNull(v) {
+		return
+	}
+	if v[0] != '{' {
+		d.refuse(invalid("mcp_header.task_metadata", "an object", v))
+		return
+	}
+	members, fault := membersOf("mcp_header.task_metadata", v)
+	if fault != nil {
+		d.refuse(fault)
+	}
+	for name, value := range members {
+		d.keep(storedName(name), value)
+	}
+	d.extensions()
+}
+
+func (d *decoder) keep(name string, value []byte) {
+	if d.out.Metadata == nil {
+		d.out.Metadata = make(performatives.Members)
+	}
+	d.out.Metadata[name] = bytes.Clone(value)
+}
+
+// extensions moves members of task_metadata to the fields of the message.
+func (d *decoder) extensions() {
+	meta := d.out.Metadata
+	if v := meta[metaPriority]; v != nil && !isNull(v) {
+		p, ok := priorityOf(v)
+		if !ok {
+			d.refuse(&performatives.Refusal{
+				Code: performatives.CodeInvalidPayload, Field: "mcp_header.task_metadata.priority",
+				Text: fmt.Sprintf("mcp_header.task_metadata.priority: want a whole number from 1 to 5, got %.16s", v),
+			})
+		}
+		d.out.Priority = p // the exact value stays, to be written again
+	}
+	for _, name := range []string{"task_id", "required_accuracy"} {
+		if v := meta[name]; v != nil && !isNull(v) && v[0] != '"' {
+			d.refuse(invalid("mcp_header.task_metadata."+name, "a string", v))
+		}
+	}
+	if s := textOf(meta[metaProtocol]); s != "" {
+		d.out.Protocol = s
+		delete(meta, metaProtocol)
+	}
+	if s := textOf(meta[metaTrace]); isTraceparent(s) {
+		d.out.Trace = s
+		delete(meta, metaTrace)
+	}
+	if v := meta[metaBudget]; v != nil && !isNull(v) {
+		d.out.Budget = performatives.RawContent(v)
+		delete(meta, metaBudget)
+	}
+}
+
+// isTraceparent reports whether a message can have s as its trace.
+func isTraceparent(s string) bool {
+	const part = "0123456789abcdef"
+	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
+		return false
+	}
+	for _, field := range []string{s[:2], s[3:35], s[36:52], s[53:]} {
+		if strings.Trim(field, part) != "" {
+			return false
+		}
+	}
+	return strings.Trim(s[3:35], "0") != "" && strings.Trim(s[36:52], "0") != ""
+}
+
+// priorityOf reads a priority, which is a whole number from 1 to 5.
+func priorityOf(v []byte) (performatives.Priority, bool) {
+	if len(v) != 1 || v[0] < '1' || v[0] > '5' {
+		return performatives.Normal, false
+	}
+	p, err := performatives.ParsePriority(string(v))
+	return p, err == nil
+}
+
+// numberOfPriority is the reverse of priorityOf.
+func numberOfPriority(p performatives.Priority) json.RawMessage {
+	for _, n := range []string{"3", "2", "4", "5"} {
+		if got, ok := priorityOf([]byte(n)); ok && got == p {
+			return json.RawMessage(n)
+		}
+	}
+	return json.RawMessage("3")
+}
+
+// collect takes the metadata of the message, and the fields that belong there.
+func (w *writer) collect() {
+	w.meta, w.header, w.top = make(performatives.Members), make(performatives.Members), make(performatives.Members)
+	for name, v := range w.m.AllMetadata() {
+		if n, ok := strings.CutPrefix(name, prefixHeader); ok && !slices.Contains(headerNames, n) {
+			w.header[n] = v
+		} else if n, ok := strings.CutPrefix(name, prefixEnvelope); ok && n != memHeader && n != memPayload {
+			w.top[n] = v
+		} else {
+			w.meta[strings.TrimPrefix(name, prefixTask)] = v
+		}
+	}
+	p, ok := priorityOf(w.meta[metaPriority])
+	if p != w.m.Priority() && (ok || w.m.Priority() != performatives.Normal) || !ok && w.meta[metaPriority] != nil && !isNull(w.meta[metaPriority]) {
+		w.meta[metaPriority] = numberOfPriority(w.m.Priority())
+	}
+	for _, name := range []string{"task_id", "required_accuracy"} { // of another dialect
+		if v := w.meta[name]; v != nil && !isNull(v) && v[0] != '"' {
+			delete(w.meta, name)
+		}
+	}
+	if s := w.m.Protocol(); s != "" {
+		w.meta[metaProtocol] = quoted(s)
+	}
+	if s := w.m.Trace(); s != "" {
+		w.meta[metaTrace] = quoted(s)
+	}
+	if b := w.m.Budget(); !b.IsZero() {
+		text, err := json.Marshal(b)
+		w.fail(err)
+		w.meta[metaBudget] = text
+	}
+}
+
+// tell sets a member of task_metadata that the type does not tell.
+func (w *writer) tell(name, value string) {
+	if textOf(w.meta[name]) != value {
+		w.meta[name] = quoted(value)
+	}
+}
+
+// object writes an object, sorted by name.
+func object(m performatives.Members) []byte {
+	if m == nil {
+		return []byte("{}")
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return []byte("{}") // the members have been scanned before
+	}
+	return text
+}

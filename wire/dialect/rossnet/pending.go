@@ -1,0 +1,137 @@
+package rossnet
+
+import (
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// exchange is a request that waits for its answer: of the peer, or to the peer. An answer has the subtask_id of its request, or, where
+// that has none, its correlation_id.
+type exchange struct {
+	agent         performatives.AgentID // of the peer, folded
+	other         performatives.AgentID // of the swarm, folded
+	kind          string
+	correlation   string // as it came or was written; empty = none
+	subtask       string // empty = the request has none
+	id            performatives.MessageID
+	reference     string // the in_reply_to of its answer
+	conversation  performatives.ConversationID
+	payload       []byte // of a request of the peer whose answer repeats parts of it
+	cancel        performatives.MessageID
+	cancelRef     string
+	gone          bool
+	noCorrelation bool // the peer wrote none
+}
+
+// flow is the key of the latest exchange of an agent with a correlation_id or a subtask_id.
+type flow struct {
+	agent performatives.AgentID
+	name  string
+}
+
+// pending has the exchanges of one direction. At its limit it drops the oldest.
+type pending struct {
+	limit        int
+	subtasks     map[flow]*exchange
+	correlations map[flow][]*exchange
+	ids          map[performatives.MessageID]*exchange // by the id of the request, and by that of its CANCEL
+	order        []*exchange                           // the oldest first, and some that are gone
+	n            int
+}
+
+// defaultPending is the limit where the session sets none.
+const defaultPending = 16_384
+
+func newPending(limit int) pending {
+	if limit <= 0 {
+		limit = defaultPending
+	}
+	return pending{
+		limit: limit, subtasks: make(map[flow]*exchange), correlations: make(map[flow][]*exchange), ids: make(map[performatives.MessageID]*exchange),
+	}
+}
+
+// add adds an exchange. It replaces the one with its id, and the one of its agent with its subtask_id.
+func (p *pending) add(x *exchange) {
+	p.remove(p.ids[x.id])
+	if x.subtask != "" {
+		p.remove(p.subtasks[flow{x.agent, x.subtask}])
+		p.subtasks[flow{x.agent, x.subtask}] = x
+	}
+	if p.n >= p.limit {
+		p.remove(p.order[0]) // remove leaves none at the front that is gone
+	}
+	if len(p.order) >= 2*p.limit {
+		p.order = slices.DeleteFunc(p.order, func(x *exchange) bool { return x.gone })
+	}
+	p.ids[x.id] = x
+	at := flow{x.agent, x.correlation}
+	p.correlations[at] = append(p.correlations[at], x)
+	p.order = append(p.order, x)
+	p.n++
+}
+
+// find returns the exchange with that subtask_id, else the oldest one with that correlation_id.
+func (p *pending) find(agent performatives.AgentID, subtask, correlation string) *exchange {
+	if subtask != "" {
+		if x := p.subtasks[flow{agent, subtask}]; x != nil {
+			return x
+		}
+	}
+	all := p.correlations[flow{agent, correlation}]
+	if correlation == "" || len(all) == 0 {
+		return nil
+	}
+	if x := all[0]; subtask == "" || x.subtask == "" || x.kind != kindAssign {
+		return x
+	}
+	return nil // of another subtask
+}
+
+// addCancel notes the CANCEL of a request, and the in_reply_to of its answer.
+func (p *pending) addCancel(x *exchange, id performatives.MessageID, reference string) {
+	delete(p.ids, x.cancel)
+	x.cancel, x.cancelRef = id, reference
+	p.ids[id] = x
+}
+
+func (p *pending) remove(x *exchange) {
+	if x == nil || x.gone {
+		return
+	}
+	x.gone = true
+	p.n--
+	delete(p.ids, x.id)
+	delete(p.ids, x.cancel)
+	if at := (flow{x.agent, x.subtask}); p.subtasks[at] == x {
+		delete(p.subtasks, at)
+	}
+	at := flow{x.agent, x.correlation}
+	if rest := slices.DeleteFunc(p.correlations[at], func(y *exchange) bool { return y == x }); len(rest) > 0 {
+		p.correlations[at] = rest
+	} else {
+		delete(p.correlations, at)
+	}
+	for len(p.order) > 0 && p.order[0].gone {
+		p.order[0] = nil
+		p.order = p.order[1:]
+	}
+}
+
+// end notes an answer to the request, or to its CANCEL. An exchange with a CANCEL ends with the answer to that.
+func (p *pending) end(x *exchange, act performatives.Performative, ofCancel bool) {
+	if ofCancel || x.cancel == "" && isFinal(act) {
+		p.remove(x)
+	}
+}
+
+// busy reports whether another request between the same agents is open in that conversation.
+func (p *pending) busy(x *exchange) bool {
+	for _, y := range p.correlations[flow{x.agent, x.correlation}] {
+		if y.id != x.id && y.other == x.other && (y.subtask != x.subtask || x.subtask == "") {
+			return true
+		}
+	}
+	return false
+}

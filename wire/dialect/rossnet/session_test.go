@@ -1,0 +1,113 @@
+package rossnet
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+const task = `{"subtask_id":"s-1","task_name":"t","input_data":{}}`
+
+// The sender is the agent of the path of the connection.
+func TestPath(t *testing.T) {
+	for path, code := range map[string]string{"/ws/anna": "", "/ws/Bob": "E002", "/mcp": "", "": ""} {
+		c := open(t, func(o *wire.CodecOptions) { o.Path = path })
+		all := c.items(frameOf(kindAssign, "Anna", "Jules", "c", task))
+		if code == "" {
+			if all[0].Message == nil {
+				t.Errorf("%s: %v", path, all[0].Err)
+			}
+			continue
+		}
+		if got, _, field := errorOf(t, all[0].Answer); got != code || field != "mcp_header.sender_id" {
+			t.Errorf("%s: %s %s", path, got, field)
+		}
+	}
+}
+
+// The token is not a part of the message, and may have the word Bearer.
+func TestToken(t *testing.T) {
+	c := open(t)
+	for _, token := range []string{"abc", "Bearer abc"} {
+		all := c.items(strings.Replace(frameOf(kindAssign, "A", "B", "c", task), `"auth_token":null`, `"auth_token":"`+token+`"`, 1))
+		if all[0].Token != "abc" || all[0].Message == nil {
+			t.Fatalf("%+v", all[0])
+		}
+		if out := write(t, c, all[0].Message); strings.Contains(out, "abc") {
+			t.Errorf("the token is in %s", out)
+		}
+	}
+	c = open(t, func(o *wire.CodecOptions) { o.Token = func() string { return "own" } })
+	if out := write(t, c, accept(t, c, frameOf(kindAssign, "A", "B", "c", task))); !strings.Contains(out, `"auth_token":"own"`) {
+		t.Errorf("no token in %s", out)
+	}
+}
+
+// A refused task gets TASK_FAIL, whatever else ERROR, and what says no has no answer.
+func TestRefuse(t *testing.T) {
+	for _, tt := range []struct{ frame, kind, code string }{
+		{frameOf(kindAssign, "A", "B", "c", task), kindFail, "E004"},
+		{frameOf(kindStatus, "A", "B", "c", `{"subtask_id":"s-1","progress_percentage":1,"status_description":""}`), kindError, "E004"},
+		{frameOf(kindFail, "A", "B", "c", `{"subtask_id":"s-1","error_code":"E006","error_message":"","is_retryable":true}`), "", ""},
+		{frameOf(kindError, "A", "B", "c", `{"error_code":"E006","error_message":""}`), "", ""},
+	} {
+		c := open(t)
+		in := c.items(tt.frame)[0]
+		if in.Message == nil {
+			t.Fatal(in.Err)
+		}
+		out := c.Refuse(nil, in, &performatives.Refusal{Code: performatives.CodeUnknownAgent, Text: "no such agent"})
+		if tt.kind == "" {
+			if len(out) != 0 {
+				t.Errorf("answered by %s", out)
+			}
+			continue
+		}
+		if code, text, _ := errorOf(t, out); code != tt.code || text != "no such agent" || textOf(memberIn(memberIn(out, memHeader), memKind)) != tt.kind || c.calls.n != 0 {
+			t.Errorf("%s with %d open", out, c.calls.n)
+		}
+	}
+}
+
+// An answer refers to its request by the subtask_id, or by the correlation_id alone.
+func TestAnswersOfThePeer(t *testing.T) {
+	c := open(t)
+	var sent []*performatives.Message
+	for _, id := range []performatives.MessageID{"m-1", "m-2"} {
+		m, err := performatives.New(performatives.Envelope{
+			ID: id, Sender: "Eddy", Receiver: "Worker", ConversationID: "conv", Timestamp: noon, Payload: performatives.TaskRequest{TaskType: "t"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent = append(sent, m)
+	}
+	first, second := write(t, c, sent[0]), write(t, c, sent[1])
+	subtask := textOf(memberIn(memberIn([]byte(second), memPayload), "subtask_id"))
+	if subtask == "" || subtask == textOf(memberIn(memberIn([]byte(first), memPayload), "subtask_id")) {
+		t.Fatalf("%s %s", first, second)
+	}
+	m := accept(t, c, frameOf(kindComplete, "worker", "Eddy", "conv", `{"subtask_id":"`+subtask+`","output_data":{}}`))
+	if m.InReplyTo() != "m-2" || m.ConversationID() != "conv" {
+		t.Errorf("%+v", m.Envelope())
+	}
+	m = accept(t, c, frameOf(kindComplete, "Worker", "Eddy", "conv", `{"status":"COMPLETED","result":{"x":1}}`))
+	if m.InReplyTo() != "m-1" || c.asked.n != 0 || len(c.asked.subtasks)+len(c.asked.correlations)+len(c.asked.ids) != 0 {
+		t.Errorf("%+v with %+v", m.Envelope(), c.asked)
+	}
+}
+
+// There is no broadcast.
+func TestBroadcast(t *testing.T) {
+	m, err := performatives.New(performatives.Envelope{ID: "m", Sender: "A", Timestamp: noon, Performative: performatives.ActInform, Payload: performatives.Raw(`{}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r *performatives.Refusal
+	if _, err := open(t).Encode(nil, m); !errors.As(err, &r) || r.Field != "receiver" {
+		t.Errorf("got %v", err)
+	}
+}

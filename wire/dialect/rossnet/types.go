@@ -1,0 +1,72 @@
+package rossnet
+
+import (
+	"strconv"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The message types (addenda §4).
+const (
+	kindAssign      = "TASK_ASSIGN"
+	kindAcknowledge = "TASK_ACKNOWLEDGE"
+	kindStatus      = "STATUS_UPDATE"
+	kindComplete    = "TASK_COMPLETE"
+	kindFail        = "TASK_FAIL"
+	kindRegister    = "DISCOVERY_REGISTER"
+	kindQuery       = "DISCOVERY_QUERY"
+	kindResponse    = "DISCOVERY_RESPONSE"
+	kindAck         = "DISCOVERY_ACK"
+	kindPing        = "PING"
+	kindPong        = "PONG"
+	kindError       = "ERROR"
+)
+
+// natural has the act of each type of the specification. That of TASK_ACKNOWLEDGE depends on its status.
+var natural = map[string]performatives.Performative{
+	kindAssign: performatives.ActTaskRequest, kindAcknowledge: performatives.ActTaskAccept, kindStatus: performatives.ActStatusUpdate,
+	kindComplete: performatives.ActInformResult, kindFail: performatives.ActFailure, kindError: performatives.ActFailure,
+	kindRegister: performatives.ActQueryCapabilities, kindAck: performatives.ActInformCapabilities,
+	kindQuery: performatives.ActQueryRef, kindResponse: performatives.ActInformRef,
+	kindPing: 0, kindPong: 0,
+}
+
+// isNo reports whether a type says no, or answers. What is wrong with it is not answered.
+func isNo(kind string) bool {
+	switch kind {
+	case kindError, kindFail, kindPong, "NOT_UNDERSTOOD", "FAILURE", "REFUSE":
+		return true
+	}
+	return false
+}
+
+// isRefusal reports whether an act says no.
+func isRefusal(act performatives.Performative) bool {
+	switch act { //nolint:exhaustive // the acts that say no
+	case performatives.ActFailure, performatives.ActTaskReject, performatives.ActNotUnderstood, performatives.ActRefuse:
+		return true
+	}
+	return false
+}
+
+// isFinal reports whether an act ends the request that it answers.
+func isFinal(act performatives.Performative) bool {
+	switch act { //nolint:exhaustive // the acts with an outcome
+	case performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInformRef, performatives.ActInformIf:
+		return true
+	}
+	return isRefusal(act)
+}
+
+// startsWork reports whether an act asks for something new.
+func startsWork(act performatives.Performative) bool {
+	return act.ExpectsReply() && !act.IsReply() && act != performatives.ActPropose && act != performatives.ActCancel
+}
+
+func numberOf(v []byte) (float64, bool) {
+	if len(v) == 0 || !isNumber(v) {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(string(v), 64)
+	return n, err == nil
+}
