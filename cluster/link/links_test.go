@@ -220,8 +220,8 @@ func (n *network) both(t testing.TB, change func(*LinksOptions)) (a, b *Links, a
 	n.links = make(map[string]*Links)
 	a, atA = n.newLinks(t, nodeA, change)
 	b, atB = n.newLinks(t, nodeB, change)
+	b.Add(cluster.Member{Incarnation: nodeA}) // first: a dials at once, and b refuses whom it does not know
 	a.Add(cluster.Member{Incarnation: nodeB})
-	b.Add(cluster.Member{Incarnation: nodeA})
 	return a, b, atA, atB
 }
 
