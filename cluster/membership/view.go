@@ -325,13 +325,9 @@ func (v *view) learn(history []ended) (raised bool) {
 		}
 		r := v.records[e.Name]
 		switch {
-		case r == nil && v.ended < maxEnded:
-			v.order++
-			v.records[e.Name] = &record{
-				announcement: announcement{token: e.token, member: cluster.Member{Incarnation: e.Incarnation}}, order: v.order,
-			}
-			v.ended++
-		case r != nil && !r.alive && !r.isDue && r.member.Epoch < e.Epoch:
+		case r == nil:
+			v.endedUnseenLocked(e, false)
+		case !r.alive && !r.isDue && r.member.Epoch < e.Epoch:
 			r.token, r.final = e.token, false
 			r.member = cluster.Member{Incarnation: e.Incarnation}
 		}
@@ -357,7 +353,9 @@ type known struct {
 }
 
 // meet looks at the members that the other side of a join knows. It fails when another node alive has the own name, and raises the
-// own epoch above that of an earlier run.
+// own epoch above that of an earlier run. The other side may still hold an earlier run of a member for alive, until its failure is
+// detected, besides the one that replaced it at the same address: the earlier one is then recorded as ended, since memberlist
+// admits the two in random order.
 func (v *view) meet(all []known) (raised bool, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -371,7 +369,31 @@ func (v *view) meet(all []known) (raised bool, err error) {
 		}
 		raised = v.raiseLocked(k.member.Epoch) || raised
 	}
+	type place struct{ name, gossip string }
+	latest := map[place]uint64{} // the greatest epoch alive
+	for _, k := range all {
+		if p := (place{k.member.Name, k.member.Gossip}); k.alive && p.name != v.self.member.Name {
+			latest[p] = max(latest[p], k.member.Epoch)
+		}
+	}
+	for _, k := range all {
+		if k.member.Epoch < latest[place{k.member.Name, k.member.Gossip}] && v.records[k.member.Name] == nil {
+			v.endedUnseenLocked(ended{k.member.Incarnation, k.token}, true)
+		}
+	}
 	return raised, nil
+}
+
+// endedUnseenLocked records an incarnation of an unknown name that ended, as far as there is room.
+func (v *view) endedUnseenLocked(e ended, final bool) {
+	if v.ended >= maxEnded {
+		return
+	}
+	v.order++
+	v.records[e.Name] = &record{
+		announcement: announcement{token: e.token, member: cluster.Member{Incarnation: e.Incarnation}}, final: final, order: v.order,
+	}
+	v.ended++
 }
 
 // takeConflict returns the name conflict that meet has found since the last call.

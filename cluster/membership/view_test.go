@@ -101,6 +101,35 @@ func TestTheOwnEpochRises(t *testing.T) {
 	}
 }
 
+// A member of which two runs are alive for the other side of a join, since the end of the first has not been detected yet.
+func TestReplacedRunIsNotAdmitted(t *testing.T) {
+	t.Parallel()
+	first, second, moved := announce("b", 2, 1000, "b:1"), announce("b", 3, 1001, "b:1"), announce("c", 5, 7, "c:2")
+	for _, all := range [][]known{
+		{{first, true}, {second, true}, {announce("c", 4, 6, "c:1"), true}, {moved, true}},
+		{{moved, true}, {announce("c", 4, 6, "c:1"), true}, {second, true}, {first, true}},
+	} {
+		v := testView()
+		if raised, err := v.meet(all); raised || err != nil {
+			t.Fatal(raised, err)
+		}
+		if err := v.admit(first); err == nil || !strings.Contains(err.Error(), "ended") {
+			t.Errorf("the first run: %v", err)
+		}
+		if err := v.admit(second); err != nil {
+			t.Errorf("the run that replaced it: %v", err)
+		}
+		v.joined(second, time.Time{})
+		if got := drain(v); got != "Joined b@1001" {
+			t.Errorf("events %s", got)
+		}
+		// Of two at different addresses, nobody knows here which is the later one.
+		if err := v.admit(announce("c", 4, 6, "c:1")); err != nil {
+			t.Errorf("at another address: %v", err)
+		}
+	}
+}
+
 func TestEndedIncarnationsAreBounded(t *testing.T) {
 	t.Parallel()
 	v := testView()
