@@ -298,3 +298,28 @@ func jsonOf(text []byte) (v any) {
 	}
 	return v
 }
+
+// A deadline of any distance is written as a timeout that is read back, as that deadline or as the last one that a timeout has.
+func TestFarDeadlines(t *testing.T) {
+	c := newCodec(t, Options{})
+	last := arrival.Add(maxTimeout * time.Second)
+	for _, by := range []time.Time{
+		arrival.Add(time.Second), arrival.AddDate(31, 0, 0), arrival.AddDate(75, 0, 0), last.Add(-time.Second), last, last.Add(time.Second), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC),
+	} {
+		m := asked(t, performatives.TaskRequest{TaskType: "paint"}, func(e *performatives.Envelope) { e.ReplyBy = by })
+		data, err := c.Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := by
+		if by.After(last) {
+			want = last
+		}
+		if got, err := c.Decode(data); err != nil || !got.ReplyBy().Equal(want) {
+			t.Errorf("%s: %v, want %s: %s", by, err, want, data)
+		}
+	}
+	if _, err := c.Decode([]byte(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"t","timeout":9000000001}`))); performatives.RefusalOf(err) == nil || performatives.RefusalOf(err).Field != "payload.timeout" {
+		t.Errorf("a timeout beyond the limit: %v", err)
+	}
+}

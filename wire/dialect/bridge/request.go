@@ -70,8 +70,8 @@ func (d *decoder) opening(tool string) {
 	}
 }
 
-// maxTimeout is the longest timeout that is read: about 31 years.
-const maxTimeout = 1e9 // seconds
+// maxTimeout is the longest timeout that is read and written: about 285 years. A longer one is no [time.Duration].
+const maxTimeout = 9e9 // seconds
 
 // timeout reads the seconds from the arrival to the deadline.
 func (d *decoder) timeout(v []byte) {
@@ -84,10 +84,11 @@ func (d *decoder) timeout(v []byte) {
 		if isNumber(v) {
 			got = fmt.Sprintf("%.32s", v)
 		}
-		d.refuse(performatives.CodeInvalidPayload, field(requestTimeout), fmt.Sprintf("payload.timeout: want a number of seconds above 0, got %s", got))
+		d.refuse(performatives.CodeInvalidPayload, field(requestTimeout), fmt.Sprintf("payload.timeout: want a number of seconds above 0 and of at most %d, got %s", int64(maxTimeout), got))
 		return
 	}
-	d.out.ReplyBy = d.arrival().Add(time.Duration(math.Ceil(seconds * 1e9)))
+	whole, part := math.Modf(seconds) // a product of both would lose seconds of a long one
+	d.out.ReplyBy = d.arrival().Add(time.Duration(whole)*time.Second + time.Duration(math.Ceil(part*1e9)))
 	d.shape.timeout, d.shape.replyBy = string(v), d.out.ReplyBy
 }
 
@@ -123,7 +124,7 @@ func (w *writer) request() ([]byte, error) {
 }
 
 // timeout writes the time that is left for the request in whole seconds, rounded up: the field
-// is a whole number in the text.
+// is a whole number in the text. A deadline beyond maxTimeout is written as that.
 func (w *writer) timeout(b *builder) {
 	by := w.m.ReplyBy()
 	switch {
@@ -132,6 +133,6 @@ func (w *writer) timeout(b *builder) {
 		b.raw(requestTimeout, []byte(w.shape.timeout))
 	default:
 		left := math.Ceil(by.Sub(w.now()).Seconds())
-		b.raw(requestTimeout, strconv.AppendInt(nil, int64(max(left, 1)), 10))
+		b.raw(requestTimeout, strconv.AppendInt(nil, int64(min(max(left, 1), maxTimeout)), 10))
 	}
 }

@@ -85,12 +85,12 @@ func (c *codec) expiry(m *performatives.Message, now time.Time) time.Time {
 	return by.Add(linger)
 }
 
-// timeLeft returns the metadata.timeout_ms of a request; zero means none.
+// timeLeft returns the metadata.timeout_ms of a request, at most maxTimeout; zero means none.
 func timeLeft(m *performatives.Message, now time.Time) time.Duration {
 	if m.ReplyBy().IsZero() {
 		return 0
 	}
-	return max(m.ReplyBy().Sub(now), time.Millisecond)
+	return min(max(m.ReplyBy().Sub(now), time.Millisecond), maxTimeout)
 }
 
 // traced returns the correlation_id of a request that a gateway has decoded; nil for any other.

@@ -220,3 +220,28 @@ func check(t *testing.T, c *codec, seen map[string]bool, in wire.Inbound) {
 		t.Errorf("the call %s was answered again", want)
 	}
 }
+
+// A deadline of any distance is written as a timeout_ms that is read back, as that deadline or as the last one that can be written.
+func TestFarDeadlines(t *testing.T) {
+	at := &clock{}
+	client, server := open(t, Options{}, wire.CodecOptions{Initiator: true, Stamper: at}), open(t, Options{}, wire.CodecOptions{Stamper: at})
+	now := at.Stamp().Time
+	last := now.Add(maxTimeout)
+	for i, by := range []time.Time{now.Add(time.Second), now.AddDate(75, 0, 0), last, last.Add(time.Second), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)} {
+		m, err := ask(t, i, performatives.TaskRequest{TaskType: "a"}).With(func(e *performatives.Envelope) { e.ReplyBy = by })
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame, err := client.Encode(nil, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := by
+		if by.After(last) {
+			want = last
+		}
+		if in := one(t, server, string(frame)); in.Err != nil || in.Message.ReplyBy().Sub(want).Abs() > time.Second {
+			t.Errorf("%s: %v, want %s: %s", by, in.Err, want, frame)
+		}
+	}
+}
