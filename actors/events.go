@@ -96,6 +96,8 @@ func (e *Events) remove(s *Subscription) {
 	defer e.mu.Unlock()
 	if all := e.listLocked(); slices.Contains(all, s) {
 		e.storeLocked(slices.DeleteFunc(slices.Clone(all), func(x *Subscription) bool { return x == s }))
-		close(s.records) // only deliver sends, and it finds s no more
+		if s.records != nil {
+			close(s.records) // only deliver sends, and it finds s no more
+		}
 	}
 }

@@ -43,6 +43,7 @@ type Subscription struct {
 	records chan Record
 	kinds   []Kind // nil for all
 	losses  *Losses
+	batches *Batches // has the queue in the place of records; nil without one
 	lost    atomic.Uint64
 }
 
@@ -103,12 +104,23 @@ func (s *Subscription) wants(kind Kind) bool {
 
 // offerLocked queues r, or counts it. Events.mu is held.
 func (s *Subscription) offerLocked(r Record) {
+	if s.queueLocked(r) {
+		return
+	}
+	s.lost.Add(1)
+	if s.losses != nil {
+		s.losses.note(r)
+	}
+}
+
+func (s *Subscription) queueLocked(r Record) bool {
+	if s.batches != nil {
+		return s.batches.offerLocked(r)
+	}
 	select {
 	case s.records <- r:
+		return true
 	default:
-		s.lost.Add(1)
-		if s.losses != nil {
-			s.losses.note(r)
-		}
+		return false
 	}
 }

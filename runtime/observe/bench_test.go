@@ -2,7 +2,9 @@ package observe_test
 
 import (
 	"context"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -10,40 +12,67 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
-// BenchmarkDelegate delegates without a recorder, the baseline, and with one.
+// BenchmarkDelegate delegates without a recorder, the baseline, and with one: one delegation at a time, and 64 at a time on each core.
 func BenchmarkDelegate(b *testing.B) {
-	for _, recorded := range []bool{false, true} {
-		name := map[bool]string{false: "alone", true: "recorded"}[recorded]
-		b.Run(name, func(b *testing.B) {
-			n, err := runtime.New(runtime.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer func() { _ = n.Stop(context.Background()) }()
-			err = n.Spawn(b.Context(), "w", func() actors.Agent {
-				return worker(func(context.Context) (performatives.InformResult, error) {
-					return performatives.InformResult{Status: performatives.StatusSuccess}, nil
-				})
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
-			if recorded {
-				r, err := observe.New(n, observe.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer func() {
-					r.Close()
-					b.ReportMetric(float64(r.Counts().Lost)/float64(b.N), "lost/op")
-				}()
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := n.Delegate(b.Context(), "w", performatives.TaskRequest{TaskType: "work"}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	for _, underWay := range []string{"one", "many"} {
+		for _, recorded := range []string{"alone", "recorded"} {
+			b.Run(underWay+"/"+recorded, func(b *testing.B) { benchmarkDelegate(b, recorded == "recorded", underWay == "many") })
+		}
 	}
+}
+
+func benchmarkDelegate(b *testing.B, recorded, many bool) {
+	n, err := runtime.New(runtime.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = n.Stop(context.Background()) }()
+	err = n.Spawn(b.Context(), "w", func() actors.Agent {
+		return worker(func(context.Context) (performatives.InformResult, error) {
+			return performatives.InformResult{Status: performatives.StatusSuccess}, nil
+		})
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if recorded {
+		r, err := observe.New(n, observe.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() {
+			r.Close()
+			b.ReportMetric(float64(r.Counts().Lost)/float64(b.N), "lost/op")
+		}()
+	}
+	delegate := func() {
+		if _, err := n.Delegate(b.Context(), "w", performatives.TaskRequest{TaskType: "work"}); err != nil {
+			b.Error(err)
+		}
+	}
+	b.ReportAllocs()
+	began := cpuTime(b)
+	defer func() { b.ReportMetric(float64((cpuTime(b)-began).Nanoseconds())/float64(b.N), "cpu-ns/op") }()
+	if !many {
+		for b.Loop() {
+			delegate()
+		}
+		return
+	}
+	b.SetParallelism(64)
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			delegate()
+		}
+	})
+}
+
+// cpuTime returns the time that the processors have spent on the process: other than the time of the clock, it hardly depends on what
+// else the machine does.
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

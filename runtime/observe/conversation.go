@@ -51,14 +51,3 @@ type Message struct {
 	Payload      json.RawMessage         `json:"payload,omitempty"`          // masked; nil when it is left out
 	LeftOut      string                  `json:"payload_left_out,omitempty"` // why there is no payload
 }
-
-// The estimated memory of a conversation, a side and a message without their payloads and ids, in bytes.
-const (
-	conversationBytes = 768
-	sideBytes         = 384
-	messageBytes      = 384
-)
-
-func (m *Message) bytes() int {
-	return messageBytes + len(m.ID) + len(m.MessageType) + len(m.Sender) + len(m.Receiver) + len(m.InReplyTo) + len(m.Payload)
-}

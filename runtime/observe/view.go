@@ -12,13 +12,12 @@ import (
 // latest begun first, without their messages. The caller owns the result.
 func (r *Recorder) Conversations() []Conversation {
 	all := map[performatives.ConversationID]*Conversation{}
-	r.mu.Lock()
-	for at := r.recent.Front(); at != nil; at = at.Next() {
-		c := at.Value.(*entry).view()
-		c.Messages = nil
+	mu := r.lock()
+	for e := r.recent.newest; e != nil; e = e.older {
+		c := e.view()
 		all[c.ID] = &c
 	}
-	r.mu.Unlock()
+	mu.Unlock()
 	for _, i := range r.live() {
 		if all[i.ID] == nil {
 			all[i.ID] = &Conversation{ID: i.ID}
@@ -34,17 +33,21 @@ func (r *Recorder) Conversations() []Conversation {
 }
 
 // Conversation returns the conversation with an id, with its messages. It is false when none is under way or recorded. The caller owns
-// the result, but not the payloads.
+// the result.
 func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, bool) {
 	c := Conversation{ID: id}
-	r.mu.Lock()
-	at := r.byID[id]
-	if at != nil {
-		c = at.Value.(*entry).view()
-		c.Messages = slices.Clone(c.Messages)
+	mu := r.lock()
+	e := r.byID[id]
+	var messages []kept
+	if e != nil {
+		c = e.view()
+		messages = slices.Clone(e.messages)
 	}
-	r.mu.Unlock()
-	found := at != nil
+	mu.Unlock()
+	for i := range messages {
+		c.Messages = append(c.Messages, r.message(&messages[i]))
+	}
+	found := e != nil
 	for _, i := range r.live() {
 		if i.ID == id {
 			c.update(i)
@@ -54,11 +57,12 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 	return c, found
 }
 
-// view returns a copy that shares only the messages with e.
+// view returns a copy without the messages.
 func (e *entry) view() Conversation {
-	c := e.Conversation
-	c.Sides = slices.Clone(c.Sides)
-	return c
+	return Conversation{
+		ID: e.id, Parent: e.parent, Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: slices.Clone(e.sides),
+		Count: e.forgotten + len(e.messages), Forgotten: e.forgotten,
+	}
 }
 
 // update enters a side that is under way.
@@ -73,17 +77,17 @@ func (c *Conversation) update(i codons.Info) {
 	if i.Since.After(c.Updated) {
 		c.Updated = i.Since
 	}
-	s := c.side(i.Agent, i.Peer, i.Role.String())
+	s := sideOf(&c.Sides, i.Agent, i.Peer, i.Role.String())
 	s.State, s.Since, s.Ended, s.Deadline, s.Budget = string(i.State), i.Since, false, i.Deadline, i.Budget
 }
 
-// side returns the side of an agent, which it adds if there is none.
-func (c *Conversation) side(agent, peer performatives.AgentID, role string) *Side {
-	for i := range c.Sides {
-		if s := &c.Sides[i]; s.Agent == agent && s.Peer == peer && s.Role == role {
+// sideOf returns the side of an agent, which it adds if there is none.
+func sideOf(sides *[]Side, agent, peer performatives.AgentID, role string) *Side {
+	for i := range *sides {
+		if s := &(*sides)[i]; s.Agent == agent && s.Peer == peer && s.Role == role {
 			return s
 		}
 	}
-	c.Sides = append(c.Sides, Side{Agent: agent, Peer: peer, Role: role})
-	return &c.Sides[len(c.Sides)-1]
+	*sides = append(*sides, Side{Agent: agent, Peer: peer, Role: role})
+	return &(*sides)[len(*sides)-1]
 }

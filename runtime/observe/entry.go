@@ -1,0 +1,177 @@
+package observe
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// entry is a conversation that is kept.
+type entry struct {
+	id        performatives.ConversationID
+	parent    performatives.ConversationID
+	protocol  string
+	began     time.Time
+	updated   time.Time
+	sides     []Side
+	messages  []kept
+	forgotten int
+	bytes     int
+
+	newer, older *entry // in entries
+}
+
+// kept is a message that is kept. Its JSON is made when somebody reads it.
+type kept struct {
+	Message                        // without Payload
+	source  *performatives.Message // nil if the payload is left out
+	bytes   int
+}
+
+// The estimated memory of a conversation, a side and a message, in bytes, without the message itself and its payload.
+const (
+	conversationBytes = 768
+	sideBytes         = 384
+	messageBytes      = 384
+)
+
+// keep returns what is kept of a message. A message with much more memory than the largest payload that is shown is not kept alive.
+func (r *Recorder) keep(ev actors.Event, m *performatives.Message) kept {
+	k := kept{Message: Message{
+		ID: m.ID(), Time: ev.EventTime(), Performative: m.Performative().String(), MessageType: m.MessageType(), Sender: m.Sender(),
+		Receiver: m.Receiver(), InReplyTo: m.InReplyTo(), Priority: m.Priority().String(),
+	}}
+	const perByte, envelope = 4, 8 << 10 // a value in memory has a multiple of the bytes of its JSON
+	if size := m.Size(); size <= perByte*r.options.PayloadBytes+envelope {
+		k.source, k.bytes = m, messageBytes+size
+	} else {
+		k.bytes = messageBytes + len(k.ID) + len(k.MessageType) + len(k.Sender) + len(k.Receiver) + len(k.InReplyTo)
+		k.LeftOut = fmt.Sprintf("it has about %d bytes, and the recorder keeps %d", size, r.options.PayloadBytes)
+	}
+	return k
+}
+
+// entries is a list of entries. The one with the latest event is the newest.
+type entries struct{ newest, oldest *entry }
+
+func (l *entries) remove(e *entry) {
+	if e.newer == nil {
+		l.newest = e.older
+	} else {
+		e.newer.older = e.older
+	}
+	if e.older == nil {
+		l.oldest = e.newer
+	} else {
+		e.older.newer = e.newer
+	}
+	e.newer, e.older = nil, nil
+}
+
+func (l *entries) add(e *entry) {
+	if e.older = l.newest; e.older == nil {
+		l.oldest = e
+	} else {
+		e.older.newer = e
+	}
+	l.newest = e
+}
+
+// entryLocked returns the entry of a conversation, which it adds if there is none, and makes it the newest one.
+func (r *Recorder) entryLocked(ev actors.Event, id performatives.ConversationID) *entry {
+	e := r.recent.newest
+	if e == nil || e.id != id {
+		if e = r.byID[id]; e != nil {
+			r.recent.remove(e)
+		} else {
+			e = r.newEntryLocked(ev, id)
+		}
+		r.recent.add(e)
+	}
+	e.updated = ev.EventTime()
+	return e
+}
+
+func (r *Recorder) newEntryLocked(ev actors.Event, id performatives.ConversationID) *entry {
+	e := r.free
+	if r.free = nil; e == nil {
+		e = &entry{}
+	}
+	e.id, e.began = id, ev.EventTime()
+	r.byID[id] = e
+	r.growLocked(e, conversationBytes)
+	return e
+}
+
+func (r *Recorder) growLocked(e *entry, bytes int) {
+	e.bytes += bytes
+	r.counts.Bytes += bytes
+}
+
+// boundLocked forgets the conversations without an event for the longest time, and then the oldest messages of the last one.
+func (r *Recorder) boundLocked() {
+	for len(r.byID) > r.options.Conversations || r.counts.Bytes > r.options.Bytes && len(r.byID) > 1 {
+		r.forgetLocked(r.recent.oldest)
+	}
+	for e := r.recent.newest; r.counts.Bytes > r.options.Bytes && len(e.messages) > 0; {
+		r.forgetMessageLocked(e)
+	}
+}
+
+// forgetLocked forgets a conversation. Its memory is used again unless it has grown.
+func (r *Recorder) forgetLocked(e *entry) {
+	r.recent.remove(e)
+	delete(r.byID, e.id)
+	r.counts.Bytes -= e.bytes
+	r.counts.Forgotten++
+	const usual = 16
+	if cap(e.messages) > usual || cap(e.sides) > usual {
+		return
+	}
+	clear(e.messages)
+	clear(e.sides)
+	*e = entry{messages: e.messages[:0], sides: e.sides[:0]}
+	r.free = e
+}
+
+func (r *Recorder) forgetMessageLocked(e *entry) {
+	r.growLocked(e, -e.messages[0].bytes)
+	e.messages[0] = kept{} // its payload can be collected before the list grows again
+	e.messages = e.messages[1:]
+	e.forgotten++
+}
+
+// message returns a message with its masked payload. It runs code of the payload's type: no lock is held.
+func (r *Recorder) message(k *kept) Message {
+	m := k.Message
+	if k.source != nil {
+		m.Payload, m.LeftOut = r.payload(k.source)
+	}
+	return m
+}
+
+// payload returns the masked JSON of m's payload, or why there is none. A payload's own MarshalJSON may panic.
+func (r *Recorder) payload(m *performatives.Message) (text json.RawMessage, leftOut string) {
+	defer func() {
+		if p := recover(); p != nil {
+			text, leftOut = nil, "its JSON cannot be made: the payload's code panicked"
+		}
+	}()
+	if m.Payload() == nil {
+		return nil, ""
+	}
+	text, err := json.Marshal(m.Payload())
+	if err == nil {
+		text, err = r.mask.JSON(text)
+	}
+	switch {
+	case err != nil:
+		return nil, "its JSON cannot be made" // the text of the error may quote the payload
+	case len(text) > r.options.PayloadBytes:
+		return nil, fmt.Sprintf("it has %d bytes, and the recorder keeps %d", len(text), r.options.PayloadBytes)
+	}
+	return text, ""
+}
