@@ -48,6 +48,10 @@ type Options struct {
 	// wall clock.
 	Stamper performatives.Stamper
 
+	// Tracing gives each side of a conversation, and each job, a span, whose traceparent goes along
+	// with its messages. Nil means that traceparents are passed on as they come.
+	Tracing *Tracing
+
 	// Dispatcher runs the actors. Nil means a [Pool] that the system owns. A dispatcher
 	// given here must outlive the system.
 	Dispatcher actor.Dispatcher
@@ -61,6 +65,26 @@ type Options struct {
 
 	// Logger receives the messages that have no event type. Nil discards them.
 	Logger *slog.Logger
+}
+
+// Tracing configures the spans of a system. The zero value samples every trace.
+type Tracing struct {
+	// Ratio is the part of the traces beginning in the system that is sampled, from 0 to 1. Zero means 1. A trace that began
+	// elsewhere is sampled as its traceparent says.
+	Ratio float64
+}
+
+// Samples reports whether a new trace is sampled whose id ends with the eight bytes low, as the sampler TraceIdRatioBased of OpenTelemetry
+// decides it.
+func (t *Tracing) Samples(low uint64) bool {
+	return t.Ratio == 0 || t.Ratio >= 1 || low>>1 < uint64(t.Ratio*(1<<63))
+}
+
+func (t *Tracing) validate() error {
+	if t != nil && !(t.Ratio >= 0 && t.Ratio <= 1) {
+		return fmt.Errorf("actors: Options.Tracing.Ratio is %v, want 0 to 1", t.Ratio)
+	}
+	return nil
 }
 
 func (o Options) withDefaults() Options {
@@ -86,6 +110,9 @@ func (o Options) withDefaults() Options {
 
 func (o Options) validate() error {
 	if err := (MailboxOptions{Capacity: o.Capacity, LongBytes: o.LongBytes}).withDefaults().validate(); err != nil {
+		return err
+	}
+	if err := o.Tracing.validate(); err != nil {
 		return err
 	}
 	for name, g := range o.Groups {

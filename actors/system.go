@@ -101,6 +101,9 @@ func (s *System) Engine() *actor.ActorSystem { return s.engine }
 // [Options.Capacity], or its default. Safe for concurrent use.
 func (s *System) Capacity() int { return int(s.mailbox.capacity) }
 
+// Tracing returns [Options].Tracing, nil without spans.
+func (s *System) Tracing() *Tracing { return s.opts.Tracing }
+
 // Stamp returns the id and time of a new message.
 func (s *System) Stamp() performatives.Stamp { return s.opts.Stamper.Stamp() }
 

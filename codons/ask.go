@@ -229,23 +229,27 @@ func (s *askedSide) Run(c *Conversation, job string) {
 		s.stops = make(map[string]context.CancelFunc)
 	}
 	s.stops[job] = cancel
-	m := c.event.Message
+	m, began := c.event.Message, time.Now()
 	c.agent.System().Work(func() {
 		defer cancel()
 		returned := false
+		ended := Command{Data: performatives.Failure{ErrorCode: performatives.CodeInternal}}
 		defer func() { // also when do panics or calls runtime.Goexit
+			c.publishJob(job, m, began, ended)
 			if v := recover(); v != nil || !returned {
 				c.Panicked(v, debug.Stack())
 				c.withdraw(fmt.Errorf("codons: the job %s of %s panicked", job, c.Protocol()))
 			}
 		}()
 		last, err := do(ctx, s, m)
-		returned = true
+		returned, ended = true, last
 		ends := s.of.job(machine.Initiator, job).Ends
 		switch {
 		case err != nil:
+			ended = Command{Data: FailureOf(err)}
 			c.withdraw(fmt.Errorf("codons: the job %s of %s: %w", job, c.Protocol(), err))
 		case !slices.Contains(ends, last.Name):
+			ended = invalidAnswer
 			c.withdraw(wrongEnd(job, c.Protocol(), last.Name, ends))
 		default:
 			c.actor.Tell(&command{Command: last, band: c.priority, final: true})

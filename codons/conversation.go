@@ -206,6 +206,7 @@ func (c *Conversation) Abandon(cause error) {
 	c.detach()
 	if begun {
 		c.spent = c.child.limits()
+		c.publishEnded(time.Now(), StateAbandoned, func() performatives.Code { return performatives.CodeInternal })
 	}
 	c.child.settle(c.spent)
 	c.side.Abandoned(c, cause)
@@ -320,6 +321,7 @@ func (c *Conversation) finish(last *performatives.Message) {
 	c.checkSeals()
 	c.agent.End(c, c.tombstone())
 	c.over.Store(true)
+	c.publishEnded(c.at.Updated, c.at.State, func() performatives.Code { return c.endCode(last) })
 	c.detach()
 	defer func() { c.child.end(c.stopped(last)) }() // also when code of the caller panics over the answer
 	if c.at.Role == machine.Initiator {

@@ -21,7 +21,8 @@ const maxCommandsUnderWay = 16
 type Handler struct {
 	conversation *Conversation
 	request      *performatives.Message
-	do           func(context.Context, *Handler) Command // the job; it returns the last command
+	job          string                                  // its name in the table
+	do           func(context.Context, *Handler) Command // its code; it returns the last command
 	hold         func(*Handler, string) bool             // reports whether the conversation keeps the slot after a last command; nil for never
 	slot         *slot
 	scope        *scope
@@ -38,7 +39,7 @@ type Handler struct {
 // newHandler returns a handler of the conversation's latest request. Its context ends at the
 // deadline, and it releases the slot when it has returned. The error says that the request's
 // budget is not valid.
-func newHandler(c *Conversation, t Times, s *slot, do func(context.Context, *Handler) Command) (*Handler, error) {
+func newHandler(c *Conversation, t Times, s *slot, job string, do func(context.Context, *Handler) Command) (*Handler, error) {
 	if c.work == nil {
 		scope, err := openScope(c.request, t.Depth)
 		if err != nil {
@@ -46,8 +47,13 @@ func newHandler(c *Conversation, t Times, s *slot, do func(context.Context, *Han
 		}
 		c.work = scope
 	}
-	h := &Handler{conversation: c, request: c.request, do: do, slot: s, scope: c.work, began: time.Now()}
-	h.ctx, h.cancel = h.scope.work(c.request, c.until(t))
+	h := &Handler{conversation: c, request: c.request, job: job, do: do, slot: s, scope: c.work, began: time.Now()}
+	var span *Span
+	if c.agent.System().Tracing() != nil {
+		of := c.jobSpan(job, c.request)
+		span = &of
+	}
+	h.ctx, h.cancel = h.scope.work(c.request, c.until(t), span)
 	return h, nil
 }
 
@@ -102,6 +108,7 @@ func (h *Handler) finish(last Command, stopped bool) {
 		h.slot.release()
 	}
 	c := h.conversation
+	c.publishJob(h.job, h.request, h.began, last)
 	c.actor.Tell(&command{Command: last, band: c.priority, final: true, unstopped: !stopped})
 }
 

@@ -74,6 +74,7 @@ func (i *Initiator) Prepare(ctx context.Context, self actors.Self, o Opening) er
 	if i.child, err = openChild(ctx, &e, &i.options); err != nil {
 		return err
 	}
+	i.traced(self.System(), &e)
 	if i.request, err = NewRequest(e); err != nil {
 		i.child.release()
 		return err

@@ -216,7 +216,7 @@ func (s *Responding) start(c *Conversation, w *Work) {
 		s.refuse(c, performatives.CodeBusy, s.responder.full())
 		return
 	}
-	h, err := newHandler(c, s.responder.times, held, w.Do(c.side))
+	h, err := newHandler(c, s.responder.times, held, w.Job, w.Do(c.side))
 	if err != nil {
 		held.release()
 		c.Happen(TurnDown(err))

@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,7 +24,7 @@ const memberParent = "parent_conversation_id"
 // scope is the work in one conversation: its budget and its children. A handler's ctx carries
 // it, so that a conversation that is begun with that ctx becomes a child. The deadline of a
 // child is no later than the parent's. Its budget is leased from the parent's. It has the
-// parent's priority and trace unless the caller sets others. It is withdrawn when the handler's
+// parent's priority, and the trace of its job, unless the caller sets others. It is withdrawn when the handler's
 // ctx ends. Invariant: a conversation sends its last act after all its children have ended.
 type scope struct {
 	depth    int64 // the number of levels that may be below this one
@@ -33,6 +34,7 @@ type scope struct {
 
 	mu        sync.Mutex
 	request   *performatives.Message // of the current round
+	job       *Span                  // of the handler; nil without tracing
 	deadline  time.Time
 	ctx       context.Context //nolint:containedctx // of the handler, which owns the scope; nil without one
 	cancel    context.CancelCauseFunc
@@ -69,11 +71,11 @@ func openScope(request *performatives.Message, deepest int64) (*scope, error) {
 }
 
 // work begins a round of the work, and returns the context of its handler. Code of an earlier
-// round may still use the scope.
-func (s *scope) work(request *performatives.Message, deadline time.Time) (context.Context, context.CancelCauseFunc) {
+// round may still use the scope. job is the span of the handler, nil without tracing.
+func (s *scope) work(request *performatives.Message, deadline time.Time, job *Span) (context.Context, context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.request, s.deadline, s.closed, s.idle = request, deadline, false, nil
+	s.request, s.deadline, s.job, s.closed, s.idle = request, deadline, job, false, nil
 	s.ctx, s.cancel = workContext(s)
 	if err := s.account.shortfall(); err != nil {
 		s.cancel(err) // code of an earlier round has overspent since
@@ -209,8 +211,8 @@ func (s *scope) inherit(e *performatives.Envelope, detached bool, reserve time.D
 	if by := s.childDeadline(e.Timestamp, reserve); !detached && (e.ReplyBy.IsZero() || e.ReplyBy.After(by)) {
 		e.ReplyBy = by
 	}
-	if e.Trace == "" {
-		e.Trace = s.request.Trace()
+	if e.Trace == "" || s.job != nil && e.Trace == s.request.Trace() { // the request's names its initiator, which is further up
+		e.Trace = cmp.Or(s.span().Traceparent(), s.request.Trace())
 	}
 	if e.Priority == performatives.Normal {
 		e.Priority = s.request.Priority()

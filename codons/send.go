@@ -47,6 +47,7 @@ func (c *Conversation) used() Budget {
 // resend repeats a message.
 func (c *Conversation) resend(m *performatives.Message) {
 	if m != nil {
+		c.publishResent(m)
 		c.refused(m, c.route(m))
 	}
 }

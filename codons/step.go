@@ -73,6 +73,9 @@ func (c *Conversation) step(e *Event) {
 	if m := e.Message; m != nil && m == c.request {
 		c.alias(m)
 	}
+	if from == machine.Idle {
+		c.publishBegan()
+	}
 	c.publish(from, e)
 	for i := range actions {
 		c.act(&actions[i], e)

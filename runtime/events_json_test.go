@@ -69,6 +69,8 @@ func eventSamples(t *testing.T) []actors.Event {
 		Topics: []string{"Debugging"}, Actions: []performatives.Action{{Name: "debug_code", Description: "secret"}},
 		Extra: performatives.Members{"token": []byte(`"secret"`)},
 	}
+	subject := codons.Subject{Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Role: machine.Responder}
+	span := codons.Span{Trace: codons.TraceID{15: 1}, ID: codons.SpanID{7: 2}, Sampled: true}
 	return []actors.Event{
 		actors.MessageSent{At: at, Message: m},
 		actors.MessageSent{At: at, Message: sampleMessage(t, "")},
@@ -104,6 +106,16 @@ func eventSamples(t *testing.T) []actors.Event {
 		},
 		codons.JobFailed{At: at, Agent: "Jules", Conversation: "c1", Protocol: "request", After: 250 * time.Millisecond, Err: errors.New("oh")},
 		codons.JobFailed{At: at, Agent: "Jules", Conversation: "c1", Protocol: "request"},
+		codons.Began{At: at, Subject: subject, Parent: "c0"},
+		codons.Began{At: at, Subject: codons.Subject{Agent: "Jules", Conversation: "c1", Protocol: "notify", Role: machine.Initiator}},
+		codons.Resent{At: at, Subject: subject, Message: "m1", Performative: performatives.ActRequest},
+		codons.Ended{
+			At: at, Subject: subject, Parent: "c0", State: codons.StateTimedOut, Code: performatives.CodeTimeout,
+			Began: at.Time.Add(-1500 * time.Millisecond), Span: span,
+		},
+		codons.Ended{At: at, Subject: subject, State: codons.StateAnswered, Began: at.Time},
+		codons.JobEnded{At: at, Subject: subject, Job: "answer", Command: "fail", Code: performatives.CodeFailed, Began: at.Time.Add(-time.Second), Span: span},
+		codons.JobEnded{At: at, Subject: subject, Job: "answer", Began: at.Time},
 		codons.PayloadChanged{At: at, Agent: "Jules", Conversation: "c1", Message: "m1", Type: "main.Change"},
 		codons.HandlerPanicked{At: at, Agent: "Jules", Conversation: "c1", Value: "oh", Stack: []byte("goroutine 1")},
 		codons.HandlerPanicked{At: at, Agent: "Jules", Conversation: "c1"},

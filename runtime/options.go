@@ -74,6 +74,10 @@ type Options struct {
 	// delay messages.
 	Watch *watch.Options
 
+	// Tracing gives each side of a conversation, and each job, a span ([codons.Span]), whose traceparent goes along with its
+	// messages. Package telemetry exports them. Nil means that traceparents are passed on as they come.
+	Tracing *actors.Tracing
+
 	// Cluster makes the node a member of a cluster. Nil means that it is alone.
 	Cluster *ClusterOptions
 
@@ -115,7 +119,7 @@ func (o Options) system(router actors.Router, changed func(performatives.AgentID
 	}
 	return actors.Options{
 		Node: o.Name, Router: router, Protocols: protocols, Capacity: o.Capacity, LongBytes: o.LongBytes, Groups: groups,
-		Stamper: o.Stamper, Dispatcher: o.Dispatcher, Logger: o.Logger, OnChange: changed,
+		Stamper: o.Stamper, Dispatcher: o.Dispatcher, Logger: o.Logger, OnChange: changed, Tracing: o.Tracing,
 	}, nil
 }
 

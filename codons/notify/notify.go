@@ -118,11 +118,11 @@ func send(self actors.Self, m *performatives.Message) error {
 	return self.Send(m)
 }
 
-// publishStep takes the only step of one side of a notice, and publishes its transition if there
+// publishStep takes the only step of one side of a notice, and publishes its events if there
 // is a subscriber.
 func publishStep(self actors.Self, peer performatives.AgentID, m *performatives.Message, role machine.Role, on machine.Symbol) {
 	events := &self.System().Events
-	if !actors.Wants[codons.Transition](events) {
+	if !actors.Wants[codons.Transition](events) && !actors.Wants[codons.Began](events) && !actors.Wants[codons.Ended](events) {
 		return
 	}
 	now := time.Now()
@@ -131,8 +131,12 @@ func publishStep(self actors.Self, peer performatives.AgentID, m *performatives.
 	if err != nil {
 		panic(err) // unreachable: the table has this row
 	}
+	at := actors.At{Time: now}
+	of := codons.Subject{Agent: self.ID(), Peer: peer, Conversation: m.ConversationID(), Protocol: Codon.Name(), Role: role}
+	events.Publish(codons.Began{At: at, Subject: of})
 	events.Publish(codons.Transition{
-		At: actors.At{Time: now}, Agent: self.ID(), Peer: peer, Conversation: m.ConversationID(), Protocol: Codon.Name(),
+		At: at, Agent: self.ID(), Peer: peer, Conversation: m.ConversationID(), Protocol: Codon.Name(),
 		Role: role, From: before.State, To: after.State, On: on, Ended: Codon.Machine().Terminal(after.State),
 	})
+	events.Publish(codons.Ended{At: at, Subject: of, State: after.State, Began: now})
 }

@@ -45,6 +45,7 @@ func (r *reader) HandleNotice(ctx context.Context, n notify.Notice) {
 func TestNotify(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		transitions := kit.Recording(&w.Events, codons.KindTransition)
+		lifetimes := kit.Recording(&w.Events, codons.KindBegan, codons.KindEnded)
 		r := &reader{}
 		w.Add("Reader", r)
 		for _, text := range []string{"one", "two"} {
@@ -59,6 +60,9 @@ func TestNotify(t *testing.T) {
 		steps := slices.DeleteFunc(kit.Published[codons.Transition](t, transitions), func(s codons.Transition) bool { return s.Protocol != "notify" })
 		if len(steps) != 4 || !steps[3].Ended || steps[3].To != "notified" || steps[0].Peer != "Reader" || steps[3].Peer != "Eddy" {
 			t.Errorf("steps %+v", steps)
+		}
+		if n := len(kit.Published[codons.Began](t, lifetimes)); n != 4 {
+			t.Errorf("%d sides of two notices have begun", n)
 		}
 		kit.Golden(t, "notify", w.Monitor.Lines())
 	})

@@ -1,0 +1,179 @@
+package codons
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The kinds of the events about the lifetime of conversations and jobs. They are few in comparison with [KindTransition], which has an
+// event for each step.
+const (
+	KindBegan    actors.Kind = "conversation.began"  // KindBegan is the kind of [Began].
+	KindEnded    actors.Kind = "conversation.ended"  // KindEnded is the kind of [Ended].
+	KindResent   actors.Kind = "conversation.resent" // KindResent is the kind of [Resent].
+	KindJobEnded actors.Kind = "job.ended"           // KindJobEnded is the kind of [JobEnded].
+)
+
+// Subject names one side of a conversation.
+type Subject struct {
+	Agent        performatives.AgentID        `json:"agent"`          // the agent on this side
+	Peer         performatives.AgentID        `json:"peer,omitempty"` // the agent on the other side
+	Conversation performatives.ConversationID `json:"conversation_id"`
+	Protocol     string                       `json:"protocol"` // the name of the codon
+	Role         machine.Role                 `json:"role"`     // of this side
+}
+
+// Began is published with the first step of one side of a conversation.
+type Began struct {
+	actors.At
+	Subject
+	Parent performatives.ConversationID `json:"parent_conversation_id,omitempty"` // in whose work it was begun; empty without one
+}
+
+// Kind returns KindBegan.
+func (Began) Kind() actors.Kind { return KindBegan }
+
+// Ended is published when one side of a conversation that has begun is in its terminal state. A conversation whose actor failed ends in
+// [StateAbandoned].
+type Ended struct {
+	actors.At
+	Subject
+	Parent performatives.ConversationID // in whose work it was begun; empty without one
+	State  machine.State                // the terminal state
+	Code   performatives.Code           // why it is no good end; empty for a good one
+	Began  time.Time                    // when it began
+	Span   Span                         // of this side; zero without tracing
+}
+
+// Kind returns KindEnded.
+func (Ended) Kind() actors.Kind { return KindEnded }
+
+// MarshalJSON writes the members of the event: "duration_seconds" since it began, and "traceparent" where it has a span.
+func (e Ended) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Subject
+		Parent   performatives.ConversationID `json:"parent_conversation_id,omitempty"`
+		State    machine.State                `json:"state"`
+		Code     performatives.Code           `json:"code,omitempty"`
+		Duration float64                      `json:"duration_seconds"`
+		Trace    string                       `json:"traceparent,omitempty"`
+	}{e.Subject, e.Parent, e.State, e.Code, e.Time.Sub(e.Began).Seconds(), e.Span.Traceparent()})
+}
+
+// Resent is published when one side repeats a message: the initiator because no answer has come, the responder because it was asked again.
+type Resent struct {
+	actors.At
+	Subject
+	Message      performatives.MessageID    `json:"message_id"`
+	Performative performatives.Performative `json:"performative"`
+}
+
+// Kind returns KindResent.
+func (Resent) Kind() actors.Kind { return KindResent }
+
+// JobEnded is published when the code of a job has returned, and all that it began has ended.
+type JobEnded struct {
+	actors.At
+	Subject
+	Job     string             // the name of the job in the table
+	Command string             // its last command; empty for a job of the initiator that has none
+	Code    performatives.Code // why it is no good end; empty for a good one
+	Began   time.Time          // when it began
+	Span    Span               // of the job; zero without tracing
+}
+
+// Kind returns KindJobEnded.
+func (JobEnded) Kind() actors.Kind { return KindJobEnded }
+
+// MarshalJSON writes the members of the event: "duration_seconds" since it began, and "traceparent" where it has a span.
+func (e JobEnded) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Subject
+		Job      string             `json:"job"`
+		Command  string             `json:"command,omitempty"`
+		Code     performatives.Code `json:"code,omitempty"`
+		Duration float64            `json:"duration_seconds"`
+		Trace    string             `json:"traceparent,omitempty"`
+	}{e.Subject, e.Job, e.Command, e.Code, e.Time.Sub(e.Began).Seconds(), e.Span.Traceparent()})
+}
+
+func (c *Conversation) subject() Subject {
+	return Subject{Agent: c.agent.ID(), Peer: c.key.Peer, Conversation: c.key.ID, Protocol: c.machine.Name(), Role: c.role}
+}
+
+func (c *Conversation) publishBegan() {
+	if events := &c.agent.System().Events; actors.Wants[Began](events) {
+		events.Publish(Began{actors.At{Time: c.at.Updated}, c.subject(), c.parent})
+	}
+}
+
+// publishEnded publishes the end in a state. code is asked only when there is a subscription.
+func (c *Conversation) publishEnded(at time.Time, state machine.State, code func() performatives.Code) {
+	if events := &c.agent.System().Events; actors.Wants[Ended](events) {
+		events.Publish(Ended{actors.At{Time: at}, c.subject(), c.parent, state, code(), c.began, c.Span()})
+	}
+}
+
+func (c *Conversation) publishResent(m *performatives.Message) {
+	if events := &c.agent.System().Events; actors.Wants[Resent](events) {
+		events.Publish(Resent{actors.At{Time: c.at.Updated}, c.subject(), m.ID(), m.Performative()})
+	}
+}
+
+// publishJob publishes the end of a job that m has started; m is nil for none.
+func (c *Conversation) publishJob(job string, m *performatives.Message, began time.Time, last Command) {
+	if events := &c.agent.System().Events; actors.Wants[JobEnded](events) {
+		events.Publish(JobEnded{actors.At{Time: time.Now()}, c.subject(), job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m)})
+	}
+}
+
+// codeOf returns the code of the payload of a refusal, empty for any other payload.
+func codeOf(payload any) performatives.Code {
+	code := performatives.Code("")
+	switch p := payload.(type) {
+	case performatives.Failure:
+		code = p.ErrorCode
+	case performatives.Refuse:
+		code = p.ReasonCode
+	case performatives.TaskReject:
+		code = p.ReasonCode
+	case performatives.NotUnderstood:
+		code = p.ReasonCode
+	default:
+		return ""
+	}
+	return cmp.Or(code, performatives.CodeUnspecified)
+}
+
+// endCode returns why the end of this side is no good one, empty for a good one. last is the message that ended it, nil for none.
+func (c *Conversation) endCode(last *performatives.Message) performatives.Code {
+	if code, lost := c.event.lostPeer(); lost {
+		return code
+	}
+	if c.role == machine.Responder && len(c.sent) > 0 {
+		last = c.sent[len(c.sent)-1].Message
+	}
+	if last != nil && c.at.State != StateCancelled {
+		if r := last.AsRefusal(); r != nil {
+			return r.Code
+		}
+	}
+	switch c.at.State { //nolint:exhaustive // the states that no refusal brings about
+	case StateTimedOut:
+		return performatives.CodeTimeout
+	case StateCancelled:
+		return performatives.CodeCanceled
+	case StateAbandoned:
+		return performatives.CodeStopped
+	case StateMisread:
+		return performatives.CodeUnexpectedAct
+	case StateFailed:
+		return performatives.CodeFailed
+	}
+	return ""
+}

@@ -1,0 +1,314 @@
+package codons_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+const (
+	sampledTrace   = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	unsampledTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+)
+
+// inTracedWorld runs a test in a world with spans. events returns all events about lifetimes so far.
+func inTracedWorld(t *testing.T, o actors.Tracing, test func(t *testing.T, w *kit.World, events func() []actors.Event)) {
+	t.Helper()
+	kit.InWorldWith(t, actors.Options{Tracing: &o}, func(t *testing.T, w *kit.World) {
+		s := w.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindBegan, codons.KindEnded, codons.KindResent, codons.KindJobEnded}})
+		defer s.Close()
+		var all []actors.Event
+		test(t, w, func() []actors.Event {
+			synctest.Wait()
+			for len(s.C) > 0 {
+				all = append(all, (<-s.C).Event)
+			}
+			return all
+		})
+	})
+}
+
+// of returns the events of a type.
+func of[E actors.Event](all []actors.Event) (found []E) {
+	for _, e := range all {
+		if e, ok := e.(E); ok {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// endOf returns the end of the side of an agent.
+func endOf(t *testing.T, all []actors.Event, agent, peer p.AgentID) codons.Ended {
+	t.Helper()
+	ends := of[codons.Ended](all)
+	i := slices.IndexFunc(ends, func(e codons.Ended) bool { return e.Agent == agent && e.Peer == peer })
+	if i < 0 {
+		t.Fatalf("no side of %s with %s has ended: %+v", agent, peer, ends)
+	}
+	return ends[i]
+}
+
+// The span of each side is below that of the side which asked it, and a child of a handler below the span of its job.
+func TestSpansOfATree(t *testing.T) {
+	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+		var inside codons.Span
+		w.Add("Leaf", &kit.Worker{})
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			inside = codons.SpanOf(ctx)
+			// The trace of the request is what agents pass on that were written before there were spans.
+			return delegation.Delegate(ctx, t.Agent, "Leaf", kit.Task(), codons.WithTrace(t.Message.Trace()))
+		}})
+		traces := map[p.Performative]string{}
+		w.Net.Intercept(func(m *p.Message) bool {
+			if m.Receiver() == "Eddy" || m.Sender() == "Eddy" {
+				traces[m.Performative()] = m.Trace()
+			}
+			return false
+		})
+		if _, err := w.Delegate(t.Context(), codons.WithTrace(sampledTrace)); err != nil {
+			t.Fatal(err)
+		}
+		all := events()
+		eddy, jules, asker, leaf := endOf(t, all, "Eddy", "Jules"), endOf(t, all, "Jules", "Eddy"), endOf(t, all, "Jules", "Leaf"), endOf(t, all, "Leaf", "Jules")
+		jobs := of[codons.JobEnded](all)
+		i := slices.IndexFunc(jobs, func(e codons.JobEnded) bool { return e.Agent == "Jules" })
+		if i < 0 {
+			t.Fatalf("%+v", jobs)
+		}
+		job := jobs[i]
+		if got := eddy.Span.Parent; got != (codons.SpanID{0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31}) {
+			t.Errorf("the parent of the first span is %x", got)
+		}
+		ids := map[codons.SpanID]bool{}
+		for _, link := range []struct{ above, below codons.Span }{{eddy.Span, jules.Span}, {jules.Span, job.Span}, {job.Span, asker.Span}, {asker.Span, leaf.Span}} {
+			if link.below.Parent != link.above.ID || link.below.Trace != link.above.Trace || !link.below.Sampled || link.below.Trace[0] != 0x0a {
+				t.Errorf("%+v is not below %+v", link.below, link.above)
+			}
+			ids[link.above.ID], ids[link.below.ID] = true, true
+		}
+		if len(ids) != 5 {
+			t.Errorf("%d ids of five spans", len(ids))
+		}
+		if inside != job.Span {
+			t.Errorf("the job saw %+v, and has %+v", inside, job.Span)
+		}
+		for act, trace := range traces {
+			if trace != eddy.Span.Traceparent() {
+				t.Errorf("%s has the trace %s, want %s", act, trace, eddy.Span.Traceparent())
+			}
+		}
+		if asker.Parent != eddy.Conversation || asker.Protocol != "task-delegation" || asker.Role != machine.Initiator {
+			t.Errorf("%+v", asker)
+		}
+		if n := len(of[codons.Began](all)); n != 4 {
+			t.Errorf("%d sides have begun", n)
+		}
+		if job.Job == "" || job.Command == "" || job.Code != "" || job.Began.IsZero() {
+			t.Errorf("%+v", job)
+		}
+	})
+}
+
+// Without a trace of its own, a conversation begins one, which the ratio samples. One that began elsewhere stays what it is.
+func TestSpansSampled(t *testing.T) {
+	for _, test := range []struct {
+		ratio   float64
+		trace   string
+		sampled bool
+	}{{0, "", true}, {1, "", true}, {1e-18, "", false}, {1e-18, sampledTrace, true}, {1, unsampledTrace, false}} {
+		inTracedWorld(t, actors.Tracing{Ratio: test.ratio}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+			w.Add("Jules", &kit.Worker{})
+			var opts []codons.Option
+			if test.trace != "" {
+				opts = append(opts, codons.WithTrace(test.trace))
+			}
+			if _, err := w.Delegate(t.Context(), opts...); err != nil {
+				t.Fatal(err)
+			}
+			all := events()
+			eddy, jules := endOf(t, all, "Eddy", "Jules"), endOf(t, all, "Jules", "Eddy")
+			if eddy.Span.Sampled != test.sampled || jules.Span.Sampled != test.sampled {
+				t.Errorf("%+v: sampled %v and %v", test, eddy.Span.Sampled, jules.Span.Sampled)
+			}
+			if root := test.trace == ""; root != (eddy.Span.Parent == codons.SpanID{}) {
+				t.Errorf("%+v: the parent is %x", test, eddy.Span.Parent)
+			}
+			if want := map[bool]string{true: "-01", false: "-00"}[test.sampled]; !strings.HasSuffix(eddy.Span.Traceparent(), want) {
+				t.Errorf("%+v: %s", test, eddy.Span.Traceparent())
+			}
+		})
+	}
+}
+
+// A conversation with an agent that knows no traces begins a trace at the responder.
+func TestSpanOfAnUntracedRequest(t *testing.T) {
+	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+		w.Add("Jules", &kit.Worker{})
+		stamp := w.Eddy.Stamp()
+		m, err := p.New(p.Envelope{ID: stamp.ID, Timestamp: stamp.Time, Performative: p.ActTaskRequest, Sender: "Eddy", Receiver: "Jules", Protocol: "task-delegation", Payload: kit.Task()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Eddy.Ask(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if s := endOf(t, events(), "Jules", "Eddy").Span; s.IsZero() || s.Parent != (codons.SpanID{}) {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// An invalid traceparent is refused, as without spans.
+func TestSpanOfAnInvalidTrace(t *testing.T) {
+	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, _ func() []actors.Event) {
+		w.Add("Jules", &kit.Worker{})
+		for _, trace := range []string{"x", strings.ToUpper(sampledTrace), "00-00000000000000000000000000000000-b7ad6b7169203331-01", sampledTrace + "-x", "ff" + sampledTrace[2:], "0g" + sampledTrace[2:]} {
+			var r *p.Refusal
+			if _, err := w.Delegate(t.Context(), codons.WithTrace(trace)); !errors.As(err, &r) || r.Field != "trace" {
+				t.Errorf("%q: %v", trace, err)
+			}
+		}
+	})
+}
+
+// Without tracing nothing has a span, and traceparents are passed on.
+func TestNoSpans(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		s := w.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindEnded, codons.KindJobEnded}})
+		defer s.Close()
+		var seen []string
+		w.Net.Intercept(func(m *p.Message) bool {
+			seen = append(seen, m.Trace())
+			return false
+		})
+		w.Add("Leaf", &kit.Worker{})
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			if s := codons.SpanOf(ctx); !s.IsZero() || s.Traceparent() != "" {
+				w.T.Errorf("%+v", s)
+			}
+			return delegation.Delegate(ctx, t.Agent, "Leaf", kit.Task())
+		}})
+		if _, err := w.Delegate(t.Context(), codons.WithTrace(sampledTrace)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for len(s.C) > 0 {
+			switch e := (<-s.C).Event.(type) {
+			case codons.Ended:
+				if !e.Span.IsZero() {
+					t.Errorf("%+v", e)
+				}
+			case codons.JobEnded:
+				if !e.Span.IsZero() {
+					t.Errorf("%+v", e)
+				}
+			}
+		}
+		if len(seen) == 0 || slices.ContainsFunc(seen, func(s string) bool { return s != sampledTrace }) {
+			t.Errorf("the messages have the traces %q", seen)
+		}
+	})
+}
+
+// The end of each side has its state, its time and the code of what went wrong, and so has the job.
+func TestEnds(t *testing.T) {
+	fail := errors.New("oh")
+	for name, test := range map[string]struct {
+		perform                 func(context.Context, delegation.Task) (p.InformResult, error)
+		decide                  func(context.Context, delegation.Task) delegation.Decision
+		cancel                  bool
+		eddy, jules             machine.State
+		eddyCode, julesCode, by p.Code // by is that of the job
+	}{
+		"completed": {eddy: "completed", jules: "completed"},
+		"failed": {
+			perform: func(context.Context, delegation.Task) (p.InformResult, error) { return p.InformResult{}, fail },
+			eddy:    "failed", jules: "failed", eddyCode: p.CodeFailed, julesCode: p.CodeFailed, by: p.CodeFailed,
+		},
+		"panicked": {
+			perform: func(context.Context, delegation.Task) (p.InformResult, error) { panic("oh") },
+			eddy:    "failed", jules: "failed", eddyCode: p.CodeInternal, julesCode: p.CodeInternal, by: p.CodeInternal,
+		},
+		"rejected": {
+			decide: func(context.Context, delegation.Task) delegation.Decision {
+				return delegation.Reject(p.CodeIncapable, "no")
+			},
+			eddy: "rejected", jules: "rejected", eddyCode: p.CodeIncapable, julesCode: p.CodeIncapable,
+		},
+		"timed out": {
+			perform: kit.UntilDone[p.InformResult, delegation.Task],
+			eddy:    "failed", jules: "timed_out", eddyCode: p.CodeTimeout, julesCode: p.CodeTimeout,
+		},
+		"cancelled": {
+			perform: kit.UntilDone[p.InformResult, delegation.Task], cancel: true,
+			eddy: "cancelled", jules: "cancelled", eddyCode: p.CodeCanceled, julesCode: p.CodeCanceled,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+				w.Add("Jules", &kit.Worker{Perform: test.perform, Consider: test.decide})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				d := w.Start(ctx)
+				if test.cancel {
+					synctest.Wait()
+					time.Sleep(time.Second)
+					d.Cancel()
+				}
+				_, _ = d.Wait()
+				all := events()
+				eddy, jules := endOf(t, all, "Eddy", "Jules"), endOf(t, all, "Jules", "Eddy")
+				got := []string{string(eddy.State), string(jules.State), string(eddy.Code), string(jules.Code)}
+				want := []string{string(test.eddy), string(test.jules), string(test.eddyCode), string(test.julesCode)}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Error(diff)
+				}
+				if test.cancel && (eddy.Time.Sub(eddy.Began) < time.Second || jules.Time.Sub(jules.Began) < time.Second) {
+					t.Errorf("%v and %v long", eddy.Time.Sub(eddy.Began), jules.Time.Sub(jules.Began))
+				}
+				jobs := of[codons.JobEnded](all)
+				if test.decide == nil && (len(jobs) != 1 || test.by != "" && jobs[0].Code != test.by) {
+					t.Errorf("jobs %+v", jobs)
+				}
+				if test.decide != nil && len(jobs) != 0 {
+					t.Errorf("jobs %+v", jobs)
+				}
+				if n := len(of[codons.Ended](all)); n != 2 {
+					t.Errorf("%d ends", n)
+				}
+			})
+		})
+	}
+}
+
+// A repeated message is published as one.
+func TestResentPublished(t *testing.T) {
+	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+		w.Add("Jules", &kit.Worker{})
+		w.Net.Lose(p.ActTaskRequest, 2)
+		if _, err := w.Delegate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var again []string
+		for _, r := range of[codons.Resent](events()) {
+			again = append(again, string(r.Agent)+" "+r.Role.String()+" "+r.Performative.String())
+		}
+		if d := cmp.Diff([]string{"Eddy initiator TASK_REQUEST", "Eddy initiator TASK_REQUEST"}, again); d != "" {
+			t.Error(d)
+		}
+	})
+}
