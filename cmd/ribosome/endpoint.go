@@ -13,6 +13,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe/audit"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 	"github.com/ribosome-agents/ribosome/wire/dialect/rossnet"
@@ -25,6 +26,7 @@ import (
 type endpoint struct {
 	log       *slog.Logger
 	node      *runtime.Node
+	trail     *audit.Trail // nil without --audit
 	server    *wire.Server
 	listeners []listening
 
@@ -63,6 +65,12 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 	o := runtime.Options{Name: c.Name, Logger: p.log, LogMessages: c.LogMessages, MessageLog: messages.Writer, Cluster: member}
 	if p.node, err = runtime.New(o); err != nil {
 		return c.notStarted(err)
+	}
+	if c.Audit != "" {
+		trail := audit.Options{File: c.Audit, Megabytes: int(c.AuditSize >> 20), Keep: c.AuditKeep, Logger: p.log}
+		if p.trail, err = audit.Open(p.node, trail); err != nil {
+			return notWritable("--audit", c.Audit, err)
+		}
 	}
 	if c.Swarm != noSwarm {
 		if err := swarms().Host(ctx, p.node, c.Swarm); err != nil {
@@ -203,6 +211,12 @@ func (p *endpoint) stop(patience time.Duration) (late []string) {
 	listeners.Wait()
 	if p.node != nil {
 		tell("the node", p.node.Stop(ctx))
+	}
+	if p.trail != nil {
+		tell("the audit trail", p.trail.Close(ctx))
+		if n := p.trail.Counts(); n.Lost+n.Failed > 0 {
+			late = append(late, fmt.Sprintf("the audit trail lacks %d events", n.Lost+n.Failed))
+		}
 	}
 	for i, l := range p.listeners {
 		if l.links {

@@ -60,12 +60,8 @@ func (f *logFlags) messageLog(out *printer) (messageLog, error) {
 		return messageLog{Writer: plainJSONWriter{out}}, nil
 	}
 	file, err := os.OpenFile(f.MessageLog, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) // messages may be secret
-	var at *fs.PathError
-	switch {
-	case errors.As(err, &at):
-		return messageLog{}, usagef("--message-log %s: %v; name a file that can be written", shown(f.MessageLog), at.Err)
-	case err != nil:
-		return messageLog{}, usagef("--message-log %s: %v", shown(f.MessageLog), err)
+	if err != nil {
+		return messageLog{}, notWritable("--message-log", f.MessageLog, err)
 	}
 	return messageLog{plainJSONWriter{file}, file}, nil
 }
@@ -95,4 +91,13 @@ func (f *logFlags) logger(std streams) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(std.err, &slog.HandlerOptions{Level: level}))
 	}
 	return runtime.NewLogger(std.err, level)
+}
+
+// notWritable returns the reason why the file of a flag cannot be written, and an advice.
+func notWritable(flag, file string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return usagef("%s %s: %v; name a file that can be written", flag, shown(file), err)
 }

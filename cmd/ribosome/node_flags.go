@@ -74,6 +74,10 @@ type logFlags struct {
 	LogFormat   string `default:"auto" enum:"auto,tint,json" help:"tint for people, json for programs, auto by whether stderr is a terminal"`
 	LogMessages bool   `help:"Write each message with its content"`
 	MessageLog  string `placeholder:"FILE" help:"Append each message with its content to a file, as a line of its own: MCP_MESSAGE_SENT: {…}; - is stdout"`
+
+	Audit     string        `placeholder:"FILE" help:"Append the audit trail to a file, as JSON lines without contents: who asked what of whom, and how it ended"`
+	AuditSize size          `default:"64MiB" help:"Size at which that file is rotated, in whole MiB"`
+	AuditKeep time.Duration `default:"2160h" help:"How long its lines are kept at least, in whole days"`
 }
 
 // addresses returns the flags of the listeners with their values.
@@ -113,6 +117,10 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return usagef("--max-connections %d lets nobody in; want a number above 0", c.MaxConnections)
 	case c.MaxPerHost < 0:
 		return usagef("--max-per-host %d lets nobody in; want a number above 0, or 0 for a quarter of --max-connections", c.MaxPerHost)
+	case c.AuditSize%(1<<20) != 0:
+		return usagef("--audit-size: want whole MiB, such as 64MiB")
+	case c.AuditKeep <= 0:
+		return usagef("--audit-keep %v keeps nothing; want a time above 0, such as 720h", c.AuditKeep)
 	case c.PingTimeout > 0 && c.PingInterval >= c.PingTimeout:
 		return usagef("--ping-timeout %v is not longer than --ping-interval %v, so that no peer had time to answer; make it longer", c.PingTimeout, c.PingInterval)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"net"
 	"os"
@@ -180,5 +181,33 @@ func TestStopTimeout(t *testing.T) {
 	r := n.end()
 	if r.code != exitDone || !strings.Contains(r.stderr, "ribosome: a connection had not stopped after 1ms, and was cut off; --stop-timeout gives more time\n") {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// The trail has what was asked of whom, by whom, and its end, and no contents.
+func TestAuditTrail(t *testing.T) {
+	t.Chdir(t.TempDir())
+	n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--audit", "trail.jsonl")
+	if r := runs(t, "call", "Jules", "debug_code", "-d", task, "-q", "--addr", n.at["tcp"]); r.code != exitDone {
+		t.Fatalf("got %+v", r)
+	}
+	n.end()
+	text, err := os.ReadFile("trail.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		var l struct{ Kind string }
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatalf("%v in line %q", err, line)
+		}
+		kinds[l.Kind]++
+	}
+	if kinds["audit.opened"] != 1 || kinds["agent.started"] == 0 || kinds["message.sent"] < 2 || kinds["conversation.transition"] == 0 || kinds["agent.stopped"] == 0 {
+		t.Errorf("%v of\n%s", kinds, text)
+	}
+	if strings.Contains(string(text), "print") {
+		t.Errorf("the trail has the code to debug:\n%s", text)
 	}
 }
