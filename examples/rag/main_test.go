@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+)
+
+// TestMain is also the child process that reads PDFs.
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		os.Exit(readPDFAsChild(os.Stdin, os.Stdout, os.Stderr))
+	}
+	leakcheck.Main(m)
+}
+
+// result is what a run of the program gives.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+func runProgram(t *testing.T, env map[string]string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return runWithin(ctx, env, args...)
+}
+
+func runWithin(ctx context.Context, env map[string]string, args ...string) result {
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, args, func(name string) string { return env[name] }, &stdout, &stderr)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// folderOf makes a folder with those files.
+func folderOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestAnswerFromEachKind(t *testing.T) {
+	for question, want := range map[string]struct{ answer, source string }{
+		"How long does a refund take?":             {"A refund takes five working days after the product has arrived. [1]\n", "handbook/refunds.md, line 7 (Refunds › How long it takes)"},
+		"What fee does a school have?":             {"customer: school; fee: none [1]\n", "handbook/refunds.md, line 12 (Refunds › Annual subscriptions)"},
+		"Who checks that a backup can be restored": {"Ana checks once a month that it can be restored. [1]\n", "notes.txt, line 1"},
+		"storage of the Team plan":                 {"plan: Team; price per month: 29 EUR; storage: 100 GB; seats: 10 [1]\n", "data/plans.csv, line 2"},
+		"market share":                             {"Market share: 8.5%. [1]\n", "sales_report.pdf, page 2"},
+	} {
+		got := runProgram(t, nil, question)
+		if got.code != 0 || !strings.Contains(got.stdout, want.answer) || !strings.Contains(got.stdout, "  [1]  ") || !strings.Contains(got.stdout, "cited  "+want.source+"\n") {
+			t.Errorf("%s: %+v", question, got)
+		}
+	}
+}
+
+func TestTraceAndProgress(t *testing.T) {
+	got := runProgram(t, nil, "refund")
+	if !strings.Contains(got.stderr, "5 of 5 files: sales_report.pdf\n5 documents indexed in 9 chunks\n") {
+		t.Errorf("progress: %s", got.stderr)
+	}
+	_, tree, _ := strings.Cut(got.stdout, "\nTrace:\n")
+	tree = regexp.MustCompile(`conversation-\w{8}`).ReplaceAllString(tree, "conversation-X")
+	tree = regexp.MustCompile(` +(\S+) +([A-Z_]+) +completed +[0-9.]+[µm]?s\n`).ReplaceAllString(tree, " $1 $2\n")
+	want := `rag-conversation-X System ANSWER_QUESTION
+├── ing-rag-conversation-X-001 IngestionAgent INGEST_FOLDER
+│   ├── ing-rag-conversation-X-001-001 RetrievalAgent LIST_DOCUMENTS
+│   ├── ing-rag-conversation-X-001-002 RetrievalAgent DOCUMENT_INGESTION
+│   ├── ing-rag-conversation-X-001-003 RetrievalAgent DOCUMENT_INGESTION
+│   ├── ing-rag-conversation-X-001-004 RetrievalAgent DOCUMENT_INGESTION
+│   ├── ing-rag-conversation-X-001-005 RetrievalAgent DOCUMENT_INGESTION
+│   └── ing-rag-conversation-X-001-006 RetrievalAgent DOCUMENT_INGESTION
+├── ret-rag-conversation-X-002 RetrievalAgent RETRIEVAL_REQUEST
+└── llm-rag-conversation-X-003 LLMResponseAgent RESPONSE_REQUEST
+`
+	if tree != want {
+		t.Errorf("got\n%s\nwant\n%s", tree, want)
+	}
+	if got := runProgram(t, nil, "--quiet", "--trace=false", "refund"); got.stderr != "" || strings.Contains(got.stdout, "Trace") {
+		t.Errorf("quiet: %+v", got)
+	}
+}
+
+func TestTraceOfManyDocuments(t *testing.T) {
+	files := map[string]string{}
+	for i := range 60 {
+		files[strings.Repeat("a", i+1)+".txt"] = "A zebra."
+	}
+	got := runProgram(t, nil, "--docs", folderOf(t, files), "zebra")
+	if !strings.Contains(got.stdout, "│   └── … and 53 more, 53 of them completed\n") || strings.Count(got.stderr, "\n") > 45 || !strings.Contains(got.stderr, "\n60 of 60 files: ") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestNothingIsInvented(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no such word":     {[]string{"What is the capital of France?"}, "None has: capital, France."},
+		"no word at all":   {[]string{"is it?"}, "The question has no word to search for."},
+		"filtered":         {[]string{"--type", "pdf", "refund"}, "None has: refund."},
+		"no such document": {[]string{"--file", "other.md", "refund"}, "No document passes the filters."},
+		"too little of it": {[]string{"--threshold", "0.9", "refunds and zebras"}, "The best with enough of it: 0. None has: zebras."},
+	} {
+		got := runProgram(t, nil, test.args...)
+		if got.code != 1 || !strings.HasPrefix(got.stdout, nothingFound+"\n") || !strings.Contains(got.stdout, test.want) || strings.Contains(got.stdout, "RESPONSE_REQUEST") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestUnreadableFilesAreSkipped(t *testing.T) {
+	scan := pdfOf(nil)
+	dir := folderOf(t, map[string]string{
+		"good.txt": "The zebra has stripes.", "empty.md": "\n", "latin.txt": "caf\xe9", "broken.pdf": "%PDF-1.4 nothing", "scan.pdf": scan,
+		"quote.csv": "a,b\n\"x,y\n", ".hidden.txt": "zebra", ".git/zebra.txt": "zebra", "image.png": "zebra",
+	})
+	got := runProgram(t, nil, "--docs", dir, "zebra")
+	if got.code != 0 || !strings.Contains(got.stderr, "1 documents indexed in 1 chunks, 5 skipped\n") {
+		t.Errorf("%+v", got)
+	}
+	for _, want := range []string{
+		"skipped broken.pdf: it is not a PDF that can be read: ", "skipped empty.md: it has no text\n", "skipped latin.txt: it is not text in UTF-8\n",
+		"skipped quote.csv: parse error on line 2", "skipped scan.pdf: the PDF has no text; it may be a scan\n",
+	} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("want %q in %s", want, got.stderr)
+		}
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	file := filepath.Join(folderOf(t, map[string]string{"a.txt": "a"}), "a.txt")
+	for want, test := range map[string]struct {
+		code int
+		env  map[string]string
+		args []string
+	}{
+		"ask something, such as":                           {2, nil, nil},
+		"--top: want 1 to 100":                             {2, nil, []string{"--top", "0", "x"}},
+		"similarity_threshold: want 0 to 1, got 2":         {2, nil, []string{"--threshold", "2", "x"}},
+		"filters.date_range: want two dates, got 1":        {2, nil, []string{"--dates", "2024-01-01", "x"}},
+		`want a date such as 2024-03-31, got "May"`:        {2, nil, []string{"--dates", "2024-01-01,May", "x"}},
+		"--timeout leaves no time":                         {2, nil, []string{"--timeout", "0s", "x"}},
+		"flag provided but not defined":                    {2, nil, []string{"--nothing", "x"}},
+		"nothing to search but an --index":                 {2, nil, []string{"--docs", "", "x"}},
+		"RAG_LLM_URL=ftp://x: want a URL such as":          {2, map[string]string{variableURL: "ftp://x"}, []string{"x"}},
+		"RAG_LLM_URL is set and RAG_LLM_MODEL is not":      {2, map[string]string{variableURL: "http://x"}, []string{"x"}},
+		"RAG_LLM_TIMEOUT=soon: want a time such as 90s":    {2, map[string]string{variableURL: "http://x", variableModel: "m", variableTime: "soon"}, []string{"x"}},
+		"has no .md, .txt, .csv or .pdf file":              {1, nil, []string{"--docs", t.TempDir(), "x"}},
+		"nowhere: no such file or directory; name one":     {1, nil, []string{"--docs", "nowhere", "x"}},
+		"a.txt is a file; name its folder":                 {1, nil, []string{"--docs", file, "x"}},
+		"name a folder that is an index or does not exist": {1, nil, []string{"--index", t.TempDir(), "x"}},
+	} {
+		got := runProgram(t, test.env, test.args...)
+		if got.code != test.code || !strings.HasPrefix(got.stderr, "rag: ") || !strings.Contains(got.stderr, want) || strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("want %q with %d, got %+v", want, test.code, got)
+		}
+	}
+	if got := runProgram(t, nil, "--help"); got.code != 0 || got.stdout != usage {
+		t.Errorf("--help: %+v", got)
+	}
+}
+
+func TestIndexOnDisk(t *testing.T) {
+	dir := folderOf(t, map[string]string{"a.txt": "The zebra has stripes.", "b.txt": "The lion has a mane.", "c.txt": "The wolf howls."})
+	index := filepath.Join(t.TempDir(), "index")
+	first := runProgram(t, nil, "--docs", dir, "--index", index, "zebra")
+	if first.code != 0 || !strings.Contains(first.stderr, "3 documents indexed in 3 chunks\n") {
+		t.Fatalf("%+v", first)
+	}
+	for name, content := range map[string]string{"b.txt": "The lion sleeps.", "c.txt": "not text: \xff"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	for question, want := range map[string]int{"zebra": 1, "mane": 1, "howls": 1, "sleeps": 0} {
+		if got := runProgram(t, nil, "--docs", dir, "--index", index, question); got.code != want {
+			t.Errorf("%s: %+v", question, got)
+		}
+	}
+	again := runProgram(t, nil, "--docs", dir, "--index", index, "lion")
+	if !strings.Contains(again.stderr, "0 documents indexed in 0 chunks, 1 unchanged, 1 skipped\n") || !strings.Contains(again.stdout, "The lion sleeps. [1]") {
+		t.Errorf("%+v", again)
+	}
+	if only := runProgram(t, nil, "--docs", "", "--index", index, "lion"); only.code != 0 || only.stderr != "" {
+		t.Errorf("without a folder: %+v", only)
+	}
+	x, err := openIndex(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = x.close() }()
+	if used := runProgram(t, nil, "--docs", "", "--index", index, "lion"); used.code != 1 || !strings.Contains(used.stderr, "no other program has open") {
+		t.Errorf("in use: %+v", used)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	gone := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = new(bytes.Buffer).ReadFrom(r.Body) // so that the end of the connection is noticed
+		interrupt()
+		<-r.Context().Done()
+		close(gone)
+	}))
+	defer server.Close()
+	got := runWithin(ctx, map[string]string{variableURL: server.URL, variableModel: "m"}, "refund")
+	if got.code != 1 || !strings.HasSuffix(got.stderr, "\nrag: interrupted\n") || !strings.Contains(got.stdout, "RESPONSE_REQUEST") || !strings.Contains(got.stdout, "cancelled") {
+		t.Errorf("%+v", got)
+	}
+	<-gone // the request was given up, too
+}
+
+func TestTimeout(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = new(bytes.Buffer).ReadFrom(r.Body)
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	got := runProgram(t, map[string]string{variableURL: server.URL, variableModel: "m"}, "--timeout", "10ms", "refund")
+	if got.code != 1 || !strings.HasSuffix(got.stderr, "rag: not ready after 10ms; give it more --timeout\n") {
+		t.Errorf("%+v", got)
+	}
+}
