@@ -68,7 +68,31 @@ func (o *Monitor) Observe(u Utterance) error {
 	if o.full {
 		return nil
 	}
+	return o.observe(u, o.explain(u))
+}
+
+// ObserveForeign is Observe for a conversation whose responder may follow another specification than the table's. Several have no
+// word for the agreement, and leave it out (addenda §6: agree may be skipped). Where it could have come next, an answer is
+// legal that could have followed it.
+func (o *Monitor) ObserveForeign(u Utterance) error {
+	if o.full {
+		return nil
+	}
 	after := o.explain(u)
+	if len(after) == 0 && u.From == Responder {
+		for _, act := range []performatives.Performative{performatives.ActTaskAccept, performatives.ActAgree} {
+			agreed := o.Clone()
+			if agreed.Observe(Utterance{From: Responder, Act: act}) == nil && agreed.Observe(u) == nil {
+				*o = *agreed
+				return nil
+			}
+		}
+	}
+	return o.observe(u, after)
+}
+
+// observe takes the next message of the trace, with the hypotheses that explain it.
+func (o *Monitor) observe(u Utterance, after []hypothesis) error {
 	var err error
 	if len(after) == 0 {
 		err = &ViolationError{Table: o.machine.Name(), Got: u, Expected: o.expected(u.From)}

@@ -5,7 +5,7 @@ const maxProgress = 512
 
 // Progress is how far a conversation is by the messages that both sides have sent, for one that passes the messages on and
 // takes no part. Conversations with the same messages share their Progress, so that a usual message costs one lookup. Its
-// judgement is that of a [Monitor]. The Progress values that have one beginning are not safe for concurrent use.
+// judgement is that of [Monitor.ObserveForeign]. The Progress values that have one beginning are not safe for concurrent use.
 type Progress struct {
 	of      *progressTree // nil for one that is not shared
 	monitor *Monitor
@@ -46,7 +46,7 @@ func (p *Progress) observe(u Utterance, of *progressTree) *Progress {
 		return p // one of many like messages, such as the events of a subscription
 	}
 	m := p.monitor.Clone()
-	if m.Observe(u) != nil {
+	if m.ObserveForeign(u) != nil {
 		return nil
 	}
 	return &Progress{of: of, monitor: m, ended: !m.full && (m.over(Initiator) || m.over(Responder))}

@@ -23,6 +23,26 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// An answer whose sender has left out the agreement ends the conversation, and one that could not have followed that breaks the table.
+func TestProgressWithoutAgreement(t *testing.T) {
+	proposed := machine.NewProgress(agreed().MustCompile()).After(machine.Utterance{From: machine.Initiator, Act: p.ActRequest})
+	if done := proposed.After(machine.Utterance{From: machine.Responder, Act: p.ActInform}); done == nil || !done.Ended() {
+		t.Errorf("after the answer: %+v", done)
+	}
+	for _, u := range []machine.Utterance{{From: machine.Responder, Act: p.ActInformRef}, {From: machine.Initiator, Act: p.ActInform}} {
+		if broken := proposed.After(u); broken != nil {
+			t.Errorf("after %v: %+v", u, broken)
+		}
+	}
+	m := machine.NewMonitor(agreed().MustCompile())
+	if err := m.Observe(machine.Utterance{From: machine.Initiator, Act: p.ActRequest}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Observe(machine.Utterance{From: machine.Responder, Act: p.ActInform}); err == nil {
+		t.Error("Observe allows an answer without the agreement")
+	}
+}
+
 // A conversation with many like messages needs no more Progress values than one with some, and more conversations than are
 // shared are judged all the same.
 func TestProgressIsBounded(t *testing.T) {
@@ -53,5 +73,24 @@ func TestProgressIsBounded(t *testing.T) {
 		if end := at.After(machine.Utterance{From: machine.Responder, Act: p.ActInformResult}); end == nil || !end.Ended() {
 			t.Fatalf("%d: after the result: %+v", i, end)
 		}
+	}
+}
+
+// agreed is a table whose responder agrees before it answers.
+func agreed() machine.Table {
+	const asked, promised, answering, done machine.State = "asked", "promised", "answering", "done"
+	return machine.Table{
+		Name: "agreed", Title: "Agreed", Purpose: "One request, one agreement, one answer.", Source: "none",
+		Live: []machine.State{asked, promised, answering}, Terminal: []machine.State{done},
+		Jobs: []machine.Job{{Role: machine.Responder, Name: "answer", Ends: []string{"answer"}}},
+		Rows: []machine.Row{
+			machine.For(machine.Initiator, machine.Idle).When(machine.Command("start")).Goto(asked, machine.Send(p.ActRequest)),
+			machine.For(machine.Initiator, asked).When(machine.Receive(p.ActAgree)).Goto(promised),
+			machine.For(machine.Initiator, asked, promised).When(machine.Receive(p.ActInform)).Goto(done),
+			machine.For(machine.Initiator, done).When(machine.Receive(p.ActAgree)).Stay(machine.Drop("late")),
+			machine.For(machine.Responder, machine.Idle).When(machine.Receive(p.ActRequest)).Goto(answering, machine.Send(p.ActAgree), machine.Run("answer")),
+			machine.For(machine.Responder, answering).When(machine.Command("answer")).Goto(done, machine.Send(p.ActInform)),
+		},
+		Agree: []machine.Pair{{Initiator: "done", Responder: "done"}},
 	}
 }

@@ -136,6 +136,8 @@ func (w *writer) content() {
 		w.find()
 	case act == performatives.ActInformRef:
 		w.found()
+	case act == performatives.ActCancel:
+		w.withdraw()
 	case isRefusal(act):
 		w.failure()
 	default:
@@ -190,6 +192,17 @@ func (w *writer) typed() {
 func (w *writer) plain() {
 	w.kind = w.m.Performative().String()
 	w.marshal(w.m.Payload())
+}
+
+// withdraw writes a CANCEL. The subtask_id in its payload tells the worker which of the requests of a flow it is about.
+func (w *writer) withdraw() {
+	if w.asked == nil || w.asked.subtask == "" {
+		w.plain()
+		return
+	}
+	w.kind = w.m.Performative().String()
+	w.members(w.m.Payload())
+	w.body["subtask_id"] = quoted(w.asked.subtask)
 }
 
 // marshal sets the payload, which must be an object.
