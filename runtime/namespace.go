@@ -62,6 +62,10 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 		return p.refuseTask(m)
 	case performatives.ActQueryRef:
 		return p.answerQueryRef(l, m)
+	case performatives.ActRequest:
+		if m.Receiver().Is(namespaceSystem) {
+			return p.operate(l, m)
+		}
 	case performatives.ActCancel:
 		return p.node.recordRefusal(m, refused(performatives.CodeConversationEnded, ""))
 	}

@@ -28,6 +28,10 @@ type Node struct {
 	uplinks atomic.Pointer[[]*Uplink] // nil without an uplink
 	cluster atomic.Pointer[clustered] // nil without a cluster
 
+	leaving     sync.Once     // the first call of HandOver
+	handedOver  chan struct{} // closed when it has ended
+	handOverErr error         // of it; valid once handedOver is closed
+
 	handover sync.Mutex // held while agents of sessions come and go; no message waits for it, save the first of its agent
 }
 
@@ -35,7 +39,7 @@ type Node struct {
 // invalid option.
 func New(o Options) (*Node, error) {
 	o = o.withDefaults()
-	n := &Node{}
+	n := &Node{handedOver: make(chan struct{})}
 	n.placer = newPlacer(n)
 	so, err := o.system(o.Network(router{n}), n.agentChanged)
 	if err != nil {

@@ -2,8 +2,11 @@ package runtime
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +20,7 @@ const (
 	DefaultPeerAgents = 64
 	DefaultPeerOpen   = 65_536
 	DefaultPeerBytes  = 256 << 20
+	DefaultDrainTime  = 10 * time.Second
 )
 
 // PeerOptions configures [Peers]. The zero value works.
@@ -42,6 +46,11 @@ type PeerOptions struct {
 	// peer's request without a ReplyBy. It must be longer than the limits of
 	// Options.Times. Zero means twice [codons.DefaultDeadline].
 	Patience time.Duration
+	// Operators are the principals that may have the node drain, see [Peers.Drained]: each covers itself and the ids below it, and * is
+	// every peer that may connect, with or without authentication. Without it, nobody may.
+	Operators []performatives.AgentID
+	// DrainTime is how long the node may take to hand over its agents for an operator. Zero means [DefaultDrainTime].
+	DrainTime time.Duration
 }
 
 func (o PeerOptions) withDefaults() PeerOptions {
@@ -50,6 +59,7 @@ func (o PeerOptions) withDefaults() PeerOptions {
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultPeerBytes)
 	o.Grace = cmp.Or(o.Grace, 2*codons.DefaultGrace)
 	o.Patience = cmp.Or(o.Patience, 2*codons.DefaultDeadline)
+	o.DrainTime = cmp.Or(o.DrainTime, DefaultDrainTime)
 	return o
 }
 
@@ -65,6 +75,10 @@ func (o PeerOptions) validate() error {
 		return fmt.Errorf("runtime: PeerOptions.Grace is %v", o.Grace)
 	case o.Patience < 0:
 		return fmt.Errorf("runtime: PeerOptions.Patience is %v", o.Patience)
+	case o.DrainTime < 0:
+		return fmt.Errorf("runtime: PeerOptions.DrainTime is %v", o.DrainTime)
+	case slices.Contains(o.Operators, ""):
+		return errors.New("runtime: PeerOptions.Operators has an empty name")
 	}
 	return nil
 }
@@ -94,6 +108,9 @@ type Peers struct {
 	opts PeerOptions
 
 	lastClient atomic.Int64 // the number of the latest client with a label
+
+	drain   sync.Once
+	drained chan struct{}
 }
 
 var _ wire.Handler = (*Peers)(nil)
@@ -104,7 +121,7 @@ func NewPeers(node *Node, o PeerOptions) (*Peers, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	return &Peers{node: node, opts: o.withDefaults()}, nil
+	return &Peers{node: node, opts: o.withDefaults(), drained: make(chan struct{})}, nil
 }
 
 // peerLink is the link of one session of Peers.
@@ -211,12 +228,13 @@ func (p *Peers) pass(l *peerLink, agent *sessionAgent, m *performatives.Message)
 	return p.serveNamespace(l, agent, m)
 }
 
-// isAgent reports whether the receiver of m is an agent of the node. For the node's own
+// isAgent reports whether the receiver of m is an agent of the node, or one that the cluster places. For the node's own
 // name it is false when the name stands for the namespace system: in a request that the
 // namespace answers, or in a conversation that such a request opened.
 func (p *Peers) isAgent(from *sessionAgent, m *performatives.Message) bool {
 	if _, ok := p.node.system.Find(m.Receiver()); !ok {
-		return false
+		_, placed := p.node.placer.pick(m.Receiver())
+		return placed
 	}
 	if !m.Receiver().Is(p.node.self.ID()) {
 		return true

@@ -18,6 +18,7 @@ import (
 type hub struct {
 	*runtime.Node
 	t      testing.TB
+	peers  *runtime.Peers
 	server *wire.Server
 	events *record
 }
@@ -41,7 +42,7 @@ func newHubOf(t testing.TB, n *runtime.Node, o runtime.PeerOptions, with ...func
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hub{Node: n, t: t, server: server, events: listen(t, n, actors.KindAgentAnnounced, actors.KindAgentStopped)}
+	h := &hub{Node: n, t: t, peers: peers, server: server, events: listen(t, n, actors.KindAgentAnnounced, actors.KindAgentStopped)}
 	t.Cleanup(h.stopServer)
 	return h
 }

@@ -338,12 +338,26 @@ func (p *placer) drain(talk, offers context.Context) (failed int) {
 	return failed
 }
 
-// Drain hands over the agents of kinds to other nodes, and then stops the node as [Node.Stop] does. From now on the node activates no agent.
-// The conversations of the agents may go on until half of ctx's time is left, at most three seconds; those that are left then fail with
-// [performatives.CodeMoved]. The messages that wait, and those that still come, are passed on.
+// HandOver hands over the agents of kinds to other nodes and says farewell to these. It does not stop the node: its other agents and its sessions
+// go on until [Node.Stop], and it activates no agent any more. The conversations of the agents may go on until half of ctx's time is left,
+// at most three seconds; those that are left then fail with [performatives.CodeMoved]. The messages that wait, and those that still come, are
+// passed on. Further calls wait for the first one, or for the end of their own ctx.
 //
-// The error is that of Stop, or says how many agents were not handed over, because no other node hosts their kind or has taken them in time.
-func (n *Node) Drain(ctx context.Context) error {
+// The error says how many agents were not handed over, because no other node hosts their kind or has taken them in time.
+func (n *Node) HandOver(ctx context.Context) error {
+	first := false
+	n.leaving.Do(func() { first = true })
+	if !first {
+		turn := n.system.Turn()
+		defer turn()
+		select {
+		case <-n.handedOver:
+			return n.handOverErr
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	defer close(n.handedOver)
 	talk, cancel := timeBefore(ctx, 1)
 	defer cancel()
 	offers, cancelOffers := timeBefore(ctx, 2)
@@ -351,9 +365,18 @@ func (n *Node) Drain(ctx context.Context) error {
 	n.cluster.Load().leaving()
 	failed := n.placer.drain(talk, offers)
 	n.cluster.Load().farewell(offers)
-	err := n.Stop(ctx)
-	if err == nil && failed > 0 {
-		err = fmt.Errorf("runtime: %d agents were not handed over: no other node hosts their kinds, or has taken them in time", failed)
+	if failed > 0 {
+		n.handOverErr = fmt.Errorf("runtime: %d agents were not handed over: no other node hosts their kinds, or has taken them in time", failed)
 	}
-	return err
+	return n.handOverErr
+}
+
+// Drain hands over the agents of kinds as [Node.HandOver] does, and then stops the node as [Node.Stop] does. The error is that of Stop, or else
+// that of HandOver.
+func (n *Node) Drain(ctx context.Context) error {
+	left := n.HandOver(ctx)
+	if err := n.Stop(ctx); err != nil {
+		return err
+	}
+	return left
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -23,7 +25,7 @@ func TestRenamedKeepsItsWeight(t *testing.T) {
 func TestUplinkIsBoundedAsPeersAre(t *testing.T) {
 	want := PeerOptions{MaxOpen: 1, MaxBytes: 2, Grace: 3, Patience: 4}
 	o := UplinkOptions{MaxOpen: 1, MaxBytes: 2, Grace: 3, Patience: 4}
-	if o.peerOptions() != want || o.withDefaults().peerOptions() != want {
+	if !cmp.Equal(o.peerOptions(), want) || !cmp.Equal(o.withDefaults().peerOptions(), want) {
 		t.Errorf("%+v, and with defaults %+v", o.peerOptions(), o.withDefaults().peerOptions())
 	}
 	peers, up := PeerOptions{}.withDefaults().limits(), UplinkOptions{}.withDefaults().peerOptions().limits()

@@ -17,6 +17,7 @@ import (
 type nodeProcess struct {
 	*exec.Cmd
 	t      *testing.T
+	name   string
 	tcp    string // its address for clients
 	gossip string
 	log    chan string // its lines, as long as there is room
@@ -27,7 +28,7 @@ func startMember(t *testing.T, name string, args ...string) *nodeProcess {
 	t.Helper()
 	n := &nodeProcess{
 		Cmd: program(t, append([]string{"node", "--name", name, "--tcp", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--no-auth"}, args...)...),
-		t:   t, log: make(chan string, 4096),
+		t:   t, name: name, log: make(chan string, 4096),
 	}
 	stdout, err := n.StdoutPipe()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -27,6 +28,7 @@ type endpoint struct {
 	log       *slog.Logger
 	node      *runtime.Node
 	trail     *audit.Trail // nil without --audit
+	peers     *runtime.Peers
 	server    *wire.Server
 	listeners []listening
 
@@ -77,9 +79,10 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 			return err
 		}
 	}
-	if opts.Handler, err = runtime.NewPeers(p.node, runtime.PeerOptions{}); err != nil {
+	if p.peers, err = runtime.NewPeers(p.node, runtime.PeerOptions{Operators: c.operators(), DrainTime: c.DrainTime}); err != nil {
 		return err
 	}
+	opts.Handler = p.peers
 	if p.server, err = wire.NewServer(opts); err != nil {
 		return err
 	}
@@ -182,6 +185,16 @@ func notOpened(flag, addr string, err error) error {
 		return failf("%s %s: %v; choose an address of this machine", flag, addr, errno)
 	}
 	return usagef("%s %s: %v", flag, addr, err)
+}
+
+// handOver hands over the agents of the node, unless an operator has had it do so, and returns what was not handed over.
+func (p *endpoint) handOver(patience time.Duration) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := p.node.HandOver(ctx); err != nil {
+		return []string{strings.TrimPrefix(err.Error(), "runtime: ") + "; --drain-time gives more time"}
+	}
+	return nil
 }
 
 // stop stops the listeners and the node, in the reverse order of opening, and returns the

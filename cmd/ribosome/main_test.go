@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 // task is a task that Jules performs.
@@ -21,6 +22,8 @@ const asProgram = "TEST_AS_RIBOSOME" // not RIBOSOME_…, which are flags
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
+		offered := swarms()
+		swarms = func() runtime.Swarms { return append(offered, notes) }
 		main()
 	}
 	for _, v := range os.Environ() { // whoever tests may use the program, too

@@ -15,8 +15,8 @@ import (
 // noSwarm is the value of --swarm for no swarm.
 const noSwarm = "none"
 
-// swarms has the swarms that a node can host.
-func swarms() runtime.Swarms { return runtime.Swarms{swarm.New(swarm.Options{})} }
+// swarms returns the swarms that a node can host. A test adds one.
+var swarms = func() runtime.Swarms { return runtime.Swarms{swarm.New(swarm.Options{})} }
 
 // run runs the node until ctx ends. It prints the addresses of its listeners when they
 // accept connections.
@@ -43,9 +43,12 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 			out.line("gossiping on " + m.Gossip)
 		}
 	}
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-p.peers.Drained():
+	}
 	p.log.Info("stopping")
-	for _, late := range p.stop(c.StopTimeout) {
+	for _, late := range append(p.handOver(c.DrainTime), p.stop(c.StopTimeout)...) {
 		newPrinter(std.err).line("ribosome: " + late)
 	}
 	return out.end()

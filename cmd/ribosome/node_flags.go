@@ -3,8 +3,10 @@ package main
 import (
 	"net"
 	"net/url"
+	"slices"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
@@ -12,6 +14,7 @@ import (
 type nodeCmd struct {
 	Name        string        `default:"node" help:"Name of the node"`
 	Swarm       string        `default:"none" placeholder:"NAME" help:"Swarm to host: eddyjules or none"`
+	DrainTime   time.Duration `default:"10s" help:"How long the agents that the cluster has placed may take to move to other nodes, after a signal to stop or ribosome drain"`
 	StopTimeout time.Duration `default:"10s" help:"How long what is under way may take after a signal to stop"`
 
 	listenFlags  `group:"Listeners, at least one:"`
@@ -45,6 +48,7 @@ type authFlags struct {
 	IntroClient string   `name:"introspect-client" placeholder:"ID" help:"Client id of the node at that address"`
 	IntroSecret string   `name:"introspect-secret-file" placeholder:"FILE" help:"File with the client secret of the node at that address"`
 	IntroAud    string   `name:"introspect-audience" placeholder:"AUD" help:"Audience that such a token must be for"`
+	Operators   []string `placeholder:"NAME" help:"Who may run ribosome drain: names that have authenticated, and those below them; * is everyone who may connect; without it, nobody"`
 	Rules       string   `placeholder:"FILE" help:"Rules of who may talk to which agent; without it, everyone to all"`
 }
 
@@ -109,6 +113,10 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return err
 	}
 	switch {
+	case c.DrainTime <= 0:
+		return usagef("--drain-time %v leaves no time; give it some, such as 10s", c.DrainTime)
+	case slices.Contains(c.Operators, ""):
+		return usagef("--operators has an empty name; give names such as ops, or * for everyone who may connect")
 	case badOrigin(c.WSOrigin) != "":
 		return usagef("--ws-origin %s: want a scheme and a host, such as https://example.org, or *", badOrigin(c.WSOrigin))
 	case c.WSPath == "" || c.WSPath[0] != '/':
@@ -160,6 +168,14 @@ func (c *nodeCmd) checkSwarm(known runtime.Swarms) error {
 		}
 	}
 	return usagef("--swarm %s: there is no such swarm; want one of %s", shown(c.Swarm), listOf(append(known.Names(), noSwarm)))
+}
+
+// operators returns the principals of --operators.
+func (c *nodeCmd) operators() (ids []performatives.AgentID) {
+	for _, name := range c.Operators {
+		ids = append(ids, performatives.AgentID(name))
+	}
+	return ids
 }
 
 // checkAuth returns an error unless a flag selects the authentication, or turns it off.

@@ -44,6 +44,7 @@ type cli struct {
 	Subscribe subscribeCmd `cmd:"" help:"Print the events of an agent's topics."`
 	Agents    agentsCmd    `cmd:"" help:"List the agents of a node."`
 	Members   membersCmd   `cmd:"" help:"List the nodes of a cluster."`
+	Drain     drainCmd     `cmd:"" help:"Have a node hand over its agents, and leave its cluster."`
 	Translate translateCmd `cmd:"" help:"Show what becomes of messages in another dialect."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
