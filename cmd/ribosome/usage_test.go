@@ -52,7 +52,7 @@ func TestCalledWrongly(t *testing.T) {
 		"no pair":             {append(node, "--no-auth", "--tls-cert", "token", "--tls-key", "token"), `TLS: token and token: tls: failed to find any PEM data in certificate input; check --tls-cert, --tls-key and --client-ca`},
 		"missing certificate": {append(node, "--no-auth", "--tls-cert", "nope", "--tls-key", "token"), `--tls-cert nope: no such file or directory; name a file that can be read`},
 		"message log":         {append(node, "--no-auth", "--message-log", "nope/log"), `--message-log nope/log: no such file or directory; name a file that can be written`},
-		"audit trail":         {append(node, "--no-auth", "--audit", "nope/log"), `--audit nope/log: no such file or directory; name a file that can be written`},
+		"audit trail":         {append(node, "--no-auth", "--audit", "nope/log", "--log-level", "error"), `--audit nope/log: no such file or directory; name a file that can be written`},
 		"audit size":          {append(node, "--no-auth", "--audit", "log", "--audit-size", "64KiB"), `--audit-size: want whole MiB, such as 64MiB`},
 		"audit keeps nothing": {append(node, "--no-auth", "--audit", "log", "--audit-keep", "0s"), `--audit-keep 0s keeps nothing; want a time above 0, such as 720h`},
 		"origin":              {append(node, "--no-auth", "--ws-origin", "*,example.org"), `--ws-origin example.org: want a scheme and a host, such as https://example.org, or *`},
