@@ -80,6 +80,10 @@ type Spec struct {
 	// [performatives.Message.Activation]. Zero means that the agent is not placed.
 	Activation uint64
 
+	// Sealer signs and encrypts the payloads of the agent. Its messages are sent by [Self.Send] only. Nil leaves payloads as they
+	// are. An agent with an Activation has none.
+	Sealer Sealer
+
 	// Hidden excludes the agent from discovery until its first [Self.Announce]. A hidden
 	// agent can still be addressed by its id.
 	Hidden bool

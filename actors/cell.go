@@ -79,9 +79,12 @@ func (c *cell) Receive(ctx actor.Context) {
 	}
 }
 
-// receive publishes the receipt of a message and handles it.
+// receive opens a message, publishes its receipt and handles it.
 func (c *cell) receive(ctx actor.Context, m *performatives.Message) {
 	c.used = true
+	if m = c.unseal(m); m == nil {
+		return
+	}
 	if Wants[MessageReceived](&c.sys.Events) {
 		c.sys.Events.Publish(MessageReceived{c.sys.at(), c.spec.ID, m})
 	}

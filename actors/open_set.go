@@ -77,7 +77,7 @@ func (s *System) Converses(agent performatives.AgentID, m *performatives.Message
 	if !ok {
 		return false
 	}
-	if p := s.protocolFor(m); p >= 0 && c.plays[p] {
+	if p := s.protocolFor(m.Header()); p >= 0 && c.plays[p] {
 		return true
 	}
 	if c.openConversations.has(m.ConversationID(), m.Sender()) {
@@ -106,7 +106,7 @@ func (s *System) Conversations() iter.Seq[Conversation] {
 
 // ProtocolOf returns the name of the protocol of which m opens a conversation here, and an empty name when it opens none.
 func (s *System) ProtocolOf(m *performatives.Message) string {
-	if p := s.protocolFor(m); p >= 0 {
+	if p := s.protocolFor(m.Header()); p >= 0 {
 		return s.opts.Protocols[p].Name()
 	}
 	return ""

@@ -69,7 +69,7 @@ func (s *System) sendRefusal(m, reply *performatives.Message, r *performatives.R
 	if Wants[MessageSent](&s.Events) {
 		s.Events.Publish(MessageSent{s.at(), reply})
 	}
-	if err := s.opts.Router.Route(reply); err != nil {
+	if err := s.opts.Router.Route(s.sealRefusal(reply.Sender(), m, reply, r)); err != nil {
 		s.deadLetter(string(reply.Receiver()), reply, asRefusal(reply, err).Code)
 	}
 }

@@ -197,6 +197,9 @@ func (r *Registration) Describe() performatives.Capabilities {
 // set. Capabilities without any topic or action hide an agent of another process, or one with Spec.Hidden. The
 // change is atomic. The caller must not modify the slices and maps of capabilities afterwards.
 func (r *Registration) Announce(capabilities performatives.Capabilities) {
+	if r.local != nil && r.local.spec.Sealer != nil {
+		capabilities = r.local.spec.Sealer.Entry(capabilities)
+	}
 	r.sys.capabilities.update(r, &capabilities)
 	r.sys.opts.OnChange(r.id)
 	if Wants[AgentAnnounced](&r.sys.Events) {

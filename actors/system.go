@@ -39,6 +39,7 @@ type System struct {
 	guarding      []Guarding      // the protocols of opts that implement Guarding
 	registrations sync.Map        // AgentID → *Registration, by folded id and also by registered id if that differs
 	capabilities  capabilityIndex // of the registered agents
+	sealing       atomic.Bool     // an agent had a Sealer
 	stoppedAgents stoppedAgents
 	requestIDs    requestIDs
 	groups        map[string]*actor.PID
@@ -160,6 +161,9 @@ func (s *System) checkSpec(spec Spec) error {
 	case s.draining.Load():
 		return fmt.Errorf("actors: spawn %q: %w", spec.ID, ErrStopped)
 	}
+	if err := spec.checkSealer(); err != nil {
+		return err
+	}
 	if err := (MailboxOptions{Capacity: spec.Capacity}).withDefaults().validate(); err != nil {
 		return fmt.Errorf("actors: spawn %q: Spec.Capacity: %w", spec.ID, err)
 	}
@@ -172,6 +176,10 @@ func (s *System) newCell(spec Spec, agent Agent, describes performatives.Capabil
 		config = s.mailboxConfig(spec.Capacity)
 	}
 	c := &cell{spec: spec, agent: agent, firstValue: true, mailbox: newMailbox(config)}
+	if spec.Sealer != nil {
+		describes = spec.Sealer.Entry(describes)
+		s.sealing.Store(true)
+	}
 	c.sys, c.id, c.folded, c.local, c.describes, c.unannounced = s, spec.ID, spec.ID.Fold(), c, describes, spec.Hidden
 	return c
 }
@@ -327,15 +335,16 @@ func (s *System) protocolFor(m *performatives.Message) int {
 }
 
 // Send routes a message as the sender that it names, for messages that were received or
-// created outside of any agent. Agents use [Self.Send], which documents the error.
-func (s *System) Send(m *performatives.Message) error { return s.send(m) }
+// created outside of any agent. Agents use [Self.Send], which documents the error. The message
+// of an agent with a [Sealer] is refused.
+func (s *System) Send(m *performatives.Message) error { return s.send(m, nil) }
 
-// send publishes and routes a message.
-func (s *System) send(m *performatives.Message) error {
+// send publishes and routes a message. from is its sender where that sends it, else nil.
+func (s *System) send(m *performatives.Message, from *cell) error {
 	if Wants[MessageSent](&s.Events) {
 		s.Events.Publish(MessageSent{s.at(), m})
 	}
-	err := s.opts.Router.Route(m)
+	err := s.route(m, from)
 	if err == nil {
 		return nil
 	}
@@ -346,6 +355,21 @@ func (s *System) send(m *performatives.Message) error {
 		s.deadLetter(string(cmp.Or(m.Receiver(), r.From)), m, r.Code)
 	}
 	return r
+}
+
+// route seals and routes a message.
+func (s *System) route(m *performatives.Message, from *cell) error {
+	if from == nil {
+		if s.seals(m) {
+			return errUnsealed(m)
+		}
+		return s.opts.Router.Route(m)
+	}
+	sealed, err := from.seal(m)
+	if err != nil {
+		return err
+	}
+	return s.opts.Router.Route(sealed)
 }
 
 func (s *System) at() At { return At{time.Now()} }

@@ -38,16 +38,16 @@ type Conversation struct {
 	began    time.Time
 	progress progress
 
-	timers    timers
-	withdrawn atomic.Pointer[func() error] // returns the cause for which the caller withdrew it; nil otherwise
-	over      atomic.Bool                  // it has ended
-	longLived bool                         // it has no deadline
-	event     Event                        // of the current step, or of the latest one
-	pending   []Event                      // events that the current step has caused
-	busy      bool                         // a step is in progress
-	recorder  *recorder                    // nil where events are not recorded
-	checks    bool                         // payloads are sealed
-	seals     []seal                       // of the messages that were sent
+	timers       timers
+	withdrawn    atomic.Pointer[func() error] // returns the cause for which the caller withdrew it; nil otherwise
+	over         atomic.Bool                  // it has ended
+	longLived    bool                         // it has no deadline
+	event        Event                        // of the current step, or of the latest one
+	pending      []Event                      // events that the current step has caused
+	busy         bool                         // a step is in progress
+	recorder     *recorder                    // nil where events are not recorded
+	checks       bool                         // the payloads are compared, see [CheckPayloads]
+	fingerprints []fingerprint                // of the messages that were sent
 }
 
 // newInitiator returns the initiator's side of the conversation that the request opens.
@@ -318,7 +318,7 @@ func (c *Conversation) Do(fn func()) { c.actor.Tell(&command{call: fn, band: c.p
 func (c *Conversation) finish(last *performatives.Message) {
 	c.timers.stop()
 	c.recorder.end(c)
-	c.checkSeals()
+	c.checkFingerprints()
 	c.agent.End(c, c.tombstone())
 	c.over.Store(true)
 	c.publishEnded(c.at.Updated, c.at.State, func() performatives.Code { return c.endCode(last) })

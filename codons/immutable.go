@@ -19,14 +19,14 @@ var CheckPayloads atomic.Bool
 
 func init() { CheckPayloads.Store(raceEnabled) }
 
-// seal is the payload of a message as it was sent.
-type seal struct {
+// fingerprint tells whether the payload of a message is as it was sent.
+type fingerprint struct {
 	message *performatives.Message
 	sum     uint64
 }
 
-// sealSeed is that of all sums of the process.
-var sealSeed = maphash.MakeSeed()
+// fingerprintSeed is that of all sums of the process.
+var fingerprintSeed = maphash.MakeSeed()
 
 // sum returns a number for the JSON form of a payload, and false for one that has none
 // or is read-only by its type.
@@ -36,22 +36,22 @@ func sum(payload any) (uint64, bool) {
 		return 0, false
 	}
 	text, err := json.Marshal(payload)
-	return maphash.Bytes(sealSeed, text), err == nil
+	return maphash.Bytes(fingerprintSeed, text), err == nil
 }
 
-// seal keeps the payload of a message that is about to be sent.
-func (c *Conversation) seal(m *performatives.Message) {
+// fingerprint keeps what the payload of a message is, which is about to be sent.
+func (c *Conversation) fingerprint(m *performatives.Message) {
 	if !c.checks {
 		return
 	}
-	if n, ok := sum(m.Payload()); ok && len(c.seals) < maxRemembered {
-		c.seals = append(c.seals, seal{m, n})
+	if n, ok := sum(m.Payload()); ok && len(c.fingerprints) < maxRemembered {
+		c.fingerprints = append(c.fingerprints, fingerprint{m, n})
 	}
 }
 
-// checkSeals compares the payloads that were sent with what they are now.
-func (c *Conversation) checkSeals() {
-	for _, s := range c.seals {
+// checkFingerprints compares the payloads that were sent with what they are now.
+func (c *Conversation) checkFingerprints() {
+	for _, s := range c.fingerprints {
 		if n, ok := sum(s.message.Payload()); ok && n == s.sum {
 			continue
 		}
@@ -60,5 +60,5 @@ func (c *Conversation) checkSeals() {
 			"message", string(m.ID()), "performative", m.Performative().String(), "payload", fmt.Sprintf("%T", m.Payload()))
 		c.publishChanged(m)
 	}
-	c.seals = nil
+	c.fingerprints = nil
 }

@@ -15,7 +15,7 @@ func (c *Conversation) send(a *action) {
 	if s, ok := c.side.(Sending); ok {
 		s.Send(c, m)
 	}
-	c.seal(m)
+	c.fingerprint(m)
 	// A tagged message may be followed by a further message of the peer.
 	if c.at.Role == machine.Initiator && (a.effect.Act.ExpectsReply() || c.opens(m)) || a.effect.Name != "" {
 		c.alias(m)

@@ -38,6 +38,15 @@ const (
 	CodeRejected          Code = "rejected"           // the proposal was not taken
 	CodeUnspecified       Code = "unspecified"        // the peer gave no reason
 
+	// Of a sealed payload: see [Message.Sealed].
+
+	CodeSealRequired  Code = "seal_required"  // the payload is not sealed, and the agent takes no others
+	CodeUnknownKey    Code = "unknown_key"    // there is no trusted key of that agent, or not that one
+	CodeInvalidSeal   Code = "invalid_seal"   // it cannot be decrypted, its signature is wrong, or it belongs to another message
+	CodeWrongReceiver Code = "wrong_receiver" // it was sealed for another agent
+	CodeSealExpired   Code = "seal_expired"   // it is too old, or from the future
+	CodeReplayed      Code = "replayed"       // it has been received before
+
 	// Of work that was taken on and could not be carried out.
 
 	CodeTimeout      Code = "timeout"          // ReplyBy passed before the answer
@@ -85,6 +94,12 @@ var codeTable = []CodeTraits{
 	{CodeConversationEnded, ActFailure, false, "the conversation has ended", "INTERNAL_ERROR", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32600},
 	{CodeRejected, ActTaskReject, false, "the proposal was not taken", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INVALID_REQUEST", 400, -32603},
 	{CodeUnspecified, ActTaskReject, false, "no reason was given", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},
+	{CodeSealRequired, ActTaskReject, false, "the payload must be sealed", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
+	{CodeUnknownKey, ActTaskReject, false, "there is no trusted key of the agent", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
+	{CodeInvalidSeal, ActTaskReject, false, "the sealed payload is not authentic", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
+	{CodeWrongReceiver, ActTaskReject, false, "the payload was sealed for another agent", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
+	{CodeSealExpired, ActTaskReject, false, "the sealed payload is too old, or from the future", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
+	{CodeReplayed, ActTaskReject, false, "the sealed payload has been received before", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
 	{CodeTimeout, ActFailure, true, "the deadline passed before the work was done", "TIMEOUT", "TIMEOUT", "E006", "SERVICE_UNAVAILABLE", 503, -32004},
 	{CodeDisconnected, ActFailure, true, "the agent disconnected", "INTERNAL_ERROR", "AGENT_NOT_FOUND", "E007", "SERVICE_UNAVAILABLE", 503, -32004},
 	{CodeFailed, ActFailure, false, "the work failed", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},

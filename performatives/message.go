@@ -43,6 +43,8 @@ type Message struct {
 	e        Envelope
 	weight   int // see Weigh
 	forwards int // see Forwards
+
+	authentic bool // see Authentic
 }
 
 // New makes a message of e. The error is a [*Refusal] that names the wrong field and

@@ -124,6 +124,9 @@ func WithCapacity(n int) SpawnOption { return func(s *actors.Spec) { s.Capacity 
 // Hidden excludes the agent from the directory.
 func Hidden() SpawnOption { return func(s *actors.Spec) { s.Hidden = true } }
 
+// Sealed has s sign and encrypt the payloads of the agent for their receivers, and open those that it gets. See package wire/sealed.
+func Sealed(s actors.Sealer) SpawnOption { return func(spec *actors.Spec) { spec.Sealer = s } }
+
 // Spawn starts an agent under a unique id, compared case-insensitively. create returns
 // the agent's value, and is called again when the agent restarts. Spawn returns when the
 // agent accepts messages. The error is [actors.ErrExists], [actors.ErrStopped], the error
@@ -152,8 +155,12 @@ func (n *Node) StopAgent(ctx context.Context, id performatives.AgentID) error {
 
 // Client adds an agent without behaviour, for a person, a program or a test that only
 // starts conversations. It is hidden from the directory.
-func (n *Node) Client(ctx context.Context, id performatives.AgentID) (actors.Self, error) {
-	return n.system.Spawn(ctx, actors.Spec{ID: id, New: func() actors.Agent { return client{} }, Hidden: true})
+func (n *Node) Client(ctx context.Context, id performatives.AgentID, opts ...SpawnOption) (actors.Self, error) {
+	spec := actors.Spec{ID: id, New: func() actors.Agent { return client{} }, Hidden: true}
+	for _, opt := range opts {
+		opt(&spec)
+	}
+	return n.system.Spawn(ctx, spec)
 }
 
 // client is the agent of [Node.Client].

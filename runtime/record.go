@@ -119,7 +119,7 @@ func (t *record) observe(m *performatives.Message) (ends bool) {
 	if t.progress == nil {
 		return false
 	}
-	t.progress = t.progress.After(machine.Utterance{From: role, Act: m.Performative(), Tag: t.codon.TagAfter(t.cancel, m), Again: again})
+	t.progress = t.progress.After(machine.Utterance{From: role, Act: m.Performative(), Tag: t.codon.TagAfter(t.cancel, m.Header()), Again: again})
 	return t.progress != nil && t.progress.Ended()
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -25,14 +24,6 @@ const (
 
 // compressFrom is the length in bytes from which a payload is compressed.
 const compressFrom = 8 << 10
-
-// knowsGzip reports whether the parameters of the extension name gzip.
-func knowsGzip(v []byte) bool {
-	var methods []byte
-	object(v, nil, found{"methods", &methods})
-	names, _ := stringsOf(methods)
-	return slices.Contains(names, methodGzip)
-}
 
 // compressed returns a payload in its compressed form. It returns false if that is not shorter.
 func compressed(payload []byte) ([]byte, bool) {

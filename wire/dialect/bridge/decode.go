@@ -96,6 +96,7 @@ func (d *decoder) message() *performatives.Message {
 	}
 	if d.session != nil {
 		d.session.checkRoute(d)
+		d.session.checkSealed(d)
 		if d.session.resolve(d); d.refusal != nil {
 			return nil
 		}

@@ -18,6 +18,7 @@ const (
 	extensionRouting         = "routing"
 	extensionAcknowledgement = "acknowledgement"
 	extensionBatching        = "batching"
+	extensionEncryption      = "encryption"
 )
 
 // parameters has the JSON of the parameters of each extension.
@@ -27,6 +28,7 @@ var parameters = map[string]string{
 	extensionRouting:         `{}`,
 	extensionAcknowledgement: `{}`,
 	extensionBatching:        `{}`,
+	extensionEncryption:      `{"formats":["` + performatives.TypeSealed + `"]}`,
 }
 
 // extensions is a set of the names of extensions, sorted.
@@ -36,7 +38,7 @@ func (e extensions) has(name string) bool { return slices.Contains(e, name) }
 
 // supported returns the extensions that this end offers.
 func (s *session) supported() extensions {
-	all := extensions{extensionAcknowledgement, extensionBatching, extensionCompression, extensionProgress}
+	all := extensions{extensionAcknowledgement, extensionBatching, extensionCompression, extensionEncryption, extensionProgress}
 	if s.node != "" {
 		all = append(all, extensionRouting)
 	}
@@ -47,12 +49,31 @@ func (s *session) supported() extensions {
 func (s *session) agreeable(offer []byte) (out extensions) {
 	all := s.supported()
 	object(offer, func(name string, v []byte) {
-		if all.has(name) && is(v, '{') && !out.has(name) && (name != extensionCompression || knowsGzip(v)) {
+		if all.has(name) && is(v, '{') && !out.has(name) && fits(name, v) {
 			out = append(out, name)
 		}
 	})
 	slices.Sort(out)
 	return out
+}
+
+// fits reports whether the parameters of an extension allow what this end does.
+func fits(extension string, v []byte) bool {
+	switch extension {
+	case extensionCompression:
+		return lists(v, "methods", methodGzip)
+	case extensionEncryption:
+		return lists(v, "formats", performatives.TypeSealed)
+	}
+	return true
+}
+
+// lists reports whether a member of the parameters is a list with that name in it.
+func lists(v []byte, member, name string) bool {
+	var list []byte
+	object(v, nil, found{member, &list})
+	names, _ := stringsOf(list)
+	return slices.Contains(names, name)
 }
 
 // appendTo writes the member of a handshake.

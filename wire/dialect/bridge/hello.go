@@ -110,7 +110,11 @@ func (s *session) greetingAnswered(d *decoder, m *performatives.Message, take fu
 			return h.own
 		}
 		for _, q := range waiting {
-			if accepted {
+			if accepted && q.message.Sealed() && !d.extensions.has(extensionEncryption) {
+				if refusal := s.unsent(q.message, refuseSealed(q.message)); refusal != nil {
+					take(wire.Inbound{Message: refusal})
+				}
+			} else if accepted {
 				take(wire.Inbound{Answer: q.frame})
 			} else if refusal := s.ungreeted(q.message, m); refusal != nil {
 				take(wire.Inbound{Message: refusal})
@@ -138,6 +142,12 @@ func (s *session) unhold(h *hello, accepted bool) []queued {
 		}
 	}
 	return waiting
+}
+
+// unsent returns the refusal of a message that was held and is not written; nil for one that expects no reply.
+func (s *session) unsent(held *performatives.Message, why *performatives.Refusal) *performatives.Message {
+	s.forget(held)
+	return held.RefuseCopy(held.Receiver(), s.opts.Stamper.Stamp(), why.Code, why.Text)
 }
 
 // ungreeted returns the refusal of a request whose sender the peer has not accepted; nil for a

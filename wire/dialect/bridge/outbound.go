@@ -74,8 +74,11 @@ func (s *session) write(dst []byte, m *performatives.Message, x extras) ([]byte,
 	x.session = true
 	s.mu.Lock()
 	agreed := s.agreedWith(m.Receiver())
+	waits := s.greets(m.Sender()) // greetFirst holds m, and hello.go asks then
 	s.mu.Unlock()
 	switch {
+	case m.Sealed() && !agreed.has(extensionEncryption) && !waits:
+		return dst, refuseSealed(m)
 	case m.Performative() == performatives.ActQueryCapabilities && m.MessageType() == "":
 		x.extensions = s.supported()
 	case x.handshake:

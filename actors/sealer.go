@@ -1,0 +1,129 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Sealer signs and encrypts the payloads that one agent sends, for their receivers, and opens those that it receives. What
+// passes a message on between the two agents cannot read its payload, nor change it unnoticed. Package wire/sealed has an
+// implementation. The methods are called from any goroutine and must not block.
+type Sealer interface {
+	// Agent returns the id of the agent.
+	Agent() performatives.AgentID
+
+	// Entry returns the capabilities for the entry of the agent in the directory, which has its public keys. It does not
+	// change the argument.
+	Entry(performatives.Capabilities) performatives.Capabilities
+
+	// Seal returns m with a sealed payload, or m itself if it needs none. receiver has the capabilities of the receiver, if
+	// it is in the directory. The error is a [*performatives.Refusal]; m is not sent then.
+	Seal(m *performatives.Message, receiver performatives.Capabilities) (*performatives.Message, error)
+
+	// Open returns the message that was sealed, which the method checks. sender has the capabilities of the sender, if it
+	// is in the directory. authentic is false for a message without a sealed payload that the agent may get all the same.
+	// The error is a [*performatives.Refusal] for the sender.
+	Open(m *performatives.Message, sender performatives.Capabilities) (opened *performatives.Message, authentic bool, err error)
+}
+
+// checkSealer checks the sealer of a new agent.
+func (s Spec) checkSealer() error {
+	switch {
+	case s.Sealer == nil:
+		return nil
+	case !s.Sealer.Agent().Is(s.ID):
+		return fmt.Errorf("actors: spawn %q: Spec.Sealer is that of the agent %q", s.ID, s.Sealer.Agent())
+	case s.Activation != 0:
+		return fmt.Errorf("actors: spawn %q: Spec.Sealer: an agent that a cluster places cannot have one", s.ID)
+	}
+	return nil
+}
+
+// seal returns the form in which a message of the agent leaves it.
+func (c *cell) seal(m *performatives.Message) (*performatives.Message, error) {
+	if c.spec.Sealer == nil || m.Sealed() {
+		return m, nil
+	}
+	return c.spec.Sealer.Seal(m, c.sys.describe(m.Receiver()))
+}
+
+// unseal returns a received message as its sender has made it, or nil if it is not for the agent: then its sender gets a refusal of
+// the copy, because whoever passed the message on may have passed on another one, too.
+func (c *cell) unseal(m *performatives.Message) *performatives.Message {
+	if c.spec.Sealer == nil {
+		if !m.Sealed() {
+			return m
+		}
+		c.sys.RefuseCopy(c.spec.ID, m, performatives.CodeUnknownKey, "the agent opens no sealed payloads: it has no keys")
+		return nil
+	}
+	opened, authentic, err := c.spec.Sealer.Open(m, c.sys.describe(m.Sender()))
+	if err == nil {
+		if authentic {
+			opened.MarkAuthentic()
+		}
+		return opened
+	}
+	r := asRefusal(m, err)
+	Self{c}.Logger().Warn("a message was not opened", "peer", string(m.Sender()), "conversation", string(m.ConversationID()), "performative", m.Performative().String(), "err", r)
+	if errors.Is(r, performatives.CodeReplayed) { // its sender must not take this for an answer to the first copy
+		c.sys.deadLetter(string(c.spec.ID), m, r.Code)
+		return nil
+	}
+	c.sys.RefuseCopy(c.spec.ID, m, r.Code, r.Text)
+	return nil
+}
+
+// describe returns the capabilities of an agent of the directory.
+func (s *System) describe(id performatives.AgentID) performatives.Capabilities {
+	if r, ok := s.Find(id); ok {
+		return r.Describe()
+	}
+	return performatives.Capabilities{}
+}
+
+// sealRefusal returns the form in which the refusal of m leaves the agent from. The refusal of an authentic message is sealed.
+// That of another one is not: it may be about a message that its sender has never made.
+func (s *System) sealRefusal(from performatives.AgentID, m, reply *performatives.Message, r *performatives.Refusal) *performatives.Message {
+	if !m.Authentic() {
+		return reply
+	}
+	c, ok := s.lookup(from)
+	if !ok || c.spec.Sealer == nil {
+		return bare(m, reply, r)
+	}
+	sealed, err := c.seal(reply)
+	if err != nil {
+		return bare(m, reply, r)
+	}
+	return sealed
+}
+
+// bare returns a refusal of m that tells nothing of its payload: the code and its usual text.
+func bare(m, reply *performatives.Message, r *performatives.Refusal) *performatives.Message {
+	stamp := performatives.Stamp{ID: reply.ID(), Time: reply.Timestamp()}
+	refuse := (*performatives.Message).Refuse
+	if reply.Undeliverable() {
+		refuse = (*performatives.Message).RefuseCopy
+	}
+	if b := refuse(m, reply.Sender(), stamp, r.Code, r.Code.Traits().Text); b != nil {
+		return b
+	}
+	return reply
+}
+
+// errUnsealed is the refusal of a message that is sent for an agent with a [Sealer], and not by the agent.
+func errUnsealed(m *performatives.Message) *performatives.Refusal {
+	return refusal(m, "", performatives.CodeForbidden, "the payloads of the sender are sealed: only Self.Send of the agent does it")
+}
+
+// seals reports whether the sender of m is an agent of this process with a [Sealer].
+func (s *System) seals(m *performatives.Message) bool {
+	if !s.sealing.Load() {
+		return false
+	}
+	c, ok := s.lookup(m.Sender())
+	return ok && c.spec.Sealer != nil
+}

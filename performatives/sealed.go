@@ -1,0 +1,51 @@
+package performatives
+
+import "strings"
+
+// TypeSealed is the message type of a message with a sealed payload: one that its sender has signed and encrypted for its
+// receiver (docs/sealed-payloads.md). Where the application has named a message type, it follows after a colon, as in
+// jose:REVIEW_REQUEST.
+const TypeSealed = "jose"
+
+// SealedPayload is the payload of a message with a sealed payload.
+type SealedPayload struct {
+	JOSE string `json:"jose"` // a JWE in the compact form (RFC 7516 §7.1), whose content is a JWS
+}
+
+// SealedType returns the message type of a sealed message, for that of the message that is sealed, which may be empty.
+// The result may be longer than [MaxMessageTypeLength].
+func SealedType(messageType string) string {
+	if messageType == "" {
+		return TypeSealed
+	}
+	return TypeSealed + ":" + messageType
+}
+
+// IsSealedType reports whether a message type is that of a sealed message.
+func IsSealedType(messageType string) bool {
+	rest, ok := strings.CutPrefix(messageType, TypeSealed)
+	return ok && (rest == "" || rest[0] == ':')
+}
+
+// Sealed reports whether the payload of m is sealed. Only its receiver can read it; the envelope is in the clear.
+func (m *Message) Sealed() bool { return IsSealedType(m.e.MessageType) }
+
+// Header returns a message with the envelope that m had before its payload was sealed, as far as it is in the clear, for a
+// reader who has no use for the payload: the message type is the application's. It returns m itself if m is not sealed. The
+// result is not to be sent.
+func (m *Message) Header() *Message {
+	if !m.Sealed() {
+		return m
+	}
+	h := &Message{e: m.e, weight: m.weight, forwards: m.forwards}
+	h.e.MessageType = strings.TrimPrefix(strings.TrimPrefix(m.e.MessageType, TypeSealed), ":")
+	return h
+}
+
+// MarkAuthentic notes that the payload of m was sealed by the sender, for the receiver. Only the runtime of the receiver may call
+// it, when it has opened m and before it passes m on.
+func (m *Message) MarkAuthentic() { m.authentic = true }
+
+// Authentic reports whether the payload of m was sealed when it came, so that its sender has proved that it made m and
+// nobody between the two agents has read it. A copy of m by [Message.With] is not authentic.
+func (m *Message) Authentic() bool { return m.authentic }
