@@ -262,7 +262,7 @@ func (c *Conversation) handle(m *performatives.Message) {
 
 // misread takes a message that this side cannot read as [CommandMisread]. It reports false for a
 // message that comes again or late, for a refusal, so that no NOT_UNDERSTOOD answers another, and for a
-// table without the row.
+// state without the row: that of a responder which awaits no further message.
 func (c *Conversation) misread(m *performatives.Message, on machine.Symbol, why *performatives.Refusal) bool {
 	command := machine.Command(CommandMisread)
 	if on.Kind != machine.KindReceive || m.AsRefusal() != nil || !c.machine.Takes(c.at, command) {
@@ -272,11 +272,11 @@ func (c *Conversation) misread(m *performatives.Message, on machine.Symbol, why 
 	return true
 }
 
-// isUnexpectedAnswer reports whether m refers to a message of the initiator, and no row of its state
+// isUnexpectedAnswer reports whether m refers to a message of this side, and no row of its state
 // names the act.
 func (c *Conversation) isUnexpectedAnswer(m *performatives.Message, on machine.Symbol) bool {
 	t := c.machine.Find(c.at.Role, c.at.State, on)
-	return c.at.Role == machine.Initiator && t != nil && t.Wildcard &&
+	return t != nil && t.Wildcard &&
 		slices.ContainsFunc(c.sent, func(s sentMessage) bool { return m.Answers(s.Message) })
 }
 

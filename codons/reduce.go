@@ -91,6 +91,8 @@ func (v *Value) reduce(e *Event, ids stamper, out []action) ([]action, error) {
 		v.refusedCopy(e.On.Act, e.Message)
 	case e.On.Kind == machine.KindCommand && !e.misread():
 		v.opening = e.Message
+	case e.misread() && v.at.Role == machine.Responder: // the table answers the same message again as one that comes after the end
+		v.heard()
 	default:
 		v.received(e.Message, e.On, effects)
 	}
@@ -154,6 +156,11 @@ func (v *Value) next(f machine.Effect, e *Event, ids stamper) (*performatives.Me
 		return performatives.New(draft)
 	}
 	payload := v.side.Compose(v, f, e)
+	if e.misread() && f.Act == performatives.ActFailure { // not the message that began the conversation
+		draft := e.Message.ReplyEnvelope(v.self, ids.stamp(), f.Act, payload)
+		v.complete(&draft, f, e)
+		return performatives.New(draft)
+	}
 	if v.at.Role == machine.Initiator && f.Act != performatives.ActCancel && f.Act.ExpectsReply() {
 		v.asked = true
 	}

@@ -25,6 +25,7 @@ const (
 	StandardDeadline
 	// StandardMisread ends a conversation in which a side has not understood the other. The
 	// initiator sends NOT_UNDERSTOOD and does not wait any longer, and the responder stops its job.
+	// A responder that cannot read a further message which it awaits sends FAILURE.
 	StandardMisread
 
 	// StandardAll is all of them.

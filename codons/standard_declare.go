@@ -38,6 +38,7 @@ func (c *completion) addPairs() {
 			}
 		}
 	}
+	c.addMisreadCauses()
 	c.addLostPairs()
 	if leaves(StateTimedOut) {
 		c.pairAll(StateTimedOut, c.heard())
@@ -48,6 +49,22 @@ func (c *completion) addPairs() {
 	if leaves(StateMisread) {
 		for _, end := range c.heard() {
 			c.pair(machine.Pair{Initiator: StateMisread, Responder: end, After: c.causes(machine.Initiator, StateMisread)})
+		}
+	}
+}
+
+// addMisreadCauses adds the cause of a responder that could not read a message of the initiator to the rough pairs in
+// which it ends so by a stop.
+func (c *completion) addMisreadCauses() {
+	stop, misread := machine.At(machine.Responder, machine.Command(CommandStop)), machine.At(machine.Responder, machine.Command(CommandMisread))
+	if !slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {
+		return r.Role == machine.Responder && slices.Contains(r.On, machine.Command(CommandMisread))
+	}) {
+		return
+	}
+	for i := range c.table.Agree {
+		if p := &c.table.Agree[i]; p.Responder == StateFailed && slices.Contains(p.After, stop) && !slices.Contains(p.After, misread) {
+			p.After = append(slices.Clip(p.After), misread)
 		}
 	}
 }

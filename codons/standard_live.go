@@ -33,6 +33,9 @@ func (c *completion) addLive(role machine.Role) {
 		c.addWithdrawal(role, s, all[s])
 		c.addPeerLost(role, s)
 		c.addMisread(role, s, all[s])
+		if role == machine.Responder {
+			c.addMisreading(s, all[s])
+		}
 		c.addClocks(role, s, all[s])
 		c.addLateCommands(role, s, all[s])
 	}
@@ -176,6 +179,32 @@ func (c *completion) addMisread(role machine.Role, s machine.State, f *facts) {
 	}
 	c.add(Answers(s).When(on).Goto(StateFailed, append(stop, machine.Send(performatives.ActFailure))...).
 		Because("the initiator has not understood a message and waits no longer"))
+}
+
+// addMisreading adds what the responder does where it awaits a further message of the initiator, such as
+// ACCEPT_PROPOSAL, and cannot read the one that comes: it says so and ends. No job runs there.
+func (c *completion) addMisreading(s machine.State, f *facts) {
+	if !c.has(StandardMisread) || !c.awaits(s) || f.any(func(w way) bool { return len(w.active()) > 0 }) {
+		return
+	}
+	c.add(Answers(s).When(machine.Command(CommandMisread)).
+		Goto(StateFailed, machine.Send(performatives.ActFailure)).
+		Because("what the initiator has sent cannot be read, so it is not known what it wants; nothing binds this side any longer"))
+}
+
+// awaits reports whether own rows of the responder receive a further message of the initiator in a state, and do not
+// only drop it.
+func (c *completion) awaits(s machine.State) bool {
+	return slices.ContainsFunc(c.own, func(r machine.Row) bool {
+		return r.Role == machine.Responder && slices.Contains(r.From, s) && !drops(r) && slices.ContainsFunc(r.On, func(on machine.Symbol) bool {
+			return on.Kind == machine.KindReceive && on.Act != performatives.ActCancel && on.Act != performatives.ActNotUnderstood
+		})
+	})
+}
+
+// drops reports whether a row only drops a message.
+func drops(r machine.Row) bool {
+	return r.To == "" && slices.ContainsFunc(r.Do, func(e machine.Effect) bool { return e.Kind == machine.EffectDrop })
 }
 
 // addTurningDown adds the rows for the commands with which a job of the responder refuses a request

@@ -21,8 +21,8 @@ const (
 	CommandCancel = "cancel" // initiator: withdraw the request
 	CommandStop   = "stop"   // either role: the agent stops, or its conversation actor was restarted
 
-	// CommandMisread is a command of the runtime at the initiator: a message of the responder has a type
-	// that the codon does not know, or an act that the state does not expect.
+	// CommandMisread is a command of the runtime: a message of the peer has a type that the codon does not
+	// know, or an act that the state does not expect. A responder gets it where it awaits a message.
 	CommandMisread = "misread"
 
 	CommandRefuse        = "refuse"         // last command of a job: refuse the request

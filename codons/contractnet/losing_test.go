@@ -69,3 +69,27 @@ func TestMisreadBidder(t *testing.T) {
 		w.Settled(0)
 	})
 }
+
+// TestBidderMisreads has a caller answer a proposal by an act that its bidder cannot read. The bidder says so at once, and
+// is no longer bound. It answers an award that comes then by its FAILURE.
+func TestBidderMisreads(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("B", &bidder{cost: 2})
+		caller := w.Peer("caller")
+		caller.Send(p.Envelope{Receiver: "B", Payload: contractnet.Call{Task: kit.Task(), ResultBy: time.Now().Add(time.Minute)}})
+		proposal := caller.Expect(p.ActPropose)
+		start := time.Now()
+		odd := caller.Send(proposal.ReplyEnvelope(caller.ID(), caller.Stamp(), p.ActDisconfirm, p.Raw("{}")))
+		failed := caller.Expect(p.ActFailure)
+		if r := failed.AsRefusal(); r.Code != p.CodeUnexpectedAct || !failed.Answers(odd) {
+			t.Errorf("got %v about %s", r, failed.InReplyTo())
+		}
+		kit.WantElapsed(t, start, 0)
+		w.Settled(0)
+		caller.Send(proposal.ReplyEnvelope(caller.ID(), caller.Stamp(), p.ActAcceptProposal, nil))
+		if m := caller.Expect(p.ActFailure); m.ID() != failed.ID() {
+			t.Errorf("got another FAILURE: %v", m.AsRefusal())
+		}
+		caller.Silent()
+	})
+}
