@@ -25,6 +25,9 @@ func (s Self) ID() performatives.AgentID { return s.c.id }
 // PID returns the agent's actor in the engine.
 func (s Self) PID() *actor.PID { return s.c.pid.Load() }
 
+// Queued returns the number of messages of a priority in the agent's mailbox. While messages are posted, it is approximate.
+func (s Self) Queued(p performatives.Priority) int { return s.c.mailbox.Len(p) }
+
 // System returns the agent's system.
 func (s Self) System() *System { return s.c.sys }
 

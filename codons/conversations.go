@@ -42,6 +42,18 @@ func Conversations(system *actors.System) []Info {
 	return all
 }
 
+// Withdraw cancels the conversation with an id on behalf of its caller, who gets cause in the error: the peer gets CANCEL. It returns at
+// once, and is false when no initiator's side with that id is under way in the system. It may be called from any goroutine.
+func Withdraw(system *actors.System, id performatives.ConversationID, cause error) (found bool) {
+	for c := range system.Conversations() {
+		if c, ok := c.(*Conversation); ok && c.key.ID == id && c.role == machine.Initiator && !c.Over() {
+			c.withdraw(cause)
+			found = true
+		}
+	}
+	return found
+}
+
 // progress is what other goroutines may know of a conversation.
 type progress struct {
 	mu       sync.Mutex

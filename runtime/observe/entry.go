@@ -38,12 +38,27 @@ const (
 	messageBytes      = 384
 )
 
+func factsOf(at time.Time, m *performatives.Message) Message {
+	return Message{
+		ID: m.ID(), Time: at, Performative: m.Performative().String(), MessageType: m.MessageType(), Sender: m.Sender(),
+		Receiver: m.Receiver(), InReplyTo: m.InReplyTo(), Priority: m.Priority().String(),
+	}
+}
+
+// Show returns a message as the recorder shows it, with its masked payload, whether it is recorded or not.
+func (r *Recorder) Show(at time.Time, m *performatives.Message) Message {
+	return r.message(&kept{Message: factsOf(at, m), source: m})
+}
+
+// Masked returns the masked JSON of a value, which is bounded as a payload is; nil when there is none.
+func (r *Recorder) Masked(v any) json.RawMessage {
+	text, _ := r.payload(v)
+	return text
+}
+
 // keep returns what is kept of a message. A message with much more memory than the largest payload that is shown is not kept alive.
 func (r *Recorder) keep(ev actors.Event, m *performatives.Message) kept {
-	k := kept{Message: Message{
-		ID: m.ID(), Time: ev.EventTime(), Performative: m.Performative().String(), MessageType: m.MessageType(), Sender: m.Sender(),
-		Receiver: m.Receiver(), InReplyTo: m.InReplyTo(), Priority: m.Priority().String(),
-	}}
+	k := kept{Message: factsOf(ev.EventTime(), m)}
 	const perByte, envelope = 4, 8 << 10 // a value in memory has a multiple of the bytes of its JSON
 	if size := m.Size(); size <= perByte*r.options.PayloadBytes+envelope {
 		k.source, k.bytes = m, messageBytes+size
@@ -148,22 +163,22 @@ func (r *Recorder) forgetMessageLocked(e *entry) {
 func (r *Recorder) message(k *kept) Message {
 	m := k.Message
 	if k.source != nil {
-		m.Payload, m.LeftOut = r.payload(k.source)
+		m.Payload, m.LeftOut = r.payload(k.source.Payload())
 	}
 	return m
 }
 
-// payload returns the masked JSON of m's payload, or why there is none. A payload's own MarshalJSON may panic.
-func (r *Recorder) payload(m *performatives.Message) (text json.RawMessage, leftOut string) {
+// payload returns the masked JSON of a payload, or why there is none. A payload's own MarshalJSON may panic.
+func (r *Recorder) payload(v any) (text json.RawMessage, leftOut string) {
 	defer func() {
 		if p := recover(); p != nil {
 			text, leftOut = nil, "its JSON cannot be made: the payload's code panicked"
 		}
 	}()
-	if m.Payload() == nil {
+	if v == nil {
 		return nil, ""
 	}
-	text, err := json.Marshal(m.Payload())
+	text, err := json.Marshal(v)
 	if err == nil {
 		text, err = r.mask.JSON(text)
 	}

@@ -25,6 +25,35 @@ type Rule struct {
 	Allow []string `json:"allow"`
 	// Acts are the permitted performatives. Empty means all.
 	Acts []performatives.Performative `json:"acts,omitempty"`
+	// Operator are the rights of an operator of the node that the rule grants: see [Rules.Operator]. A rule that grants some may have
+	// an empty Allow.
+	Operator []Right `json:"operator,omitempty"`
+}
+
+// Right is a right of an operator of a node. Neither includes the other.
+type Right string
+
+const (
+	// RightRead permits to see the agents, the conversations and their messages.
+	RightRead Right = "read"
+	// RightAct permits to cancel conversations and to decide approvals.
+	RightAct Right = "act"
+)
+
+// Operator returns a function that reports whether an identity has a right. A right needs a rule that grants it; empty rules grant
+// both to everyone, as they permit every message. The error names an invalid rule. Later changes of r have no effect.
+func (r Rules) Operator() (func(who wire.Identity, right Right) bool, error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	open := len(r) == 0
+	var rules []compiledRule
+	for _, rule := range r {
+		rules = append(rules, compile(rule))
+	}
+	return func(who wire.Identity, right Right) bool {
+		return open || slices.ContainsFunc(rules, func(c compiledRule) bool { return slices.Contains(c.operator, right) && c.concerns(who) })
+	}, nil
 }
 
 // Rules decide which peer may send to which agent. A message is permitted if at least one
@@ -87,7 +116,9 @@ func (r Rule) validate() error {
 	switch {
 	case r.Agent == "" && r.Scope == "":
 		return errors.New(`want an agent or a scope; the agent "*" matches all`)
-	case len(r.Allow) == 0:
+	case slices.ContainsFunc(r.Operator, func(right Right) bool { return right != RightRead && right != RightAct }):
+		return errors.New("operator has an entry that is neither read nor act")
+	case len(r.Allow) == 0 && len(r.Operator) == 0:
 		return errors.New("allow is empty: want at least one receiver")
 	case slices.ContainsFunc(r.Acts, func(p performatives.Performative) bool { return !p.Valid() }):
 		return errors.New("acts has an entry that is not a performative")
@@ -132,27 +163,28 @@ func (r Rules) Authorizer() (wire.Authorizer, error) {
 
 // compiledRule is a rule with parsed patterns.
 type compiledRule struct {
-	agent pattern
-	scope string
-	allow []pattern
-	acts  []performatives.Performative
+	agent    pattern
+	scope    string
+	allow    []pattern
+	acts     []performatives.Performative
+	operator []Right
 }
 
 func compile(r Rule) compiledRule {
-	c := compiledRule{agent: newPattern(r.Agent), scope: r.Scope, acts: slices.Clone(r.Acts)}
+	c := compiledRule{agent: newPattern(r.Agent), scope: r.Scope, acts: slices.Clone(r.Acts), operator: slices.Clone(r.Operator)}
 	for _, a := range r.Allow {
 		c.allow = append(c.allow, newPattern(a))
 	}
 	return c
 }
 
+// concerns reports whether the rule is about an identity.
+func (c *compiledRule) concerns(who wire.Identity) bool {
+	return (c.scope == "" || slices.Contains(who.Scopes, c.scope)) && (c.agent == (pattern{}) || c.agent.matches(who.Name))
+}
+
 func (c *compiledRule) permits(who wire.Identity, m *performatives.Message) bool {
-	switch {
-	case c.scope != "" && !slices.Contains(who.Scopes, c.scope):
-		return false
-	case c.agent != (pattern{}) && !c.agent.matches(who.Name):
-		return false
-	case len(c.acts) > 0 && !slices.Contains(c.acts, m.Performative()):
+	if !c.concerns(who) || len(c.acts) > 0 && !slices.Contains(c.acts, m.Performative()) {
 		return false
 	}
 	return slices.ContainsFunc(c.allow, func(p pattern) bool { return p.matches(m.Receiver()) })

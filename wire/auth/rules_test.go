@@ -98,3 +98,33 @@ func TestLoadRules(t *testing.T) {
 		t.Errorf("%v, want the file's name in it", err)
 	}
 }
+
+// Reading and acting are rights of their own, which only a rule about the identity grants.
+func TestOperator(t *testing.T) {
+	rules, err := ParseRules([]byte(`[{"agent":"ann","operator":["read"]},{"scope":"ops","operator":["act"]},{"agent":"*","allow":["*"]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		rules     Rules
+		who       wire.Identity
+		read, act bool
+	}{
+		{rules, wire.Identity{Name: "ann"}, true, false},
+		{rules, wire.Identity{Name: "bob", Scopes: []string{"ops"}}, false, true},
+		{rules, wire.Identity{Name: "bob"}, false, false},
+		{rules, wire.Identity{}, false, false},
+		{nil, wire.Identity{Name: "bob"}, true, true},
+	} {
+		has, err := test.rules.Operator()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read, act := has(test.who, RightRead), has(test.who, RightAct); read != test.read || act != test.act {
+			t.Errorf("%+v: read %t, act %t", test.who, read, act)
+		}
+	}
+	if _, err := ParseRules([]byte(`[{"agent":"ann","operator":["write"]}]`)); err == nil || !strings.Contains(err.Error(), "neither read nor act") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// maxCancel is how long a request waits for the end of the conversation that it cancels.
+const maxCancel = 30 * time.Second
+
+// errOperator is the reason that the caller of a cancelled conversation gets.
+var errOperator = errors.New("an operator has cancelled the conversation")
+
+// The outcomes of a cancellation.
+const (
+	outcomeReceipt = "receipt"       // the peer has said that nothing runs any more
+	outcomeEnded   = "already_ended" // it ended in another state before CANCEL took effect
+	outcomeRunning = "still_running" // the peer may still work
+)
+
+// cancelView is the answer of a cancellation.
+type cancelView struct {
+	Outcome string `json:"outcome"`
+	State   string `json:"state,omitempty"` // of the initiator's side
+}
+
+func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request) Act {
+	id := performatives.ConversationID(r.PathValue("id"))
+	act := Act{What: "cancel", Of: string(id)}
+	n := h.options.Node
+	ends := n.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{codons.KindTransition}})
+	defer ends.Close()
+	if !codons.Withdraw(n.System(), id, errOperator) {
+		act.Outcome = h.notCancelled(w, id)
+		return act
+	}
+	patience := time.NewTimer(maxCancel)
+	defer patience.Stop()
+	check := time.NewTicker(time.Second) // in case that the event was lost
+	defer check.Stop()
+	v := cancelView{Outcome: outcomeRunning}
+	for waiting := true; waiting; {
+		select {
+		case record := <-ends.C:
+			t, ok := record.Event.(codons.Transition)
+			if waiting = !ok || t.Conversation != id || t.Role != machine.Initiator || !t.Ended; !waiting {
+				v = ended(string(t.To))
+			}
+		case <-check.C:
+			if state, over := h.endOf(id); over {
+				v, waiting = ended(state), false
+			}
+		case <-patience.C:
+			waiting = false
+		case <-r.Context().Done():
+			waiting = false
+		}
+	}
+	answer(w, http.StatusOK, v)
+	act.Outcome = v.Outcome
+	return act
+}
+
+// ended returns the outcome of a conversation whose initiator has come to a terminal state.
+func ended(state string) cancelView {
+	switch machine.State(state) { //nolint:exhaustive // the states that a cancellation brings about
+	case codons.StateCancelled:
+		return cancelView{outcomeReceipt, state}
+	case codons.StateAbandoned, codons.StateTimedOut, codons.StateFailed:
+		return cancelView{outcomeRunning, state}
+	}
+	return cancelView{outcomeEnded, state}
+}
+
+// endOf returns the recorded state of the initiator's side, and whether no side of the initiator is under way.
+func (h *Handler) endOf(id performatives.ConversationID) (state string, over bool) {
+	for _, i := range h.options.Node.Conversation(id) {
+		if i.Role == machine.Initiator {
+			return "", false
+		}
+	}
+	c, _ := h.options.Recorder.Conversation(id)
+	for _, s := range c.Sides {
+		if s.Role == machine.Initiator.String() {
+			state = s.State
+		}
+	}
+	return state, true
+}
+
+// notCancelled answers a cancellation of a conversation that no agent of the node has under way as its initiator.
+func (h *Handler) notCancelled(w http.ResponseWriter, id performatives.ConversationID) (outcome string) {
+	c, found := h.options.Recorder.Conversation(id)
+	switch {
+	case !found:
+		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded on this node")
+		return "unknown_conversation"
+	case c.Live && !slices.ContainsFunc(c.Sides, endedInitiator): // the responder's side may end a little later
+		fail(w, http.StatusConflict, "unreachable", "its initiator is not an agent of this node; cancel it at the node of the initiator")
+		return "unreachable"
+	}
+	state, _ := h.endOf(id)
+	answer(w, http.StatusOK, cancelView{outcomeEnded, state})
+	return outcomeEnded
+}
+
+func endedInitiator(s observe.Side) bool { return s.Ended && s.Role == machine.Initiator.String() }
+
+// stepView is a step that waits for a decision. Its content is the agent's, masked.
+type stepView struct {
+	ID    int                   `json:"id"`
+	From  performatives.AgentID `json:"from"`
+	Since time.Time             `json:"since"`
+	Until time.Time             `json:"until,omitzero"`
+	Step  any                   `json:"step"`
+}
+
+func (h *Handler) approvals(w http.ResponseWriter, _ *http.Request) {
+	all := []stepView{}
+	if q := h.options.Approvals; q != nil {
+		for _, o := range q.Open() {
+			all = append(all, stepView{o.ID, o.From, o.Since, o.Until, h.options.Recorder.Masked(o.Step)})
+		}
+	}
+	answer(w, http.StatusOK, struct {
+		Approvals []stepView `json:"approvals"`
+	}{all})
+}
+
+// decision is the body of POST /api/approvals/{id}.
+type decision struct {
+	Approve bool   `json:"approve"`
+	Reason  string `json:"reason"`
+}
+
+func (h *Handler) decide(_ wire.Identity, w http.ResponseWriter, r *http.Request) Act {
+	act := Act{What: "decide", Of: r.PathValue("id"), Outcome: "invalid"}
+	var d decision
+	if err := readBody(r, &d); err != nil {
+		fail(w, http.StatusBadRequest, "body", `the body has to be JSON such as {"approve":true,"reason":"…"}`)
+		return act
+	}
+	if act.What = "deny"; d.Approve {
+		act.What = "approve"
+	}
+	id, err := strconv.Atoi(act.Of)
+	if err == nil && h.options.Approvals != nil {
+		err = h.verdict(id, d)
+	} else {
+		err = approval.ErrNotOpen
+	}
+	if err != nil {
+		act.Outcome = "not_open"
+		fail(w, http.StatusNotFound, "not_open", "no open step has this number: it was decided or withdrawn, or its deadline has passed")
+		return act
+	}
+	act.Outcome = "decided"
+	answer(w, http.StatusOK, status{"decided"})
+	return act
+}
+
+func (h *Handler) verdict(id int, d decision) error {
+	if d.Approve {
+		return h.options.Approvals.Approve(id, d.Reason)
+	}
+	return h.options.Approvals.Deny(id, d.Reason)
+}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/auth"
+)
+
+// foreign returns why a request is not from this site: of a page of another one, or without authentication from another machine or under
+// a name that is not this machine's. The code is empty for a request that may go on.
+func (h *Handler) foreign(r *http.Request) (code, text string) {
+	if origin := r.Header.Get("Origin"); origin != "" {
+		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
+			return "origin", "the Origin is that of another site; open the console of this node"
+		}
+	}
+	switch {
+	case r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Method != http.MethodGet:
+		return "origin", "the request is from a page of another site; open the console of this node"
+	case h.options.Auth != nil:
+		return "", ""
+	case !isLoopback(hostOf(r.RemoteAddr)):
+		return "not_local", "without authentication only this machine is served; give the node --tokens or another flag that says who may connect"
+	case !isLoopback(hostOf(r.Host)) && !strings.EqualFold(hostOf(r.Host), "localhost"):
+		return "host", "without authentication the Host has to be localhost or a loopback address, such as 127.0.0.1"
+	}
+	return "", ""
+}
+
+// hostOf returns the host of an address, with or without a port.
+func hostOf(addr string) string {
+	if host, _, err := net.SplitHostPort(addr); err == nil {
+		return host
+	}
+	return strings.Trim(addr, "[]")
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// admit returns who sends a request, or answers it with the reason why it is refused.
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request, right auth.Right) (who wire.Identity, ok bool) {
+	if h.options.Auth == nil {
+		return wire.Identity{}, true
+	}
+	who, err := h.options.Auth.Authenticate(r.Context(), credentials(r))
+	var refusal *performatives.Refusal
+	switch {
+	case errors.Is(err, wire.ErrNoCredentials):
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		fail(w, http.StatusUnauthorized, "unauthorized", "send a token in the header Authorization: Bearer TOKEN")
+	case errors.As(err, &refusal) && refusal.Code == performatives.CodeUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		fail(w, http.StatusUnauthorized, "unauthorized", "the node does not accept these credentials; use a token that it knows and that has not expired")
+	case err != nil:
+		fail(w, http.StatusServiceUnavailable, "internal", "the credentials cannot be checked now; try again")
+	case h.options.Permits != nil && !h.options.Permits(who, right):
+		fail(w, http.StatusForbidden, "forbidden", "this token has not the right to "+string(right)+"; a rule of the node has to grant it by \"operator\"")
+	default:
+		return who, true
+	}
+	return who, false
+}
+
+func credentials(r *http.Request) wire.Credentials {
+	var c wire.Credentials
+	if scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " "); found && strings.EqualFold(scheme, "Bearer") {
+		c.Token = strings.TrimSpace(token)
+	}
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		c.Certificates = r.TLS.VerifiedChains[0]
+	}
+	return c
+}

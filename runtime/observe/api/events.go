@@ -1,0 +1,146 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+)
+
+// maxUnread is how many events may wait for one reader.
+const maxUnread = 4096
+
+// writeTime is how long one write to a reader may take. A reader that takes longer is cut off.
+const writeTime = 30 * time.Second
+
+// filter selects events; an empty field selects all.
+type filter struct{ agent, act, codon, conversation string }
+
+// events streams events until the request or the handler ends (server-sent events, WHATWG HTML §9.2).
+func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	f := filter{q.Get("agent"), q.Get("act"), q.Get("codon"), q.Get("conversation")}
+	s := h.options.Node.Events().Subscribe(actors.SubscribeOptions{Capacity: maxUnread, Kinds: []actors.Kind{
+		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition, codons.KindJobFailed,
+	}})
+	defer s.Close()
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := &stream{w: w, control: http.NewResponseController(w)}
+	if out.write(": events of "+quoted(h.options.Node.Name())+"\n\n") != nil {
+		return
+	}
+	beat := time.NewTicker(15 * time.Second) // finds readers that have gone
+	defer beat.Stop()
+	for told := uint64(0); ; {
+		var err error
+		select {
+		case record := <-s.C:
+			if text := h.event(f, record); text != "" {
+				err = out.write(text)
+			}
+		case <-beat.C:
+			err = out.write(": alive\n\n")
+		case <-r.Context().Done():
+			return
+		case <-h.closed:
+			return
+		}
+		if lost := s.Lost(); err == nil && lost != told {
+			told = lost
+			err = out.write(fmt.Sprintf("event: lost\ndata: {\"lost\":%d}\n\n", lost))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// stream writes to one reader.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (s *stream) write(text string) error {
+	_ = s.control.SetWriteDeadline(time.Now().Add(writeTime)) // a writer of a test has none
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// quoted returns text as JSON, without line breaks.
+func quoted(text string) string {
+	line, _ := json.Marshal(text) // a string can be encoded
+	return string(line)
+}
+
+// liveMessage is the data of an event about a message.
+type liveMessage struct {
+	Kind         actors.Kind                  `json:"kind"`
+	Seq          uint64                       `json:"seq"`
+	Time         time.Time                    `json:"time"`
+	Conversation performatives.ConversationID `json:"conversation_id"`
+	Protocol     string                       `json:"protocol,omitempty"`
+	Code         performatives.Code           `json:"code,omitempty"` // of a refusal or a dead letter
+	Message      observe.Message              `json:"message"`
+}
+
+// event returns the text of an event, or nothing if the filter does not select it.
+func (h *Handler) event(f filter, record actors.Record) string {
+	var data any = record
+	switch ev := record.Event.(type) {
+	case actors.MessageSent:
+		data = h.live(f, record, ev.Message, "")
+	case actors.MessageRefused:
+		code := performatives.Code("")
+		if ev.Refusal != nil {
+			code = ev.Refusal.Code
+		}
+		data = h.live(f, record, ev.Message, code)
+	case actors.DeadLetter:
+		m, _ := ev.Message.(*performatives.Message)
+		data = h.live(f, record, m, ev.Code)
+	case codons.Transition:
+		if f.act != "" || !f.takes(string(ev.Conversation), ev.Protocol, ev.Agent, ev.Peer) {
+			return ""
+		}
+	case codons.JobFailed:
+		if f.act != "" || !f.takes(string(ev.Conversation), ev.Protocol, ev.Agent) {
+			return ""
+		}
+		ev.Err = nil // its text may quote a payload
+		data = actors.Record{Seq: record.Seq, Event: ev}
+	}
+	if data == nil {
+		return ""
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("event: %s\nid: %d\ndata: %s\n\n", record.Kind(), record.Seq, text)
+}
+
+// live returns the data of an event about a message; nil if the filter does not select it.
+func (h *Handler) live(f filter, record actors.Record, m *performatives.Message, code performatives.Code) any {
+	if m == nil || f.act != "" && f.act != m.Performative().String() && f.act != m.MessageType() ||
+		!f.takes(string(m.ConversationID()), m.Protocol(), m.Sender(), m.Receiver()) {
+		return nil
+	}
+	return liveMessage{record.Kind(), record.Seq, record.EventTime(), m.ConversationID(), m.Protocol(), code, h.options.Recorder.Show(record.EventTime(), m)}
+}
+
+func (f filter) takes(conversation, codon string, agents ...performatives.AgentID) bool {
+	is := f.agent == ""
+	for _, a := range agents {
+		is = is || strings.EqualFold(string(a), f.agent)
+	}
+	return is && (f.codon == "" || f.codon == codon) && (f.conversation == "" || f.conversation == conversation)
+}

@@ -1,0 +1,144 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/auth"
+)
+
+// Handler serves the operator's interface of one node.
+type Handler struct {
+	options  Options
+	mux      *http.ServeMux
+	machines map[string]*machine.Machine // by the name of the codon
+	closed   chan struct{}
+	close    sync.Once
+}
+
+// New returns the handler of a node. Without Options.Auth it serves clients of this machine only, under a Host that names this machine,
+// so that a page of another site cannot reach it under a name of its own (DNS rebinding). A request with an Origin other than its Host is
+// refused in any case. The error names the option that is missing.
+func New(o Options) (*Handler, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	h := &Handler{options: o, mux: http.NewServeMux(), machines: make(map[string]*machine.Machine), closed: make(chan struct{})}
+	for _, c := range append(library.Codons(), o.Codons...) {
+		h.machines[c.Name()] = c.Machine()
+	}
+	h.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, status{"ok"}) })
+	h.mux.HandleFunc("GET /readyz", h.ready)
+	h.mux.HandleFunc("GET /api/node", h.reads(h.node))
+	h.mux.HandleFunc("GET /api/members", h.reads(h.members))
+	h.mux.HandleFunc("GET /api/agents", h.reads(h.agents))
+	h.mux.HandleFunc("GET /api/conversations", h.reads(h.conversations))
+	h.mux.HandleFunc("GET /api/conversations/{id}", h.reads(h.conversation))
+	h.mux.HandleFunc("POST /api/conversations/{id}/cancel", h.acts(h.cancel))
+	h.mux.HandleFunc("GET /api/codons/{name}", h.reads(h.codon))
+	h.mux.HandleFunc("GET /api/approvals", h.reads(h.approvals))
+	h.mux.HandleFunc("POST /api/approvals/{id}", h.acts(h.decide))
+	h.mux.HandleFunc("GET /api/events", h.reads(h.events))
+	if o.Metrics != nil {
+		h.mux.HandleFunc("GET /metrics", h.reads(o.Metrics.ServeHTTP))
+	}
+	if o.Console != nil {
+		h.mux.Handle("GET /console", o.Console)
+		h.mux.Handle("GET /console/", o.Console)
+	}
+	h.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		fail(w, http.StatusNotFound, "not_found", "there is nothing at this path; docs/api.md lists what there is")
+	})
+	return h, nil
+}
+
+// Close ends the streams of events, and those that are asked for later. Closing again does nothing.
+func (h *Handler) Close() { h.close.Do(func() { close(h.closed) }) }
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "no-store")
+	if code, text := h.foreign(r); code != "" {
+		fail(w, http.StatusForbidden, code, text)
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+func (h *Handler) reads(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := h.admit(w, r, auth.RightRead); ok {
+			next(w, r)
+		}
+	}
+}
+
+// acts checks a request that changes something. A page of another site can send none: the content type makes its browser ask first.
+func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http.Request) Act) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, ok := h.admit(w, r, auth.RightAct)
+		switch {
+		case !ok:
+			return
+		case r.Header.Get("Content-Type") != "application/json":
+			fail(w, http.StatusUnsupportedMediaType, "content_type", "the header Content-Type has to be application/json")
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		a := do(who, w, r)
+		a.Time, a.Who, a.Host = time.Now(), string(who.Name), hostOf(r.RemoteAddr)
+		if h.options.Audit != nil {
+			h.options.Audit(a)
+		}
+	}
+}
+
+// maxBody is the longest body of a request, in bytes.
+const maxBody = 64 << 10
+
+// status is the answer of /healthz and /readyz.
+type status struct {
+	Status string `json:"status"`
+}
+
+func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
+	if h.options.Draining != nil && h.options.Draining() {
+		answer(w, http.StatusServiceUnavailable, status{"draining"})
+		return
+	}
+	answer(w, http.StatusOK, status{"ready"})
+}
+
+// failure is the answer to a request that is refused.
+type failure struct {
+	Error errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Code string `json:"code"`
+	Text string `json:"text"` // what to do
+}
+
+func fail(w http.ResponseWriter, status int, code, text string) {
+	answer(w, status, failure{errorBody{code, text}})
+}
+
+// answer writes JSON, with < and > escaped.
+func answer(w http.ResponseWriter, status int, v any) {
+	text, err := json.Marshal(v)
+	if err != nil { // all types of answers can be encoded
+		status, text = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","text":"the answer cannot be encoded"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // the client has gone
+}

@@ -1,0 +1,287 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+)
+
+// nodeView is the answer of GET /api/node.
+type nodeView struct {
+	Node        string         `json:"node"`
+	Refused     uint64         `json:"messages_refused"`
+	DeadLetters uint64         `json:"dead_letters"`
+	Agents      int            `json:"agents"`
+	Remote      int            `json:"remote_agents"`
+	Open        int            `json:"open_conversations"`
+	Working     int            `json:"running_handlers"`
+	Members     int            `json:"members"`
+	Recorder    observe.Counts `json:"recorder"`
+}
+
+func (h *Handler) node(w http.ResponseWriter, _ *http.Request) {
+	n := h.options.Node
+	c := n.Counts()
+	answer(w, http.StatusOK, nodeView{
+		n.Name(), c.Refused, c.DeadLetters, c.Agents, c.Remote, c.Open, c.Working, max(1, len(n.Members())), h.options.Recorder.Counts(),
+	})
+}
+
+// memberView is a node of the cluster.
+type memberView struct {
+	Node    string            `json:"node"`
+	Epoch   uint64            `json:"epoch"`
+	Gossip  string            `json:"gossip,omitempty"`
+	Links   string            `json:"links,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	Leaving bool              `json:"leaving"`
+}
+
+func (h *Handler) members(w http.ResponseWriter, _ *http.Request) {
+	all := []memberView{}
+	for _, m := range h.options.Node.Members() {
+		all = append(all, memberView{m.Name, m.Epoch, m.Gossip, m.Links, m.Labels, m.Leaving})
+	}
+	if len(all) == 0 {
+		all = append(all, memberView{Node: h.options.Node.Name()})
+	}
+	answer(w, http.StatusOK, struct {
+		Members []memberView `json:"members"`
+	}{all})
+}
+
+// agentView is an agent that discovery finds.
+type agentView struct {
+	ID            performatives.AgentID `json:"agent"`
+	Node          string                `json:"node"`
+	Queued        map[string]int        `json:"queued,omitempty"` // by priority; of an agent of this node
+	Conversations int                   `json:"conversations"`    // its sides that are under way on this node
+}
+
+func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
+	n := h.options.Node
+	open := make(map[performatives.AgentID]int)
+	for _, i := range n.Conversations() {
+		open[i.Agent.Fold()]++
+	}
+	all := []agentView{}
+	for _, e := range n.Directory().All() {
+		a := agentView{ID: e.ID, Node: e.Node, Conversations: open[e.ID.Fold()]}
+		if self, local := n.System().Lookup(e.ID); local {
+			a.Queued = queued(self)
+		}
+		all = append(all, a)
+	}
+	answer(w, http.StatusOK, struct {
+		Agents []agentView `json:"agents"`
+	}{all})
+}
+
+func queued(a actors.Self) map[string]int {
+	by := make(map[string]int)
+	for _, p := range []performatives.Priority{performatives.Urgent, performatives.High, performatives.Normal, performatives.Low} {
+		by[p.String()] = a.Queued(p)
+	}
+	return by
+}
+
+// page is the answer of GET /api/conversations.
+type page struct {
+	Conversations []observe.Conversation `json:"conversations"`
+	Next          string                 `json:"next,omitempty"` // the cursor of the next page; empty at the end
+}
+
+// The largest and the usual number of conversations in a page.
+const (
+	maxPage   = 1000
+	usualPage = 100
+)
+
+func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	limit, err := strconv.Atoi(cmp.Or(q.Get("limit"), strconv.Itoa(usualPage)))
+	if err != nil || limit < 1 || limit > maxPage {
+		fail(w, http.StatusBadRequest, "limit", "limit has to be a number from 1 to "+strconv.Itoa(maxPage))
+		return
+	}
+	if live := q.Get("live"); live != "" && live != "true" && live != "false" {
+		fail(w, http.StatusBadRequest, "live", "live has to be true or false")
+		return
+	}
+	after, err := base64.RawURLEncoding.DecodeString(q.Get("cursor"))
+	if err != nil {
+		fail(w, http.StatusBadRequest, "cursor", "the cursor is not one of this interface; begin without one")
+		return
+	}
+	p := page{Conversations: []observe.Conversation{}}
+	for _, c := range h.options.Recorder.Conversations() {
+		key := keyOf(c)
+		if len(after) > 0 && key >= string(after) || !h.matches(c, q.Get) {
+			continue
+		}
+		if len(p.Conversations) == limit {
+			p.Next = base64.RawURLEncoding.EncodeToString([]byte(keyOf(p.Conversations[limit-1])))
+			break
+		}
+		p.Conversations = append(p.Conversations, c)
+	}
+	answer(w, http.StatusOK, p)
+}
+
+// keyOf returns a text that sorts conversations as [observe.Recorder.Conversations] lists them, in reverse: it inverts the bytes of the id.
+func keyOf(c observe.Conversation) string {
+	id := []byte(c.ID)
+	for i := range id {
+		id[i] = ^id[i]
+	}
+	return c.Began.UTC().Format("2006-01-02T15:04:05.000000000") + string(id) + "\xff"
+}
+
+// matches reports whether a conversation passes the filters of a request.
+func (h *Handler) matches(c observe.Conversation, get func(string) string) bool {
+	of := func(name string, has func(s observe.Side) string) bool {
+		want := get(name)
+		return want == "" || slices.ContainsFunc(c.Sides, func(s observe.Side) bool { return strings.EqualFold(has(s), want) })
+	}
+	switch {
+	case get("codon") != "" && get("codon") != c.Protocol,
+		get("live") != "" && (get("live") == "true") != c.Live,
+		get("parent") != "" && get("parent") != string(c.Parent),
+		!of("state", func(s observe.Side) string { return s.State }),
+		!of("agent", func(s observe.Side) string { return string(s.Agent) }) && !of("agent", func(s observe.Side) string { return string(s.Peer) }):
+		return false
+	}
+	act, text := get("act"), strings.ToLower(get("text"))
+	if act == "" && text == "" {
+		return true
+	}
+	full, _ := h.options.Recorder.Conversation(c.ID)
+	return slices.ContainsFunc(full.Messages, func(m observe.Message) bool {
+		return (act == "" || act == m.Performative || act == m.MessageType) && (text == "" || bytes.Contains(bytes.ToLower(m.Payload), []byte(text)))
+	})
+}
+
+// conversationView is the answer of GET /api/conversations/{id}.
+type conversationView struct {
+	observe.Conversation
+	Children []performatives.ConversationID `json:"children"`
+	Next     []nextView                     `json:"next_moves"` // of the sides that are under way
+}
+
+// nextView says what the table of the codon expects of one side.
+type nextView struct {
+	Agent performatives.AgentID `json:"agent"`
+	Role  string                `json:"role"`
+	State string                `json:"state"`
+	Moves []string              `json:"moves"`
+}
+
+func (h *Handler) conversation(w http.ResponseWriter, r *http.Request) {
+	id := performatives.ConversationID(r.PathValue("id"))
+	c, ok := h.options.Recorder.Conversation(id)
+	if !ok {
+		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded on this node")
+		return
+	}
+	v := conversationView{Conversation: c, Children: []performatives.ConversationID{}, Next: []nextView{}}
+	for _, other := range h.options.Recorder.Conversations() {
+		if other.Parent == id {
+			v.Children = append(v.Children, other.ID)
+		}
+	}
+	for _, s := range c.Sides {
+		if m := h.machines[c.Protocol]; m != nil && !s.Ended && c.Live {
+			v.Next = append(v.Next, nextView{s.Agent, s.Role, s.State, moves(m, s)})
+		}
+	}
+	answer(w, http.StatusOK, v)
+}
+
+func moves(m *machine.Machine, s observe.Side) []string {
+	texts := []string{}
+	for _, role := range []machine.Role{machine.Initiator, machine.Responder} {
+		if role.String() != s.Role {
+			continue
+		}
+		for _, on := range m.Expects(machine.Conversation{Role: role, State: machine.State(s.State)}) {
+			if text := on.String(); !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
+}
+
+// codonView is the answer of GET /api/codons/{name}.
+type codonView struct {
+	Name     string     `json:"name"`
+	Title    string     `json:"title"`
+	Purpose  string     `json:"purpose"`
+	Source   string     `json:"source"`
+	Live     []string   `json:"live_states"`
+	Terminal []string   `json:"terminal_states"`
+	Rows     []rowView  `json:"rows"`
+	Diagrams []rolePart `json:"diagrams"`
+}
+
+type rowView struct {
+	Role string   `json:"role"`
+	From []string `json:"from"`
+	On   []string `json:"on"`
+	To   string   `json:"to,omitempty"` // empty: the state stays
+	Why  string   `json:"why,omitempty"`
+}
+
+// rolePart is the state diagram of one role, in Mermaid.
+type rolePart struct {
+	Role    string `json:"role"`
+	Mermaid string `json:"mermaid"`
+}
+
+func (h *Handler) codon(w http.ResponseWriter, r *http.Request) {
+	m := h.machines[r.PathValue("name")]
+	if m == nil {
+		fail(w, http.StatusNotFound, "unknown_codon", "there is no codon of this name; the protocol of a conversation is one")
+		return
+	}
+	t := m.Table()
+	v := codonView{
+		Name: t.Name, Title: t.Title, Purpose: t.Purpose, Source: t.Source, Live: texts(t.Live, state), Terminal: texts(t.Terminal, state), Rows: []rowView{},
+	}
+	for _, row := range t.Rows {
+		v.Rows = append(v.Rows, rowView{row.Role.String(), texts(row.From, state), texts(row.On, machine.Symbol.String), string(row.To), row.Why})
+	}
+	for _, role := range []machine.Role{machine.Initiator, machine.Responder} {
+		if t.Has(role) {
+			v.Diagrams = append(v.Diagrams, rolePart{role.String(), t.Diagram(role)})
+		}
+	}
+	answer(w, http.StatusOK, v)
+}
+
+func state(s machine.State) string { return string(s) }
+
+func texts[T any](values []T, text func(T) string) []string {
+	all := []string{}
+	for _, v := range values {
+		all = append(all, text(v))
+	}
+	return all
+}
+
+// readBody decodes the JSON of a request.
+func readBody(r *http.Request, into any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
