@@ -50,7 +50,7 @@ func (s Self) Send(m *performatives.Message) error {
 	if s.c.spec.Activation != 0 {
 		m.Activate(s.c.spec.Activation)
 	}
-	return s.c.sys.send(m, s.c)
+	return s.c.sys.send(m, s.c, s.c.sys.opts.Entrance)
 }
 
 // Ask sends a message and waits for the first reply to it, which may be a refusal: see

@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -70,6 +69,9 @@ func NewSystem(o Options) (*System, error) {
 	}
 	if s.opts.Router == nil {
 		s.opts.Router = localRouter{s}
+	}
+	if s.opts.Entrance == nil {
+		s.opts.Entrance = s.opts.Router
 	}
 	switch {
 	case s.opts.Dispatcher != nil:
@@ -337,39 +339,38 @@ func (s *System) protocolFor(m *performatives.Message) int {
 // Send routes a message as the sender that it names, for messages that were received or
 // created outside of any agent. Agents use [Self.Send], which documents the error. The message
 // of an agent with a [Sealer] is refused.
-func (s *System) Send(m *performatives.Message) error { return s.send(m, nil) }
+func (s *System) Send(m *performatives.Message) error { return s.send(m, nil, s.opts.Entrance) }
 
-// send publishes and routes a message. from is its sender where that sends it, else nil.
-func (s *System) send(m *performatives.Message, from *cell) error {
+// Pass is [System.Send] for a message that has passed [Options].Entrance before, or is to pass it by.
+func (s *System) Pass(m *performatives.Message) error { return s.send(m, nil, s.opts.Router) }
+
+// send publishes a message and routes it by r. from is its sender where that sends it, else nil.
+func (s *System) send(m *performatives.Message, from *cell, r Router) error {
 	if Wants[MessageSent](&s.Events) {
 		s.Events.Publish(MessageSent{s.at(), m})
 	}
-	err := s.route(m, from)
+	err := s.route(m, from, r)
 	if err == nil {
 		return nil
 	}
-	r := asRefusal(m, err)
-	if m.Performative().ExpectsReply() {
-		s.publishRefused(m, r)
-	} else {
-		s.deadLetter(string(cmp.Or(m.Receiver(), r.From)), m, r.Code)
-	}
-	return r
+	refused := asRefusal(m, err)
+	s.RecordRefusal(m, refused)
+	return refused
 }
 
 // route seals and routes a message.
-func (s *System) route(m *performatives.Message, from *cell) error {
+func (s *System) route(m *performatives.Message, from *cell, r Router) error {
 	if from == nil {
 		if s.seals(m) {
 			return errUnsealed(m)
 		}
-		return s.opts.Router.Route(m)
+		return r.Route(m)
 	}
 	sealed, err := from.seal(m)
 	if err != nil {
 		return err
 	}
-	return s.opts.Router.Route(sealed)
+	return r.Route(sealed)
 }
 
 func (s *System) at() At { return At{time.Now()} }

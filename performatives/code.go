@@ -36,6 +36,7 @@ const (
 	CodeCanceled          Code = "canceled"           // the initiator withdrew it
 	CodeConversationEnded Code = "conversation_ended" // the conversation is over
 	CodeRejected          Code = "rejected"           // the proposal was not taken
+	CodeMiddleware        Code = "middleware_failed"  // a middleware of the node failed, or did not return in time
 	CodeUnspecified       Code = "unspecified"        // the peer gave no reason
 
 	// Of a sealed payload: see [Message.Sealed].
@@ -93,6 +94,7 @@ var codeTable = []CodeTraits{
 	{CodeCanceled, ActTaskReject, false, "the request was cancelled", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INVALID_REQUEST", 400, -32603},
 	{CodeConversationEnded, ActFailure, false, "the conversation has ended", "INTERNAL_ERROR", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32600},
 	{CodeRejected, ActTaskReject, false, "the proposal was not taken", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INVALID_REQUEST", 400, -32603},
+	{CodeMiddleware, ActTaskReject, true, "a middleware of the node failed", "INTERNAL_ERROR", "INTERNAL_ERROR", "E008", "INTERNAL_ERROR", 500, -32603},
 	{CodeUnspecified, ActTaskReject, false, "no reason was given", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},
 	{CodeSealRequired, ActTaskReject, false, "the payload must be sealed", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
 	{CodeUnknownKey, ActTaskReject, false, "there is no trusted key of the agent", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},

@@ -72,6 +72,7 @@ var shared = map[word]Code{
 	{DialectRossNet, "E005"}: CodeIncapable,
 	{DialectRossNet, "E006"}: CodeTimeout,
 	{DialectRossNet, "E007"}: CodeStopped, // RESOURCE_UNAVAILABLE
+	{DialectRossNet, "E008"}: CodeInternal,
 	{DialectRossNet, "E999"}: CodeFailed,
 
 	{DialectWire, "INVALID_REQUEST"}:     CodeInvalidPayload,

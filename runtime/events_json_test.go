@@ -81,6 +81,8 @@ func eventSamples(t *testing.T) []actors.Event {
 		actors.Supervised{At: at, Agent: "Jules", SupervisionEvent: decision},
 		actors.AgentStarted{At: at, Agent: "Jules", Again: true, Roles: []string{"task-delegation"}},
 		actors.AgentAnnounced{At: at, Agent: "Jules", Capabilities: can},
+		runtime.MiddlewareRefused{At: at, Middleware: "rates", Message: "m1", Sender: "Eddy", Origin: "session", Code: performatives.CodeRateLimited},
+		runtime.MiddlewareRefused{At: at, Middleware: "rates", Message: "m1", Sender: "Eddy", Origin: "local", Code: performatives.CodeMiddleware, Fault: true},
 		runtime.MemberJoined{At: at, Node: "n2", Epoch: 7},
 		runtime.MemberLinked{At: at, Node: "n2", Epoch: 7, Differ: []string{"code-review"}},
 		runtime.AgentActivated{At: at, Agent: "reviewer/1", Activation: 12},

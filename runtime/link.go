@@ -79,7 +79,7 @@ func (l *link) ended() bool { return l.finished.Load() }
 // counted the message.
 func (l *link) deliver(m *performatives.Message, from performatives.AgentID) error {
 	if r, ok := l.node.system.Find(m.Receiver()); ok && isRemote(r) || !ok && !l.node.placer.activatesHere(m) { // the destination notes it
-		return l.node.Send(m)
+		return l.node.system.Pass(m)
 	}
 	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})
 }
@@ -101,7 +101,7 @@ func (l *link) receive(p passage) error {
 	sent := false
 	err := l.node.pass(p, func(m *performatives.Message) error {
 		sent = true // Send counts the message if it fails
-		return l.node.Send(m)
+		return l.node.system.Pass(m)
 	})
 	if err != nil && !sent {
 		return l.node.recordRefusal(p.message, err)

@@ -24,6 +24,8 @@ type Node struct {
 	watch   *watch.Watch // nil without Options.Watch
 	log     *eventLog    // nil for a logger that discards everything
 	records *records
+	chain   *chain      // nil without middleware
+	routed  atomic.Bool // a middleware has routed a request: see [Node.onward]
 	placer  *placer
 	uplinks atomic.Pointer[[]*Uplink] // nil without an uplink
 	cluster atomic.Pointer[clustered] // nil without a cluster
@@ -41,9 +43,16 @@ func New(o Options) (*Node, error) {
 	o = o.withDefaults()
 	n := &Node{handedOver: make(chan struct{})}
 	n.placer = newPlacer(n)
+	var err error
+	if n.chain, err = newChain(n, o.Middleware); err != nil {
+		return nil, err
+	}
 	so, err := o.system(o.Network(router{n}), n.agentChanged)
 	if err != nil {
 		return nil, err
+	}
+	if n.chain != nil {
+		so.Entrance = newEntrance(n, so.Router)
 	}
 	if n.system, err = actors.NewSystem(so); err != nil {
 		return nil, fmt.Errorf("runtime: %w", err)

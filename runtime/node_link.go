@@ -169,7 +169,7 @@ func (l *nodeLink) takeIn(m *performatives.Message) error {
 	if from := l.node.partyOf(m.Sender()); from.via != nil {
 		return from.via.deliver(m, m.Sender())
 	}
-	return l.node.Send(m)
+	return l.node.system.Pass(m)
 }
 
 // ours reports whether an agent is of this node: of this process, or of one of its sessions.
@@ -193,7 +193,7 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 	case refusal == nil:
 		return // it is a dead letter, and counted
 	case m.Forwards() > 0: // the sender is of another node
-		_ = l.node.Send(refusal) // an error is counted
+		_ = l.node.system.Pass(refusal) // an error is counted
 		return
 	}
 	if err := l.cluster.links.Send(l.peer, refusal); err != nil {

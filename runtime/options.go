@@ -78,6 +78,10 @@ type Options struct {
 	// messages. Package telemetry exports them. Nil means that traceparents are passed on as they come.
 	Tracing *actors.Tracing
 
+	// Middleware sees each message where it enters the node, the first one first: see [Middleware]. Without it messages cost what they
+	// did.
+	Middleware []Middleware
+
 	// Cluster makes the node a member of a cluster. Nil means that it is alone.
 	Cluster *ClusterOptions
 

@@ -204,26 +204,35 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	if err != nil {
 		return p.node.recordRefusal(m, err)
 	}
+	in, err := p.node.chain.run(OriginSession, m)
+	if err != nil {
+		return p.node.recordRefusal(m, err)
+	}
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
 	if l.over { // the peer may be disconnected already
 		return p.node.recordRefusal(m, errReplaced)
 	}
-	return p.pass(l, agent, m)
+	return p.pass(l, agent, in)
 }
 
 // pass routes a message from an agent of l.
-func (p *Peers) pass(l *peerLink, agent *sessionAgent, m *performatives.Message) error {
+func (p *Peers) pass(l *peerLink, agent *sessionAgent, in entered) error {
+	m := in.message
 	agent.left = false
 	if agent.answered(m) {
 		return nil
 	}
 	introduces := agent.introduce(m)
+	if worker := p.node.workerOf(agent.id, in); worker != "" {
+		p.node.routed.Store(true)
+		return l.deliverAs(m, worker, agent.id)
+	}
 	switch to := m.Receiver(); {
 	case to != "" && p.isAgent(agent, m):
 		return l.deliver(m, agent.id)
 	case to == "" && !introduces:
-		return p.node.Send(m)
+		return p.node.system.Pass(m)
 	}
 	return p.serveNamespace(l, agent, m)
 }

@@ -151,6 +151,14 @@ func (r *records) aliased(asker performatives.AgentID, m *performatives.Message)
 	return "", false
 }
 
+// voiced reports whether m comes from the worker of an open record which the asker knows by another name.
+func (r *records) voiced(m *performatives.Message) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.findLocked(passage{message: m, from: party{id: m.Sender()}, to: party{id: m.Receiver()}})
+	return t != nil && t.as != "" && t.worker.id.Is(m.Sender())
+}
+
 // openLocked begins a record.
 func (r *records) openLocked(p passage, now time.Time) (noted, error) {
 	if !r.roomLocked(nil, p) {

@@ -34,9 +34,17 @@ func (h *uplinkHandler) Receive(s *wire.Session, m *performatives.Message) error
 	if l.handleIntroductionReply(m) {
 		return nil
 	}
+	in, err := u.node.chain.run(OriginUplink, m)
+	if err != nil {
+		return u.node.recordRefusal(m, err)
+	}
+	m = in.message
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
-	to := m.Receiver()
+	to, worker := m.Receiver(), u.node.workerOf(m.Sender(), in)
+	if worker != "" {
+		to = worker
+	}
 	_, here := u.node.system.Find(to)
 	_, own := u.node.system.Find(m.Sender())
 	switch {
@@ -49,7 +57,10 @@ func (h *uplinkHandler) Receive(s *wire.Session, m *performatives.Message) error
 	case u.node.uplinkFor(m.Sender()) != u:
 		return u.node.recordRefusal(m, refused(performatives.CodeForbidden, "the receiving node reaches the sender by another connection"))
 	case to == "":
-		return u.node.Send(m)
+		return u.node.system.Pass(m)
+	case worker != "":
+		u.node.routed.Store(true)
+		return l.deliverAs(m, worker, m.Sender())
 	}
 	return l.deliver(m, m.Sender())
 }
