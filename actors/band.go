@@ -1,6 +1,11 @@
 package actors
 
-import "sync"
+import (
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
 
 // segmentSize is the number of messages in one segment. A segment with its header fills
 // 512 bytes.
@@ -166,4 +171,17 @@ func (b *band) len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return int(b.queued + b.claimed)
+}
+
+// oldest returns when the first message that the consumer has not claimed was made, the zero time without one.
+func (b *band) oldest() (made time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.queued == 0 {
+		return made
+	}
+	if m, ok := b.head.items[0].(*performatives.Message); ok {
+		return m.Timestamp()
+	}
+	return made
 }

@@ -1,0 +1,192 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// metrics are the instruments of a node.
+type metrics struct {
+	meter                                                             metric.Meter
+	begun, ended, resent, refused, deadLettered, agentErrors, restart metric.Int64Counter
+	duration, job                                                     metric.Float64Histogram
+	registration                                                      metric.Registration // of the gauges
+
+	mu     sync.Mutex
+	agents map[performatives.AgentID]bool // those that have metrics of their own
+	most   int                            // how many may have
+}
+
+// seconds are the bounds of the histograms: a tool answers within milliseconds, a person within hours.
+var seconds = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200}
+
+func newMetrics(meter metric.Meter, agents int) (*metrics, error) {
+	m := &metrics{meter: meter, agents: map[performatives.AgentID]bool{}, most: agents}
+	var errs []error
+	for _, c := range []struct {
+		into       *metric.Int64Counter
+		name, unit string
+		what       string
+	}{
+		{&m.begun, metricBegun, "{conversation}", "Sides of conversations that have begun"},
+		{&m.ended, metricEnded, "{conversation}", "Sides of conversations that have ended"},
+		{&m.resent, metricResent, "{message}", "Repetitions of messages"},
+		{&m.refused, metricRefused, "{message}", "Messages refused to their senders"},
+		{&m.deadLettered, metricDeadLettered, "{message}", "Messages that were not handled and expected no reply"},
+		{&m.agentErrors, metricErrors, "{error}", "Errors and panics of jobs"},
+		{&m.restart, metricRestarts, "{restart}", "Restarts of agents"},
+	} {
+		var err error
+		*c.into, err = meter.Int64Counter(c.name, metric.WithUnit(c.unit), metric.WithDescription(c.what))
+		errs = append(errs, err)
+	}
+	var err error
+	m.duration, err = meter.Float64Histogram(metricDuration, metric.WithUnit("s"), metric.WithDescription("From the begin to the end of a side of a conversation"), metric.WithExplicitBucketBoundaries(seconds...))
+	errs = append(errs, err)
+	m.job, err = meter.Float64Histogram(metricJob, metric.WithUnit("s"), metric.WithDescription("From the begin to the end of a job"), metric.WithExplicitBucketBoundaries(seconds...))
+	return m, errors.Join(append(errs, err)...)
+}
+
+// agent returns the attribute of an agent, which is other for the agents beyond the bound.
+func (m *metrics) agent(id performatives.AgentID) attribute.KeyValue {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.agents[id]:
+	case len(m.agents) < m.most:
+		m.agents[id] = true
+	default:
+		return attribute.String(attrAgent, other)
+	}
+	return attribute.String(attrAgent, string(id))
+}
+
+func with(all ...attribute.KeyValue) metric.MeasurementOption { return metric.WithAttributes(all...) }
+
+func sideOf(s codons.Subject, more ...attribute.KeyValue) metric.MeasurementOption {
+	return with(append(more, attribute.String(attrProtocol, s.Protocol), attribute.String(attrRole, s.Role.String()))...)
+}
+
+func errorType(code performatives.Code, all ...attribute.KeyValue) []attribute.KeyValue {
+	if code != "" {
+		all = append(all, attribute.String(attrErrorType, known(code)))
+	}
+	return all
+}
+
+func (m *metrics) count(ctx context.Context, ev actors.Event) {
+	switch e := ev.(type) {
+	case codons.Began:
+		m.begun.Add(ctx, 1, sideOf(e.Subject))
+	case codons.Ended:
+		as := sideOf(e.Subject, errorType(e.Code, attribute.String(attrState, string(e.State)))...)
+		m.ended.Add(ctx, 1, as)
+		m.duration.Record(ctx, e.Time.Sub(e.Began).Seconds(), as)
+	case codons.Resent:
+		m.resent.Add(ctx, 1, sideOf(e.Subject))
+	case codons.JobEnded:
+		m.job.Record(ctx, e.Time.Sub(e.Began).Seconds(), sideOf(e.Subject, errorType(e.Code, attribute.String(attrJob, e.Job))...))
+	case codons.JobFailed:
+		m.agentErrors.Add(ctx, 1, with(m.agent(e.Agent)))
+	case codons.HandlerPanicked:
+		m.agentErrors.Add(ctx, 1, with(m.agent(e.Agent)))
+	case actors.Supervised:
+		if e.Directive == actor.RestartDirective && e.Agent != "" {
+			m.restart.Add(ctx, 1, with(m.agent(e.Agent)))
+		}
+	case actors.MessageRefused:
+		code := performatives.CodeUnspecified
+		if e.Refusal != nil {
+			code = e.Refusal.Code
+		}
+		m.refused.Add(ctx, 1, with(attribute.String(attrCode, known(code))))
+	case actors.DeadLetter:
+		m.deadLettered.Add(ctx, 1, with(attribute.String(attrCode, known(e.Code))))
+	}
+}
+
+// watch observes the gauges whenever they are read.
+func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uint64) error {
+	var errs []error
+	var all []metric.Observable
+	gauge := func(name, unit, what string) metric.Int64ObservableGauge {
+		g, err := m.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(what))
+		errs, all = append(errs, err), append(all, g)
+		return g
+	}
+	open := gauge(metricOpen, "{conversation}", "Sides of conversations that are under way")
+	running := gauge(metricRunning, "{job}", "Jobs that run")
+	agents := gauge(metricAgents, "{agent}", "Agents of the node and behind its sessions and links")
+	members := gauge(metricMembers, "{node}", "Nodes of the cluster that are believed to live")
+	depth := gauge(metricDepth, "{message}", "Messages in the mailbox of an agent")
+	connected := gauge(metricSessions, "{session}", "Open sessions with peers")
+	wait, err := m.meter.Float64ObservableGauge(metricWait, metric.WithUnit("s"), metric.WithDescription("Age of the oldest message that waits for its agent"))
+	gone, other := m.meter.Int64ObservableCounter(metricLost, metric.WithUnit("{event}"), metric.WithDescription("Events that were not counted, because too many came at once"))
+	if err := errors.Join(append(errs, err, other)...); err != nil {
+		return err
+	}
+	m.registration, err = m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		c := node.Counts()
+		o.ObserveInt64(open, int64(c.Open))
+		o.ObserveInt64(running, int64(c.Working))
+		o.ObserveInt64(agents, int64(c.Agents), with(attribute.String(attrLocation, "here")))
+		o.ObserveInt64(agents, int64(c.Remote), with(attribute.String(attrLocation, "elsewhere")))
+		o.ObserveInt64(members, int64(len(node.Members())))
+		o.ObserveInt64(gone, int64(lost())) //nolint:gosec // so many events never happen
+		if sessions != nil {
+			o.ObserveInt64(connected, int64(sessions()))
+		}
+		m.mailboxes(node.System(), time.Now(), func(depths int64, waits float64, as metric.MeasurementOption) {
+			o.ObserveInt64(depth, depths, as)
+			o.ObserveFloat64(wait, waits, as)
+		})
+		return nil
+	}, append(all, wait, gone)...)
+	return err
+}
+
+// mailboxes yields the depth and the wait of each band of each agent. The agents beyond the bound are one: their depths are added, and
+// their wait is the longest.
+func (m *metrics) mailboxes(system *actors.System, now time.Time, yield func(int64, float64, metric.MeasurementOption)) {
+	type key struct {
+		agent attribute.KeyValue
+		band  performatives.Priority
+	}
+	type backlog struct {
+		depth int64
+		wait  float64
+	}
+	all := map[key]backlog{}
+	for r := range system.Agents() {
+		self, here := r.Local()
+		if !here {
+			continue
+		}
+		agent := m.agent(r.ID())
+		for p := performatives.Low; p <= performatives.Urgent; p++ {
+			n, oldest := self.Backlog(p)
+			b := all[key{agent, p}]
+			b.depth += int64(n)
+			if !oldest.IsZero() {
+				b.wait = max(b.wait, now.Sub(oldest).Seconds())
+			}
+			all[key{agent, p}] = b
+		}
+	}
+	for k, b := range all {
+		yield(b.depth, b.wait, with(k.agent, attribute.String(attrBand, k.band.String())))
+	}
+}
+
+func (m *metrics) close() { _ = m.registration.Unregister() }

@@ -1,0 +1,48 @@
+package telemetry
+
+// scope names the instrumentation scope of all metrics and spans.
+const scope = "github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
+
+// The names of the metrics, as OpenTelemetry writes them.
+const (
+	metricBegun        = "ribosome.conversations.begun"
+	metricEnded        = "ribosome.conversations.ended"
+	metricDuration     = "ribosome.conversation.duration"
+	metricResent       = "ribosome.messages.resent"
+	metricRefused      = "ribosome.messages.refused"
+	metricDeadLettered = "ribosome.messages.dead_lettered"
+	metricJob          = "ribosome.job.duration"
+	metricErrors       = "ribosome.agent.errors"
+	metricRestarts     = "ribosome.agent.restarts"
+	metricDepth        = "ribosome.agent.mailbox.depth"
+	metricWait         = "ribosome.agent.mailbox.wait"
+	metricOpen         = "ribosome.conversations.open"
+	metricRunning      = "ribosome.jobs.running"
+	metricAgents       = "ribosome.agents"
+	metricMembers      = "ribosome.cluster.members"
+	metricSessions     = "ribosome.sessions"
+	metricLost         = "ribosome.telemetry.events.lost"
+)
+
+// The names of the attributes. Those that begin with gen_ai, and error.type, are of the semantic conventions for generative AI.
+const (
+	attrProtocol  = "ribosome.protocol"
+	attrRole      = "ribosome.role"
+	attrState     = "ribosome.state"
+	attrCode      = "ribosome.code"
+	attrJob       = "ribosome.job"
+	attrBand      = "ribosome.band"
+	attrLocation  = "ribosome.location"
+	attrPeer      = "ribosome.peer"
+	attrErrorType = "error.type"
+
+	attrOperation    = "gen_ai.operation.name"
+	attrAgent        = "gen_ai.agent.name"
+	attrConversation = "gen_ai.conversation.id"
+
+	operationAgent = "invoke_agent"
+	operationTool  = "execute_tool"
+)
+
+// other stands for what would have made an attribute unbounded.
+const other = "other"

@@ -1,0 +1,381 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
+
+const canary = "c4n4ry"
+
+// worker performs tasks by a function.
+type worker func(context.Context, delegation.Task) (performatives.InformResult, error)
+
+func (worker) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (worker) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+func (w worker) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
+	return w(ctx, t)
+}
+
+func succeed(context.Context, delegation.Task) (performatives.InformResult, error) {
+	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: canary}, nil
+}
+
+func fail(context.Context, delegation.Task) (performatives.InformResult, error) {
+	return performatives.InformResult{}, errors.New(canary)
+}
+
+func within(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func newNode(t testing.TB, agents map[performatives.AgentID]worker) *runtime.Node {
+	t.Helper()
+	n, err := runtime.New(runtime.Options{Tracing: &actors.Tracing{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	for id, w := range agents {
+		if err := n.Spawn(within(t), id, func() actors.Agent { return w }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
+}
+
+func delegate(t testing.TB, n *runtime.Node, to performatives.AgentID) {
+	t.Helper()
+	_, _ = n.Delegate(within(t), to, performatives.TaskRequest{TaskType: "work", Description: canary})
+}
+
+// scraped returns the families that Prometheus's own parser reads from a scrape, and the text.
+func scraped(t *testing.T, registry *prometheus.Registry) (map[string]*dto.MetricFamily, string) {
+	t.Helper()
+	server := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}))
+	defer server.Close()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", answer.Status, text, err)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return families, string(text)
+}
+
+// samples returns the value of each sample of a counter, a gauge or a histogram whose labels include want.
+func samples(f *dto.MetricFamily, want ...string) (all []float64) {
+	for _, m := range f.GetMetric() {
+		var labels []string
+		for _, l := range m.GetLabel() {
+			labels = append(labels, l.GetName()+"="+l.GetValue())
+		}
+		if slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(labels, w) }) {
+			continue
+		}
+		switch {
+		case m.GetCounter() != nil:
+			all = append(all, m.GetCounter().GetValue())
+		case m.GetHistogram() != nil:
+			all = append(all, float64(m.GetHistogram().GetSampleCount()))
+		default:
+			all = append(all, m.GetGauge().GetValue())
+		}
+	}
+	return all
+}
+
+func TestPrometheusScrape(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNode(t, map[performatives.AgentID]worker{"good": succeed, "bad": fail, canary + "-third": fail})
+	tel, err := telemetry.New(n, telemetry.Options{Meters: sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter)), Agents: 2, Sessions: func() int { return 7 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Events().Publish(actors.MessageRefused{Refusal: &performatives.Refusal{Code: canary}})
+	n.Events().Publish(codons.JobFailed{Agent: "x1"})
+	n.Events().Publish(codons.JobFailed{Agent: "x2"})
+	n.Events().Publish(codons.Resent{Subject: codons.Subject{Protocol: "task-delegation", Role: 1}})
+	for _, to := range []performatives.AgentID{"nobody", "good", "bad"} {
+		delegate(t, n, to)
+	}
+	// An event of a responder may follow that of the initiator.
+	for deadline := time.Now().Add(time.Minute); ; {
+		families, _ := scraped(t, registry)
+		ended := 0.0
+		for _, n := range samples(families["ribosome_conversations_ended_total"]) {
+			ended += n
+		}
+		if ended == 5 || time.Now().After(deadline) {
+			break
+		}
+	}
+	families, text := scraped(t, registry)
+	for _, want := range []struct {
+		name   string
+		labels []string
+		value  float64
+	}{
+		{"ribosome_conversations_begun_total", []string{"ribosome_protocol=task-delegation", "ribosome_role=initiator"}, 3},
+		{"ribosome_conversations_ended_total", []string{"ribosome_role=responder", "ribosome_state=completed"}, 1},
+		{"ribosome_conversations_ended_total", []string{"ribosome_role=initiator", "error_type=execution_failed"}, 1},
+		{"ribosome_conversation_duration_seconds", []string{"ribosome_role=responder", "ribosome_state=completed"}, 1},
+		{"ribosome_job_duration_seconds", []string{"error_type=execution_failed"}, 1},
+		{"ribosome_messages_refused_total", []string{"ribosome_code=other"}, 1},
+		{"ribosome_messages_resent_total", nil, 1},
+		{"ribosome_sessions", nil, 7},
+		{"ribosome_agents", []string{"ribosome_location=here"}, 4},
+		{"ribosome_cluster_members", nil, 0},
+		{"ribosome_telemetry_events_lost_total", nil, 0},
+	} {
+		if got := samples(families[want.name], want.labels...); len(got) != 1 || got[0] != want.value {
+			t.Errorf("%s%v: %v, want %v", want.name, want.labels, got, want.value)
+		}
+	}
+	// Which two are told apart depends on who was seen first: x1 and x2 have no mailbox.
+	if got := len(families["ribosome_agent_mailbox_depth"].GetMetric()); got == 0 || got%4 != 0 || got > 3*4 {
+		t.Errorf("%d mailboxes and bands, want four bands of at most two agents and of the others", got)
+	}
+	if got := samples(families["ribosome_agent_errors_total"], "gen_ai_agent_name=other"); len(got) != 1 || got[0] < 1 {
+		t.Errorf("errors of the agents beyond the bound: %v", got)
+	}
+	// The id of an agent is no secret, and one of two may be listed.
+	if strings.Contains(strings.ReplaceAll(text, canary+"-third", ""), canary) {
+		t.Errorf("a secret is in\n%s", text)
+	}
+	tel.Close()
+	if families, _ := scraped(t, registry); families["ribosome_agents"] != nil {
+		t.Error("the gauges are observed after the end")
+	}
+}
+
+// receiver is an OTLP receiver over HTTP.
+type receiver struct {
+	*httptest.Server
+	mu    sync.Mutex
+	spans []*otlp.Span
+	raw   []byte
+}
+
+func newReceiver(t *testing.T, before func()) *receiver {
+	r := &receiver{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, err := io.ReadAll(q.Body)
+		before()
+		var request collector.ExportTraceServiceRequest
+		if err := errors.Join(err, proto.Unmarshal(body, &request)); err != nil || q.URL.Path != "/v1/traces" {
+			http.Error(w, "no request of OTLP", http.StatusBadRequest)
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.raw = append(r.raw, body...)
+		for _, resource := range request.GetResourceSpans() {
+			for _, s := range resource.GetScopeSpans() {
+				r.spans = append(r.spans, s.GetSpans()...)
+			}
+		}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func newProvider(t *testing.T, r *receiver, o ...sdktrace.BatchSpanProcessorOption) *sdktrace.TracerProvider {
+	t.Helper()
+	exporter, err := otlptracehttp.New(within(t), otlptracehttp.WithEndpointURL(r.URL+"/v1/traces"), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter, o...), sdktrace.WithIDGenerator(telemetry.IDs{}))
+}
+
+// A receiver of OTLP gets the tree of a task: each side below the one that asked it, and what a job asks below the job.
+func TestSpansOverOTLP(t *testing.T) {
+	r := newReceiver(t, func() {})
+	provider := newProvider(t, r)
+	n := newNode(t, map[performatives.AgentID]worker{
+		"leaf": fail,
+		"top": func(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
+			_, own := provider.Tracer("program").Start(telemetry.ContextOf(ctx), "own")
+			own.End()
+			_, err := delegation.Delegate(ctx, t.Agent, "leaf", performatives.TaskRequest{TaskType: "work", Description: canary})
+			return performatives.InformResult{}, err
+		},
+	})
+	tel, err := telemetry.New(n, telemetry.Options{Tracers: provider})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delegate(t, n, "top")
+	for id := range map[performatives.AgentID]bool{"top": true, "leaf": true} { // their sides have ended then
+		if err := n.StopAgent(within(t), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tel.Close()
+	if err := provider.Shutdown(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if strings.Contains(string(r.raw), canary) {
+		t.Error("a secret is in a span")
+	}
+	var chain []string
+	var parent []byte
+	for range len(r.spans) {
+		i := slices.IndexFunc(r.spans, func(s *otlp.Span) bool {
+			return s.GetName() != "own" && string(s.GetParentSpanId()) == string(parent)
+		})
+		if i < 0 {
+			break
+		}
+		s := r.spans[i]
+		attributes := map[string]string{}
+		for _, a := range s.GetAttributes() {
+			attributes[a.GetKey()] = a.GetValue().GetStringValue()
+		}
+		chain = append(chain, s.GetName()+" "+s.GetKind().String()+" "+attributes["gen_ai.agent.name"]+" "+attributes["error.type"])
+		if attributes["gen_ai.conversation.id"] == "" || s.GetEndTimeUnixNano() < s.GetStartTimeUnixNano() || string(s.GetTraceId()) != string(r.spans[0].GetTraceId()) {
+			t.Errorf("%v", s)
+		}
+		parent = s.GetSpanId()
+		if strings.HasPrefix(s.GetName(), "task-delegation") && attributes["gen_ai.agent.name"] == "top" {
+			if !slices.ContainsFunc(r.spans, func(own *otlp.Span) bool {
+				return own.GetName() == "own" && string(own.GetParentSpanId()) == string(parent)
+			}) {
+				t.Error("the program's span is not below the job")
+			}
+		}
+	}
+	want := []string{
+		"invoke_agent top SPAN_KIND_CLIENT top execution_failed", "invoke_agent top SPAN_KIND_SERVER top execution_failed",
+		"task-delegation perform SPAN_KIND_INTERNAL top execution_failed",
+		"invoke_agent leaf SPAN_KIND_CLIENT leaf execution_failed", "invoke_agent leaf SPAN_KIND_SERVER leaf execution_failed",
+		"task-delegation perform SPAN_KIND_INTERNAL leaf execution_failed",
+	}
+	if !slices.Equal(chain, want) {
+		t.Errorf("%q", chain)
+	}
+}
+
+// A receiver that does not answer delays no delegation.
+func TestStalledReceiver(t *testing.T) {
+	stalled, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	r := newReceiver(t, func() {
+		once.Do(func() { close(stalled) })
+		<-release
+	})
+	provider := newProvider(t, r, sdktrace.WithMaxQueueSize(2), sdktrace.WithMaxExportBatchSize(1))
+	n := newNode(t, map[performatives.AgentID]worker{"w": succeed})
+	tel, err := telemetry.New(n, telemetry.Options{Tracers: provider})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delegate(t, n, "w")
+	<-stalled
+	for range 50 {
+		if _, err := n.Delegate(within(t), "w", performatives.TaskRequest{TaskType: "work"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tel.Close() // also the goroutine of the telemetry was not delayed
+	close(release)
+	if err := provider.Shutdown(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.spans); n == 0 || n > 20 {
+		t.Errorf("%d spans of 51 delegations arrived from a queue of two", n)
+	}
+}
+
+// A full queue loses events, which are counted.
+func TestLost(t *testing.T) {
+	n := newNode(t, nil)
+	tel, err := telemetry.New(n, telemetry.Options{Meters: noop.NewMeterProvider(), Queue: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tel.Close()
+	for deadline := time.Now().Add(time.Minute); tel.Lost() == 0 && time.Now().Before(deadline); {
+		n.Events().Publish(codons.Began{})
+	}
+	if tel.Lost() == 0 {
+		t.Error("nothing was lost")
+	}
+}
+
+func TestOptionsRefused(t *testing.T) {
+	n, err := runtime.New(runtime.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = n.Stop(context.Background()) }()
+	for want, o := range map[string]telemetry.Options{
+		"at least one provider":   {},
+		"Options.Queue is -1":     {Meters: noop.NewMeterProvider(), Queue: -1},
+		"Options.Agents is -1":    {Meters: noop.NewMeterProvider(), Agents: -1},
+		"runtime.Options.Tracing": {Tracers: sdktrace.NewTracerProvider()},
+	} {
+		if _, err := telemetry.New(n, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
