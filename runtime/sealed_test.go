@@ -177,17 +177,6 @@ type routed struct {
 	taps        []*tap
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(text []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(text)
-}
-
 func newRouted(t testing.TB, dialect wire.Dialect) *routed {
 	t.Helper()
 	r := &routed{log: new(lockedBuffer)}
@@ -246,8 +235,6 @@ func (r *routed) unread(t testing.TB) {
 			t.Errorf("nothing sealed has passed link %d", i)
 		}
 	}
-	r.log.mu.Lock()
-	defer r.log.mu.Unlock()
 	if strings.Contains(r.log.String(), canary) {
 		t.Errorf("in the log of the router: %s", r.log.String())
 	}
@@ -355,11 +342,9 @@ func TestSealedInACluster(t *testing.T) {
 	}
 	knowsTopic(t, nodes[0], "Jules")
 	converse(t, "acl", eddy, jules)
-	watched.mu.Lock()
 	if text := watched.String(); strings.Contains(text, canary) || !strings.Contains(text, `"jose":"`) {
 		t.Errorf("on the way: %s", text)
 	}
-	watched.mu.Unlock()
 	if err := group["Jules"].Rotate(sealedtest.Keys(t), ""); err != nil {
 		t.Fatal(err)
 	}
