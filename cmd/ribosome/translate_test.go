@@ -63,7 +63,7 @@ func TestTranslate(t *testing.T) {
 		}}, "message_id reply_with reply_by ontology"},
 		{"acl to bridge", "acl", "bridge", aclRequest, []map[string]string{{
 			"message_type": `"request"`, "payload.tool_name": `"rerank"`, "payload.arguments": `{"n":12345678901234567890}`,
-		}}, ""},
+		}}, "reply_with ontology"},
 		{"bridge to acl", "bridge", "acl", bridgeRequest, []map[string]string{{
 			"performative": `"TASK_REQUEST"`, "payload.task_type": `"add"`, "payload.task_parameters": `{"a":1}`,
 		}}, ""},
