@@ -156,6 +156,14 @@ func TestRecordsACopyOnce(t *testing.T) {
 
 // Each bound pushes out the oldest, and says how much.
 func TestBounds(t *testing.T) {
+	size := func(messages int) int { // of a conversation
+		n, r := record(t, observe.Options{})
+		for i := range messages {
+			sent(n, message(t, "c3", fmt.Sprint(i), nil))
+		}
+		r.Close()
+		return r.Counts().Bytes
+	}
 	for _, test := range []struct {
 		name      string
 		options   observe.Options
@@ -166,8 +174,8 @@ func TestBounds(t *testing.T) {
 		{"none reached", observe.Options{}, "c1 c2 c3", "5 6 7", 0},
 		{"conversations", observe.Options{Conversations: 2}, "c1 c3", "5 6 7", 1}, // c1 had a later event than c2
 		{"messages", observe.Options{Messages: 2}, "c1 c2 c3", "6 7", 0},
-		{"bytes", observe.Options{Bytes: 3100}, "c3", "5 6 7", 2},
-		{"bytes of one conversation", observe.Options{Bytes: 2300}, "c3", "6 7", 3}, // c1 twice
+		{"bytes", observe.Options{Bytes: size(3) + 100}, "c3", "5 6 7", 2},
+		{"bytes of one conversation", observe.Options{Bytes: size(2) + 100}, "c3", "6 7", 3}, // c1 twice
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n, r := record(t, test.options)
