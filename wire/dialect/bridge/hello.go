@@ -16,7 +16,7 @@ type hello struct {
 
 // queued is a frame that waits for a handshake.
 type queued struct {
-	message *performatives.Message // without its payload
+	message *performatives.Message // a request without its payload
 	frame   []byte
 }
 
@@ -54,9 +54,12 @@ func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, erro
 	case s.opts.MaxBytes > 0 && s.hellos.held+len(out) > 2*s.opts.MaxBytes, s.pending.full(len(s.hellos.byAgent)):
 		return nil, &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "the peer has not answered the handshake"}
 	}
-	stub, err := outline(m)
-	if err != nil {
-		return nil, err
+	var err error
+	stub := m // what expects no reply is not kept after its frame is written, or dropped
+	if m.Performative().ExpectsReply() {
+		if stub, err = outline(m); err != nil {
+			return nil, err
+		}
 	}
 	var first []byte
 	if h == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -53,6 +54,52 @@ func TestShakesHandsFirst(t *testing.T) {
 	}
 	if m := p.message(frame("r-4", "response", "agent-1", "", string(request.ID()), `{"success":true}`)).Message; m.Receiver() != "Eddy" {
 		t.Errorf("got %+v", m.Envelope())
+	}
+}
+
+// An answer waits for the handshake of its sender, too, whatever its act: the peer may ask an agent before it has answered that.
+func TestAnswersBeforeTheHandshakeIsAnswered(t *testing.T) {
+	for name, payload := range map[string]any{
+		"result":     performatives.InformResult{Status: performatives.StatusSuccess, Summary: "done"},
+		"capability": performatives.InformCapabilities{Capabilities: &performatives.Capabilities{}},
+		"refusal":    performatives.TaskReject{ReasonCode: performatives.CodeIncapable},
+		"failure":    performatives.Failure{ErrorCode: performatives.CodeFailed},
+	} {
+		p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true})
+		hello := read(t, p.send(task(t, "Eddy", "one")))
+		answer := asked(t, payload, func(e *performatives.Envelope) { e.Sender, e.InReplyTo, e.Receiver = "Eddy", "far-1", "far" })
+		if got, err := p.codec.Encode(nil, answer); err != nil || len(got) > 0 {
+			t.Errorf("%s: %q, %v; want it to wait", name, got, err)
+		}
+		if got := p.all(accept(hello.ID, welcome)); len(got) < 2 || len(got[1].Answer) == 0 {
+			t.Errorf("%s: %d items; want it after the request", name, len(got))
+		}
+	}
+}
+
+// Each request has an outline, so that it can be written.
+func TestOutline(t *testing.T) {
+	outlines := map[performatives.Performative]int{}
+	for act := performatives.ActAcceptProposal; act.Valid(); act++ {
+		if !act.ExpectsReply() {
+			continue
+		}
+		e := performatives.Envelope{ID: "m", Performative: act, Sender: "a", Receiver: "b", InReplyTo: "m0", Timestamp: time.Unix(1, 0)}
+		for _, e.Payload = range []any{
+			nil, performatives.Raw(`{}`), performatives.TaskRequest{TaskType: "x"}, performatives.Cancel{}, performatives.QueryCapabilities{Type: performatives.QuerySummary},
+		} {
+			m, err := performatives.New(e)
+			if err != nil {
+				continue // not of this act
+			}
+			if _, err := outline(m); err != nil {
+				t.Errorf("%s with %T: %v", act, e.Payload, err)
+			}
+			outlines[act]++
+		}
+		if outlines[act] == 0 {
+			t.Errorf("the test has no payload of %s", act)
+		}
 	}
 }
 

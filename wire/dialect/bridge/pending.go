@@ -181,20 +181,21 @@ func expiry(replyBy, now time.Time) time.Time {
 	return replyBy.Add(linger)
 }
 
-// outline returns m with the smallest payload that its act permits, to be kept until its answer comes.
+// outline returns m with the smallest payload that its act permits, to be kept until its answer comes. Queries keep theirs.
 func outline(m *performatives.Message) (*performatives.Message, error) {
 	return m.With(func(e *performatives.Envelope) {
-		e.Metadata, e.Shape, e.Payload = nil, nil, nil
-		if e.MessageType != "" {
-			return
-		}
-		switch e.Performative { //nolint:exhaustive // other acts need no payload
-		case performatives.ActTaskRequest:
+		e.Metadata, e.Shape = nil, nil
+		switch {
+		case e.MessageType != "":
+			e.Payload = nil
+		case e.Performative == performatives.ActTaskRequest:
 			e.Payload = performatives.TaskRequest{TaskType: "outline"}
-		case performatives.ActQueryCapabilities:
+		case e.Performative == performatives.ActQueryCapabilities:
 			e.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary}
-		case performatives.ActCancel:
+		case e.Performative == performatives.ActCancel:
 			e.Payload = performatives.Cancel{}
+		case e.Performative != performatives.ActQueryIf && e.Performative != performatives.ActQueryRef:
+			e.Payload = nil
 		}
 	})
 }
