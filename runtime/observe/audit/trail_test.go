@@ -247,6 +247,9 @@ func TestRotation(t *testing.T) {
 	if got := trail.Counts(); got != (audit.Counts{Written: events + 1}) {
 		t.Errorf("%+v", got)
 	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want the file after a rotation for its owner only", info, err)
+	}
 	rotated, err := filepath.Glob(filepath.Join(dir, "audit-*.jsonl"))
 	if err != nil {
 		t.Fatal(err)
