@@ -43,6 +43,9 @@ func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, erro
 	h := s.hellos.byAgent[agent]
 	switch {
 	case h != nil && h.done:
+		if m.Sealed() && !s.agreed.has(extensionEncryption) { // the answer may have come after write
+			return nil, refuseSealed(m)
+		}
 		return out, nil
 	case m.Performative() == performatives.ActQueryCapabilities && m.MessageType() == "": // its own handshake
 		if h == nil {
@@ -114,9 +117,7 @@ func (s *session) greetingAnswered(d *decoder, m *performatives.Message, take fu
 		}
 		for _, q := range waiting {
 			if accepted && q.message.Sealed() && !d.extensions.has(extensionEncryption) {
-				if refusal := s.unsent(q.message, refuseSealed(q.message)); refusal != nil {
-					take(wire.Inbound{Message: refusal})
-				}
+				take(s.unsent(q.message, refuseSealed(q.message)))
 			} else if accepted {
 				take(wire.Inbound{Answer: q.frame})
 			} else if refusal := s.ungreeted(q.message, m); refusal != nil {
@@ -147,10 +148,13 @@ func (s *session) unhold(h *hello, accepted bool) []queued {
 	return waiting
 }
 
-// unsent returns the refusal of a message that was held and is not written; nil for one that expects no reply.
-func (s *session) unsent(held *performatives.Message, why *performatives.Refusal) *performatives.Message {
+// unsent returns the refusal of a message that was held and is not written: a message, or for the log if the held one expects no reply.
+func (s *session) unsent(held *performatives.Message, why *performatives.Refusal) wire.Inbound {
 	s.forget(held)
-	return held.RefuseCopy(held.Receiver(), s.opts.Stamper.Stamp(), why.Code, why.Text)
+	if m := held.RefuseCopy(held.Receiver(), s.opts.Stamper.Stamp(), why.Code, why.Text); m != nil {
+		return wire.Inbound{Message: m}
+	}
+	return wire.Inbound{Err: why}
 }
 
 // ungreeted returns the refusal of a request whose sender the peer has not accepted; nil for a
