@@ -141,7 +141,7 @@ func TestSealedOfAPeerThatHasNotAgreed(t *testing.T) {
 			}
 			for _, text := range texts {
 				in := p.one(text)
-				if in.Message != nil || !errors.Is(in.Err, performatives.CodeInvalidPayload) || in.Err.Field != "metadata.message_type" {
+				if in.Message != nil || in.Err == nil || !errors.Is(in.Err, performatives.CodeInvalidPayload) || in.Err.Field != "metadata.message_type" {
 					t.Fatalf("%s, %s: %+v", messageType, name, in)
 				}
 				if got := read(t, string(in.Answer)); got.Type != "error" || got.Payload["error_code"] != "INVALID_ARGUMENTS" || got.Receiver != "agent-1" || strings.Contains(string(in.Answer), canary) {
@@ -213,7 +213,7 @@ func TestSealedMessagesWaitForTheHandshake(t *testing.T) {
 			if refused == nil || !refused.Answers(request) || !refused.Undeliverable() || !errors.Is(refused.AsRefusal(), performatives.CodeIncapable) || refused.Receiver() != "Eddy" {
 				t.Errorf("the request: %+v", items[0])
 			}
-			if !errors.Is(items[1].Err, performatives.CodeIncapable) || items[1].Answer != nil {
+			if items[1].Err == nil || !errors.Is(items[1].Err, performatives.CodeIncapable) || items[1].Answer != nil {
 				t.Errorf("the INFORM: %+v", items[1])
 			}
 			if s.hellos.held != 0 || len(s.pending.asks) != 1 || len(s.pending.parties) != 1 {
@@ -277,7 +277,7 @@ func TestExtensionIsStripped(t *testing.T) {
 				return
 			}
 			in := near.one(far.send(back)) // sealed: far believes that both have agreed
-			if in.Message != nil || !errors.Is(in.Err, performatives.CodeInvalidPayload) {
+			if in.Message != nil || in.Err == nil || !errors.Is(in.Err, performatives.CodeInvalidPayload) {
 				t.Fatalf("got %+v", in)
 			}
 			told := far.all(passed(string(in.Answer)))[0].Message
