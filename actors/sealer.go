@@ -9,7 +9,8 @@ import (
 
 // Sealer signs and encrypts the payloads that one agent sends, for their receivers, and opens those that it receives. What
 // passes a message on between the two agents cannot read its payload, nor change it unnoticed. Package wire/sealed has an
-// implementation. The methods are called from any goroutine and must not block.
+// implementation. The methods are called from any goroutine and must not block. When Seal or Open panics, or returns neither a message
+// nor an error, the message is refused to its sender as [performatives.CodeInternal], and the agent goes on.
 type Sealer interface {
 	// Agent returns the id of the agent.
 	Agent() performatives.AgentID
@@ -42,11 +43,51 @@ func (s Spec) checkSealer() error {
 }
 
 // seal returns the form in which a message of the agent leaves it.
-func (c *cell) seal(m *performatives.Message) (*performatives.Message, error) {
+func (c *cell) seal(m *performatives.Message) (sealed *performatives.Message, err error) {
 	if c.spec.Sealer == nil || m.Sealed() {
 		return m, nil
 	}
-	return c.spec.Sealer.Seal(m, c.sys.describe(m.Receiver()))
+	defer func() {
+		if v := recover(); v != nil {
+			sealed, err = nil, c.sealerFailed(m, "Seal", panicError(v))
+		}
+	}()
+	if sealed, err = c.spec.Sealer.Seal(m, c.sys.describe(m.Receiver())); sealed == nil && err == nil {
+		err = c.sealerFailed(m, "Seal", errNoMessage)
+	}
+	return sealed, err
+}
+
+// openSealed calls the Sealer for a received message. After runtime.Goexit, which only the mailbox can handle, the message is refused, too.
+func (c *cell) openSealed(m *performatives.Message) (opened *performatives.Message, authentic bool, err error) {
+	returned := false
+	defer func() {
+		if v := recover(); v != nil {
+			opened, authentic, err = nil, false, c.sealerFailed(m, "Open", panicError(v))
+		} else if !returned {
+			c.notOpened(m, c.sealerFailed(m, "Open", errGoexit))
+		}
+	}()
+	opened, authentic, err = c.spec.Sealer.Open(m, c.sys.describe(m.Sender()))
+	if opened == nil && err == nil {
+		err = c.sealerFailed(m, "Open", errNoMessage)
+	}
+	returned = true
+	return opened, authentic, err
+}
+
+var errNoMessage = errors.New("it has returned neither a message nor an error")
+
+// sealerFailed logs the failure of a method of the Sealer on m. It returns the refusal of m, which has nothing of the failure, because a
+// panic's value may have a part of the payload.
+func (c *cell) sealerFailed(m *performatives.Message, method string, err error) error {
+	attributes := []any{"method", method, "from", string(m.Sender()), "to", string(m.Receiver()), "message", string(m.ID()), "err", err}
+	var panicked *PanicError
+	if errors.As(err, &panicked) {
+		attributes = append(attributes, "stack", string(panicked.Stack))
+	}
+	Self{c}.Logger().Error("the sealer of an agent failed", attributes...)
+	return refusal(m, c.spec.ID, performatives.CodeInternal, "the sealer of the agent failed: see the log of its node")
 }
 
 // unseal returns a received message as its sender has made it, or nil if it is not for the agent: then its sender gets a refusal of
@@ -59,21 +100,26 @@ func (c *cell) unseal(m *performatives.Message) *performatives.Message {
 		c.sys.RefuseCopy(c.spec.ID, m, performatives.CodeUnknownKey, "the agent opens no sealed payloads: it has no keys")
 		return nil
 	}
-	opened, authentic, err := c.spec.Sealer.Open(m, c.sys.describe(m.Sender()))
-	if err == nil {
-		if authentic {
-			opened.MarkAuthentic()
-		}
-		return opened
-	}
-	r := asRefusal(m, err)
-	Self{c}.Logger().Warn("a message was not opened", "peer", string(m.Sender()), "conversation", string(m.ConversationID()), "performative", m.Performative().String(), "err", r)
-	if errors.Is(r, performatives.CodeReplayed) { // its sender must not take this for an answer to the first copy
-		c.sys.deadLetter(string(c.spec.ID), m, r.Code)
+	opened, authentic, err := c.openSealed(m)
+	if err != nil {
+		c.notOpened(m, err)
 		return nil
 	}
+	if authentic {
+		opened.MarkAuthentic()
+	}
+	return opened
+}
+
+// notOpened refuses a message to its sender. The log has the error itself: the sender of one that is no refusal gets no text.
+func (c *cell) notOpened(m *performatives.Message, err error) {
+	Self{c}.Logger().Warn("a message was not opened", "peer", string(m.Sender()), "conversation", string(m.ConversationID()), "performative", m.Performative().String(), "err", err)
+	r := asRefusal(m, err)
+	if errors.Is(r, performatives.CodeReplayed) { // its sender must not take this for an answer to the first copy
+		c.sys.deadLetter(string(c.spec.ID), m, r.Code)
+		return
+	}
 	c.sys.RefuseCopy(c.spec.ID, m, r.Code, r.Text)
-	return nil
 }
 
 // describe returns the capabilities of an agent of the directory.

@@ -179,7 +179,6 @@ func (s *System) newCell(spec Spec, agent Agent, describes performatives.Capabil
 	}
 	c := &cell{spec: spec, agent: agent, firstValue: true, mailbox: newMailbox(config)}
 	if spec.Sealer != nil {
-		describes = spec.Sealer.Entry(describes)
 		s.sealing.Store(true)
 	}
 	c.sys, c.id, c.folded, c.local, c.describes, c.unannounced = s, spec.ID, spec.ID.Fold(), c, describes, spec.Hidden
@@ -194,18 +193,22 @@ func (s *System) mailboxConfig(capacity int) *mailboxConfig {
 }
 
 // construct creates the first value of an agent on the caller's goroutine, so that a
-// failure of New or Describe is the caller's error.
+// failure of New, Describe or the Sealer's Entry is the caller's error.
 func construct(spec Spec) (agent Agent, describes performatives.Capabilities, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("actors: spawn %q: New or Describe panicked: %v", spec.ID, v)
+			err = fmt.Errorf("actors: spawn %q: New, Describe or Sealer.Entry panicked: %v", spec.ID, v)
 		}
 	}()
 	agent = spec.New()
 	if agent == nil {
 		return nil, describes, fmt.Errorf("actors: spawn %q: New returned nil", spec.ID)
 	}
-	return agent, agent.Describe(), nil
+	describes = agent.Describe()
+	if spec.Sealer != nil {
+		describes = spec.Sealer.Entry(describes)
+	}
+	return agent, describes, nil
 }
 
 // waitForStart creates the channel for the result of the first Start or Restore. It returns
