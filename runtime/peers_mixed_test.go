@@ -198,7 +198,7 @@ func TestMixedClients(t *testing.T) {
 	clients, each, patience := 20, 100, 2*patience
 	switch {
 	case exhaustive.Enabled():
-		clients, each, patience = 200, 6500, 30*patience
+		clients, each, patience = 200, 6500, 10*patience
 	case raceEnabled:
 		each = 30
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -260,6 +261,40 @@ func TestSealedOverARouter(t *testing.T) {
 	}
 }
 
+// stripping is a dialect whose frames come through somebody who takes the extension encryption out of handshakes.
+type stripping struct{ wire.Dialect }
+
+func (d stripping) Open(o wire.CodecOptions) (wire.Codec, error) {
+	c, err := d.Dialect.Open(o)
+	return strippingCodec{c}, err
+}
+
+type strippingCodec struct{ wire.Codec }
+
+func (c strippingCodec) Decode(frame []byte, take func(wire.Inbound)) {
+	c.Codec.Decode(bytes.Replace(frame, []byte(`"encryption":{`), []byte(`"stripped":{`), 1), take)
+}
+
+// A handshake from which the extension was taken makes the sender refuse, and nothing passes in the clear.
+func TestSealedOverAStrippedHandshake(t *testing.T) {
+	r := newRouted(t, stripping{bridge.Dialect{}})
+	group := sealedtest.Group(t, nil, "Eddy", "Jules")
+	r.spawnSealed(t, r.right, group["Jules"], newConfidant(t))
+	eddy := r.spawnSealed(t, r.left, group["Eddy"], &scripted{topics: []string{"asking"}})
+	learn(t, r.hub.Node, group["Eddy"], "Jules")
+	for range 2 {
+		_, err := delegation.Delegate(within(t), eddy, "Jules", p.TaskRequest{TaskType: "x", Description: canary})
+		if refused := p.RefusalOf(err); refused == nil || refused.Code != p.CodeIncapable || !strings.Contains(refused.Text, "not signed") {
+			t.Errorf("got %v", err)
+		}
+	}
+	for i, x := range r.taps {
+		if text := x.text(); strings.Contains(text, canary) || strings.Contains(text, `"jose":"`) || !strings.Contains(text, "handshake_request") {
+			t.Errorf("on link %d: %s", i, text)
+		}
+	}
+}
+
 // learn has an agent learn the keys of another one from the directory of a node.
 func learn(t testing.TB, n *runtime.Node, s *sealed.Sealer, of p.AgentID) {
 	t.Helper()
@@ -423,13 +458,19 @@ type sealedPair struct {
 
 func newSealedPair(t *testing.T) *sealedPair {
 	t.Helper()
+	return newSealedPairOf(t, func(s *sealed.Sealer) actors.Sealer { return s })
+}
+
+// newSealedPairOf has each agent use what wrap makes of its sealer.
+func newSealedPairOf(t *testing.T, wrap func(*sealed.Sealer) actors.Sealer) *sealedPair {
+	t.Helper()
 	x := &sealedPair{way: new(interceptor), group: sealedtest.Group(t, nil, "Eddy", "Jules"), jules: newConfidant(t)}
 	x.Node = newNode(t, runtime.Options{Network: func(next actors.Router) actors.Router { x.way.next = next; return x.way }})
-	if err := x.Spawn(within(t), "Jules", returning(x.jules), runtime.Sealed(x.group["Jules"])); err != nil {
+	if err := x.Spawn(within(t), "Jules", returning(x.jules), runtime.Sealed(wrap(x.group["Jules"]))); err != nil {
 		t.Fatal(err)
 	}
 	var err error
-	if x.eddy, err = x.Client(within(t), "Eddy", runtime.Sealed(x.group["Eddy"])); err != nil {
+	if x.eddy, err = x.Client(within(t), "Eddy", runtime.Sealed(wrap(x.group["Eddy"]))); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -437,9 +478,7 @@ func newSealedPair(t *testing.T) *sealedPair {
 
 func (x *sealedPair) delegate(t *testing.T) (p.InformResult, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(within(t), patience/2)
-	defer cancel()
-	return delegation.Delegate(ctx, x.eddy, "Jules", p.TaskRequest{TaskType: "x", Description: canary})
+	return delegation.Delegate(within(t), x.eddy, "Jules", p.TaskRequest{TaskType: "x", Description: canary})
 }
 
 // onlyTo alters the messages to one agent.
@@ -483,6 +522,44 @@ func TestSealedRequestIsAttacked(t *testing.T) {
 			x.way.set(onlyTo("Jules", p.ActTaskRequest, func(m *p.Message) []*p.Message { return []*p.Message{tt.alter(m)} }))
 			if _, err := x.delegate(t); !errors.Is(err, tt.code) {
 				t.Errorf("got %v, want %s", err, tt.code)
+			}
+		})
+	}
+}
+
+// startled is a sealer that panics on the first request.
+type startled struct {
+	*sealed.Sealer
+	seal, open *atomic.Bool
+}
+
+func (s startled) Seal(m *p.Message, c p.Capabilities) (*p.Message, error) {
+	if m.Performative() == p.ActTaskRequest && s.seal.CompareAndSwap(true, false) {
+		panic(canary)
+	}
+	return s.Sealer.Seal(m, c)
+}
+
+func (s startled) Open(m *p.Message, c p.Capabilities) (*p.Message, bool, error) {
+	if m.Performative() == p.ActTaskRequest && s.open.CompareAndSwap(true, false) {
+		panic(canary)
+	}
+	return s.Sealer.Open(m, c)
+}
+
+// A sealer that panics on a request, of the asker or of the asked, has it refused at once. The next one is served.
+func TestSealerPanics(t *testing.T) {
+	for _, method := range []string{"Seal", "Open"} {
+		t.Run(method, func(t *testing.T) {
+			var seal, open atomic.Bool
+			x := newSealedPairOf(t, func(s *sealed.Sealer) actors.Sealer { return startled{s, &seal, &open} })
+			seal.Store(method == "Seal")
+			open.Store(method == "Open")
+			if _, err := x.delegate(t); !errors.Is(err, p.CodeInternal) || strings.Contains(fmt.Sprint(err), canary) {
+				t.Errorf("got %v", err)
+			}
+			if result, err := x.delegate(t); err != nil || result.Summary != canary+"-done" {
+				t.Errorf("the next one: %v, %v", result, err)
 			}
 		})
 	}

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
-// patience is the time limit for an expected event.
-const patience = 20 * time.Second
+// patience is the time limit for an expected event, on a machine that does other things at the same time.
+const patience = time.Minute
 
 // newNode returns a node that is stopped at the end of the test, and must stop in time.
 func newNode(t testing.TB, o runtime.Options) *runtime.Node {
