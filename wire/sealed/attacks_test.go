@@ -28,7 +28,7 @@ func (c *clock) time() time.Time { return c.now }
 
 // world has two agents that trust each other and one that nobody trusts.
 type world struct {
-	t                    *testing.T
+	t                    testing.TB
 	clock                *clock
 	eddy, jules, mallory *Sealer
 	ids                  int
@@ -45,7 +45,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	return w
 }
 
-func newTestKeys(t *testing.T) Keys {
+func newTestKeys(t testing.TB) Keys {
 	t.Helper()
 	k, err := GenerateKeys()
 	if err != nil {
@@ -113,7 +113,7 @@ func (w *world) carrying(m *p.Message, compact string) *p.Message {
 	return w.with(m, func(e *p.Envelope) { e.Payload = p.Raw(text) })
 }
 
-func compactOf(t *testing.T, m *p.Message) string {
+func compactOf(t testing.TB, m *p.Message) string {
 	t.Helper()
 	s, err := p.PayloadAs[p.SealedPayload](m)
 	if err != nil {
@@ -138,7 +138,7 @@ func (w *world) refuses(by *Sealer, m *p.Message, from *Sealer, code p.Code, tex
 }
 
 // swapHeader returns a compact object with a changed protected header.
-func swapHeader(t *testing.T, compact string, change func(h map[string]any)) string {
+func swapHeader(t testing.TB, compact string, change func(h map[string]any)) string {
 	t.Helper()
 	first, rest, _ := strings.Cut(compact, ".")
 	text, err := base64.RawURLEncoding.DecodeString(first)
@@ -167,7 +167,7 @@ func (w *world) jws(to *Sealer, m *p.Message) string {
 }
 
 // claimsOf returns the claims of a JWS.
-func claimsOf(t *testing.T, compact string) (c claims) {
+func claimsOf(t testing.TB, compact string) (c claims) {
 	t.Helper()
 	s, err := parseSigned(compact, typeSigned)
 	if err != nil {
@@ -203,7 +203,7 @@ func (w *world) encrypted(m *p.Message, signed string, to *Sealer) *p.Message {
 }
 
 // textOf returns every field of a message as JSON.
-func textOf(t *testing.T, m *p.Message) string {
+func textOf(t testing.TB, m *p.Message) string {
 	t.Helper()
 	j, err := m.JSON()
 	if err != nil {
@@ -814,7 +814,7 @@ func TestWrongKeys(t *testing.T) {
 	}
 }
 
-func mustMarshal(t *testing.T, v any) []byte {
+func mustMarshal(t testing.TB, v any) []byte {
 	t.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {
