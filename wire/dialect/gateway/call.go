@@ -22,8 +22,12 @@ func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	switch {
 	case !is(name, '"') || len(name) == 2:
 		return c.refused(e, o, invalidParams("name", "a non-empty string", name))
-	case arguments != nil && !is(arguments, '{') && !isNull(arguments):
+	case !isObjectOrNone(arguments):
 		return c.refused(e, o, invalidParams("arguments", "an object", arguments))
+	case description != nil && !is(description, '"') && !isNull(description):
+		return c.refused(e, o, invalidParams("task_description", "a string", description))
+	case !isObjectOrNone(meta):
+		return c.refused(e, o, invalidParams(memberMeta, "an object", meta))
 	case is(arguments, '{'):
 		task.Parameters = performatives.RawContent(bytes.Clone(arguments))
 	}
@@ -57,6 +61,9 @@ func invalidParams(name, want string, got []byte) *performatives.Refusal {
 		Code: performatives.CodeInvalidPayload, Field: field, Text: fmt.Sprintf("%s: want %s, got %s", field, want, jsonscan.KindOf(got)),
 	}
 }
+
+// isObjectOrNone reports whether a member is an object, null or absent.
+func isObjectOrNone(v []byte) bool { return v == nil || isNull(v) || is(v, '{') }
 
 // metaOf returns params._meta, or nil.
 func metaOf(params []byte) (meta []byte) {

@@ -82,7 +82,11 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 			Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want none: the first page has all tools",
 		})
 	}
-	t, refusal := readMessageType(metaOf(r.params), "mcp_payload.params."+memberMeta)
+	meta := metaOf(r.params)
+	if !isObjectOrNone(meta) {
+		return c.refused(e, o, invalidParams(memberMeta, "an object", meta))
+	}
+	t, refusal := readMessageType(meta, "mcp_payload.params."+memberMeta)
 	if refusal != nil {
 		return c.refused(e, o, refusal)
 	}

@@ -31,6 +31,8 @@
 // its details). One of another form is the application's. In the message, members of metadata have their names, and
 // unknown members of the envelope the prefix "envelope.".
 //
+// Where the error_code of an ERROR_MESSAGE stands for several codes of this module, the payload has the exact one as reason_code.
+//
 // # Traces
 //
 // A trace id is <prefix>-<conversation>-<sequence>: the middle is the conversation (addenda §3b). An answer has the trace

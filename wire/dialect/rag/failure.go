@@ -12,14 +12,15 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// errorPayload is the payload of ERROR_MESSAGE (Message Types §6). Field and details are extensions.
+// errorPayload is the payload of ERROR_MESSAGE (Message Types §6). reason_code, field and details are extensions.
 type errorPayload struct {
 	Code      string             `json:"error_code"`
 	Message   string             `json:"error_message"`
 	Original  any                `json:"original_request,omitempty"`
 	Retry     any                `json:"retry_possible,omitempty"`
 	Suggested any                `json:"suggested_action,omitempty"`
-	Field     string             `json:"field,omitempty"` // the path of the wrong field
+	Reason    performatives.Code `json:"reason_code,omitempty"` // the code, where error_code stands for several
+	Field     string             `json:"field,omitempty"`       // the path of the wrong field
 	Details   *wire.ErrorDetails `json:"details,omitempty"`
 }
 
@@ -28,15 +29,16 @@ type originalRequest struct {
 	Trace string `json:"trace_id"`
 }
 
-// failure reads an ERROR_MESSAGE. The code is that of the word in the dialect's table; another word stays.
+// failure reads an ERROR_MESSAGE. The code is that of the word in the dialect's table; another word stays. A reason_code that has the word,
+// too, is more exact.
 func (d *decoder) failure(payload []byte) {
 	var code performatives.Code
-	var text string
+	var text, word string
 	extra := performatives.Members{}
 	eachMember(payload, func(name string, v []byte) bool {
 		switch name {
 		case "error_code":
-			word := textOf(v)
+			word = textOf(v)
 			code = performatives.Code(word)
 			if known, ok := performatives.CodeBy(performatives.DialectRAG, word); ok {
 				code = known
@@ -50,6 +52,11 @@ func (d *decoder) failure(payload []byte) {
 		}
 		return true
 	})
+	exact := performatives.Code(textOf(extra[memberReason]))
+	if exactOf(exact) != "" && exact.Traits().RAG == word {
+		code = exact
+		delete(extra, memberReason)
+	}
 	switch d.out.Performative { //nolint:exhaustive // the acts of ERROR_MESSAGE
 	case performatives.ActTaskReject:
 		d.out.Payload = performatives.TaskReject{ReasonCode: code, ReasonText: text, Extra: extra}
@@ -73,7 +80,7 @@ func (w *writer) failure() {
 	if act := w.m.Performative(); act != performatives.ActFailure {
 		w.tell(metaAct, act.String())
 	}
-	p := errorPayload{Code: wordOf(code), Message: text}
+	p := errorPayload{Code: wordOf(code), Message: text, Reason: exactOf(code)}
 	if w.kept(keptTrace) == "" { // it is not a peer's own
 		p.Message = cmp.Or(text, code.Traits().Text)
 		p.Retry, p.Suggested = code.Traits().Retry, suggestion(code, "")
@@ -94,6 +101,10 @@ func (w *writer) failure() {
 	for _, name := range sortedNames(extra) {
 		switch name {
 		case "error_code", "error_message", "original_request", "retry_possible", "suggested_action", "status":
+		case memberReason:
+			if p.Reason == "" { // it is a peer's own
+				w.payload = withMember(w.payload, name, extra[name])
+			}
 		default:
 			w.payload = withMember(w.payload, name, extra[name])
 		}
@@ -123,6 +134,17 @@ func wordOf(code performatives.Code) string {
 	return code.Traits().RAG
 }
 
+// memberReason is the member for a code whose word stands for several.
+const memberReason = "reason_code"
+
+// exactOf returns a code whose word is read as another one, and nothing for any other code.
+func exactOf(code performatives.Code) performatives.Code {
+	if back, ok := performatives.CodeBy(performatives.DialectRAG, wordOf(code)); code.Known() && ok && back != code {
+		return code
+	}
+	return ""
+}
+
 // suggestion returns the suggested_action for a code.
 func suggestion(code performatives.Code, field string) string {
 	switch word := wordOf(code); {
@@ -146,7 +168,8 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	stamp := c.opts.Stamper.Stamp()
 	object := wire.ErrorObjectOf(err)
 	p := errorPayload{
-		Code: wordOf(r.Code), Message: object.Message, Retry: r.Code.Traits().Retry, Suggested: suggestion(r.Code, r.Field), Field: r.Field,
+		Code: wordOf(r.Code), Message: object.Message, Retry: r.Code.Traits().Retry, Suggested: suggestion(r.Code, r.Field),
+		Reason: exactOf(r.Code), Field: r.Field,
 	}
 	if r.Field == "" {
 		p.Details = object.Details

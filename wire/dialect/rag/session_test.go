@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -570,5 +572,54 @@ func TestTasksOfOtherDialects(t *testing.T) {
 		}
 		m := newMessage(t, performatives.Envelope{Sender: "A", Receiver: "B", Priority: priority, Payload: test.task})
 		expect(t, write(t, open(t), m), test.want)
+	}
+}
+
+// Each code goes to the peer as a word of the table, and comes back as itself, whichever act has it.
+func TestErrorCodes(t *testing.T) {
+	for _, traits := range performatives.Codes() {
+		for _, payload := range []any{
+			performatives.TaskReject{ReasonCode: traits.Code, ReasonText: "no"}, performatives.Failure{ErrorCode: traits.Code, ErrorText: "no"},
+			performatives.NotUnderstood{ReasonCode: traits.Code, ReasonText: "no"}, performatives.Refuse{ReasonCode: traits.Code, ReasonText: "no"},
+		} {
+			near, far := open(t), open(t)
+			asked := accept(t, far, write(t, near, request(t, "Eddy", "Worker", "rerank", `{}`)))
+			answer, err := asked.Reply(far.opts.Stamper.Stamp(), payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := write(t, far, answer)
+			if word, _, _ := errorOf(t, []byte(text)); word != traits.RAG {
+				t.Errorf("%s is written as %q: %s", traits.Code, word, text)
+			}
+			back := accept(t, near, text)
+			code, said, extra, _ := reason(back.Payload())
+			if code != traits.Code || said != "no" || extra[memberReason] != nil || back.Performative() != answer.Performative() {
+				t.Errorf("%s of %s came back as %s of %s: %s", traits.Code, answer.Performative(), code, back.Performative(), text)
+			}
+		}
+	}
+}
+
+// A reason_code that does not belong to the word is the peer's own, and stays.
+func TestOwnReasonCodes(t *testing.T) {
+	for _, own := range []string{`"busy"`, `"forbidden"`, `"BOGUS"`, `7`} {
+		c := open(t)
+		frame := frameOf(typeError, "A", "System", "ret-002", `{"error_code":"BUSY","error_message":"x","retry_possible":true,"suggested_action":"","reason_code":`+own+`}`)
+		m := accept(t, c, frame)
+		if code, _, extra, _ := reason(m.Payload()); code != performatives.CodeBusy || string(extra[memberReason]) != own {
+			t.Errorf("%s: %s %s", own, code, extra[memberReason])
+		}
+		if diff := cmp.Diff(exact(t, []byte(frame)), exact(t, []byte(write(t, c, m)))); diff != "" {
+			t.Errorf("-came +went:\n%s", diff)
+		}
+	}
+	c := open(t)
+	in := c.items(frameOf(typeRetrieval, "A", "B", "ret-002", `{"query":"x"}`))[0]
+	for code, want := range map[performatives.Code]string{performatives.CodeForbidden: `"forbidden"`, performatives.CodeUnauthorized: "", performatives.CodeBusy: ""} {
+		out := open(t).Refuse(nil, in, &performatives.Refusal{Code: code})
+		if got := memberIn(memberIn(out, "payload"), memberReason); string(got) != want {
+			t.Errorf("%s is refused with the reason_code %s", code, got)
+		}
 	}
 }

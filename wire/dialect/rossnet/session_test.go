@@ -111,3 +111,76 @@ func TestBroadcast(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Versions of the major 1 are read, whatever their minor and patch, and each message is answered in version 1.0 (rossnet §8).
+func TestVersion(t *testing.T) {
+	for version, ok := range map[string]bool{
+		"1": true, "1.0": true, "1.9": true, "1.0.3": true, "1.0.0-rc.1": true,
+		"0.9": false, "2": false, "2.0": false, "10.0": false, "01.0": false, "v1.0": false, " 1.0": false, "-1.0": false, "one": false, "": false,
+	} {
+		c := open(t)
+		frame := strings.Replace(frameOf(kindAssign, "A", "B", "c", task), `"version":"1.0"`, `"version":"`+version+`"`, 1)
+		in := c.items(frame)[0]
+		if ok {
+			if in.Message == nil {
+				t.Errorf("%q is refused: %v", version, in.Err)
+			}
+			continue
+		}
+		if in.Err == nil {
+			t.Errorf("%q is accepted", version)
+			continue
+		}
+		if code, text, field := errorOf(t, in.Answer); code != "E003" || field != "mcp_header.version" || !strings.HasPrefix(text, field+": want ") {
+			t.Errorf("%q is refused with %s %s: %s", version, code, field, text)
+		}
+		if got := textOf(memberIn(memberIn(in.Answer, memHeader), memVersion)); got != Version {
+			t.Errorf("%q is answered in the version %q", version, got)
+		}
+		accept(t, c, frameOf(kindAssign, "A", "B", "d", task)) // the session goes on
+	}
+}
+
+// Each code of rossnet §7 is one that this end writes, and each code of the table goes to the peer and comes back as itself, in the
+// refusal of a task and in its failure.
+func TestErrorCodes(t *testing.T) {
+	words := make(map[string]bool)
+	for _, traits := range performatives.Codes() {
+		words[traits.RossNet] = true
+		for _, payload := range []any{
+			performatives.TaskReject{ReasonCode: traits.Code, ReasonText: "no"}, performatives.Failure{ErrorCode: traits.Code, ErrorText: "no"},
+			performatives.NotUnderstood{ReasonCode: traits.Code, ReasonText: "no"},
+		} {
+			near, far := open(t), open(t)
+			asked, err := performatives.New(performatives.Envelope{
+				ID: "m", Sender: "Eddy", Receiver: "Worker", Timestamp: noon, Payload: performatives.TaskRequest{TaskType: "t"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := accept(t, far, write(t, near, asked))
+			answer, err := got.Reply(far.opts.Stamper.Stamp(), payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := write(t, far, answer)
+			if word := textOf(memberIn(memberIn([]byte(text), memPayload), "error_code")); word != traits.RossNet {
+				t.Errorf("%s is written as %q: %s", traits.Code, word, text)
+			}
+			back := accept(t, near, text)
+			code, reason, _, _ := reason(back.Payload())
+			if code != traits.Code || reason != "no" || back.Performative() != answer.Performative() || back.InReplyTo() != "m" {
+				t.Errorf("%s of %s came back as %s of %s: %s", traits.Code, answer.Performative(), code, back.Performative(), text)
+			}
+		}
+	}
+	for _, word := range []string{"E001", "E002", "E003", "E004", "E005", "E006", "E007", "E008", "E009", "E999"} {
+		if !words[word] {
+			t.Errorf("no code is written as %s", word)
+		}
+		delete(words, word)
+	}
+	if len(words) > 0 {
+		t.Errorf("not of rossnet §7: %v", words)
+	}
+}
