@@ -19,20 +19,11 @@ func TestGateway(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	ask := func(payload string) map[string]any {
 		envelope := `{"id":"1","timestamp":"2024-01-15T10:30:45.123Z","source":"local-router","mcp_payload":` + payload + `}`
-		frame := append([]byte("MC\x01"), binary.BigEndian.AppendUint32(nil, uint32(len(envelope)))...)
-		if _, err := c.Write(append(frame, envelope...)); err != nil {
-			t.Fatal(err)
-		}
-		header := make([]byte, 7)
-		if _, err := io.ReadFull(c, header); err != nil || string(header[:3]) != "MC\x01" {
-			t.Fatalf("%v: the node answers %q", err, header)
-		}
-		answer := make([]byte, binary.BigEndian.Uint32(header[3:]))
 		var got struct {
 			Payload map[string]any `json:"mcp_payload"`
 		}
-		if _, err := io.ReadFull(c, answer); err != nil || json.Unmarshal(answer, &got) != nil {
-			t.Fatalf("%v: the node answers %q", err, answer)
+		if answer := exchangeFrame(t, c, envelope); json.Unmarshal(answer, &got) != nil {
+			t.Fatalf("the node answers %q", answer)
 		}
 		return got.Payload
 	}
@@ -44,4 +35,22 @@ func TestGateway(t *testing.T) {
 	if err != nil || !strings.Contains(string(tools), `"EXECUTE_DELEGATED_CODING_TASK"`) {
 		t.Errorf("%v: tools/list is answered %s", err, tools)
 	}
+}
+
+// exchangeFrame writes a frame of the Wire Protocol, and reads the next one.
+func exchangeFrame(t *testing.T, c net.Conn, data string) []byte {
+	t.Helper()
+	frame := append([]byte("MC\x01"), binary.BigEndian.AppendUint32(nil, uint32(len(data)))...)
+	if _, err := c.Write(append(frame, data...)); err != nil {
+		t.Fatal(err)
+	}
+	header := make([]byte, 7)
+	if _, err := io.ReadFull(c, header); err != nil || string(header[:3]) != "MC\x01" {
+		t.Fatalf("%v: the node answers %q", err, header)
+	}
+	answer := make([]byte, binary.BigEndian.Uint32(header[3:]))
+	if _, err := io.ReadFull(c, answer); err != nil {
+		t.Fatal(err)
+	}
+	return answer
 }

@@ -579,8 +579,10 @@ func TestTasksOfOtherDialects(t *testing.T) {
 func TestErrorCodes(t *testing.T) {
 	for _, traits := range performatives.Codes() {
 		for _, payload := range []any{
-			performatives.TaskReject{ReasonCode: traits.Code, ReasonText: "no"}, performatives.Failure{ErrorCode: traits.Code, ErrorText: "no"},
-			performatives.NotUnderstood{ReasonCode: traits.Code, ReasonText: "no"}, performatives.Refuse{ReasonCode: traits.Code, ReasonText: "no"},
+			performatives.TaskReject{ReasonCode: traits.Code, ReasonText: "no"},
+			performatives.Failure{ErrorCode: traits.Code, ErrorText: "no"},
+			performatives.NotUnderstood{ReasonCode: traits.Code, ReasonText: "no"},
+			performatives.Refuse{ReasonCode: traits.Code, ReasonText: "no"},
 		} {
 			near, far := open(t), open(t)
 			asked := accept(t, far, write(t, near, request(t, "Eddy", "Worker", "rerank", `{}`)))

@@ -148,7 +148,8 @@ func TestErrorCodes(t *testing.T) {
 	for _, traits := range performatives.Codes() {
 		words[traits.RossNet] = true
 		for _, payload := range []any{
-			performatives.TaskReject{ReasonCode: traits.Code, ReasonText: "no"}, performatives.Failure{ErrorCode: traits.Code, ErrorText: "no"},
+			performatives.TaskReject{ReasonCode: traits.Code, ReasonText: "no"},
+			performatives.Failure{ErrorCode: traits.Code, ErrorText: "no"},
 			performatives.NotUnderstood{ReasonCode: traits.Code, ReasonText: "no"},
 		} {
 			near, far := open(t), open(t)

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The token of each message decides who speaks (rossnet §6): what it does not cover is refused with a code of §7, and the session goes on.
+func TestRossNetTokens(t *testing.T) {
+	t.Chdir(t.TempDir())
+	secret := strings.Repeat("0123456789abcdef", 4)
+	writeFile(t, "secret", secret+"\n")
+	n := hosts(t, "--jwt-key", "secret", "--jwt-alg", "HS256", "--jwt-issuer", "us", "--jwt-audience", "node")
+	c, err := net.Dial("tcp", strings.TrimPrefix(n.at["tcp"], "tcp://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	good := signed(t, "HS256", "us", []byte(secret))
+	forged := signed(t, "HS256", "us", []byte("f"+secret[1:]))
+	for _, tt := range []struct{ name, sender, token, version, code string }{
+		{"a good token", "Ana", good, "1.0", "E004"}, // the agent of the task is not there
+		{"no token", "Ana", "", "1.0", "E001"},
+		{"a forged token", "Ana", forged, "1.0", "E001"},
+		{"another issuer", "Ana", signed(t, "HS256", "them", []byte(secret)), "1.0", "E001"},
+		{"no JWT", "Ana", otherToken, "1.0", "E001"},
+		{"the token of another", "Bob", good, "1.0", "E002"},
+		{"another version", "Ana", good, "2.0", "E003"},
+		{"an agent below", "Ana/cli", "Bearer " + good, "1.1", "E004"},
+	} {
+		token, err := json.Marshal(tt.token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.token == "" {
+			token = []byte("null")
+		}
+		answer := exchangeFrame(t, c, fmt.Sprintf(`{"mcp_header":{"message_id":%q,"correlation_id":"c","sender_id":%q,"recipient_id":"Nobody","timestamp":"2025-01-30T10:30:00Z",`+
+			`"version":%q,"message_type":"TASK_ASSIGN","auth_token":%s},"payload":{"subtask_id":%q,"task_name":"t","input_data":{}}}`,
+			performatives.NewID(), tt.sender, tt.version, token, performatives.NewID()))
+		var got struct {
+			Header struct {
+				Kind        string `json:"message_type"`
+				Recipient   string `json:"recipient_id"`
+				Correlation string `json:"correlation_id"`
+			} `json:"mcp_header"`
+			Payload struct {
+				Code string `json:"error_code"`
+				Text string `json:"error_message"`
+			}
+		}
+		if err := json.Unmarshal(answer, &got); err != nil || got.Payload.Code != tt.code || got.Payload.Text == "" || got.Header.Recipient != tt.sender ||
+			got.Header.Correlation != "c" {
+			t.Errorf("%s is answered by %s, want the code %s", tt.name, answer, tt.code)
+		}
+		if strings.Contains(string(answer), "eyJ") {
+			t.Errorf("%s: a token is in %s", tt.name, answer)
+		}
+	}
+	noSecrets(t, n.end())
+}
