@@ -105,7 +105,11 @@ type heard struct {
 	err       error
 }
 
-func (h heard) lost() []string { return lost(h.sent, h.got) }
+// lost returns what the message has lost. A deadline that is written as the time that is left is later by what the way took.
+func (h heard) lost() []string {
+	near := !h.got.ReplyBy().IsZero() && h.sent.ReplyBy().Sub(h.got.ReplyBy()).Abs() < 10*time.Minute
+	return slices.DeleteFunc(lost(h.sent, h.got), func(name string) bool { return near && name == fieldReplyBy })
+}
 
 // over returns what becomes of the messages of a talk. What follows a request that is not understood is not sent.
 func (k talk) over(t interface{ Fatal(args ...any) }, w way) (all []heard) {
