@@ -15,4 +15,5 @@
 // payload type here must be of that type and have its required members. With one, the
 // application defines the payload: any JSON object, or none. [RegisterMessageType]
 // gives a message type a Go type for its payload, so that transports decode it.
+// [Registry.RegisterChecked] gives it a rule that is known at run time only.
 package performatives

@@ -154,3 +154,62 @@ func TestDecodeTyped(t *testing.T) {
 		}
 	}
 }
+
+// A rule that is known at run time only: what breaks it is refused with its field, and the type belongs to one act.
+func TestRegisterChecked(t *testing.T) {
+	var r p.Registry
+	var seen []string
+	rule := func(payload json.RawMessage) error {
+		seen = append(seen, string(payload))
+		switch string(payload) {
+		case `{"a":1}`:
+			return &p.Refusal{Field: "a", Text: "want a text"}
+		case `{"b":1}`:
+			return errors.New("want no b")
+		}
+		return nil
+	}
+	if err := r.RegisterChecked("CHECKED", p.ActTaskRequest, rule); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		act         p.Performative
+		in          string
+		want        any
+		field, text string
+	}{
+		{p.ActTaskRequest, `{"c":1.0}`, p.Raw(`{"c":1.0}`), "", ""},
+		{p.ActTaskRequest, "", nil, "", ""},
+		{p.ActTaskRequest, `{"a":1}`, nil, "payload.a", "payload.a: want a text"},
+		{p.ActTaskRequest, `{"b":1}`, nil, "payload", "payload: want no b"},
+		{p.ActTaskRequest, `[1]`, nil, "payload", "payload: want an object, got an array"},
+		{p.ActInform, `{"c":1}`, nil, "performative", "performative: want TASK_REQUEST, the act of CHECKED, got INFORM"},
+	} {
+		got, err := r.DecodeTyped(tt.act, "CHECKED", "", json.RawMessage(tt.in))
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.in, diff)
+		}
+		var refusal *p.Refusal
+		if tt.field == "" && err != nil || tt.field != "" && (!errors.As(err, &refusal) || refusal.Code != p.CodeInvalidPayload || refusal.Field != tt.field || refusal.Text != tt.text) {
+			t.Errorf("%s of %s: %v", tt.in, tt.act, err)
+		}
+	}
+	if diff := cmp.Diff([]string{`{"c":1.0}`, "{}", `{"a":1}`, `{"b":1}`}, seen); diff != "" {
+		t.Errorf("the rule was asked about other payloads: %s", diff)
+	}
+	if got, err := r.DecodeTyped(p.ActInform, "OTHER", "", json.RawMessage(`{"a":1}`)); err != nil || got == nil {
+		t.Errorf("another message type: %v, %v", got, err)
+	}
+	if act, ok := r.MessageTypeAct("CHECKED"); !ok || act != p.ActTaskRequest {
+		t.Errorf("it has the act %s, %v", act, ok)
+	}
+	if err := r.RegisterChecked("CHECKED", p.ActInform, rule); !errors.Is(err, p.ErrRegistered) {
+		t.Errorf("registered twice: %v", err)
+	}
+	if err := r.RegisterChecked("two words", p.ActInform, rule); p.RefusalOf(err) == nil {
+		t.Errorf("a name that is none: %v", err)
+	}
+	if err := r.RegisterChecked("X", 0, rule); err == nil {
+		t.Error("registered without an act")
+	}
+}

@@ -16,8 +16,9 @@ type payloadKey struct {
 
 // messageType is an application's message type: its act and the decoder of its payload.
 type messageType struct {
-	act    Performative
-	decode decodeFunc
+	act     Performative
+	decode  decodeFunc
+	checked bool // no other act may have the message type
 }
 
 // Registry holds the payload types of the application, so that every transport decodes
@@ -72,6 +73,45 @@ func RegisterMessageType[T any](r *Registry, name string, act Performative) erro
 	if fault := registerFault[T](act); fault != "" {
 		return fmt.Errorf("performatives: register %v: %s", reflect.TypeFor[T](), fault)
 	}
+	return r.name(name, messageType{act: act, decode: decodeInto[T]()})
+}
+
+// RegisterChecked makes check the rule for the payload of messages with that message type,
+// and says that the type is one of that act: for a type whose rule is known at run time
+// only, such as a JSON Schema. The payload is a [Raw], or nil where it is missing and check
+// accepts {}. A message with that type and another act is refused. check is called with a
+// JSON object, which it must not change or keep, by several goroutines at once. The path of
+// the field in its error begins at the payload, as in that of a method Validate. It has the
+// errors of [RegisterMessageType]. r must not be nil.
+func (r *Registry) RegisterChecked(name string, act Performative, check func(payload json.RawMessage) error) error {
+	if err := CheckMessageType(name); err != nil {
+		return fmt.Errorf("performatives: register: %w", err)
+	}
+	if !act.Valid() {
+		return fmt.Errorf("performatives: register %s: %s is no act", name, act)
+	}
+	return r.name(name, messageType{act: act, decode: decodeChecked(check), checked: true})
+}
+
+// decodeChecked returns the decoder of a payload that check accepts.
+func decodeChecked(check func(json.RawMessage) error) decodeFunc {
+	return func(raw json.RawMessage) (any, error) {
+		object := raw
+		if len(raw) == 0 {
+			object = json.RawMessage("{}")
+		}
+		if form := jsonForm(object); form != "an object" {
+			return nil, invalid("payload", "an object", form)
+		}
+		if err := check(object); err != nil {
+			return nil, payloadRefusal(err)
+		}
+		return rawPayload(raw)
+	}
+}
+
+// name registers a message type.
+func (r *Registry) name(name string, t messageType) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.named[name]; ok {
@@ -80,7 +120,7 @@ func RegisterMessageType[T any](r *Registry, name string, act Performative) erro
 	if r.named == nil {
 		r.named = make(map[string]messageType)
 	}
-	r.named[name] = messageType{act, decodeInto[T]()}
+	r.named[name] = t
 	return nil
 }
 
@@ -141,8 +181,11 @@ func (r *Registry) DecodeTyped(act Performative, messageType, ontology string, r
 	if messageType == "" {
 		return r.DecodePayload(act, ontology, raw)
 	}
-	if t, ok := r.messageType(messageType); ok && t.act == act {
+	switch t, ok := r.messageType(messageType); {
+	case ok && t.act == act:
 		return t.decode(raw)
+	case t.checked:
+		return nil, invalid("performative", t.act.String()+", the act of "+messageType, act.String())
 	}
 	if decode := r.registered(act, ontology); decode != nil {
 		return decode(raw)

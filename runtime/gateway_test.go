@@ -145,7 +145,7 @@ func TestGatewayCallsTools(t *testing.T) {
 	}{
 		{"tools/call", `{"name":"nothing"}`, -32601, `there is no action "nothing"`},
 		{"tools/call", `{"name":"add","arguments":{"a":1,"b":"x"}}`, -32602, "arguments.b: "},
-		{"Calc.add", `{"a":1}`, -32602, "params: "},
+		{"Calc.add", `{"a":1}`, -32602, "params.b: this member is required"},
 		{"nobody.add", `{}`, -32003, "there is no agent"},
 		{"no/such", `{}`, -32601, "Method not found"},
 	} {

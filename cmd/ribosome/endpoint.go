@@ -113,6 +113,9 @@ func (c *nodeCmd) server(log *slog.Logger) (o wire.Options, err error) {
 	}); err != nil {
 		return o, err
 	}
+	if o.Registry, err = c.messageTypes(); err != nil {
+		return o, err
+	}
 	if o.Auth, err = c.authenticator(log); err != nil {
 		return o, err
 	}

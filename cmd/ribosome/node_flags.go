@@ -14,6 +14,7 @@ import (
 type nodeCmd struct {
 	Name        string        `default:"node" help:"Name of the node"`
 	Swarm       string        `default:"none" placeholder:"NAME" help:"Swarm to host: eddyjules or none"`
+	Types       []string      `name:"type" sep:"none" placeholder:"NAME=ACT:SCHEMA.json" help:"Message types of your own, each with its act and the JSON Schema of its payload, one a flag"`
 	DrainTime   time.Duration `default:"10s" help:"How long the agents that the cluster has placed may take to move to other nodes, after a signal to stop or ribosome drain"`
 	StopTimeout time.Duration `default:"10s" help:"How long what is under way may take after a signal to stop"`
 

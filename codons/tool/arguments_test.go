@@ -50,8 +50,8 @@ func TestArgumentsDoNotFit(t *testing.T) {
 		field string
 		why   string
 	}{
-		"missing":          {p.Raw(`{}`), "task_parameters", `missing properties: ["items"]`},
-		"missing inside":   {p.Raw(`{"items": [{"name": "tea", "cost": 1}, {"cost": 1}]}`), "task_parameters.items[1]", `missing properties: ["name"]`},
+		"missing":          {p.Raw(`{}`), "task_parameters.items", `this member is required`},
+		"missing inside":   {p.Raw(`{"items": [{"name": "tea", "cost": 1}, {"cost": 1}]}`), "task_parameters.items[1].name", `this member is required`},
 		"wrong type":       {p.Raw(`{"items": [{"name": 3, "cost": "z"}]}`), "task_parameters.items[0].cost", `want "number"`},
 		"unknown":          {p.Raw(`{"items": [], "zip": 1, "hint": 2}`), "task_parameters.hint", "no such member"},
 		"other case":       {p.Raw(`{"Items": []}`), "task_parameters.Items", "no such member"},

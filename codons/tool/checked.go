@@ -79,8 +79,8 @@ type known struct {
 
 // get returns the schema of a text.
 func (s *schemas) get(text json.RawMessage) (*schema, error) {
-	if len(text) > maxSchema {
-		return nil, fmt.Errorf("it has %d bytes; at most %d are read", len(text), maxSchema)
+	if err := checkLength(text); err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,6 +93,13 @@ func (s *schemas) get(text json.RawMessage) (*schema, error) {
 		s.known[string(text)] = k
 	}
 	return k.schema, k.err
+}
+
+func checkLength(text json.RawMessage) error {
+	if len(text) > maxSchema {
+		return fmt.Errorf("it has %d bytes; at most %d are read", len(text), maxSchema)
+	}
+	return nil
 }
 
 // readSchema reads a schema. It loads nothing: a reference to another document is an error.

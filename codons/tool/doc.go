@@ -15,6 +15,8 @@
 // [Codon] holds the table. Sources: bridge, Request/Response Flow and Error Handling; addenda
 // §2.
 //
+// [RegisterMessageType] has a JSON Schema check the payload of an application's message type.
+//
 // # Shutdown
 //
 // CANCEL, the deadline and the stop of the agent end the ctx of the tool's function. The

@@ -135,7 +135,7 @@ func (f *fault) find(s *jsonschema.Schema, value any) bool {
 }
 
 // findMember descends into the members of an object, in the order of their names: first those
-// that the schema names, then the others.
+// that the schema names, then the others. Without a fault in them, it is that of the first missing member.
 func (f *fault) findMember(s *jsonschema.Schema, object map[string]any) {
 	names := slices.Sorted(maps.Keys(object))
 	for _, name := range names {
@@ -143,17 +143,20 @@ func (f *fault) findMember(s *jsonschema.Schema, object map[string]any) {
 			return
 		}
 	}
-	if s.AdditionalProperties == nil {
-		return
-	}
 	for _, name := range names {
-		if s.Properties[name] != nil {
+		if s.Properties[name] != nil || s.AdditionalProperties == nil {
 			continue
 		}
 		if f.within("."+name, s.AdditionalProperties, object[name]) {
 			if s.AdditionalProperties.Not != nil {
 				f.reason = "there is no such member"
 			}
+			return
+		}
+	}
+	for _, name := range s.Required {
+		if _, ok := object[name]; !ok {
+			f.path, f.reason = f.path+"."+name, "this member is required"
 			return
 		}
 	}

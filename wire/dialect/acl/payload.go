@@ -17,9 +17,11 @@ func (d *decoder) payload() {
 	v := d.in.values[memPayload]
 	switch {
 	case v == nil:
+		d.absent()
 		return
 	case isNull(v):
 		d.blank(memPayload)
+		d.absent()
 		return
 	case v[0] != '{':
 		d.invalid("payload", "an object", v)
@@ -28,6 +30,17 @@ func (d *decoder) payload() {
 	d.priority()
 	if d.out.Performative != 0 && d.refusal == nil {
 		d.content(v)
+	}
+}
+
+// absent refuses a missing payload that a registered message type demands.
+func (d *decoder) absent() {
+	_, ok := d.codec.opts.Registry.MessageTypeAct(d.out.MessageType)
+	if !ok || d.out.Performative == 0 || d.refusal != nil {
+		return
+	}
+	if _, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, nil); err != nil {
+		d.refusal = refusalOf(err)
 	}
 }
 

@@ -20,7 +20,7 @@
 //	                                    metadata.performative names them
 //	AGENT_REGISTRATION, AGENT_STATUS    QUERY_CAPABILITIES with the sender's own, see below
 //	CANCEL, INFORM, … (each act)        the act of that name, with its payload
-//	a registered message type           its act ([performatives.RegisterMessageType])
+//	a registered message type           its act ([performatives.RegisterMessageType], [performatives.Registry.RegisterChecked])
 //	any other type                      the result, from an agent that was asked in the same trace; else a
 //	                                    TASK_REQUEST, or the act that metadata.performative names
 //

@@ -37,6 +37,13 @@ var natural = func() map[string]performatives.Performative {
 	return m
 }()
 
+// Reserves reports whether the dialect has a type of that name itself: one of the specification, of registration and health, or
+// the name of an act. A message type of an application should have another name.
+func Reserves(name string) bool {
+	_, known := natural[name]
+	return known
+}
+
 // isSpecific reports whether the type is one of the specification's six.
 func isSpecific(kind string) bool {
 	switch kind {

@@ -31,6 +31,14 @@ var natural = map[string]performatives.Performative{
 	kindPing: 0, kindPong: 0,
 }
 
+// Reserves reports whether the dialect has a type of that name itself: one of the specification, or the name of an act. A message
+// type of an application should have another name.
+func Reserves(name string) bool {
+	_, known := natural[name]
+	_, noAct := performatives.ParsePerformative(name)
+	return known || noAct == nil
+}
+
 // isNo reports whether a type says no, or answers. What is wrong with it is not answered.
 func isNo(kind string) bool {
 	switch kind {
