@@ -112,10 +112,19 @@ func (c *nodeCmd) certificates(*slog.Logger) (wire.Authenticator, error) {
 	return a, nil
 }
 
-// authorizer returns the rules of --rules; nil permits all messages.
+// authorizer returns the authorizer of --rules; nil permits all messages.
 func (c *nodeCmd) authorizer() (wire.Authorizer, error) {
+	rules, err := c.rules()
+	if rules == nil || err != nil {
+		return nil, err
+	}
+	return rules.Authorizer()
+}
+
+// rules returns the rules of --rules; nil without the flag.
+func (c *nodeCmd) rules() (auth.Rules, error) {
 	if c.Rules == "" {
-		return nil, nil //nolint:nilnil // everything is permitted
+		return nil, nil
 	}
 	text, err := readFile("--rules", c.Rules, maxSecret)
 	if err != nil {
@@ -125,7 +134,7 @@ func (c *nodeCmd) authorizer() (wire.Authorizer, error) {
 	if err != nil {
 		return nil, usagef(`--rules %s: %s; write a JSON array such as [{"agent":"crm","allow":["Eddy"]}]`, c.Rules, reason(err))
 	}
-	return rules.Authorizer()
+	return rules, nil
 }
 
 // config returns the TLS configuration of a node; nil for none.

@@ -28,6 +28,7 @@ type endpoint struct {
 	log       *slog.Logger
 	node      *runtime.Node
 	trail     *audit.Trail // nil without --audit
+	observers *observers   // nil without --http
 	peers     *runtime.Peers
 	server    *wire.Server
 	listeners []listening
@@ -40,8 +41,9 @@ type endpoint struct {
 // listening is the listener of one transport, with its address.
 type listening struct {
 	acceptor
-	url   string
-	links bool // other nodes are connected by it, until the node has stopped
+	url       string
+	links     bool // other nodes are connected by it, until the node has stopped
+	operators bool // it is the operator's interface, and no peer connects to it
 }
 
 // acceptor is the common interface of the listeners of all transports.
@@ -74,6 +76,11 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 			return notWritable("--audit", c.Audit, err)
 		}
 	}
+	if c.HTTP != "" {
+		if err := p.observe(); err != nil {
+			return err
+		}
+	}
 	if c.Swarm != noSwarm {
 		if err := swarms().Host(ctx, p.node, c.Swarm); err != nil {
 			return err
@@ -86,7 +93,7 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 	if p.server, err = wire.NewServer(opts); err != nil {
 		return err
 	}
-	return c.listen(p, config)
+	return c.listen(ctx, p, config)
 }
 
 // notStarted returns the reason why a node does not start.
@@ -132,7 +139,7 @@ func orNever(d time.Duration) time.Duration {
 }
 
 // listen opens the listeners.
-func (c *nodeCmd) listen(p *endpoint, config *tls.Config) error {
+func (c *nodeCmd) listen(ctx context.Context, p *endpoint, config *tls.Config) error {
 	for _, l := range []struct {
 		flag, addr, scheme, path string
 		open                     func(addr string) (acceptor, error)
@@ -148,6 +155,7 @@ func (c *nodeCmd) listen(p *endpoint, config *tls.Config) error {
 		{"--grpc", c.GRPC, "grpc", "", func(addr string) (acceptor, error) {
 			return grpc.Listen(p.server, grpc.Options{Addr: addr, TLS: config, Socket: p.socket, Links: p.links})
 		}},
+		{"--http", c.HTTP, "http", "", func(addr string) (acceptor, error) { return c.openHTTP(ctx, p, addr, config) }},
 	} {
 		if l.addr == "" {
 			continue
@@ -159,7 +167,8 @@ func (c *nodeCmd) listen(p *endpoint, config *tls.Config) error {
 		if config != nil {
 			l.scheme += "s"
 		}
-		p.listeners = append(p.listeners, listening{opened, l.scheme + "://" + opened.Addr().String() + l.path, l.flag == "--grpc" && p.links != nil})
+		url := l.scheme + "://" + opened.Addr().String() + l.path
+		p.listeners = append(p.listeners, listening{opened, url, l.flag == "--grpc" && p.links != nil, l.flag == "--http"})
 		if err := c.checkOpened(l.flag, opened.Addr()); err != nil {
 			return err
 		}
@@ -228,6 +237,7 @@ func (p *endpoint) stop(patience time.Duration) (late []string) {
 	if p.node != nil {
 		tell("the node", p.node.Stop(ctx))
 	}
+	p.observers.close()
 	if p.trail != nil {
 		tell("the audit trail", p.trail.Close(ctx))
 		if n := p.trail.Counts(); n.Lost+n.Failed > 0 {

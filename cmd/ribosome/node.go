@@ -36,6 +36,10 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 		return err
 	}
 	for _, l := range p.listeners {
+		if l.operators {
+			out.line("serving " + l.url)
+			continue
+		}
 		out.line("listening on " + l.url)
 	}
 	for _, m := range p.node.Members() {

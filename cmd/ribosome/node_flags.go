@@ -33,6 +33,7 @@ type listenFlags struct {
 	WSOrigin []string `name:"ws-origin" placeholder:"ORIGIN" help:"Origins of web pages that may connect; without it, only pages of the same host"`
 	TCP      string   `name:"tcp" placeholder:"ADDR" help:"TCP address"`
 	GRPC     string   `name:"grpc" placeholder:"ADDR" help:"gRPC address"`
+	HTTP     string   `name:"http" placeholder:"ADDR" help:"Address of the operator's HTTP interface, such as 127.0.0.1:8080: health, metrics, agents and conversations"`
 	Compress bool     `help:"Compress what is sent to peers that want it: permessage-deflate or gzip"`
 }
 
@@ -88,7 +89,7 @@ type logFlags struct {
 // addresses returns the flags of the listeners with their values.
 func (f *listenFlags) addresses() [][2]string {
 	var all [][2]string
-	for _, a := range [][2]string{{"--ws", f.WS}, {"--tcp", f.TCP}, {"--grpc", f.GRPC}} {
+	for _, a := range [][2]string{{"--ws", f.WS}, {"--tcp", f.TCP}, {"--grpc", f.GRPC}, {"--http", f.HTTP}} {
 		if a[1] != "" {
 			all = append(all, a)
 		}

@@ -83,7 +83,7 @@ func TestPortTaken(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	addr := l.Addr().String()
-	for _, flag := range []string{"--ws", "--tcp", "--grpc"} {
+	for _, flag := range []string{"--ws", "--tcp", "--grpc", "--http"} {
 		r := runs(t, "node", flag, addr, "--no-auth", "--log-level", "error")
 		if want := "ribosome: " + flag + " " + addr + ": another program listens there; stop it, or choose another port\n"; r.code != exitFailed || r.stderr != want {
 			t.Errorf("got %+v, want %s", r, want)

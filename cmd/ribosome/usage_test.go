@@ -38,6 +38,8 @@ func TestCalledWrongly(t *testing.T) {
 		"no auth":             {node, `nothing says who may connect; give --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca, or --no-auth on a loopback address`},
 		"open to all":         {[]string{"node", "--tcp", "127.0.0.1:0", "--ws", "0.0.0.0:8443", "--no-auth"}, `--no-auth would let everyone in who reaches --ws 0.0.0.0:8443; use 127.0.0.1:8443, or say who may connect with --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca`},
 		"open to all, grpc":   {[]string{"node", "--grpc", ":8445", "--no-auth"}, `--no-auth would let everyone in who reaches --grpc :8445; use 127.0.0.1:8445, or say who may connect with --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca`},
+		"open to all, http":   {[]string{"node", "--http", "0.0.0.0:8080", "--no-auth"}, `--no-auth would let everyone in who reaches --http 0.0.0.0:8080; use 127.0.0.1:8080, or say who may connect with --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca`},
+		"http address":        {[]string{"node", "--http", "8080", "--no-auth"}, `--http 8080: want a host and a port, such as 127.0.0.1:8444`},
 		"open to all, name":   {[]string{"node", "--tcp", "example.org:1", "--no-auth"}, `--no-auth would let everyone in who reaches --tcp example.org:1; use 127.0.0.1:1, or say who may connect with --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca`},
 		"address":             {[]string{"node", "--tcp", "8444", "--no-auth"}, `--tcp 8444: want a host and a port, such as 127.0.0.1:8444`},
 		"port":                {[]string{"node", "--tcp", "127.0.0.1:99999", "--no-auth"}, `--tcp 127.0.0.1:99999: there is no such port; want one from 1 to 65535, or 0 for any that is free`},

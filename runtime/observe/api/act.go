@@ -35,9 +35,9 @@ type cancelView struct {
 	State   string `json:"state,omitempty"` // of the initiator's side
 }
 
-func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request) Act {
+func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
 	id := performatives.ConversationID(r.PathValue("id"))
-	act := Act{What: "cancel", Of: string(id)}
+	act := observe.OperatorActed{What: "cancel", Of: string(id)}
 	n := h.options.Node
 	ends := n.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{codons.KindTransition}})
 	defer ends.Close()
@@ -144,8 +144,8 @@ type decision struct {
 	Reason  string `json:"reason"`
 }
 
-func (h *Handler) decide(_ wire.Identity, w http.ResponseWriter, r *http.Request) Act {
-	act := Act{What: "decide", Of: r.PathValue("id"), Outcome: "invalid"}
+func (h *Handler) decide(_ wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
+	act := observe.OperatorActed{What: "decide", Of: r.PathValue("id"), Outcome: "invalid"}
 	var d decision
 	if err := readBody(r, &d); err != nil {
 		fail(w, http.StatusBadRequest, "body", `the body has to be JSON such as {"approve":true,"reason":"…"}`)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
@@ -82,8 +83,8 @@ func (h *Handler) reads(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// acts checks a request that changes something. A page of another site can send none: the content type makes its browser ask first.
-func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http.Request) Act) http.HandlerFunc {
+// acts checks a request that changes something, and publishes what came of it. A page of another site can send none: the content type makes its browser ask first.
+func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, ok := h.admit(w, r, auth.RightAct)
 		switch {
@@ -96,9 +97,7 @@ func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		a := do(who, w, r)
 		a.Time, a.Who, a.Host = time.Now(), string(who.Name), hostOf(r.RemoteAddr)
-		if h.options.Audit != nil {
-			h.options.Audit(a)
-		}
+		h.options.Node.Events().Publish(a)
 	}
 }
 

@@ -3,7 +3,6 @@ package api
 import (
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
@@ -37,19 +36,6 @@ type Options struct {
 
 	// Approvals is the queue whose steps an operator decides. Nil means none.
 	Approvals *approval.Queue
-
-	// Audit is told of each attempt to cancel or to decide, after it. Nil means nobody.
-	Audit func(Act)
-}
-
-// Act is an operator's attempt to change something.
-type Act struct {
-	Time    time.Time `json:"time"`
-	Who     string    `json:"who"`    // the name of the identity; empty without authentication
-	Host    string    `json:"host"`   // the address of the client
-	What    string    `json:"what"`   // cancel, approve or deny
-	Of      string    `json:"of"`     // the id of the conversation or the number of the step
-	Outcome string    `json:"result"` // such as receipt, or the code of the error
 }
 
 func (o Options) check() error {

@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // The bounds of a [Trail] whose options name none.
@@ -25,6 +26,7 @@ func Kinds() []actors.Kind {
 	return []actors.Kind{
 		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, actors.KindAgentStarted, actors.KindAgentStopped,
 		codons.KindTransition, runtime.KindMemberJoined, runtime.KindMemberLost, runtime.KindAgentMoved,
+		observe.KindOperatorActed,
 	}
 }
 

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
+	"github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/auth"
+)
+
+// The bounds of the operator's interface.
+const (
+	httpHeaderTime  = 10 * time.Second // for the header of a request
+	httpAnswerTime  = time.Minute      // for an answer; a stream of events extends it, and a cancellation takes 30 s of it at most
+	httpIdleTime    = 2 * time.Minute
+	httpHeaderBytes = 64 << 10
+)
+
+// observers are what watches a node for its operator.
+type observers struct {
+	recorder  *observe.Recorder
+	telemetry *telemetry.Telemetry
+	metrics   http.Handler
+}
+
+// observe begins to record and to count what happens on the node.
+func (p *endpoint) observe() (err error) {
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutTargetInfo(), otelprometheus.WithoutScopeInfo())
+	if err != nil {
+		return err
+	}
+	o := telemetry.Options{
+		Meters:   sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter)),
+		Sessions: func() int { return p.server.Counts().Open }, // metrics are read when the server is there
+	}
+	w := &observers{metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn)})}
+	if w.telemetry, err = telemetry.New(p.node, o); err != nil {
+		return err
+	}
+	if w.recorder, err = observe.New(p.node, observe.Options{}); err != nil {
+		w.telemetry.Close()
+		return err
+	}
+	p.observers = w
+	return nil
+}
+
+// close ends the observation. Without one it does nothing.
+func (w *observers) close() {
+	if w != nil {
+		w.recorder.Close()
+		w.telemetry.Close()
+	}
+}
+
+// operatorHTTP is the listener of the operator's interface.
+type operatorHTTP struct {
+	socket  net.Listener
+	handler *api.Handler
+	server  *http.Server
+	cancel  context.CancelFunc // ends the requests that wait
+	done    chan struct{}      // closed when the server has ended
+}
+
+// openHTTP opens the listener of the operator's interface. The node stops when ctx ends: then it is not ready any more.
+func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config *tls.Config) (acceptor, error) {
+	permits, err := c.permits()
+	if err != nil {
+		return nil, err
+	}
+	handler, err := api.New(api.Options{
+		Node: p.node, Recorder: p.observers.recorder, Metrics: p.observers.metrics, Auth: p.server.Options().Auth, Permits: permits,
+		Draining: func() bool { return p.draining(ctx) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	socket, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	o := &operatorHTTP{socket, handler, &http.Server{
+		Handler: bounded(handler), TLSConfig: config, ReadHeaderTimeout: httpHeaderTime, WriteTimeout: httpAnswerTime, IdleTimeout: httpIdleTime,
+		MaxHeaderBytes: httpHeaderBytes, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+		BaseContext: func(net.Listener) context.Context { return waiting },
+	}, cancel, make(chan struct{})}
+	go func() {
+		defer close(o.done)
+		serve := o.server.Serve
+		if config != nil {
+			serve = func(l net.Listener) error { return o.server.ServeTLS(l, "", "") } // the certificate is in config
+		}
+		if err := serve(socket); !errors.Is(err, http.ErrServerClosed) {
+			p.log.Error("the operator's interface has ended", "err", err)
+		}
+	}()
+	return o, nil
+}
+
+// bounded bounds the time that the body of a request may take. One of a request without a body would end streams.
+func bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(httpAnswerTime)) // all connections have one
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// permits returns the rights of operators by the rules of --rules; nil gives all rights to everyone who has authenticated.
+func (c *nodeCmd) permits() (func(wire.Identity, auth.Right) bool, error) {
+	rules, err := c.rules()
+	if rules == nil || err != nil {
+		return nil, err
+	}
+	return rules.Operator()
+}
+
+// draining reports whether the node is about to stop, or hands over its agents.
+func (p *endpoint) draining(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return true
+	case <-p.peers.Drained():
+		return true
+	default:
+	}
+	for _, m := range p.node.Members() {
+		if m.Name == p.node.Name() {
+			return m.Leaving
+		}
+	}
+	return false
+}
+
+// Addr returns the address of the listener.
+func (o *operatorHTTP) Addr() net.Addr { return o.socket.Addr() }
+
+// Stop ends the streams and the requests that wait, and lets the others be answered until ctx ends.
+func (o *operatorHTTP) Stop(ctx context.Context) error {
+	o.handler.Close()
+	o.cancel()
+	err := o.server.Shutdown(ctx)
+	if err != nil {
+		_ = o.server.Close() // err is the reason
+	}
+	<-o.done
+	return err
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	prometheus "github.com/prometheus/common/model"
+
+	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// served returns the address of the operator's interface of a node.
+func served(n *running) string {
+	n.t.Helper()
+	_, rest, _ := strings.Cut(n.shows(&n.stdout, "serving http"), "serving ")
+	url, _, _ := strings.Cut(rest, "\n")
+	return url
+}
+
+// browser is a client of the operator's interface.
+func browser(t *testing.T, config *tls.Config) *http.Client {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: patience}
+}
+
+// ask sends a request with a token, if there is one, and returns the status and the body of the answer.
+func ask(t *testing.T, c *http.Client, method, url, token string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
+}
+
+// An operator sees a call, live and later, its metrics, and what the operator has done himself in the audit trail. A stream of events ends with
+// the node.
+func TestHTTP(t *testing.T) {
+	t.Chdir(t.TempDir())
+	n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--audit", "trail.jsonl")
+	c, url := browser(t, nil), served(n.running)
+	for path, want := range map[string]string{"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ready"}`} {
+		if code, body := ask(t, c, "GET", url+path, ""); code != http.StatusOK || strings.TrimSpace(body) != want {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	events, err := c.Get(url + "/api/events?agent=Jules&act=TASK_REQUEST")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = events.Body.Close() }()
+	live := bufio.NewReader(events.Body)
+	if line, err := live.ReadString('\n'); err != nil || !strings.HasPrefix(line, ": ") {
+		t.Fatalf("the stream begins with %q, %v", line, err)
+	}
+	if r := runs(t, "call", "Jules", "debug_code", "-d", task, "-q", "--addr", n.at["tcp"]); r.code != exitDone {
+		t.Fatalf("got %+v", r)
+	}
+	for line := ""; line != "event: message.sent\n"; {
+		if line, err = live.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, body := ask(t, c, "GET", url+"/api/conversations?agent=Jules&act=TASK_REQUEST", "")
+	var all struct {
+		Conversations []struct {
+			ID string `json:"conversation_id"`
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &all); err != nil || len(all.Conversations) != 1 {
+		t.Fatalf("%v: %s", err, body)
+	}
+	id := all.Conversations[0].ID
+	if code, body := ask(t, c, "POST", url+"/api/conversations/"+id+"/cancel", ""); code >= 500 {
+		t.Errorf("%d %s", code, body)
+	}
+	began := measured(t, c, url, "ribosome_conversations_begun_total")
+	for late := time.Now().Add(patience); began == 0 && time.Now().Before(late); { // events are counted a little later
+		began = measured(t, c, url, "ribosome_conversations_begun_total")
+	}
+	if began < 1 || measured(t, c, url, "ribosome_agents") < 2 || measured(t, c, url, "ribosome_sessions") != 0 {
+		_, body := ask(t, c, "GET", url+"/metrics", "")
+		t.Errorf("the metrics are\n%s", body)
+	}
+	long, _ := http.NewRequestWithContext(t.Context(), "GET", url+"/healthz", http.NoBody)
+	long.Header.Set("X-Long", strings.Repeat("x", 2*httpHeaderBytes))
+	if answer, err := c.Do(long); err == nil { // or the node hangs up before all of it is sent
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("a long header: %s", answer.Status)
+		}
+	}
+	r := n.end()
+	if r.code != exitDone || strings.Contains(r.stderr, "had not stopped") || strings.Contains(r.stderr, "did not stop in order") {
+		t.Errorf("got %+v", r)
+	}
+	if _, err := io.ReadAll(live); err != nil {
+		t.Errorf("the stream ends with %v", err)
+	}
+	trail, err := os.ReadFile("trail.jsonl")
+	if err != nil || strings.Count(string(trail), `"kind":"operator.acted"`) != 1 || !strings.Contains(string(trail), `"what":"cancel","of":"`+id+`"`) {
+		t.Errorf("%v: the trail is\n%s", err, trail)
+	}
+}
+
+// measured returns the sum of the samples of a metric, as Prometheus's own parser reads them.
+func measured(t *testing.T, c *http.Client, url, name string) (sum float64) {
+	t.Helper()
+	code, text := ask(t, c, "GET", url+"/metrics", "")
+	if code != http.StatusOK {
+		t.Fatalf("%d %s", code, text)
+	}
+	parser := expfmt.NewTextParser(prometheus.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	for _, m := range families[name].GetMetric() {
+		sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+	}
+	return sum
+}
+
+// With tokens, everything but the health needs one, and a rule that grants the right. No token is logged or answered.
+func TestHTTPTokens(t *testing.T) {
+	const crmToken = "crm-0123456789abcdefghijk" //nolint:gosec // nobody else's
+	t.Chdir(t.TempDir())
+	writeFile(t, "tokens", "Ana "+anasToken+"\nCrm "+crmToken+"\n")
+	writeFile(t, "rules.json", `[{"agent":"Ana","operator":["read"]},{"agent":"Crm","allow":["*"]}]`)
+	n := hosts(t, "--tokens", "tokens", "--rules", "rules.json", "--http", "127.0.0.1:0")
+	c, url := browser(t, nil), served(n.running)
+	if code, body := ask(t, c, "GET", url+"/healthz", ""); code != http.StatusOK {
+		t.Errorf("health: %d %s", code, body)
+	}
+	for token, want := range map[string]struct{ read, act int }{
+		"": {401, 401}, otherToken: {401, 401}, anasToken: {200, 403}, crmToken: {403, 403},
+	} {
+		for _, path := range []string{"/api/conversations", "/metrics"} {
+			code, body := ask(t, c, "GET", url+path, token)
+			if code != want.read {
+				t.Errorf("%s with %q: %d %s", path, token, code, body)
+			}
+			noSecrets(t, ran{stdout: body})
+		}
+		if code, body := ask(t, c, "POST", url+"/api/conversations/x/cancel", token); code != want.act {
+			t.Errorf("cancel with %q: %d %s", token, code, body)
+		}
+	}
+	noSecrets(t, n.end())
+}
+
+// Without rules, everyone who has authenticated may read and act; and TLS applies, with client certificates.
+func TestHTTPS(t *testing.T) {
+	t.Chdir(t.TempDir())
+	pki(t)
+	n := begins(t, "node", "--tls-cert", "server.pem", "--tls-key", "server.key", "--client-ca", "ca.pem", "--http", "127.0.0.1:0")
+	url := served(n)
+	ca, err := os.ReadFile("ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	own, err := tls.LoadX509KeyPair("Crm.pem", "Crm.key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(url, "https://127.0.0.1:") {
+		t.Fatalf("it serves %s", url)
+	}
+	for want, certificates := range map[int][]tls.Certificate{http.StatusUnauthorized: nil, http.StatusOK: {own}} {
+		c := browser(t, &tls.Config{RootCAs: roots, Certificates: certificates, MinVersion: tls.VersionTLS12})
+		if code, body := ask(t, c, "GET", url+"/api/node", ""); code != want {
+			t.Errorf("%d %s, want %d", code, body, want)
+		}
+		if code, _ := ask(t, c, "POST", url+"/api/conversations/x/cancel", ""); want == http.StatusOK && code != http.StatusNotFound {
+			t.Errorf("cancel: %d", code)
+		}
+	}
+	if r := n.end(); r.code != exitDone || strings.Contains(r.stderr, "had not stopped") {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// A node is not ready when it has been told to stop, and when it hands over its agents.
+func TestDraining(t *testing.T) {
+	node, err := runtime.New(runtime.Options{Name: "n", Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.Local}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	within, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	defer func() { _ = node.Stop(within) }()
+	peers, err := runtime.NewPeers(node, runtime.PeerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &endpoint{node: node, peers: peers}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if p.draining(t.Context()) || !p.draining(stopped) {
+		t.Error("it drains before the signal, or not after it")
+	}
+	if err := node.HandOver(within); err != nil {
+		t.Error(err)
+	}
+	if !p.draining(t.Context()) {
+		t.Error("it hands over its agents, and is ready")
+	}
+}
+
+// deadlined is an answer that knows by when the request has to be read.
+type deadlined struct {
+	http.ResponseWriter
+	by time.Time
+}
+
+func (d *deadlined) SetReadDeadline(by time.Time) error { d.by = by; return nil }
+
+// The body of a request is bounded in time, and a stream of events, which has none, is not.
+func TestBoundedBodies(t *testing.T) {
+	for body, want := range map[string]bool{"": false, "{}": true} {
+		w := &deadlined{ResponseWriter: httptest.NewRecorder()}
+		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+		bounded(http.NotFoundHandler()).ServeHTTP(w, r)
+		if !w.by.IsZero() != want {
+			t.Errorf("%q has to be read by %v", body, w.by)
+		}
+	}
+}

@@ -1,0 +1,19 @@
+package observe
+
+import "github.com/ribosome-agents/ribosome/actors"
+
+// KindOperatorActed is the kind of [OperatorActed].
+const KindOperatorActed actors.Kind = "operator.acted"
+
+// OperatorActed says that an operator has tried to change something on the node, and what came of it. It is published after the attempt.
+type OperatorActed struct {
+	actors.At
+	Who     string `json:"who"`    // the name that the operator has authenticated as; empty without authentication
+	Host    string `json:"host"`   // the address of the operator's client
+	What    string `json:"what"`   // cancel, approve or deny; decide for a decision that cannot be read
+	Of      string `json:"of"`     // the id of the conversation or the number of the step
+	Outcome string `json:"result"` // such as receipt, or the code of the error
+}
+
+// Kind returns KindOperatorActed.
+func (OperatorActed) Kind() actors.Kind { return KindOperatorActed }
