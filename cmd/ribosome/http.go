@@ -69,11 +69,10 @@ func (w *observers) close() {
 
 // operatorHTTP is the listener of the operator's interface.
 type operatorHTTP struct {
-	socket  net.Listener
-	handler *api.Handler
-	server  *http.Server
-	cancel  context.CancelFunc // ends the requests that wait
-	done    chan struct{}      // closed when the server has ended
+	socket net.Listener
+	server *http.Server
+	cancel context.CancelFunc // ends the streams and the requests that wait
+	done   chan struct{}      // closed when the server has ended
 }
 
 // openHTTP opens the listener of the operator's interface. The node stops when ctx ends: then it is not ready any more.
@@ -94,7 +93,7 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 		return nil, err
 	}
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	o := &operatorHTTP{socket, handler, &http.Server{
+	o := &operatorHTTP{socket, &http.Server{
 		Handler: bounded(handler), TLSConfig: config, ReadHeaderTimeout: httpHeaderTime, WriteTimeout: httpAnswerTime, IdleTimeout: httpIdleTime,
 		MaxHeaderBytes: httpHeaderBytes, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 		BaseContext: func(net.Listener) context.Context { return waiting },
@@ -153,7 +152,6 @@ func (o *operatorHTTP) Addr() net.Addr { return o.socket.Addr() }
 
 // Stop ends the streams and the requests that wait, and lets the others be answered until ctx ends.
 func (o *operatorHTTP) Stop(ctx context.Context) error {
-	o.handler.Close()
 	o.cancel()
 	err := o.server.Shutdown(ctx)
 	if err != nil {
