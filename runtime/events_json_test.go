@@ -27,6 +27,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 var update = flag.Bool("update", false, "write the JSON of the events in testdata anew")
@@ -92,6 +93,7 @@ func eventSamples(t *testing.T) []actors.Event {
 		runtime.KindHosts{At: at, Name: "reviewer", Nodes: []string{"n1", "n2"}},
 		runtime.MemberLost{At: at, Node: "n2", Epoch: 7, Reason: "failed"},
 		runtime.AgentContested{At: at, Agent: "Jules", Node: "n2"},
+		observe.OperatorActed{At: at, Who: "ops", Host: "192.0.2.1", What: "cancel", Of: "c1", Outcome: "receipt"},
 		actors.AgentAnnounced{At: at, Agent: "Jules"},
 		actors.AgentStopped{At: at, Agent: "Jules"},
 		actors.WorkAbandoned{At: at, Agent: "Jules", Conversation: "c1"},
