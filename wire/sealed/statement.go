@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,7 +105,7 @@ func readHeader(compact, typ string, members map[string]bool) (h header, err err
 	if err := json.Unmarshal(text, &all); err != nil || json.Unmarshal(text, &h) != nil {
 		return h, errors.New("want an object as the header")
 	}
-	for name := range all {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !members[name] {
 			return h, fmt.Errorf("the header has the member %.16q, which is not allowed", name)
 		}
