@@ -33,9 +33,9 @@ type endpoint struct {
 	server    *wire.Server
 	listeners []listening
 
-	// Of a member of a cluster: the socket of --grpc, and what serves the links of other nodes there.
-	socket net.Listener
-	links  func(*grpc.LinkStream)
+	// Of a member of a cluster: the sockets of --grpc and --http, and what serves the links of other nodes at --grpc.
+	socket, operators net.Listener
+	links             func(*grpc.LinkStream)
 }
 
 // listening is the listener of one transport, with its address.

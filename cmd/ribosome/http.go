@@ -71,8 +71,8 @@ func (w *observers) close() {
 type operatorHTTP struct {
 	socket net.Listener
 	server *http.Server
-	cancel context.CancelFunc // ends the streams and the requests that wait
-	done   chan struct{}      // closed when the server has ended
+	cancel func()        // ends the streams and the requests that wait
+	done   chan struct{} // closed when the server has ended
 }
 
 // openHTTP opens the listener of the operator's interface. The node stops when ctx ends: then it is not ready any more.
@@ -83,16 +83,22 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 	}
 	handler, err := api.New(api.Options{
 		Node: p.node, Recorder: p.observers.recorder, Metrics: p.observers.metrics, Auth: p.server.Options().Auth, Permits: permits,
-		Draining: func() bool { return p.draining(ctx) },
+		Draining: func() bool { return p.draining(ctx) }, Peers: p.otherNodes, PeerTLS: peerTLS(config),
 	})
 	if err != nil {
 		return nil, err
 	}
-	socket, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, err
+	socket := p.operators
+	if socket == nil {
+		if socket, err = net.Listen("tcp", addr); err != nil {
+			return nil, err
+		}
 	}
-	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	waiting, end := context.WithCancel(context.WithoutCancel(ctx))
+	cancel := func() {
+		end()
+		handler.Close()
+	}
 	o := &operatorHTTP{socket, &http.Server{
 		Handler: bounded(handler), TLSConfig: config, ReadHeaderTimeout: httpHeaderTime, WriteTimeout: httpAnswerTime, IdleTimeout: httpIdleTime,
 		MaxHeaderBytes: httpHeaderBytes, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
@@ -109,6 +115,24 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 		}
 	}()
 	return o, nil
+}
+
+// peerTLS returns what checks the certificates of other nodes: the authorities of --client-ca, or those of the system.
+func peerTLS(config *tls.Config) *tls.Config {
+	if config == nil {
+		return nil
+	}
+	return &tls.Config{RootCAs: config.ClientCAs, MinVersion: config.MinVersion}
+}
+
+// otherNodes returns the other nodes of the cluster, with the addresses that they announce.
+func (p *endpoint) otherNodes() (all []api.Peer) {
+	for _, m := range p.node.Members() {
+		if m.Name != p.node.Name() {
+			all = append(all, api.Peer{Node: m.Name, URL: m.Labels[httpLabel]})
+		}
+	}
+	return all
 }
 
 // bounded bounds the time that the body of a request may take. One of a request without a body would end streams.
