@@ -34,37 +34,71 @@ type observers struct {
 	recorder  *observe.Recorder
 	telemetry *telemetry.Telemetry
 	metrics   http.Handler
+	traces    *traces // nil without --otlp
 }
 
-// observe begins to record and to count what happens on the node.
-func (p *endpoint) observe() (err error) {
-	registry := prometheus.NewRegistry()
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutTargetInfo(), otelprometheus.WithoutScopeInfo())
-	if err != nil {
+// observe begins to record, to count and to trace what happens on the node, as the flags say.
+func (p *endpoint) observe(ctx context.Context, c *nodeCmd) (err error) {
+	if c.HTTP == "" && c.OTLP == "" {
+		return nil
+	}
+	w := &observers{}
+	if w.traces, err = c.traceFlags.open(ctx, c.Name, p.log); err != nil {
 		return err
 	}
-	o := telemetry.Options{
-		Meters:   sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter)),
-		Sessions: func() int { return p.server.Counts().Open }, // metrics are read when the server is there
+	var o telemetry.Options
+	if w.traces != nil {
+		o.Tracers = w.traces.provider
 	}
-	w := &observers{metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn)})}
+	if c.HTTP != "" {
+		if err := p.measure(w, &o); err != nil {
+			return err
+		}
+	}
 	if w.telemetry, err = telemetry.New(p.node, o); err != nil {
 		return err
 	}
-	if w.recorder, err = observe.New(p.node, observe.Options{}); err != nil {
-		w.telemetry.Close()
-		return err
+	if c.HTTP != "" {
+		if w.recorder, err = observe.New(p.node, observe.Options{}); err != nil {
+			w.telemetry.Close()
+			return err
+		}
 	}
 	p.observers = w
 	return nil
 }
 
-// close ends the observation. Without one it does nothing.
-func (w *observers) close() {
-	if w != nil {
-		w.recorder.Close()
-		w.telemetry.Close()
+// measure prepares the metrics.
+func (p *endpoint) measure(w *observers, o *telemetry.Options) error {
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutTargetInfo(), otelprometheus.WithoutScopeInfo())
+	if err != nil {
+		return err
 	}
+	o.Meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))
+	o.Sessions = func() int { return p.server.Counts().Open } // metrics are read when the server is there
+	w.metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn)})
+	if w.traces != nil {
+		return w.traces.register(registry)
+	}
+	return nil
+}
+
+// close ends the observation, and returns what was lost by then. Without one it does nothing.
+func (w *observers) close(ctx context.Context) (lost []string) {
+	if w == nil {
+		return nil
+	}
+	if w.recorder != nil {
+		w.recorder.Close()
+	}
+	w.telemetry.Close()
+	if w.traces != nil {
+		if text := w.traces.close(ctx); text != "" {
+			lost = append(lost, text)
+		}
+	}
+	return lost
 }
 
 // operatorHTTP is the listener of the operator's interface.

@@ -143,7 +143,7 @@ func measured(t *testing.T, c *http.Client, url, name string) (sum float64) {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	for _, m := range families[name].GetMetric() {
-		sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
 	}
 	return sum
 }
