@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -65,6 +66,7 @@ type agentView struct {
 	ID            performatives.AgentID `json:"agent"`
 	Node          string                `json:"node"`
 	Queued        map[string]int        `json:"queued,omitempty"` // by priority; of an agent of this node
+	Wait          float64               `json:"oldest_wait_s"`    // the age of the oldest message that waits, in seconds, by the clock of its sender
 	Conversations int                   `json:"conversations"`    // its sides that are under way on this node
 }
 
@@ -84,19 +86,22 @@ func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
 	for _, e := range n.Directory().All() {
 		a := agentView{ID: e.ID, Node: e.Node, Conversations: open[e.ID.Fold()]}
 		if self, local := n.System().Lookup(e.ID); local {
-			a.Queued = queued(self)
+			a.Queued, a.Wait = queued(self, time.Now())
 		}
 		all = append(all, a)
 	}
 	answer(w, http.StatusOK, agentList{Agents: all})
 }
 
-func queued(a actors.Self) map[string]int {
-	by := make(map[string]int)
+func queued(a actors.Self, now time.Time) (by map[string]int, wait float64) {
+	by = make(map[string]int)
 	for _, p := range []performatives.Priority{performatives.Urgent, performatives.High, performatives.Normal, performatives.Low} {
-		by[p.String()] = a.Queued(p)
+		n, oldest := a.Backlog(p)
+		if by[p.String()] = n; !oldest.IsZero() {
+			wait = max(wait, now.Sub(oldest).Seconds())
+		}
 	}
-	return by
+	return by, wait
 }
 
 // page is the answer of GET /api/conversations.
