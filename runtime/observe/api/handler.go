@@ -40,6 +40,8 @@ func New(o Options) (*Handler, error) {
 	h.mux.HandleFunc("GET /api/node", h.reads(h.node))
 	h.mux.HandleFunc("GET /api/members", h.reads(h.members))
 	h.mux.HandleFunc("GET /api/agents", h.reads(spread(h, h.agents, mergeAgents)))
+	h.mux.HandleFunc("GET /api/refusals", h.reads(spread(h, h.refusals, mergeRefusals)))
+	h.mux.HandleFunc("GET /api/rates", h.reads(spread(h, h.rates, mergeRates)))
 	h.mux.HandleFunc("GET /api/conversations", h.reads(spread(h, h.conversations, mergePages)))
 	h.mux.HandleFunc("GET /api/conversations/{id}", h.reads(spread(h, h.conversation, mergeConversation)))
 	h.mux.HandleFunc("POST /api/conversations/{id}/cancel", h.acts(h.cancel))
@@ -121,17 +123,29 @@ func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http
 // maxBody is the longest body of a request, in bytes.
 const maxBody = 64 << 10
 
-// status is the answer of /healthz and /readyz.
+// status is the answer of /healthz and of a decision.
 type status struct {
 	Status string `json:"status"`
 }
 
+// readiness is the answer of /readyz.
+type readiness struct {
+	Status  string `json:"status"`            // ready, joining or draining
+	Cluster string `json:"cluster,omitempty"` // joined or joining; empty for a node without a cluster
+}
+
 func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
-	if h.options.Draining != nil && h.options.Draining() {
-		answer(w, http.StatusServiceUnavailable, status{"draining"})
-		return
+	v, code := readiness{Status: "ready"}, http.StatusOK
+	if n := h.options.Node; n.Members() != nil {
+		v.Cluster = "joined"
+		if !n.Joined() {
+			v, code = readiness{"joining", "joining"}, http.StatusServiceUnavailable
+		}
 	}
-	answer(w, http.StatusOK, status{"ready"})
+	if h.options.Draining != nil && h.options.Draining() {
+		v.Status, code = "draining", http.StatusServiceUnavailable
+	}
+	answer(w, code, v)
 }
 
 // failure is the answer to a request that is refused.
