@@ -213,7 +213,7 @@ func TestReadyWithCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if got := ask(h, "GET", "/readyz", ""); got.Code != http.StatusServiceUnavailable || strings.TrimSpace(got.Body.String()) != `{"status":"joining","cluster":"joining"}` {
+	if got := ask(checked(t, h), "GET", "/readyz", ""); got.Code != http.StatusServiceUnavailable || strings.TrimSpace(got.Body.String()) != `{"status":"joining","cluster":"joining"}` {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	c := newTown(t, func(i int, o *api.Options) { o.Draining = func() bool { return i == 1 } })
