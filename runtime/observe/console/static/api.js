@@ -56,7 +56,11 @@ async function send(path, { query, signal, ...options } = {}) {
   throw new Refusal(answer.status, code, text);
 }
 
-// A number whose digits JavaScript cannot keep stays as it is written.
+// parse reads JSON. A number whose digits JavaScript cannot keep stays as it is written.
+function parse(text) {
+  return /[\d.]{16}/.test(text) ? JSON.parse(text, exact) : JSON.parse(text);
+}
+
 function exact(_, value, context) {
   if (typeof value === 'number' && context?.source.length > 15 && String(value) !== context.source) return JSON.rawJSON(context.source);
   return value;
@@ -65,7 +69,7 @@ function exact(_, value, context) {
 /** get reads one answer. */
 export async function get(path, query, signal) {
   const answer = await send(path, { query, signal, headers: headers() });
-  return JSON.parse(await answer.text(), exact);
+  return parse(await answer.text());
 }
 
 /** optional is get of what an older node may not have: undefined then. */
@@ -81,7 +85,7 @@ export async function optional(path, query, signal) {
 /** post changes something. */
 export async function post(path, body, signal) {
   const answer = await send(path, { method: 'POST', signal, headers: headers({ 'Content-Type': 'application/json' }), body: JSON.stringify(body ?? {}) });
-  return JSON.parse(await answer.text(), exact);
+  return parse(await answer.text());
 }
 
 /** pause waits, until the signal at most. */
@@ -147,7 +151,7 @@ async function events(body, take) {
         if (line.startsWith('event: ')) kind = line.slice(7);
         else if (line.startsWith('data: ')) data.push(line.slice(6));
       }
-      if (data.length) take(kind, JSON.parse(data.join('\n'), exact));
+      if (data.length) take(kind, parse(data.join('\n')));
     }
   }
 }

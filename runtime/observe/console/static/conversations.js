@@ -1,7 +1,7 @@
 // The list of conversations, with filters.
 
 import { follow, get, poll, problem, throttled } from './api.js';
-import { alertText, h, name, number, replace, when } from './dom.js';
+import { alertText, fraction, h, name, number, replace, when } from './dom.js';
 import { List } from './list.js';
 
 const filters = [
@@ -52,7 +52,14 @@ export function conversations(root, frame) {
   let known = new Map();
   let version = 0; // of the filters
   let complete = false;
-  const order = (a, b) => (a.began === b.began ? (a.conversation_id < b.conversation_id ? -1 : 1) : (Date.parse(b.began) - Date.parse(a.began) || (a.began < b.began ? 1 : -1)));
+  const order = (a, b) => b.at - a.at || b.fine - a.fine || (a.conversation_id < b.conversation_id ? -1 : 1);
+
+  // add enters a conversation, with its time as numbers to sort by.
+  function add(c) {
+    c.at = Date.parse(c.began);
+    c.fine = fraction(c.began);
+    known.set(c.conversation_id, c);
+  }
 
   function display() {
     const all = [...known.values()].sort(order);
@@ -70,7 +77,7 @@ export function conversations(root, frame) {
       if (mine !== version) return;
       for (const c of page.conversations) {
         seen.set(c.conversation_id, c);
-        known.set(c.conversation_id, c);
+        add(c);
       }
       cursor = page.next;
       if (!cursor || seen.size >= most) break;
@@ -88,7 +95,7 @@ export function conversations(root, frame) {
     if (mine !== version) return;
     const seen = new Set();
     for (const c of page.conversations) {
-      known.set(c.conversation_id, c);
+      add(c);
       seen.add(c.conversation_id);
     }
     const last = page.conversations.at(-1);

@@ -72,10 +72,12 @@ export function when(time) {
   return h('time', { datetime: String(time), title: String(time) }, clock(time));
 }
 
-/** between returns the milliseconds between two times of the node, which have nanoseconds. */
+/** fraction returns the part of a millisecond of a time of the node, which Date leaves out. */
+export const fraction = (time) => Number(`0.${/\.\d{3}(\d*)/.exec(time)?.[1] || 0}`);
+
+/** between returns the milliseconds between two times of the node. */
 export function between(from, to) {
-  const fine = (time) => Number(`0.${/\.\d{3}(\d*)/.exec(time)?.[1] || 0}`); // what Date leaves out
-  return Date.parse(to) - Date.parse(from) + fine(to) - fine(from);
+  return Date.parse(to) - Date.parse(from) + fraction(to) - fraction(from);
 }
 
 /** duration returns milliseconds as text. */
