@@ -88,6 +88,7 @@ func testLive(t *testing.T, browser context.Context) {
 	one.shows(".message", "INFORM_RESULT")
 	one.until(`[...document.querySelectorAll('.states .box.current')].every((e) => e.textContent === 'completed')`)
 	one.shows(".facts", "ended")
+	one.until(`document.querySelector('#cancel').disabled`)
 	list.shows(".list .row", "completed")
 	if eval[int](one, "window.mark") != 1 || eval[int](list, "window.mark") != 1 {
 		t.Error("a page was loaded again")

@@ -105,7 +105,7 @@ func (b *tab) shoot(name, scheme string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), smaller(b.t, png), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
 	b.scheme("light")

@@ -114,7 +114,7 @@ export async function poll(read, ms, signal, failed) {
 
 /**
  * follow reads live events until the signal, and connects again when the stream ends. It is fetch and not EventSource, which sends no token.
- * opened is called after each connection, and lost when the node has dropped events: what was read before may be out of date.
+ * opened is called after each attempt to connect, and when the node has dropped events: what was read before may be out of date.
  */
 export async function follow(query, { event, opened, state }, signal) {
   for (let wait = 500; !signal.aborted; wait = Math.min(2 * wait, 10000)) {
@@ -128,8 +128,10 @@ export async function follow(query, { event, opened, state }, signal) {
       if (signal.aborted) break;
       if (err instanceof Refusal && (err.status === 401 || err.status === 403)) {
         state('not live');
+        opened();
         return;
       }
+      opened();
     }
     if (!signal.aborted) state('reconnecting');
     await pause(wait, signal);

@@ -32,7 +32,7 @@ export function approvals(root, { signal }) {
       for (const b of buttons) b.disabled = false;
     }
     const element = h('section', { class: 'card step', 'aria-label': `Step ${a.id}` },
-      h('h2', {}, `Step ${a.id} of `, name(a.from)), h('p', { class: 'note' }, 'since ', when(a.since), ' ', left),
+      h('h2', {}, `Step ${a.id} of `, name(a.from)), h('p', { class: 'note' }, 'since ', when(a.since), left),
       code(json(a.step)), h('p', { class: 'actions' }, h('label', {}, 'Reason ', reason), ' ', buttons[0], ' ', buttons[1]));
     return { element, left, until: a.until && Date.parse(a.until) };
   }

@@ -17,7 +17,7 @@ export function conversation(root, { signal, id, live }) {
   const sides = h('tbody');
   const state = h('div', { class: 'machines' });
   const tree = h('div', { class: 'tree' });
-  const payload = h('div', { class: 'payload', 'aria-live': 'polite' }, h('p', { class: 'note' }, 'Choose a message to see its payload.'));
+  const payload = h('div', { class: 'payload' }, h('p', { class: 'note' }, 'Choose a message to see its payload.'));
   const outcome = h('p', { id: 'outcome', class: 'count', role: 'status' });
   const cancel = h('button', { id: 'cancel', type: 'button', class: 'danger', disabled: true, on: { click: () => confirm.showModal() } }, 'Cancel it…');
   const confirm = h('dialog', { 'aria-labelledby': 'confirm-title' },
@@ -26,7 +26,12 @@ export function conversation(root, { signal, id, live }) {
     h('p', { class: 'actions' },
       h('button', { id: 'confirm', type: 'button', class: 'danger', on: { click: () => { confirm.close(); withdraw(); } } }, 'Cancel it'), ' ',
       h('button', { type: 'button', on: { click: () => confirm.close() } }, 'Leave it')));
-  const sequence = new Sequence((m) => replace(payload, details(m)));
+  let chosen = ''; // what of which message is shown
+  const sequence = new Sequence((m) => {
+    const now = JSON.stringify([m.id, m.sent, m.received, m.refused]);
+    if (now !== chosen) replace(payload, details(m));
+    chosen = now;
+  });
   const scroll = h('div', { class: 'scroll drawing' }, sequence.element);
   const forgotten = h('p', { class: 'note' });
 
@@ -34,11 +39,11 @@ export function conversation(root, { signal, id, live }) {
     h('div', { class: 'title' }, h('h1', {}, 'Conversation ', name(id)), cancel), facts, outcome, confirm,
     h('div', { class: 'split' },
       h('section', { 'aria-labelledby': 'messages' }, h('h2', { id: 'messages' }, 'Messages'), forgotten, scroll),
-      h('section', { 'aria-labelledby': 'payload' }, h('h2', { id: 'payload' }, 'Payload'), payload)),
-    h('section', { 'aria-labelledby': 'sides' }, h('h2', { id: 'sides' }, 'Sides'), h('div', { class: 'scroll' }, h('table', {},
-      h('thead', {}, h('tr', {}, ['Agent', 'Role', 'Peer', 'State', 'Since', 'Deadline', 'Budget left'].map((t) => h('th', { scope: 'col' }, t)))), sides))),
-    h('section', { 'aria-labelledby': 'states' }, h('h2', { id: 'states' }, 'States'), state),
-    h('section', { 'aria-labelledby': 'tree' }, h('h2', { id: 'tree' }, 'Tree'), tree),
+      h('section', { class: 'aside', 'aria-labelledby': 'payload' }, h('h2', { id: 'payload' }, 'Payload'), payload),
+      h('section', { 'aria-labelledby': 'sides' }, h('h2', { id: 'sides' }, 'Sides'), h('div', { class: 'scroll' }, h('table', {},
+        h('thead', {}, h('tr', {}, ['Agent', 'Role', 'Peer', 'State', 'Since', 'Deadline', 'Budget left'].map((t) => h('th', { scope: 'col' }, t)))), sides))),
+      h('section', { 'aria-labelledby': 'states' }, h('h2', { id: 'states' }, 'States'), state),
+      h('section', { 'aria-labelledby': 'tree' }, h('h2', { id: 'tree' }, 'Tree'), tree)),
   );
 
   let codon; // its table, once it is read; null if the node knows none
@@ -48,7 +53,7 @@ export function conversation(root, { signal, id, live }) {
   async function read() {
     const c = await get(`conversations/${encodeURIComponent(id)}`, {}, signal);
     const bottom = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40;
-    if (sequence.put(c.messages || []) && bottom) scroll.scrollTop = scroll.scrollHeight;
+    if (sequence.set(c.messages || []) && bottom) scroll.scrollTop = scroll.scrollHeight;
     replace(forgotten, c.messages_forgotten ? `The node has forgotten the first ${number(c.messages_forgotten)} messages.` : '');
     cancel.disabled = !c.live;
     replace(facts, fact('Codon', c.protocol || '–'), fact('Is', c.live ? 'under way' : 'ended'), fact('State', states(c)), fact('Began', when(c.began)), fact('Last event', when(c.updated)),
@@ -170,7 +175,7 @@ export function conversation(root, { signal, id, live }) {
     event: (kind, data) => {
       if (data.message && kind === 'message.sent') {
         const bottom = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40;
-        if (sequence.put([data.message]) && bottom) scroll.scrollTop = scroll.scrollHeight;
+        if (sequence.add(data.message) && bottom) scroll.scrollTop = scroll.scrollHeight;
       }
       refresh();
     },

@@ -1,6 +1,6 @@
 // The list of conversations, with filters.
 
-import { follow, get, poll, problem, throttled } from './api.js';
+import { follow, get, problem, throttled } from './api.js';
 import { alertText, fraction, h, name, number, replace, when } from './dom.js';
 import { List } from './list.js';
 
@@ -150,7 +150,10 @@ export function conversations(root, frame) {
     opened: everything,
     state: frame.live,
   }, signal);
-  poll(all, 30000, signal, failed);
-  signal.addEventListener('abort', () => list.observer.disconnect());
+  const timer = setInterval(everything, 30000);
+  signal.addEventListener('abort', () => {
+    clearInterval(timer);
+    list.observer.disconnect();
+  });
   return 'Conversations';
 }

@@ -6,6 +6,7 @@ const rowHeight = 34;
 const headHeight = 44;
 const gutter = 90; // for the times
 const everyone = '(everyone)';
+const most = 1000; // messages that the diagram shows at most: the last ones
 
 const cut = (text, n) => (text.length > n ? `${text.slice(0, n / 2 - 1)}…${text.slice(1 - n / 2)}` : text);
 
@@ -17,6 +18,7 @@ export class Sequence {
     this.messages = new Map(); // by id
     this.rows = new Map();
     this.current = null;
+    this.pitch = 0;
     this.head = svg('g');
     this.lines = svg('g', { class: 'lifelines' });
     this.body = svg('g');
@@ -29,12 +31,34 @@ export class Sequence {
     });
   }
 
-  /** put adds messages, or exchanges those that have changed. Messages of which the node has forgotten the beginning stay. */
+  /** add adds a message that has just been sent. It reports whether it is new. */
+  add(message) {
+    return !this.messages.has(message.id) && this.put([...this.messages.values(), message]);
+  }
+
+  /**
+   * set shows the messages that the node has, in their order, between those that it has forgotten meanwhile and those that were added meanwhile.
+   * It reports whether there are new ones.
+   */
+  set(messages) {
+    const has = new Set(messages.map((m) => m.id));
+    const rest = [...this.messages.values()].filter((m) => !has.has(m.id));
+    const old = (m) => messages.length > 0 && between(m.time, messages[0].time) > 0;
+    return this.put([...rest.filter(old), ...messages, ...rest.filter((m) => !old(m))]);
+  }
+
   put(messages) {
+    const before = this.messages;
+    this.messages = new Map(messages.slice(-most).map((m) => [m.id, m]));
     let grown = false;
-    for (const m of messages) {
-      grown = grown || !this.messages.has(m.id);
-      this.messages.set(m.id, { ...this.messages.get(m.id), ...m });
+    for (const [id, row] of this.rows) {
+      if (this.messages.has(id)) continue;
+      row.element.remove();
+      this.rows.delete(id);
+      if (this.current === id) this.current = null;
+    }
+    for (const m of this.messages.values()) {
+      grown = grown || !before.has(m.id);
       for (const agent of [m.sender, m.receiver || everyone]) {
         if (!this.agents.includes(agent)) {
           this.agents.push(agent);
@@ -49,15 +73,13 @@ export class Sequence {
     return grown;
   }
 
-  get pitch() {
-    return this.agents.length > 6 ? 170 : 210;
-  }
-
   x(agent) {
     return gutter + this.pitch * (this.agents.indexOf(agent) + 0.5);
   }
 
   frame() {
+    const room = (this.element.parentElement?.clientWidth || 0) - gutter - 2;
+    this.pitch = Math.max(170, Math.min(320, room / Math.max(2, this.agents.length))); // the space of one agent
     const width = gutter + this.pitch * Math.max(2, this.agents.length);
     const height = headHeight + rowHeight * (this.messages.size + 0.5);
     this.element.setAttribute('viewBox', `0 0 ${width} ${height}`);
@@ -73,20 +95,20 @@ export class Sequence {
         svg('rect', { x: x - w / 2, y: 6, width: w, height: 30, rx: 6 }),
         svg('text', { x, y: 26, 'text-anchor': 'middle' }, cut(shown(agent), 24), svg('title', {}, agent))));
     }
-    for (const row of this.rows.values()) row.text = null; // the lifelines have moved
   }
 
   draw(m, i) {
-    const text = JSON.stringify([m, i]);
+    const text = [i, this.pitch, this.agents.length, m.sent, m.refused].join();
     let row = this.rows.get(m.id);
     if (!row) {
       row = { element: svg('g', { class: 'message', role: 'option', id: `message-${Sequence.last++}`, 'aria-selected': 'false' }) };
       row.element.dataset.id = m.id;
       this.rows.set(m.id, row);
-      this.body.append(row.element);
     }
     if (row.text === text) return;
     row.text = text;
+    if (row.index !== i) this.body.append(row.element); // and so do all behind it: the order is that of the messages
+    row.index = i;
     const y = headHeight + rowHeight * (i + 0.7);
     const from = this.x(m.sender);
     const to = this.x(m.receiver || everyone);

@@ -2,9 +2,8 @@
 
 import { h, replace, shown, svg } from './dom.js';
 
-const boxWidth = 128;
 const boxHeight = 30;
-const columnGap = 64;
+const columnGap = 48;
 const rowGap = 16;
 
 const plain = (on) => !on.startsWith('any other ');
@@ -61,6 +60,7 @@ function arrange({ columns, edges }) {
 export function diagram(codon, role, current) {
   const g = graph(codon, role);
   arrange(g);
+  const boxWidth = 18 + 7.3 * Math.max(...g.columns.flat().map((state) => state.length)); // of the longest name
   const rows = Math.max(...g.columns.map((c) => c.length));
   const height = rows * (boxHeight + rowGap) + rowGap;
   const width = g.columns.length * (boxWidth + columnGap);
@@ -72,10 +72,10 @@ export function diagram(codon, role, current) {
   const edges = [];
   for (const e of [...g.edges].sort((a, b) => (a.from === current) - (b.from === current))) {
     const lit = e.from === current;
-    edges.push(svg('path', { class: `edge ${lit ? 'lit' : ''}`, d: curve(at.get(e.from), at.get(e.to)), 'marker-end': `url(#tip${lit ? '-lit' : ''}-${role})` },
+    edges.push(svg('path', { class: `edge ${lit ? 'lit' : ''}`, d: curve(at.get(e.from), at.get(e.to), boxWidth), 'marker-end': `url(#tip${lit ? '-lit' : ''}-${role})` },
       svg('title', {}, `${e.from} → ${e.to}: ${e.on.join(', ')}`)));
   }
-  const marker = (id, kind) => svg('marker', { id: `${id}-${role}`, viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto-start-reverse' },
+  const marker = (id, kind) => svg('marker', { id: `${id}-${role}`, viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: 'userSpaceOnUse', orient: 'auto-start-reverse' },
     svg('path', { class: `tip ${kind}`, d: 'M0 0L8 4L0 8z' }));
   return svg('svg', { class: 'states', viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': shown(`States of the ${role}${current ? `; now: ${current}` : ''}`) },
     svg('defs', {}, marker('tip', ''), marker('tip-lit', 'lit')), edges,
@@ -85,10 +85,10 @@ export function diagram(codon, role, current) {
 }
 
 // curve is the path of an edge: forwards from right to left, and beside the boxes within a column or backwards.
-function curve(from, to) {
+function curve(from, to, boxWidth) {
   const right = from.x + boxWidth;
   if (to.column > from.column) {
-    const bend = Math.max(28, (to.x - right) / 2);
+    const bend = Math.max(24, (to.x - right) / 2);
     return `M${right} ${from.y}C${right + bend} ${from.y} ${to.x - bend} ${to.y} ${to.x} ${to.y}`;
   }
   if (to.column === from.column) {
