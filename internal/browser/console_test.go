@@ -21,7 +21,7 @@ func TestConsole(t *testing.T) {
 	browser := startBrowser(t)
 	tests := map[string]func(*testing.T, context.Context){
 		"views": testViews, "live": testLive, "cancel": testCancel, "approvals": testApprovals, "rights": testRights, "many": testMany, "injection": testInjection,
-		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "swarm": testSwarm,
+		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { test(t, browser) })
@@ -211,10 +211,14 @@ func testMany(t *testing.T, browser context.Context) {
 	const count = 10_000
 	n := serve(t, nil)
 	n.spawn("Silent", silent{})
+	var first *delegation.Delegated
 	for i := range count {
-		_, err := delegation.Start(within(t), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, codons.WithRetry(codons.NoRetry()), ungraceful, codons.WithConversation(performatives.ConversationID(fmt.Sprintf("c-%05d", i))))
+		d, err := delegation.Start(within(t), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, codons.WithRetry(codons.NoRetry()), ungraceful, codons.WithConversation(performatives.ConversationID(fmt.Sprintf("c-%05d", i))))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if i == 0 {
+			first = d
 		}
 	}
 	b := open(t, browser, n.url)
@@ -246,6 +250,8 @@ func testMany(t *testing.T, browser context.Context) {
 	n.delegate(performatives.TaskRequest{TaskType: "dig"}, codons.WithConversation("the-latest"))
 	b.shows(".row", "the-latest")
 	b.shows(".count", "10,001 conversations")
+	first.Cancel() // it is far below
+	b.shows(".count", "10,000 conversations")
 	rows()
 	t.Logf("long tasks of the page, in ms: %v", eval[[]float64](b, "window.long"))
 }

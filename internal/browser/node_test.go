@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,6 +68,39 @@ type observed struct {
 	url    string
 	worker worker
 	queue  *approval.Queue
+	gate   *gate
+}
+
+// gate is between the browser and the node. While it is closed, no request is answered.
+type gate struct {
+	next   http.Handler
+	mu     sync.Mutex
+	open   context.Context //nolint:containedctx // of the requests that are being answered; nil while the gate is closed
+	cancel context.CancelFunc
+}
+
+func (g *gate) set(open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cancel != nil {
+		g.cancel()
+	}
+	if g.open = nil; open {
+		g.open, g.cancel = context.WithCancel(context.Background())
+	}
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	open := g.open
+	g.mu.Unlock()
+	if open == nil {
+		panic(http.ErrAbortHandler)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(open, cancel)()
+	g.next.ServeHTTP(w, r.WithContext(ctx))
 }
 
 func within(t *testing.T) context.Context {
@@ -88,7 +122,7 @@ func serve(t *testing.T, change func(*api.Options)) *observed {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
-	o := &observed{n, t, "", worker{make(chan struct{}, 100), make(chan string), make(chan struct{})}, &approval.Queue{}}
+	o := &observed{n, t, "", worker{make(chan struct{}, 100), make(chan string), make(chan struct{})}, &approval.Queue{}, &gate{}}
 	options := api.Options{Node: n, Recorder: r, Approvals: o.queue, Console: console.New()}
 	if change != nil {
 		change(&options)
@@ -101,13 +135,16 @@ func serve(t *testing.T, change func(*api.Options)) *observed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: patience}
+	o.gate.next = h
+	o.gate.set(true)
+	server := &http.Server{Handler: o.gate, ReadHeaderTimeout: patience}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		_ = server.Serve(socket) // ends with Close
 	}()
 	t.Cleanup(func() {
+		o.gate.set(false)
 		h.Close()
 		_ = server.Close()
 		<-done

@@ -52,8 +52,7 @@ export function conversation(root, { signal, id, live }) {
 
   async function read() {
     const c = await get(`conversations/${encodeURIComponent(id)}`, {}, signal);
-    const bottom = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40;
-    if (sequence.set(c.messages || []) && bottom) scroll.scrollTop = scroll.scrollHeight;
+    following(() => sequence.set(c.messages || []));
     replace(forgotten, c.messages_forgotten ? `The node has forgotten the first ${number(c.messages_forgotten)} messages.` : '');
     cancel.disabled = !c.live;
     replace(facts, fact('Codon', c.protocol || '–'), fact('Is', c.live ? 'under way' : 'ended'), fact('State', states(c)), fact('Began', when(c.began)), fact('Last event', when(c.updated)),
@@ -65,6 +64,18 @@ export function conversation(root, { signal, id, live }) {
     tick();
     if (codon === undefined && c.protocol) codon = (await optional(`codons/${encodeURIComponent(c.protocol)}`, {}, signal)) ?? null;
     drawStates(c);
+  }
+
+  // following changes the diagram, and scrolls to its end if the end was in sight.
+  function following(change) {
+    const bottom = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40;
+    if (change() && bottom) scroll.scrollTop = scroll.scrollHeight;
+  }
+
+  let fresh = []; // messages that have come and are not shown yet
+  function grow() {
+    following(() => sequence.add(fresh));
+    fresh = [];
   }
 
   function deadline(s) {
@@ -174,8 +185,8 @@ export function conversation(root, { signal, id, live }) {
   follow({ conversation: id }, {
     event: (kind, data) => {
       if (data.message && kind === 'message.sent') {
-        const bottom = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40;
-        if (sequence.add(data.message) && bottom) scroll.scrollTop = scroll.scrollHeight;
+        if (!fresh.length) setTimeout(grow, 40);
+        fresh.push(data.message);
       }
       refresh();
     },

@@ -18,7 +18,9 @@ export class Sequence {
     this.messages = new Map(); // by id
     this.rows = new Map();
     this.current = null;
-    this.pitch = 0;
+    this.pitch = 0; // the space of one agent
+    this.framed = 0; // for how many agents
+    this.began = null; // the time of the first message that was ever shown
     this.head = svg('g');
     this.lines = svg('g', { class: 'lifelines' });
     this.body = svg('g');
@@ -31,9 +33,9 @@ export class Sequence {
     });
   }
 
-  /** add adds a message that has just been sent. It reports whether it is new. */
-  add(message) {
-    return !this.messages.has(message.id) && this.put([...this.messages.values(), message]);
+  /** add adds messages that have just been sent. It reports whether there are new ones. */
+  add(messages) {
+    return this.put([...this.messages.values(), ...messages.filter((m) => !this.messages.has(m.id))]);
   }
 
   /**
@@ -67,7 +69,12 @@ export class Sequence {
       }
     }
     if (grown) this.frame();
-    let i = 0;
+    // A row keeps its place: when the first ones go, the body moves up instead.
+    const [first] = this.messages.values();
+    const base = (first && this.rows.get(first.id)?.index) || 0;
+    this.body.setAttribute('transform', `translate(0 ${-base * rowHeight})`);
+    this.began ||= first?.time;
+    let i = base;
     for (const m of this.messages.values()) this.draw(m, i++);
     if (this.current) this.chosen(this.messages.get(this.current));
     return grown;
@@ -78,19 +85,27 @@ export class Sequence {
   }
 
   frame() {
-    const room = (this.element.parentElement?.clientWidth || 0) - gutter - 2;
-    this.pitch = Math.max(170, Math.min(320, room / Math.max(2, this.agents.length))); // the space of one agent
+    if (this.framed !== this.agents.length) {
+      const room = (this.element.parentElement?.clientWidth || 0) - gutter - 2; // reading it makes the browser lay out all
+      this.pitch = Math.max(170, Math.min(320, room / Math.max(2, this.agents.length)));
+      this.framed = this.agents.length;
+      this.heads();
+    }
     const width = gutter + this.pitch * Math.max(2, this.agents.length);
     const height = headHeight + rowHeight * (this.messages.size + 0.5);
     this.element.setAttribute('viewBox', `0 0 ${width} ${height}`);
     this.element.setAttribute('width', width);
     this.element.setAttribute('height', height);
+    for (const line of this.lines.children) line.setAttribute('y2', height);
+  }
+
+  heads() {
     this.head.replaceChildren();
     this.lines.replaceChildren();
     for (const agent of this.agents) {
       const x = this.x(agent);
       const w = this.pitch - 20;
-      this.lines.append(svg('line', { x1: x, x2: x, y1: headHeight - 6, y2: height }));
+      this.lines.append(svg('line', { x1: x, x2: x, y1: headHeight - 6 }));
       this.head.append(svg('g', { class: 'agent' },
         svg('rect', { x: x - w / 2, y: 6, width: w, height: 30, rx: 6 }),
         svg('text', { x, y: 26, 'text-anchor': 'middle' }, cut(shown(agent), 24), svg('title', {}, agent))));
@@ -112,7 +127,6 @@ export class Sequence {
     const y = headHeight + rowHeight * (i + 0.7);
     const from = this.x(m.sender);
     const to = this.x(m.receiver || everyone);
-    const first = this.messages.values().next().value;
     const label = (m.message_type || m.performative) + (m.sent > 1 ? ` ×${m.sent}` : '') + (m.refused ? ` – refused: ${m.refused}` : '');
     const back = to < from ? -1 : 1;
     const end = to - back * 2;
@@ -124,7 +138,7 @@ export class Sequence {
     row.element.setAttribute('aria-label', shown(`${label}, from ${m.sender} to ${m.receiver || 'everyone'}, ${clock(m.time)}`));
     row.element.replaceChildren(
       svg('rect', { class: 'band', x: 0, y: y - rowHeight * 0.68, width: '100%', height: rowHeight }),
-      svg('text', { class: 'time', x: 8, y: y + 4 }, i === 0 ? clock(m.time) : `+${duration(between(first.time, m.time))}`, svg('title', {}, m.time)),
+      svg('text', { class: 'time', x: 8, y: y + 4 }, m.time === this.began ? clock(m.time) : `+${duration(between(this.began, m.time))}`, svg('title', {}, m.time)),
       svg('path', { class: 'arrow', d: line }),
       svg('path', { class: 'tip', d: `M${tip[0]} ${tip[1]}l${-8 * tip[2]} -4v8z` }),
       svg('text', { class: 'label', x: from === to ? from + 54 : (from + to) / 2, y: from === to ? y + 2 : y - 5, 'text-anchor': from === to ? 'start' : 'middle' }, cut(shown(label), 60)),
