@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"encoding/base64"
 	"net"
@@ -63,9 +64,35 @@ func (c *clusterFlags) labels() (map[string]string, error) {
 		if !ok || name == "" {
 			return nil, usagef("--label %s: want a name and a value, such as zone=eu-1", shown(l))
 		}
+		if name == httpLabel {
+			return nil, usagef("--label %s: this label is set by --http", shown(l))
+		}
 		labels[name] = value
 	}
 	return labels, nil
+}
+
+// httpLabel is the label that tells other nodes the address of this one's operator's interface.
+const httpLabel = "http"
+
+// openOperators opens the socket of --http, whose address other nodes are told, and returns that address.
+func (c *nodeCmd) openOperators(p *endpoint, secure bool) (url string, err error) {
+	if p.operators, err = net.Listen("tcp", c.HTTP); err != nil {
+		return "", notOpened("--http", c.HTTP, err)
+	}
+	host, port, err := net.SplitHostPort(p.operators.Addr().String())
+	if err != nil {
+		return "", err
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		gossip, _, _ := net.SplitHostPort(c.Gossip) // check has seen it
+		host = cmp.Or(c.Advertise, gossip)
+	}
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
+	return scheme + net.JoinHostPort(host, port), nil
 }
 
 // keys returns the keys of the file of --gossip-key.
@@ -109,6 +136,11 @@ func (c *nodeCmd) clusterOptions(p *endpoint, config *tls.Config) (*runtime.Clus
 	keys, err := c.keys()
 	if err != nil {
 		return nil, err
+	}
+	if c.HTTP != "" {
+		if labels[httpLabel], err = c.openOperators(p, config != nil); err != nil {
+			return nil, err
+		}
 	}
 	if p.socket, err = net.Listen("tcp", c.GRPC); err != nil {
 		return nil, notOpened("--grpc", c.GRPC, err)

@@ -193,6 +193,7 @@ func TestClusterUsage(t *testing.T) {
 		"add --tls-cert, --tls-key and --client-ca": {"--gossip", "192.0.2.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "short"},
 		"--join nowhere: want a host":               {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--join", "nowhere"},
 		"--label zone: want a name and a value":     {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--label", "zone"},
+		"this label is set by --http":               {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--label", "http=x"},
 		"a line is no key of 16, 24 or 32 bytes":    {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "short"},
 		"has no key in it":                          {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "none"},
 		"--gossip-key missing: no such file":        {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "missing"},

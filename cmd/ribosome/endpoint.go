@@ -28,14 +28,14 @@ type endpoint struct {
 	log       *slog.Logger
 	node      *runtime.Node
 	trail     *audit.Trail // nil without --audit
-	observers *observers   // nil without --http
+	observers *observers   // nil without --http and --otlp
 	peers     *runtime.Peers
 	server    *wire.Server
 	listeners []listening
 
-	// Of a member of a cluster: the socket of --grpc, and what serves the links of other nodes there.
-	socket net.Listener
-	links  func(*grpc.LinkStream)
+	// Of a member of a cluster: the sockets of --grpc and --http, and what serves the links of other nodes at --grpc.
+	socket, operators net.Listener
+	links             func(*grpc.LinkStream)
 }
 
 // listening is the listener of one transport, with its address.
@@ -66,7 +66,7 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 	if err != nil {
 		return err
 	}
-	o := runtime.Options{Name: c.Name, Logger: p.log, LogMessages: c.LogMessages, MessageLog: messages.Writer, Cluster: member}
+	o := runtime.Options{Name: c.Name, Logger: p.log, LogMessages: c.LogMessages, MessageLog: messages.Writer, Cluster: member, Tracing: c.tracing()}
 	if p.node, err = runtime.New(o); err != nil {
 		return c.notStarted(err)
 	}
@@ -76,10 +76,8 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 			return notWritable("--audit", c.Audit, err)
 		}
 	}
-	if c.HTTP != "" {
-		if err := p.observe(); err != nil {
-			return err
-		}
+	if err := p.observe(ctx, c); err != nil {
+		return err
 	}
 	if c.Swarm != noSwarm {
 		if err := swarms().Host(ctx, p.node, c.Swarm); err != nil {
@@ -237,7 +235,7 @@ func (p *endpoint) stop(patience time.Duration) (late []string) {
 	if p.node != nil {
 		tell("the node", p.node.Stop(ctx))
 	}
-	p.observers.close()
+	late = append(late, p.observers.close(ctx)...)
 	if p.trail != nil {
 		tell("the audit trail", p.trail.Close(ctx))
 		if n := p.trail.Counts(); n.Lost+n.Failed > 0 {

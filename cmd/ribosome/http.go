@@ -35,45 +35,79 @@ type observers struct {
 	recorder  *observe.Recorder
 	telemetry *telemetry.Telemetry
 	metrics   http.Handler
+	traces    *traces // nil without --otlp
 }
 
-// observe begins to record and to count what happens on the node.
-func (p *endpoint) observe() (err error) {
-	registry := prometheus.NewRegistry()
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutTargetInfo(), otelprometheus.WithoutScopeInfo())
-	if err != nil {
+// observe begins to record, to count and to trace what happens on the node, as the flags say.
+func (p *endpoint) observe(ctx context.Context, c *nodeCmd) (err error) {
+	if c.HTTP == "" && c.OTLP == "" {
+		return nil
+	}
+	w := &observers{}
+	if w.traces, err = c.traceFlags.open(ctx, c.Name, p.log); err != nil {
 		return err
 	}
-	o := telemetry.Options{
-		Meters:   sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter)),
-		Sessions: func() int { return p.server.Counts().Open }, // metrics are read when the server is there
+	var o telemetry.Options
+	if w.traces != nil {
+		o.Tracers = w.traces.provider
 	}
-	w := &observers{metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn)})}
+	if c.HTTP != "" {
+		if err := p.measure(w, &o); err != nil {
+			return err
+		}
+	}
 	if w.telemetry, err = telemetry.New(p.node, o); err != nil {
 		return err
 	}
-	if w.recorder, err = observe.New(p.node, observe.Options{}); err != nil {
-		w.telemetry.Close()
-		return err
+	if c.HTTP != "" {
+		if w.recorder, err = observe.New(p.node, observe.Options{}); err != nil {
+			w.telemetry.Close()
+			return err
+		}
 	}
 	p.observers = w
 	return nil
 }
 
-// close ends the observation. Without one it does nothing.
-func (w *observers) close() {
-	if w != nil {
-		w.recorder.Close()
-		w.telemetry.Close()
+// measure prepares the metrics.
+func (p *endpoint) measure(w *observers, o *telemetry.Options) error {
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutTargetInfo(), otelprometheus.WithoutScopeInfo())
+	if err != nil {
+		return err
 	}
+	o.Meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))
+	o.Sessions = func() int { return p.server.Counts().Open } // metrics are read when the server is there
+	w.metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn)})
+	if w.traces != nil {
+		return w.traces.register(registry)
+	}
+	return nil
+}
+
+// close ends the observation, and returns what was lost by then. Without one it does nothing.
+func (w *observers) close(ctx context.Context) (lost []string) {
+	if w == nil {
+		return nil
+	}
+	if w.recorder != nil {
+		w.recorder.Close()
+	}
+	w.telemetry.Close()
+	if w.traces != nil {
+		if text := w.traces.close(ctx); text != "" {
+			lost = append(lost, text)
+		}
+	}
+	return lost
 }
 
 // operatorHTTP is the listener of the operator's interface.
 type operatorHTTP struct {
 	socket net.Listener
 	server *http.Server
-	cancel context.CancelFunc // ends the streams and the requests that wait
-	done   chan struct{}      // closed when the server has ended
+	cancel func()        // ends the streams and the requests that wait
+	done   chan struct{} // closed when the server has ended
 }
 
 // openHTTP opens the listener of the operator's interface. The node stops when ctx ends: then it is not ready any more.
@@ -84,17 +118,22 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 	}
 	handler, err := api.New(api.Options{
 		Node: p.node, Recorder: p.observers.recorder, Metrics: p.observers.metrics, Console: console.New(), Auth: p.server.Options().Auth,
-		Permits:  permits,
-		Draining: func() bool { return p.draining(ctx) },
+		Permits: permits, Draining: func() bool { return p.draining(ctx) }, Peers: p.otherNodes, PeerTLS: peerTLS(config),
 	})
 	if err != nil {
 		return nil, err
 	}
-	socket, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, err
+	socket := p.operators
+	if socket == nil {
+		if socket, err = net.Listen("tcp", addr); err != nil {
+			return nil, err
+		}
 	}
-	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	waiting, end := context.WithCancel(context.WithoutCancel(ctx))
+	cancel := func() {
+		end()
+		handler.Close()
+	}
 	o := &operatorHTTP{socket, &http.Server{
 		Handler: bounded(handler), TLSConfig: config, ReadHeaderTimeout: httpHeaderTime, WriteTimeout: httpAnswerTime, IdleTimeout: httpIdleTime,
 		MaxHeaderBytes: httpHeaderBytes, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
@@ -111,6 +150,24 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 		}
 	}()
 	return o, nil
+}
+
+// peerTLS returns what checks the certificates of other nodes: the authorities of --client-ca, or those of the system.
+func peerTLS(config *tls.Config) *tls.Config {
+	if config == nil {
+		return nil
+	}
+	return &tls.Config{RootCAs: config.ClientCAs, MinVersion: config.MinVersion}
+}
+
+// otherNodes returns the other nodes of the cluster, with the addresses that they announce.
+func (p *endpoint) otherNodes() (all []api.Peer) {
+	for _, m := range p.node.Members() {
+		if m.Name != p.node.Name() {
+			all = append(all, api.Peer{Node: m.Name, URL: m.Labels[httpLabel]})
+		}
+	}
+	return all
 }
 
 // bounded bounds the time that the body of a request may take. One of a request without a body would end streams.

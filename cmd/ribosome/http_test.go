@@ -143,7 +143,7 @@ func measured(t *testing.T, c *http.Client, url, name string) (sum float64) {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	for _, m := range families[name].GetMetric() {
-		sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
 	}
 	return sum
 }
@@ -208,6 +208,34 @@ func TestHTTPS(t *testing.T) {
 		}
 	}
 	if r := n.end(); r.code != exitDone || strings.Contains(r.stderr, "had not stopped") {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// A node shows the agents of the other nodes of its cluster, with the live data that only their nodes have.
+func TestHTTPOfTwoNodes(t *testing.T) {
+	member := func(name string, args ...string) *running {
+		all := []string{"node", "--no-auth", "--name", name, "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--profile", "wan", "--http", "127.0.0.1:0"}
+		return begins(t, append(all, args...)...)
+	}
+	first := member("a", "--swarm", "eddyjules")
+	_, gossip, _ := strings.Cut(first.shows(&first.stdout, "gossiping on "), "gossiping on ")
+	gossip, _, _ = strings.Cut(gossip, "\n")
+	second := member("b", "--join", gossip)
+	c, url := browser(t, nil), served(second)
+	var body string
+	for late := time.Now().Add(patience); !strings.Contains(body, `"agent":"Jules","node":"a","queued":{`); {
+		if _, body = ask(t, c, "GET", url+"/api/agents", ""); time.Now().After(late) {
+			t.Fatalf("b answers %s", body)
+		}
+	}
+	if _, body := ask(t, c, "GET", url+"/api/members", ""); strings.Count(body, `"labels":{"http":"http://127.0.0.1:`) != 2 {
+		t.Errorf("the members are %s", body)
+	}
+	if r := second.end(); r.code != exitDone {
+		t.Errorf("got %+v", r)
+	}
+	if r := first.end(); r.code != exitDone {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -23,6 +23,7 @@ type nodeCmd struct {
 	tlsFlags     `group:"TLS, for all listeners:"`
 	limitFlags   `group:"Limits:"`
 	clusterFlags `group:"The cluster, if the node is to be in one:"`
+	traceFlags   `group:"Traces:"`
 	logFlags     `group:"Log, on stderr unless a flag says otherwise:"`
 }
 
@@ -112,6 +113,9 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return err
 	}
 	if err := c.clusterFlags.check(c); err != nil {
+		return err
+	}
+	if err := c.traceFlags.check(); err != nil {
 		return err
 	}
 	switch {

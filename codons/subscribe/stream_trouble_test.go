@@ -265,7 +265,11 @@ func TestBoundsOfTheHeartbeat(t *testing.T) {
 
 // All subscribers get the event, and so does each stream of one agent.
 func TestThousandSubscribers(t *testing.T) {
-	const subscribers, events = 1000, 20
+	const subscribers = 1000
+	events := 20
+	if raceEnabled {
+		events = 5
+	}
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)

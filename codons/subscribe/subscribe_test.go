@@ -312,7 +312,7 @@ func TestStalledReaderLosesOnlyItsOwnEvents(t *testing.T) {
 	const room = 512
 	events := 100_000
 	if raceEnabled {
-		events = 10_000
+		events = 4_000
 	}
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		st := newPublisher(subscribe.TopicOptions{Buffer: room})

@@ -42,7 +42,7 @@ func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	ends := n.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{codons.KindTransition}})
 	defer ends.Close()
 	if !codons.Withdraw(n.System(), id, errOperator) {
-		act.Outcome = h.notCancelled(w, id)
+		act.Outcome = h.notCancelled(w, r, id)
 		return act
 	}
 	patience := time.NewTimer(maxCancel)
@@ -100,14 +100,20 @@ func (h *Handler) endOf(id performatives.ConversationID) (state string, over boo
 }
 
 // notCancelled answers a cancellation of a conversation that no agent of the node has under way as its initiator.
-func (h *Handler) notCancelled(w http.ResponseWriter, id performatives.ConversationID) (outcome string) {
+func (h *Handler) notCancelled(w http.ResponseWriter, r *http.Request, id performatives.ConversationID) (outcome string) {
 	c, found := h.options.Recorder.Conversation(id)
+	unreachable := c.Live && !slices.ContainsFunc(c.Sides, endedInitiator) // the responder's side may end a little later
+	if !found || unreachable {
+		if outcome, done := h.cancelElsewhere(w, r); done {
+			return outcome
+		}
+	}
 	switch {
 	case !found:
-		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded on this node")
+		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded")
 		return "unknown_conversation"
-	case c.Live && !slices.ContainsFunc(c.Sides, endedInitiator): // the responder's side may end a little later
-		fail(w, http.StatusConflict, "unreachable", "its initiator is not an agent of this node; cancel it at the node of the initiator")
+	case unreachable:
+		fail(w, http.StatusConflict, "unreachable", "its initiator is not an agent of a node that could be asked; cancel it at the node of the initiator")
 		return "unreachable"
 	}
 	state, _ := h.endOf(id)
@@ -119,23 +125,28 @@ func endedInitiator(s observe.Side) bool { return s.Ended && s.Role == machine.I
 
 // stepView is a step that waits for a decision. Its content is the agent's, masked.
 type stepView struct {
-	ID    int                   `json:"id"`
+	ID    int                   `json:"id"`   // on its node
+	Node  string                `json:"node"` // whose queue has it
 	From  performatives.AgentID `json:"from"`
 	Since time.Time             `json:"since"`
 	Until time.Time             `json:"until,omitzero"`
 	Step  any                   `json:"step"`
 }
 
+// approvalList is the answer of GET /api/approvals.
+type approvalList struct {
+	Approvals []stepView `json:"approvals"`
+	partial
+}
+
 func (h *Handler) approvals(w http.ResponseWriter, _ *http.Request) {
 	all := []stepView{}
 	if q := h.options.Approvals; q != nil {
 		for _, o := range q.Open() {
-			all = append(all, stepView{o.ID, o.From, o.Since, o.Until, h.options.Recorder.Masked(o.Step)})
+			all = append(all, stepView{o.ID, h.options.Node.Name(), o.From, o.Since, o.Until, h.options.Recorder.Masked(o.Step)})
 		}
 	}
-	answer(w, http.StatusOK, struct {
-		Approvals []stepView `json:"approvals"`
-	}{all})
+	answer(w, http.StatusOK, approvalList{Approvals: all})
 }
 
 // decision is the body of POST /api/approvals/{id}.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -19,6 +20,12 @@ const maxUnread = 4096
 // writeTime is how long one write to a reader may take. A reader that takes longer is cut off.
 const writeTime = 30 * time.Second
 
+// noKind is the kind of no event.
+const noKind actors.Kind = "none"
+
+// beatTime is the time between two signs of life of a stream.
+const beatTime = 15 * time.Second
+
 // filter selects events; an empty field selects all.
 type filter struct{ agent, act, codon, conversation string }
 
@@ -26,17 +33,33 @@ type filter struct{ agent, act, codon, conversation string }
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	f := filter{q.Get("agent"), q.Get("act"), q.Get("codon"), q.Get("conversation")}
-	s := h.options.Node.Events().Subscribe(actors.SubscribeOptions{Capacity: maxUnread, Kinds: []actors.Kind{
+	peers := func() []Peer { return h.peers(r) }
+	kinds := []actors.Kind{
 		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition, codons.KindJobFailed,
-	}})
+	}
+	if name := q.Get(nodeParam); name != "" && name != h.options.Node.Name() {
+		p, ok := h.peer(w, r, name)
+		if !ok {
+			return
+		}
+		peers, kinds = func() []Peer { return []Peer{p} }, []actors.Kind{noKind}
+	}
+	s := h.options.Node.Events().Subscribe(actors.SubscribeOptions{Capacity: maxUnread, Kinds: kinds})
 	defer s.Close()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := &stream{w: w, control: http.NewResponseController(w)}
 	if out.write(": events of "+quoted(h.options.Node.Name())+"\n\n") != nil {
 		return
 	}
-	beat := time.NewTicker(15 * time.Second) // finds readers that have gone
+	beat := time.NewTicker(beatTime) // finds readers that have gone
 	defer beat.Stop()
+	ctx, end := context.WithCancel(r.Context())
+	others := &relays{handler: h, request: r, frames: make(chan string), open: make(map[Peer]context.CancelFunc)}
+	defer others.close()
+	defer end()
+	others.update(ctx, peers())
+	members := time.NewTicker(peerAgain)
+	defer members.Stop()
 	for told := uint64(0); ; {
 		var err error
 		select {
@@ -44,6 +67,10 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 			if text := h.event(f, record); text != "" {
 				err = out.write(text)
 			}
+		case frame := <-others.frames:
+			err = out.write(frame)
+		case <-members.C:
+			others.update(ctx, peers())
 		case <-beat.C:
 			err = out.write(": alive\n\n")
 		case <-r.Context().Done():
@@ -53,7 +80,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 		}
 		if lost := s.Lost(); err == nil && lost != told {
 			told = lost
-			err = out.write(fmt.Sprintf("event: lost\ndata: {\"lost\":%d}\n\n", lost))
+			err = out.write(fmt.Sprintf("event: lost\ndata: {\"lost\":%d,\"node\":%s}\n\n", lost, quoted(h.options.Node.Name())))
 		}
 		if err != nil {
 			return
@@ -97,6 +124,9 @@ func (h *Handler) event(f filter, record actors.Record) string {
 	var data any = record
 	switch ev := record.Event.(type) {
 	case actors.MessageSent:
+		if h.fromElsewhere(ev.Message) {
+			return ""
+		}
 		data = h.live(f, record, ev.Message, "")
 	case actors.MessageRefused:
 		code := performatives.Code("")
@@ -126,6 +156,15 @@ func (h *Handler) event(f filter, record actors.Record) string {
 		return ""
 	}
 	return fmt.Sprintf("event: %s\nid: %d\ndata: %s\n\n", record.Kind(), record.Seq, text)
+}
+
+// fromElsewhere reports whether another node of the cluster has published, as its own, that a message was sent.
+func (h *Handler) fromElsewhere(m *performatives.Message) bool {
+	if h.options.Peers == nil {
+		return false
+	}
+	sender, known := h.options.Node.Directory().Lookup(m.Sender())
+	return known && sender.Node != h.options.Node.Name()
 }
 
 // live returns the data of an event about a message; nil if the filter does not select it.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 // Handler serves the operator's interface of one node.
 type Handler struct {
 	options  Options
+	client   *http.Client
 	mux      *http.ServeMux
 	machines map[string]*machine.Machine // by the name of the codon
 	closed   chan struct{}
@@ -29,7 +31,7 @@ func New(o Options) (*Handler, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	h := &Handler{options: o, mux: http.NewServeMux(), machines: make(map[string]*machine.Machine), closed: make(chan struct{})}
+	h := &Handler{options: o, client: newClient(o.PeerTLS), mux: http.NewServeMux(), machines: make(map[string]*machine.Machine), closed: make(chan struct{})}
 	for _, c := range append(library.Codons(), o.Codons...) {
 		h.machines[c.Name()] = c.Machine()
 	}
@@ -37,14 +39,14 @@ func New(o Options) (*Handler, error) {
 	h.mux.HandleFunc("GET /readyz", h.ready)
 	h.mux.HandleFunc("GET /api/node", h.reads(h.node))
 	h.mux.HandleFunc("GET /api/members", h.reads(h.members))
-	h.mux.HandleFunc("GET /api/agents", h.reads(h.agents))
-	h.mux.HandleFunc("GET /api/conversations", h.reads(h.conversations))
-	h.mux.HandleFunc("GET /api/conversations/{id}", h.reads(h.conversation))
+	h.mux.HandleFunc("GET /api/agents", h.reads(spread(h, h.agents, mergeAgents)))
+	h.mux.HandleFunc("GET /api/conversations", h.reads(spread(h, h.conversations, mergePages)))
+	h.mux.HandleFunc("GET /api/conversations/{id}", h.reads(spread(h, h.conversation, mergeConversation)))
 	h.mux.HandleFunc("POST /api/conversations/{id}/cancel", h.acts(h.cancel))
 	h.mux.HandleFunc("GET /api/codons/{name}", h.reads(h.codon))
-	h.mux.HandleFunc("GET /api/approvals", h.reads(h.approvals))
+	h.mux.HandleFunc("GET /api/approvals", h.reads(spread(h, h.approvals, mergeApprovals)))
 	h.mux.HandleFunc("POST /api/approvals/{id}", h.acts(h.decide))
-	h.mux.HandleFunc("GET /api/events", h.reads(h.events))
+	h.mux.HandleFunc("GET /api/events", h.admits(h.events))
 	if o.Metrics != nil {
 		h.mux.HandleFunc("GET /metrics", h.reads(o.Metrics.ServeHTTP))
 	}
@@ -58,8 +60,11 @@ func New(o Options) (*Handler, error) {
 	return h, nil
 }
 
-// Close ends the streams of events, and those that are asked for later. Closing again does nothing.
-func (h *Handler) Close() { h.close.Do(func() { close(h.closed) }) }
+// Close ends the streams of events, and those that are asked for later, and closes idle connections to other nodes. Closing again does nothing.
+func (h *Handler) Close() {
+	h.close.Do(func() { close(h.closed) })
+	h.client.CloseIdleConnections()
+}
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +80,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, r)
 }
 
+// reads serves a view of this node, or with the parameter node that of another one.
 func (h *Handler) reads(next http.HandlerFunc) http.HandlerFunc {
+	return h.admits(func(w http.ResponseWriter, r *http.Request) { h.routed(w, r, next) })
+}
+
+// admits checks a request that reads.
+func (h *Handler) admits(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := h.admit(w, r, auth.RightRead); ok {
 			next(w, r)
@@ -95,7 +106,13 @@ func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		a := do(who, w, r)
+		var a observe.OperatorActed
+		if node, status := h.routed(w, r, func(w http.ResponseWriter, r *http.Request) { a = do(who, w, r) }); node != "" {
+			a = observe.OperatorActed{What: "forward", Of: r.Method + " " + r.URL.Path, Outcome: fmt.Sprint(node, ": ", status)}
+		}
+		if a.What == "" {
+			return // it was misdirected, and nothing was tried
+		}
 		a.Time, a.Who, a.Host = time.Now(), string(who.Name), hostOf(r.RemoteAddr)
 		h.options.Node.Events().Publish(a)
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/tls"
 	"errors"
 	"net/http"
 
@@ -30,6 +31,15 @@ type Options struct {
 	// Metrics and Console serve /metrics and /console. Nil means that there is none (404). Metrics needs the right to read.
 	// Console gets no check: it has to be static files.
 	Metrics, Console http.Handler
+
+	// Peers returns the other nodes of the cluster. It is called for each request. With it, the views of agents, conversations, approvals and
+	// events cover all nodes, and a cancellation reaches each. The token of an operator is sent to all of them, a certificate to none. Nil
+	// means that there is only this node.
+	Peers func() []Peer
+
+	// PeerTLS checks the certificates of Peers whose URL is https. Its own certificates are not used: a node must not lend its rights to
+	// operators. Nil means the authorities of the system.
+	PeerTLS *tls.Config
 
 	// Codons are codons of the application, shown besides those of package library.
 	Codons []*codons.Codon

@@ -68,6 +68,12 @@ type agentView struct {
 	Conversations int                   `json:"conversations"`    // its sides that are under way on this node
 }
 
+// agentList is the answer of GET /api/agents.
+type agentList struct {
+	Agents []agentView `json:"agents"`
+	partial
+}
+
 func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
 	n := h.options.Node
 	open := make(map[performatives.AgentID]int)
@@ -82,9 +88,7 @@ func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
 		}
 		all = append(all, a)
 	}
-	answer(w, http.StatusOK, struct {
-		Agents []agentView `json:"agents"`
-	}{all})
+	answer(w, http.StatusOK, agentList{Agents: all})
 }
 
 func queued(a actors.Self) map[string]int {
@@ -99,6 +103,7 @@ func queued(a actors.Self) map[string]int {
 type page struct {
 	Conversations []observe.Conversation `json:"conversations"`
 	Next          string                 `json:"next,omitempty"` // the cursor of the next page; empty at the end
+	partial
 }
 
 // The largest and the usual number of conversations in a page.
@@ -109,8 +114,8 @@ const (
 
 func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	limit, err := strconv.Atoi(cmp.Or(q.Get("limit"), strconv.Itoa(usualPage)))
-	if err != nil || limit < 1 || limit > maxPage {
+	limit, ok := limitOf(r)
+	if !ok {
 		fail(w, http.StatusBadRequest, "limit", "limit has to be a number from 1 to "+strconv.Itoa(maxPage))
 		return
 	}
@@ -130,12 +135,23 @@ func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if len(p.Conversations) == limit {
-			p.Next = base64.RawURLEncoding.EncodeToString([]byte(keyOf(p.Conversations[limit-1])))
+			p.Next = cursorOf(p.Conversations[limit-1])
 			break
 		}
 		p.Conversations = append(p.Conversations, c)
 	}
 	answer(w, http.StatusOK, p)
+}
+
+// limitOf returns the largest number of entries that a request wants. It is false for one that is not allowed.
+func limitOf(r *http.Request) (limit int, ok bool) {
+	limit, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("limit"), strconv.Itoa(usualPage)))
+	return limit, err == nil && limit >= 1 && limit <= maxPage
+}
+
+// cursorOf returns the cursor of the page after the one that ends with a conversation.
+func cursorOf(c observe.Conversation) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(keyOf(c)))
 }
 
 // keyOf returns a text that sorts conversations as [observe.Recorder.Conversations] lists them, in reverse: it inverts the bytes of the id.
@@ -176,6 +192,7 @@ type conversationView struct {
 	observe.Conversation
 	Children []performatives.ConversationID `json:"children"`
 	Next     []nextView                     `json:"next_moves"` // of the sides that are under way
+	partial
 }
 
 // nextView says what the table of the codon expects of one side.

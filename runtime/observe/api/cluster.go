@@ -1,0 +1,503 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+)
+
+// Peer is another node of the cluster.
+type Peer struct {
+	Node string // its name
+	URL  string // the address of its operator's interface, such as https://10.0.0.2:8080; empty if it has none
+}
+
+// The bounds of a request to another node.
+const (
+	peerTime    = 5 * time.Second      // for an answer
+	peerActTime = maxCancel + peerTime // for that of a cancellation
+	peerSilence = 45 * time.Second     // after which a stream of events has ended; a live one has a sign of life every beatTime
+	peerAgain   = 2 * time.Second      // between two attempts to open a stream
+	maxAnswer   = 64 << 20             // bytes of an answer
+	maxLine     = 17 << 20             // bytes of a line of a stream; a message of a session has 16 MiB at most
+	viaHeader   = "Ribosome-Via"       // names the node that passes a request on; such a request is not passed on again
+	nodeParam   = "node"               // of a request that is about one node only
+)
+
+// absent is a node whose part of a view is missing.
+type absent struct {
+	Node string `json:"node"`
+	Why  string `json:"why"`
+}
+
+// partial is a part of each view of several nodes.
+type partial struct {
+	Missing []absent `json:"missing,omitempty"` // the nodes that have not answered
+}
+
+func (p *partial) lack(nodes []absent) { p.Missing = nodes }
+
+// part is the answer of one node.
+type part[T any] struct {
+	node string
+	view T
+}
+
+// newClient returns a client for requests to other nodes. It uses no proxy and follows no redirection: the operator's token is for nodes only.
+func newClient(config *tls.Config) *http.Client {
+	own := new(tls.Config)
+	if config != nil {
+		own = config.Clone()
+		own.Certificates, own.GetClientCertificate = nil, nil
+	}
+	return &http.Client{
+		Transport:     &http.Transport{TLSClientConfig: own, ForceAttemptHTTP2: true, TLSHandshakeTimeout: peerTime, IdleConnTimeout: time.Minute},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// peers returns the other nodes whose parts a request wants: none for a request about one node.
+func (h *Handler) peers(r *http.Request) []Peer {
+	if h.options.Peers == nil || r.URL.Query().Has(nodeParam) {
+		return nil
+	}
+	return h.options.Peers()
+}
+
+// routed passes a request that is about another node on to it, with the operator's token: that node decides what the operator may.
+func (h *Handler) routed(w http.ResponseWriter, r *http.Request, own http.HandlerFunc) (passedTo string, status int) {
+	name := r.URL.Query().Get(nodeParam)
+	if name == "" || name == h.options.Node.Name() {
+		own(w, r)
+		return "", 0
+	}
+	p, ok := h.peer(w, r, name)
+	if !ok {
+		return "", 0
+	}
+	a, err := h.askPeer(r, p, r.Body)
+	if err != nil {
+		fail(w, http.StatusBadGateway, "node_unreachable", fmt.Sprintf("the node %q does not answer: %v", name, err))
+		return name, http.StatusBadGateway
+	}
+	a.write(w)
+	return name, a.status
+}
+
+// peer returns another node. If there is none, or the request has been passed on before, it answers the request.
+func (h *Handler) peer(w http.ResponseWriter, r *http.Request, name string) (Peer, bool) {
+	if r.Header.Get(viaHeader) != "" {
+		fail(w, http.StatusMisdirectedRequest, "misdirected", fmt.Sprintf("this is the node %q: the node %q announces a wrong address", h.options.Node.Name(), name))
+		return Peer{}, false
+	}
+	if h.options.Peers != nil {
+		for _, p := range h.options.Peers() {
+			if p.Node == name {
+				return p, true
+			}
+		}
+	}
+	fail(w, http.StatusNotFound, "unknown_node", fmt.Sprintf("there is no node %q in the cluster; GET /api/members lists those that there are", name))
+	return Peer{}, false
+}
+
+// answered is an answer that was read to its end.
+type answered struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (a *answered) write(w http.ResponseWriter) {
+	for _, name := range []string{"Content-Type", "Www-Authenticate"} {
+		if v := a.header.Get(name); v != "" {
+			w.Header().Set(name, v)
+		}
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body) // the client has gone
+}
+
+// Header, Write and WriteHeader make *answered an [http.ResponseWriter], which keeps the answer of this node.
+func (a *answered) Header() http.Header         { return a.header }
+func (a *answered) WriteHeader(status int)      { a.status = status }
+func (a *answered) Write(b []byte) (int, error) { a.body = append(a.body, b...); return len(b), nil }
+
+// newRequest returns a request to another node for the same as r, with its token and no other of its headers.
+func (h *Handler) newRequest(ctx context.Context, r *http.Request, p Peer, body io.Reader) (*http.Request, error) {
+	if p.URL == "" {
+		return nil, errors.New("it has no operator's interface; start it with --http")
+	}
+	q := r.URL.Query()
+	q.Set(nodeParam, p.Node)
+	out, err := http.NewRequestWithContext(ctx, r.Method, strings.TrimSuffix(p.URL, "/")+r.URL.EscapedPath()+"?"+q.Encode(), body)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"Authorization", "Content-Type"} {
+		if v := r.Header.Get(name); v != "" {
+			out.Header.Set(name, v)
+		}
+	}
+	out.Header.Set(viaHeader, h.options.Node.Name())
+	return out, nil
+}
+
+// askPeer sends a request to another node, and returns its answer.
+func (h *Handler) askPeer(r *http.Request, p Peer, body io.Reader) (*answered, error) {
+	patience := peerTime
+	if r.Method != http.MethodGet {
+		patience = peerActTime
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	out, err := h.newRequest(ctx, r, p, body)
+	if err != nil {
+		return nil, err
+	}
+	got, err := h.client.Do(out)
+	if err != nil {
+		return nil, reason(err)
+	}
+	defer func() { _ = got.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, reason(err)
+	case len(text) > maxAnswer:
+		return nil, fmt.Errorf("its answer is longer than %d bytes; ask for less", maxAnswer)
+	}
+	return &answered{got.StatusCode, got.Header, text}, nil
+}
+
+// reason returns an error without the address, which may have parts of a query.
+func reason(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// failed returns the reason of an answer that is no view.
+func (a *answered) failed() string {
+	var f failure
+	if json.Unmarshal(a.body, &f) != nil || f.Error.Code == "" {
+		return "it answers " + strconv.Itoa(a.status)
+	}
+	return f.Error.Code + ": " + f.Error.Text
+}
+
+// spread returns a view of all nodes: merge puts the parts together, of which the first is that of this node, if it has one.
+func spread[T any, P interface {
+	*T
+	lack(nodes []absent)
+}](h *Handler, own http.HandlerFunc, merge func(r *http.Request, parts []part[T]) T) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		peers := h.peers(r)
+		if len(peers) == 0 {
+			own(w, r)
+			return
+		}
+		mine := &answered{status: http.StatusOK, header: make(http.Header)}
+		if own(mine, r); mine.status != http.StatusOK && mine.status != http.StatusNotFound {
+			mine.write(w)
+			return
+		}
+		answers, errs := make([]*answered, len(peers)), make([]error, len(peers))
+		var asked sync.WaitGroup
+		for i, p := range peers {
+			asked.Go(func() { answers[i], errs[i] = h.askPeer(r, p, nil) })
+		}
+		asked.Wait()
+		var parts []part[T]
+		var missing []absent
+		add := func(node string, a *answered, err error) {
+			var v T
+			switch {
+			case err != nil:
+				missing = append(missing, absent{node, err.Error()})
+			case a.status == http.StatusNotFound: // it knows nothing of what is asked for
+			case a.status != http.StatusOK:
+				missing = append(missing, absent{node, a.failed()})
+			default:
+				if err := json.Unmarshal(a.body, &v); err != nil {
+					missing = append(missing, absent{node, "its answer cannot be read: " + err.Error()})
+					return
+				}
+				parts = append(parts, part[T]{node, v})
+			}
+		}
+		add(h.options.Node.Name(), mine, nil)
+		for i, p := range peers {
+			add(p.Node, answers[i], errs[i])
+		}
+		if len(parts) == 0 && len(missing) == 0 {
+			mine.write(w)
+			return
+		}
+		if len(parts) == 0 {
+			names := make([]string, len(missing))
+			for i, m := range missing {
+				names[i] = m.Node
+			}
+			fail(w, mine.status, "incomplete", "no node that has answered has it; not answered have "+strings.Join(names, ", "))
+			return
+		}
+		v := merge(r, parts)
+		P(&v).lack(missing)
+		answer(w, http.StatusOK, v)
+	}
+}
+
+// mergeAgents takes of each agent what its own node says.
+func mergeAgents(_ *http.Request, parts []part[agentList]) (v agentList) {
+	by := make(map[performatives.AgentID]agentView)
+	for i, p := range parts {
+		for _, a := range p.view.Agents {
+			if _, known := by[a.ID.Fold()]; !known && i == 0 || a.Node == p.node {
+				by[a.ID.Fold()] = a
+			}
+		}
+	}
+	v.Agents = make([]agentView, 0, len(by))
+	for _, a := range by {
+		v.Agents = append(v.Agents, a)
+	}
+	slices.SortFunc(v.Agents, func(a, b agentView) int { return cmp.Compare(a.ID.Fold(), b.ID.Fold()) })
+	return v
+}
+
+// mergePages puts pages together that were asked for with the same cursor.
+func mergePages(r *http.Request, parts []part[page]) page {
+	limit, _ := limitOf(r) // this node has answered
+	by := make(map[performatives.ConversationID]*observe.Conversation)
+	more := false
+	for _, p := range parts {
+		more = more || p.view.Next != ""
+		for _, c := range p.view.Conversations {
+			if known := by[c.ID]; known != nil {
+				join(known, c)
+				continue
+			}
+			by[c.ID] = &c
+		}
+	}
+	all := page{Conversations: make([]observe.Conversation, 0, len(by))}
+	for _, c := range by {
+		all.Conversations = append(all.Conversations, *c)
+	}
+	slices.SortFunc(all.Conversations, func(a, b observe.Conversation) int { return cmp.Compare(keyOf(b), keyOf(a)) })
+	if len(all.Conversations) > limit {
+		all.Conversations, more = all.Conversations[:limit], true
+	}
+	if more {
+		all.Next = cursorOf(all.Conversations[len(all.Conversations)-1])
+	}
+	return all
+}
+
+// join puts into c what another node knows of the same conversation.
+func join(c *observe.Conversation, other observe.Conversation) {
+	c.Parent, c.Protocol, c.Live = cmp.Or(c.Parent, other.Parent), cmp.Or(c.Protocol, other.Protocol), c.Live || other.Live
+	if other.Began.Before(c.Began) {
+		c.Began = other.Began
+	}
+	if other.Updated.After(c.Updated) {
+		c.Updated = other.Updated
+	}
+	c.Sides = append(c.Sides, other.Sides...)
+	c.Messages = joinMessages(c.Messages, other.Messages)
+	c.Count, c.Forgotten = max(c.Count, other.Count, len(c.Messages)), max(c.Forgotten, other.Forgotten)
+}
+
+// joinMessages puts the messages of two nodes together, in the order of their times, by the clocks of the nodes.
+func joinMessages(a, b []observe.Message) []observe.Message {
+	at := make(map[performatives.MessageID]int, len(a))
+	for i, m := range a {
+		at[m.ID] = i
+	}
+	for _, m := range b {
+		i, known := at[m.ID]
+		if !known {
+			a = append(a, m)
+			continue
+		}
+		k := &a[i]
+		k.Received, k.Refused = k.Received+m.Received, cmp.Or(k.Refused, m.Refused)
+		k.Sent = max(k.Sent, m.Sent) // the node of the receiver counts copies that have come to it
+		if m.Time.Before(k.Time) {
+			k.Time = m.Time
+		}
+		if k.Payload == nil {
+			k.Payload, k.LeftOut = m.Payload, m.LeftOut
+		}
+	}
+	slices.SortStableFunc(a, func(x, y observe.Message) int { return x.Time.Compare(y.Time) })
+	return a
+}
+
+// mergeConversation puts together what the nodes know of one conversation.
+func mergeConversation(_ *http.Request, parts []part[conversationView]) conversationView {
+	v := parts[0].view
+	for _, p := range parts[1:] {
+		join(&v.Conversation, p.view.Conversation)
+		v.Children, v.Next = append(v.Children, p.view.Children...), append(v.Next, p.view.Next...)
+	}
+	slices.Sort(v.Children)
+	v.Children = slices.Compact(v.Children)
+	return v
+}
+
+// mergeApprovals lists the steps that wait on any node, each with its node.
+func mergeApprovals(_ *http.Request, parts []part[approvalList]) approvalList {
+	v := approvalList{Approvals: []stepView{}}
+	for _, p := range parts {
+		v.Approvals = append(v.Approvals, p.view.Approvals...)
+	}
+	return v
+}
+
+// cancelElsewhere cancels a conversation by the first other node that has its initiator. It is false when none has.
+func (h *Handler) cancelElsewhere(w http.ResponseWriter, r *http.Request) (outcome string, done bool) {
+	for _, p := range h.peers(r) {
+		a, err := h.askPeer(r, p, strings.NewReader("{}"))
+		if err != nil || a.status == http.StatusNotFound || a.status == http.StatusConflict {
+			continue
+		}
+		var v cancelView
+		if a.write(w); a.status != http.StatusOK || json.Unmarshal(a.body, &v) != nil {
+			v.Outcome = a.failed()
+		}
+		return p.Node + ": " + v.Outcome, true
+	}
+	return "", false
+}
+
+// relays has the streams of events of other nodes, for one reader.
+type relays struct {
+	handler *Handler
+	request *http.Request
+	frames  chan string // of all nodes; what a reader is slow to take waits at the other nodes, which count what they lose
+	open    map[Peer]context.CancelFunc
+	running sync.WaitGroup
+}
+
+// update opens the streams of nodes that are new, and ends those of nodes that have gone.
+func (s *relays) update(ctx context.Context, peers []Peer) {
+	for p, end := range s.open {
+		if !slices.Contains(peers, p) {
+			end()
+			delete(s.open, p)
+		}
+	}
+	for _, p := range peers {
+		if s.open[p] != nil {
+			continue
+		}
+		ctx, end := context.WithCancel(ctx)
+		s.open[p] = end
+		s.running.Go(func() { s.relay(ctx, p) })
+	}
+}
+
+// close ends all streams, and waits for their ends.
+func (s *relays) close() {
+	for _, end := range s.open {
+		end()
+	}
+	s.running.Wait()
+}
+
+// nodeState is the data of the event "node" of a stream.
+type nodeState struct {
+	Node  string `json:"node"`
+	State string `json:"state"`         // present: its events follow; missing: they do not
+	Why   string `json:"why,omitempty"` // why it is missing
+}
+
+// relay passes on the events of a node until ctx ends, and says when they are missing.
+func (s *relays) relay(ctx context.Context, p Peer) {
+	told := ""
+	for {
+		err := s.stream(ctx, p, func() {
+			told = ""
+			s.tell(ctx, nodeState{p.Node, "present", ""})
+		})
+		if why := err.Error(); ctx.Err() == nil && why != told { // once for each reason
+			told = why
+			s.tell(ctx, nodeState{p.Node, "missing", why})
+		}
+		select {
+		case <-time.After(peerAgain):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *relays) tell(ctx context.Context, n nodeState) {
+	text, _ := json.Marshal(n) // strings can be encoded
+	s.pass(ctx, "event: node\ndata: "+string(text)+"\n\n")
+}
+
+func (s *relays) pass(ctx context.Context, frame string) {
+	select {
+	case s.frames <- frame:
+	case <-ctx.Done():
+	}
+}
+
+// stream passes on the events of a node until they end, which is an error.
+func (s *relays) stream(ctx context.Context, p Peer, opened func()) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	silence := time.AfterFunc(peerSilence, func() { end(errors.New("it is silent")) })
+	defer silence.Stop()
+	out, err := s.handler.newRequest(ctx, s.request, p, nil)
+	if err != nil {
+		return err
+	}
+	got, err := s.handler.client.Do(out)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), reason(err))
+	}
+	defer func() { _ = got.Body.Close() }()
+	if got.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(got.Body, maxBody)) // a part is enough to say why
+		return errors.New((&answered{got.StatusCode, got.Header, text}).failed())
+	}
+	opened()
+	lines := bufio.NewScanner(got.Body)
+	lines.Buffer(make([]byte, 0, 4<<10), maxLine)
+	var frame bytes.Buffer
+	for lines.Scan() {
+		silence.Reset(peerSilence)
+		line := lines.Bytes()
+		switch {
+		case len(line) > 0 && line[0] != ':': // a line that begins with a colon is a comment
+			frame.Write(line)
+			frame.WriteByte('\n')
+		case len(line) == 0 && frame.Len() > 0:
+			frame.WriteByte('\n')
+			s.pass(ctx, frame.String())
+			frame.Reset()
+		}
+	}
+	return cmp.Or(context.Cause(ctx), lines.Err(), errors.New("it has ended the stream"))
+}

@@ -1,0 +1,367 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
+	"github.com/ribosome-agents/ribosome/wire/auth"
+)
+
+// town is two nodes of a cluster, n1 and n2, each with an operator's interface on a socket. The worker is on n2.
+type town struct {
+	t       *testing.T
+	nodes   [2]*runtime.Node
+	servers [2]*httptest.Server
+	peers   []api.Peer // those that the nodes know; changed between two requests
+	worker  worker
+}
+
+func newTown(t *testing.T, change func(i int, o *api.Options)) *town {
+	t.Helper()
+	c := &town{t: t, worker: worker{make(chan struct{}, 8)}}
+	for i := range c.nodes {
+		o := runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}
+		if i > 0 {
+			o.Join = []string{c.nodes[0].Members()[0].Gossip}
+		}
+		n, err := runtime.New(runtime.Options{Name: fmt.Sprint("n", i+1), Cluster: &o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = n.Stop(context.Background()) })
+		r, err := observe.New(n, observe.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.Close)
+		options := api.Options{Node: n, Recorder: r, Peers: func() []api.Peer {
+			return slices.DeleteFunc(slices.Clone(c.peers), func(p api.Peer) bool { return p.Node == n.Name() })
+		}}
+		if change != nil {
+			change(i, &options)
+		}
+		h, err := api.New(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.nodes[i], c.servers[i] = n, httptest.NewServer(h)
+		t.Cleanup(func() {
+			h.Close()
+			c.servers[i].Close()
+		})
+		c.peers = append(c.peers, api.Peer{Node: n.Name(), URL: c.servers[i].URL})
+	}
+	heard := c.nodes[0].Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced, actors.KindAgentStarted, runtime.KindMemberLinked}})
+	defer heard.Close()
+	if err := c.nodes[1].Spawn(within(t), "w", func() actors.Agent { return c.worker }); err != nil {
+		t.Fatal(err)
+	}
+	for known := false; !known; {
+		if _, known = c.nodes[0].System().Find("w"); !known {
+			if _, err := heard.Next(within(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return c
+}
+
+// ask sends a request to n1.
+func (c *town) ask(method, path, body string, headers ...string) (int, string) {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.servers[0].URL+path, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	a, err := c.servers[0].Client().Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = a.Body.Close() }()
+	var text strings.Builder
+	if _, err := bufio.NewReader(a.Body).WriteTo(&text); err != nil {
+		c.t.Fatal(err)
+	}
+	return a.StatusCode, text.String()
+}
+
+type absent struct {
+	Node string `json:"node"`
+	Why  string `json:"why"`
+}
+
+type missing struct {
+	Missing []absent `json:"missing"`
+}
+
+func view[T any](c *town, path string, headers ...string) (v T) {
+	c.t.Helper()
+	code, text := c.ask("GET", path, "", headers...)
+	if err := json.Unmarshal([]byte(text), &v); err != nil || code != http.StatusOK {
+		c.t.Fatalf("%s: %d %s %v", path, code, text, err)
+	}
+	return v
+}
+
+// delegate has a client of n1 delegate a task to the worker on n2, and returns when the work has begun.
+func (c *town) delegate() (performatives.ConversationID, <-chan error) {
+	c.t.Helper()
+	begun := c.nodes[0].Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindBegan}})
+	defer begun.Close()
+	result := delegate(c.t, c.nodes[0], c.worker, performatives.TaskRequest{TaskType: "work", Description: "dig"})
+	r, err := begun.Next(within(c.t))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return r.Event.(codons.Began).Conversation, result
+}
+
+// Both nodes' sides and messages are in one view, the live data of an agent come from its node, and a conversation is cancelled by whichever node is asked.
+func TestViewsOfTwoNodes(t *testing.T) {
+	c := newTown(t, nil)
+	id, result := c.delegate()
+	agents := view[struct {
+		missing
+		Agents []struct {
+			ID            string         `json:"agent"`
+			Node          string         `json:"node"`
+			Queued        map[string]int `json:"queued"`
+			Conversations int            `json:"conversations"`
+		} `json:"agents"`
+	}](c, "/api/agents")
+	found := false
+	for _, a := range agents.Agents {
+		if a.ID == "w" {
+			found = a.Node == "n2" && len(a.Queued) == 4 && a.Conversations == 1
+		}
+	}
+	if !found || len(agents.Missing) > 0 {
+		t.Errorf("the agents are %+v", agents)
+	}
+	all := view[list](c, "/api/conversations?live=true")
+	if len(all.Conversations) != 1 || all.Conversations[0].ID != string(id) || len(all.Conversations[0].Sides) != 2 {
+		t.Errorf("the conversations are %+v", all)
+	}
+	one := view[conversation](c, "/api/conversations/"+string(id))
+	if len(one.Sides) != 2 || len(one.Next) != 2 || len(one.Messages) == 0 {
+		t.Fatalf("the conversation is %+v", one)
+	}
+	if m := one.Messages[0]; m["performative"] != "TASK_REQUEST" || m["sent"] != 1.0 || m["received"] != 1.0 {
+		t.Errorf("sent by an agent of one node, and received on the other: %v", m)
+	}
+	if alone := view[conversation](c, "/api/conversations/"+string(id)+"?node=n2"); len(alone.Sides) != 1 || alone.Sides[0]["role"] != "responder" {
+		t.Errorf("n2 alone knows %+v", alone)
+	}
+	code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel?node=n2", "{}", "Content-Type", jsonType)
+	if code != http.StatusConflict || !strings.Contains(text, "unreachable") {
+		t.Errorf("n2 alone cannot cancel it: %d %s", code, text)
+	}
+	c.servers[0], c.servers[1] = c.servers[1], c.servers[0] // now n2 is asked
+	if code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel", "{}", "Content-Type", jsonType); code != http.StatusOK || !strings.Contains(text, `"receipt"`) {
+		t.Errorf("%d %s", code, text)
+	}
+	if err := <-result; err == nil {
+		t.Error("the delegation was not cancelled")
+	}
+}
+
+// Pages of two nodes are in the order of one list, and nothing is listed twice or left out.
+func TestPagesOfTwoNodes(t *testing.T) {
+	c := newTown(t, nil)
+	want := map[string]bool{}
+	for i := range 7 {
+		n := c.nodes[i%2]
+		id := performatives.AgentID(fmt.Sprint("idle", i))
+		if err := n.Spawn(within(t), id, func() actors.Agent { return c.worker }); err != nil {
+			t.Fatal(err)
+		}
+		d, err := delegation.Start(within(t), n, id, performatives.TaskRequest{TaskType: "x", Description: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-c.worker.begun
+		want[string(d.Conversation())] = true
+		defer d.Cancel()
+	}
+	got := map[string]bool{}
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		p := view[list](c, "/api/conversations?limit=2&cursor="+cursor)
+		for _, one := range p.Conversations {
+			if got[one.ID] || !want[one.ID] {
+				t.Errorf("%s is listed twice, or unknown", one.ID)
+			}
+			got[one.ID] = true
+		}
+		if cursor = p.Next; len(p.Conversations) != 2 && cursor != "" || pages > 4 {
+			t.Fatalf("page %d has %d", pages, len(p.Conversations))
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d of %d are listed", len(got), len(want))
+	}
+}
+
+// A node that does not answer, refuses, or has no interface is named with the reason, and the rest is shown.
+func TestMissingNodes(t *testing.T) {
+	const token = "reader-0123456789abcdefg"
+	known, err := auth.Tokens([]auth.Token{{Value: token, Name: "ann"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newTown(t, func(i int, o *api.Options) {
+		if i == 1 {
+			o.Auth = known
+		}
+	})
+	elsewhere := httptest.NewServer(http.NotFoundHandler())
+	elsewhere.Close()
+	c.peers = append(c.peers, api.Peer{Node: "n3"}, api.Peer{Node: "n4", URL: elsewhere.URL}, api.Peer{Node: "n5", URL: c.servers[0].URL})
+	got := view[missing](c, "/api/agents")
+	want := map[string]string{"n2": "unauthorized", "n3": "--http", "n4": "refused", "n5": "wrong address"}
+	for _, m := range got.Missing {
+		if !strings.Contains(m.Why, want[m.Node]) {
+			t.Errorf("%s is missing because of %q, want %q", m.Node, m.Why, want[m.Node])
+		}
+		if delete(want, m.Node); strings.Contains(m.Why, "http://") {
+			t.Errorf("the reason has an address: %s", m.Why)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not named are %v", want)
+	}
+	if got := view[missing](c, "/api/agents", "Authorization", "Bearer "+token); slices.ContainsFunc(got.Missing, func(m absent) bool { return m.Node == "n2" }) {
+		t.Errorf("the token was not passed on: %+v", got)
+	}
+	for path, code := range map[string]int{
+		"/api/node?node=n9": http.StatusNotFound, "/api/node?node=n4": http.StatusBadGateway, "/api/node?node=n5": http.StatusMisdirectedRequest,
+		"/api/node?node=n2": http.StatusUnauthorized, "/api/events?node=n9": http.StatusNotFound, "/api/conversations/none": http.StatusNotFound,
+	} {
+		if got, text := c.ask("GET", path, ""); got != code {
+			t.Errorf("%s: %d %s", path, got, text)
+		}
+	}
+	if code, text := c.ask("GET", "/api/node?node=n2", "", "Authorization", "Bearer "+token); code != http.StatusOK || !strings.Contains(text, `"n2"`) {
+		t.Errorf("%d %s", code, text)
+	}
+}
+
+// The events of all nodes come in one stream, which says whose are missing and since when they are there again.
+func TestEventsOfTwoNodes(t *testing.T) {
+	c := newTown(t, nil)
+	r, err := http.NewRequestWithContext(within(t), "GET", c.servers[0].URL+"/api/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := c.servers[0].Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Body.Close() }()
+	lines := bufio.NewReader(a.Body)
+	await := func(parts ...string) {
+		t.Helper()
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatalf("before %q: %v", parts, err)
+			}
+			if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+				return
+			}
+		}
+	}
+	await(`"node":"n2"`, `"present"`)
+	id, result := c.delegate()
+	await("data:", string(id), `"message.sent"`, `"TASK_ACCEPT"`, `"sender":"w"`) // on n2
+	c.servers[1].CloseClientConnections()
+	await(`"node":"n2"`, `"missing"`)
+	await(`"node":"n2"`, `"present"`)
+	if code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel", "{}", "Content-Type", jsonType); code != http.StatusOK {
+		t.Errorf("%d %s", code, text)
+	}
+	cancels := 0
+	for ended := false; !ended; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(line, `"performative":"CANCEL"`) && strings.Contains(line, `"message.sent"`) {
+			cancels++
+		}
+		ended = strings.Contains(line, `"to":"cancelled"`) && strings.Contains(line, `"initiator"`)
+	}
+	if cancels != 1 {
+		t.Errorf("CANCEL was sent once, and is in the stream %d times", cancels)
+	}
+	if err := <-result; err == nil {
+		t.Error("the delegation was not cancelled")
+	}
+}
+
+// A step that waits on another node is listed with its node, and decided there.
+func TestApprovalsOfTwoNodes(t *testing.T) {
+	queue := &approval.Queue{}
+	c := newTown(t, func(i int, o *api.Options) {
+		if i == 1 {
+			o.Approvals = queue
+		}
+	})
+	published := c.nodes[0].Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{observe.KindOperatorActed}})
+	defer published.Close()
+	if err := c.nodes[1].Spawn(within(t), "boss", func() actors.Agent { return queue }); err != nil {
+		t.Fatal(err)
+	}
+	verdict := make(chan approval.Approval, 1)
+	go func() {
+		v, _ := approval.Approve(within(t), c.nodes[1], "boss", approval.Step{What: "deploy"})
+		verdict <- v
+	}()
+	if _, err := queue.Next(within(t), 0); err != nil {
+		t.Fatal(err)
+	}
+	steps := view[struct {
+		Approvals []struct {
+			ID   int    `json:"id"`
+			Node string `json:"node"`
+		} `json:"approvals"`
+	}](c, "/api/approvals").Approvals
+	if len(steps) != 1 || steps[0].Node != "n2" {
+		t.Fatalf("the steps are %+v", steps)
+	}
+	at := fmt.Sprint("/api/approvals/", steps[0].ID)
+	const yes = `{"approve":true,"reason":"fine"}`
+	if code, text := c.ask("POST", at, yes, "Content-Type", jsonType); code != http.StatusNotFound {
+		t.Errorf("n1 has no such step: %d %s", code, text)
+	}
+	if code, text := c.ask("POST", at+"?node=n2", yes, "Content-Type", jsonType); code != http.StatusOK {
+		t.Errorf("%d %s", code, text)
+	}
+	if v := <-verdict; !v.Approved || v.Reason != "fine" {
+		t.Errorf("%+v", v)
+	}
+	if act, _ := actedOn(t, published); act.What != "approve" || act.Outcome != "not_open" {
+		t.Errorf("the first act on n1 is %+v", act)
+	}
+	if act, _ := actedOn(t, published); act.What != "forward" || act.Of != "POST "+at || act.Outcome != "n2: 200" {
+		t.Errorf("the second act on n1 is %+v", act)
+	}
+}
