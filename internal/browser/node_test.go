@@ -109,10 +109,15 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// serve starts a node with a worker and a boss who approves.
+// serve starts the node north with a worker and a boss who approves.
 func serve(t *testing.T, change func(*api.Options)) *observed {
 	t.Helper()
-	n, err := runtime.New(runtime.Options{Name: "north"})
+	return serveAs(t, "north", change)
+}
+
+func serveAs(t *testing.T, name string, change func(*api.Options)) *observed {
+	t.Helper()
+	n, err := runtime.New(runtime.Options{Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}

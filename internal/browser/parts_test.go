@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
 // After the node was out of reach, the page says so, connects again, and shows what has happened meanwhile.
@@ -77,7 +78,7 @@ func testDiagram(t *testing.T, browser context.Context) {
 		`
 	for _, test := range []struct{ do, want string }{
 		{`s.set([m(1), m(2)]); s.add([m(3)]); return ids()`, "m1 m2 m3"},
-		{`s.add([m(3)]); s.set([m(1), m(2)]); return ids()`, "m1 m2 m3"},         // an event overtook the answer
+		{`s.add([m(3)]); s.set([m(1), m(2)]); return ids()`, "m1 m2 m3"},       // an event overtook the answer
 		{`s.set([m(1), m(2)]); s.set([m(2), m(3)]); return ids()`, "m1 m2 m3"}, // the node has forgotten the first
 		{`s.set([m(1)]); s.add([m(1)]); s.set([m(1, { sent: 2 })]); return ids() + s.element.querySelector('.label').textContent`, "m1INFORM ×2"},
 		{`s.set([m(1, { receiver: undefined, refused: 'busy' })]); return s.element.querySelectorAll('.agent').length + s.element.querySelector('.label').textContent`, "2INFORM – refused: busy"},
@@ -89,4 +90,42 @@ func testDiagram(t *testing.T, browser context.Context) {
 			t.Errorf("%s: %q, want %q", test.do, got, test.want)
 		}
 	}
+}
+
+// The console of one node shows what another one has, decides there, and says when the other one is missing.
+func testNodes(t *testing.T, browser context.Context) {
+	south := serveAs(t, "south", nil)
+	north := serve(t, func(o *api.Options) {
+		o.Peers = func() []api.Peer { return []api.Peer{{Node: "south", URL: south.url}} }
+	})
+	here, there := north.propose("here", nil), south.propose("there", nil)
+	d := south.delegate(performatives.TaskRequest{TaskType: "dig"})
+	b := open(t, browser, north.url)
+	b.goTo("#/approvals")
+	b.until(`document.querySelectorAll('.step').length === 2`) // both have the number 1
+	b.until(`document.querySelector('.step .note').textContent.includes('on north')`)
+	step := `[...document.querySelectorAll('.step')].find((e) => e.textContent.includes('there'))`
+	eval[bool](b, step+`.querySelector('button.danger').click() || true`)
+	select {
+	case v := <-there:
+		if v.Approved || len(here) > 0 {
+			t.Errorf("%+v", v)
+		}
+	case <-within(t).Done():
+		t.Fatal("no verdict")
+	}
+	b.until(`document.querySelectorAll('.step').length === 1`)
+	b.goTo(conversationOf(d.Conversation()))
+	b.until(`document.querySelectorAll('.message').length === 2`)
+	south.worker.report <- "from the south"
+	b.shows(".message", "STATUS_UPDATE")
+	b.click("#cancel", "Cancel it")
+	b.click("#confirm", "Cancel it")
+	b.shows("#outcome", "Cancelled")
+	b.goTo("#/conversations")
+	b.shows(".row", string(d.Conversation()))
+	south.gate.set(false)
+	b.shows(".missing", "Without the node south")
+	south.gate.set(true)
+	b.until(`!document.querySelector('.missing')`)
 }

@@ -1,7 +1,7 @@
 // The agents that discovery finds, with their mailboxes.
 
 import { get, poll, problem } from './api.js';
-import { alertText, h, name, number, replace } from './dom.js';
+import { alertText, h, missing, name, number, replace } from './dom.js';
 import { List } from './list.js';
 
 const bands = ['urgent', 'high', 'normal', 'low'];
@@ -24,13 +24,14 @@ export function agents(root, { signal, query, setQuery }) {
     ],
   });
   const input = h('input', { type: 'search', name: 'agent', value: query.get('agent'), autocomplete: 'off', spellcheck: 'false' });
-  const count = h('p', { class: 'count', role: 'status' });
+  const count = h('div', { class: 'count', role: 'status' });
   let all = [];
+  let view = {};
   function display() {
     const want = input.value.trim().toLowerCase();
     const some = all.filter((a) => a.agent.toLowerCase().includes(want));
     list.set(some);
-    replace(count, `${number(some.length)} of ${number(all.length)} agents`);
+    replace(count, `${number(some.length)} of ${number(all.length)} agents`, missing(view));
   }
   input.addEventListener('input', () => {
     setQuery({ agent: input.value.trim() });
@@ -42,7 +43,8 @@ export function agents(root, { signal, query, setQuery }) {
     count, list.element,
   );
   poll(async () => {
-    all = (await get('agents', {}, signal)).agents;
+    view = await get('agents', {}, signal);
+    all = view.agents;
     display();
   }, 2000, signal, (err) => alertText(err ? problem(err) : ''));
   signal.addEventListener('abort', () => list.observer.disconnect());

@@ -83,8 +83,8 @@ export async function optional(path, query, signal) {
 }
 
 /** post changes something. */
-export async function post(path, body, signal) {
-  const answer = await send(path, { method: 'POST', signal, headers: headers({ 'Content-Type': 'application/json' }), body: JSON.stringify(body ?? {}) });
+export async function post(path, body, signal, query = {}) {
+  const answer = await send(path, { method: 'POST', query, signal, headers: headers({ 'Content-Type': 'application/json' }), body: JSON.stringify(body ?? {}) });
   return parse(await answer.text());
 }
 
@@ -123,7 +123,10 @@ export async function follow(query, { event, opened, state }, signal) {
       state('live');
       opened();
       wait = 500;
-      await events(answer.body, (kind, data) => (kind === 'lost' ? opened() : event(kind, data)));
+      await events(answer.body, (kind, data) => {
+        if (kind === 'lost' || kind === 'node') opened(); // a node has come or gone
+        else event(kind, data);
+      });
     } catch (err) {
       if (signal.aborted) break;
       if (err instanceof Refusal && (err.status === 401 || err.status === 403)) {

@@ -2,10 +2,10 @@
 
 import { get, poll, post, problem } from './api.js';
 import { code } from './conversation.js';
-import { alertText, duration, h, json, name, number, replace, when } from './dom.js';
+import { alertText, duration, h, json, missing, name, number, replace, when } from './dom.js';
 
 export function approvals(root, { signal }) {
-  const count = h('p', { class: 'count', role: 'status' });
+  const count = h('div', { class: 'count', role: 'status' });
   const done = h('p', { id: 'decided', class: 'count', role: 'status' });
   const inbox = h('div', { class: 'inbox' });
   const cards = new Map();
@@ -21,7 +21,7 @@ export function approvals(root, { signal }) {
     async function decide(approve) {
       for (const b of buttons) b.disabled = true;
       try {
-        await post(`approvals/${a.id}`, { approve, reason: reason.value.trim() }, signal);
+        await post(`approvals/${a.id}`, { approve, reason: reason.value.trim() }, signal, { node: a.node });
         replace(done, `Step ${a.id} is ${approve ? 'approved' : 'denied'}.`);
         await read();
       } catch (err) {
@@ -32,28 +32,30 @@ export function approvals(root, { signal }) {
       for (const b of buttons) b.disabled = false;
     }
     const element = h('section', { class: 'card step', 'aria-label': `Step ${a.id}` },
-      h('h2', {}, `Step ${a.id} of `, name(a.from)), h('p', { class: 'note' }, 'since ', when(a.since), left),
+      h('h2', {}, `Step ${a.id} of `, name(a.from)), h('p', { class: 'note' }, a.node ? ['on ', name(a.node), ' '] : '', 'since ', when(a.since), left),
       code(json(a.step)), h('p', { class: 'actions' }, h('label', {}, 'Reason ', reason), ' ', buttons[0], ' ', buttons[1]));
     return { element, left, until: a.until && Date.parse(a.until) };
   }
 
   async function read() {
-    const all = (await get('approvals', {}, signal)).approvals;
-    replace(count, all.length ? `${number(all.length)} waiting` : 'Nothing waits for a decision.');
+    const view = await get('approvals', {}, signal);
+    const all = view.approvals;
+    replace(count, all.length ? `${number(all.length)} waiting` : 'Nothing waits for a decision.', missing(view));
     const gone = new Set(cards.keys());
     for (const a of all) {
-      gone.delete(a.id);
-      let card = cards.get(a.id);
+      const key = `${a.id} ${a.node}`; // each node has its own numbers
+      gone.delete(key);
+      let card = cards.get(key);
       if (!card) {
         card = add(a);
-        cards.set(a.id, card);
+        cards.set(key, card);
         inbox.append(card.element);
       }
       replace(card.left, card.until ? `, ${duration(card.until - Date.now())} left` : '');
     }
-    for (const id of gone) {
-      cards.get(id).element.remove();
-      cards.delete(id);
+    for (const key of gone) {
+      cards.get(key).element.remove();
+      cards.delete(key);
     }
   }
 

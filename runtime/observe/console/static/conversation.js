@@ -2,7 +2,7 @@
 
 import { Refusal, follow, get, optional, poll, post, problem, throttled } from './api.js';
 import { link, parties, states } from './conversations.js';
-import { alertText, duration, h, json, name, number, replace, shown, when } from './dom.js';
+import { alertText, duration, h, json, missing, name, number, replace, shown, when } from './dom.js';
 import { Sequence } from './sequence.js';
 import { diagram, moveTable, moves } from './states.js';
 
@@ -33,7 +33,7 @@ export function conversation(root, { signal, id, live }) {
     chosen = now;
   });
   const scroll = h('div', { class: 'scroll drawing' }, sequence.element);
-  const forgotten = h('p', { class: 'note' });
+  const forgotten = h('div', { class: 'note' });
 
   root.append(
     h('div', { class: 'title' }, h('h1', {}, 'Conversation ', name(id)), cancel), facts, outcome, confirm,
@@ -53,7 +53,7 @@ export function conversation(root, { signal, id, live }) {
   async function read() {
     const c = await get(`conversations/${encodeURIComponent(id)}`, {}, signal);
     following(() => sequence.set(c.messages || []));
-    replace(forgotten, c.messages_forgotten ? `The node has forgotten the first ${number(c.messages_forgotten)} messages.` : '');
+    replace(forgotten, missing(c), c.messages_forgotten ? `The node has forgotten the first ${number(c.messages_forgotten)} messages.` : '');
     cancel.disabled = !c.live;
     replace(facts, fact('Codon', c.protocol || '–'), fact('Is', c.live ? 'under way' : 'ended'), fact('State', states(c)), fact('Began', when(c.began)), fact('Last event', when(c.updated)),
       fact('Messages', number(c.message_count)));

@@ -1,7 +1,7 @@
 // The list of conversations, with filters.
 
 import { follow, get, problem, throttled } from './api.js';
-import { alertText, fraction, h, name, number, replace, when } from './dom.js';
+import { alertText, fraction, h, missing, name, number, replace, when } from './dom.js';
 import { List } from './list.js';
 
 const filters = [
@@ -44,7 +44,7 @@ export function conversations(root, frame) {
       { title: 'Id', cell: (c) => link(c.conversation_id, { tabindex: '-1' }) },
     ],
   });
-  const count = h('p', { class: 'count', role: 'status' });
+  const count = h('div', { class: 'count', role: 'status' });
   const fields = filters.map(([key, title]) => h('label', {}, title, ' ', h('input', { name: key, type: 'search', value: query[key], autocomplete: 'off', spellcheck: 'false' })));
   const under = h('select', { name: 'live' }, [['', 'all'], ['true', 'under way'], ['false', 'ended']].map(([value, text]) => h('option', { value, selected: (query.live || '') === value }, text)));
   const form = h('form', { class: 'filters', role: 'search', 'aria-label': 'Filter conversations', on: { submit: (e) => e.preventDefault() } }, h('label', {}, 'Show ', under), fields);
@@ -52,6 +52,7 @@ export function conversations(root, frame) {
   let known = new Map();
   let version = 0; // of the filters
   let complete = false;
+  let view = {}; // the latest answer
   const order = (a, b) => b.at - a.at || b.fine - a.fine || (a.conversation_id < b.conversation_id ? -1 : 1);
 
   // add enters a conversation, with its time as numbers to sort by.
@@ -65,7 +66,7 @@ export function conversations(root, frame) {
     const all = [...known.values()].sort(order);
     list.set(all);
     const one = all.length === 1 ? 'conversation' : 'conversations';
-    replace(count, `${number(all.length)} ${one}${complete ? '' : ', loading…'}${known.size >= most ? ' (no more are loaded: filter)' : ''}`);
+    replace(count, `${number(all.length)} ${one}${complete ? '' : ', loading…'}${known.size >= most ? ' (no more are loaded: filter)' : ''}`, missing(view));
   }
 
   // all reads all pages, and forgets what is in none of them.
@@ -75,6 +76,7 @@ export function conversations(root, frame) {
     for (let cursor = ''; ;) {
       const page = await get('conversations', { ...query, limit: 1000, cursor }, signal);
       if (mine !== version) return;
+      view = page;
       for (const c of page.conversations) {
         seen.set(c.conversation_id, c);
         add(c);
@@ -93,6 +95,7 @@ export function conversations(root, frame) {
     const mine = version;
     const page = await get('conversations', { ...query, limit: 200 }, signal);
     if (mine !== version) return;
+    view = page;
     const seen = new Set();
     for (const c of page.conversations) {
       add(c);

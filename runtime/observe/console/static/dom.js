@@ -113,6 +113,11 @@ export function json(value, indent = '') {
   return `${open}${lines.join(',')}\n${indent}${close}`;
 }
 
+/** missing returns an element that says which nodes of the cluster have not answered; nothing when all have. */
+export function missing(view) {
+  return (view.missing || []).map((m) => h('p', { class: 'missing' }, 'Without the node ', name(m.node), ': ', m.why));
+}
+
 /** alertText shows a text above the view until the next one; without a text it shows none. */
 export function alertText(text) {
   const box = document.getElementById('alert');
