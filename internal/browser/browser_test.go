@@ -132,6 +132,7 @@ func (b *tab) goTo(view string) {
 	if err := b.run(chromedp.Navigate(b.url + view)); err != nil {
 		b.t.Fatal(err)
 	}
+	b.until(`document.getElementById('main').dataset.at === location.hash`) // a change of the fragment does not load the page
 }
 
 func (b *tab) run(steps ...chromedp.Action[chromedp.Void]) error {
@@ -152,13 +153,14 @@ func eval[T any](b *tab, expression string) T {
 	return v
 }
 
-// until waits until a condition of the page holds. chromedp.Poll makes code of a text, which the policy of the console forbids.
+// until waits until a condition of the page holds; what throws does not hold. chromedp.Poll makes code of a text, which the policy of the console forbids.
 func (b *tab) until(condition string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`new Promise((done) => {
-		const look = () => { if (`+condition+`) done(true); else setTimeout(look, 20); };
+		const holds = () => { try { return `+condition+`; } catch { return false; } };
+		const look = () => { if (holds()) done(true); else setTimeout(look, 20); };
 		look();
 	})`, chromedp.EvalAwaitPromise))
 	if err != nil {

@@ -21,7 +21,7 @@ func TestConsole(t *testing.T) {
 	browser := startBrowser(t)
 	tests := map[string]func(*testing.T, context.Context){
 		"views": testViews, "live": testLive, "cancel": testCancel, "approvals": testApprovals, "rights": testRights, "many": testMany, "injection": testInjection,
-		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes,
+		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { test(t, browser) })

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -128,4 +129,39 @@ func testNodes(t *testing.T, browser context.Context) {
 	b.shows(".missing", "Without the node south")
 	south.gate.set(true)
 	b.until(`!document.querySelector('.missing')`)
+}
+
+// The views show what newer nodes serve: rates, the list of refusals, and what agents run and lost. The answers are as docs/api.md has them.
+func testServed(t *testing.T, browser context.Context) {
+	n := serve(t, nil)
+	answers := map[string]string{
+		"/api/rates": `{"interval_s":5,"samples":[
+			{"time":"2026-11-24T10:00:00Z","messages":50,"refused":0,"dead_letters":0,"begun":5,"ended":5,"failed":0},
+			{"time":"2026-11-24T10:00:05Z","messages":100,"refused":10,"dead_letters":0,"begun":5,"ended":5,"failed":0}]}`,
+		"/api/refusals": `{"refusals":[
+			{"time":"2026-11-24T10:00:05.5Z","code":"busy","text":"the mailbox is <full>","from":"Ann","to":"Bob","act":"REQUEST","message_id":"m1","conversation_id":"c1","kind":"refused"},
+			{"time":"2026-11-24T10:00:04Z","code":"unknown_agent","text":"no agent","from":"Ann","to":"Eve","act":"INFORM","message_id":"m2","kind":"dead_letter"}]}`,
+		"/api/agents": `{"agents":[{"agent":"Ann","node":"north","queued":{"urgent":3,"high":0,"normal":1200,"low":0},"conversations":7,"running":4,"errors":5,"restarts":6}]}`,
+	}
+	next := n.gate.next
+	n.gate.next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, ok := answers[r.URL.Path]; ok {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(text)) // the page has gone
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+	b := open(t, browser, n.url, "404 (Not Found)") // of the conversation, which there is not
+	b.goTo("")
+	b.until(`[...document.querySelectorAll('.charts figcaption')].some((e) => e.textContent === '20.0 /sMessages')`)
+	b.until(`document.querySelector('.charts svg[aria-label="Messages refused: 2.00 per second now, 2.00 at most"] polyline')?.getAttribute('points').split(' ').length === 2`)
+	b.shows("main li", "the mailbox is <full>")
+	b.goTo("#/refusals")
+	b.shows(".count", "2 listed")
+	b.shows(".row", "dead letter")
+	b.click(".row", "busy")
+	b.until(`location.hash === '#/conversations/c1'`)
+	b.goTo("#/agents")
+	b.until(`document.querySelector('.space .row')?.innerText.split('\n').join(' ') === 'Ann north 3 0 1,200 0 4 5 6 7'`)
 }

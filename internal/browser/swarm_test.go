@@ -65,6 +65,8 @@ func testSwarm(t *testing.T, browser context.Context) {
 	b.shows(".payload pre", "code_to_debug")
 	b.shoot("conversation", "light")
 	b.shoot("conversation-dark", "dark")
+	b.until(`document.querySelectorAll('.states').length === 2`)
+	b.shoot("states", "light", "document.getElementById('states').scrollIntoView()")
 	close(brain.steps)
 	if _, err := d.Wait(); err != nil {
 		t.Fatal(err)
@@ -94,13 +96,15 @@ func testSwarm(t *testing.T, browser context.Context) {
 }
 
 // shoot writes a picture of the page, if there is a folder for it.
-func (b *tab) shoot(name, scheme string) {
+func (b *tab) shoot(name, scheme string, first ...string) {
 	b.t.Helper()
 	if *screenshots == "" {
 		return
 	}
 	b.scheme(scheme)
-	eval[chromedp.Void](b, "scrollTo(0, 0)")
+	for _, do := range append([]string{"scrollTo(0, 0)"}, first...) {
+		eval[chromedp.Void](b, do)
+	}
 	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		b.t.Fatal(err)

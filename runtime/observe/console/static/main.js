@@ -45,6 +45,7 @@ function show() {
   const frame = { signal: leave.signal, query, id, live: setLive, setQuery };
   const title = make ? make(main, frame) : 'Not found';
   if (!make) main.append(h('h1', {}, title), h('p', {}, 'There is no such view. ', h('a', { href: '#/' }, 'Begin with the overview.')));
+  main.dataset.at = location.hash; // for the tests
   document.title = `${title} – Ribosome`;
   if (shownBefore) main.focus({ preventScroll: true });
   shownBefore = true;

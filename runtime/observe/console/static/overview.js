@@ -1,7 +1,7 @@
 // The node and its cluster at a glance.
 
 import { get, optional, poll, problem } from './api.js';
-import { alertText, clock, h, name, number, replace, svg, when } from './dom.js';
+import { alertText, clock, h, missing, name, number, replace, svg, when } from './dom.js';
 
 const rates = [
   ['messages', 'Messages', ''], ['begun', 'Conversations begun', ''], ['ended', 'Conversations ended', ''],
@@ -30,7 +30,7 @@ export function overview(root, { signal }) {
       card('Dead letters', node.dead_letters, '#/refusals?kind=dead_letter', node.dead_letters > 0), card('Conversations recorded', node.recorder.conversations, '#/conversations'),
       card('Events not recorded', node.recorder.events_lost, null, node.recorder.events_lost > 0),
     ]);
-    replace(charts, samples ? rates.map(([key, title, kind]) => chart(title, kind, samples, key)) : h('p', { class: 'note' }, 'This node does not serve rates. Its metrics have them.'));
+    replace(charts, samples ? [rates.map(([key, title, kind]) => chart(title, kind, samples, key)), missing(samples)] : h('p', { class: 'note' }, 'This node does not serve rates. Its metrics have them.'));
     replace(members, cluster.members.map((m) => h('tr', {},
       h('td', {}, name(m.node)), h('td', {}, m.gossip || '–'), h('td', {}, m.links || '–'),
       h('td', {}, Object.entries(m.labels || {}).map(([k, v]) => h('span', { class: 'state' }, `${k}=${v}`))),

@@ -2,7 +2,7 @@
 
 import { follow, optional, problem, throttled } from './api.js';
 import { link } from './conversations.js';
-import { alertText, h, name, number, replace, when } from './dom.js';
+import { alertText, h, missing, name, number, replace, when } from './dom.js';
 import { List } from './list.js';
 
 const kinds = { refused: 'refused', dead_letter: 'dead letter' };
@@ -24,22 +24,23 @@ export function refusals(root, { signal, query: given, setQuery, live }) {
       { title: 'Conversation', cell: (r) => (r.conversation_id ? link(r.conversation_id, { tabindex: '-1' }) : '–') },
     ],
   });
-  const count = h('p', { class: 'count', role: 'status' });
+  const count = h('div', { class: 'count', role: 'status' });
   const field = (key, title) => h('label', {}, title, ' ', h('input', { type: 'search', name: key, value: query[key], autocomplete: 'off', spellcheck: 'false' }));
   const kind = h('select', { name: 'kind' }, Object.entries({ '': 'both', ...kinds }).map(([value, text]) => h('option', { value, selected: query.kind === value }, text)));
   const form = h('form', { class: 'filters', role: 'search', 'aria-label': 'Filter refusals', on: { submit: (e) => e.preventDefault() } },
     h('label', {}, 'Show ', kind), field('agent', 'Agent'), field('code', 'Code'));
   root.append(h('h1', {}, 'Refusals and dead letters'), form, count, list.element);
 
+  let view = {}; // the latest answer
   let kept = []; // the node's list; undefined without one
   let heard = []; // since the view is open, where the node has no list
-  const keyed = (r) => ({ ...r, key: `${r.time} ${r.message_id} ${r.kind}` });
+  const keyed = (r) => ({ ...r, key: `${r.time} ${r.seq} ${r.node} ${r.message_id} ${r.kind}` });
 
   function display() {
     const all = kept ?? heard.filter((r) => (!query.kind || r.kind === query.kind) && (!query.code || r.code === query.code) &&
       (!query.agent || [r.from, r.to].some((a) => a?.toLowerCase() === query.agent.toLowerCase())));
     list.set(all);
-    replace(count, kept ? `${number(all.length)} listed` : `${number(all.length)} since this page is open: the node keeps no list of them`);
+    replace(count, kept ? `${number(all.length)} listed` : `${number(all.length)} since this page is open: the node keeps no list of them`, missing(view));
   }
 
   async function read() {
@@ -50,6 +51,7 @@ export function refusals(root, { signal, query: given, setQuery, live }) {
         kept = undefined;
         break;
       }
+      view = page;
       all.push(...page.refusals.map(keyed));
       kept = all;
       cursor = page.next;
