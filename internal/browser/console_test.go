@@ -24,7 +24,10 @@ func TestConsole(t *testing.T) {
 		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed,
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) { test(t, browser) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, browser)
+		})
 	}
 }
 
