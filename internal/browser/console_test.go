@@ -167,6 +167,16 @@ func testRights(t *testing.T, browser context.Context) {
 	b := open(t, browser, n.url, "401 (Unauthorized)", "403 (Forbidden)")
 	b.goTo(conversationOf(d.Conversation()))
 	b.shows("dialog[open]", "send a token")
+	b.press("half of ")
+	eval[chromedp.Void](b, `dispatchEvent(new CustomEvent('unauthorized', { detail: 'once more' }))`)
+	b.shows("dialog[open]", "once more")
+	if got := eval[string](b, "document.querySelector('#token-input').value"); got != "half of " {
+		t.Errorf("what was typed has become %q", got)
+	}
+	b.click("#token-cancel", "Close")
+	b.shows("#alert", "send a token")
+	b.until(`!document.querySelector('dialog[open]')`)
+	b.click("#token", "Token")
 	enter := func(token string) {
 		b.typeIn("#token-input", token)
 		b.click("#token-form button", "Use it")

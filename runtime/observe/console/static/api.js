@@ -4,6 +4,7 @@ const base = new URL('../api/', document.baseURI);
 const storeKey = 'ribosome-token';
 
 let token = sessionStorage.getItem(storeKey) || '';
+let told = false; // that the token is not accepted
 
 /** hasToken reports whether the operator has entered a token. */
 export const hasToken = () => token !== '';
@@ -11,8 +12,14 @@ export const hasToken = () => token !== '';
 /** setToken keeps a token for this tab of the browser; an empty one is forgotten. */
 export function setToken(text) {
   token = text.trim();
+  told = false;
   if (token) sessionStorage.setItem(storeKey, token);
   else sessionStorage.removeItem(storeKey);
+}
+
+/** tellAgain has the next answer say whether the token is not accepted, although one has said so. */
+export function tellAgain() {
+  told = false;
 }
 
 /** Refusal is an answer of the node that is an error. */
@@ -43,6 +50,7 @@ function address(path, query = {}) {
 }
 
 async function send(path, { query, signal, ...options } = {}) {
+  const used = token;
   const answer = await fetch(address(path, query), { signal, cache: 'no-store', credentials: 'omit', redirect: 'error', ...options });
   if (answer.ok) return answer;
   let code = `HTTP ${answer.status}`;
@@ -52,7 +60,10 @@ async function send(path, { query, signal, ...options } = {}) {
   } catch {
     // An answer of something between the browser and the node.
   }
-  if (answer.status === 401) dispatchEvent(new CustomEvent('unauthorized', { detail: text }));
+  if (answer.status === 401 && used === token && !told) { // not the late answer to a request with an earlier token
+    told = true;
+    dispatchEvent(new CustomEvent('unauthorized', { detail: text }));
+  }
   throw new Refusal(answer.status, code, text);
 }
 

@@ -1,6 +1,6 @@
 // The frame around the views: routes, the token and what is shown above a view.
 
-import { get, hasToken, poll, setToken } from './api.js';
+import { get, hasToken, poll, setToken, tellAgain } from './api.js';
 import { alertText, h, replace } from './dom.js';
 import { agents } from './agents.js';
 import { approvals } from './approvals.js';
@@ -32,6 +32,7 @@ function route() {
 
 function show() {
   leave.abort();
+  tellAgain();
   leave = new AbortController();
   const { view, id, query } = route();
   const make = view === 'conversations' && id ? conversation : views[view];
@@ -66,8 +67,9 @@ function setQuery(query) {
 
 function askToken(reason) {
   replace(document.getElementById('token-reason'), reason);
+  if (dialog.open) return;
   document.getElementById('token-input').value = '';
-  if (!dialog.open) dialog.showModal();
+  dialog.showModal();
 }
 
 document.getElementById('token').addEventListener('click', () => askToken(hasToken() ? 'A token is in use. Another one replaces it.' : ''));
