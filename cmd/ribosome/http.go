@@ -16,6 +16,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
+	"github.com/ribosome-agents/ribosome/runtime/observe/console"
 	"github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/auth"
@@ -116,8 +117,8 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 		return nil, err
 	}
 	handler, err := api.New(api.Options{
-		Node: p.node, Recorder: p.observers.recorder, Metrics: p.observers.metrics, Auth: p.server.Options().Auth, Permits: permits,
-		Draining: func() bool { return p.draining(ctx) }, Peers: p.otherNodes, Approvals: p.approvals, PeerTLS: peerTLS(config),
+		Node: p.node, Recorder: p.observers.recorder, Metrics: p.observers.metrics, Console: console.New(), Auth: p.server.Options().Auth,
+		Permits: permits, Draining: func() bool { return p.draining(ctx) }, Peers: p.otherNodes, Approvals: p.approvals, PeerTLS: peerTLS(config),
 	})
 	if err != nil {
 		return nil, err

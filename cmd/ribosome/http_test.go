@@ -159,6 +159,9 @@ func TestHTTPTokens(t *testing.T) {
 	if code, body := ask(t, c, "GET", url+"/healthz", ""); code != http.StatusOK {
 		t.Errorf("health: %d %s", code, body)
 	}
+	if code, body := ask(t, c, "GET", url+"/console/", ""); code != http.StatusOK || !strings.Contains(body, "main.js") {
+		t.Errorf("console: %d %s", code, body)
+	}
 	for token, want := range map[string]struct{ read, act int }{
 		"": {401, 401}, otherToken: {401, 401}, anasToken: {200, 403}, crmToken: {403, 403},
 	} {

@@ -35,7 +35,7 @@ type listenFlags struct {
 	WSOrigin []string `name:"ws-origin" placeholder:"ORIGIN" help:"Origins of web pages that may connect; without it, only pages of the same host"`
 	TCP      string   `name:"tcp" placeholder:"ADDR" help:"TCP address"`
 	GRPC     string   `name:"grpc" placeholder:"ADDR" help:"gRPC address"`
-	HTTP     string   `name:"http" placeholder:"ADDR" help:"Address of the operator's HTTP interface, such as 127.0.0.1:8080: health, metrics, agents and conversations"`
+	HTTP     string   `name:"http" placeholder:"ADDR" help:"Address of the operator's HTTP interface, such as 127.0.0.1:8080: console, health, metrics, agents and conversations"`
 	Compress bool     `help:"Compress what is sent to peers that want it: permessage-deflate or gzip"`
 }
 

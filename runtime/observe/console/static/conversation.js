@@ -1,0 +1,208 @@
+// One conversation: its messages as they come, its states, its tree, and cancelling it.
+
+import { Refusal, follow, get, optional, poll, post, problem, throttled } from './api.js';
+import { link, parties, states } from './conversations.js';
+import { alertText, duration, h, json, missing, name, number, replace, shown, when } from './dom.js';
+import { Sequence } from './sequence.js';
+import { diagram, moveTable, moves } from './states.js';
+
+const outcomes = {
+  receipt: 'Cancelled: the peer says that nothing runs any more.',
+  already_ended: 'It had ended before.',
+  still_running: 'No receipt: the peer may still work.',
+};
+
+export function conversation(root, { signal, id, live }) {
+  const facts = h('div', { class: 'facts' });
+  const sides = h('tbody');
+  const state = h('div', { class: 'machines' });
+  const tree = h('div', { class: 'tree' });
+  const payload = h('div', { class: 'payload' }, h('p', { class: 'note' }, 'Choose a message to see its payload.'));
+  const outcome = h('p', { id: 'outcome', class: 'count', role: 'status' });
+  const cancel = h('button', { id: 'cancel', type: 'button', class: 'danger', disabled: true, on: { click: () => confirm.showModal() } }, 'Cancel it…');
+  const confirm = h('dialog', { 'aria-labelledby': 'confirm-title' },
+    h('h2', { id: 'confirm-title' }, 'Cancel this conversation?'),
+    h('p', {}, 'Its initiator sends CANCEL, and all that was begun for it is to stop. The audit trail says that you did it.'),
+    h('p', { class: 'actions' },
+      h('button', { id: 'confirm', type: 'button', class: 'danger', on: { click: () => { confirm.close(); withdraw(); } } }, 'Cancel it'), ' ',
+      h('button', { type: 'button', on: { click: () => confirm.close() } }, 'Leave it')));
+  let chosen = ''; // what of which message is shown
+  const sequence = new Sequence((m) => {
+    const now = JSON.stringify([m.id, m.sent, m.received, m.refused]);
+    if (now !== chosen) replace(payload, details(m));
+    chosen = now;
+  });
+  const scroll = h('div', { class: 'scroll drawing' }, sequence.element);
+  const forgotten = h('div', { class: 'note' });
+
+  root.append(
+    h('div', { class: 'title' }, h('h1', {}, 'Conversation ', name(id)), cancel), facts, outcome, confirm,
+    h('div', { class: 'split' },
+      h('section', { 'aria-labelledby': 'messages' }, h('h2', { id: 'messages' }, 'Messages'), forgotten, scroll),
+      h('section', { class: 'aside', 'aria-labelledby': 'payload' }, h('h2', { id: 'payload' }, 'Payload'), payload),
+      h('section', { 'aria-labelledby': 'sides' }, h('h2', { id: 'sides' }, 'Sides'), h('div', { class: 'scroll' }, h('table', {},
+        h('thead', {}, h('tr', {}, ['Agent', 'Role', 'Peer', 'State', 'Since', 'Deadline', 'Budget left'].map((t) => h('th', { scope: 'col' }, t)))), sides))),
+      h('section', { 'aria-labelledby': 'states' }, h('h2', { id: 'states' }, 'States'), state),
+      h('section', { 'aria-labelledby': 'tree' }, h('h2', { id: 'tree' }, 'Tree'), tree)),
+  );
+
+  let codon; // its table, once it is read; null if the node knows none
+  let deadlines = [];
+  let drawn = ''; // what of the states is drawn
+
+  async function read() {
+    const c = await get(`conversations/${encodeURIComponent(id)}`, {}, signal);
+    following(() => sequence.set(c.messages || []));
+    replace(forgotten, missing(c), c.messages_forgotten ? `The node has forgotten the first ${number(c.messages_forgotten)} messages.` : '');
+    cancel.disabled = !c.live;
+    replace(facts, fact('Codon', c.protocol || '–'), fact('Is', c.live ? 'under way' : 'ended'), fact('State', states(c)), fact('Began', when(c.began)), fact('Last event', when(c.updated)),
+      fact('Messages', number(c.message_count)));
+    deadlines = [];
+    replace(sides, c.sides.map((s) => h('tr', {},
+      h('td', {}, name(s.agent)), h('td', {}, s.role), h('td', {}, name(s.peer)), h('td', {}, h('span', { class: `state ${s.ended ? '' : 'under-way'}` }, s.state)), h('td', {}, when(s.since)),
+      deadline(s), h('td', {}, s.budget ? Object.entries(s.budget).map(([k, v]) => `${k} ${number(v)}`).join(', ') : '–'))));
+    tick();
+    if (codon === undefined && c.protocol) codon = (await optional(`codons/${encodeURIComponent(c.protocol)}`, {}, signal)) ?? null;
+    drawStates(c);
+  }
+
+  // following changes the diagram, and scrolls to its end if the end was in sight.
+  function following(change) {
+    const bottom = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40;
+    if (change() && bottom) scroll.scrollTop = scroll.scrollHeight;
+  }
+
+  let fresh = []; // messages that have come and are not shown yet
+  function grow() {
+    following(() => sequence.add(fresh));
+    fresh = [];
+  }
+
+  function deadline(s) {
+    const cell = h('td', {}, '–');
+    if (s.deadline) deadlines.push([cell, Date.parse(s.deadline), s.deadline]);
+    return cell;
+  }
+
+  function tick() {
+    for (const [cell, at, text] of deadlines) {
+      const left = at - Date.now();
+      replace(cell, h('time', { datetime: text, title: text, class: left < 0 ? 'bad' : '' }, left < 0 ? `${duration(-left)} ago` : `in ${duration(left)}`));
+    }
+  }
+
+  function drawStates(c) {
+    const now = JSON.stringify([codon === null, c.sides.map((s) => [s.role, s.agent, s.state, s.ended])]);
+    if (now === drawn) return;
+    drawn = now;
+    if (!codon) {
+      replace(state, h('p', { class: 'note' }, c.protocol ? 'The node has no table of this codon.' : 'These messages belong to no codon.'));
+      return;
+    }
+    const roles = ['initiator', 'responder'].filter((role) => codon.rows.some((r) => r.role === role));
+    replace(state, h('p', {}, h('b', {}, codon.title), ' – ', codon.purpose), roles.map((role) => {
+      const of = c.sides.filter((s) => s.role === role);
+      const side = of.find((s) => !s.ended) || of[0];
+      return h('div', { class: 'machine' },
+        h('h3', {}, role, ' ', side ? name(side.agent) : h('span', { class: 'note' }, 'not on this node'), side ? [' is ', h('span', { class: 'state' }, side.state)] : ''),
+        h('div', { class: 'scroll' }, diagram(codon, role, side?.state)),
+        side && !side.ended ? moveTable(role, moves(codon, role, side.state)) : null);
+    }));
+  }
+
+  function details(m) {
+    return [
+      h('dl', {}, [
+        ['Act', m.performative], ['Type', m.message_type], ['From', name(m.sender)], ['To', m.receiver ? name(m.receiver) : 'everyone'], ['Time', m.time], ['Priority', m.priority],
+        ['Id', name(m.id)], ['In reply to', m.in_reply_to && name(m.in_reply_to)], ['Sent', m.sent], ['Taken', m.received], ['Refused', m.refused],
+      ].filter(([, v]) => v !== undefined && v !== '').map(([k, v]) => [h('dt', {}, k), h('dd', {}, v instanceof Node ? v : String(v))])),
+      m.payload === undefined
+        ? h('p', { class: 'note' }, m.payload_left_out ? `The payload is left out: ${m.payload_left_out}.` : 'It has no payload.')
+        : code(json(m.payload)),
+    ];
+  }
+
+  async function withdraw() {
+    cancel.disabled = true;
+    replace(outcome, 'CANCEL is on its way; waiting for the receipt…');
+    try {
+      const answer = await post(`conversations/${encodeURIComponent(id)}/cancel`, {}, signal);
+      replace(outcome, outcomes[answer.outcome] || answer.outcome, answer.state ? ` (${answer.state})` : '');
+    } catch (err) {
+      if (signal.aborted) return;
+      replace(outcome, `Not cancelled. ${problem(err)}`);
+      alertText(problem(err));
+    }
+    refresh();
+  }
+
+  // drawTree reads the ancestors, and then the conversations below the first of them.
+  async function drawTree() {
+    let top = id;
+    const seen = new Set([id]);
+    for (let i = 0; i < 16; i++) {
+      const up = await optional(`conversations/${encodeURIComponent(top)}`, {}, signal);
+      const parent = up?.parent_conversation_id;
+      if (!parent || seen.has(parent)) break;
+      seen.add(parent);
+      top = parent;
+    }
+    let left = 200; // conversations that the tree shows at most
+    const below = async (parent, depth) => {
+      if (depth > 16 || left <= 0) return null;
+      const page = await get('conversations', { parent, limit: Math.min(left, 100) }, signal);
+      left -= page.conversations.length;
+      if (!page.conversations.length) return null;
+      const items = [];
+      for (const c of [...page.conversations].reverse()) items.push(h('li', {}, node(c), await below(c.conversation_id, depth + 1)));
+      if (page.next) items.push(h('li', {}, h('a', { href: `#/conversations?parent=${encodeURIComponent(parent)}` }, 'all of them…')));
+      return h('ul', {}, items);
+    };
+    const first = await optional(`conversations/${encodeURIComponent(top)}`, {}, signal);
+    const rest = await below(top, 1);
+    const list = h('ul', {}, h('li', {}, first ? node(first) : [name(top), ' (not recorded)'], rest));
+    if (tree.dataset.text !== list.textContent) replace(tree, list);
+    tree.dataset.text = list.textContent;
+  }
+
+  function node(c) {
+    const [from, to] = parties(c);
+    return [link(c.conversation_id, c.conversation_id === id ? { 'aria-current': 'true' } : {}), ' ', c.protocol || '–', ' ', name(from), ' → ', name(to), ' ', states(c)];
+  }
+
+  const failed = (err) => {
+    if (!signal.aborted) alertText(err ? problem(err) : '');
+  };
+  const refresh = throttled(async () => {
+    try {
+      await read();
+      failed(null);
+    } catch (err) {
+      failed(err instanceof Refusal && err.status === 404 && sequence.messages.size ? null : err); // it may have been forgotten meanwhile
+    }
+  }, 250, signal);
+
+  follow({ conversation: id }, {
+    event: (kind, data) => {
+      if (data.message && kind === 'message.sent') {
+        if (!fresh.length) setTimeout(grow, 40);
+        fresh.push(data.message);
+      }
+      refresh();
+    },
+    opened: refresh,
+    state: live,
+  }, signal);
+  poll(async () => tick(), 500, signal, () => {});
+  poll(drawTree, 3000, signal, () => {});
+  return `Conversation ${shown(id)}`;
+}
+
+/** code returns a block of text that can be scrolled by keyboard. */
+export function code(text) {
+  const block = h('pre', { tabindex: '0' });
+  block.textContent = shown(text, true);
+  return block;
+}
+
+const fact = (title, ...value) => h('div', {}, h('span', { class: 'title' }, title), ' ', value);

@@ -1,0 +1,162 @@
+// The list of conversations, with filters.
+
+import { follow, get, problem, throttled } from './api.js';
+import { alertText, fraction, h, missing, name, number, replace, when } from './dom.js';
+import { List } from './list.js';
+
+const filters = [
+  ['agent', 'Agent'], ['codon', 'Codon'], ['state', 'State'], ['act', 'Act or type'], ['text', 'Text in payloads'],
+];
+const most = 50000; // conversations that the list holds at most
+
+/** states returns what the sides of a conversation have come to. */
+export function states(c) {
+  const all = [...new Set((c.sides || []).map((s) => s.state))];
+  return all.map((s) => h('span', { class: `state ${c.live ? 'under-way' : ''}` }, s));
+}
+
+/** parties returns who talks to whom: the initiator first. */
+export function parties(c) {
+  const side = c.sides?.find((s) => s.role === 'initiator') || c.sides?.[0];
+  if (!side) return ['–', ''];
+  return side.role === 'responder' ? [side.peer || '–', side.agent] : [side.agent, side.peer || ''];
+}
+
+/** link returns a link to a conversation. */
+export function link(id, properties = {}) {
+  return h('a', { href: hrefOf(id), ...properties }, name(id));
+}
+
+const hrefOf = (id) => `#/conversations/${encodeURIComponent(id)}`;
+
+export function conversations(root, frame) {
+  const { signal } = frame;
+  const query = Object.fromEntries([...frame.query].filter(([key, value]) => value && (key === 'live' || key === 'parent' || filters.some(([f]) => f === key))));
+  const list = new List({
+    label: 'Conversations', kind: 'conversations', key: (c) => c.conversation_id, href: (c) => hrefOf(c.conversation_id), empty: 'No conversation matches.',
+    columns: [
+      { title: 'Began', cell: (c) => when(c.began) },
+      { title: 'Codon', cell: (c) => c.protocol || '–' },
+      { title: 'From', cell: (c) => name(parties(c)[0]) },
+      { title: 'To', cell: (c) => name(parties(c)[1]) },
+      { title: 'State', cell: states },
+      { title: 'Messages', align: 'right', cell: (c) => number(c.message_count) },
+      { title: 'Id', cell: (c) => link(c.conversation_id, { tabindex: '-1' }) },
+    ],
+  });
+  const count = h('div', { class: 'count', role: 'status' });
+  const fields = filters.map(([key, title]) => h('label', {}, title, ' ', h('input', { name: key, type: 'search', value: query[key], autocomplete: 'off', spellcheck: 'false' })));
+  const under = h('select', { name: 'live' }, [['', 'all'], ['true', 'under way'], ['false', 'ended']].map(([value, text]) => h('option', { value, selected: (query.live || '') === value }, text)));
+  const form = h('form', { class: 'filters', role: 'search', 'aria-label': 'Filter conversations', on: { submit: (e) => e.preventDefault() } }, h('label', {}, 'Show ', under), fields);
+
+  let known = new Map();
+  let version = 0; // of the filters
+  let complete = false;
+  let view = {}; // the latest answer
+  const order = (a, b) => b.at - a.at || b.fine - a.fine || (a.conversation_id < b.conversation_id ? -1 : 1);
+
+  // add enters a conversation, with its time as numbers to sort by.
+  function add(c) {
+    c.at = Date.parse(c.began);
+    c.fine = fraction(c.began);
+    known.set(c.conversation_id, c);
+  }
+
+  function display() {
+    const all = [...known.values()].sort(order);
+    list.set(all);
+    const one = all.length === 1 ? 'conversation' : 'conversations';
+    replace(count, `${number(all.length)} ${one}${complete ? '' : ', loading…'}${known.size >= most ? ' (no more are loaded: filter)' : ''}`, missing(view));
+  }
+
+  // all reads all pages, and forgets what is in none of them.
+  async function all() {
+    const mine = version;
+    const seen = new Map();
+    for (let cursor = ''; ;) {
+      const page = await get('conversations', { ...query, limit: 1000, cursor }, signal);
+      if (mine !== version) return;
+      view = page;
+      for (const c of page.conversations) {
+        seen.set(c.conversation_id, c);
+        add(c);
+      }
+      cursor = page.next;
+      if (!cursor || seen.size >= most) break;
+      display();
+    }
+    known = seen;
+    complete = true;
+    display();
+  }
+
+  // top reads the latest ones. What is not in the page although it began later than its last one is not in the list any more.
+  async function top() {
+    const mine = version;
+    const page = await get('conversations', { ...query, limit: 200 }, signal);
+    if (mine !== version) return;
+    view = page;
+    const seen = new Set();
+    for (const c of page.conversations) {
+      add(c);
+      seen.add(c.conversation_id);
+    }
+    const last = page.conversations.at(-1);
+    for (const [id, c] of known) {
+      if (!seen.has(id) && (!page.next || !last || order(c, last) < 0)) known.delete(id);
+    }
+    display();
+  }
+
+  const failed = (err) => { if (!signal.aborted) alertText(err ? problem(err) : ''); };
+  const attempt = (read) => async () => {
+    try {
+      await read();
+      failed(null);
+    } catch (err) {
+      failed(err);
+    }
+  };
+  const refresh = throttled(attempt(top), 400, signal);
+  const everything = throttled(attempt(all), 1000, signal);
+
+  function transition(t) {
+    const c = known.get(t.conversation_id);
+    const side = c?.sides?.find((s) => s.agent === t.agent && s.role === t.role);
+    if (!side) return;
+    side.state = t.to;
+    side.ended = t.ended;
+    c.live = c.sides.some((s) => !s.ended);
+    if (query.live && String(c.live) !== query.live) known.delete(t.conversation_id);
+  }
+
+  let typing;
+  form.addEventListener('input', () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => {
+      for (const [key, value] of new FormData(form)) query[key] = value.trim();
+      frame.setQuery(query);
+      version++;
+      known = new Map();
+      complete = false;
+      display();
+      everything();
+    }, 250);
+  });
+
+  root.append(h('h1', {}, 'Conversations'), form, count, list.element);
+  follow({}, {
+    event: (kind, data) => {
+      if (kind === 'conversation.transition') transition(data);
+      refresh();
+    },
+    opened: everything,
+    state: frame.live,
+  }, signal);
+  const timer = setInterval(everything, 30000);
+  signal.addEventListener('abort', () => {
+    clearInterval(timer);
+    list.observer.disconnect();
+  });
+  return 'Conversations';
+}
