@@ -49,6 +49,7 @@ type cell struct {
 	losses            []*peersLost // whose marks have not all been received
 	openConversations openSet
 	live              atomic.Int64              // conversations whose last turn is not over
+	working           atomic.Int64              // handlers that run, also those that have outlived a restart
 	stops             atomic.Pointer[actor.PID] // the child for which the engine waits; nil where it waits for no conversation
 
 	knownPeers atomic.Pointer[knownPeers] // nil before the first; outlives restarts

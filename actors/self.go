@@ -28,6 +28,12 @@ func (s Self) PID() *actor.PID { return s.c.pid.Load() }
 // Queued returns the number of messages of a priority in the agent's mailbox. While messages are posted, it is approximate.
 func (s Self) Queued(p performatives.Priority) int { return s.c.mailbox.Len(p) }
 
+// Work runs fn, a handler of a conversation of the agent, as [System.Work] does.
+func (s Self) Work(fn func()) { s.c.sys.workFor(s.c, fn) }
+
+// Working returns the number of handlers of the agent that run, including abandoned ones.
+func (s Self) Working() int { return int(s.c.working.Load()) }
+
 // System returns the agent's system.
 func (s Self) System() *System { return s.c.sys }
 

@@ -109,10 +109,13 @@ func mailboxDrained(invoker actor.MessageInvoker) {
 }
 
 // Work runs fn, a handler of a conversation, on a goroutine that [System.Stop] joins.
-func (s *System) Work(fn func()) {
-	s.work.add(1)
+func (s *System) Work(fn func()) { s.workFor(nil, fn) }
+
+// workFor is Work, and counts fn as a handler of an agent; c is nil for none.
+func (s *System) workFor(c *cell, fn func()) {
+	s.countWork(c, 1)
 	work := func() {
-		defer s.work.add(-1)
+		defer s.countWork(c, -1)
 		fn()
 	}
 	if s.sim != nil {
@@ -120,6 +123,13 @@ func (s *System) Work(fn func()) {
 		return
 	}
 	go work()
+}
+
+func (s *System) countWork(c *cell, n int) {
+	s.work.add(n)
+	if c != nil {
+		c.working.Add(int64(n))
+	}
 }
 
 // AfterFunc calls fn after d, unless stop is called first; stop reports whether it

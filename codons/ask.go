@@ -230,7 +230,7 @@ func (s *askedSide) Run(c *Conversation, job string) {
 	}
 	s.stops[job] = cancel
 	m, began := c.event.Message, time.Now()
-	c.agent.System().Work(func() {
+	c.agent.Work(func() {
 		defer cancel()
 		returned := false
 		ended := Command{Data: performatives.Failure{ErrorCode: performatives.CodeInternal}}

@@ -226,7 +226,7 @@ func (s *Responding) start(c *Conversation, w *Work) {
 		h.hold = s.holds(w.Holds)
 	}
 	s.handler = h
-	c.agent.System().Work(h.run)
+	c.agent.Work(h.run)
 }
 
 // holds returns a function that reports whether a handler leaves its slot to the

@@ -136,3 +136,14 @@ func (n *Node) Members() []cluster.Member {
 	}
 	return c.members.Members()
 }
+
+// Joined reports whether the node has reached another node of its cluster, or has had nobody to join: it has no seeds, it is the only one
+// among them, or it has no cluster. It stays true when all others are lost.
+func (n *Node) Joined() bool {
+	c := n.cluster.Load()
+	if c == nil {
+		return true
+	}
+	joining, real := c.members.(interface{ Joined() bool })
+	return !real || joining.Joined()
+}

@@ -48,6 +48,16 @@ func (g *Gossip) Join(ctx context.Context) error {
 	}
 }
 
+// Joined reports whether Join would return nil at once.
+func (g *Gossip) Joined() bool {
+	select {
+	case <-g.joined:
+		return true
+	default:
+		return false
+	}
+}
+
 // keepJoined dials the seeds and the members that failed, until Stop: memberlist does not redial the dead, so that the
 // sides of a healed partition would stay apart.
 func (g *Gossip) keepJoined() {

@@ -12,22 +12,29 @@ import (
 
 // clientFlags has the address of the node and the credentials of the client.
 type clientFlags struct {
-	Addr      string `placeholder:"URL" help:"Address of the node: ws://, wss://, tcp://, tcps://, grpc:// or grpcs://, with host and port"`
-	As        string `placeholder:"NAME" help:"Name to speak under; without it, the subject of a token that is a JWT, or a random name"`
-	Verbose   bool   `short:"v" help:"Print on stderr the name that is used, and where it is from"`
+	Addr    string `placeholder:"URL" help:"Address of the node: ws://, wss://, tcp://, tcps://, grpc:// or grpcs://, with host and port"`
+	As      string `placeholder:"NAME" help:"Name to speak under; without it, the subject of a token that is a JWT, or a random name"`
+	Verbose bool   `short:"v" help:"Print on stderr the name that is used, and where it is from"`
+
+	credentialFlags
+
+	MaxFrame size `default:"16MiB" help:"Longest frame"`
+
+	OAuth oauthFlags `embed:""`
+}
+
+// credentialFlags has the credentials of a client, and what it expects of the node's.
+type credentialFlags struct {
 	Token     string `placeholder:"TOKEN" help:"Bearer token; better in the environment or a file, since others can see the flags of a process"`
 	TokenFile string `placeholder:"FILE" help:"File with the bearer token"`
 	CA        string `name:"ca" placeholder:"FILE" help:"Authorities in PEM that the certificate of the node is checked against; without it, those of the system"`
 	Cert      string `placeholder:"FILE" help:"Client certificate in PEM"`
 	Key       string `placeholder:"FILE" help:"Private key of the client certificate in PEM"`
-	MaxFrame  size   `default:"16MiB" help:"Longest frame"`
-
-	OAuth oauthFlags `embed:""`
 }
 
 // bearer returns the source of the token; nil for none. A file is read again when it
 // changes.
-func (f *clientFlags) bearer() (func() string, error) {
+func (f *credentialFlags) bearer() (func() string, error) {
 	switch {
 	case f.Token != "" && f.TokenFile != "":
 		return nil, usagef("there is a token from --token or %s, and --token-file names another; leave one", variable("token"))

@@ -12,7 +12,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe/audit"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -27,8 +30,9 @@ import (
 type endpoint struct {
 	log       *slog.Logger
 	node      *runtime.Node
-	trail     *audit.Trail // nil without --audit
-	observers *observers   // nil without --http and --otlp
+	trail     *audit.Trail    // nil without --audit
+	approvals *approval.Queue // nil without --approvals
+	observers *observers      // nil without --http and --otlp
 	peers     *runtime.Peers
 	server    *wire.Server
 	listeners []listening
@@ -78,6 +82,12 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 	}
 	if err := p.observe(ctx, c); err != nil {
 		return err
+	}
+	if c.Approvals != "" {
+		p.approvals = &approval.Queue{Capabilities: performatives.Capabilities{Topics: []string{"Approval"}}}
+		if err := p.node.Spawn(ctx, performatives.AgentID(c.Approvals), func() actors.Agent { return p.approvals }); err != nil {
+			return usagef("--approvals %.40q: %v", c.Approvals, err)
+		}
 	}
 	if c.Swarm != noSwarm {
 		if err := swarms().Host(ctx, p.node, c.Swarm); err != nil {

@@ -98,6 +98,9 @@ func tables(cmd *kong.Node) map[string]string {
 		if f.Group != nil && f.Group.Key == "The node:" {
 			title = "flags of clients"
 		}
+		if f.Group != nil && f.Group.Key == operatorGroup {
+			title = "flags of operators"
+		}
 		if all[title] == "" {
 			all[title] = "| flag and key | variable | default | |\n|---|---|---|---|\n"
 		}

@@ -15,6 +15,7 @@ type nodeCmd struct {
 	Name        string        `default:"node" help:"Name of the node"`
 	Swarm       string        `default:"none" placeholder:"NAME" help:"Swarm to host: eddyjules or none"`
 	Types       []string      `name:"type" sep:"none" placeholder:"NAME=ACT:SCHEMA.json" help:"Message types of your own, each with its act and the JSON Schema of its payload, one a flag"`
+	Approvals   string        `placeholder:"NAME" help:"Agent that other agents ask for approval, whose steps an operator decides by --http"`
 	DrainTime   time.Duration `default:"10s" help:"How long the agents that the cluster has placed may take to move to other nodes, after a signal to stop or ribosome drain"`
 	StopTimeout time.Duration `default:"10s" help:"How long what is under way may take after a signal to stop"`
 
@@ -119,6 +120,8 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return err
 	}
 	switch {
+	case c.Approvals != "" && c.HTTP == "":
+		return usagef("--approvals %.40q: operators decide by --http; add it, such as --http 127.0.0.1:8080", c.Approvals)
 	case c.DrainTime <= 0:
 		return usagef("--drain-time %v leaves no time; give it some, such as 10s", c.DrainTime)
 	case slices.Contains(c.Operators, ""):

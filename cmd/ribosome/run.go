@@ -45,6 +45,16 @@ type cli struct {
 	Agents    agentsCmd    `cmd:"" help:"List the agents of a node."`
 	Members   membersCmd   `cmd:"" help:"List the nodes of a cluster."`
 	Drain     drainCmd     `cmd:"" help:"Have a node hand over its agents, and leave its cluster."`
+
+	Tail          tailCmd          `cmd:"" help:"Print messages live, as an operator."`
+	Conversations conversationsCmd `cmd:"" help:"List conversations, live and recent, as an operator."`
+	Trace         traceCmd         `cmd:"" help:"Print a conversation and all that belong to it, as an operator."`
+	Top           topCmd           `cmd:"" help:"List the agents that have the most to do, as an operator."`
+	Cancel        cancelCmd        `cmd:"" help:"Cancel a conversation, as an operator, and wait for the receipt."`
+	Approvals     approvalsCmd     `cmd:"" help:"List the steps that wait for an operator's approval."`
+	Approve       approveCmd       `cmd:"" help:"Approve a step that waits."`
+	Deny          denyCmd          `cmd:"" help:"Deny a step that waits."`
+
 	Translate translateCmd `cmd:"" help:"Show what becomes of messages in another dialect."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // config returns the TLS configuration of a client; nil for none.
-func (f *clientFlags) config(a address) (*tls.Config, error) {
+func (f *credentialFlags) config(a address) (*tls.Config, error) {
 	switch {
 	case (f.Cert == "") != (f.Key == ""):
 		return nil, usagef("--cert and --key belong together; give both")

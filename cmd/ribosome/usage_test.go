@@ -19,7 +19,7 @@ func TestCalledWrongly(t *testing.T) {
 		line string
 	}{
 		"nothing":             {nil, `expected one of "node", "call", "send", "query", "listen", ...; see ribosome --help`},
-		"unknown command":     {[]string{"nod"}, `unexpected argument nod, did you mean "node"; see ribosome --help`},
+		"unknown command":     {[]string{"nodes"}, `unexpected argument nodes, did you mean "node"; see ribosome --help`},
 		"unknown flag":        {[]string{"node", "--tpc", "x"}, `unknown flag --tpc, did you mean one of "--type", "--tcp", "--grpc"; see ribosome node --help`},
 		"one argument":        {[]string{"call", "Jules"}, `expected "<action>"; see ribosome call --help`},
 		"no value":            {[]string{"node", "--tcp"}, `--tcp wants a value; see ribosome node --help`},

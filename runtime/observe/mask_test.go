@@ -33,6 +33,44 @@ func TestMask(t *testing.T) {
 	}
 }
 
+// A path masks the members at it and no others.
+func TestMaskOfPaths(t *testing.T) {
+	for _, test := range []struct{ mask, in, want string }{
+		{"payload.card.number", `{"card":{"number":1,"name":"n"},"number":2}`, `{"card":{"name":"n","number":"***"},"number":2}`},
+		{"payload.card.number", `{"deep":{"card":{"number":1}}}`, `{"deep":{"card":{"number":1}}}`},
+		{"card.number", `{"deep":[{"Card":[[{"num_ber":{"a":1}}]]}],"cards":{"number":1}}`, `{"cards":{"number":1},"deep":[{"Card":[[{"num_ber":"***"}]]}]}`},
+		{"payload.*.id", `{"a":{"id":1},"b":[{"id":2}],"id":3,"c":{"d":{"id":4}}}`, `{"a":{"id":"***"},"b":[{"id":"***"}],"c":{"d":{"id":4}},"id":3}`},
+		{"a.b", `{"a":{"b":{"c":1}},"x":{"a":{"c":{"b":1}}},"a.b":1}`, `{"a":{"b":"***"},"a.b":1,"x":{"a":{"c":{"b":1}}}}`},
+		{"a.b", `{"a":{"x":1,"b":2,"c":{"b":3}},"b":{"a":{"b":4}}}`, `{"a":{"b":"***","c":{"b":3},"x":1},"b":{"a":{"b":"***"}}}`},
+		{"a.", `{"b":{"a":1}}`, `{"b":{"a":"***"}}`},
+		{".", `{"a":1}`, `{"a":1}`},
+	} {
+		got, err := observe.NewMask([]string{test.mask}).JSON([]byte(test.in))
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: %s: %s, %v; want %s", test.mask, test.in, got, err, test.want)
+		}
+	}
+}
+
+// In a text, what stands behind a masked name is masked.
+func TestMaskOfText(t *testing.T) {
+	for in, want := range map[string]string{
+		"password=x, user: u":                       "password=***, user: u",
+		`want {"api_key": "a \" b", "max": 3}`:      `want {"api_key": ***, "max": 3}`,
+		"the header Authorization: Bearer abc.d is": "the header Authorization: *** is",
+		"max_tokens: 5, tokens: x":                  "max_tokens: 5, tokens: ***",
+		"no token":                                  "no token",
+		`token: "unfinished one`:                    `token: ***`,
+	} {
+		if got := observe.NewMask(observe.DefaultMask()).Text(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := (observe.Mask{}).Text("password=x"); got != "password=x" {
+		t.Error(got)
+	}
+}
+
 // No value under a masked name survives, however deep it is and whatever stands around it.
 func FuzzMask(f *testing.F) {
 	f.Add(`{"a":[1,{"b":"x"}]}`, "password")

@@ -9,6 +9,7 @@ const (
 	DefaultBytes         = 64 << 20
 	DefaultPayloadBytes  = 16 << 10
 	DefaultQueue         = 8192
+	DefaultRefusals      = 1000
 )
 
 // Options configures a [Recorder]. The zero value works: every bound that is zero has its default.
@@ -32,8 +33,11 @@ type Options struct {
 	// [DefaultQueue].
 	Queue int
 
-	// Mask are the names of the members of payloads whose values are not recorded: see [Mask]. Nil means [DefaultMask]; an empty
-	// list that is not nil masks nothing.
+	// Refusals is how many refusals and dead letters are kept: the last ones. Zero means [DefaultRefusals].
+	Refusals int
+
+	// Mask are the names and the paths of the members of payloads whose values are not shown: see [Mask]. Nil means [DefaultMask]; an
+	// empty list that is not nil masks nothing.
 	Mask []string
 }
 
@@ -48,6 +52,7 @@ func (o Options) withDefaults() (Options, error) {
 		{"Bytes", &o.Bytes, DefaultBytes},
 		{"PayloadBytes", &o.PayloadBytes, DefaultPayloadBytes},
 		{"Queue", &o.Queue, DefaultQueue},
+		{"Refusals", &o.Refusals, DefaultRefusals},
 	} {
 		switch {
 		case *f.value < 0:

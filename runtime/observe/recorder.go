@@ -3,6 +3,9 @@ package observe
 import (
 	"slices"
 	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
@@ -16,6 +19,10 @@ type Counts struct {
 	Bytes         int    `json:"bytes"`                   // the estimated memory of what is kept
 	Lost          uint64 `json:"events_lost"`             // events that found the queue full
 	Forgotten     uint64 `json:"conversations_forgotten"` // conversations that the bounds pushed out
+
+	Refusals          int    `json:"refusals"`            // refusals and dead letters that are kept
+	RefusalsForgotten uint64 `json:"refusals_forgotten"`  // those that the bound pushed out
+	Uncounted         uint64 `json:"incidents_uncounted"` // incidents of agents beyond the bound, which have no counts of their own
 }
 
 // Recorder keeps the last conversations of a node. Its owner must call Close.
@@ -34,6 +41,11 @@ type Recorder struct {
 	recent entries
 	free   *entry // a forgotten one, whose memory the next conversation uses
 	counts Counts
+	rates  rates
+
+	refusals    []Refusal // a ring
+	nextRefusal int       // the place of the next one, once the ring is full
+	incidents   map[performatives.AgentID]*Incidents
 }
 
 // New records the events of the node that are published from now on. The error names the option that is wrong.
@@ -44,10 +56,12 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 	}
 	r := &Recorder{
 		options: o, mask: NewMask(o.Mask), live: node.Conversations, closed: make(chan struct{}), done: make(chan struct{}),
-		byID: map[performatives.ConversationID]*entry{},
+		byID: map[performatives.ConversationID]*entry{}, incidents: map[performatives.AgentID]*Incidents{},
+		rates: rates{first: numberOf(time.Now())},
 	}
 	r.events = node.Events().SubscribeBatches(actors.SubscribeOptions{Capacity: o.Queue, Kinds: []actors.Kind{
 		actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition,
+		codons.KindJobFailed, codons.KindJobPanicked, actors.KindSupervisionDecided, actors.KindAgentStarted, actors.KindAgentStopped,
 	}})
 	go r.run()
 	return r, nil
@@ -66,7 +80,7 @@ func (r *Recorder) Close() {
 func (r *Recorder) Counts() Counts {
 	defer r.lock().Unlock()
 	c := r.counts
-	c.Conversations, c.Lost = len(r.byID), r.events.Lost()
+	c.Conversations, c.Lost, c.Refusals = len(r.byID), r.events.Lost(), len(r.refusals)
 	return c
 }
 
@@ -87,15 +101,16 @@ func (r *Recorder) lock() *sync.Mutex {
 	r.mu.Lock()
 	r.taken = r.events.Take(r.taken)
 	for _, record := range r.taken {
-		r.recordLocked(record.Event)
+		r.recordLocked(record)
 	}
 	clear(r.taken) // what is not recorded can be collected
 	return &r.mu
 }
 
-func (r *Recorder) recordLocked(ev actors.Event) {
-	switch ev := ev.(type) {
+func (r *Recorder) recordLocked(record actors.Record) {
+	switch ev := record.Event.(type) {
 	case actors.MessageSent:
+		r.rates.at(ev.Time).Messages++
 		if m := r.messageLocked(ev, ev.Message); m != nil {
 			m.Sent++
 		}
@@ -104,18 +119,49 @@ func (r *Recorder) recordLocked(ev actors.Event) {
 			m.Received++
 		}
 	case actors.MessageRefused:
-		if m := r.messageLocked(ev, ev.Message); m != nil && ev.Refusal != nil {
-			m.Refused = ev.Refusal.Code
-		}
+		r.messageRefusedLocked(record, ev)
 	case actors.DeadLetter:
-		of, _ := ev.Message.(*performatives.Message)
-		if m := r.messageLocked(ev, of); m != nil {
-			m.Refused = ev.Code
-		}
+		r.deadLetterLocked(record, ev)
 	case codons.Transition:
+		r.rates.at(ev.Time).step(ev)
 		r.transitionLocked(ev)
+	case codons.JobFailed:
+		r.incidentsLocked(ev.Agent).Errors++
+	case codons.HandlerPanicked:
+		r.incidentsLocked(ev.Agent).Errors++
+	case actors.Supervised:
+		if ev.Directive == actor.RestartDirective && ev.Agent != "" {
+			r.incidentsLocked(ev.Agent).Restarts++
+		}
+	case actors.AgentStarted:
+		if !ev.Again {
+			delete(r.incidents, ev.Agent.Fold())
+		}
+	case actors.AgentStopped:
+		delete(r.incidents, ev.Agent.Fold())
 	}
 	r.boundLocked()
+}
+
+func (r *Recorder) messageRefusedLocked(record actors.Record, ev actors.MessageRefused) {
+	r.rates.at(ev.Time).Refused++
+	why := ev.Refusal
+	if why == nil {
+		why = &performatives.Refusal{Code: performatives.CodeUnspecified}
+	}
+	if m := r.messageLocked(ev, ev.Message); m != nil {
+		m.Refused = why.Code
+		r.refusedLocked(record, KindRefused, why.Code, why.Text, ev.Message.Receiver(), ev.Message)
+	}
+}
+
+func (r *Recorder) deadLetterLocked(record actors.Record, ev actors.DeadLetter) {
+	r.rates.at(ev.Time).DeadLetters++
+	of, _ := ev.Message.(*performatives.Message)
+	if m := r.messageLocked(ev, of); m != nil {
+		m.Refused = ev.Code
+	}
+	r.refusedLocked(record, KindDeadLetter, ev.Code, "", performatives.AgentID(ev.To), of)
 }
 
 // messageLocked returns what is kept of a message, which it adds if it is new. It is nil without a message.

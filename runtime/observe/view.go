@@ -60,7 +60,7 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 // view returns a copy without the messages.
 func (e *entry) view() Conversation {
 	return Conversation{
-		ID: e.id, Parent: e.parent, Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: slices.Clone(e.sides),
+		ID: e.id, Parent: e.parent, Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: append([]Side{}, e.sides...),
 		Count: e.forgotten + len(e.messages), Forgotten: e.forgotten,
 	}
 }

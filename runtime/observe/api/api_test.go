@@ -48,7 +48,7 @@ func within(t *testing.T) context.Context {
 }
 
 // serve starts a node with a worker and its handler.
-func serve(t *testing.T, change func(*api.Options)) (*runtime.Node, *api.Handler, worker) {
+func serve(t *testing.T, change func(*api.Options)) (*runtime.Node, *served, worker) {
 	t.Helper()
 	n, err := runtime.New(runtime.Options{})
 	if err != nil {
@@ -73,8 +73,16 @@ func serve(t *testing.T, change func(*api.Options)) (*runtime.Node, *api.Handler
 	if err := n.Spawn(within(t), "w", func() actors.Agent { return w }); err != nil {
 		t.Fatal(err)
 	}
-	return n, h, w
+	return n, &served{h, checked(t, h)}, w
 }
+
+// served is a handler whose answers are checked.
+type served struct {
+	*api.Handler
+	checked http.Handler
+}
+
+func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.checked.ServeHTTP(w, r) }
 
 // ask sends a request of a client of this machine.
 func ask(h http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {

@@ -34,6 +34,7 @@ type town struct {
 
 func newTown(t *testing.T, change func(i int, o *api.Options)) *town {
 	t.Helper()
+	t.Parallel()
 	c := &town{t: t, worker: worker{make(chan struct{}, 8)}}
 	for i := range c.nodes {
 		o := runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}
@@ -60,7 +61,7 @@ func newTown(t *testing.T, change func(i int, o *api.Options)) *town {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.nodes[i], c.servers[i] = n, httptest.NewServer(h)
+		c.nodes[i], c.servers[i] = n, httptest.NewServer(checked(t, h))
 		t.Cleanup(func() {
 			h.Close()
 			c.servers[i].Close()

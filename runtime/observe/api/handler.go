@@ -1,6 +1,7 @@
 package api
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -19,6 +20,7 @@ type Handler struct {
 	options  Options
 	client   *http.Client
 	mux      *http.ServeMux
+	patterns []string                    // of the routes that openapi.json describes
 	machines map[string]*machine.Machine // by the name of the codon
 	closed   chan struct{}
 	close    sync.Once
@@ -35,29 +37,43 @@ func New(o Options) (*Handler, error) {
 	for _, c := range append(library.Codons(), o.Codons...) {
 		h.machines[c.Name()] = c.Machine()
 	}
-	h.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, status{"ok"}) })
-	h.mux.HandleFunc("GET /readyz", h.ready)
-	h.mux.HandleFunc("GET /api/node", h.reads(h.node))
-	h.mux.HandleFunc("GET /api/members", h.reads(h.members))
-	h.mux.HandleFunc("GET /api/agents", h.reads(spread(h, h.agents, mergeAgents)))
-	h.mux.HandleFunc("GET /api/conversations", h.reads(spread(h, h.conversations, mergePages)))
-	h.mux.HandleFunc("GET /api/conversations/{id}", h.reads(spread(h, h.conversation, mergeConversation)))
-	h.mux.HandleFunc("POST /api/conversations/{id}/cancel", h.acts(h.cancel))
-	h.mux.HandleFunc("GET /api/codons/{name}", h.reads(h.codon))
-	h.mux.HandleFunc("GET /api/approvals", h.reads(spread(h, h.approvals, mergeApprovals)))
-	h.mux.HandleFunc("POST /api/approvals/{id}", h.acts(h.decide))
-	h.mux.HandleFunc("GET /api/events", h.admits(h.events))
+	h.handle("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, status{"ok"}) })
+	h.handle("GET /readyz", h.ready)
+	h.handle("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, openAPI) })
+	h.handle("GET /api/node", h.reads(h.node))
+	h.handle("GET /api/members", h.reads(h.members))
+	h.handle("GET /api/agents", h.reads(spread(h, h.agents, mergeAgents)))
+	h.handle("GET /api/refusals", h.reads(spread(h, h.refusals, mergeRefusals)))
+	h.handle("GET /api/rates", h.reads(spread(h, h.rates, mergeRates)))
+	h.handle("GET /api/conversations", h.reads(spread(h, h.conversations, mergePages)))
+	h.handle("GET /api/conversations/{id}", h.reads(spread(h, h.conversation, mergeConversation)))
+	h.handle("POST /api/conversations/{id}/cancel", h.acts(h.cancel))
+	h.handle("GET /api/codons/{name}", h.reads(h.codon))
+	h.handle("GET /api/approvals", h.reads(spread(h, h.approvals, mergeApprovals)))
+	h.handle("POST /api/approvals/{id}", h.acts(h.decide))
+	h.handle("GET /api/events", h.admits(h.events))
 	if o.Metrics != nil {
-		h.mux.HandleFunc("GET /metrics", h.reads(o.Metrics.ServeHTTP))
+		h.handle("GET /metrics", h.reads(o.Metrics.ServeHTTP))
 	}
 	if o.Console != nil {
-		h.mux.Handle("GET /console", o.Console)
-		h.mux.Handle("GET /console/", o.Console)
+		h.handle("GET /console", o.Console.ServeHTTP)
+		h.handle("GET /console/", o.Console.ServeHTTP)
 	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		fail(w, http.StatusNotFound, "not_found", "there is nothing at this path; docs/api.md lists what there is")
 	})
 	return h, nil
+}
+
+// openAPI describes the interface; the tests check the answers against it (docs/adr/0039-openapi.md).
+//
+//go:embed openapi.json
+var openAPI []byte
+
+// handle adds a route.
+func (h *Handler) handle(pattern string, serve http.HandlerFunc) {
+	h.patterns = append(h.patterns, pattern)
+	h.mux.HandleFunc(pattern, serve)
 }
 
 // Close ends the streams of events, and those that are asked for later, and closes idle connections to other nodes. Closing again does nothing.
@@ -121,17 +137,29 @@ func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http
 // maxBody is the longest body of a request, in bytes.
 const maxBody = 64 << 10
 
-// status is the answer of /healthz and /readyz.
+// status is the answer of /healthz and of a decision.
 type status struct {
 	Status string `json:"status"`
 }
 
+// readiness is the answer of /readyz.
+type readiness struct {
+	Status  string `json:"status"`            // ready, joining or draining
+	Cluster string `json:"cluster,omitempty"` // joined or joining; empty for a node without a cluster
+}
+
 func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
-	if h.options.Draining != nil && h.options.Draining() {
-		answer(w, http.StatusServiceUnavailable, status{"draining"})
-		return
+	v, code := readiness{Status: "ready"}, http.StatusOK
+	if n := h.options.Node; n.Members() != nil {
+		v.Cluster = "joined"
+		if !n.Joined() {
+			v, code = readiness{"joining", "joining"}, http.StatusServiceUnavailable
+		}
 	}
-	answer(w, http.StatusOK, status{"ready"})
+	if h.options.Draining != nil && h.options.Draining() {
+		v.Status, code = "draining", http.StatusServiceUnavailable
+	}
+	answer(w, code, v)
 }
 
 // failure is the answer to a request that is refused.
@@ -154,7 +182,11 @@ func answer(w http.ResponseWriter, status int, v any) {
 	if err != nil { // all types of answers can be encoded
 		status, text = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","text":"the answer cannot be encoded"}}`)
 	}
+	send(w, status, append(text, '\n'))
+}
+
+func send(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // the client has gone
+	_, _ = w.Write(text) // the client has gone
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -65,7 +66,13 @@ type agentView struct {
 	ID            performatives.AgentID `json:"agent"`
 	Node          string                `json:"node"`
 	Queued        map[string]int        `json:"queued,omitempty"` // by priority; of an agent of this node
+	Wait          float64               `json:"oldest_wait_s"`    // the age of the oldest message that waits, in seconds, by the clock of its sender
 	Conversations int                   `json:"conversations"`    // its sides that are under way on this node
+
+	// Running, Errors and Restarts are nil for an agent of another node.
+	Running  *int    `json:"running,omitempty"`  // its jobs and handlers under way
+	Errors   *uint64 `json:"errors,omitempty"`   // jobs and handlers that have failed or panicked since it started, or since the recorder began
+	Restarts *uint64 `json:"restarts,omitempty"` // since it started, or since the recorder began
 }
 
 // agentList is the answer of GET /api/agents.
@@ -80,23 +87,28 @@ func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
 	for _, i := range n.Conversations() {
 		open[i.Agent.Fold()]++
 	}
-	all := []agentView{}
+	all, incidents := []agentView{}, h.options.Recorder.Incidents()
 	for _, e := range n.Directory().All() {
 		a := agentView{ID: e.ID, Node: e.Node, Conversations: open[e.ID.Fold()]}
 		if self, local := n.System().Lookup(e.ID); local {
-			a.Queued = queued(self)
+			a.Queued, a.Wait = queued(self, time.Now())
+			running, of := self.Working(), incidents[e.ID.Fold()]
+			a.Running, a.Errors, a.Restarts = &running, &of.Errors, &of.Restarts
 		}
 		all = append(all, a)
 	}
 	answer(w, http.StatusOK, agentList{Agents: all})
 }
 
-func queued(a actors.Self) map[string]int {
-	by := make(map[string]int)
+func queued(a actors.Self, now time.Time) (by map[string]int, wait float64) {
+	by = make(map[string]int)
 	for _, p := range []performatives.Priority{performatives.Urgent, performatives.High, performatives.Normal, performatives.Low} {
-		by[p.String()] = a.Queued(p)
+		n, oldest := a.Backlog(p)
+		if by[p.String()] = n; !oldest.IsZero() {
+			wait = max(wait, now.Sub(oldest).Seconds())
+		}
 	}
-	return by
+	return by, wait
 }
 
 // page is the answer of GET /api/conversations.
@@ -154,13 +166,16 @@ func cursorOf(c observe.Conversation) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(keyOf(c)))
 }
 
+// sortedTime is a format whose texts sort as times do.
+const sortedTime = "2006-01-02T15:04:05.000000000"
+
 // keyOf returns a text that sorts conversations as [observe.Recorder.Conversations] lists them, in reverse: it inverts the bytes of the id.
 func keyOf(c observe.Conversation) string {
 	id := []byte(c.ID)
 	for i := range id {
 		id[i] = ^id[i]
 	}
-	return c.Began.UTC().Format("2006-01-02T15:04:05.000000000") + string(id) + "\xff"
+	return c.Began.UTC().Format(sortedTime) + string(id) + "\xff"
 }
 
 // matches reports whether a conversation passes the filters of a request.

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// conversationsCmd is ribosome conversations.
+type conversationsCmd struct {
+	Agent    string        `placeholder:"NAME" help:"Only those with a side of this agent"`
+	Act      string        `placeholder:"ACT" help:"Only those with a message of this act or message type"`
+	Codon    string        `placeholder:"NAME" help:"Only those of this codon, such as task-delegation"`
+	State    string        `placeholder:"STATE" help:"Only those with a side in this state"`
+	Text     string        `placeholder:"TEXT" help:"Only those with this text in a payload"`
+	Live     bool          `help:"Only those that are under way"`
+	Limit    int           `default:"50" help:"Most that are listed, the latest first"`
+	JSON     bool          `name:"json" help:"Print one JSON array"`
+	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+
+	operatorFlags `group:"The operator's interface of the node:"`
+}
+
+// seenConversation is a conversation in the answers of a node.
+type seenConversation struct {
+	ID        string        `json:"conversation_id"`
+	Parent    string        `json:"parent_conversation_id"`
+	Protocol  string        `json:"protocol"`
+	Began     time.Time     `json:"began"`
+	Updated   time.Time     `json:"updated"`
+	Live      bool          `json:"live"`
+	Sides     []seenSide    `json:"sides"`
+	Messages  []seenMessage `json:"messages"`
+	Count     int           `json:"message_count"`
+	Forgotten int           `json:"messages_forgotten"`
+	Children  []string      `json:"children"`
+	Next      []struct {
+		Agent string   `json:"agent"`
+		Moves []string `json:"moves"`
+	} `json:"next_moves"`
+	Missing []absentNode `json:"missing"`
+
+	raw json.RawMessage // as the node wrote it
+}
+
+type seenSide struct {
+	Agent    string    `json:"agent"`
+	Peer     string    `json:"peer"`
+	Role     string    `json:"role"`
+	State    string    `json:"state"`
+	Ended    bool      `json:"ended"`
+	Deadline time.Time `json:"deadline"`
+}
+
+type seenMessage struct {
+	ID       string          `json:"id"`
+	Time     time.Time       `json:"time"`
+	Act      string          `json:"performative"`
+	Type     string          `json:"message_type"`
+	Sender   string          `json:"sender"`
+	Receiver string          `json:"receiver"`
+	Sent     int             `json:"sent"`
+	Refused  string          `json:"refused"`
+	Payload  json.RawMessage `json:"payload"`
+	LeftOut  string          `json:"payload_left_out"`
+}
+
+// UnmarshalJSON keeps the text, too.
+func (c *seenConversation) UnmarshalJSON(text []byte) error {
+	type plain seenConversation
+	if err := json.Unmarshal(text, (*plain)(c)); err != nil {
+		return err
+	}
+	c.raw = append(json.RawMessage(nil), text...)
+	return nil
+}
+
+// run prints the conversations.
+func (c *conversationsCmd) run(ctx context.Context, std streams) error {
+	if c.Limit < 1 {
+		return usagef("--limit %d lists nothing; want a number above 0", c.Limit)
+	}
+	o, err := c.plan()
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	ctx, cancel, err := within(ctx, c.Deadline)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	all, missing, err := c.list(ctx, o)
+	if err != nil {
+		return err
+	}
+	tellMissing(std, missing)
+	out := newPrinter(std.out)
+	if c.JSON {
+		texts := make([]json.RawMessage, len(all))
+		for i, one := range all {
+			texts[i] = one.raw
+		}
+		out.json(texts)
+	} else {
+		out.text(table(conversationRows(all)))
+	}
+	return out.end()
+}
+
+// list asks for as many pages as are needed.
+func (c *conversationsCmd) list(ctx context.Context, o *operator) (all []seenConversation, missing []absentNode, err error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"agent": c.Agent, "act": c.Act, "codon": c.Codon, "state": c.State, "text": c.Text} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if c.Live {
+		query.Set("live", "true")
+	}
+	const largest = 1000 // of a page
+	for more := true; more; {
+		query.Set("limit", strconv.Itoa(min(largest, c.Limit-len(all))))
+		var page struct {
+			Conversations []seenConversation `json:"conversations"`
+			Next          string             `json:"next"`
+			Missing       []absentNode       `json:"missing"`
+		}
+		if err := o.ask(ctx, "GET", "/api/conversations", query, nil, &page); err != nil {
+			return nil, nil, err
+		}
+		all, missing = append(all, page.Conversations...), page.Missing
+		query.Set("cursor", page.Next)
+		more = page.Next != "" && len(all) < c.Limit
+	}
+	return all, missing, nil
+}
+
+func conversationRows(all []seenConversation) [][]string {
+	rows := [][]string{{"BEGAN", "STATE", "CODON", "FROM", "TO", "MESSAGES", "CONVERSATION"}}
+	for _, c := range all {
+		from, to := c.between()
+		rows = append(rows, []string{
+			c.Began.Local().Format(time.DateTime), oneLine(c.state()), oneLine(cmp.Or(c.Protocol, "-")), oneLine(from), oneLine(to),
+			strconv.Itoa(c.Count), oneLine(c.ID),
+		})
+	}
+	return rows
+}
+
+// between returns the agents of a conversation: who asks, and who is asked.
+func (c *seenConversation) between() (from, to string) {
+	for _, s := range c.Sides {
+		if s.Role == "initiator" {
+			return s.Agent, cmp.Or(s.Peer, "-")
+		}
+		from, to = cmp.Or(s.Peer, "-"), s.Agent
+	}
+	if len(c.Sides) == 0 && len(c.Messages) > 0 {
+		return c.Messages[0].Sender, cmp.Or(c.Messages[0].Receiver, "all")
+	}
+	return cmp.Or(from, "-"), cmp.Or(to, "-")
+}
+
+// state returns the states of the sides: one word if they agree.
+func (c *seenConversation) state() string {
+	var states []string
+	for _, s := range c.Sides {
+		if len(states) == 0 || states[len(states)-1] != s.State {
+			states = append(states, s.State)
+		}
+	}
+	return cmp.Or(strings.Join(states, "/"), "-")
+}
+
+// summary returns a conversation in one line.
+func (c *seenConversation) summary() string {
+	from, to := c.between()
+	took := ""
+	if !c.Live {
+		took = ", " + c.Updated.Sub(c.Began).Round(time.Millisecond).String()
+	}
+	return fmt.Sprintf("%s  %s  %s → %s  %s%s", c.ID, cmp.Or(c.Protocol, "-"), from, to, c.state(), took)
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// cancelCmd is ribosome cancel.
+type cancelCmd struct {
+	ID string `arg:"" help:"Conversation, as ribosome conversations lists it"`
+
+	JSON     bool          `name:"json" help:"Print one JSON object: the outcome and the state"`
+	Deadline time.Duration `default:"40s" help:"How long the receipt may take"`
+
+	operatorFlags `group:"The operator's interface of the node:"`
+}
+
+// cancelled is the answer to a cancellation.
+type cancelled struct {
+	Outcome string `json:"outcome"`
+	State   string `json:"state,omitempty"`
+}
+
+// run cancels the conversation, and waits for the receipt.
+func (c *cancelCmd) run(ctx context.Context, std streams) error {
+	if c.ID == "" {
+		return usagef("the conversation may not be empty; see ribosome conversations for a list")
+	}
+	var a cancelled
+	err := c.act(ctx, c.Deadline, "/api/conversations/"+url.PathEscape(c.ID)+"/cancel", nil, struct{}{}, &a)
+	if err != nil {
+		return err
+	}
+	out := newPrinter(std.out)
+	text := map[string]string{
+		"receipt":       "cancelled: nothing of it runs any more",
+		"already_ended": strings.TrimSuffix("it had ended before: "+a.State, ": "),
+	}[a.Outcome]
+	switch {
+	case c.JSON:
+		out.json(a)
+	case text != "":
+		out.line(text)
+	}
+	if text == "" {
+		return failf("there is no receipt: parts of it may still run (%s)", a.Outcome)
+	}
+	return out.end()
+}
+
+// act has the node do something.
+func (f *operatorFlags) act(ctx context.Context, deadline time.Duration, path string, query url.Values, body, into any) error {
+	o, err := f.plan()
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	ctx, cancel, err := within(ctx, deadline)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	return o.ask(ctx, http.MethodPost, path, query, body, into)
+}
+
+// approvalsCmd is ribosome approvals.
+type approvalsCmd struct {
+	JSON     bool          `name:"json" help:"Print one JSON array"`
+	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+
+	operatorFlags `group:"The operator's interface of the node:"`
+}
+
+// waitingStep is a step that waits for a decision.
+type waitingStep struct {
+	ID    int       `json:"id"`
+	Node  string    `json:"node"`
+	From  string    `json:"from"`
+	Since time.Time `json:"since"`
+	Until time.Time `json:"until,omitzero"`
+	Step  anyJSON   `json:"step"`
+}
+
+// anyJSON is a value as the node wrote it.
+type anyJSON []byte
+
+func (j *anyJSON) UnmarshalJSON(text []byte) error { *j = append((*j)[:0], text...); return nil }
+
+// MarshalJSON returns it.
+func (j anyJSON) MarshalJSON() ([]byte, error) { return j, nil }
+
+// run prints the steps that wait.
+func (c *approvalsCmd) run(ctx context.Context, std streams) error {
+	o, err := c.plan()
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	ctx, cancel, err := within(ctx, c.Deadline)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	var answer struct {
+		Approvals []waitingStep `json:"approvals"`
+		Missing   []absentNode  `json:"missing"`
+	}
+	if err := o.ask(ctx, http.MethodGet, "/api/approvals", nil, nil, &answer); err != nil {
+		return err
+	}
+	tellMissing(std, answer.Missing)
+	out := newPrinter(std.out)
+	if c.JSON {
+		out.json(answer.Approvals)
+		return out.end()
+	}
+	rows := [][]string{{"NUMBER", "NODE", "FROM", "SINCE", "UNTIL", "STEP"}}
+	for _, s := range answer.Approvals {
+		until := "-"
+		if !s.Until.IsZero() {
+			until = s.Until.Local().Format(time.DateTime)
+		}
+		rows = append(rows, []string{strconv.Itoa(s.ID), oneLine(s.Node), oneLine(s.From), s.Since.Local().Format(time.DateTime), until, oneLine(string(plainJSON(s.Step)))})
+	}
+	out.text(table(rows))
+	return out.end()
+}
+
+// decisionFlags says which step is decided, and why.
+type decisionFlags struct {
+	Number int `arg:"" help:"Number of the step, as ribosome approvals lists it"`
+
+	On       string        `placeholder:"NODE" help:"Node of the step, in a cluster; without it, the node at --addr"`
+	Reason   string        `placeholder:"TEXT" help:"Reason that the agent is told"`
+	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+
+	operatorFlags `group:"The operator's interface of the node:"`
+}
+
+// approveCmd is ribosome approve.
+type approveCmd struct{ decisionFlags }
+
+// run approves the step.
+func (c *approveCmd) run(ctx context.Context, std streams) error { return c.decide(ctx, std, true) }
+
+// denyCmd is ribosome deny.
+type denyCmd struct{ decisionFlags }
+
+// run denies the step.
+func (c *denyCmd) run(ctx context.Context, std streams) error { return c.decide(ctx, std, false) }
+
+func (c *decisionFlags) decide(ctx context.Context, std streams, approve bool) error {
+	query := url.Values{}
+	if c.On != "" {
+		query.Set("node", c.On)
+	}
+	var a struct{ Status string }
+	err := c.act(ctx, c.Deadline, fmt.Sprint("/api/approvals/", c.Number), query, struct {
+		Approve bool   `json:"approve"`
+		Reason  string `json:"reason"`
+	}{approve, c.Reason}, &a)
+	if err != nil {
+		return err
+	}
+	out := newPrinter(std.out)
+	out.line(map[bool]string{true: "approved", false: "denied"}[approve])
+	return out.end()
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// operatorGroup is the group of the flags of commands that use the operator's interface of a node.
+const operatorGroup = "The operator's interface of the node:"
+
+// operatorFlags has the address of the operator's interface of a node, and the credentials of the operator.
+type operatorFlags struct {
+	Addr string `placeholder:"URL" default:"http://127.0.0.1:8080" help:"Address that the node serves by --http: http:// or https://, with host and port"`
+
+	credentialFlags
+}
+
+// operator is a client of the operator's interface.
+type operator struct {
+	at     address
+	token  func() string // nil without a token
+	client *http.Client
+}
+
+// longestAnswer is the longest answer that is read, in bytes: a page of conversations with their messages is shorter.
+const longestAnswer = 256 << 20
+
+// plan makes a client of the flags, without any connection.
+func (f *operatorFlags) plan() (*operator, error) {
+	u, err := url.Parse(f.Addr)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, usagef("--addr has to be the address that the node serves by --http, such as http://127.0.0.1:8080")
+	case u.User != nil:
+		return nil, usagef("--addr has a name or a password in it; give a token with --token-file instead")
+	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
+		return nil, usagef("--addr says more than where the node is; want an address such as http://127.0.0.1:8080")
+	}
+	o := &operator{at: address{transport: "http", secure: u.Scheme == "https", host: u.Host, url: u.Scheme + "://" + u.Host}}
+	config, err := f.config(o.at)
+	if err != nil {
+		return nil, err
+	}
+	if o.token, err = f.bearer(); err != nil {
+		return nil, err
+	}
+	o.client = &http.Client{
+		Transport:     &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, Proxy: http.ProxyFromEnvironment},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this address
+	}
+	return o, nil
+}
+
+// close ends the connections.
+func (o *operator) close() { o.client.CloseIdleConnections() }
+
+// apiError is an error that the node answers.
+type apiError struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+
+	status int
+}
+
+func (e *apiError) Error() string { return e.Text }
+
+// ask sends a request and decodes its answer.
+func (o *operator) ask(ctx context.Context, method, path string, query url.Values, body, into any) error {
+	answer, err := o.send(ctx, method, path, query, body)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, longestAnswer+1))
+	switch {
+	case err != nil:
+		return o.explain(ctx, err)
+	case len(text) > longestAnswer:
+		return failf("the answer of %s is longer than %d bytes; ask for less", o.at.url, longestAnswer)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return failf("the answer of %s cannot be read: %v; use the version of ribosome that the node has", o.at.url, err)
+	}
+	return nil
+}
+
+// send sends a request. The error is that of the command: an answer other than 200 is one, too. The caller closes the body of the answer.
+func (o *operator) send(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(text)
+	}
+	at := o.at.url + path
+	if len(query) > 0 {
+		at += "?" + query.Encode()
+	}
+	r, err := http.NewRequestWithContext(ctx, method, at, content)
+	if err != nil {
+		return nil, usagef("--addr: %v", reason(err))
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if o.token != nil {
+		r.Header.Set("Authorization", "Bearer "+o.token())
+	}
+	answer, err := o.client.Do(r)
+	if err != nil {
+		return nil, o.explain(ctx, err)
+	}
+	if answer.StatusCode == http.StatusOK {
+		return answer, nil
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // a part of an error is enough
+	return nil, o.refused(answer.StatusCode, text)
+}
+
+// refused returns the error of an answer other than 200.
+func (o *operator) refused(status int, body []byte) error {
+	var told struct{ Error *apiError }
+	if json.Unmarshal(body, &told) != nil || told.Error == nil || told.Error.Code == "" {
+		return failf("%s answers %d, as no node does; check --addr, and whether its node serves --http there", o.at.url, status)
+	}
+	e := told.Error
+	e.status = status
+	switch {
+	case status == http.StatusUnauthorized && o.token == nil:
+		e.Text = "the node wants a token; give one with --token-file or " + variable("token")
+	case status == http.StatusUnauthorized:
+		e.Text = "the node does not accept this token; use one that it knows and that has not expired"
+	}
+	return e
+}
+
+// explain returns the reason why there is no answer, and an advice.
+func (o *operator) explain(ctx context.Context, err error) error {
+	text := mismatch(err, o.at)
+	switch {
+	case errors.Is(context.Cause(ctx), context.Canceled):
+		return context.Canceled
+	case text != "":
+	case errors.Is(err, context.DeadlineExceeded):
+		text = "it has not answered in time; --deadline gives it more"
+	case is[*net.DNSError](err):
+		text = "there is no host of that name; check --addr"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		text = "nobody listens there; start the node with --http, or check --addr"
+	case strings.Contains(err.Error(), "malformed HTTP"), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		text = "something else speaks there; use the address that the node serves by --http"
+	default:
+		text = withoutPackages(withoutAddress(err)) + "; check --addr and whether a node serves --http there"
+	}
+	return failf("cannot reach %s: %s", o.at.url, text)
+}
+
+// withoutAddress returns an error without the address of the request, whose query may be long.
+func withoutAddress(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// within returns a context for a command that takes at most that long.
+func within(ctx context.Context, deadline time.Duration) (context.Context, context.CancelFunc, error) {
+	if deadline <= 0 {
+		return nil, nil, usagef("--deadline 0s leaves no time; give it some, such as 10s")
+	}
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	return ctx, cancel, nil
+}
+
+// absentNode is a node whose part of an answer is missing.
+type absentNode struct {
+	Node string `json:"node"`
+	Why  string `json:"why"`
+}
+
+// tellMissing prints the nodes that have not answered.
+func tellMissing(std streams, nodes []absentNode) {
+	say := newPrinter(std.err)
+	for _, n := range nodes {
+		say.line(fmt.Sprintf("ribosome: the node %s is missing: %s", n.Node, n.Why))
+	}
+}
+
+// serverEvent is an event of a stream.
+type serverEvent struct {
+	name string
+	data []byte
+}
+
+// follow calls take for each event of a stream, until the stream ends, which is an error, or take returns one.
+func (o *operator) follow(ctx context.Context, query url.Values, opened func(), take func(serverEvent) error) error {
+	answer, err := o.send(ctx, http.MethodGet, "/api/events", query, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	opened()
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(make([]byte, 0, 4<<10), 64<<20)
+	var e serverEvent
+	for lines.Scan() {
+		name, value, _ := bytes.Cut(lines.Bytes(), []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch {
+		case len(lines.Bytes()) == 0 && e.data != nil:
+			if err := take(e); err != nil {
+				return err
+			}
+			e = serverEvent{}
+		case string(name) == "event":
+			e.name = string(value)
+		case string(name) == "data":
+			e.data = append(e.data, value...)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return o.explain(ctx, err)
+	}
+	return failf("%s has ended the stream", o.at.url)
+}

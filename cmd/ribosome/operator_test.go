@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// operated is a node with the swarm, an inbox of approvals and an operator's interface, which has performed one task.
+func operated(t *testing.T, args ...string) (n begun, url, id string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	n = hosts(t, append([]string{"--no-auth", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--approvals", "ops"}, args...)...)
+	url = served(n.running)
+	if r := runs(t, "call", "Jules", "debug_code", "-d", task, "-q", "--addr", n.at["tcp"]); r.code != exitDone {
+		t.Fatalf("got %+v", r)
+	}
+	var all []seenConversation
+	r := operates(t, url, "conversations", "--agent", "jules", "--act", "TASK_REQUEST", "--json")
+	if err := json.Unmarshal([]byte(r.stdout), &all); err != nil || len(all) != 1 {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	return n, url, all[0].ID
+}
+
+// operates runs a command of operators, which succeeds.
+func operates(t *testing.T, url, command string, args ...string) ran {
+	t.Helper()
+	r := runs(t, append([]string{command, "--addr", url}, args...)...)
+	if r.code != exitDone || r.stderr != "" {
+		t.Errorf("%s: %+v", command, r)
+	}
+	return r
+}
+
+// An operator lists the conversations, reads one, sees that nothing waits, and cannot cancel what has ended or never was.
+func TestOperator(t *testing.T) {
+	n, url, id := operated(t)
+	lines := strings.Split(operates(t, url, "conversations", "--codon", "task-delegation", "--limit", "1").stdout, "\n")
+	if !strings.HasPrefix(lines[0], "BEGAN ") || !strings.Contains(lines[1], "  task-delegation  ") || !strings.HasSuffix(lines[1], "  "+id) || len(lines) != 3 {
+		t.Errorf("the list is %q", lines)
+	}
+	if r := operates(t, url, "conversations", "--live"); strings.Count(r.stdout, "\n") != 1 {
+		t.Errorf("under way are\n%s", r.stdout)
+	}
+	r := operates(t, url, "trace", id)
+	for _, part := range []string{id + " task-delegation ", " → Jules ", "TASK_REQUEST ", "TASK_ACCEPT ", "INFORM_RESULT ", "order 1001 paid"} {
+		if !strings.Contains(r.stdout, part) {
+			t.Errorf("the trace lacks %q:\n%s", part, r.stdout)
+		}
+	}
+	if r := operates(t, url, "trace", id, "--json"); !json.Valid([]byte(r.stdout)) || !strings.HasPrefix(r.stdout, `[{"conversation_id":"`+id) {
+		t.Errorf("the trace is %s", r.stdout)
+	}
+	if r := operates(t, url, "top"); !strings.HasPrefix(r.stdout, "AGENT  NODE  QUEUED  URGENT ") || !strings.Contains(r.stdout, "\nJules  node  0       0 ") {
+		t.Errorf("the list of agents is\n%s", r.stdout)
+	}
+	if r := operates(t, url, "top", "--json", "--limit", "2"); strings.Count(r.stdout, `"agent":`) != 2 {
+		t.Errorf("the list of agents is\n%s", r.stdout)
+	}
+	if r := operates(t, url, "cancel", id); !strings.HasPrefix(r.stdout, "it had ended before") {
+		t.Errorf("%+v", r)
+	}
+	for want, args := range map[string][]string{
+		"no conversation with this id":     {"cancel", "none", "--addr", url},
+		"no conversation with this id is ": {"trace", "none", "--addr", url},
+		"no open step has this number":     {"deny", "7", "--addr", url},
+		`there is no node "n9"`:            {"approve", "7", "--on", "n9", "--addr", url},
+		"something else speaks there":      {"top", "--addr", strings.Replace(n.at["tcp"], "tcp://", "http://", 1)},
+		"to HTTPS client":                  {"top", "--addr", strings.Replace(url, "http://", "https://", 1)},
+	} {
+		r := runs(t, args...)
+		if r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, want) && want != "to HTTPS client" || strings.Count(r.stderr, "\n") != 1 {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+	n.end()
+	if r := runs(t, "top", "--addr", url); r.code != exitFailed || !strings.Contains(r.stderr, "start the node with --http") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What is under way is cancelled with a receipt, or the operator is told that there is none.
+func TestOperatorCancels(t *testing.T) {
+	for outcome, want := range map[string]struct {
+		code           int
+		stdout, stderr string
+	}{
+		`{"outcome":"receipt","state":"cancelled"}`:      {exitDone, "cancelled: nothing of it runs any more\n", ""},
+		`{"outcome":"already_ended","state":"done"}`:     {exitDone, "it had ended before: done\n", ""},
+		`{"outcome":"still_running","state":"failed"}`:   {exitFailed, "", "ribosome: there is no receipt: parts of it may still run (still_running)\n"},
+		`{"outcome":"of another version"}`:               {exitFailed, "", "ribosome: there is no receipt: parts of it may still run (of another version)\n"},
+		`{"outcome":"receipt","state":"cancelled"} json`: {exitDone, `{"outcome":"receipt","state":"cancelled"}` + "\n", ""},
+	} {
+		text, asJSON := strings.CutSuffix(outcome, " json")
+		node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost || r.URL.Path != "/api/conversations/a b/cancel" || r.Header.Get("Content-Type") != "application/json" {
+				w.WriteHeader(http.StatusTeapot)
+			}
+			_, _ = w.Write([]byte(text))
+		}))
+		args := []string{"cancel", "a b", "--addr", node.URL}
+		if asJSON {
+			args = append(args, "--json")
+		}
+		if r := runs(t, args...); r.code != want.code || r.stdout != want.stdout || r.stderr != want.stderr {
+			t.Errorf("%s: %+v", outcome, r)
+		}
+		node.Close()
+	}
+}
+
+// A step waits in the inbox of --approvals until an operator decides.
+func TestOperatorApproves(t *testing.T) {
+	n, url, _ := operated(t)
+	l, err := (&clientFlags{Addr: n.at["tcp"], As: "deployer"}).plan(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer l.leave()
+	for word, want := range map[string]bool{"approve": true, "deny": false} {
+		asked := make(chan approval.Approval, 1)
+		go func() {
+			a, _ := approval.Approve(t.Context(), l, "ops", approval.Step{What: "deploy", Data: performatives.ContentOf(map[string]string{"api_key": anasToken})})
+			asked <- a
+		}()
+		var steps []waitingStep
+		for late := time.Now().Add(patience); len(steps) == 0 && time.Now().Before(late); {
+			r := operates(t, url, "approvals", "--json")
+			noSecrets(t, r)
+			if err := json.Unmarshal([]byte(r.stdout), &steps); err != nil {
+				t.Fatalf("%v: %+v", err, r)
+			}
+		}
+		if len(steps) != 1 {
+			t.Fatalf("%+v wait", steps)
+		}
+		number := strings.TrimSpace(string(mustJSON(t, steps[0].ID)))
+		if r := operates(t, url, "approvals"); !strings.Contains(r.stdout, "\n"+number+"       node  deployer ") || !strings.Contains(r.stdout, `"deploy"`) {
+			t.Errorf("the list is\n%s", r.stdout)
+		}
+		if r := operates(t, url, word, number, "--reason", "because", "--on", "node"); r.stdout != word+"d\n" && r.stdout != "denied\n" {
+			t.Errorf("%+v", r)
+		}
+		if a := <-asked; a.Approved != want || a.Reason != "because" {
+			t.Errorf("%s: the agent gets %+v", word, a)
+		}
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Messages are printed as they are sent, with the steps only when they are wanted, and the command ends in order.
+func TestTail(t *testing.T) {
+	n, url, _ := operated(t)
+	plain := begins(t, "tail", "--addr", url, "--agent", "Jules")
+	all := begins(t, "tail", "--addr", url, "--codon", "task-delegation", "--steps", "--json")
+	// The stream has begun when the node has a reader of its events: a message is in it as soon as one is.
+	seen := func() bool {
+		return strings.Contains(plain.stdout.String(), "INFORM_RESULT") && strings.Contains(all.stdout.String(), `"to":"completed"`)
+	}
+	for late := time.Now().Add(patience); !seen(); {
+		if time.Now().After(late) {
+			t.Fatalf("it prints\n%s and\n%s", plain.stdout.String(), all.stdout.String())
+		}
+		if r := runs(t, "call", "Jules", "debug_code", "-d", task, "-q", "--addr", n.at["tcp"]); r.code != exitDone {
+			t.Fatalf("got %+v", r)
+		}
+	}
+	p, a := plain.end(), all.end()
+	if p.code != exitDone || a.code != exitDone || strings.Contains(p.stdout, "conversation.transition") || !strings.Contains(p.stdout, " → Jules TASK_REQUEST ") {
+		t.Errorf("%+v and %+v", p, a)
+	}
+	for line := range strings.Lines(a.stdout) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("no JSON: %s", line)
+		}
+	}
+}
+
+// When the node goes away, tail says so, and goes on when it is there again. What is lost or missing is said on stderr.
+func TestTailGoesOn(t *testing.T) {
+	connections := 0
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		connections++
+		w.Header().Set("Content-Type", "text/event-stream")
+		if connections == 1 {
+			_, _ = w.Write([]byte(": events\n\nevent: node\ndata: {\"node\":\"n2\",\"state\":\"missing\",\"why\":\"refused\"}\n\nevent: lost\ndata: {\"lost\":7,\"node\":\"n1\"}\n\n"))
+			return
+		}
+		_, _ = w.Write([]byte("event: node\ndata: {\"node\":\"n2\",\"state\":\"present\"}\n\nevent: message.sent\ndata: {\"kind\":\"message.sent\",\"message\":{\"performative\":\"INFORM\",\"sender\":\"a\"}}\n\n"))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer node.Close()
+	tail := begins(t, "tail", "--addr", node.URL)
+	tail.shows(&tail.stdout, "a → all INFORM")
+	r := tail.end()
+	for _, want := range []string{
+		"the events of the node n2 are missing: refused", "7 events of n1 came faster", "has ended the stream; next attempt in ", "the stream goes on; what happened in between",
+		"the events of the node n2 follow",
+	} {
+		if !strings.Contains(r.stderr, want) {
+			t.Errorf("stderr lacks %q:\n%s", want, r.stderr)
+		}
+	}
+	if r.code != exitDone {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// A token is asked for, checked, and never shown.
+func TestOperatorsToken(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "tokens", "Ana "+anasToken+"\n")
+	writeFile(t, "ana", anasToken)
+	writeFile(t, "rules.json", `[{"agent":"Ana","operator":["read"]}]`)
+	n := hosts(t, "--tokens", "tokens", "--rules", "rules.json", "--http", "127.0.0.1:0")
+	url := served(n.running)
+	for want, args := range map[string][]string{
+		"give one with --token-file":              {"top"},
+		"use one that it knows":                   {"top", "--token", otherToken},
+		"has not the right to act":                {"cancel", "x", "--token-file", "ana"},
+		"--addr has a name or a password":         {"top", "--addr", "http://ann:" + anasToken + "@127.0.0.1:1"},
+		"--addr says more than where the node is": {"tail", "--addr", url + "/api/events"},
+		"that the node serves by --http":          {"tail", "--addr", n.at["tcp"]},
+		"--limit 0 lists nothing":                 {"conversations", "--limit", "0"},
+		"leaves no time between two lists":        {"top", "--every", "0s"},
+		"--deadline 0s leaves no time":            {"approvals", "--deadline", "0s"},
+		"the conversation may not be empty":       {"cancel", ""},
+	} {
+		if len(args) < 2 || args[1] != "--addr" {
+			args = append(args, "--addr", url)
+		}
+		r := runs(t, args...)
+		if r.code == exitDone || r.stdout != "" || !strings.Contains(r.stderr, want) {
+			t.Errorf("%v: %+v", args, r)
+		}
+		noSecrets(t, r)
+	}
+	if r := operates(t, url, "top", "--token-file", "ana"); !strings.HasPrefix(r.stdout, "AGENT") {
+		t.Errorf("%+v", r)
+	}
+	t.Setenv(variable("token"), anasToken)
+	operates(t, url, "approvals")
+}
+
+// The tree of a trace has the conversations below those that began them.
+func TestTree(t *testing.T) {
+	one := func(id string, depth int, last bool) traced {
+		return traced{seenConversation{ID: id, Protocol: "p", Live: true, Sides: []seenSide{{Agent: "a", Peer: "b", Role: "initiator", State: "s"}}}, depth, last}
+	}
+	got := treeOf([]traced{one("0", 0, true), one("1", 1, false), one("2", 2, true), one("3", 3, true), one("4", 1, true), one("5", 2, false), one("6", 2, true)}, "3")
+	const want = `0 p a → b s
+├─ 1 p a → b s
+│  └─ 2 p a → b s
+│     └─ 3 p a → b s  ←
+└─ 4 p a → b s
+   ├─ 5 p a → b s
+   └─ 6 p a → b s
+`
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// FuzzTail: whatever a node sends, a line of the output is one line without control characters, and nothing panics.
+func FuzzTail(f *testing.F) {
+	f.Add("message.sent", []byte(`{"kind":"message.sent","message":{"performative":"INFORM","sender":"\u001b[31ma","receiver":"\u202eb","payload":"\u001b]0;x\u0007"}}`))
+	f.Add("lost", []byte(`{"lost":1,"node":"\u001b[2J"}`))
+	f.Add("node", []byte(`{"node":"n","state":"missing","why":"a\nb"}`))
+	f.Add("conversation.transition", []byte(`{"kind":"conversation.transition","agent":"a\r\nb","to":"done"}`))
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		var text bytes.Buffer
+		out := newPrinter(&text)
+		if (&tailCmd{Steps: true}).take(serverEvent{name, data}, out, out) != nil {
+			return
+		}
+		line, found := strings.CutSuffix(text.String(), "\n")
+		if text.Len() > 0 && (!found || strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) })) {
+			t.Errorf("%q", text.String())
+		}
+	})
+}

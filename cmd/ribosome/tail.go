@@ -1,0 +1,125 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+)
+
+// tailCmd is ribosome tail.
+type tailCmd struct {
+	Agent        string `placeholder:"NAME" help:"Only what this agent sends, or is sent"`
+	Act          string `placeholder:"ACT" help:"Only messages of this act or message type"`
+	Codon        string `placeholder:"NAME" help:"Only what belongs to this codon, such as task-delegation"`
+	Conversation string `placeholder:"ID" help:"Only what belongs to this conversation"`
+	Steps        bool   `help:"Print the steps of conversations and failed jobs, too"`
+	JSON         bool   `name:"json" help:"Print each event as one line of JSON"`
+
+	operatorFlags `group:"The operator's interface of the node:"`
+}
+
+// live is the data of an event of the stream.
+type live struct {
+	Kind         string       `json:"kind"`
+	Time         time.Time    `json:"time"`
+	Conversation string       `json:"conversation_id"`
+	Protocol     string       `json:"protocol"`
+	Code         string       `json:"code"`
+	Message      *seenMessage `json:"message"`
+
+	// Of a step or a failed job.
+	Agent string `json:"agent"`
+	Role  string `json:"role"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	On    string `json:"on"`
+
+	// Of what the node says about the stream.
+	Node  string `json:"node"`
+	State string `json:"state"`
+	Why   string `json:"why"`
+	Lost  uint64 `json:"lost"`
+}
+
+// run prints events until ctx ends. When the stream ends, it begins again.
+func (c *tailCmd) run(ctx context.Context, std streams) error {
+	o, err := c.plan()
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	query := url.Values{}
+	for name, value := range map[string]string{"agent": c.Agent, "act": c.Act, "codon": c.Codon, "conversation": c.Conversation} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	out, say := newPrinter(std.out), newPrinter(std.err)
+	backoff := actors.Backoff{Jitter: 0.5}
+	for attempt, first := 1, true; ; attempt++ {
+		err := o.follow(ctx, query, func() {
+			if !first {
+				say.line("ribosome: the stream goes on; what happened in between is not in it")
+			}
+			attempt, first = 1, false
+		}, func(e serverEvent) error { return c.take(e, out, say) })
+		var refused *apiError
+		switch {
+		case ctx.Err() != nil, out.broken():
+			return out.end()
+		case first, errors.As(err, &refused):
+			return err
+		}
+		wait := backoff.Delay(attempt, rand.Float64)
+		say.line(fmt.Sprintf("ribosome: %v; next attempt in %v", err, wait.Round(time.Millisecond)))
+		if !pause(ctx, wait) {
+			return out.end()
+		}
+	}
+}
+
+// take prints one event. It returns an error when the output takes no more.
+func (c *tailCmd) take(e serverEvent, out, say *printer) error {
+	var v live
+	if err := json.Unmarshal(e.data, &v); err != nil {
+		return failf("an event of the node cannot be read: %v; use the version of ribosome that the node has", err)
+	}
+	switch {
+	case e.name == "lost":
+		say.line(fmt.Sprintf("ribosome: %d events of %s came faster than they were read, and were lost", v.Lost, cmp.Or(v.Node, "the node")))
+	case e.name == "node" && v.State == "missing":
+		say.line(fmt.Sprintf("ribosome: the events of the node %s are missing: %s", v.Node, v.Why))
+	case e.name == "node":
+		say.line(fmt.Sprintf("ribosome: the events of the node %s follow", v.Node))
+	case v.Message == nil && !c.Steps:
+	case c.JSON:
+		out.text(string(plainJSON(e.data)) + "\n")
+	default:
+		out.line(v.line())
+	}
+	if out.broken() {
+		return errors.New("the output takes no more")
+	}
+	return nil
+}
+
+// line returns an event in one line.
+func (v *live) line() string {
+	at := v.Time.Local().Format("15:04:05.000")
+	if m := v.Message; m != nil {
+		m.Sent, m.Refused = 1, v.Code
+		return fmt.Sprintf("%s  %s → %s  %s  %s  %s", at, m.Sender, cmp.Or(m.Receiver, "all"), m.what(), cmp.Or(v.Conversation, "-"), m.content())
+	}
+	text := fmt.Sprintf("%s  %s  %s", at, v.Agent, v.Kind)
+	if v.To != "" {
+		text += fmt.Sprintf("  %s  %s → %s", v.Role, cmp.Or(v.From, "idle"), v.To)
+	}
+	return text + "  " + cmp.Or(v.Conversation, "-")
+}

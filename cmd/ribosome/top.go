@@ -1,0 +1,118 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// topCmd is ribosome top.
+type topCmd struct {
+	Limit    int           `default:"30" help:"Most agents that are listed"`
+	Every    time.Duration `default:"2s" help:"Time between two lists at a terminal; without one, there is one list"`
+	JSON     bool          `name:"json" help:"Print one JSON array, once"`
+	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+
+	operatorFlags `group:"The operator's interface of the node:"`
+}
+
+// busyAgent is an agent in the answer of a node.
+type busyAgent struct {
+	ID            string         `json:"agent"`
+	Node          string         `json:"node"`
+	Queued        map[string]int `json:"queued,omitempty"` // by priority; nil for an agent whose node has not answered
+	Wait          float64        `json:"oldest_wait_s"`
+	Running       int            `json:"running"`
+	Conversations int            `json:"conversations"`
+	Errors        uint64         `json:"errors"`
+	Restarts      uint64         `json:"restarts"`
+}
+
+// bands are the priorities, the most urgent first.
+var bands = []string{"urgent", "high", "normal", "low"}
+
+func (a *busyAgent) depth() (n int) {
+	for _, of := range a.Queued {
+		n += of
+	}
+	return n
+}
+
+// run prints the list once, or at a terminal again and again until ctx ends.
+func (c *topCmd) run(ctx context.Context, std streams) error {
+	switch {
+	case c.Limit < 1:
+		return usagef("--limit %d lists nothing; want a number above 0", c.Limit)
+	case c.Every <= 0:
+		return usagef("--every %v leaves no time between two lists; want some, such as 2s", c.Every)
+	}
+	o, err := c.plan()
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	out := newPrinter(std.out)
+	for {
+		all, missing, err := c.list(ctx, o)
+		switch {
+		case ctx.Err() != nil:
+			return out.end()
+		case err != nil:
+			return err
+		}
+		if c.JSON {
+			tellMissing(std, missing)
+			out.json(all)
+			return out.end()
+		}
+		if out.terminal {
+			_, _ = io.WriteString(std.out, "\x1b[H\x1b[2J") // home, and clear
+		}
+		out.text(table(topRows(all)))
+		tellMissing(std, missing)
+		if !out.terminal || out.broken() || !pause(ctx, c.Every) {
+			return out.end()
+		}
+	}
+}
+
+// list returns the agents that have the most to do.
+func (c *topCmd) list(ctx context.Context, o *operator) ([]busyAgent, []absentNode, error) {
+	ctx, cancel, err := within(ctx, c.Deadline)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer cancel()
+	var answer struct {
+		Agents  []busyAgent  `json:"agents"`
+		Missing []absentNode `json:"missing"`
+	}
+	if err := o.ask(ctx, "GET", "/api/agents", nil, nil, &answer); err != nil {
+		return nil, nil, err
+	}
+	slices.SortStableFunc(answer.Agents, func(a, b busyAgent) int {
+		return cmp.Or(cmp.Compare(b.depth(), a.depth()), cmp.Compare(b.Wait, a.Wait), cmp.Compare(b.Errors, a.Errors), cmp.Compare(b.Conversations, a.Conversations))
+	})
+	return answer.Agents[:min(c.Limit, len(answer.Agents))], answer.Missing, nil
+}
+
+func topRows(all []busyAgent) [][]string {
+	rows := [][]string{{"AGENT", "NODE", "QUEUED", "URGENT", "HIGH", "NORMAL", "LOW", "WAIT", "RUNNING", "CONVERSATIONS", "ERRORS", "RESTARTS"}}
+	for _, a := range all {
+		row := []string{oneLine(a.ID), oneLine(a.Node)}
+		if a.Queued == nil {
+			rows = append(rows, append(row, "-", "-", "-", "-", "-", "-", "-", strconv.Itoa(a.Conversations), "-", "-"))
+			continue
+		}
+		row = append(row, strconv.Itoa(a.depth()))
+		for _, band := range bands {
+			row = append(row, strconv.Itoa(a.Queued[band]))
+		}
+		rows = append(rows, append(row, fmt.Sprintf("%.1fs", a.Wait), strconv.Itoa(a.Running), strconv.Itoa(a.Conversations), fmt.Sprint(a.Errors), fmt.Sprint(a.Restarts)))
+	}
+	return rows
+}

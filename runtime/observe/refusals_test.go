@@ -1,0 +1,93 @@
+package observe_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+)
+
+// Refusals and dead letters are listed with their reasons, the latest first.
+func TestRefusals(t *testing.T) {
+	n, r := record(t, observe.Options{})
+	m, at := message(t, "c", "1", nil), actors.At{Time: time.Unix(7, 0)}
+	long := strings.Repeat("é", 2000)
+	for _, ev := range []actors.Event{
+		actors.MessageRefused{At: at, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: "password=canary, and busy"}},
+		actors.MessageRefused{At: at, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: long}},
+		actors.MessageRefused{At: at, Message: m},
+		actors.DeadLetter{At: at, To: "gone", Message: m, Code: performatives.CodeStopped},
+		actors.DeadLetter{At: at, To: "actor$1", Message: 3, Code: performatives.CodeStopped},
+	} {
+		n.Events().Publish(ev)
+	}
+	all := r.Refusals()
+	if len(all) != 5 || r.Counts().Refusals != 5 || r.Counts().RefusalsForgotten != 0 {
+		t.Fatalf("%+v", all)
+	}
+	seq := all[4].Seq
+	stopped := performatives.CodeStopped.Traits().Text
+	refused := observe.Refusal{
+		Seq: seq, Time: at.Time, Kind: observe.KindRefused, Code: performatives.CodeBusy, Text: "password=***, and busy", From: m.Sender(), To: m.Receiver(),
+		Act: m.Performative().String(), Message: m.ID(), Conversation: "c",
+	}
+	unknown, dead := refused, refused
+	unknown.Seq, unknown.Code, unknown.Text = seq+2, performatives.CodeUnspecified, performatives.CodeUnspecified.Traits().Text
+	dead.Seq, dead.Kind, dead.Code, dead.Text, dead.To = seq+3, observe.KindDeadLetter, performatives.CodeStopped, stopped, "gone"
+	value := observe.Refusal{Seq: seq + 4, Time: at.Time, Kind: observe.KindDeadLetter, Code: performatives.CodeStopped, Text: stopped, To: "actor$1"}
+	for i, want := range map[int]observe.Refusal{0: value, 1: dead, 2: unknown, 4: refused} {
+		if all[i] != want {
+			t.Errorf("%d: %+v, want %+v", i, all[i], want)
+		}
+	}
+	if text := all[3].Text; len(text) > 520 || !strings.HasPrefix(long, strings.TrimSuffix(text, "…")) {
+		t.Errorf("a long text is %q", text)
+	}
+}
+
+// Of refusals, the last ones are kept, and the others are counted.
+func TestRefusalsBounded(t *testing.T) {
+	n, r := record(t, observe.Options{Refusals: 3})
+	for i := range 8 {
+		n.Events().Publish(actors.DeadLetter{To: fmt.Sprint(i), Code: performatives.CodeStopped})
+	}
+	var to []string
+	for _, one := range r.Refusals() {
+		to = append(to, string(one.To))
+	}
+	if got := strings.Join(to, " "); got != "7 6 5" || r.Counts().Refusals != 3 || r.Counts().RefusalsForgotten != 5 {
+		t.Errorf("%s, %+v", got, r.Counts())
+	}
+}
+
+// Errors and restarts of an agent are counted from its start to its stop.
+func TestIncidents(t *testing.T) {
+	n, r := record(t, observe.Options{})
+	publish := func(all ...actors.Event) {
+		for _, ev := range all {
+			n.Events().Publish(ev)
+		}
+	}
+	restart := actors.Supervised{Agent: "W", SupervisionEvent: actors.SupervisionEvent{Child: actor.NewPID("nonhost", "W"), Directive: actor.RestartDirective}}
+	stop := restart
+	stop.Directive = actor.StopDirective
+	group := restart
+	group.Agent = ""
+	publish(codons.JobFailed{Agent: "W", Err: errors.New("oh")}, actors.AgentStarted{Agent: "w"}, codons.JobFailed{Agent: "w"}, codons.HandlerPanicked{Agent: "W"},
+		restart, actors.AgentStarted{Agent: "w", Again: true}, stop, group)
+	if got := r.Incidents(); len(got) != 1 || got["w"] != (observe.Incidents{Errors: 2, Restarts: 1}) {
+		t.Errorf("%+v", got)
+	}
+	publish(actors.AgentStopped{Agent: "W"})
+	if got := r.Incidents(); len(got) != 0 {
+		t.Errorf("after its stop: %+v", got)
+	}
+}
