@@ -141,7 +141,7 @@ func testServed(t *testing.T, browser context.Context) {
 		"/api/refusals": `{"refusals":[
 			{"time":"2026-11-24T10:00:05.5Z","code":"busy","text":"the mailbox is <full>","from":"Ann","to":"Bob","act":"REQUEST","message_id":"m1","conversation_id":"c1","kind":"refused"},
 			{"time":"2026-11-24T10:00:04Z","code":"unknown_agent","text":"no agent","from":"Ann","to":"Eve","act":"INFORM","message_id":"m2","kind":"dead_letter"}]}`,
-		"/api/agents": `{"agents":[{"agent":"Ann","node":"north","queued":{"urgent":3,"high":0,"normal":1200,"low":0},"conversations":7,"running":4,"errors":5,"restarts":6}]}`,
+		"/api/agents": `{"agents":[{"agent":"Ann","node":"north","queued":{"urgent":3,"high":0,"normal":1200,"low":0},"oldest_wait_s":1.5,"conversations":7,"running":4,"errors":5,"restarts":6}]}`,
 	}
 	next := n.gate.next
 	n.gate.next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,5 +163,5 @@ func testServed(t *testing.T, browser context.Context) {
 	b.click(".row", "busy")
 	b.until(`location.hash === '#/conversations/c1'`)
 	b.goTo("#/agents")
-	b.until(`document.querySelector('.space .row')?.innerText.split('\n').join(' ') === 'Ann north 3 0 1,200 0 4 5 6 7'`)
+	b.until(`document.querySelector('.space .row')?.innerText.split('\n').join(' ') === 'Ann north 3 0 1,200 0 1.5 s 4 5 6 7'`)
 }

@@ -1,7 +1,7 @@
 // The agents that discovery finds, with their mailboxes.
 
 import { get, poll, problem } from './api.js';
-import { alertText, h, missing, name, number, replace } from './dom.js';
+import { alertText, duration, h, missing, name, number, replace } from './dom.js';
 import { List } from './list.js';
 
 const bands = ['urgent', 'high', 'normal', 'low'];
@@ -17,6 +17,7 @@ export function agents(root, { signal, query, setQuery }) {
         title: band[0].toUpperCase() + band.slice(1), align: 'right',
         cell: (a) => h('span', { class: a.queued?.[band] ? `queued ${band}` : 'zero', title: `${band} messages in the mailbox` }, number(a.queued?.[band])),
       })),
+      { title: 'Waits', align: 'right', cell: (a) => (a.oldest_wait_s ? h('span', { title: 'the oldest message in the mailbox' }, duration(1000 * a.oldest_wait_s)) : h('span', { class: 'zero' }, '–')) },
       { title: 'Running', align: 'right', cell: (a) => number(a.running) },
       { title: 'Errors', align: 'right', cell: (a) => h('span', { class: a.errors ? 'bad' : 'zero' }, number(a.errors)) },
       { title: 'Restarts', align: 'right', cell: (a) => h('span', { class: a.restarts ? 'bad' : 'zero' }, number(a.restarts)) },
