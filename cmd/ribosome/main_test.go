@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -19,6 +20,9 @@ var task string
 
 // asProgram has the test binary be the program itself.
 const asProgram = "TEST_AS_RIBOSOME" // not RIBOSOME_…, which are flags
+
+// long says whether tests run their long forms: TestMain takes the variable away.
+var long = exhaustive.Enabled()
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
