@@ -15,7 +15,6 @@ type ruled struct {
 	name      string
 	suite     verify.CoordinationSuite
 	survivors map[string]string
-	small     bool // the normal run mutates it
 }
 
 const (
@@ -28,7 +27,7 @@ func coordinations() []ruled {
 	return []ruled{
 		{name: "rules of contract-net, one winner", suite: contractNetSuite(contractnet.Coordination(1, false), 1, false, false)},
 		{name: "rules of contract-net, two winners", suite: contractNetSuite(contractnet.Coordination(2, false), 2, false, false)},
-		{name: "rules of contract-net, one winner and a reserve", suite: contractNetSuite(contractnet.Coordination(1, true), 1, true, false), small: true},
+		{name: "rules of contract-net, one winner and a reserve", suite: contractNetSuite(contractnet.Coordination(1, true), 1, true, false)},
 		{name: "rules of contract-net, two winners and a reserve", suite: contractNetSuite(contractnet.Coordination(2, true), 2, true, false)},
 		{name: "rules of iterated-contract-net, one winner", suite: contractNetSuite(contractnet.IteratedCoordination(1, false), 1, false, true)},
 		{name: "rules of iterated-contract-net, one winner and a reserve", suite: contractNetSuite(contractnet.IteratedCoordination(1, true), 1, true, true)},
