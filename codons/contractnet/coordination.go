@@ -46,15 +46,19 @@ func (r rules) Markdown() string {
 
 func (r rules) coordination() machine.Coordination {
 	c := machine.Coordination{Name: r.machine.Name(), Machine: r.machine, Unbidden: []string{codons.CommandCancel}}
-	for won := range r.winners {
-		c.Rules = append(c.Rules, r.award(won))
+	if r.reserve || r.iterated {
+		for won := range r.winners {
+			c.Rules = append(c.Rules, r.award(won))
+		}
+		c.Rules = append(c.Rules, machine.Rule{
+			Name: "release", Doc: "the winners have delivered: the other bids are not needed",
+			When: func(c machine.Census) bool { return settled(c) && c.Count(codons.StateCompleted) >= r.winners },
+			Of:   r.undecided(),
+			Say:  []machine.Choice{{Command: codons.CommandDecline}},
+		})
+	} else { // one decision is about all proposals
+		c.Rules = append(c.Rules, r.award(0))
 	}
-	c.Rules = append(c.Rules, machine.Rule{
-		Name: "release", Doc: "the winners have delivered: the other bids are not needed",
-		When: func(c machine.Census) bool { return settled(c) && c.Count(codons.StateCompleted) >= r.winners },
-		Of:   r.undecided(),
-		Say:  []machine.Choice{{Command: codons.CommandDecline}},
-	})
 	if !r.reserve {
 		c.Rules = append(c.Rules, noReserve)
 	}
@@ -113,6 +117,12 @@ func (r rules) never() []machine.Never {
 			return initiator.Count(stateAwarded, codons.StateCompleted) > r.winners
 		},
 	}}
+	if !r.reserve {
+		all = append(all, machine.Never{
+			Name: "a proposal is held without a reserve",
+			When: func(initiator, _ machine.Census) bool { return initiator.Count(stateHeld) > 0 },
+		})
+	}
 	if !r.reserve && !r.iterated {
 		all = append(all, machine.Never{
 			Name: "more bidders do the task than wanted",

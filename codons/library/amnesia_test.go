@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,43 @@ func TestExploreAmnesia(t *testing.T) {
 			if d := cmp.Diff(want.String(), got); d != "" {
 				t.Errorf("the ends by a deadline have changed (-want +got); run with -update if that is meant:\n%s", d)
 			}
+		})
+	}
+}
+
+// Each side ends although the other has forgotten its replies or its state, and although an agent stops, or the deadlines of
+// the other side pass. The normal run has the small tables. The auctions, subscriptions and task-delegation have too many states. A
+// contract net that forgets its replies ends by its deadlines only: docs/rough-edges.md.
+func TestExploreForgetfulRuns(t *testing.T) {
+	explore.Plain(t)
+	for _, c := range library.Codons() {
+		table := c.Table
+		if len(table.Rows) == 0 {
+			continue
+		}
+		switch table.Name {
+		case "propose", "whispering-wind", "notify":
+		case "task-delegation", "subscribe", "request-whenever", "english-auction", "dutch-auction":
+			continue
+		default:
+			if !exhaustive.Enabled() {
+				continue
+			}
+		}
+		t.Run(table.Name, func(t *testing.T) {
+			t.Parallel()
+			m := table.MustCompile()
+			runs := slices.DeleteFunc(verify.ForgetfulRuns(m), func(r verify.Run) bool {
+				return r.Forgets && strings.HasSuffix(table.Name, "contract-net")
+			})
+			if len(runs) == 0 {
+				t.Skip("a table of one side")
+			}
+			result, err := verify.ExploreFair(m, runs...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(result)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/contractnet"
+	"github.com/ribosome-agents/ribosome/codons/internal/explore"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 )
@@ -70,38 +71,60 @@ func suite(t machine.Table) verify.Suite {
 	return s
 }
 
-// TestMutateTables is make mutate. RIBOSOME_MUTATE is a part of the names of the tables to mutate, or
-// "all"; ALL tries all kinds of mistakes. Without RIBOSOME_MUTATE it mutates two small tables. It demands
+// TestMutateTables is make mutate. RIBOSOME_MUTATE is a part of the names of the tables and rules to mutate, or
+// "all"; ALL tries all kinds of mistakes. Without RIBOSOME_MUTATE it mutates one small table. It demands
 // that the checks notice 97% of the deleted rows and dropped effects, and 95% of all mistakes.
 func TestMutateTables(t *testing.T) {
 	only := os.Getenv("RIBOSOME_MUTATE")
+	mutateWanted(t, func(name string) bool {
+		return only == "all" || only == "" && name == "propose" || only != "" && strings.Contains(name, only)
+	})
+}
+
+// TestExploreMutants mutates another table and the rules of a contract net.
+func TestExploreMutants(t *testing.T) {
+	explore.Plain(t)
+	mutateWanted(t, func(name string) bool {
+		return name == "request" || name == "rules of contract-net, one winner and a reserve"
+	})
+}
+
+// mutateWanted mutates the tables and rules of those names, and prints what was noticed.
+func mutateWanted(t *testing.T, wanted func(name string) bool) {
+	t.Helper()
 	all := os.Getenv("ALL") != ""
 	var mutants, missed int
-	for _, table := range tables() {
-		small := only == "" && (table.Name == "propose" || table.Name == "request")
-		if !small && only != "all" && (only == "" || !strings.Contains(table.Name, only)) {
-			continue
-		}
-		s := suite(table)
-		s.All = all
+	mutate := func(name string, mutate func() (verify.Mutated, error), survivors map[string]string, listed bool) {
 		began := time.Now()
-		result, err := s.Mutate()
+		result, err := mutate()
 		if err != nil {
-			t.Errorf("%s: %v", table.Name, err)
-			continue
+			t.Errorf("%s: %v", name, err)
+			return
 		}
-		fmt.Printf("%-22s %s, %s\n", table.Name, result, time.Since(began).Round(time.Second))
+		fmt.Printf("%-22s %s, %s\n", name, result, time.Since(began).Round(time.Second))
 		for _, change := range result.Survivors {
-			reason, known := survivors[table.Name][change]
+			reason, known := survivors[change]
 			fmt.Printf("    survives: %s: %s\n", change, reason)
-			if !known && !all {
-				t.Errorf("%s: no check notices this mistake: %s", table.Name, change)
+			if !known && listed {
+				t.Errorf("%s: no check notices this mistake: %s", name, change)
 			}
 		}
 		mutants, missed = mutants+result.Mutants, missed+len(result.Survivors)
 	}
+	for _, table := range tables() {
+		if wanted(table.Name) {
+			s := suite(table)
+			s.All = all
+			mutate(table.Name, s.Mutate, survivors[table.Name], !all)
+		}
+	}
+	for _, c := range coordinations() {
+		if wanted(c.name) {
+			mutate(c.name, c.suite.Mutate, c.survivors, true)
+		}
+	}
 	if mutants == 0 {
-		t.Fatalf("no table has %q in its name", only)
+		t.Fatal("no table or coordination has such a name")
 	}
 	share, least := 1-float64(missed)/float64(mutants), 0.97
 	if all {

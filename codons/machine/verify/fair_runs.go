@@ -57,3 +57,31 @@ func AmnesiaRuns(m *machine.Machine) []Run {
 		{Name: "crash of the responder", Amnesia: [2]bool{machine.Responder: true}, Crash: true},
 	}
 }
+
+// ForgetfulRuns returns the walks in which a side forgets its replies or its state, as in the last but one of [Runs] and in
+// [AmnesiaRuns], and besides an agent stops, or the deadlines of a side that remembers pass. They have several times the states
+// of those. Of a long-lived conversation no message is lost where an agent stops: only its lease ends that of a subscriber whose CANCEL
+// is lost.
+func ForgetfulRuns(m *machine.Machine) []Run {
+	if !m.Table().Has(machine.Responder) {
+		return nil
+	}
+	forgets := append([]Run{{Name: "replies forgotten", Losses: 1, Forgets: true}}, AmnesiaRuns(m)...)
+	var runs []Run
+	for _, r := range forgets {
+		stops := r
+		stops.Name, stops.Stops = r.Name+", and stops", true
+		if m.Table().LongLived {
+			stops.Losses = 0
+		}
+		runs = append(runs, stops)
+		for _, other := range machine.Roles() {
+			if r.Forgets || r.Amnesia[other.Other()] {
+				clock := r
+				clock.Name, clock.Clocks[other] = r.Name+", and deadlines of the "+other.String(), true
+				runs = append(runs, clock)
+			}
+		}
+	}
+	return runs
+}

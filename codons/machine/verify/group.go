@@ -59,7 +59,7 @@ func (r GroupResult) String() string {
 // A violation is a [*GroupCounterexample], or the [*Counterexample] of the pair. A fault
 // of the coordination is a [*CoordinationError].
 func ExploreGroup(c machine.Coordination, n int, net Network) (GroupResult, error) {
-	g, err := newGroup(c, n, net)
+	g, err := newGroup(c, n, net, nil)
 	if err != nil {
 		return GroupResult{}, err
 	}
@@ -110,17 +110,19 @@ type turn struct {
 	assign  [maxMembers]uint8 // of a decision: the action of each member
 }
 
-// newGroup explores the pair of a group.
-func newGroup(c machine.Coordination, n int, net Network) (*group, error) {
+// newGroup explores the pair of a group, unless p has been explored for it before.
+func newGroup(c machine.Coordination, n int, net Network, p *pairs) (*group, error) {
 	if n < 1 || n > maxMembers {
 		return nil, fmt.Errorf("verify: %s: a group of %d cannot be explored, only 1 to %d", c.Name, n, maxMembers)
 	}
 	if err := CheckCoordination(c); err != nil {
 		return nil, err
 	}
-	p, err := newPairs(c, net.withDefaults())
-	if err != nil {
-		return nil, err
+	if p == nil {
+		var err error
+		if p, err = newPairs(c, net.withDefaults()); err != nil {
+			return nil, err
+		}
 	}
 	return &group{pairs: p, coordination: c, n: n, ids: map[members]int32{}, decisions: map[string]int{}}, nil
 }

@@ -162,7 +162,7 @@ func TestReductionsLoseNothing(t *testing.T) {
 		{"three questions, the first answer counts", firstAnswer(), 3, Network{}},
 	} {
 		want := explorePlainly(c.c, c.members, c.net)
-		g, err := newGroup(c.c, c.members, c.net)
+		g, err := newGroup(c.c, c.members, c.net, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
