@@ -200,7 +200,7 @@ func metadataFor(e *envelope, r *rpc) performatives.Members {
 }
 
 // outline returns m with the smallest payload that its act permits, to be stored while
-// the request is pending.
+// the request is pending. Queries keep theirs.
 func outline(m *performatives.Message) (*performatives.Message, error) {
 	e := performatives.Envelope{
 		ID: m.ID(), Performative: m.Performative(), Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
@@ -217,6 +217,8 @@ func outline(m *performatives.Message) (*performatives.Message, error) {
 		e.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary}
 	case performatives.ActCancel:
 		e.Payload = performatives.Cancel{}
+	case performatives.ActQueryIf, performatives.ActQueryRef: // their answers repeat parts of it
+		e.Payload = m.Payload()
 	}
 	return performatives.New(e)
 }
