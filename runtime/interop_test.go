@@ -440,7 +440,7 @@ func (a *foreigner) write(frames string) {
 
 func (a *foreigner) run() {
 	defer close(a.done)
-	waiting := make(map[string]heard)
+	waiting, early := make(map[string]heard), make(map[string]heard)
 	for {
 		data, err := a.conn.Read(func(wire.Frame) {})
 		if err != nil {
@@ -451,6 +451,11 @@ func (a *foreigner) run() {
 		switch h.kind {
 		case heardOther:
 		case heardTask:
+			if cancel, over := early[h.id]; over { // the CANCEL has overtaken the task
+				cancel.from = h.from
+				a.write(a.stopped(a.name, cancel))
+				break
+			}
 			if h.task == "wait" {
 				waiting[h.id] = h
 				a.began <- h.n
@@ -460,6 +465,7 @@ func (a *foreigner) run() {
 		case heardCancel:
 			task, runs := waiting[h.id]
 			if !runs {
+				early[h.id] = h
 				break
 			}
 			delete(waiting, h.id)
@@ -475,14 +481,21 @@ func (a *foreigner) run() {
 // hear waits for the next answer, which must be of that kind.
 func (a *foreigner) hear(want hearing) heard {
 	a.t.Helper()
+	h := a.next()
+	if h.kind != want {
+		a.t.Fatalf("%s: got %d, want %d: %s", a.name, h.kind, want, h.text)
+	}
+	return h
+}
+
+// next waits for the next answer.
+func (a *foreigner) next() heard {
+	a.t.Helper()
 	select {
 	case h := <-a.answers:
-		if h.kind != want {
-			a.t.Fatalf("%s: got %d, want %d: %s", a.name, h.kind, want, h.text)
-		}
 		return h
 	case <-within(a.t).Done():
-		a.t.Fatalf("%s has not heard %d", a.name, want)
+		a.t.Fatalf("%s hears nothing", a.name)
 		return heard{}
 	}
 }
@@ -693,5 +706,45 @@ func TestInterop(t *testing.T) {
 				t.Errorf("the conversations have ended as %v, want %v", ends, want)
 			}
 		})
+	}
+}
+
+// TestCancelBeforeItsRequest has a program of each dialect withdraw a request before it sends it: the work never begins, the asker gets
+// an error of its own dialect, and its next request is served.
+func TestCancelBeforeItsRequest(t *testing.T) {
+	i := newInterop(t, overTCP)
+	for _, asker := range i.programs {
+		t.Run(asker.name, func(t *testing.T) {
+			for _, w := range i.workers() {
+				if w.name == asker.name {
+					continue
+				}
+				n := i.number()
+				id := fmt.Sprintf("call%v", n)
+				asker.write(asker.cancel(asker.name, id, w.name))
+				asker.write(asker.ask(asker.name, id, w.name, "wait", n))
+				next := i.number()
+				asker.write(asker.ask(asker.name, fmt.Sprintf("call%v", next), w.name, "double", next))
+				var refused []string
+				for {
+					h := asker.next()
+					if h.kind == heardResult {
+						if h.n != 2*next {
+							t.Errorf("%s asks %s for %v: %s", asker.name, w.name, next, h.text)
+						}
+						break
+					}
+					refused = append(refused, h.text)
+				}
+				if len(refused) == 0 {
+					t.Errorf("%s is not told that %s does not begin", asker.name, w.name)
+				}
+			}
+		})
+	}
+	for _, w := range i.workers() {
+		if n := len(w.began); n > 0 {
+			t.Errorf("%s has begun %d of the withdrawn tasks", w.name, n)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // resolve sets the fields of a message that only its session knows: the conversation, and the
@@ -82,8 +83,8 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 	if p.calls[callKey{m.ID(), m.Sender().Fold()}] != nil {
 		return in // it has come again: its receiver knows it
 	}
-	if _, over := p.early.take(callKey{m.ID(), m.Sender().Fold()}); over && d.kind == kindRequest {
-		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeCanceled, Text: performatives.CodeCanceled.Traits().Text})
+	if _, over := p.early.Get(callKey{m.ID(), m.Sender().Fold()}, now); over && d.kind == kindRequest {
+		return s.refused(d, in, recent.Canceled("")) // it never starts work, nor does a copy of it
 	}
 	c := &call{
 		id: m.ID(), sender: m.Sender(), receiver: m.Receiver(), conversation: m.ConversationID(), replyBy: m.ReplyBy(), priority: m.Priority(),
@@ -108,7 +109,7 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 func (s *session) withdrawn(d *decoder, in wire.Inbound) wire.Inbound {
 	p := &s.pending
 	if d.call == nil && d.correlation != "" {
-		p.early.put(callKey{performatives.MessageID(d.correlation), d.out.Sender.Fold()}, struct{}{})
+		p.early.Put(callKey{performatives.MessageID(d.correlation), d.out.Sender.Fold()}, struct{}{}, d.arrival())
 	}
 	if d.call == nil || d.call.canceled || p.full(len(p.cancels)) && !p.sweep(d.arrival()) {
 		return wire.Inbound{Token: in.Token}

@@ -107,7 +107,7 @@ func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	now := s.opts.Stamper.Stamp().Time
 	q := &ask{message: stub, expires: expiry(m.ReplyBy(), now)}
 	s.mu.Lock()
-	q.cancel, _ = s.pending.ahead.take(partyOf(m))
+	q.cancel, _ = s.pending.ahead.Take(partyOf(m), now)
 	again := s.pending.asks[m.ID()] != nil
 	room := again || s.pending.addAsk(q, now) // before it is written, because the answer may come at once
 	s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error)
 	q := s.pending.parties[partyOf(m)]
 	switch {
 	case q == nil:
-		s.pending.ahead.put(partyOf(m), stub)
+		s.pending.ahead.Put(partyOf(m), stub, s.opts.Stamper.Stamp().Time)
 	case q.cancel != nil:
 		s.mu.Unlock()
 		return dst, nil

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // call is a request of the peer without an answer.
@@ -63,8 +64,8 @@ type pending struct {
 	swept   time.Time // of the last sweep
 
 	// The CANCELs that have overtaken their requests: of the peer, and of this node without their payloads.
-	early recent[callKey, struct{}]
-	ahead recent[party, *performatives.Message]
+	early recent.Map[callKey, struct{}]
+	ahead recent.Map[party, *performatives.Message]
 }
 
 // maxGreeted is the largest number of agents that shake hands over one session.

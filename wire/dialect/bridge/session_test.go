@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // Every vector of bridge, and none of the other dialects, is recognized.
@@ -339,11 +340,13 @@ func TestCancelOvertakes(t *testing.T) {
 	if in := p.one(frame("m-2", "notification", "agent-1", "Bob", "m-1", `{"event_type":"cancel"}`)); in.Message != nil || in.Err != nil || in.Answer != nil {
 		t.Errorf("got %+v", in)
 	}
-	in := p.one(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
-	if !errors.Is(in.Err, performatives.CodeCanceled) || read(t, string(in.Answer)).Payload["error_code"] != codeExecutionFailed || read(t, string(in.Answer)).Correlation != "m-1" {
-		t.Errorf("got %+v", in)
+	for range 2 { // the copy, too
+		in := p.one(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
+		if !errors.Is(in.Err, performatives.CodeCanceled) || read(t, string(in.Answer)).Payload["error_code"] != codeExecutionFailed || read(t, string(in.Answer)).Correlation != "m-1" {
+			t.Errorf("got %+v", in)
+		}
 	}
-	p.message(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`)) // once
+	p.message(frame("m-3", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
 
 	request := asked(t, performatives.TaskRequest{TaskType: "paint"})
 	cancel, err := request.Follow(stampOf(), performatives.Cancel{})
@@ -358,11 +361,11 @@ func TestCancelOvertakes(t *testing.T) {
 	if m.Performative() != performatives.ActInform || !m.Answers(cancel) {
 		t.Errorf("got %+v", m.Envelope())
 	}
-	for i := range 2 * maxEarly {
+	for i := range 2 * recent.MaxEntries {
 		p.one(frame(fmt.Sprint("c-", i), "notification", "agent-1", "Bob", fmt.Sprint("x-", i), `{"event_type":"cancel"}`))
 	}
-	if s := p.codec.(*session); len(s.pending.early.entries) != maxEarly || len(s.pending.early.order) != maxEarly {
-		t.Errorf("%d are kept", len(s.pending.early.entries))
+	if s := p.codec.(*session); s.pending.early.Len() != recent.MaxEntries {
+		t.Errorf("%d are kept", s.pending.early.Len())
 	}
 }
 

@@ -55,6 +55,9 @@ func (c *codec) register(q *request, s performatives.Stamp) (again bool, err err
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := &c.pending
+	if r := p.ahead.Refusal(q.message, func() time.Time { return s.Time }); r != nil {
+		return false, r
+	}
 	if other := p.parties[partyOf(q.message)]; other != nil && other.cancel == nil {
 		if other.message.ID() == q.message.ID() {
 			return true, nil

@@ -8,9 +8,11 @@ import (
 	"encoding/hex"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // inbound returns the meaning of one JSON-RPC message of the peer.
@@ -113,6 +115,9 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 	if call.startsWork(r.method) && !isNull(r.id) {
 		c.connection = cmp.Or(c.connection, s.ID)
 		env.ID = c.requestID(e, r)
+		if c.overtaken(e, r, env.ID, s.Time) {
+			return c.refused(e, o, recent.Canceled(env.ID))
+		}
 	}
 	m, err := c.message(e, r, env)
 	if err != nil {
@@ -137,6 +142,13 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 		in.Content = append([]byte(r.method), r.params...)
 	}
 	return in
+}
+
+// overtaken reports whether the CANCEL of a request of the peer came before it.
+func (c *codec) overtaken(e *envelope, r *rpc, id performatives.MessageID, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pending.early.Len() > 0 && c.pending.overtaken(jsonID{e.source.Fold(), key(r.id)}, id, now)
 }
 
 // requestID returns the id of the message for a request that starts work. It is the same for a request that
@@ -188,7 +200,7 @@ func metadataFor(e *envelope, r *rpc) performatives.Members {
 }
 
 // outline returns m with the smallest payload that its act permits, to be stored while
-// the request is pending.
+// the request is pending. Queries keep theirs.
 func outline(m *performatives.Message) (*performatives.Message, error) {
 	e := performatives.Envelope{
 		ID: m.ID(), Performative: m.Performative(), Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
@@ -205,6 +217,8 @@ func outline(m *performatives.Message) (*performatives.Message, error) {
 		e.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary}
 	case performatives.ActCancel:
 		e.Payload = performatives.Cancel{}
+	case performatives.ActQueryIf, performatives.ActQueryRef: // their answers repeat parts of it
+		e.Payload = m.Payload()
 	}
 	return performatives.New(e)
 }

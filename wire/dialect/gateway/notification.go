@@ -63,7 +63,7 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
 }
 
-// cancelled withdraws a request. It has no effect for a request that is not pending, or
+// cancelled withdraws a request. One that is not pending never starts, should it come; it has no effect for one that has ended, or
 // that has another source, as MCP demands.
 func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var id, reason []byte
@@ -76,6 +76,9 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	}
 	c.mu.Lock()
 	call := c.pending.ids[key(id)]
+	if of := (jsonID{e.source.Fold(), key(id)}); !isNull(id) && (call == nil || !call.message.Sender().Is(e.source)) {
+		c.pending.withdrawEarly(of, c.stamp().Time)
+	}
 	if call == nil || call.cancelled || call.hello != nil || !call.message.Sender().Is(e.source) {
 		c.mu.Unlock()
 		return nothing

@@ -45,9 +45,12 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	c.mu.Lock()
 	q := c.pending.parties[partyOf(m)]
+	if q == nil {
+		c.pending.ahead.Note(m, c.stamp().Time)
+	}
 	if q == nil || q.cancel != nil {
 		c.mu.Unlock()
-		return dst, nil // it is no longer pending, or is withdrawn already
+		return dst, nil // it is not pending, or is withdrawn already
 	}
 	q.cancel = stub
 	c.pending.withdraw(q)

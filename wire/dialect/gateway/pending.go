@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // origin is the address of an answer: the message of the peer that it answers. It is the
@@ -44,6 +45,12 @@ type request struct {
 	pages    pages // of tools/list
 }
 
+// jsonID is a JSON-RPC id of one source.
+type jsonID struct {
+	source performatives.AgentID // folded
+	id     string
+}
+
 // party is one end of a conversation with one agent. A request to several agents of the
 // peer has a party for each.
 type party struct {
@@ -67,6 +74,12 @@ type pending struct {
 	counter                   uint64
 	paged                     int       // bytes of the pages of incomplete lists
 	sweepCalls, sweepRequests time.Time // the earliest time of the next sweep
+
+	// The CANCELs that have overtaken their requests: of the peer, with the message that came since, and of this node. A CANCEL of a
+	// request that has ended is not for a later one with its JSON-RPC id.
+	early recent.Map[jsonID, performatives.MessageID]
+	ended recent.Map[jsonID, struct{}] // without times: none expires
+	ahead recent.Cancels
 }
 
 func newPending(limit int) pending {
@@ -127,6 +140,9 @@ func (p *pending) removeCall(c *call) {
 	if k := key(c.id); p.ids[k] == c {
 		delete(p.ids, k)
 	}
+	if !isNull(c.id) {
+		p.ended.Put(jsonID{c.message.Sender().Fold(), key(c.id)}, struct{}{}, time.Time{})
+	}
 }
 
 // sweepedCalls drops calls without an answer whose deadline has passed, and reports whether
@@ -154,6 +170,24 @@ func (p *pending) callOf(m *performatives.Message) *call {
 		return c
 	}
 	return p.calls[performatives.ConversationID(m.InReplyTo())]
+}
+
+// withdrawEarly notes a CANCEL of the peer for a request that is not pending.
+func (p *pending) withdrawEarly(at jsonID, now time.Time) {
+	if _, over := p.ended.Get(at, time.Time{}); !over {
+		p.early.Put(at, "", now)
+	}
+}
+
+// overtaken reports whether the CANCEL of a request of the peer came before it. The CANCEL is for the first request that comes after
+// it, and for the copies of that.
+func (p *pending) overtaken(at jsonID, id performatives.MessageID, now time.Time) bool {
+	first, over := p.early.Get(at, now)
+	if !over || first != "" && first != id {
+		return false
+	}
+	p.early.Put(at, id, now)
+	return true
 }
 
 // addRequest adds a request, and reports whether there was room.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // codec has the state of one session.
@@ -16,14 +17,18 @@ type codec struct {
 	calls     pending // requests of the peer
 	asked     pending // requests to the peer
 	sequences sequences
+	withdrawn withdrawn
+	ahead     recent.Cancels                          // of this node, before their requests
 	agents    map[performatives.AgentID]*registration // of the peer; by folded id
 }
 
 func newCodec(o wire.CodecOptions, depth int) *codec {
-	return &codec{
+	c := &codec{
 		opts: o, depth: depth, calls: newPending(o.MaxPending), asked: newPending(o.MaxPending),
 		sequences: make(sequences), agents: make(map[performatives.AgentID]*registration),
 	}
+	c.calls.ended = c.endedCall
+	return c
 }
 
 // newTrace returns a trace id that no request to that agent has.

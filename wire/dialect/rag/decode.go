@@ -229,6 +229,16 @@ func (d *decoder) finish() {
 	if d.kind == typeStatus && d.beats() {
 		return
 	}
+	switch {
+	case !startsWork(d.out.Performative):
+	case d.out.Performative != performatives.ActCancel:
+		d.overtaken()
+	case d.relation.answers == nil && d.relation.follows == nil:
+		d.withdraw()
+	}
+	if d.fault != nil {
+		return
+	}
 	d.apart()
 	m, err := performatives.New(d.out)
 	if err != nil {

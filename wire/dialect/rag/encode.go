@@ -50,6 +50,9 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	defer c.mu.Unlock()
 	w := writer{codec: c, m: m, dst: append(dst, '{')}
 	w.find()
+	if r := w.overtaken(); r != nil {
+		return dst, r
+	}
 	w.collectMetadata()
 	w.body()
 	if w.silent {
@@ -83,6 +86,18 @@ func (w *writer) find() {
 // ofCancel reports whether m answers the CANCEL of a request of the peer.
 func (w *writer) ofCancel() bool {
 	return w.call.cancel != "" && w.m.InReplyTo() == w.call.cancelRef
+}
+
+// overtaken notes a CANCEL whose request has not been written, and returns the refusal of a request that comes after its CANCEL.
+func (w *writer) overtaken() *performatives.Refusal {
+	c, m := w.codec, w.m
+	switch {
+	case m.Performative() != performatives.ActCancel:
+		return c.ahead.Refusal(m, c.now)
+	case w.call == nil && c.asked.ids[performatives.MessageID(m.InReplyTo())] == nil:
+		c.ahead.Note(m, c.now())
+	}
+	return nil
 }
 
 // body finds the type and the payload.

@@ -46,6 +46,7 @@ type pending struct {
 	open   map[party]int
 	order  []*exchange // the oldest first, and some that are gone
 	n      int
+	ended  func(*exchange) // called for each that is removed; nil = nobody
 }
 
 // defaultPending is the limit where the session sets none.
@@ -89,6 +90,9 @@ func (p *pending) remove(x *exchange) {
 	}
 	x.gone = true
 	p.n--
+	if p.ended != nil {
+		p.ended(x)
+	}
 	delete(p.traces, x.key())
 	delete(p.ids, x.id)
 	delete(p.ids, x.cancel)

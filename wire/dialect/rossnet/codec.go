@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // codec has the state of one session.
@@ -17,6 +18,9 @@ type codec struct {
 	calls pending                        // requests of the peer
 	asked pending                        // requests to the peer
 	field map[performatives.AgentID]bool // whether an agent of the peer writes the form of the field, by folded id
+
+	withdrawn withdrawn
+	ahead     recent.Cancels // of this node, before their requests
 }
 
 // maxForms bounds the agents of one session whose form is stored.
@@ -48,6 +52,7 @@ type origin struct {
 	kind, id, correlation, subtask string
 	sender, receiver               performatives.AgentID
 	field                          bool
+	overtaken                      bool // a request whose CANCEL came before it
 	call                           *exchange
 }
 

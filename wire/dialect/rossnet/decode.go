@@ -224,6 +224,15 @@ func (d *decoder) finish() {
 		}
 		return
 	}
+	switch {
+	case startsWork(d.out.Performative):
+		d.overtaken()
+	case d.out.Performative == performatives.ActCancel && d.answers == nil && d.follows == nil:
+		d.withdraw()
+	}
+	if d.fault != nil {
+		return
+	}
 	d.out.Shape = d.shape()
 	m, err := performatives.New(d.out)
 	if err != nil {

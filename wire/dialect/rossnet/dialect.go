@@ -58,8 +58,10 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	if !ok || o.Initiator || strings.Contains(owner, "/") {
 		owner = ""
 	}
-	return &codec{
+	c := &codec{
 		opts: o, depth: cmp.Or(d.MaxDepth, DefaultMaxDepth), owner: performatives.AgentID(owner),
 		calls: newPending(o.MaxPending), asked: newPending(o.MaxPending), field: make(map[performatives.AgentID]bool),
-	}, nil
+	}
+	c.calls.ended = c.withdrawn.endedCall
+	return c, nil
 }

@@ -103,7 +103,7 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 		p.Details = object.Details
 	}
 	kind := kindError
-	if o.call != nil && o.kind == kindAssign && o.subtask != "" {
+	if (o.call != nil || o.overtaken) && o.kind == kindAssign && o.subtask != "" {
 		kind = kindFail
 	}
 	payload, bad := json.Marshal(p)
@@ -153,7 +153,7 @@ func (d *decoder) refused() wire.Inbound {
 	h := d.in.header
 	o := &origin{
 		kind: legible(h[memKind]), id: legible(h[memID]), correlation: legible(h[memCorrelation]), subtask: legible(memberIn(d.in.payload, "subtask_id")),
-		sender: performatives.AgentID(legible(h[memSender])), receiver: d.out.Receiver, field: d.field,
+		sender: performatives.AgentID(legible(h[memSender])), receiver: d.out.Receiver, field: d.field, overtaken: d.fault.Code == performatives.CodeCanceled,
 	}
 	if o.receiver == "" {
 		o.receiver = performatives.AgentID(cmp.Or(legible(h[memRecipient]), legible(h[memAgent]), legible(h[memService])))

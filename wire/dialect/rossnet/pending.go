@@ -38,6 +38,7 @@ type pending struct {
 	ids          map[performatives.MessageID]*exchange // by the id of the request, and by that of its CANCEL
 	order        []*exchange                           // the oldest first, and some that are gone
 	n            int
+	ended        func(*exchange) // called for each that is removed; nil = nobody
 }
 
 // defaultPending is the limit where the session sets none.
@@ -102,6 +103,9 @@ func (p *pending) remove(x *exchange) {
 	}
 	x.gone = true
 	p.n--
+	if p.ended != nil {
+		p.ended(x)
+	}
 	delete(p.ids, x.id)
 	delete(p.ids, x.cancel)
 	if at := (flow{x.agent, x.subtask}); p.subtasks[at] == x {

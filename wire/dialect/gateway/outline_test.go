@@ -1,0 +1,22 @@
+package gateway
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The outline of a query has its payload, without which there is no such message.
+func TestOutlineOfQuery(t *testing.T) {
+	for _, payload := range []acting{performatives.QueryIf{Condition: performatives.ContentOf("ready")}, performatives.QueryRef{Reference: "version"}} {
+		m := ask(t, 1, payload)
+		stub, err := outline(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(stub.Payload(), m.Payload()) || stub.ID() != m.ID() {
+			t.Errorf("%s: %+v", payload.Act(), stub.Envelope())
+		}
+	}
+}
