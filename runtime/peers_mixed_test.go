@@ -53,8 +53,26 @@ func (c *mixedClient) Closed(*wire.Session, error) {}
 func (c *mixedClient) Undelivered(_ *wire.Session, m *p.Message, why *p.Refusal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.open[string(m.ConversationID())] != nil {
+	switch r := c.open[string(m.ConversationID())]; {
+	case r == nil:
+	case r.cancels && string(m.ID()) == r.id && why.Code == p.CodeCanceled: // its CANCEL, which is more urgent, was written before it
+		c.endLocked(r)
+	default:
 		c.t.Errorf("%s: %s was not written: %v", c.name, m.ID(), why)
+	}
+}
+
+// endLocked counts an end of a request.
+func (c *mixedClient) endLocked(r *mixedRequest) {
+	if r.ends++; r.ends > 1 {
+		return
+	}
+	if !c.silent || !r.cancels {
+		c.tally.answered++
+	}
+	select {
+	case c.ended <- struct{}{}:
+	default:
 	}
 }
 
@@ -66,21 +84,13 @@ func (c *mixedClient) Receive(_ *wire.Session, m *p.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.open[string(m.ConversationID())]
-	switch {
-	case r == nil: // of a connection that was aborted
+	if r == nil { // of a connection that was aborted
 		return nil
-	case r.ends == 0:
-		if !c.silent || !r.cancels {
-			c.tally.answered++
-		}
-		select {
-		case c.ended <- struct{}{}:
-		default:
-		}
-	case !r.cancels || r.ends > 1: // the end that a CANCEL has crossed comes again as the answer to that
+	}
+	if r.ends > 0 && (!r.cancels || r.ends > 1) { // the end that a CANCEL has crossed comes again as the answer to that
 		c.t.Errorf("%s: %s was answered again by %s %+v", c.name, r.id, m.Performative(), m.Payload())
 	}
-	r.ends++
+	c.endLocked(r)
 	return nil
 }
 

@@ -438,7 +438,9 @@ func TestHostDies(t *testing.T) {
 			t.Fatalf("it counts %d, want %d", got, want)
 		}
 	}
+	lost := listen(t, nodes[0], runtime.KindMemberLost)
 	nodes[1].Crash()
+	await(t, lost, 1, func(e runtime.MemberLost) bool { return e.Node == "n2" }) // before it, a conversation may still end with the node
 	hostedBy(t, nodes[0], "counter", "n1")
 	if got := count(t, nodes[0], id); got != 1 {
 		t.Errorf("it counts %d, want 1", got)
