@@ -5,9 +5,13 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	plainly "github.com/ribosome-agents/ribosome/codons/internal/explore"
 )
 
-func TestMutateReview(t *testing.T) { Mutate(t, reviewOf(nil), unreached) }
+func TestExploreMutants(t *testing.T) {
+	plainly.Plain(t)
+	Mutate(t, reviewOf(nil), unreached)
+}
 
 // A table without retries has no mutants worth checking: it does not pass itself.
 func TestMutateWantsATableThatPasses(t *testing.T) {
@@ -18,7 +22,8 @@ func TestMutateWantsATableThatPasses(t *testing.T) {
 	}
 }
 
-func TestMutateRefusesAReasonWithoutASurvivor(t *testing.T) {
+func TestExploreReasonWithoutASurvivor(t *testing.T) {
+	plainly.Plain(t)
 	o := newOptions([]Option{unreached, Survives("no row of this table", "a test")})
 	problems := mutate(t.Logf, reviewOf(nil), o)
 	if len(problems) != 1 || !strings.Contains(problems[0], "noticed or unknown: no row of this table") {
