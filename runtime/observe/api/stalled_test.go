@@ -1,0 +1,75 @@
+package api_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// A reader that takes nothing delays neither whoever sends messages nor other readers, and is told how many events it has lost.
+func TestStalledReader(t *testing.T) {
+	n, h, _ := serve(t, nil)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	defer h.Close()
+	open := func() *bufio.Reader {
+		c, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
+		if _, err := fmt.Fprintf(c, "GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		r := bufio.NewReader(c)
+		until(t, r, ": events of")
+		return r
+	}
+	stalled, good := open(), open()
+	payload := performatives.Raw(`{"x":"` + strings.Repeat("x", 1<<10) + `"}`)
+	const batches, batch = 10, 1000 // more than the buffer of the node's socket, at most 4 MiB, and the 4096 events that may wait
+	for i := range batches * batch {
+		id := performatives.MessageID(fmt.Sprint("m", i))
+		m, err := performatives.New(performatives.Envelope{ID: id, Timestamp: time.Now(), Performative: performatives.ActInform, Sender: "a", Receiver: "b", Payload: payload})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Events().Publish(actors.MessageSent{At: actors.At{Time: time.Now()}, Message: m})
+		if (i+1)%batch == 0 {
+			for k := i + 1 - batch; k <= i; k++ {
+				if line := until(t, good, "data: ", `event: lost`); !strings.Contains(line, fmt.Sprintf(`"id":"m%d"`, k)) {
+					t.Fatalf("the good reader gets %.200q in the place of message %d", line, k)
+				}
+			}
+		}
+	}
+	line := until(t, stalled, `"lost":`)
+	var lost int
+	if _, err := fmt.Sscanf(line, `data: {"lost":%d,`, &lost); err != nil || lost < 1 || lost >= batches*batch {
+		t.Errorf("%v: the stalled reader is told %q", err, line)
+	}
+}
+
+// until returns the first line that has one of the parts.
+func until(t *testing.T, r *bufio.Reader, parts ...string) string {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("before %q: %v", parts, err)
+		}
+		for _, part := range parts {
+			if strings.Contains(line, part) {
+				return line
+			}
+		}
+	}
+}
