@@ -1,7 +1,9 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -52,6 +54,7 @@ type eventLog struct {
 	codec    *acl.Codec
 	messages bool
 	lines    io.Writer // for messages as lines of their own; nil for none
+	mask     func([]byte) (json.RawMessage, error)
 	events   *actors.Subscription
 	handler  *actors.EventHandler
 	lost     atomic.Uint64 // of the events, as far as that was logged
@@ -68,7 +71,7 @@ func logEvents(o Options, events *actors.Events) *eventLog {
 	if err != nil {
 		panic(err) // the zero options are valid
 	}
-	l := &eventLog{logger: o.Logger.With("node", o.Name), codec: codec, messages: o.LogMessages, lines: o.MessageLog}
+	l := &eventLog{logger: o.Logger.With("node", o.Name), codec: codec, messages: o.LogMessages, lines: o.MessageLog, mask: o.MaskMessages}
 	l.events = events.Subscribe(actors.SubscribeOptions{Capacity: logCapacity, Kinds: l.kinds(ctx)})
 	l.handler = l.events.Handle(l.write)
 	return l
@@ -178,9 +181,22 @@ func typed(m *performatives.Message, args ...any) []any {
 	return append([]any{"message_type", m.MessageType()}, args...)
 }
 
+// masked returns a line of a message with its JSON changed by mask.
+func masked(line []byte, mask func([]byte) (json.RawMessage, error)) ([]byte, error) {
+	prefix, message, _ := bytes.Cut(line, []byte(": "))
+	text, err := mask(message)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(prefix, ": "...), text...), nil
+}
+
 // message logs one message as acl §7.2 has it, where that was asked for.
 func (l *eventLog) message(at time.Time, d acl.Direction, m *performatives.Message) {
 	line, err := l.codec.AppendLogLine(nil, d, m)
+	if err == nil && l.mask != nil {
+		line, err = masked(line, l.mask)
+	}
 	if err != nil {
 		l.logger.Error("message not logged", typed(m, "performative", m.Performative().String(), "err", err)...)
 		return

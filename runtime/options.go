@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -66,6 +67,10 @@ type Options struct {
 	// is so slow that more than 16,384 events wait, some are lost, and Logger has their number.
 	// acl's ReadLog reads it. Nil writes none.
 	MessageLog io.Writer
+
+	// MaskMessages changes the JSON of each message that LogMessages and MessageLog write, such as the method JSON of a Mask of package observe: its result is
+	// written in its place, without line breaks. A message for which it returns an error is not written, and Logger says so. Nil changes nothing.
+	MaskMessages func(message []byte) (json.RawMessage, error)
 
 	// Watch makes the node check the messages of its agents against the tables of the
 	// codons, and log and publish each deviation as a [codons.Violation]. Nil disables

@@ -19,7 +19,7 @@ import (
 const canary = "c4n4ry"
 
 // secrets are members with secrets, at several depths.
-var secrets = strings.ReplaceAll(`"password":"#","token":["#"],"deep":[{"x":{"api_key":"#","Authorization":"Bearer #"}}],"client_secret":{"a":{"b":"#"}},"cookies":["#"],"note":"kept"`, "#", canary)
+var secrets = strings.ReplaceAll(`"password":"#","token":["#"],"deep":[{"x":{"api_key":"#","Authorization":"Bearer #"}}],"client_secret":{"a":{"b":"#"}},"cookies":["#"],"card":{"number":"#"},"number":5,"note":"kept"`, "#", canary)
 
 // No secret is in any answer of the interface, in its stream, in what its commands print, in the metrics, in the log or in the audit trail,
 // wherever in a message it was. What is no secret is there.
@@ -27,7 +27,8 @@ func TestCanaries(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "tokens", "Ana "+canary+"-0123456789abcdefghijk\nCrm "+canary+"-abcdefghijk0123456789\n")
 	writeFile(t, "ana", canary+"-0123456789abcdefghijk")
-	n := hosts(t, "--tokens", "tokens", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--approvals", "ops", "--audit", "trail.jsonl")
+	n := hosts(t, "--tokens", "tokens", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--approvals", "ops", "--audit", "trail.jsonl",
+		"--log-messages", "--message-log", "messages.log", "--mask", "card.number")
 	c, url := browser(t, nil), served(n.running)
 	token := canary + "-0123456789abcdefghijk"
 	stream, err := http.NewRequestWithContext(t.Context(), "GET", url+"/api/events", http.NoBody)
@@ -123,6 +124,11 @@ func TestCanaries(t *testing.T) {
 		t.Errorf("%v: the trail is\n%s", err, trail)
 	}
 	seen["the trail"] = string(trail)
+	messages, err := os.ReadFile("messages.log")
+	if err != nil || !strings.Contains(string(messages), `MCP_MESSAGE_RECEIVED: {`) || !strings.Contains(string(messages), `"note":"kept"`) || !strings.Contains(string(messages), `"number":5`) {
+		t.Errorf("%v: the log of messages is\n%s", err, messages)
+	}
+	seen["the log of messages"] = string(messages)
 	for what, text := range seen {
 		if i := strings.Index(text, canary); i >= 0 {
 			t.Errorf("%s has a secret: …%s…", what, text[max(0, i-200):min(len(text), i+200)])

@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/runtime/observe/audit"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
@@ -71,6 +72,9 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 		return err
 	}
 	o := runtime.Options{Name: c.Name, Logger: p.log, LogMessages: c.LogMessages, MessageLog: messages.Writer, Cluster: member, Tracing: c.tracing()}
+	if !c.Unmasked {
+		o.MaskMessages = observe.NewMask(c.masks()).JSON
+	}
 	if p.node, err = runtime.New(o); err != nil {
 		return c.notStarted(err)
 	}

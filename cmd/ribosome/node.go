@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // noSwarm is the value of --swarm for no swarm.
@@ -57,6 +58,9 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	}
 	return out.end()
 }
+
+// masks returns the names and paths of members whose values are not shown.
+func (f *logFlags) masks() []string { return append(observe.DefaultMask(), f.Mask...) }
 
 // messageLog opens the log of messages of the flags.
 func (f *logFlags) messageLog(out *printer) (messageLog, error) {

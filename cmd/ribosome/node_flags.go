@@ -83,6 +83,9 @@ type logFlags struct {
 	LogMessages bool   `help:"Write each message with its content"`
 	MessageLog  string `placeholder:"FILE" help:"Append each message with its content to a file, as a line of its own: MCP_MESSAGE_SENT: {…}; - is stdout"`
 
+	Mask     []string `sep:"none" placeholder:"NAME" help:"Further members of payloads whose values nobody is shown, by name or by path, such as card.number, one a flag; password, token, api_key and their like always are"`
+	Unmasked bool     `name:"unmasked" help:"Write the messages of --log-messages and --message-log as they are, with their secrets"`
+
 	Audit     string        `placeholder:"FILE" help:"Append the audit trail to a file, as JSON lines without contents: who asked what of whom, and how it ended"`
 	AuditSize size          `default:"64MiB" help:"Size at which that file is rotated, in whole MiB"`
 	AuditKeep time.Duration `default:"2160h" help:"How long its lines are kept at least, in whole days"`
