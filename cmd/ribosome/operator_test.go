@@ -89,6 +89,20 @@ func TestOperator(t *testing.T) {
 	}
 }
 
+// As many pages are asked for as the limit needs, and no more.
+func TestConversationsByPages(t *testing.T) {
+	var asked []string
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Query().Get("limit")+r.URL.Query().Get("cursor"))
+		_, _ = w.Write([]byte(`{"conversations":[{"conversation_id":"a"},{"conversation_id":"b"}],"next":"x"}`))
+	}))
+	defer node.Close()
+	r := operates(t, node.URL, "conversations", "--json", "--limit", "4")
+	if strings.Count(r.stdout, `"conversation_id"`) != 4 || strings.Join(asked, " ") != "4 2x" {
+		t.Errorf("asked for %q, printed %s", asked, r.stdout)
+	}
+}
+
 // What is under way is cancelled with a receipt, or the operator is told that there is none.
 func TestOperatorCancels(t *testing.T) {
 	for outcome, want := range map[string]struct {

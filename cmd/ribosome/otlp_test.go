@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -10,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -119,6 +124,34 @@ func TestNoCollector(t *testing.T) {
 	gone.Close()
 	if r.code != exitDone || strings.Count(r.stderr, "takes no traces") != 1 || !strings.Contains(r.stderr, "spans did not reach "+gone.URL) {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// failingExporter is an exporter that fails as often as it says.
+type failingExporter int
+
+func (f *failingExporter) Shutdown(context.Context) error { return nil }
+
+func (f *failingExporter) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
+	if *f--; *f < 0 {
+		return nil
+	}
+	return errors.New("no")
+}
+
+// A collector that goes on failing is logged once, and again when it takes traces.
+func TestCollectorComesBack(t *testing.T) {
+	var log bytes.Buffer
+	fails := failingExporter(3)
+	of := &traces{log: slog.New(slog.NewTextHandler(&log, nil)), url: "x"}
+	e := &arrivedSpans{SpanExporter: &fails, of: of}
+	for i := range 5 {
+		if err := e.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 2)); (err != nil) != (i < 3) {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	if strings.Count(log.String(), "takes no traces") != 1 || strings.Count(log.String(), "takes traces again") != 1 || of.arrived.Load() != 4 {
+		t.Errorf("%d arrived, and the log is\n%s", of.arrived.Load(), log.String())
 	}
 }
 
