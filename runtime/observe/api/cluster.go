@@ -144,6 +144,9 @@ func (h *Handler) newRequest(ctx context.Context, r *http.Request, p Peer, body 
 	if p.URL == "" {
 		return nil, errors.New("it has no operator's interface; start it with --http")
 	}
+	if r.TLS != nil && !strings.HasPrefix(p.URL, "https://") {
+		return nil, errors.New("its interface is without TLS, and a token that came by TLS is not sent there; start it with --tls-cert")
+	}
 	q := r.URL.Query()
 	q.Set(nodeParam, p.Node)
 	out, err := http.NewRequestWithContext(ctx, r.Method, strings.TrimSuffix(p.URL, "/")+r.URL.EscapedPath()+"?"+q.Encode(), body)
