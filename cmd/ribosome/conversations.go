@@ -85,16 +85,11 @@ func (c *conversationsCmd) run(ctx context.Context, std streams) error {
 	if c.Limit < 1 {
 		return usagef("--limit %d lists nothing; want a number above 0", c.Limit)
 	}
-	o, err := c.plan()
+	o, ctx, done, err := c.begin(ctx, c.Deadline)
 	if err != nil {
 		return err
 	}
-	defer o.close()
-	ctx, cancel, err := within(ctx, c.Deadline)
-	if err != nil {
-		return err
-	}
-	defer cancel()
+	defer done()
 	all, missing, err := c.list(ctx, o)
 	if err != nil {
 		return err

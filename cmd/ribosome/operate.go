@@ -55,16 +55,11 @@ func (c *cancelCmd) run(ctx context.Context, std streams) error {
 
 // act has the node do something.
 func (f *operatorFlags) act(ctx context.Context, deadline time.Duration, path string, query url.Values, body, into any) error {
-	o, err := f.plan()
+	o, ctx, done, err := f.begin(ctx, deadline)
 	if err != nil {
 		return err
 	}
-	defer o.close()
-	ctx, cancel, err := within(ctx, deadline)
-	if err != nil {
-		return err
-	}
-	defer cancel()
+	defer done()
 	return o.ask(ctx, http.MethodPost, path, query, body, into)
 }
 
@@ -96,16 +91,11 @@ func (j anyJSON) MarshalJSON() ([]byte, error) { return j, nil }
 
 // run prints the steps that wait.
 func (c *approvalsCmd) run(ctx context.Context, std streams) error {
-	o, err := c.plan()
+	o, ctx, done, err := c.begin(ctx, c.Deadline)
 	if err != nil {
 		return err
 	}
-	defer o.close()
-	ctx, cancel, err := within(ctx, c.Deadline)
-	if err != nil {
-		return err
-	}
-	defer cancel()
+	defer done()
 	var answer struct {
 		Approvals []waitingStep `json:"approvals"`
 		Missing   []absentNode  `json:"missing"`

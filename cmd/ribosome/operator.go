@@ -186,6 +186,18 @@ func within(ctx context.Context, deadline time.Duration) (context.Context, conte
 	return ctx, cancel, nil
 }
 
+// begin makes a client for a command that takes at most that long. The caller calls done at the end.
+func (f *operatorFlags) begin(ctx context.Context, deadline time.Duration) (o *operator, bounded context.Context, done func(), err error) {
+	if o, err = f.plan(); err != nil {
+		return nil, nil, nil, err
+	}
+	bounded, cancel, err := within(ctx, deadline)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return o, bounded, func() { cancel(); o.close() }, nil
+}
+
 // absentNode is a node whose part of an answer is missing.
 type absentNode struct {
 	Node string `json:"node"`

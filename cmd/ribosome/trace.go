@@ -40,16 +40,11 @@ func (c *traceCmd) run(ctx context.Context, std streams) error {
 	if c.ID == "" {
 		return usagef("the conversation may not be empty; see ribosome conversations for a list")
 	}
-	o, err := c.plan()
+	o, ctx, done, err := c.begin(ctx, c.Deadline)
 	if err != nil {
 		return err
 	}
-	defer o.close()
-	ctx, cancel, err := within(ctx, c.Deadline)
-	if err != nil {
-		return err
-	}
-	defer cancel()
+	defer done()
 	root, err := rootOf(ctx, o, c.ID)
 	if err != nil {
 		return err
