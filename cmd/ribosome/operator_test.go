@@ -103,6 +103,51 @@ func TestConversationsByPages(t *testing.T) {
 	}
 }
 
+// A tree that a node describes as a circle is printed once, from its top.
+func TestTraceInACircle(t *testing.T) {
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(map[string]string{
+			"/api/conversations/a": `{"conversation_id":"a","children":["b","b"]}`,
+			"/api/conversations/b": `{"conversation_id":"b","parent_conversation_id":"a","children":["a"]}`,
+		}[r.URL.Path]))
+	}))
+	defer node.Close()
+	if r := operates(t, node.URL, "trace", "b", "--json"); strings.Count(r.stdout, `"children"`) != 2 || !strings.HasPrefix(r.stdout, `[{"conversation_id":"a"`) {
+		t.Errorf("it prints %s", r.stdout)
+	}
+}
+
+// The token does not go to the address that an answer names.
+func TestOperatorIsNotRedirected(t *testing.T) {
+	asked := false
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked = true
+		_, _ = w.Write([]byte(`{"agents":[]}`))
+	}))
+	defer other.Close()
+	node := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer node.Close()
+	if r := runs(t, "top", "--addr", node.URL); r.code != exitFailed || asked || !strings.Contains(r.stderr, "answers 307") {
+		t.Errorf("asked is %v: %+v", asked, r)
+	}
+}
+
+// The agents with the most to do come first: by the queue, then by the wait, then by errors.
+func TestOrderOfTop(t *testing.T) {
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"agents":[{"agent":"d"},{"agent":"c","errors":1},{"agent":"b","queued":{"low":1},"oldest_wait_s":1},` +
+			`{"agent":"a","queued":{"low":1},"oldest_wait_s":2},{"agent":"first","queued":{"low":1,"high":1}}]}`))
+	}))
+	defer node.Close()
+	var got []string
+	for line := range strings.Lines(operates(t, node.URL, "top").stdout) {
+		got = append(got, strings.Fields(line)[0])
+	}
+	if strings.Join(got, " ") != "AGENT first a b c d" {
+		t.Errorf("the order is %q", got)
+	}
+}
+
 // What is under way is cancelled with a receipt, or the operator is told that there is none.
 func TestOperatorCancels(t *testing.T) {
 	for outcome, want := range map[string]struct {
