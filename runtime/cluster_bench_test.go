@@ -2,7 +2,9 @@ package runtime_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -56,20 +58,64 @@ func underWay(b *testing.B, call func() error) {
 	})
 }
 
-// BenchmarkDirectoryConvergence measures how long three nodes take to know 1,000 agents that begin on one of them.
+// BenchmarkDirectoryConvergence measures how long it takes until all nodes know 10,000 agents that begin, as many on each, at the same time,
+// and until a node that comes later knows them.
 func BenchmarkDirectoryConvergence(b *testing.B) {
-	nodes := newCluster(b, 3)
-	for i := range b.N {
-		for j := range 1000 {
-			spawn(b, nodes[0], p.AgentID(fmt.Sprintf("agent-%d-%d", i, j)), func() actors.Agent { return colleague{} })
-		}
-		for _, n := range nodes[1:] {
-			eventually(b, n, func() error {
-				if got := len(n.Directory().IDs()); got < 1000*(i+1) {
-					return fmt.Errorf("%s knows %d agents", n.Name(), got)
+	const agents = 10_000
+	for _, size := range []int{3, 10, 30} {
+		b.Run(fmt.Sprint("nodes=", size), func(b *testing.B) {
+			var known, late time.Duration
+			for range b.N {
+				b.StopTimer()
+				nodes := newCluster(b, size)
+				b.StartTimer()
+				begin := time.Now()
+				var spawning sync.WaitGroup
+				for i, n := range nodes {
+					spawning.Go(func() {
+						for j := i; j < agents; j += size {
+							if err := n.Spawn(b.Context(), benchAgent(j), func() actors.Agent { return colleague{} }); err != nil {
+								b.Error(err)
+							}
+						}
+					})
 				}
-				return nil
-			})
-		}
+				spawning.Wait()
+				for _, n := range nodes {
+					knowsAll(b, n, agents)
+				}
+				known += time.Since(begin)
+				begin = time.Now()
+				newcomer := newMember(b, "late", nodes[0].Members()[0].Gossip)
+				knowsAll(b, newcomer, agents)
+				late += time.Since(begin)
+				b.StopTimer()
+				for _, n := range append(nodes, newcomer) {
+					if err := n.Stop(within(b)); err != nil {
+						b.Error(err)
+					}
+				}
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(known.Milliseconds())/float64(b.N), "ms/known-to-all")
+			b.ReportMetric(float64(late.Milliseconds())/float64(b.N), "ms/known-to-late")
+		})
 	}
+}
+
+// benchAgent returns the id of an agent of BenchmarkDirectoryConvergence.
+func benchAgent(i int) p.AgentID { return p.AgentID(fmt.Sprint("agent-", i)) }
+
+// knowsAll waits until a node knows so many of them. It looks up each once more than there are events, so that it costs the node little.
+func knowsAll(b *testing.B, n *runtime.Node, agents int) {
+	b.Helper()
+	known := 0
+	eventually(b, n, func() error {
+		for ; known < agents; known++ {
+			if _, ok := n.Directory().Lookup(benchAgent(known)); !ok {
+				return fmt.Errorf("%s does not know %s", n.Name(), benchAgent(known))
+			}
+		}
+		return nil
+	})
 }

@@ -30,6 +30,7 @@ type Model struct {
 	timers uint64
 
 	peers    map[token]*peer // all that it knows, itself included
+	inOrder  []token         // the keys of peers, sorted; nil when they have changed
 	order    []token         // to probe, shuffled in each round
 	position int
 	news     map[token]*news
@@ -440,7 +441,7 @@ func (m *Model) withState(f func(pushPull)) {
 		defer m.net.mu.Unlock() // the jobs are being done
 		m.run(func() {
 			s := pushPull{history: m.view.history(), state: bytes.Clone(state)}
-			for _, t := range sorted(m.peers) {
+			for _, t := range m.tokens() {
 				p := m.peers[t]
 				s.peers = append(s.peers, update{announcement: p.announcement, version: p.version, state: p.state})
 			}

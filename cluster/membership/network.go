@@ -25,6 +25,7 @@ type Network struct {
 	names   map[string]string // the addresses that names of seeds stand for
 	jobs    []func()          // to call without mu, in order
 	running bool
+	sent    uint64 // packets, the lost ones included
 	lost    uint64
 }
 
@@ -178,6 +179,7 @@ func (n *Network) delay() time.Duration {
 
 // packet sends a datagram: it may be lost.
 func (n *Network) packet(from, to string, f func(*Model)) {
+	n.sent++
 	if n.cuts[[2]string{from, to}] || n.options.Rand.Float64() < n.options.Loss {
 		n.lost++
 		return

@@ -2,7 +2,6 @@ package membership
 
 import (
 	"bytes"
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -36,6 +35,7 @@ func (m *Model) applyAlive(u update) {
 	if p == nil {
 		p = &peer{state: dead}
 		m.peers[u.token] = p
+		m.inOrder = nil
 		m.order = append(m.order, u.token)
 		i := m.net.options.Rand.IntN(len(m.order))
 		last := len(m.order) - 1
@@ -189,21 +189,38 @@ const updatesPerPacket = 8
 // take returns the content of one packet: what was sent least often.
 func (m *Model) take() ([]update, []byte) {
 	limit := transmitLimit(m.timing.retransmitMult, m.view.size())
-	all := make([]*news, 0, len(m.news))
-	for _, n := range m.news {
-		all = append(all, n)
-	}
-	slices.SortFunc(all, func(a, b *news) int {
-		return cmp.Or(cmp.Compare(a.transmits, b.transmits), cmp.Compare(b.order, a.order))
-	})
 	updates := make([]update, 0, updatesPerPacket)
-	for _, n := range all[:min(len(all), updatesPerPacket)] {
+	for _, n := range m.leastSent() {
 		updates = append(updates, n.update)
 		if n.transmits++; n.transmits >= limit {
 			delete(m.news, n.token)
 		}
 	}
 	return updates, m.queue.take(MaxBroadcast+64, deltaLimit(m.timing.retransmitMult, m.view.size()))
+}
+
+// leastSent returns the news of the next packet, in order. It doesn't sort all: of a cluster that begins, there are as many as nodes.
+func (m *Model) leastSent() []*news {
+	first := make([]*news, 0, updatesPerPacket+1)
+	for _, n := range m.news {
+		if len(first) == updatesPerPacket && !n.before(first[updatesPerPacket-1]) {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(first, n, func(a, b *news) int {
+			if a.before(b) {
+				return -1
+			}
+			return 1
+		})
+		first = slices.Insert(first, i, n)
+		first = first[:min(len(first), updatesPerPacket)]
+	}
+	return first
+}
+
+// before reports whether n is sent before other: what was sent less often, and then what is newer.
+func (n *news) before(other *news) bool {
+	return n.transmits < other.transmits || n.transmits == other.transmits && n.order > other.order
 }
 
 // hear takes the content of a packet.
@@ -230,13 +247,21 @@ func (m *Model) hear(updates []update, packet []byte) {
 // pick returns up to k others that fit, by chance.
 func (m *Model) pick(k int, fits func(*peer) bool) []*peer {
 	var all []*peer
-	for _, t := range sorted(m.peers) {
+	for _, t := range m.tokens() {
 		if t != m.view.token && fits(m.peers[t]) {
 			all = append(all, m.peers[t])
 		}
 	}
 	m.net.options.Rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all[:min(k, len(all))]
+}
+
+// tokens returns the keys of the peers, in order. They are sorted again only when there are others than before.
+func (m *Model) tokens() []token {
+	if m.inOrder == nil {
+		m.inOrder = sorted(m.peers)
+	}
+	return m.inOrder
 }
 
 // pushPull exchanges the state with one other member.
@@ -268,13 +293,14 @@ func (m *Model) probe() {
 func (m *Model) newRound() {
 	m.position = 0
 	m.order = m.order[:0]
-	for _, t := range sorted(m.peers) {
+	for _, t := range m.tokens() {
 		p := m.peers[t]
 		if t == m.view.token {
 			continue
 		}
 		if (p.state == dead || p.state == left) && m.now().Sub(p.since) > m.timing.gossipToDead {
 			delete(m.peers, t)
+			m.inOrder = nil
 			continue
 		}
 		m.order = append(m.order, t)

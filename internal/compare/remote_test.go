@@ -1,0 +1,235 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/remote"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	p "github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// patience is how long the setting up of a benchmark may take.
+const patience = time.Minute
+
+// system is two nodes on loopback without TLS, of one kind. On the second one is an actor that either takes what comes, or sends it back.
+type system struct {
+	name string
+
+	// tell sends a message of 1 KiB to the actor on the other node, which calls the function that begin got. It may be called by one
+	// goroutine only.
+	tell func() error
+
+	// ask sends a message of 1 KiB, and waits for its answer of 1 KiB. It may be called by many goroutines.
+	ask func(ctx context.Context) error
+}
+
+// systems returns Ribosome and protoactor's remote. took is called, on any goroutine, for each message that tell has sent.
+func systems(b testing.TB, took func()) []system {
+	b.Helper()
+	return []system{ribosome(b, took), protoactor(b, took)}
+}
+
+// text is the 1,000 letters of each message.
+var text = strings.Repeat("x", 1000)
+
+// echo is an agent that sends back what it is asked, and counts what it is told.
+type echo struct{ took func() }
+
+func (echo) Describe() p.Capabilities {
+	return p.Capabilities{Actions: []p.Action{{Name: "echo"}}}
+}
+
+func (e echo) Receive(c *actors.Context, m *p.Message) {
+	if m.Performative().ExpectsReply() {
+		_ = c.ReplyAs(m, p.ActAgree, m.Payload()) // the asker's deadline notices
+		return
+	}
+	e.took()
+}
+
+// ribosome begins two nodes of Ribosome.
+func ribosome(b testing.TB, took func()) system {
+	b.Helper()
+	near := node(b, "near")
+	far := node(b, "far", near.Members()[0].Gossip)
+	if err := far.Spawn(b.Context(), "echo", func() actors.Agent { return echo{took} }); err != nil {
+		b.Fatal(err)
+	}
+	known := near.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 10})
+	defer known.Close()
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	defer cancel()
+	for {
+		if _, ok := near.Directory().Lookup("echo"); ok {
+			break
+		}
+		if _, err := known.Next(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+	client, err := near.Client(b.Context(), "client")
+	if err != nil {
+		b.Fatal(err)
+	}
+	payload := p.Raw(fmt.Sprintf(`{"text":%q}`, text))
+	return system{
+		name: "ribosome",
+		tell: func() error {
+			stamp := client.Stamp()
+			m, err := p.New(p.Envelope{
+				ID: stamp.ID, Timestamp: stamp.Time, Performative: p.ActInform, Sender: "client", Receiver: "echo",
+				ConversationID: "bench", Payload: payload,
+			})
+			if err != nil {
+				return err
+			}
+			return client.Send(m)
+		},
+		ask: func(ctx context.Context) error {
+			_, err := near.Ask(ctx, "echo", payload, runtime.WithAct(p.ActRequest))
+			return err
+		},
+	}
+}
+
+// node begins a node.
+func node(b testing.TB, name string, join ...string) *runtime.Node {
+	b.Helper()
+	n, err := runtime.New(runtime.Options{
+		Name: name, Logger: slog.New(slog.DiscardHandler), Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := n.Stop(ctx); err != nil {
+			b.Error(err)
+		}
+	})
+	return n
+}
+
+// protoactor begins two actor systems with protoactor's remote. Its messages are protobuf's; the one here is a string.
+func protoactor(b testing.TB, took func()) system {
+	b.Helper()
+	near, _ := remoteSystem(b)
+	far, address := remoteSystem(b)
+	if _, err := far.Root.SpawnNamed(actor.PropsFromFunc(func(c actor.Context) {
+		switch m := c.Message().(type) {
+		case *wrapperspb.StringValue:
+			if c.Sender() != nil {
+				c.Respond(m)
+				return
+			}
+			took()
+		}
+	}), "echo"); err != nil {
+		b.Fatal(err)
+	}
+	to := actor.NewPID(address, "echo")
+	message := wrapperspb.String(text)
+	return system{
+		name: "protoactor",
+		tell: func() error { near.Root.Send(to, message); return nil },
+		ask: func(context.Context) error {
+			_, err := near.Root.RequestFuture(to, message, patience).Result()
+			return err
+		},
+	}
+}
+
+// remoteSystem begins an actor system that others reach, and returns its address.
+func remoteSystem(b testing.TB) (*actor.ActorSystem, string) {
+	b.Helper()
+	s := actor.NewActorSystemWithConfig(actor.Configure(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+		return slog.New(slog.DiscardHandler)
+	})))
+	r := remote.NewRemote(s, remote.Configure("127.0.0.1", 0))
+	r.Start()
+	b.Cleanup(func() { r.Shutdown(false) })
+	return s, s.ProcessRegistry.Address
+}
+
+// TestSystems has each of the systems tell and ask once: what is compared does the same.
+func TestSystems(t *testing.T) {
+	took := make(chan struct{}, 1)
+	for _, s := range systems(t, func() { took <- struct{}{} }) {
+		if err := s.ask(t.Context()); err != nil {
+			t.Errorf("%s: ask: %v", s.name, err)
+		}
+		if err := s.tell(); err != nil {
+			t.Errorf("%s: tell: %v", s.name, err)
+		}
+		select {
+		case <-took:
+		case <-time.After(patience):
+			t.Errorf("%s: what was told did not come", s.name)
+		}
+	}
+}
+
+// BenchmarkOneWay sends messages of 1 KiB from an actor of one node to one of another, with at most 1,024 on the way.
+func BenchmarkOneWay(b *testing.B) {
+	const window = 1024
+	var arrived atomic.Pointer[chan struct{}]
+	for _, s := range systems(b, func() { *arrived.Load() <- struct{}{} }) {
+		b.Run(s.name, func(b *testing.B) {
+			got := make(chan struct{}, window)
+			arrived.Store(&got)
+			b.SetBytes(1 << 10)
+			b.ReportAllocs()
+			waiting := 0
+			for b.Loop() {
+				if waiting == window {
+					<-got
+					waiting--
+				}
+				if err := s.tell(); err != nil {
+					b.Fatal(err)
+				}
+				waiting++
+			}
+			for range waiting {
+				<-got
+			}
+		})
+	}
+}
+
+// BenchmarkAsk asks an actor of another node, with one and with 64 questions under way.
+func BenchmarkAsk(b *testing.B) {
+	for _, s := range systems(b, func() {}) {
+		b.Run(s.name+"/1", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.ask(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(s.name+"/64", func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetParallelism(32) // on two cores
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if err := s.ask(b.Context()); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
