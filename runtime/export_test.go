@@ -60,9 +60,9 @@ func (n *Node) HeardOver() (lost []cluster.Incarnation) {
 	current := *c.current.Load()
 	c.heard.mu.Lock()
 	defer c.heard.mu.Unlock()
-	for _, l := range slices.Collect(maps.Values(c.heard.by)) {
-		if !slices.Contains(current, l) {
-			lost = append(lost, l.peer)
+	for _, by := range slices.Collect(maps.Values(c.heard.by)) {
+		if !slices.Contains(current, by.link) {
+			lost = append(lost, by.link.peer)
 		}
 	}
 	return lost
