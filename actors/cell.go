@@ -268,6 +268,9 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 	if l, ok := conversation.(interface{ LongLived() bool }); ok {
 		e.longLived = l.LongLived()
 	}
+	if first == nil {
+		e.losses = c.sys.losses.Load()
+	}
 	if e.load = c.sys.loadOf(key.Peer); e.load != nil && first != nil {
 		e.weight = first.Weight()
 	}

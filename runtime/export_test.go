@@ -80,6 +80,20 @@ func (n *Node) Crash() {
 	}
 }
 
+// LoseSlowly gives another node up. In the middle, when the link has ended and its agents are still in the directory, it calls a function.
+func (n *Node) LoseSlowly(name string, meanwhile func()) {
+	c := n.cluster.Load()
+	for _, l := range *c.current.Load() {
+		if l.peer.Name == name {
+			n.handover.Lock()
+			l.beginLossLocked()
+			n.handover.Unlock()
+			meanwhile()
+			c.lose(l.peer, "failed")
+		}
+	}
+}
+
 // SendTo sends a message over the link to a node, whatever the directory says.
 func (n *Node) SendTo(name string, m *performatives.Message) error {
 	for _, l := range *n.cluster.Load().current.Load() {

@@ -20,7 +20,8 @@ type nodeLink struct {
 	*link
 	cluster *clustered
 	peer    cluster.Incarnation
-	left    bool // the node has left in order; valid once the link has ended
+	left    bool        // the node has left in order; valid once the link has ended
+	loss    actors.Loss // of its agents; guarded by Node.handover, and valid once the link has ended
 
 	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Node.handover
 
@@ -29,6 +30,13 @@ type nodeLink struct {
 }
 
 var _ outlet = (*nodeLink)(nil)
+
+// beginLossLocked ends the link, unless it has ended. What agents of this node open from now on is not lost with it.
+func (l *nodeLink) beginLossLocked() {
+	if l.close() {
+		l.loss = l.node.system.BeginLoss()
+	}
+}
 
 // Send queues a message for the other node. It refuses one of a codon of which the nodes have different versions.
 func (l *nodeLink) Send(m *performatives.Message) error {
@@ -266,13 +274,30 @@ func (a *nodeAgent) via() *link { return a.link.link }
 // Load returns that of the link.
 func (a *nodeAgent) Load() *actors.Load { return &a.link.load }
 
-// Deliver passes a message on to the agent's node.
+// errNodeLost is the refusal of a message for an agent whose node is being given up.
+var errNodeLost = refused(performatives.CodeStopped, nodeLost.ErrorText)
+
+// Deliver passes a message on to the agent's node. While that is being given up, a message that may be the first for a placed agent waits until
+// the directory does not have it there any more.
 func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	to := a.link
 	if later := to.cluster.heard.from(a.id); later != nil {
 		to = later
 	}
+	if to.ended() {
+		return a.deliverLater(m, to)
+	}
 	return to.send(m, a.id, a.labelled)
+}
+
+// deliverLater routes a message anew, in a while, that was for an agent behind a link that has ended.
+func (a *nodeAgent) deliverLater(m *performatives.Message, l *nodeLink) error {
+	p := l.node.placer
+	giveUp := func() { l.undelivered(m, errNodeLost) }
+	if a.placed && opensAnything(m) && p.later(0, longWait, func(waited time.Duration) { p.routeAfter(m, waited, giveUp) }) {
+		return nil
+	}
+	return refusedCopy(m, errNodeLost.Code, errNodeLost.Text)
 }
 
 // announce lets discovery find the agent, as long as it is to be found.

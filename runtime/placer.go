@@ -230,16 +230,16 @@ func (p *placer) reroute(m *performatives.Message, giveUp func()) bool {
 	if !placed || at.link == nil && !at.here || m.Forwards() >= maxReroutes || !opensAnything(m) {
 		return false
 	}
-	p.rerouteAfter(m, 0, giveUp)
+	p.routeAfter(m.Forward(), 0, giveUp)
 	return true
 }
 
-// rerouteAfter is reroute for a message that has waited so long since its last attempt.
-func (p *placer) rerouteAfter(m *performatives.Message, waited time.Duration, giveUp func()) {
-	if err := (router{p.node}).Route(m.Forward()); err == nil {
+// routeAfter routes a message that has waited so long since its last attempt, now or in a while. It calls giveUp if that fails.
+func (p *placer) routeAfter(m *performatives.Message, waited time.Duration, giveUp func()) {
+	if err := (router{p.node}).Route(m); err == nil {
 		return
 	}
-	if !p.later(waited, longWait, func(next time.Duration) { p.rerouteAfter(m, next, giveUp) }) {
+	if !p.later(waited, longWait, func(next time.Duration) { p.routeAfter(m, next, giveUp) }) {
 		giveUp()
 	}
 }
