@@ -42,6 +42,7 @@ type cell struct {
 	guards         []Guard                  // results of Guarding.Guard, valid when guardsBound is set
 	guardsBound    bool                     // guards is valid
 
+	taken    *takenOn                   // nil for an agent that was not spawned by a [Reservation]
 	retiring atomic.Pointer[retirement] // nil before [System.Retire]
 	finite   int                        // open conversations that are not long-lived
 	used     bool                       // a message has come since the last [Self.Quiet]

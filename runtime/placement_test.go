@@ -466,6 +466,58 @@ func TestHostDies(t *testing.T) {
 	}
 }
 
+// The requests that an agent has taken on go along with it, also twice, and also while it is not in memory: one whose answer was lost is not performed
+// again by the next activation.
+func TestRequestIsNotRepeatedAfterAMove(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	for _, idle := range []time.Duration{runtime.DefaultIdle, time.Millisecond} {
+		h, nodes := newHall(), join(t, 3, newPatientMember)
+		h.keepState = true
+		for _, n := range nodes {
+			k := h.kind(n.Name())
+			k.Idle = idle
+			register(t, n, "counter", k)
+		}
+		for _, n := range nodes {
+			hostedBy(t, n, "counter", "n1", "n2", "n3")
+		}
+		id := p.AgentID("counter/0") // which is nowhere near the asker
+		for i := 1; placement.Pick(id, []string{"n1", "n2", "n3"}) != "n3" || placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
+			id = p.AgentID(fmt.Sprint("counter/", i))
+		}
+		asker, err := nodes[0].Client(t.Context(), "asker")
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := message(t, "asker", id, p.ActTaskRequest, with(p.TaskRequest{TaskType: "count"}), func(e *p.Envelope) { e.Protocol = "task-delegation" })
+		passive := listen(t, nodes[2], runtime.KindAgentPassivated)
+		if answer, err := asker.Ask(within(t), request); err != nil || answer.Performative() != p.ActTaskAccept {
+			t.Fatalf("got %v, %v", answer, err)
+		}
+		if got := count(t, nodes[0], id); got != 2 {
+			t.Fatalf("it counts %d, want 2", got)
+		}
+		if idle == time.Millisecond {
+			await(t, passive, 1, func(runtime.AgentPassivated) bool { return true })
+		}
+		for i := 2; i > 0; i-- {
+			if err := nodes[i].Drain(within(t)); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := asker.Ask(within(t), request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if failure, err := p.PayloadAs[p.Failure](answer); err != nil || failure.ErrorCode != p.CodeConversationEnded {
+				t.Errorf("after move %d: %v", 3-i, answer)
+			}
+		}
+		if got := count(t, nodes[0], id); got != 3 {
+			t.Errorf("it counts %d, want 3", got)
+		}
+	}
+}
+
 // lossWatch is a dispatcher that calls a function once, when the conversations of the first agent are told that a node is lost.
 type lossWatch struct {
 	*actors.Pool
