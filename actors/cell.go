@@ -42,6 +42,7 @@ type cell struct {
 	guards         []Guard                  // results of Guarding.Guard, valid when guardsBound is set
 	guardsBound    bool                     // guards is valid
 
+	taken    *takenOn                   // nil for an agent that was not spawned by a [Reservation]
 	retiring atomic.Pointer[retirement] // nil before [System.Retire]
 	finite   int                        // open conversations that are not long-lived
 	used     bool                       // a message has come since the last [Self.Quiet]
@@ -267,6 +268,9 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 	*e = entry{key: key, conversation: conversation, withSelf: key.Peer.Is(c.spec.ID)}
 	if l, ok := conversation.(interface{ LongLived() bool }); ok {
 		e.longLived = l.LongLived()
+	}
+	if first == nil {
+		e.losses = c.sys.losses.Load()
 	}
 	if e.load = c.sys.loadOf(key.Peer); e.load != nil && first != nil {
 		e.weight = first.Weight()

@@ -75,6 +75,7 @@ type entry struct {
 	withSelf     bool                           // the peer is the agent itself
 	longLived    bool                           // System.Stop does not wait for it
 	load         *Load                          // in which it counts; nil for none
+	losses       uint64                         // how many had begun when this agent opened it; 0 for one that the peer has opened
 	weight       int                            // of the message that opened it
 	aliases      []performatives.ConversationID // further ids in the index
 	next         *entry

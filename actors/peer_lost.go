@@ -3,6 +3,7 @@ package actors
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -36,6 +37,27 @@ func (p *PeerLost) Reached() bool {
 //
 // LosePeers does not block.
 func (s *System) LosePeers(code performatives.Code, peers ...performatives.AgentID) {
+	s.losePeers(code, math.MaxUint64, peers)
+}
+
+// Loss is a loss of destinations that has begun: see [System.BeginLoss].
+type Loss struct {
+	system *System
+	number uint64
+}
+
+// BeginLoss begins the loss of destinations while agents of this process may send to the next ones before the conversations with the
+// lost ones are told: see [Loss.Lose]. A conversation that an agent of this process opens after the call is with the next destination. The
+// caller sees to it that its messages go there, or come back.
+func (s *System) BeginLoss() Loss { return Loss{s, s.losses.Add(1)} }
+
+// Lose is [System.LosePeers], except that conversations that agents of this process have opened since the loss has begun are not told.
+func (l Loss) Lose(code performatives.Code, peers ...performatives.AgentID) {
+	l.system.losePeers(code, l.number, peers)
+}
+
+// losePeers is LosePeers without the conversations that agents of this process have opened after the loss with that number had begun.
+func (s *System) losePeers(code performatives.Code, number uint64, peers []performatives.AgentID) {
 	lost := make(map[performatives.AgentID]bool, len(peers))
 	for _, id := range peers {
 		lost[id.Fold()] = true
@@ -47,7 +69,7 @@ func (s *System) LosePeers(code performatives.Code, peers ...performatives.Agent
 		if !c.openConversations.hasPeer(lost) && c.mailbox.UserMessageCount() == 0 {
 			continue
 		}
-		l := &peersLost{peers: lost, code: code}
+		l := &peersLost{peers: lost, code: code, number: number}
 		for band := range performatives.Bands {
 			_ = Self{c}.post(&lossMark{l, performatives.Low + performatives.Priority(band)}) // the only error is that the agent has stopped
 		}
@@ -70,6 +92,7 @@ func (s *System) localCells() []*cell {
 type peersLost struct {
 	peers  map[performatives.AgentID]bool // folded
 	code   performatives.Code
+	number uint64                    // of the loss: see entry.losses
 	passed [performatives.Bands]bool // the bands whose mark was received
 	marks  int
 	later  []*entry // conversations that were opened behind the mark of their band
@@ -98,7 +121,7 @@ func (m *lossMark) run(c *cell, _ actor.Context) {
 	c.losses = slices.DeleteFunc(c.losses, func(o *peersLost) bool { return o == l })
 	for _, id := range slices.Sorted(maps.Keys(c.conversations)) {
 		for e := c.conversations[id]; e != nil; e = e.next {
-			if e.key.ID == id && l.peers[e.key.Peer.Fold()] && !slices.Contains(l.later, e) { // else an alias
+			if e.key.ID == id && l.peers[e.key.Peer.Fold()] && e.losses < l.number && !slices.Contains(l.later, e) { // else an alias
 				e.conversation.Actor().losePeer(&PeerLost{Code: l.code})
 			}
 		}

@@ -36,6 +36,37 @@ func TestLossComesBehindDeliveredMessages(t *testing.T) {
 	})
 }
 
+// TestLossSpares opens conversations with the next destination of a peer while its loss is under way. Those of the peer are told, and those that the agent
+// has opened before.
+func TestLossSpares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before, since, asked := &recording{key: Key{ID: "before", Peer: "X", Initiator: true}}, &recording{key: Key{ID: "since", Peer: "x", Initiator: true}}, &recording{}
+		s, self := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"asked": asked})
+		begin := func(c *recording) {
+			if err := self.Begin(c); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		begin(before)
+		loss := s.BeginLoss()
+		begin(since)
+		deliverAll(t, s, recordedMessage(t, "asked", "a1", performatives.Normal))
+		synctest.Wait()
+		loss.Lose(performatives.CodeDisconnected, "x")
+		synctest.Wait()
+		checkCalls(t, before, "start lost")
+		checkCalls(t, since, "start")
+		checkCalls(t, asked, "start a1 lost")
+		s.LosePeers(performatives.CodeDisconnected, "x")
+		synctest.Wait()
+		checkCalls(t, since, "start lost")
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestLossComesBehindMessagesOfTheConversation loses the peer while the conversation is busy.
 func TestLossComesBehindMessagesOfTheConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -42,18 +42,21 @@ type Timed interface {
 // refusal when it has taken it on before, or when there is no room.
 func (r requestIDs) takeOn(c *cell, m *performatives.Message, id string, otherwise time.Duration) *performatives.Refusal {
 	now := time.Now()
-	switch _, result := r.known.Add(r.key(c, m, id), r.owner(c, m), struct{}{}, now, retainedUntil(m, now, otherwise)); result {
+	until := retainedUntil(m, now, otherwise)
+	switch _, result := r.known.Add(r.key(c, m, id), r.owner(c.sys, m.Sender()), struct{}{}, now, until); result {
 	case expiring.Known:
 		return refusal(m, c.spec.ID, performatives.CodeConversationEnded, "")
 	case expiring.Full:
 		return refusal(m, c.spec.ID, performatives.CodeBusy, "too many requests to remember")
 	case expiring.Added:
+		c.taken.add(TakenOn{m.Sender(), performatives.MessageID(id), until}, now)
 	}
 	return nil
 }
 
 func (r requestIDs) forget(c *cell, m *performatives.Message) {
-	r.known.Delete(r.key(c, m, string(m.ID())), r.owner(c, m))
+	r.known.Delete(r.key(c, m, string(m.ID())), r.owner(c.sys, m.Sender()))
+	c.taken.remove(m.Sender(), m.ID())
 }
 
 // key returns the key of a request: its sender, the agent that takes it on and its id. A
@@ -64,11 +67,11 @@ func (r requestIDs) key(c *cell, m *performatives.Message, id string) expiring.K
 
 // owner returns the peer that a request is accounted to. Agents of this system have no share
 // of the capacity.
-func (r requestIDs) owner(c *cell, m *performatives.Message) expiring.Owner {
-	if _, ok := c.sys.lookup(m.Sender()); ok {
+func (r requestIDs) owner(s *System, sender performatives.AgentID) expiring.Owner {
+	if _, ok := s.lookup(sender); ok {
 		return expiring.NoOwner
 	}
-	return r.known.Owner(string(m.Sender().Fold()))
+	return r.known.Owner(string(sender.Fold()))
 }
 
 // retainedUntil returns the time until which a request is remembered: its ReplyBy, and

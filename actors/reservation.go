@@ -18,6 +18,7 @@ import (
 type Reservation struct {
 	sys   *System
 	entry *Registration
+	taken *takenOn // of the agent
 
 	from     atomic.Pointer[cell] // the agent that retires, until it has stopped
 	starting atomic.Pointer[cell] // the agent that starts
@@ -34,7 +35,7 @@ var _ Destination = (*Reservation)(nil)
 
 // Reserve reserves the id of an agent. The error is [ErrExists], [ErrStopped], or says why the id is not valid.
 func (s *System) Reserve(id performatives.AgentID) (*Reservation, error) {
-	v := &Reservation{sys: s}
+	v := &Reservation{sys: s, taken: new(takenOn)}
 	entry, err := s.Register(id, v)
 	if err != nil {
 		return nil, err
@@ -116,6 +117,7 @@ func (v *Reservation) Spawn(ctx context.Context, spec Spec) (Self, error) {
 	case ctx.Err() != nil:
 		return Self{}, context.Cause(ctx)
 	}
+	c.taken = v.taken
 	v.starting.Store(c)
 	s.running.add(1)
 	if err := s.spawnIn(s.groups[spec.Group], c); err != nil {

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (s *System) retire(ctx context.Context, id performatives.AgentID, t *retire
 	if !ok {
 		return nil, nil, fmt.Errorf("actors: retire %q: %w", id, ErrStopped)
 	}
-	v := &Reservation{sys: s}
+	v := &Reservation{sys: s, taken: cmp.Or(c.taken, new(takenOn))}
 	v.entry = &Registration{ // not in the directory before the agent stops
 		sys: s, id: c.id, folded: c.folded, destination: v, unannounced: true}
 	v.from.Store(c)

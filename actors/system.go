@@ -41,6 +41,7 @@ type System struct {
 	sealing       atomic.Bool     // an agent had a Sealer
 	stoppedAgents stoppedAgents
 	requestIDs    requestIDs
+	losses        atomic.Uint64 // how many losses have begun: see BeginLoss
 	groups        map[string]*actor.PID
 	roles         sync.Map // reflect.Type of an agent → roles
 	draining      atomic.Bool

@@ -250,9 +250,10 @@ func (c *clustered) linkTo(peer cluster.Incarnation) *nodeLink {
 const nodeLeft = "left"
 
 // endLocked loses the agents behind a link. The placed agents of a node that has left have ended their conversations, and what waited for
-// them was passed on.
+// them was passed on. What begins while the agents leave the directory is not lost with them: see [nodeAgent.Deliver].
 func (c *clustered) endLocked(l *nodeLink, left bool) {
 	l.left = left
+	l.beginLossLocked()
 	var lost []performatives.AgentID
 	for _, id := range c.heard.lose(l) {
 		if _, placed := c.node.placer.pick(id); !placed || !left {
@@ -268,7 +269,8 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 		l.agents[id].registration.Remove()
 	}
 	clear(l.agents)
-	l.finish(nodeLost, lost...)
+	l.loss.Lose(nodeLost.ErrorCode, lost...)
+	c.node.records.lose(l.link, nodeLost)
 }
 
 var errNodeGone = refused(performatives.CodeStopped, "the node of the sender has gone")

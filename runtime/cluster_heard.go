@@ -17,19 +17,25 @@ const maxHeard = 65_536
 type heard struct {
 	n  atomic.Int64 // how many there are
 	mu sync.Mutex
-	by map[performatives.AgentID]*nodeLink // by folded id
+	by map[performatives.AgentID]heardOver // by folded id
+}
+
+// heardOver is the link over which an agent was heard.
+type heardOver struct {
+	link   *nodeLink
+	passed bool // the other node has passed the message on: the agent is not lost with it
 }
 
 // note remembers the link of a sender. When there are too many, any other is forgotten.
-func (h *heard) note(id performatives.AgentID, l *nodeLink) {
+func (h *heard) note(id performatives.AgentID, over heardOver) {
 	key := id.Fold()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.by[key] == l {
+	if h.by[key] == over {
 		return
 	}
 	if h.by == nil {
-		h.by = make(map[performatives.AgentID]*nodeLink)
+		h.by = make(map[performatives.AgentID]heardOver)
 	}
 	if len(h.by) >= maxHeard {
 		for other := range h.by {
@@ -37,7 +43,7 @@ func (h *heard) note(id performatives.AgentID, l *nodeLink) {
 			break
 		}
 	}
-	h.by[cloned(key)] = l
+	h.by[cloned(key)] = over
 	h.n.Store(int64(len(h.by)))
 }
 
@@ -48,7 +54,7 @@ func (h *heard) from(id performatives.AgentID) *nodeLink {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.by[id.Fold()]
+	return h.by[id.Fold()].link
 }
 
 // forget removes an agent, about which the directory has news.
@@ -62,14 +68,17 @@ func (h *heard) forget(id performatives.AgentID) {
 	h.n.Store(int64(len(h.by)))
 }
 
-// lose removes the agents that were heard over a link, and returns their ids, sorted.
+// lose removes the agents that were heard over a link, and returns the ids of those that are behind it, sorted.
 func (h *heard) lose(l *nodeLink) (lost []performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id, by := range h.by {
-		if by == l {
+		if by.link != l {
+			continue
+		}
+		delete(h.by, id)
+		if !by.passed {
 			lost = append(lost, id)
-			delete(h.by, id)
 		}
 	}
 	h.n.Store(int64(len(h.by)))

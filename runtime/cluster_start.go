@@ -233,6 +233,8 @@ func (h *linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mes
 		l.undelivered(m, why)
 	case l.ended() && !l.left: // its sender was told so
 		l.undelivered(m, why)
+	case m.InReplyTo() != "" && l.left: // the node was to pass it on, and has left
+		h.node.placer.routeAfter(m.Forward(), 0, func() { l.undelivered(m, why) })
 	case !h.node.placer.reroute(m, func() { l.undelivered(m, why) }):
 		l.undelivered(m, why)
 	}

@@ -126,8 +126,8 @@ func (r *clusterRecorder) observe() {
 func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 	switch e := ev.(type) {
 	case actors.MessageSent:
-		// A node also publishes what it passes on from another one.
-		if m := e.Message; m.Receiver() != "" && strings.HasPrefix(string(m.ID()), of.node.prefix) {
+		// A node also publishes what it passes on from another one, and what others have passed on to it comes to its own agents in this way, too.
+		if m := e.Message; m.Receiver() != "" && m.Forwards() == 0 && strings.HasPrefix(string(m.ID()), of.node.prefix) {
 			r.messages.Count(m.ID(), account.Accepted)
 			sent, again := r.sent[m.ID()]
 			if !again {

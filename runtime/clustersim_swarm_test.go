@@ -35,6 +35,8 @@ type clusterSwarm struct {
 	serial   int // of notices
 	placed   []*placedRun
 
+	slowNews bool // a node learns of the others one by one, in up to a second each
+
 	disturbing int       // how many disturbances are under way
 	calmSince  time.Time // when the last one ended
 	recorder   *clusterRecorder
@@ -71,7 +73,7 @@ func shifted(m *p.Message, ahead time.Duration) *p.Message {
 	if err != nil {
 		panic(err)
 	}
-	by.Authenticate(m.Principal())
+	by.SetOrigin(m.Origin())
 	return by
 }
 
@@ -161,6 +163,22 @@ func (c *clusterStamper) Stamp() p.Stamp {
 
 // boot starts a node with the agents that are nowhere else.
 func (s *clusterSwarm) boot(i int) {
+	c := s.bootAlone(i)
+	if c == nil {
+		return
+	}
+	s.host(c)
+	for a := range clusterAgents {
+		id := clusterAgent(i, a)
+		if s.home(id) == nil {
+			s.spawn(c, id, "boot")
+		}
+	}
+	s.note("booted %s", c.Name())
+}
+
+// bootAlone starts a node with a client. It returns nil if that failed.
+func (s *clusterSwarm) bootAlone(i int) *clusterNode {
 	name := clusterNodeName(i)
 	c := &clusterNode{index: i, agents: make(map[p.AgentID]bool), prefix: fmt.Sprintf("%s.%d.", name, time.Since(s.start).Milliseconds()), sim: s.sim.Part()}
 	if s.dice.oneIn(2) {
@@ -185,7 +203,7 @@ func (s *clusterSwarm) boot(i int) {
 				if s.links.bugs.stale {
 					o.Gossiped = staleGossip{o.Gossiped, s.dice}
 				}
-				notify := o.Notify
+				notify := s.slowly(o.Notify)
 				o.Notify = func(e membership.Event) {
 					if e.Kind == membership.Raised {
 						s.count("raise an epoch")
@@ -207,7 +225,7 @@ func (s *clusterSwarm) boot(i int) {
 	s.sim.Yield("boot " + name)
 	if err != nil {
 		s.problem("boot %s: %v", name, err)
-		return
+		return nil
 	}
 	c.Node = node
 	s.mu.Lock()
@@ -219,14 +237,24 @@ func (s *clusterSwarm) boot(i int) {
 		s.problem("client of %s: %v", name, err)
 	}
 	s.nodes[i] = c
-	s.host(c)
-	for a := range clusterAgents {
-		id := clusterAgent(i, a)
-		if s.home(id) == nil {
-			s.spawn(c, id, "boot")
-		}
+	return c
+}
+
+// slowly returns notify, or with slowNews a function that has it called later, in the same order.
+func (s *clusterSwarm) slowly(notify func(membership.Event)) func(membership.Event) {
+	if !s.slowNews {
+		return notify
 	}
-	s.note("booted %s", name)
+	var last time.Time
+	return func(e membership.Event) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if now := time.Now(); last.Before(now) {
+			last = now
+		}
+		last = last.Add(s.dice.upTo(time.Second))
+		s.sim.AfterFunc(time.Until(last), func() { notify(e) })
+	}
 }
 
 // home returns the node where an agent runs, or nil.
@@ -276,6 +304,11 @@ func (s *clusterSwarm) run() {
 	}
 	s.settle()
 	s.check()
+	s.stopAll()
+}
+
+// stopAll stops all nodes at the end.
+func (s *clusterSwarm) stopAll() {
 	for i, c := range s.nodes {
 		if c != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

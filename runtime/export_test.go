@@ -60,9 +60,9 @@ func (n *Node) HeardOver() (lost []cluster.Incarnation) {
 	current := *c.current.Load()
 	c.heard.mu.Lock()
 	defer c.heard.mu.Unlock()
-	for _, l := range slices.Collect(maps.Values(c.heard.by)) {
-		if !slices.Contains(current, l) {
-			lost = append(lost, l.peer)
+	for _, by := range slices.Collect(maps.Values(c.heard.by)) {
+		if !slices.Contains(current, by.link) {
+			lost = append(lost, by.link.peer)
 		}
 	}
 	return lost
@@ -77,6 +77,20 @@ func (n *Node) Crash() {
 	_ = c.links.Stop(ctx)
 	for _, l := range *c.current.Load() { // what the node still runs ends
 		c.lose(l.peer, "crashed")
+	}
+}
+
+// LoseSlowly gives another node up. In the middle, when the link has ended and its agents are still in the directory, it calls a function.
+func (n *Node) LoseSlowly(name string, meanwhile func()) {
+	c := n.cluster.Load()
+	for _, l := range *c.current.Load() {
+		if l.peer.Name == name {
+			n.handover.Lock()
+			l.beginLossLocked()
+			n.handover.Unlock()
+			meanwhile()
+			c.lose(l.peer, "failed")
+		}
 	}
 }
 

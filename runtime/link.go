@@ -59,17 +59,22 @@ type linkLimits struct {
 // finish ends the link. It returns false when it has ended before. Afterwards, no message of the peer is passed on, and the
 // conversations with its agents have lost their peers.
 func (l *link) finish(why performatives.Failure, peers ...performatives.AgentID) bool {
-	l.receiving.Lock()
-	ended := l.over
-	l.over = true
-	l.finished.Store(true)
-	l.receiving.Unlock()
-	if ended {
+	if !l.close() {
 		return false
 	}
 	l.node.system.LosePeers(why.ErrorCode, peers...)
 	l.node.records.lose(l, why)
 	return true
+}
+
+// close ends the link: no message of the peer is passed on any more. It returns false when it has ended before.
+func (l *link) close() bool {
+	l.receiving.Lock()
+	defer l.receiving.Unlock()
+	ended := l.over
+	l.over = true
+	l.finished.Store(true)
+	return !ended
 }
 
 // ended reports whether the link has ended.

@@ -20,7 +20,8 @@ type nodeLink struct {
 	*link
 	cluster *clustered
 	peer    cluster.Incarnation
-	left    bool // the node has left in order; valid once the link has ended
+	left    bool        // the node has left in order; valid once the link has ended
+	loss    actors.Loss // of its agents; guarded by Node.handover, and valid once the link has ended
 
 	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Node.handover
 
@@ -29,6 +30,13 @@ type nodeLink struct {
 }
 
 var _ outlet = (*nodeLink)(nil)
+
+// beginLossLocked ends the link, unless it has ended. What agents of this node open from now on is not lost with it.
+func (l *nodeLink) beginLossLocked() {
+	if l.close() {
+		l.loss = l.node.system.BeginLoss()
+	}
+}
 
 // Send queues a message for the other node. It refuses one of a codon of which the nodes have different versions.
 func (l *nodeLink) Send(m *performatives.Message) error {
@@ -69,41 +77,54 @@ func (l *nodeLink) connected(differ []string) {
 }
 
 // receive routes a message of the other node to an agent of this one, or to one beyond an uplink of this one. It is passed on to a third node
-// only for an agent that is placed, and that by maxForwards nodes: a directory that is out of date makes no loop.
+// only for an agent that is placed, or if it answers one, whose request this node has passed on. That is done by maxForwards nodes: a directory
+// that is out of date makes no loop.
 func (l *nodeLink) receive(m *performatives.Message) { l.receiveAgain(m, 0) }
 
 // receiveAgain is receive for a message that has waited so long since its last attempt.
 func (l *nodeLink) receiveAgain(m *performatives.Message, waited time.Duration) {
-	err := l.receiveOnce(m, waited)
-	if !errors.Is(err, errUnsettled) {
+	err, limit := l.receiveOnce(m, waited), longWait
+	switch {
+	case !waits(err):
 		return
+	case errors.Is(err, errStranger):
+		limit = strangerWait
 	}
-	if !l.node.placer.later(waited, func(next time.Duration) { l.receiveAgain(m, next) }) {
+	if !l.node.placer.later(waited, limit, func(next time.Duration) { l.receiveAgain(m, next) }) {
 		l.answer(m, l.node.recordRefusal(m, err))
 	}
 }
 
-// errUnsettled is the refusal of a message for an agent that moves.
-var errUnsettled = refused(performatives.CodeBusy, "the agent moves, and this node does not know where it is")
+// The refusals of messages that may be routed in a while.
+var (
+	errUnsettled = refused(performatives.CodeBusy, "the agent moves, and this node does not know where it is")
+	errStranger  = refused(performatives.CodeBusy, "another node has passed the message on, and this node does not know where its sender is")
+)
 
-// receiveOnce routes a message. It reports errUnsettled when the message may be routed in a while, and has answered any other error.
+// waits reports whether a message that was not routed for that reason may be in a while.
+func waits(err error) bool { return errors.Is(err, errUnsettled) || errors.Is(err, errStranger) }
+
+// receiveOnce routes a message. It reports an error that waits says, or has answered the sender.
 func (l *nodeLink) receiveOnce(m *performatives.Message, waited time.Duration) error {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
-	if l.over { // the conversations have lost their peers
+	if l.over && (m.Forwards() == 0 || waited == 0) { // the conversations have lost their peers; what waits and was passed on is not of them
 		return l.node.recordRefusal(m, errNodeGone)
 	}
 	err := l.route(m, waited)
-	if err != nil && !errors.Is(err, errUnsettled) {
+	if err != nil && !waits(err) {
 		l.answer(m, err)
 	}
 	return err
 }
 
-// route delivers a message of the other node. The error is a [*performatives.Refusal], and the message is counted, unless it is errUnsettled.
+// route delivers a message of the other node. The error is a [*performatives.Refusal], and the message is counted, unless it waits.
 func (l *nodeLink) route(m *performatives.Message, waited time.Duration) error {
 	n, to := l.node, m.Receiver()
-	if err := l.hear(m); err != nil {
+	switch err := l.hear(m, waited); {
+	case waits(err):
+		return err
+	case err != nil:
 		return n.recordRefusal(m, err)
 	}
 	if to == "" {
@@ -125,8 +146,9 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) error {
 	}
 	on := l.whereIs(m, receiver)
 	_, placed := n.placer.pick(to)
+	passes := opensAnything(m) && (placed || !ok) || !placed && m.InReplyTo() != ""
 	switch {
-	case on != nil && (m.Forwards() < maxForwards || waited > 0) && opensAnything(m):
+	case on != nil && (m.Forwards() < maxForwards || waited > 0) && passes:
 		if err := on.Send(m.Forward()); err != nil {
 			return n.recordRefusal(m, err)
 		}
@@ -141,22 +163,30 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) error {
 	return n.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q on the node %s", to, n.Name())))
 }
 
-// hear checks the sender of a message of the other node, and remembers the link for replies.
-func (l *nodeLink) hear(m *performatives.Message) error {
+// hear checks the sender of a message of the other node, which has waited so long, and remembers the link for replies. It reports errStranger for a
+// request that was passed on while this node does not know yet where its sender is: a node that has just begun may host an agent before
+// it knows all others.
+func (l *nodeLink) hear(m *performatives.Message, waited time.Duration) error {
 	n := l.node
 	run := n.placer.runOf(m.Sender()) // before the directory, which an agent that moves leaves first
 	sender, known := n.system.Find(m.Sender())
 	switch {
 	case m.Forwards() > 0: // the node by which it entered has checked it
-		if !known {
-			l.cluster.heard.note(m.Sender(), l)
+		switch {
+		case known || !m.Performative().ExpectsReply() || l.cluster.heard.from(m.Sender()) != nil:
+		case waited < strangerWait:
+			return errStranger
+		case l.over:
+			return errNodeGone
+		default:
+			l.cluster.heard.note(m.Sender(), heardOver{l, true})
 		}
 	case m.Activation() != 0 && m.Activation() < run.number: // of an earlier run, which that node has handed over
 	case m.Activation() > run.number && run.offered: // of the next run, of which that node has yet to tell
 	case known && n.ours(sender):
 		return refused(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", m.Sender(), n.Name()))
 	case !known, m.Performative().ExpectsReply() && n.partyOf(m.Sender()).via != l.link:
-		l.cluster.heard.note(m.Sender(), l)
+		l.cluster.heard.note(m.Sender(), heardOver{l, false})
 	}
 	return nil
 }
@@ -201,17 +231,19 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 	}
 }
 
-// whereIs returns the link to the node where a placed agent runs or is to be activated, or where an agent that the directory does not know
-// was heard, and nil for any other agent. The agent is the receiver of a message of the node at the other end of l.
+// whereIs returns the link to the node where an agent of another node runs, where a placed one is to be activated, or where one was heard that
+// the directory does not know; nil: to none but that at the other end of l, which has sent the message for the agent.
 func (l *nodeLink) whereIs(m *performatives.Message, r *actors.Registration) *nodeLink {
 	c, id := l.cluster, m.Receiver()
 	if r != nil {
 		a, ok := r.Destination().(*nodeAgent)
-		if !ok || !a.placed {
+		switch {
+		case !ok:
 			return nil
-		}
-		if a.link != l { // else it has left there
+		case a.link != l:
 			return a.link
+		case !a.placed: // else it has left there
+			return nil
 		}
 	}
 	if heard := c.heard.from(id); heard != nil && heard != l {
@@ -242,13 +274,30 @@ func (a *nodeAgent) via() *link { return a.link.link }
 // Load returns that of the link.
 func (a *nodeAgent) Load() *actors.Load { return &a.link.load }
 
-// Deliver passes a message on to the agent's node.
+// errNodeLost is the refusal of a message for an agent whose node is being given up.
+var errNodeLost = refused(performatives.CodeStopped, nodeLost.ErrorText)
+
+// Deliver passes a message on to the agent's node. While that is being given up, a message that may be the first for a placed agent waits until
+// the directory does not have it there any more.
 func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	to := a.link
 	if later := to.cluster.heard.from(a.id); later != nil {
 		to = later
 	}
+	if to.ended() {
+		return a.deliverLater(m, to)
+	}
 	return to.send(m, a.id, a.labelled)
+}
+
+// deliverLater routes a message anew, in a while, that was for an agent behind a link that has ended.
+func (a *nodeAgent) deliverLater(m *performatives.Message, l *nodeLink) error {
+	p := l.node.placer
+	giveUp := func() { l.undelivered(m, errNodeLost) }
+	if a.placed && opensAnything(m) && p.later(0, longWait, func(waited time.Duration) { p.routeAfter(m, waited, giveUp) }) {
+		return nil
+	}
+	return refusedCopy(m, errNodeLost.Code, errNodeLost.Text)
 }
 
 // announce lets discovery find the agent, as long as it is to be found.

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -122,6 +125,19 @@ func hostedBy(t testing.TB, n *runtime.Node, kind string, nodes ...string) {
 	eventually(t, n, func() error {
 		if got := n.Hosts(kind); !slices.Equal(got, nodes) {
 			return fmt.Errorf("%s sees the hosts %v, want %v", n.Name(), got, nodes)
+		}
+		return nil
+	})
+}
+
+// listed waits until a node knows agents of another one.
+func listed(t testing.TB, n *runtime.Node, on string, all ...p.AgentID) {
+	t.Helper()
+	eventually(t, n, func() error {
+		for _, id := range all {
+			if e, ok := n.Directory().Lookup(id); !ok || e.Node != on {
+				return fmt.Errorf("%s lists %s as %+v", n.Name(), id, e)
+			}
 		}
 		return nil
 	})
@@ -447,6 +463,177 @@ func TestHostDies(t *testing.T) {
 	}
 	if got := h.runsOf(id); !slices.Equal(got, []string{"n2", "n1"}) {
 		t.Errorf("it ran on %v", got)
+	}
+}
+
+// The requests that an agent has taken on go along with it, also twice, and also while it is not in memory: one whose answer was lost is not performed
+// again by the next activation.
+func TestRequestIsNotRepeatedAfterAMove(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	for _, idle := range []time.Duration{runtime.DefaultIdle, time.Millisecond} {
+		h, nodes := newHall(), join(t, 3, newPatientMember)
+		h.keepState = true
+		for _, n := range nodes {
+			k := h.kind(n.Name())
+			k.Idle = idle
+			register(t, n, "counter", k)
+		}
+		for _, n := range nodes {
+			hostedBy(t, n, "counter", "n1", "n2", "n3")
+		}
+		id := p.AgentID("counter/0") // which is nowhere near the asker
+		for i := 1; placement.Pick(id, []string{"n1", "n2", "n3"}) != "n3" || placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
+			id = p.AgentID(fmt.Sprint("counter/", i))
+		}
+		asker, err := nodes[0].Client(t.Context(), "asker")
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := message(t, "asker", id, p.ActTaskRequest, with(p.TaskRequest{TaskType: "count"}), func(e *p.Envelope) { e.Protocol = "task-delegation" })
+		passive := listen(t, nodes[2], runtime.KindAgentPassivated)
+		if answer, err := asker.Ask(within(t), request); err != nil || answer.Performative() != p.ActTaskAccept {
+			t.Fatalf("got %v, %v", answer, err)
+		}
+		if got := count(t, nodes[0], id); got != 2 {
+			t.Fatalf("it counts %d, want 2", got)
+		}
+		if idle == time.Millisecond {
+			await(t, passive, 1, func(runtime.AgentPassivated) bool { return true })
+		}
+		for i := 2; i > 0; i-- {
+			if err := nodes[i].Drain(within(t)); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := asker.Ask(within(t), request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if failure, err := p.PayloadAs[p.Failure](answer); err != nil || failure.ErrorCode != p.CodeConversationEnded {
+				t.Errorf("after move %d: %v", 3-i, answer)
+			}
+		}
+		if got := count(t, nodes[0], id); got != 3 {
+			t.Errorf("it counts %d, want 3", got)
+		}
+	}
+}
+
+// lossWatch is a dispatcher that calls a function once, when the conversations of the first agent are told that a node is lost.
+type lossWatch struct {
+	*actors.Pool
+	begun atomic.Pointer[func()]
+}
+
+// Schedule calls the function in the middle of the loss.
+func (d *lossWatch) Schedule(fn func()) {
+	d.Pool.Schedule(fn)
+	if d.begun.Load() == nil {
+		return
+	}
+	callers := make([]uintptr, 64)
+	frames := goruntime.CallersFrames(callers[:goruntime.Callers(1, callers)])
+	for frame, more := frames.Next(); more; frame, more = frames.Next() {
+		if strings.HasSuffix(frame.Function, "(*System).losePeers") {
+			if begun := d.begun.Swap(nil); begun != nil {
+				(*begun)()
+			}
+			return
+		}
+	}
+}
+
+// A conversation that begins while the loss of a node is being told is with the next activation of the agent, and is not lost with the node.
+func TestAskedWhileItsHostIsLost(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	d := &lossWatch{Pool: actors.NewPool(actors.PoolOptions{})}
+	t.Cleanup(func() {
+		if err := d.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	n1 := newNode(t, runtime.Options{Name: "n1", Dispatcher: d, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}})
+	n2 := newPatientMember(t, "n2", n1.Members()[0].Gossip)
+	release := make(chan struct{})
+	h := newHall()
+	h.block = release
+	h.host(t, n1, n2)
+	id := p.AgentID("counter/0")
+	for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
+		id = p.AgentID(fmt.Sprint("counter/", i))
+	}
+	ask := func(client p.AgentID) (end chan error) {
+		self, err := n1.Client(t.Context(), client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end = make(chan error, 1)
+		go func() {
+			_, err := delegation.Delegate(within(t), self, id, p.TaskRequest{TaskType: "wait"})
+			end <- err
+		}()
+		return end
+	}
+	before := ask("a") // the first that is told
+	<-h.began
+	listed(t, n1, "n2", id)
+	var since chan error
+	begun := func() {
+		since = ask("z")
+		<-h.began
+	}
+	n1.LoseSlowly("n2", func() { d.begun.Store(&begun) })
+	if err := <-before; !errors.Is(err, p.CodeDisconnected) {
+		t.Errorf("asked before: %v", err)
+	}
+	close(release)
+	if err := <-since; err != nil {
+		t.Errorf("asked meanwhile: %v", err)
+	}
+	if got := h.runsOf(id); !slices.Equal(got, []string{"n2", "n1"}) {
+		t.Errorf("it ran on %v", got)
+	}
+}
+
+// A message for an agent whose node is being given up reaches the next activation, or comes back.
+func TestSentWhileItsHostIsLost(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	h, nodes := newHall(), join(t, 2, newPatientMember)
+	h.host(t, nodes...)
+	register(t, nodes[1], "elsewhere", h.kind("n2"))
+	id := p.AgentID("counter/0")
+	for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
+		id = p.AgentID(fmt.Sprint("counter/", i))
+	}
+	spawn(t, nodes[1], "plain", func() actors.Agent { return &counter{hall: h} })
+	for _, id := range []p.AgentID{id, "elsewhere/a"} {
+		count(t, nodes[1], id)
+	}
+	listed(t, nodes[0], "n2", id, "elsewhere/a", "plain")
+	type end struct {
+		result p.InformResult
+		err    error
+	}
+	ends := make(map[p.AgentID]chan end)
+	nodes[0].LoseSlowly("n2", func() {
+		sent := listen(t, nodes[0], actors.KindMessageSent, actors.KindMessageRefused)
+		for _, id := range []p.AgentID{id, "elsewhere/a", "plain"} {
+			one := make(chan end, 1)
+			ends[id] = one
+			go func() {
+				result, err := nodes[0].Delegate(within(t), id, p.TaskRequest{TaskType: "count"})
+				one <- end{result, err}
+			}()
+		}
+		await(t, sent, 2, func(e actors.MessageSent) bool { return e.Message.Performative() == p.ActTaskRequest })
+		await(t, sent, 1, func(e actors.MessageRefused) bool { return e.Message.Receiver() == "plain" })
+	})
+	if e := <-ends[id]; e.err != nil || numberOf(t, e.result) != 1 {
+		t.Errorf("a placed agent: %+v", e)
+	}
+	for _, id := range []p.AgentID{"elsewhere/a", "plain"} {
+		if e := <-ends[id]; !errors.Is(e.err, p.CodeStopped) || !strings.Contains(e.err.Error(), "the node of the agent was lost") {
+			t.Errorf("%s: %v", id, e.err)
+		}
 	}
 }
 

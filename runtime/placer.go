@@ -230,31 +230,33 @@ func (p *placer) reroute(m *performatives.Message, giveUp func()) bool {
 	if !placed || at.link == nil && !at.here || m.Forwards() >= maxReroutes || !opensAnything(m) {
 		return false
 	}
-	p.rerouteAfter(m, 0, giveUp)
+	p.routeAfter(m.Forward(), 0, giveUp)
 	return true
 }
 
-// rerouteAfter is reroute for a message that has waited so long since its last attempt.
-func (p *placer) rerouteAfter(m *performatives.Message, waited time.Duration, giveUp func()) {
-	if err := (router{p.node}).Route(m.Forward()); err == nil {
+// routeAfter routes a message that has waited so long since its last attempt, now or in a while. It calls giveUp if that fails.
+func (p *placer) routeAfter(m *performatives.Message, waited time.Duration, giveUp func()) {
+	if err := (router{p.node}).Route(m); err == nil {
 		return
 	}
-	if !p.later(waited, func(next time.Duration) { p.rerouteAfter(m, next, giveUp) }) {
+	if !p.later(waited, longWait, func(next time.Duration) { p.routeAfter(m, next, giveUp) }) {
 		giveUp()
 	}
 }
 
-// The time for which a message waits whose receiver moves while the nodes have yet to learn where: first, and at most. And how many may.
+// The time for which a message waits whose receiver moves while the nodes have yet to learn where: first, and at most. How long one may that was
+// passed on by a node that this one knows, and whose sender it does not. And how many may.
 const (
-	firstWait  = 10 * time.Millisecond
-	longWait   = 640 * time.Millisecond
-	maxWaiting = 1 << 12
+	firstWait    = 10 * time.Millisecond
+	longWait     = 640 * time.Millisecond
+	strangerWait = 4 * longWait
+	maxWaiting   = 1 << 12
 )
 
 // later has a message tried again after twice the time that it has waited. It reports false if that was long enough.
-func (p *placer) later(waited time.Duration, again func(waited time.Duration)) bool {
+func (p *placer) later(waited, limit time.Duration, again func(waited time.Duration)) bool {
 	next := max(firstWait, 2*waited)
-	if next > longWait || p.ctx.Err() != nil {
+	if next > limit || p.ctx.Err() != nil {
 		return false
 	}
 	if p.waiting.Add(1) > maxWaiting {

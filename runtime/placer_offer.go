@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
+	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -21,10 +22,39 @@ type note struct {
 	Activation uint64                `json:"activation,omitempty"` // of the run that has ended where the agent is offered
 	First      uint64                `json:"first,omitempty"`      // of the runs that this one has continued
 	State      []byte                `json:"state,omitempty"`      // of the agent; of a node that leaves, its part of the directory
+	Taken      []taken               `json:"taken,omitempty"`      // the latest requests of the agent
 	Ran        bool                  `json:"ran,omitempty"`        // the agent was in memory
 	Doubtful   bool                  `json:"doubtful,omitempty"`   // another node may have taken it, which has not answered
 	Runs       uint64                `json:"runs,omitempty"`       // in the answer: the activation at the other node
 	Reason     string                `json:"reason,omitempty"`     // of a refusal
+}
+
+// taken is a request that an agent has taken on: see [actors.TakenOn]. The clocks of nodes differ.
+type taken struct {
+	Sender performatives.AgentID   `json:"sender"`
+	ID     performatives.MessageID `json:"id"`
+	Left   int64                   `json:"left"` // for how long it is remembered, in milliseconds
+}
+
+// takenBy returns the requests that go along with an agent: none with a state that leaves little room for them in a message.
+func takenBy(r retired) (all []taken) {
+	if len(r.state) > nodelink.MaxMessage/2 {
+		return nil
+	}
+	for _, one := range r.reservation.TakenOn() {
+		all = append(all, taken{one.Sender, one.ID, time.Until(one.Until).Milliseconds()})
+	}
+	return all
+}
+
+// takenOn returns the requests that have come along with an agent.
+func (h note) takenOn() (all []actors.TakenOn) {
+	now := time.Now()
+	for _, one := range h.Taken {
+		left := min(one.Left, actors.MaxRequestAge.Milliseconds())
+		all = append(all, actors.TakenOn{Sender: one.Sender, ID: one.ID, Until: now.Add(time.Duration(left) * time.Millisecond)})
+	}
+	return all
 }
 
 // step is what a note says.
@@ -65,7 +95,7 @@ var errRunsBefore = errors.New("another node has activated the agent before")
 // which is an error.
 func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
 	run := p.runOf(a.id)
-	h := note{Step: stepOffer, Agent: a.id, Activation: run.number, First: run.first, State: r.state, Ran: r.ran}
+	h := note{Step: stepOffer, Agent: a.id, Activation: run.number, First: run.first, State: r.state, Ran: r.ran, Taken: takenBy(r)}
 	defer func() {
 		if h.Doubtful {
 			p.branch(a)
@@ -317,16 +347,17 @@ func (p *placer) takeOver(k *kind, from cluster.Incarnation, h note) error {
 		p.mu.Unlock()
 	}
 	p.node.handover.Unlock()
-	switch {
-	case err != nil:
+	if err != nil {
 		c.outdate(h.Agent)
 		return err
-	case h.Ran:
-		p.start(a, v, h.State)
-	default:
-		close(a.starting)
-		p.keep(a, v, h.State)
 	}
+	v.TakeOn(h.takenOn())
+	if h.Ran {
+		p.start(a, v, h.State)
+		return nil
+	}
+	close(a.starting)
+	p.keep(a, v, h.State)
 	return nil
 }
 

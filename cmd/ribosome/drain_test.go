@@ -123,7 +123,7 @@ func TestRollingRestart(t *testing.T) {
 				case got < taken[i]:
 					t.Errorf("topic %d has %d notes, want %d: some were lost", i, got, taken[i])
 					return
-				case got > taken[i]: // a retry reached the agent after it had moved: ids of requests are remembered by node
+				case got > taken[i]: // a retry reached the agent after it had moved, and its id had not gone along
 					t.Logf("a note of topic %d was taken %d times, which took %v", i, 1+got-taken[i], time.Since(began))
 					repeated[i] += got - taken[i]
 					taken[i] = got

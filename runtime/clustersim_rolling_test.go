@@ -1,0 +1,220 @@
+package runtime_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	p "github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+const (
+	rollingTopics   = 8
+	rollingRestarts = 7 // of the hosts, in turn
+)
+
+var (
+	rollingSeeds = flag.Int("rolling-seeds", 0, "how many seeds TestRollingSim runs, from 1 on; 0 = a few")
+	rollingSeed  = flag.Uint64("rolling-seed", 0, "the only seed that TestRollingSim runs; 0 = as many as -rolling-seeds says")
+)
+
+// rolling is a rolling restart of the hosts of a simulated cluster, while the first node, which hosts nothing, has notes taken.
+type rolling struct {
+	*clusterSwarm
+	ended atomic.Bool // the last host was restarted
+
+	mu    sync.Mutex
+	taken map[p.MessageID]int // how often a request was performed, by whichever activation
+}
+
+// topic is an activation of an agent that counts its notes.
+type topic struct {
+	rolling *rolling
+	node    *clusterNode
+	notes   int
+}
+
+func (*topic) Describe() p.Capabilities { return p.Capabilities{Topics: []string{"notes"}} }
+
+// ConsiderTask counts a note.
+func (t *topic) ConsiderTask(_ context.Context, task delegation.Task) delegation.Decision {
+	t.notes++
+	r := t.rolling
+	r.mu.Lock()
+	r.taken[task.Message.ID()]++
+	again := r.taken[task.Message.ID()] > 1
+	r.mu.Unlock()
+	r.note("%s takes %s as note %d on %s", task.Message.Receiver(), task.Message.ID(), t.notes, t.node.Name())
+	if again {
+		r.problem("%s of %s is performed again, on %s", task.Message.ID(), task.Message.Receiver(), t.node.Name())
+	}
+	return delegation.Accept()
+}
+
+// PerformTask answers how many notes there are, at once or in a while.
+func (t *topic) PerformTask(ctx context.Context, task delegation.Task) (p.InformResult, error) {
+	if t.rolling.dice.oneIn(3) {
+		time.Sleep(t.rolling.dice.upTo(500 * time.Millisecond))
+		t.node.sim.Yield("job " + string(task.Message.ID()))
+	}
+	var notes int
+	err := task.Agent.Do(ctx, func(actors.Agent) { notes = t.notes })
+	t.node.sim.Yield("done " + string(task.Message.ID()))
+	return p.InformResult{Status: p.StatusSuccess, Summary: strconv.Itoa(notes)}, err
+}
+
+func (t *topic) Snapshot() ([]byte, error) { return strconv.AppendInt(nil, int64(t.notes), 10), nil }
+
+func (t *topic) Restore(state []byte) (err error) {
+	t.notes, err = strconv.Atoi(string(state))
+	return err
+}
+
+// TestRollingSim restarts each host of placed agents in turn, by a drain, while notes are taken over a network that is slow and breaks streams. No
+// request is lost, none is performed twice, and each agent keeps its state.
+func TestRollingSim(t *testing.T) {
+	first, n := uint64(1), *rollingSeeds
+	switch {
+	case *rollingSeed != 0:
+		first, n = *rollingSeed, 1
+	case n == 0:
+		first, n = 3, 2 // each has an answer that takes the way of its request, through a node that has passed it on
+	}
+	for seed := first; seed < first+uint64(n); seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			r := simulateRolling(t, seed)
+			for _, problem := range r.problems {
+				t.Error(problem)
+			}
+			if len(r.problems) > 0 {
+				t.Logf("to repeat: go test ./runtime -run '^TestRollingSim$' -v -rolling-seed %d", seed)
+			}
+			if *rollingSeed != 0 && testing.Verbose() {
+				t.Logf("%s\n%s", &r.text, &r.deeds)
+			}
+		})
+	}
+}
+
+func simulateRolling(t *testing.T, seed uint64) (r *rolling) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &clusterSwarm{
+			t: t, sim: actors.NewSim(actors.SimOptions{Seed: seed, Settle: synctest.Wait}), start: time.Now(),
+			dice:     &simDice{rand: rand.New(rand.NewPCG(seed, 3))},
+			recorder: newClusterRecorder(), slowNews: true,
+		}
+		s.links = newLinkNetwork(s)
+		s.members = membership.NewNetwork(membership.NetworkOptions{
+			Rand: rand.New(rand.NewPCG(seed, 4)), AfterFunc: s.sim.AfterFunc, Now: time.Now, Loss: clusterLoss,
+		})
+		r = &rolling{clusterSwarm: s, taken: make(map[p.MessageID]int)}
+		s.sim.Await(r.run)
+		time.Sleep(time.Minute) // timers of the engine
+		s.sim.Run()
+	})
+	return r
+}
+
+func (r *rolling) run() {
+	r.bootAlone(0)
+	for i := 1; i < clusterNodes; i++ {
+		r.bootHost(i)
+	}
+	r.hosted(0)
+	var busy sync.WaitGroup
+	for i := range rollingTopics {
+		r.begin(&busy, func() { r.take(i) })
+	}
+	r.begin(&busy, r.disturbLinks)
+	for n := range rollingRestarts {
+		i := 1 + n%(clusterNodes-1)
+		r.hosted(i) // it is no node that has yet to learn of the others
+		r.leave(i, "drain", (*runtime.Node).Drain)
+		r.idle("restart", r.dice.upTo(time.Second))
+		r.bootHost(i)
+		r.hosted(0)
+	}
+	r.ended.Store(true)
+	busy.Wait()
+	r.sim.Yield("busy")
+	r.stopAll()
+}
+
+// bootHost starts a node that hosts the topics.
+func (r *rolling) bootHost(i int) {
+	r.bootAlone(i)
+	c := r.nodes[i]
+	if c == nil {
+		return
+	}
+	err := c.RegisterKind(clusterKind, runtime.Kind{
+		New: func(p.AgentID) actors.Agent { return &topic{rolling: r, node: c} },
+	})
+	if err != nil {
+		r.problem("register at %s: %v", c.Name(), err)
+	}
+}
+
+// hosted waits until a node knows all others, and that they host the topics. These may not know all.
+func (r *rolling) hosted(i int) {
+	for began := time.Now(); len(r.nodes[i].Hosts(clusterKind)) < clusterNodes-1 || r.nodes[i].NodeLinks() < clusterNodes-1; r.idle("hosted", 50*time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			r.problem("the hosts are %v", r.nodes[i].Hosts(clusterKind))
+			return
+		}
+	}
+}
+
+// take has notes of one topic taken, until the last host was restarted.
+func (r *rolling) take(i int) {
+	c, to, name := r.nodes[0], placedAgent(i), fmt.Sprint("take ", i)
+	for n := 1; !r.ended.Load(); n++ {
+		r.idle(name, r.dice.upTo(400*time.Millisecond))
+		began := time.Now()
+		result, err := delegation.Delegate(context.Background(), c.client, to, p.TaskRequest{TaskType: "note"}, codons.WithRetry(codons.Retry{}))
+		c.sim.Yield(name)
+		took := time.Since(began)
+		r.note("note %d of %s took %v: %s %v", n, to, took, result.Summary, err)
+		if took > 5*time.Second {
+			r.count("a note that was asked for again")
+		}
+		switch {
+		case err != nil:
+			r.problem("note %d of %s, after %v: %v", n, to, took, err)
+			n--
+		case result.Summary != strconv.Itoa(n):
+			r.problem("note %d of %s, after %v: it has %s", n, to, took, result.Summary)
+			n, _ = strconv.Atoi(result.Summary)
+		}
+	}
+}
+
+// disturbLinks slows the network in one direction, and breaks streams.
+func (r *rolling) disturbLinks() {
+	for !r.ended.Load() {
+		r.idle("network", r.dice.upTo(3*time.Second))
+		if r.dice.oneIn(2) {
+			r.note("break streams")
+			r.links.breakSome()
+			continue
+		}
+		way := [2]string{clusterNodeName(r.dice.n(clusterNodes)), clusterNodeName(r.dice.n(clusterNodes))}
+		r.note("slow %v", way)
+		r.links.setSlow(way, r.dice.upTo(time.Second))
+		r.idle("network", r.dice.upTo(3*time.Second))
+		r.links.setSlow(way, 0)
+	}
+}
