@@ -142,7 +142,7 @@ func TestAnswerToAnEarlierPrice(t *testing.T) {
 		if no := b.Expect(p.ActRejectProposal); no.AsRefusal().Code != p.CodeExpired || !no.Answers(late) {
 			t.Errorf("got %v", no.AsRefusal())
 		}
-		b.Reply(first, p.Refuse{ReasonCode: p.CodeForbidden, ReasonText: "I leave"})
+		pass(b, first)
 		b.Silent()
 		bid(b, second, 15)
 		b.Expect(p.ActAcceptProposal)
@@ -151,6 +151,26 @@ func TestAnswerToAnEarlierPrice(t *testing.T) {
 		if wantNoSale(t, s, err); s.Price != 15 || len(s.Absent) > 0 {
 			t.Errorf("got %+v", s)
 		}
+	})
+}
+
+// TestBidderThatLeavesLate refuses an earlier price for good after the next one was called. The auctioneer does not wait for it any more.
+func TestBidderThatLeavesLate(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		spawn(w, &bidder{value: 10})
+		b := w.Peer("B")
+		began := time.Now()
+		auction := startEnglish(w, t.Context(), []p.AgentID{"A", "B"})
+		b.Expect(p.ActInform)
+		first := b.Expect(p.ActCFP)
+		pass(b, first)
+		b.Expect(p.ActCFP) // A leads
+		b.Reply(first, p.Refuse{ReasonCode: p.CodeForbidden, ReasonText: "I leave"})
+		s, err := auction.Wait()
+		wantNoSale(t, s, err) // the only bid is below the reserve
+		wantAbsent(t, s, "B", "refused", p.CodeForbidden)
+		kit.WantElapsed(t, began, 0)
+		b.Silent()
 	})
 }
 
