@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/internal/tabletest"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // TestForgetfulRuns has each run that forgets combined with a stop and with the deadlines of each side that remembers.
@@ -32,5 +33,55 @@ func TestForgetfulRuns(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestRounds bounds a walk to one request of each act: it has fewer states, and at most one of them.
+func TestRounds(t *testing.T) {
+	m := tabletest.Haggle().MustCompile()
+	walked := map[int]int{}
+	for _, rounds := range []int{0, 1} {
+		x := newFair(m, Run{Name: "no loss", Rounds: rounds})
+		if err := x.walk(); err != nil {
+			t.Fatal(err)
+		}
+		walked[rounds] = len(x.states)
+		for _, message := range x.messages[machine.Initiator] {
+			if rounds == 1 && message.act.ExpectsReply() && message.n > 1 {
+				t.Errorf("with one round: %s", message)
+			}
+		}
+	}
+	if walked[1] >= walked[0] {
+		t.Errorf("%d states with one round, %d with two", walked[1], walked[0])
+	}
+}
+
+// TestWithoutPast has a responder lose its memory between two rounds. What it sent before, and what has arrived, is gone from the walk then, but not
+// what is under way: otherwise a late message would count as that of its new life.
+func TestWithoutPast(t *testing.T) {
+	x := newFair(tabletest.ContractNet().MustCompile(), Run{Name: "crash", Amnesia: [2]bool{machine.Responder: true}, Crash: true})
+	if err := x.walk(); err != nil {
+		t.Fatal(err)
+	}
+	var forgotten, underWay int
+	for _, n := range x.states {
+		if n.memory[machine.Responder] != amnesiac {
+			continue
+		}
+		forgotten++
+		for i := range n.former.All {
+			if n.joint[machine.Responder].out.Has(i) {
+				underWay++
+			} else if x.messages[machine.Responder][i].act != performatives.ActPropose {
+				t.Fatalf("%s is kept", x.messages[machine.Responder][i])
+			}
+		}
+		if lost := n.former &^ n.joint[machine.Responder].sent; lost != 0 {
+			t.Fatalf("%b is of a former life and was never sent", lost)
+		}
+	}
+	if forgotten == 0 || underWay == 0 {
+		t.Errorf("%d states without memory, %d former messages under way", forgotten, underWay)
 	}
 }
