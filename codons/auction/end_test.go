@@ -174,6 +174,33 @@ func TestBidderThatLeavesLate(t *testing.T) {
 	})
 }
 
+// TestAbsentBidderAnswersCancelAgain has a bidder whose time is over before the first price refuse a CANCEL. It refuses the repeated one, too: the
+// first answer may be lost.
+func TestAbsentBidderAnswersCancelAgain(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		spawn(w, &bidder{value: 10})
+		seller := w.Peer("Seller")
+		lot := vase()
+		lot.EndsBy = time.Now().Add(time.Minute)
+		announced := seller.Send(p.Envelope{Performative: p.ActInform, Receiver: "A", Protocol: auction.EnglishCodon.Name(), Payload: lot})
+		time.Sleep(2 * time.Minute)
+		w.Settled(0)
+		cancel, err := announced.Follow(seller.Stamp(), p.Cancel{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seller.SendAgain(cancel)
+		for range 2 {
+			if failed := seller.Expect(p.ActFailure); !failed.Answers(cancel) || failed.AsRefusal().Code != p.CodeConversationEnded {
+				t.Errorf("the bidder said %v in reply to %s", failed.AsRefusal(), failed.InReplyTo())
+			}
+			seller.SendAgain(cancel)
+		}
+		seller.Expect(p.ActFailure)
+		seller.Silent()
+	})
+}
+
 // TestLateRejection delivers the rejection of an earlier bid after the bidder has bid again. It
 // is dropped.
 func TestLateRejection(t *testing.T) {
