@@ -2,6 +2,7 @@ package codons_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -57,6 +58,7 @@ func TestMisreadTurn(t *testing.T) {
 			if r := failed.AsRefusal(); failed.Performative() != c.want || !failed.Answers(odd) || r.Code != p.CodeInvalidPayload || r.Text == "" {
 				t.Errorf("%s: the reviewer said %s %+v, in reply to %s", c.kind, failed.Performative(), failed.AsRefusal(), failed.InReplyTo())
 			}
+			synctest.Wait() // the reviewer's conversation ends after its answer
 			if all := codons.Conversations(s); len(all) != 0 || !time.Now().Equal(began) {
 				t.Errorf("%s: after %v the reviewer has %+v", c.kind, time.Since(began), all)
 			}

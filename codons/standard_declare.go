@@ -219,24 +219,17 @@ func (c *completion) causes(role machine.Role, end machine.State) []machine.Caus
 }
 
 // pairForgotten adds the pairs of an initiator that repeats a request or CANCEL after the responder has ended
-// otherwise than by a timer, and has forgotten its reply.
+// and has forgotten its reply.
 func (c *completion) pairForgotten() {
 	heard := c.heard()
 	for _, r := range c.table.Rows {
 		repeats := slices.ContainsFunc(r.Do, func(e machine.Effect) bool { return e.Kind == machine.EffectResend })
 		for _, end := range r.From {
-			if repeats && r.Role == machine.Responder && slices.Contains(heard, end) && c.endsUntimed(machine.Responder, end) {
+			if repeats && r.Role == machine.Responder && slices.Contains(heard, end) {
 				c.pair(machine.Pair{Initiator: StateFailed, Responder: end, After: []machine.Cause{machine.Forgotten(machine.Responder)}})
 			}
 		}
 	}
-}
-
-// endsUntimed reports whether an event other than the expiry of a timer brings a role into a state.
-func (c *completion) endsUntimed(role machine.Role, end machine.State) bool {
-	return slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {
-		return r.Role == role && r.To == end && slices.ContainsFunc(r.On, func(on machine.Symbol) bool { return on.Kind != machine.KindTimeout })
-	})
 }
 
 // pair adds a pair unless the table has one of the same states.

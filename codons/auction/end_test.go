@@ -142,7 +142,7 @@ func TestAnswerToAnEarlierPrice(t *testing.T) {
 		if no := b.Expect(p.ActRejectProposal); no.AsRefusal().Code != p.CodeExpired || !no.Answers(late) {
 			t.Errorf("got %v", no.AsRefusal())
 		}
-		b.Reply(first, p.Refuse{ReasonCode: p.CodeForbidden, ReasonText: "I leave"})
+		pass(b, first)
 		b.Silent()
 		bid(b, second, 15)
 		b.Expect(p.ActAcceptProposal)
@@ -151,6 +151,53 @@ func TestAnswerToAnEarlierPrice(t *testing.T) {
 		if wantNoSale(t, s, err); s.Price != 15 || len(s.Absent) > 0 {
 			t.Errorf("got %+v", s)
 		}
+	})
+}
+
+// TestBidderThatLeavesLate refuses an earlier price for good after the next one was called. The auctioneer does not wait for it any more.
+func TestBidderThatLeavesLate(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		spawn(w, &bidder{value: 10})
+		b := w.Peer("B")
+		began := time.Now()
+		auction := startEnglish(w, t.Context(), []p.AgentID{"A", "B"})
+		b.Expect(p.ActInform)
+		first := b.Expect(p.ActCFP)
+		pass(b, first)
+		b.Expect(p.ActCFP) // A leads
+		b.Reply(first, p.Refuse{ReasonCode: p.CodeForbidden, ReasonText: "I leave"})
+		s, err := auction.Wait()
+		wantNoSale(t, s, err) // the only bid is below the reserve
+		wantAbsent(t, s, "B", "refused", p.CodeForbidden)
+		kit.WantElapsed(t, began, 0)
+		b.Silent()
+	})
+}
+
+// TestAbsentBidderAnswersCancelAgain has a bidder whose time is over before the first price refuse a CANCEL. It refuses the repeated one, too: the
+// first answer may be lost.
+func TestAbsentBidderAnswersCancelAgain(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		spawn(w, &bidder{value: 10})
+		seller := w.Peer("Seller")
+		lot := vase()
+		lot.EndsBy = time.Now().Add(time.Minute)
+		announced := seller.Send(p.Envelope{Performative: p.ActInform, Receiver: "A", Protocol: auction.EnglishCodon.Name(), Payload: lot})
+		time.Sleep(2 * time.Minute)
+		w.Settled(0)
+		cancel, err := announced.Follow(seller.Stamp(), p.Cancel{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seller.SendAgain(cancel)
+		for range 2 {
+			if failed := seller.Expect(p.ActFailure); !failed.Answers(cancel) || failed.AsRefusal().Code != p.CodeConversationEnded {
+				t.Errorf("the bidder said %v in reply to %s", failed.AsRefusal(), failed.InReplyTo())
+			}
+			seller.SendAgain(cancel)
+		}
+		seller.Expect(p.ActFailure)
+		seller.Silent()
 	})
 }
 

@@ -42,9 +42,9 @@ func (x protocol) auctioneerHearsLate() []machine.Row {
 		selling.When(machine.Stale(performatives.ActPropose)).
 			Stay(machine.Refuse(performatives.CodeExpired)).
 			Because("a bid for an earlier price is rejected, so that it does not bind the bidder"),
-		selling.When(machine.Stale(performatives.ActRefuse)).
+		selling.When(machine.StaleTagged(performatives.ActRefuse, tagPass)).
 			Stay(machine.Drop(codons.DropStale)).
-			Because("it answers an earlier price; a bidder that has left answers the next call by a FAILURE"),
+			Because("it answers an earlier price; a bidder that has left at an earlier price has left at this one, too"),
 		waiting.When(machine.Receive(performatives.ActPropose)).
 			Stay(machine.Refuse(performatives.CodeExpired)).
 			Because("the round of this bid is over"),

@@ -147,7 +147,7 @@ func bidderEnded() []machine.Row {
 		codons.Answers(stateAbsent).When(machine.Receive(performatives.ActCFP)).
 			Stay(machine.Refuse(performatives.CodeConversationEnded)).
 			Because("the bidder had left before the price was called"),
-		codons.Answers(stateAbsent).When(machine.Duplicate(performatives.ActCFP)).
+		codons.Answers(stateAbsent).When(machine.Duplicate(performatives.ActCFP), machine.Duplicate(performatives.ActCancel)).
 			Stay(machine.Resend(performatives.ActFailure)).
 			Because("the auctioneer has not received the refusal"),
 		codons.Answers(codons.StateFailed, codons.StateTimedOut).When(machine.Receive(performatives.ActRequest), machine.Receive(performatives.ActAcceptProposal)).

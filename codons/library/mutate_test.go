@@ -44,7 +44,7 @@ const (
 func lateBidder(rising bool) map[string]string {
 	all := map[string]string{
 		"no row responder in failed, timed_out on receive REQUEST, receive ACCEPT_PROPOSAL": "the wildcard answers both by a FAILURE, too",
-		"no row responder in absent on duplicate CFP":                                       "it matters only after the bidder has left and its refusal is lost; no run has both",
+		"no row responder in absent on duplicate CFP, duplicate CANCEL":                     "it matters only after the bidder has left and its refusal is lost; only the forgetful runs have both, and mutants do not take them",
 		"initiator in proposed on command reject: without send REJECT_PROPOSAL":             "the next price, or the end, says the same later",
 	}
 	if rising {

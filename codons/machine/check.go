@@ -57,8 +57,8 @@ func (c *compiler) checkSymbol(i int, r Row, on Symbol) {
 		if !on.Act.Valid() {
 			c.rowFault(i, "%s is not an act", on.Act)
 		}
-		if on.Name != "" && on.Kind != KindReceive {
-			c.rowFault(i, "%s has a tag, which only fresh messages have", on)
+		if on.Name != "" && on.Kind == KindDuplicate {
+			c.rowFault(i, "%s has a tag, which duplicates do not have", on)
 		}
 	case KindCommand, KindTimeout:
 		if on.Name == "" || on.Act != 0 {

@@ -44,7 +44,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"no role", row(0, func(r *machine.Row) { r.Role = 7 }), "Role(7) is not a role"},
 		{"no symbol", row(0, func(r *machine.Row) { r.On = nil }), "it has no state or no symbol"},
 		{"no act", row(1, func(r *machine.Row) { r.On = []machine.Symbol{machine.Receive(0)} }), "is not an act"},
-		{"a tagged duplicate", row(7, func(r *machine.Row) { r.On[0].Name = "x" }), "has a tag, which only fresh messages have"},
+		{"a tagged duplicate", row(7, func(r *machine.Row) { r.On[0].Name = "x" }), "has a tag, which duplicates do not have"},
 		{"a timeout of nothing", row(2, func(r *machine.Row) { r.On = []machine.Symbol{machine.Timeout("")} }), "has an act or lacks a name"},
 		{"no kind", row(2, func(r *machine.Row) { r.On = []machine.Symbol{{}} }), "Kind(0) is not a kind of symbol"},
 		{"an undeliverable message of no act", row(2, func(r *machine.Row) { r.On = []machine.Symbol{machine.Undeliverable(0)} }), "is not an act"},

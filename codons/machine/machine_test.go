@@ -88,3 +88,17 @@ func TestAnImpossibleStepPanics(t *testing.T) {
 	}()
 	_, _, _ = m.Step(machine.Conversation{Role: machine.Initiator, State: "done"}, machine.Event{On: machine.Command("back")})
 }
+
+// TestStaleTagged has a row for a stale answer with a tag. One without it, or with another, counts as a fresh one.
+func TestStaleTagged(t *testing.T) {
+	table := tabletest.Ping()
+	table.Rows = append(table.Rows, machine.Row{
+		Role: machine.Initiator, From: []machine.State{"asked"}, On: []machine.Symbol{machine.StaleTagged(p.ActInformRef, "pass")}, Do: []machine.Effect{machine.Drop("stale")}, Why: "late",
+	})
+	m := table.MustCompile()
+	for tag, want := range map[string]machine.State{"pass": "asked", "": "done", "other": "done"} {
+		if got := m.Find(machine.Initiator, "asked", machine.StaleTagged(p.ActInformRef, tag)); got == nil || got.To != want {
+			t.Errorf("a stale answer with the tag %q: %+v, want the state %s", tag, got, want)
+		}
+	}
+}

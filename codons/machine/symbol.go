@@ -71,6 +71,11 @@ func Duplicate(act performatives.Performative) Symbol { return Symbol{Kind: Kind
 // no row for it, the row for [Receive] applies.
 func Stale(act performatives.Performative) Symbol { return Symbol{Kind: KindStale, Act: act} }
 
+// StaleTagged is [Stale] of a message whose content decides which row applies, as [ReceiveTagged] says.
+func StaleTagged(act performatives.Performative, tag string) Symbol {
+	return Symbol{Kind: KindStale, Act: act, Name: tag}
+}
+
 // Command is a command of the agent on this side, or of one of its jobs.
 func Command(name string) Symbol { return Symbol{Kind: KindCommand, Name: name} }
 

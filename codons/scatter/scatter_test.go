@@ -3,6 +3,7 @@ package scatter_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -138,6 +139,24 @@ func TestScatter(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestScatterToManyAgents asks 150 agents: the first ones move while the last ones are added, which the race detector watches, here and on the engine's
+// dispatcher (make race-engine).
+func TestScatterToManyAgents(t *testing.T) {
+	const agents = 150
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var to []p.AgentID
+		for i := range agents {
+			to = append(to, p.AgentID(fmt.Sprint("agent ", i)))
+			w.Add(to[i], &kit.Worker{})
+		}
+		got, err := scatter.Scatter(t.Context(), w.Eddy, to, kit.Task(), scatter.AllOf())
+		if n := len(answered(got.Answers)); err != nil || n != agents {
+			t.Errorf("%d answered: %v", n, err)
+		}
+		w.Settled(0)
+	})
 }
 
 // TestScatterCancelled cancels ctx during a scatter, and before it.

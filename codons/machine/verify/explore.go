@@ -69,6 +69,7 @@ func Explore(m *machine.Machine, n Network) (Result, error) {
 type explorer struct {
 	*machine.Machine
 	net    Network
+	rounds int // as Network.Repeat, of acts that expect a reply
 	states []machine.State
 	index  map[machine.State]uint8
 
@@ -89,7 +90,7 @@ type explorer struct {
 	unused  []string        // see Result.UnusedCauses
 	silence map[silent]bool // positions that end in silence
 
-	former  bitset.Set                  // messages of the responder that do not count for Network.Repeat
+	former  bitset.Set                  // messages of the responder that no conversation of it has: see fairJoint
 	latest  int                         // the number of the message that the latest step handed to the network
 	needs   [2]map[machine.State]*needs // of a strict walk
 	problem *Counterexample             // the violation of the latest step, without its path
@@ -108,7 +109,7 @@ type edge struct{ from, to int32 }
 
 func newExplorer(m *machine.Machine, n Network) *explorer {
 	x := &explorer{
-		Machine: m, net: n, index: map[machine.State]uint8{}, numbers: map[message]int{},
+		Machine: m, net: n, rounds: n.Repeat, index: map[machine.State]uint8{}, numbers: map[message]int{},
 		ids: map[joint]int32{}, taken: map[*machine.Transition]bool{}, ends: map[[2]machine.State]int{}, silence: map[silent]bool{},
 	}
 	t := m.Table()

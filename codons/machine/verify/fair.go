@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -50,7 +51,8 @@ type FairResult struct {
 	Runs, States, Transitions int
 
 	// Deadlines are the pairs of states in which only a deadline ends the side that remembers a conversation
-	// after the other has lost its memory, such as "amnesia of the initiator: gone, awaiting".
+	// after the other has lost its memory, such as "amnesia of the initiator: gone, awaiting", or a responder after the initiator has
+	// stopped and its CANCEL was lost: see [ForgetfulRuns].
 	Deadlines []string
 	// UnusedPairs are pairs of Agree in which no conversation ends after the loss of replies, although they
 	// name it.
@@ -88,7 +90,7 @@ type fairJoint struct {
 	lost   uint8         // copies so far
 	wrong  uint8         // messages that arrived garbled so far
 	memory [2]memory
-	former bitset.Set // messages of the responder from before it lost its memory
+	former bitset.Set // messages of the responder from before it lost its memory, and those that no row has sent
 	known  bitset.Set // messages of the initiator that the node of a responder without memory remembers
 
 	cut         bool // the connection is lost
@@ -101,11 +103,12 @@ type fair struct {
 	run         Run
 	states      []fairNode
 	at          map[fairJoint]int32
-	obliged     []edge   // transitions that must happen
-	answered    []edge   // of jobs that were not asked to stop; they must happen unless slow
-	late        []edge   // deadlines that must pass where a side has lost its memory
-	slow        bool     // see Run.Slow
-	deadlines   []string // see FairResult
+	obliged     []edge         // transitions that must happen
+	answered    []edge         // of jobs that were not asked to stop; they must happen unless slow
+	late        []edge         // deadlines that must pass where a side has lost its memory
+	slow        bool           // see Run.Slow
+	stopped     map[uint8]bool // the ends of the initiator by the stop of its agent
+	deadlines   []string       // see FairResult
 	transitions int
 }
 
@@ -142,7 +145,13 @@ func dueIf(must bool) duty {
 
 func newFair(m *machine.Machine, r Run) *fair {
 	x := &fair{explorer: newExplorer(m, Network{Once: true}.withDefaults()), run: r, at: map[fairJoint]int32{}}
-	x.verdicts = true
+	x.verdicts, x.rounds = true, cmp.Or(r.Rounds, x.net.Repeat)
+	x.stopped = map[uint8]bool{}
+	for t := range m.Transitions() {
+		if t.Role == machine.Initiator && t.On == machine.Command(x.net.Stop) && !m.Terminal(t.From) && m.Terminal(t.To) {
+			x.stopped[x.index[t.To]] = true
+		}
+	}
 	return x
 }
 
@@ -175,6 +184,7 @@ func (x *fair) walk() error {
 
 // see returns the number of a joint state. It assigns one to a new state.
 func (x *fair) see(j fairJoint, from int32, via Move) int32 {
+	j = x.withoutPast(j)
 	if id, ok := x.at[j]; ok {
 		return id
 	}
@@ -192,7 +202,7 @@ func (x *fair) checkEnds() error {
 	}
 	settled := func(at int32) bool { return x.settled(x.states[at].fairJoint) }
 	ends := canReach(len(x.states), must, settled, nil)
-	if x.run.Amnesia != [2]bool{} {
+	if x.run.Amnesia != [2]bool{} || x.run.Forgets {
 		x.deadlines = x.awaits(ends)
 		ends = canReach(len(x.states), slices.Concat(must, x.late), settled, nil)
 	}
@@ -267,7 +277,7 @@ func (x *fair) mayHaveOccurred(j fairJoint, c machine.Cause) bool {
 	case c.Kind == machine.CauseForgotten:
 		return j.memory[c.Role] == replyless
 	case c.On.Kind == machine.KindTimeout:
-		return x.run.Clocks != [2]bool{} || j.undelivered
+		return x.run.Clocks != [2]bool{} || j.undelivered || x.leftToDeadlines(j)
 	case c.On.Kind == machine.KindUndeliverable:
 		return x.run.Losses > 0
 	case c.On.Kind == machine.KindUndelivered:

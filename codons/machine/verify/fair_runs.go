@@ -13,6 +13,7 @@ type Run struct {
 	Amnesia [2]bool // of each role: it may lose its state
 	Crash   bool    // with its state, the ids of the requests that it has taken on are lost, too
 	Cut     bool    // the connection may be lost, and then each side that has begun and not ended loses its peer
+	Rounds  int     // how many different messages of an act a role sends on command that expect a reply; 0 means 2
 	Slow    bool    // the ends are checked a second time, with jobs that need not end until they are asked to stop
 
 	// Refusals says that the runtime refuses the copies that are lost. Once all copies of a
@@ -60,8 +61,8 @@ func AmnesiaRuns(m *machine.Machine) []Run {
 
 // ForgetfulRuns returns the walks in which a side forgets its replies or its state, as in the last but one of [Runs] and in
 // [AmnesiaRuns], and besides an agent stops, or the deadlines of a side that remembers pass. They have several times the states
-// of those. Of a long-lived conversation no message is lost where an agent stops: only its lease ends that of a subscriber whose CANCEL
-// is lost.
+// of those. Where an initiator has stopped and its CANCEL is lost, a deadline of the responder counts as an end, too, and is among
+// FairResult.Deadlines.
 func ForgetfulRuns(m *machine.Machine) []Run {
 	if !m.Table().Has(machine.Responder) {
 		return nil
@@ -71,9 +72,6 @@ func ForgetfulRuns(m *machine.Machine) []Run {
 	for _, r := range forgets {
 		stops := r
 		stops.Name, stops.Stops = r.Name+", and stops", true
-		if m.Table().LongLived {
-			stops.Losses = 0
-		}
 		runs = append(runs, stops)
 		for _, other := range machine.Roles() {
 			if r.Forgets || r.Amnesia[other.Other()] {

@@ -28,7 +28,7 @@ func (x *fair) expiries(j fairJoint, r machine.Role, yield func(step) bool) bool
 	for on, activity := range x.Timeouts(j.joint[r].activity, r) {
 		ticks := x.ticks(r, on.Name)
 		follows := !ticks && quiet && (x.run.Clocks[r.Other()] || j.undelivered) && x.Terminal(x.state(j.joint, r.Other())) // both keep the same deadline
-		lapses := !ticks && quiet && j.forgotten()
+		lapses := !ticks && quiet && x.leftToDeadlines(j)
 		if ticks && !quiet || !ticks && !follows && !lapses && !x.run.Clocks[r] {
 			continue
 		}

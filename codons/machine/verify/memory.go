@@ -63,6 +63,20 @@ func (x *fair) withoutMemory(j fairJoint, r machine.Role) fairJoint {
 	return j
 }
 
+// withoutPast returns the joint state without the messages that a responder sent before it lost its memory and that are not
+// under way any more: neither side has a use for them. Its later messages take their numbers, so that a
+// walk has room for both lives of a bidder. Proposals stay, as a late verdict may name them.
+func (x *fair) withoutPast(j fairJoint) fairJoint {
+	for i := range (j.former &^ j.joint[machine.Responder].out).All {
+		if x.messages[machine.Responder][i].act != performatives.ActPropose {
+			j.former = j.former.Without(i)
+			j.joint[machine.Responder].sent = j.joint[machine.Responder].sent.Without(i)
+			j.joint[machine.Initiator].received = j.joint[machine.Initiator].received.Without(i)
+		}
+	}
+	return j
+}
+
 // receives yields the reception of message i by a role, which next has received. j is the joint state before.
 func (x *fair) receives(j, next fairJoint, r machine.Role, i int, on machine.Symbol, yield func(step) bool) bool {
 	msg, state := &x.messages[r.Other()][i], x.state(j.joint, r)
@@ -129,11 +143,8 @@ func (x *fair) answersWithoutReply(next fairJoint, t *machine.Transition, i int,
 
 // latestTag returns the tag of the latest message of an act that a role has sent.
 func (x *explorer) latestTag(j joint, r machine.Role, act performatives.Performative) (tag string) {
-	n := uint8(0)
-	for i := range j[r].sent.All {
-		if m := x.messages[r][i]; m.act == act && m.n > n {
-			tag, n = m.tag, m.n
-		}
+	if i := x.latestOf(j[r], r, act); i >= 0 {
+		tag = x.messages[r][i].tag
 	}
 	return tag
 }
@@ -148,7 +159,11 @@ func (x *fair) answers(next fairJoint, r machine.Role, i int, reply message, yie
 		if r == machine.Responder || x.verdicts && reply.act == performatives.ActRejectProposal {
 			reply.answers = uint8(i + 1)
 		}
-		x.send(&next.joint, reply, &move)
+		reply.n = x.lastAnswer(next.joint, reply) + 1
+		x.sendNumbered(&next.joint, reply, &move)
+		if r == machine.Responder { // no conversation has it
+			next.former = next.former.With(x.latest)
+		}
 	}
 	return yield(step{Move: move, to: next, duty: due}) && x.problem == nil
 }
@@ -156,6 +171,12 @@ func (x *fair) answers(next fairJoint, r machine.Role, i int, reply message, yie
 // forgotten reports whether a side has lost its state.
 func (j *fairJoint) forgotten() bool {
 	return j.memory[machine.Initiator] == amnesiac || j.memory[machine.Responder] == amnesiac
+}
+
+// leftToDeadlines reports whether a deadline counts as an end: a side has lost its state, or, in a run in which sides forget
+// their replies, the agent of the initiator has stopped and its CANCEL may be lost.
+func (x *fair) leftToDeadlines(j fairJoint) bool {
+	return j.forgotten() || x.run.Forgets && x.run.Stops && j.lost > 0 && x.stopped[j.joint[machine.Initiator].state]
 }
 
 // endedApart reports whether each side has ended by itself, where one of them has lost its state: their pair
@@ -172,7 +193,7 @@ func (x *fair) awaits(ends []bool) []string {
 	var all []string
 	for at, free := range ends {
 		j := &x.states[at].fairJoint
-		if free || !j.forgotten() || j.joint[machine.Initiator].out|j.joint[machine.Responder].out != 0 {
+		if free || !x.leftToDeadlines(*j) || j.joint[machine.Initiator].out|j.joint[machine.Responder].out != 0 {
 			continue
 		}
 		names := [2]string{string(x.state(j.joint, machine.Initiator)), string(x.state(j.joint, machine.Responder))}
@@ -188,14 +209,18 @@ func (x *fair) awaits(ends []bool) []string {
 }
 
 // unusedPairs returns the pairs of Agree that are declared to come after the loss of replies, and to which no
-// conversation of the run comes.
+// conversation of the run comes, although a responder ends so.
 func (x *fair) unusedPairs() []machine.Pair {
 	if !x.run.Forgets {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(x.Table().Agree), func(p machine.Pair) bool {
 		for _, r := range machine.Roles() {
-			if slices.Contains(p.After, machine.Forgotten(r)) && !slices.ContainsFunc(x.states, func(n fairNode) bool {
+			in := p.Responder
+			if r == machine.Initiator {
+				in = p.Initiator
+			}
+			if slices.Contains(p.After, machine.Forgotten(r)) && x.forgetsIn(r, in) && !slices.ContainsFunc(x.states, func(n fairNode) bool {
 				return n.memory[r] == replyless && endOf(x.pair(n.joint)) == endOf(p)
 			}) {
 				return false
@@ -203,4 +228,9 @@ func (x *fair) unusedPairs() []machine.Pair {
 		}
 		return true
 	})
+}
+
+// forgetsIn reports whether a role has forgotten its replies in a state somewhere.
+func (x *fair) forgetsIn(r machine.Role, s machine.State) bool {
+	return slices.ContainsFunc(x.states, func(n fairNode) bool { return n.memory[r] == replyless && x.state(n.joint, r) == s })
 }

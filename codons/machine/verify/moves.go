@@ -118,7 +118,7 @@ func (x *explorer) stale(j joint, r machine.Role, msg *message) bool {
 		return false
 	}
 	request := x.messages[r][msg.answers-1]
-	return int(request.n) < x.count(j, r, request.act)
+	return request.n < x.last(j, r, request.act)
 }
 
 // overtaken reports whether the responder has received a later request of the same act.
@@ -137,6 +137,26 @@ func (x *explorer) count(j joint, r machine.Role, act performatives.Performative
 	for i := range j[r].sent.All {
 		if x.messages[r][i].act == act {
 			n++
+		}
+	}
+	return n
+}
+
+// last returns the number of the latest message of an act that a role has sent, 0 for none.
+func (x *explorer) last(j joint, r machine.Role, act performatives.Performative) (n uint8) {
+	for i := range j[r].sent.All {
+		if m := &x.messages[r][i]; m.act == act {
+			n = max(n, m.n)
+		}
+	}
+	return n
+}
+
+// lastAnswer returns the number of the latest message of an act that a role has sent in answer to what m answers, 0 for none.
+func (x *explorer) lastAnswer(j joint, m message) (n uint8) {
+	for i := range j[m.from].sent.All {
+		if o := &x.messages[m.from][i]; o.act == m.act && o.answers == m.answers {
+			n = max(n, o.n)
 		}
 	}
 	return n

@@ -89,6 +89,9 @@ func (x *explorer) undelivered(j joint, r machine.Role, i int, yield yields) boo
 // latestOf returns the index of the latest message of an act that a side has sent, -1 for none.
 func (x *explorer) latestOf(s side, r machine.Role, act performatives.Performative) int {
 	latest, n := -1, uint8(0)
+	if r == machine.Responder {
+		s.sent &^= x.former
+	}
 	for i := range s.sent.All {
 		if m := x.messages[r][i]; m.act == act && m.n > n {
 			latest, n = i, m.n

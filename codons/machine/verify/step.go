@@ -40,7 +40,11 @@ func (x *explorer) exhausted(j joint, r machine.Role, t *machine.Transition) boo
 		j[r].sent &^= x.former
 	}
 	return slices.ContainsFunc(t.Do, func(e machine.Effect) bool {
-		return e.Kind == machine.EffectSend && x.count(j, r, e.Act) >= x.net.Repeat
+		most := x.net.Repeat
+		if e.Act.ExpectsReply() {
+			most = x.rounds
+		}
+		return e.Kind == machine.EffectSend && x.count(j, r, e.Act) >= most
 	})
 }
 
@@ -105,7 +109,12 @@ func (x *explorer) runs(a machine.Activity, r machine.Role, name string) bool {
 
 // send sends a new message.
 func (x *explorer) send(j *joint, m message, move *Move) {
-	m.n = uint8(x.count(*j, m.from, m.act) + 1)
+	m.n = x.last(*j, m.from, m.act) + 1
+	x.sendNumbered(j, m, move)
+}
+
+// sendNumbered sends a new message that has its number.
+func (x *explorer) sendNumbered(j *joint, m message, move *Move) {
 	i, known := x.numbers[m]
 	if !known {
 		i = len(x.messages[m.from])
