@@ -52,10 +52,6 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 		take(d.refused())
 		return
 	}
-	if d.made == nil { // a heartbeat
-		take(wire.Inbound{Token: d.token})
-		return
-	}
 	take(wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin})
 	if d.told != nil {
 		take(wire.Inbound{Message: d.told, Token: d.token})

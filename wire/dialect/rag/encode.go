@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -103,6 +104,8 @@ func (w *writer) overtaken() *performatives.Refusal {
 // body finds the type and the payload.
 func (w *writer) body() {
 	switch act := w.m.Performative(); {
+	case strings.HasPrefix(w.m.InReplyTo(), statusID):
+		w.silent = true
 	case w.m.MessageType() != "":
 		w.typed()
 	case isProgress(act) && !w.codec.understands(w.m.Receiver(), act.String()):
