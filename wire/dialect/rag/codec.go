@@ -28,6 +28,7 @@ func newCodec(o wire.CodecOptions, depth int) *codec {
 		sequences: make(sequences), agents: make(map[performatives.AgentID]*registration),
 	}
 	c.calls.ended = c.endedCall
+	c.asked.ours = true
 	return c
 }
 

@@ -91,8 +91,8 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	defer c.mu.Unlock()
 	w := writer{codec: c, m: m, dst: append(dst, '{')}
 	w.came, _ = m.Shape().(*shape)
-	w.call = c.calls.ids[performatives.MessageID(m.InReplyTo())]
-	w.asked = c.asked.ids[performatives.MessageID(m.InReplyTo())]
+	w.call = c.calls.of("", m.InReplyTo())
+	w.asked = c.asked.of(m.Sender(), m.InReplyTo())
 	if r := w.overtaken(); r != nil {
 		return dst, r
 	}
