@@ -46,6 +46,12 @@ func TestHealth(t *testing.T) {
 	if h, ok := r.Health("w"); ok {
 		t.Errorf("stopped: %+v", h)
 	}
+	if err := n.Spawn(within(t), "w", func() actors.Agent { return worker(nil) }); err != nil {
+		t.Fatal(err)
+	}
+	if h, ok := r.Health("w"); !ok || h.Processed != 0 || h.ErrorRate != 0 {
+		t.Errorf("another agent of that name has the counts of the first: %v %+v", ok, h)
+	}
 }
 
 // The response time is that from the first sight of the request to its result: neither its acceptance, nor a copy, nor the answer of another agent, nor
