@@ -59,7 +59,7 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 	case performatives.ActQueryCapabilities:
 		return p.answerQueryCapabilities(l, m, agents)
 	case performatives.ActTaskRequest:
-		return p.refuseTask(m)
+		return p.performTask(l, m)
 	case performatives.ActQueryRef:
 		return p.answerQueryRef(l, m)
 	case performatives.ActRequest:
@@ -173,7 +173,7 @@ func withAgentID(a performatives.Action, by performatives.AgentID) performatives
 func (p *Peers) chooseAgent(l *peerLink, sender performatives.AgentID, m *performatives.Message) (chosen performatives.AgentID, found bool) {
 	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
 	if err != nil {
-		return "", false // refuseTask reports the error
+		return "", false // performTask reports the error
 	}
 	for a := range p.membersWithAction(m.Receiver(), task.TaskType) {
 		if a.ID().Is(sender) {
@@ -206,11 +206,14 @@ func (p *Peers) membersWithAction(name performatives.AgentID, action string) ite
 	}
 }
 
-// refuseTask refuses a task for which the namespace has no agent.
-func (p *Peers) refuseTask(m *performatives.Message) error {
+// performTask performs a task for which the namespace has no agent, or refuses it.
+func (p *Peers) performTask(l *peerLink, m *performatives.Message) error {
 	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
-	if err != nil {
+	switch {
+	case err != nil:
 		return p.node.recordRefusal(m, err)
+	case m.Receiver().Is(namespaceSystem) && task.TaskType == taskHealth:
+		return p.health(l, m, task)
 	}
 	return p.node.recordRefusal(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
 }

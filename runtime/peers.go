@@ -49,6 +49,9 @@ type PeerOptions struct {
 	// Operators are the principals that may have the node drain, see [Peers.Drained]: each covers itself and the ids below it, and * is
 	// every peer that may connect, with or without authentication. Without it, nobody may.
 	Operators []performatives.AgentID
+	// Health returns the health of an agent, which the namespace system tells peers; it is false for one that does not exist. Nil means [Node.Health], which has
+	// no figures but those that agents of sessions report. Package observe's Recorder.Health has them of all. It is called by several goroutines.
+	Health func(performatives.AgentID) (Health, bool)
 	// DrainTime is how long the node may take to hand over its agents for an operator. Zero means [DefaultDrainTime].
 	DrainTime time.Duration
 }
@@ -223,7 +226,10 @@ func (p *Peers) pass(l *peerLink, agent *sessionAgent, in entered) error {
 	if agent.answered(m) {
 		return nil
 	}
-	introduces := agent.introduce(m)
+	introduces, only := agent.introduce(m), agent.report(m)
+	if only && p.coversAll(m.Receiver()) { // the list of all agents would be of no use to a heartbeat
+		return p.reply(l, m, performatives.ActInformCapabilities, performatives.InformCapabilities{Capabilities: new(performatives.Capabilities)})
+	}
 	if worker := p.node.workerOf(agent.id, in); worker != "" {
 		p.node.routed.Store(true)
 		return l.deliverAs(m, worker, agent.id)

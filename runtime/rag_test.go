@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
@@ -318,5 +319,93 @@ func TestRAGStatus(t *testing.T) {
 		if found := len(h.Directory().WithCapabilities("vector search")) == 1; found != (status == "active") {
 			t.Errorf("%s: found %v", status, found)
 		}
+	}
+}
+
+// The namespace system tells the health of agents: what those of sessions report of themselves, and who there is.
+func TestRAGHealth(t *testing.T) {
+	h := newRAGHub(t)
+	h.spawn("LLMResponseAgent", func() actors.Agent { return ragWorker{func(context.Context) error { return nil }} })
+	peer := h.connect("RetrievalAgent")
+	peer.register("RETRIEVAL_REQUEST")
+	health := func(sent string) (m ragHealth) {
+		t.Helper()
+		peer.send("AGENT_STATUS_REQUEST", "System", "ret-ask-001", sent)
+		return peer.health()
+	}
+	if m := health(`{"agent_id":"RetrievalAgent"}`); m.Type != "AGENT_STATUS_RESULT" || m.Trace != "ret-ask-001" || m.Payload.Status != "active" || m.Payload.Heartbeat.IsZero() {
+		t.Errorf("registered: %+v", m)
+	}
+	for i, status := range []string{"active", "error"} {
+		peer.send("AGENT_STATUS", "System", "ret-health-001",
+			fmt.Sprintf(`{"agent_id":"RetrievalAgent","status":%q,"messages_processed":%d,"average_response_time_ms":250,"error_rate":0.02}`, status, 1547+i))
+		want := ragFigures{"RetrievalAgent", status, time.Time{}, 1547 + i, 250, 0.02}
+		got := health(fmt.Sprintf(`{"agent_id":"retrievalagent","n":%d}`, i)).Payload.ragFigures // without n, it would be the same message again
+		if got.Heartbeat.IsZero() {
+			t.Error("no heartbeat")
+		}
+		if got.Heartbeat = (time.Time{}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	if m := health(`{"agent_id":"LLMResponseAgent"}`); m.Payload.Status != "active" || m.Payload.Processed != 0 {
+		t.Errorf("of an agent in Go: %+v", m)
+	}
+	if m := health(`{}`); len(m.Payload.Agents) != 1 || m.Payload.Agents[0].Agent != "LLMResponseAgent" { // one in error is not found
+		t.Errorf("of all: %+v", m)
+	}
+	for sent, code := range map[string]string{`{"agent_id":"Nobody"}`: "AGENT_NOT_FOUND", `{"agent_id":7}`: "INVALID_MESSAGE"} {
+		peer.send("AGENT_STATUS_REQUEST", "System", "ret-ask-001", sent)
+		if m := peer.next("ERROR_MESSAGE"); m.Payload.Code != code || m.Payload.Original.Type != "AGENT_STATUS_REQUEST" {
+			t.Errorf("%s: %+v", sent, m)
+		}
+	}
+}
+
+// ragFigures is the object of Agent Health Monitoring.
+type ragFigures struct {
+	Agent     string    `json:"agent_id"`
+	Status    string    `json:"status"`
+	Heartbeat time.Time `json:"last_heartbeat"`
+	Processed int       `json:"messages_processed"`
+	Millis    float64   `json:"average_response_time_ms"`
+	Errors    float64   `json:"error_rate"`
+}
+
+type ragHealth struct {
+	Type    string
+	Trace   string `json:"trace_id"`
+	Payload struct {
+		ragFigures
+		Agents []ragFigures
+	}
+}
+
+func (r *ragPeer) health() (m ragHealth) {
+	r.t.Helper()
+	data, err := r.conn.Read(func(wire.Frame) {})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &m); err != nil || m.Type != "AGENT_STATUS_RESULT" {
+		r.t.Fatalf("got %s (%v)", data, err)
+	}
+	return m
+}
+
+// A heartbeat that changes nothing announces nothing, and one that does is announced once.
+func TestRAGHeartbeatsAreQuiet(t *testing.T) {
+	h := newRAGHub(t)
+	announced := h.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
+	defer announced.Close()
+	peer := h.connect("RetrievalAgent")
+	peer.register("RETRIEVAL_REQUEST")
+	for i, status := range []string{"active", "active", "error", "error", "active"} {
+		peer.send("AGENT_STATUS", "System", "ret-health-001", fmt.Sprintf(`{"agent_id":"RetrievalAgent","status":%q,"messages_processed":%d}`, status, i))
+	}
+	peer.send("RESPONSE_REQUEST", "Nobody", "llm-c-001", ragAsk)
+	peer.next("ERROR_MESSAGE")
+	if n := len(announced.C); n != 3 {
+		t.Errorf("%d announcements, want one by the registration, one by the error and one by its end", n)
 	}
 }

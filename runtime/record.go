@@ -67,12 +67,13 @@ const maxRecordKeys = 18
 // voice is the name by which the asker knows the worker.
 func (t *record) voice() performatives.AgentID { return cmp.Or(t.as, t.worker.id) }
 
-// roleOf returns the role of the sender of a message.
+// roleOf returns the role of the sender of a message. An agent that asks itself has both: the act tells them apart.
 func (t *record) roleOf(m *performatives.Message) machine.Role {
-	if m.Sender().Is(t.asker.id) {
-		return machine.Initiator
+	own := t.asker.id.Is(t.worker.id)
+	if answers := m.Performative().IsReply() || !m.Performative().ExpectsReply(); !m.Sender().Is(t.asker.id) || own && answers {
+		return machine.Responder
 	}
-	return machine.Responder
+	return machine.Initiator
 }
 
 // sides yields the two parties, and one of them if both are behind one session.

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"reflect"
 	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -14,7 +15,8 @@ type sessionAgent struct {
 	label        performatives.AgentID // by which the peer knows itself
 	link         *peerLink
 	registration *actors.Registration
-	known        atomic.Bool // the peer has introduced itself; registration is set
+	known        atomic.Bool            // the peer has introduced itself; registration is set
+	health       atomic.Pointer[Health] // what it has said of itself; nil for nothing
 
 	asked performatives.MessageID // what the node has asked it; of the session's reader
 	left  bool                    // it has withdrawn its capabilities, and said nothing since; of the session's reader
@@ -98,7 +100,10 @@ func (a *sessionAgent) introduce(m *performatives.Message) bool {
 func (a *sessionAgent) announce(c performatives.Capabilities) {
 	offered := offers(c)
 	a.left = !offered
-	if offered || a.known.Load() {
+	if known := a.known.Load(); offered || known {
+		if offered && known && reflect.DeepEqual(a.registration.Describe(), c) {
+			return // a heartbeat, for example, changes nothing
+		}
 		a.known.Store(offered)
 		a.registration.Announce(c)
 	}

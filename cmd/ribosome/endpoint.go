@@ -98,7 +98,7 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 			return err
 		}
 	}
-	if p.peers, err = runtime.NewPeers(p.node, runtime.PeerOptions{Operators: c.operators(), DrainTime: c.DrainTime}); err != nil {
+	if p.peers, err = runtime.NewPeers(p.node, runtime.PeerOptions{Operators: c.operators(), DrainTime: c.DrainTime, Health: p.observers.health()}); err != nil {
 		return err
 	}
 	opts.Handler = p.peers

@@ -14,6 +14,8 @@ import (
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 	"github.com/ribosome-agents/ribosome/runtime/observe/console"
@@ -83,6 +85,14 @@ func (p *endpoint) measure(w *observers, o *telemetry.Options) error {
 		return w.traces.register(registry)
 	}
 	return nil
+}
+
+// health returns the source of the health of agents; nil when nothing is recorded.
+func (w *observers) health() func(performatives.AgentID) (runtime.Health, bool) {
+	if w == nil || w.recorder == nil {
+		return nil
+	}
+	return w.recorder.Health
 }
 
 // close ends the observation, and returns what was lost by then. Without one it does nothing.

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/ws"
 )
 
 // The token of each message decides who speaks (rossnet §6): what it does not cover is refused with a code of §7, and the session goes on.
@@ -61,6 +65,65 @@ func TestRossNetTokens(t *testing.T) {
 		if strings.Contains(string(answer), "eyJ") {
 			t.Errorf("%s: a token is in %s", tt.name, answer)
 		}
+	}
+	noSecrets(t, n.end())
+}
+
+// The JWT of a WebSocket may come in the header Authorization of the upgrade. It has to be valid, and that of the agent of the path; then messages need none, and those
+// of another sender are refused. Without the header, the messages need one.
+func TestRossNetTokenOfTheUpgrade(t *testing.T) {
+	t.Chdir(t.TempDir())
+	secret := strings.Repeat("0123456789abcdef", 4)
+	writeFile(t, "secret", secret+"\n")
+	n := hosts(t, "--jwt-key", "secret", "--jwt-alg", "HS256", "--jwt-issuer", "us", "--jwt-audience", "node")
+	base := strings.TrimSuffix(n.at["ws"], "/mcp")
+	good := signed(t, "HS256", "us", []byte(secret))
+	forged := signed(t, "HS256", "us", []byte("f"+secret[1:]))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, tt := range []struct {
+		name, path, token string
+		status            int               // of a refused upgrade; 0 = it succeeds
+		codes             map[string]string // the answer to a message without auth_token, by its sender
+	}{
+		{"a good token", "/ws/Ana", good, 0, map[string]string{"Ana": "E004", "Bob": "E002", "Ana/cli": "E002"}},
+		{"on the shared path", "/mcp", good, 0, map[string]string{"Ana": "E004", "Bob": "E002", "Ana/cli": "E004"}},
+		{"no token", "/ws/Ana", "", 0, map[string]string{"Ana": "E001"}},
+		{"a forged token", "/ws/Ana", forged, 401, nil},
+		{"another issuer", "/ws/Ana", signed(t, "HS256", "them", []byte(secret)), 401, nil},
+		{"no JWT", "/ws/Ana", otherToken, 401, nil},
+		{"the path of another", "/ws/Bob", good, 403, nil},
+		{"a part of the name", "/ws/An", good, 403, nil},
+	} {
+		conn, err := ws.Dial(ctx, base+tt.path, ws.DialOptions{Token: tt.token})
+		if tt.status != 0 {
+			var refused *ws.RefusedError
+			if !errors.As(err, &refused) || refused.Status != tt.status || strings.Contains(err.Error(), "eyJ") {
+				t.Errorf("%s: %v, want %d", tt.name, err, tt.status)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		context.AfterFunc(ctx, func() { _ = conn.Close() }) // so that a missing answer ends the test
+		for sender, code := range tt.codes {
+			frame := fmt.Sprintf(`{"mcp_header":{"message_id":%q,"correlation_id":"c","sender_id":%q,"recipient_id":"Nobody","timestamp":"2025-01-30T10:30:00Z",`+
+				`"version":"1.0","message_type":"TASK_ASSIGN","auth_token":null},"payload":{"subtask_id":%q,"task_name":"t","input_data":{}}}`,
+				performatives.NewID(), sender, performatives.NewID())
+			err := conn.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(frame)}})
+			answer, errRead := conn.Read(func(wire.Frame) {})
+			var got struct {
+				Payload struct {
+					Code string `json:"error_code"`
+				}
+			}
+			if err := errors.Join(err, errRead, json.Unmarshal(answer, &got)); err != nil || got.Payload.Code != code {
+				t.Errorf("%s: %s is answered by %s, want %s (%v)", tt.name, sender, answer, code, err)
+			}
+		}
+		_ = conn.Close()
 	}
 	noSecrets(t, n.end())
 }

@@ -14,7 +14,7 @@ import (
 
 // traceCmd is ribosome trace.
 type traceCmd struct {
-	ID string `arg:"" help:"Conversation, as ribosome conversations lists it"`
+	ID string `arg:"" help:"Conversation, as ribosome conversations lists it, or a trace id of the Agentic RAG specification"`
 
 	JSON     bool          `name:"json" help:"Print one JSON array: the conversations of the tree, each before those that it began"`
 	Deadline time.Duration `default:"10s" help:"How long the node may take"`
@@ -45,7 +45,11 @@ func (c *traceCmd) run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer done()
-	root, err := rootOf(ctx, o, c.ID)
+	shown, err := conversationOf(ctx, o, c.ID)
+	if err != nil {
+		return err
+	}
+	root, err := rootOf(ctx, o, shown)
 	if err != nil {
 		return err
 	}
@@ -61,7 +65,7 @@ func (c *traceCmd) run(ctx context.Context, std streams) error {
 		}
 		out.json(texts)
 	} else {
-		out.text(treeOf(all, c.ID))
+		out.text(treeOf(all, shown.ID))
 	}
 	for _, one := range all {
 		if !c.JSON {
@@ -86,11 +90,35 @@ func (o *operator) conversation(ctx context.Context, id string) (c seenConversat
 	return c, err
 }
 
+// conversationOf returns a conversation by its id, or by a trace id of one of its messages.
+func conversationOf(ctx context.Context, o *operator, id string) (seenConversation, error) {
+	c, err := o.conversation(ctx, id)
+	if unknown, ok := errors.AsType[*apiError](err); !ok || unknown.status != http.StatusNotFound {
+		return c, err
+	}
+	var trace struct {
+		Trace    string `json:"trace"`
+		Messages []struct {
+			TraceID      string `json:"trace_id"`
+			Conversation string `json:"conversation_id"`
+		} `json:"messages"`
+	}
+	if o.ask(ctx, "GET", "/api/traces/"+url.PathEscape(id), nil, nil, &trace) != nil || len(trace.Messages) == 0 {
+		return c, err
+	}
+	of := trace.Messages[0].Conversation
+	for _, m := range trace.Messages {
+		if m.TraceID == id {
+			of = m.Conversation
+		}
+	}
+	return o.conversation(ctx, of)
+}
+
 // rootOf returns the topmost conversation above one that the node still knows.
-func rootOf(ctx context.Context, o *operator, id string) (seenConversation, error) {
-	top, err := o.conversation(ctx, id)
+func rootOf(ctx context.Context, o *operator, top seenConversation) (seenConversation, error) {
 	for range mostAbove {
-		if err != nil || top.Parent == "" {
+		if top.Parent == "" {
 			break
 		}
 		parent, above := o.conversation(ctx, top.Parent)
@@ -103,7 +131,7 @@ func rootOf(ctx context.Context, o *operator, id string) (seenConversation, erro
 		}
 		top = parent
 	}
-	return top, err
+	return top, nil
 }
 
 // below returns a conversation and those that it began, each before its own.

@@ -30,6 +30,7 @@ type Recorder struct {
 	options Options
 	mask    Mask
 	live    func() []codons.Info
+	health  func(performatives.AgentID) (runtime.Health, bool) // without counts
 	events  *actors.Batches
 	closed  chan struct{} // closed by Close
 	close   sync.Once
@@ -46,6 +47,7 @@ type Recorder struct {
 	refusals    []Refusal // a ring
 	nextRefusal int       // the place of the next one, once the ring is full
 	incidents   map[performatives.AgentID]*Incidents
+	vitals      health
 }
 
 // New records the events of the node that are published from now on. The error names the option that is wrong.
@@ -55,9 +57,9 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 		return nil, err
 	}
 	r := &Recorder{
-		options: o, mask: NewMask(o.Mask), live: node.Conversations, closed: make(chan struct{}), done: make(chan struct{}),
+		options: o, mask: NewMask(o.Mask), live: node.Conversations, health: node.Health, closed: make(chan struct{}), done: make(chan struct{}),
 		byID: map[performatives.ConversationID]*entry{}, incidents: map[performatives.AgentID]*Incidents{},
-		rates: rates{first: numberOf(time.Now())},
+		rates: rates{first: numberOf(time.Now())}, vitals: health{agents: map[performatives.AgentID]*vitals{}, younger: map[question]asked{}},
 	}
 	r.events = node.Events().SubscribeBatches(actors.SubscribeOptions{Capacity: o.Queue, Kinds: []actors.Kind{
 		actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition,
@@ -111,10 +113,12 @@ func (r *Recorder) recordLocked(record actors.Record) {
 	switch ev := record.Event.(type) {
 	case actors.MessageSent:
 		r.rates.at(ev.Time).Messages++
+		r.vitals.sent(ev)
 		if m := r.messageLocked(ev, ev.Message); m != nil {
 			m.Sent++
 		}
 	case actors.MessageReceived:
+		r.vitals.received(ev)
 		if m := r.messageLocked(ev, ev.Message); m != nil {
 			m.Received++
 		}
@@ -136,9 +140,11 @@ func (r *Recorder) recordLocked(record actors.Record) {
 	case actors.AgentStarted:
 		if !ev.Again {
 			delete(r.incidents, ev.Agent.Fold())
+			r.vitals.forget(ev.Agent)
 		}
 	case actors.AgentStopped:
 		delete(r.incidents, ev.Agent.Fold())
+		r.vitals.forget(ev.Agent)
 	}
 	r.boundLocked()
 }

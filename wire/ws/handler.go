@@ -113,7 +113,10 @@ func (h *handler) authenticate(r *http.Request) (*wire.Identity, error) {
 		cred.Certificates = sockets.Verified(*r.TLS)
 	}
 	id, err := h.server.Authenticate(ctx, cred)
+	agent := h.opts.agentOf(r.URL.Path)
 	switch {
+	case err == nil && cred.Token != "" && agent != "" && id != nil && !id.MaySpeakAs(agent):
+		return nil, denied(http.StatusForbidden, performatives.CodeForbidden, "the token is not that of the agent of the path")
 	case err == nil:
 		return id, nil
 	case errors.Is(err, wire.ErrNoCredentials) && cred.Token == "" && h.opts.LateAuth:

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/sockets"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // DefaultPath is the default path of connections (wire specification, Connection
@@ -24,7 +25,8 @@ type Options struct {
 	// a slash includes all paths below it. Empty means DefaultPath.
 	Path string
 	// AgentPath is a further path of connections, which ends in a slash, such as /ws/. What follows it is one
-	// segment, the id of the agent behind the connection; [wire.CodecOptions].Path passes it on to the dialect.
+	// segment, the id of the agent behind the connection; [wire.CodecOptions].Path passes it on to the dialect. A token in the header Authorization that does not
+	// cover the agent is refused as forbidden.
 	// Empty means none.
 	AgentPath string
 	// TLS encrypts the connections of Listen. It must have a certificate. Versions below TLS
@@ -78,9 +80,18 @@ func validOrigin(origin string) error {
 	return nil
 }
 
+// agentOf returns the id of the agent that a path below AgentPath names, and "" for any other path.
+func (o Options) agentOf(path string) performatives.AgentID {
+	agent, ok := strings.CutPrefix(path, o.AgentPath)
+	if !ok || o.AgentPath == "" || strings.Contains(agent, "/") {
+		return ""
+	}
+	return performatives.AgentID(agent)
+}
+
 // servesPath reports whether connections are accepted at path.
 func (o Options) servesPath(path string) bool {
-	if agent, ok := strings.CutPrefix(path, o.AgentPath); ok && o.AgentPath != "" && agent != "" && !strings.Contains(agent, "/") {
+	if o.agentOf(path) != "" {
 		return true
 	}
 	if strings.HasSuffix(o.Path, "/") {

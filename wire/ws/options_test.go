@@ -1,6 +1,10 @@
 package ws
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
 
 func TestServesPath(t *testing.T) {
 	for path, want := range map[string]bool{
@@ -12,5 +16,17 @@ func TestServesPath(t *testing.T) {
 	}
 	if (Options{Path: "/mcp"}).servesPath("/ws/Anna") {
 		t.Error("a path of agents is served without AgentPath")
+	}
+}
+
+// A path below AgentPath names one agent.
+func TestAgentOfThePath(t *testing.T) {
+	for path, want := range map[string]performatives.AgentID{"/ws/Ana": "Ana", "/ws/": "", "/ws/Ana/cli": "", "/mcp": "", "/ws": ""} {
+		if got := (Options{Path: "/mcp", AgentPath: "/ws/"}).agentOf(path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	if got := (Options{Path: "/mcp"}).agentOf("/mcp"); got != "" {
+		t.Errorf("without AgentPath: %q", got)
 	}
 }

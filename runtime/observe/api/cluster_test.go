@@ -147,12 +147,16 @@ func TestViewsOfTwoNodes(t *testing.T) {
 			Node          string         `json:"node"`
 			Queued        map[string]int `json:"queued"`
 			Conversations int            `json:"conversations"`
+			Health        struct {
+				Agent     string `json:"agent_id"`
+				Processed int    `json:"messages_processed"`
+			} `json:"health"`
 		} `json:"agents"`
 	}](c, "/api/agents")
 	found := false
 	for _, a := range agents.Agents {
 		if a.ID == "w" {
-			found = a.Node == "n2" && len(a.Queued) == 4 && a.Conversations == 1
+			found = a.Node == "n2" && len(a.Queued) == 4 && a.Conversations == 1 && a.Health.Agent == "w" && a.Health.Processed >= 1
 		}
 	}
 	if !found || len(agents.Missing) > 0 {
@@ -172,6 +176,16 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	if alone := view[conversation](c, "/api/conversations/"+string(id)+"?node=n2"); len(alone.Sides) != 1 || alone.Sides[0]["role"] != "responder" {
 		t.Errorf("n2 alone knows %+v", alone)
 	}
+	tree := view[traced](c, "/api/traces/"+string(id))
+	if tree.Trace != string(id) || len(tree.Messages) < len(one.Messages) || len(tree.Missing) > 0 {
+		t.Fatalf("the trace is %+v, the conversation %+v", tree, one.Messages)
+	}
+	if m := tree.Messages; m[0].Receiver != "w" || m[0].Parent != "" || !slices.Contains(m[0].Children, m[1].ID) || m[1].Parent != m[0].ID || m[1].Sender != "w" {
+		t.Errorf("the tree of the trace is %+v", m)
+	}
+	if code, text := c.ask("GET", "/api/traces/none", ""); code != http.StatusNotFound || !strings.Contains(text, "unknown_trace") {
+		t.Errorf("%d %s", code, text)
+	}
 	code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel?node=n2", "{}", "Content-Type", jsonType)
 	if code != http.StatusConflict || !strings.Contains(text, "unreachable") {
 		t.Errorf("n2 alone cannot cancel it: %d %s", code, text)
@@ -183,6 +197,18 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	if err := <-result; err == nil {
 		t.Error("the delegation was not cancelled")
 	}
+}
+
+type traced struct {
+	missing
+	Trace    string `json:"trace"`
+	Messages []struct {
+		ID       string   `json:"id"`
+		Sender   string   `json:"sender"`
+		Receiver string   `json:"receiver"`
+		Parent   string   `json:"parent"`
+		Children []string `json:"children"`
+	} `json:"messages"`
 }
 
 // Pages of two nodes are in the order of one list, and nothing is listed twice or left out.

@@ -47,6 +47,7 @@ func New(o Options) (*Handler, error) {
 	h.handle("GET /api/rates", h.reads(spread(h, h.rates, mergeRates)))
 	h.handle("GET /api/conversations", h.reads(spread(h, h.conversations, mergePages)))
 	h.handle("GET /api/conversations/{id}", h.reads(spread(h, h.conversation, mergeConversation)))
+	h.handle("GET /api/traces/{id}", h.reads(spread(h, h.trace, mergeTraces)))
 	h.handle("POST /api/conversations/{id}/cancel", h.acts(h.cancel))
 	h.handle("GET /api/codons/{name}", h.reads(h.codon))
 	h.handle("GET /api/approvals", h.reads(spread(h, h.approvals, mergeApprovals)))

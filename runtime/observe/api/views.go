@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
@@ -73,6 +74,8 @@ type agentView struct {
 	Running  *int    `json:"running,omitempty"`  // its jobs and handlers under way
 	Errors   *uint64 `json:"errors,omitempty"`   // jobs and handlers that have failed or panicked since it started, or since the recorder began
 	Restarts *uint64 `json:"restarts,omitempty"` // since it started, or since the recorder began
+
+	Health *runtime.Health `json:"health,omitempty"` // as far as this node knows it
 }
 
 // agentList is the answer of GET /api/agents.
@@ -94,6 +97,9 @@ func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
 			a.Queued, a.Wait = queued(self, time.Now())
 			running, of := self.Working(), incidents[e.ID.Fold()]
 			a.Running, a.Errors, a.Restarts = &running, &of.Errors, &of.Restarts
+		}
+		if health, ok := h.options.Recorder.Health(e.ID); ok {
+			a.Health = &health
 		}
 		all = append(all, a)
 	}

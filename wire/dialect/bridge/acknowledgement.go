@@ -18,7 +18,7 @@ func (s *session) acknowledge(d *decoder, in wire.Inbound, take func(wire.Inboun
 	s.nacked = ""
 	take(in)
 	m := d.shape.of
-	if in.Message == nil || d.notice || d.kind == kindHandshakeRequest || d.kind == kindHandshakeResponse || s.nacked == m.ID() || !s.agrees(m.Sender(), extensionAcknowledgement) {
+	if in.Message == nil || d.notice || d.kind == kindHandshakeRequest || d.kind == kindHandshakeResponse || s.nacked == m.ID() || !s.agrees(m.Receiver(), m.Sender(), extensionAcknowledgement) {
 		return
 	}
 	take(wire.Inbound{Token: in.Token, Answer: s.notice(m, eventAck, []byte("{}"))})
@@ -26,7 +26,7 @@ func (s *session) acknowledge(d *decoder, in wire.Inbound, take func(wire.Inboun
 
 // nack returns the nack of a message that gets no error, if its sender has agreed to that.
 func (s *session) nack(m *performatives.Message, err error) []byte {
-	if !s.agrees(m.Sender(), extensionAcknowledgement) {
+	if !s.agrees(m.Receiver(), m.Sender(), extensionAcknowledgement) {
 		return nil
 	}
 	r := wire.AsRefusal(err)
@@ -59,7 +59,7 @@ func (s *session) notice(m *performatives.Message, event string, data []byte) []
 // request of this node is its answer. The session's lock is held.
 func (s *session) acknowledges(d *decoder, in wire.Inbound) (wire.Inbound, bool) {
 	if d.kind != kindNotification || d.correlation == "" || d.out.MessageType != "" || d.out.Performative != performatives.ActInform ||
-		!s.agreedWith(d.out.Sender).has(extensionAcknowledgement) {
+		!s.agreedBetween(d.out.Receiver, d.out.Sender).has(extensionAcknowledgement) {
 		return in, false
 	}
 	var event, data, code, message []byte

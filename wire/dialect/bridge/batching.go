@@ -12,23 +12,10 @@ import (
 // maxBatch is the largest number of messages in one frame (extension batching).
 const maxBatch = 1024
 
-// batches reports whether a frame is an array, and an agent of the peer has agreed to those.
+// batches reports whether a frame is an array, and an agent has agreed to those.
 func (s *session) batches(frame []byte) bool {
 	scan := jsonscan.Scanner{Data: frame}
-	if scan.Peek() != '[' {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.agreed.has(extensionBatching) {
-		return true
-	}
-	for _, g := range s.pending.greeted {
-		if g.extensions.has(extensionBatching) {
-			return true
-		}
-	}
-	return false
+	return scan.Peek() == '[' && s.agreesWithAny(extensionBatching)
 }
 
 // decodeBatch reads the messages of an array, in order. One that is invalid does not affect the

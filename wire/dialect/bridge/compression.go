@@ -43,7 +43,7 @@ func compressed(payload []byte) ([]byte, bool) {
 // the message says so. It removes the member payload_encoding.
 func (d *decoder) inflated(v []byte) []byte {
 	came, ok := d.out.Metadata[memberEncoding]
-	if !ok || d.session == nil || !d.session.agrees(d.out.Sender, extensionCompression) {
+	if !ok || d.session == nil || !d.agreed(extensionCompression) {
 		return v
 	}
 	delete(d.out.Metadata, memberEncoding)

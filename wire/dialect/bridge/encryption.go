@@ -11,7 +11,7 @@ import (
 
 // checkSealed refuses a sealed payload of a peer that has not agreed to the extension.
 func (s *session) checkSealed(d *decoder) {
-	if performatives.IsSealedType(d.out.MessageType) && !s.agrees(d.out.Sender, extensionEncryption) {
+	if performatives.IsSealedType(d.out.MessageType) && !d.agreed(extensionEncryption) {
 		d.refuse(performatives.CodeInvalidPayload, "metadata.message_type",
 			fmt.Sprintf("metadata.message_type: want another one than %.64q: the handshake has not agreed on the extension %s", d.out.MessageType, extensionEncryption))
 	}

@@ -89,11 +89,14 @@ func (e extensions) appendTo(b *builder) {
 	b.raw(capsExtensions, v)
 }
 
-// agreedWith returns the extensions that both ends use in messages to an agent of the peer, and in
-// its messages. The end that opened the connection agrees with the connection. The session's lock is held.
-func (s *session) agreedWith(agent performatives.AgentID) extensions {
+// agreedBetween returns the extensions that both ends use in messages between an agent of this end and one of the peer. The agent that has
+// shaken hands decides: of the end that opened the connection. The session's lock is held.
+func (s *session) agreedBetween(own, agent performatives.AgentID) extensions {
 	if s.opts.Initiator {
-		return s.agreed
+		if h := s.hellos.byAgent[own.Fold()]; h != nil {
+			return h.extensions
+		}
+		return nil
 	}
 	if g := s.pending.greeted[agent.Fold()]; g != nil {
 		return g.extensions
@@ -101,11 +104,40 @@ func (s *session) agreedWith(agent performatives.AgentID) extensions {
 	return nil
 }
 
-// agrees reports whether both ends use an extension in messages of an agent of the peer, and to it.
-func (s *session) agrees(agent performatives.AgentID, extension string) bool {
+// agrees reports whether both ends use an extension in messages between an agent of this end and one of the peer.
+func (s *session) agrees(own, agent performatives.AgentID, extension string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.agreedWith(agent).has(extension)
+	return s.agreedBetween(own, agent).has(extension)
+}
+
+// agreed reports whether both ends use an extension in a message of the peer that is being read. One without a receiver is for the agent that has asked.
+func (d *decoder) agreed(extension string) bool {
+	s := d.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := d.out.Receiver
+	if q := s.pending.askFor(d.correlation, own); own == "" && q != nil {
+		own = q.message.Sender()
+	}
+	return s.agreedBetween(own, d.out.Sender).has(extension)
+}
+
+// agreesWithAny reports whether any agent has agreed on an extension.
+func (s *session) agreesWithAny(extension string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.hellos.byAgent {
+		if h.extensions.has(extension) {
+			return true
+		}
+	}
+	for _, g := range s.pending.greeted {
+		if g.extensions.has(extension) {
+			return true
+		}
+	}
+	return false
 }
 
 // progressed reports whether a notification is the progress of a request of this node.
@@ -115,5 +147,6 @@ func (s *session) progressed(d *decoder, event string) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.pending.asks[performatives.MessageID(d.correlation)] != nil && s.agreedWith(d.out.Sender).has(extensionProgress)
+	q := s.pending.askFor(d.correlation, d.out.Receiver)
+	return q != nil && s.agreedBetween(q.message.Sender(), d.out.Sender).has(extensionProgress)
 }

@@ -12,6 +12,8 @@ type hello struct {
 	done  bool     // the peer has accepted it
 	own   bool     // the codec has made it: no agent waits for its answer
 	held  []queued // what the agent has sent since, until the answer
+
+	extensions extensions // that both ends use
 }
 
 // queued is a frame that waits for a handshake.
@@ -43,7 +45,7 @@ func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, erro
 	h := s.hellos.byAgent[agent]
 	switch {
 	case h != nil && h.done:
-		if m.Sealed() && !s.agreed.has(extensionEncryption) { // the answer may have come after write
+		if m.Sealed() && !h.extensions.has(extensionEncryption) { // the answer may have come after write
 			return nil, refuseSealed(m)
 		}
 		return out, nil
@@ -107,7 +109,7 @@ func (s *session) greetingAnswered(d *decoder, m *performatives.Message, take fu
 	accepted := m != nil && m.Performative() == performatives.ActInformCapabilities
 	if accepted {
 		s.mu.Lock()
-		s.agreed = d.extensions
+		h.extensions = d.extensions
 		s.mu.Unlock()
 	}
 	for {
@@ -135,7 +137,7 @@ func (s *session) unhold(h *hello, accepted bool) []queued {
 	h.held = nil
 	for _, q := range waiting {
 		s.hellos.held -= len(q.frame)
-		if ask := s.pending.asks[q.message.ID()]; ask != nil && !accepted {
+		if ask := s.pending.asks[askKey(q.message)]; ask != nil && !accepted {
 			s.pending.removeAsk(ask)
 		}
 	}

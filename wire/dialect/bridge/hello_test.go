@@ -223,6 +223,50 @@ func TestExtensionsAreAgreed(t *testing.T) {
 	}
 }
 
+// The agents of one connection that this end has opened agree each for itself: what one has agreed on, another one does not use, and is not taken from the peer.
+func TestExtensionsOfEachAgent(t *testing.T) {
+	codec, err := Dialect{Node: "n1"}.Open(wire.CodecOptions{Local: "node", Initiator: true, Stamper: &clock{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &peer{t: t, codec: codec}
+	greet := func(agent performatives.AgentID, extensions string) {
+		t.Helper()
+		hello := read(t, p.send(task(t, agent, "first")))
+		if items := p.all(accept(hello.ID, strings.TrimSuffix(welcome, "}")+extensions+"}")); len(items) != 2 {
+			t.Fatalf("got %+v", items)
+		}
+	}
+	greet("Eddy", `,"extensions":{"progress":{},"compression":{"methods":["gzip"]},"routing":{},"acknowledgement":{},"encryption":{"formats":["jose"]}}`)
+	greet("Ada", "")
+	for agent, agreed := range map[performatives.AgentID]bool{"Eddy": true, "Ada": false} {
+		from := func(e *performatives.Envelope) {
+			e.Sender, e.Payload = agent, performatives.TaskRequest{TaskType: "debug", Description: long}
+		}
+		request := asked(t, performatives.TaskRequest{TaskType: "debug"}, from)
+		if sent := p.send(request); strings.Contains(sent, "payload_encoding") != agreed || strings.Contains(sent, `"route"`) != agreed {
+			t.Errorf("%s sends %.200s", agent, sent)
+		}
+		if _, err := p.codec.Encode(nil, sealedMessage(t, performatives.ActInform, func(e *performatives.Envelope) { e.Sender = agent })); (err == nil) != agreed {
+			t.Errorf("%s sends a sealed payload: %v", agent, err)
+		}
+		for _, receiver := range []string{string(agent), ""} {
+			news := p.all(frame("p-"+string(agent)+receiver, "notification", "agent-1", receiver, string(request.ID()), `{"event_type":"progress","data":{"progress_percentage":25}}`))[0]
+			if (news.Message.Performative() == performatives.ActStatusUpdate) != agreed {
+				t.Errorf("the progress for %s, to %q, is a %s", agent, receiver, news.Message.Performative())
+			}
+			acked := p.all(frame("n-"+string(agent)+receiver, "notification", "agent-1", string(agent), "", `{"event_type":"x","data":{}}`))
+			if (len(acked) == 2) != agreed {
+				t.Errorf("a notification for %s: %+v", agent, acked)
+			}
+		}
+		compressed := frame("c-"+string(agent), "notification", "agent-1", string(agent), "", `{"data":"H4sIAAAAAAAA/6uuBQBDv6ajAgAAAA=="}`)
+		if in := p.all(beside(compressed, `"payload_encoding":"rot13"`))[0]; (in.Err != nil && in.Err.Field == "payload_encoding") != agreed {
+			t.Errorf("a payload of an unknown encoding for %s: %+v", agent, in)
+		}
+	}
+}
+
 // A handshake that is relayed has the extensions of its new connection.
 func TestExtensionsOfAnotherConnection(t *testing.T) {
 	from := newPeer(t, wire.CodecOptions{Local: "node"})

@@ -57,7 +57,7 @@ func (s *session) resolveCancel(d *decoder) {
 
 // resolveAnswer finds the request of this node that a message answers.
 func (s *session) resolveAnswer(d *decoder) {
-	q := s.pending.asks[performatives.MessageID(d.correlation)]
+	q := s.pending.askFor(d.correlation, d.out.Receiver)
 	if q == nil {
 		return
 	}

@@ -25,7 +25,7 @@ func (s *session) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 func (s *session) forget(m *performatives.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q := s.pending.asks[m.ID()]; q != nil {
+	if q := s.pending.asks[askKey(m)]; q != nil {
 		s.pending.removeAsk(q)
 	}
 }
@@ -66,14 +66,14 @@ func (s *session) takesProgress(m *performatives.Message, c *call) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.agreedWith(c.sender).has(extensionProgress)
+	return s.agreedBetween(m.Sender(), c.sender).has(extensionProgress)
 }
 
 // write appends a message that fits into a frame.
 func (s *session) write(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
 	x.session = true
 	s.mu.Lock()
-	agreed := s.agreedWith(m.Receiver())
+	agreed := s.agreedBetween(m.Sender(), m.Receiver())
 	waits := s.greets(m.Sender()) // greetFirst holds m, and hello.go asks then
 	s.mu.Unlock()
 	switch {
@@ -108,7 +108,7 @@ func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	q := &ask{message: stub, expires: expiry(m.ReplyBy(), now)}
 	s.mu.Lock()
 	q.cancel, _ = s.pending.ahead.Take(partyOf(m), now)
-	again := s.pending.asks[m.ID()] != nil
+	again := s.pending.asks[askKey(m)] != nil
 	room := again || s.pending.addAsk(q, now) // before it is written, because the answer may come at once
 	s.mu.Unlock()
 	switch {

@@ -37,7 +37,7 @@ type greeting struct {
 	extensions extensions // that both ends use
 }
 
-// callKey finds a call by its id. Two agents of the peer may use the same id.
+// callKey finds a call, or an ask, by its id. Two agents may use the same id.
 type callKey struct {
 	id     performatives.MessageID
 	sender performatives.AgentID // folded
@@ -58,8 +58,9 @@ type pending struct {
 	limit   int
 	greeted map[performatives.AgentID]*greeting // the agents of the peer that have shaken hands, by folded id
 	calls   map[callKey]*call
-	cancels map[callKey]*call // by the id of the CANCEL
-	asks    map[performatives.MessageID]*ask
+	cancels map[callKey]*call                // by the id of the CANCEL
+	asks    map[callKey]*ask                 // by its id and its sender
+	askIDs  map[performatives.MessageID]*ask // the last one with that id
 	parties map[party]*ask
 	swept   time.Time // of the last sweep
 
@@ -81,7 +82,7 @@ const unlimited = time.Hour
 func newPending(limit int) pending {
 	return pending{
 		limit: limit, greeted: make(map[performatives.AgentID]*greeting), calls: make(map[callKey]*call), cancels: make(map[callKey]*call),
-		asks: make(map[performatives.MessageID]*ask), parties: make(map[party]*ask),
+		asks: make(map[callKey]*ask), askIDs: make(map[performatives.MessageID]*ask), parties: make(map[party]*ask),
 	}
 }
 
@@ -137,13 +138,28 @@ func (p *pending) addAsk(q *ask, now time.Time) bool {
 	if p.full(len(p.asks)) && !p.sweep(now) {
 		return false
 	}
-	p.asks[q.message.ID()], p.parties[partyOf(q.message)] = q, q
+	id := q.message.ID()
+	p.asks[askKey(q.message)], p.askIDs[id], p.parties[partyOf(q.message)] = q, q, q
 	return true
 }
 
+func askKey(m *performatives.Message) callKey { return callKey{m.ID(), m.Sender().Fold()} }
+
+// askFor returns the request of this node that a message of the peer is about. A receiver that has not asked by that id, or none, stands for
+// the last agent that has.
+func (p *pending) askFor(id string, receiver performatives.AgentID) *ask {
+	if q := p.asks[callKey{performatives.MessageID(id), receiver.Fold()}]; q != nil {
+		return q
+	}
+	return p.askIDs[performatives.MessageID(id)]
+}
+
 func (p *pending) removeAsk(q *ask) {
-	if p.asks[q.message.ID()] == q {
-		delete(p.asks, q.message.ID())
+	if k := askKey(q.message); p.asks[k] == q {
+		delete(p.asks, k)
+	}
+	if id := q.message.ID(); p.askIDs[id] == q {
+		delete(p.askIDs, id)
 	}
 	if k := partyOf(q.message); p.parties[k] == q {
 		delete(p.parties, k)

@@ -57,7 +57,7 @@ func invalidRoute(member, want string) error {
 // checkRoute refuses a message that has been on this node before.
 func (s *session) checkRoute(d *decoder) {
 	v, ok := d.out.Metadata[memberRoute]
-	if !ok || !s.agrees(d.out.Sender, extensionRouting) {
+	if !ok || !d.agreed(extensionRouting) {
 		return
 	}
 	r, err := readRoute(v)
@@ -73,7 +73,7 @@ func (s *session) checkRoute(d *decoder) {
 // peer has not agreed to the extension.
 func (s *session) routed(m *performatives.Message) (*performatives.Message, error) {
 	came, ok := m.Metadata(memberRoute)
-	agreed := s.agrees(m.Receiver(), extensionRouting)
+	agreed := s.agrees(m.Sender(), m.Receiver(), extensionRouting)
 	if !agreed && !ok {
 		return m, nil
 	}

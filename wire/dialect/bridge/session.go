@@ -73,7 +73,6 @@ type session struct {
 	mu      sync.Mutex
 	pending pending
 	hellos  hellos
-	agreed  extensions              // of the end that opened the connection
 	nacked  performatives.MessageID // the last refused message; of the reader
 }
 
@@ -180,7 +179,7 @@ func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
 		return
 	}
 	s.mu.Lock()
-	q := s.pending.asks[performatives.MessageID(e.Correlation)]
+	q := s.pending.askFor(e.Correlation, e.Receiver)
 	if q != nil {
 		s.pending.removeAsk(q)
 	}

@@ -28,6 +28,7 @@ func newCodec(o wire.CodecOptions, depth int) *codec {
 		sequences: make(sequences), agents: make(map[performatives.AgentID]*registration),
 	}
 	c.calls.ended = c.endedCall
+	c.asked.ours = true
 	return c
 }
 
@@ -50,10 +51,6 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	}
 	if d.fault != nil {
 		take(d.refused())
-		return
-	}
-	if d.made == nil { // a heartbeat
-		take(wire.Inbound{Token: d.token})
 		return
 	}
 	take(wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin})

@@ -226,8 +226,9 @@ func (d *decoder) finish() {
 	if d.fault != nil {
 		return
 	}
-	if d.kind == typeStatus && d.beats() {
-		return
+	if d.kind == typeStatus {
+		d.beats()
+		d.out.ID = statusID + d.out.ID
 	}
 	switch {
 	case !startsWork(d.out.Performative):

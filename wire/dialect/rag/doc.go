@@ -51,7 +51,7 @@
 //
 // AGENT_REGISTRATION has an AgentRegistration as payload, with all its members. Its capabilities become topics of the agent, and its
 // message_types that ask for a task become actions. The answer is AGENT_REGISTRATION_RESULT with the capabilities of the node. AGENT_STATUS has the
-// object of Agent Health Monitoring; it is a heartbeat, and has no answer. An agent whose status is inactive or error is not found by others.
+// object of Agent Health Monitoring; it is a heartbeat, and has no answer. AGENT_STATUS_REQUEST is a task, for which a node has that object as its result. An agent whose status is inactive or error is not found by others.
 // TASK_ACCEPT, AGREE and STATUS_UPDATE are written only to an agent that has named them in message_types, or used them: one that
 // knows the text alone would answer them by an error.
 //

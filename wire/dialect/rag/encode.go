@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -74,7 +75,7 @@ var errNoUTF8 = errors.New("rag: want UTF-8")
 
 // find finds the request of the peer that m belongs to.
 func (w *writer) find() {
-	if w.call = w.codec.calls.ids[performatives.MessageID(w.m.InReplyTo())]; w.call == nil {
+	if w.call = w.codec.calls.find("", w.m.InReplyTo()); w.call == nil {
 		return
 	}
 	w.callKind = w.call.kind
@@ -94,7 +95,7 @@ func (w *writer) overtaken() *performatives.Refusal {
 	switch {
 	case m.Performative() != performatives.ActCancel:
 		return c.ahead.Refusal(m, c.now)
-	case w.call == nil && c.asked.ids[performatives.MessageID(m.InReplyTo())] == nil:
+	case w.call == nil && c.asked.find(m.Sender(), m.InReplyTo()) == nil:
 		c.ahead.Note(m, c.now())
 	}
 	return nil
@@ -103,6 +104,8 @@ func (w *writer) overtaken() *performatives.Refusal {
 // body finds the type and the payload.
 func (w *writer) body() {
 	switch act := w.m.Performative(); {
+	case strings.HasPrefix(w.m.InReplyTo(), statusID):
+		w.silent = true
 	case w.m.MessageType() != "":
 		w.typed()
 	case isProgress(act) && !w.codec.understands(w.m.Receiver(), act.String()):
@@ -190,16 +193,16 @@ func (w *writer) trace() string {
 	c, m := w.codec, w.m
 	came := w.kept(keptTrace)
 	taken := c.asked.traces[traceKey{m.Receiver().Fold(), came}]
-	if belongs(came, m.ConversationID()) && (taken == nil || taken.id == m.ID() || !startsWork(m.Performative())) {
+	if belongs(came, m.ConversationID()) && (taken == nil || taken.id == m.ID() && taken.asker.Is(m.Sender()) || !startsWork(m.Performative())) {
 		return came
 	}
 	if w.kind != typeError && w.call != nil {
 		return w.call.trace
 	}
-	if x := c.asked.ids[performatives.MessageID(m.InReplyTo())]; x != nil && w.kind != typeError { // of ours, such as a CANCEL
+	if x := c.asked.find(m.Sender(), m.InReplyTo()); x != nil && w.kind != typeError { // of ours, such as a CANCEL
 		return x.trace
 	}
-	if x := c.asked.ids[m.ID()]; x != nil { // the same message again
+	if x := c.asked.find(m.Sender(), string(m.ID())); x != nil { // the same message again
 		return x.trace
 	}
 	return c.newTrace(prefixOf(w.kind, m.Receiver()), m.ConversationID(), m.Receiver())
@@ -213,7 +216,7 @@ func (w *writer) note(trace string) {
 	if reference == "" {
 		reference = string(m.ID())
 	}
-	switch x := c.asked.ids[performatives.MessageID(m.InReplyTo())]; {
+	switch x := c.asked.find(m.Sender(), m.InReplyTo()); {
 	case act == performatives.ActCancel && x != nil:
 		c.asked.addCancel(x, m.ID(), reference)
 	case w.call != nil:

@@ -103,16 +103,15 @@ func (r *registration) with(payload []byte) *registration {
 	return &out
 }
 
-// beats notes the status of an agent, and reports whether it is registered and has had that status before.
-func (d *decoder) beats() bool {
-	r := d.codec.agents[d.out.Sender.Fold()]
-	if r == nil {
-		return false
+// statusID begins the id of a status, so that its answer can be told, which is not written. The trace id does not tell it: heartbeats that follow one
+// another may have the same.
+const statusID = "agent_status/"
+
+// beats notes the status of a registered agent.
+func (d *decoder) beats() {
+	if r := d.codec.agents[d.out.Sender.Fold()]; r != nil {
+		r.status = r.with(d.in.values[memPayload]).status
 	}
-	now := r.with(d.in.values[memPayload]).status
-	same := now == r.status
-	r.status = now
-	return same
 }
 
 // registered reads the answer to a registration.
@@ -178,14 +177,12 @@ func names(c performatives.Capabilities) []string {
 	return all
 }
 
-// capabilities writes an INFORM_CAPABILITIES. The answer to a registration says what the node offers; a status gets none.
+// capabilities writes an INFORM_CAPABILITIES. The answer to a registration says what the node offers.
 func (w *writer) capabilities() {
 	i, err := performatives.PayloadAs[performatives.InformCapabilities](w.m)
 	switch {
 	case err == nil && begins(i.Extra[extraRegistered], '{'):
 		w.kind, w.payload = typeRegistered, i.Extra[extraRegistered]
-	case w.call != nil && w.call.kind == typeStatus:
-		w.silent = true
 	case err == nil && w.call != nil && w.call.kind == typeRegistration && i.Capabilities != nil:
 		w.kind = typeRegistered
 		w.marshal(agentRegistration{ID: w.call.asker, Capabilities: names(*i.Capabilities), Status: w.codec.statusOf(w.call.asker)})

@@ -106,7 +106,7 @@ func (d *decoder) note() {
 		c.asked.end(x, d.out.Performative, x.cancel != "" && d.out.InReplyTo == x.cancelRef)
 	case d.out.Performative == performatives.ActCancel && y != nil:
 		c.calls.addCancel(y, d.out.ID, string(d.out.ID))
-	case startsWork(d.out.Performative):
+	case startsWork(d.out.Performative) && d.kind != typeStatus:
 		d.origin.call = d.exchange()
 		c.calls.add(d.origin.call)
 	}

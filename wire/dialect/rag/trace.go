@@ -35,6 +35,18 @@ func splitTrace(trace string) (conversation performatives.ConversationID, sequen
 	return performatives.ConversationID(rest[:last]), int(n)
 }
 
+// Conversation returns the conversation that a trace id belongs to (addenda §3b): the middle of <prefix>-<conversation>-<sequence>, and any other text itself.
+func Conversation(trace string) performatives.ConversationID {
+	conversation, _ := splitTrace(trace)
+	return conversation
+}
+
+// TraceID returns the trace id with which a message came from a peer of this dialect, and "" for any other message.
+func TraceID(m *performatives.Message) string {
+	v, _ := m.Metadata(keptTrace)
+	return textOf(v)
+}
+
 func isPrefix(s string) bool {
 	switch s {
 	case prefixIngestion, prefixRetrieval, prefixResponse, prefixError:

@@ -63,5 +63,6 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 		calls: newPending(o.MaxPending), asked: newPending(o.MaxPending), field: make(map[performatives.AgentID]bool),
 	}
 	c.calls.ended = c.withdrawn.endedCall
+	c.asked.ours = true
 	return c, nil
 }

@@ -91,8 +91,8 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	defer c.mu.Unlock()
 	w := writer{codec: c, m: m, dst: append(dst, '{')}
 	w.came, _ = m.Shape().(*shape)
-	w.call = c.calls.ids[performatives.MessageID(m.InReplyTo())]
-	w.asked = c.asked.ids[performatives.MessageID(m.InReplyTo())]
+	w.call = c.calls.of("", m.InReplyTo())
+	w.asked = c.asked.of(m.Sender(), m.InReplyTo())
 	if r := w.overtaken(); r != nil {
 		return dst, r
 	}
@@ -280,6 +280,20 @@ func uuidFor(id performatives.MessageID) string {
 	return uuidOf(sum[:])
 }
 
+// newSubtask returns the subtask_id of a task that has none: one that is made of its id and, where another agent has asked the peer by the same id, of its
+// sender. A copy has that of the first.
+func (w *writer) newSubtask() string {
+	asked, m := &w.codec.asked, w.m
+	if x := asked.of(m.Sender(), string(m.ID())); x != nil && x.id == m.ID() && x.agent == m.Receiver().Fold() && x.subtask != "" {
+		return x.subtask
+	}
+	id := uuidFor(m.ID())
+	if x := asked.subtasks[flow{m.Receiver().Fold(), id}]; x != nil && !x.other.Is(m.Sender()) {
+		id = uuidFor(performatives.MessageID(m.Sender().Fold()) + "/" + m.ID())
+	}
+	return id
+}
+
 // formatTime writes a time as the specification does.
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
@@ -306,7 +320,7 @@ func (w *writer) assign() {
 		delete(w.body, metaPriority) // it is in task_metadata
 	}
 	if textOf(w.body["subtask_id"]) == "" {
-		w.set("subtask_id", uuidFor(w.m.ID()))
+		w.set("subtask_id", w.newSubtask())
 	}
 	w.set("task_name", t.TaskType)
 	w.body["input_data"] = json.RawMessage("{}")

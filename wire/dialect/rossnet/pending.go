@@ -30,13 +30,20 @@ type flow struct {
 	name  string
 }
 
+// reference names a request by its id, or that of its CANCEL. Two agents of this node may use the same id.
+type reference struct {
+	asker performatives.AgentID // folded; empty for a request of the peer
+	id    performatives.MessageID
+}
+
 // pending has the exchanges of one direction. At its limit it drops the oldest.
 type pending struct {
 	limit        int
 	subtasks     map[flow]*exchange
 	correlations map[flow][]*exchange
-	ids          map[performatives.MessageID]*exchange // by the id of the request, and by that of its CANCEL
-	order        []*exchange                           // the oldest first, and some that are gone
+	ids          map[reference]*exchange // by the id of the request, and by that of its CANCEL
+	ours         bool                    // the requests are of this node
+	order        []*exchange             // the oldest first, and some that are gone
 	n            int
 	ended        func(*exchange) // called for each that is removed; nil = nobody
 }
@@ -49,13 +56,25 @@ func newPending(limit int) pending {
 		limit = defaultPending
 	}
 	return pending{
-		limit: limit, subtasks: make(map[flow]*exchange), correlations: make(map[flow][]*exchange), ids: make(map[performatives.MessageID]*exchange),
+		limit: limit, subtasks: make(map[flow]*exchange), correlations: make(map[flow][]*exchange), ids: make(map[reference]*exchange),
 	}
+}
+
+func (p *pending) reference(asker performatives.AgentID, id performatives.MessageID) reference {
+	if !p.ours {
+		return reference{id: id}
+	}
+	return reference{asker.Fold(), id}
+}
+
+// of returns the exchange that a message of this node is about: with the id of its request, or of the CANCEL of that.
+func (p *pending) of(asker performatives.AgentID, id string) *exchange {
+	return p.ids[p.reference(asker, performatives.MessageID(id))]
 }
 
 // add adds an exchange. It replaces the one with its id, and the one of its agent with its subtask_id.
 func (p *pending) add(x *exchange) {
-	p.remove(p.ids[x.id])
+	p.remove(p.ids[p.reference(x.other, x.id)])
 	if x.subtask != "" {
 		p.remove(p.subtasks[flow{x.agent, x.subtask}])
 		p.subtasks[flow{x.agent, x.subtask}] = x
@@ -66,7 +85,7 @@ func (p *pending) add(x *exchange) {
 	if len(p.order) >= 2*p.limit {
 		p.order = slices.DeleteFunc(p.order, func(x *exchange) bool { return x.gone })
 	}
-	p.ids[x.id] = x
+	p.ids[p.reference(x.other, x.id)] = x
 	at := flow{x.agent, x.correlation}
 	p.correlations[at] = append(p.correlations[at], x)
 	p.order = append(p.order, x)
@@ -92,9 +111,9 @@ func (p *pending) find(agent performatives.AgentID, subtask, correlation string)
 
 // addCancel notes the CANCEL of a request, and the in_reply_to of its answer.
 func (p *pending) addCancel(x *exchange, id performatives.MessageID, reference string) {
-	delete(p.ids, x.cancel)
+	delete(p.ids, p.reference(x.other, x.cancel))
 	x.cancel, x.cancelRef = id, reference
-	p.ids[id] = x
+	p.ids[p.reference(x.other, id)] = x
 }
 
 func (p *pending) remove(x *exchange) {
@@ -106,8 +125,8 @@ func (p *pending) remove(x *exchange) {
 	if p.ended != nil {
 		p.ended(x)
 	}
-	delete(p.ids, x.id)
-	delete(p.ids, x.cancel)
+	delete(p.ids, p.reference(x.other, x.id))
+	delete(p.ids, p.reference(x.other, x.cancel))
 	if at := (flow{x.agent, x.subtask}); p.subtasks[at] == x {
 		delete(p.subtasks, at)
 	}

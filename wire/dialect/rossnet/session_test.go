@@ -2,6 +2,7 @@ package rossnet
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -183,5 +184,39 @@ func TestErrorCodes(t *testing.T) {
 	}
 	if len(words) > 0 {
 		t.Errorf("not of rossnet §7: %v", words)
+	}
+}
+
+// Two agents of this node ask a peer by requests with the same id. Each gets the answer to its own, withdraws its own, and may repeat its own.
+func TestEqualIDsOfTwoAgents(t *testing.T) {
+	c := open(t)
+	subtask := func(agent performatives.AgentID, id performatives.MessageID, about string, payload any) string {
+		t.Helper()
+		m, err := performatives.New(performatives.Envelope{
+			ID: id, Sender: agent, Receiver: "A", ConversationID: "talk-" + performatives.ConversationID(agent), InReplyTo: about, Timestamp: noon, Payload: payload,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return textOf(memberIn(memberIn([]byte(write(t, c, m)), memPayload), "subtask_id"))
+	}
+	ask := performatives.TaskRequest{TaskType: "work"}
+	eddys, adas := subtask("Eddy", "1", "", ask), subtask("Ada", "1", "", ask)
+	if eddys == "" || adas == "" || eddys == adas {
+		t.Fatalf("Eddy has asked for the subtask %q, Ada for %q", eddys, adas)
+	}
+	for agent, own := range map[performatives.AgentID]string{"Eddy": eddys, "Ada": adas} {
+		if got := subtask(agent, "c-"+performatives.MessageID(agent), "1", performatives.Cancel{}); got != own {
+			t.Errorf("%s withdraws the subtask %q, and has asked for %q", agent, got, own)
+		}
+		m := accept(t, c, frameOf(kindComplete, "A", string(agent), "x", fmt.Sprintf(`{"subtask_id":%q,"output_data":{}}`, own)))
+		if m.Receiver() != agent || m.InReplyTo() != "1" || m.ConversationID() != "talk-"+performatives.ConversationID(agent) {
+			t.Errorf("the answer for %s is %+v", agent, m.Envelope())
+		}
+	}
+	eddys, adas = subtask("Eddy", "2", "", ask), subtask("Ada", "2", "", ask)
+	accept(t, c, frameOf(kindComplete, "A", "Eddy", "x", fmt.Sprintf(`{"subtask_id":%q,"output_data":{}}`, eddys)))
+	if again := subtask("Ada", "2", "", ask); again != adas {
+		t.Errorf("Ada repeats her request as the subtask %q, and had asked for %q", again, adas)
 	}
 }

@@ -1,0 +1,32 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+)
+
+// traceView is the answer of GET /api/traces/{id}.
+type traceView struct {
+	observe.Trace
+	partial
+}
+
+func (h *Handler) trace(w http.ResponseWriter, r *http.Request) {
+	t, ok := h.options.Recorder.Trace(r.PathValue("id"))
+	if !ok {
+		fail(w, http.StatusNotFound, "unknown_trace", "no message of this trace is recorded on this node")
+		return
+	}
+	answer(w, http.StatusOK, traceView{Trace: t})
+}
+
+// mergeTraces puts together what the nodes know of one trace. The trace is that of the first node that knows the conversation in whose work the others began.
+func mergeTraces(_ *http.Request, parts []part[traceView]) traceView {
+	v := parts[0].view
+	for _, p := range parts[1:] {
+		v.Messages = append(v.Messages, p.view.Messages...)
+	}
+	v.Order()
+	return v
+}

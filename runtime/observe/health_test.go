@@ -1,0 +1,98 @@
+package observe_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+)
+
+// An agent's figures are those of its requests: what it has taken, how long until the result, and how many failed.
+func TestHealth(t *testing.T) {
+	n, r := record(t, observe.Options{})
+	fails := false
+	if err := n.Spawn(within(t), "w", func() actors.Agent {
+		return worker(func(context.Context) (performatives.InformResult, error) {
+			if fails {
+				return performatives.InformResult{}, &performatives.Refusal{Code: performatives.CodeTimeout, Text: "no model"}
+			}
+			return performatives.InformResult{Status: performatives.StatusFailure}, nil // the work was done, and its answer is no
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if h, ok := r.Health("W"); !ok || h.Agent != "w" || h.Status != "active" || h.Processed != 0 || !h.LastHeartbeat.IsZero() {
+		t.Errorf("before: %v %+v", ok, h)
+	}
+	if _, ok := r.Health("nobody"); ok {
+		t.Error("there is nobody")
+	}
+	for i := range 4 {
+		fails = i == 3
+		if _, err := n.Delegate(within(t), "w", performatives.TaskRequest{TaskType: "work"}); (err != nil) != fails {
+			t.Fatal(err)
+		}
+	}
+	h, _ := r.Health("w")
+	if h.Processed != 4 || h.ErrorRate != 0.25 || h.ResponseMillis <= 0 || h.LastHeartbeat.IsZero() || h.Reported {
+		t.Errorf("after: %+v", h)
+	}
+	if err := n.StopAgent(within(t), "w"); err != nil {
+		t.Fatal(err)
+	}
+	if h, ok := r.Health("w"); ok {
+		t.Errorf("stopped: %+v", h)
+	}
+	if err := n.Spawn(within(t), "w", func() actors.Agent { return worker(nil) }); err != nil {
+		t.Fatal(err)
+	}
+	if h, ok := r.Health("w"); !ok || h.Processed != 0 || h.ErrorRate != 0 {
+		t.Errorf("another agent of that name has the counts of the first: %v %+v", ok, h)
+	}
+}
+
+// The response time is that from the first sight of the request to its result: neither its acceptance, nor a copy, nor the answer of another agent, nor
+// one to another asker counts.
+func TestResponseTime(t *testing.T) {
+	n, r := record(t, observe.Options{})
+	for _, id := range []performatives.AgentID{"w", "other"} {
+		if err := n.Spawn(within(t), id, func() actors.Agent { return worker(nil) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish := func(second int64, from, to performatives.AgentID, id, about, ref string, payload any) *performatives.Message {
+		t.Helper()
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.MessageID(id), Sender: from, Receiver: to, InReplyTo: about, ReplyWith: ref, Timestamp: time.Unix(second, 0), Payload: payload,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent(n, m)
+		return m
+	}
+	task := performatives.TaskRequest{TaskType: "work"}
+	done := performatives.InformResult{Status: performatives.StatusSuccess}
+	request := publish(10, "Asker", "w", "q1", "", "ref", task)
+	n.Events().Publish(actors.MessageReceived{At: actors.At{Time: time.Unix(11, 0)}, Agent: "w", Message: request})
+	sent(n, request)
+	publish(12, "w", "asker", "a1", "q1", "", performatives.TaskAccept{})
+	publish(12, "other", "asker", "a2", "q1", "", done)
+	publish(12, "w", "another", "a3", "q1", "", done)
+	publish(14, "w", "asker", "a4", "ref", "", done)
+	if h, _ := r.Health("w"); h.ResponseMillis != 4000 || h.Processed != 1 || h.ErrorRate != 0 || !h.LastHeartbeat.Equal(time.Unix(14, 0)) {
+		t.Errorf("got %+v", h)
+	}
+	publish(15, "w", "asker", "a5", "ref", "", done) // an answer to what was answered
+	publish(20, "asker", "w", "q2", "", "", task)
+	publish(28, "w", "asker", "a6", "q2", "", performatives.Failure{ErrorCode: performatives.CodeFailed})
+	if h, _ := r.Health("w"); h.ResponseMillis != 6000 || h.Processed != 2 || h.ErrorRate != 0.5 {
+		t.Errorf("got %+v", h)
+	}
+	if h, _ := r.Health("other"); h.Processed != 0 || h.ResponseMillis != 0 {
+		t.Errorf("the other: %+v", h)
+	}
+}

@@ -1,0 +1,127 @@
+package observe
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/rag"
+)
+
+// Trace is what is known of one trace (rag, Trace Management; addenda §3b): the conversation after which its trace ids are named, and those begun in its
+// work. A conversation of any dialect is one.
+type Trace struct {
+	ID       performatives.ConversationID `json:"trace"`
+	Messages []TracedMessage              `json:"messages"` // of its conversations, in the order in which they were first seen
+}
+
+// TracedMessage is a message of a [Trace].
+type TracedMessage struct {
+	ID           performatives.MessageID      `json:"id"`
+	TraceID      string                       `json:"trace_id,omitempty"` // empty for a message that has none
+	Conversation performatives.ConversationID `json:"conversation_id"`
+	Parent       performatives.MessageID      `json:"parent,omitempty"`   // what it replies to or, of the first one of a conversation, in whose work it was sent; empty when that is not known
+	Children     []performatives.MessageID    `json:"children,omitempty"` // those whose parent it is
+	Time         time.Time                    `json:"time"`
+	Performative string                       `json:"performative"`
+	MessageType  string                       `json:"message_type,omitempty"`
+	Sender       performatives.AgentID        `json:"sender"`
+	Receiver     performatives.AgentID        `json:"receiver,omitempty"`
+	Refused      performatives.Code           `json:"refused,omitempty"`
+}
+
+// Trace returns the trace to which a trace id, or the id of a conversation, belongs. It is false when nothing of it is recorded. The caller owns the
+// result.
+func (r *Recorder) Trace(id string) (Trace, bool) {
+	t := Trace{ID: rag.Conversation(id), Messages: []TracedMessage{}}
+	defer r.lock().Unlock()
+	if e := r.byID[performatives.ConversationID(id)]; e != nil { // one begun in the work of another belongs to that
+		for seen := 0; e.parent != "" && r.byID[e.parent] != nil && seen < len(r.byID); seen++ {
+			e = r.byID[e.parent]
+		}
+		t.ID = rag.Conversation(string(e.id))
+	}
+	all := map[performatives.ConversationID]*entry{}
+	for found := true; found; {
+		found = false
+		for e := r.recent.newest; e != nil; e = e.older {
+			if all[e.id] == nil && (rag.Conversation(string(e.id)) == t.ID || e.parent == t.ID || all[e.parent] != nil) {
+				all[e.id], found = e, true
+			}
+		}
+	}
+	for _, e := range all {
+		for i := range e.messages {
+			t.Messages = append(t.Messages, e.traced(&e.messages[i], all[e.parent]))
+		}
+	}
+	t.Order()
+	return t, len(t.Messages) > 0
+}
+
+// traced returns a message of the conversation. above is the conversation in whose work it was begun; nil for none.
+func (e *entry) traced(k *kept, above *entry) TracedMessage {
+	m := TracedMessage{
+		ID: k.ID, Conversation: e.id, Time: k.Time, Performative: k.Performative, MessageType: k.MessageType, Sender: k.Sender, Receiver: k.Receiver, Refused: k.Refused,
+	}
+	if k.source != nil {
+		m.TraceID = rag.TraceID(k.source)
+	}
+	if m.TraceID == "" && rag.Conversation(string(e.id)) != e.id {
+		m.TraceID = string(e.id)
+	}
+	if k.InReplyTo != "" {
+		m.Parent = e.named(k.InReplyTo)
+	} else if above != nil {
+		m.Parent = above.causes(k)
+	}
+	return m
+}
+
+// named returns the message with an id or a reply_with.
+func (e *entry) named(ref string) performatives.MessageID {
+	for i := range e.messages {
+		if k := &e.messages[i]; string(k.ID) == ref || k.source != nil && k.source.ReplyWith() == ref {
+			return k.ID
+		}
+	}
+	return ""
+}
+
+// causes returns the last message to the sender of k that came before it.
+func (e *entry) causes(k *kept) (id performatives.MessageID) {
+	for i := range e.messages {
+		if before := &e.messages[i]; before.Receiver.Is(k.Sender) && !before.Time.After(k.Time) {
+			id = before.ID
+		}
+	}
+	return id
+}
+
+// Order puts the messages into their order, each once, and lists the children of each. Those of several nodes may be together.
+func (t *Trace) Order() {
+	slices.SortStableFunc(t.Messages, func(a, b TracedMessage) int { return a.Time.Compare(b.Time) })
+	at := make(map[performatives.MessageID]int, len(t.Messages))
+	once := t.Messages[:0]
+	for _, m := range t.Messages {
+		i, known := at[m.ID]
+		if !known {
+			m.Children = nil
+			at[m.ID] = len(once)
+			once = append(once, m)
+			continue
+		}
+		if once[i].Parent == "" {
+			once[i].Parent = m.Parent
+		}
+		if once[i].TraceID == "" {
+			once[i].TraceID = m.TraceID
+		}
+	}
+	t.Messages = once
+	for _, m := range once {
+		if i, ok := at[m.Parent]; ok && m.Parent != "" {
+			once[i].Children = append(once[i].Children, m.ID)
+		}
+	}
+}

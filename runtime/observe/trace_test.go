@@ -1,0 +1,96 @@
+package observe_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+)
+
+// The tree of the specification's example: a trace has the messages of its conversation, and of those that were begun in its work, by parent and child.
+func TestTrace(t *testing.T) {
+	n, r := record(t, observe.Options{})
+	second := int64(0)
+	say := func(conversation, id, about, trace string, from, to performatives.AgentID, payload any) {
+		t.Helper()
+		second++
+		e := performatives.Envelope{
+			ID: performatives.MessageID(id), Sender: from, Receiver: to, ConversationID: performatives.ConversationID(conversation), InReplyTo: about,
+			ReplyWith: "ref-" + id, Timestamp: time.Unix(second, 0), Payload: payload,
+		}
+		if trace != "" {
+			e.Metadata = performatives.Members{"envelope.trace_id": json.RawMessage(`"` + trace + `"`)}
+		}
+		m, err := performatives.New(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent(n, m)
+	}
+	task, done := performatives.TaskRequest{TaskType: "work"}, performatives.InformResult{Status: performatives.StatusSuccess}
+	const base = "rag-conversation-123"
+	say(base, "ask", "", "", "UI", "System", task)
+	say("ret-"+base+"-002", "find", "", "", "System", "RetrievalAgent", task)
+	say("ret-"+base+"-002", "found", "ref-find", "", "RetrievalAgent", "System", done)
+	say(base, "said", "", "llm-"+base+"-003", "System", "LLMResponseAgent", task)
+	say("own-1", "helped", "", "", "RetrievalAgent", "Helper", task)
+	say(base, "answer", "ask", "", "System", "UI", done)
+	say("other", "else", "", "", "UI", "System", task)
+	for child, parent := range map[string]string{"ret-" + base + "-002": base, "own-1": "ret-" + base + "-002"} {
+		n.Events().Publish(codons.Transition{
+			At: actors.At{Time: time.Unix(1, 0)}, Conversation: performatives.ConversationID(child), Parent: performatives.ConversationID(parent), Agent: "a", To: "open",
+		})
+	}
+	want := strings.Join([]string{
+		"ask  UI System  [find answer]",
+		"find ret-rag-conversation-123-002 System RetrievalAgent ask [found helped]",
+		"found ret-rag-conversation-123-002 RetrievalAgent System find []",
+		"said llm-rag-conversation-123-003 System LLMResponseAgent  []",
+		"helped  RetrievalAgent Helper find []",
+		"answer  System UI ask []",
+	}, "\n")
+	for _, id := range []string{base, "ret-" + base + "-002", "llm-" + base + "-003", "own-1", "err-" + base + "-009"} {
+		got, ok := r.Trace(id)
+		var lines []string
+		for _, m := range got.Messages {
+			lines = append(lines, fmt.Sprintf("%s %s %s %s %s %v", m.ID, m.TraceID, m.Sender, m.Receiver, m.Parent, m.Children))
+		}
+		if d := cmp.Diff(want, strings.Join(lines, "\n")); !ok || got.ID != base || d != "" {
+			t.Errorf("%s: %v %s\n%s", id, ok, got.ID, d)
+		}
+	}
+	if got, ok := r.Trace("other"); !ok || len(got.Messages) != 1 || got.ID != "other" {
+		t.Errorf("another: %v %+v", ok, got)
+	}
+	if got, ok := r.Trace("unknown"); ok {
+		t.Errorf("unknown: %+v", got)
+	}
+}
+
+// The messages of two nodes are put together: each once, with what either knows of it.
+func TestTraceOfTwoNodes(t *testing.T) {
+	at := func(s int64) time.Time { return time.Unix(s, 0) }
+	v := observe.Trace{Messages: []observe.TracedMessage{
+		{ID: "b", Parent: "a", Time: at(2), Children: []performatives.MessageID{"gone"}},
+		{ID: "c", Time: at(4)},
+		{ID: "a", Time: at(1)},
+		{ID: "c", Parent: "b", TraceID: "ret-c-001", Time: at(3)},
+	}}
+	v.Order()
+	want := []observe.TracedMessage{
+		{ID: "a", Time: at(1), Children: []performatives.MessageID{"b"}},
+		{ID: "b", Parent: "a", Time: at(2), Children: []performatives.MessageID{"c"}},
+		{ID: "c", Parent: "b", TraceID: "ret-c-001", Time: at(3)},
+	}
+	if d := cmp.Diff(want, v.Messages); d != "" {
+		t.Error(d)
+	}
+}
