@@ -60,7 +60,9 @@ func (p *endpoint) observe(ctx context.Context, c *nodeCmd) (err error) {
 		return err
 	}
 	if c.HTTP != "" {
-		if w.recorder, err = observe.New(p.node, observe.Options{Mask: c.masks()}); err != nil {
+		if w.recorder, err = observe.New(p.node, observe.Options{
+			Conversations: c.RecordConversations, Bytes: int(c.RecordBytes), Mask: c.masks(),
+		}); err != nil {
 			w.telemetry.Close()
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // nodeCmd is ribosome node.
@@ -24,6 +25,7 @@ type nodeCmd struct {
 	tlsFlags     `group:"TLS, for all listeners:"`
 	limitFlags   `group:"Limits:"`
 	clusterFlags `group:"The cluster, if the node is to be in one:"`
+	recordFlags  `group:"What --http keeps for the operator:"`
 	traceFlags   `group:"Traces:"`
 	logFlags     `group:"Log, on stderr unless a flag says otherwise:"`
 }
@@ -76,6 +78,24 @@ type limitFlags struct {
 	PingTimeout    time.Duration `default:"60s" help:"Silence after which a peer is given up; 0s is never"`
 }
 
+// recordFlags has the bounds of the recorder, which is on with --http: nothing else reads it (docs/adr/0048-recorder-of-the-program.md).
+type recordFlags struct {
+	RecordConversations int  `default:"1000" help:"Most conversations that are kept; those without a message for the longest time are forgotten"`
+	RecordBytes         size `default:"64MiB" help:"Most memory of the kept conversations, estimated"`
+}
+
+// check returns an error for bounds that keep nothing, or that nothing reads.
+func (f *recordFlags) check(http string) error {
+	changed := f.RecordConversations != observe.DefaultConversations || f.RecordBytes != observe.DefaultBytes
+	switch {
+	case f.RecordConversations < 1:
+		return usagef("--record-conversations %d keeps nothing; want a number above 0", f.RecordConversations)
+	case changed && http == "":
+		return usagef("--record-conversations and --record-bytes are about what --http serves; add it, such as --http 127.0.0.1:8080")
+	}
+	return nil
+}
+
 // logFlags has the settings of the log.
 type logFlags struct {
 	LogLevel    string `default:"info" enum:"debug,info,warn,error" help:"Least that is written: debug, info, warn or error"`
@@ -120,6 +140,9 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return err
 	}
 	if err := c.traceFlags.check(); err != nil {
+		return err
+	}
+	if err := c.recordFlags.check(c.HTTP); err != nil {
 		return err
 	}
 	switch {
