@@ -26,7 +26,7 @@ type nodeCmd struct {
 	limitFlags   `group:"Limits:"`
 	clusterFlags `group:"The cluster, if the node is to be in one:"`
 	recordFlags  `group:"What --http keeps for the operator:"`
-	traceFlags   `group:"Traces:"`
+	otlpFlags    `group:"Traces and metrics for a collector:"`
 	logFlags     `group:"Log, on stderr unless a flag says otherwise:"`
 }
 
@@ -139,7 +139,7 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 	if err := c.clusterFlags.check(c); err != nil {
 		return err
 	}
-	if err := c.traceFlags.check(); err != nil {
+	if err := c.otlpFlags.check(); err != nil {
 		return err
 	}
 	if err := c.recordFlags.check(c.HTTP); err != nil {
