@@ -149,6 +149,7 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 		MaxHeaderBytes: httpHeaderBytes, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 		BaseContext: func(net.Listener) context.Context { return waiting },
 	}, cancel, make(chan struct{})}
+	api.Limit(o.server, c.MaxHTTP)
 	go func() {
 		defer close(o.done)
 		serve := o.server.Serve

@@ -161,6 +161,30 @@ func TestRecordFlags(t *testing.T) {
 	}
 }
 
+// The connections of the interface are bounded: an operator who is one too many is told so, and a probe still gets its answer.
+func TestHTTPConnections(t *testing.T) {
+	t.Chdir(t.TempDir())
+	n := begins(t, "node", "--no-auth", "--http", "127.0.0.1:0", "--max-http-connections", "1")
+	url := served(n)
+	events, err := browser(t, nil).Get(url + "/api/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = events.Body.Close() }()
+	if r := runs(t, "top", "--addr", url); r.code != exitFailed || !strings.Contains(r.stderr, "serves at most 1 connections at a time; close one") {
+		t.Errorf("got %+v", r)
+	}
+	if code, body := ask(t, browser(t, nil), "GET", url+"/healthz", ""); code != http.StatusOK {
+		t.Errorf("%d %s", code, body)
+	}
+	if r := n.end(); r.code != exitDone || strings.Contains(r.stderr, "had not stopped") {
+		t.Errorf("got %+v", r)
+	}
+	if r := runs(t, "node", "--no-auth", "--http", "127.0.0.1:0", "--max-http-connections", "0"); r.code != exitUsage || !strings.Contains(r.stderr, "lets nobody in") {
+		t.Errorf("got %+v", r)
+	}
+}
+
 // measured returns the sum of the samples of a metric, as Prometheus's own parser reads them.
 func measured(t *testing.T, c *http.Client, url, name string) (sum float64) {
 	t.Helper()

@@ -74,6 +74,7 @@ type limitFlags struct {
 	MaxFrame       size          `default:"16MiB" help:"Longest frame"`
 	MaxConnections int           `default:"16384" help:"Most connections at a time"`
 	MaxPerHost     int           `default:"0" help:"Most connections of one host at a time; 0 is a quarter of all, and no bound for this machine"`
+	MaxHTTP        int           `name:"max-http-connections" default:"1024" help:"Most connections at a time to --http; further ones are answered 503"`
 	PingInterval   time.Duration `default:"30s" help:"Silence after which a peer is asked whether it is there; 0s is never"`
 	PingTimeout    time.Duration `default:"60s" help:"Silence after which a peer is given up; 0s is never"`
 }
@@ -160,6 +161,8 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return usagef("--max-connections %d lets nobody in; want a number above 0", c.MaxConnections)
 	case c.MaxPerHost < 0:
 		return usagef("--max-per-host %d lets nobody in; want a number above 0, or 0 for a quarter of --max-connections", c.MaxPerHost)
+	case c.MaxHTTP <= 0:
+		return usagef("--max-http-connections %d lets nobody in; want a number above 0", c.MaxHTTP)
 	case c.AuditSize%(1<<20) != 0:
 		return usagef("--audit-size: want whole MiB, such as 64MiB")
 	case c.AuditKeep <= 0:
