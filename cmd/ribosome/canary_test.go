@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,13 +22,14 @@ const canary = "c4n4ry"
 // secrets are members with secrets, at several depths.
 var secrets = strings.ReplaceAll(`"password":"#","token":["#"],"deep":[{"x":{"api_key":"#","Authorization":"Bearer #"}}],"client_secret":{"a":{"b":"#"}},"cookies":["#"],"card":{"number":"#"},"number":5,"note":"kept"`, "#", canary)
 
-// No secret is in any answer of the interface, in its stream, in what its commands print, in the metrics, in the log or in the audit trail,
-// wherever in a message it was. What is no secret is there.
+// No secret is in any answer of the interface, in its stream, in what its commands print, in the metrics and spans, in the log or in the audit
+// trail, wherever in a message it was. What is no secret is there.
 func TestCanaries(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "tokens", "Ana "+canary+"-0123456789abcdefghijk\nCrm "+canary+"-abcdefghijk0123456789\n")
 	writeFile(t, "ana", canary+"-0123456789abcdefghijk")
-	n := hosts(t, "--tokens", "tokens", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--approvals", "ops", "--audit", "trail.jsonl",
+	collector := collects(t)
+	n := hosts(t, "--tokens", "tokens", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--approvals", "ops", "--audit", "trail.jsonl", "--otlp", collector.URL,
 		"--log-messages", "--message-log", "messages.log", "--mask", "card.number")
 	c, url := browser(t, nil), served(n.running)
 	token := canary + "-0123456789abcdefghijk"
@@ -88,6 +90,14 @@ func TestCanaries(t *testing.T) {
 	}()
 	await(`"conversation_id":"said5"`)
 	await(`"deploy"`)
+	for late := time.Now().Add(patience); ; { // the step has been sent, and is in the queue a little later
+		if _, waiting := ask(t, c, "GET", url+"/api/approvals", token); strings.Contains(waiting, "deploy") {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatal("no step waits for an approval")
+		}
+	}
 
 	seen := map[string]string{"the stream": live.String()}
 	for _, path := range []string{
@@ -119,6 +129,9 @@ func TestCanaries(t *testing.T) {
 	}
 	seen["tail"] = fmt.Sprint(tail.end())
 	seen["the log"] = fmt.Sprint(n.end())
+	if seen["the collector"] = string(collector.raw); !slices.Contains(collector.paths, otlpTraces) || !slices.Contains(collector.paths, otlpMetrics) {
+		t.Errorf("a collector gets requests to %v", collector.paths)
+	}
 	trail, err := os.ReadFile("trail.jsonl")
 	if err != nil || !strings.Contains(string(trail), "said1") {
 		t.Errorf("%v: the trail is\n%s", err, trail)

@@ -105,6 +105,9 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 	if p.server, err = wire.NewServer(opts); err != nil {
 		return err
 	}
+	if p.observers != nil {
+		p.observers.server.Store(p.server)
+	}
 	return c.listen(ctx, p, config)
 }
 

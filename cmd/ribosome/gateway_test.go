@@ -40,10 +40,20 @@ func TestGateway(t *testing.T) {
 // exchangeFrame writes a frame of the Wire Protocol, and reads the next one.
 func exchangeFrame(t *testing.T, c net.Conn, data string) []byte {
 	t.Helper()
+	writeFrame(t, c, data)
+	return readFrame(t, c)
+}
+
+func writeFrame(t *testing.T, c net.Conn, data string) {
+	t.Helper()
 	frame := append([]byte("MC\x01"), binary.BigEndian.AppendUint32(nil, uint32(len(data)))...)
 	if _, err := c.Write(append(frame, data...)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func readFrame(t *testing.T, c net.Conn) []byte {
+	t.Helper()
 	header := make([]byte, 7)
 	if _, err := io.ReadFull(c, header); err != nil || string(header[:3]) != "MC\x01" {
 		t.Fatalf("%v: the node answers %q", err, header)

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -36,8 +38,9 @@ const (
 type observers struct {
 	recorder  *observe.Recorder
 	telemetry *telemetry.Telemetry
+	server    atomic.Pointer[wire.Server] // nil until the node has it
 	metrics   http.Handler
-	traces    *traces // nil without --otlp
+	exports   *exports // nil without --otlp
 }
 
 // observe begins to record, to count and to trace what happens on the node, as the flags say.
@@ -46,45 +49,52 @@ func (p *endpoint) observe(ctx context.Context, c *nodeCmd) (err error) {
 		return nil
 	}
 	w := &observers{}
-	if w.traces, err = c.traceFlags.open(ctx, c.Name, p.log); err != nil {
+	if w.exports, err = c.otlpFlags.open(ctx, c.Name, p.log); err != nil {
 		return err
 	}
-	var o telemetry.Options
-	if w.traces != nil {
-		o.Tracers = w.traces.provider
+	p.observers = w // close ends what is begun
+	o := telemetry.Options{Sessions: w.sessions}
+	if w.exports != nil {
+		o.Tracers = w.exports.provider
 	}
-	if c.HTTP != "" {
-		if err := p.measure(w, &o); err != nil {
-			return err
-		}
-	}
-	if w.telemetry, err = telemetry.New(p.node, o); err != nil {
+	if o.Meters, err = w.measure(p.log, c.HTTP != ""); err != nil {
 		return err
 	}
-	if c.HTTP != "" {
-		if w.recorder, err = observe.New(p.node, observe.Options{Mask: c.masks()}); err != nil {
-			w.telemetry.Close()
-			return err
-		}
+	if w.telemetry, err = telemetry.New(p.node, o); err != nil || c.HTTP == "" {
+		return err
 	}
-	p.observers = w
-	return nil
+	w.recorder, err = observe.New(p.node, observe.Options{Conversations: c.RecordConversations, Bytes: int(c.RecordBytes), Mask: c.masks()})
+	return err
 }
 
-// measure prepares the metrics.
-func (p *endpoint) measure(w *observers, o *telemetry.Options) error {
-	registry := prometheus.NewRegistry()
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutTargetInfo(), otelprometheus.WithoutScopeInfo())
-	if err != nil {
-		return err
+// sessions returns how many sessions are open.
+func (w *observers) sessions() int {
+	if server := w.server.Load(); server != nil {
+		return server.Counts().Open
 	}
-	o.Meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))
-	o.Sessions = func() int { return p.server.Counts().Open } // metrics are read when the server is there
-	w.metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn)})
-	if w.traces != nil {
-		return w.traces.register(registry)
+	return 0
+}
+
+// measure returns the provider of the metrics: for scrapes, for a collector, or for both.
+func (w *observers) measure(log *slog.Logger, scraped bool) (metric.MeterProvider, error) {
+	var options []sdkmetric.Option
+	if w.exports != nil {
+		options = w.exports.measured()
 	}
-	return nil
+	if scraped {
+		registry := prometheus.NewRegistry()
+		exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutTargetInfo(), otelprometheus.WithoutScopeInfo())
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, sdkmetric.WithReader(exporter))
+		w.metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)})
+	}
+	provider := sdkmetric.NewMeterProvider(options...)
+	if w.exports != nil {
+		return provider, w.exports.count(provider.Meter("github.com/ribosome-agents/ribosome/cmd/ribosome"))
+	}
+	return provider, nil
 }
 
 // health returns the source of the health of agents; nil when nothing is recorded.
@@ -103,11 +113,11 @@ func (w *observers) close(ctx context.Context) (lost []string) {
 	if w.recorder != nil {
 		w.recorder.Close()
 	}
-	w.telemetry.Close()
-	if w.traces != nil {
-		if text := w.traces.close(ctx); text != "" {
-			lost = append(lost, text)
-		}
+	if w.telemetry != nil {
+		w.telemetry.Close()
+	}
+	if w.exports != nil {
+		lost = w.exports.close(ctx)
 	}
 	return lost
 }
@@ -149,6 +159,7 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 		MaxHeaderBytes: httpHeaderBytes, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 		BaseContext: func(net.Listener) context.Context { return waiting },
 	}, cancel, make(chan struct{})}
+	api.Limit(o.server, c.MaxHTTP)
 	go func() {
 		defer close(o.done)
 		serve := o.server.Serve

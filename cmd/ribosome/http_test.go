@@ -130,6 +130,61 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
+// The operator bounds what the node keeps. The defaults are those of the library.
+func TestRecordFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--record-conversations", "2", "--record-bytes", "1MiB")
+	c, url := browser(t, nil), served(n.running)
+	for range 2 { // each has three conversations: the user's and two of Eddy's
+		if r := runs(t, "call", "Eddy", "debug_code", "-d", task, "-q", "--addr", n.at["tcp"]); r.code != exitDone {
+			t.Fatalf("got %+v", r)
+		}
+	}
+	if _, body := ask(t, c, "GET", url+"/api/conversations?live=false", ""); strings.Count(body, `"message_count"`) > 2 {
+		t.Errorf("it keeps %s", body)
+	}
+	if _, body := ask(t, c, "GET", url+"/api/node", ""); !strings.Contains(body, `"recorder":{"conversations":2,`) {
+		t.Errorf("it counts %s", body)
+	}
+	if r := n.end(); r.code != exitDone {
+		t.Errorf("got %+v", r)
+	}
+	for want, args := range map[string][]string{
+		"--record-conversations 0 keeps nothing": {"--http", "127.0.0.1:0", "--record-conversations", "0"},
+		"want a number of bytes":                 {"--http", "127.0.0.1:0", "--record-bytes", "0"},
+		"are about what --http serves":           {"--tcp", "127.0.0.1:0", "--record-conversations", "5"},
+		"add it, such as --http":                 {"--tcp", "127.0.0.1:0", "--record-bytes", "5KiB"},
+	} {
+		if r := runs(t, append([]string{"node", "--no-auth"}, args...)...); r.code != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+}
+
+// The connections of the interface are bounded: an operator who is one too many is told so, and a probe still gets its answer.
+func TestHTTPConnections(t *testing.T) {
+	t.Chdir(t.TempDir())
+	n := begins(t, "node", "--no-auth", "--http", "127.0.0.1:0", "--max-http-connections", "1")
+	url := served(n)
+	events, err := browser(t, nil).Get(url + "/api/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = events.Body.Close() }()
+	if r := runs(t, "top", "--addr", url); r.code != exitFailed || !strings.Contains(r.stderr, "serves at most 1 connections at a time; close one") {
+		t.Errorf("got %+v", r)
+	}
+	if code, body := ask(t, browser(t, nil), "GET", url+"/healthz", ""); code != http.StatusOK {
+		t.Errorf("%d %s", code, body)
+	}
+	if r := n.end(); r.code != exitDone || strings.Contains(r.stderr, "had not stopped") {
+		t.Errorf("got %+v", r)
+	}
+	if r := runs(t, "node", "--no-auth", "--http", "127.0.0.1:0", "--max-http-connections", "0"); r.code != exitUsage || !strings.Contains(r.stderr, "lets nobody in") {
+		t.Errorf("got %+v", r)
+	}
+}
+
 // measured returns the sum of the samples of a metric, as Prometheus's own parser reads them.
 func measured(t *testing.T, c *http.Client, url, name string) (sum float64) {
 	t.Helper()

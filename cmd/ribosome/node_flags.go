@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // nodeCmd is ribosome node.
@@ -24,7 +25,8 @@ type nodeCmd struct {
 	tlsFlags     `group:"TLS, for all listeners:"`
 	limitFlags   `group:"Limits:"`
 	clusterFlags `group:"The cluster, if the node is to be in one:"`
-	traceFlags   `group:"Traces:"`
+	recordFlags  `group:"What --http keeps for the operator:"`
+	otlpFlags    `group:"Traces and metrics for a collector:"`
 	logFlags     `group:"Log, on stderr unless a flag says otherwise:"`
 }
 
@@ -72,8 +74,27 @@ type limitFlags struct {
 	MaxFrame       size          `default:"16MiB" help:"Longest frame"`
 	MaxConnections int           `default:"16384" help:"Most connections at a time"`
 	MaxPerHost     int           `default:"0" help:"Most connections of one host at a time; 0 is a quarter of all, and no bound for this machine"`
+	MaxHTTP        int           `name:"max-http-connections" default:"1024" help:"Most connections at a time to --http; further ones are answered 503"`
 	PingInterval   time.Duration `default:"30s" help:"Silence after which a peer is asked whether it is there; 0s is never"`
 	PingTimeout    time.Duration `default:"60s" help:"Silence after which a peer is given up; 0s is never"`
+}
+
+// recordFlags has the bounds of the recorder, which is on with --http: nothing else reads it (docs/adr/0048-recorder-of-the-program.md).
+type recordFlags struct {
+	RecordConversations int  `default:"1000" help:"Most conversations that are kept; those without a message for the longest time are forgotten"`
+	RecordBytes         size `default:"64MiB" help:"Most memory of the kept conversations, estimated"`
+}
+
+// check returns an error for bounds that keep nothing, or that nothing reads.
+func (f *recordFlags) check(http string) error {
+	changed := f.RecordConversations != observe.DefaultConversations || f.RecordBytes != observe.DefaultBytes
+	switch {
+	case f.RecordConversations < 1:
+		return usagef("--record-conversations %d keeps nothing; want a number above 0", f.RecordConversations)
+	case changed && http == "":
+		return usagef("--record-conversations and --record-bytes are about what --http serves; add it, such as --http 127.0.0.1:8080")
+	}
+	return nil
 }
 
 // logFlags has the settings of the log.
@@ -119,7 +140,10 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 	if err := c.clusterFlags.check(c); err != nil {
 		return err
 	}
-	if err := c.traceFlags.check(); err != nil {
+	if err := c.otlpFlags.check(); err != nil {
+		return err
+	}
+	if err := c.recordFlags.check(c.HTTP); err != nil {
 		return err
 	}
 	switch {
@@ -137,6 +161,8 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return usagef("--max-connections %d lets nobody in; want a number above 0", c.MaxConnections)
 	case c.MaxPerHost < 0:
 		return usagef("--max-per-host %d lets nobody in; want a number above 0, or 0 for a quarter of --max-connections", c.MaxPerHost)
+	case c.MaxHTTP <= 0:
+		return usagef("--max-http-connections %d lets nobody in; want a number above 0", c.MaxHTTP)
 	case c.AuditSize%(1<<20) != 0:
 		return usagef("--audit-size: want whole MiB, such as 64MiB")
 	case c.AuditKeep <= 0:

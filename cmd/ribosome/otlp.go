@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"sync/atomic"
+	"strings"
+	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -19,27 +22,37 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
 )
 
-// traceFlags has the settings of the export of traces.
-type traceFlags struct {
-	OTLP       string  `name:"otlp" placeholder:"URL" help:"OpenTelemetry collector that gets the traces, by OTLP over HTTP, such as http://127.0.0.1:4318; OTEL_EXPORTER_OTLP_HEADERS has headers for it"`
-	TraceRatio float64 `name:"trace-ratio" default:"1" help:"Part of the traces beginning here that is exported, above 0 and up to 1"`
+// otlpFlags has the settings of the export to an OpenTelemetry collector.
+type otlpFlags struct {
+	OTLP            string        `name:"otlp" placeholder:"URL" help:"OpenTelemetry collector that gets traces and metrics, by OTLP over HTTP, such as http://127.0.0.1:4318; OTEL_EXPORTER_OTLP_HEADERS has headers for it"`
+	TraceRatio      float64       `name:"trace-ratio" default:"1" help:"Part of the traces beginning here that is exported, above 0 and up to 1"`
+	MetricsInterval time.Duration `name:"metrics-interval" default:"1m" help:"Time between two exports of metrics; 0s exports none, for a collector that takes traces only"`
 }
 
 // otlpTime is how long a collector may take to answer.
 const otlpTime = 10 * time.Second
 
-// otlpPath is where a collector takes traces, unless the address has a path (OTLP 1.9, "OTLP/HTTP Request").
-const otlpPath = "/v1/traces"
+// The paths where a collector takes traces and metrics, below the path of its address (OTLP 1.9, "OTLP/HTTP Request").
+const (
+	otlpTraces  = "/v1/traces"
+	otlpMetrics = "/v1/metrics"
+)
+
+// defaultMetricsInterval is the default of --metrics-interval.
+const defaultMetricsInterval = time.Minute
 
 // check returns an error for flags that contradict each other.
-func (f *traceFlags) check() error {
+func (f *otlpFlags) check() error {
 	if f.OTLP == "" {
-		if f.TraceRatio != 1 {
+		switch {
+		case f.TraceRatio != 1:
 			return usagef("--trace-ratio is about traces that nothing exports; add --otlp")
+		case f.MetricsInterval != defaultMetricsInterval:
+			return usagef("--metrics-interval is about metrics that nothing exports; add --otlp, or scrape /metrics of --http")
 		}
 		return nil
 	}
-	if _, err := f.endpoint(); err != nil {
+	if _, err := f.collector(); err != nil {
 		return err
 	}
 	if !(f.TraceRatio > 0 && f.TraceRatio <= 1) {
@@ -48,76 +61,96 @@ func (f *traceFlags) check() error {
 	return nil
 }
 
-func (f *traceFlags) endpoint() (string, error) {
+// collector returns the address of the collector, without the path of its traces, which earlier versions wanted in it.
+func (f *otlpFlags) collector() (string, error) {
 	u, err := url.Parse(f.OTLP)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return "", usagef("--otlp %s: want an address such as http://127.0.0.1:4318", shown(f.OTLP))
 	case u.User != nil:
 		return "", usagef("--otlp: a password in an address is seen by everyone on this machine; put it into OTEL_EXPORTER_OTLP_HEADERS")
-	case u.Path == "" || u.Path == "/":
-		u.Path = otlpPath
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", usagef("--otlp %s: want an address without a query, such as http://127.0.0.1:4318", shown(f.OTLP))
 	}
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), otlpTraces)
 	return u.String(), nil
 }
 
 // tracing returns the option of the node; nil without --otlp.
-func (f *traceFlags) tracing() *actors.Tracing {
+func (f *otlpFlags) tracing() *actors.Tracing {
 	if f.OTLP == "" {
 		return nil
 	}
 	return &actors.Tracing{Ratio: f.TraceRatio}
 }
 
-// traces exports the spans of a node, and counts them.
-type traces struct {
-	provider       *sdktrace.TracerProvider
-	log            *slog.Logger
-	url            string
-	ended, arrived atomic.Int64 // spans
+// exports is what a node exports to a collector.
+type exports struct {
+	resource *resource.Resource
+	provider *sdktrace.TracerProvider // of the spans
+	spans    *delivery
+	reader   *sdkmetric.PeriodicReader // of the metrics; nil with --metrics-interval 0s
+	metrics  *delivery                 // counts exports
 }
 
-// open returns the exporter of the flags, for a node of that name; nil without --otlp.
-func (f *traceFlags) open(ctx context.Context, node string, log *slog.Logger) (*traces, error) {
+// open returns the exports of the flags, for a node of that name; nil without --otlp.
+func (f *otlpFlags) open(ctx context.Context, node string, log *slog.Logger) (*exports, error) {
 	if f.OTLP == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	endpoint, err := f.endpoint()
+	collector, err := f.collector()
 	if err != nil {
 		return nil, err
-	}
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithTimeout(otlpTime))
-	if err != nil {
-		return nil, usagef("--otlp %s: %v", shown(f.OTLP), err)
 	}
 	as, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "ribosome"), attribute.String("service.instance.id", node)), resource.WithFromEnv())
 	if err != nil {
 		return nil, usagef("OTEL_RESOURCE_ATTRIBUTES: %v", err)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Debug("telemetry", "err", err) })) // the exporter below says what matters
-	t := &traces{log: log, url: endpoint}
-	t.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithSpanProcessor(&endedSpans{sdktrace.NewBatchSpanProcessor(&arrivedSpans{SpanExporter: exporter, of: t}), t}),
+	e := &exports{
+		resource: as, spans: &delivery{what: "traces", unit: "spans", url: collector + otlpTraces, log: log},
+		metrics: &delivery{what: "metrics", unit: "exports of metrics", url: collector + otlpMetrics, log: log},
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Debug("telemetry", "err", err) })) // the deliveries say what matters
+	traces, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(e.spans.url), otlptracehttp.WithTimeout(otlpTime))
+	if err != nil {
+		return nil, usagef("--otlp %s: %v", shown(f.OTLP), err)
+	}
+	e.provider = sdktrace.NewTracerProvider(
+		sdktrace.WithSpanProcessor(&endedSpans{sdktrace.NewBatchSpanProcessor(&deliveredSpans{traces, e.spans}), e.spans}),
 		sdktrace.WithResource(as), sdktrace.WithIDGenerator(telemetry.IDs{}), sdktrace.WithSampler(sdktrace.AlwaysSample()),
 	)
-	return t, nil
-}
-
-// close exports what waits until ctx ends. The text says how many spans have not arrived; it is empty if all have.
-func (t *traces) close(ctx context.Context) string {
-	_ = t.provider.Shutdown(ctx) // the counts say what came of it
-	if lost := t.ended.Load() - t.arrived.Load(); lost > 0 {
-		return fmt.Sprintf("%d of %d spans did not reach %s", lost, t.ended.Load(), t.url)
+	if f.MetricsInterval == 0 {
+		return e, nil
 	}
-	return ""
+	metrics, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(e.metrics.url), otlpmetrichttp.WithTimeout(otlpTime))
+	if err != nil {
+		return nil, usagef("--otlp %s: %v", shown(f.OTLP), err)
+	}
+	e.reader = sdkmetric.NewPeriodicReader(&deliveredMetrics{metrics, e.metrics}, sdkmetric.WithInterval(f.MetricsInterval), sdkmetric.WithTimeout(otlpTime))
+	return e, nil
 }
 
-// register adds the counts to the metrics.
-func (t *traces) register(to prometheus.Registerer) error {
-	for name, of := range map[string]*atomic.Int64{"ended": &t.ended, "exported": &t.arrived} {
-		err := to.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "ribosome_telemetry_spans_" + name + "_total", Help: "Spans of the node that were " + name + "; those that ended, and are neither exported nor about to be, are lost",
-		}, func() float64 { return float64(of.Load()) }))
+// measured returns the options of a provider of metrics that are exported, too.
+func (e *exports) measured() []sdkmetric.Option {
+	all := []sdkmetric.Option{sdkmetric.WithResource(e.resource)}
+	if e.reader != nil {
+		all = append(all, sdkmetric.WithReader(e.reader))
+	}
+	return all
+}
+
+// count adds the counts of the exports to the metrics of the node.
+func (e *exports) count(meter metric.Meter) error {
+	for _, c := range []struct {
+		name, unit, what string
+		of               func() int64
+	}{
+		{"spans.ended", "{span}", "Spans of the node that have ended; those that are neither exported nor about to be are lost", e.spans.all.Load},
+		{"spans.exported", "{span}", "Spans of the node that the collector has taken", e.spans.taken.Load},
+		{"metrics.failed", "{export}", "Exports of metrics that the collector has not taken", e.metrics.lost},
+	} {
+		_, err := meter.Int64ObservableCounter("ribosome.telemetry."+c.name, metric.WithUnit(c.unit), metric.WithDescription(c.what),
+			metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error { o.Observe(c.of()); return nil }))
 		if err != nil {
 			return err
 		}
@@ -125,37 +158,18 @@ func (t *traces) register(to prometheus.Registerer) error {
 	return nil
 }
 
-// endedSpans counts the spans that end. The SDK does not say how many of them it drops, when the collector is slow.
-type endedSpans struct {
-	sdktrace.SpanProcessor
-	of *traces
-}
-
-// OnEnd counts one.
-func (p *endedSpans) OnEnd(s sdktrace.ReadOnlySpan) {
-	p.of.ended.Add(1)
-	p.SpanProcessor.OnEnd(s)
-}
-
-// arrivedSpans counts the spans that the collector has taken, and logs when it begins to take none, and takes them again.
-type arrivedSpans struct {
-	sdktrace.SpanExporter
-	of      *traces
-	failing bool // of the last call; the SDK makes one at a time
-}
-
-// ExportSpans exports spans, and counts them.
-func (e *arrivedSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	err := e.SpanExporter.ExportSpans(ctx, spans)
-	switch {
-	case err == nil:
-		e.of.arrived.Add(int64(len(spans)))
-		if e.failing {
-			e.of.log.Info("the collector takes traces again", "url", e.of.url)
-		}
-	case !e.failing:
-		e.of.log.Warn("the collector takes no traces, which are lost until it does", "url", e.of.url, "err", err)
+// close exports what waits until ctx ends, spans and metrics at once, so that each has the whole time. The texts say what has not arrived.
+func (e *exports) close(ctx context.Context) (lost []string) {
+	var ends sync.WaitGroup
+	ends.Go(func() { _ = e.provider.Shutdown(ctx) }) // the counts say what came of it
+	if e.reader != nil {
+		ends.Go(func() { _ = e.reader.Shutdown(ctx) }) // so do these
 	}
-	e.failing = err != nil
-	return err
+	ends.Wait()
+	for _, d := range []*delivery{e.spans, e.metrics} {
+		if n := d.lost(); n > 0 {
+			lost = append(lost, fmt.Sprintf("%d of %d %s did not reach %s", n, d.all.Load(), d.unit, d.url))
+		}
+	}
+	return lost
 }

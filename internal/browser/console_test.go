@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
@@ -20,7 +21,7 @@ import (
 func TestConsole(t *testing.T) {
 	browser := startBrowser(t)
 	tests := map[string]func(*testing.T, context.Context){
-		"views": testViews, "live": testLive, "cancel": testCancel, "approvals": testApprovals, "rights": testRights, "many": testMany, "injection": testInjection,
+		"views": testViews, "live": testLive, "cancel": testCancel, "approvals": testApprovals, "inbox": testInbox, "rights": testRights, "many": testMany, "injection": testInjection,
 		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed,
 	}
 	for name, test := range tests {
@@ -57,6 +58,7 @@ func testViews(t *testing.T, browser context.Context) {
 	b.goTo(conversationOf(d.Conversation()))
 	b.until(`document.querySelector('.states .box.current')?.textContent === 'working'`)
 	b.until(`document.querySelectorAll('.states .box.current').length === 2`)
+	b.until(`document.querySelectorAll('.states .edge.taken').length === 4 && document.querySelectorAll('.states .edge.lit').length > 2`)
 	b.until(`[...document.querySelectorAll('td time')].some((e) => e.textContent.startsWith('in '))`) // the deadline
 	b.click(".message", "TASK_REQUEST")
 	b.shows(".payload pre", `"depth": 7`)
@@ -90,6 +92,11 @@ func testLive(t *testing.T, browser context.Context) {
 	}
 	one.shows(".message", "INFORM_RESULT")
 	one.until(`[...document.querySelectorAll('.states .box.current')].every((e) => e.textContent === 'completed')`)
+	// The path of each side stands out: what it has come through, and no move that is over.
+	one.until(`[...document.querySelectorAll('.states .box.passed')].map((e) => e.textContent).join(' ') === 'idle requested working idle considering working'`)
+	one.until(`[...document.querySelectorAll('.states')].every((e) => e.querySelectorAll('.edge.taken').length === 3 && !e.querySelector('.edge.lit'))`)
+	one.until(`[...document.querySelectorAll('.states .edge.taken title')].some((e) => e.textContent.startsWith('working → completed: receive INFORM_RESULT'))`)
+	one.until(`document.querySelector('.states').getAttribute('aria-label') === 'States of the initiator; now: completed; so far: idle, requested, working, completed'`)
 	one.shows(".facts", "ended")
 	one.until(`document.querySelector('#cancel').disabled`)
 	list.shows(".list .row", "completed")
@@ -148,6 +155,55 @@ func testApprovals(t *testing.T, browser context.Context) {
 		b.until(`document.querySelectorAll('.step').length === 0`)
 	}
 	b.shows("#decided", "denied")
+}
+
+// Of many steps that wait, only the cards in sight are in the document. All can be reached and decided, and what was typed for one stays, also when it was out of sight.
+func testInbox(t *testing.T, browser context.Context) {
+	const count = 300
+	n := serve(t, nil)
+	verdicts := make([]<-chan approval.Approval, count)
+	for i := range count {
+		verdicts[i] = n.propose(fmt.Sprint("step ", i), map[string]any{"text": strings.Repeat("a long text ", 500)})
+	}
+	b := open(t, browser, n.url)
+	b.goTo("#/approvals")
+	b.shows(".count", "300 waiting")
+	cards := func() {
+		t.Helper()
+		if got := eval[int](b, `document.querySelectorAll('.step').length`); got < 3 || got > 30 {
+			t.Errorf("%d cards", got)
+		}
+	}
+	cards()
+	b.typeIn(".step input", "not yet")
+	first := eval[string](b, `document.querySelector('.step h2').textContent`)
+	eval[chromedp.Void](b, `document.querySelector('.inbox').scrollTop = 1e9`)
+	b.until(`document.querySelector('.step[aria-posinset="300"][aria-setsize="300"]')`)
+	cards()
+	b.until(`document.activeElement.value === 'not yet'`) // what has the focus stays
+	eval[chromedp.Void](b, `document.activeElement.blur()`)
+	b.until(`![...document.querySelectorAll('.step h2')].some((e) => e.textContent === ` + js(first) + `)`)
+	// The last one is in sight as a whole, and is decided.
+	last := `document.querySelector('.step[aria-posinset="300"]')`
+	b.until(`(() => { const c = ` + last + `.getBoundingClientRect(), i = document.querySelector('.inbox').getBoundingClientRect(); return c.top >= i.top && c.bottom <= i.bottom + 1; })()`)
+	what := eval[string](b, `/step \d+/.exec(`+last+`.querySelector('pre').textContent)[0]`)
+	eval[bool](b, last+`.querySelector('button.danger').click() || true`)
+	b.shows(".count", "299 waiting")
+	var of int
+	if _, err := fmt.Sscanf(what, "step %d", &of); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case v := <-verdicts[of]:
+		if v.Approved {
+			t.Errorf("%+v", v)
+		}
+	case <-within(t).Done():
+		t.Fatal("no verdict")
+	}
+	eval[chromedp.Void](b, `document.querySelector('.inbox').scrollTop = 0`)
+	b.until(`document.querySelector('.step h2').textContent === ` + js(first) + ` && document.querySelector('.step input').value === 'not yet'`)
+	cards()
 }
 
 // A token is asked for, kept for the tab only, and sent in the header only. An act without the right is refused visibly.

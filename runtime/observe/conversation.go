@@ -30,9 +30,32 @@ type Side struct {
 	State    string                `json:"state"`
 	Ended    bool                  `json:"ended"`
 	Since    time.Time             `json:"since"`             // when it came to the state
+	Path     []string              `json:"path,omitempty"`    // the states that it has come through, in their order, the current one last: MaxPath at most; nil in a list
 	Deadline time.Time             `json:"deadline,omitzero"` // of a live side; zero without one
 	Budget   codons.Budget         `json:"budget,omitempty"`  // of a live side; nil without a limit
 }
+
+// MaxPath is how many states [Side].Path has at most: the last ones.
+const MaxPath = 32
+
+// step enters a state into the path, unless the side is in it already.
+func (s *Side) step(state string) (grown bool) {
+	switch n := len(s.Path); {
+	case n > 0 && s.Path[n-1] == state:
+		return false
+	case n == MaxPath:
+		copy(s.Path, s.Path[1:])
+		s.Path[n-1] = state
+		return false
+	case s.Path == nil:
+		s.Path = make([]string, 0, usualPath)
+	}
+	s.Path = append(s.Path, state)
+	return true
+}
+
+// usualPath is the length of the path of most sides: idle, two states that are live, and an end.
+const usualPath = 4
 
 // Message is a message of a conversation. A message that is sent again, or that is seen both when it is sent and when it is received, is
 // one Message.

@@ -31,10 +31,11 @@ type kept struct {
 	bytes   int
 }
 
-// The estimated memory of a conversation, a side and a message, in bytes, without the message itself and its payload.
+// The estimated memory of a conversation, a side, a state of its path and a message, in bytes, without the message itself and its payload.
 const (
 	conversationBytes = 768
 	sideBytes         = 384
+	stateBytes        = 16
 	messageBytes      = 384
 )
 
@@ -147,7 +148,9 @@ func (r *Recorder) forgetLocked(e *entry) {
 		return
 	}
 	clear(e.messages)
-	clear(e.sides)
+	for i := range e.sides {
+		e.sides[i] = Side{Path: e.sides[i].Path[:0]}
+	}
 	*e = entry{messages: e.messages[:0], sides: e.sides[:0]}
 	r.free = e
 }

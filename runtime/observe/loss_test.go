@@ -15,7 +15,9 @@ func TestLossIsCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = n.Stop(t.Context()) })
+	if err := n.Stop(t.Context()); err != nil { // the events of its own agent are over
+		t.Fatal(err)
+	}
 	r, err := New(n, Options{Queue: 2})
 	if err != nil {
 		t.Fatal(err)

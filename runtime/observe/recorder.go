@@ -201,6 +201,11 @@ func (r *Recorder) transitionLocked(t codons.Transition) {
 	sides := len(e.sides)
 	s := sideOf(&e.sides, t.Agent, t.Peer, t.Role.String())
 	r.growLocked(e, (len(e.sides)-sides)*sideBytes)
+	for _, state := range [...]string{string(t.From), string(t.To)} { // they follow one another, unless an event was lost
+		if s.step(state) {
+			r.growLocked(e, stateBytes)
+		}
+	}
 	if s.State != string(t.To) {
 		s.State, s.Since = string(t.To), t.Time
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -125,6 +126,11 @@ func TestRecordsADelegation(t *testing.T) {
 	c, ok := r.Conversation(ended[0].ID)
 	if !ok || len(c.Sides) != 2 || !c.Sides[0].Ended || !c.Sides[1].Ended || c.Count != len(c.Messages) || c.Count < 2 {
 		t.Fatalf("afterwards: %+v", c)
+	}
+	for _, s := range c.Sides {
+		if want := map[string]string{"initiator": "idle requested working completed", "responder": "idle considering working completed"}[s.Role]; strings.Join(s.Path, " ") != want {
+			t.Errorf("the path of the %s is %q, want %q", s.Role, s.Path, want)
+		}
 	}
 	first, last := c.Messages[0], c.Messages[len(c.Messages)-1]
 	if first.Sender != "node" || first.Receiver != "w" || first.Sent != 1 || first.Received != 1 || !strings.Contains(string(first.Payload), "do it") {
@@ -321,5 +327,49 @@ func TestLiveChild(t *testing.T) {
 	close(finish)
 	if err := <-result; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The path of a side has its last states in their order, also those of which an event was lost, and is not in lists. A conversation that takes the memory of
+// a forgotten one has none of its path.
+func TestPath(t *testing.T) {
+	n, r := record(t, observe.Options{Conversations: 1})
+	step := func(conversation string, from, to machine.State) {
+		n.Events().Publish(codons.Transition{Conversation: performatives.ConversationID(conversation), Protocol: "p", Agent: "a", Peer: "b", Role: machine.Initiator, From: from, To: to})
+	}
+	path := func(conversation string) string {
+		t.Helper()
+		c, ok := r.Conversation(performatives.ConversationID(conversation))
+		if !ok || len(c.Sides) != 1 {
+			t.Fatalf("%+v", c)
+		}
+		c.Sides[0].Path = append(c.Sides[0].Path, "the caller's") // it owns the result
+		return strings.Join(c.Sides[0].Path[:len(c.Sides[0].Path)-1], " ")
+	}
+	step("one", "idle", "asked")
+	step("one", "asked", "asked")
+	step("one", "answered", "asked") // the step between was lost
+	for range 2 {
+		if got := path("one"); got != "idle asked answered asked" {
+			t.Error(got)
+		}
+	}
+	before := r.Counts().Bytes
+	for i := range 2 * observe.MaxPath {
+		step("one", machine.State(fmt.Sprint(i)), machine.State(fmt.Sprint(i+1)))
+	}
+	if got := strings.Fields(path("one")); len(got) != observe.MaxPath || got[0] != fmt.Sprint(observe.MaxPath+1) || got[observe.MaxPath-1] != fmt.Sprint(2*observe.MaxPath) {
+		t.Errorf("%d: %q", len(got), got)
+	}
+	if got := r.Counts().Bytes - before; got != 16*(observe.MaxPath-4) {
+		t.Errorf("the longer path counts %d bytes", got)
+	}
+	if all := r.Conversations(); len(all) != 1 || all[0].Sides[0].Path != nil {
+		t.Errorf("a list has %+v", all)
+	}
+	step("two", "idle", "asked")
+	step("three", "idle", "told")
+	if got := path("three"); got != "idle told" {
+		t.Error(got)
 	}
 }

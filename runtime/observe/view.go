@@ -15,6 +15,9 @@ func (r *Recorder) Conversations() []Conversation {
 	mu := r.lock()
 	for e := r.recent.newest; e != nil; e = e.older {
 		c := e.view()
+		for i := range c.Sides {
+			c.Sides[i].Path = nil
+		}
 		all[c.ID] = &c
 	}
 	mu.Unlock()
@@ -41,6 +44,9 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 	var messages []kept
 	if e != nil {
 		c = e.view()
+		for i := range c.Sides {
+			c.Sides[i].Path = slices.Clone(c.Sides[i].Path)
+		}
 		messages = slices.Clone(e.messages)
 	}
 	mu.Unlock()
@@ -54,10 +60,13 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 			found = true
 		}
 	}
+	for i := range c.Sides {
+		c.Sides[i].step(c.Sides[i].State) // the node may be further than the events
+	}
 	return c, found
 }
 
-// view returns a copy without the messages.
+// view returns a copy without the messages. The paths of its sides are those of the entry.
 func (e *entry) view() Conversation {
 	return Conversation{
 		ID: e.id, Parent: e.parent, Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: append([]Side{}, e.sides...),
@@ -88,6 +97,10 @@ func sideOf(sides *[]Side, agent, peer performatives.AgentID, role string) *Side
 			return s
 		}
 	}
-	*sides = append(*sides, Side{Agent: agent, Peer: peer, Role: role})
+	var path []string
+	if n := len(*sides); n < cap(*sides) {
+		path = (*sides)[:n+1][n].Path // of a conversation that was forgotten: its memory is used again
+	}
+	*sides = append(*sides, Side{Agent: agent, Peer: peer, Role: role, Path: path})
 	return &(*sides)[len(*sides)-1]
 }

@@ -72,7 +72,7 @@ func (h *handler) serve(c *conn, id *wire.Identity) {
 
 // admit returns the identity of the peer, or the error to answer with.
 func (h *handler) admit(r *http.Request) (*wire.Identity, error) {
-	if r.Context().Value(spareKey{}) != nil {
+	if sockets.Surplus(r.Context()) {
 		return nil, denied(http.StatusServiceUnavailable, performatives.CodeBusy, "too many connections without a session")
 	}
 	if err := h.wellFormed(r); err != nil {

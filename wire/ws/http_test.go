@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -233,16 +234,16 @@ func TestTooManyHandshakes(t *testing.T) {
 		}
 		awaitHandshakes(t, h, 1) // the HTTP server closes a refused connection after its client
 	}
-	for i := range spareConnections {
+	for i := range sockets.Spare {
 		dialRaw(t, h)
-		awaitHandshakes(t, h, int64(i)+2)
+		awaitHandshakes(t, h, i+2)
 	}
 	if got, err := dialRaw(t, h).r.ReadByte(); err == nil {
 		t.Errorf("a connection beyond the spare ones reads %q", got)
 	}
-	awaitHandshakes(t, h, 1+spareConnections)
+	awaitHandshakes(t, h, 1+sockets.Spare)
 	_ = first.Close()
-	awaitHandshakes(t, h, spareConnections)
+	awaitHandshakes(t, h, sockets.Spare)
 }
 
 // A connection by TLS beyond the bound gets 503, too.
@@ -266,11 +267,11 @@ func TestHandshakesEnd(t *testing.T) {
 }
 
 // awaitHandshakes waits until the listener has n connections without a session.
-func awaitHandshakes(t *testing.T, h *host, n int64) {
+func awaitHandshakes(t *testing.T, h *host, n int) {
 	t.Helper()
-	for until := time.Now().Add(patience); h.handshakes.Load() != n; goruntime.Gosched() {
+	for until := time.Now().Add(patience); h.handshakes.Open() != n; goruntime.Gosched() {
 		if time.Now().After(until) {
-			t.Fatalf("there are %d connections without a session, want %d", h.handshakes.Load(), n)
+			t.Fatalf("there are %d connections without a session, want %d", h.handshakes.Open(), n)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/sockets"
@@ -31,7 +30,7 @@ type Listener struct {
 	stop           sync.Once
 	done           chan struct{} // closed when all goroutines have ended
 	withoutSession sync.WaitGroup
-	handshakes     atomic.Int64 // connections without a session
+	handshakes     sockets.Connections // those without a session
 }
 
 // Listen starts to accept connections for server. The server's MaxConnections bounds the
@@ -58,6 +57,7 @@ func serve(h *handler, network net.Listener) *Listener {
 	o := h.server.Options()
 	requestTime := min(headerTime, o.Limits.FrameTime)
 	l := &Listener{handler: h, network: network, serving: make(chan struct{}), done: make(chan struct{})}
+	l.handshakes.Most = o.MaxConnections
 	l.http = &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: requestTime,
@@ -65,7 +65,7 @@ func serve(h *handler, network net.Listener) *Listener {
 		WriteTimeout:      headerTime + o.AuthTime,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         l.connState,
-		ConnContext:       l.connContext,
+		ConnContext:       l.handshakes.Context,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
 	l.http.SetKeepAlivesEnabled(false) // a refused peer must connect again, so that each attempt counts against AcceptRate
@@ -96,38 +96,16 @@ func onlyHTTP1(c *tls.Config) *tls.Config {
 	return c
 }
 
-// spareConnections is the number of connections without a session beyond MaxConnections whose requests are read in
-// order to answer them 503. Connections beyond these are closed without an answer: an HTTP answer needs the request to be
-// read first, after the TLS handshake if there is one (an answer before it could be lost by the reset that closing a
-// connection with unread data sends), and that takes a goroutine and buffers for up to headerTime.
-const spareConnections = 128
-
-// spareKey is the key of a context value that marks the requests of a spare connection.
-type spareKey struct{}
-
-// connContext marks the requests of a spare connection. The HTTP server calls it before connState, on the goroutine that
-// accepts, which is the only one that adds to handshakes.
-func (l *Listener) connContext(ctx context.Context, _ net.Conn) context.Context {
-	if l.handshakes.Load() < int64(l.handler.server.Options().MaxConnections) {
-		return ctx
-	}
-	return context.WithValue(ctx, spareKey{}, true)
-}
-
-// connState counts the connections without a session. Invariant: at most MaxConnections + spareConnections of them are
-// open.
+// connState counts the connections without a session.
 func (l *Listener) connState(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		l.withoutSession.Add(1)
-		if l.handshakes.Add(1) > int64(l.handler.server.Options().MaxConnections)+spareConnections {
-			_ = c.Close() // the HTTP server notices and reports StateClosed
-		}
 	case http.StateHijacked, http.StateClosed:
-		l.handshakes.Add(-1)
-		l.withoutSession.Done()
+		defer l.withoutSession.Done()
 	case http.StateActive, http.StateIdle:
 	}
+	l.handshakes.State(c, state)
 }
 
 // Addr returns the address of the port.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"mime"
 	"net/http"
@@ -22,18 +23,25 @@ import (
 
 // openAPI is what the check of answers needs of openapi.json.
 type openAPI struct {
-	Paths map[string]map[string]struct {
-		Responses map[string]openResponse `json:"responses"`
-	} `json:"paths"`
+	Paths      map[string]map[string]openOperation `json:"paths"`
 	Components struct {
-		Schemas   map[string]json.RawMessage `json:"schemas"`
-		Responses map[string]openResponse    `json:"responses"`
+		Schemas    map[string]json.RawMessage `json:"schemas"`
+		Responses  map[string]openResponse    `json:"responses"`
+		Parameters map[string]openParameter   `json:"parameters"`
 	} `json:"components"`
 
 	resolved sync.Map // *jsonschema.Resolved, by the text of the schema
 }
 
+type openOperation struct {
+	Parameters []openParameter         `json:"parameters"`
+	Body       openResponse            `json:"requestBody"`
+	Responses  map[string]openResponse `json:"responses"`
+}
+
 type openResponse struct {
+	Required bool `json:"required"` // of a body of a request
+
 	Ref     string `json:"$ref"`
 	Content map[string]struct {
 		Schema json.RawMessage            `json:"schema"`
@@ -170,12 +178,17 @@ func (o *openAPI) checkEvents(described map[string]json.RawMessage, text string)
 	return nil
 }
 
-// checked is a handler whose answers are checked against openapi.json when they are complete.
+// checked is a handler whose answers, and the requests that it serves, are checked against openapi.json when they are complete.
 func checked(t *testing.T, h http.Handler) http.Handler {
 	o := description(t)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &copied{ResponseWriter: w, code: http.StatusOK}
+		body := new(bytes.Buffer)
+		r.Body = io.NopCloser(io.TeeReader(r.Body, body))
 		h.ServeHTTP(c, r)
+		if err := o.checkRequest(r, body.Bytes()); err != nil && c.code < http.StatusBadRequest {
+			t.Errorf("%s %s is answered %d, and is not as openapi.json says: %v", r.Method, r.URL, c.code, err)
+		}
 		if err := o.checkAnswer(r.Pattern, c.code, w.Header().Get("Content-Type"), c.body.Bytes()); err != nil {
 			t.Errorf("%s %s is not as openapi.json says: %v", r.Method, r.URL, err)
 		}

@@ -92,7 +92,7 @@ export function conversation(root, { signal, id, live }) {
   }
 
   function drawStates(c) {
-    const now = JSON.stringify([codon === null, c.sides.map((s) => [s.role, s.agent, s.state, s.ended])]);
+    const now = JSON.stringify([codon === null, c.sides.map((s) => [s.role, s.agent, s.state, s.ended, s.path])]);
     if (now === drawn) return;
     drawn = now;
     if (!codon) {
@@ -100,12 +100,12 @@ export function conversation(root, { signal, id, live }) {
       return;
     }
     const roles = ['initiator', 'responder'].filter((role) => codon.rows.some((r) => r.role === role));
-    replace(state, h('p', {}, h('b', {}, codon.title), ' – ', codon.purpose), roles.map((role) => {
+    replace(state, h('p', {}, h('b', {}, codon.title), ' – ', codon.purpose), h('p', { class: 'note' }, 'Strong lines: the path so far. Coloured lines: the legal next moves.'), roles.map((role) => {
       const of = c.sides.filter((s) => s.role === role);
       const side = of.find((s) => !s.ended) || of[0];
       return h('div', { class: 'machine' },
         h('h3', {}, role, ' ', side ? name(side.agent) : h('span', { class: 'note' }, 'not on this node'), side ? [' is ', h('span', { class: 'state' }, side.state)] : ''),
-        h('div', { class: 'scroll' }, diagram(codon, role, side?.state)),
+        h('div', { class: 'scroll' }, diagram(codon, role, side?.state, side?.path)),
         side && !side.ended ? moveTable(role, moves(codon, role, side.state)) : null);
     }));
   }

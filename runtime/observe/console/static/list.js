@@ -5,6 +5,12 @@ import { h, replace } from './dom.js';
 const rowHeight = 36; // as in style.css, also of the head
 const beyond = 8; // rows above and below those in sight
 
+/** inSight returns the first index of the items of one height that are in sight or near, and the one behind the last. */
+export function inSight(view, count, height, room = view.clientHeight) {
+  const near = Math.ceil((beyond * rowHeight) / height);
+  return [Math.max(0, Math.floor(view.scrollTop / height) - near), Math.min(count, Math.ceil((view.scrollTop + room) / height) + near)];
+}
+
 /**
  * List shows items as rows of a grid. columns have a title and cell(item), which returns nodes or texts; key(item) tells items apart, and
  * href(item), if given, is where Enter and a click lead. The arrow keys, Page Up and Down, Home and End move the active row.
@@ -41,8 +47,7 @@ export class List {
   }
 
   draw() {
-    const from = Math.max(0, Math.floor(this.view.scrollTop / rowHeight) - beyond);
-    const to = Math.min(this.items.length, Math.ceil((this.view.scrollTop + this.height) / rowHeight) + beyond);
+    const [from, to] = inSight(this.view, this.items.length, rowHeight, this.height);
     const unused = new Set(this.rows.keys());
     for (let i = from; i < to; i++) {
       const key = this.key(this.items[i]);

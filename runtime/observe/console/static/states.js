@@ -56,9 +56,14 @@ function arrange({ columns, edges }) {
   }
 }
 
-/** diagram draws the states of a role; current is lit, and so are the edges that leave it. */
-export function diagram(codon, role, current) {
+/**
+ * diagram draws the states of a role: current is lit, and so are the edges that leave it. path has the states that a side has come through, in their order: they
+ * and the edges between them are strong.
+ */
+export function diagram(codon, role, current, path = []) {
   const g = graph(codon, role);
+  const passed = new Set(path);
+  const taken = new Set(path.slice(1).map((to, i) => `${path[i]}\n${to}`));
   arrange(g);
   const boxWidth = 18 + 7.3 * Math.max(...g.columns.flat().map((state) => state.length)); // of the longest name
   const rows = Math.max(...g.columns.map((c) => c.length));
@@ -70,16 +75,18 @@ export function diagram(codon, role, current) {
     at.set(state, { column: x, x: x * (boxWidth + columnGap) + columnGap / 4, y: step * (y + 0.5) });
   }));
   const edges = [];
-  for (const e of [...g.edges].sort((a, b) => (a.from === current) - (b.from === current))) {
-    const lit = e.from === current;
-    edges.push(svg('path', { class: `edge ${lit ? 'lit' : ''}`, d: curve(at.get(e.from), at.get(e.to), boxWidth), 'marker-end': `url(#tip${lit ? '-lit' : ''}-${role})` },
+  const kind = (e) => (taken.has(`${e.from}\n${e.to}`) ? 'taken' : e.from === current && !g.terminal.has(current) ? 'lit' : '');
+  const above = ['', 'lit', 'taken']; // the order of drawing
+  for (const [e, of] of g.edges.map((e) => [e, kind(e)]).sort((a, b) => above.indexOf(a[1]) - above.indexOf(b[1]))) {
+    edges.push(svg('path', { class: `edge ${of}`, d: curve(at.get(e.from), at.get(e.to), boxWidth), 'marker-end': `url(#tip${of && `-${of}`}-${role})` },
       svg('title', {}, `${e.from} → ${e.to}: ${e.on.join(', ')}`)));
   }
   const marker = (id, kind) => svg('marker', { id: `${id}-${role}`, viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: 'userSpaceOnUse', orient: 'auto-start-reverse' },
     svg('path', { class: `tip ${kind}`, d: 'M0 0L8 4L0 8z' }));
-  return svg('svg', { class: 'states', viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': shown(`States of the ${role}${current ? `; now: ${current}` : ''}`) },
-    svg('defs', {}, marker('tip', ''), marker('tip-lit', 'lit')), edges,
-    [...at].map(([state, p]) => svg('g', { class: `box ${state === current ? 'current' : ''} ${g.terminal.has(state) ? 'terminal' : ''}` },
+  return svg('svg', { class: 'states', viewBox: `0 0 ${width} ${height}`, width, height, role: 'img',
+    'aria-label': shown(`States of the ${role}${current ? `; now: ${current}` : ''}${path.length > 1 ? `; so far: ${path.join(', ')}` : ''}`) },
+    svg('defs', {}, marker('tip', ''), marker('tip-lit', 'lit'), marker('tip-taken', 'taken')), edges,
+    [...at].map(([state, p]) => svg('g', { class: `box ${state === current ? 'current' : passed.has(state) ? 'passed' : ''} ${g.terminal.has(state) ? 'terminal' : ''}` },
       svg('rect', { x: p.x, y: p.y - boxHeight / 2, width: boxWidth, height: boxHeight, rx: g.terminal.has(state) ? boxHeight / 2 : 6 }),
       svg('text', { x: p.x + boxWidth / 2, y: p.y + 4, 'text-anchor': 'middle' }, state))));
 }
