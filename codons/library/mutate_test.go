@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/internal/explore"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/codons/request"
 )
 
 // survivors are the deleted rows and dropped effects that no check notices, by table, with the reason.
@@ -79,6 +80,15 @@ func TestMutateTables(t *testing.T) {
 	mutateWanted(t, func(name string) bool {
 		return only == "all" || only == "" && name == "propose" || only != "" && strings.Contains(name, only)
 	})
+}
+
+// TestSuiteBoundsItsWalk has a suite that allows fewer states than its table has.
+func TestSuiteBoundsItsWalk(t *testing.T) {
+	s := suite(request.Codon.Table)
+	s.MaxStates = 3
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "more than 3 joint states") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestExploreMutants mutates another table and the rules of a contract net.

@@ -22,6 +22,10 @@ type Suite struct {
 	// Groups are the coordinations of the table. Check explores each with two members.
 	Groups []machine.Coordination
 
+	// MaxStates is the largest number of joint states over the worst network: see [Network]. Suite.Mutate gives a mutant thirty times the
+	// states of the table, and at least 100,000: some mistakes send ever new messages, and have no end of them.
+	MaxStates int
+
 	// All adds the mutants of [Mutants] that are more than a deleted row or a dropped effect.
 	All bool
 }
@@ -40,7 +44,7 @@ func (s Suite) check(m *machine.Machine) error {
 	if err := CheckRules(m); err != nil {
 		return err
 	}
-	worst, err := Explore(m, Network{Strict: true})
+	worst, err := Explore(m, s.worst())
 	if err != nil {
 		return err
 	}
@@ -73,6 +77,9 @@ func (s Suite) check(m *machine.Machine) error {
 	}
 	return nil
 }
+
+// worst returns the worst network.
+func (s Suite) worst() Network { return Network{Strict: true, MaxStates: s.MaxStates} }
 
 // compare compares what no conversation does with what the suite names.
 func (s Suite) compare(r Result) error {
@@ -128,6 +135,12 @@ func (s Suite) Mutate() (Mutated, error) {
 	if err := s.check(m); err != nil {
 		return Mutated{}, err
 	}
+	worst, err := Explore(m, s.worst())
+	if err != nil {
+		return Mutated{}, err
+	}
+	const times, least = 30, 100_000
+	s.MaxStates = min(max(times*worst.States, least), s.worst().withDefaults().MaxStates)
 	var (
 		result   Mutated
 		mutants  = Mutants(s.Table, s.All)
