@@ -348,6 +348,10 @@ func TestRAGHealth(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
+	peer.send("AGENT_STATUS", "System", "ret-health-001", `{"agent_id":"RetrievalAgent","status":"error","messages_processed":9,"average_response_time_ms":-5}`)
+	if m := health(`{"agent_id":"RetrievalAgent","n":"negative"}`); m.Payload.Processed != 9 || m.Payload.Millis != 0 {
+		t.Errorf("with a time below zero: %+v", m)
+	}
 	if m := health(`{"agent_id":"LLMResponseAgent"}`); m.Payload.Status != "active" || m.Payload.Processed != 0 {
 		t.Errorf("of an agent in Go: %+v", m)
 	}

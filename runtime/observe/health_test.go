@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
@@ -14,16 +15,12 @@ import (
 func TestHealth(t *testing.T) {
 	n, r := record(t, observe.Options{})
 	fails := false
-	if err := n.Spawn(within(t), "w", func() actors.Agent {
-		return worker(func(context.Context) (performatives.InformResult, error) {
-			if fails {
-				return performatives.InformResult{}, &performatives.Refusal{Code: performatives.CodeTimeout, Text: "no model"}
-			}
-			return performatives.InformResult{Status: performatives.StatusFailure}, nil // the work was done, and its answer is no
-		})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	spawn(t, n, "w", func(context.Context) (performatives.InformResult, error) {
+		if fails {
+			return performatives.InformResult{}, &performatives.Refusal{Code: performatives.CodeTimeout, Text: "no model"}
+		}
+		return performatives.InformResult{Status: performatives.StatusFailure}, nil // the work was done, and its answer is no
+	})
 	if h, ok := r.Health("W"); !ok || h.Agent != "w" || h.Status != "active" || h.Processed != 0 || !h.LastHeartbeat.IsZero() {
 		t.Errorf("before: %v %+v", ok, h)
 	}
@@ -46,11 +43,22 @@ func TestHealth(t *testing.T) {
 	if h, ok := r.Health("w"); ok {
 		t.Errorf("stopped: %+v", h)
 	}
-	if err := n.Spawn(within(t), "w", func() actors.Agent { return worker(nil) }); err != nil {
-		t.Fatal(err)
-	}
+	spawn(t, n, "w", nil)
 	if h, ok := r.Health("w"); !ok || h.Processed != 0 || h.ErrorRate != 0 {
 		t.Errorf("another agent of that name has the counts of the first: %v %+v", ok, h)
+	}
+}
+
+// spawn starts an agent, and waits for the event of that, with which its counts begin.
+func spawn(t *testing.T, n *runtime.Node, id performatives.AgentID, w worker) {
+	t.Helper()
+	started := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentStarted}})
+	defer started.Close()
+	if err := n.Spawn(within(t), id, func() actors.Agent { return w }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := started.Next(within(t)); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -58,11 +66,8 @@ func TestHealth(t *testing.T) {
 // one to another asker counts.
 func TestResponseTime(t *testing.T) {
 	n, r := record(t, observe.Options{})
-	for _, id := range []performatives.AgentID{"w", "other"} {
-		if err := n.Spawn(within(t), id, func() actors.Agent { return worker(nil) }); err != nil {
-			t.Fatal(err)
-		}
-	}
+	spawn(t, n, "w", nil)
+	spawn(t, n, "other", nil)
 	publish := func(second int64, from, to performatives.AgentID, id, about, ref string, payload any) *performatives.Message {
 		t.Helper()
 		m, err := performatives.New(performatives.Envelope{

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
@@ -182,6 +183,19 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	}
 	if m := tree.Messages; m[0].Receiver != "w" || m[0].Parent != "" || !slices.Contains(m[0].Children, m[1].ID) || m[1].Parent != m[0].ID || m[1].Sender != "w" {
 		t.Errorf("the tree of the trace is %+v", m)
+	}
+	for i, n := range c.nodes { // what each knows alone is in one tree
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: "a", Receiver: "b", ConversationID: "both",
+			InReplyTo: []string{"", "m0"}[i], Timestamp: time.Unix(int64(i), 0),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+	}
+	if both := view[traced](c, "/api/traces/ret-both-001"); len(both.Messages) != 2 || both.Messages[0].ID != "m0" {
+		t.Errorf("the trace of two nodes is %+v", both)
 	}
 	if code, text := c.ask("GET", "/api/traces/none", ""); code != http.StatusNotFound || !strings.Contains(text, "unknown_trace") {
 		t.Errorf("%d %s", code, text)

@@ -121,8 +121,8 @@ func (c *codec) appendOwn(dst []byte, o *origin, kind string, from performatives
 	if correlation := cmp.Or(o.correlation, o.id); correlation != "" {
 		w.text(memCorrelation, correlation)
 	}
-	w.text(memSender, string(cmp.Or(from, serviceRouter)))
-	to := string(cmp.Or(o.sender, c.owner, "unknown")) // the connection leads to one peer
+	w.text(memSender, string(cmp.Or(addressable(from), serviceRouter)))
+	to := string(cmp.Or(addressable(o.sender), c.owner, "unknown")) // the connection leads to one peer
 	if o.field {
 		w.text(memAgent, to)
 		w.value(memService, []byte("null"))
@@ -178,6 +178,14 @@ func legible(v []byte) string {
 		return ""
 	}
 	return string(text)
+}
+
+// addressable returns the id, or "" for one that no agent can have: a frame that is refused may have any.
+func addressable(id performatives.AgentID) performatives.AgentID {
+	if len(id) > performatives.MaxIDLength || strings.ContainsFunc(string(id), isControl) {
+		return ""
+	}
+	return id
 }
 
 func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
