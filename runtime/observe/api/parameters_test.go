@@ -35,7 +35,8 @@ func (p openParameter) schema() (s struct {
 	Enum    []string `json:"enum"`
 	Minimum *int     `json:"minimum"`
 	Maximum *int     `json:"maximum"`
-}) {
+},
+) {
 	_ = json.Unmarshal(p.Schema, &s) // all are the file's own
 	return s
 }
