@@ -125,9 +125,7 @@ func (v *Reservation) Spawn(ctx context.Context, spec Spec) (Self, error) {
 		return Self{}, fmt.Errorf("actors: spawn %q: %w", spec.ID, err)
 	}
 	if started != nil { // messages wait until the agent has started, so that they outlive a start that fails
-		turn := s.Turn()
 		self, err := s.awaitStart(ctx, c, started)
-		turn()
 		if err != nil {
 			return self, err
 		}

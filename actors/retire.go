@@ -57,8 +57,7 @@ func (s *System) retire(ctx context.Context, id performatives.AgentID, t *retire
 	if !t.ifQuiet && !c.retiring.CompareAndSwap(nil, t) || (Self{c}).post(&retire{t}) != nil {
 		return nil, nil, fmt.Errorf("actors: retire %q: %w", id, ErrStopped)
 	}
-	s.stepSimulation(t.finished.isOpen)
-	turn := s.Turn()
+	turn := s.stepSimulation(t.finished.isOpen)
 	end := ctx.Done()
 	if t.ifQuiet { // it has nothing to wait for
 		end = nil

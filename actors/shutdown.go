@@ -157,7 +157,8 @@ func atOnce() {}
 // stopActor stops an agent and waits until it has stopped.
 func (s *System) stopActor(ctx context.Context, c *cell) error {
 	s.engine.Root.Stop(c.pid.Load())
-	s.stepSimulation(c.done.isOpen)
+	turn := s.stepSimulation(c.done.isOpen)
+	defer turn()
 	select {
 	case <-c.done.done():
 		return nil

@@ -261,18 +261,19 @@ func (s *Sim) runUntil(over <-chan struct{}) {
 	}
 }
 
-// stepUntil runs steps on behalf of a waiting caller, unless another goroutine runs the
+// stepUntil runs steps on behalf of a waiting caller, and reports true, unless another goroutine runs the
 // simulation. Without Settle there is no other goroutine: the caller is itself inside a
 // step.
-func (s *Sim) stepUntil(until func() bool) {
+func (s *Sim) stepUntil(until func() bool) bool {
 	if s.settle != nil {
 		if s.whole.owned.Load() {
-			return
+			return false
 		}
 		defer s.whole.own()()
 	}
 	for !until() && s.whole.step() {
 	}
+	return true
 }
 
 // dispatcher returns the dispatcher of one mailbox. Its tasks carry the mailbox's order.

@@ -246,26 +246,29 @@ func (s *System) register(ctx context.Context, c *cell) error {
 func (s *System) awaitStart(ctx context.Context, c *cell, started <-chan error) (Self, error) {
 	ctx, cancel := context.WithTimeout(ctx, MaxStartTime)
 	defer cancel()
-	s.stepSimulation(func() bool { return len(started) > 0 })
+	turn := s.stepSimulation(func() bool { return len(started) > 0 })
 	select {
 	case err := <-started:
+		turn()
 		if err == nil {
 			return Self{c}, nil
 		}
 		_ = s.stopActor(ctx, c) // the agent stops by itself; err is the error to return
 		return Self{}, fmt.Errorf("actors: spawn %q: %w", c.spec.ID, err)
 	case <-ctx.Done():
+		turn()
 		s.engine.Root.Stop(c.pid.Load())
 		return Self{}, fmt.Errorf("actors: spawn %q: Start has not returned: %w", c.spec.ID, context.Cause(ctx))
 	}
 }
 
-// stepSimulation runs the simulation, if the system has one, for a caller that is about
-// to wait.
-func (s *System) stepSimulation(until func() bool) {
-	if s.sim != nil {
-		s.sim.stepUntil(until)
+// stepSimulation is for a caller that is about to wait. If the system has a simulation that nobody runs, it runs that. The caller must call turn after the
+// wait: see [System.Turn].
+func (s *System) stepSimulation(until func() bool) (turn func()) {
+	if s.sim != nil && s.sim.stepUntil(until) {
+		return atOnce
 	}
+	return s.Turn()
 }
 
 // registered yields the entries of the directory in no particular order.

@@ -162,6 +162,7 @@ func (s *clusterSwarm) disturbClocks() {
 			by := s.dice.upTo(time.Minute) - 30*time.Second
 			s.note("the clock of %s jumps by %v", c.Name(), by)
 			c.clock, c.jumped = c.clock+by, time.Now()
+			s.recorder.jumps = append(s.recorder.jumps, c.jumped)
 		}
 	}
 }

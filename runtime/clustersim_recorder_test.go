@@ -29,6 +29,8 @@ type clusterRecorder struct {
 	// the loss of a peer: the request may have arrived, or not.
 	lostOnTheWay map[p.ConversationID]bool
 
+	jumps []time.Time // of the clocks of nodes
+
 	order  []simSide // keys of sides, in order of creation
 	broken []string
 	losses tally // of nodes at others, by how

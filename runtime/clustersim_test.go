@@ -43,7 +43,7 @@ func TestClusterSim(t *testing.T) {
 		for seed := first; seed < first+uint64(n); seed++ {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
-				runClusterSeed(t, seed, seed == first, all)
+				runClusterSeed(t, seed, (seed-first)%10 == 0, all)
 			})
 		}
 	})
@@ -57,7 +57,7 @@ func TestClusterSim(t *testing.T) {
 	}
 }
 
-// runClusterSeed runs one simulation, or the same twice.
+// runClusterSeed runs one simulation, or the same twice, which must not differ.
 func runClusterSeed(t *testing.T, seed uint64, twice bool, all *tally) {
 	s := simulateCluster(t, seed, linkBugs{})
 	for _, problem := range s.problems {

@@ -227,12 +227,13 @@ func (p *placer) offerInTurn(ctx context.Context, a *activation, r retired) (*no
 	turn := p.node.system.Turn()
 	select {
 	case p.room <- struct{}{}:
-		turn()
+		defer func() { <-p.room }()
 	case <-ctx.Done():
-		turn()
+	}
+	turn()
+	if ctx.Err() != nil { // whichever of the two was chosen
 		return nil, context.Cause(ctx)
 	}
-	defer func() { <-p.room }()
 	for {
 		draining := p.drains()
 		to, err := p.offerAround(ctx, a, r)

@@ -154,13 +154,12 @@ func (p *placer) pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	turn := p.node.system.Turn()
-	defer turn()
 	select {
 	case <-t.C:
-		return true
 	case <-ctx.Done():
-		return false
 	}
+	turn()
+	return ctx.Err() == nil // whichever of the two was chosen
 }
 
 // offer offers an agent to one node, and returns its answer.
@@ -177,11 +176,21 @@ func (p *placer) offer(ctx context.Context, to *nodeLink, a *activation, h note)
 		return note{Step: stepRefused, Reason: err.Error()}
 	}
 	turn := p.node.system.Turn()
-	defer turn()
 	select {
 	case answer = <-o.answer:
-		return answer
 	case <-ctx.Done():
+		answer = o.answered()
+	}
+	turn()
+	return answer
+}
+
+// answered returns the answer that has come.
+func (o *offer) answered() note {
+	select {
+	case answer := <-o.answer:
+		return answer
+	default:
 		return note{Step: unanswered}
 	}
 }
