@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -404,6 +405,27 @@ func TestASuspectedModelContradicts(t *testing.T) {
 	for _, n := range all {
 		if events, _ := n.recorder.all(); len(events) != 4 {
 			t.Errorf("%s saw %d events", n.options.Name, len(events))
+		}
+	}
+}
+
+// TestLeastSent: a packet has what was sent least often, and of that what is newest, as if all news were sorted.
+func TestLeastSent(t *testing.T) {
+	t.Parallel()
+	dice := rand.New(rand.NewPCG(1, 0))
+	for n := range 30 {
+		m := &Model{news: map[token]*news{}}
+		all := make([]*news, n)
+		for i := range all {
+			all[i] = &news{transmits: dice.IntN(4), order: uint64(i)}
+			all[i].token = token(i + 1)
+			m.news[all[i].token] = all[i]
+		}
+		slices.SortFunc(all, func(a, b *news) int {
+			return cmp.Or(cmp.Compare(a.transmits, b.transmits), cmp.Compare(b.order, a.order))
+		})
+		if got, want := m.leastSent(), all[:min(n, updatesPerPacket)]; !slices.Equal(got, want) {
+			t.Errorf("of %d news: %v, want %v", n, got, want)
 		}
 	}
 }
