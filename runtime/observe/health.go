@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"hash/maphash"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -8,7 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// vitals is what a recorder has counted of one agent since it started, or since the recorder began.
+// vitals are the counts of one agent since its start, or since the start of the recorder if that was later.
 type vitals struct {
 	last     time.Time // of the last message that it has taken or sent
 	taken    uint64    // messages out of its mailbox
@@ -20,34 +22,46 @@ type vitals struct {
 // maxVitals is how many agents have [vitals].
 const maxVitals = 10_000
 
-// question identifies a request by what its answer has.
-type question struct {
-	asker performatives.AgentID // folded
-	ref   string
-}
+// question identifies a request by the members that its answer repeats: the hash of the agent that asks, and of the id or the reply_with of the request.
+// The texts may be parts of a long message, whose memory they would hold.
+type question uint64
 
 // asked is a request that waits for its answer.
 type asked struct {
-	agent performatives.AgentID // folded
-	at    time.Time
+	agent uint64    // the hash of its folded id
+	at    time.Time // its first event
 }
 
-// maxAsked is how many requests one generation of them has. There are two; when the younger is full, the older is forgotten, and answers to
-// what it had are not counted.
+// maxAsked is how many requests one generation of them has. There are two; when the younger is full, the older is forgotten, and the answers to
+// its requests are not counted.
 const maxAsked = 8192
 
-// health counts what agents take and answer.
+// health counts the messages that agents take, and their answers.
 type health struct {
+	seed           maphash.Seed
 	agents         map[performatives.AgentID]*vitals // by folded id
 	younger, older map[question]asked
 }
 
-// Health returns the health of an agent: what it has reported of itself or, of one that has reported no figures, what the recorder has counted since the
-// agent started, or since the recorder began. A response time is that from the first event of the request to the sending of its result, AGREE, TASK_ACCEPT and STATUS_UPDATE
-// being none, and the requests of the last 8192 and more are known. Of agents beyond the first 10,000 there are no counts. It is
-// false when the node has no such agent.
-func (r *Recorder) Health(id performatives.AgentID) (runtime.Health, bool) {
-	h, ok := r.health(id)
+func newHealth() health {
+	return health{seed: maphash.MakeSeed(), agents: make(map[performatives.AgentID]*vitals), younger: make(map[question]asked)}
+}
+
+// hash returns the hash of an agent's folded id.
+func (h *health) hash(folded performatives.AgentID) uint64 {
+	return maphash.String(h.seed, string(folded))
+}
+
+func (h *health) question(asker performatives.AgentID, ref string) question {
+	return question(maphash.Comparable(h.seed, [2]string{string(asker.Fold()), ref}))
+}
+
+// Health returns the health of an agent: the figures that it has reported of itself or, if it has reported none, those that the recorder has counted
+// since the start of the agent, or its own. A response time lasts from the first event of a request to the sending of its result; AGREE, TASK_ACCEPT
+// and STATUS_UPDATE are no results. The latest 8,192 open requests, at least, are known. Agents beyond the first 10,000 have no
+// counts. ok is false if the node has no such agent. Safe for concurrent use.
+func (r *Recorder) Health(id performatives.AgentID) (h runtime.Health, ok bool) {
+	h, ok = r.health(id)
 	if !ok || h.Reported {
 		return h, ok
 	}
@@ -72,7 +86,7 @@ func (h *health) of(folded performatives.AgentID) *vitals {
 	v := h.agents[folded]
 	if v == nil && len(h.agents) < maxVitals {
 		v = new(vitals)
-		h.agents[folded] = v
+		h.agents[performatives.AgentID(strings.Clone(string(folded)))] = v // it may be a part of a message
 	}
 	return v
 }
@@ -104,14 +118,14 @@ func (h *health) ask(m *performatives.Message, at time.Time) {
 	if !act.ExpectsReply() || act == performatives.ActCancel || m.Receiver() == "" {
 		return
 	}
-	q := question{m.Sender().Fold(), string(m.ID())}
+	q := h.question(m.Sender(), string(m.ID()))
 	if _, known := h.find(q); known {
 		return
 	}
-	a := asked{m.Receiver().Fold(), at}
+	a := asked{h.hash(m.Receiver().Fold()), at}
 	h.note(q, a)
-	if ref := m.ReplyWith(); ref != "" && ref != q.ref {
-		h.note(question{q.asker, ref}, a)
+	if ref := m.ReplyWith(); ref != "" && ref != string(m.ID()) {
+		h.note(h.question(m.Sender(), ref), a)
 	}
 }
 
@@ -139,9 +153,9 @@ func (h *health) answer(from performatives.AgentID, m *performatives.Message, at
 	if m.InReplyTo() == "" {
 		return
 	}
-	q := question{m.Receiver().Fold(), m.InReplyTo()}
+	q := h.question(m.Receiver(), m.InReplyTo())
 	a, ok := h.find(q)
-	if !ok || a.agent != from {
+	if !ok || a.agent != h.hash(from) {
 		return
 	}
 	delete(h.younger, q)

@@ -59,7 +59,7 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 	r := &Recorder{
 		options: o, mask: NewMask(o.Mask), live: node.Conversations, health: node.Health, closed: make(chan struct{}), done: make(chan struct{}),
 		byID: map[performatives.ConversationID]*entry{}, incidents: map[performatives.AgentID]*Incidents{},
-		rates: rates{first: numberOf(time.Now())}, vitals: health{agents: map[performatives.AgentID]*vitals{}, younger: map[question]asked{}},
+		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
 	r.events = node.Events().SubscribeBatches(actors.SubscribeOptions{Capacity: o.Queue, Kinds: []actors.Kind{
 		actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition,

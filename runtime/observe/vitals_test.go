@@ -2,27 +2,63 @@ package observe
 
 import (
 	"fmt"
+	goruntime "runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // What is kept is bounded: agents by their number, and open requests by two generations, of which the older is forgotten.
 func TestVitalsBounded(t *testing.T) {
-	h := health{agents: map[performatives.AgentID]*vitals{}, younger: map[question]asked{}}
+	h := newHealth()
 	for i := range maxVitals + 2 {
 		if v := h.of(performatives.AgentID(fmt.Sprint("a", i))); (v == nil) != (i >= maxVitals) {
 			t.Fatalf("%d: %v", i, v)
 		}
 	}
 	for i := range 2*maxAsked + 1 {
-		h.note(question{"a", fmt.Sprint(i)}, asked{"w", time.Unix(1, 0)})
+		h.note(h.question("a", fmt.Sprint(i)), asked{at: time.Unix(1, 0)})
 	}
-	if _, ok := h.find(question{"a", "0"}); ok || len(h.younger) != 1 || len(h.older) != maxAsked {
+	if _, ok := h.find(h.question("a", "0")); ok || len(h.younger) != 1 || len(h.older) != maxAsked {
 		t.Errorf("%v, %d and %d", ok, len(h.younger), len(h.older))
 	}
-	if _, ok := h.find(question{"a", fmt.Sprint(maxAsked)}); !ok {
+	if _, ok := h.find(h.question("a", fmt.Sprint(maxAsked))); !ok {
 		t.Error("the older generation is forgotten too early")
 	}
+}
+
+// A request that waits for its answer, and an agent with counts, hold no memory of a message: ids may be parts of a long one.
+func TestVitalsHoldNoMessage(t *testing.T) {
+	h := newHealth()
+	const requests, length = 1000, 64 << 10
+	before := heap()
+	for i := range requests {
+		frame := fmt.Sprintf("m%04d asker%04d worker%04d %s", i, i, i, strings.Repeat("x", length))
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.MessageID(frame[:5]), Performative: performatives.ActRequest, Sender: performatives.AgentID(frame[6:15]),
+			Receiver: performatives.AgentID(frame[16:26]), ReplyWith: frame[:4], Timestamp: time.Unix(1, 0), Payload: performatives.Raw(`{}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.sent(actors.MessageSent{At: actors.At{Time: time.Unix(1, 0)}, Message: m})
+		h.received(actors.MessageReceived{At: actors.At{Time: time.Unix(1, 0)}, Agent: m.Receiver(), Message: m})
+	}
+	if grown := heap() - before; grown > requests*length/4 {
+		t.Errorf("%d requests hold %d bytes", requests, grown)
+	}
+	if len(h.younger) != 2*requests || len(h.agents) != requests {
+		t.Errorf("%d references, %d agents", len(h.younger), len(h.agents))
+	}
+}
+
+// heap returns the bytes that are in use.
+func heap() int {
+	goruntime.GC()
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }
