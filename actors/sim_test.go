@@ -256,3 +256,43 @@ func TestSimPausesAPart(t *testing.T) {
 		})
 	})
 }
+
+// simulateStop stops an agent for many callers at once, and returns the order in which they continue.
+func simulateStop(t *testing.T, seed uint64) (order []string) {
+	bubble(t, func(t *testing.T) {
+		sim := NewSim(SimOptions{Seed: seed, Settle: synctest.Wait})
+		sys := newAgents(t, Options{Dispatcher: sim})
+		sim.Await(func() {
+			if err := spawnStarter(t.Context(), sys, "a", func(*Context) error { return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+		for i := range 8 {
+			sys.Work(func() {
+				if err := sys.StopAgent(t.Context(), "a"); err != nil {
+					t.Error(err)
+				}
+				order = append(order, fmt.Sprint(i))
+			})
+		}
+		sim.Await(func() {
+			time.Sleep(time.Second)
+			if err := sys.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	return order
+}
+
+func TestSimOrdersWaitsForAStop(t *testing.T) {
+	first := simulateStop(t, 1)
+	if len(first) != 8 {
+		t.Fatalf("%d callers continued, want 8: %q", len(first), first)
+	}
+	for range 50 {
+		if diff := cmp.Diff(first, simulateStop(t, 1)); diff != "" {
+			t.Fatalf("the same seed gives another order (-first +second):\n%s", diff)
+		}
+	}
+}

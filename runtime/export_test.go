@@ -128,3 +128,14 @@ func Requests(self cluster.Incarnation, linked []cluster.Incarnation, states [][
 	}
 	return asked, nil
 }
+
+// OfferInTurn offers an agent of a kind to the node that is to run it, and returns the error: nil if that is this node.
+func (n *Node) OfferInTurn(ctx context.Context, kind string, id performatives.AgentID) error {
+	v, err := n.system.Reserve(id)
+	if err != nil {
+		return err
+	}
+	defer v.Release(n.system.Send)
+	_, err = n.placer.offerInTurn(ctx, &activation{id: id, kind: n.placer.kinds[kind]}, retired{reservation: v})
+	return err
+}

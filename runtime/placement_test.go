@@ -915,3 +915,22 @@ func TestAnswerToAnEndedRun(t *testing.T) {
 		t.Errorf("the stale answer is dead for %s", e.Code)
 	}
 }
+
+// TestOfferAtTheEndOfItsTime: an agent is not offered any more once its time is over, although there is room for its offer. Either of the two would do; chance must not
+// decide, as a simulation has to be the same each time.
+func TestOfferAtTheEndOfItsTime(t *testing.T) {
+	n := newNode(t, runtime.Options{Name: "n1"})
+	if err := n.RegisterKind("hub", newHall().kind("hub")); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.OfferInTurn(t.Context(), "hub", "hub/1"); err != nil {
+		t.Fatalf("in time: %v", err)
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	for range 100 {
+		if err := n.OfferInTurn(over, "hub", "hub/1"); !errors.Is(err, context.Canceled) {
+			t.Fatalf("after the end: %v", err)
+		}
+	}
+}
