@@ -262,8 +262,8 @@ func (s *System) awaitStart(ctx context.Context, c *cell, started <-chan error) 
 	}
 }
 
-// stepSimulation is for a caller that is about to wait. If the system has a simulation that nobody runs, it runs that. The caller must call turn after the
-// wait: see [System.Turn].
+// stepSimulation prepares the wait of its caller. It runs the simulation of the system, if there is one and no goroutine runs it. The caller must call turn
+// after the wait: see [System.Turn].
 func (s *System) stepSimulation(until func() bool) (turn func()) {
 	if s.sim != nil && s.sim.stepUntil(until) {
 		return atOnce

@@ -14,7 +14,7 @@ type Health struct {
 	Agent          performatives.AgentID `json:"agent_id"`
 	Status         string                `json:"status"`                   // active, inactive or error
 	LastHeartbeat  time.Time             `json:"last_heartbeat,omitzero"`  // when the node last heard of it; zero for never
-	Processed      uint64                `json:"messages_processed"`       // that it has taken or, of an agent of another process, answered
+	Processed      uint64                `json:"messages_processed"`       // messages out of its mailbox or, of an agent of another process, requests that it has answered
 	ResponseMillis float64               `json:"average_response_time_ms"` // from its requests to their results, in milliseconds; 0 without any
 	ErrorRate      float64               `json:"error_rate"`               // the share of FAILURE in its results, 0 to 1
 
@@ -29,14 +29,15 @@ const (
 	HealthError    = "error"
 )
 
-// Health returns what the node knows of an agent of the directory, hidden or not: of an agent of a session, what it has reported of itself by
-// AGENT_STATUS; of any other, that it is active. The recorder of package observe counts the figures of others. It is false without such an agent.
-func (n *Node) Health(id performatives.AgentID) (Health, bool) {
+// Health returns the health of an agent of the directory, hidden or not. That of an agent of a session is its latest report, AGENT_STATUS of the rag
+// dialect. Any other agent is active, without figures: the recorder of package observe counts them. ok is false if there is no such agent. Safe for
+// concurrent use.
+func (n *Node) Health(id performatives.AgentID) (h Health, ok bool) {
 	agent, ok := n.system.Find(id)
 	if !ok {
 		return Health{}, false
 	}
-	h := Health{Agent: agent.ID(), Status: HealthActive}
+	h = Health{Agent: agent.ID(), Status: HealthActive}
 	if a, ok := agent.Destination().(*sessionAgent); ok {
 		if said := a.health.Load(); said != nil {
 			h = *said
@@ -52,7 +53,7 @@ const (
 	extraRegistration = memberRegistration
 )
 
-// report takes what an agent says of its own health, and reports whether that is all that the message is for.
+// report stores the health that an agent reports of itself. only is true if the message has no other purpose.
 func (a *sessionAgent) report(m *performatives.Message) (only bool) {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
 	if err != nil || m.Performative() != performatives.ActQueryCapabilities {

@@ -16,7 +16,7 @@ type sessionAgent struct {
 	link         *peerLink
 	registration *actors.Registration
 	known        atomic.Bool            // the peer has introduced itself; registration is set
-	health       atomic.Pointer[Health] // what it has said of itself; nil for nothing
+	health       atomic.Pointer[Health] // its latest report; nil without one
 
 	asked performatives.MessageID // what the node has asked it; of the session's reader
 	left  bool                    // it has withdrawn its capabilities, and said nothing since; of the session's reader

@@ -199,7 +199,7 @@ func (m *Model) take() ([]update, []byte) {
 	return updates, m.queue.take(MaxBroadcast+64, deltaLimit(m.timing.retransmitMult, m.view.size()))
 }
 
-// leastSent returns the news of the next packet, in order. It doesn't sort all: of a cluster that begins, there are as many as nodes.
+// leastSent returns the news of the next packet, in order. It does not sort all of them: while a cluster begins, there is one for each node.
 func (m *Model) leastSent() []*news {
 	first := make([]*news, 0, updatesPerPacket+1)
 	for _, n := range m.news {
@@ -218,7 +218,7 @@ func (m *Model) leastSent() []*news {
 	return first
 }
 
-// before reports whether n is sent before other: what was sent less often, and then what is newer.
+// before reports whether n is sent before other: it was sent less often, or as often and is newer.
 func (n *news) before(other *news) bool {
 	return n.transmits < other.transmits || n.transmits == other.transmits && n.order > other.order
 }

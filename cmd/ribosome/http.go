@@ -52,7 +52,7 @@ func (p *endpoint) observe(ctx context.Context, c *nodeCmd) (err error) {
 	if w.exports, err = c.otlpFlags.open(ctx, c.Name, p.log); err != nil {
 		return err
 	}
-	p.observers = w // close ends what is begun
+	p.observers = w // also after an error below: close ends the parts that have begun
 	o := telemetry.Options{Sessions: w.sessions}
 	if w.exports != nil {
 		o.Tracers = w.exports.provider

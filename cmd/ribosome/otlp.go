@@ -84,7 +84,7 @@ func (f *otlpFlags) tracing() *actors.Tracing {
 	return &actors.Tracing{Ratio: f.TraceRatio}
 }
 
-// exports is what a node exports to a collector.
+// exports sends the spans and the metrics of a node to a collector.
 type exports struct {
 	resource *resource.Resource
 	provider *sdktrace.TracerProvider // of the spans
@@ -110,7 +110,7 @@ func (f *otlpFlags) open(ctx context.Context, node string, log *slog.Logger) (*e
 		resource: as, spans: &delivery{what: "traces", unit: "spans", url: collector + otlpTraces, log: log},
 		metrics: &delivery{what: "metrics", unit: "exports of metrics", url: collector + otlpMetrics, log: log},
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Debug("telemetry", "err", err) })) // the deliveries say what matters
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Debug("telemetry", "err", err) })) // the deliveries log failures once
 	traces, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(e.spans.url), otlptracehttp.WithTimeout(otlpTime))
 	if err != nil {
 		return nil, usagef("--otlp %s: %v", shown(f.OTLP), err)
@@ -158,10 +158,11 @@ func (e *exports) count(meter metric.Meter) error {
 	return nil
 }
 
-// close exports what waits until ctx ends, spans and metrics at once, so that each has the whole time. The texts say what has not arrived.
+// close exports the spans and metrics that wait, until ctx ends: both at once, so that each has the whole time. lost has a text for each kind of which some have
+// not arrived.
 func (e *exports) close(ctx context.Context) (lost []string) {
 	var ends sync.WaitGroup
-	ends.Go(func() { _ = e.provider.Shutdown(ctx) }) // the counts say what came of it
+	ends.Go(func() { _ = e.provider.Shutdown(ctx) }) // its error is in the counts
 	if e.reader != nil {
 		ends.Go(func() { _ = e.reader.Shutdown(ctx) }) // so do these
 	}

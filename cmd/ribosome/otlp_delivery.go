@@ -11,7 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// delivery counts what is sent to one address of a collector. It logs when the collector begins to take nothing, and takes it again.
+// delivery counts the spans, or the exports of metrics, for one address of a collector. It logs when the collector begins to take none, and when it takes them again.
 type delivery struct {
 	what, unit string // traces, and spans
 	url        string
@@ -26,7 +26,7 @@ func (d *delivery) lost() int64 {
 	return d.all.Load() - taken
 }
 
-// result notes what came of sending n.
+// result notes the end of a request with n of them.
 func (d *delivery) result(n int, err error) {
 	switch {
 	case err == nil:

@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/rag"
 )
 
-// Trace is what is known of one trace (rag, Trace Management; addenda §3b): the conversation after which its trace ids are named, and those begun in its
-// work. A conversation of any dialect is one.
+// Trace has the recorded messages of one trace (rag, Trace Management; addenda §3b): those of the conversation after which its trace ids are named, and of
+// the conversations that were begun in the work of that one. Each conversation that was not begun in the work of another has a trace, in any dialect.
 type Trace struct {
 	ID       performatives.ConversationID `json:"trace"`
 	Messages []TracedMessage              `json:"messages"` // of its conversations, in the order in which they were first seen
@@ -20,7 +20,7 @@ type TracedMessage struct {
 	ID           performatives.MessageID      `json:"id"`
 	TraceID      string                       `json:"trace_id,omitempty"` // empty for a message that has none
 	Conversation performatives.ConversationID `json:"conversation_id"`
-	Parent       performatives.MessageID      `json:"parent,omitempty"`   // what it replies to or, of the first one of a conversation, in whose work it was sent; empty when that is not known
+	Parent       performatives.MessageID      `json:"parent,omitempty"`   // the message that it answers, or that had its sender begin the conversation; empty if unknown
 	Children     []performatives.MessageID    `json:"children,omitempty"` // those whose parent it is
 	Time         time.Time                    `json:"time"`
 	Performative string                       `json:"performative"`

@@ -152,7 +152,7 @@ func (x *explorer) last(j joint, r machine.Role, act performatives.Performative)
 	return n
 }
 
-// lastAnswer returns the number of the latest message of an act that a role has sent in answer to what m answers, 0 for none.
+// lastAnswer returns the number of the latest message that has the act of m and answers the same message as m, 0 for none.
 func (x *explorer) lastAnswer(j joint, m message) (n uint8) {
 	for i := range j[m.from].sent.All {
 		if o := &x.messages[m.from][i]; o.act == m.act && o.answers == m.answers {

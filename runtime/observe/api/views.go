@@ -228,7 +228,7 @@ func (h *Handler) conversation(w http.ResponseWriter, r *http.Request) {
 	id := performatives.ConversationID(r.PathValue("id"))
 	c, ok := h.options.Recorder.Conversation(id)
 	if !ok {
-		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded on this node")
+		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded on this node: /api/conversations, and the command ribosome conversations, list those that are")
 		return
 	}
 	v := conversationView{Conversation: c, Children: []performatives.ConversationID{}, Next: []nextView{}}

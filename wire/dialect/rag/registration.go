@@ -177,7 +177,7 @@ func names(c performatives.Capabilities) []string {
 	return all
 }
 
-// capabilities writes an INFORM_CAPABILITIES. The answer to a registration says what the node offers.
+// capabilities writes an INFORM_CAPABILITIES. The answer to a registration has the capabilities of the node.
 func (w *writer) capabilities() {
 	i, err := performatives.PayloadAs[performatives.InformCapabilities](w.m)
 	switch {
