@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
@@ -138,4 +139,15 @@ func (n *Node) OfferInTurn(ctx context.Context, kind string, id performatives.Ag
 	defer v.Release(n.system.Send)
 	_, err = n.placer.offerInTurn(ctx, &activation{id: id, kind: n.placer.kinds[kind]}, retired{reservation: v})
 	return err
+}
+
+// TakenBeside returns how many of the given requests go along with an agent whose state has so many bytes.
+func (n *Node) TakenBeside(state int, requests ...actors.TakenOn) (int, error) {
+	v, err := n.system.Reserve("moves")
+	if err != nil {
+		return 0, err
+	}
+	defer v.Release(n.system.Send)
+	v.TakeOn(requests)
+	return len(takenBy(retired{reservation: v, state: make([]byte, state)})), nil
 }

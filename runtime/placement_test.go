@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -931,6 +932,18 @@ func TestOfferAtTheEndOfItsTime(t *testing.T) {
 	for range 100 {
 		if err := n.OfferInTurn(over, "hub", "hub/1"); !errors.Is(err, context.Canceled) {
 			t.Fatalf("after the end: %v", err)
+		}
+	}
+}
+
+// TestIDsYieldToTheState: the ids of requests go along with an agent whose state leaves them at least half of a message, and not with one whose state
+// is longer, which might not fit beside them.
+func TestIDsYieldToTheState(t *testing.T) {
+	n := newNode(t, runtime.Options{Name: "n1"})
+	one := actors.TakenOn{Sender: "a", ID: "m", Until: time.Now().Add(time.Hour)}
+	for state, want := range map[int]int{0: 1, nodelink.MaxMessage / 2: 1, nodelink.MaxMessage/2 + 1: 0} {
+		if got, err := n.TakenBeside(state, one); got != want || err != nil {
+			t.Errorf("beside %d bytes: %d, %v, want %d", state, got, err, want)
 		}
 	}
 }
