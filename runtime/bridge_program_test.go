@@ -1,7 +1,6 @@
 package runtime_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -28,13 +27,7 @@ func newBridgeHub(t testing.TB, with ...func(*wire.Options)) *gatewayHub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := l.Stop(ctx); err != nil {
-			t.Errorf("Listener.Stop: %v", err)
-		}
-	})
+	stopListener(t, l)
 	return &gatewayHub{h, l.Addr().String()}
 }
 

@@ -3,7 +3,6 @@ package runtime_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -36,13 +35,7 @@ func newGatewayHub(t testing.TB) *gatewayHub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := l.Stop(ctx); err != nil {
-			t.Errorf("Listener.Stop: %v", err)
-		}
-	})
+	stopListener(t, l)
 	return &gatewayHub{h, l.Addr().String()}
 }
 

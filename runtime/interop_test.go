@@ -562,17 +562,7 @@ func newInterop(t *testing.T, over transport) *interop {
 		transitions: listen(t, node, codons.KindTransition), violations: listen(t, node, codons.KindViolation),
 	}
 	h.spawn("Jules", func() actors.Agent { return doubler{i} })
-	l, addr, err := over.listen(h.server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := l.Stop(ctx); err != nil {
-			t.Errorf("Listener.Stop: %v", err)
-		}
-	})
+	addr := serve(t, over, h.server)
 	for name, f := range map[string]foreign{
 		"acl-agent": aclSpeaker{}, "bridge-agent": bridgeSpeaker{}, "gateway-agent": gatewaySpeaker{}, "rag-agent": ragSpeaker{}, "rossnet-agent": rossnetSpeaker{},
 	} {

@@ -30,6 +30,29 @@ type transport struct {
 	dial   func(ctx context.Context, addr string) (wire.Conn, error)
 }
 
+// serve accepts connections until the end of the test, and returns the address.
+func serve(t testing.TB, over transport, s *wire.Server) (addr string) {
+	t.Helper()
+	l, addr, err := over.listen(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopListener(t, l)
+	return addr
+}
+
+// stopListener stops a listener at the end of the test.
+func stopListener(t testing.TB, l listener) {
+	t.Helper()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := l.Stop(ctx); err != nil {
+			t.Errorf("Listener.Stop: %v", err)
+		}
+	})
+}
+
 var overTCP = transport{
 	func(s *wire.Server) (listener, string, error) {
 		l, err := tcp.Listen(s, tcp.Options{Addr: "127.0.0.1:0"})

@@ -28,17 +28,7 @@ type ragHub struct {
 func newRAGHub(t *testing.T) *ragHub {
 	t.Helper()
 	h := newHub(t, runtime.PeerOptions{}, func(o *wire.Options) { o.Dialects = []wire.Dialect{acl.Dialect{}, rag.Dialect{}} })
-	l, addr, err := overWS.listen(h.server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := l.Stop(ctx); err != nil {
-			t.Errorf("Listener.Stop: %v", err)
-		}
-	})
+	addr := serve(t, overWS, h.server)
 	return &ragHub{h, addr}
 }
 

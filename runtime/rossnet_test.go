@@ -35,17 +35,7 @@ func eachRossNetHub(t *testing.T, test func(t *testing.T, h *rossNetHub)) {
 	for name, over := range map[string]transport{"ws": overWS, "tcp": overTCP} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, runtime.PeerOptions{}, func(o *wire.Options) { o.Dialects = []wire.Dialect{acl.Dialect{}, rossnet.Dialect{}} })
-			l, addr, err := over.listen(h.server)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				ctx, cancel := context.WithTimeout(context.Background(), patience)
-				defer cancel()
-				if err := l.Stop(ctx); err != nil {
-					t.Errorf("Listener.Stop: %v", err)
-				}
-			})
+			addr := serve(t, over, h.server)
 			test(t, &rossNetHub{h, over, addr})
 		})
 	}

@@ -39,17 +39,7 @@ type routing struct {
 func newRouting(t *testing.T, over transport) *routing {
 	t.Helper()
 	h := newHubOf(t, newNode(t, runtime.Options{Name: "hub"}), noPeerOptions, func(o *wire.Options) { o.Dialects = allDialects(t) })
-	l, addr, err := over.listen(h.server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := l.Stop(ctx); err != nil {
-			t.Errorf("Listener.Stop: %v", err)
-		}
-	})
+	addr := serve(t, over, h.server)
 	return &routing{hub: h, over: over, addr: addr}
 }
 

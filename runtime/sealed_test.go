@@ -186,13 +186,7 @@ func newRouted(t testing.TB, dialect wire.Dialect) *routed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := l.Stop(ctx); err != nil {
-			t.Errorf("Listener.Stop: %v", err)
-		}
-	})
+	stopListener(t, l)
 	node := func(name string) *runtime.Node {
 		x := newTap(t, l.Addr().String())
 		r.taps = append(r.taps, x)
