@@ -233,9 +233,13 @@ func TestTail(t *testing.T) {
 	n, url, _ := operated(t)
 	plain := begins(t, "tail", "--addr", url, "--agent", "Jules")
 	all := begins(t, "tail", "--addr", url, "--codon", "task-delegation", "--steps", "--json")
-	// The stream has begun when the node has a reader of its events: a message is in it as soon as one is.
+	// A stream may begin in the midst of a delegation: it has seen a whole one when it has seen a request, and an end after it.
+	after := func(text, first, last string) bool {
+		_, rest, found := strings.Cut(text, first)
+		return found && strings.Contains(rest, last)
+	}
 	seen := func() bool {
-		return strings.Contains(plain.stdout.String(), "INFORM_RESULT") && strings.Contains(all.stdout.String(), `"to":"completed"`)
+		return after(plain.stdout.String(), " → Jules TASK_REQUEST ", "INFORM_RESULT") && after(all.stdout.String(), "TASK_REQUEST", `"to":"completed"`)
 	}
 	for late := time.Now().Add(patience); !seen(); {
 		if time.Now().After(late) {
