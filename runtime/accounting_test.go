@@ -14,6 +14,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/internal/account"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -264,7 +265,11 @@ func (s *stressTest) disturb(ctx context.Context, done <-chan struct{}) {
 // Each message is handled, refused or dead-lettered exactly once.
 func TestEveryMessageIsAccountedFor(t *testing.T) {
 	seed := seedOf(t)
-	l := &outcomes{sent: make([]sentMessage, 100_000)}
+	messages := 100_000
+	if racetest.Enabled {
+		messages /= 4
+	}
+	l := &outcomes{sent: make([]sentMessage, messages)}
 	fast := actors.Supervision{MaxRestarts: actors.Unlimited, Backoff: actors.Backoff{Min: time.Millisecond, Max: 2 * time.Millisecond}}
 	s := &stressTest{outcomes: l, t: t, seed: seed, node: newNode(t, runtime.Options{
 		Capacity: 128, Supervision: fast, Protocols: []actors.Protocol{untilEndProtocol{l}},

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -66,6 +67,7 @@ func verboseOf(t *testing.T, size int) func() actors.Agent {
 
 // The longest capabilities that a link carries reach other nodes. An agent with longer ones is refused: the others would wait for them for ever.
 func TestLongCapabilities(t *testing.T) {
+	racetest.Skip(t)
 	nodes, ctx := newCluster(t, 2), context.Background()
 	longest := nodelink.MaxMessage - 1
 	if err := nodes[0].Spawn(ctx, "long", verboseOf(t, longest)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 const (
@@ -81,7 +82,7 @@ func runClusterSeed(t *testing.T, seed uint64, twice bool, all *tally) {
 
 // TestClusterSimFindsBugs plants one fault at a time, and expects that a seed finds it.
 func TestClusterSimFindsBugs(t *testing.T) {
-	if raceEnabled && !exhaustive.Enabled() {
+	if racetest.Enabled && !exhaustive.Enabled() {
 		t.Skip("it takes long with the race detector: make check-all")
 	}
 	for name, c := range map[string]struct {

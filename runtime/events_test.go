@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -66,7 +67,7 @@ func TestEventsOfDelegation(t *testing.T) {
 
 // Without listeners, sending does not allocate for events.
 func TestSendAllocates(t *testing.T) {
-	if raceEnabled {
+	if racetest.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	n := newNode(t, runtime.Options{})

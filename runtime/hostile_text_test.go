@@ -4,11 +4,14 @@ import (
 	goruntime "runtime"
 	"strings"
 	"testing"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // Texts that are expensive to parse cost time in proportion to their length. They get a
 // reply or end their own connection, and do not affect others.
 func TestHostileTexts(t *testing.T) {
+	racetest.Skip(t)
 	const size = 4 << 20
 	deep := strings.Repeat(`[`, size)
 	closed := strings.Repeat(`[`, size/2) + strings.Repeat(`]`, size/2)

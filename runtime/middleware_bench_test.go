@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -77,7 +78,7 @@ func BenchmarkMiddleware(b *testing.B) {
 
 // TestMiddlewareAllocations: middleware that waits for nothing costs no memory. The one allocation a message is the receiver's.
 func TestMiddlewareAllocations(t *testing.T) {
-	if raceEnabled {
+	if racetest.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, length := range []int{0, 3} {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -19,7 +20,7 @@ import (
 func TestManyRequestsOnOneConnection(t *testing.T) {
 	const callers = 50
 	each := 200
-	if raceEnabled { // the race detector is slow with so many goroutines
+	if racetest.Enabled { // the race detector is slow with so many goroutines
 		each = 40
 	}
 	h := newHub(t, noPeerOptions)
@@ -142,7 +143,7 @@ func TestFullOutbox(t *testing.T) {
 // connections end.
 func TestEveryQuestionIsAnsweredOnce(t *testing.T) {
 	questions := 20_000
-	if raceEnabled {
+	if racetest.Enabled {
 		questions = 2000
 	}
 	round := questions / 5

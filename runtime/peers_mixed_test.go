@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
@@ -209,7 +210,7 @@ func TestMixedClients(t *testing.T) {
 	switch {
 	case exhaustive.Enabled():
 		clients, each, patience = 200, 6500, 10*patience
-	case raceEnabled:
+	case racetest.Enabled:
 		each = 30
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -71,7 +72,7 @@ func heapInUse() int64 {
 // remembered: the first does not run again. The short form has a small part of them.
 func TestRequestLoad(t *testing.T) {
 	perSecond := loadRate / 400
-	if exhaustive.Enabled() && !raceEnabled {
+	if exhaustive.Enabled() && !racetest.Enabled {
 		perSecond = loadRate
 	}
 	synctest.Test(t, func(t *testing.T) {

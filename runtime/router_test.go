@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -199,7 +200,7 @@ func TestRouter(t *testing.T) {
 func testRouter(t *testing.T, equal bool) {
 	r := newRouting(t, overTCP)
 	r.each, r.window, r.equal = 1500, 32, equal
-	if raceEnabled {
+	if racetest.Enabled {
 		r.each = 180
 	}
 	limit := 2 * patience

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 var seedsFlag = flag.Int("seeds", 0, "how many seeds TestSim runs, from 1 on; 0 = 20, and 4 under the race detector")
@@ -46,7 +48,7 @@ func simSeeds() []uint64 {
 	}
 	n := *seedsFlag
 	switch {
-	case n == 0 && raceEnabled:
+	case n == 0 && racetest.Enabled:
 		n = 4
 	case n == 0:
 		n = 20

@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // TestExploreAuctions explores an auctioneer and one to three bidders. All conversations end,
@@ -16,7 +17,7 @@ import (
 // network. The long form has them on that network without timeouts. The reduced form has two bidders on the
 // worst network, one of which may never begin, and three only in a Dutch auction on the calm one.
 func TestExploreAuctions(t *testing.T) {
-	explore.Plain(t)
+	racetest.Skip(t)
 	for _, rules := range []machine.Coordination{EnglishCoordination(), DutchCoordination()} {
 		t.Run(rules.Name, func(t *testing.T) {
 			if exhaustive.Enabled() {
@@ -35,7 +36,7 @@ func TestExploreAuctions(t *testing.T) {
 
 // TestExploreBrokenAuctions breaks a rule. The exploration has to find the mistake.
 func TestExploreBrokenAuctions(t *testing.T) {
-	explore.Plain(t)
+	racetest.Skip(t)
 	for name, c := range map[string]struct {
 		rules  machine.Coordination
 		change func(map[string]*machine.Rule)

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/codons"
-	plainly "github.com/ribosome-agents/ribosome/codons/internal/explore"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 func TestExploreMutants(t *testing.T) {
-	plainly.Plain(t)
+	racetest.Skip(t)
 	Mutate(t, reviewOf(nil), unreached)
 }
 
@@ -23,7 +23,7 @@ func TestMutateWantsATableThatPasses(t *testing.T) {
 }
 
 func TestExploreReasonWithoutASurvivor(t *testing.T) {
-	plainly.Plain(t)
+	racetest.Skip(t)
 	o := newOptions([]Option{unreached, Survives("no row of this table", "a test")})
 	problems := mutate(t.Logf, reviewOf(nil), o)
 	if len(problems) != 1 || !strings.Contains(problems[0], "noticed or unknown: no row of this table") {

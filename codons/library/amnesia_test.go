@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ribosome-agents/ribosome/codons/internal/explore"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // large are the tables whose walks with a side that forgets take some seconds each, or more.
@@ -26,7 +26,7 @@ var large = []string{"task-delegation", "subscribe", "request-whenever", "englis
 // Each side ends although the other has lost its memory. testdata/amnesia has, by table, the pairs of states in which
 // only a deadline brings the end. The large tables are part of the long form.
 func TestExploreAmnesia(t *testing.T) {
-	explore.Plain(t)
+	racetest.Skip(t)
 	exploreDeadlines(t, "amnesia", func(table machine.Table) []verify.Run {
 		runs := verify.AmnesiaRuns(table.MustCompile())
 		if slices.Contains(large, table.Name) && !exhaustive.Enabled() && !*kit.Update {
@@ -41,7 +41,7 @@ func TestExploreAmnesia(t *testing.T) {
 // the small tables. Where a bidder begins anew and an agent stops, an auction has one price: with two, it has more messages than a walk
 // has room for.
 func TestExploreForgetfulRuns(t *testing.T) {
-	explore.Plain(t)
+	racetest.Skip(t)
 	exploreDeadlines(t, "forgetful", func(table machine.Table) []verify.Run {
 		small := []string{"propose", "whispering-wind", "notify", "contract-net"}
 		if !slices.Contains(small, table.Name) && !exhaustive.Enabled() && !*kit.Update {

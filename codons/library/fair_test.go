@@ -7,18 +7,18 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/internal/explore"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/codons/request"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Each conversation ends by what must happen, without its user and without a deadline. The
 // largest runs, and most of those of auctions, are part of the long form.
 func TestExploreFairRuns(t *testing.T) {
-	explore.Plain(t)
+	racetest.Skip(t)
 	for _, table := range tables() {
 		t.Run(table.Name, func(t *testing.T) {
 			t.Parallel()

@@ -9,10 +9,10 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/contractnet"
-	"github.com/ribosome-agents/ribosome/codons/internal/explore"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // survivors are the deleted rows and dropped effects that no check notices, by table, with the reason.
@@ -93,7 +93,7 @@ func TestSuiteBoundsItsWalk(t *testing.T) {
 
 // TestExploreMutants mutates another table and the rules of a contract net.
 func TestExploreMutants(t *testing.T) {
-	explore.Plain(t)
+	racetest.Skip(t)
 	mutateWanted(t, func(name string) bool {
 		return name == "request" || name == "rules of contract-net, one winner and a reserve"
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -267,7 +268,7 @@ func TestBoundsOfTheHeartbeat(t *testing.T) {
 func TestThousandSubscribers(t *testing.T) {
 	const subscribers = 1000
 	events := 20
-	if raceEnabled {
+	if racetest.Enabled {
 		events = 5
 	}
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {

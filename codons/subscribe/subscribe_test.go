@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -311,7 +312,7 @@ func TestLostEventsAreCounted(t *testing.T) {
 func TestStalledReaderLosesOnlyItsOwnEvents(t *testing.T) {
 	const room = 512
 	events := 100_000
-	if raceEnabled {
+	if racetest.Enabled {
 		events = 4_000
 	}
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {

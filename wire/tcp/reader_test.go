@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -142,7 +143,7 @@ func TestReadAllocatesNothing(t *testing.T) {
 			if got, err := c.Read(control); err != nil || len(got) != size {
 				t.Fatal(len(got), err)
 			}
-		}); n > 0.1 && !raceEnabled {
+		}); n > 0.1 && !racetest.Enabled {
 			t.Errorf("%d bytes: %v allocations a frame", size, n)
 		}
 		if pings < 2000 {

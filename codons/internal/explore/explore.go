@@ -17,12 +17,3 @@ func Group(t *testing.T, network string, c machine.Coordination, n int, net veri
 	}
 	t.Log(network, result)
 }
-
-// Plain skips a long exploration, in a test that begins with TestExplore, under the race detector,
-// with which it takes ten times as long. It runs on one goroutine. .ci/plain runs it.
-func Plain(t *testing.T) {
-	t.Helper()
-	if raceEnabled {
-		t.Skip("an exploration on one goroutine: it runs without the race detector, too")
-	}
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/internal/tabletest"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // awardSuite is the suite of a small contract net.
@@ -63,6 +64,7 @@ func TestCoordinationMutants(t *testing.T) {
 
 // TestSuiteFinds breaks the declarations of a suite, one at a time.
 func TestSuiteFinds(t *testing.T) {
+	racetest.Skip(t)
 	for _, c := range []struct {
 		name   string
 		change func(*CoordinationSuite)

@@ -1,5 +1,0 @@
-//go:build !race
-
-package subscribe_test
-
-const raceEnabled = false

@@ -1,0 +1,13 @@
+// Package racetest says what the race detector is spared in tests.
+package racetest
+
+import "testing"
+
+// Skip skips a test in programs with the race detector, which finds nothing in it: it runs on one goroutine, or
+// works through long texts. .ci/plain runs each test that calls Skip without the detector.
+func Skip(t *testing.T) {
+	t.Helper()
+	if Enabled {
+		t.Skip("the race detector has nothing to find here: .ci/plain runs this test")
+	}
+}
