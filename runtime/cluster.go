@@ -252,6 +252,7 @@ const nodeLeft = "left"
 // endLocked loses the agents behind a link. The placed agents of a node that has left have ended their conversations, and what waited for
 // them was passed on. What begins while the agents leave the directory is not lost with them: see [nodeAgent.Deliver].
 func (c *clustered) endLocked(l *nodeLink, left bool) {
+	left = left || l.leaves.Load() // the membership may not have heard it
 	l.left = left
 	l.beginLossLocked()
 	var lost []performatives.AgentID
@@ -269,6 +270,8 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 		l.agents[id].registration.Remove()
 	}
 	clear(l.agents)
+	slices.Sort(lost)
+	l.lost = lost
 	l.loss.Lose(nodeLost.ErrorCode, lost...)
 	c.node.records.lose(l.link, nodeLost)
 }

@@ -231,7 +231,7 @@ func (h *linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mes
 		h.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
 	case why.Code == performatives.CodeDisconnected: // it may have arrived
 		l.undelivered(m, why)
-	case l.ended() && !l.left: // its sender was told so
+	case l.toldSender(m):
 		l.undelivered(m, why)
 	case m.InReplyTo() != "" && l.left: // the node was to pass it on, and has left
 		h.node.placer.routeAfter(m.Forward(), 0, func() { l.undelivered(m, why) })

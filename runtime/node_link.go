@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -20,8 +21,10 @@ type nodeLink struct {
 	*link
 	cluster *clustered
 	peer    cluster.Incarnation
-	left    bool        // the node has left in order; valid once the link has ended
-	loss    actors.Loss // of its agents; guarded by Node.handover, and valid once the link has ended
+	leaves  atomic.Bool             // the node has handed over its agents, and said so
+	left    bool                    // the node has left in order; valid once the link has ended
+	loss    actors.Loss             // of its agents; guarded by Node.handover, and valid once the link has ended
+	lost    []performatives.AgentID // those whose conversations were told, folded and sorted; valid once the link has ended
 
 	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Node.handover
 
@@ -36,6 +39,15 @@ func (l *nodeLink) beginLossLocked() {
 	if l.close() {
 		l.loss = l.node.system.BeginLoss()
 	}
+}
+
+// toldSender reports whether the sender of a message that has not left for the other node was told that its receiver is lost.
+func (l *nodeLink) toldSender(m *performatives.Message) bool {
+	if !l.ended() || l.left || m.Forwards() > 0 { // the sender is of another node
+		return false
+	}
+	_, lost := slices.BinarySearch(l.lost, m.Receiver().Fold())
+	return lost || !l.node.system.Conversing(m.Sender(), m.ConversationID(), m.Receiver()) // its record has ended
 }
 
 // Send queues a message for the other node. It refuses one of a codon of which the nodes have different versions.

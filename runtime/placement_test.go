@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
@@ -637,6 +638,103 @@ func TestSentWhileItsHostIsLost(t *testing.T) {
 	}
 	if e := <-ends["elsewhere/a"]; !errors.Is(e.err, p.CodeStopped) { // its event comes before it is sent, which may be after the loss
 		t.Errorf("a placed agent that no other node hosts: %v", e.err)
+	}
+}
+
+// holding is the links of a node of which the one to n2 never has a stream: what it takes comes back when it ends.
+type holding struct {
+	runtime.NodeLinks
+	handler nodelink.Handler
+	took    chan *p.Message // gets a copy of what it holds
+
+	mu   sync.Mutex
+	held []*p.Message
+}
+
+func (l *holding) Send(peer cluster.Incarnation, m *p.Message) error {
+	if peer.Name != "n2" || m.Performative() != p.ActTaskRequest {
+		return l.NodeLinks.Send(peer, m)
+	}
+	l.mu.Lock()
+	l.held = append(l.held, m)
+	l.mu.Unlock()
+	l.took <- m
+	return nil
+}
+
+func (l *holding) Remove(peer cluster.Incarnation) {
+	l.NodeLinks.Remove(peer)
+	l.mu.Lock()
+	held := l.held
+	l.held = nil
+	l.mu.Unlock()
+	if peer.Name != "n2" {
+		return
+	}
+	for _, m := range held {
+		l.handler.Undelivered(peer, m, &p.Refusal{Code: p.CodeStopped, About: m.ID(), Text: "the node n2 cannot be reached"})
+	}
+}
+
+// A request that waits for a link to a node which is lost has not arrived. It reaches the next activation, whether this node has passed it on or sent
+// it to an agent of which the directory knows nothing.
+func TestWaitsForALinkThatIsLost(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	links := &holding{took: make(chan *p.Message, 2)}
+	options := runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}
+	n1 := newNode(t, runtime.Options{Name: "n1", Cluster: options.Over(runtime.SimNetwork{
+		Membership: func(o membership.Options) (runtime.Joining, error) { return membership.Start(o) },
+		Links: func(o nodelink.LinksOptions) (runtime.NodeLinks, error) {
+			all, err := nodelink.NewLinks(o)
+			links.NodeLinks, links.handler = all, o.Handler
+			return links, err
+		},
+	})})
+	n2, n3 := newPatientMember(t, "n2", n1.Members()[0].Gossip), newPatientMember(t, "n3", n1.Members()[0].Gossip)
+	h := newHall()
+	h.host(t, n1, n2)
+	var ids []p.AgentID
+	for i := 0; len(ids) < 2; i++ {
+		if id := p.AgentID(fmt.Sprint("counter/", i)); placement.Pick(id, []string{"n1", "n2"}) == "n2" {
+			ids = append(ids, id)
+		}
+	}
+	answers := make(chan *p.Message, 10)
+	spawn(t, n3, "asker", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) { answers <- m }}))
+	knowsTopic(t, n1, "asker")
+	count(t, n2, ids[0])
+	listed(t, n1, "n2", ids[0])
+	err := n3.SendTo("n1", message(t, "asker", ids[0], p.ActTaskRequest, func(e *p.Envelope) { e.Payload = p.TaskRequest{TaskType: "count"} }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := make(chan error, 1)
+	go func() {
+		_, err := n1.Delegate(within(t), ids[1], p.TaskRequest{TaskType: "count"})
+		sent <- err
+	}()
+	for range 2 {
+		<-links.took
+	}
+	n1.LoseSlowly("n2", func() {})
+	if err := <-sent; err != nil {
+		t.Errorf("a request of this node: %v", err)
+	}
+	for {
+		select {
+		case m := <-answers:
+			if r := m.AsRefusal(); r != nil {
+				t.Errorf("a request that was passed on: %v", r)
+			} else if m.Performative() != p.ActInformResult {
+				continue
+			}
+		case <-within(t).Done():
+			t.Error("a request that was passed on: no answer")
+		}
+		break
+	}
+	if got := h.runsOf(ids[0]); !slices.Equal(got, []string{"n2", "n1"}) {
+		t.Errorf("it ran on %v", got)
 	}
 }
 

@@ -286,6 +286,7 @@ func (p *placer) told(l *nodeLink, m *performatives.Message) {
 	}
 	switch h.Step {
 	case stepLeaves:
+		l.leaves.Store(true)
 		p.node.cluster.Load().leaves(h.State)
 		_ = p.tell(l, note{Step: stepHeard}) // an error means that the node has gone
 	case stepHeard:

@@ -61,6 +61,29 @@ func TestFarewellToNobody(t *testing.T) {
 	})
 }
 
+// The conversations with the placed agents of a node that has left are not lost with it: these were handed over. It has left, too, if it has said so and the
+// membership has not heard it.
+func TestLossOfANodeThatHasLeft(t *testing.T) {
+	both := []performatives.AgentID{"k/a", "plain"}
+	for _, one := range []struct {
+		left, says bool
+		want       []performatives.AgentID
+	}{{false, false, both}, {true, false, both[1:]}, {false, true, both[1:]}} {
+		p, _ := newPlacing(t)
+		c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
+		c.addLocked(peer)
+		l := c.peers[peer]
+		for _, id := range both {
+			c.registerLocked(wanted{entry: directory.Entry{Agent: id, Owner: peer, Placed: id == "k/a"}, link: l})
+		}
+		l.leaves.Store(one.says)
+		c.endLocked(l, one.left)
+		if !slices.Equal(l.lost, one.want) {
+			t.Errorf("left %t, has said so %t: the conversations with %q are lost, want %q", one.left, one.says, l.lost, one.want)
+		}
+	}
+}
+
 // The entry of the run that a run has followed is no rival, and neither is one of an earlier run of that node.
 func TestFormerRun(t *testing.T) {
 	n1, n2 := cluster.Incarnation{Name: "n1", Epoch: 1}, cluster.Incarnation{Name: "n2", Epoch: 1}

@@ -305,23 +305,25 @@ func (g *Gossip) leave(ctx context.Context) error {
 	if _, err := g.view.change(func(a *announcement) { a.goodbye = true }); err != nil {
 		return err
 	}
-	err := g.within(ctx, g.list.UpdateNode)
-	return errors.Join(err, g.within(ctx, g.list.Leave))
+	limit := g.timing.streamTimeout / 2
+	err := within(ctx, limit, g.timing.telling(g.view.size()), g.list.UpdateNode)
+	return errors.Join(err, within(ctx, limit, limit, g.list.Leave))
 }
 
-// within calls a function of memberlist that gossips, with the time that is left, and at most half of streamTimeout.
-func (g *Gossip) within(ctx context.Context, f func(time.Duration) error) error {
-	limit := g.timing.streamTimeout / 2
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(deadline))
+// within calls a function of memberlist that gossips, with the time that is left, and at most limit. memberlist may lose news before it has told
+// anybody: of two that get the same number in its queue and have the same length, only the later one stays. So the function is called again each
+// time that it has not told the others in time.
+func within(ctx context.Context, limit, each time.Duration, f func(time.Duration) error) (err error) {
+	until := time.Now().Add(limit)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		until = deadline
 	}
-	if ctx.Err() != nil || limit <= 0 {
-		return fmt.Errorf("membership: leave: %w", context.Cause(ctx))
+	for left := time.Until(until); ctx.Err() == nil && left > 0; left = time.Until(until) {
+		if err = f(min(each, left)); err == nil {
+			return nil
+		}
 	}
-	if err := f(limit); err != nil {
-		return fmt.Errorf("membership: leave: %w", err)
-	}
-	return nil
+	return fmt.Errorf("membership: leave: %w", cmp.Or(context.Cause(ctx), err, context.DeadlineExceeded))
 }
 
 // Stop ends the membership without telling the others.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
 )
@@ -69,6 +71,30 @@ func TestNodesJoinUpdateAndLeave(t *testing.T) {
 	if err := a.Broadcast(nil); !errors.Is(err, ErrStopped) {
 		t.Errorf("Broadcast after Leave: %v", err)
 	}
+}
+
+// What memberlist has lost is told again, as long as there is time.
+func TestToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := errors.New("lost")
+		for _, c := range []struct {
+			fails, calls int
+			limit        time.Duration
+			want         error
+		}{{0, 1, time.Second, nil}, {2, 3, time.Second, nil}, {9, 4, time.Second, lost}, {9, 0, 0, context.DeadlineExceeded}} {
+			calls := 0
+			err := within(t.Context(), c.limit, 300*time.Millisecond, func(limit time.Duration) error {
+				if calls++; calls <= c.fails {
+					time.Sleep(limit)
+					return lost
+				}
+				return nil
+			})
+			if calls != c.calls || !errors.Is(err, c.want) {
+				t.Errorf("%+v: %d calls, and %v", c, calls, err)
+			}
+		}
+	})
 }
 
 func TestAKilledMemberFails(t *testing.T) {

@@ -331,8 +331,7 @@ func (m *Model) Leave(context.Context) error {
 	}
 	m.left = true
 	m.announce()
-	rounds := transmitLimit(m.timing.retransmitMult, m.view.size())
-	telling := time.Duration(rounds) * m.timing.gossipInterval
+	telling := m.timing.telling(m.view.size())
 	m.after(telling, func() {
 		self := m.self()
 		self.state = left

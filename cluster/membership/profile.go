@@ -80,6 +80,11 @@ func (p Profile) timing() timing {
 	return t
 }
 
+// telling returns how long each of n members passes a piece of news on.
+func (t timing) telling(n int) time.Duration {
+	return time.Duration(transmitLimit(t.retransmitMult, n)) * t.gossipInterval
+}
+
 // suspicion returns the shortest and the longest time that a member of n is suspected before it has failed: the former after
 // another member has confirmed the suspicion, or when there is none to do so.
 func (t timing) suspicion(n int) (least, most time.Duration) {

@@ -80,7 +80,7 @@ func hostsOf(t *testing.T, asker *runtime.Node, want int) {
 // Each node of a cluster is restarted in turn, as a process, while notes are taken without a pause: the first and the last by ribosome drain, the
 // one between by a signal. Each note is taken, and none is lost. How many were taken twice is logged.
 //
-// It is a test of the long form: it takes up to 13 seconds, and has failed in one of 20 runs, see Cluster in docs/rough-edges.md.
+// It is a test of the long form: it takes some five seconds.
 func TestRollingRestart(t *testing.T) {
 	if !long {
 		t.Skip("it takes long: " + exhaustive.Variable + "=1 runs it")
