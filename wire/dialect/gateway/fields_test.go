@@ -129,6 +129,12 @@ func TestMembers(t *testing.T) {
 				if !has(frame, path) {
 					continue
 				}
+				switch in := one(t, open(t, Options{}, wire.CodecOptions{}), marshalledFrame(t, put(t, frame, path, ""))); {
+				case slices.Contains(required["*"], path), slices.Contains(required[method], path):
+				case path == "mcp_payload.params": // what is required is in it
+				case in.Err != nil:
+					t.Errorf("without %s it is refused: %v", path, in.Err)
+				}
 				for kind, value := range kindsOfJSON {
 					if !strings.ContainsRune(r.kinds, rune(kind)) {
 						refused++
