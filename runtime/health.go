@@ -18,8 +18,25 @@ type Health struct {
 	ResponseMillis float64               `json:"average_response_time_ms"` // from its requests to their results, in milliseconds; 0 without any
 	ErrorRate      float64               `json:"error_rate"`               // the share of FAILURE in its results, 0 to 1
 
+	// CountedSince is the time since which the node has counted the figures, or since the start of the agent if that was later; zero if the node counts none.
+	CountedSince time.Time `json:"counted_since,omitzero"`
+
 	// Reported says that the agent itself has reported the figures.
 	Reported bool `json:"-"`
+}
+
+// MarshalJSON leaves out the figures of an agent of which none are known: neither the agent has reported any, nor has the node counted.
+func (h Health) MarshalJSON() ([]byte, error) {
+	type all Health
+	if h.Reported || !h.CountedSince.IsZero() {
+		return json.Marshal(all(h))
+	}
+	return json.Marshal(struct { // the members without a value stand before those of h
+		all
+		Processed      any `json:"messages_processed,omitempty"`
+		ResponseMillis any `json:"average_response_time_ms,omitempty"`
+		ErrorRate      any `json:"error_rate,omitempty"`
+	}{all: all(h)})
 }
 
 // The statuses of a [Health].
@@ -30,7 +47,7 @@ const (
 )
 
 // Health returns the health of an agent of the directory, hidden or not. That of an agent of a session is its latest report, AGENT_STATUS of the rag
-// dialect. Any other agent is active, without figures: the recorder of package observe counts them. ok is false if there is no such agent. Safe for
+// dialect. Any other agent is active, without figures: package observe's Recorder and HealthCounter count them. ok is false if there is no such agent. Safe for
 // concurrent use.
 func (n *Node) Health(id performatives.AgentID) (h Health, ok bool) {
 	agent, ok := n.system.Find(id)

@@ -50,7 +50,8 @@ type PeerOptions struct {
 	// every peer that may connect, with or without authentication. Without it, nobody may.
 	Operators []performatives.AgentID
 	// Health returns the health of an agent, which the namespace system tells peers; it is false for one that does not exist. Nil means [Node.Health], which has
-	// no figures but those that agents of sessions report. Package observe's Recorder.Health has them of all. It is called by several goroutines.
+	// no figures but those that agents of sessions report. Package observe's Recorder.Health and HealthCounter.Health have them of all. It is called by
+	// several goroutines.
 	Health func(performatives.AgentID) (Health, bool)
 	// DrainTime is how long the node may take to hand over its agents for an operator. Zero means [DefaultDrainTime].
 	DrainTime time.Duration

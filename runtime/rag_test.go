@@ -329,7 +329,7 @@ func TestRAGHealth(t *testing.T) {
 	for i, status := range []string{"active", "error"} {
 		peer.send("AGENT_STATUS", "System", "ret-health-001",
 			fmt.Sprintf(`{"agent_id":"RetrievalAgent","status":%q,"messages_processed":%d,"average_response_time_ms":250,"error_rate":0.02}`, status, 1547+i))
-		want := ragFigures{"RetrievalAgent", status, time.Time{}, 1547 + i, 250, 0.02}
+		want := ragFigures{"RetrievalAgent", status, time.Time{}, 1547 + i, 250, 0.02, time.Time{}}
 		got := health(fmt.Sprintf(`{"agent_id":"retrievalagent","n":%d}`, i)).Payload.ragFigures // without n, it would be the same message again
 		if got.Heartbeat.IsZero() {
 			t.Error("no heartbeat")
@@ -342,7 +342,7 @@ func TestRAGHealth(t *testing.T) {
 	if m := health(`{"agent_id":"RetrievalAgent","n":"negative"}`); m.Payload.Processed != 9 || m.Payload.Millis != 0 {
 		t.Errorf("with a time below zero: %+v", m)
 	}
-	if m := health(`{"agent_id":"LLMResponseAgent"}`); m.Payload.Status != "active" || m.Payload.Processed != 0 {
+	if m := health(`{"agent_id":"LLMResponseAgent"}`); m.Payload.Status != "active" || m.Payload.Processed != 0 || !m.Payload.Since.IsZero() {
 		t.Errorf("of an agent in Go: %+v", m)
 	}
 	if m := health(`{}`); len(m.Payload.Agents) != 1 || m.Payload.Agents[0].Agent != "LLMResponseAgent" { // one in error is not found
@@ -364,6 +364,7 @@ type ragFigures struct {
 	Processed int       `json:"messages_processed"`
 	Millis    float64   `json:"average_response_time_ms"`
 	Errors    float64   `json:"error_rate"`
+	Since     time.Time `json:"counted_since"`
 }
 
 type ragHealth struct {

@@ -31,9 +31,10 @@ import (
 type endpoint struct {
 	log       *slog.Logger
 	node      *runtime.Node
-	trail     *audit.Trail    // nil without --audit
-	approvals *approval.Queue // nil without --approvals
-	observers *observers      // nil without --http and --otlp
+	trail     *audit.Trail           // nil without --audit
+	approvals *approval.Queue        // nil without --approvals
+	observers *observers             // nil without --http and --otlp
+	health    *observe.HealthCounter // nil with --http, whose recorder counts
 	peers     *runtime.Peers
 	server    *wire.Server
 	listeners []listening
@@ -98,7 +99,7 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 			return err
 		}
 	}
-	if p.peers, err = runtime.NewPeers(p.node, runtime.PeerOptions{Operators: c.operators(), DrainTime: c.DrainTime, Health: p.observers.health()}); err != nil {
+	if p.peers, err = runtime.NewPeers(p.node, runtime.PeerOptions{Operators: c.operators(), DrainTime: c.DrainTime, Health: p.healthSource()}); err != nil {
 		return err
 	}
 	opts.Handler = p.peers
@@ -109,6 +110,15 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 		p.observers.server.Store(p.server)
 	}
 	return c.listen(ctx, p, config)
+}
+
+// healthSource returns what tells peers the health of agents.
+func (p *endpoint) healthSource() func(performatives.AgentID) (runtime.Health, bool) {
+	if w := p.observers; w != nil && w.recorder != nil {
+		return w.recorder.Health
+	}
+	p.health = observe.NewHealthCounter(p.node)
+	return p.health.Health
 }
 
 // notStarted returns the reason why a node does not start.
@@ -253,6 +263,9 @@ func (p *endpoint) stop(patience time.Duration) (late []string) {
 		tell("the node", p.node.Stop(ctx))
 	}
 	late = append(late, p.observers.close(ctx)...)
+	if p.health != nil {
+		p.health.Close()
+	}
 	if p.trail != nil {
 		tell("the audit trail", p.trail.Close(ctx))
 		if n := p.trail.Counts(); n.Lost+n.Failed > 0 {

@@ -16,8 +16,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
-	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 	"github.com/ribosome-agents/ribosome/runtime/observe/console"
@@ -95,14 +93,6 @@ func (w *observers) measure(log *slog.Logger, scraped bool) (metric.MeterProvide
 		return provider, w.exports.count(provider.Meter("github.com/ribosome-agents/ribosome/cmd/ribosome"))
 	}
 	return provider, nil
-}
-
-// health returns the source of the health of agents; nil when nothing is recorded.
-func (w *observers) health() func(performatives.AgentID) (runtime.Health, bool) {
-	if w == nil || w.recorder == nil {
-		return nil
-	}
-	return w.recorder.Health
 }
 
 // close ends the observation, and returns what was lost by then. Without one it does nothing.

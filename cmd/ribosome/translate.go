@@ -139,14 +139,14 @@ func (t *translation) translate(frame []byte) (r translated) {
 		case in.Message == nil:
 			r.notes = append(r.notes, fmt.Sprintf("%s itself answers it; no agent gets it", t.from))
 		default:
-			t.write(&r, in.Message)
+			t.write(&r, in.Message, bytes.Contains(frame, []byte(in.Message.ID())))
 		}
 	})
 	return r
 }
 
-// write writes a message, and notes what its reader does not get of it.
-func (t *translation) write(r *translated, m *performatives.Message) {
+// write writes a message, and notes what its reader does not get of it. The id of a message without one, which the codec has made (named is false), is no loss.
+func (t *translation) write(r *translated, m *performatives.Message, named bool) {
 	writer, reader := t.asks, t.answers
 	written := m
 	if request := t.translated[m.InReplyTo()]; request != nil && m.InReplyTo() != "" && !m.Performative().ExpectsReply() {
@@ -180,6 +180,9 @@ func (t *translation) write(r *translated, m *performatives.Message) {
 			t.translated[with] = in.Message
 		}
 		for _, name := range lost(m, in.Message) {
+			if name == fieldMessageID && !named {
+				continue
+			}
 			r.notes = append(r.notes, fmt.Sprintf("%s cannot be expressed in %s", name, t.to))
 		}
 	})

@@ -15,7 +15,7 @@ var messageFields = []struct {
 	name string
 	text func(m *performatives.Message) string
 }{
-	{"message_id", func(m *performatives.Message) string { return string(m.ID()) }},
+	{fieldMessageID, func(m *performatives.Message) string { return string(m.ID()) }},
 	{"performative", func(m *performatives.Message) string { return m.Performative().String() }},
 	{"message_type", (*performatives.Message).MessageType},
 	{"sender", func(m *performatives.Message) string { return string(m.Sender().Fold()) }},
@@ -46,7 +46,11 @@ var messageFields = []struct {
 	}},
 }
 
-const fieldReplyBy = "reply_by"
+// The fields that are compared in a way of their own.
+const (
+	fieldMessageID = "message_id"
+	fieldReplyBy   = "reply_by"
+)
 
 // sameDeadline reports whether both deadlines are the same, as far as a dialect can tell that writes the time that is left.
 func sameDeadline(m, got *performatives.Message) bool {

@@ -83,7 +83,9 @@ func TestTranslate(t *testing.T) {
 			{"mcp_header.message_type": `"TASK_ASSIGN"`, "payload.task_name": `"rerank"`, "payload.input_data": `{"n":12345678901234567890}`, "payload.deadline": `"2100-01-01T00:00:00Z"`},
 			{"mcp_header.message_type": `"TASK_COMPLETE"`, "payload.output_data": `{"order":[2,1]}`},
 		}, "reply_with ontology"},
-		{"rag to gateway", "rag", "gateway", ragRequest, []map[string]string{{"mcp_payload.params.name": `"retrieval_request"`}}, "message_id conversation_id"},
+		{"rag to gateway", "rag", "gateway", ragRequest, []map[string]string{{"mcp_payload.params.name": `"retrieval_request"`}}, "conversation_id"},
+		{"a message without an id", "rag", "rag", ragRequest, []map[string]string{{"trace_id": `"ret-c-002"`, "payload": `{"query":"KPIs?","top_k":5}`}}, ""},
+		{"a message with an id", "bridge", "rag", bridgeRequest, []map[string]string{{"type": `"ADD"`}}, "message_id"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := runsWith(t.Context(), tt.stdin, "translate", "--from", tt.from, "--to", tt.to)

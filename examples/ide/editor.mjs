@@ -17,6 +17,10 @@ import { Agent, RibosomeError } from "../../clients/typescript/dist/index.js"; /
 
 const LANGUAGES = { ".py": "python", ".js": "javascript", ".ts": "typescript", ".go": "go" };
 
+const USAGE = `Usage: node editor.mjs FILE[:FIRST-LAST] [--url ws://127.0.0.1:8443/mcp] [--outcome TEXT]
+
+Asks Jules for refactoring suggestions for a file, or for some of its lines. $RIBOSOME_TOKEN is the token, if the node requires one.`;
+
 /** Returns the arguments, or throws an Error that says what is wrong with them. */
 function parse(args) {
   const { values, positionals } = parseArgs({
@@ -24,8 +28,13 @@ function parse(args) {
     options: {
       url: { type: "string", default: "ws://127.0.0.1:8443/mcp" },
       outcome: { type: "string", default: "improve readability and performance" },
+      help: { type: "boolean", short: "h" },
     },
   });
+  if (values.help) {
+    console.log(USAGE);
+    process.exit(0);
+  }
   if (positionals.length !== 1) throw new Error("want one file, such as report.py, or report.py:3-9 for some of its lines");
   const [, file, first, last] = /^(.*?)(?::(\d+)-(\d+))?$/s.exec(positionals[0]);
   const lines = readFileSync(file, "utf8").split(/(?<=\n)/);

@@ -139,6 +139,7 @@ func TestComplaints(t *testing.T) {
 		code int
 		says string
 	}{
+		"help":          {[]string{"--help"}, 0, "Usage: node editor.mjs FILE"},
 		"no file":       {nil, 2, "want one file, such as report.py"},
 		"missing file":  {[]string{"testdata/none.py"}, 2, "no such file"},
 		"no such lines": {[]string{"testdata/report.py:90-95"}, 2, "has 12 lines, and none of 90 to 95"},

@@ -12,16 +12,17 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
-// BenchmarkDelegate delegates without a recorder, the baseline, and with one: one delegation at a time, and 64 at a time on each core.
+// BenchmarkDelegate delegates without a recorder, the baseline, with one, and with a HealthCounter that has been asked: one delegation at a time, and 64 at
+// a time on each core.
 func BenchmarkDelegate(b *testing.B) {
 	for _, underWay := range []string{"one", "many"} {
-		for _, recorded := range []string{"alone", "recorded"} {
-			b.Run(underWay+"/"+recorded, func(b *testing.B) { benchmarkDelegate(b, recorded == "recorded", underWay == "many") })
+		for _, observed := range []string{"alone", "recorded", "counted"} {
+			b.Run(underWay+"/"+observed, func(b *testing.B) { benchmarkDelegate(b, observed, underWay == "many") })
 		}
 	}
 }
 
-func benchmarkDelegate(b *testing.B, recorded, many bool) {
+func benchmarkDelegate(b *testing.B, observed string, many bool) {
 	n, err := runtime.New(runtime.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -35,7 +36,12 @@ func benchmarkDelegate(b *testing.B, recorded, many bool) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if recorded {
+	switch observed {
+	case "counted":
+		c := observe.NewHealthCounter(n)
+		defer c.Close()
+		c.Health("w")
+	case "recorded":
 		r, err := observe.New(n, observe.Options{})
 		if err != nil {
 			b.Fatal(err)

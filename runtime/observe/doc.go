@@ -1,5 +1,5 @@
 // Package observe records what happens on a node for its operator: the last conversations, their sides and their messages, with masked
-// payloads and within bounds of count and memory.
+// payloads and within bounds of count and memory. A [HealthCounter] counts the health of agents alone.
 //
 // # Ordering
 //

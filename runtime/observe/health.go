@@ -3,6 +3,7 @@ package observe
 import (
 	"hash/maphash"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -10,7 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// vitals are the counts of one agent since its start, or since the start of the recorder if that was later.
+// vitals are the counts of one agent since its start, or since the counting began if that was later.
 type vitals struct {
 	last     time.Time // of the last message that it has taken or sent
 	taken    uint64    // messages out of its mailbox
@@ -38,13 +39,14 @@ const maxAsked = 8192
 
 // health counts the messages that agents take, and their answers.
 type health struct {
+	since          time.Time
 	seed           maphash.Seed
 	agents         map[performatives.AgentID]*vitals // by folded id
 	younger, older map[question]asked
 }
 
 func newHealth() health {
-	return health{seed: maphash.MakeSeed(), agents: make(map[performatives.AgentID]*vitals), younger: make(map[question]asked)}
+	return health{since: time.Now().UTC(), seed: maphash.MakeSeed(), agents: make(map[performatives.AgentID]*vitals), younger: make(map[question]asked)}
 }
 
 // hash returns the hash of an agent's folded id.
@@ -62,23 +64,95 @@ func (h *health) question(asker performatives.AgentID, ref string) question {
 // counts. ok is false if the node has no such agent. Safe for concurrent use.
 func (r *Recorder) Health(id performatives.AgentID) (h runtime.Health, ok bool) {
 	h, ok = r.health(id)
-	if !ok || h.Reported {
-		return h, ok
+	if ok && !h.Reported {
+		defer r.lock().Unlock()
+		r.vitals.complete(&h)
 	}
-	defer r.lock().Unlock()
-	v := r.vitals.agents[h.Agent.Fold()]
+	return h, ok
+}
+
+// HealthCounter counts the health of agents on a node that has no [Recorder]. It begins with the first question: a node of which nobody asks that pays
+// nothing. Its owner must call Close.
+type HealthCounter struct {
+	node *runtime.Node
+
+	state  sync.Mutex
+	begun  bool
+	closed bool // not to begin any more
+
+	listener // its lock guards vitals
+	vitals   health
+}
+
+// NewHealthCounter returns a HealthCounter of the node's agents.
+func NewHealthCounter(node *runtime.Node) *HealthCounter { return &HealthCounter{node: node} }
+
+// Health returns the health of an agent, as [Recorder.Health] does. The figures are counted from the first call on, see [runtime.Health.CountedSince]: it
+// has zeros itself. After Close, those counted until then stay. Safe for concurrent use.
+func (c *HealthCounter) Health(id performatives.AgentID) (h runtime.Health, ok bool) {
+	h, ok = c.node.Health(id)
+	if ok && !h.Reported && c.begin() {
+		defer c.lock().Unlock()
+		c.vitals.complete(&h)
+	}
+	return h, ok
+}
+
+// begin begins to count, unless that has begun. It is false if the counter was closed before.
+func (c *HealthCounter) begin() bool {
+	c.state.Lock()
+	defer c.state.Unlock()
+	if !c.begun && !c.closed {
+		c.begun, c.vitals = true, newHealth()
+		c.listen(c.node, func(r actors.Record) { c.vitals.take(r.Event) }, actors.SubscribeOptions{Capacity: DefaultQueue, Kinds: []actors.Kind{
+			actors.KindMessageSent, actors.KindMessageReceived, actors.KindAgentStarted, actors.KindAgentStopped,
+		}})
+	}
+	return c.begun
+}
+
+// Close ends the counting. It returns when the events that are queued are counted. Closing again does nothing.
+func (c *HealthCounter) Close() {
+	c.state.Lock()
+	begun := c.begun
+	c.closed = true
+	c.state.Unlock()
+	if begun {
+		c.end()
+	}
+}
+
+// complete adds what was counted.
+func (h *health) complete(of *runtime.Health) {
+	of.CountedSince = h.since
+	v := h.agents[of.Agent.Fold()]
 	if v == nil {
-		return h, true
+		return
 	}
-	h.Processed = max(v.taken, v.answered)
-	if v.last.After(h.LastHeartbeat) {
-		h.LastHeartbeat = v.last
+	of.Processed = max(v.taken, v.answered)
+	if v.last.After(of.LastHeartbeat) {
+		of.LastHeartbeat = v.last
 	}
 	if v.answered > 0 {
-		h.ResponseMillis = float64(v.took) / float64(v.answered) / float64(time.Millisecond)
-		h.ErrorRate = float64(v.failed) / float64(v.answered)
+		of.ResponseMillis = float64(v.took) / float64(v.answered) / float64(time.Millisecond)
+		of.ErrorRate = float64(v.failed) / float64(v.answered)
 	}
-	return h, true
+}
+
+// take counts an event.
+func (h *health) take(event actors.Event) {
+	switch ev := event.(type) {
+	case actors.MessageSent:
+		h.sent(ev)
+	case actors.MessageReceived:
+		h.received(ev)
+	case actors.AgentStarted:
+		if !ev.Again {
+			h.forget(ev.Agent)
+		}
+	case actors.AgentStopped:
+		h.forget(ev.Agent)
+	}
 }
 
 // of returns the vitals of an agent; nil beyond the bound.

@@ -14,6 +14,42 @@ import (
 // An agent's figures are those of its requests: what it has taken, how long until the result, and how many failed.
 func TestHealth(t *testing.T) {
 	n, r := record(t, observe.Options{})
+	testHealth(t, n, r.Health)
+}
+
+// Without a recorder, the figures are counted from the first question on, and nothing before.
+func TestHealthCounter(t *testing.T) {
+	n := start(t)
+	c, closed := observe.NewHealthCounter(n), observe.NewHealthCounter(n)
+	closed.Close()
+	spawn(t, n, "other", nil)
+	if h, ok := closed.Health("other"); !ok || !h.CountedSince.IsZero() {
+		t.Errorf("closed before: %v %+v", ok, h)
+	}
+	if _, ok := c.Health("nobody"); ok {
+		t.Error("there is nobody")
+	}
+	if actors.Wants[actors.MessageSent](n.Events()) {
+		t.Error("it counts before it is asked")
+	}
+	testHealth(t, n, c.Health)
+	if _, err := n.Delegate(within(t), "w", performatives.TaskRequest{TaskType: "work"}); err == nil {
+		t.Error("the task does not fail")
+	}
+	c.Close()
+	if actors.Wants[actors.MessageSent](n.Events()) {
+		t.Error("it counts after the end")
+	}
+	for range 2 {
+		if h, ok := c.Health("w"); !ok || h.Processed != 1 || h.ErrorRate != 1 {
+			t.Errorf("at the end: %v %+v", ok, h)
+		}
+	}
+	c.Close()
+}
+
+func testHealth(t *testing.T, n *runtime.Node, health func(performatives.AgentID) (runtime.Health, bool)) {
+	t.Helper()
 	fails := false
 	spawn(t, n, "w", func(context.Context) (performatives.InformResult, error) {
 		if fails {
@@ -21,10 +57,10 @@ func TestHealth(t *testing.T) {
 		}
 		return performatives.InformResult{Status: performatives.StatusFailure}, nil // the work was done, and its answer is no
 	})
-	if h, ok := r.Health("W"); !ok || h.Agent != "w" || h.Status != "active" || h.Processed != 0 || !h.LastHeartbeat.IsZero() {
+	if h, ok := health("W"); !ok || h.Agent != "w" || h.Status != "active" || h.Processed != 0 || !h.LastHeartbeat.IsZero() || h.CountedSince.IsZero() {
 		t.Errorf("before: %v %+v", ok, h)
 	}
-	if _, ok := r.Health("nobody"); ok {
+	if _, ok := health("nobody"); ok {
 		t.Error("there is nobody")
 	}
 	for i := range 4 {
@@ -33,18 +69,20 @@ func TestHealth(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h, _ := r.Health("w")
+	h, _ := health("w")
 	if h.Processed != 4 || h.ErrorRate != 0.25 || h.ResponseMillis <= 0 || h.LastHeartbeat.IsZero() || h.Reported {
 		t.Errorf("after: %+v", h)
 	}
 	if err := n.StopAgent(within(t), "w"); err != nil {
 		t.Fatal(err)
 	}
-	if h, ok := r.Health("w"); ok {
+	if h, ok := health("w"); ok {
 		t.Errorf("stopped: %+v", h)
 	}
-	spawn(t, n, "w", nil)
-	if h, ok := r.Health("w"); !ok || h.Processed != 0 || h.ErrorRate != 0 {
+	spawn(t, n, "w", func(context.Context) (performatives.InformResult, error) {
+		return performatives.InformResult{}, &performatives.Refusal{Code: performatives.CodeTimeout}
+	})
+	if h, ok := health("w"); !ok || h.Processed != 0 || h.ErrorRate != 0 {
 		t.Errorf("another agent of that name has the counts of the first: %v %+v", ok, h)
 	}
 }

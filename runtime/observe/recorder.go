@@ -2,7 +2,6 @@ package observe
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -31,13 +30,9 @@ type Recorder struct {
 	mask    Mask
 	live    func() []codons.Info
 	health  func(performatives.AgentID) (runtime.Health, bool) // without counts
-	events  *actors.Batches
-	closed  chan struct{} // closed by Close
-	close   sync.Once
-	done    chan struct{} // closed when the goroutine has ended
 
-	mu     sync.Mutex
-	taken  []actors.Record // the last batch: the memory of the next one
+	listener // its lock guards what follows
+
 	byID   map[performatives.ConversationID]*entry
 	recent entries
 	free   *entry // a forgotten one, whose memory the next conversation uses
@@ -57,26 +52,19 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 		return nil, err
 	}
 	r := &Recorder{
-		options: o, mask: NewMask(o.Mask), live: node.Conversations, health: node.Health, closed: make(chan struct{}), done: make(chan struct{}),
+		options: o, mask: NewMask(o.Mask), live: node.Conversations, health: node.Health,
 		byID: map[performatives.ConversationID]*entry{}, incidents: map[performatives.AgentID]*Incidents{},
 		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
-	r.events = node.Events().SubscribeBatches(actors.SubscribeOptions{Capacity: o.Queue, Kinds: []actors.Kind{
+	r.listen(node, r.recordLocked, actors.SubscribeOptions{Capacity: o.Queue, Kinds: []actors.Kind{
 		actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition,
 		codons.KindJobFailed, codons.KindJobPanicked, actors.KindSupervisionDecided, actors.KindAgentStarted, actors.KindAgentStopped,
 	}})
-	go r.run()
 	return r, nil
 }
 
 // Close ends the recording. It returns when the events that are queued are recorded. Closing again does nothing.
-func (r *Recorder) Close() {
-	r.close.Do(func() {
-		r.events.Close()
-		close(r.closed)
-	})
-	<-r.done
-}
+func (r *Recorder) Close() { r.end() }
 
 // Counts returns what is kept and what was lost.
 func (r *Recorder) Counts() Counts {
@@ -86,39 +74,15 @@ func (r *Recorder) Counts() Counts {
 	return c
 }
 
-func (r *Recorder) run() {
-	defer close(r.done)
-	for open := true; open; {
-		select {
-		case <-r.events.Ready:
-		case <-r.closed:
-			open = false
-		}
-		r.lock().Unlock()
-	}
-}
-
-// lock takes the lock and records all events that have been published.
-func (r *Recorder) lock() *sync.Mutex {
-	r.mu.Lock()
-	r.taken = r.events.Take(r.taken)
-	for _, record := range r.taken {
-		r.recordLocked(record)
-	}
-	clear(r.taken) // what is not recorded can be collected
-	return &r.mu
-}
-
 func (r *Recorder) recordLocked(record actors.Record) {
+	r.vitals.take(record.Event)
 	switch ev := record.Event.(type) {
 	case actors.MessageSent:
 		r.rates.at(ev.Time).Messages++
-		r.vitals.sent(ev)
 		if m := r.messageLocked(ev, ev.Message); m != nil {
 			m.Sent++
 		}
 	case actors.MessageReceived:
-		r.vitals.received(ev)
 		if m := r.messageLocked(ev, ev.Message); m != nil {
 			m.Received++
 		}
@@ -140,11 +104,9 @@ func (r *Recorder) recordLocked(record actors.Record) {
 	case actors.AgentStarted:
 		if !ev.Again {
 			delete(r.incidents, ev.Agent.Fold())
-			r.vitals.forget(ev.Agent)
 		}
 	case actors.AgentStopped:
 		delete(r.incidents, ev.Agent.Fold())
-		r.vitals.forget(ev.Agent)
 	}
 	r.boundLocked()
 }

@@ -41,7 +41,7 @@ func within(t *testing.T) context.Context {
 }
 
 // record starts a node and a recorder of its events.
-func record(t *testing.T, o observe.Options) (*runtime.Node, *observe.Recorder) {
+func start(t *testing.T) *runtime.Node {
 	t.Helper()
 	n, err := runtime.New(runtime.Options{})
 	if err != nil {
@@ -52,6 +52,12 @@ func record(t *testing.T, o observe.Options) (*runtime.Node, *observe.Recorder) 
 			t.Error(err)
 		}
 	})
+	return n
+}
+
+func record(t *testing.T, o observe.Options) (*runtime.Node, *observe.Recorder) {
+	t.Helper()
+	n := start(t)
 	r, err := observe.New(n, o)
 	if err != nil {
 		t.Fatal(err)

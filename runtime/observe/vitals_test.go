@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 // What is kept is bounded: agents by their number, and open requests by two generations, of which the older is forgotten.
@@ -52,6 +53,37 @@ func TestVitalsHoldNoMessage(t *testing.T) {
 	}
 	if len(h.younger) != 2*requests || len(h.agents) != requests {
 		t.Errorf("%d references, %d agents", len(h.younger), len(h.agents))
+	}
+}
+
+// The counts of an agent end with it.
+func TestHealthCounterForgets(t *testing.T) {
+	n, err := runtime.New(runtime.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := NewHealthCounter(n)
+	c.begin()
+	defer c.Close()
+	if err := n.Stop(t.Context()); err != nil { // the events of its own agent are over
+		t.Fatal(err)
+	}
+	m, err := performatives.New(performatives.Envelope{
+		ID: "1", Performative: performatives.ActInform, Sender: "a", Receiver: "W", ConversationID: "c", Timestamp: time.Unix(1, 0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		event actors.Event
+		known bool
+	}{{actors.MessageReceived{Agent: "W", Message: m}, true}, {actors.AgentStopped{Agent: "w"}, false}} {
+		n.Events().Publish(step.event)
+		mu := c.lock()
+		if known := c.vitals.agents["w"] != nil; known != step.known {
+			t.Errorf("after %T: %v", step.event, known)
+		}
+		mu.Unlock()
 	}
 }
 

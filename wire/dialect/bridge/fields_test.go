@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -20,14 +21,17 @@ var wellFormed = map[string]string{
 	"error":        frame("m-1", "error", "agent-1", "Eddy", "ask-1", `{"error_code":"TIMEOUT","error_message":"m","error_type":"t","details":{"a":1}}`),
 }
 
-// required has the members that must be there.
-var required = map[string][]string{
-	"handshake_request":  {"message_id", "message_type", "sender_id", "payload", "payload.agent_id", "payload.agent_name", "payload.agent_role"},
-	"handshake_response": {"message_id", "message_type", "sender_id", "payload", "correlation_id", "payload.agent_id", "payload.agent_name", "payload.agent_role"},
-	"request":            {"message_id", "message_type", "sender_id", "receiver_id", "payload", "payload.tool_name"},
-	"response":           {"message_id", "message_type", "sender_id", "correlation_id", "payload", "payload.success"},
-	"notification":       {"message_id", "message_type", "sender_id", "payload", "payload.event_type"},
-	"error":              {"message_id", "message_type", "sender_id", "payload", "payload.error_code", "payload.error_message"},
+// requiredMembers returns the members that must be there after the addenda, by the type of the message.
+func requiredMembers(t *testing.T) (required map[string][]string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/required.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &required); err != nil || len(required) != len(wellFormed) {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return required
 }
 
 // anything are the members that may have any value.
@@ -106,7 +110,7 @@ func checkAnswer(t *testing.T, got written, field string) {
 
 // Each message without one of the members that it must have is refused.
 func TestRequiredMembers(t *testing.T) {
-	for kind, paths := range required {
+	for kind, paths := range requiredMembers(t) {
 		for _, path := range paths {
 			checkFault(t, kind, path, changed(t, wellFormed[kind], path, func(o map[string]any, name string) { delete(o, name) }))
 			if path != "receiver_id" { // null is a value of it
@@ -118,7 +122,7 @@ func TestRequiredMembers(t *testing.T) {
 
 // Each message without one of the other members is accepted.
 func TestOptionalMembers(t *testing.T) {
-	c := newCodec(t, Options{})
+	c, required := newCodec(t, Options{}), requiredMembers(t)
 	for kind, text := range wellFormed {
 		for path := range members(t, text) {
 			without := changed(t, text, path, func(o map[string]any, name string) { delete(o, name) })

@@ -3,6 +3,7 @@ package bridge
 import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // hello is the handshake of an agent of the end that opened the connection. The other end refuses
@@ -137,7 +138,7 @@ func (s *session) unhold(h *hello, accepted bool) []queued {
 	h.held = nil
 	for _, q := range waiting {
 		s.hellos.held -= len(q.frame)
-		if ask := s.pending.asks[askKey(q.message)]; ask != nil && !accepted {
+		if ask := s.pending.asks[requestid.From(q.message)]; ask != nil && !accepted {
 			s.pending.removeAsk(ask)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // resolve sets the fields of a message that only its session knows: the conversation, and the
@@ -29,7 +30,7 @@ func (s *session) resolve(d *decoder) {
 // answer was a question for more input, the conversation continues. Otherwise it is the peer's own,
 // such as the id of its workflow, and comes back with no answer.
 func (s *session) resolveRequest(d *decoder) {
-	c := s.pending.calls[callKey{performatives.MessageID(d.correlation), d.out.Sender.Fold()}]
+	c := s.pending.calls[requestid.Of(d.out.Sender, performatives.MessageID(d.correlation))]
 	if c != nil && c.partial && c.receiver.Is(d.out.Receiver) {
 		d.out.ConversationID = c.conversation
 		return
@@ -46,7 +47,7 @@ func (d *decoder) withdraws() bool { return d.out.Performative == performatives.
 
 // resolveCancel finds the request that a CANCEL withdraws.
 func (s *session) resolveCancel(d *decoder) {
-	c := s.pending.calls[callKey{performatives.MessageID(d.correlation), d.out.Sender.Fold()}]
+	c := s.pending.calls[requestid.Of(d.out.Sender, performatives.MessageID(d.correlation))]
 	if c == nil || c.partial {
 		return
 	}
@@ -80,10 +81,10 @@ func (s *session) resolveAnswer(d *decoder) {
 // called notes a request or a handshake of the peer.
 func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 	m, now, p := in.Message, d.arrival(), &s.pending
-	if p.calls[callKey{m.ID(), m.Sender().Fold()}] != nil {
+	if p.calls[requestid.From(m)] != nil {
 		return in // it has come again: its receiver knows it
 	}
-	if _, over := p.early.Get(callKey{m.ID(), m.Sender().Fold()}, now); over && d.kind == kindRequest {
+	if _, over := p.early.Get(requestid.From(m), now); over && d.kind == kindRequest {
 		return s.refused(d, in, recent.Canceled("")) // it never starts work, nor does a copy of it
 	}
 	c := &call{
@@ -109,13 +110,13 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 func (s *session) withdrawn(d *decoder, in wire.Inbound) wire.Inbound {
 	p := &s.pending
 	if d.call == nil && d.correlation != "" {
-		p.early.Put(callKey{performatives.MessageID(d.correlation), d.out.Sender.Fold()}, struct{}{}, d.arrival())
+		p.early.Put(requestid.Of(d.out.Sender, performatives.MessageID(d.correlation)), struct{}{}, d.arrival())
 	}
 	if d.call == nil || d.call.canceled || p.full(len(p.cancels)) && !p.sweep(d.arrival()) {
 		return wire.Inbound{Token: in.Token}
 	}
 	d.call.canceled = true
-	p.cancels[callKey{in.Message.ID(), in.Message.Sender().Fold()}] = d.call
+	p.cancels[requestid.From(in.Message)] = d.call
 	in.Ref = d.call
 	return in
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // Encode appends m as one frame. A peer gets one answer to each request: acts before the answer, and
@@ -25,7 +26,7 @@ func (s *session) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 func (s *session) forget(m *performatives.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q := s.pending.asks[askKey(m)]; q != nil {
+	if q := s.pending.asks[requestid.From(m)]; q != nil {
 		s.pending.removeAsk(q)
 	}
 }
@@ -108,7 +109,7 @@ func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	q := &ask{message: stub, expires: expiry(m.ReplyBy(), now)}
 	s.mu.Lock()
 	q.cancel, _ = s.pending.ahead.Take(partyOf(m), now)
-	again := s.pending.asks[askKey(m)] != nil
+	again := s.pending.asks[requestid.From(m)] != nil
 	room := again || s.pending.addAsk(q, now) // before it is written, because the answer may come at once
 	s.mu.Unlock()
 	switch {
@@ -175,7 +176,7 @@ func (s *session) answer(dst []byte, m *performatives.Message, c *call) ([]byte,
 // the CANCEL.
 func (s *session) endCanceled(dst []byte, m *performatives.Message, c *call) ([]byte, error) {
 	s.mu.Lock()
-	delete(s.pending.cancels, callKey{performatives.MessageID(m.InReplyTo()), m.Receiver().Fold()})
+	delete(s.pending.cancels, requestid.Of(m.Receiver(), performatives.MessageID(m.InReplyTo())))
 	if m.Undeliverable() { // the request continues
 		c.canceled = false
 		s.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // call is a request of the peer without an answer.
@@ -37,12 +38,6 @@ type greeting struct {
 	extensions extensions // that both ends use
 }
 
-// callKey finds a call, or an ask, by its id. Two agents may use the same id.
-type callKey struct {
-	id     performatives.MessageID
-	sender performatives.AgentID // folded
-}
-
 // party is one end of a conversation with one agent of the peer.
 type party struct {
 	agent, with  performatives.AgentID // folded
@@ -57,15 +52,15 @@ func partyOf(m *performatives.Message) party {
 type pending struct {
 	limit   int
 	greeted map[performatives.AgentID]*greeting // the agents of the peer that have shaken hands, by folded id
-	calls   map[callKey]*call
-	cancels map[callKey]*call                // by the id of the CANCEL
-	asks    map[callKey]*ask                 // by its id and its sender
+	calls   map[requestid.Key]*call
+	cancels map[requestid.Key]*call          // by the id of the CANCEL
+	asks    map[requestid.Key]*ask           // by its id and its sender
 	askIDs  map[performatives.MessageID]*ask // the last one with that id
 	parties map[party]*ask
 	swept   time.Time // of the last sweep
 
 	// The CANCELs that have overtaken their requests: of the peer, and of this node without their payloads.
-	early recent.Map[callKey, struct{}]
+	early recent.Map[requestid.Key, struct{}]
 	ahead recent.Map[party, *performatives.Message]
 }
 
@@ -81,12 +76,12 @@ const unlimited = time.Hour
 
 func newPending(limit int) pending {
 	return pending{
-		limit: limit, greeted: make(map[performatives.AgentID]*greeting), calls: make(map[callKey]*call), cancels: make(map[callKey]*call),
-		asks: make(map[callKey]*ask), askIDs: make(map[performatives.MessageID]*ask), parties: make(map[party]*ask),
+		limit: limit, greeted: make(map[performatives.AgentID]*greeting), calls: make(map[requestid.Key]*call), cancels: make(map[requestid.Key]*call),
+		asks: make(map[requestid.Key]*ask), askIDs: make(map[performatives.MessageID]*ask), parties: make(map[party]*ask),
 	}
 }
 
-func (c *call) key() callKey { return callKey{c.id, c.sender.Fold()} }
+func (c *call) key() requestid.Key { return requestid.Of(c.sender, c.id) }
 
 // addCall adds a request of the peer. It reports false if there is no room.
 func (p *pending) addCall(c *call, now time.Time) bool {
@@ -110,7 +105,7 @@ func (p *pending) removeCall(c *call) {
 // callOf returns the call that a message of this node answers, and whether it answers the CANCEL
 // of it.
 func (p *pending) callOf(m *performatives.Message) (c *call, canceled bool) {
-	key := callKey{performatives.MessageID(m.InReplyTo()), m.Receiver().Fold()}
+	key := requestid.Of(m.Receiver(), performatives.MessageID(m.InReplyTo()))
 	if c := p.cancels[key]; c != nil {
 		return c, true
 	}
@@ -123,7 +118,7 @@ func (p *pending) callOf(m *performatives.Message) (c *call, canceled bool) {
 // refused forgets a request, a handshake or a CANCEL of the peer that was not served.
 func (p *pending) refused(c *call, m *performatives.Message) {
 	if m != nil && m.Performative() == performatives.ActCancel {
-		delete(p.cancels, callKey{m.ID(), m.Sender().Fold()})
+		delete(p.cancels, requestid.From(m))
 		c.canceled = false // the request continues
 		return
 	}
@@ -139,23 +134,21 @@ func (p *pending) addAsk(q *ask, now time.Time) bool {
 		return false
 	}
 	id := q.message.ID()
-	p.asks[askKey(q.message)], p.askIDs[id], p.parties[partyOf(q.message)] = q, q, q
+	p.asks[requestid.From(q.message)], p.askIDs[id], p.parties[partyOf(q.message)] = q, q, q
 	return true
 }
-
-func askKey(m *performatives.Message) callKey { return callKey{m.ID(), m.Sender().Fold()} }
 
 // askFor returns the request of this node that a message of the peer is about. A receiver that has not asked by that id, or none, stands for
 // the last agent that has.
 func (p *pending) askFor(id string, receiver performatives.AgentID) *ask {
-	if q := p.asks[callKey{performatives.MessageID(id), receiver.Fold()}]; q != nil {
+	if q := p.asks[requestid.Of(receiver, performatives.MessageID(id))]; q != nil {
 		return q
 	}
 	return p.askIDs[performatives.MessageID(id)]
 }
 
 func (p *pending) removeAsk(q *ask) {
-	if k := askKey(q.message); p.asks[k] == q {
+	if k := requestid.From(q.message); p.asks[k] == q {
 		delete(p.asks, k)
 	}
 	if id := q.message.ID(); p.askIDs[id] == q {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,33 +13,32 @@ import (
 
 // memberRule is what a member of a frame must be.
 type memberRule struct {
-	kinds    string // the first characters of its kinds of JSON
-	example  string // its value where the example has none; empty = the example is as it is
-	required bool
-	code     int // of JSON-RPC
+	kinds   string // the first characters of its kinds of JSON
+	example string // its value where the example has none; empty = the example is as it is
+	code    int    // of JSON-RPC
 }
 
 // envelopeRules has the members of each frame, and paramRules those of the params by the method.
 var (
 	envelopeRules = map[string]memberRule{
-		"id":                  {kinds: `"1n`, required: true, code: -32600},
-		"timestamp":           {kinds: `"`, required: true, code: -32600},
-		"source":              {kinds: `"`, required: true, code: -32600},
+		"id":                  {kinds: `"1n`, code: -32600},
+		"timestamp":           {kinds: `"`, code: -32600},
+		"source":              {kinds: `"`, code: -32600},
 		"target_namespace":    {kinds: `"n`, example: `"tools"`, code: -32600},
 		"auth_token":          {kinds: `"n`, code: -32600},
 		"correlation_id":      {kinds: `"n`, example: `"c"`, code: -32600},
 		"metadata":            {kinds: `{n`, example: `{}`, code: -32600},
 		"metadata.timeout_ms": {kinds: `1n`, example: `500`, code: -32602},
 		"metadata.priority":   {kinds: `"1n`, example: `"high"`, code: -32602},
-		"mcp_payload":         {kinds: `{[`, required: true, code: -32600},
-		"mcp_payload.jsonrpc": {kinds: `"`, required: true, code: -32600},
-		"mcp_payload.method":  {kinds: `"`, required: true, code: -32600},
+		"mcp_payload":         {kinds: `{[`, code: -32600},
+		"mcp_payload.jsonrpc": {kinds: `"`, code: -32600},
+		"mcp_payload.method":  {kinds: `"`, code: -32600},
 		"mcp_payload.id":      {kinds: `"1n`, code: -32600},
 		"mcp_payload.params":  {kinds: `{[n`, code: -32600},
 	}
 	paramRules = map[string]map[string]memberRule{
 		methodCall: {
-			"mcp_payload.params.name":               {kinds: `"`, required: true, code: -32602},
+			"mcp_payload.params.name":               {kinds: `"`, code: -32602},
 			"mcp_payload.params.arguments":          {kinds: `{n`, code: -32602},
 			"mcp_payload.params.task_description":   {kinds: `"n`, example: `"d"`, code: -32602},
 			"mcp_payload.params._meta":              {kinds: `{n`, example: `{"progressToken":1}`, code: -32602},
@@ -94,9 +94,17 @@ func has(frame any, path string) bool {
 	return ok && (!deeper || has(v, rest))
 }
 
-// Each example without a required member, or with a member of a wrong kind, is refused with the code of its place and the name of the
-// member, and the session goes on.
+// Each example without a member that testdata/required.json requires after the addenda, or with a member of a wrong kind, is refused with the code of
+// its place and the name of the member, and the session goes on.
 func TestMembers(t *testing.T) {
+	text, err := os.ReadFile("testdata/required.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var required map[string][]string // by method, or "*" for each
+	if err := json.Unmarshal(text, &required); err != nil {
+		t.Fatal(err)
+	}
 	refused := 0
 	for _, v := range vectors(t) {
 		if !v.Valid {
@@ -114,12 +122,18 @@ func TestMembers(t *testing.T) {
 			}
 			c := open(t, Options{}, wire.CodecOptions{})
 			for path, r := range rules {
-				if r.required {
+				if slices.Contains(required["*"], path) || slices.Contains(required[method], path) {
 					refused++
 					checkRefused(t, c, put(t, frame, path, ""), path, r)
 				}
 				if !has(frame, path) {
 					continue
+				}
+				switch in := one(t, open(t, Options{}, wire.CodecOptions{}), marshalledFrame(t, put(t, frame, path, ""))); {
+				case slices.Contains(required["*"], path), slices.Contains(required[method], path):
+				case path == "mcp_payload.params": // what is required is in it
+				case in.Err != nil:
+					t.Errorf("without %s it is refused: %v", path, in.Err)
 				}
 				for kind, value := range kindsOfJSON {
 					if !strings.ContainsRune(r.kinds, rune(kind)) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // exchange is a request that waits for its answer: of the peer, or to the peer. rag has no message ids, so that it relates an answer
@@ -37,19 +38,13 @@ type party struct {
 
 func (x *exchange) party() party { return party{x.asker.Fold(), x.asked.Fold(), x.conversation} }
 
-// reference names a request by its id, or that of its CANCEL. Two agents of this node may use the same id; that of a message of the peer is a digest.
-type reference struct {
-	asker performatives.AgentID // folded; empty for a request of the peer
-	id    performatives.MessageID
-}
-
 // pending has the exchanges of one direction. At its limit it drops the oldest: the answer to that gets a new trace id of the
 // same conversation.
 type pending struct {
 	limit  int
 	traces map[traceKey]*exchange
-	ids    map[reference]*exchange // by the id of the request, and by that of its CANCEL
-	ours   bool                    // the requests are of this node
+	ids    map[requestid.Key]*exchange // by the id of the request, and by that of its CANCEL
+	ours   bool                        // the requests are of this node
 	open   map[party]int
 	order  []*exchange // the oldest first, and some that are gone
 	n      int
@@ -64,33 +59,34 @@ func newPending(limit int) pending {
 		limit = defaultPending
 	}
 	return pending{
-		limit: limit, traces: make(map[traceKey]*exchange), ids: make(map[reference]*exchange), open: make(map[party]int),
+		limit: limit, traces: make(map[traceKey]*exchange), ids: make(map[requestid.Key]*exchange), open: make(map[party]int),
 	}
 }
 
-func (p *pending) reference(asker performatives.AgentID, id performatives.MessageID) reference {
+// key returns the key of a request in ids. The id of a request of the peer is a digest, which names it alone.
+func (p *pending) key(asker performatives.AgentID, id performatives.MessageID) requestid.Key {
 	if !p.ours {
-		return reference{id: id}
+		asker = ""
 	}
-	return reference{asker.Fold(), id}
+	return requestid.Of(asker, id)
 }
 
 // find returns the exchange that a message of this node is about: with the id of its request, or of the CANCEL of that.
 func (p *pending) find(asker performatives.AgentID, id string) *exchange {
-	return p.ids[p.reference(asker, performatives.MessageID(id))]
+	return p.ids[p.key(asker, performatives.MessageID(id))]
 }
 
 // add adds an exchange. It replaces the one with its key, and the one with its id.
 func (p *pending) add(x *exchange) {
 	p.remove(p.traces[x.key()])
-	p.remove(p.ids[p.reference(x.asker, x.id)])
+	p.remove(p.ids[p.key(x.asker, x.id)])
 	if p.n >= p.limit {
 		p.remove(p.order[0]) // remove leaves none at the front that is gone
 	}
 	if len(p.order) >= 2*p.limit {
 		p.order = slices.DeleteFunc(p.order, func(x *exchange) bool { return x.gone })
 	}
-	p.traces[x.key()], p.ids[p.reference(x.asker, x.id)] = x, x
+	p.traces[x.key()], p.ids[p.key(x.asker, x.id)] = x, x
 	p.open[x.party()]++
 	p.order = append(p.order, x)
 	p.n++
@@ -98,9 +94,9 @@ func (p *pending) add(x *exchange) {
 
 // addCancel notes the CANCEL of a request, and the in_reply_to of its answer.
 func (p *pending) addCancel(x *exchange, id performatives.MessageID, reference string) {
-	delete(p.ids, p.reference(x.asker, x.cancel))
+	delete(p.ids, p.key(x.asker, x.cancel))
 	x.cancel, x.cancelRef = id, reference
-	p.ids[p.reference(x.asker, id)] = x
+	p.ids[p.key(x.asker, id)] = x
 }
 
 func (p *pending) remove(x *exchange) {
@@ -113,8 +109,8 @@ func (p *pending) remove(x *exchange) {
 		p.ended(x)
 	}
 	delete(p.traces, x.key())
-	delete(p.ids, p.reference(x.asker, x.id))
-	delete(p.ids, p.reference(x.asker, x.cancel))
+	delete(p.ids, p.key(x.asker, x.id))
+	delete(p.ids, p.key(x.asker, x.cancel))
 	if p.open[x.party()]--; p.open[x.party()] == 0 {
 		delete(p.open, x.party())
 	}
@@ -133,6 +129,6 @@ func (p *pending) end(x *exchange, act performatives.Performative, ofCancel bool
 
 // busy reports whether a request between the same agents is open in that conversation.
 func (p *pending) busy(x *exchange) bool {
-	same := p.ids[p.reference(x.asker, x.id)]
+	same := p.ids[p.key(x.asker, x.id)]
 	return p.open[x.party()] > 0 && (same == nil || same.conversation != x.conversation)
 }

@@ -158,6 +158,32 @@ func TestAnswersOfAnotherAgent(t *testing.T) {
 	}
 }
 
+// Two agents of the swarm may ask by the same id: each gets its answer, and withdraws its own request.
+func TestEqualIDsOfTwoAgents(t *testing.T) {
+	c := open(t)
+	say := func(from performatives.AgentID, id performatives.MessageID, about string, payload any) string {
+		t.Helper()
+		m, err := performatives.New(performatives.Envelope{
+			ID: id, Sender: from, Receiver: "RetrievalAgent", ConversationID: "talk-" + performatives.ConversationID(from), InReplyTo: about, Timestamp: noon, Payload: payload,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return textOf(memberIn([]byte(write(t, c, m)), "trace_id"))
+	}
+	ask := performatives.TaskRequest{TaskType: "retrieval_request", Parameters: performatives.RawContent([]byte(query))}
+	traces := map[performatives.AgentID]string{"Eddy": say("Eddy", "1", "", ask), "Ada": say("Ada", "1", "", ask)}
+	for agent, trace := range traces {
+		if got := say(agent, "c", "1", performatives.Cancel{}); got != trace {
+			t.Errorf("%s withdraws %s, and has asked by %s", agent, got, trace)
+		}
+		m := accept(t, c, frameOf(typeRetrieved, "RetrievalAgent", string(agent), trace, `{"retrieved_chunks":[]}`))
+		if m.Receiver() != agent || m.InReplyTo() != "1" || m.ConversationID() != "talk-"+performatives.ConversationID(agent) {
+			t.Errorf("the answer for %s is %+v", agent, m.Envelope())
+		}
+	}
+}
+
 // RETRIEVAL_RESULT goes to the LLMResponseAgent; the asker is told that its request has ended, unless it is a peer of this dialect.
 func TestRecruiting(t *testing.T) {
 	c := open(t)

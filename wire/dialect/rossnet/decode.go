@@ -106,7 +106,7 @@ func (d *decoder) ownPath() {
 	}
 }
 
-// recipient reads who the message is for, in the form of the text or of the field. PING and what is for MCP_DISCOVERY need none.
+// recipient reads who the message is for, in the form of the text or of the field. PING and PONG need none.
 func (d *decoder) recipient() {
 	for _, name := range []string{memRecipient, memAgent, memService} {
 		text := d.optional(name)

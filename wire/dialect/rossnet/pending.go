@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // exchange is a request that waits for its answer: of the peer, or to the peer. An answer has the subtask_id of its request, or, where
@@ -30,20 +31,14 @@ type flow struct {
 	name  string
 }
 
-// reference names a request by its id, or that of its CANCEL. Two agents of this node may use the same id.
-type reference struct {
-	asker performatives.AgentID // folded; empty for a request of the peer
-	id    performatives.MessageID
-}
-
 // pending has the exchanges of one direction. At its limit it drops the oldest.
 type pending struct {
 	limit        int
 	subtasks     map[flow]*exchange
 	correlations map[flow][]*exchange
-	ids          map[reference]*exchange // by the id of the request, and by that of its CANCEL
-	ours         bool                    // the requests are of this node
-	order        []*exchange             // the oldest first, and some that are gone
+	ids          map[requestid.Key]*exchange // by the id of the request, and by that of its CANCEL
+	ours         bool                        // the requests are of this node
+	order        []*exchange                 // the oldest first, and some that are gone
 	n            int
 	ended        func(*exchange) // called for each that is removed; nil = nobody
 }
@@ -56,25 +51,26 @@ func newPending(limit int) pending {
 		limit = defaultPending
 	}
 	return pending{
-		limit: limit, subtasks: make(map[flow]*exchange), correlations: make(map[flow][]*exchange), ids: make(map[reference]*exchange),
+		limit: limit, subtasks: make(map[flow]*exchange), correlations: make(map[flow][]*exchange), ids: make(map[requestid.Key]*exchange),
 	}
 }
 
-func (p *pending) reference(asker performatives.AgentID, id performatives.MessageID) reference {
+// key returns the key of a request in ids. The id of a request of the peer is a digest, which names it alone.
+func (p *pending) key(asker performatives.AgentID, id performatives.MessageID) requestid.Key {
 	if !p.ours {
-		return reference{id: id}
+		asker = ""
 	}
-	return reference{asker.Fold(), id}
+	return requestid.Of(asker, id)
 }
 
 // of returns the exchange that a message of this node is about: with the id of its request, or of the CANCEL of that.
 func (p *pending) of(asker performatives.AgentID, id string) *exchange {
-	return p.ids[p.reference(asker, performatives.MessageID(id))]
+	return p.ids[p.key(asker, performatives.MessageID(id))]
 }
 
 // add adds an exchange. It replaces the one with its id, and the one of its agent with its subtask_id.
 func (p *pending) add(x *exchange) {
-	p.remove(p.ids[p.reference(x.other, x.id)])
+	p.remove(p.ids[p.key(x.other, x.id)])
 	if x.subtask != "" {
 		p.remove(p.subtasks[flow{x.agent, x.subtask}])
 		p.subtasks[flow{x.agent, x.subtask}] = x
@@ -85,7 +81,7 @@ func (p *pending) add(x *exchange) {
 	if len(p.order) >= 2*p.limit {
 		p.order = slices.DeleteFunc(p.order, func(x *exchange) bool { return x.gone })
 	}
-	p.ids[p.reference(x.other, x.id)] = x
+	p.ids[p.key(x.other, x.id)] = x
 	at := flow{x.agent, x.correlation}
 	p.correlations[at] = append(p.correlations[at], x)
 	p.order = append(p.order, x)
@@ -111,9 +107,9 @@ func (p *pending) find(agent performatives.AgentID, subtask, correlation string)
 
 // addCancel notes the CANCEL of a request, and the in_reply_to of its answer.
 func (p *pending) addCancel(x *exchange, id performatives.MessageID, reference string) {
-	delete(p.ids, p.reference(x.other, x.cancel))
+	delete(p.ids, p.key(x.other, x.cancel))
 	x.cancel, x.cancelRef = id, reference
-	p.ids[p.reference(x.other, id)] = x
+	p.ids[p.key(x.other, id)] = x
 }
 
 func (p *pending) remove(x *exchange) {
@@ -125,8 +121,8 @@ func (p *pending) remove(x *exchange) {
 	if p.ended != nil {
 		p.ended(x)
 	}
-	delete(p.ids, p.reference(x.other, x.id))
-	delete(p.ids, p.reference(x.other, x.cancel))
+	delete(p.ids, p.key(x.other, x.id))
+	delete(p.ids, p.key(x.other, x.cancel))
 	if at := (flow{x.agent, x.subtask}); p.subtasks[at] == x {
 		delete(p.subtasks, at)
 	}

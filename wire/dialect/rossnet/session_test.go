@@ -187,6 +187,34 @@ func TestErrorCodes(t *testing.T) {
 	}
 }
 
+// The answers to a request of the peer have its subtask_id and its correlation_id, which the request then ends.
+func TestAnswersOfTheSwarm(t *testing.T) {
+	c := open(t)
+	request := accept(t, c, frameOf(kindAssign, "A", "Eddy", "c-1", `{"subtask_id":"s-1","task_name":"work","input_data":{}}`))
+	for _, answer := range []struct {
+		act     performatives.Performative
+		payload any
+		kind    string
+		open    int
+	}{
+		{performatives.ActTaskAccept, performatives.TaskAccept{}, kindAcknowledge, 1},
+		{performatives.ActInformResult, performatives.InformResult{Status: performatives.StatusSuccess}, kindComplete, 0},
+	} {
+		m, err := request.ReplyFrom("Eddy", performatives.Stamp{ID: "own", Time: noon}, answer.act, answer.payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame := []byte(write(t, c, m))
+		header, payload := memberIn(frame, memHeader), memberIn(frame, memPayload)
+		if kind := textOf(memberIn(header, memKind)); kind != answer.kind || textOf(memberIn(header, memCorrelation)) != "c-1" || textOf(memberIn(payload, "subtask_id")) != "s-1" {
+			t.Errorf("%s is %s", answer.act, frame)
+		}
+		if c.calls.n != answer.open {
+			t.Errorf("after %s, %d requests are open", answer.act, c.calls.n)
+		}
+	}
+}
+
 // Two agents of this node ask a peer by requests with the same id. Each gets the answer to its own, withdraws its own, and may repeat its own.
 func TestEqualIDsOfTwoAgents(t *testing.T) {
 	c := open(t)

@@ -39,7 +39,7 @@ func Reserves(name string) bool {
 	return known || noAct == nil
 }
 
-// isNo reports whether a type says no, or answers. What is wrong with it is not answered.
+// isNo reports whether a type says no, or answers. What is wrong with it is not answered, but for a TASK_FAIL that is broken.
 func isNo(kind string) bool {
 	switch kind {
 	case kindError, kindFail, kindPong, "NOT_UNDERSTOOD", "FAILURE", "REFUSE":

@@ -1,0 +1,59 @@
+package observe
+
+import (
+	"sync"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// listener takes the events of a node in batches, under a lock that it shares with those who read what has become of them.
+type listener struct {
+	events *actors.Batches
+	note   func(actors.Record) // is called under the lock
+	closed chan struct{}       // closed by end
+	close  sync.Once
+	done   chan struct{} // closed when the goroutine has ended
+
+	mu    sync.Mutex
+	taken []actors.Record // the last batch: the memory of the next one
+}
+
+// listen begins to take the events that are published from now on.
+func (l *listener) listen(node *runtime.Node, note func(actors.Record), o actors.SubscribeOptions) {
+	l.note, l.closed, l.done = note, make(chan struct{}), make(chan struct{})
+	l.events = node.Events().SubscribeBatches(o)
+	go l.run()
+}
+
+// end returns when the events that are queued are taken, and none will be any more. Calling it again does nothing.
+func (l *listener) end() {
+	l.close.Do(func() {
+		l.events.Close()
+		close(l.closed)
+	})
+	<-l.done
+}
+
+func (l *listener) run() {
+	defer close(l.done)
+	for open := true; open; {
+		select {
+		case <-l.events.Ready:
+		case <-l.closed:
+			open = false
+		}
+		l.lock().Unlock()
+	}
+}
+
+// lock takes the lock, and all events that have been published.
+func (l *listener) lock() *sync.Mutex {
+	l.mu.Lock()
+	l.taken = l.events.Take(l.taken)
+	for _, record := range l.taken {
+		l.note(record)
+	}
+	clear(l.taken) // what is not kept can be collected
+	return &l.mu
+}

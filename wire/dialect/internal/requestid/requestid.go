@@ -1,0 +1,18 @@
+// Package requestid names the requests that a session of a dialect has open.
+package requestid
+
+import "github.com/ribosome-agents/ribosome/performatives"
+
+// Key names a request, or a CANCEL, by the agent that has sent it and by its message id: two agents may use the same id. It is
+// comparable, so that maps can have it as their key.
+type Key struct {
+	asker performatives.AgentID // folded
+	id    performatives.MessageID
+}
+
+// Of returns the key of a request. Ids of agents that differ only in case give the same key. An empty asker is one for requests whose ids
+// name them alone.
+func Of(asker performatives.AgentID, id performatives.MessageID) Key { return Key{asker.Fold(), id} }
+
+// From returns the key of a message.
+func From(m *performatives.Message) Key { return Of(m.Sender(), m.ID()) }
