@@ -30,6 +30,7 @@ func spawn(t testing.TB, n *runtime.Node, id p.AgentID, create func() actors.Age
 }
 
 func TestBroadcastReachesOtherNodes(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 3)
 	heard := make(chan p.AgentID, 8)
 	for i, n := range nodes {
@@ -49,6 +50,7 @@ func TestBroadcastReachesOtherNodes(t *testing.T) {
 
 // A request of an agent that is in no directory yet is answered: the reply goes back where it came from.
 func TestReplyToAnAgentThatHasJustBegun(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 2)
 	spawn(t, nodes[1], "Echo", always(scripted{topics: []string{"x"}, receive: func(c *actors.Context, m *p.Message) {
 		if m.Performative().ExpectsReply() {
@@ -80,7 +82,7 @@ func knowsTopic(t testing.TB, n *runtime.Node, id p.AgentID) {
 
 // The node of an agent dies. What asked the agent is told: a conversation, and a request to an agent that answers in its Receive.
 func TestNodeDies(t *testing.T) {
-	nodes := newCluster(t, 3)
+	nodes := join(t, 3, newMember)
 	began := make(chan struct{}, 1)
 	spawn(t, nodes[1], "Rev", func() actors.Agent { return colleague{delay: make(chan struct{}), began: began} })
 	received := make(chan struct{}, 1)
@@ -122,7 +124,7 @@ func TestNodeDies(t *testing.T) {
 
 // The asker's node dies: the work that nobody waits for any more is stopped.
 func TestNodeOfTheAskerDies(t *testing.T) {
-	nodes := newCluster(t, 2)
+	nodes := join(t, 2, newMember)
 	began, ended := make(chan struct{}, 1), make(chan struct{}, 1)
 	spawn(t, nodes[1], "Rev", func() actors.Agent {
 		return working(func(ctx context.Context) error {
@@ -156,6 +158,7 @@ func (w working) PerformTask(ctx context.Context, _ delegation.Task) (p.InformRe
 
 // A tree of 121 delegations over three nodes is cancelled at any moment: when the receipt has come, no handler runs any more.
 func TestCancelledTreeOverNodes(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 3)
 	tree := &treeOfTasks{nodes: nodes}
 	for i, n := range nodes {
@@ -274,6 +277,7 @@ func TestSameIDOnTwoNodes(t *testing.T) {
 
 // The agents of a session are agents of the cluster, also when they connect to another node.
 func TestSessionMovesToAnotherNode(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 2)
 	hubs := []*hub{newHubOf(t, nodes[0], noPeerOptions), newHubOf(t, nodes[1], noPeerOptions)}
 	first := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost"}), hubs[0])
@@ -298,6 +302,7 @@ func TestSessionMovesToAnotherNode(t *testing.T) {
 
 // An agent behind an uplink of one node works for the agents of another.
 func TestUplinkBesideACluster(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 2)
 	h := newHubOf(t, nodes[0], noPeerOptions)
 	out := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost"}), h, func(o *runtime.UplinkOptions) { o.Introduce = false })
@@ -341,6 +346,7 @@ func TestDifferentVersionsOfACodon(t *testing.T) {
 
 // The principal of a message goes along to another node.
 func TestPrincipalOverNodes(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 2)
 	h := newHubOf(t, nodes[0], noPeerOptions, func(o *wire.Options) { o.Auth, o.Anonymous = connectionsOnly{}, false })
 	got := make(chan *p.Message, 1)
@@ -377,6 +383,7 @@ func TestWrongClusterOptions(t *testing.T) {
 
 // A message that reaches a node where its receiver is not is refused to its sender, and passed on to no other node.
 func TestReceiverIsOnNoNodeOrOnAnother(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 3)
 	got := make(chan *p.Message, 1)
 	spawn(t, nodes[0], "Asker", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) { got <- m }}))
@@ -401,6 +408,7 @@ func TestReceiverIsOnNoNodeOrOnAnother(t *testing.T) {
 
 // No other node can speak as an agent of this one.
 func TestSenderOfThisNode(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 2)
 	got := make(chan *p.Message, 2)
 	spawn(t, nodes[1], "Eliza", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) { got <- m }}))

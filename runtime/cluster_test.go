@@ -25,10 +25,10 @@ func newPatientMember(t testing.TB, name string, join ...string) *runtime.Node {
 	return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join, Profile: membership.WAN}})
 }
 
-// newCluster returns n nodes of a cluster on loopback that know one another: n1, n2 …
+// newCluster returns n nodes of a cluster on loopback that know one another: n1, n2 … They are patient; a test of a death joins those of newMember.
 func newCluster(t testing.TB, n int) []*runtime.Node {
 	t.Helper()
-	return join(t, n, newMember)
+	return join(t, n, newPatientMember)
 }
 
 // join returns n members that know one another.
@@ -105,6 +105,7 @@ func (r colleague) PerformTask(ctx context.Context, _ delegation.Task) (p.Inform
 }
 
 func TestDelegationToAnotherNode(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 2)
 	if err := nodes[1].Spawn(t.Context(), "Rev", func() actors.Agent { return colleague{} }); err != nil {
 		t.Fatal(err)
@@ -133,6 +134,7 @@ func TestDelegationToAnotherNode(t *testing.T) {
 
 // An agent of another node stops while it works: the asker is told at once.
 func TestAgentOfAnotherNodeStops(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 2)
 	began := make(chan struct{}, 1)
 	if err := nodes[1].Spawn(t.Context(), "Rev", func() actors.Agent { return colleague{delay: make(chan struct{}), began: began} }); err != nil {

@@ -77,7 +77,7 @@ func TestSecuredCluster(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	node := func(name, certificate string, keys [][]byte, join ...string) *runtime.Node {
 		return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{
-			Gossip: "127.0.0.1:0", Join: join, JoinTime: time.Second, Keys: keys, TLS: a.config(certificate), LinkTimeout: time.Second,
+			Gossip: "127.0.0.1:0", Join: join, JoinTime: time.Second, Keys: keys, TLS: a.config(certificate), LinkTimeout: time.Second, Profile: membership.WAN,
 		}})
 	}
 	n1 := node("n1", "n1", [][]byte{key})
@@ -101,7 +101,8 @@ func TestSecuredCluster(t *testing.T) {
 	if _, err := n1.Delegate(within(t), "Spy", p.TaskRequest{TaskType: "review"}); !errors.Is(err, p.CodeDisconnected) && !errors.Is(err, p.CodeStopped) {
 		t.Errorf("to a node with the certificate of another: %v", err)
 	}
-	if e := await[runtime.MemberLost](t, lost, 1, nil); e[0].Node != "n3" || e[0].Reason != "unreachable" {
+	ofN3 := func(e runtime.MemberLost) bool { return e.Node == "n3" } // on a busy machine, also the link to n2 may break for a while
+	if e := await(t, lost, 1, ofN3); e[0].Reason != "unreachable" {
 		t.Errorf("lost: %+v", e[0])
 	}
 	for _, e := range await[runtime.MemberLinked](t, links, 1, nil) {

@@ -34,7 +34,7 @@ func TestDelegate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err = n.Spawn(ctx, "Jules", func() actors.Agent {
 		return worker{func(_ context.Context, t delegation.Task) (performatives.InformResult, error) {

@@ -446,7 +446,7 @@ func TestDrainAlone(t *testing.T) {
 
 // When a node dies, its agents begin anew elsewhere with the next message.
 func TestHostDies(t *testing.T) {
-	h, nodes := newHall(), newCluster(t, 2)
+	h, nodes := newHall(), join(t, 2, newMember)
 	h.host(t, nodes...)
 	id := p.AgentID("counter/0")
 	for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {

@@ -276,6 +276,13 @@ func (l *deltaLog) size() int {
 	return len(l.all)
 }
 
+// hasReceived reports whether a delta came by gossip, rather than by push/pull.
+func (l *deltaLog) hasReceived() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.received) > 0
+}
+
 // twice returns the number of deltas that were received more than once.
 func (l *deltaLog) twice() int {
 	l.mu.Lock()

@@ -64,7 +64,7 @@ func (c *callCmd) task(std streams) (task performatives.TaskRequest, err error) 
 }
 
 // receiptTime is the time for the receipt of the worker after an interrupt.
-const receiptTime = 3 * time.Second
+var receiptTime = 3 * time.Second // longer in tests
 
 // delegate joins the node, and waits for the end of the task. A result that asks for input has a problem, too.
 func (c *callCmd) delegate(ctx context.Context, l *link, asked *answers, p *progress) (performatives.InformResult, *problem) {

@@ -110,6 +110,30 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// A connection that the program itself cuts off, because the rest of its end took too long, was not lost.
+func TestOwnEndIsNoLoss(t *testing.T) {
+	n := hosts(t, "--no-auth")
+	for scheme, url := range n.at {
+		l, err := (&clientFlags{Addr: url}).plan(io.Discard)
+		if err == nil {
+			err = l.join(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		l.ending(ctx, func() {
+			_ = l.session.Load().Stop(ctx)
+			<-l.session.Load().Done()
+		})
+		if l.cutOff {
+			t.Errorf("%s: it was cut off by %v", scheme, l.session.Load().Err())
+		}
+		l.leave()
+	}
+}
+
 // relay is a network between a client and the node at url that can be cut.
 func relay(t *testing.T, url string) (relayed string, cut func()) {
 	t.Helper()

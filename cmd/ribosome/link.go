@@ -116,6 +116,6 @@ func (l *link) ending(ctx context.Context, stop func()) {
 	if s == nil {
 		return
 	}
-	_ = s.Stop(ctx) // stop has begun to end it
-	l.cutOff = l.cutOff || s.Err() != nil
+	_ = s.Stop(ctx)                                           // stop has begun to end it
+	l.cutOff = l.cutOff || s.Err() != nil && ctx.Err() == nil // else the end of ctx has cut it off
 }

@@ -92,10 +92,11 @@ type translation struct {
 	asks       wire.Codec
 	answers    wire.Codec
 	translated map[string]*performatives.Message // as the answering end has them, by the id and the reply_with
+	clock      *clock
 }
 
 func newTranslation(from, to string) (*translation, error) {
-	t := &translation{from: from, to: to, translated: make(map[string]*performatives.Message)}
+	t := &translation{from: from, to: to, translated: make(map[string]*performatives.Message), clock: &clock{time.Now().UTC()}}
 	for _, end := range []struct {
 		flag, name string
 		opened     bool
@@ -105,7 +106,7 @@ func newTranslation(from, to string) (*translation, error) {
 		if err != nil {
 			return nil, err
 		}
-		*end.codec, err = codecOf(d, wire.CodecOptions{Local: systemAgent, Initiator: end.opened, Stamper: clock{}, MaxBytes: wire.DefaultMaxFrame})
+		*end.codec, err = codecOf(d, wire.CodecOptions{Local: systemAgent, Initiator: end.opened, Stamper: t.clock, MaxBytes: wire.DefaultMaxFrame})
 		if err != nil {
 			return nil, err
 		}
@@ -113,12 +114,13 @@ func newTranslation(from, to string) (*translation, error) {
 	return t, nil
 }
 
-// clock makes stamps.
-type clock struct{}
+// clock makes stamps. It stands still while a frame is translated: a dialect that writes the time that is left until a deadline would else
+// have another deadline for its reader, the later the slower the machine is.
+type clock struct{ now time.Time }
 
 // Stamp returns a random id and the time.
-func (clock) Stamp() performatives.Stamp {
-	return performatives.Stamp{ID: performatives.NewID(), Time: time.Now().UTC()}
+func (c *clock) Stamp() performatives.Stamp {
+	return performatives.Stamp{ID: performatives.NewID(), Time: c.now}
 }
 
 // translated is what becomes of a message.
@@ -131,6 +133,7 @@ type translated struct {
 
 // translate reads one frame and writes it in the other dialect.
 func (t *translation) translate(frame []byte) (r translated) {
+	t.clock.now = time.Now().UTC()
 	t.read.Decode(frame, func(in wire.Inbound) {
 		switch {
 		case in.Err != nil:

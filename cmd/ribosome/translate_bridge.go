@@ -9,7 +9,10 @@ import (
 )
 
 // bridgeMessages reads and writes messages of bridge by themselves: no handshake of a connection comes before them.
-type bridgeMessages struct{ codec *bridge.Codec }
+type bridgeMessages struct {
+	codec   *bridge.Codec
+	stamper performatives.Stamper
+}
 
 var _ wire.Codec = bridgeMessages{}
 
@@ -19,7 +22,7 @@ func codecOf(d wire.Dialect, o wire.CodecOptions) (wire.Codec, error) {
 		return d.Open(o)
 	}
 	codec, err := bridge.New(bridge.Options{Stamper: o.Stamper, MaxBytes: o.MaxBytes})
-	return bridgeMessages{codec}, err
+	return bridgeMessages{codec, o.Stamper}, err
 }
 
 // Decode reads one message.
@@ -27,7 +30,7 @@ func (b bridgeMessages) Decode(frame []byte, take func(wire.Inbound)) {
 	m, err := b.codec.Decode(frame)
 	var refused *bridge.DecodeError
 	if errors.As(err, &refused) {
-		take(wire.Inbound{Err: refused.Refusal, Answer: refused.Answer(systemAgent, clock{}.Stamp())})
+		take(wire.Inbound{Err: refused.Refusal, Answer: refused.Answer(systemAgent, b.stamper.Stamp())})
 		return
 	}
 	take(wire.Inbound{Message: m})

@@ -5,7 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 )
 
@@ -113,6 +117,32 @@ func TestTranslate(t *testing.T) {
 			slices.Sort(got)
 			if strings.Join(got, "\n") != strings.Join(notes, "\n") {
 				t.Errorf("stderr:\n%s\nwant\n%s", r.stderr, strings.Join(notes, "\n"))
+			}
+		})
+	}
+}
+
+// slowCodec is a codec of a machine that is busy after each frame that it has written.
+type slowCodec struct{ wire.Codec }
+
+func (c slowCodec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	defer time.Sleep(time.Minute)
+	return c.Codec.Encode(dst, m)
+}
+
+// A deadline that is written as the time that is left is not lost on a busy machine.
+func TestTranslateSlowly(t *testing.T) {
+	soon := strings.Replace(aclRequest, "2100-", "2050-", 1) // a bubble's clock begins in 2000, and gateway bounds a deadline to 100 years
+	for _, to := range []string{"bridge", "gateway"} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Second / 3) // so that the whole seconds that are left end after the deadline
+			tr, err := newTranslation("acl", to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr.asks = slowCodec{tr.asks}
+			if r := tr.translate([]byte(soon)); len(r.frame) == 0 || strings.Contains(strings.Join(r.notes, " "), "reply_by") {
+				t.Errorf("%s: %s, %q", to, r.frame, r.notes)
 			}
 		})
 	}

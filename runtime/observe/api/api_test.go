@@ -42,7 +42,7 @@ func (w worker) PerformTask(ctx context.Context, _ delegation.Task) (performativ
 }
 
 func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

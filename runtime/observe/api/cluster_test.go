@@ -273,9 +273,8 @@ func TestMissingNodes(t *testing.T) {
 			o.Auth = known
 		}
 	})
-	elsewhere := httptest.NewServer(http.NotFoundHandler())
-	elsewhere.Close()
-	c.peers = append(c.peers, api.Peer{Node: "n3"}, api.Peer{Node: "n4", URL: elsewhere.URL}, api.Peer{Node: "n5", URL: c.servers[0].URL})
+	const nowhere = "http://127.0.0.1:1"
+	c.peers = append(c.peers, api.Peer{Node: "n3"}, api.Peer{Node: "n4", URL: nowhere}, api.Peer{Node: "n5", URL: c.servers[0].URL})
 	got := view[missing](c, "/api/agents")
 	want := map[string]string{"n2": "unauthorized", "n3": "--http", "n4": "refused", "n5": "wrong address"}
 	for _, m := range got.Missing {

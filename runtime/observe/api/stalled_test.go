@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -16,16 +17,15 @@ import (
 // A reader that takes nothing delays neither whoever sends messages nor other readers, and is told how many events it has lost.
 func TestStalledReader(t *testing.T) {
 	n, h, _ := serve(t, nil)
-	server := httptest.NewServer(h)
-	defer server.Close()
-	defer h.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.Handler.ServeHTTP(patient{w}, r) }))
+	t.Cleanup(server.Close) // after the connections, which a handler may be writing to
 	open := func() *bufio.Reader {
 		c, err := net.Dial("tcp", server.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
+		_ = c.SetDeadline(time.Now().Add(5 * time.Minute))
 		if _, err := fmt.Fprintf(c, "GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,17 @@ func TestStalledReader(t *testing.T) {
 	if _, err := fmt.Sscanf(line, `data: {"lost":%d,`, &lost); err != nil || lost < 1 || lost >= batches*batch {
 		t.Errorf("%v: the stalled reader is told %q", err, line)
 	}
+	if err := description(t).checkAnswer("GET /api/events", http.StatusOK, "text/event-stream", []byte("event: lost\n"+line+"\n")); err != nil {
+		t.Error(err)
+	}
 }
+
+// patient is an answer that waits for its reader as long as it takes: the rest of the test may take longer than the 30 s after which a reader is cut off.
+type patient struct{ http.ResponseWriter }
+
+func (patient) SetWriteDeadline(time.Time) error { return nil }
+
+func (p patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // until returns the first line that has one of the parts.
 func until(t *testing.T, r *bufio.Reader, parts ...string) string {
