@@ -114,13 +114,13 @@ func (r *Recorder) recordLocked(record actors.Record) {
 	case actors.MessageSent:
 		r.rates.at(ev.Time).Messages++
 		r.vitals.sent(ev)
-		if m := r.messageLocked(ev, ev.Message); m != nil {
-			m.Sent++
+		if m := r.messageLocked(ev.Time, ev.Message); m != nil {
+			m.sent++
 		}
 	case actors.MessageReceived:
 		r.vitals.received(ev)
-		if m := r.messageLocked(ev, ev.Message); m != nil {
-			m.Received++
+		if m := r.messageLocked(ev.Time, ev.Message); m != nil {
+			m.received++
 		}
 	case actors.MessageRefused:
 		r.messageRefusedLocked(record, ev)
@@ -155,8 +155,8 @@ func (r *Recorder) messageRefusedLocked(record actors.Record, ev actors.MessageR
 	if why == nil {
 		why = &performatives.Refusal{Code: performatives.CodeUnspecified}
 	}
-	if m := r.messageLocked(ev, ev.Message); m != nil {
-		m.Refused = why.Code
+	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
+		m.refused = why.Code
 		r.refusedLocked(record, KindRefused, why.Code, why.Text, ev.Message.Receiver(), ev.Message)
 	}
 }
@@ -164,27 +164,27 @@ func (r *Recorder) messageRefusedLocked(record actors.Record, ev actors.MessageR
 func (r *Recorder) deadLetterLocked(record actors.Record, ev actors.DeadLetter) {
 	r.rates.at(ev.Time).DeadLetters++
 	of, _ := ev.Message.(*performatives.Message)
-	if m := r.messageLocked(ev, of); m != nil {
-		m.Refused = ev.Code
+	if m := r.messageLocked(ev.Time, of); m != nil {
+		m.refused = ev.Code
 	}
 	r.refusedLocked(record, KindDeadLetter, ev.Code, "", performatives.AgentID(ev.To), of)
 }
 
 // messageLocked returns what is kept of a message, which it adds if it is new. It is nil without a message.
-func (r *Recorder) messageLocked(ev actors.Event, m *performatives.Message) *kept {
+func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 	if m == nil {
 		return nil
 	}
-	e := r.entryLocked(ev, m.ConversationID())
+	e := r.entryLocked(at, m.ConversationID())
 	for i := range slices.Backward(e.messages) {
-		if known := &e.messages[i]; known.source == m || known.ID == m.ID() {
+		if known := &e.messages[i]; known.is(m) {
 			return known
 		}
 	}
 	if e.protocol == "" {
 		e.protocol = m.Protocol()
 	}
-	e.messages = append(e.messages, r.keep(ev, m))
+	e.messages = append(e.messages, r.keep(at, m))
 	r.growLocked(e, e.messages[len(e.messages)-1].bytes)
 	if len(e.messages) > r.options.Messages {
 		r.forgetMessageLocked(e)
@@ -193,7 +193,7 @@ func (r *Recorder) messageLocked(ev actors.Event, m *performatives.Message) *kep
 }
 
 func (r *Recorder) transitionLocked(t codons.Transition) {
-	e := r.entryLocked(t, t.Conversation)
+	e := r.entryLocked(t.Time, t.Conversation)
 	e.protocol = t.Protocol
 	if t.Parent != "" {
 		e.parent = t.Parent
