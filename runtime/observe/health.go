@@ -94,7 +94,7 @@ func (h *health) of(folded performatives.AgentID) *vitals {
 func (h *health) forget(agent performatives.AgentID) { delete(h.agents, agent.Fold()) }
 
 // received counts a message that an agent has taken out of its mailbox.
-func (h *health) received(ev actors.MessageReceived) {
+func (h *health) received(ev *actors.MessageReceived) {
 	if v := h.of(ev.Agent.Fold()); v != nil {
 		v.taken++
 		v.last = ev.Time
@@ -103,7 +103,7 @@ func (h *health) received(ev actors.MessageReceived) {
 }
 
 // sent counts a message that was sent.
-func (h *health) sent(ev actors.MessageSent) {
+func (h *health) sent(ev *actors.MessageSent) {
 	h.ask(ev.Message, ev.Time)
 	from := ev.Message.Sender().Fold()
 	h.answer(from, ev.Message, ev.Time)

@@ -37,7 +37,6 @@ type Recorder struct {
 	done    chan struct{} // closed when the goroutine has ended
 
 	mu     sync.Mutex
-	taken  []actors.Record // the last batch: the memory of the next one
 	byID   map[performatives.ConversationID]*entry
 	recent entries
 	free   *entry // a forgotten one, whose memory the next conversation uses
@@ -61,10 +60,9 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 		byID: map[performatives.ConversationID]*entry{}, incidents: map[performatives.AgentID]*Incidents{},
 		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
-	r.events = node.Events().SubscribeBatches(actors.SubscribeOptions{Capacity: o.Queue, Kinds: []actors.Kind{
-		actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition,
-		codons.KindJobFailed, codons.KindJobPanicked, actors.KindSupervisionDecided, actors.KindAgentStarted, actors.KindAgentStopped,
-	}})
+	r.events = node.Events().SubscribeBatches(o.Queue, actors.On(r.transitionLocked), actors.On(r.messageSentLocked), actors.On(r.messageReceivedLocked),
+		actors.On(r.messageRefusedLocked), actors.On(r.deadLetterLocked), actors.On(r.jobFailedLocked), actors.On(r.handlerPanickedLocked),
+		actors.On(r.supervisedLocked), actors.On(r.agentStartedLocked), actors.On(r.agentStoppedLocked))
 	go r.run()
 	return r, nil
 }
@@ -101,55 +99,28 @@ func (r *Recorder) run() {
 // lock takes the lock and records all events that have been published.
 func (r *Recorder) lock() *sync.Mutex {
 	r.mu.Lock()
-	r.taken = r.events.Take(r.taken)
-	for _, record := range r.taken {
-		r.recordLocked(record)
-	}
-	clear(r.taken) // what is not recorded can be collected
+	r.events.Handle()
 	return &r.mu
 }
 
-func (r *Recorder) recordLocked(record actors.Record) {
-	switch ev := record.Event.(type) {
-	case actors.MessageSent:
-		r.rates.at(ev.Time).Messages++
-		r.vitals.sent(ev)
-		if m := r.messageLocked(ev.Time, ev.Message); m != nil {
-			m.sent++
-		}
-	case actors.MessageReceived:
-		r.vitals.received(ev)
-		if m := r.messageLocked(ev.Time, ev.Message); m != nil {
-			m.received++
-		}
-	case actors.MessageRefused:
-		r.messageRefusedLocked(record, ev)
-	case actors.DeadLetter:
-		r.deadLetterLocked(record, ev)
-	case codons.Transition:
-		r.rates.at(ev.Time).step(ev)
-		r.transitionLocked(ev)
-	case codons.JobFailed:
-		r.incidentsLocked(ev.Agent).Errors++
-	case codons.HandlerPanicked:
-		r.incidentsLocked(ev.Agent).Errors++
-	case actors.Supervised:
-		if ev.Directive == actor.RestartDirective && ev.Agent != "" {
-			r.incidentsLocked(ev.Agent).Restarts++
-		}
-	case actors.AgentStarted:
-		if !ev.Again {
-			delete(r.incidents, ev.Agent.Fold())
-			r.vitals.forget(ev.Agent)
-		}
-	case actors.AgentStopped:
-		delete(r.incidents, ev.Agent.Fold())
-		r.vitals.forget(ev.Agent)
+func (r *Recorder) messageSentLocked(_ uint64, ev *actors.MessageSent) {
+	r.rates.at(ev.Time).Messages++
+	r.vitals.sent(ev)
+	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
+		m.sent++
 	}
 	r.boundLocked()
 }
 
-func (r *Recorder) messageRefusedLocked(record actors.Record, ev actors.MessageRefused) {
+func (r *Recorder) messageReceivedLocked(_ uint64, ev *actors.MessageReceived) {
+	r.vitals.received(ev)
+	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
+		m.received++
+	}
+	r.boundLocked()
+}
+
+func (r *Recorder) messageRefusedLocked(seq uint64, ev *actors.MessageRefused) {
 	r.rates.at(ev.Time).Refused++
 	why := ev.Refusal
 	if why == nil {
@@ -157,17 +128,48 @@ func (r *Recorder) messageRefusedLocked(record actors.Record, ev actors.MessageR
 	}
 	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
 		m.refused = why.Code
-		r.refusedLocked(record, KindRefused, why.Code, why.Text, ev.Message.Receiver(), ev.Message)
+		r.refusedLocked(Refusal{Seq: seq, Time: ev.Time, Kind: KindRefused, Code: why.Code, Text: why.Text, To: ev.Message.Receiver()}, ev.Message)
 	}
+	r.boundLocked()
 }
 
-func (r *Recorder) deadLetterLocked(record actors.Record, ev actors.DeadLetter) {
+func (r *Recorder) deadLetterLocked(seq uint64, ev *actors.DeadLetter) {
 	r.rates.at(ev.Time).DeadLetters++
 	of, _ := ev.Message.(*performatives.Message)
 	if m := r.messageLocked(ev.Time, of); m != nil {
 		m.refused = ev.Code
 	}
-	r.refusedLocked(record, KindDeadLetter, ev.Code, "", performatives.AgentID(ev.To), of)
+	r.refusedLocked(Refusal{Seq: seq, Time: ev.Time, Kind: KindDeadLetter, Code: ev.Code, To: performatives.AgentID(ev.To)}, of)
+	r.boundLocked()
+}
+
+func (r *Recorder) jobFailedLocked(_ uint64, ev *codons.JobFailed) {
+	r.incidentsLocked(ev.Agent).Errors++
+}
+
+func (r *Recorder) handlerPanickedLocked(_ uint64, ev *codons.HandlerPanicked) {
+	r.incidentsLocked(ev.Agent).Errors++
+}
+
+func (r *Recorder) supervisedLocked(_ uint64, ev *actors.Supervised) {
+	if ev.Directive == actor.RestartDirective && ev.Agent != "" {
+		r.incidentsLocked(ev.Agent).Restarts++
+	}
+}
+
+func (r *Recorder) agentStartedLocked(_ uint64, ev *actors.AgentStarted) {
+	if !ev.Again {
+		r.forgetAgentLocked(ev.Agent)
+	}
+}
+
+func (r *Recorder) agentStoppedLocked(_ uint64, ev *actors.AgentStopped) {
+	r.forgetAgentLocked(ev.Agent)
+}
+
+func (r *Recorder) forgetAgentLocked(agent performatives.AgentID) {
+	delete(r.incidents, agent.Fold())
+	r.vitals.forget(agent)
 }
 
 // messageLocked returns what is kept of a message, which it adds if it is new. It is nil without a message.
@@ -192,7 +194,8 @@ func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 	return &e.messages[len(e.messages)-1]
 }
 
-func (r *Recorder) transitionLocked(t codons.Transition) {
+func (r *Recorder) transitionLocked(_ uint64, t *codons.Transition) {
+	r.rates.at(t.Time).step(t)
 	e := r.entryLocked(t.Time, t.Conversation)
 	e.protocol = t.Protocol
 	if t.Parent != "" {
@@ -210,4 +213,5 @@ func (r *Recorder) transitionLocked(t codons.Transition) {
 		s.State, s.Since = string(t.To), t.Time
 	}
 	s.Ended = t.Ended
+	r.boundLocked()
 }
