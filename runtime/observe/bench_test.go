@@ -6,22 +6,28 @@ import (
 	"testing"
 	"time"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
+	"github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
 )
 
-// BenchmarkDelegate delegates without a recorder, the baseline, and with one: one delegation at a time, and 64 at a time on each core.
+// BenchmarkDelegate delegates without a recorder, the baseline, with one, and with one and metrics: one delegation at a time, and 64 at a time on
+// each core.
 func BenchmarkDelegate(b *testing.B) {
 	for _, underWay := range []string{"one", "many"} {
-		for _, recorded := range []string{"alone", "recorded"} {
-			b.Run(underWay+"/"+recorded, func(b *testing.B) { benchmarkDelegate(b, recorded == "recorded", underWay == "many") })
+		for _, watched := range []string{"alone", "recorded", "measured"} {
+			b.Run(underWay+"/"+watched, func(b *testing.B) {
+				benchmarkDelegate(b, watched != "alone", watched == "measured", underWay == "many")
+			})
 		}
 	}
 }
 
-func benchmarkDelegate(b *testing.B, recorded, many bool) {
+func benchmarkDelegate(b *testing.B, recorded, measured, many bool) {
 	n, err := runtime.New(runtime.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -43,6 +49,16 @@ func benchmarkDelegate(b *testing.B, recorded, many bool) {
 		defer func() {
 			r.Close()
 			b.ReportMetric(float64(r.Counts().Lost)/float64(b.N), "lost/op")
+		}()
+	}
+	if measured {
+		m, err := telemetry.New(n, telemetry.Options{Meters: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() {
+			m.Close()
+			b.ReportMetric(float64(m.Lost())/float64(b.N), "uncounted/op")
 		}()
 	}
 	delegate := func() {
