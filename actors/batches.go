@@ -1,57 +1,122 @@
 package actors
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
-// Batches is a bounded queue of the events of one stream that are received many at a time, in the order of their
-// publication. It costs a publisher less than a [Subscription], whose receiver is woken for each event. All its methods
-// may be called from any goroutine. Its owner must call Close.
+// Batches is a bounded queue of the events of one stream that are handled many at a time, in the order of their
+// publication. It keeps the events of each type as values, side by side, so that [Publish] needs no memory for an event,
+// and its receiver is not woken for each. All its methods may be called from any goroutine. Its owner must call Close.
 type Batches struct {
-	// Ready gets a value when half of the capacity is used and when the subscription is closed. It may get one more for events
-	// that have been taken since.
+	// Ready gets a value when 512 events are queued, or half of the capacity if that is less, and when the subscription is closed.
+	// It may get one more for events that have been handled since.
 	Ready <-chan struct{}
 
-	s     *Subscription
-	ready chan struct{}
+	s       *Subscription
+	ready   chan struct{}
+	full    int // the capacity
+	columns []Column
 
 	// Guarded by Events.mu.
-	pending []Record
-	full    int // the capacity
+	pending []slot
+
+	handled []slot // by Handle: the memory of the next pending
 }
 
-// SubscribeBatches returns a queue of the events that are published from now on. The memory of the queue is allocated as it
-// is used. It panics if o.Capacity is negative.
-func (e *Events) SubscribeBatches(o SubscribeOptions) *Batches {
+// slot is an event in a queue of batches: the next one of a column.
+type slot struct {
+	seq    uint64
+	column int
+}
+
+// batchSize is how many events wake the receiver.
+const batchSize = 512
+
+// Column is the place of the events of one type in a [Batches]: see [On].
+type Column interface {
+	kind() Kind
+	offerLocked(ev Event) bool // queues ev if it is of the type. Events.mu is held
+	swapLocked()               // what is queued is to be handled. Events.mu is held
+	handle(seq uint64)         // the next event
+	clear()
+}
+
+type column[E Event] struct {
+	fn             func(seq uint64, ev *E)
+	pending, taken []E
+	next           int // of taken
+}
+
+// On returns a column for the events of type E, which is a struct type. fn is called for each with its number ([Record]); the event is
+// overwritten after fn has returned. A column belongs to one [Batches].
+func On[E Event](fn func(seq uint64, ev *E)) Column { return &column[E]{fn: fn} }
+
+func (c *column[E]) kind() Kind {
+	var event E
+	return event.Kind()
+}
+
+func (c *column[E]) offerLocked(ev Event) bool {
+	e, ok := ev.(E)
+	if ok {
+		c.pending = append(c.pending, e)
+	}
+	return ok
+}
+
+func (c *column[E]) swapLocked() { c.pending, c.taken, c.next = c.taken[:0], c.pending, 0 }
+
+func (c *column[E]) handle(seq uint64) {
+	c.next++
+	c.fn(seq, &c.taken[c.next-1])
+}
+
+// clear lets go of what the handled events refer to.
+func (c *column[E]) clear() { clear(c.taken) }
+
+// SubscribeBatches returns a queue of the events that are published from now on and that have a column. The memory of the queue is
+// allocated as it is used. Zero as capacity means [DefaultSubscriptionCapacity]; it panics if capacity is negative.
+func (e *Events) SubscribeBatches(capacity int, columns ...Column) *Batches {
 	switch {
-	case o.Capacity < 0:
-		panic(fmt.Sprintf("actors: SubscribeOptions.Capacity is %d", o.Capacity))
-	case o.Capacity == 0:
-		o.Capacity = DefaultSubscriptionCapacity
+	case capacity < 0:
+		panic(fmt.Sprintf("actors: the capacity of batches is %d", capacity))
+	case capacity == 0:
+		capacity = DefaultSubscriptionCapacity
 	}
 	ready := make(chan struct{}, 1)
-	b := &Batches{Ready: ready, ready: ready, full: o.Capacity}
-	b.s = &Subscription{events: e, kinds: slices.Clone(o.Kinds), losses: o.Losses, batches: b}
+	b := &Batches{Ready: ready, ready: ready, full: capacity, columns: columns}
+	b.s = &Subscription{events: e, kinds: make([]Kind, len(columns)), batches: b}
+	for i, c := range columns {
+		b.s.kinds[i] = c.kind()
+	}
 	e.add(b.s)
 	return b
 }
 
-// Take returns all queued events and empties the queue, without waiting. The queue uses the memory of buffer from now on,
-// whose records it overwrites: the result of an earlier call that is no longer needed, or nil.
-func (b *Batches) Take(buffer []Record) []Record {
-	clear(buffer) // else the queue would keep what its records refer to
+// Handle calls the functions of the columns for all queued events, in the order of their publication, and empties the queue. Events
+// that are published meanwhile wait for the next call. The caller sees to it that one call at a time is under way, and that the
+// functions do not call Handle.
+func (b *Batches) Handle() {
+	b.swap()
+	for _, s := range b.handled {
+		b.columns[s.column].handle(s.seq)
+	}
+	for _, c := range b.columns {
+		c.clear()
+	}
+}
+
+func (b *Batches) swap() {
 	b.s.events.mu.Lock()
 	defer b.s.events.mu.Unlock()
-	taken := b.pending
-	b.pending = buffer[:0]
-	return taken
+	b.pending, b.handled = b.handled[:0], b.pending
+	for _, c := range b.columns {
+		c.swapLocked()
+	}
 }
 
 // Lost returns how many events found the queue full.
 func (b *Batches) Lost() uint64 { return b.s.Lost() }
 
-// Close ends the subscription. Events that are queued can still be taken. Closing again does nothing.
+// Close ends the subscription. Events that are queued can still be handled. Closing again does nothing.
 func (b *Batches) Close() {
 	b.s.Close()
 	b.wake()
@@ -64,14 +129,38 @@ func (b *Batches) wake() {
 	}
 }
 
-// offerLocked queues r and reports whether there was room. Events.mu is held.
+// offerLocked queues an event and reports whether there was room. Events.mu is held.
 func (b *Batches) offerLocked(r Record) bool {
 	if len(b.pending) >= b.full {
 		return false
 	}
-	b.pending = append(b.pending, r)
-	if len(b.pending) == (b.full+1)/2 {
-		b.wake()
+	for i, c := range b.columns {
+		if c.offerLocked(r.Event) {
+			b.queuedLocked(r.Seq, i)
+			break
+		}
 	}
 	return true
+}
+
+// offerValueLocked is offerLocked of an event that is no interface value.
+func offerValueLocked[E Event](b *Batches, seq uint64, ev *E) bool {
+	if len(b.pending) >= b.full {
+		return false
+	}
+	for i := range b.columns {
+		if c, ok := b.columns[i].(*column[E]); ok {
+			c.pending = append(c.pending, *ev)
+			b.queuedLocked(seq, i)
+			break
+		}
+	}
+	return true
+}
+
+func (b *Batches) queuedLocked(seq uint64, column int) {
+	b.pending = append(b.pending, slot{seq, column})
+	if len(b.pending) == min(batchSize, (b.full+1)/2) {
+		b.wake()
+	}
 }

@@ -7,22 +7,33 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-func agentsOf(records []Record) (ids string) {
-	for _, r := range records {
-		ids += fmt.Sprint(r.Event.(AgentStopped).Agent)
-	}
-	return ids
-}
-
-// A queue of batches keeps the order, is ready at half of its capacity, and counts what finds it full.
+// A queue of batches keeps the order of events of several types, is ready at half of its capacity, and counts what finds it full, whichever way
+// it was published.
 func TestBatches(t *testing.T) {
 	var e Events
-	b := e.SubscribeBatches(SubscribeOptions{Capacity: 4, Kinds: []Kind{KindAgentStopped}})
-	stop := func(ids string) {
-		for _, id := range ids {
-			e.Publish(AgentStarted{}) // is not wanted
-			e.Publish(AgentStopped{Agent: performatives.AgentID(id)})
+	got := ""
+	b := e.SubscribeBatches(4,
+		On(func(seq uint64, ev *AgentStopped) { got += fmt.Sprint("-", ev.Agent, seq) }),
+		On(func(seq uint64, ev *AgentStarted) { got += fmt.Sprint("+", ev.Agent, seq) }))
+	also := e.Subscribe(SubscribeOptions{})
+	publish := func(ids string) {
+		for i, id := range ids {
+			id := performatives.AgentID(id)
+			Publish(&e, MessageSent{}) // has no column
+			switch i % 3 {
+			case 0:
+				Publish(&e, AgentStopped{Agent: id})
+			case 1:
+				e.Publish(AgentStopped{Agent: id})
+			case 2:
+				Publish(&e, AgentStarted{Agent: id})
+			}
 		}
+	}
+	handled := func() string {
+		got = ""
+		b.Handle()
+		return got
 	}
 	ready := func() bool {
 		select {
@@ -32,40 +43,87 @@ func TestBatches(t *testing.T) {
 			return false
 		}
 	}
-	stop("a")
+	publish("a")
 	if ready() {
 		t.Error("ready at a quarter")
 	}
-	stop("bcdef")
-	first := b.Take(nil)
-	if got := agentsOf(first); got != "abcd" || b.Lost() != 2 || !ready() || ready() {
-		t.Errorf("took %s, lost %d", got, b.Lost())
+	publish("bcdef")
+	if got := handled(); got != "-a2-b4-c6+d8" || b.Lost() != 2 || !ready() || ready() {
+		t.Errorf("handled %s, lost %d", got, b.Lost())
 	}
-	stop("gh")
-	second := b.Take(first)
-	if got := agentsOf(second); got != "gh" || !ready() {
-		t.Errorf("took %s", got)
+	publish("gh")
+	if got := handled(); got != "-g14-h16" || !ready() {
+		t.Errorf("handled %s", got)
 	}
-	if first[0].Event != nil {
-		t.Error("the buffer still refers to events")
-	}
-	stop("i")
+	publish("i")
 	b.Close()
 	b.Close()
-	stop("j")
-	if got := agentsOf(b.Take(second)); got != "i" || !ready() || len(b.Take(nil)) != 0 {
-		t.Errorf("took %s at the end", got)
+	publish("j")
+	if got := handled(); got != "-i18" || !ready() || handled() != "" {
+		t.Errorf("handled %s at the end", got)
 	}
+	also.Close()
 	if e.subscriptions.Load() != nil {
 		t.Error("a closed subscription is kept")
+	}
+	n := uint64(0)
+	for r := range also.C { // every event, once, in order
+		if n++; r.Seq != n {
+			t.Errorf("event %d is number %d", n, r.Seq)
+		}
+	}
+	if n != 20 {
+		t.Errorf("another subscription got %d events", n)
+	}
+}
+
+// What is handled is let go, and an event needs no memory of its own once the queue has grown.
+func TestBatchesMemory(t *testing.T) {
+	var e Events
+	c := &column[MessageSent]{fn: func(uint64, *MessageSent) {}}
+	b := e.SubscribeBatches(0, c)
+	defer b.Close()
+	round := func() {
+		for range 10 {
+			Publish(&e, MessageSent{Message: new(performatives.Message)})
+		}
+		b.Handle()
+	}
+	round()
+	round()
+	for _, all := range [][]MessageSent{c.pending[:10], c.taken[:10]} {
+		for _, ev := range all {
+			if ev.Message != nil {
+				t.Fatal("a message is kept")
+			}
+		}
+	}
+	if allocs := testing.AllocsPerRun(100, func() { Publish(&e, AgentStopped{}); Publish(&e, MessageSent{}); b.Handle() }); allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
+
+// A queue wakes its receiver at 512 events, however large it is.
+func TestBatchesReady(t *testing.T) {
+	var e Events
+	b := e.SubscribeBatches(8*batchSize, On(func(uint64, *AgentStopped) {}))
+	defer b.Close()
+	for i := range batchSize {
+		if len(b.Ready) != 0 {
+			t.Fatalf("ready after %d events", i)
+		}
+		Publish(&e, AgentStopped{})
+	}
+	if len(b.Ready) != 1 {
+		t.Error("not ready")
 	}
 }
 
 func TestBatchesNegativeCapacity(t *testing.T) {
 	defer func() {
-		if v := recover(); v != "actors: SubscribeOptions.Capacity is -1" {
+		if v := recover(); v != "actors: the capacity of batches is -1" {
 			t.Error(v)
 		}
 	}()
-	new(Events).SubscribeBatches(SubscribeOptions{Capacity: -1})
+	new(Events).SubscribeBatches(-1)
 }

@@ -88,7 +88,7 @@ func (c *cell) receive(ctx actor.Context, m *performatives.Message) {
 		return
 	}
 	if Wants[MessageReceived](&c.sys.Events) {
-		c.sys.Events.Publish(MessageReceived{c.sys.at(), c.spec.ID, m})
+		Publish(&c.sys.Events, MessageReceived{c.sys.at(), c.spec.ID, m})
 	}
 	c.handle(ctx, m)
 }

@@ -56,6 +56,37 @@ func (e *Events) Publish(ev Event) {
 	}
 }
 
+// Publish is [Events.Publish] of an event whose type is known. It makes no interface value for a [Batches], which
+// other subscriptions need. Ask [Wants] first.
+func Publish[E Event](e *Events, ev E) {
+	if e.subscriptions.Load() != nil {
+		publish(e, &ev)
+	}
+}
+
+func publish[E Event](e *Events, ev *E) {
+	var event E // ev would be on the heap
+	kind := event.Kind()
+	var r Record
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	seq := e.seq + 1
+	for _, s := range e.listLocked() {
+		switch {
+		case !s.wants(kind):
+			continue
+		case s.batches == nil:
+			if r.Event == nil {
+				r = Record{seq, *ev}
+			}
+			s.offerLocked(r)
+		case !offerValueLocked(s.batches, seq, ev):
+			s.lost.Add(1)
+		}
+		e.seq = seq
+	}
+}
+
 func (e *Events) deliver(kind Kind, ev Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -354,7 +354,7 @@ func (s *System) Pass(m *performatives.Message) error { return s.send(m, nil, s.
 // send publishes a message and routes it by r. from is its sender where that sends it, else nil.
 func (s *System) send(m *performatives.Message, from *cell, r Router) error {
 	if Wants[MessageSent](&s.Events) {
-		s.Events.Publish(MessageSent{s.at(), m})
+		Publish(&s.Events, MessageSent{s.at(), m})
 	}
 	err := s.route(m, from, r)
 	if err == nil {

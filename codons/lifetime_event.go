@@ -108,14 +108,14 @@ func (c *Conversation) subject() Subject {
 
 func (c *Conversation) publishBegan() {
 	if events := &c.agent.System().Events; actors.Wants[Began](events) {
-		events.Publish(Began{actors.At{Time: c.at.Updated}, c.subject(), c.parent})
+		actors.Publish(events, Began{actors.At{Time: c.at.Updated}, c.subject(), c.parent})
 	}
 }
 
 // publishEnded publishes the end in a state. code is asked only when there is a subscription.
 func (c *Conversation) publishEnded(at time.Time, state machine.State, code func() performatives.Code) {
 	if events := &c.agent.System().Events; actors.Wants[Ended](events) {
-		events.Publish(Ended{actors.At{Time: at}, c.subject(), c.parent, state, code(), c.began, c.Span()})
+		actors.Publish(events, Ended{actors.At{Time: at}, c.subject(), c.parent, state, code(), c.began, c.Span()})
 	}
 }
 
@@ -128,7 +128,7 @@ func (c *Conversation) publishResent(m *performatives.Message) {
 // publishJob publishes the end of a job that m has started; m is nil for none.
 func (c *Conversation) publishJob(job string, m *performatives.Message, began time.Time, last Command) {
 	if events := &c.agent.System().Events; actors.Wants[JobEnded](events) {
-		events.Publish(JobEnded{actors.At{Time: time.Now()}, c.subject(), job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m)})
+		actors.Publish(events, JobEnded{actors.At{Time: time.Now()}, c.subject(), job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m)})
 	}
 }
 

@@ -127,7 +127,7 @@ func (c *Conversation) publish(from machine.State, e *Event) {
 	if e.On.Kind != machine.KindCommand || e.misread() {
 		t.Message = idOf(e.Message)
 	}
-	events.Publish(t)
+	actors.Publish(events, t)
 }
 
 // act carries out one effect of a step.

@@ -14,11 +14,16 @@ func (m *Message) Size() int {
 	for name, v := range e.Metadata {
 		n += len(name) + len(v)
 	}
-	if raw, ok := e.Payload.(Raw); ok && e.Budget.IsZero() {
-		return n + len(raw)
-	}
 	s := sizer{left: maxSized}
-	return n + s.of(reflect.ValueOf(e.Payload)) + s.of(reflect.ValueOf(e.Budget))
+	if raw, ok := e.Payload.(Raw); ok {
+		n += len(raw)
+	} else {
+		n += s.of(reflect.ValueOf(e.Payload))
+	}
+	if !e.Budget.IsZero() {
+		n += s.of(reflect.ValueOf(e.Budget))
+	}
+	return n
 }
 
 // Weigh stores the size of m, so that mailboxes and records can bound the memory of long

@@ -109,16 +109,20 @@ func (c *approvalsCmd) run(ctx context.Context, std streams) error {
 		out.json(answer.Approvals)
 		return out.end()
 	}
+	out.text(table(approvalRows(answer.Approvals)))
+	return out.end()
+}
+
+func approvalRows(all []waitingStep) [][]string {
 	rows := [][]string{{"NUMBER", "NODE", "FROM", "SINCE", "UNTIL", "STEP"}}
-	for _, s := range answer.Approvals {
+	for _, s := range all {
 		until := "-"
 		if !s.Until.IsZero() {
 			until = s.Until.Local().Format(time.DateTime)
 		}
 		rows = append(rows, []string{strconv.Itoa(s.ID), oneLine(s.Node), oneLine(s.From), s.Since.Local().Format(time.DateTime), until, oneLine(string(plainJSON(s.Step)))})
 	}
-	out.text(table(rows))
-	return out.end()
+	return rows
 }
 
 // decisionFlags says which step is decided, and why.

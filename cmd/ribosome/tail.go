@@ -62,25 +62,37 @@ func (c *tailCmd) run(ctx context.Context, std streams) error {
 		}
 	}
 	out, say := newPrinter(std.out), newPrinter(std.err)
+	err = again(ctx, say, func(opened func()) error {
+		return o.follow(ctx, query, opened, func(e serverEvent) error { return c.take(e, out, say) })
+	}, rand.Float64)
+	if ctx.Err() != nil || out.broken() {
+		return out.end()
+	}
+	return err
+}
+
+// errNoReader is the error of a stream that nobody reads any more.
+var errNoReader = errors.New("the output takes no more")
+
+// again follows a stream, which calls opened when it begins, and begins it again when it has ended, after a wait that grows with each failed attempt. It returns when
+// ctx has ended, when the first attempt fails, and when an attempt is refused or has no reader.
+func again(ctx context.Context, say *printer, follow func(opened func()) error, random func() float64) error {
 	backoff := actors.Backoff{Jitter: 0.5}
 	for attempt, first := 1, true; ; attempt++ {
-		err := o.follow(ctx, query, func() {
+		err := follow(func() {
 			if !first {
 				say.line("ribosome: the stream goes on; what happened in between is not in it")
 			}
 			attempt, first = 1, false
-		}, func(e serverEvent) error { return c.take(e, out, say) })
+		})
 		var refused *apiError
-		switch {
-		case ctx.Err() != nil, out.broken():
-			return out.end()
-		case first, errors.As(err, &refused):
+		if ctx.Err() != nil || first || errors.Is(err, errNoReader) || errors.As(err, &refused) {
 			return err
 		}
-		wait := backoff.Delay(attempt, rand.Float64)
+		wait := backoff.Delay(attempt, random)
 		say.line(fmt.Sprintf("ribosome: %v; next attempt in %v", err, wait.Round(time.Millisecond)))
 		if !pause(ctx, wait) {
-			return out.end()
+			return err
 		}
 	}
 }
@@ -105,7 +117,7 @@ func (c *tailCmd) take(e serverEvent, out, say *printer) error {
 		out.line(v.line())
 	}
 	if out.broken() {
-		return errors.New("the output takes no more")
+		return errNoReader
 	}
 	return nil
 }

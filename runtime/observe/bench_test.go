@@ -6,17 +6,20 @@ import (
 	"testing"
 	"time"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
+	"github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
 )
 
-// BenchmarkDelegate delegates without a recorder, the baseline, with one, and with a HealthCounter that has been asked: one delegation at a time, and 64 at
-// a time on each core.
+// BenchmarkDelegate delegates without a recorder, the baseline, with one, with one and metrics, and with a HealthCounter that has been asked: one
+// delegation at a time, and 64 at a time on each core.
 func BenchmarkDelegate(b *testing.B) {
 	for _, underWay := range []string{"one", "many"} {
-		for _, observed := range []string{"alone", "recorded", "counted"} {
+		for _, observed := range []string{"alone", "recorded", "measured", "counted"} {
 			b.Run(underWay+"/"+observed, func(b *testing.B) { benchmarkDelegate(b, observed, underWay == "many") })
 		}
 	}
@@ -36,12 +39,12 @@ func benchmarkDelegate(b *testing.B, observed string, many bool) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	switch observed {
-	case "counted":
+	if observed == "counted" {
 		c := observe.NewHealthCounter(n)
 		defer c.Close()
 		c.Health("w")
-	case "recorded":
+	}
+	if observed == "recorded" || observed == "measured" {
 		r, err := observe.New(n, observe.Options{})
 		if err != nil {
 			b.Fatal(err)
@@ -49,6 +52,16 @@ func benchmarkDelegate(b *testing.B, observed string, many bool) {
 		defer func() {
 			r.Close()
 			b.ReportMetric(float64(r.Counts().Lost)/float64(b.N), "lost/op")
+		}()
+	}
+	if observed == "measured" {
+		m, err := telemetry.New(n, telemetry.Options{Meters: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() {
+			m.Close()
+			b.ReportMetric(float64(m.Lost())/float64(b.N), "uncounted/op")
 		}()
 	}
 	delegate := func() {

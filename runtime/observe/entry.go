@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -24,19 +23,44 @@ type entry struct {
 	newer, older *entry // in entries
 }
 
-// kept is a message that is kept. Its JSON is made when somebody reads it.
+// kept is a message that is kept. What is shown of it is made when somebody reads it.
 type kept struct {
-	Message                        // without Payload
-	source  *performatives.Message // nil if the payload is left out
-	bytes   int
+	source   *performatives.Message // nil if the payload is left out
+	facts    *Message               // of a message whose payload is left out; nil for any other
+	at       time.Time              // when the node first saw it
+	sent     int
+	received int
+	refused  performatives.Code
+	bytes    int
 }
 
-// The estimated memory of a conversation, a side, a state of its path and a message, in bytes, without the message itself and its payload.
+// view returns what is shown of the message, without its payload.
+func (k *kept) view() Message {
+	var m Message
+	if k.facts != nil {
+		m = *k.facts
+	} else {
+		m = factsOf(k.at, k.source)
+	}
+	m.Sent, m.Received, m.Refused = k.sent, k.received, k.refused
+	return m
+}
+
+// is reports whether it is the message m, or a repeated one with its id.
+func (k *kept) is(m *performatives.Message) bool {
+	if k.facts != nil {
+		return k.facts.ID == m.ID()
+	}
+	return k.source == m || k.source.ID() == m.ID()
+}
+
+// The estimated memory of a conversation, a side, a state of its path, a message without itself and its payload, and what is kept of one that is left out, in bytes.
 const (
-	conversationBytes = 768
+	conversationBytes = 512
 	sideBytes         = 384
 	stateBytes        = 16
-	messageBytes      = 384
+	messageBytes      = 160
+	factsBytes        = 256
 )
 
 func factsOf(at time.Time, m *performatives.Message) Message {
@@ -48,7 +72,7 @@ func factsOf(at time.Time, m *performatives.Message) Message {
 
 // Show returns a message as the recorder shows it, with its masked payload, whether it is recorded or not.
 func (r *Recorder) Show(at time.Time, m *performatives.Message) Message {
-	return r.message(&kept{Message: factsOf(at, m), source: m})
+	return r.message(&kept{at: at, source: m})
 }
 
 // Masked returns the masked JSON of a value, which is bounded as a payload is; nil when there is none.
@@ -58,14 +82,16 @@ func (r *Recorder) Masked(v any) json.RawMessage {
 }
 
 // keep returns what is kept of a message. A message with much more memory than the largest payload that is shown is not kept alive.
-func (r *Recorder) keep(ev actors.Event, m *performatives.Message) kept {
-	k := kept{Message: factsOf(ev.EventTime(), m)}
+func (r *Recorder) keep(at time.Time, m *performatives.Message) kept {
+	k := kept{at: at}
 	const perByte, envelope = 4, 8 << 10 // a value in memory has a multiple of the bytes of its JSON
 	if size := m.Size(); size <= perByte*r.options.PayloadBytes+envelope {
 		k.source, k.bytes = m, messageBytes+size
 	} else {
-		k.bytes = messageBytes + len(k.ID) + len(k.MessageType) + len(k.Sender) + len(k.Receiver) + len(k.InReplyTo)
-		k.LeftOut = fmt.Sprintf("it has about %d bytes, and the recorder keeps %d", size, r.options.PayloadBytes)
+		facts := factsOf(at, m)
+		k.facts = &facts
+		k.bytes = messageBytes + factsBytes + len(facts.ID) + len(facts.MessageType) + len(facts.Sender) + len(facts.Receiver) + len(facts.InReplyTo)
+		facts.LeftOut = fmt.Sprintf("it has about %d bytes, and the recorder keeps %d", size, r.options.PayloadBytes)
 	}
 	return k
 }
@@ -97,26 +123,26 @@ func (l *entries) add(e *entry) {
 }
 
 // entryLocked returns the entry of a conversation, which it adds if there is none, and makes it the newest one.
-func (r *Recorder) entryLocked(ev actors.Event, id performatives.ConversationID) *entry {
+func (r *Recorder) entryLocked(at time.Time, id performatives.ConversationID) *entry {
 	e := r.recent.newest
 	if e == nil || e.id != id {
 		if e = r.byID[id]; e != nil {
 			r.recent.remove(e)
 		} else {
-			e = r.newEntryLocked(ev, id)
+			e = r.newEntryLocked(at, id)
 		}
 		r.recent.add(e)
 	}
-	e.updated = ev.EventTime()
+	e.updated = at
 	return e
 }
 
-func (r *Recorder) newEntryLocked(ev actors.Event, id performatives.ConversationID) *entry {
+func (r *Recorder) newEntryLocked(at time.Time, id performatives.ConversationID) *entry {
 	e := r.free
 	if r.free = nil; e == nil {
 		e = &entry{}
 	}
-	e.id, e.began = id, ev.EventTime()
+	e.id, e.began = id, at
 	r.byID[id] = e
 	r.growLocked(e, conversationBytes)
 	return e
@@ -164,7 +190,7 @@ func (r *Recorder) forgetMessageLocked(e *entry) {
 
 // message returns a message with its masked payload. It runs code of the payload's type: no lock is held.
 func (r *Recorder) message(k *kept) Message {
-	m := k.Message
+	m := k.view()
 	if k.source != nil {
 		m.Payload, m.LeftOut = r.payload(k.source.Payload())
 	}

@@ -104,9 +104,9 @@ func (c *HealthCounter) begin() bool {
 	defer c.state.Unlock()
 	if !c.begun && !c.closed {
 		c.begun, c.vitals = true, newHealth()
-		c.listen(c.node, func(r actors.Record) { c.vitals.take(r.Event) }, actors.SubscribeOptions{Capacity: DefaultQueue, Kinds: []actors.Kind{
-			actors.KindMessageSent, actors.KindMessageReceived, actors.KindAgentStarted, actors.KindAgentStopped,
-		}})
+		c.listen(c.node, DefaultQueue,
+			actors.On(func(_ uint64, ev *actors.MessageSent) { c.vitals.sent(ev) }), actors.On(func(_ uint64, ev *actors.MessageReceived) { c.vitals.received(ev) }),
+			actors.On(func(_ uint64, ev *actors.AgentStarted) { c.vitals.started(ev) }), actors.On(func(_ uint64, ev *actors.AgentStopped) { c.vitals.forget(ev.Agent) }))
 	}
 	return c.begun
 }
@@ -139,18 +139,9 @@ func (h *health) complete(of *runtime.Health) {
 	}
 }
 
-// take counts an event.
-func (h *health) take(event actors.Event) {
-	switch ev := event.(type) {
-	case actors.MessageSent:
-		h.sent(ev)
-	case actors.MessageReceived:
-		h.received(ev)
-	case actors.AgentStarted:
-		if !ev.Again {
-			h.forget(ev.Agent)
-		}
-	case actors.AgentStopped:
+// started forgets what was counted of an agent that begins anew; one that its supervisor restarts keeps it.
+func (h *health) started(ev *actors.AgentStarted) {
+	if !ev.Again {
 		h.forget(ev.Agent)
 	}
 }
@@ -168,7 +159,7 @@ func (h *health) of(folded performatives.AgentID) *vitals {
 func (h *health) forget(agent performatives.AgentID) { delete(h.agents, agent.Fold()) }
 
 // received counts a message that an agent has taken out of its mailbox.
-func (h *health) received(ev actors.MessageReceived) {
+func (h *health) received(ev *actors.MessageReceived) {
 	if v := h.of(ev.Agent.Fold()); v != nil {
 		v.taken++
 		v.last = ev.Time
@@ -177,7 +168,7 @@ func (h *health) received(ev actors.MessageReceived) {
 }
 
 // sent counts a message that was sent.
-func (h *health) sent(ev actors.MessageSent) {
+func (h *health) sent(ev *actors.MessageSent) {
 	h.ask(ev.Message, ev.Time)
 	from := ev.Message.Sender().Fold()
 	h.answer(from, ev.Message, ev.Time)

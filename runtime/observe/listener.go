@@ -10,19 +10,17 @@ import (
 // listener takes the events of a node in batches, under a lock that it shares with those who read what has become of them.
 type listener struct {
 	events *actors.Batches
-	note   func(actors.Record) // is called under the lock
-	closed chan struct{}       // closed by end
+	closed chan struct{} // closed by end
 	close  sync.Once
 	done   chan struct{} // closed when the goroutine has ended
 
-	mu    sync.Mutex
-	taken []actors.Record // the last batch: the memory of the next one
+	mu sync.Mutex
 }
 
-// listen begins to take the events that are published from now on.
-func (l *listener) listen(node *runtime.Node, note func(actors.Record), o actors.SubscribeOptions) {
-	l.note, l.closed, l.done = note, make(chan struct{}), make(chan struct{})
-	l.events = node.Events().SubscribeBatches(o)
+// listen begins to take the events that are published from now on, of which so many may wait. The functions of the columns are called under the lock.
+func (l *listener) listen(node *runtime.Node, queue int, columns ...actors.Column) {
+	l.closed, l.done = make(chan struct{}), make(chan struct{})
+	l.events = node.Events().SubscribeBatches(queue, columns...)
 	go l.run()
 }
 
@@ -50,10 +48,6 @@ func (l *listener) run() {
 // lock takes the lock, and all events that have been published.
 func (l *listener) lock() *sync.Mutex {
 	l.mu.Lock()
-	l.taken = l.events.Take(l.taken)
-	for _, record := range l.taken {
-		l.note(record)
-	}
-	clear(l.taken) // what is not kept can be collected
+	l.events.Handle()
 	return &l.mu
 }

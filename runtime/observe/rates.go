@@ -85,7 +85,7 @@ func (s *Sample) Add(other Sample) {
 }
 
 // step counts the begin or the end of a side.
-func (s *Sample) step(t codons.Transition) {
+func (s *Sample) step(t *codons.Transition) {
 	if t.From == machine.Idle {
 		s.Begun++
 	}

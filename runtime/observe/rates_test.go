@@ -57,7 +57,7 @@ func TestRatesOfSides(t *testing.T) {
 		{codons.Transition{From: "asked", To: codons.StateFailed}, Sample{}},
 	} {
 		var got, sum Sample
-		got.step(test.step)
+		got.step(&test.step)
 		sum.Add(got)
 		if got != test.want || sum != got {
 			t.Errorf("%s to %s: %+v, %+v", test.step.From, test.step.To, got, sum)

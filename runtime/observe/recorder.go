@@ -56,10 +56,9 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 		byID: map[performatives.ConversationID]*entry{}, incidents: map[performatives.AgentID]*Incidents{},
 		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
-	r.listen(node, r.recordLocked, actors.SubscribeOptions{Capacity: o.Queue, Kinds: []actors.Kind{
-		actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition,
-		codons.KindJobFailed, codons.KindJobPanicked, actors.KindSupervisionDecided, actors.KindAgentStarted, actors.KindAgentStopped,
-	}})
+	r.listen(node, o.Queue, actors.On(r.transitionLocked), actors.On(r.messageSentLocked), actors.On(r.messageReceivedLocked),
+		actors.On(r.messageRefusedLocked), actors.On(r.deadLetterLocked), actors.On(r.jobFailedLocked), actors.On(r.handlerPanickedLocked),
+		actors.On(r.supervisedLocked), actors.On(r.agentStartedLocked), actors.On(r.agentStoppedLocked))
 	return r, nil
 }
 
@@ -74,79 +73,87 @@ func (r *Recorder) Counts() Counts {
 	return c
 }
 
-func (r *Recorder) recordLocked(record actors.Record) {
-	r.vitals.take(record.Event)
-	switch ev := record.Event.(type) {
-	case actors.MessageSent:
-		r.rates.at(ev.Time).Messages++
-		if m := r.messageLocked(ev, ev.Message); m != nil {
-			m.Sent++
-		}
-	case actors.MessageReceived:
-		if m := r.messageLocked(ev, ev.Message); m != nil {
-			m.Received++
-		}
-	case actors.MessageRefused:
-		r.messageRefusedLocked(record, ev)
-	case actors.DeadLetter:
-		r.deadLetterLocked(record, ev)
-	case codons.Transition:
-		r.rates.at(ev.Time).step(ev)
-		r.transitionLocked(ev)
-	case codons.JobFailed:
-		r.incidentsLocked(ev.Agent).Errors++
-	case codons.HandlerPanicked:
-		r.incidentsLocked(ev.Agent).Errors++
-	case actors.Supervised:
-		if ev.Directive == actor.RestartDirective && ev.Agent != "" {
-			r.incidentsLocked(ev.Agent).Restarts++
-		}
-	case actors.AgentStarted:
-		if !ev.Again {
-			delete(r.incidents, ev.Agent.Fold())
-		}
-	case actors.AgentStopped:
-		delete(r.incidents, ev.Agent.Fold())
+func (r *Recorder) messageSentLocked(_ uint64, ev *actors.MessageSent) {
+	r.rates.at(ev.Time).Messages++
+	r.vitals.sent(ev)
+	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
+		m.sent++
 	}
 	r.boundLocked()
 }
 
-func (r *Recorder) messageRefusedLocked(record actors.Record, ev actors.MessageRefused) {
+func (r *Recorder) messageReceivedLocked(_ uint64, ev *actors.MessageReceived) {
+	r.vitals.received(ev)
+	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
+		m.received++
+	}
+	r.boundLocked()
+}
+
+func (r *Recorder) messageRefusedLocked(seq uint64, ev *actors.MessageRefused) {
 	r.rates.at(ev.Time).Refused++
 	why := ev.Refusal
 	if why == nil {
 		why = &performatives.Refusal{Code: performatives.CodeUnspecified}
 	}
-	if m := r.messageLocked(ev, ev.Message); m != nil {
-		m.Refused = why.Code
-		r.refusedLocked(record, KindRefused, why.Code, why.Text, ev.Message.Receiver(), ev.Message)
+	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
+		m.refused = why.Code
+		r.refusedLocked(Refusal{Seq: seq, Time: ev.Time, Kind: KindRefused, Code: why.Code, Text: why.Text, To: ev.Message.Receiver()}, ev.Message)
+	}
+	r.boundLocked()
+}
+
+func (r *Recorder) deadLetterLocked(seq uint64, ev *actors.DeadLetter) {
+	r.rates.at(ev.Time).DeadLetters++
+	of, _ := ev.Message.(*performatives.Message)
+	if m := r.messageLocked(ev.Time, of); m != nil {
+		m.refused = ev.Code
+	}
+	r.refusedLocked(Refusal{Seq: seq, Time: ev.Time, Kind: KindDeadLetter, Code: ev.Code, To: performatives.AgentID(ev.To)}, of)
+	r.boundLocked()
+}
+
+func (r *Recorder) jobFailedLocked(_ uint64, ev *codons.JobFailed) {
+	r.incidentsLocked(ev.Agent).Errors++
+}
+
+func (r *Recorder) handlerPanickedLocked(_ uint64, ev *codons.HandlerPanicked) {
+	r.incidentsLocked(ev.Agent).Errors++
+}
+
+func (r *Recorder) supervisedLocked(_ uint64, ev *actors.Supervised) {
+	if ev.Directive == actor.RestartDirective && ev.Agent != "" {
+		r.incidentsLocked(ev.Agent).Restarts++
 	}
 }
 
-func (r *Recorder) deadLetterLocked(record actors.Record, ev actors.DeadLetter) {
-	r.rates.at(ev.Time).DeadLetters++
-	of, _ := ev.Message.(*performatives.Message)
-	if m := r.messageLocked(ev, of); m != nil {
-		m.Refused = ev.Code
+func (r *Recorder) agentStartedLocked(_ uint64, ev *actors.AgentStarted) {
+	r.vitals.started(ev)
+	if !ev.Again {
+		delete(r.incidents, ev.Agent.Fold())
 	}
-	r.refusedLocked(record, KindDeadLetter, ev.Code, "", performatives.AgentID(ev.To), of)
+}
+
+func (r *Recorder) agentStoppedLocked(_ uint64, ev *actors.AgentStopped) {
+	r.vitals.forget(ev.Agent)
+	delete(r.incidents, ev.Agent.Fold())
 }
 
 // messageLocked returns what is kept of a message, which it adds if it is new. It is nil without a message.
-func (r *Recorder) messageLocked(ev actors.Event, m *performatives.Message) *kept {
+func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 	if m == nil {
 		return nil
 	}
-	e := r.entryLocked(ev, m.ConversationID())
+	e := r.entryLocked(at, m.ConversationID())
 	for i := range slices.Backward(e.messages) {
-		if known := &e.messages[i]; known.source == m || known.ID == m.ID() {
+		if known := &e.messages[i]; known.is(m) {
 			return known
 		}
 	}
 	if e.protocol == "" {
 		e.protocol = m.Protocol()
 	}
-	e.messages = append(e.messages, r.keep(ev, m))
+	e.messages = append(e.messages, r.keep(at, m))
 	r.growLocked(e, e.messages[len(e.messages)-1].bytes)
 	if len(e.messages) > r.options.Messages {
 		r.forgetMessageLocked(e)
@@ -154,8 +161,9 @@ func (r *Recorder) messageLocked(ev actors.Event, m *performatives.Message) *kep
 	return &e.messages[len(e.messages)-1]
 }
 
-func (r *Recorder) transitionLocked(t codons.Transition) {
-	e := r.entryLocked(t, t.Conversation)
+func (r *Recorder) transitionLocked(_ uint64, t *codons.Transition) {
+	r.rates.at(t.Time).step(t)
+	e := r.entryLocked(t.Time, t.Conversation)
 	e.protocol = t.Protocol
 	if t.Parent != "" {
 		e.parent = t.Parent
@@ -172,4 +180,5 @@ func (r *Recorder) transitionLocked(t codons.Transition) {
 		s.State, s.Since = string(t.To), t.Time
 	}
 	s.Ended = t.Ended
+	r.boundLocked()
 }

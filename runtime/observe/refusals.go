@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -47,10 +46,8 @@ func (r *Recorder) Refusals() []Refusal {
 }
 
 // refusedLocked keeps a refusal in the place of the oldest one, if there are as many as the options allow.
-func (r *Recorder) refusedLocked(record actors.Record, kind string, code performatives.Code, text string, to performatives.AgentID, m *performatives.Message) {
-	one := Refusal{
-		Seq: record.Seq, Time: record.EventTime(), Kind: kind, Code: code, Text: shortened(cmp.Or(text, code.Traits().Text)), To: to,
-	}
+func (r *Recorder) refusedLocked(one Refusal, m *performatives.Message) {
+	one.Text = shortened(cmp.Or(one.Text, one.Code.Traits().Text))
 	if m != nil {
 		one.From, one.Message, one.Conversation = m.Sender(), m.ID(), m.ConversationID()
 		one.Act = cmp.Or(m.MessageType(), m.Performative().String())

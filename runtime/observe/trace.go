@@ -61,8 +61,10 @@ func (r *Recorder) Trace(id string) (Trace, bool) {
 
 // traced returns a message of the conversation. above is the conversation in whose work it was begun; nil for none.
 func (e *entry) traced(k *kept, above *entry) TracedMessage {
+	shown := k.view()
 	m := TracedMessage{
-		ID: k.ID, Conversation: e.id, Time: k.Time, Performative: k.Performative, MessageType: k.MessageType, Sender: k.Sender, Receiver: k.Receiver, Refused: k.Refused,
+		ID: shown.ID, Conversation: e.id, Time: shown.Time, Performative: shown.Performative, MessageType: shown.MessageType, Sender: shown.Sender,
+		Receiver: shown.Receiver, Refused: shown.Refused,
 	}
 	if k.source != nil {
 		m.TraceID = rag.TraceID(k.source)
@@ -70,10 +72,10 @@ func (e *entry) traced(k *kept, above *entry) TracedMessage {
 	if m.TraceID == "" && rag.Conversation(string(e.id)) != e.id {
 		m.TraceID = string(e.id)
 	}
-	if k.InReplyTo != "" {
-		m.Parent = e.named(k.InReplyTo)
+	if shown.InReplyTo != "" {
+		m.Parent = e.named(shown.InReplyTo)
 	} else if above != nil {
-		m.Parent = above.causes(k)
+		m.Parent = above.causes(shown.Sender, shown.Time)
 	}
 	return m
 }
@@ -81,17 +83,18 @@ func (e *entry) traced(k *kept, above *entry) TracedMessage {
 // named returns the message with an id or a reply_with.
 func (e *entry) named(ref string) performatives.MessageID {
 	for i := range e.messages {
-		if k := &e.messages[i]; string(k.ID) == ref || k.source != nil && k.source.ReplyWith() == ref {
-			return k.ID
+		k := &e.messages[i]
+		if id := k.view().ID; string(id) == ref || k.source != nil && k.source.ReplyWith() == ref {
+			return id
 		}
 	}
 	return ""
 }
 
-// causes returns the last message to the sender of k that came before it.
-func (e *entry) causes(k *kept) (id performatives.MessageID) {
+// causes returns the last message to an agent that came before the time.
+func (e *entry) causes(to performatives.AgentID, at time.Time) (id performatives.MessageID) {
 	for i := range e.messages {
-		if before := &e.messages[i]; before.Receiver.Is(k.Sender) && !before.Time.After(k.Time) {
+		if before := e.messages[i].view(); before.Receiver.Is(to) && !before.Time.After(at) {
 			id = before.ID
 		}
 	}

@@ -45,8 +45,8 @@ func TestVitalsHoldNoMessage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.sent(actors.MessageSent{At: actors.At{Time: time.Unix(1, 0)}, Message: m})
-		h.received(actors.MessageReceived{At: actors.At{Time: time.Unix(1, 0)}, Agent: m.Receiver(), Message: m})
+		h.sent(&actors.MessageSent{At: actors.At{Time: time.Unix(1, 0)}, Message: m})
+		h.received(&actors.MessageReceived{At: actors.At{Time: time.Unix(1, 0)}, Agent: m.Receiver(), Message: m})
 	}
 	if grown := heap() - before; grown > requests*length/4 {
 		t.Errorf("%d requests hold %d bytes", requests, grown)

@@ -228,43 +228,49 @@ func spread[T any, P interface {
 			asked.Go(func() { answers[i], errs[i] = h.askPeer(r, p, nil) })
 		}
 		asked.Wait()
-		var parts []part[T]
-		var missing []absent
-		add := func(node string, a *answered, err error) {
-			var v T
-			switch {
-			case err != nil:
-				missing = append(missing, absent{node, err.Error()})
-			case a.status == http.StatusNotFound: // it knows nothing of what is asked for
-			case a.status != http.StatusOK:
-				missing = append(missing, absent{node, a.failed()})
-			default:
-				if err := json.Unmarshal(a.body, &v); err != nil {
-					missing = append(missing, absent{node, "its answer cannot be read: " + err.Error()})
-					return
-				}
-				parts = append(parts, part[T]{node, v})
-			}
-		}
-		add(h.options.Node.Name(), mine, nil)
+		var got gathered[T]
+		got.add(h.options.Node.Name(), mine, nil)
 		for i, p := range peers {
-			add(p.Node, answers[i], errs[i])
+			got.add(p.Node, answers[i], errs[i])
 		}
-		if len(parts) == 0 && len(missing) == 0 {
+		switch {
+		case len(got.parts) > 0:
+			v := merge(r, got.parts)
+			P(&v).lack(got.missing)
+			answer(w, http.StatusOK, v)
+		case len(got.missing) == 0:
 			mine.write(w)
-			return
-		}
-		if len(parts) == 0 {
-			names := make([]string, len(missing))
-			for i, m := range missing {
+		default:
+			names := make([]string, len(got.missing))
+			for i, m := range got.missing {
 				names[i] = m.Node
 			}
 			fail(w, mine.status, "incomplete", "no node that has answered has it; not answered have "+strings.Join(names, ", "))
+		}
+	}
+}
+
+// gathered are the answers of the nodes.
+type gathered[T any] struct {
+	parts   []part[T]
+	missing []absent
+}
+
+// add adds the answer of a node, or why there is none.
+func (g *gathered[T]) add(node string, a *answered, err error) {
+	var v T
+	switch {
+	case err != nil:
+		g.missing = append(g.missing, absent{node, err.Error()})
+	case a.status == http.StatusNotFound: // it knows nothing of what is asked for
+	case a.status != http.StatusOK:
+		g.missing = append(g.missing, absent{node, a.failed()})
+	default:
+		if err := json.Unmarshal(a.body, &v); err != nil {
+			g.missing = append(g.missing, absent{node, "its answer cannot be read: " + err.Error()})
 			return
 		}
-		v := merge(r, parts)
-		P(&v).lack(missing)
-		answer(w, http.StatusOK, v)
+		g.parts = append(g.parts, part[T]{node, v})
 	}
 }
 

@@ -33,16 +33,9 @@ type filter struct{ agent, act, codon, conversation string }
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	f := filter{q.Get("agent"), q.Get("act"), q.Get("codon"), q.Get("conversation")}
-	peers := func() []Peer { return h.peers(r) }
-	kinds := []actors.Kind{
-		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition, codons.KindJobFailed,
-	}
-	if name := q.Get(nodeParam); name != "" && name != h.options.Node.Name() {
-		p, ok := h.peer(w, r, name)
-		if !ok {
-			return
-		}
-		peers, kinds = func() []Peer { return []Peer{p} }, []actors.Kind{noKind}
+	kinds, peers := h.streamed(w, r)
+	if kinds == nil {
+		return
 	}
 	s := h.options.Node.Events().Subscribe(actors.SubscribeOptions{Capacity: maxUnread, Kinds: kinds})
 	defer s.Close()
@@ -86,6 +79,21 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// streamed returns the kinds of events of this node that a stream has, and the nodes whose events it has, too. The kinds are nil when the request is
+// refused, which is done.
+func (h *Handler) streamed(w http.ResponseWriter, r *http.Request) (kinds []actors.Kind, peers func() []Peer) {
+	if name := r.URL.Query().Get(nodeParam); name != "" && name != h.options.Node.Name() {
+		p, ok := h.peer(w, r, name)
+		if !ok {
+			return nil, nil
+		}
+		return []actors.Kind{noKind}, func() []Peer { return []Peer{p} }
+	}
+	return []actors.Kind{
+		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition, codons.KindJobFailed,
+	}, func() []Peer { return h.peers(r) }
 }
 
 // stream writes to one reader.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -23,6 +24,8 @@ type metrics struct {
 	duration, job                                                     metric.Float64Histogram
 	registration                                                      metric.Registration // of the gauges
 
+	options map[labels]options // of the goroutine that handles events
+
 	mu     sync.Mutex
 	agents map[performatives.AgentID]bool // those that have metrics of their own
 	most   int                            // how many may have
@@ -32,7 +35,7 @@ type metrics struct {
 var seconds = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200}
 
 func newMetrics(meter metric.Meter, agents int) (*metrics, error) {
-	m := &metrics{meter: meter, agents: map[performatives.AgentID]bool{}, most: agents}
+	m := &metrics{meter: meter, options: map[labels]options{}, agents: map[performatives.AgentID]bool{}, most: agents}
 	var errs []error
 	for _, c := range []struct {
 		into       *metric.Int64Counter
@@ -74,46 +77,91 @@ func (m *metrics) agent(id performatives.AgentID) attribute.KeyValue {
 
 func with(all ...attribute.KeyValue) metric.MeasurementOption { return metric.WithAttributes(all...) }
 
-func sideOf(s codons.Subject, more ...attribute.KeyValue) metric.MeasurementOption {
-	return with(append(more, attribute.String(attrProtocol, s.Protocol), attribute.String(attrRole, s.Role.String()))...)
+// labels are the attributes of a measurement of a side or a job; what is empty is none.
+type labels struct {
+	protocol string
+	role     machine.Role
+	state    machine.State
+	job      string
+	code     performatives.Code // a known one
 }
 
-func errorType(code performatives.Code, all ...attribute.KeyValue) []attribute.KeyValue {
-	if code != "" {
-		all = append(all, attribute.String(attrErrorType, known(code)))
-	}
-	return all
+// options are the options of a measurement with [labels]. They are made once: sorting attributes takes longer than counting.
+type options struct {
+	add    []metric.AddOption
+	record []metric.RecordOption
 }
 
-func (m *metrics) count(ctx context.Context, ev actors.Event) {
-	switch e := ev.(type) {
-	case codons.Began:
-		m.begun.Add(ctx, 1, sideOf(e.Subject))
-	case codons.Ended:
-		as := sideOf(e.Subject, errorType(e.Code, attribute.String(attrState, string(e.State)))...)
-		m.ended.Add(ctx, 1, as)
-		m.duration.Record(ctx, e.Time.Sub(e.Began).Seconds(), as)
-	case codons.Resent:
-		m.resent.Add(ctx, 1, sideOf(e.Subject))
-	case codons.JobEnded:
-		m.job.Record(ctx, e.Time.Sub(e.Began).Seconds(), sideOf(e.Subject, errorType(e.Code, attribute.String(attrJob, e.Job))...))
-	case codons.JobFailed:
-		m.agentErrors.Add(ctx, 1, with(m.agent(e.Agent)))
-	case codons.HandlerPanicked:
-		m.agentErrors.Add(ctx, 1, with(m.agent(e.Agent)))
-	case actors.Supervised:
-		if e.Directive == actor.RestartDirective && e.Agent != "" {
-			m.restart.Add(ctx, 1, with(m.agent(e.Agent)))
-		}
-	case actors.MessageRefused:
-		code := performatives.CodeUnspecified
-		if e.Refusal != nil {
-			code = e.Refusal.Code
-		}
-		m.refused.Add(ctx, 1, with(attribute.String(attrCode, known(code))))
-	case actors.DeadLetter:
-		m.deadLettered.Add(ctx, 1, with(attribute.String(attrCode, known(e.Code))))
+// maxOptions is how many options are kept. Codons, their states and jobs, and codes are few.
+const maxOptions = 4096
+
+// with returns the options of a measurement.
+func (m *metrics) with(l labels) options {
+	if l.code != "" {
+		l.code = performatives.Code(known(l.code))
 	}
+	if o, ok := m.options[l]; ok {
+		return o
+	}
+	all := []attribute.KeyValue{attribute.String(attrProtocol, l.protocol), attribute.String(attrRole, l.role.String())}
+	for _, a := range []attribute.KeyValue{attribute.String(attrState, string(l.state)), attribute.String(attrJob, l.job), attribute.String(attrErrorType, string(l.code))} {
+		if a.Value.AsString() != "" {
+			all = append(all, a)
+		}
+	}
+	measurement := metric.WithAttributeSet(attribute.NewSet(all...))
+	o := options{[]metric.AddOption{measurement}, []metric.RecordOption{measurement}}
+	if len(m.options) < maxOptions {
+		m.options[l] = o
+	}
+	return o
+}
+
+// none is the context of measurements. The ones of a node belong to no call.
+var none = context.Background() //nolint:forbidigo // nothing below it waits
+
+func (m *metrics) conversationBegan(_ uint64, e *codons.Began) {
+	m.begun.Add(none, 1, m.with(labels{protocol: e.Protocol, role: e.Role}).add...)
+}
+
+func (m *metrics) conversationEnded(e *codons.Ended) {
+	o := m.with(labels{protocol: e.Protocol, role: e.Role, state: e.State, code: e.Code})
+	m.ended.Add(none, 1, o.add...)
+	m.duration.Record(none, e.Time.Sub(e.Began).Seconds(), o.record...)
+}
+
+func (m *metrics) messageResent(_ uint64, e *codons.Resent) {
+	m.resent.Add(none, 1, m.with(labels{protocol: e.Protocol, role: e.Role}).add...)
+}
+
+func (m *metrics) jobEnded(e *codons.JobEnded) {
+	m.job.Record(none, e.Time.Sub(e.Began).Seconds(), m.with(labels{protocol: e.Protocol, role: e.Role, job: e.Job, code: e.Code}).record...)
+}
+
+func (m *metrics) jobFailed(_ uint64, e *codons.JobFailed) {
+	m.agentErrors.Add(none, 1, with(m.agent(e.Agent)))
+}
+
+func (m *metrics) handlerPanicked(_ uint64, e *codons.HandlerPanicked) {
+	m.agentErrors.Add(none, 1, with(m.agent(e.Agent)))
+}
+
+func (m *metrics) supervised(_ uint64, e *actors.Supervised) {
+	if e.Directive == actor.RestartDirective && e.Agent != "" {
+		m.restart.Add(none, 1, with(m.agent(e.Agent)))
+	}
+}
+
+func (m *metrics) messageRefused(_ uint64, e *actors.MessageRefused) {
+	code := performatives.CodeUnspecified
+	if e.Refusal != nil {
+		code = e.Refusal.Code
+	}
+	m.refused.Add(none, 1, with(attribute.String(attrCode, known(code))))
+}
+
+func (m *metrics) deadLetter(_ uint64, e *actors.DeadLetter) {
+	m.deadLettered.Add(none, 1, with(attribute.String(attrCode, known(e.Code))))
 }
 
 // watch observes the gauges whenever they are read.

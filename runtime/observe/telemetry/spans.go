@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/tool"
@@ -69,23 +68,22 @@ func spanContext(s codons.Span, id codons.SpanID) trace.SpanContext {
 // spans makes a span of each side and job that has ended.
 type spans struct{ tracer trace.Tracer }
 
-func (s *spans) make(ctx context.Context, ev actors.Event) {
-	switch e := ev.(type) {
-	case codons.Ended:
-		// The agent is the one that is asked, on both sides.
-		kind, agent := trace.SpanKindServer, e.Agent
-		if e.Role == machine.Initiator {
-			kind, agent = trace.SpanKindClient, e.Peer
-		}
-		s.span(ctx, e.Span, operationAgent+" "+string(agent), kind, e.Began, e.Time, e.Code, append(attributes(e.Subject),
-			attribute.String(attrOperation, operationAgent), attribute.String(attrAgent, string(agent)), attribute.String(attrState, string(e.State))))
-	case codons.JobEnded:
-		name, all := e.Protocol+" "+e.Job, append(attributes(e.Subject), attribute.String(attrAgent, string(e.Agent)), attribute.String(attrJob, e.Job))
-		if e.Protocol == tool.Codon.Name() {
-			name, all = operationTool, append(all, attribute.String(attrOperation, operationTool))
-		}
-		s.span(ctx, e.Span, name, trace.SpanKindInternal, e.Began, e.Time, e.Code, all)
+func (s *spans) conversation(e *codons.Ended) {
+	// The agent is the one that is asked, on both sides.
+	kind, agent := trace.SpanKindServer, e.Agent
+	if e.Role == machine.Initiator {
+		kind, agent = trace.SpanKindClient, e.Peer
 	}
+	s.span(e.Span, operationAgent+" "+string(agent), kind, e.Began, e.Time, e.Code, append(attributes(e.Subject),
+		attribute.String(attrOperation, operationAgent), attribute.String(attrAgent, string(agent)), attribute.String(attrState, string(e.State))))
+}
+
+func (s *spans) job(e *codons.JobEnded) {
+	name, all := e.Protocol+" "+e.Job, append(attributes(e.Subject), attribute.String(attrAgent, string(e.Agent)), attribute.String(attrJob, e.Job))
+	if e.Protocol == tool.Codon.Name() {
+		name, all = operationTool, append(all, attribute.String(attrOperation, operationTool))
+	}
+	s.span(e.Span, name, trace.SpanKindInternal, e.Began, e.Time, e.Code, all)
 }
 
 func attributes(s codons.Subject) []attribute.KeyValue {
@@ -95,11 +93,11 @@ func attributes(s codons.Subject) []attribute.KeyValue {
 	}
 }
 
-func (s *spans) span(ctx context.Context, as codons.Span, name string, kind trace.SpanKind, began, ended time.Time, code performatives.Code, all []attribute.KeyValue) {
+func (s *spans) span(as codons.Span, name string, kind trace.SpanKind, began, ended time.Time, code performatives.Code, all []attribute.KeyValue) {
 	if !as.Sampled {
 		return
 	}
-	ctx = context.WithValue(ctx, idsKey{}, as)
+	ctx := context.WithValue(none, idsKey{}, as)
 	if as.Parent != (codons.SpanID{}) {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, spanContext(as, as.Parent))
 	}

@@ -2,10 +2,10 @@ package telemetry
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -43,9 +43,12 @@ type Options struct {
 
 // Telemetry exports what happens on a node. Its owner must call Close.
 type Telemetry struct {
-	events  *actors.Subscription
+	events  *actors.Batches
 	metrics *metrics
 	spans   *spans
+	handle  sync.Mutex    // held while events are handled
+	closed  chan struct{} // closed by Close
+	close   sync.Once
 	done    chan struct{} // closed when the goroutine has ended
 }
 
@@ -61,11 +64,10 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 	case o.Tracers != nil && node.System().Tracing() == nil:
 		return nil, errors.New("telemetry: Options.Tracers needs a node with runtime.Options.Tracing")
 	}
-	t := &Telemetry{done: make(chan struct{})}
-	var kinds []actors.Kind
+	t := &Telemetry{closed: make(chan struct{}), done: make(chan struct{})}
+	columns := []actors.Column{actors.On(t.ended), actors.On(t.jobEnded)}
 	if o.Tracers != nil {
 		t.spans = &spans{o.Tracers.Tracer(scope)}
-		kinds = append(kinds, codons.KindEnded, codons.KindJobEnded)
 	}
 	if o.Meters != nil {
 		m, err := newMetrics(o.Meters.Meter(scope), cmp.Or(o.Agents, DefaultAgents))
@@ -73,13 +75,16 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 			return nil, fmt.Errorf("telemetry: %w", err)
 		}
 		t.metrics = m
-		kinds = append(kinds, codons.KindBegan, codons.KindEnded, codons.KindResent, codons.KindJobEnded, codons.KindJobFailed, codons.KindJobPanicked,
-			actors.KindMessageRefused, actors.KindMessageDeadLettered, actors.KindSupervisionDecided)
+		columns = append(columns, actors.On(m.conversationBegan), actors.On(m.messageResent), actors.On(m.jobFailed), actors.On(m.handlerPanicked),
+			actors.On(m.supervised), actors.On(m.messageRefused), actors.On(m.deadLetter))
 	}
-	slices.Sort(kinds)
-	t.events = node.Events().Subscribe(actors.SubscribeOptions{Capacity: cmp.Or(o.Queue, DefaultQueue), Kinds: slices.Compact(kinds)})
+	t.events = node.Events().SubscribeBatches(cmp.Or(o.Queue, DefaultQueue), columns...)
 	if t.metrics != nil {
-		if err := t.metrics.watch(node, o.Sessions, t.Lost); err != nil {
+		lost := func() uint64 {
+			t.handleAll() // a reader of the metrics gets all that has happened
+			return t.Lost()
+		}
+		if err := t.metrics.watch(node, o.Sessions, lost); err != nil {
 			t.events.Close()
 			return nil, fmt.Errorf("telemetry: %w", err)
 		}
@@ -93,22 +98,55 @@ func (t *Telemetry) Lost() uint64 { return t.events.Lost() }
 
 // Close ends the export. It returns when the queued events are counted. Closing again does nothing.
 func (t *Telemetry) Close() {
-	t.events.Close()
+	t.close.Do(func() {
+		t.events.Close()
+		close(t.closed)
+	})
 	<-t.done
 	if t.metrics != nil {
 		t.metrics.close()
 	}
 }
 
+// interval is how long an event waits at most: often enough for a collector, and rare enough for a node that does little.
+const interval = time.Second
+
 func (t *Telemetry) run() {
 	defer close(t.done)
-	ctx := context.Background() //nolint:forbidigo // the goroutine outlives the call that started it, and nothing below it waits
-	for r := range t.events.C {
-		if t.metrics != nil {
-			t.metrics.count(ctx, r.Event)
+	ticks := time.NewTicker(interval)
+	defer ticks.Stop()
+	for open := true; open; {
+		select {
+		case <-t.events.Ready:
+		case <-ticks.C:
+		case <-t.closed:
+			open = false
 		}
-		if t.spans != nil {
-			t.spans.make(ctx, r.Event)
-		}
+		t.handleAll()
+	}
+}
+
+// handleAll counts all events that have been published, and makes their spans.
+func (t *Telemetry) handleAll() {
+	t.handle.Lock()
+	defer t.handle.Unlock()
+	t.events.Handle()
+}
+
+func (t *Telemetry) ended(_ uint64, e *codons.Ended) {
+	if t.metrics != nil {
+		t.metrics.conversationEnded(e)
+	}
+	if t.spans != nil {
+		t.spans.conversation(e)
+	}
+}
+
+func (t *Telemetry) jobEnded(_ uint64, e *codons.JobEnded) {
+	if t.metrics != nil {
+		t.metrics.jobEnded(e)
+	}
+	if t.spans != nil {
+		t.spans.job(e)
 	}
 }

@@ -150,6 +150,9 @@ func TestPrometheusScrape(t *testing.T) {
 	n.Events().Publish(codons.JobFailed{Agent: "x1"})
 	n.Events().Publish(codons.JobFailed{Agent: "x2"})
 	n.Events().Publish(codons.Resent{Subject: codons.Subject{Protocol: "task-delegation", Role: 1}})
+	if families, _ := scraped(t, registry); len(samples(families["ribosome_messages_resent_total"])) != 1 {
+		t.Error("a scrape lacks what has happened before")
+	}
 	for _, to := range []performatives.AgentID{"nobody", "good", "bad"} {
 		delegate(t, n, to)
 	}

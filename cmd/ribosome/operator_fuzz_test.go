@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+// FuzzOperatorTexts: whatever names, texts and payloads a node has, what the commands for operators print has no control character and no character that changes the
+// direction of writing, and each row of a table, each conversation of a tree and each message is one line.
+func FuzzOperatorTexts(f *testing.F) {
+	f.Add("Jules", "c-1", "a text", []byte(`{"a":1}`))
+	f.Add("\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "a\r\nb\x1b[2J\x9b1A", []byte(`"\u001b]8;;http://x\u0007"`))
+	f.Add("a\u202eb\u2066c", "\u2028\u2029", "<img src=x onerror=alert(1)>", []byte("\"\u009b31m \u202e\""))
+	f.Add("", "\n", strings.Repeat("x", 1000), []byte("{"))
+	f.Add("\t\v\f\u0085", "│ └─ ", "\xff\xfe\x80", []byte("[\n\n]"))
+	f.Fuzz(func(t *testing.T, name, id, text string, payload []byte) {
+		now := time.Now()
+		m := seenMessage{ID: id, Time: now, Act: text, Type: name, Sender: name, Receiver: text, Sent: 2, Refused: text, Payload: payload}
+		left := m
+		left.LeftOut = text
+		c := seenConversation{ID: id, Protocol: text, Began: now, Updated: now, Sides: []seenSide{{Agent: name, Peer: text, Role: "initiator", State: text}}, Messages: []seenMessage{m, left}, Forgotten: 1}
+		c.Next = append(c.Next, struct {
+			Agent string   `json:"agent"`
+			Moves []string `json:"moves"`
+		}{name, []string{text, id}})
+		agent := busyAgent{ID: name, Node: text, Queued: map[string]int{"high": 1}}
+		step := waitingStep{ID: 1, Node: text, From: name, Since: now, Step: payload}
+		event := live{Kind: text, Time: now, Conversation: id, Agent: name, Role: text, From: text, To: name}
+		of := live{Kind: text, Time: now, Conversation: id, Code: text, Message: &m}
+		for what, shown := range map[string]struct {
+			text  string
+			lines int
+		}{
+			"the list of conversations": {table(conversationRows([]seenConversation{c, c})), 3},
+			"the tree":                  {treeOf([]traced{{c, 0, true}, {c, 1, false}, {c, 1, true}}, id), 3},
+			"the sequence":              {c.sequence(), 5},
+			"top":                       {table(topRows([]busyAgent{agent, {ID: name, Node: text}})), 3},
+			"the approvals":             {table(approvalRows([]waitingStep{step})), 2},
+			"a step of tail":            {oneLine(event.line()) + "\n", 1},
+			"a message of tail":         {oneLine(of.line()) + "\n", 1},
+		} {
+			if got := strings.Count(shown.text, "\n"); got != shown.lines || !strings.HasSuffix(shown.text, "\n") {
+				t.Errorf("%s has %d lines: %q", what, got, shown.text)
+			}
+			if i := strings.IndexFunc(shown.text, func(r rune) bool {
+				return unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r)
+			}); i >= 0 {
+				t.Errorf("%s has %q: %q", what, shown.text[i:min(i+8, len(shown.text))], shown.text)
+			}
+		}
+		if json.Valid(payload) {
+			if text := string(plainJSON(payload)); !json.Valid([]byte(text)) {
+				t.Errorf("%q has become %q", payload, text)
+			}
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+)
+
+// The wait before a stream begins again grows with each failed attempt, and is short again after one that has succeeded. A refusal, a first attempt that fails and
+// the end of the output end it at once, the end of the context during a wait.
+func TestAgainWaits(t *testing.T) {
+	gone, refused := errors.New("gone"), &apiError{}
+	unit := actors.Backoff{}.Delay(1, nil)
+	for _, test := range []struct {
+		name     string
+		attempts []error // the first is opened, as is each after which the wait is to be short
+		opened   []bool
+		waits    []time.Duration
+		want     error
+	}{
+		{"grows and is reset", []error{gone, gone, gone, gone, gone, refused}, []bool{true, false, false, true, false, false}, []time.Duration{unit, 2 * unit, 4 * unit, unit, 2 * unit}, refused},
+		{"the first fails", []error{gone}, []bool{false}, nil, gone},
+		{"no reader", []error{gone, errNoReader}, []bool{true, true}, []time.Duration{unit}, errNoReader},
+		{"interrupted", []error{gone, context.Canceled}, []bool{true, true}, []time.Duration{unit}, context.Canceled},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var said bytes.Buffer
+				var waits []time.Duration
+				ended, n := time.Now(), 0
+				err := again(ctx, newPrinter(&said), func(opened func()) error {
+					if n > 0 {
+						waits = append(waits, time.Since(ended))
+					}
+					if test.opened[n] {
+						opened()
+						time.Sleep(time.Hour) // of the bubble
+					}
+					ended = time.Now()
+					if n++; errors.Is(test.attempts[n-1], context.Canceled) {
+						cancel()
+					}
+					return test.attempts[n-1]
+				}, func() float64 { return 0 })
+				if !errors.Is(err, test.want) || n != len(test.attempts) || !slices.Equal(waits, test.waits) {
+					t.Errorf("%v after %d attempts and waits of %v, want %v and %v", err, n, waits, test.want, test.waits)
+				}
+				if got := strings.Count(said.String(), "gone; next attempt in "); got != len(test.waits) {
+					t.Errorf("it says\n%s", said.String())
+				}
+			})
+		})
+	}
+}
+
+// A wait ends with the context.
+func TestAgainIsInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		gone := errors.New("gone")
+		err := again(ctx, newPrinter(new(bytes.Buffer)), func(opened func()) error { opened(); return gone }, func() float64 { return 0 })
+		if !errors.Is(err, gone) || time.Since(began) != time.Millisecond {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
