@@ -293,7 +293,9 @@ func TestEveryMessageIsAccountedFor(t *testing.T) {
 	senders.Wait()
 	close(done)
 	chaos.Wait()
-	if err := s.node.Stop(within(t)); err != nil { // queued messages are handled or refused
+	stop, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if err := s.node.Stop(stop); err != nil { // queued messages are handled or refused
 		t.Errorf("Stop: %v", err)
 	}
 	if err := observing.Stop(within(t)); err != nil || observing.Lost() > 0 {
