@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/build"
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -88,11 +88,17 @@ func (s *sources) folder(pkg string) (string, error) {
 	if below, ok := strings.CutPrefix(pkg+"/", s.module+"/"); ok {
 		return filepath.Join(s.root, filepath.FromSlash(below)), nil
 	}
-	p, err := build.Import(pkg, s.root, build.FindOnly)
+	// build.Import needs the GOROOT of this program, which it does not know if it was built with -trimpath.
+	list := exec.Command("go", "list", "-find", "-f", "{{.Dir}}", "--", pkg)
+	list.Dir = s.root
+	folder, err := list.Output()
+	if failed := new(exec.ExitError); errors.As(err, &failed) {
+		err = errors.New(strings.TrimSpace(string(failed.Stderr)))
+	}
 	if err != nil {
 		return "", fmt.Errorf("the sources of package %s: %w", pkg, err)
 	}
-	return p.Dir, nil
+	return strings.TrimSpace(string(folder)), nil
 }
 
 // documents reports whether the pages describe types of a package: all but those of the
