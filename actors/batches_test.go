@@ -78,7 +78,7 @@ func TestBatches(t *testing.T) {
 }
 
 // What is handled is let go, and an event needs no memory of its own once the queue has grown.
-func TestBatchesMemory(t *testing.T) {
+func TestBatchesAllocateNothing(t *testing.T) {
 	var e Events
 	c := &column[MessageSent]{fn: func(uint64, *MessageSent) {}}
 	b := e.SubscribeBatches(0, c)
