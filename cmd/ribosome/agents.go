@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/query"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -11,8 +10,7 @@ import (
 
 // agentsCmd is ribosome agents.
 type agentsCmd struct {
-	JSON     bool          `name:"json" help:"Print one JSON array"`
-	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+	listFlags
 
 	clientFlags `group:"The node:"`
 }

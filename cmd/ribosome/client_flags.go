@@ -5,10 +5,17 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
+
+// listFlags are the flags of commands that print a list.
+type listFlags struct {
+	JSON     bool          `name:"json" help:"Print one JSON array"`
+	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+}
 
 // clientFlags has the address of the node and the credentials of the client.
 type clientFlags struct {

@@ -13,15 +13,15 @@ import (
 
 // conversationsCmd is ribosome conversations.
 type conversationsCmd struct {
-	Agent    string        `placeholder:"NAME" help:"Only those with a side of this agent"`
-	Act      string        `placeholder:"ACT" help:"Only those with a message of this act or message type"`
-	Codon    string        `placeholder:"NAME" help:"Only those of this codon, such as task-delegation"`
-	State    string        `placeholder:"STATE" help:"Only those with a side in this state"`
-	Text     string        `placeholder:"TEXT" help:"Only those with this text in a payload"`
-	Live     bool          `help:"Only those that are under way"`
-	Limit    int           `default:"50" help:"Most that are listed, the latest first"`
-	JSON     bool          `name:"json" help:"Print one JSON array"`
-	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+	Agent string `placeholder:"NAME" help:"Only those with a side of this agent"`
+	Act   string `placeholder:"ACT" help:"Only those with a message of this act or message type"`
+	Codon string `placeholder:"NAME" help:"Only those of this codon, such as task-delegation"`
+	State string `placeholder:"STATE" help:"Only those with a side in this state"`
+	Text  string `placeholder:"TEXT" help:"Only those with this text in a payload"`
+	Live  bool   `help:"Only those that are under way"`
+	Limit int    `default:"50" help:"Most that are listed, the latest first"`
+
+	listFlags
 
 	operatorFlags `group:"The operator's interface of the node:"`
 }

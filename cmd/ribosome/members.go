@@ -5,15 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/query"
 )
 
 // membersCmd is ribosome members.
 type membersCmd struct {
-	JSON     bool          `name:"json" help:"Print one JSON array"`
-	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+	listFlags
 
 	clientFlags `group:"The node:"`
 }

@@ -65,8 +65,7 @@ func (f *operatorFlags) act(ctx context.Context, deadline time.Duration, path st
 
 // approvalsCmd is ribosome approvals.
 type approvalsCmd struct {
-	JSON     bool          `name:"json" help:"Print one JSON array"`
-	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+	listFlags
 
 	operatorFlags `group:"The operator's interface of the node:"`
 }

@@ -12,10 +12,10 @@ import (
 
 // topCmd is ribosome top.
 type topCmd struct {
-	Limit    int           `default:"30" help:"Most agents that are listed"`
-	Every    time.Duration `default:"2s" help:"Time between two lists at a terminal; without one, there is one list"`
-	JSON     bool          `name:"json" help:"Print one JSON array, once"`
-	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+	Limit int           `default:"30" help:"Most agents that are listed"`
+	Every time.Duration `default:"2s" help:"Time between two lists at a terminal; without one, and with --json, there is one list"`
+
+	listFlags
 
 	operatorFlags `group:"The operator's interface of the node:"`
 }
