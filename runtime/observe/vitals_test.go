@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"maps"
 	goruntime "runtime"
 	"strings"
 	"testing"
@@ -56,8 +57,8 @@ func TestVitalsHoldNoMessage(t *testing.T) {
 	}
 }
 
-// The counts of an agent end with it.
-func TestHealthCounterForgets(t *testing.T) {
+// The counts of an agent end with it, and not when its supervisor starts it again.
+func TestHealthIsForgotten(t *testing.T) {
 	n, err := runtime.New(runtime.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +66,11 @@ func TestHealthCounterForgets(t *testing.T) {
 	c := NewHealthCounter(n)
 	c.begin()
 	defer c.Close()
+	r, err := New(n, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
 	if err := n.Stop(t.Context()); err != nil { // the events of its own agent are over
 		t.Fatal(err)
 	}
@@ -74,16 +80,26 @@ func TestHealthCounterForgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	received := actors.MessageReceived{Agent: "W", Message: m}
 	for _, step := range []struct {
 		event actors.Event
 		known bool
-	}{{actors.MessageReceived{Agent: "W", Message: m}, true}, {actors.AgentStopped{Agent: "w"}, false}} {
+	}{
+		{received, true},
+		{actors.AgentStopped{Agent: "w"}, false},
+		{received, true},
+		{actors.AgentStarted{Agent: "w", Again: true}, true}, // by its supervisor
+		{actors.AgentStarted{Agent: "w"}, false},             // its stop was lost
+	} {
 		n.Events().Publish(step.event)
-		mu := c.lock()
-		if known := c.vitals.agents["w"] != nil; known != step.known {
-			t.Errorf("after %T: %v", step.event, known)
+		for by, health := range map[string]func() map[performatives.AgentID]*vitals{
+			"counter":  func() map[performatives.AgentID]*vitals { defer c.lock().Unlock(); return maps.Clone(c.vitals.agents) },
+			"recorder": func() map[performatives.AgentID]*vitals { defer r.lock().Unlock(); return maps.Clone(r.vitals.agents) },
+		} {
+			if known := health()["w"] != nil; known != step.known {
+				t.Errorf("%s: after %+v: %v", by, step.event, known)
+			}
 		}
-		mu.Unlock()
 	}
 }
 

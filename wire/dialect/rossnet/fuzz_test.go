@@ -1,6 +1,7 @@
 package rossnet
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,6 +54,10 @@ func FuzzDecode(f *testing.F) {
 			}
 			if _, there := came[memHeader].(map[string]any)[memID]; !there {
 				delete(went[memHeader].(map[string]any), memID) // null
+			}
+			if in.Message.Receiver().Is(in.Message.Sender()) { // the form of the reader is known, and that of the text has more members
+				payload, _ := came[memPayload].(map[string]any)
+				maps.DeleteFunc(went[memPayload].(map[string]any), func(name string, _ any) bool { _, there := payload[name]; return !there })
 			}
 			if diff := cmp.Diff(came, went); diff != "" {
 				t.Fatalf("-came +went:\n%s\n%s", diff, data)
