@@ -18,7 +18,7 @@ type Batches struct {
 	// Guarded by Events.mu.
 	pending []slot
 
-	handled []slot // by Handle: the memory of the next pending
+	handled []slot // those that Handle works through; its memory serves the next pending
 }
 
 // slot is an event in a queue of batches: the next one of a column.
@@ -34,7 +34,7 @@ const batchSize = 512
 type Column interface {
 	kind() Kind
 	offerLocked(ev Event) bool // queues ev if it is of the type. Events.mu is held
-	swapLocked()               // what is queued is to be handled. Events.mu is held
+	swapLocked()               // moves the queued events to those that handle gets. Events.mu is held
 	handle(seq uint64)         // the next event
 	clear()
 }
@@ -143,7 +143,7 @@ func (b *Batches) offerLocked(r Record) bool {
 	return true
 }
 
-// offerValueLocked is offerLocked of an event that is no interface value.
+// offerValueLocked is offerLocked for an event whose type is known.
 func offerValueLocked[E Event](b *Batches, seq uint64, ev *E) bool {
 	if len(b.pending) >= b.full {
 		return false

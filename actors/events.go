@@ -65,7 +65,7 @@ func Publish[E Event](e *Events, ev E) {
 }
 
 func publish[E Event](e *Events, ev *E) {
-	var event E // ev would be on the heap
+	var event E // Kind called on ev would move it to the heap
 	kind := event.Kind()
 	var r Record
 	e.mu.Lock()

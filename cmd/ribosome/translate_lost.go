@@ -46,7 +46,7 @@ var messageFields = []struct {
 	}},
 }
 
-// The fields that are compared in a way of their own.
+// The fields with a special comparison.
 const (
 	fieldMessageID = "message_id"
 	fieldReplyBy   = "reply_by"

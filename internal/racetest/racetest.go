@@ -1,4 +1,4 @@
-// Package racetest says what the race detector is spared in tests.
+// Package racetest skips tests in which the race detector finds nothing.
 package racetest
 
 import "testing"
