@@ -144,6 +144,11 @@ func TestTranslateSlowly(t *testing.T) {
 			if r := tr.translate([]byte(soon)); len(r.frame) == 0 || strings.Contains(strings.Join(r.notes, " "), "reply_by") {
 				t.Errorf("%s: %s, %q", to, r.frame, r.notes)
 			}
+			time.Sleep(time.Minute)
+			arrived := time.Now()
+			if tr.translate([]byte(soon)); !tr.clock.Stamp().Time.Equal(arrived) {
+				t.Errorf("%s: the next frame has the time %v, and came at %v", to, tr.clock.now, arrived)
+			}
 		})
 	}
 }
