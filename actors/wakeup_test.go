@@ -11,6 +11,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -183,8 +184,8 @@ func runWakeups(t *testing.T, seed uint64) {
 // goroutines are blocked.
 func TestLastMessageIsServed(t *testing.T) {
 	rounds := 50_000
-	if testing.Short() {
-		rounds = 1000
+	if racetest.Enabled {
+		rounds = 10_000
 	}
 	synctest.Test(t, func(t *testing.T) {
 		pool := NewPool(PoolOptions{Workers: 2, Throughput: 2})

@@ -15,23 +15,23 @@ import (
 // TestDeadlineReserve has a handler return a partial result after its child has let its
 // time pass: of 100 runs, each returns it within its own deadline of a second.
 func TestDeadlineReserve(t *testing.T) {
-	for range 100 {
-		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			w.Add("Leaf", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
-			w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
-				_, err := delegation.Delegate(ctx, task.Agent, "Leaf", task.TaskRequest)
-				if !errors.Is(err, p.CodeTimeout) {
-					t.Errorf("the child: %v", err)
-				}
-				return kit.Result(p.StatusPartial), nil
-			}})
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Leaf", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
+			_, err := delegation.Delegate(ctx, task.Agent, "Leaf", task.TaskRequest)
+			if !errors.Is(err, p.CodeTimeout) {
+				t.Errorf("the child: %v", err)
+			}
+			return kit.Result(p.StatusPartial), nil
+		}})
+		for range 100 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
 			if got, err := delegation.Delegate(ctx, w.Eddy, "Middle", kit.Task()); err != nil || got.Status != p.StatusPartial {
 				t.Errorf("got %+v, %v", got, err)
 			}
-		})
-	}
+			cancel()
+		}
+	})
 }
 
 // TestWithDeadlineReserve checks what is kept of a minute: by default a second, of less

@@ -2,7 +2,9 @@ package codons
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"reflect"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -287,3 +289,30 @@ func (h Handle) Spent() Budget { return maps.Clone(h.i.conversation.spent) }
 // conversation ends with the receipt, with an answer that was faster, or when the grace has
 // passed. A second call, and a call after the end, does nothing.
 func (h Handle) Cancel() { h.i.conversation.withdraw(context.Canceled) }
+
+// Party is the initiator on whose behalf a conversation begins: an agent, by its [actors.Self],
+// or a node, for the program that runs it.
+type Party interface {
+	// Self returns the handle of the agent. Safe for concurrent use.
+	Self() actors.Self
+}
+
+// ErrNoParty is the error of a conversation that a nil [Party], a nil pointer or the zero
+// [actors.Self] begins.
+var ErrNoParty = errors.New("codons: the party is nil: want the Self of an agent, or a node")
+
+// SelfOf returns the handle of the agent on whose behalf p begins a conversation. The error is
+// [ErrNoParty] where p is nil, a nil pointer, or has the zero Self.
+func SelfOf(p Party) (actors.Self, error) {
+	if p == nil {
+		return actors.Self{}, ErrNoParty
+	}
+	if v := reflect.ValueOf(p); v.Kind() == reflect.Pointer && v.IsNil() {
+		return actors.Self{}, ErrNoParty
+	}
+	self := p.Self()
+	if self == (actors.Self{}) {
+		return actors.Self{}, ErrNoParty
+	}
+	return self, nil
+}

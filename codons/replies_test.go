@@ -23,7 +23,7 @@ func TestRepliesAreBounded(t *testing.T) {
 					return p.InformResult{Status: p.StatusSuccess, Summary: strings.Repeat("x", c.length)}, nil
 				}})
 				a := w.Peer("peer")
-				const ends = 100
+				const ends = 40
 				var requests, results []*p.Message
 				for range ends {
 					requests = append(requests, a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()}))

@@ -6,6 +6,18 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
+// Defaults of the times of a conversation.
+const (
+	// DefaultDeadline is the time that a conversation has when neither side sets a deadline.
+	DefaultDeadline = 5 * time.Minute
+	// DefaultGrace is the time that a cancelled handler has to return before the responder
+	// sends FAILURE. An initiator waits twice as long.
+	DefaultGrace = 5 * time.Second
+	// DefaultRetry is the time before the first retry of a request without an answer, see
+	// [Retry].
+	DefaultRetry = 10 * time.Second
+)
+
 // Times are the limits that a responder sets to the handlers of its agent. The zero value means
 // the defaults.
 type Times struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -89,6 +90,8 @@ func TestRollingSim(t *testing.T) {
 	switch {
 	case *rollingSeed != 0:
 		first, n = *rollingSeed, 1
+	case n == 0 && racetest.Enabled:
+		first, n = 3, 1
 	case n == 0:
 		first, n = 3, 2 // each has an answer that takes the way of its request, through a node that has passed it on
 	}

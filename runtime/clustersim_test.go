@@ -32,7 +32,11 @@ var (
 // restart, in virtual time and in an order that the seed determines.
 func TestClusterSim(t *testing.T) {
 	n := *clusterSeeds
-	if n == 0 {
+	switch {
+	case n > 0:
+	case racetest.Enabled:
+		n = 2 // .ci/run has 100 without the race detector
+	default:
 		n = 4
 	}
 	first := uint64(1)

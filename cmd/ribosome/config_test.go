@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // parsed parses a command line that is right, and returns its command.
@@ -27,6 +28,7 @@ func parsed[T command](t *testing.T, args ...string) T {
 // A value of each kind, from the file, from the environment and from a flag, each of
 // which goes before those before it.
 func TestPrecedence(t *testing.T) {
+	racetest.Skip(t)
 	for name, tt := range map[string]struct {
 		flag, file, env, arg string
 		get                  func(*nodeCmd) any

@@ -3,10 +3,13 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // Each way to call the program wrongly, and the line that says so.
 func TestCalledWrongly(t *testing.T) {
+	racetest.Skip(t)
 	t.Chdir(t.TempDir())
 	writeFile(t, "empty", "")
 	writeFile(t, "broken.json", "{\n  \"a\": 1,\n  \"b\": }\n")
