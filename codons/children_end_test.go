@@ -184,11 +184,11 @@ func TestDeclinedChildWithoutAnswer(t *testing.T) {
 			}
 			return kit.UntilDone[p.InformResult, delegation.Task](ctx, t)
 		}})
+		w.Net.Intercept(func(m *p.Message) bool { return m.Performative() == p.ActCancel && m.Receiver() == "Asking" })
 		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task())
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Net.Intercept(func(m *p.Message) bool { return m.Performative() == p.ActCancel && m.Receiver() == "Asking" })
 		time.Sleep(time.Minute)
 		d.Cancel()
 		_, err = d.Wait()

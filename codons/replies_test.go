@@ -14,8 +14,8 @@ import (
 // TestRepliesAreBounded ends conversations whose replies exceed what an agent keeps. The latest are repeated, the others
 // are not.
 func TestRepliesAreBounded(t *testing.T) {
-	for name, c := range map[string]struct{ length, kept int }{
-		"short": {10, 10}, "long": {5_000, 2}, "too long": {20_000, 0},
+	for name, c := range map[string]struct{ length, kept, ends int }{
+		"short": {10, 10, 100}, "long": {5_000, 2, 40}, "too long": {20_000, 0, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
@@ -23,9 +23,8 @@ func TestRepliesAreBounded(t *testing.T) {
 					return p.InformResult{Status: p.StatusSuccess, Summary: strings.Repeat("x", c.length)}, nil
 				}})
 				a := w.Peer("peer")
-				const ends = 40
 				var requests, results []*p.Message
-				for range ends {
+				for range c.ends {
 					requests = append(requests, a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()}))
 					a.Expect(p.ActTaskAccept)
 					results = append(results, a.Expect(p.ActInformResult))
@@ -33,12 +32,12 @@ func TestRepliesAreBounded(t *testing.T) {
 				}
 				for i, request := range requests {
 					switch {
-					case i >= ends-c.kept:
+					case i >= c.ends-c.kept:
 						a.SendAgain(request)
 						if again := a.Expect(p.ActInformResult); again.ID() != results[i].ID() {
 							t.Errorf("another result for %d", i)
 						}
-					case i < ends/2:
+					case i < c.ends/2:
 						wantEnded(a, request)
 					}
 				}
