@@ -25,7 +25,7 @@ type Model struct {
 	ended  bool
 	left   bool
 	paused bool
-	held   []func() // what comes while it is paused
+	held   []func() // calls that wait for the end of the pause
 	stops  map[uint64]func() bool
 	timers uint64
 
@@ -225,7 +225,8 @@ func (m *Model) Dropped() uint64 {
 	return m.queue.dropped
 }
 
-// Joined reports whether this node has another member, or nobody to join, and else why the last attempt failed.
+// Joined reports whether this node has another member, or no other node to join. The error is that of the last attempt to join, if it
+// failed.
 func (m *Model) Joined() (bool, error) {
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()
