@@ -118,7 +118,7 @@ func (l *peerLink) bringLocked(from *nodeAgent, by *sessionAgent) (*actors.Regis
 	return r, nil
 }
 
-// reserved reports whether nobody outside may speak under that name.
+// reserved reports whether no peer may speak under that name, because it is the name of a namespace or of this node.
 func (p *Peers) reserved(id performatives.AgentID) bool {
 	return id == namespaceSystem || id == namespaceDefault || id == namespaceRouter || id == namespaceDiscovery || p.node.self.ID().Is(id)
 }
@@ -128,7 +128,7 @@ func mayReplace(by, of *peerLink) bool {
 	return !proved(of) || proved(by)
 }
 
-// proved reports whether the peer has proved to be anyone in particular.
+// proved reports whether the peer has authenticated with a name or with ids of agents.
 func proved(l *peerLink) bool {
 	id, ok := l.session.Identity()
 	return ok && (id.Name != "" || len(id.Agents) > 0)

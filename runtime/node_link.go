@@ -32,7 +32,7 @@ type nodeLink struct {
 	differ map[string]struct{} // the codons of which the two nodes have different versions
 }
 
-var _ outlet = (*nodeLink)(nil)
+var _ messageSender = (*nodeLink)(nil)
 
 // beginLossLocked ends the link, unless it has ended. What agents of this node open from now on is not lost with it.
 func (l *nodeLink) beginLossLocked() {
@@ -120,7 +120,7 @@ func waits(err error) bool { return errors.Is(err, errUnsettled) || errors.Is(er
 func (l *nodeLink) receiveOnce(m *performatives.Message, waited time.Duration) error {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
-	if l.over && (m.Forwards() == 0 || waited == 0) { // the conversations have lost their peers; what waits and was passed on is not of them
+	if l.over && (m.Forwards() == 0 || waited == 0) { // the conversations over the link have ended; a message that another node has passed on, and that waited here, is of none of them
 		return l.node.recordRefusal(m, errNodeGone)
 	}
 	err := l.route(m, waited)
