@@ -162,8 +162,8 @@ func (l *Link) Send(m *performatives.Message, data []byte) error {
 // maxControls is the largest number of control texts that wait. They have at most MaxMessage bytes together.
 const maxControls = 4096
 
-// SendControl queues a text for the owner of the other end. It passes all messages, has no number and is lost with the stream. It
-// reports false if the link does not take it.
+// SendControl queues a text for the owner of the other end. The text overtakes all messages, has no number and is lost with the stream.
+// SendControl reports false if the link does not take the text.
 func (l *Link) SendControl(text []byte) bool {
 	if !l.met || len(l.controls) >= maxControls || l.controlBytes+len(text) > MaxMessage {
 		return false

@@ -211,8 +211,8 @@ func (ls *Links) Send(peer cluster.Incarnation, m *performatives.Message) error 
 	return nil
 }
 
-// Control sends a text to the owner of the links of a node. It passes all messages, and may be lost. It reports false if there
-// is no connection, or too much waits.
+// Control sends a text to the owner of the links of a node. The text overtakes all messages, and may be lost. Control reports false if
+// there is no connection, or if too many texts wait.
 func (ls *Links) Control(peer cluster.Incarnation, text []byte) bool {
 	e := ls.find(peer)
 	if e == nil {

@@ -17,7 +17,7 @@ const (
 	forgetLost = time.Hour
 	// maxDials is the number of addresses that are dialled at once.
 	maxDials = 8
-	// maxTargets is the number of addresses of one attempt.
+	// maxTargets is the largest number of addresses in one attempt.
 	maxTargets = 32
 )
 

@@ -147,7 +147,8 @@ func (m *Model) run(f func()) {
 
 const maxHeld = 1024
 
-// receive calls f with what a packet or a stream has brought.
+// receive calls f, which handles a packet or a frame of a stream that has arrived. While the node is paused, f waits, or is dropped if too
+// many calls wait.
 func (m *Model) receive(f func(*Model)) {
 	if m.paused && len(m.held) >= maxHeld+len(m.stops) {
 		return
