@@ -23,8 +23,8 @@ type nodeLink struct {
 	peer    cluster.Incarnation
 	leaves  atomic.Bool             // the node has handed over its agents, and said so
 	left    bool                    // the node has left in order; valid once the link has ended
-	loss    actors.Loss             // of its agents; guarded by Node.handover, and valid once the link has ended
-	lost    []performatives.AgentID // those whose conversations were told, folded and sorted; valid once the link has ended
+	loss    actors.Loss             // the loss of its agents; guarded by Node.handover, and valid once the link has ended
+	lost    []performatives.AgentID // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
 
 	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Node.handover
 
@@ -93,7 +93,8 @@ func (l *nodeLink) connected(differ []string) {
 // that is out of date makes no loop.
 func (l *nodeLink) receive(m *performatives.Message) { l.receiveAgain(m, 0) }
 
-// receiveAgain is receive for a message that has waited so long since its last attempt.
+// receiveAgain is receive for a message that could not be routed at first. waited is how long it has waited since the last attempt; zero means that this
+// is the first one.
 func (l *nodeLink) receiveAgain(m *performatives.Message, waited time.Duration) {
 	err, limit := l.receiveOnce(m, waited), longWait
 	switch {

@@ -98,7 +98,7 @@ func (c *HealthCounter) Health(id performatives.AgentID) (h runtime.Health, ok b
 	return h, ok
 }
 
-// begin begins to count, unless that has begun. It is false if the counter was closed before.
+// begin starts the counting, unless it has been started. It returns false if the counter was closed before the start.
 func (c *HealthCounter) begin() bool {
 	c.state.Lock()
 	defer c.state.Unlock()
