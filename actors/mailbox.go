@@ -62,8 +62,8 @@ const (
 	stateSuspended                                         // messages of the bands are not served
 	stateRunning                                           // a consumer runs or is scheduled
 	stateQueued                                            // a consumer is scheduled and has not begun
-	stateOrdinary                                          // the ordinary queue of the dispatcher has an entry for it, perhaps of an earlier turn
-	stateExpress                                           // the express queue has an entry for it, perhaps of an earlier turn
+	stateOrdinary                                          // the ordinary queue of the dispatcher has an entry for the mailbox, perhaps of an earlier turn
+	stateExpress                                           // the express queue has an entry for the mailbox, perhaps of an earlier turn
 	stateStarted                                           // Start was called
 )
 
@@ -334,7 +334,7 @@ func (m *Mailbox) dispatch(lane, w uint32) {
 	}
 }
 
-// runnable reports whether a mailbox in state w, without a claim, has a message to serve.
+// runnable reports whether a mailbox in state w has a message to serve, apart from the messages that its consumer has claimed.
 func runnable(w uint32) bool {
 	return w&stateSystem != 0 || w&stateSuspended == 0 && w&stateBands != 0
 }

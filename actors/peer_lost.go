@@ -13,12 +13,12 @@ import (
 
 // PeerLost is received by a [Conversation] whose peer's destination has gone: see [System.LosePeers].
 // The conversation receives it once in each band, so that it comes behind all messages that were
-// queued before. Only with the last one, when Reached reports true, is the peer lost.
+// queued before. The peer is lost with the last reception, for which Reached reports true.
 type PeerLost struct {
 	// Code is the reason.
 	Code performatives.Code
 
-	marks int // that were received
+	marks int // how many receptions were counted
 }
 
 // Reached counts the receptions. It reports true with the last one. Only the conversation may call it, once
@@ -46,17 +46,17 @@ type Loss struct {
 	number uint64
 }
 
-// BeginLoss begins the loss of destinations while agents of this process may send to the next ones before the conversations with the
-// lost ones are told: see [Loss.Lose]. A conversation that an agent of this process opens after the call is with the next destination. The
-// caller sees to it that its messages go there, or come back.
+// BeginLoss begins the loss of destinations, which ends with [Loss.Lose]. It is for a caller that lets agents of this process send to the
+// next destinations before Lose tells the conversations with the lost ones. A conversation that an agent of this process opens after the
+// call is with the next destination. The caller ensures that its messages go there, or come back.
 func (s *System) BeginLoss() Loss { return Loss{s, s.losses.Add(1)} }
 
-// Lose is [System.LosePeers], except that conversations that agents of this process have opened since the loss has begun are not told.
+// Lose is [System.LosePeers], except that it does not tell conversations that agents of this process have opened since [System.BeginLoss].
 func (l Loss) Lose(code performatives.Code, peers ...performatives.AgentID) {
 	l.system.losePeers(code, l.number, peers)
 }
 
-// losePeers is LosePeers without the conversations that agents of this process have opened after the loss with that number had begun.
+// losePeers is LosePeers without the conversations that agents of this process have opened since the beginning of the loss with that number.
 func (s *System) losePeers(code performatives.Code, number uint64, peers []performatives.AgentID) {
 	lost := make(map[performatives.AgentID]bool, len(peers))
 	for _, id := range peers {

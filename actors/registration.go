@@ -93,7 +93,7 @@ func (s *System) Register(id performatives.AgentID, d Destination) (*Registratio
 	return nil, fmt.Errorf("actors: register %.64q: %w", id, err)
 }
 
-// checkID returns what is wrong with the id of an agent.
+// checkID returns an error that says why the id of an agent is not valid, or nil if it is valid.
 func checkID(id performatives.AgentID) error {
 	switch {
 	case id == "":

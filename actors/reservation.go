@@ -24,11 +24,11 @@ type Reservation struct {
 	starting atomic.Pointer[cell] // the agent that starts
 
 	mu     sync.Mutex
-	notify func()                   // is called when a message waits; nil: it was, or nobody waits for one
-	back   []*performatives.Message // what the agent that retires has given back: it comes first
-	queue  []*performatives.Message
-	to     func(*performatives.Message) error // of later messages, once the reservation has ended
-	length int                                // of both queues
+	notify func()                             // called when the next message is queued; nil: already called, or none was set
+	back   []*performatives.Message           // messages that the retiring agent has returned; they precede those of queue
+	queue  []*performatives.Message           // messages that have arrived
+	to     func(*performatives.Message) error // takes the messages that arrive after the reservation has ended
+	length int                                // of back and queue together
 }
 
 var _ Destination = (*Reservation)(nil)
@@ -47,7 +47,8 @@ func (s *System) Reserve(id performatives.AgentID) (*Reservation, error) {
 // Load returns nil: the agent is of this process.
 func (*Reservation) Load() *Load { return nil }
 
-// Deliver queues a message, or refuses it as busy when as many wait as a band of a mailbox has room for.
+// Deliver queues a message. It refuses the message as busy when as many wait already as one band of a mailbox holds. Once the
+// reservation has ended, Deliver passes the message on.
 func (v *Reservation) Deliver(m *performatives.Message) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -70,7 +71,8 @@ func (v *Reservation) arrivedLocked() {
 	}
 }
 
-// OnMessage has fn called once, when a message waits, at once if one does. fn must not block and must not use v.
+// OnMessage calls fn once: at once if a message waits, and otherwise when the next one is queued. fn must not block and must not
+// use v.
 func (v *Reservation) OnMessage(fn func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -81,7 +83,8 @@ func (v *Reservation) OnMessage(fn func()) {
 	v.notify = fn
 }
 
-// giveBack queues a message that an agent had got which stops, and which its mailbox has counted. It passes it on if the reservation has ended.
+// giveBack queues a message that a stopping agent has not handled, and that the agent's mailbox has counted already. If the
+// reservation has ended, giveBack passes the message on.
 func (v *Reservation) giveBack(m *performatives.Message) {
 	v.mu.Lock()
 	if v.to == nil {

@@ -90,8 +90,9 @@ func (c *cell) sealerFailed(m *performatives.Message, method string, err error) 
 	return refusal(m, c.spec.ID, performatives.CodeInternal, "the sealer of the agent failed: see the log of its node")
 }
 
-// unseal returns a received message as its sender has made it, or nil if it is not for the agent: then its sender gets a refusal of
-// the copy, because whoever passed the message on may have passed on another one, too.
+// unseal returns a received message as its sender made it. It returns nil if the agent cannot open the message; the sender then
+// gets a refusal of this copy (see notOpened). The request itself is not refused, because a relay that has passed on a bad copy
+// may pass on a good one, too.
 func (c *cell) unseal(m *performatives.Message) *performatives.Message {
 	if c.spec.Sealer == nil {
 		if !m.Sealed() {

@@ -111,7 +111,7 @@ func mailboxDrained(invoker actor.MessageInvoker) {
 // Work runs fn, a handler of a conversation, on a goroutine that [System.Stop] joins.
 func (s *System) Work(fn func()) { s.workFor(nil, fn) }
 
-// workFor is Work, and counts fn as a handler of an agent; c is nil for none.
+// workFor is Work for a handler of the agent c, and counts the handler. A nil c stands for no agent.
 func (s *System) workFor(c *cell, fn func()) {
 	s.countWork(c, 1)
 	work := func() {

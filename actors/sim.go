@@ -86,12 +86,12 @@ func NewSim(o SimOptions) *Sim {
 	return s
 }
 
-// Part returns a part of the simulation that can be paused alone, such as one of several nodes. It takes what is
-// scheduled, and the whole runs it.
+// Part returns a part of the simulation, such as one of several nodes, that can be paused alone. The part queues functions,
+// and the whole simulation runs them.
 func (s *Sim) Part() *Sim { return &Sim{throughput: s.throughput, settle: s.settle, whole: s.whole} }
 
-// Pause holds back what is scheduled by the part, until [Sim.Resume]. A goroutine of the part that the clock wakes is held
-// when it calls [Sim.Yield].
+// Pause holds back the queued functions of the part until [Sim.Resume]. A goroutine of the part that the clock wakes blocks in
+// [Sim.Yield] until then.
 func (s *Sim) Pause() {
 	s.whole.mu.Lock()
 	defer s.whole.mu.Unlock()

@@ -28,8 +28,8 @@ var (
 	ErrEnded = errors.New("codons: the conversation has ended")
 )
 
-// ErrDeciding is the error of a conversation that was to begin with the ctx of a
-// [Consideration]. No conversation begins before the request has been taken on.
+// ErrDeciding is the error of an attempt to begin a conversation with the ctx of a
+// [Consideration]. An agent cannot begin one before it has taken the request on.
 var ErrDeciding = errors.New("codons: no conversation begins in a decision")
 
 // stopCause returns the cause with which an event of the table stops a job.

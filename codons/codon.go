@@ -34,8 +34,8 @@ type Definition struct {
 	// at least one.
 	Uses []Use
 
-	// Ends documents what ends the whole, for a codon without rows: sentences without the
-	// last full stop.
+	// Ends documents the end of a codon without rows: sentences, the last one without its
+	// full stop.
 	Ends string
 
 	// Payloads documents the payloads of the acts that the table sends, at least one for each

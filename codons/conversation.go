@@ -347,9 +347,9 @@ func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Mes
 	return last
 }
 
-// stopped reports whether the peer's work is known to have stopped, and whether it perhaps runs:
-// the conversation was withdrawn, or ended by a timer, by the loss of the peer or by a FAILURE that the peer's
-// table sends by itself. Such a FAILURE comes before the peer's handler has returned.
+// stopped reports in its first result whether the peer's work is known to have stopped, and in its second one whether the
+// work may still run. It may run if the conversation was withdrawn, or ended by a timer, by the loss of the peer or by a
+// FAILURE that the peer's table sends by itself. Such a FAILURE comes before the peer's handler has returned.
 func (c *Conversation) stopped(last *performatives.Message) (stopped, running bool) {
 	if last == nil {
 		return false, c.Left() || c.at.State == StateAbandoned || c.event.misread() || c.event.On.Kind == machine.KindTimeout || c.event.On.Kind == machine.KindPeerLost

@@ -38,7 +38,7 @@ type Event struct {
 	Stamps []performatives.Stamp
 
 	effects []machine.Effect // of the step
-	local   bool             // this side has made the message: Send has returned the refusal, which the system has counted
+	local   bool             // this side has made Message from a refusal that Send has returned, and that the system has counted
 }
 
 // Sends reports whether the step sends a new message.

@@ -26,7 +26,7 @@ type Envelope struct {
 	Timestamp      time.Time      // required: when the message was made
 	Trace          string         // W3C traceparent; empty = not traced
 	Budget         Content        // the allowance of the work, and in an answer, the amount used; this package does not interpret it
-	Principal      string         // who authenticated where the message entered; empty = nobody; see [Message.Principal]
+	Principal      string         // the authenticated name of the peer from which the message entered the system; empty = none; see [Message.Principal]
 	Activation     uint64         // the run of the sender, an agent that a cluster places; zero = it is not placed; see [Message.Activation]
 	Answers        uint64         // the Activation of the message that this one answers
 	Metadata       Members        // members of the envelope without a field of their own
@@ -152,9 +152,9 @@ func (m *Message) Trace() string { return m.e.Trace }
 // Budget returns the allowance of the work, or in an answer the amount used, as received.
 func (m *Message) Budget() Content { return m.e.Budget }
 
-// Principal returns who proved an identity to the node at which the message entered the system: the name of the identity, such as the
-// subject of a token. It is not a claim of the sender, which may be an agent below that name. It is empty for a message that was made
-// here, and for one of a peer that proved nothing. Rules and audit use it. No dialect writes or reads it.
+// Principal returns the identity that a peer has proved to the node at which the message entered the system, such as the subject of a
+// token. It is not a claim of the sender, which may be an agent below that name. It is empty for a message that was made here, and for
+// one of a peer that has proved no identity. Rules and audit use it. No dialect writes or reads it.
 func (m *Message) Principal() string { return m.e.Principal }
 
 // Authenticate stores the principal of m. Only the session that has just read m may call it, before it passes m on.

@@ -30,9 +30,8 @@ func IsSealedType(messageType string) bool {
 // Sealed reports whether the payload of m is sealed. Only its receiver can read it; the envelope is in the clear.
 func (m *Message) Sealed() bool { return IsSealedType(m.e.MessageType) }
 
-// Header returns a message with the envelope that m had before its payload was sealed, as far as it is in the clear, for a
-// reader who has no use for the payload: the message type is the application's. It returns m itself if m is not sealed. The
-// result is not to be sent.
+// Header returns a message with the part of the envelope that m has in the clear, and with the message type that m had before it
+// was sealed. It is for readers that need no payload. It returns m itself if m is not sealed. The result must not be sent.
 func (m *Message) Header() *Message {
 	if !m.Sealed() {
 		return m
@@ -42,10 +41,10 @@ func (m *Message) Header() *Message {
 	return h
 }
 
-// MarkAuthentic notes that the payload of m was sealed by the sender, for the receiver. Only the runtime of the receiver may call
-// it, when it has opened m and before it passes m on.
+// MarkAuthentic records that the sender has sealed the payload of m for the receiver. Only the runtime of the receiver may call it,
+// after it has opened m and before it passes m on.
 func (m *Message) MarkAuthentic() { m.authentic = true }
 
-// Authentic reports whether the payload of m was sealed when it came, so that its sender has proved that it made m and
-// nobody between the two agents has read it. A copy of m by [Message.With] is not authentic.
+// Authentic reports whether the payload of m was sealed when m arrived. The sender has then proved that it made m, and no relay
+// between the two agents has read the payload. A copy of m by [Message.With] is not authentic.
 func (m *Message) Authentic() bool { return m.authentic }

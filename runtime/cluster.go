@@ -33,7 +33,7 @@ type clustered struct {
 
 	peers   map[cluster.Incarnation]*nodeLink // guarded by Node.handover
 	current atomic.Pointer[[]*nodeLink]       // those of peers, sorted
-	ended   atomic.Pointer[nodeLink]          // what it had taken is being returned
+	ended   atomic.Pointer[nodeLink]          // a lost link whose undelivered messages are being returned; nil: none
 
 	mu        sync.Mutex
 	replica   *directory.Replica
@@ -42,9 +42,9 @@ type clustered struct {
 	scheduled bool                                           // a call of refresh is under way
 	asked     map[directory.Digest]request                   // of missing capabilities
 	fetching  bool                                           // fetch is to be called again
-	settled   chan struct{}                                  // is closed when handed and farewells are empty; nil: nobody waits
+	settled   chan struct{}                                  // closed when handed and farewells are empty; nil: no call waits
 	farewells map[cluster.Incarnation]struct{}               // the nodes that need to hear that this one leaves
-	handed    map[performatives.AgentID]*cluster.Incarnation // agents that were handed over, and to whom, until the directory has them there: their entries stand so long; by folded id
+	handed    map[performatives.AgentID]*cluster.Incarnation // the new nodes of agents that were handed over, by folded id, each until the directory has the agent there; until then, this node keeps its entry of the agent
 	burst     struct {
 		began     time.Time
 		deltas    int  // since then
@@ -58,7 +58,7 @@ type nodeLinks interface {
 	Rename(self cluster.Incarnation)
 	// Add opens a link to a node.
 	Add(m cluster.Member)
-	// Remove ends the link to a node: what was not delivered comes back, and nothing is received any more.
+	// Remove ends the link to a node: undelivered messages come back, and no further message is received.
 	Remove(peer cluster.Incarnation)
 	// Send queues a message, or returns a [*performatives.Refusal].
 	Send(peer cluster.Incarnation, m *performatives.Message) error
@@ -157,7 +157,7 @@ func (c *clustered) join(m cluster.Member) {
 
 func at() actors.At { return actors.At{Time: time.Now()} }
 
-// publish publishes an event that somebody wants.
+// publish publishes an event if a subscriber wants its kind.
 func publish[E actors.Event](n *Node, e E) {
 	if actors.Wants[E](n.Events()) {
 		n.Events().Publish(e)

@@ -72,7 +72,7 @@ func (c *clustered) spreadLocked(delta []byte) {
 	}
 }
 
-// spreadAll sends the other nodes all that this one knows of its own agents. Whom it does not reach gets it by push/pull.
+// spreadAll sends the other nodes the state of this node's own agents. A node that it does not reach gets the state by push/pull.
 func (c *clustered) spreadAll() {
 	c.mu.Lock()
 	c.burst.scheduled = false
@@ -342,8 +342,8 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 	c.outdateLocked(w.entry.Agent)
 }
 
-// introduce sends a node all that this one knows of its own agents, because what was gossiped before they were linked may have been
-// ignored: of a node that was thought dead, for one.
+// introduce sends a node the state of this node's own agents. The other node may have ignored gossip about them from before the two were
+// linked, for example because it took this node for dead.
 func (c *clustered) introduce(to cluster.Incarnation) {
 	c.mu.Lock()
 	state := c.replica.OwnState()
@@ -381,7 +381,7 @@ func (c *clustered) fetch() {
 	}
 }
 
-// requestLocked notes what is to be asked for now, and returns it with the one node that is to be asked.
+// requestLocked records the requests for capabilities that are due, and returns them. The first node of From is the one to ask.
 func (c *clustered) requestLocked(now time.Time) (all []directory.Want) {
 	missing := c.replica.Missing()
 	asked := make(map[directory.Digest]request, len(missing))

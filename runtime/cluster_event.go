@@ -137,8 +137,8 @@ func (n *Node) Members() []cluster.Member {
 	return c.members.Members()
 }
 
-// Joined reports whether the node has reached another node of its cluster, or has had nobody to join: it has no seeds, it is the only one
-// among them, or it has no cluster. It stays true when all others are lost.
+// Joined reports whether the node has reached another node of its cluster. It is also true if there is no other node to join: the node has
+// no seeds, is its own only seed, or has no cluster. It stays true when all other nodes are lost.
 func (n *Node) Joined() bool {
 	c := n.cluster.Load()
 	if c == nil {

@@ -80,11 +80,11 @@ func (c *clustered) outdate(id performatives.AgentID) {
 	c.outdateLocked(id)
 }
 
-// handedTime is how long the entry of an agent stands that was handed over, if nothing is heard of the next one.
+// handedTime is how long this node keeps the entry of an agent that was handed over, if it does not hear of the agent's next run.
 const handedTime = 10 * time.Second
 
-// handOver has the entry of an agent stand that was handed over to another node, until the directory has that of the next run. Until then the
-// other nodes send their messages here, from where they are passed on.
+// handOver keeps the entry of an agent that was handed over to another node, until the directory has the entry of the next run. Until then the
+// other nodes send their messages to this node, which passes them on.
 func (c *clustered) handOver(id performatives.AgentID, to cluster.Incarnation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

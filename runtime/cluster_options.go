@@ -32,7 +32,7 @@ type ClusterOptions struct {
 	// Profile has the times of the membership. Zero means [membership.LAN].
 	Profile membership.Profile
 
-	// Keys encrypt the gossip, and keep out who does not have them: 16, 24 or 32 bytes each. The first one encrypts, all
+	// Keys encrypt the gossip, and keep out nodes that do not have them: 16, 24 or 32 bytes each. The first one encrypts, all
 	// decrypt. None means no encryption.
 	Keys [][]byte
 

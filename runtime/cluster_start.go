@@ -188,7 +188,8 @@ var _ nodelink.Handler = (*linkHandler)(nil)
 
 func (h *linkHandler) linkTo(peer cluster.Incarnation) *nodeLink { return (*clustered)(h).linkTo(peer) }
 
-// Connected notes the codons of which the two nodes have different versions.
+// Connected records the codons of which the two nodes have different versions, tells the peer of the agents of this node, and requests the
+// capabilities that are missing.
 func (h *linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 	if l := h.linkTo(peer); l != nil {
 		l.connected(differ)
@@ -196,7 +197,7 @@ func (h *linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 	c := (*clustered)(h)
 	c.introduce(peer)
 	c.mu.Lock()
-	for digest, last := range c.asked { // what was asked over an earlier stream was lost
+	for digest, last := range c.asked { // a request over an earlier stream may be lost
 		c.asked[digest] = request{times: last.times}
 	}
 	c.mu.Unlock()
@@ -210,7 +211,7 @@ func (h *linkHandler) Received(peer cluster.Incarnation, m *performatives.Messag
 	switch {
 	case l == nil:
 	case m.Protocol() == placementProtocol && m.Sender().Is(performatives.AgentID(peer.Name)) && m.Forwards() == 0: // the node itself has sent it
-		h.node.placer.told(l, m)
+		h.node.placer.handleNote(l, m)
 		return
 	default:
 		l.receive(m)
@@ -219,7 +220,7 @@ func (h *linkHandler) Received(peer cluster.Incarnation, m *performatives.Messag
 	_ = h.node.recordRefusal(m, errNodeGone)
 }
 
-// Lost loses the agents of a node that may live on. What is received later is of a new epoch.
+// Lost loses the agents of a node that may live on. Messages that are received later belong to a new epoch.
 func (h *linkHandler) Lost(peer cluster.Incarnation) { (*clustered)(h).renew(peer) }
 
 // Undelivered handles a message that was not delivered to another node.

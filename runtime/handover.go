@@ -15,11 +15,11 @@ var disconnected = performatives.Failure{ErrorCode: performatives.CodeDisconnect
 // replaced is the reason that agents get when a peer has come back by another session.
 var replaced = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected, and has come back"}
 
-// errReplaced is the refusal of a message over a session whose agents another one has taken over.
+// errReplaced is the refusal of a message over a session whose agents another session has taken over.
 var errReplaced = refused(performatives.CodeStopped, "another connection speaks for the agent")
 
-// errTakenOver is the error by which a session ends whose agents another one has taken over. Its code tells the peer not to try
-// again, since the two would end each other's sessions.
+// errTakenOver is the error that ends a session whose agents another session has taken over. Its code tells the peer not to connect
+// again, since the two peers would otherwise end each other's sessions.
 var errTakenOver = refused(performatives.CodeForbidden, "another connection speaks for the agent")
 
 func refused(code performatives.Code, text string) *performatives.Refusal {
@@ -41,8 +41,8 @@ func (p *Peers) speaker(l *peerLink, id, label performatives.AgentID) (*sessionA
 	return a, err
 }
 
-// claimLocked gives the id to l. A session that has it is replaced: when claimLocked returns, all its messages were passed on, and the
-// conversations with its agents have lost their peers.
+// claimLocked gives the id to the session of l. If another session has the id, it is replaced: when claimLocked returns, all messages of
+// that session were passed on, and the conversations with its agents have lost their peers.
 func (p *Peers) claimLocked(l *peerLink, id, label performatives.AgentID) (*sessionAgent, error) {
 	key := id.Fold()
 	if a := l.agents[key]; a != nil {
@@ -118,7 +118,7 @@ func (l *peerLink) bringLocked(from *nodeAgent, by *sessionAgent) (*actors.Regis
 	return r, nil
 }
 
-// reserved reports whether nobody outside may speak under that name.
+// reserved reports whether no peer may speak under that name, because it is the name of a namespace or of this node.
 func (p *Peers) reserved(id performatives.AgentID) bool {
 	return id == namespaceSystem || id == namespaceDefault || id == namespaceRouter || id == namespaceDiscovery || p.node.self.ID().Is(id)
 }
@@ -128,7 +128,7 @@ func mayReplace(by, of *peerLink) bool {
 	return !proved(of) || proved(by)
 }
 
-// proved reports whether the peer has proved to be anyone in particular.
+// proved reports whether the peer has authenticated with a name or with ids of agents.
 func proved(l *peerLink) bool {
 	id, ok := l.session.Identity()
 	return ok && (id.Name != "" || len(id.Agents) > 0)

@@ -76,13 +76,13 @@ func (k *Kind) validate(name string) error {
 	return nil
 }
 
-// RegisterKind makes the node one of those that run the agents of a kind, if it has the labels of the kind. Names are compared
-// case-insensitively, and all nodes should describe a kind alike. An agent is activated by the first message for it, on the node
-// that rendezvous hashing picks of those that host the kind; each node sends its messages there. When nodes come or go, the agents move
-// that another node is picked for: they open no new conversation, the open ones have [Kind].MoveTime, and the messages that wait are
-// handed over. A node without a cluster runs all agents itself.
+// RegisterKind registers a kind of agents. If the node has the labels of the kind, it hosts the kind. Names are compared
+// case-insensitively, and all nodes should describe a kind alike. Of the nodes that host the kind, rendezvous hashing picks one for each
+// agent. The first message for the agent activates it there, and each node sends its messages there. When nodes come or go, those agents
+// move for which another node is picked. A moving agent opens no new conversation, its open ones have [Kind].MoveTime, and the messages
+// that wait for it are handed over. A node without a cluster runs all agents itself.
 //
-// The level of the placement is logged. The error names what is wrong with the kind, or is [actors.ErrExists].
+// The level of the placement is logged. The error names the invalid field of the kind, or is [actors.ErrExists].
 func (n *Node) RegisterKind(name string, k Kind) error {
 	if err := k.validate(name); err != nil {
 		return fmt.Errorf("runtime: register the kind %.64q: %w", name, err)

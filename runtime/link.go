@@ -16,7 +16,7 @@ import (
 // epoch of the destinations behind it: their agents are lost when it ends.
 type link struct {
 	node   *Node
-	out    outlet
+	out    messageSender
 	limits linkLimits
 	load   actors.Load // the conversations that agents of this process have over it
 
@@ -28,8 +28,8 @@ type link struct {
 	weight int  // of the long messages of its records, in bytes; guarded by records.mu
 }
 
-// outlet takes messages for the other end: a [wire.Session], or a link to another node.
-type outlet interface {
+// messageSender sends messages to the other end of a link. It is a [wire.Session] or a [nodeLink].
+type messageSender interface {
 	// Send queues m, or returns a [*performatives.Refusal] with the reason why it cannot. It does not block.
 	Send(m *performatives.Message) error
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
-// NewLogger returns a logger for a node: for people when w is a terminal, and one
-// JSON object a line otherwise. Level is the least that is written.
+// NewLogger returns a logger for a node. It writes lines for people if w is a terminal, and
+// otherwise one JSON object a line. Level is the lowest level that is written.
 func NewLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	if isTerminal(w) {
 		return NewTextLogger(w, level)
@@ -29,8 +29,8 @@ func NewLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-// NewTextLogger returns a logger for people, wherever w leads: in colour on a terminal.
-// Level is the least that is written.
+// NewTextLogger returns a logger that writes lines for people to any w, in colour if w is a
+// terminal. Level is the lowest level that is written.
 func NewTextLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(w)}))
 }

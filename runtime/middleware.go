@@ -15,8 +15,8 @@ import (
 
 // Middleware is one part of a node's chain: see [Options].Middleware. It sees each message once, where the message enters the node: as an
 // agent of this process sends it, as [Node.Send] gets it, and as a session of [Peers] or of an [Uplink] has read it. A message of another
-// node of the cluster has passed the chain there. What a node says itself passes no chain: refusals, the answers of namespaces and
-// of the Whispering Wind, and the end of a request whose connection is lost.
+// node of the cluster has passed the chain there. Messages that the node makes itself pass no chain: refusals, the answers of namespaces
+// and of the Whispering Wind, and the end of a request whose connection is lost.
 //
 // Handle returns the message to pass on: m itself, or a changed copy ([performatives.Message.With]). An error refuses m: its sender gets a
 // [*performatives.Refusal] with its code and text. Any other error, a panic, no message, and a change that is not allowed are faults:
@@ -24,12 +24,12 @@ import (
 // else. A refused message that expects no reply is a dead letter, as everywhere.
 //
 // A middleware may change the payload, which is validated again, the receiver, the priority, the deadline, the message type, ontology,
-// language, trace, budget and metadata. It may not change who says what in which conversation: id, act, sender, conversation, protocol, in_reply_to,
-// reply_with and principal.
+// language, trace, budget and metadata. It may not change the id, the act, the sender, the conversation, the protocol, in_reply_to,
+// reply_with or the principal.
 //
-// A changed receiver routes. The request of a conversation goes to that agent, and so do the further messages of the conversation. The sender
-// knows that agent by the name that it has used itself: replies have it as their sender. The new receiver must be an agent. A change of
-// the receiver of any other message of a conversation has no effect. Copies of one message must get one receiver.
+// A changed receiver of the request that opens a conversation routes the conversation: the request and all further messages go to the new
+// receiver, which must be an agent. For the sender nothing changes: replies come under the name to which it has sent the request. A change
+// of the receiver of any other message of a conversation has no effect. Copies of one message must get the same receiver.
 //
 // Handle may be called from many goroutines at once. Messages of one sender and priority pass one after another, in their order.
 type Middleware struct {

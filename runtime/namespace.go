@@ -230,7 +230,7 @@ type agentListing struct {
 	Node    string                 `json:"node"`
 	Topics  []string               `json:"topics"`
 	Actions []performatives.Action `json:"actions"`
-	// Registration is what the agent has written of itself in its own dialect, such as rossnet's DISCOVERY_REGISTER.
+	// Registration is the agent's own registration in its dialect, such as rossnet's DISCOVERY_REGISTER.
 	Registration json.RawMessage `json:"agent_registration,omitempty"`
 }
 

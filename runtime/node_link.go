@@ -23,8 +23,8 @@ type nodeLink struct {
 	peer    cluster.Incarnation
 	leaves  atomic.Bool             // the node has handed over its agents, and said so
 	left    bool                    // the node has left in order; valid once the link has ended
-	loss    actors.Loss             // of its agents; guarded by Node.handover, and valid once the link has ended
-	lost    []performatives.AgentID // those whose conversations were told, folded and sorted; valid once the link has ended
+	loss    actors.Loss             // the loss of its agents; guarded by Node.handover, and valid once the link has ended
+	lost    []performatives.AgentID // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
 
 	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Node.handover
 
@@ -32,7 +32,7 @@ type nodeLink struct {
 	differ map[string]struct{} // the codons of which the two nodes have different versions
 }
 
-var _ outlet = (*nodeLink)(nil)
+var _ messageSender = (*nodeLink)(nil)
 
 // beginLossLocked ends the link, unless it has ended. What agents of this node open from now on is not lost with it.
 func (l *nodeLink) beginLossLocked() {
@@ -93,7 +93,8 @@ func (l *nodeLink) connected(differ []string) {
 // that is out of date makes no loop.
 func (l *nodeLink) receive(m *performatives.Message) { l.receiveAgain(m, 0) }
 
-// receiveAgain is receive for a message that has waited so long since its last attempt.
+// receiveAgain is receive for a message that could not be routed at first. waited is how long it has waited since the last attempt; zero means that this
+// is the first one.
 func (l *nodeLink) receiveAgain(m *performatives.Message, waited time.Duration) {
 	err, limit := l.receiveOnce(m, waited), longWait
 	switch {
@@ -120,7 +121,7 @@ func waits(err error) bool { return errors.Is(err, errUnsettled) || errors.Is(er
 func (l *nodeLink) receiveOnce(m *performatives.Message, waited time.Duration) error {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
-	if l.over && (m.Forwards() == 0 || waited == 0) { // the conversations have lost their peers; what waits and was passed on is not of them
+	if l.over && (m.Forwards() == 0 || waited == 0) { // the conversations over the link have ended; a message that another node has passed on, and that waited here, is of none of them
 		return l.node.recordRefusal(m, errNodeGone)
 	}
 	err := l.route(m, waited)

@@ -24,9 +24,9 @@ type drained struct {
 	Lost string `json:"lost"` // which agents were not handed over; empty for none
 }
 
-// Drained returns a channel that is closed when the node has handed over its agents, by [Node.HandOver], because an operator has requested it, and
-// the operator was told. The program then stops its servers and the node. The request is a REQUEST to the namespace system, of a principal of
-// [PeerOptions.Operators], with the content {"operation":"drain","node":NAME}.
+// Drained returns a channel that is closed after an operator has requested a drain, the node has handed over its agents ([Node.HandOver]), and
+// the operator was told of it. The program then stops its servers and the node. The request is a REQUEST to the namespace system, with the content
+// {"operation":"drain","node":NAME}, of a principal of [PeerOptions.Operators].
 func (p *Peers) Drained() <-chan struct{} { return p.drained }
 
 // operate handles a REQUEST to the namespace system.

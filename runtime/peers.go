@@ -46,8 +46,8 @@ type PeerOptions struct {
 	// peer's request without a ReplyBy. It must be longer than the limits of
 	// Options.Times. Zero means twice [codons.DefaultDeadline].
 	Patience time.Duration
-	// Operators are the principals that may have the node drain, see [Peers.Drained]: each covers itself and the ids below it, and * is
-	// every peer that may connect, with or without authentication. Without it, nobody may.
+	// Operators are the principals that may have the node drain: see [Peers.Drained]. Each covers itself and the ids below it, and * covers
+	// every peer that may connect, with or without authentication. Without operators, no peer may have the node drain.
 	Operators []performatives.AgentID
 	// Health returns the health of an agent, which the namespace system tells peers; it is false for one that does not exist. Nil means [Node.Health], which has
 	// no figures but those that agents of sessions report. Package observe's Recorder.Health and HealthCounter.Health have them of all. It is called by

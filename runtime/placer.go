@@ -81,7 +81,7 @@ func newPlacer(n *Node) *placer {
 	return p
 }
 
-// close has the node host nothing any more. What is on its way to another node is given up.
+// close ends the hosting of agents on this node, and gives up the moves to other nodes that are under way.
 func (p *placer) close() {
 	p.mu.Lock()
 	p.draining = true
@@ -204,7 +204,7 @@ func (p *placer) route(m *performatives.Message) (handled bool, err error) {
 		switch err := p.activate(at.kind, m.Receiver(), m); {
 		case err == nil:
 			return true, nil
-		case errors.Is(err, actors.ErrExists): // somebody was first
+		case errors.Is(err, actors.ErrExists): // another message has activated it first
 			_, err := router{p.node}.deliver(m)
 			return true, err
 		case errors.Is(err, actors.ErrStopped) && p.drains(): // since it was picked

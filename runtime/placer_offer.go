@@ -277,8 +277,8 @@ func (p *placer) tell(l *nodeLink, h note) error {
 	return l.Send(m)
 }
 
-// told handles a note of another node.
-func (p *placer) told(l *nodeLink, m *performatives.Message) {
+// handleNote handles a note of another node.
+func (p *placer) handleNote(l *nodeLink, m *performatives.Message) {
 	h, err := performatives.PayloadAs[note](m)
 	if err != nil {
 		p.node.system.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "err", err)

@@ -264,7 +264,8 @@ func (r *records) admitLocked(p passage) error {
 	return nil
 }
 
-// withdrawn notes that a CANCEL was sent in the asker's name: the receipt is for nobody.
+// withdrawn adds the id of a CANCEL that the node has sent in the asker's name to the record, so that the receipt is not delivered to the
+// asker.
 func (r *records) withdrawn(t *record, cancel performatives.MessageID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -273,8 +274,8 @@ func (r *records) withdrawn(t *record, cancel performatives.MessageID) {
 	}
 }
 
-// takeBack takes back that a message was passed on. It reports false when its conversation was ended in the meantime: its
-// parties were told so.
+// takeBack undoes the effect of a message on its record, because the message could not be passed on. It reports false if the conversation
+// was ended in the meantime, and its parties were told of the end.
 func (r *records) takeBack(n noted) bool {
 	t := n.record
 	if t == nil {

@@ -35,8 +35,8 @@ func act(t *testing.T, id string, a p.Performative, mod func(*p.Envelope)) *p.Me
 	return m
 }
 
-// desk is a node with records between the peers ann and bob, each behind a session.
-type desk struct {
+// recordsFixture is a node with records between the peers ann and bob, each behind a session.
+type recordsFixture struct {
 	t *testing.T
 	*records
 	ann, bob party
@@ -44,14 +44,14 @@ type desk struct {
 	said     []ending
 }
 
-func newDesk(t *testing.T) *desk {
+func newRecordsFixture(t *testing.T) *recordsFixture {
 	t.Helper()
 	n, err := New(Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = n.Stop(t.Context()) })
-	d := &desk{t: t, records: n.records, now: time.Now()}
+	d := &recordsFixture{t: t, records: n.records, now: time.Now()}
 	d.ann = party{"ann", &link{node: n, limits: testLimits}}
 	d.bob = party{"bob", &link{node: n, limits: testLimits}}
 	d.say = func(all []ending, _ bool) { d.said = append(d.said, all...) }
@@ -59,18 +59,18 @@ func newDesk(t *testing.T) *desk {
 }
 
 // party returns an agent: of the two peers, another behind bob's session.
-func (d *desk) party(id p.AgentID) party {
+func (d *recordsFixture) party(id p.AgentID) party {
 	if id.Is(d.ann.id) {
 		return d.ann
 	}
 	return party{id, d.bob.via}
 }
 
-func (d *desk) note(m *p.Message) (noted, error) {
+func (d *recordsFixture) note(m *p.Message) (noted, error) {
 	return d.records.note(passage{message: m, from: d.party(m.Sender()), to: d.party(m.Receiver())}, d.now)
 }
 
-func (d *desk) must(m *p.Message) noted {
+func (d *recordsFixture) must(m *p.Message) noted {
 	d.t.Helper()
 	n, err := d.note(m)
 	if err != nil {
@@ -79,8 +79,8 @@ func (d *desk) must(m *p.Message) noted {
 	return n
 }
 
-// told returns what was said of the ended records since the last call.
-func (d *desk) told() (all []string) {
+// ends returns the records that have ended since the last call, each with the code and the parties that were told.
+func (d *recordsFixture) ends() (all []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, e := range d.said {
@@ -98,14 +98,14 @@ func (d *desk) told() (all []string) {
 	return all
 }
 
-func (d *desk) wantTold(want ...string) {
+func (d *recordsFixture) wantEnds(want ...string) {
 	d.t.Helper()
-	if got := d.told(); !slices.Equal(got, want) {
+	if got := d.ends(); !slices.Equal(got, want) {
 		d.t.Errorf("told %q, want %q", got, want)
 	}
 }
 
-func (d *desk) wantOpen(want int) {
+func (d *recordsFixture) wantOpen(want int) {
 	d.t.Helper()
 	if got := d.open(); got != want {
 		d.t.Errorf("%d records are open, want %d", got, want)
@@ -140,7 +140,7 @@ func TestRecordEndsByItsTable(t *testing.T) {
 		"not a table": {{p.ActRequest, nil, 1}, {p.ActInformCapabilities, nil, 1}, {p.ActInform, reply, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newRecordsFixture(t)
 			for i, s := range steps {
 				d.must(act(t, fmt.Sprint("m", i), s.act, func(e *p.Envelope) {
 					if i == 0 {
@@ -167,7 +167,7 @@ func TestRecordEndsByItsTable(t *testing.T) {
 // A reply may refer to its request by the id or reply_with alone, where the dialect has no conversation ids.
 func TestRecordIsFoundByReference(t *testing.T) {
 	for _, ref := range []string{"q", "w"} {
-		d := newDesk(t)
+		d := newRecordsFixture(t)
 		d.must(act(t, "q", p.ActRequest, func(e *p.Envelope) { e.ReplyWith = "w" }))
 		d.must(act(t, "a", p.ActFailure, func(e *p.Envelope) { e.ConversationID, e.InReplyTo = "a", "z" }))
 		d.wantOpen(1)
@@ -180,7 +180,7 @@ func TestRecordIsFoundByReference(t *testing.T) {
 
 // Records with one conversation id and several agents are told apart, as are two that two agents begin with each other.
 func TestRecordsWithOneConversationID(t *testing.T) {
-	d := newDesk(t)
+	d := newRecordsFixture(t)
 	d.must(act(t, "1", p.ActCFP, nil))
 	d.must(act(t, "2", p.ActCFP, func(e *p.Envelope) { e.Receiver = "cid" }))
 	d.must(act(t, "3", p.ActCFP, func(e *p.Envelope) { e.Sender, e.Receiver = "BOB", "Ann" }))
@@ -188,12 +188,12 @@ func TestRecordsWithOneConversationID(t *testing.T) {
 	d.must(act(t, "4", p.ActRefuse, func(e *p.Envelope) { e.Sender, e.InReplyTo = "CID", "2" }))
 	d.wantOpen(2)
 	d.lose(d.bob.via, disconnected)
-	d.wantTold("1 disconnected asker", "3 disconnected worker")
+	d.wantEnds("1 disconnected asker", "3 disconnected worker")
 	d.wantOpen(0)
 }
 
 func TestRecordsAreBounded(t *testing.T) {
-	d := newDesk(t)
+	d := newRecordsFixture(t)
 	ask := func(i int) error {
 		_, err := d.note(act(t, fmt.Sprint("q", i), p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(fmt.Sprint(i)) }))
 		return err
@@ -214,7 +214,7 @@ func TestRecordsAreBounded(t *testing.T) {
 
 // Records keep the first and the latest request of each, so their bytes are bounded, too.
 func TestRecordsBoundLongRequests(t *testing.T) {
-	d := newDesk(t)
+	d := newRecordsFixture(t)
 	ask := func(conversation, id string, length int, want error) {
 		t.Helper()
 		m := act(t, id, p.ActTaskRequest, func(e *p.Envelope) {
@@ -246,7 +246,7 @@ func TestRecordsBoundLongRequests(t *testing.T) {
 
 // A record has no more keys than it needs, however long it is, and keeps no message's text.
 func TestRecordForgetsOldKeys(t *testing.T) {
-	d := newDesk(t)
+	d := newRecordsFixture(t)
 	var last *p.Message
 	for i := range 100 {
 		last = act(t, fmt.Sprint("q", i), p.ActTaskRequest, nil)
@@ -283,7 +283,7 @@ func TestRecordsExpire(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
+				d := newRecordsFixture(t)
 				begin := d.now
 				d.must(act(t, "q", tt.first, func(e *p.Envelope) {
 					if tt.by != 0 {
@@ -297,14 +297,14 @@ func TestRecordsExpire(t *testing.T) {
 				}
 				if tt.after == 0 {
 					time.Sleep(time.Hour)
-					d.wantTold()
+					d.wantEnds()
 					return
 				}
 				time.Sleep(time.Until(begin.Add(tt.after - 1)))
-				d.wantTold()
+				d.wantEnds()
 				time.Sleep(2 * time.Nanosecond)
 				synctest.Wait()
-				d.wantTold(tt.told)
+				d.wantEnds(tt.told)
 				if err := d.node.Stop(t.Context()); err != nil {
 					t.Error(err)
 				}
@@ -317,16 +317,16 @@ func TestRecordsExpire(t *testing.T) {
 func TestUncertainRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, lost := range []bool{false, true} {
-			d := newDesk(t)
+			d := newRecordsFixture(t)
 			d.must(act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Protocol = "home-made" }))
 			d.must(act(t, "a", p.ActAgree, nil))
 			if lost {
 				d.lose(d.bob.via, disconnected)
-				d.wantTold("q disconnected asker")
+				d.wantEnds("q disconnected asker")
 				continue
 			}
 			time.Sleep(2 * time.Minute)
-			d.wantTold()
+			d.wantEnds()
 			d.wantOpen(0)
 		}
 	})
@@ -336,19 +336,19 @@ func TestUncertainRecord(t *testing.T) {
 func TestRecordOfABroadcast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, lost := range []bool{false, true} {
-			d := newDesk(t)
+			d := newRecordsFixture(t)
 			m := act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Receiver = "" })
 			if _, err := d.records.note(passage{message: m, from: d.ann, to: d.bob}, d.now); err != nil {
 				t.Fatal(err)
 			}
 			if d.wantOpen(1); lost {
 				d.lose(d.bob.via, disconnected)
-				d.wantTold("q disconnected asker")
+				d.wantEnds("q disconnected asker")
 				continue
 			}
 			time.Sleep(time.Hour)
 			synctest.Wait()
-			d.wantTold()
+			d.wantEnds()
 			d.wantOpen(0)
 		}
 	})
@@ -357,7 +357,7 @@ func TestRecordOfABroadcast(t *testing.T) {
 // A further round with a later deadline makes another record the next that is due.
 func TestRecordsAreOrderedByDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
+		d := newRecordsFixture(t)
 		for i, by := range []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second} {
 			d.must(act(t, string(rune('a'+i)), p.ActTaskRequest, func(e *p.Envelope) {
 				e.ConversationID = p.ConversationID(rune('0' + i%2))
@@ -366,16 +366,16 @@ func TestRecordsAreOrderedByDeadline(t *testing.T) {
 		}
 		time.Sleep(21 * time.Second)
 		synctest.Wait()
-		d.wantTold("b timeout asker worker")
+		d.wantEnds("b timeout asker worker")
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		d.wantTold("a timeout asker worker")
+		d.wantEnds("a timeout asker worker")
 	})
 }
 
 // A message that could not be passed on is taken back: its record, its place as the latest request, or its end.
 func TestRecordsTakeBack(t *testing.T) {
-	d := newDesk(t)
+	d := newRecordsFixture(t)
 	if !d.takeBack(d.must(act(t, "q", p.ActRequest, nil))) {
 		t.Error("the asker was told")
 	}
@@ -395,11 +395,11 @@ func TestRecordsTakeBack(t *testing.T) {
 	}
 	n := d.must(last)
 	d.lose(d.bob.via, disconnected) // which finds no open record
-	d.wantTold()
+	d.wantEnds()
 	if d.takeBack(n); len(d.said) != 1 || d.said[0].asked.ID() != "q" {
 		t.Errorf("told %+v", d.said)
 	}
-	d.wantTold("q disconnected asker")
+	d.wantEnds("q disconnected asker")
 	if !d.takeBack(noted{}) {
 		t.Error("nothing was noted, and somebody was told")
 	}
@@ -407,13 +407,13 @@ func TestRecordsTakeBack(t *testing.T) {
 
 // A record whose message fails to be passed on while its session ends was told, and the failure is nobody's.
 func TestTakeBackAfterTheEnd(t *testing.T) {
-	d := newDesk(t)
+	d := newRecordsFixture(t)
 	n := d.must(act(t, "q", p.ActRequest, nil))
 	d.lose(d.bob.via, disconnected)
 	if d.takeBack(n) {
 		t.Error("it is told twice")
 	}
-	d.wantTold("q disconnected asker")
+	d.wantEnds("q disconnected asker")
 	if _, err := d.note(act(t, "r", p.ActRequest, nil)); !errors.Is(err, p.CodeStopped) {
 		t.Errorf("a request to the lost session: %v", err)
 	}
@@ -437,7 +437,7 @@ func TestRecordWithRefusedCopies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, here := range []bool{false, true} { // refused by this node, or by another
-				d := newDesk(t)
+				d := newRecordsFixture(t)
 				m := act(t, "q", p.ActRequest, nil)
 				d.must(m)
 				if c.act == p.ActCancel {
@@ -475,13 +475,13 @@ func TestRecordWithRefusedCopies(t *testing.T) {
 
 // An asker that was told an end in the worker's name is not told another by a late reply, and is answered when it asks again.
 func TestAskerIsToldOnce(t *testing.T) {
-	for name, end := range map[string]func(*desk){
-		"the loss of the worker": func(d *desk) { d.lose(d.bob.via, disconnected) },
-		"the deadline":           func(d *desk) { time.Sleep(time.Minute); synctest.Wait() },
+	for name, end := range map[string]func(*recordsFixture){
+		"the loss of the worker": func(d *recordsFixture) { d.lose(d.bob.via, disconnected) },
+		"the deadline":           func(d *recordsFixture) { time.Sleep(time.Minute); synctest.Wait() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
+				d := newRecordsFixture(t)
 				ask := func(id string) { d.must(act(t, id, p.ActRequest, func(e *p.Envelope) { e.ReplyWith = "w" + id })) }
 				answer := func(ref string) error {
 					_, err := d.note(act(t, "a", p.ActInform, func(e *p.Envelope) {
@@ -523,14 +523,14 @@ func TestAskerIsToldOnce(t *testing.T) {
 
 // The receipt for a CANCEL in the name of an asker that has gone is for nobody.
 func TestReceiptOfTheLost(t *testing.T) {
-	d := newDesk(t)
+	d := newRecordsFixture(t)
 	d.must(act(t, "q", p.ActRequest, nil))
 	d.lose(d.ann.via, disconnected)
 	if len(d.said) != 1 {
 		t.Fatalf("told %+v", d.said)
 	}
 	d.withdrawn(d.said[0].record, "x")
-	d.wantTold("q disconnected worker")
+	d.wantEnds("q disconnected worker")
 	d.ann.via = &link{node: d.node, limits: testLimits}
 	receipt := act(t, "a", p.ActInform, func(e *p.Envelope) {
 		e.Sender, e.Receiver, e.InReplyTo, e.ConversationID = "bob", "ann", "x", "other"
@@ -542,7 +542,7 @@ func TestReceiptOfTheLost(t *testing.T) {
 
 // Tombstones are bounded; the latest are kept.
 func TestTombstonesAreBounded(t *testing.T) {
-	d := newDesk(t)
+	d := newRecordsFixture(t)
 	d.ann.via.limits.open, d.bob.via.limits.open = 1<<30, 1<<30
 	for i := range maxTombstones + 2 {
 		d.must(act(t, fmt.Sprint(i), p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(fmt.Sprint(i)) }))
@@ -565,7 +565,7 @@ func TestTombstonesAreBounded(t *testing.T) {
 
 // A request within a conversation of an agent of this process has no record.
 func TestConversationsHaveNoRecord(t *testing.T) {
-	d := newDesk(t)
+	d := newRecordsFixture(t)
 	if err := d.node.Spawn(t.Context(), "worker", func() actors.Agent { return client{} }); err != nil {
 		t.Fatal(err)
 	}

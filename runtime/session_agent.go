@@ -65,7 +65,7 @@ func (a *sessionAgent) whisper(m *performatives.Message) {
 		act = performatives.ActInformCapabilities
 	}
 	if reply, err := m.ReplyFrom(a.id, s.Stamp(), act, answer); err == nil { // the error is an invalid stamp
-		_ = s.Pass(reply) // which counts it
+		_ = s.Pass(reply) // Pass counts a reply that is not delivered
 	}
 }
 

@@ -39,7 +39,7 @@ func newCore(o Options) (*core, error) {
 	return &core{opts: o, agents: newRates(o.AgentRate), accepts: newRates(o.AcceptRate), replays: newReplays(o.ReplayWindow, maxReplays), contents: newRequestContents()}, nil
 }
 
-// close drops what is remembered of messages, and ends its timers.
+// close drops the records of received messages, and stops the timers of these records.
 func (c *core) close() {
 	c.replays.known.Close()
 	c.contents.known.Close()

@@ -38,9 +38,9 @@ type Entry struct {
 	Digest Digest                // of its capabilities
 }
 
-// Compare orders the entries of one agent id, the same on each node: what is in force is first. Of agents, that is the one
-// that began first; of activations of which one continues the other, the later. It comes before those of sessions, of which the one
-// that connected last is first among those that have authenticated, and then among the others.
+// Compare orders the entries of one agent id. The order is the same on each node, and the first entry is the one in force. Agents of
+// nodes come before agents of sessions. Of two agents of nodes, the one that began first comes first; of two activations, one of which
+// continues the other, the later one. Of two agents of sessions, an authenticated one comes first, and then the one that connected last.
 func (e Entry) Compare(other Entry) int {
 	switch {
 	case e.Moves != other.Moves:
@@ -143,7 +143,7 @@ func (r *Replica) Put(e Entry, capabilities []byte) (delta []byte) {
 	if t := r.contents[e.Digest]; t != nil && t.text == nil {
 		t.text = capabilities
 		delete(t.waiting, e.Agent.Fold())
-		if len(t.waiting) == 0 { // else Provide is to tell for whom it was missing
+		if len(t.waiting) == 0 { // otherwise Provide returns the other agents that wait for the text
 			delete(r.missing, e.Digest)
 		}
 	}
@@ -218,7 +218,7 @@ func (r *Replica) unref(c change, gone bool) {
 	}
 }
 
-// drop forgets what is known of an agent at a node.
+// drop deletes the change of an agent, or its tombstone, from a part and from the indexes.
 func (r *Replica) drop(p *part, key performatives.AgentID) {
 	if c := p.changes[key]; !c.removed {
 		r.unref(c, true)
@@ -264,8 +264,8 @@ func (p *part) catchUp() {
 	p.prune()
 }
 
-// partOf returns the part of an owner for news about it, or nil if it is this node's own, or out of date. It drops what is known of an
-// earlier incarnation, whose agents it adds to touched.
+// partOf returns the part to which news about an owner belongs. It returns nil if the owner is this node, or if the news is out of date.
+// If the replica has a part of an earlier incarnation, partOf replaces it, and adds its agents to touched.
 func (r *Replica) partOf(owner cluster.Incarnation, touched map[performatives.AgentID]struct{}) *part {
 	p := r.parts[owner.Name]
 	switch {
@@ -294,7 +294,8 @@ func (r *Replica) member(p *part) bool {
 	return p.owner == r.self || r.joined[p.owner.Name] == p.owner.Epoch
 }
 
-// forgetStranger makes room for what is known of a node that has not joined yet. It adds the agents of the one that it drops to touched.
+// forgetStranger makes room for the part of a node that has not joined yet. If there are maxStrangers such parts, it drops one of them, and
+// adds the agents of that part to touched.
 func (r *Replica) forgetStranger(touched map[performatives.AgentID]struct{}) {
 	var names []string
 	for name, p := range r.parts {
@@ -311,7 +312,7 @@ func (r *Replica) forgetStranger(touched map[performatives.AgentID]struct{}) {
 	}
 }
 
-// dropPart drops what is known of a node, and returns the folded ids of its agents, sorted.
+// dropPart drops the part of a node, and returns the folded ids of its agents, sorted.
 func (r *Replica) dropPart(name string) []performatives.AgentID {
 	p := r.parts[name]
 	agents := p.agents()
@@ -338,8 +339,8 @@ func (r *Replica) apply(p *part, c change, touched map[performatives.AgentID]str
 	p.advance(c.number)
 }
 
-// Receive takes in a delta or a state of another node. It returns the folded ids of the agents whose entries have changed, sorted. After
-// an error, which says what is malformed, nothing has changed.
+// Receive merges a delta or a state of another node. It returns the folded ids of the agents whose entries have changed, sorted. The error
+// names the malformed part; the replica has not changed then.
 func (r *Replica) Receive(delta []byte) ([]performatives.AgentID, error) {
 	if len(delta) > 0 && delta[0] == formState {
 		return r.Merge(delta)
@@ -452,8 +453,8 @@ func (r *Replica) Joined(node cluster.Incarnation) {
 	}
 }
 
-// Gone drops what is known of a node that has died or left, and returns the folded ids of its agents, sorted. Late news about it is
-// ignored until it has Joined.
+// Gone drops the part of a node that has died or left, and returns the folded ids of its agents, sorted. Late news about that incarnation
+// is ignored until [Replica.Joined] is called for it.
 func (r *Replica) Gone(node cluster.Incarnation) []performatives.AgentID {
 	if node.Name == r.self.Name {
 		return nil

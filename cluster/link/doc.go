@@ -1,28 +1,29 @@
-// Package link carries messages between two nodes of a cluster: one stream for each pair, over whatever network.
+// Package link carries messages between two nodes of a cluster, over any network, with one stream for each pair of nodes.
 //
-// [Link] is one end of it as a pure state machine. What is sent goes through four bands and gets its number when it is sent
-// for the first time, so that an urgent message overtakes all that still waits. It is sent again over the next stream until the
-// peer has acknowledged it, and the peer drops what it knows. So messages arrive once, and those of one band in order, as
-// long as both ends know each other. When they do not any more, because either end has been restarted or has given the other up, the
-// session is over: what was not acknowledged is returned to the sender, and never sent again.
+// [Link] is one end of a link as a pure state machine. A message waits in one of four bands, and gets its number when it is sent
+// for the first time, so that an urgent message overtakes all waiting ones. Until the peer has acknowledged a message, the link
+// sends it again over each new stream; the peer drops duplicates by their numbers. So each message arrives once, and those of one
+// band arrive in order, as long as both ends know each other. When one end was restarted, or has given the other one up, the
+// session is over: unacknowledged messages are returned to the sender, and never sent again.
 //
-// [Links] are the links of one node over real streams: it dials, accepts, reads and writes.
+// [Links] are the links of one node over real streams: they dial, accept, read and write.
 //
-// # Who calls
+// # Opening a stream
 //
-// The node whose name is smaller opens the streams. Both ends say hello: their incarnations, the sessions and numbers that they
-// know, the versions of the form of frames, and the hashes of their codons. Nothing else passes before.
+// The node whose name is smaller opens the streams. The first frame in each direction is a hello: the incarnation of the node, the sessions
+// and numbers that it knows, the versions of the form of frames, and the hashes of its codons. No other frame passes before.
 //
 // # Simulations
 //
-// A simulation drives Links itself: after [Link.Open] at both ends it passes what [Link.Next] returns to the other end's
-// [Link.Receive], as late as it wants and in order, and calls [Link.Close] at both ends when the stream breaks.
-// Next is called again after each Send and each Receive. [Link.End] is the loss of the other node.
+// A simulation drives each [Link] itself. It calls [Link.Open] at both ends, passes the frames of [Link.Next] to [Link.Receive] of the
+// other end, in order and after any delay, and calls [Link.Close] at both ends when the stream breaks. It calls Next again after
+// each Send and each Receive. [Link.End] is the loss of the other node.
 //
 // # Limits
 //
-// The messages that wait are bounded in number by band, and in bytes; what is more is refused as busy. What may be sent without
-// acknowledgement is bounded in bytes. A frame with more than one message has at most [Options].Batch bytes of them.
+// The waiting messages of each band are bounded in number, and those of all bands together in bytes; a message beyond these bounds is
+// refused as busy. The messages that are sent and not acknowledged are bounded in bytes. A frame with more than one message has at
+// most [Options].Batch bytes of messages.
 //
 // # Concurrency
 //

@@ -34,14 +34,14 @@ type Options struct {
 	// Session is the number of the first session. It must be greater than those of each earlier Link of Self to Peer. Zero
 	// means 1.
 	Session uint64
-	// Tables are the hashes of the codons of this node, by their names, with those of their payload types: what two nodes
-	// must have in common to converse by a codon.
+	// Tables are the hashes of this node's codons and their payload types, by the name of the codon. Two nodes can converse by a
+	// codon if they have the same hash of it.
 	Tables map[string]uint64
-	// Window is how many bytes may be sent and not acknowledged. What is in it can no longer be overtaken. Zero means
-	// DefaultWindow.
+	// Window is the largest number of bytes that are sent and not acknowledged. A message within it can no longer be overtaken.
+	// Zero means DefaultWindow.
 	Window int
-	// Batch is the length in bytes that a frame of more than one message may have. Zero means DefaultBatch. After a stream that has not brought
-	// any acknowledgement it is halved, down to one message, and each acknowledgement doubles it again.
+	// Batch is the largest number of bytes in a frame with more than one message. Zero means DefaultBatch. The link halves it after a
+	// stream that has ended with unacknowledged messages, down to one message a frame. Each acknowledgement doubles it again.
 	Batch int
 	// Capacity is how many messages may wait in each band, and Bytes how many bytes in all bands. Zero means DefaultCapacity
 	// and DefaultBytes.
@@ -73,12 +73,12 @@ type Returned struct {
 	Sent bool
 }
 
-// Link is this node's end of the link to one incarnation of another node. It numbers what it sends over all streams that
-// follow one another, so that what is sent again is not delivered twice.
+// Link is this node's end of the link to one incarnation of another node. The numbers of its messages go on over all successive
+// streams, so that a message that is sent again is not delivered twice.
 //
-// A session is a numbering: it ends when either end gives the other one up, which each end learns of at the latest when the two
-// meet again. What was not acknowledged then is returned, and never sent again. A Link may have any number of sessions one after the
-// other.
+// A session is one such numbering. It ends when either end gives the other one up; the other end learns this when the two meet
+// again, at the latest. Unacknowledged messages of the session are then returned, and never sent again. A Link may have any number
+// of sessions, one after the other.
 //
 // A Link has no goroutine, lock or clock, and writes to no stream: see the package.
 type Link struct {
@@ -87,7 +87,7 @@ type Link struct {
 	session uint64 // the number of the session in which this end sends
 	bands   [performatives.Bands][]parcel
 	bytes   int      // in the bands
-	flight  []parcel // what was sent and not acknowledged, in order
+	flight  []parcel // sent and not acknowledged, in order
 	weight  int      // bytes in flight
 	resent  int      // how many of flight were sent over the present stream
 	batch   int      // the present Options.Batch
@@ -122,7 +122,7 @@ func (l *Link) Open() {
 	l.open, l.greets = true, true
 }
 
-// Close notes that the stream has ended. What was not acknowledged is sent again over the next one.
+// Close records that the stream has ended. Unacknowledged messages are sent again over the next one.
 func (l *Link) Close() {
 	if l.resent > 0 && l.batch > 1 { // a shorter frame may arrive before the next one breaks
 		l.batch /= 2
@@ -162,8 +162,8 @@ func (l *Link) Send(m *performatives.Message, data []byte) error {
 // maxControls is the largest number of control texts that wait. They have at most MaxMessage bytes together.
 const maxControls = 4096
 
-// SendControl queues a text for the owner of the other end. It passes all messages, has no number and is lost with the stream. It
-// reports false if the link does not take it.
+// SendControl queues a text for the owner of the other end. The text overtakes all messages, has no number and is lost with the stream.
+// SendControl reports false if the link does not take the text.
 func (l *Link) SendControl(text []byte) bool {
 	if !l.met || len(l.controls) >= maxControls || l.controlBytes+len(text) > MaxMessage {
 		return false
@@ -372,8 +372,8 @@ func (l *Link) meet(h hello) (r Received, err error) {
 		r.Over, r.Returned = true, l.restart(h.floor)
 	case h.theirs == l.session:
 		l.acknowledge(h.received)
-	case h.session == l.theirs: // it is as it was, and has not read a hello of this session yet
-	case l.next > 1, h.theirs == 0 && l.floor <= l.theirs && l.theirs > 0: // it has forgotten what has passed
+	case h.session == l.theirs: // the peer goes on with its session, and has not read a hello of ours yet
+	case l.next > 1, h.theirs == 0 && l.floor <= l.theirs && l.theirs > 0: // the peer has lost its state of our session
 		r.Over, r.Returned = true, l.restart(l.session+1)
 	}
 	if h.theirs != 0 && h.theirs < l.o.Session { // its session is with an earlier Link of this node
@@ -400,7 +400,7 @@ func differing(ours, theirs map[string]uint64) (names []string) {
 	return names
 }
 
-// restart begins another session of this end, and returns what was not acknowledged in the one before.
+// restart begins a new session of this end, and returns the unacknowledged messages of the previous one.
 func (l *Link) restart(session uint64) (all []Returned) {
 	for _, p := range l.flight {
 		all = append(all, Returned{p.message, true})
@@ -416,8 +416,8 @@ func (l *Link) restart(session uint64) (all []Returned) {
 	return all
 }
 
-// End gives the other end up: both sessions are over, and nothing that it has sent in its own is taken any more. It returns what
-// was not acknowledged. The link may be opened again, for new sessions.
+// End gives the other end up: both sessions are over, and further messages of the peer's session are not accepted. End returns the
+// unacknowledged messages. The link may be opened again, for new sessions.
 func (l *Link) End() []Returned {
 	l.Close()
 	l.floor = l.theirs + 1

@@ -33,8 +33,8 @@ type Handler interface {
 	Received(peer cluster.Incarnation, m *performatives.Message)
 	// Control takes a text of [Links.Control].
 	Control(peer cluster.Incarnation, text []byte)
-	// Lost says that what passed between the two nodes until now is over, although the peer may live: its agents are lost.
-	// Messages that are received later belong to what comes next. While a link stays down, it is called again after each Timeout.
+	// Lost says that the session with the peer is over, although the peer may live: its agents are lost. Messages that are
+	// received later belong to a new session. While a link stays down, Lost is called again after each Timeout.
 	Lost(peer cluster.Incarnation)
 	// Undelivered returns a message that was not delivered. With [performatives.CodeDisconnected] it may have arrived, and with
 	// [performatives.CodeStopped] it has not. With any other code it cannot be sent.
@@ -122,7 +122,7 @@ type end struct {
 	stream Stream // nil: none
 	gone   bool
 	down   *time.Timer   // set while there is no stream
-	idle   chan struct{} // closed when all is acknowledged; nil: nobody waits
+	idle   chan struct{} // closed when all messages are acknowledged; nil: Stop does not wait
 }
 
 // Rename sets the incarnation of this node. The links to all nodes must have been removed.
@@ -151,8 +151,8 @@ func (ls *Links) Add(m cluster.Member) {
 	}
 }
 
-// Remove ends the link to a node: what was not delivered is returned before Remove returns, and nothing is received
-// afterwards. It must not be called by the handler.
+// Remove ends the link to a node. Before Remove returns, the handler gets the undelivered messages back. Afterwards it receives
+// nothing more from that node. The handler must not call Remove.
 func (ls *Links) Remove(peer cluster.Incarnation) {
 	ls.mu.Lock()
 	e := ls.peers[peer]
@@ -211,8 +211,8 @@ func (ls *Links) Send(peer cluster.Incarnation, m *performatives.Message) error 
 	return nil
 }
 
-// Control sends a text to the owner of the links of a node. It passes all messages, and may be lost. It reports false if there
-// is no connection, or too much waits.
+// Control sends a text to the owner of the links of a node. The text overtakes all messages, and may be lost. Control reports false if
+// there is no connection, or if too many texts wait.
 func (ls *Links) Control(peer cluster.Incarnation, text []byte) bool {
 	e := ls.find(peer)
 	if e == nil {
@@ -360,7 +360,7 @@ func (e *end) write(stream Stream, over <-chan struct{}) {
 	}
 }
 
-// read passes on what comes, until the stream ends. met is set when the ends know each other.
+// read receives the frames of a stream until the stream ends. It sets met when both ends know each other.
 func (e *end) read(stream Stream, first []byte, met *bool) error {
 	late := time.AfterFunc(greetTime, stream.Close)
 	defer late.Stop()
@@ -466,8 +466,8 @@ func (e *end) expire() {
 	e.undelivered(returned)
 }
 
-// Stop waits until the nodes that are connected have acknowledged everything, closes all links, and returns what was not
-// delivered to the handler. When ctx ends first, it does not wait any longer, and returns the cause.
+// Stop waits until the connected nodes have acknowledged all messages, closes all links, and returns undelivered messages to the
+// handler. When ctx ends first, Stop stops waiting, and returns the cause.
 func (ls *Links) Stop(ctx context.Context) error {
 	ls.mu.Lock()
 	ls.stopped = true

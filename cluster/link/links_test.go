@@ -690,13 +690,13 @@ func TestLinksStopFlushes(t *testing.T) {
 	}
 }
 
-// deaf is a stream whose end the reader notices late.
-type deaf struct {
+// delayedEnd is a stream whose end the reader notices late.
+type delayedEnd struct {
 	*pipe
 	hears <-chan struct{}
 }
 
-func (d deaf) Recv() ([]byte, error) {
+func (d delayedEnd) Recv() ([]byte, error) {
 	frame, err := d.pipe.Recv()
 	if err != nil {
 		<-d.hears
@@ -724,7 +724,7 @@ func TestLinksReplacedStream(t *testing.T) {
 				t.Error(err)
 			}
 			e.mu.Unlock()
-			running.Go(func() { e.run(deaf{stream.(*pipe), hears}, nil) })
+			running.Go(func() { e.run(delayedEnd{stream.(*pipe), hears}, nil) })
 			synctest.Wait()
 		}
 		for i := range 5 {

@@ -2,8 +2,8 @@ package membership
 
 import "math"
 
-// broadcasts are the deltas that a node passes on: its own, and those of others that it had not seen before. A member sends a delta to few others,
-// and each of them to few others again. memberlist's own queue is not used: it sends what it is given, and nobody passes it on.
+// broadcasts is the queue of the deltas that a node passes on: its own, and new ones of other nodes. A node sends a delta to a few members,
+// and each of these sends it to a few more. memberlist's own queue is not used, because a member does not pass on the deltas of such a queue.
 // Not safe for concurrent use.
 type broadcasts struct {
 	capacity int
@@ -101,8 +101,8 @@ func transmitLimit(mult, n int) int {
 // until the next push/pull: with 200 deltas for 7 others, some were missing in most runs.
 func deltaLimit(mult, n int) int { return 2 * transmitLimit(mult, n) }
 
-// seenDeltas remembers which deltas of which origin were seen, so that each is delivered and passed on once: the last 1,024
-// of each of the last 4,096 origins. What is older than that counts as seen.
+// seenDeltas records which deltas of which origin were seen, so that each is delivered and passed on once. It covers the last 1,024
+// deltas of an origin; an older one counts as seen. It holds 4,096 origins, and forgets the one that it has not heard of for longest.
 type seenDeltas struct {
 	windows map[token]*window
 	clock   uint64

@@ -103,7 +103,7 @@ func splitMemberName(s string) (string, token, error) {
 	return s[:i], token(t), nil
 }
 
-// announcement is what is known of one incarnation: it comes in an alive message or in the state of a push/pull.
+// announcement describes one incarnation. It comes in an alive message or in the state of a push/pull.
 type announcement struct {
 	token  token
 	member cluster.Member

@@ -17,13 +17,13 @@ const (
 	forgetLost = time.Hour
 	// maxDials is the number of addresses that are dialled at once.
 	maxDials = 8
-	// maxTargets is the number of addresses of one attempt.
+	// maxTargets is the largest number of addresses in one attempt.
 	maxTargets = 32
 )
 
-// Join waits until this node has joined another one for the first time. A node without seeds, or the only one among them,
-// has nobody to join: Join returns nil. The attempts go on when Join returns an error.
-// Errors: [ErrNameTaken] at once when another node alive has the name; that of ctx, with that of the last attempt; [ErrStopped].
+// Join waits until this node has joined another one for the first time. If this node has no seeds, or is its own only seed,
+// there is no other node to join, and Join returns nil. The attempts go on after Join has returned an error.
+// Errors: [ErrNameTaken] at once when another node alive has the name; the cause of ctx, joined with the error of the last attempt; [ErrStopped].
 func (g *Gossip) Join(ctx context.Context) error {
 	for {
 		g.joinMu.Lock()
@@ -95,8 +95,8 @@ func (g *Gossip) keepJoined() {
 	}
 }
 
-// targets returns the addresses to dial: all of seeds that are not members, and some of members that failed. alone means that
-// there is nobody to join.
+// targets returns at most maxTargets addresses to dial: first, if it is set, then those of seeds that are not members, then those of
+// members that failed, in random order. alone means that this node has no seed but itself.
 func (g *Gossip) targets(first string) (targets []string, alone bool, err error) {
 	members, self := g.view.addresses(), g.Self().Gossip
 	add := func(address string) {

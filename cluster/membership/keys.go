@@ -19,8 +19,8 @@ type Keys struct {
 	ring *memberlist.Keyring // nil: not encrypted
 }
 
-// Add makes the node understand what is encrypted with a key. Errors: [ErrKeys] when the node was started without keys, or the
-// key's length is wrong.
+// Add makes the node also decrypt with the key. Errors: [ErrKeys] when the node was started without keys, or when the length of
+// the key is wrong.
 func (k *Keys) Add(key []byte) error {
 	if k.ring == nil {
 		return errNotEncrypted

@@ -25,8 +25,8 @@ func (h logHandler) Handle(ctx context.Context, record slog.Record) error {
 func (h logHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
 func (h logHandler) WithGroup(string) slog.Handler      { return h }
 
-// expected are lines that memberlist prints as warnings or errors about what is in order here, or what any stranger can cause. Each
-// refusal of the name of a node is logged by this package.
+// expected are parts of the lines that memberlist prints as warnings or errors, and that parseLog lowers to debug. They are about normal
+// events, or about packets that any stranger can send. This package itself logs each refusal of a node's name.
 var expected = []string{
 	"ignoring alive message for", // an incarnation that admit has refused
 	"Got ping for unexpected node",

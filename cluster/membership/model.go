@@ -25,7 +25,7 @@ type Model struct {
 	ended  bool
 	left   bool
 	paused bool
-	held   []func() // what comes while it is paused
+	held   []func() // calls that wait for the end of the pause
 	stops  map[uint64]func() bool
 	timers uint64
 
@@ -147,7 +147,8 @@ func (m *Model) run(f func()) {
 
 const maxHeld = 1024
 
-// receive calls f with what a packet or a stream has brought.
+// receive calls f, which handles a packet or a frame of a stream that has arrived. While the node is paused, f waits, or is dropped if too
+// many calls wait.
 func (m *Model) receive(f func(*Model)) {
 	if m.paused && len(m.held) >= maxHeld+len(m.stops) {
 		return
@@ -225,7 +226,8 @@ func (m *Model) Dropped() uint64 {
 	return m.queue.dropped
 }
 
-// Joined reports whether this node has another member, or nobody to join, and else why the last attempt failed.
+// Joined reports whether this node has another member, or no other node to join. The error is that of the last attempt to join, if it
+// failed.
 func (m *Model) Joined() (bool, error) {
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()

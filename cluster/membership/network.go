@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Network is a simulated network on which many nodes live, each a [Model]. It has no goroutine and no clock of its own: all that
-// happens is scheduled by NetworkOptions.AfterFunc, and all chance comes from NetworkOptions.Rand. So the same calls in the
-// same order give the same events, if AfterFunc calls one function at a time and in a determined order.
+// Network is a simulated network of many nodes, each a [Model]. It has no goroutine and no clock of its own: it schedules everything
+// by NetworkOptions.AfterFunc, and takes all chance from NetworkOptions.Rand. So the same calls in the same order give the same
+// events, if AfterFunc calls one function at a time and in a determined order.
 //
-// Methods of Options.Gossiped and Options.Notify are called by whoever calls into the network or is called by AfterFunc, one at a
-// time. They may call the network and its nodes. All methods may be called at once.
+// The network calls Options.Notify and the methods of Options.Gossiped one at a time, on the goroutine of a caller of the network or
+// on that of AfterFunc. They may call the network and its nodes. All methods may be called at once.
 type Network struct {
 	options NetworkOptions
 
@@ -193,8 +193,8 @@ func (n *Network) packet(from, to string, f func(*Model)) {
 
 var errUnreachable = errors.New("membership: unreachable")
 
-// stream sends request to the node at an address, and calls back with its answer, or with an error after the time-out when a direction is
-// cut, or at once when nobody listens.
+// stream calls request with the node at an address, after the delays of a stream. It calls failed instead if either direction is cut or the
+// node is paused, after the time-out, and if no node runs at the address, after the delay of one more packet.
 func (n *Network) stream(from *Model, to string, timeout time.Duration, request func(peer *Model), failed func(error)) {
 	address := from.options.Bind
 	cut := func() bool { return n.cuts[[2]string{address, to}] || n.cuts[[2]string{to, address}] }

@@ -169,7 +169,8 @@ func (m *Model) scheduleGossip() {
 	})
 }
 
-// gossip sends what is new to some others, also to those that died lately, so that they can contradict.
+// gossip sends the waiting updates and deltas to some random peers. These include peers that died lately, so that one that is alive can
+// contradict.
 func (m *Model) gossip() {
 	targets := m.pick(m.timing.gossipNodes, func(p *peer) bool {
 		return p.state == alive || p.state == suspect || p.state == dead && m.now().Sub(p.since) <= m.timing.gossipToDead
@@ -186,7 +187,7 @@ func (m *Model) gossip() {
 // updatesPerPacket is about what fits into a packet of memberlist.
 const updatesPerPacket = 8
 
-// take returns the content of one packet: what was sent least often.
+// take returns the content of one packet: the updates and the deltas that were sent least often.
 func (m *Model) take() ([]update, []byte) {
 	limit := transmitLimit(m.timing.retransmitMult, m.view.size())
 	updates := make([]update, 0, updatesPerPacket)

@@ -11,8 +11,8 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster"
 )
 
-// view is what one node knows of all names: the latest incarnation of each, whether it lives, and which events are due.
-// It holds the rules about names and epochs, which are the same for [Gossip] and [Model]. It calls nobody and knows no clock.
+// view is one node's knowledge of all names: the latest incarnation of each, whether it lives, and which events are due.
+// It holds the rules about names and epochs, which [Gossip] and [Model] share. It has no clock, and calls nothing but wake.
 type view struct {
 	mu      sync.Mutex
 	token   token
@@ -167,7 +167,8 @@ func (v *view) endLocked(r *record, kind Kind, final bool, now time.Time) {
 	}
 }
 
-// forgetLocked drops the record that ended first of those of whose end nobody is to be told, and reports whether there is one.
+// forgetLocked drops a record that is not alive and that the receiver of events does not know: of several, the one that ended first. It
+// reports whether there was one.
 func (v *view) forgetLocked() bool {
 	var oldest *record
 	for _, r := range v.records {
@@ -369,15 +370,15 @@ func (v *view) meet(all []known) (raised bool, err error) {
 		}
 		raised = v.raiseLocked(k.member.Epoch) || raised
 	}
-	type place struct{ name, gossip string }
-	latest := map[place]uint64{} // the greatest epoch alive
+	type address struct{ name, gossip string }
+	latest := map[address]uint64{} // the greatest epoch alive
 	for _, k := range all {
-		if p := (place{k.member.Name, k.member.Gossip}); k.alive && p.name != v.self.member.Name {
-			latest[p] = max(latest[p], k.member.Epoch)
+		if a := (address{k.member.Name, k.member.Gossip}); k.alive && a.name != v.self.member.Name {
+			latest[a] = max(latest[a], k.member.Epoch)
 		}
 	}
 	for _, k := range all {
-		if k.member.Epoch < latest[place{k.member.Name, k.member.Gossip}] && v.records[k.member.Name] == nil {
+		if k.member.Epoch < latest[address{k.member.Name, k.member.Gossip}] && v.records[k.member.Name] == nil {
 			v.endedUnseenLocked(ended{k.member.Incarnation, k.token}, true)
 		}
 	}

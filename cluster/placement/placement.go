@@ -11,16 +11,16 @@ import (
 // Separator is between the name of a kind and the rest of an agent's id.
 const Separator = "/"
 
-// KindOf returns the name of the kind that an agent with that id would have: what is before the first [Separator], or the whole id, as
-// of a singleton. It is folded.
+// KindOf returns the folded name of the kind of an agent with that id: the part before the first [Separator]. An id without a Separator
+// is that of a singleton, and KindOf returns the whole id.
 func KindOf(id performatives.AgentID) string {
 	name, _, _ := strings.Cut(string(id.Fold()), Separator)
 	return name
 }
 
-// Pick returns which of the nodes runs the agent with that id, by rendezvous hashing (Thaler and Ravishankar, 1998): when a node joins,
-// only the agents move that it gets, and when one leaves, only those that it had. The order of nodes does not matter. It returns an
-// empty name when there is none. Ids are compared case-insensitively.
+// Pick returns the node that runs the agent with that id, by rendezvous hashing (Thaler and Ravishankar, 1998). When a node joins, the
+// only agents that move are those that it gets; when a node leaves, those that it had. The order of nodes does not matter. Pick
+// returns an empty name when there are no nodes. Ids are compared case-insensitively.
 func Pick(id performatives.AgentID, nodes []string) (node string) {
 	var best uint64
 	folded := string(id.Fold())

@@ -85,7 +85,7 @@ func (f *clientFlags) speaker() (performatives.AgentID, error) {
 	switch {
 	case !canSpeak(f.As):
 		return "", usagef("--as %.40q is no name for an agent; want one without spaces around it, of at most %d bytes", f.As, performatives.MaxIDLength)
-	case stands(f.As):
+	case isNamespace(f.As):
 		return "", usagef("--as %s stands for all agents of a node; choose another name", f.As)
 	}
 	return performatives.AgentID(f.As), nil

@@ -224,7 +224,8 @@ func notOpened(flag, addr string, err error) error {
 	return usagef("%s %s: %v", flag, addr, err)
 }
 
-// handOver hands over the agents of the node, unless an operator has had it do so, and returns what was not handed over.
+// handOver hands the placed agents of the node over to other nodes, or waits for the hand-over that an operator has started. If some were
+// not handed over, it returns a text that says so.
 func (p *endpoint) handOver(patience time.Duration) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -95,7 +95,7 @@ func (w *observers) measure(log *slog.Logger, scraped bool) (metric.MeterProvide
 	return provider, nil
 }
 
-// close ends the observation, and returns what was lost by then. Without one it does nothing.
+// close ends the observation, and returns a text about each kind of telemetry of which a part was not exported. On nil it does nothing.
 func (w *observers) close(ctx context.Context) (lost []string) {
 	if w == nil {
 		return nil
@@ -191,7 +191,8 @@ func bounded(next http.Handler) http.Handler {
 	})
 }
 
-// permits returns the rights of operators by the rules of --rules; nil gives all rights to everyone who has authenticated.
+// permits returns a function that reports whether an operator has a right by the rules of --rules. Without rules it returns nil, which
+// gives all rights to each authenticated operator.
 func (c *nodeCmd) permits() (func(wire.Identity, auth.Right) bool, error) {
 	rules, err := c.rules()
 	if rules == nil || err != nil {

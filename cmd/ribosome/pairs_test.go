@@ -88,8 +88,8 @@ func (w way) answer(m *performatives.Message) (_ *performatives.Message, err err
 	return m, nil
 }
 
-// talk is a request and what follows it.
-type talk struct {
+// thread is a request with the messages that follow it.
+type thread struct {
 	request *performatives.Message
 	then    []turn
 }
@@ -112,8 +112,8 @@ func (h heard) lost() []string {
 	return slices.DeleteFunc(lost(h.sent, h.got), func(name string) bool { return near && name == fieldReplyBy })
 }
 
-// over returns what becomes of the messages of a talk. What follows a request that is not understood is not sent.
-func (k talk) over(t interface{ Fatal(args ...any) }, w way) (all []heard) {
+// over returns the results of sending the messages of a thread through a way. After a request that is not understood, no further message is sent.
+func (k thread) over(t interface{ Fatal(args ...any) }, w way) (all []heard) {
 	at, err := w.ask(k.request)
 	all = append(all, heard{k.request, at, err})
 	for i, next := range k.then {
@@ -201,8 +201,8 @@ func drawnTurns(t *rapid.T, act performatives.Performative) (all []turn) {
 	return append(all, rapid.SampledFrom(append(results, refusals...)).Draw(t, "end"))
 }
 
-// drawnTalk is a talk of any act that opens one.
-var drawnTalk = rapid.Custom(func(t *rapid.T) talk {
+// drawnThread is a thread of any act that opens a conversation.
+var drawnThread = rapid.Custom(func(t *rapid.T) thread {
 	word := func(label string) string { return drawnWord.Draw(t, label) }
 	payloads := []func() (performatives.Performative, any){
 		func() (performatives.Performative, any) {
@@ -244,7 +244,7 @@ var drawnTalk = rapid.Custom(func(t *rapid.T) talk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return talk{m, drawnTurns(t, e.Performative)}
+	return thread{m, drawnTurns(t, e.Performative)}
 })
 
 // A message that goes through another dialect, and back into that of its sender, loses nothing that both can say: what each of
@@ -271,18 +271,18 @@ func TestPairsOfDialects(t *testing.T) {
 						t.Errorf("no %s was compared", act)
 					}
 				}
-				rapid.Check(t, func(t *rapid.T) { comparePair(t, drawnTalk.Draw(t, "talk"), a, b, compared) })
+				rapid.Check(t, func(t *rapid.T) { comparePair(t, drawnThread.Draw(t, "thread"), a, b, compared) })
 			})
 		}
 	}
 }
 
-// comparePair compares what becomes of a talk in one dialect, in another, and in one after the other. It notes the acts in compared.
+// comparePair compares the results of a thread in one dialect, in another, and in one after the other. It adds the acts to compared.
 func comparePair(t interface {
 	Helper()
 	Fatal(args ...any)
 	Errorf(format string, args ...any)
-}, k talk, a, b string, compared map[performatives.Performative]bool,
+}, k thread, a, b string, compared map[performatives.Performative]bool,
 ) {
 	t.Helper()
 	ownA, ownB, both := k.over(t, newWay(t, a)), k.over(t, newWay(t, b)), k.over(t, newWay(t, a, b, a))
@@ -327,7 +327,7 @@ func allFields(t *testing.T, act performatives.Performative, payload any) *perfo
 }
 
 // actsOfPage are the requests, each with its answers, in the order of docs/dialects.md. An answer alone has no payload type of its own.
-func actsOfPage() (all []talk) {
+func actsOfPage() (all []thread) {
 	half, truth := 50.0, true
 	raw := performatives.Raw(`{"x":1}`)
 	object := performatives.RawContent(json.RawMessage(`{"n":1}`))
@@ -343,7 +343,7 @@ func actsOfPage() (all []talk) {
 		if err != nil {
 			panic(err)
 		}
-		all = append(all, talk{m, then})
+		all = append(all, thread{m, then})
 	}
 	for _, then := range []turn{
 		{performatives.ActTaskAccept, performatives.TaskAccept{}},

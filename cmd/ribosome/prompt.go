@@ -63,7 +63,7 @@ func (p *prompt) line(ctx context.Context) (string, error) {
 		}
 	}
 	if !strings.HasSuffix(text, "\n") {
-		p.to.text("\n") // nobody has ended the line of the prompt
+		p.to.text("\n") // the input has not ended the line of the prompt
 	}
 	if text = strings.TrimSpace(text); text == "" {
 		return "", err

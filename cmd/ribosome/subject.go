@@ -25,7 +25,7 @@ func subjectOf(token string) performatives.AgentID {
 	var claims struct {
 		Subject string `json:"sub"`
 	}
-	if json.Unmarshal(text, &claims) != nil || !canSpeak(claims.Subject) || stands(claims.Subject) {
+	if json.Unmarshal(text, &claims) != nil || !canSpeak(claims.Subject) || isNamespace(claims.Subject) {
 		return ""
 	}
 	return performatives.AgentID(claims.Subject)
@@ -37,8 +37,8 @@ func canSpeak(name string) bool {
 		strings.TrimSpace(name) == name && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// stands reports whether name stands for all agents of a node (addenda §5, Namespaces).
-func stands(name string) bool {
+// isNamespace reports whether name is a namespace, which stands for all agents of a node (addenda §5, Namespaces).
+func isNamespace(name string) bool {
 	id := performatives.AgentID(name)
 	return id.Is(systemAgent) || id.Is("default")
 }

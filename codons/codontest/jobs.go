@@ -153,8 +153,8 @@ func zeroOf(t reflect.Type) any {
 	return reflect.Zero(t).Interface()
 }
 
-// commands returns the commands of the initiator's agent, no job's and no standard one,
-// that the table takes in a state.
+// commands returns the commands that the table takes in a state from the initiator's agent:
+// neither those of jobs nor the standard ones.
 func (s *jobs) commands(state machine.State) (names []string) {
 	for t := range s.codon.Machine().Transitions() {
 		name := t.On.Name

@@ -41,8 +41,8 @@ func (h hypothesis) after(u Utterance, answers uint8, senders []side) hypothesis
 	return h
 }
 
-// senders returns the positions of the sender of u after it, by the message that u
-// answers.
+// senders returns the positions in which the sender of u may be after u. The key is the
+// message that u answers, as in output.
 func (o *Monitor) senders(h hypothesis, u Utterance) map[uint8][]side {
 	found, kinds := map[uint8]*antichain{}, o.kinds(h, u.From)
 	for _, from := range o.reachable(h, u.From) {

@@ -72,7 +72,7 @@ type publisherSide struct {
 	progress          // including the latest event
 	before   progress // before the latest event
 	event    entry    // the latest event that was sent
-	lost     uint64   // events dropped before it
+	lost     uint64   // events dropped before this one
 	busy     bool     // the mailbox of the subscriber's agent was full for it
 	refused  int      // number of such refusals in a row
 	row      int      // number of events sent in a row

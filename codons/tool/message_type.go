@@ -13,14 +13,14 @@ import (
 // MaxSchema is the greatest length of a JSON Schema that is read, in bytes.
 const MaxSchema = maxSchema
 
-// RegisterMessageType has r check the payload of messages with that message type, which is one of
-// that act, against a JSON Schema (draft 2020-12 or draft 7): see
-// [performatives.Registry.RegisterChecked]. What does not fit is refused with
-// [performatives.CodeInvalidPayload], and the text gives the place and the reason, as for the arguments of a tool. A
-// reference to another document is not followed.
+// RegisterMessageType makes r check the payloads of a message type of that act against a JSON
+// Schema (draft 2020-12 or draft 7): see [performatives.Registry.RegisterChecked]. A payload that
+// does not fit is refused with [performatives.CodeInvalidPayload]. The text of the refusal has the
+// place and the reason, as for the arguments of a tool. A reference to another document is not
+// followed.
 //
-// The error says that the schema cannot be used (not valid, longer than [MaxSchema], or one that no
-// object fits), or is that of RegisterChecked. r must not be nil.
+// The error says that the schema cannot be used, or is that of RegisterChecked. A schema cannot be used
+// if it is not valid, is longer than [MaxSchema], or fits no object. r must not be nil.
 func RegisterMessageType(r *performatives.Registry, name string, act performatives.Performative, schema json.RawMessage) error {
 	err := checkLength(schema)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 // chunkRunes is the size from which a chunk takes no further part. A longer part is divided.
 const chunkRunes = 800
 
-// part is a paragraph, a record or the like of a document, with the place where it begins.
+// part is a paragraph, a record or the like of a document, with the position where it begins.
 type part struct {
-	place
+	position
 	text string
 }
 
@@ -22,7 +22,7 @@ func chunked(document string, parts []part) []chunk {
 	var open *part
 	flush := func() {
 		if open != nil {
-			chunks = append(chunks, chunk{ID: fmt.Sprintf("%s#%d", document, len(chunks)+1), Content: open.text, Metadata: open.place})
+			chunks = append(chunks, chunk{ID: fmt.Sprintf("%s#%d", document, len(chunks)+1), Content: open.text, Metadata: open.position})
 			open = nil
 		}
 	}
@@ -34,7 +34,7 @@ func chunked(document string, parts []part) []chunk {
 				flush()
 			}
 			if open == nil {
-				open = &part{p.place, text}
+				open = &part{p.position, text}
 			} else {
 				open.text += "\n\n" + text
 			}

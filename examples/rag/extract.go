@@ -63,7 +63,7 @@ func textParts(content string) (parts []part) {
 		case text == "":
 			fresh = true
 		case fresh:
-			parts = append(parts, part{place{Line: line}, text})
+			parts = append(parts, part{position{Line: line}, text})
 			fresh = false
 		default:
 			parts[len(parts)-1].text += "\n" + text
@@ -101,7 +101,7 @@ func csvParts(content []byte) (parts []part, err error) {
 			}
 			fields = append(fields, value)
 		}
-		parts = append(parts, part{place{Line: line}, strings.Join(fields, "; ")})
+		parts = append(parts, part{position{Line: line}, strings.Join(fields, "; ")})
 	}
 }
 
@@ -134,7 +134,7 @@ func markdownParts(content []byte) (parts []part) {
 			return ast.WalkSkipChildren, nil
 		case *ast.Paragraph, *ast.TextBlock, *ast.CodeBlock, *ast.FencedCodeBlock, *extast.TableRow:
 			if t := blockText(n, content); t != "" {
-				parts = append(parts, part{place{Line: lineOf(n, content), Section: strings.Join(headings, " › ")}, t})
+				parts = append(parts, part{position{Line: lineOf(n, content), Section: strings.Join(headings, " › ")}, t})
 			}
 			return ast.WalkSkipChildren, nil
 		}

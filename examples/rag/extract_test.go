@@ -53,21 +53,21 @@ func TestExtract(t *testing.T) {
 		kind, content string
 		want          []part
 	}{
-		"text":    {"txt", "\ufeffOne\ntwo\r\n\n\n three \n", []part{{place{Line: 1}, "One\ntwo"}, {place{Line: 5}, "three"}}},
-		"records": {"csv", "name,age,\nAna,7,x\n\nBo,,\n", []part{{place{Line: 2}, "name: Ana; age: 7; x"}, {place{Line: 4}, "name: Bo"}}},
+		"text":    {"txt", "\ufeffOne\ntwo\r\n\n\n three \n", []part{{position{Line: 1}, "One\ntwo"}, {position{Line: 5}, "three"}}},
+		"records": {"csv", "name,age,\nAna,7,x\n\nBo,,\n", []part{{position{Line: 2}, "name: Ana; age: 7; x"}, {position{Line: 4}, "name: Bo"}}},
 		"semicolons": {"csv", "name;price\n\"a\nb\";1,5\nc;2", []part{
-			{place{Line: 2}, "name: a\nb; price: 1,5"}, {place{Line: 4}, "name: c; price: 2"},
+			{position{Line: 2}, "name: a\nb; price: 1,5"}, {position{Line: 4}, "name: c; price: 2"},
 		}},
 		"markdown": {
 			"md", "intro **bold** `code` [link](http://x)\nwrapped\n# A\n\ntext\n\n## B\n- one\n- two\n\n```go\nx := 1\n```\n# C\n\n<b>html</b>\n\n| k | v |\n|---|---|\n| a | 1 |\n",
 			[]part{
-				{place{Line: 1}, "intro bold code link\nwrapped"},
-				{place{Line: 5, Section: "A"}, "text"},
-				{place{Line: 8, Section: "A › B"}, "one"},
-				{place{Line: 9, Section: "A › B"}, "two"},
-				{place{Line: 12, Section: "A › B"}, "x := 1"},
-				{place{Line: 16, Section: "C"}, "html"},
-				{place{Line: 20, Section: "C"}, "k: a; v: 1"},
+				{position{Line: 1}, "intro bold code link\nwrapped"},
+				{position{Line: 5, Section: "A"}, "text"},
+				{position{Line: 8, Section: "A › B"}, "one"},
+				{position{Line: 9, Section: "A › B"}, "two"},
+				{position{Line: 12, Section: "A › B"}, "x := 1"},
+				{position{Line: 16, Section: "C"}, "html"},
+				{position{Line: 20, Section: "C"}, "k: a; v: 1"},
 			},
 		},
 		"pdf": {
@@ -75,7 +75,7 @@ func TestExtract(t *testing.T) {
 				"BT /F1 12 Tf 0 700 Td (One \\(1\\)) Tj 0 -14 Td [(t) 20 (wo) -300 (words)] TJ 50 0 Td (caf\xe9) Tj ET",
 				"BT /F1 12 Tf 1 0 0 1 0 700 Tm (three) Tj 1 0 0 1 60 700 Tm ( more) Tj 1 0 0 1 0 600 Tm (four) Tj T* T* (five) Tj (six) ' ET",
 			}),
-			[]part{{place{Page: 1}, "One (1)\ntwo words café"}, {place{Page: 2}, "three more\nfour"}, {place{Page: 2}, "five\nsix"}},
+			[]part{{position{Page: 1}, "One (1)\ntwo words café"}, {position{Page: 2}, "three more\nfour"}, {position{Page: 2}, "five\nsix"}},
 		},
 	} {
 		got, err := extract(t.Context(), opened(t, test.content), test.kind)
@@ -110,13 +110,13 @@ func TestPDFChild(t *testing.T) {
 func TestChunks(t *testing.T) {
 	long := strings.Repeat("A sentence of words. ", 100)
 	got := chunked("d", []part{
-		{place{Line: 1, Section: "A"}, "one"},
-		{place{Line: 3, Section: "A"}, "two"},
-		{place{Line: 5, Section: "B"}, "three"},
-		{place{Line: 9, Section: "B"}, long},
-		{place{Page: 2}, strings.Repeat("x", 2*chunkRunes)},
+		{position{Line: 1, Section: "A"}, "one"},
+		{position{Line: 3, Section: "A"}, "two"},
+		{position{Line: 5, Section: "B"}, "three"},
+		{position{Line: 9, Section: "B"}, long},
+		{position{Page: 2}, strings.Repeat("x", 2*chunkRunes)},
 	})
-	if got[0].ID != "d#1" || got[0].Content != "one\n\ntwo" || got[0].Metadata != (place{Line: 1, Section: "A"}) || got[1].Content != "three" || got[1].Metadata.Line != 5 {
+	if got[0].ID != "d#1" || got[0].Content != "one\n\ntwo" || got[0].Metadata != (position{Line: 1, Section: "A"}) || got[1].Content != "three" || got[1].Metadata.Line != 5 {
 		t.Errorf("%+v", got[:2])
 	}
 	var text string

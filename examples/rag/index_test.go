@@ -24,7 +24,7 @@ func testIndex(t *testing.T) *index {
 	for i, text := range []string{"a/one.md", "a/two.pdf", "b/one.md", "ab.csv"} {
 		kind := text[strings.LastIndexByte(text, '.')+1:]
 		m := ingestion{ID: text, Kind: kind, Modified: time.Date(2024, time.Month(i+1), 31-i, 23, 0, 0, 0, time.UTC), Fingerprint: "f", Total: 1}
-		m.Chunks = []chunk{{ID: "1", Content: strings.Repeat("zebra ", i+1) + strings.Repeat("okay ", 3-i), Metadata: place{Line: i + 1}}}
+		m.Chunks = []chunk{{ID: "1", Content: strings.Repeat("zebra ", i+1) + strings.Repeat("okay ", 3-i), Metadata: position{Line: i + 1}}}
 		if err := x.add(m); err != nil {
 			t.Fatal(err)
 		}

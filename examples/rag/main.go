@@ -1,11 +1,11 @@
 // Rag answers a question from the documents of a folder, by the agents of the Agentic RAG specification: the IngestionAgent
-// reads and divides the documents, the RetrievalAgent indexes and searches them, the LLMResponseAgent answers from what was found,
-// and System coordinates the three.
+// reads and divides the documents, the RetrievalAgent indexes and searches them, the LLMResponseAgent answers from the retrieved
+// passages, and System coordinates the three.
 //
 //	go run . "How long does a refund take?"
 //	go run . --docs ~/notes --index ~/.cache/notes --type pdf "Who signed the lease?"
 //
-// It is a module of its own: what it depends on does not concern those who import Ribosome. The README has the details.
+// It is a module of its own, so that programs which import Ribosome do not get its dependencies. The README has the details.
 package main
 
 import (
@@ -174,7 +174,7 @@ func (a answer) write(w io.Writer) error {
 	return err
 }
 
-// summary says what was found, and what was not.
+// summary describes the result of a search: how many chunks have a word of the question, and which of its words no chunk has.
 func (r *retrieved) summary() string {
 	switch {
 	case r.Searched == 0:

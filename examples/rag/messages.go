@@ -27,8 +27,8 @@ const (
 	agentResponse  = "LLMResponseAgent"
 )
 
-// place says where in its document a chunk begins. Pages and lines count from 1; zero means that the document has none.
-type place struct {
+// position says where in its document a chunk begins. Pages and lines count from 1; zero means that the document has none.
+type position struct {
 	Page    int    `json:"page,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Section string `json:"section,omitempty"`
@@ -36,9 +36,9 @@ type place struct {
 
 // chunk is a piece of a document that is indexed and cited as a whole.
 type chunk struct {
-	ID       string `json:"chunk_id"`
-	Content  string `json:"content"`
-	Metadata place  `json:"metadata"`
+	ID       string   `json:"chunk_id"`
+	Content  string   `json:"content"`
+	Metadata position `json:"metadata"`
 }
 
 // ingestion is the payload of DOCUMENT_INGESTION: some of the chunks of a document. The first message of a document, with
@@ -147,9 +147,9 @@ type retrieved struct {
 
 // passage is a chunk of the context of an answer. It is cited by its number in the list, from 1.
 type passage struct {
-	Content  string `json:"content"`
-	Source   string `json:"source"`
-	Metadata place  `json:"metadata"`
+	Content  string   `json:"content"`
+	Source   string   `json:"source"`
+	Metadata position `json:"metadata"`
 }
 
 // response is the payload of RESPONSE_REQUEST.

@@ -74,7 +74,7 @@ func pdfParts(output []byte) (parts []part, err error) {
 			return nil, err
 		}
 		for _, t := range textParts(p.Text) {
-			parts = append(parts, part{place{Page: p.Page}, t.text})
+			parts = append(parts, part{position{Page: p.Page}, t.text})
 		}
 	}
 	if len(parts) == 0 {

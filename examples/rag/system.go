@@ -51,8 +51,8 @@ func answerQuestion(ctx context.Context, t delegation.Task, q question) (any, st
 	return got, text.Response, nil
 }
 
-// forward returns a function that passes progress of another task on as progress of this one, without waiting: reports that come faster
-// than they can be sent are left out. stop ends that, and waits for it.
+// forward returns the function progress, which sends a report of another task as a report of t. It does not wait: it drops reports that
+// come faster than they can be sent. stop sends the queued reports, and returns when they are sent.
 func forward(t delegation.Task) (progress func(performatives.StatusUpdate), stop func()) {
 	const waiting = 64
 	reports, end, ended := make(chan performatives.StatusUpdate, waiting), make(chan struct{}), make(chan struct{})
@@ -61,7 +61,7 @@ func forward(t delegation.Task) (progress func(performatives.StatusUpdate), stop
 		for {
 			select {
 			case u := <-reports:
-				_ = t.Report(u) // an error means that nobody waits for reports any more
+				_ = t.Report(u) // an error means that the task has ended
 			case <-end:
 				for range len(reports) {
 					_ = t.Report(<-reports)

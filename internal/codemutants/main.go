@@ -46,8 +46,8 @@ type options struct {
 	root    string // the root of the module
 	only    string // a regular expression for the names of the mutants; empty for all
 	workers int
-	// ownCache gives each worker a build cache that is emptied after each mutant: a run of all mutants compiles tens of
-	// gigabytes that nobody needs again.
+	// ownCache gives each worker a build cache that is emptied after each mutant, because a run of all mutants compiles tens of
+	// gigabytes and uses none of it twice.
 	ownCache bool
 	timeout  time.Duration // for the tests of one package
 	goal     float64       // the smallest share of noticed mutants, in percent

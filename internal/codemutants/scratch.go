@@ -91,7 +91,7 @@ func (s *scratch) eachCached(visit func(name string) error) error {
 	})
 }
 
-// clean removes what was compiled for a mutant from the cache of the copy.
+// clean removes the files that were compiled for a mutant from the build cache of the copy.
 func (s *scratch) clean() error {
 	if s.cache == "" {
 		return nil

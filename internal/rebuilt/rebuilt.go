@@ -116,7 +116,8 @@ func name(e codons.Recorded) string {
 	return fmt.Sprintf("%s of %s with %s, %s (%s)", e.Record.ID, e.Record.Agent, e.Record.Peer, e.Record.Protocol, e.Record.Role)
 }
 
-// compare rebuilds a conversation from one form of its record.
+// compare rebuilds a conversation from a record of it, and returns an error if it differs from the live one. form names the form of the record
+// in the error.
 func compare(e codons.Recorded, form string, c *codons.Codon, r codons.Record) error {
 	live, err := Live(e)
 	if err != nil {

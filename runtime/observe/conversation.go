@@ -8,7 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Conversation is what is known of one conversation on this node.
+// Conversation is the record of one conversation on this node.
 type Conversation struct {
 	ID        performatives.ConversationID `json:"conversation_id"`
 	Parent    performatives.ConversationID `json:"parent_conversation_id,omitempty"` // empty without one

@@ -1,5 +1,5 @@
-// Package observe records what happens on a node for its operator: the last conversations, their sides and their messages, with masked
-// payloads and within bounds of count and memory. A [HealthCounter] counts the health of agents alone.
+// Package observe records the events of a node for its operator: the last conversations, their sides and their messages, with masked
+// payloads, and within bounds of number and memory. A [HealthCounter] counts only the health of agents.
 //
 // # Ordering
 //
@@ -8,12 +8,12 @@
 //
 // # Backpressure
 //
-// A Recorder delays no agent. An event that finds its queue full is lost and counted ([Counts].Lost). What the bounds of [Options]
-// push out is counted too.
+// A Recorder delays no agent. An event that finds its queue full is lost and counted ([Counts].Lost). Conversations that the Recorder
+// forgets because of the bounds of [Options] are counted too.
 //
 // # Shutdown
 //
-// [Recorder.Close] returns when all queued events are recorded and the recorder's goroutine has ended. What is recorded stays readable.
+// [Recorder.Close] returns when all queued events are recorded and the recorder's goroutine has ended. The records stay readable.
 //
 // # Concurrency
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// entry is a conversation that is kept.
+// entry is a recorded conversation.
 type entry struct {
 	id        performatives.ConversationID
 	parent    performatives.ConversationID
@@ -23,7 +23,7 @@ type entry struct {
 	newer, older *entry // in entries
 }
 
-// kept is a message that is kept. What is shown of it is made when somebody reads it.
+// kept is a recorded message. The [Message] of it is made when it is read, not when it is recorded.
 type kept struct {
 	source   *performatives.Message // nil if the payload is left out
 	facts    *Message               // of a message whose payload is left out; nil for any other
@@ -34,7 +34,7 @@ type kept struct {
 	bytes    int
 }
 
-// view returns what is shown of the message, without its payload.
+// view returns the [Message] of a recorded one, without its payload.
 func (k *kept) view() Message {
 	var m Message
 	if k.facts != nil {
@@ -54,7 +54,8 @@ func (k *kept) is(m *performatives.Message) bool {
 	return k.source == m || k.source.ID() == m.ID()
 }
 
-// The estimated memory of a conversation, a side, a state of its path, a message without itself and its payload, and what is kept of one that is left out, in bytes.
+// The estimated memory in bytes of a conversation, of a side, of a state of its path, of the record of a message without the message, and of the facts of a
+// message whose payload is left out.
 const (
 	conversationBytes = 512
 	sideBytes         = 384
@@ -81,7 +82,8 @@ func (r *Recorder) Masked(v any) json.RawMessage {
 	return text
 }
 
-// keep returns what is kept of a message. A message with much more memory than the largest payload that is shown is not kept alive.
+// keep returns the record of a message. The record does not keep a message in memory that is much larger than the largest payload that is shown: it has
+// the facts of that message instead.
 func (r *Recorder) keep(at time.Time, m *performatives.Message) kept {
 	k := kept{at: at}
 	const perByte, envelope = 4, 8 << 10 // a value in memory has a multiple of the bytes of its JSON

@@ -71,8 +71,8 @@ func (r *Recorder) Health(id performatives.AgentID) (h runtime.Health, ok bool) 
 	return h, ok
 }
 
-// HealthCounter counts the health of agents on a node that has no [Recorder]. It begins with the first question: a node of which nobody asks that pays
-// nothing. Its owner must call Close.
+// HealthCounter counts the health of agents on a node that has no [Recorder]. It begins to count at the first call of Health, and costs nothing before. Its
+// owner must call Close.
 type HealthCounter struct {
 	node *runtime.Node
 
@@ -87,8 +87,8 @@ type HealthCounter struct {
 // NewHealthCounter returns a HealthCounter of the node's agents.
 func NewHealthCounter(node *runtime.Node) *HealthCounter { return &HealthCounter{node: node} }
 
-// Health returns the health of an agent, as [Recorder.Health] does. The figures are counted from the first call on, see [runtime.Health.CountedSince]: it
-// has zeros itself. After Close, those counted until then stay. Safe for concurrent use.
+// Health returns the health of an agent, as [Recorder.Health] does. The counts begin with the first call, which returns zeros: see
+// [runtime.Health.CountedSince]. After Close, Health returns the counts until then. Safe for concurrent use.
 func (c *HealthCounter) Health(id performatives.AgentID) (h runtime.Health, ok bool) {
 	h, ok = c.node.Health(id)
 	if ok && !h.Reported && c.begin() {
@@ -98,7 +98,7 @@ func (c *HealthCounter) Health(id performatives.AgentID) (h runtime.Health, ok b
 	return h, ok
 }
 
-// begin begins to count, unless that has begun. It is false if the counter was closed before.
+// begin starts the counting, unless it has been started. It returns false if the counter was closed before the start.
 func (c *HealthCounter) begin() bool {
 	c.state.Lock()
 	defer c.state.Unlock()
@@ -122,7 +122,7 @@ func (c *HealthCounter) Close() {
 	}
 }
 
-// complete adds what was counted.
+// complete adds the counts of an agent to its health.
 func (h *health) complete(of *runtime.Health) {
 	of.CountedSince = h.since
 	v := h.agents[of.Agent.Fold()]
@@ -139,7 +139,7 @@ func (h *health) complete(of *runtime.Health) {
 	}
 }
 
-// started forgets what was counted of an agent that begins anew; one that its supervisor restarts keeps it.
+// started drops the counts of an agent that begins anew. An agent that its supervisor restarts keeps its counts.
 func (h *health) started(ev *actors.AgentStarted) {
 	if !ev.Again {
 		h.forget(ev.Agent)

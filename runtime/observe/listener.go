@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// listener takes the events of a node in batches, under a lock that it shares with those who read what has become of them.
+// listener takes the events of a node in batches, under a lock that it shares with the readers of the results.
 type listener struct {
 	events *actors.Batches
 	closed chan struct{} // closed by end

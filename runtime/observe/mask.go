@@ -125,8 +125,8 @@ func endsWith(at, path []string) bool {
 	return true
 }
 
-// assigned is a name with a value in a text, such as token=x, "token": "x" and Authorization: Bearer x. The groups are the name, what is
-// between, and the value.
+// assigned matches a name with a value in a text, such as token=x, "token": "x" and Authorization: Bearer x. The groups are the name, the
+// separator, and the value.
 var assigned = regexp.MustCompile(`([\pL\pN_.-]+)(["']?\s*[:=]\s*)((?:(?i:bearer|basic)\s+)?(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s,;&"')\]}]+))`)
 
 // Text returns a text with the values masked that stand behind a name of the mask and a colon or an equals sign. It is for texts that

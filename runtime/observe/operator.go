@@ -5,7 +5,7 @@ import "github.com/ribosome-agents/ribosome/actors"
 // KindOperatorActed is the kind of [OperatorActed].
 const KindOperatorActed actors.Kind = "operator.acted"
 
-// OperatorActed says that an operator has tried to change something on the node, and what came of it. It is published after the attempt.
+// OperatorActed says that an operator has tried to change something on the node, and has the outcome. It is published after the attempt.
 type OperatorActed struct {
 	actors.At
 	Who     string `json:"who"`    // the name that the operator has authenticated as; empty without authentication

@@ -35,7 +35,7 @@ func (r *Recorder) Rates() []Sample {
 type rates struct {
 	first     int64                     // the number of the first interval
 	intervals [rateIntervals + 1]Sample // the interval with number n is at n modulo their number; the last one is not over
-	spare     Sample                    // counts what is too old
+	spare     Sample                    // takes the counts of times that are too old
 }
 
 func numberOf(t time.Time) int64 { return t.Unix() / int64(RateInterval/time.Second) }
@@ -93,7 +93,7 @@ func (s *Sample) step(t *codons.Transition) {
 		return
 	}
 	s.Ended++
-	switch t.To { //nolint:exhaustive // the states of all tables that are no end that somebody wants
+	switch t.To { //nolint:exhaustive // the terminal states of all tables that count as failed
 	case codons.StateFailed, codons.StateTimedOut, codons.StateAbandoned, codons.StateMisread:
 		s.Failed++
 	}

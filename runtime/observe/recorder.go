@@ -15,7 +15,7 @@ import (
 // Counts says how much a [Recorder] has kept and lost.
 type Counts struct {
 	Conversations int    `json:"conversations"`           // those that are kept
-	Bytes         int    `json:"bytes"`                   // the estimated memory of what is kept
+	Bytes         int    `json:"bytes"`                   // the estimated memory of the kept conversations
 	Lost          uint64 `json:"events_lost"`             // events that found the queue full
 	Forgotten     uint64 `json:"conversations_forgotten"` // conversations that the bounds pushed out
 
@@ -65,7 +65,7 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 // Close ends the recording. It returns when the events that are queued are recorded. Closing again does nothing.
 func (r *Recorder) Close() { r.end() }
 
-// Counts returns what is kept and what was lost.
+// Counts returns how much the recorder has kept and lost.
 func (r *Recorder) Counts() Counts {
 	defer r.lock().Unlock()
 	c := r.counts
@@ -139,7 +139,7 @@ func (r *Recorder) agentStoppedLocked(_ uint64, ev *actors.AgentStopped) {
 	delete(r.incidents, ev.Agent.Fold())
 }
 
-// messageLocked returns what is kept of a message, which it adds if it is new. It is nil without a message.
+// messageLocked returns the record of a message, and adds the record if the message is new. It returns nil if m is nil.
 func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 	if m == nil {
 		return nil

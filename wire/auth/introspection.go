@@ -157,8 +157,8 @@ func (i *introspected) stale(now time.Time) bool {
 	}
 }
 
-// makeRoomLocked forgets the answers that are too old, or else any: they are asked for again. An
-// answer that is awaited goes to those who wait for it.
+// makeRoomLocked drops the answers that are too old and, if they are too few, any others, which are then asked for
+// again. A caller that waits for a dropped answer still gets it.
 func (a *introspection) makeRoomLocked(now time.Time) {
 	for sum, answer := range a.known {
 		if answer.stale(now) {

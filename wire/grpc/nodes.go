@@ -30,7 +30,7 @@ const (
 // MaxLinkFrame is the length of the longest LinkFrame, in bytes.
 const MaxLinkFrame = 17 << 20
 
-// LinkStream is a stream between two nodes, whose frames are LinkFrames of ribosome.proto. Its end is that of the call.
+// LinkStream is a stream of frames between two nodes, the LinkFrames of ribosome.proto. It ends with its gRPC call.
 type LinkStream struct {
 	stream    stream
 	addr      string

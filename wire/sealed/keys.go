@@ -40,7 +40,7 @@ func GenerateKeys() (Keys, error) {
 }
 
 // ParseKeys reads private keys from the JSON Web Key Set that [Keys.Secret] writes: one with use sig, of Ed25519 or P-256, and one
-// with use enc, of P-256. The error says what is wrong, and has no part of a key.
+// with use enc, of P-256. The error describes the fault, and has no part of a key.
 func ParseKeys(secret []byte) (Keys, error) {
 	var set jose.JSONWebKeySet
 	if err := json.Unmarshal(secret, &set); err != nil {
@@ -108,7 +108,8 @@ func thumbprint(public jose.JSONWebKey) string {
 // ID returns the id of the key that signs: its JWK thumbprint, as [Trust].Pins has it.
 func (k Keys) ID() string { return k.signing.KeyID }
 
-// Secret returns the private keys as a JSON Web Key Set. Whoever has it can read what is sealed for the agent, and sign as it.
+// Secret returns the private keys as a JSON Web Key Set. Anyone with this set can read the payloads that are sealed for the agent, and
+// can sign as the agent.
 func (k Keys) Secret() ([]byte, error) {
 	return json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{k.signing, k.encryption}})
 }

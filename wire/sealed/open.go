@@ -143,7 +143,7 @@ func (s *Sealer) verify(m *performatives.Message, compact string, sender perform
 	return c, nil
 }
 
-// check compares what was signed with the message that it came in.
+// check compares the signed message with the envelope in which it came.
 func (s *Sealer) check(m *performatives.Message, c claims) error {
 	in := c.Message
 	moved := func(what string) error {
@@ -199,7 +199,8 @@ func (s *Sealer) fresh(c claims, now time.Time) error {
 	return nil
 }
 
-// restore makes the message that was sealed. What its way has given it remains: the trace, who has authenticated, the activations.
+// restore returns the message that was sealed. It keeps the fields that nodes on the way have set: the trace, the principal and the
+// activations.
 func (s *Sealer) restore(m *performatives.Message, in performatives.MessageJSON) (*performatives.Message, error) {
 	raw := in.Payload
 	in.Payload, in.PayloadType = nil, ""
@@ -213,7 +214,7 @@ func (s *Sealer) restore(m *performatives.Message, in performatives.MessageJSON)
 	if m.Performative().ExpectsReply() || !strings.HasPrefix(string(raw), "{") {
 		return nil, err
 	}
-	// Whoever waits for this answer reads it again, says what is wrong with it and ends the conversation.
+	// The conversation that waits for this answer reads it again, reports the fault and ends.
 	return with(m, in, performatives.Raw(raw))
 }
 

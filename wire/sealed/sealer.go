@@ -34,14 +34,14 @@ type Options struct {
 	// Keys are the agent's own.
 	Keys Keys
 
-	// Trust says whose keys the agent believes.
+	// Trust says which keys of other agents the agent believes.
 	Trust Trust
 
 	// Statement is the statement of Keys that an authority has certified: see [Certify]. Empty stands for one of the agent itself.
 	Statement string
 
-	// PlainPeers are agents with which the agent exchanges messages that are not sealed. Whoever can send as one of them, or stands
-	// between, can read and change what they say.
+	// PlainPeers are agents with which the agent exchanges messages that are not sealed. A node that relays these messages can read
+	// and change them, and so can anyone that can send as one of these agents.
 	PlainPeers []performatives.AgentID
 
 	// Registry has the payload types of the application, by which opened payloads are decoded and checked. Nil has the types of
@@ -191,10 +191,10 @@ func (s *Sealer) Entry(c performatives.Capabilities) performatives.Capabilities 
 	return c
 }
 
-// Rotate replaces the agent's keys. What was sealed for the former ones is still opened until [Sealer.Retire], which should be called
-// when every peer has heard of the new ones and the [Options].Lifetime is over. The new statement is signed by the former keys, so
-// that peers which trust those trust the new ones; where trust comes from an authority, statement is its confirmation of the new
-// keys, else it is empty. The agent announces the change by Announce(Describe()) of its actors.Self.
+// Rotate replaces the agent's keys. Payloads that are sealed for the former keys are still opened until [Sealer.Retire]. Retire should be
+// called when every peer has heard of the new keys and the [Options].Lifetime is over. The former keys sign the new statement, so that
+// peers which trust the former keys trust the new ones. Where trust comes from an authority, statement is the authority's statement of the
+// new keys; otherwise it is empty. The agent announces the change by Announce(Describe()) of its actors.Self.
 func (s *Sealer) Rotate(keys Keys, statement string) error {
 	if !keys.valid() {
 		return errors.New("sealed: rotate: the keys are empty")

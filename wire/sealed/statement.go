@@ -91,7 +91,7 @@ var (
 // maxHeader is the length of the longest header that is read, in bytes of base64.
 const maxHeader = 2 << 10
 
-// readHeader reads the protected header of a compact object, which must have all of those members and no others.
+// readHeader reads the protected header of a compact object. The header must have exactly the given members.
 func readHeader(compact, typ string, members map[string]bool) (h header, err error) {
 	first, _, ok := strings.Cut(compact, ".")
 	if !ok || len(first) > maxHeader {

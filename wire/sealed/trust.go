@@ -13,11 +13,11 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Trust says whose keys an agent believes. The entries of a directory come from nodes that may lie, and a key by itself proves
-// nothing about whose it is. At least one field must be set.
+// Trust says which keys of other agents an agent believes. The entries of a directory come from nodes that may lie, and a key by itself
+// does not prove to which agent it belongs. At least one field must be set.
 //
-// Where an agent's keys are trusted by Pins or FirstUse, so are those that it announces later in a statement signed by one of the
-// keys that were trusted before. An older statement never replaces a newer one.
+// Where an agent's keys are trusted by Pins or FirstUse, so are later keys that it announces in a statement signed by one of the trusted
+// keys. An older statement never replaces a newer one.
 type Trust struct {
 	// Authorities have keys in the form of [Keys.Public]. A statement that one of them has signed ([Certify]) is trusted for the
 	// agent that it names.
@@ -40,7 +40,7 @@ type registry struct {
 	known       map[performatives.AgentID]*known // by folded id
 }
 
-// known is what is known of an agent.
+// known is the trusted statement of one agent.
 type known struct {
 	statement
 	text        string

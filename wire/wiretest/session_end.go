@@ -138,8 +138,8 @@ func silentConnections(t *testing.T, tr Transport) {
 	received := make(chan struct{}, 1)
 	h.Answer = func(*wire.Session, *performatives.Message) error {
 		select {
-		case received <- struct{}{}: // one message is enough
-		default: // one is enough
+		case received <- struct{}{}:
+		default: // one message is enough
 		}
 		return nil
 	}

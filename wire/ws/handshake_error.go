@@ -58,7 +58,7 @@ func writeError(w http.ResponseWriter, err error) {
 			h.Set("Retry-After", strconv.Itoa(max(1, o.Details.RetryAfter)))
 		}
 	case http.StatusServiceUnavailable:
-		h.Set("Retry-After", "1") // nobody knows when a connection ends: the client should pause, at least
+		h.Set("Retry-After", "1") // the end of another connection cannot be predicted: the client should at least pause
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -28,7 +28,7 @@ type socket struct {
 	ahead        []byte    // read and not yet returned to gorilla
 	buffer       *[readAhead]byte
 	networkErr   error  // error of the network
-	guard        *guard // nil on a client's end, where the bytes that gorilla buffered behind the handshake would escape it
+	guard        *guard // nil on a client's end, where it would miss the bytes that gorilla has buffered after the handshake
 	found        error  // violation that the guard has found; gorilla has not reached it yet
 	broken       error  // found, once gorilla has reached it
 	gorillaWrote bool   // gorilla tried to write, because the peer violated the protocol

@@ -172,8 +172,8 @@ func (x *fair) loses(next fairJoint, from machine.Role, i int, yield func(step) 
 	return yield(step{Move: Move{Role: from, From: at, To: at, Message: "the network loses " + x.messages[from][i].String()}, to: next})
 }
 
-// cuts yields the loss of the connection between the two sides. What is under way then is lost, and so is
-// what they send later.
+// cuts yields the loss of the connection between the two sides. The messages under way are lost, and so are all
+// later ones.
 func (x *fair) cuts(j fairJoint, yield func(step) bool) bool {
 	if !x.run.Cut || j.cut || !x.losesPeers || x.state(j.joint, machine.Initiator) == machine.Idle {
 		return true

@@ -149,8 +149,8 @@ func (x *explorer) latestTag(j joint, r machine.Role, act performatives.Performa
 	return tag
 }
 
-// answers yields the reception of message i and the answer to it, which no row of the table gives. A reply
-// without an act is none: the message is dropped.
+// answers yields the reception of message i, and a reply that no row of the table gives. If the reply has no act,
+// the message is dropped without one.
 func (x *fair) answers(next fairJoint, r machine.Role, i int, reply message, yield func(step) bool) bool {
 	msg, state := x.messages[r.Other()][i], x.state(next.joint, r)
 	move := Move{Role: r, On: machine.ReceiveTagged(msg.act, msg.tag), Message: msg.String(), From: state, To: state}

@@ -30,7 +30,7 @@ func (c MonitorCheck) withDefaults() MonitorCheck {
 type MonitorReport struct {
 	Alphabet   int // different messages of the table, each as a new message and as a duplicate
 	Traces     int // possible traces, each tried with every message of the alphabet after it
-	Longest    int // every possible trace of at most so many messages is among them
+	Longest    int // the length up to which Traces has every possible trace, in messages
 	Walks      int // random conversations
 	Mutants    int // traces with one message removed, inserted or exchanged with its neighbour
 	Impossible int // of the mutants, those that no conversation has; the monitor has refused all of them

@@ -107,8 +107,8 @@ func (s Suite) checkUnused(pairs []machine.Pair) error {
 
 // Mutated is the result of [Suite.Mutate].
 type Mutated struct {
-	Mutants   int      // whose machine differs from that of the table
-	Same      int      // others: no check could tell them apart
+	Mutants   int      // the mutants whose machine differs from that of the table
+	Same      int      // the mutants with the same machine as the table, which no check can tell apart from it
 	Survivors []string // the changes of the mutants that pass all checks, in the order of [Mutants]
 }
 

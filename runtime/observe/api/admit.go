@@ -47,7 +47,8 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// admit returns who sends a request, or answers it with the reason why it is refused.
+// admit returns the identity that has sent a request. If the identity has not the right, or is not accepted, admit answers the request with
+// the reason, and ok is false.
 func (h *Handler) admit(w http.ResponseWriter, r *http.Request, right auth.Right) (who wire.Identity, ok bool) {
 	if h.options.Auth == nil {
 		return wire.Identity{}, true

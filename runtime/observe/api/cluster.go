@@ -256,13 +256,13 @@ type gathered[T any] struct {
 	missing []absent
 }
 
-// add adds the answer of a node, or why there is none.
+// add adds the answer of a node, or the reason why there is none.
 func (g *gathered[T]) add(node string, a *answered, err error) {
 	var v T
 	switch {
 	case err != nil:
 		g.missing = append(g.missing, absent{node, err.Error()})
-	case a.status == http.StatusNotFound: // it knows nothing of what is asked for
+	case a.status == http.StatusNotFound: // the node has nothing about the subject of the request
 	case a.status != http.StatusOK:
 		g.missing = append(g.missing, absent{node, a.failed()})
 	default:

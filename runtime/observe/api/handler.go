@@ -111,7 +111,8 @@ func (h *Handler) admits(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// acts checks a request that changes something, and publishes what came of it. A page of another site can send none: the content type makes its browser ask first.
+// acts checks a request that changes something, and publishes its outcome. A page of another site cannot send such a request: for this content type, the browser
+// asks the node for permission first.
 func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, ok := h.admit(w, r, auth.RightAct)

@@ -1,12 +1,13 @@
-// Package audit writes the audit trail of a node: who asked what of whom, how it ended, what was refused, and what operators did, as
-// JSON lines in files that are rotated and kept for a configured time (rag, Data Privacy).
+// Package audit writes the audit trail of a node: the requests of agents to one another and their outcomes, the refusals, and the actions
+// of operators. The trail consists of JSON lines in files that are rotated and kept for a configured time (rag, Data Privacy).
 //
 // # Format
 //
 // Each line is the JSON form of an [actors.Record]: "kind", "seq", "time" in UTC, and the members of its event. Events hold no payload
-// and no credential. A message has its principal, the name that its sender has authenticated as. The trail has the events of
-// [Kinds]; of messages that were sent those that ask, such as requests and CANCEL, or answer, such as verdicts and results. The trail adds lines of its own:
-// "audit.opened", with the name of the node and the kinds, and "audit.lost", with the number of events that are missing before the line.
+// and no credential. A message has its principal, the name that its sender has authenticated as. The trail has the events of [Kinds].
+// Of the messages that were sent, it has those that ask (such as requests and CANCEL) and those that answer (such as verdicts and results).
+// The trail adds lines of its own: "audit.opened", with the name of the node and the kinds, and "audit.lost", with the number of events
+// that are missing before the line.
 //
 // # Backpressure
 //

@@ -77,7 +77,7 @@ func (m *metrics) agent(id performatives.AgentID) attribute.KeyValue {
 
 func with(all ...attribute.KeyValue) metric.MeasurementOption { return metric.WithAttributes(all...) }
 
-// labels are the attributes of a measurement of a side or a job; what is empty is none.
+// labels are the attributes of a measurement of a side or a job. An empty one is left out.
 type labels struct {
 	protocol string
 	role     machine.Role

@@ -26,7 +26,7 @@ type call struct {
 	ended        bool
 }
 
-// ask is a request of this node to the peer without an answer.
+// ask is a request of this node that the peer has not answered yet.
 type ask struct {
 	message *performatives.Message // without its payload
 	cancel  *performatives.Message // the CANCEL of it, without its payload; nil = none

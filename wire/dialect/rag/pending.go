@@ -48,7 +48,7 @@ type pending struct {
 	open   map[party]int
 	order  []*exchange // the oldest first, and some that are gone
 	n      int
-	ended  func(*exchange) // called for each that is removed; nil = nobody
+	ended  func(*exchange) // called for each exchange that is removed; nil = no call
 }
 
 // defaultPending is the limit where the session sets none.

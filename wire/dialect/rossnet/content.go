@@ -178,7 +178,7 @@ func (d *decoder) failure(p []byte) {
 	}
 }
 
-// register reads a registration. Its capabilities become actions. An INACTIVE agent offers nothing, so that nobody finds it.
+// register reads a registration. Its capabilities become actions. An INACTIVE agent has no actions, so that discovery does not find it.
 func (d *decoder) register(p []byte) {
 	id := performatives.AgentID(textOf(memberIn(p, "agent_id")))
 	if !id.Is(d.out.Sender) {

@@ -169,7 +169,8 @@ func (w *writer) content() {
 	}
 }
 
-// asItCame reports whether the payload is written again as it came: nobody has changed it, and it has the form of the asker.
+// asItCame reports whether the payload is written in the bytes in which it came. It must be unchanged, and must have the form that its
+// reader expects.
 func (w *writer) asItCame() bool {
 	s, m := w.came, w.m
 	if s == nil || s.act != m.Performative() || s.typed != m.MessageType() || !reflect.DeepEqual(s.value, m.Payload()) {

@@ -159,7 +159,7 @@ func (d *decoder) refused() wire.Inbound {
 		o.receiver = performatives.AgentID(cmp.Or(legible(h[memRecipient]), legible(h[memAgent]), legible(h[memService])))
 	}
 	in := wire.Inbound{Err: d.fault, Token: d.token, Ref: o}
-	if isNo(o.kind) && o.kind != kindFail { // ERROR answers a TASK_FAIL, and nothing an ERROR
+	if isNo(o.kind) && o.kind != kindFail { // a malformed TASK_FAIL gets an ERROR, and a malformed ERROR gets no answer
 		return in
 	}
 	d.codec.mu.Lock()

@@ -43,7 +43,7 @@ type frame struct {
 	unknown map[string][]byte
 }
 
-// scan checks the JSON and finds the members. After a refusal, f has what was found.
+// scan checks the JSON and finds the members. After a refusal, f has the members that were found before the fault.
 func (f *frame) scan(data []byte, maxBytes, depth int) *performatives.Refusal {
 	broken := func(text string) *performatives.Refusal {
 		return &performatives.Refusal{Code: performatives.CodeParsingError, Text: text}

@@ -40,7 +40,7 @@ type pending struct {
 	ours         bool                        // the requests are of this node
 	order        []*exchange                 // the oldest first, and some that are gone
 	n            int
-	ended        func(*exchange) // called for each that is removed; nil = nobody
+	ended        func(*exchange) // called for each exchange that is removed; nil = no call
 }
 
 // defaultPending is the limit where the session sets none.

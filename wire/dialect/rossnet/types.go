@@ -39,7 +39,8 @@ func Reserves(name string) bool {
 	return known || noAct == nil
 }
 
-// isNo reports whether a type says no, or answers. What is wrong with it is not answered, but for a TASK_FAIL that is broken.
+// isNo reports whether a message type is a refusal, a failure or the answer to a PING. A message of such a type gets no ERROR, except for a
+// malformed TASK_FAIL.
 func isNo(kind string) bool {
 	switch kind {
 	case kindError, kindFail, kindPong, "NOT_UNDERSTOOD", "FAILURE", "REFUSE":

@@ -44,7 +44,7 @@ type Class struct {
 type Block struct {
 	Loops    []string `json:"loops,omitempty"`   // the headers
 	Branches int      `json:"branches"`          // if and elif
-	Calls    []string `json:"calls,omitempty"`   // what is called, each once
+	Calls    []string `json:"calls,omitempty"`   // the called expressions, each once
 	Returns  []string `json:"returns,omitempty"` // the values, "None" for none
 	Raises   []string `json:"raises,omitempty"`
 }

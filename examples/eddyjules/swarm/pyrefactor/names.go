@@ -136,7 +136,7 @@ func fileName(st *pydebug.Stmt) string {
 	return ""
 }
 
-// irregular are plurals whose singular is not made by a rule below; an empty one is not known.
+// irregular has the singulars of plurals to which the rules below do not apply. An empty singular means that none is used.
 var irregular = map[string]string{
 	"series": "", "species": "", "news": "", "leaves": "", "knives": "", "wolves": "", "halves": "", "shelves": "", "lens": "", "chaos": "",
 	"lenses": "lens", "movies": "movie", "caches": "cache", "cookies": "cookie", "calories": "calorie", "zombies": "zombie", "indices": "index", "children": "child", "people": "person",

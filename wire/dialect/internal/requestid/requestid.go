@@ -10,8 +10,8 @@ type Key struct {
 	id    performatives.MessageID
 }
 
-// Of returns the key of a request. Ids of agents that differ only in case give the same key. An empty asker is one for requests whose ids
-// name them alone.
+// Of returns the key of a request. Ids of agents that differ only in case give the same key. The asker is empty for a request whose id
+// alone identifies it.
 func Of(asker performatives.AgentID, id performatives.MessageID) Key { return Key{asker.Fold(), id} }
 
 // From returns the key of a message.
