@@ -130,9 +130,18 @@ type decisionFlags struct {
 
 	On       string        `placeholder:"NODE" help:"Node of the step, in a cluster; without it, the node at --addr"`
 	Reason   string        `placeholder:"TEXT" help:"Reason that the agent is told"`
+	JSON     bool          `name:"json" help:"Print one JSON object: the decision"`
 	Deadline time.Duration `default:"10s" help:"How long the node may take"`
 
 	operatorFlags `group:"The operator's interface of the node:"`
+}
+
+// decision is what approve and deny print with --json.
+type decision struct {
+	ID       int    `json:"id"`
+	Node     string `json:"node,omitempty"` // empty for the node at --addr
+	Approved bool   `json:"approved"`
+	Reason   string `json:"reason,omitempty"`
 }
 
 // approveCmd is ribosome approve.
@@ -161,6 +170,10 @@ func (c *decisionFlags) decide(ctx context.Context, std streams, approve bool) e
 		return err
 	}
 	out := newPrinter(std.out)
+	if c.JSON {
+		out.json(decision{c.Number, c.On, approve, c.Reason})
+		return out.end()
+	}
 	out.line(map[bool]string{true: "approved", false: "denied"}[approve])
 	return out.end()
 }

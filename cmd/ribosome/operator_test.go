@@ -189,7 +189,7 @@ func TestOperatorApproves(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.leave()
-	for word, want := range map[string]bool{"approve": true, "deny": false} {
+	for word, want := range map[string]bool{"approve": true, "deny": false, "approve --json": true, "deny --json": false} {
 		asked := make(chan approval.Approval, 1)
 		go func() {
 			a, _ := approval.Approve(t.Context(), l, "ops", approval.Step{What: "deploy", Data: performatives.ContentOf(map[string]string{"api_key": anasToken})})
@@ -210,8 +210,12 @@ func TestOperatorApproves(t *testing.T) {
 		if r := operates(t, url, "approvals"); !strings.Contains(r.stdout, "\n"+number+"       node  deployer ") || !strings.Contains(r.stdout, `"deploy"`) {
 			t.Errorf("the list is\n%s", r.stdout)
 		}
-		if r := operates(t, url, word, number, "--reason", "because", "--on", "node"); r.stdout != word+"d\n" && r.stdout != "denied\n" {
-			t.Errorf("%+v", r)
+		printed := map[string]string{
+			"approve": "approved\n", "approve --json": `{"id":` + number + `,"node":"node","approved":true,"reason":"because"}` + "\n",
+			"deny": "denied\n", "deny --json": `{"id":` + number + `,"node":"node","approved":false,"reason":"because"}` + "\n",
+		}[word]
+		if words := strings.Fields(word); operates(t, url, words[0], append(words[1:], number, "--reason", "because", "--on", "node")...).stdout != printed {
+			t.Errorf("%s does not print %s", word, printed)
 		}
 		if a := <-asked; a.Approved != want || a.Reason != "because" {
 			t.Errorf("%s: the agent gets %+v", word, a)
