@@ -45,7 +45,7 @@ func testViews(t *testing.T, browser context.Context) {
 		"#/agents":                       {"Agents", "Worker", "Boss", "Urgent"},
 		"#/conversations":                {"Conversations", "task-delegation", "Worker", "1 conversation", "working"},
 		"#/conversations?live=false":     {"No conversation matches."},
-		conversationOf(d.Conversation()): {"TASK_REQUEST", "TASK_ACCEPT", "Task delegation", "initiator", "responder", "under way", "tokens 5,000", "receive INFORM_RESULT", "Legal next moves"},
+		conversationOf(d.Conversation()): {"TASK_REQUEST", "TASK_ACCEPT", "Task delegation", "initiator", "responder", "under way", "tokens 5,000 lent", "tokens 4,800 of 5,000 left", "receive INFORM_RESULT", "Legal next moves"},
 		"#/approvals":                    {"Approvals", "Nothing waits for a decision."},
 		"#/refusals":                     {"Refusals and dead letters", "There are none."},
 		"#/nowhere":                      {"There is no such view."},

@@ -33,6 +33,9 @@ type Side struct {
 	Path     []string              `json:"path,omitempty"`    // the states that it has come through, in their order, the current one last: MaxPath at most; nil in a list
 	Deadline time.Time             `json:"deadline,omitzero"` // of a live side; zero without one
 	Budget   codons.Budget         `json:"budget,omitempty"`  // of a live side; nil without a limit
+
+	// Left is what is left of Budget, without what is lent to conversations under way; nil on the initiator's side.
+	Left codons.Budget `json:"budget_left,omitempty"`
 }
 
 // MaxPath is how many states [Side].Path has at most: the last ones.

@@ -87,7 +87,7 @@ func (c *Conversation) update(i codons.Info) {
 		c.Updated = i.Since
 	}
 	s := sideOf(&c.Sides, i.Agent, i.Peer, i.Role.String())
-	s.State, s.Since, s.Ended, s.Deadline, s.Budget = string(i.State), i.Since, false, i.Deadline, i.Budget
+	s.State, s.Since, s.Ended, s.Deadline, s.Budget, s.Left = string(i.State), i.Since, false, i.Deadline, i.Budget, i.Left
 }
 
 // sideOf returns the side of an agent, which it adds if there is none.
