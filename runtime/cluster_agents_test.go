@@ -114,6 +114,9 @@ func TestNodeDies(t *testing.T) {
 	if e := await[runtime.MemberLost](t, lost, 1, nil); e[0].Node != "n2" || e[0].Reason != "failed" {
 		t.Errorf("lost: %+v", e[0])
 	}
+	if all, _ := nodes[0].Links(); all != 1 {
+		t.Errorf("%d links, want that to n3", all)
+	}
 	if _, ok := nodes[0].Directory().Lookup("Rev"); ok {
 		t.Error("an agent of a dead node is in the directory")
 	}

@@ -284,6 +284,9 @@ func TestHTTPOfTwoNodes(t *testing.T) {
 			t.Fatalf("b answers %s", body)
 		}
 	}
+	if _, body := ask(t, c, "GET", url+"/metrics", ""); !strings.Contains(body, `ribosome_cluster_links{ribosome_state="up"} 1`) || !strings.Contains(body, `ribosome_cluster_links{ribosome_state="down"} 0`) {
+		t.Errorf("the metrics are %s", body)
+	}
 	if _, body := ask(t, c, "GET", url+"/api/members", ""); strings.Count(body, `"labels":{"http":"http://127.0.0.1:`) != 2 {
 		t.Errorf("the members are %s", body)
 	}
