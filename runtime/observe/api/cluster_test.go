@@ -304,46 +304,62 @@ func TestMissingNodes(t *testing.T) {
 	}
 }
 
-// The events of all nodes come in one stream, which says whose are missing and since when they are there again.
-func TestEventsOfTwoNodes(t *testing.T) {
-	c := newTown(t, nil)
-	r, err := http.NewRequestWithContext(within(t), "GET", c.servers[0].URL+"/api/events", http.NoBody)
+// streamed is the stream of events of n1.
+type streamed struct {
+	c     *town
+	lines *bufio.Reader
+}
+
+func (c *town) stream() *streamed {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(within(c.t), "GET", c.servers[0].URL+"/api/events", http.NoBody)
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	a, err := c.servers[0].Client().Do(r)
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	defer func() { _ = a.Body.Close() }()
-	lines := bufio.NewReader(a.Body)
-	await := func(parts ...string) {
-		t.Helper()
-		for {
-			line, err := lines.ReadString('\n')
-			if err != nil {
-				t.Fatalf("before %q: %v", parts, err)
-			}
-			if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
-				return
-			}
+	c.t.Cleanup(func() { _ = a.Body.Close() })
+	return &streamed{c, bufio.NewReader(a.Body)}
+}
+
+func (s *streamed) line() string {
+	s.c.t.Helper()
+	line, err := s.lines.ReadString('\n')
+	if err != nil {
+		s.c.t.Fatal(err)
+	}
+	return line
+}
+
+// await reads until a line has all parts.
+func (s *streamed) await(parts ...string) {
+	s.c.t.Helper()
+	for {
+		line := s.line()
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+			return
 		}
 	}
-	await(`"node":"n2"`, `"present"`)
+}
+
+// The events of all nodes come in one stream, which says whose are missing and since when they are there again.
+func TestEventsOfTwoNodes(t *testing.T) {
+	c := newTown(t, nil)
+	stream := c.stream()
+	stream.await(`"node":"n2"`, `"present"`)
 	id, result := c.delegate()
-	await("data:", string(id), `"message.sent"`, `"TASK_ACCEPT"`, `"sender":"w"`) // on n2
+	stream.await("data:", string(id), `"message.sent"`, `"TASK_ACCEPT"`, `"sender":"w"`) // on n2
 	c.servers[1].CloseClientConnections()
-	await(`"node":"n2"`, `"missing"`)
-	await(`"node":"n2"`, `"present"`)
+	stream.await(`"node":"n2"`, `"missing"`)
+	stream.await(`"node":"n2"`, `"present"`)
 	if code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel", "{}", "Content-Type", jsonType); code != http.StatusOK {
 		t.Errorf("%d %s", code, text)
 	}
 	cancels := 0
 	for ended := false; !ended; {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := stream.line()
 		if strings.Contains(line, `"performative":"CANCEL"`) && strings.Contains(line, `"message.sent"`) {
 			cancels++
 		}
@@ -354,6 +370,42 @@ func TestEventsOfTwoNodes(t *testing.T) {
 	}
 	if err := <-result; err == nil {
 		t.Error("the delegation was not cancelled")
+	}
+}
+
+// A message of an agent that the other node does not know yet is in the stream once.
+func TestEventsOfNewAgents(t *testing.T) {
+	c := newTown(t, nil)
+	stream := c.stream()
+	stream.await(`"node":"n2"`, `"present"`)
+	const count = 20
+	for i := range count {
+		client, err := c.nodes[0].Client(within(t), performatives.AgentID(fmt.Sprint("client", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.NewID(), Performative: performatives.ActRequest, Sender: client.ID(), Receiver: "w", Timestamp: time.Now(), Payload: performatives.Raw(`{"action":"fly"}`),
+		})
+		if err == nil {
+			_, err = client.Ask(within(t), m)
+		}
+		if err != nil {
+			t.Fatalf("client %d got %v", i, err)
+		}
+	}
+	requests := 0
+	for answers := 0; answers < count; { // n2 publishes each after the request
+		switch line := stream.line(); {
+		case !strings.Contains(line, `"message.sent"`):
+		case strings.Contains(line, `"performative":"REQUEST"`):
+			requests++
+		case strings.Contains(line, `"sender":"w"`):
+			answers++
+		}
+	}
+	if requests != count {
+		t.Errorf("%d requests are in the stream %d times", count, requests)
 	}
 }
 
