@@ -6,13 +6,17 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // operated is a node with the swarm, an inbox of approvals and an operator's interface, which has performed one task.
@@ -178,9 +182,11 @@ func TestOperatorCancels(t *testing.T) {
 	}
 }
 
-// A step waits in the inbox of --approvals until an operator decides.
+// A step waits in the inbox of --approvals until an operator decides. The audit trail has what operators did.
 func TestOperatorApproves(t *testing.T) {
-	n, url, _ := operated(t)
+	n, url, id := operated(t, "--audit", "trail.jsonl")
+	operates(t, url, "cancel", id)
+	acts := []observe.OperatorActed{{What: "cancel", Of: id, Outcome: "already_ended"}}
 	l, err := (&clientFlags{Addr: n.at["tcp"], As: "deployer"}).plan(io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -220,6 +226,30 @@ func TestOperatorApproves(t *testing.T) {
 		if a := <-asked; a.Approved != want || a.Reason != "because" {
 			t.Errorf("%s: the agent gets %+v", word, a)
 		}
+		acts = append(acts, observe.OperatorActed{What: strings.Fields(word)[0], Of: number, Outcome: "decided", Agent: "deployer", Conversation: performatives.ConversationID(steps[0].Conversation)})
+		if r := operates(t, url, "trace", steps[0].Conversation); !strings.Contains(r.stdout, "deployer → ops") {
+			t.Errorf("the trace of the step is %s", r.stdout)
+		}
+	}
+	l.leave()
+	n.end()
+	text, err := os.ReadFile("trail.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trail []observe.OperatorActed
+	for line := range strings.Lines(string(text)) {
+		var one struct {
+			Kind actors.Kind
+			observe.OperatorActed
+		}
+		if json.Unmarshal([]byte(line), &one) == nil && one.Kind == observe.KindOperatorActed {
+			one.Host, one.Time = "", time.Time{}
+			trail = append(trail, one.OperatorActed)
+		}
+	}
+	if !slices.Equal(trail, acts) {
+		t.Errorf("the trail has\n%+v, want\n%+v", trail, acts)
 	}
 }
 

@@ -139,6 +139,7 @@ func testApprovals(t *testing.T, browser context.Context) {
 	}{{"Approve", true}, {"Deny", false}} {
 		verdict := n.propose("deploy", map[string]any{"password": "canary", "version": "1.2"})
 		b.shows(".step pre", "1.2")
+		b.until(`/^#\/conversations\/.+/.test(document.querySelector('.step a').getAttribute('href'))`)
 		if strings.Contains(eval[string](b, "document.body.textContent"), "canary") {
 			t.Error("the page has what is masked")
 		}
