@@ -107,6 +107,20 @@ func TestConversationsByPages(t *testing.T) {
 	}
 }
 
+// A conversation of which no side is known is listed with the agents of its first message.
+func TestConversationWithoutSides(t *testing.T) {
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"conversations":[{"conversation_id":"a","from":"Ann","to":"Bob"},{"conversation_id":"b","from":"Ann"},{"conversation_id":"c"}]}`))
+	}))
+	defer node.Close()
+	r := operates(t, node.URL, "conversations")
+	for _, want := range []string{"Ann Bob 0 a", "Ann all 0 b", "- - 0 c"} {
+		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), want) {
+			t.Errorf("the list lacks %s:\n%s", want, r.stdout)
+		}
+	}
+}
+
 // A tree that a node describes as a circle is printed once, from its top.
 func TestTraceInACircle(t *testing.T) {
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -477,6 +478,17 @@ func testFilters(t *testing.T, browser context.Context) {
 	b.shows(".count", "1 conversation")
 	b.shows(".row", string(d.Conversation()))
 	b.until(`location.hash === '#/conversations?text=needle'`)
+	// Messages that belong to no codon have no sides: the list has who sent the first one to whom.
+	m, err := performatives.New(performatives.Envelope{ID: "alone", Performative: performatives.ActInform, Sender: "Boss", Receiver: "Silent", Timestamp: time.Now(), Payload: performatives.Raw(`{}`)})
+	if err == nil {
+		err = n.Send(m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.goTo("#/conversations?text=alone")
+	b.until(`document.querySelectorAll('.space .row').length === 1`)
+	b.until(`[...document.querySelectorAll('.space .row .cell')].slice(2, 4).map((e) => e.textContent).join(' ') === 'Boss Silent'`)
 	b.goTo("#/agents")
 	b.shows(".row", "Silent")
 	b.typeIn("input[name=agent]", "work")

@@ -68,10 +68,15 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 
 // view returns a copy without the messages. The paths of its sides are those of the entry.
 func (e *entry) view() Conversation {
-	return Conversation{
+	c := Conversation{
 		ID: e.id, Parent: e.parent, Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: append([]Side{}, e.sides...),
 		Count: e.forgotten + len(e.messages), Forgotten: e.forgotten,
 	}
+	if len(e.messages) > 0 {
+		first := e.messages[0].view()
+		c.From, c.To = first.Sender, first.Receiver
+	}
+	return c
 }
 
 // update enters a side that is under way.

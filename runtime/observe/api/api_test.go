@@ -111,6 +111,8 @@ const jsonType = "application/json"
 
 type conversation struct {
 	ID       string           `json:"conversation_id"`
+	From     string           `json:"from"`
+	To       string           `json:"to"`
 	Parent   string           `json:"parent_conversation_id"`
 	Live     bool             `json:"live"`
 	Sides    []map[string]any `json:"sides"`

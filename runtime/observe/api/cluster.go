@@ -324,6 +324,9 @@ func mergePages(r *http.Request, parts []part[page]) page {
 // join puts into c what another node knows of the same conversation.
 func join(c *observe.Conversation, other observe.Conversation) {
 	c.Parent, c.Protocol, c.Live = cmp.Or(c.Parent, other.Parent), cmp.Or(c.Protocol, other.Protocol), c.Live || other.Live
+	if c.From == "" || other.From != "" && other.Began.Before(c.Began) {
+		c.From, c.To = other.From, other.To
+	}
 	if other.Began.Before(c.Began) {
 		c.Began = other.Began
 	}

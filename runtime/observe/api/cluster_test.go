@@ -186,7 +186,8 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	}
 	for i, n := range c.nodes { // what each knows alone is in one tree
 		m, err := performatives.New(performatives.Envelope{
-			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: "a", Receiver: "b", ConversationID: "both",
+			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: performatives.AgentID("ab"[i:i+1]),
+			Receiver: performatives.AgentID("ba"[i:i+1]), ConversationID: "both",
 			InReplyTo: []string{"", "m0"}[i], Timestamp: time.Unix(int64(i), 0),
 		})
 		if err != nil {
@@ -196,6 +197,14 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	}
 	if both := view[traced](c, "/api/traces/ret-both-001"); len(both.Messages) != 2 || both.Messages[0].ID != "m0" {
 		t.Errorf("the trace of two nodes is %+v", both)
+	}
+	for range 2 { // whichever node is asked
+		for _, filter := range []string{"agent=A", "agent=b", "text=BOT", "text=bot&act=INFORM"} {
+			if all := view[list](c, "/api/conversations?"+filter); len(all.Conversations) != 1 || all.Conversations[0].ID != "both" || all.Conversations[0].From != "a" || all.Conversations[0].To != "b" || len(all.Conversations[0].Sides) > 0 {
+				t.Errorf("%s: a conversation without sides is %+v", filter, all)
+			}
+		}
+		c.servers[0], c.servers[1] = c.servers[1], c.servers[0]
 	}
 	if code, text := c.ask("GET", "/api/traces/none", ""); code != http.StatusNotFound || !strings.Contains(text, "unknown_trace") {
 		t.Errorf("%d %s", code, text)

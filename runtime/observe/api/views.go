@@ -195,10 +195,14 @@ func (h *Handler) matches(c observe.Conversation, get func(string) string) bool 
 		get("live") != "" && (get("live") == "true") != c.Live,
 		get("parent") != "" && get("parent") != string(c.Parent),
 		!of("state", func(s observe.Side) string { return s.State }),
-		!of("agent", func(s observe.Side) string { return string(s.Agent) }) && !of("agent", func(s observe.Side) string { return string(s.Peer) }):
+		!of("agent", func(s observe.Side) string { return string(s.Agent) }) && !of("agent", func(s observe.Side) string { return string(s.Peer) }) &&
+			!strings.EqualFold(string(c.From), get("agent")) && !strings.EqualFold(string(c.To), get("agent")):
 		return false
 	}
 	act, text := get("act"), strings.ToLower(get("text"))
+	if strings.Contains(strings.ToLower(string(c.ID)), text) {
+		text = ""
+	}
 	if act == "" && text == "" {
 		return true
 	}
