@@ -262,6 +262,8 @@ func (g *gathered[T]) add(node string, a *answered, err error) {
 	switch {
 	case err != nil:
 		g.missing = append(g.missing, absent{node, err.Error()})
+	case a.status == http.StatusNotFound && strings.HasPrefix(a.failed(), codeNoPath+": "):
+		g.missing = append(g.missing, absent{node, "its version does not have this view"})
 	case a.status == http.StatusNotFound: // it knows nothing of what is asked for
 	case a.status != http.StatusOK:
 		g.missing = append(g.missing, absent{node, a.failed()})

@@ -163,6 +163,24 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	if !found || len(agents.Missing) > 0 {
 		t.Errorf("the agents are %+v", agents)
 	}
+	counts := view[struct {
+		missing
+		Nodes []struct {
+			Node    string `json:"node"`
+			Open    int    `json:"open_conversations"`
+			Working int    `json:"running_handlers"`
+			Links   int    `json:"links"`
+			Up      int    `json:"links_up"`
+		} `json:"nodes"`
+	}](c, "/api/nodes")
+	if len(counts.Nodes) != 2 || len(counts.Missing) > 0 {
+		t.Fatalf("the nodes are %+v", counts)
+	}
+	for i, n := range counts.Nodes {
+		if n.Node != c.nodes[i].Name() || n.Open != 1 || n.Working != i || n.Links != 1 || n.Up != 1 {
+			t.Errorf("the nodes are %+v", counts)
+		}
+	}
 	all := view[list](c, "/api/conversations?live=true")
 	if len(all.Conversations) != 1 || all.Conversations[0].ID != string(id) || len(all.Conversations[0].Sides) != 2 {
 		t.Errorf("the conversations are %+v", all)
@@ -186,8 +204,8 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	}
 	for i, n := range c.nodes { // what each knows alone is in one tree
 		m, err := performatives.New(performatives.Envelope{
-			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: performatives.AgentID("ab"[i:i+1]),
-			Receiver: performatives.AgentID("ba"[i:i+1]), ConversationID: "both",
+			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: performatives.AgentID("ab"[i : i+1]),
+			Receiver: performatives.AgentID("ba"[i : i+1]), ConversationID: "both",
 			InReplyTo: []string{"", "m0"}[i], Timestamp: time.Unix(int64(i), 0),
 		})
 		if err != nil {
@@ -283,9 +301,14 @@ func TestMissingNodes(t *testing.T) {
 		}
 	})
 	const nowhere = "http://127.0.0.1:1"
-	c.peers = append(c.peers, api.Peer{Node: "n3"}, api.Peer{Node: "n4", URL: nowhere}, api.Peer{Node: "n5", URL: c.servers[0].URL})
+	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"error":{"code":"not_found","text":"there is nothing at this path"}}`))
+	}))
+	defer old.Close()
+	c.peers = append(c.peers, api.Peer{Node: "n3"}, api.Peer{Node: "n4", URL: nowhere}, api.Peer{Node: "n5", URL: c.servers[0].URL}, api.Peer{Node: "n6", URL: old.URL})
 	got := view[missing](c, "/api/agents")
-	want := map[string]string{"n2": "unauthorized", "n3": "--http", "n4": "refused", "n5": "wrong address"}
+	want := map[string]string{"n2": "unauthorized", "n3": "--http", "n4": "refused", "n5": "wrong address", "n6": "version"}
 	for _, m := range got.Missing {
 		if !strings.Contains(m.Why, want[m.Node]) {
 			t.Errorf("%s is missing because of %q, want %q", m.Node, m.Why, want[m.Node])

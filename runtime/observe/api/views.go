@@ -28,15 +28,39 @@ type nodeView struct {
 	Open        int            `json:"open_conversations"`
 	Working     int            `json:"running_handlers"`
 	Members     int            `json:"members"`
+	Links       int            `json:"links"`    // to other nodes of the cluster
+	LinksUp     int            `json:"links_up"` // those over which messages pass
 	Recorder    observe.Counts `json:"recorder"`
 }
 
-func (h *Handler) node(w http.ResponseWriter, _ *http.Request) {
+func (h *Handler) counts() nodeView {
 	n := h.options.Node
 	c := n.Counts()
-	answer(w, http.StatusOK, nodeView{
-		n.Name(), c.Refused, c.DeadLetters, c.Agents, c.Remote, c.Open, c.Working, max(1, len(n.Members())), h.options.Recorder.Counts(),
-	})
+	links, up := n.Links()
+	return nodeView{
+		n.Name(), c.Refused, c.DeadLetters, c.Agents, c.Remote, c.Open, c.Working, max(1, len(n.Members())), links, up, h.options.Recorder.Counts(),
+	}
+}
+
+func (h *Handler) node(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, h.counts()) }
+
+// nodeList is the answer of GET /api/nodes.
+type nodeList struct {
+	Nodes []nodeView `json:"nodes"`
+	partial
+}
+
+func (h *Handler) nodes(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, nodeList{Nodes: []nodeView{h.counts()}})
+}
+
+// mergeNodes lists the nodes by name.
+func mergeNodes(_ *http.Request, parts []part[nodeList]) (v nodeList) {
+	for _, p := range parts {
+		v.Nodes = append(v.Nodes, p.view.Nodes...)
+	}
+	slices.SortFunc(v.Nodes, func(a, b nodeView) int { return cmp.Compare(a.Node, b.Node) })
+	return v
 }
 
 // memberView is a node of the cluster.
