@@ -308,11 +308,12 @@ func TestMisreadType(t *testing.T) {
 // TestConversationsUnderWay lists both sides of a review, and none after it.
 func TestConversationsUnderWay(t *testing.T) {
 	slow := func(ctx context.Context, turn codons.Turn[change]) (codons.Command, error) {
+		_ = codons.Spend(ctx, codons.Budget{codons.Tokens: 2})
 		time.Sleep(time.Minute)
 		return codons.Command{Name: "approve", Data: comments{"at last"}}, nil
 	}
 	inReviews(t, slow, func(t *testing.T, s *actors.System, asker actors.Self) {
-		asked, err := review.Start(t.Context(), asker, "Rev", change{Diff: "x"}, codons.On("revise", addTests), codons.WithBudget(codons.Budget{codons.Tokens: 7}))
+		asked, err := review.Start(t.Context(), asker, "Rev", change{Diff: "x"}, codons.On("revise", addTests), codons.WithBudget(codons.Budget{codons.Tokens: 7, codons.Depth: 3}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -331,6 +332,9 @@ func TestConversationsUnderWay(t *testing.T) {
 			if got.Budget[codons.Tokens] != 7 || got.ID != want.ID || got.Role != want.Role || got.State != want.State || !got.Since.Equal(began) || !got.Deadline.Equal(want.Deadline) || got.Peer != want.Peer {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
+		}
+		if ours, theirs := all[0].Left, all[1].Left.String(); ours != nil || theirs != "depth 3, tokens 5" {
+			t.Errorf("left are %q on the initiator's side and %q on the other", ours, theirs)
 		}
 		if _, err := asked.Wait(); err != nil {
 			t.Error(err)

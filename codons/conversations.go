@@ -2,6 +2,7 @@ package codons
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,10 @@ type Info struct {
 	Since    time.Time                    `json:"since"`             // when it came to the state
 	Deadline time.Time                    `json:"deadline,omitzero"` // when the deadline timer is due; zero while none runs
 	Budget   Budget                       `json:"budget,omitempty"`  // what the work may use; nil without a limit
+
+	// Left is what is left of Budget, without what is lent to conversations that the work has under way, as [Left] returns it. Nil on the
+	// initiator's side, which learns at the end what the work has used. The map is the caller's.
+	Left Budget `json:"budget_left,omitempty"`
 }
 
 // Conversations returns the conversations that are under way in a system, both sides of
@@ -60,6 +65,7 @@ type progress struct {
 	state    machine.State
 	since    time.Time
 	deadline time.Time
+	work     *scope // that of the conversation
 }
 
 // Info returns where the conversation stands. Safe for concurrent use.
@@ -67,10 +73,26 @@ func (c *Conversation) Info() Info {
 	allowance, _ := BudgetOf(c.first) // one that makes no sense is refused by the conversation
 	c.progress.mu.Lock()
 	defer c.progress.mu.Unlock()
-	return Info{
+	i := Info{
 		ID: c.key.ID, Parent: c.parent, Protocol: c.codon.Name(), Role: c.role, Agent: c.self, Peer: c.key.Peer,
 		State: c.progress.state, Began: c.began, Since: c.progress.since, Deadline: c.progress.deadline, Budget: allowance,
 	}
+	if c.role == machine.Responder {
+		i.Left = c.progress.work.left(allowance)
+	}
+	return i
+}
+
+// left returns what is left of an allowance. s is nil before the first job.
+func (s *scope) left(allowance Budget) Budget {
+	if s == nil || allowance == nil {
+		return maps.Clone(allowance)
+	}
+	left := s.account.remaining()
+	if _, limited := allowance[Depth]; limited {
+		left[Depth] = s.depth
+	}
+	return left
 }
 
 // show makes the state known to other goroutines.

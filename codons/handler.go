@@ -46,6 +46,9 @@ func newHandler(c *Conversation, t Times, s *slot, job string, do func(context.C
 			return nil, err
 		}
 		c.work = scope
+		c.progress.mu.Lock()
+		c.progress.work = scope
+		c.progress.mu.Unlock()
 	}
 	h := &Handler{conversation: c, request: c.request, job: job, do: do, slot: s, scope: c.work, began: time.Now()}
 	var span *Span

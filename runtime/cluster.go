@@ -64,6 +64,8 @@ type nodeLinks interface {
 	Send(peer cluster.Incarnation, m *performatives.Message) error
 	// Control sends a text about capabilities, which may be lost.
 	Control(peer cluster.Incarnation, text []byte) bool
+	// Up returns to how many nodes messages pass now.
+	Up() int
 	// Stop waits until everything is delivered, and closes all links.
 	Stop(ctx context.Context) error
 }

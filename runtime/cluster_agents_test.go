@@ -53,6 +53,9 @@ func TestReplyToAnAgentThatHasJustBegun(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 2)
 	spawn(t, nodes[1], "Echo", always(scripted{topics: []string{"x"}, receive: func(c *actors.Context, m *p.Message) {
+		if of, known := nodes[1].NodeOf(m.Sender()); of != "n1" || !known {
+			t.Errorf("the node of %s is %q", m.Sender(), of)
+		}
 		if m.Performative().ExpectsReply() {
 			_ = c.ReplyAs(m, p.ActAgree, nil)
 		}
@@ -67,6 +70,9 @@ func TestReplyToAnAgentThatHasJustBegun(t *testing.T) {
 		if err != nil || answer.Performative() != p.ActAgree {
 			t.Fatalf("client %d got %v, %v", i, answer, err)
 		}
+	}
+	if of, known := nodes[1].NodeOf("nobody"); known {
+		t.Errorf("the node of nobody is %q", of)
 	}
 }
 
@@ -113,6 +119,9 @@ func TestNodeDies(t *testing.T) {
 	}
 	if e := await[runtime.MemberLost](t, lost, 1, nil); e[0].Node != "n2" || e[0].Reason != "failed" {
 		t.Errorf("lost: %+v", e[0])
+	}
+	if all, _ := nodes[0].Links(); all != 1 {
+		t.Errorf("%d links, want that to n3", all)
 	}
 	if _, ok := nodes[0].Directory().Lookup("Rev"); ok {
 		t.Error("an agent of a dead node is in the directory")

@@ -137,6 +137,25 @@ func (n *Node) Members() []cluster.Member {
 	return c.members.Members()
 }
 
+// Links returns to how many other nodes of the cluster the node has links, and to how many of them messages pass now. Both are 0 without a cluster. Safe for
+// concurrent use.
+func (n *Node) Links() (all, up int) {
+	c := n.cluster.Load()
+	if c == nil {
+		return 0, 0
+	}
+	select {
+	case <-c.ready:
+	default: // the node is still starting
+		return 0, 0
+	}
+	if c.links == nil {
+		return 0, 0
+	}
+	all = len(*c.current.Load())
+	return all, min(all, c.links.Up())
+}
+
 // Joined reports whether the node has reached another node of its cluster. It is also true if there is no other node to join: the node has
 // no seeds, is its own only seed, or has no cluster. It stays true when all other nodes are lost.
 func (n *Node) Joined() bool {

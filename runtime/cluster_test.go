@@ -115,6 +115,9 @@ func TestDelegationToAnotherNode(t *testing.T) {
 	if err != nil || result.Status != p.StatusSuccess {
 		t.Fatalf("got %+v, %v", result, err)
 	}
+	if all, up := nodes[0].Links(); all != 1 || up != 1 {
+		t.Errorf("%d links, and %d are up", all, up)
+	}
 	if err := nodes[0].Spawn(t.Context(), "REV", func() actors.Agent { return colleague{} }); !errors.Is(err, actors.ErrExists) {
 		t.Errorf("an agent of the same id: %v", err)
 	}

@@ -377,6 +377,18 @@ func (ls *simLinks) Control(peer cluster.Incarnation, text []byte) bool {
 	return true
 }
 
+// Up counts the links that have a stream.
+func (ls *simLinks) Up() (up int) {
+	ls.net.mu.Lock()
+	defer ls.net.mu.Unlock()
+	for key, e := range ls.net.ends {
+		if key[0] == ls.o.Self && e.stream != nil && e.link.Met() {
+			up++
+		}
+	}
+	return up
+}
+
 func (n *linkNetwork) wakeLocked(e *linkEnd) {
 	n.after(e.links.o.Self.Name, 0, func() {
 		n.mu.Lock()

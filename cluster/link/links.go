@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -222,6 +224,21 @@ func (ls *Links) Control(peer cluster.Incarnation, text []byte) bool {
 	defer e.mu.Unlock()
 	defer e.signal()
 	return e.link.SendControl(text)
+}
+
+// Up returns to how many nodes messages pass now: those to which there is a stream whose ends know each other.
+func (ls *Links) Up() (up int) {
+	ls.mu.Lock()
+	all := slices.Collect(maps.Values(ls.peers))
+	ls.mu.Unlock()
+	for _, e := range all {
+		e.mu.Lock()
+		if e.stream != nil && e.link.Met() {
+			up++
+		}
+		e.mu.Unlock()
+	}
+	return up
 }
 
 func (e *end) signal() {

@@ -101,7 +101,7 @@ func TestCanaries(t *testing.T) {
 
 	seen := map[string]string{"the stream": live.String()}
 	for _, path := range []string{
-		"/api/openapi.json", "/api/node", "/api/members", "/api/agents", "/api/refusals", "/api/rates", "/api/conversations", "/api/codons/task-delegation", "/api/approvals", "/metrics",
+		"/api/openapi.json", "/api/node", "/api/nodes", "/api/members", "/api/agents", "/api/refusals", "/api/rates", "/api/conversations", "/api/codons/task-delegation", "/api/approvals", "/metrics",
 		"/api/conversations/none", "/api/conversations?text=" + canary,
 	} {
 		_, seen[path] = ask(t, c, "GET", url+path, token)

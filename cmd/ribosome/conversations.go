@@ -17,7 +17,7 @@ type conversationsCmd struct {
 	Act   string `placeholder:"ACT" help:"Only those with a message of this act or message type"`
 	Codon string `placeholder:"NAME" help:"Only those of this codon, such as task-delegation"`
 	State string `placeholder:"STATE" help:"Only those with a side in this state"`
-	Text  string `placeholder:"TEXT" help:"Only those with this text in a payload"`
+	Text  string `placeholder:"TEXT" help:"Only those with this text in their id or in a payload"`
 	Live  bool   `help:"Only those that are under way"`
 	Limit int    `default:"50" help:"Most that are listed, the latest first"`
 
@@ -33,6 +33,8 @@ type seenConversation struct {
 	Protocol  string        `json:"protocol"`
 	Began     time.Time     `json:"began"`
 	Updated   time.Time     `json:"updated"`
+	From      string        `json:"from"`
+	To        string        `json:"to"`
 	Live      bool          `json:"live"`
 	Sides     []seenSide    `json:"sides"`
 	Messages  []seenMessage `json:"messages"`
@@ -158,8 +160,8 @@ func (c *seenConversation) between() (from, to string) {
 		}
 		from, to = cmp.Or(s.Peer, "-"), s.Agent
 	}
-	if len(c.Sides) == 0 && len(c.Messages) > 0 {
-		return c.Messages[0].Sender, cmp.Or(c.Messages[0].Receiver, "all")
+	if len(c.Sides) == 0 && c.From != "" {
+		return c.From, cmp.Or(c.To, "all")
 	}
 	return cmp.Or(from, "-"), cmp.Or(to, "-")
 }

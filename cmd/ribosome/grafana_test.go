@@ -48,7 +48,7 @@ func TestDashboard(t *testing.T) {
 		}
 		has[m[1]] = false
 	}
-	// Counters that nothing has counted have no line. The names of all are those of docs/telemetry.md, whose own test is in package telemetry.
+	// Counters that nothing has counted have no line. A test of package telemetry has the names of all.
 	for _, name := range []string{"messages_resent", "messages_refused", "messages_dead_lettered", "agent_errors", "agent_restarts"} {
 		has["ribosome_"+name+"_total"] = false
 	}

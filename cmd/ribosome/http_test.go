@@ -284,6 +284,15 @@ func TestHTTPOfTwoNodes(t *testing.T) {
 			t.Fatalf("b answers %s", body)
 		}
 	}
+	for late := time.Now().Add(patience); ; { // the agents may have come by gossip, before the link
+		_, metrics := ask(t, c, "GET", url+"/metrics", "")
+		if strings.Contains(metrics, `ribosome_cluster_links{ribosome_state="up"} 1`) && strings.Contains(metrics, `ribosome_cluster_links{ribosome_state="down"} 0`) {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatalf("the metrics are %s", metrics)
+		}
+	}
 	if _, body := ask(t, c, "GET", url+"/api/members", ""); strings.Count(body, `"labels":{"http":"http://127.0.0.1:`) != 2 {
 		t.Errorf("the members are %s", body)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -72,12 +73,13 @@ type approvalsCmd struct {
 
 // waitingStep is a step that waits for a decision.
 type waitingStep struct {
-	ID    int       `json:"id"`
-	Node  string    `json:"node"`
-	From  string    `json:"from"`
-	Since time.Time `json:"since"`
-	Until time.Time `json:"until,omitzero"`
-	Step  anyJSON   `json:"step"`
+	ID           int       `json:"id"`
+	Node         string    `json:"node"`
+	From         string    `json:"from"`
+	Conversation string    `json:"conversation_id,omitempty"` // empty for a node of an earlier version
+	Since        time.Time `json:"since"`
+	Until        time.Time `json:"until,omitzero"`
+	Step         anyJSON   `json:"step"`
 }
 
 // anyJSON is a value as the node wrote it.
@@ -113,13 +115,13 @@ func (c *approvalsCmd) run(ctx context.Context, std streams) error {
 }
 
 func approvalRows(all []waitingStep) [][]string {
-	rows := [][]string{{"NUMBER", "NODE", "FROM", "SINCE", "UNTIL", "STEP"}}
+	rows := [][]string{{"NUMBER", "NODE", "FROM", "SINCE", "UNTIL", "CONVERSATION", "STEP"}}
 	for _, s := range all {
 		until := "-"
 		if !s.Until.IsZero() {
 			until = s.Until.Local().Format(time.DateTime)
 		}
-		rows = append(rows, []string{strconv.Itoa(s.ID), oneLine(s.Node), oneLine(s.From), s.Since.Local().Format(time.DateTime), until, oneLine(string(plainJSON(s.Step)))})
+		rows = append(rows, []string{strconv.Itoa(s.ID), oneLine(s.Node), oneLine(s.From), s.Since.Local().Format(time.DateTime), until, oneLine(cmp.Or(s.Conversation, "-")), oneLine(string(plainJSON(s.Step)))})
 	}
 	return rows
 }
@@ -130,9 +132,18 @@ type decisionFlags struct {
 
 	On       string        `placeholder:"NODE" help:"Node of the step, in a cluster; without it, the node at --addr"`
 	Reason   string        `placeholder:"TEXT" help:"Reason that the agent is told"`
+	JSON     bool          `name:"json" help:"Print one JSON object: the decision"`
 	Deadline time.Duration `default:"10s" help:"How long the node may take"`
 
 	operatorFlags `group:"The operator's interface of the node:"`
+}
+
+// decision is what approve and deny print with --json.
+type decision struct {
+	ID       int    `json:"id"`
+	Node     string `json:"node,omitempty"` // empty for the node at --addr
+	Approved bool   `json:"approved"`
+	Reason   string `json:"reason,omitempty"`
 }
 
 // approveCmd is ribosome approve.
@@ -161,6 +172,10 @@ func (c *decisionFlags) decide(ctx context.Context, std streams, approve bool) e
 		return err
 	}
 	out := newPrinter(std.out)
+	if c.JSON {
+		out.json(decision{c.Number, c.On, approve, c.Reason})
+		return out.end()
+	}
 	out.line(map[bool]string{true: "approved", false: "denied"}[approve])
 	return out.end()
 }

@@ -6,13 +6,17 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // operated is a node with the swarm, an inbox of approvals and an operator's interface, which has performed one task.
@@ -103,6 +107,20 @@ func TestConversationsByPages(t *testing.T) {
 	}
 }
 
+// A conversation of which no side is known is listed with the agents of its first message.
+func TestConversationWithoutSides(t *testing.T) {
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"conversations":[{"conversation_id":"a","from":"Ann","to":"Bob"},{"conversation_id":"b","from":"Ann"},{"conversation_id":"c"}]}`))
+	}))
+	defer node.Close()
+	r := operates(t, node.URL, "conversations")
+	for _, want := range []string{"Ann Bob 0 a", "Ann all 0 b", "- - 0 c"} {
+		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), want) {
+			t.Errorf("the list lacks %s:\n%s", want, r.stdout)
+		}
+	}
+}
+
 // A tree that a node describes as a circle is printed once, from its top.
 func TestTraceInACircle(t *testing.T) {
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -178,9 +196,11 @@ func TestOperatorCancels(t *testing.T) {
 	}
 }
 
-// A step waits in the inbox of --approvals until an operator decides.
+// A step waits in the inbox of --approvals until an operator decides. The audit trail has what operators did.
 func TestOperatorApproves(t *testing.T) {
-	n, url, _ := operated(t)
+	n, url, id := operated(t, "--audit", "trail.jsonl")
+	operates(t, url, "cancel", id)
+	acts := []observe.OperatorActed{{What: "cancel", Of: id, Outcome: "already_ended"}}
 	l, err := (&clientFlags{Addr: n.at["tcp"], As: "deployer"}).plan(io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +209,7 @@ func TestOperatorApproves(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.leave()
-	for word, want := range map[string]bool{"approve": true, "deny": false} {
+	for word, want := range map[string]bool{"approve": true, "deny": false, "approve --json": true, "deny --json": false} {
 		asked := make(chan approval.Approval, 1)
 		go func() {
 			a, _ := approval.Approve(t.Context(), l, "ops", approval.Step{What: "deploy", Data: performatives.ContentOf(map[string]string{"api_key": anasToken})})
@@ -210,12 +230,40 @@ func TestOperatorApproves(t *testing.T) {
 		if r := operates(t, url, "approvals"); !strings.Contains(r.stdout, "\n"+number+"       node  deployer ") || !strings.Contains(r.stdout, `"deploy"`) {
 			t.Errorf("the list is\n%s", r.stdout)
 		}
-		if r := operates(t, url, word, number, "--reason", "because", "--on", "node"); r.stdout != word+"d\n" && r.stdout != "denied\n" {
-			t.Errorf("%+v", r)
+		printed := map[string]string{
+			"approve": "approved\n", "approve --json": `{"id":` + number + `,"node":"node","approved":true,"reason":"because"}` + "\n",
+			"deny": "denied\n", "deny --json": `{"id":` + number + `,"node":"node","approved":false,"reason":"because"}` + "\n",
+		}[word]
+		if words := strings.Fields(word); operates(t, url, words[0], append(words[1:], number, "--reason", "because", "--on", "node")...).stdout != printed {
+			t.Errorf("%s does not print %s", word, printed)
 		}
 		if a := <-asked; a.Approved != want || a.Reason != "because" {
 			t.Errorf("%s: the agent gets %+v", word, a)
 		}
+		acts = append(acts, observe.OperatorActed{What: strings.Fields(word)[0], Of: number, Outcome: "decided", Agent: "deployer", Conversation: performatives.ConversationID(steps[0].Conversation)})
+		if r := operates(t, url, "trace", steps[0].Conversation); !strings.Contains(r.stdout, "deployer → ops") {
+			t.Errorf("the trace of the step is %s", r.stdout)
+		}
+	}
+	l.leave()
+	n.end()
+	text, err := os.ReadFile("trail.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trail []observe.OperatorActed
+	for line := range strings.Lines(string(text)) {
+		var one struct {
+			Kind actors.Kind
+			observe.OperatorActed
+		}
+		if json.Unmarshal([]byte(line), &one) == nil && one.Kind == observe.KindOperatorActed {
+			one.Host, one.Time = "", time.Time{}
+			trail = append(trail, one.OperatorActed)
+		}
+	}
+	if !slices.Equal(trail, acts) {
+		t.Errorf("the trail has\n%+v, want\n%+v", trail, acts)
 	}
 }
 

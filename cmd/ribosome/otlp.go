@@ -145,11 +145,11 @@ func (e *exports) count(meter metric.Meter) error {
 		name, unit, what string
 		of               func() int64
 	}{
-		{"spans.ended", "{span}", "Spans of the node that have ended; those that are neither exported nor about to be are lost", e.spans.all.Load},
-		{"spans.exported", "{span}", "Spans of the node that the collector has taken", e.spans.taken.Load},
-		{"metrics.failed", "{export}", "Exports of metrics that the collector has not taken", e.metrics.lost},
+		{telemetry.MetricSpansEnded, "{span}", "Spans of the node that have ended; those that are neither exported nor about to be are lost", e.spans.all.Load},
+		{telemetry.MetricSpansExported, "{span}", "Spans of the node that the collector has taken", e.spans.taken.Load},
+		{telemetry.MetricExportsFailed, "{export}", "Exports of metrics that the collector has not taken", e.metrics.lost},
 	} {
-		_, err := meter.Int64ObservableCounter("ribosome.telemetry."+c.name, metric.WithUnit(c.unit), metric.WithDescription(c.what),
+		_, err := meter.Int64ObservableCounter(c.name, metric.WithUnit(c.unit), metric.WithDescription(c.what),
 			metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error { o.Observe(c.of()); return nil }))
 		if err != nil {
 			return err

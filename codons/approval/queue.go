@@ -36,12 +36,13 @@ type Queue struct {
 
 // Open is a step that waits for a decision.
 type Open struct {
-	ID    int // from 1, in the order of arrival
-	Step  Step
-	From  performatives.AgentID // the agent that will take the step
-	Since time.Time             // of its arrival
-	Until time.Time             // the deadline of the decision
-	Done  <-chan struct{}       // closed when the step was decided, withdrawn, or its deadline has passed
+	ID           int // from 1, in the order of arrival
+	Step         Step
+	From         performatives.AgentID        // the agent that will take the step
+	Conversation performatives.ConversationID // in which it asks
+	Since        time.Time                    // of its arrival
+	Until        time.Time                    // the deadline of the decision
+	Done         <-chan struct{}              // closed when the step was decided, withdrawn, or its deadline has passed
 }
 
 // queued is one open step with the handler that waits for its verdict.
@@ -78,7 +79,7 @@ func (q *Queue) add(ctx context.Context, s ProposedStep) *queued {
 	defer q.mu.Unlock()
 	q.last++
 	w := &queued{
-		Open{q.last, s.Step, s.Message.Sender(), time.Now(), until, ctx.Done()},
+		Open{q.last, s.Step, s.Message.Sender(), s.Message.ConversationID(), time.Now(), until, ctx.Done()},
 		ctx, make(chan Verdict, 1),
 	}
 	q.open = append(q.open, w)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -45,7 +46,7 @@ func testViews(t *testing.T, browser context.Context) {
 		"#/agents":                       {"Agents", "Worker", "Boss", "Urgent"},
 		"#/conversations":                {"Conversations", "task-delegation", "Worker", "1 conversation", "working"},
 		"#/conversations?live=false":     {"No conversation matches."},
-		conversationOf(d.Conversation()): {"TASK_REQUEST", "TASK_ACCEPT", "Task delegation", "initiator", "responder", "under way", "tokens 5,000", "receive INFORM_RESULT", "Legal next moves"},
+		conversationOf(d.Conversation()): {"TASK_REQUEST", "TASK_ACCEPT", "Task delegation", "initiator", "responder", "under way", "tokens 5,000 lent", "tokens 4,800 of 5,000 left", "receive INFORM_RESULT", "Legal next moves"},
 		"#/approvals":                    {"Approvals", "Nothing waits for a decision."},
 		"#/refusals":                     {"Refusals and dead letters", "There are none."},
 		"#/nowhere":                      {"There is no such view."},
@@ -139,6 +140,7 @@ func testApprovals(t *testing.T, browser context.Context) {
 	}{{"Approve", true}, {"Deny", false}} {
 		verdict := n.propose("deploy", map[string]any{"password": "canary", "version": "1.2"})
 		b.shows(".step pre", "1.2")
+		b.until(`/^#\/conversations\/.+/.test(document.querySelector('.step a').getAttribute('href'))`)
 		if strings.Contains(eval[string](b, "document.body.textContent"), "canary") {
 			t.Error("the page has what is masked")
 		}
@@ -476,6 +478,17 @@ func testFilters(t *testing.T, browser context.Context) {
 	b.shows(".count", "1 conversation")
 	b.shows(".row", string(d.Conversation()))
 	b.until(`location.hash === '#/conversations?text=needle'`)
+	// Messages that belong to no codon have no sides: the list has who sent the first one to whom.
+	m, err := performatives.New(performatives.Envelope{ID: "alone", Performative: performatives.ActInform, Sender: "Boss", Receiver: "Silent", Timestamp: time.Now(), Payload: performatives.Raw(`{}`)})
+	if err == nil {
+		err = n.Send(m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.goTo("#/conversations?text=alone")
+	b.until(`document.querySelectorAll('.space .row').length === 1`)
+	b.until(`[...document.querySelectorAll('.space .row .cell')].slice(2, 4).map((e) => e.textContent).join(' ') === 'Boss Silent'`)
 	b.goTo("#/agents")
 	b.shows(".row", "Silent")
 	b.typeIn("input[name=agent]", "work")

@@ -37,6 +37,7 @@ func (worker) ConsiderTask(context.Context, delegation.Task) delegation.Decision
 }
 
 func (w worker) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
+	_ = codons.Spend(ctx, codons.Budget{"tokens": 200}) // of tasks without a budget, too: no limit
 	w.begun <- struct{}{}
 	for {
 		select {

@@ -100,6 +100,13 @@ func testNodes(t *testing.T, browser context.Context) {
 		o.Peers = func() []api.Peer { return []api.Peer{{Node: "south", URL: south.url}} }
 	})
 	here, there := north.propose("here", nil), south.propose("there", nil)
+	overview := open(t, browser, north.url)
+	overview.goTo("")
+	card := func(title string) string {
+		return `[...document.querySelectorAll('.card')].find((e) => e.textContent.endsWith(` + js(title) + `))?.querySelector('.value').textContent`
+	}
+	overview.until(card("Conversations under way") + ` === '4'`) // two sides on each node
+	overview.until(card("Agents") + ` === '6'`)
 	d := south.delegate(performatives.TaskRequest{TaskType: "dig"})
 	b := open(t, browser, north.url)
 	b.goTo("#/approvals")
@@ -127,6 +134,7 @@ func testNodes(t *testing.T, browser context.Context) {
 	b.shows(".row", string(d.Conversation()))
 	south.gate.set(false)
 	b.shows(".missing", "Without the node south")
+	overview.shows(".missing", "Without the node south")
 	south.gate.set(true)
 	b.until(`!document.querySelector('.missing')`)
 }

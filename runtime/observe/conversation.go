@@ -15,6 +15,8 @@ type Conversation struct {
 	Protocol  string                       `json:"protocol,omitempty"`               // the codon; empty for messages without one
 	Began     time.Time                    `json:"began"`                            // the time of its first event
 	Updated   time.Time                    `json:"updated"`                          // the time of its last event
+	From      performatives.AgentID        `json:"from,omitempty"`                   // the sender of the first message that is kept; empty without one
+	To        performatives.AgentID        `json:"to,omitempty"`                     // its receiver; empty for a broadcast
 	Live      bool                         `json:"live"`                             // a side of it is under way
 	Sides     []Side                       `json:"sides"`                            // those on this node, in the order of their first events
 	Messages  []Message                    `json:"messages,omitempty"`               // the last ones, the oldest first; nil in a list
@@ -33,6 +35,9 @@ type Side struct {
 	Path     []string              `json:"path,omitempty"`    // the states that it has come through, in their order, the current one last: MaxPath at most; nil in a list
 	Deadline time.Time             `json:"deadline,omitzero"` // of a live side; zero without one
 	Budget   codons.Budget         `json:"budget,omitempty"`  // of a live side; nil without a limit
+
+	// Left is what is left of Budget, without what is lent to conversations under way; nil on the initiator's side.
+	Left codons.Budget `json:"budget_left,omitempty"`
 }
 
 // MaxPath is how many states [Side].Path has at most: the last ones.

@@ -1,6 +1,9 @@
 package observe
 
-import "github.com/ribosome-agents/ribosome/actors"
+import (
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
 
 // KindOperatorActed is the kind of [OperatorActed].
 const KindOperatorActed actors.Kind = "operator.acted"
@@ -13,6 +16,10 @@ type OperatorActed struct {
 	What    string `json:"what"`   // cancel, approve or deny; decide for a decision that cannot be read
 	Of      string `json:"of"`     // the id of the conversation or the number of the step
 	Outcome string `json:"result"` // such as receipt, or the code of the error
+
+	// Agent and Conversation are those of a decision: the agent that asked for it, and the conversation in which it did. Both are empty for a step that was not open.
+	Agent        performatives.AgentID        `json:"agent,omitempty"`
+	Conversation performatives.ConversationID `json:"conversation_id,omitempty"`
 }
 
 // Kind returns KindOperatorActed.

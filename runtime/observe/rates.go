@@ -21,6 +21,7 @@ type Sample struct {
 	DeadLetters uint64    `json:"dead_letters"` // messages
 	Begun       uint64    `json:"begun"`        // sides of conversations
 	Ended       uint64    `json:"ended"`        // sides of conversations, also those that failed
+	Errors      uint64    `json:"errors"`       // of jobs and handlers that failed or panicked
 	Failed      uint64    `json:"failed"`       // sides of conversations that timed out, were abandoned or misread, or whose work failed
 }
 
@@ -82,6 +83,7 @@ func (s *Sample) Add(other Sample) {
 	s.Begun += other.Begun
 	s.Ended += other.Ended
 	s.Failed += other.Failed
+	s.Errors += other.Errors
 }
 
 // step counts the begin or the end of a side.

@@ -114,11 +114,17 @@ func (r *Recorder) deadLetterLocked(seq uint64, ev *actors.DeadLetter) {
 }
 
 func (r *Recorder) jobFailedLocked(_ uint64, ev *codons.JobFailed) {
-	r.incidentsLocked(ev.Agent).Errors++
+	r.errorLocked(ev.Agent, ev.Time)
 }
 
 func (r *Recorder) handlerPanickedLocked(_ uint64, ev *codons.HandlerPanicked) {
-	r.incidentsLocked(ev.Agent).Errors++
+	r.errorLocked(ev.Agent, ev.Time)
+}
+
+// errorLocked counts an error of an agent.
+func (r *Recorder) errorLocked(of performatives.AgentID, at time.Time) {
+	r.incidentsLocked(of).Errors++
+	r.rates.at(at).Errors++
 }
 
 func (r *Recorder) supervisedLocked(_ uint64, ev *actors.Supervised) {

@@ -68,10 +68,15 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 
 // view returns a copy without the messages. The paths of its sides are those of the entry.
 func (e *entry) view() Conversation {
-	return Conversation{
+	c := Conversation{
 		ID: e.id, Parent: e.parent, Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: append([]Side{}, e.sides...),
 		Count: e.forgotten + len(e.messages), Forgotten: e.forgotten,
 	}
+	if len(e.messages) > 0 {
+		first := e.messages[0].view()
+		c.From, c.To = first.Sender, first.Receiver
+	}
+	return c
 }
 
 // update enters a side that is under way.
@@ -87,7 +92,7 @@ func (c *Conversation) update(i codons.Info) {
 		c.Updated = i.Since
 	}
 	s := sideOf(&c.Sides, i.Agent, i.Peer, i.Role.String())
-	s.State, s.Since, s.Ended, s.Deadline, s.Budget = string(i.State), i.Since, false, i.Deadline, i.Budget
+	s.State, s.Since, s.Ended, s.Deadline, s.Budget, s.Left = string(i.State), i.Since, false, i.Deadline, i.Budget, i.Left
 }
 
 // sideOf returns the side of an agent, which it adds if there is none.

@@ -125,12 +125,13 @@ func endedInitiator(s observe.Side) bool { return s.Ended && s.Role == machine.I
 
 // stepView is a step that waits for a decision. Its content is the agent's, masked.
 type stepView struct {
-	ID    int                   `json:"id"`   // on its node
-	Node  string                `json:"node"` // whose queue has it
-	From  performatives.AgentID `json:"from"`
-	Since time.Time             `json:"since"`
-	Until time.Time             `json:"until,omitzero"`
-	Step  any                   `json:"step"`
+	ID           int                          `json:"id"`   // on its node
+	Node         string                       `json:"node"` // whose queue has it
+	From         performatives.AgentID        `json:"from"`
+	Conversation performatives.ConversationID `json:"conversation_id"`
+	Since        time.Time                    `json:"since"`
+	Until        time.Time                    `json:"until,omitzero"`
+	Step         any                          `json:"step"`
 }
 
 // approvalList is the answer of GET /api/approvals.
@@ -143,7 +144,7 @@ func (h *Handler) approvals(w http.ResponseWriter, _ *http.Request) {
 	all := []stepView{}
 	if q := h.options.Approvals; q != nil {
 		for _, o := range q.Open() {
-			all = append(all, stepView{o.ID, h.options.Node.Name(), o.From, o.Since, o.Until, h.options.Recorder.Masked(o.Step)})
+			all = append(all, stepView{o.ID, h.options.Node.Name(), o.From, o.Conversation, o.Since, o.Until, h.options.Recorder.Masked(o.Step)})
 		}
 	}
 	answer(w, http.StatusOK, approvalList{Approvals: all})
@@ -165,11 +166,11 @@ func (h *Handler) decide(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	if act.What = "deny"; d.Approve {
 		act.What = "approve"
 	}
-	id, err := strconv.Atoi(act.Of)
-	if err == nil && h.options.Approvals != nil {
-		err = h.verdict(id, d)
-	} else {
-		err = approval.ErrNotOpen
+	o, open := h.step(act.Of)
+	err := approval.ErrNotOpen
+	if open {
+		act.Agent, act.Conversation = o.From, o.Conversation
+		err = h.verdict(o.ID, d)
 	}
 	if err != nil {
 		act.Outcome = "not_open"
@@ -179,6 +180,20 @@ func (h *Handler) decide(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	act.Outcome = "decided"
 	answer(w, http.StatusOK, status{"decided"})
 	return act
+}
+
+// step returns the open step with a number.
+func (h *Handler) step(number string) (step approval.Open, open bool) {
+	id, err := strconv.Atoi(number)
+	if err != nil || h.options.Approvals == nil {
+		return approval.Open{}, false
+	}
+	all := h.options.Approvals.Open()
+	i := slices.IndexFunc(all, func(o approval.Open) bool { return o.ID == id })
+	if i < 0 {
+		return approval.Open{}, false
+	}
+	return all[i], true
 }
 
 func (h *Handler) verdict(id int, d decision) error {

@@ -111,6 +111,8 @@ const jsonType = "application/json"
 
 type conversation struct {
 	ID       string           `json:"conversation_id"`
+	From     string           `json:"from"`
+	To       string           `json:"to"`
 	Parent   string           `json:"parent_conversation_id"`
 	Live     bool             `json:"live"`
 	Sides    []map[string]any `json:"sides"`
@@ -310,22 +312,39 @@ func TestApproval(t *testing.T) {
 	if err := n.Spawn(within(t), "boss", func() actors.Agent { return queue }); err != nil {
 		t.Fatal(err)
 	}
+	published := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{observe.KindOperatorActed}})
+	defer published.Close()
 	verdict := make(chan approval.Approval, 1)
 	go func() {
 		v, _ := approval.Approve(within(t), n, "boss", approval.Step{What: "deploy", Data: performatives.ContentOf(map[string]string{"token": "canary"})})
 		verdict <- v
 	}()
-	if _, err := queue.Next(within(t), 0); err != nil {
+	step, err := queue.Next(within(t), 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := ask(h, "GET", "/api/approvals", "").Body.String(); !strings.Contains(got, "deploy") || strings.Contains(got, "canary") {
+	if got := ask(h, "GET", "/api/approvals", "").Body.String(); !strings.Contains(got, "deploy") || strings.Contains(got, "canary") || !strings.Contains(got, `"conversation_id":"`+string(step.Conversation)+`"`) {
 		t.Error(got)
+	}
+	if c := read[conversation](t, h, "/api/conversations/"+string(step.Conversation)); len(c.Sides) != 2 {
+		t.Errorf("the step is of %+v", c)
 	}
 	if got := ask(h, "POST", "/api/approvals/1", `{"approve":true,"reason":"fine"}`, "Content-Type", jsonType); got.Code != 200 {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	if v := <-verdict; !v.Approved || v.Reason != "fine" {
 		t.Errorf("%+v", v)
+	}
+	if act, _ := actedOn(t, published); act.What != "approve" || act.Of != "1" || act.Outcome != "decided" || act.Agent != step.From || act.Conversation != step.Conversation || step.From == "" {
+		t.Errorf("%+v", act)
+	}
+	for number, outcome := range map[string]string{"1": "not_open", "x": "not_open"} {
+		if got := ask(h, "POST", "/api/approvals/"+number, `{"approve":false}`, "Content-Type", jsonType); got.Code != http.StatusNotFound {
+			t.Errorf("%d %s", got.Code, got.Body)
+		}
+		if act, _ := actedOn(t, published); act.What != "deny" || act.Of != number || act.Outcome != outcome || act.Conversation != "" {
+			t.Errorf("%+v", act)
+		}
 	}
 }
 

@@ -262,6 +262,8 @@ func (g *gathered[T]) add(node string, a *answered, err error) {
 	switch {
 	case err != nil:
 		g.missing = append(g.missing, absent{node, err.Error()})
+	case a.status == http.StatusNotFound && strings.HasPrefix(a.failed(), codeNoPath+": "):
+		g.missing = append(g.missing, absent{node, "its version does not have this view"})
 	case a.status == http.StatusNotFound: // the node has nothing about the subject of the request
 	case a.status != http.StatusOK:
 		g.missing = append(g.missing, absent{node, a.failed()})
@@ -324,6 +326,9 @@ func mergePages(r *http.Request, parts []part[page]) page {
 // join puts into c what another node knows of the same conversation.
 func join(c *observe.Conversation, other observe.Conversation) {
 	c.Parent, c.Protocol, c.Live = cmp.Or(c.Parent, other.Parent), cmp.Or(c.Protocol, other.Protocol), c.Live || other.Live
+	if c.From == "" || other.From != "" && other.Began.Before(c.Began) {
+		c.From, c.To = other.From, other.To
+	}
 	if other.Began.Before(c.Began) {
 		c.Began = other.Began
 	}

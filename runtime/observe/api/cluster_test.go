@@ -163,6 +163,24 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	if !found || len(agents.Missing) > 0 {
 		t.Errorf("the agents are %+v", agents)
 	}
+	counts := view[struct {
+		missing
+		Nodes []struct {
+			Node    string `json:"node"`
+			Open    int    `json:"open_conversations"`
+			Working int    `json:"running_handlers"`
+			Links   int    `json:"links"`
+			Up      int    `json:"links_up"`
+		} `json:"nodes"`
+	}](c, "/api/nodes")
+	if len(counts.Nodes) != 2 || len(counts.Missing) > 0 {
+		t.Fatalf("the nodes are %+v", counts)
+	}
+	for i, n := range counts.Nodes {
+		if n.Node != c.nodes[i].Name() || n.Open != 1 || n.Working != i || n.Links != 1 || n.Up != 1 {
+			t.Errorf("the nodes are %+v", counts)
+		}
+	}
 	all := view[list](c, "/api/conversations?live=true")
 	if len(all.Conversations) != 1 || all.Conversations[0].ID != string(id) || len(all.Conversations[0].Sides) != 2 {
 		t.Errorf("the conversations are %+v", all)
@@ -186,7 +204,8 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	}
 	for i, n := range c.nodes { // what each knows alone is in one tree
 		m, err := performatives.New(performatives.Envelope{
-			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: "a", Receiver: "b", ConversationID: "both",
+			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: performatives.AgentID("ab"[i : i+1]),
+			Receiver: performatives.AgentID("ba"[i : i+1]), ConversationID: "both",
 			InReplyTo: []string{"", "m0"}[i], Timestamp: time.Unix(int64(i), 0),
 		})
 		if err != nil {
@@ -196,6 +215,14 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	}
 	if both := view[traced](c, "/api/traces/ret-both-001"); len(both.Messages) != 2 || both.Messages[0].ID != "m0" {
 		t.Errorf("the trace of two nodes is %+v", both)
+	}
+	for range 2 { // whichever node is asked
+		for _, filter := range []string{"agent=A", "agent=b", "text=BOT", "text=bot&act=INFORM"} {
+			if all := view[list](c, "/api/conversations?"+filter); len(all.Conversations) != 1 || all.Conversations[0].ID != "both" || all.Conversations[0].From != "a" || all.Conversations[0].To != "b" || len(all.Conversations[0].Sides) > 0 {
+				t.Errorf("%s: a conversation without sides is %+v", filter, all)
+			}
+		}
+		c.servers[0], c.servers[1] = c.servers[1], c.servers[0]
 	}
 	if code, text := c.ask("GET", "/api/traces/none", ""); code != http.StatusNotFound || !strings.Contains(text, "unknown_trace") {
 		t.Errorf("%d %s", code, text)
@@ -274,9 +301,14 @@ func TestMissingNodes(t *testing.T) {
 		}
 	})
 	const nowhere = "http://127.0.0.1:1"
-	c.peers = append(c.peers, api.Peer{Node: "n3"}, api.Peer{Node: "n4", URL: nowhere}, api.Peer{Node: "n5", URL: c.servers[0].URL})
+	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"error":{"code":"not_found","text":"there is nothing at this path"}}`))
+	}))
+	defer old.Close()
+	c.peers = append(c.peers, api.Peer{Node: "n3"}, api.Peer{Node: "n4", URL: nowhere}, api.Peer{Node: "n5", URL: c.servers[0].URL}, api.Peer{Node: "n6", URL: old.URL})
 	got := view[missing](c, "/api/agents")
-	want := map[string]string{"n2": "unauthorized", "n3": "--http", "n4": "refused", "n5": "wrong address"}
+	want := map[string]string{"n2": "unauthorized", "n3": "--http", "n4": "refused", "n5": "wrong address", "n6": "version"}
 	for _, m := range got.Missing {
 		if !strings.Contains(m.Why, want[m.Node]) {
 			t.Errorf("%s is missing because of %q, want %q", m.Node, m.Why, want[m.Node])
@@ -304,46 +336,62 @@ func TestMissingNodes(t *testing.T) {
 	}
 }
 
-// The events of all nodes come in one stream, which says whose are missing and since when they are there again.
-func TestEventsOfTwoNodes(t *testing.T) {
-	c := newTown(t, nil)
-	r, err := http.NewRequestWithContext(within(t), "GET", c.servers[0].URL+"/api/events", http.NoBody)
+// streamed is the stream of events of n1.
+type streamed struct {
+	c     *town
+	lines *bufio.Reader
+}
+
+func (c *town) stream() *streamed {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(within(c.t), "GET", c.servers[0].URL+"/api/events", http.NoBody)
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	a, err := c.servers[0].Client().Do(r)
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	defer func() { _ = a.Body.Close() }()
-	lines := bufio.NewReader(a.Body)
-	await := func(parts ...string) {
-		t.Helper()
-		for {
-			line, err := lines.ReadString('\n')
-			if err != nil {
-				t.Fatalf("before %q: %v", parts, err)
-			}
-			if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
-				return
-			}
+	c.t.Cleanup(func() { _ = a.Body.Close() })
+	return &streamed{c, bufio.NewReader(a.Body)}
+}
+
+func (s *streamed) line() string {
+	s.c.t.Helper()
+	line, err := s.lines.ReadString('\n')
+	if err != nil {
+		s.c.t.Fatal(err)
+	}
+	return line
+}
+
+// await reads until a line has all parts.
+func (s *streamed) await(parts ...string) {
+	s.c.t.Helper()
+	for {
+		line := s.line()
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+			return
 		}
 	}
-	await(`"node":"n2"`, `"present"`)
+}
+
+// The events of all nodes come in one stream, which says whose are missing and since when they are there again.
+func TestEventsOfTwoNodes(t *testing.T) {
+	c := newTown(t, nil)
+	stream := c.stream()
+	stream.await(`"node":"n2"`, `"present"`)
 	id, result := c.delegate()
-	await("data:", string(id), `"message.sent"`, `"TASK_ACCEPT"`, `"sender":"w"`) // on n2
+	stream.await("data:", string(id), `"message.sent"`, `"TASK_ACCEPT"`, `"sender":"w"`) // on n2
 	c.servers[1].CloseClientConnections()
-	await(`"node":"n2"`, `"missing"`)
-	await(`"node":"n2"`, `"present"`)
+	stream.await(`"node":"n2"`, `"missing"`)
+	stream.await(`"node":"n2"`, `"present"`)
 	if code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel", "{}", "Content-Type", jsonType); code != http.StatusOK {
 		t.Errorf("%d %s", code, text)
 	}
 	cancels := 0
 	for ended := false; !ended; {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := stream.line()
 		if strings.Contains(line, `"performative":"CANCEL"`) && strings.Contains(line, `"message.sent"`) {
 			cancels++
 		}
@@ -354,6 +402,42 @@ func TestEventsOfTwoNodes(t *testing.T) {
 	}
 	if err := <-result; err == nil {
 		t.Error("the delegation was not cancelled")
+	}
+}
+
+// A message of an agent that the other node does not know yet is in the stream once.
+func TestEventsOfNewAgents(t *testing.T) {
+	c := newTown(t, nil)
+	stream := c.stream()
+	stream.await(`"node":"n2"`, `"present"`)
+	const count = 20
+	for i := range count {
+		client, err := c.nodes[0].Client(within(t), performatives.AgentID(fmt.Sprint("client", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.NewID(), Performative: performatives.ActRequest, Sender: client.ID(), Receiver: "w", Timestamp: time.Now(), Payload: performatives.Raw(`{"action":"fly"}`),
+		})
+		if err == nil {
+			_, err = client.Ask(within(t), m)
+		}
+		if err != nil {
+			t.Fatalf("client %d got %v", i, err)
+		}
+	}
+	requests := 0
+	for answers := 0; answers < count; { // n2 publishes each after the request
+		switch line := stream.line(); {
+		case !strings.Contains(line, `"message.sent"`):
+		case strings.Contains(line, `"performative":"REQUEST"`):
+			requests++
+		case strings.Contains(line, `"sender":"w"`):
+			answers++
+		}
+	}
+	if requests != count {
+		t.Errorf("%d requests are in the stream %d times", count, requests)
 	}
 }
 

@@ -171,8 +171,8 @@ func (h *Handler) fromElsewhere(m *performatives.Message) bool {
 	if h.options.Peers == nil {
 		return false
 	}
-	sender, known := h.options.Node.Directory().Lookup(m.Sender())
-	return known && sender.Node != h.options.Node.Name()
+	node, known := h.options.Node.NodeOf(m.Sender())
+	return known && node != h.options.Node.Name()
 }
 
 // live returns the data of an event about a message; nil if the filter does not select it.

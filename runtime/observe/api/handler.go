@@ -41,6 +41,7 @@ func New(o Options) (*Handler, error) {
 	h.handle("GET /readyz", h.ready)
 	h.handle("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, openAPI) })
 	h.handle("GET /api/node", h.reads(h.node))
+	h.handle("GET /api/nodes", h.reads(spread(h, h.nodes, mergeNodes)))
 	h.handle("GET /api/members", h.reads(h.members))
 	h.handle("GET /api/agents", h.reads(spread(h, h.agents, mergeAgents)))
 	h.handle("GET /api/refusals", h.reads(spread(h, h.refusals, mergeRefusals)))
@@ -61,7 +62,7 @@ func New(o Options) (*Handler, error) {
 		h.handle("GET /console/", o.Console.ServeHTTP)
 	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, http.StatusNotFound, "not_found", "there is nothing at this path; docs/api.md lists what there is")
+		fail(w, http.StatusNotFound, codeNoPath, "there is nothing at this path; docs/api.md lists what there is")
 	})
 	return h, nil
 }
@@ -70,6 +71,9 @@ func New(o Options) (*Handler, error) {
 //
 //go:embed openapi.json
 var openAPI []byte
+
+// codeNoPath is the code of the answer to a request whose path is none of the interface.
+const codeNoPath = "not_found"
 
 // handle adds a route.
 func (h *Handler) handle(pattern string, serve http.HandlerFunc) {

@@ -98,8 +98,10 @@ func TestRates(t *testing.T) {
 	at := actors.At{Time: past()}
 	n.Events().Publish(codons.Transition{At: at, Conversation: "c", Agent: "a", From: "asked", To: codons.StateTimedOut, Ended: true})
 	n.Events().Publish(actors.DeadLetter{At: at, To: "x", Code: performatives.CodeStopped})
+	n.Events().Publish(codons.JobFailed{At: at, Agent: "a"})
+	n.Events().Publish(codons.HandlerPanicked{At: at, Agent: "a"})
 	v := read[rates](t, h, "/api/rates")
-	if sum := v.sum(); v.Interval != 5 || sum["ended"] != 1 || sum["failed"] != 1 || sum["dead_letters"] != 1 || len(sum) != 6 {
+	if sum := v.sum(); v.Interval != 5 || sum["ended"] != 1 || sum["failed"] != 1 || sum["dead_letters"] != 1 || sum["errors"] != 2 || len(sum) != 7 {
 		t.Errorf("%+v", v)
 	}
 }

@@ -28,15 +28,39 @@ type nodeView struct {
 	Open        int            `json:"open_conversations"`
 	Working     int            `json:"running_handlers"`
 	Members     int            `json:"members"`
+	Links       int            `json:"links"`    // to other nodes of the cluster
+	LinksUp     int            `json:"links_up"` // those over which messages pass
 	Recorder    observe.Counts `json:"recorder"`
 }
 
-func (h *Handler) node(w http.ResponseWriter, _ *http.Request) {
+func (h *Handler) counts() nodeView {
 	n := h.options.Node
 	c := n.Counts()
-	answer(w, http.StatusOK, nodeView{
-		n.Name(), c.Refused, c.DeadLetters, c.Agents, c.Remote, c.Open, c.Working, max(1, len(n.Members())), h.options.Recorder.Counts(),
-	})
+	links, up := n.Links()
+	return nodeView{
+		n.Name(), c.Refused, c.DeadLetters, c.Agents, c.Remote, c.Open, c.Working, max(1, len(n.Members())), links, up, h.options.Recorder.Counts(),
+	}
+}
+
+func (h *Handler) node(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, h.counts()) }
+
+// nodeList is the answer of GET /api/nodes.
+type nodeList struct {
+	Nodes []nodeView `json:"nodes"`
+	partial
+}
+
+func (h *Handler) nodes(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, nodeList{Nodes: []nodeView{h.counts()}})
+}
+
+// mergeNodes lists the nodes by name.
+func mergeNodes(_ *http.Request, parts []part[nodeList]) (v nodeList) {
+	for _, p := range parts {
+		v.Nodes = append(v.Nodes, p.view.Nodes...)
+	}
+	slices.SortFunc(v.Nodes, func(a, b nodeView) int { return cmp.Compare(a.Node, b.Node) })
+	return v
 }
 
 // memberView is a node of the cluster.
@@ -195,10 +219,14 @@ func (h *Handler) matches(c observe.Conversation, get func(string) string) bool 
 		get("live") != "" && (get("live") == "true") != c.Live,
 		get("parent") != "" && get("parent") != string(c.Parent),
 		!of("state", func(s observe.Side) string { return s.State }),
-		!of("agent", func(s observe.Side) string { return string(s.Agent) }) && !of("agent", func(s observe.Side) string { return string(s.Peer) }):
+		!of("agent", func(s observe.Side) string { return string(s.Agent) }) && !of("agent", func(s observe.Side) string { return string(s.Peer) }) &&
+			!strings.EqualFold(string(c.From), get("agent")) && !strings.EqualFold(string(c.To), get("agent")):
 		return false
 	}
 	act, text := get("act"), strings.ToLower(get("text"))
+	if strings.Contains(strings.ToLower(string(c.ID)), text) {
+		text = ""
+	}
 	if act == "" && text == "" {
 		return true
 	}

@@ -177,6 +177,8 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 	running := gauge(metricRunning, "{job}", "Jobs that run")
 	agents := gauge(metricAgents, "{agent}", "Agents of the node and behind its sessions and links")
 	members := gauge(metricMembers, "{node}", "Nodes of the cluster that are believed to live")
+	links := gauge(metricLinks, "{link}", "Links to other nodes of the cluster")
+	working := gauge(metricWorking, "{job}", "Jobs of an agent that run")
 	depth := gauge(metricDepth, "{message}", "Messages in the mailbox of an agent")
 	connected := gauge(metricSessions, "{session}", "Open sessions with peers")
 	wait, err := m.meter.Float64ObservableGauge(metricWait, metric.WithUnit("s"), metric.WithDescription("Age of the oldest message that waits for its agent"))
@@ -190,32 +192,42 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 		o.ObserveInt64(running, int64(c.Working))
 		o.ObserveInt64(agents, int64(c.Agents), with(attribute.String(attrLocation, "here")))
 		o.ObserveInt64(agents, int64(c.Remote), with(attribute.String(attrLocation, "elsewhere")))
-		o.ObserveInt64(members, int64(len(node.Members())))
+		o.ObserveInt64(members, int64(max(1, len(node.Members()))))
+		all, up := node.Links()
+		o.ObserveInt64(links, int64(up), with(attribute.String(attrState, "up")))
+		o.ObserveInt64(links, int64(all-up), with(attribute.String(attrState, "down")))
 		o.ObserveInt64(gone, int64(lost())) //nolint:gosec // so many events never happen
 		if sessions != nil {
 			o.ObserveInt64(connected, int64(sessions()))
 		}
-		m.mailboxes(node.System(), time.Now(), func(depths int64, waits float64, as metric.MeasurementOption) {
-			o.ObserveInt64(depth, depths, as)
-			o.ObserveFloat64(wait, waits, as)
-		})
+		for key, of := range m.backlogs(node.System(), time.Now()) {
+			as := with(key.agent, attribute.String(attrBand, key.band.String()))
+			o.ObserveInt64(depth, of.depth, as)
+			o.ObserveFloat64(wait, of.wait, as)
+		}
+		for agent, jobs := range m.working(node.System()) {
+			o.ObserveInt64(working, jobs, with(agent))
+		}
 		return nil
 	}, append(all, wait, gone)...)
 	return err
 }
 
-// mailboxes yields the depth and the wait of each band of each agent. The agents beyond the bound are one: their depths are added, and
-// their wait is the longest.
-func (m *metrics) mailboxes(system *actors.System, now time.Time, yield func(int64, float64, metric.MeasurementOption)) {
-	type key struct {
-		agent attribute.KeyValue
-		band  performatives.Priority
-	}
-	type backlog struct {
-		depth int64
-		wait  float64
-	}
-	all := map[key]backlog{}
+// mailbox is one band of the mailbox of an agent. The agents beyond the bound are one.
+type mailbox struct {
+	agent attribute.KeyValue
+	band  performatives.Priority
+}
+
+// backlog is what waits in a [mailbox]. Of several agents, it has the sum of their depths, and the longest wait.
+type backlog struct {
+	depth int64
+	wait  float64 // of the oldest message, in seconds
+}
+
+// backlogs returns what waits for the agents of this node.
+func (m *metrics) backlogs(system *actors.System, now time.Time) map[mailbox]backlog {
+	all := map[mailbox]backlog{}
 	for r := range system.Agents() {
 		self, here := r.Local()
 		if !here {
@@ -224,17 +236,26 @@ func (m *metrics) mailboxes(system *actors.System, now time.Time, yield func(int
 		agent := m.agent(r.ID())
 		for p := performatives.Low; p <= performatives.Urgent; p++ {
 			n, oldest := self.Backlog(p)
-			b := all[key{agent, p}]
+			b := all[mailbox{agent, p}]
 			b.depth += int64(n)
 			if !oldest.IsZero() {
 				b.wait = max(b.wait, now.Sub(oldest).Seconds())
 			}
-			all[key{agent, p}] = b
+			all[mailbox{agent, p}] = b
 		}
 	}
-	for k, b := range all {
-		yield(b.depth, b.wait, with(k.agent, attribute.String(attrBand, k.band.String())))
+	return all
+}
+
+// working returns how many jobs of the agents of this node run. The agents beyond the bound are one.
+func (m *metrics) working(system *actors.System) map[attribute.KeyValue]int64 {
+	all := map[attribute.KeyValue]int64{}
+	for r := range system.Agents() {
+		if self, here := r.Local(); here {
+			all[m.agent(r.ID())] += int64(self.Working())
+		}
 	}
+	return all
 }
 
 func (m *metrics) close() { _ = m.registration.Unregister() }

@@ -18,10 +18,19 @@ const (
 	metricWait         = "ribosome.agent.mailbox.wait"
 	metricOpen         = "ribosome.conversations.open"
 	metricRunning      = "ribosome.jobs.running"
+	metricWorking      = "ribosome.agent.jobs.running"
 	metricAgents       = "ribosome.agents"
 	metricMembers      = "ribosome.cluster.members"
+	metricLinks        = "ribosome.cluster.links"
 	metricSessions     = "ribosome.sessions"
 	metricLost         = "ribosome.telemetry.events.lost"
+)
+
+// The names of the metrics of a program that exports by OTLP, such as ribosome node.
+const (
+	MetricSpansEnded    = "ribosome.telemetry.spans.ended"
+	MetricSpansExported = "ribosome.telemetry.spans.exported"
+	MetricExportsFailed = "ribosome.telemetry.metrics.failed"
 )
 
 // The names of the attributes. Those that begin with gen_ai, and error.type, are of the semantic conventions for generative AI.

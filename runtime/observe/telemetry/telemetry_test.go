@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -182,7 +184,9 @@ func TestPrometheusScrape(t *testing.T) {
 		{"ribosome_messages_resent_total", nil, 1},
 		{"ribosome_sessions", nil, 7},
 		{"ribosome_agents", []string{"ribosome_location=here"}, 4},
-		{"ribosome_cluster_members", nil, 0},
+		{"ribosome_cluster_members", nil, 1},
+		{"ribosome_cluster_links", []string{"ribosome_state=up"}, 0},
+		{"ribosome_cluster_links", []string{"ribosome_state=down"}, 0},
 		{"ribosome_telemetry_events_lost_total", nil, 0},
 	} {
 		if got := samples(families[want.name], want.labels...); len(got) != 1 || got[0] != want.value {
@@ -203,6 +207,64 @@ func TestPrometheusScrape(t *testing.T) {
 	tel.Close()
 	if families, _ := scraped(t, registry); families["ribosome_agents"] != nil {
 		t.Error("the gauges are observed after the end")
+	}
+}
+
+// The jobs that run are counted for each agent.
+func TestRunningJobs(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, end := make(chan struct{}), make(chan struct{})
+	n := newNode(t, map[performatives.AgentID]worker{"idle": succeed, "busy": func(context.Context, delegation.Task) (performatives.InformResult, error) {
+		begun <- struct{}{}
+		<-end
+		return performatives.InformResult{}, nil
+	}})
+	tel, err := telemetry.New(n, telemetry.Options{Meters: sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tel.Close()
+	var tasks sync.WaitGroup
+	for range 2 {
+		tasks.Go(func() { delegate(t, n, "busy") })
+		<-begun
+	}
+	families, _ := scraped(t, registry)
+	for agent, want := range map[string]float64{"busy": 2, "idle": 0} {
+		if got := samples(families["ribosome_agent_jobs_running"], "gen_ai_agent_name="+agent); len(got) != 1 || got[0] != want {
+			t.Errorf("%s runs %v, want %v", agent, got, want)
+		}
+	}
+	close(end)
+	tasks.Wait()
+}
+
+// The page lists the metrics that there are, and no others.
+func TestMetricsAreDocumented(t *testing.T) {
+	names := regexp.MustCompile(`ribosome(\.[a-z_]+)+`)
+	source, err := os.ReadFile("names.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../../docs/telemetry.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var has, listed []string
+	for _, line := range regexp.MustCompile(`(?m)^\s*[mM]etric\w+\s+= "(.*)"$`).FindAllStringSubmatch(string(source), -1) {
+		has = append(has, line[1])
+	}
+	for _, line := range regexp.MustCompile("(?m)^\\| (`ribosome\\..*?) \\|").FindAllStringSubmatch(string(page), -1) {
+		listed = append(listed, names.FindAllString(line[1], -1)...)
+	}
+	slices.Sort(has)
+	slices.Sort(listed)
+	if len(has) == 0 || !slices.Equal(has, listed) {
+		t.Errorf("the metrics are\n%q\nand docs/telemetry.md has\n%q", has, listed)
 	}
 }
 

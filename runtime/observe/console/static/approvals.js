@@ -2,6 +2,7 @@
 
 import { get, poll, post, problem } from './api.js';
 import { code } from './conversation.js';
+import { link } from './conversations.js';
 import { alertText, duration, h, json, missing, name, number, replace, when } from './dom.js';
 import { inSight } from './list.js';
 
@@ -40,7 +41,7 @@ export function approvals(root, { signal }) {
       for (const b of buttons) b.disabled = false;
     }
     const element = h('article', { class: 'card step', 'aria-label': `Step ${a.id}` },
-      h('h2', {}, `Step ${a.id} of `, name(a.from)), h('p', { class: 'note' }, a.node ? ['on ', name(a.node), ' '] : '', 'since ', when(a.since), left),
+      h('h2', {}, `Step ${a.id} of `, name(a.from)), h('p', { class: 'note' }, a.node ? ['on ', name(a.node), ' '] : '', 'since ', when(a.since), left, a.conversation_id ? [', in ', link(a.conversation_id)] : ''),
       code(json(a.step)), h('p', { class: 'actions' }, h('label', {}, 'Reason ', reason), ' ', buttons[0], ' ', buttons[1]));
     return { element, left, until: a.until && Date.parse(a.until) };
   }

@@ -41,7 +41,7 @@ export function conversation(root, { signal, id, live }) {
       h('section', { 'aria-labelledby': 'messages' }, h('h2', { id: 'messages' }, 'Messages'), forgotten, scroll),
       h('section', { class: 'aside', 'aria-labelledby': 'payload' }, h('h2', { id: 'payload' }, 'Payload'), payload),
       h('section', { 'aria-labelledby': 'sides' }, h('h2', { id: 'sides' }, 'Sides'), h('div', { class: 'scroll' }, h('table', {},
-        h('thead', {}, h('tr', {}, ['Agent', 'Role', 'Peer', 'State', 'Since', 'Deadline', 'Budget left'].map((t) => h('th', { scope: 'col' }, t)))), sides))),
+        h('thead', {}, h('tr', {}, ['Agent', 'Role', 'Peer', 'State', 'Since', 'Deadline', 'Budget'].map((t) => h('th', { scope: 'col' }, t)))), sides))),
       h('section', { 'aria-labelledby': 'states' }, h('h2', { id: 'states' }, 'States'), state),
       h('section', { 'aria-labelledby': 'tree' }, h('h2', { id: 'tree' }, 'Tree'), tree)),
   );
@@ -60,7 +60,7 @@ export function conversation(root, { signal, id, live }) {
     deadlines = [];
     replace(sides, c.sides.map((s) => h('tr', {},
       h('td', {}, name(s.agent)), h('td', {}, s.role), h('td', {}, name(s.peer)), h('td', {}, h('span', { class: `state ${s.ended ? '' : 'under-way'}` }, s.state)), h('td', {}, when(s.since)),
-      deadline(s), h('td', {}, s.budget ? Object.entries(s.budget).map(([k, v]) => `${k} ${number(v)}`).join(', ') : '–'))));
+      deadline(s), h('td', {}, budget(s)))));
     tick();
     if (codon === undefined && c.protocol) codon = (await optional(`codons/${encodeURIComponent(c.protocol)}`, {}, signal)) ?? null;
     drawStates(c);
@@ -76,6 +76,13 @@ export function conversation(root, { signal, id, live }) {
   function grow() {
     following(() => sequence.add(fresh));
     fresh = [];
+  }
+
+  // budget says what is left; the initiator learns it at the end, and its side says what it has lent.
+  function budget(s) {
+    if (!s.budget) return '–';
+    if (!s.budget_left) return `${Object.entries(s.budget).map(([k, v]) => `${k} ${number(v)}`).join(', ')} lent`;
+    return `${Object.entries(s.budget).map(([k, v]) => `${k} ${number(s.budget_left[k] ?? v)} of ${number(v)}`).join(', ')} left`;
   }
 
   function deadline(s) {

@@ -5,7 +5,7 @@ import { alertText, fraction, h, missing, name, number, replace, when } from './
 import { List } from './list.js';
 
 const filters = [
-  ['agent', 'Agent'], ['codon', 'Codon'], ['state', 'State'], ['act', 'Act or type'], ['text', 'Text in payloads'],
+  ['agent', 'Agent'], ['codon', 'Codon'], ['state', 'State'], ['act', 'Act or type'], ['text', 'Id or text in payloads'],
 ];
 const most = 50000; // conversations that the list holds at most
 
@@ -18,7 +18,7 @@ export function states(c) {
 /** parties returns who talks to whom: the initiator first. */
 export function parties(c) {
   const side = c.sides?.find((s) => s.role === 'initiator') || c.sides?.[0];
-  if (!side) return ['–', ''];
+  if (!side) return c.from ? [c.from, c.to || 'everyone'] : ['–', ''];
   return side.role === 'responder' ? [side.peer || '–', side.agent] : [side.agent, side.peer || ''];
 }
 

@@ -5,7 +5,7 @@ import { alertText, clock, h, missing, name, number, replace, svg, when } from '
 
 const rates = [
   ['messages', 'Messages', ''], ['begun', 'Conversations begun', ''], ['ended', 'Conversations ended', ''],
-  ['failed', 'Conversations failed', 'bad'], ['refused', 'Messages refused', 'bad'], ['dead_letters', 'Dead letters', 'bad'],
+  ['errors', 'Errors of agents', 'bad'], ['failed', 'Conversations failed', 'bad'], ['refused', 'Messages refused', 'bad'], ['dead_letters', 'Dead letters', 'bad'],
 ];
 
 export function overview(root, { signal }) {
@@ -17,27 +17,45 @@ export function overview(root, { signal }) {
     h('h1', {}, 'Overview'), numbers,
     h('section', { 'aria-labelledby': 'rates' }, h('h2', { id: 'rates' }, 'Rates'), charts),
     h('section', { 'aria-labelledby': 'members' }, h('h2', { id: 'members' }, 'Nodes'), h('div', { class: 'scroll' }, h('table', {},
-      h('thead', {}, h('tr', {}, ['Node', 'Gossip', 'Links', 'Labels', 'State'].map((t) => h('th', { scope: 'col' }, t)))), members))),
+      h('thead', {}, h('tr', {}, ['Node', 'State', 'Agents', 'Conversations', 'Handlers', 'Refused', 'Dead letters', 'Links up', 'Gossip', 'Links', 'Labels'].map((t) => h('th', { scope: 'col' }, t)))), members))),
     h('section', { 'aria-labelledby': 'latest' }, h('h2', { id: 'latest' }, 'Latest refusals'), refusals),
   );
   poll(async () => {
-    const [node, cluster, samples, refused] = await Promise.all([
-      get('node', {}, signal), get('members', {}, signal), optional('rates', {}, signal), optional('refusals', { limit: 5 }, signal),
+    const [nodes, cluster, samples, refused] = await Promise.all([
+      counts(signal), get('members', {}, signal), optional('rates', {}, signal), optional('refusals', { limit: 5 }, signal),
     ]);
+    const sum = (of) => nodes.nodes.reduce((n, node) => n + (of(node) || 0), 0);
+    const refusedCount = sum((n) => n.messages_refused);
+    const dead = sum((n) => n.dead_letters);
+    const lost = sum((n) => n.recorder.events_lost);
     replace(numbers, [
-      card('Agents', node.agents), card('Agents elsewhere', node.remote_agents), card('Conversations under way', node.open_conversations, '#/conversations?live=true'),
-      card('Handlers running', node.running_handlers), card('Messages refused', node.messages_refused, '#/refusals', node.messages_refused > 0),
-      card('Dead letters', node.dead_letters, '#/refusals?kind=dead_letter', node.dead_letters > 0), card('Conversations recorded', node.recorder.conversations, '#/conversations'),
-      card('Events not recorded', node.recorder.events_lost, null, node.recorder.events_lost > 0),
+      card('Nodes', cluster.members.length), card('Agents', sum((n) => n.agents), '#/agents'),
+      cluster.members.length > 1 ? null : card('Agents elsewhere', sum((n) => n.remote_agents)),
+      card('Conversations under way', sum((n) => n.open_conversations), '#/conversations?live=true'), card('Handlers running', sum((n) => n.running_handlers)),
+      card('Messages refused', refusedCount, '#/refusals', refusedCount > 0), card('Dead letters', dead, '#/refusals?kind=dead_letter', dead > 0),
+      card('Conversations recorded', sum((n) => n.recorder.conversations), '#/conversations'), card('Events not recorded', lost, null, lost > 0), missing(nodes),
     ]);
     replace(charts, samples ? [rates.map(([key, title, kind]) => chart(title, kind, samples, key)), missing(samples)] : h('p', { class: 'note' }, 'This node does not serve rates. Its metrics have them.'));
-    replace(members, cluster.members.map((m) => h('tr', {},
-      h('td', {}, name(m.node)), h('td', {}, m.gossip || '–'), h('td', {}, m.links || '–'),
-      h('td', {}, Object.entries(m.labels || {}).map(([k, v]) => h('span', { class: 'state' }, `${k}=${v}`))),
-      h('td', {}, m.leaving ? 'leaving' : 'here'))));
+    const known = new Map(nodes.nodes.map((n) => [n.node, n]));
+    replace(members, cluster.members.map((m) => row(m, known.get(m.node))));
     replace(refusals, latest(refused));
   }, 2000, signal, (err) => alertText(err ? problem(err) : ''));
   return 'Overview';
+}
+
+// counts reads the counts of all nodes; those of one node, where it has no view of all.
+async function counts(signal) {
+  return await optional('nodes', {}, signal) ?? { nodes: [await get('node', {}, signal)] };
+}
+
+// row shows a member of the cluster. n has its counts; undefined if it has not answered.
+function row(m, n = { recorder: {} }) {
+  const down = n.links - n.links_up;
+  return h('tr', {},
+    h('td', {}, name(m.node)), h('td', {}, m.leaving ? 'leaving' : 'here'), h('td', {}, number(n.agents)), h('td', {}, number(n.open_conversations)),
+    h('td', {}, number(n.running_handlers)), h('td', {}, number(n.messages_refused)), h('td', {}, number(n.dead_letters)),
+    h('td', { class: down > 0 ? 'bad' : '' }, n.links === undefined ? '–' : `${number(n.links_up)} of ${number(n.links)}`),
+    h('td', {}, m.gossip || '–'), h('td', {}, m.links || '–'), h('td', {}, Object.entries(m.labels || {}).map(([k, v]) => h('span', { class: 'state' }, `${k}=${v}`))));
 }
 
 function latest(refused) {
@@ -55,7 +73,7 @@ function card(title, value, href, bad) {
 function chart(title, kind, { interval_s: interval, samples }, key) {
   const width = 240;
   const height = 48;
-  const values = samples.map((s) => s[key] / (interval || 1));
+  const values = samples.map((s) => (s[key] ?? 0) / (interval || 1));
   const top = Math.max(1e-9, ...values);
   const x = (i) => (values.length > 1 ? (i * width) / (values.length - 1) : width);
   const points = values.map((v, i) => `${x(i).toFixed(1)},${(height - (v / top) * (height - 4) - 1).toFixed(1)}`).join(' ');
