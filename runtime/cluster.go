@@ -43,6 +43,7 @@ type clustered struct {
 	asked     map[directory.Digest]request                   // of missing capabilities
 	fetching  bool                                           // fetch is to be called again
 	settled   chan struct{}                                  // closed when handed and farewells are empty; nil: no call waits
+	parting   bool                                           // this node has said farewell, and says it to each node that joins
 	farewells map[cluster.Incarnation]struct{}               // the nodes that need to hear that this one leaves
 	handed    map[performatives.AgentID]*cluster.Incarnation // the new nodes of agents that were handed over, by folded id, each until the directory has the agent there; until then, this node keeps its entry of the agent
 	burst     struct {
@@ -149,6 +150,7 @@ func (c *clustered) join(m cluster.Member) {
 	defer c.node.handover.Unlock()
 	c.addLocked(m.Incarnation)
 	c.links.Add(m)
+	c.partLocked(m.Incarnation)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.replica.Joined(m.Incarnation)
@@ -228,6 +230,7 @@ func (c *clustered) renew(peer cluster.Incarnation) {
 	c.heardFarewell(peer)
 	c.endLocked(l, false)
 	c.addLocked(peer)
+	c.partLocked(peer)
 	c.node.system.Logger().Warn("a node is lost", "peer", peer.Name, "reason", "unreachable")
 	publish(c.node, MemberLost{at(), peer.Name, peer.Epoch, "unreachable"})
 	c.mu.Lock()

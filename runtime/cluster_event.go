@@ -18,6 +18,7 @@ const (
 	KindAgentMoved      actors.Kind = "agent.moved"
 	KindAgentPassivated actors.Kind = "agent.passivated"
 	KindHostsChanged    actors.Kind = "kind.hosts"
+	KindNodeDraining    actors.Kind = "node.draining"
 )
 
 // MemberJoined says that another node takes part in the cluster.
@@ -113,6 +114,16 @@ type KindHosts struct {
 
 // Kind returns KindHostsChanged.
 func (KindHosts) Kind() actors.Kind { return KindHostsChanged }
+
+// NodeDraining says that an operator has this node hand over its agents and leave: see [Peers.Drained].
+type NodeDraining struct {
+	actors.At
+	Principal string                `json:"principal"`       // the name that the operator has authenticated as; empty without authentication
+	Agent     performatives.AgentID `json:"agent,omitempty"` // the sender of the request; empty for a call of [Peers.Drain]
+}
+
+// Kind returns KindNodeDraining.
+func (NodeDraining) Kind() actors.Kind { return KindNodeDraining }
 
 // GossipKeys returns the keys of the gossip, which may be changed while the node runs: see [ClusterOptions].Keys. It is nil for a node
 // without a cluster.

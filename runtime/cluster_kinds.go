@@ -148,22 +148,35 @@ func (c *clustered) farewell(ctx context.Context) {
 	settled := c.settleLocked()
 	c.mu.Unlock()
 	c.await(ctx, settled)
+	c.node.handover.Lock()
 	c.mu.Lock()
-	state := c.replica.OwnState()
+	c.parting = true
 	c.farewells = make(map[cluster.Incarnation]struct{})
-	links := *c.current.Load()
-	for _, l := range links {
-		c.farewells[l.peer] = struct{}{}
+	clear(c.handed) // the others get this node's state, and it has gone soon
+	c.mu.Unlock()
+	for _, l := range *c.current.Load() {
+		c.partLocked(l.peer)
 	}
-	clear(c.handed) // the others have this node's state, and it has gone soon
+	c.mu.Lock()
 	settled = c.settleLocked()
 	c.mu.Unlock()
-	for _, l := range links {
-		if c.node.placer.tell(l, note{Step: stepLeaves, State: state}) != nil {
-			c.heardFarewell(l.peer)
-		}
-	}
+	c.node.handover.Unlock()
 	c.await(ctx, settled)
+}
+
+// partLocked says farewell to a node if this one leaves: to each at first, and then to those that join, or whose link begins anew. It is called with
+// Node.handover.
+func (c *clustered) partLocked(peer cluster.Incarnation) {
+	c.mu.Lock()
+	parting, state := c.parting, []byte(nil)
+	if parting {
+		state = c.replica.OwnState()
+		c.farewells[peer] = struct{}{}
+	}
+	c.mu.Unlock()
+	if parting && c.node.placer.tell(c.peers[peer], note{Step: stepLeaves, State: state}) != nil {
+		c.heardFarewell(peer)
+	}
 }
 
 // await waits until done is closed, for at most farewellTime.

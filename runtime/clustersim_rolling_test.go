@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -86,24 +87,32 @@ func (t *topic) Restore(state []byte) (err error) {
 // TestRollingSim restarts each host of placed agents in turn, by a drain, while notes are taken over a network that is slow and breaks streams. No
 // request is lost, none is performed twice, and each agent keeps its state.
 func TestRollingSim(t *testing.T) {
-	first, n := uint64(1), *rollingSeeds
+	testRolling(t, 3, (*rolling).run) // each has an answer that takes the way of its request, through a node that has passed it on
+}
+
+// TestJoinDuringDrainSim is TestRollingSim, but each host joins while the next one drains.
+func TestJoinDuringDrainSim(t *testing.T) { testRolling(t, 2, (*rolling).runJoining) }
+
+// testRolling simulates two seeds from the given one on, one under the race detector, or those of the flags.
+func testRolling(t *testing.T, first uint64, run func(*rolling)) {
+	n := 2
 	switch {
 	case *rollingSeed != 0:
 		first, n = *rollingSeed, 1
-	case n == 0 && racetest.Enabled:
-		first, n = 3, 1
-	case n == 0:
-		first, n = 3, 2 // each has an answer that takes the way of its request, through a node that has passed it on
+	case *rollingSeeds > 0:
+		first, n = 1, *rollingSeeds
+	case racetest.Enabled:
+		n = 1
 	}
 	for seed := first; seed < first+uint64(n); seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			r := simulateRolling(t, seed)
+			r := simulateRolling(t, seed, run)
 			for _, problem := range r.problems {
 				t.Error(problem)
 			}
 			if len(r.problems) > 0 {
-				t.Logf("to repeat: go test ./runtime -run '^TestRollingSim$' -v -rolling-seed %d", seed)
+				t.Logf("to repeat: go test ./runtime -run '^%s$' -v -rolling-seed %d", strings.Split(t.Name(), "/")[0], seed)
 			}
 			if *rollingSeed != 0 && testing.Verbose() {
 				t.Logf("%s\n%s", &r.text, &r.deeds)
@@ -112,7 +121,7 @@ func TestRollingSim(t *testing.T) {
 	}
 }
 
-func simulateRolling(t *testing.T, seed uint64) (r *rolling) {
+func simulateRolling(t *testing.T, seed uint64, run func(*rolling)) (r *rolling) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &clusterSwarm{
 			t: t, sim: actors.NewSim(actors.SimOptions{Seed: seed, Settle: synctest.Wait}), start: time.Now(),
@@ -124,7 +133,7 @@ func simulateRolling(t *testing.T, seed uint64) (r *rolling) {
 			Rand: rand.New(rand.NewPCG(seed, 4)), AfterFunc: s.sim.AfterFunc, Now: time.Now, Loss: clusterLoss,
 		})
 		r = &rolling{clusterSwarm: s, taken: make(map[p.MessageID]int)}
-		s.sim.Await(r.run)
+		s.sim.Await(func() { run(r) })
 		time.Sleep(time.Minute) // timers of the engine
 		s.sim.Run()
 	})
@@ -136,20 +145,56 @@ func (r *rolling) run() {
 	for i := 1; i < clusterNodes; i++ {
 		r.bootHost(i)
 	}
-	r.hosted(0)
+	r.hosted(0, clusterNodes-1)
 	var busy sync.WaitGroup
-	for i := range rollingTopics {
-		r.begin(&busy, func() { r.take(i) })
-	}
-	r.begin(&busy, r.disturbLinks)
+	r.begins(&busy)
 	for n := range rollingRestarts {
 		i := 1 + n%(clusterNodes-1)
-		r.hosted(i) // it is no node that has yet to learn of the others
+		r.hosted(i, clusterNodes-1) // it is no node that has yet to learn of the others
 		r.leave(i, "drain", (*runtime.Node).Drain)
 		r.idle("restart", r.dice.upTo(time.Second))
 		r.bootHost(i)
-		r.hosted(0)
+		r.hosted(0, clusterNodes-1)
 	}
+	r.ends(&busy)
+}
+
+// runJoining is run, but one host is always away, and comes back while the next one drains.
+func (r *rolling) runJoining() {
+	r.bootAlone(0)
+	for i := 1; i < clusterNodes-1; i++ {
+		r.bootHost(i)
+	}
+	r.hosted(0, clusterNodes-2)
+	var busy sync.WaitGroup
+	r.begins(&busy)
+	away := clusterNodes - 1
+	for n := range rollingRestarts {
+		i := 1 + n%(clusterNodes-1)
+		r.hosted(i, clusterNodes-2)
+		var joining sync.WaitGroup
+		r.begin(&joining, func() {
+			r.idle("join", r.dice.upTo(3*time.Second))
+			r.bootHost(away)
+		})
+		r.leave(i, "drain", (*runtime.Node).Drain)
+		joining.Wait()
+		r.sim.Yield("joining")
+		away = i
+		r.hosted(0, clusterNodes-2)
+	}
+	r.ends(&busy)
+}
+
+// begins begins to take notes and to disturb the network, until ends.
+func (r *rolling) begins(busy *sync.WaitGroup) {
+	for i := range rollingTopics {
+		r.begin(busy, func() { r.take(i) })
+	}
+	r.begin(busy, r.disturbLinks)
+}
+
+func (r *rolling) ends(busy *sync.WaitGroup) {
 	r.ended.Store(true)
 	busy.Wait()
 	r.sim.Yield("busy")
@@ -171,9 +216,9 @@ func (r *rolling) bootHost(i int) {
 	}
 }
 
-// hosted waits until a node knows all others, and that they host the topics. These may not know all.
-func (r *rolling) hosted(i int) {
-	for began := time.Now(); len(r.nodes[i].Hosts(clusterKind)) < clusterNodes-1 || r.nodes[i].NodeLinks() < clusterNodes-1; r.idle("hosted", 50*time.Millisecond) {
+// hosted waits until a node knows that so many nodes host the topics, and all others. These may not know all.
+func (r *rolling) hosted(i, hosts int) {
+	for began := time.Now(); len(r.nodes[i].Hosts(clusterKind)) < hosts || r.nodes[i].NodeLinks() < hosts; r.idle("hosted", 50*time.Millisecond) {
 		if time.Since(began) > time.Minute {
 			r.problem("the hosts are %v", r.nodes[i].Hosts(clusterKind))
 			return

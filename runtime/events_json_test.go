@@ -90,6 +90,7 @@ func eventSamples(t *testing.T) []actors.Event {
 		runtime.AgentMoving{At: at, Agent: "reviewer/1"},
 		runtime.AgentMoved{At: at, Agent: "reviewer/1", Node: "n2", Waiting: 3},
 		runtime.AgentPassivated{At: at, Agent: "reviewer/1"},
+		runtime.NodeDraining{At: at, Principal: "ops/ana", Agent: "ops/ana/1"},
 		runtime.KindHosts{At: at, Name: "reviewer", Nodes: []string{"n1", "n2"}},
 		runtime.MemberLost{At: at, Node: "n2", Epoch: 7, Reason: "failed"},
 		runtime.AgentContested{At: at, Agent: "Jules", Node: "n2"},

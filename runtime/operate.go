@@ -24,10 +24,65 @@ type drained struct {
 	Lost string `json:"lost"` // which agents were not handed over; empty for none
 }
 
-// Drained returns a channel that is closed after an operator has requested a drain, the node has handed over its agents ([Node.HandOver]), and
-// the operator was told of it. The program then stops its servers and the node. The request is a REQUEST to the namespace system, with the content
-// {"operation":"drain","node":NAME}, of a principal of [PeerOptions.Operators].
+// Drained returns a channel that is closed when the node has handed over its agents, by [Node.HandOver], because an operator has requested it. The
+// program then stops its servers and the node. An operator is a principal of [PeerOptions.Operators]. The request is a REQUEST to the namespace system,
+// with the content {"operation":"drain","node":NAME}, or a call of [Peers.Drain].
 func (p *Peers) Drained() <-chan struct{} { return p.drained }
+
+// errNoOperator is the refusal of a drain.
+var errNoOperator = refused(performatives.CodeForbidden, "only an operator of the node may drain it")
+
+// Drain hands over the agents of the node for an operator, by [Node.HandOver] within [PeerOptions.DrainTime], and then closes the channel of
+// [Peers.Drained]. It waits for the end of that: lost says which agents were not handed over, and is empty for none. Further calls wait for the same.
+//
+// The error is a [*performatives.Refusal] with [performatives.CodeForbidden] if the principal is no operator, and the cause of ctx if that ends first. The
+// node then goes on to drain.
+func (p *Peers) Drain(ctx context.Context, principal string) (lost string, err error) {
+	if !p.beginDrain(principal, "") {
+		return "", errNoOperator
+	}
+	done := make(chan string, 1)
+	p.node.system.Work(func() {
+		done <- p.handOver()
+		p.endDrain()
+	})
+	select {
+	case lost = <-done:
+		return lost, nil
+	case <-ctx.Done():
+	}
+	select {
+	case lost = <-done: // a server that stops because of endDrain ends ctx, too
+		return lost, nil
+	default:
+		return "", context.Cause(ctx)
+	}
+}
+
+// beginDrain reports whether a principal may have the node drain, and publishes that it does. The agent is the one by which it asked, if there is one.
+func (p *Peers) beginDrain(principal string, agent performatives.AgentID) bool {
+	log := p.node.system.Logger().With("agent", agent, "principal", principal)
+	if !p.mayOperate(principal) {
+		log.Warn("a drain was refused: its sender is no operator")
+		return false
+	}
+	log.Info("an operator drains the node")
+	publish(p.node, NodeDraining{at(), principal, agent})
+	return true
+}
+
+// handOver hands over the agents of the node, and returns which were not. A second call waits for the first.
+func (p *Peers) handOver() (lost string) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.opts.DrainTime) //nolint:forbidigo // it ends here
+	defer cancel()
+	if err := p.node.HandOver(ctx); err != nil {
+		return strings.TrimPrefix(err.Error(), "runtime: ")
+	}
+	return ""
+}
+
+// endDrain tells the program that the node has drained.
+func (p *Peers) endDrain() { p.drain.Do(func() { close(p.drained) }) }
 
 // operate handles a REQUEST to the namespace system.
 func (p *Peers) operate(l *peerLink, m *performatives.Message) error {
@@ -37,30 +92,19 @@ func (p *Peers) operate(l *peerLink, m *performatives.Message) error {
 		return p.node.recordRefusal(m, err)
 	case o.Operation != operationDrain:
 		return p.node.recordRefusal(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown operation %.64q: there is drain", o.Operation)))
-	case !p.mayOperate(m.Principal()):
-		p.node.system.Logger().Warn("a drain was refused: its sender is no operator", "agent", m.Sender(), "principal", m.Principal())
-		return p.node.recordRefusal(m, refused(performatives.CodeForbidden, "only an operator of the node may drain it"))
-	case !p.node.self.ID().Is(performatives.AgentID(o.Node)):
+	case p.mayOperate(m.Principal()) && !p.node.self.ID().Is(performatives.AgentID(o.Node)):
 		return p.node.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("this node is %s, not %.64q", p.node.Name(), o.Node)))
+	case !p.beginDrain(m.Principal(), m.Sender()):
+		return p.node.recordRefusal(m, errNoOperator)
 	}
-	p.node.system.Logger().Info("an operator drains the node", "agent", m.Sender(), "principal", m.Principal())
 	if err := p.reply(l, m, performatives.ActAgree, nil); err != nil {
 		return err
 	}
-	p.node.system.Work(func() { p.handOver(l, m) })
+	p.node.system.Work(func() {
+		_ = p.reply(l, m, performatives.ActInform, drained{p.node.Name(), p.handOver()}) // the operator may have gone
+		p.endDrain()
+	})
 	return nil
-}
-
-// handOver hands over the agents of the node and tells an operator the result. A copy of the request waits for the first, and is answered, too.
-func (p *Peers) handOver(l *peerLink, m *performatives.Message) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.opts.DrainTime) //nolint:forbidigo // it ends here
-	defer cancel()
-	answer := drained{Node: p.node.Name()}
-	if err := p.node.HandOver(ctx); err != nil {
-		answer.Lost = strings.TrimPrefix(err.Error(), "runtime: ")
-	}
-	_ = p.reply(l, m, performatives.ActInform, answer) // the operator may have gone
-	p.drain.Do(func() { close(p.drained) })
 }
 
 // mayOperate reports whether a principal is an operator of the node.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -50,16 +51,23 @@ func TestOperators(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, runtime.PeerOptions{Operators: tt.operators}, func(o *wire.Options) { o.Auth, o.Anonymous = connectionsOnly{}, false })
+			begins := listen(t, h.Node, runtime.KindNodeDraining)
 			c := newCaller(t, h, &tt.id)
 			c.say(message(t, tt.from, "system", performatives.ActRequest, drainOf("hub")))
 			if !tt.may {
 				if m := c.answer(1); m.AsRefusal() == nil || m.AsRefusal().Code != performatives.CodeForbidden || !isOpen(h.peers.Drained()) {
 					t.Errorf("got %s %v", m.Performative(), m.AsRefusal())
 				}
+				if all := begins.all(); len(all) > 0 {
+					t.Errorf("published was %+v", all)
+				}
 				return
 			}
 			if m := c.answer(1); m.Performative() != performatives.ActAgree {
 				t.Errorf("got %s %v", m.Performative(), m.AsRefusal())
+			}
+			if got := await[runtime.NodeDraining](t, begins, 1, nil); got[0].Principal != string(tt.id.Name) || got[0].Agent != tt.from {
+				t.Errorf("published was %+v", got)
 			}
 			<-h.peers.Drained()
 			type answer struct{ Node, Lost string }
@@ -68,6 +76,39 @@ func TestOperators(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A program drains its node for an operator, whose name is published first. The drain goes on when the operator waits no longer, and each further
+// operator waits for its end.
+func TestDrainByAProgram(t *testing.T) {
+	all := newHall()
+	block := make(chan struct{})
+	all.block = block
+	h := newHub(t, runtime.PeerOptions{Operators: []performatives.AgentID{"ops"}, DrainTime: 4 * time.Minute})
+	if err := h.RegisterKind("counter", all.kind("hub")); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = h.Delegate(within(t), "counter/1", performatives.TaskRequest{TaskType: "wait"}) }()
+	<-all.began
+	begins := listen(t, h.Node, runtime.KindNodeDraining)
+	for _, nobody := range []string{"", "crm", "opsx"} {
+		if _, err := h.peers.Drain(t.Context(), nobody); !errors.Is(err, performatives.CodeForbidden) {
+			t.Errorf("%q: %v", nobody, err)
+		}
+	}
+	soon, cancel := context.WithCancelCause(t.Context())
+	cancel(actors.ErrExists)
+	if _, err := h.peers.Drain(soon, "ops/ana"); !errors.Is(err, actors.ErrExists) || !isOpen(h.peers.Drained()) {
+		t.Errorf("without time: %v", err)
+	}
+	if got := await[runtime.NodeDraining](t, begins, 1, nil); got[0].Principal != "ops/ana" {
+		t.Errorf("published was %+v", got)
+	}
+	close(block)
+	if lost, err := h.peers.Drain(within(t), "OPS"); err != nil || !strings.Contains(lost, "1 agents were not handed over") {
+		t.Errorf("got %q, %v", lost, err)
+	}
+	<-h.peers.Drained()
 }
 
 // What is no drain of this node is refused, and does nothing.

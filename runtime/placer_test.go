@@ -1,8 +1,11 @@
 package runtime
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,6 +59,158 @@ func TestFarewellToNobody(t *testing.T) {
 		newClustered(p.node).farewell(t.Context())
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("it waits for %v", waited)
+		}
+		_ = p.node.Stop(t.Context())
+	})
+}
+
+// sentLinks are links over which nothing is delivered. They note the steps of the notes that were sent.
+type sentLinks struct {
+	offered func(to cluster.Incarnation, h note) // is called with each offer, if it is not nil
+
+	mu   sync.Mutex
+	sent []string
+}
+
+func (*sentLinks) Rename(cluster.Incarnation)               {}
+func (*sentLinks) Add(cluster.Member)                       {}
+func (*sentLinks) Remove(cluster.Incarnation)               {}
+func (*sentLinks) Control(cluster.Incarnation, []byte) bool { return true }
+func (*sentLinks) Stop(context.Context) error               { return nil }
+
+func (l *sentLinks) Send(peer cluster.Incarnation, m *performatives.Message) error {
+	h, err := performatives.PayloadAs[note](m)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sent = append(l.sent, peer.Name+" "+string(h.Step)); h.Step == stepOffer && l.offered != nil {
+		l.offered(peer, h)
+	}
+	return err
+}
+
+// all returns what was sent since the last call.
+func (l *sentLinks) all() (sent []string) {
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sent, l.sent = l.sent, nil
+	return sent
+}
+
+// A node that leaves says farewell also to those that join meanwhile, or whose links begin anew, and waits for them.
+func TestFarewellToANodeThatJoins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		c, links := newClustered(p.node), &sentLinks{}
+		c.links = links
+		p.node.cluster.Store(c)
+		nodes := make([]cluster.Incarnation, 5)
+		for i := range nodes {
+			nodes[i] = cluster.Incarnation{Name: fmt.Sprint("n", i), Epoch: 1}
+		}
+		join := func(i int) { c.join(cluster.Member{Incarnation: nodes[i]}) }
+		join(2)
+		if sent := links.all(); len(sent) > 0 {
+			t.Errorf("before it leaves, it has sent %q", sent)
+		}
+		began, done := time.Now(), make(chan struct{})
+		go func() {
+			defer close(done)
+			c.farewell(t.Context())
+		}()
+		if sent := links.all(); !slices.Equal(sent, []string{"n2 leaves"}) {
+			t.Errorf("it has sent %q", sent)
+		}
+		join(3)
+		c.renew(nodes[2])
+		if sent := links.all(); !slices.Equal(sent, []string{"n3 leaves", "n2 leaves"}) {
+			t.Errorf("to a node that joins, and one whose link begins anew, it has sent %q", sent)
+		}
+		c.heardFarewell(nodes[2])
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("it does not wait for the node that has joined")
+		default:
+		}
+		c.heardFarewell(nodes[3])
+		<-done
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("it has waited for %v", waited)
+		}
+		join(4)
+		if sent := links.all(); !slices.Equal(sent, []string{"n4 leaves"}) {
+			t.Errorf("to a node that joins later, it has sent %q", sent)
+		}
+		_ = p.node.Stop(t.Context())
+	})
+}
+
+// aloneMembership is a membership that tells nobody anything.
+type aloneMembership struct{ self cluster.Member }
+
+func (m aloneMembership) Self() cluster.Member                     { return m.self }
+func (m aloneMembership) Members() []cluster.Member                { return []cluster.Member{m.self} }
+func (aloneMembership) Update(map[string]string, bool) error       { return nil }
+func (aloneMembership) Broadcast([]byte) error                     { return nil }
+func (aloneMembership) SendBulk(cluster.Incarnation, []byte) error { return nil }
+func (aloneMembership) Leave(context.Context) error                { return nil }
+func (aloneMembership) Stop(context.Context) error                 { return nil }
+
+// The entry of an agent that is handed over stands until the directory has it at the node that has taken it: until then, messages for it are passed
+// on to there. Only then does a node that drains say farewell, and it has not handed over before that is heard.
+func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, k := newPlacing(t)
+		c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
+		links := &sentLinks{offered: func(to cluster.Incarnation, h note) { p.answered(to, note{Step: stepTaken, Offer: h.Offer, Agent: h.Agent}) }}
+		c.links, c.members = links, aloneMembership{cluster.Member{Incarnation: c.self}}
+		p.node.cluster.Store(c)
+		close(c.ready)
+		c.join(cluster.Member{Incarnation: peer})
+		theirs := directory.New(peer)
+		theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
+		c.Merge(theirs.State())
+		if err := p.activate(k, "k/a", nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		number, began, done := p.runOf("k/a").number, time.Now(), make(chan error, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		go func() { done <- p.node.HandOver(ctx) }()
+		if sent := links.all(); !slices.Equal(sent, []string{"n2 offer"}) {
+			t.Errorf("it has sent %q", sent)
+		}
+		c.mu.Lock()
+		entries := c.replica.Lookup("k/a")
+		c.mu.Unlock()
+		if len(entries) != 1 || entries[0].Owner != c.self || entries[0].Since != number {
+			t.Errorf("its entries are %+v, want that of its run here", entries)
+		}
+		if to, handed := c.handedTo("K/A"); !handed || to != peer {
+			t.Errorf("messages are passed on to %v", to)
+		}
+		theirs.Put(directory.Entry{Agent: "k/a", Placed: true, Since: number + 1, First: number}, nil)
+		c.Merge(theirs.State())
+		if sent := links.all(); !slices.Equal(sent, []string{"n2 leaves"}) {
+			t.Errorf("when the directory has the next run, it has sent %q", sent)
+		}
+		c.mu.Lock()
+		entries = c.replica.Lookup("k/a")
+		c.mu.Unlock()
+		if len(entries) != 1 || entries[0].Owner != peer {
+			t.Errorf("its entries are %+v, want that of its next run", entries)
+		}
+		select {
+		case err := <-done:
+			t.Errorf("it has not waited for the answer to its farewell: %v", err)
+			done <- err
+		default:
+		}
+		c.heardFarewell(peer)
+		if err := <-done; err != nil || time.Since(began) != 0 {
+			t.Errorf("it has waited for %v: %v", time.Since(began), err)
 		}
 		_ = p.node.Stop(t.Context())
 	})

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +20,7 @@ type nodeProcess struct {
 	t      *testing.T
 	name   string
 	tcp    string // its address for clients
+	http   string // its operator's interface, with --http
 	gossip string
 	log    chan string // its lines, as long as there is room
 }
@@ -26,8 +28,11 @@ type nodeProcess struct {
 // startMember starts a node of a cluster on loopback.
 func startMember(t *testing.T, name string, args ...string) *nodeProcess {
 	t.Helper()
+	if !slices.Contains(args, "--tokens") {
+		args = append(args, "--no-auth")
+	}
 	n := &nodeProcess{
-		Cmd: program(t, append([]string{"node", "--name", name, "--tcp", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--no-auth"}, args...)...),
+		Cmd: program(t, append([]string{"node", "--name", name, "--tcp", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0"}, args...)...),
 		t:   t, name: name, log: make(chan string, 4096),
 	}
 	stdout, err := n.StdoutPipe()
@@ -49,6 +54,9 @@ func startMember(t *testing.T, name string, args ...string) *nodeProcess {
 	for lines := bufio.NewScanner(stdout); n.gossip == "" && lines.Scan(); {
 		if url, ok := strings.CutPrefix(lines.Text(), "listening on tcp://"); ok {
 			n.tcp = "tcp://" + url
+		}
+		if url, ok := strings.CutPrefix(lines.Text(), "serving "); ok {
+			n.http = url
 		}
 		if addr, ok := strings.CutPrefix(lines.Text(), "gossiping on "); ok {
 			n.gossip = addr

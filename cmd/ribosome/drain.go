@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -12,7 +15,7 @@ import (
 
 // drainCmd is ribosome drain.
 type drainCmd struct {
-	Node string `arg:"" help:"Name of the node at --addr"`
+	Node string `arg:"" help:"Name of the node: that at --addr, or with --addr http:// or https:// any of its cluster"`
 
 	JSON     bool          `name:"json" help:"Print one JSON object: the node, and which agents were lost"`
 	Deadline time.Duration `default:"1m" help:"How long the node may take"`
@@ -32,7 +35,7 @@ type drained struct {
 	Lost string `json:"lost"` // which agents were not handed over; empty for none
 }
 
-// run has the node drain, and waits until it ends the connection because it stops.
+// run has the node drain, and waits until it has left: until it ends the connection, or is no member any more.
 func (c *drainCmd) run(ctx context.Context, std streams) error {
 	switch {
 	case c.Node == "":
@@ -40,13 +43,13 @@ func (c *drainCmd) run(ctx context.Context, std streams) error {
 	case c.Deadline <= 0:
 		return usagef("--deadline 0s leaves no time; give it some, such as 1m")
 	}
-	l, err := c.plan(std.err)
+	drain := c.bySession
+	if strings.HasPrefix(c.Addr, "http://") || strings.HasPrefix(c.Addr, "https://") {
+		drain = c.byInterface
+	}
+	result, err := drain(ctx, std)
 	if err != nil {
 		return err
-	}
-	result, err := c.ask(ctx, l)
-	if err != nil {
-		return c.explain(l, err).failure()
 	}
 	out := newPrinter(std.out)
 	switch {
@@ -56,9 +59,22 @@ func (c *drainCmd) run(ctx context.Context, std streams) error {
 		out.line(oneLine(result.Node) + " has handed over its agents, and has left")
 	}
 	if result.Lost != "" {
-		return failf("%s has left, but %s", result.Node, result.Lost)
+		return failf("%s has left, but %s", oneLine(result.Node), oneLine(result.Lost))
 	}
 	return out.end()
+}
+
+// bySession asks the node at --addr, by a message.
+func (c *drainCmd) bySession(ctx context.Context, std streams) (drained, error) {
+	l, err := c.plan(std.err)
+	if err != nil {
+		return drained{}, err
+	}
+	result, err := c.ask(ctx, l)
+	if err != nil {
+		return drained{}, c.explain(l, err).failure()
+	}
+	return result, nil
 }
 
 // explain returns the reason why the node does not drain, and an advice.
@@ -72,7 +88,7 @@ func (c *drainCmd) explain(l *link, err error) *problem {
 	case r.Code == performatives.CodeForbidden && r.Text != notSender:
 		why.Text = l.who("") + " does not permit it: " + oneLine(r.Text) + "; its --operators says who is one"
 	case r.Code == performatives.CodeUnknownAgent:
-		why.Text = l.who("") + " is another one: " + oneLine(r.Text) + "; give with --addr the address of " + c.Node + ", such as that of LINKS in ribosome members"
+		why.Text = l.who("") + " is another one: " + oneLine(r.Text) + "; give with --addr the address of " + c.Node + ", such as that of LINKS in ribosome members, or the http:// address of any node"
 	}
 	return why
 }
@@ -94,4 +110,73 @@ func (c *drainCmd) ask(ctx context.Context, l *link) (result drained, err error)
 		return result, ctx.Err()
 	}
 	return result, nil
+}
+
+// draining is an answer of the operator's interface.
+type draining struct {
+	drained
+	Epoch   uint64 `json:"epoch"` // of the run of the node
+	Outcome string `json:"outcome"`
+}
+
+// byInterface asks a node of the cluster by its operator's interface.
+func (c *drainCmd) byInterface(ctx context.Context, _ streams) (drained, error) {
+	if c.OAuth.OAuthURL != "" {
+		return drained{}, usagef("--oauth-url is for the other transports; give a token with --token-file instead")
+	}
+	flags := operatorFlags{Addr: c.Addr, credentialFlags: c.credentialFlags}
+	o, ctx, done, err := flags.begin(ctx, c.Deadline)
+	if err != nil {
+		return drained{}, err
+	}
+	defer done()
+	var asked struct{ Node string }
+	if err := o.ask(ctx, http.MethodGet, "/api/node", nil, nil, &asked); err != nil {
+		return drained{}, err
+	}
+	a := draining{Outcome: "draining"}
+	for begun := false; a.Outcome == "draining"; begun = true {
+		err := o.ask(ctx, http.MethodPost, "/api/node/drain", url.Values{"node": {c.Node}}, struct{}{}, &a)
+		switch {
+		case err != nil && begun && ctx.Err() == nil:
+			return drained{}, failf("%s drains, and its answer was lost (%v); its log says what it could not hand over", oneLine(a.Node), err)
+		case err != nil:
+			return drained{}, err
+		}
+	}
+	return a.drained, c.left(ctx, o, a, asked.Node == a.Node)
+}
+
+// leftAgain is the time between two looks at the members.
+const leftAgain = 100 * time.Millisecond
+
+// left waits until a node that has drained is no member any more. The one that is asked may be that node: then it waits until that ends.
+func (c *drainCmd) left(ctx context.Context, o *operator, a draining, asked bool) error {
+	for {
+		var all struct {
+			Members []struct {
+				Node  string `json:"node"`
+				Epoch uint64 `json:"epoch"`
+			} `json:"members"`
+		}
+		err := o.ask(ctx, http.MethodGet, "/api/members", nil, nil, &all)
+		switch {
+		case err != nil && asked && ctx.Err() == nil && !is[*apiError](err):
+			return nil
+		case err != nil:
+			return err
+		}
+		member := false
+		for _, m := range all.Members {
+			member = member || m.Node == a.Node && m.Epoch == a.Epoch
+		}
+		if !member {
+			return nil
+		}
+		select {
+		case <-time.After(leftAgain):
+		case <-ctx.Done():
+			return o.explain(ctx, ctx.Err())
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -226,5 +227,75 @@ func TestDrainThatIsRefused(t *testing.T) {
 		if r := runs(t, append([]string{"node", "--tcp", "127.0.0.1:0", "--no-auth"}, args...)...); r.code != exitUsage || !strings.Contains(r.stderr, want) {
 			t.Errorf("%v: got %+v", args, r)
 		}
+	}
+}
+
+// Each node of a cluster is drained by way of the operator's interface of any of them, also its own, and only once. Its audit trail says by whom.
+func TestDrainThroughAnotherNode(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const token = "Vq0m8cQy5m3kz7o2hZ4p1A"
+	t.Setenv(variable("token"), token)
+	t.Setenv(variable("as"), "ops/ana")
+	writeFile(t, "tokens", "ops/ana "+token+"\n")
+	begin := func(name string, args ...string) *nodeProcess {
+		args = append([]string{"--tokens", "tokens", "--swarm", "notes", "--http", "127.0.0.1:0", "--profile", "wan", "--audit", name}, args...)
+		return startMember(t, name, args...)
+	}
+	n1 := begin("n1", "--operators", "ops")
+	n2 := begin("n2", "--operators", "ops", "--join", n1.gossip)
+	n3 := begin("n3", "--join", n1.gossip)
+	for _, n := range []*nodeProcess{n1, n3} {
+		n.lists("members", "n1 alive", "n2 alive", "n3 alive")
+	}
+	for want, args := range map[string][]string{
+		"only an operator of the node n3 may drain it; its --operators says": {"n3"},
+		`there is no node "n9" in the cluster`:                               {"n9"},
+		"--oauth-url is for":                                                 {"n2", "--oauth-url", "https://example.org"},
+		"--deadline 0s leaves no":                                            {"n2", "--deadline", "0s"},
+		"does not accept this token":                                         {"n2", "--token", "another"},
+		"says more than where":                                               {"n2", "--addr", n1.http + "/api"},
+	} {
+		if r := runs(t, append([]string{"drain", "--addr", n1.http}, args...)...); r.code == exitDone || r.stdout != "" || !strings.Contains(r.stderr, want) {
+			t.Errorf("%v: got %+v, want %q", args, r, want)
+		}
+	}
+	r := runs(t, "drain", "N2", "--addr", n1.http, "--json")
+	var got drained
+	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || got != (drained{Node: "n2"}) || r.code != exitDone || r.stderr != "" {
+		t.Errorf("got %+v", r)
+	}
+	if err := n2.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	if r := runs(t, "drain", "n2", "--addr", n1.http); r.code != exitFailed || !strings.Contains(r.stderr, `there is no node "n2" in the cluster`) {
+		t.Errorf("again: got %+v", r)
+	}
+	if r := runs(t, "drain", "n1", "--addr", n3.http); r.code != exitDone || r.stdout != "n1 has handed over its agents, and has left\n" {
+		t.Errorf("got %+v", r)
+	}
+	if err := n1.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	trail, err := os.ReadFile("n2")
+	for _, want := range []string{
+		`"kind":"node.draining",`, `"principal":"ops/ana"`, `"who":"ops/ana","host":"127.0.0.1","what":"drain","of":"n2","result":"handed_over"`,
+	} {
+		if err != nil || !strings.Contains(string(trail), want) {
+			t.Errorf("the audit trail of n2 lacks %s: %v\n%s", want, err, trail)
+		}
+	}
+	if trail, err = os.ReadFile("n1"); err != nil || !strings.Contains(string(trail), `"what":"forward","of":"POST /api/node/drain","result":"n2: 200"`) {
+		t.Errorf("the audit trail of n1 lacks what it passed on: %v\n%s", err, trail)
+	}
+}
+
+// A node is drained by its own operator's interface: the command ends when the node has.
+func TestDrainByItsOwnInterface(t *testing.T) {
+	n := hosts(t, "--no-auth", "--http", "127.0.0.1:0", "--operators", "*")
+	if r := runs(t, "drain", "node", "--addr", served(n.running)); r.code != exitDone || r.stdout != "node has handed over its agents, and has left\n" {
+		t.Errorf("got %+v", r)
+	}
+	if r := n.wait(); r.code != exitDone {
+		t.Errorf("the node ended with %+v", r)
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -16,8 +17,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// maxCancel is how long a request waits for the end of the conversation that it cancels.
-const maxCancel = 30 * time.Second
+// maxAct is how long a request waits for what it brings about: the end of a conversation, or of a drain.
+const maxAct = 30 * time.Second
 
 // errOperator is the reason that the caller of a cancelled conversation gets.
 var errOperator = errors.New("an operator has cancelled the conversation")
@@ -45,7 +46,7 @@ func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request
 		act.Outcome = h.notCancelled(w, r, id)
 		return act
 	}
-	patience := time.NewTimer(maxCancel)
+	patience := time.NewTimer(maxAct)
 	defer patience.Stop()
 	check := time.NewTicker(time.Second) // in case that the event was lost
 	defer check.Stop()
@@ -201,4 +202,52 @@ func (h *Handler) verdict(id int, d decision) error {
 		return h.options.Approvals.Approve(id, d.Reason)
 	}
 	return h.options.Approvals.Deny(id, d.Reason)
+}
+
+// drainView is the answer of POST /api/node/drain.
+type drainView struct {
+	Node    string `json:"node"`
+	Epoch   uint64 `json:"epoch"` // of this run of the node; zero without a cluster
+	Outcome string `json:"outcome"`
+	Lost    string `json:"lost"` // which agents were not handed over; empty for none
+}
+
+// The outcomes of a drain.
+const (
+	outcomeHandedOver = "handed_over" // the node leaves, and its program ends
+	outcomeDraining   = "draining"    // it takes longer than maxAct, and goes on; the same request waits for it
+)
+
+// drain has the node drain. The name of the node has to be part of the request, so that a wrong address drains no other one.
+func (h *Handler) drain(who wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
+	n := h.options.Node
+	act := observe.OperatorActed{What: "drain", Of: n.Name(), Outcome: "forbidden"}
+	if r.URL.Query().Get(nodeParam) == "" {
+		act.Outcome = "node"
+		fail(w, http.StatusBadRequest, "node", "say which node is to drain: POST /api/node/drain?node=NAME; GET /api/members lists those that there are")
+		return act
+	}
+	v, err := drainView{Node: n.Name(), Outcome: outcomeHandedOver}, error(performatives.CodeForbidden)
+	for _, m := range n.Members() {
+		if m.Name == n.Name() {
+			v.Epoch = m.Epoch
+		}
+	}
+	if h.options.Drain != nil {
+		ctx, cancel := context.WithTimeout(r.Context(), maxAct)
+		defer cancel()
+		v.Lost, err = h.options.Drain(ctx, string(who.Name))
+	}
+	switch {
+	case errors.Is(err, performatives.CodeForbidden):
+		fail(w, http.StatusForbidden, "forbidden", "only an operator of the node "+n.Name()+" may drain it; its --operators says who is one")
+		return act
+	case err != nil:
+		v.Outcome = outcomeDraining
+	}
+	if act.Outcome = v.Outcome; v.Lost != "" {
+		act.Outcome += ": " + v.Lost
+	}
+	answer(w, http.StatusOK, v)
+	return act
 }

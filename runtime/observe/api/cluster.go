@@ -30,14 +30,14 @@ type Peer struct {
 
 // The bounds of a request to another node.
 const (
-	peerTime    = 5 * time.Second      // for an answer
-	peerActTime = maxCancel + peerTime // for that of a cancellation
-	peerSilence = 45 * time.Second     // after which a stream of events has ended; a live one has a sign of life every beatTime
-	peerAgain   = 2 * time.Second      // between two attempts to open a stream
-	maxAnswer   = 64 << 20             // bytes of an answer
-	maxLine     = 17 << 20             // bytes of a line of a stream; a message of a session has 16 MiB at most
-	viaHeader   = "Ribosome-Via"       // names the node that passes a request on; such a request is not passed on again
-	nodeParam   = "node"               // of a request that is about one node only
+	peerTime    = 5 * time.Second   // for an answer
+	peerActTime = maxAct + peerTime // for that of an act
+	peerSilence = 45 * time.Second  // after which a stream of events has ended; a live one has a sign of life every beatTime
+	peerAgain   = 2 * time.Second   // between two attempts to open a stream
+	maxAnswer   = 64 << 20          // bytes of an answer
+	maxLine     = 17 << 20          // bytes of a line of a stream; a message of a session has 16 MiB at most
+	viaHeader   = "Ribosome-Via"    // names the node that passes a request on; such a request is not passed on again
+	nodeParam   = "node"            // of a request that is about one node only
 )
 
 // absent is a node whose part of a view is missing.
@@ -83,7 +83,7 @@ func (h *Handler) peers(r *http.Request) []Peer {
 // routed passes a request that is about another node on to it, with the operator's token: that node decides what the operator may.
 func (h *Handler) routed(w http.ResponseWriter, r *http.Request, own http.HandlerFunc) (passedTo string, status int) {
 	name := r.URL.Query().Get(nodeParam)
-	if name == "" || name == h.options.Node.Name() {
+	if name == "" || performatives.AgentID(name).Is(performatives.AgentID(h.options.Node.Name())) {
 		own(w, r)
 		return "", 0
 	}
@@ -94,10 +94,10 @@ func (h *Handler) routed(w http.ResponseWriter, r *http.Request, own http.Handle
 	a, err := h.askPeer(r, p, r.Body)
 	if err != nil {
 		fail(w, http.StatusBadGateway, "node_unreachable", fmt.Sprintf("the node %q does not answer: %v", name, err))
-		return name, http.StatusBadGateway
+		return p.Node, http.StatusBadGateway
 	}
 	a.write(w)
-	return name, a.status
+	return p.Node, a.status
 }
 
 // peer returns another node. If there is none, or the request has been passed on before, it answers the request.
@@ -108,7 +108,7 @@ func (h *Handler) peer(w http.ResponseWriter, r *http.Request, name string) (Pee
 	}
 	if h.options.Peers != nil {
 		for _, p := range h.options.Peers() {
-			if p.Node == name {
+			if performatives.AgentID(name).Is(performatives.AgentID(p.Node)) {
 				return p, true
 			}
 		}

@@ -42,6 +42,7 @@ func New(o Options) (*Handler, error) {
 	h.handle("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, openAPI) })
 	h.handle("GET /api/node", h.reads(h.node))
 	h.handle("GET /api/nodes", h.reads(spread(h, h.nodes, mergeNodes)))
+	h.handle("POST /api/node/drain", h.acts(h.drain))
 	h.handle("GET /api/members", h.reads(h.members))
 	h.handle("GET /api/agents", h.reads(spread(h, h.agents, mergeAgents)))
 	h.handle("GET /api/refusals", h.reads(spread(h, h.refusals, mergeRefusals)))

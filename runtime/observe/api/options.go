@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net/http"
@@ -43,6 +44,9 @@ type Options struct {
 
 	// Codons are codons of the application, shown besides those of package library.
 	Codons []*codons.Codon
+
+	// Drain hands over the agents of the node for a principal, and has the program stop: [runtime.Peers.Drain]. Nil refuses it to everyone.
+	Drain func(ctx context.Context, principal string) (lost string, err error)
 
 	// Approvals is the queue whose steps an operator decides. Nil means none.
 	Approvals *approval.Queue

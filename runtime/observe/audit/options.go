@@ -25,7 +25,7 @@ const day = 24 * time.Hour
 func Kinds() []actors.Kind {
 	return []actors.Kind{
 		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, actors.KindAgentStarted, actors.KindAgentStopped,
-		codons.KindTransition, runtime.KindMemberJoined, runtime.KindMemberLost, runtime.KindAgentMoved,
+		codons.KindTransition, runtime.KindMemberJoined, runtime.KindMemberLost, runtime.KindAgentMoved, runtime.KindNodeDraining,
 		observe.KindOperatorActed,
 	}
 }
