@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -97,15 +98,19 @@ func (c *clustered) heardFrom(id performatives.AgentID) *nodeLink {
 	return c.heard.from(id)
 }
 
-// broadcast sends one copy to each other node, and reports whether one takes it.
-func (c *clustered) broadcast(m *performatives.Message) (reached bool) {
+// broadcast sends one copy to each other node, and reports whether one takes it. The error is that of a message which no link can carry.
+func (c *clustered) broadcast(m *performatives.Message) (reached bool, err error) {
 	if c == nil {
-		return false
+		return false, nil
 	}
 	for _, l := range *c.current.Load() {
-		reached = l.Send(m) == nil || reached
+		err := l.Send(m)
+		if errors.Is(err, performatives.CodeInvalidPayload) {
+			return false, err
+		}
+		reached = err == nil || reached
 	}
-	return reached
+	return reached, nil
 }
 
 // memberChanged handles a change of the membership. The calls are in order.

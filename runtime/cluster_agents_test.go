@@ -378,6 +378,10 @@ func TestWrongClusterOptions(t *testing.T) {
 		"LinkTimeout is -1ns":    {Gossip: "127.0.0.1:0", LinkTimeout: -1},
 		"name taken by another":  {Gossip: "127.0.0.1:0", Join: []string{taken.Members()[0].Gossip}},
 		"address already in use": {Gossip: taken.Members()[0].Gossip},
+		`Advertise is "[::1]"`:   {Gossip: "127.0.0.1:0", Advertise: "[::1]"},
+		`Advertise is "::g"`:     {Gossip: "127.0.0.1:0", Advertise: "::g"},
+		`Advertise is "n1:7946"`: {Gossip: "127.0.0.1:0", Advertise: "n1:7946"},
+		"a zone":                 {Gossip: "[::1%lo]:0"},
 		"Links is empty":         {Gossip: "127.0.0.1:0", Accept: func(func(*grpc.LinkStream)) {}},
 	} {
 		n, err := runtime.New(runtime.Options{Name: "n1", Cluster: &o})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
@@ -18,7 +19,8 @@ type ClusterOptions struct {
 	// Gossip is the address of the membership, host:port, on TCP and UDP. Port 0 means any that is free.
 	Gossip string
 
-	// Advertise is the host by which other nodes reach this one, by gossip and by links. Empty means that of Gossip.
+	// Advertise is the host by which other nodes reach this one, by gossip and by links: a name, or an IP address without brackets or
+	// zone. Empty means that of Gossip.
 	Advertise string
 
 	// Join are members to join, host:port. Names are resolved again at each attempt, and all their addresses are tried. A
@@ -75,6 +77,8 @@ func (o *ClusterOptions) validate() error {
 		return fmt.Errorf("the address Gossip is %q: want host:port", o.Gossip)
 	case o.Advertise == "" && (host == "" || net.ParseIP(host).IsUnspecified()):
 		return fmt.Errorf("the address Gossip is %q, all addresses of the machine: say by Advertise which of them other nodes use", o.Gossip)
+	case strings.ContainsAny(o.Advertise, "[]%/ ") || strings.Contains(o.Advertise, ":") && net.ParseIP(o.Advertise) == nil:
+		return fmt.Errorf("the host Advertise is %q: want a name, or an IP address without brackets, port and zone", o.Advertise)
 	case o.Accept != nil && o.Links == "":
 		return errors.New("the address Links is empty, and Accept is set: want that of the listener")
 	case o.JoinTime < 0:

@@ -105,7 +105,7 @@ func (c *clustered) listen(o ClusterOptions) error {
 	host, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
 	if o.Accept != nil {
 		o.Accept(c.accept)
-		c.advertise(o.Links, o.Advertise)
+		c.advertise(o.Links, o)
 		return nil
 	}
 	l, err := grpc.ListenNodes(grpc.Options{Addr: cmp.Or(o.Links, net.JoinHostPort(host, "0")), TLS: o.TLS, Links: c.accept}, c.node.system.Logger())
@@ -113,17 +113,18 @@ func (c *clustered) listen(o ClusterOptions) error {
 		return fmt.Errorf("listen for links: %w", err)
 	}
 	c.listener = l
-	c.advertise(l.Addr().String(), o.Advertise)
+	c.advertise(l.Addr().String(), o)
 	return nil
 }
 
-// advertise sets the address for links that other nodes are told: with that host, unless it is empty.
-func (c *clustered) advertise(address, host string) {
-	c.address = address
-	if host != "" {
-		_, port, _ := net.SplitHostPort(address) // that of a listener
-		c.address = net.JoinHostPort(host, port)
+// advertise sets the address for links that other nodes are told. A listener at all addresses of the machine is reached at that of the gossip.
+func (c *clustered) advertise(address string, o ClusterOptions) {
+	host, port, _ := net.SplitHostPort(address) // that of a listener
+	gossip, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
+	if host == "" || net.ParseIP(host).IsUnspecified() {
+		host = gossip
 	}
+	c.address = net.JoinHostPort(cmp.Or(o.Advertise, host), port)
 }
 
 // accept serves the stream of another node.

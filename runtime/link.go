@@ -121,8 +121,14 @@ func (l *link) send(m *performatives.Message, to performatives.AgentID, form fun
 		unsent = l.out.Send(form(m))
 		return unsent
 	})
-	if err == nil && unsent != nil { // its record was ended meanwhile: the sender was told so
+	switch {
+	case err == nil && unsent != nil: // its record was ended meanwhile: the sender was told so
 		_ = l.node.recordRefusal(m, unsent)
+	case err != nil && m.Protocol() != "" && errors.Is(err, performatives.CodeInvalidPayload):
+		// The sender gets the error, but a conversation whose last message it was has ended.
+		if s := l.substitute(m, asRefusal(err)); s != nil {
+			_ = l.send(s, to, form) // the error is that the link has ended, and with it the conversation
+		}
 	}
 	return err
 }
@@ -190,7 +196,9 @@ func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal)
 	}
 	n.system.DeadLetter(string(m.Receiver()), m, why.Code)
 	if why.Code == performatives.CodeInvalidPayload {
-		l.sendSubstitute(m, why)
+		if s := l.substitute(m, why); s != nil {
+			_ = l.out.Send(s) // the error is that the session has ended
+		}
 	}
 }
 
@@ -214,15 +222,15 @@ func (l *link) refuseCopy(m *performatives.Message, why *performatives.Refusal) 
 	return true
 }
 
-// sendSubstitute sends the peer a FAILURE in place of a reply that cannot be encoded, so
-// that the peer does not wait for it.
-func (l *link) sendSubstitute(m *performatives.Message, why *performatives.Refusal) {
+// substitute returns a FAILURE in place of a reply that cannot be encoded or is too long, so that the peer does not wait for it. It returns nil for
+// a message that does not end a conversation.
+func (l *link) substitute(m *performatives.Message, why *performatives.Refusal) *performatives.Message {
 	switch m.Performative() { //nolint:exhaustive // these acts do not end a conversation
 	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate, performatives.ActFailure:
-		return
+		return nil
 	}
 	if m.InReplyTo() == "" {
-		return
+		return nil
 	}
 	s := l.node.system.Stamp()
 	failure, err := performatives.New(performatives.Envelope{
@@ -230,9 +238,10 @@ func (l *link) sendSubstitute(m *performatives.Message, why *performatives.Refus
 		Protocol: m.Protocol(), InReplyTo: m.InReplyTo(), Priority: m.Priority(), Ontology: performatives.OntologyExecutionFailure,
 		Payload: performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: why.Text},
 	})
-	if err == nil {
-		_ = l.out.Send(failure) // the error is that the session has ended
+	if err != nil {
+		return nil
 	}
+	return failure
 }
 
 // sendEndings sends what remains to be said of ended records. At the stop of the node it does so before it returns, and once.

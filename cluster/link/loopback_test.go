@@ -205,6 +205,57 @@ func TestLoopbackBrokenConnections(t *testing.T) {
 	}
 }
 
+// The longest message arrives. One byte more is refused to its sender at once, and the stream and the messages around it are as they were.
+func TestLoopbackLongestMessage(t *testing.T) {
+	var dialled atomic.Int64
+	a := newNode(t, nodeA, nil, 0, func(o *LinksOptions) {
+		dial := o.Dial
+		o.Dial = func(ctx context.Context, m cluster.Member) (Stream, error) {
+			dialled.Add(1)
+			return dial(ctx, m)
+		}
+	})
+	b := newNode(t, nodeB, nil, 3, nil)
+	a.links.Add(b.member(nodeB))
+	b.links.Add(a.member(nodeA))
+	empty := sized(t, 0)
+	longest := sized(t, MaxMessage-len(mustEncode(t, a.links, sized(t, 1<<22)))+1<<22) // lengths of as many digits
+	if n := len(mustEncode(t, a.links, longest)); n != MaxMessage {
+		t.Fatalf("the message has %d bytes", n)
+	}
+	tooLong := sized(t, len(longest.Payload().(performatives.Raw))-len(empty.Payload().(performatives.Raw))+1)
+
+	mustSend(t, a.links, nodeB, empty)
+	mustSend(t, a.links, nodeB, longest)
+	err := a.links.Send(nodeB, tooLong)
+	if codeOf(err) != performatives.CodeInvalidPayload || !strings.Contains(err.Error(), "has 16777217 bytes, and a link takes 16777216") {
+		t.Errorf("got %v", err)
+	}
+	mustSend(t, a.links, nodeB, empty)
+	await(t, "the messages", b.recorder.reached)
+	for i, want := range []*performatives.Message{empty, longest, empty} {
+		if got := b.recorder.received[i]; len(mustEncode(t, b.links, got)) != len(mustEncode(t, a.links, want)) {
+			t.Errorf("message %d has changed", i)
+		}
+	}
+	if n := dialled.Load(); n != 1 || len(b.recorder.received) != 3 || len(a.recorder.returned) > 0 {
+		t.Errorf("%d streams; %d messages arrived, and %d came back", n, len(b.recorder.received), len(a.recorder.returned))
+	}
+}
+
+// sized returns a message with a text of so many letters.
+func sized(t testing.TB, letters int) *performatives.Message {
+	t.Helper()
+	m, err := performatives.New(performatives.Envelope{
+		ID: "1", Performative: performatives.ActInform, Sender: "x", Receiver: "y", ConversationID: "1", Timestamp: time.Unix(1, 0),
+		Payload: performatives.Raw(`{"x":"` + strings.Repeat("x", letters) + `"}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // A node with the certificate of another one is refused by both ends.
 func TestLoopbackWrongCertificate(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)

@@ -194,6 +194,9 @@ func (g *Gossip) resolveOne(address string) (netip.Addr, uint16, error) {
 // resolve returns the addresses of a host.
 func (g *Gossip) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
+		if ip.Zone() != "" { // memberlist would listen on all interfaces, and cannot tell others the zone
+			return nil, fmt.Errorf("%s is an address of IPv6 with a zone, which members cannot use", host)
+		}
 		return []netip.Addr{ip.Unmap()}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.timing.streamTimeout)

@@ -489,6 +489,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"a negative queue":  {Name: "a", BroadcastQueue: -1},
 		"backoff":           {Name: "a", RejoinMin: 2, RejoinMax: 1},
 		"IPv6 interfaces":   {Name: "a", Bind: "[::]:0"},
+		"a zone":            {Name: "a", Bind: "[::1%lo]:0"},
+		"a zone for others": {Name: "a", Bind: "[::1]:0", Advertise: "[fe80::1%lo]:0"},
 	} {
 		if _, err := tryStart(t, o); err == nil {
 			t.Errorf("%s: no error", name)

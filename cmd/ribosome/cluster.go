@@ -37,19 +37,29 @@ func (c *clusterFlags) check(n *nodeCmd) error {
 	}
 	host, _, _ := net.SplitHostPort(c.Gossip)
 	ip := net.ParseIP(host)
+	if within, ok := strings.CutPrefix(c.Advertise, "["); ok && strings.HasSuffix(within, "]") {
+		c.Advertise = strings.TrimSuffix(within, "]")
+	}
 	switch {
+	case c.Advertise != "" && (!isHost(c.Advertise) || net.ParseIP(c.Advertise).IsUnspecified()):
+		return usagef("--advertise %s: want the host alone by which other nodes reach this one, such as 10.0.0.1, 2001:db8::1 or n1.example.org", shown(c.Advertise))
+	case strings.Contains(host+c.Advertise, "%"):
+		return usagef("--gossip and --advertise: members cannot use an address of IPv6 with a zone; give one without")
 	case n.GRPC == "":
 		return usagef("--gossip needs --grpc, where other nodes reach the agents of this one")
 	case c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()):
 		return usagef("--gossip %s is all addresses of this machine; say with --advertise which of them other nodes use", c.Gossip)
 	case c.GossipKey == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
-		return usagef("--gossip %s would let everyone in who reaches it; add --gossip-key, or use 127.0.0.1", c.Gossip)
+		return usagef("--gossip %s would let everyone in who reaches it; add --gossip-key, or use 127.0.0.1 or [::1]", c.Gossip)
 	case n.ClientCA == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
-		return usagef("--gossip %s: everyone who reaches --grpc could speak as another node; add --tls-cert, --tls-key and --client-ca, or use 127.0.0.1", c.Gossip)
+		return usagef("--gossip %s: everyone who reaches --grpc could speak as another node; add --tls-cert, --tls-key and --client-ca, or use 127.0.0.1 or [::1]", c.Gossip)
 	}
 	for _, addr := range c.Join {
 		if err := checkAddress("--join", addr); err != nil {
 			return err
+		}
+		if host, port, _ := net.SplitHostPort(addr); host == "" || port == "0" || strings.Contains(host, "%") {
+			return usagef("--join %s: want the address of another node, with its port and without a zone", shown(addr))
 		}
 	}
 	_, err := c.labels()

@@ -2,8 +2,10 @@ package main
 
 import (
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -176,14 +178,25 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 // checkAddress returns an error for an address that no listener can have. A port may also be
 // the name of a service.
 func checkAddress(flag, addr string) error {
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "" {
+	host, port, err := net.SplitHostPort(addr)
+	switch {
+	case err != nil && strings.Count(addr, ":") > 1:
+		return usagef("%s %s: want a host and a port, with an IPv6 address in brackets, such as [::1]:8444", flag, shown(addr))
+	case err != nil, port == "":
 		return usagef("%s %s: want a host and a port, such as 127.0.0.1:8444", flag, shown(addr))
+	case !isHost(host) && host != "":
+		return usagef("%s %s: the host is no IP address, and no name either", flag, shown(addr))
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
 		return usagef("%s %s: there is no such port; want one from 1 to 65535, or 0 for any that is free", flag, shown(addr))
 	}
 	return nil
+}
+
+// isHost reports whether a text is an IP address, without brackets, or may be the name of a machine.
+func isHost(text string) bool {
+	_, err := netip.ParseAddr(text)
+	return err == nil || text != "" && !strings.ContainsAny(text, ":[]%/@ ")
 }
 
 // badOrigin returns the first text that is no origin of a page (RFC 6454 §6), or nothing.

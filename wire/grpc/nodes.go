@@ -36,7 +36,8 @@ type LinkStream struct {
 	addr      string
 	encrypted bool // the other end has dialled by TLS
 	certs     []*x509.Certificate
-	patience  time.Duration // for one write
+	patience  time.Duration // for one write, and for each MiB of the frame before
+	behind    int           // bytes of the last frame, of which gRPC may have written nothing yet
 	once      sync.Once
 	hangUp    func()
 	late      atomic.Bool // a write took too long
@@ -60,9 +61,11 @@ func (s *LinkStream) CheckName(node string) error {
 	return nil
 }
 
-// Send writes a frame. It blocks while the other end does not read, for a bounded time. Only one goroutine may call it.
+// Send writes a frame. It blocks while the other end does not read, for a bounded time, which is longer after a long frame: a
+// network needs to carry 1 MiB in that time. Only one goroutine may call it.
 func (s *LinkStream) Send(frame []byte) error {
-	timer := time.AfterFunc(s.patience, func() {
+	// gRPC blocks until it has written the frame before.
+	timer := time.AfterFunc(s.patience*time.Duration(1+s.behind>>20), func() {
 		s.late.Store(true)
 		s.Close()
 	})
@@ -70,6 +73,7 @@ func (s *LinkStream) Send(frame []byte) error {
 	s.out.set(frame)
 	err := s.stream.SendMsg(&s.out)
 	s.out.set(nil)
+	s.behind = len(frame)
 	switch {
 	case s.late.Load():
 		return wire.ErrSlow
@@ -170,7 +174,7 @@ func (n *nodes) stop() {
 
 // DialLink opens a stream to the node of that name at host:port. With config it is encrypted, and the certificate of the node must
 // have its name as a DNS name. Nil means no encryption. ctx bounds the dialling only. patience bounds the time of dialling and of
-// each write.
+// each write: see [LinkStream.Send].
 func DialLink(ctx context.Context, host, node string, config *tls.Config, patience time.Duration) (*LinkStream, error) {
 	if _, _, err := net.SplitHostPort(host); err != nil {
 		return nil, fmt.Errorf("grpc: link to %q: %w", host, err)

@@ -227,6 +227,40 @@ func TestLinkStreamSlow(t *testing.T) {
 	})
 }
 
+// narrow is a stream of a network that carries 1 MiB in 4 s. Like gRPC's, it takes a frame when the one before has been written.
+type narrow struct {
+	stream
+	backlog int
+	closed  chan struct{}
+}
+
+func (n *narrow) SendMsg(m any) error {
+	select {
+	case <-time.After(4 * time.Second * time.Duration(n.backlog) >> 20):
+	case <-n.closed:
+		return io.EOF
+	}
+	n.backlog = len(m.(*carrier).bytes())
+	return nil
+}
+
+// A long frame has the time that a slow network needs for it, and no frame has more.
+func TestLinkStreamLongFrame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &narrow{closed: make(chan struct{})}
+		s := &LinkStream{stream: n, patience: 5 * time.Second, hangUp: func() { close(n.closed) }}
+		for _, size := range []int{1, MaxLinkFrame, 1, 1 << 20, 1 << 20, 1} {
+			if err := s.Send(make([]byte, size)); err != nil {
+				t.Fatalf("%d bytes: %v", size, err)
+			}
+		}
+		n.backlog = 3 << 20 // it has become slower
+		if err := s.Send(nil); !errors.Is(err, wire.ErrSlow) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // Every failure closes the socket that was passed in.
 func TestListenNodesFails(t *testing.T) {
 	for name, o := range map[string]Options{
