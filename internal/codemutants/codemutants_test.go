@@ -93,12 +93,12 @@ func TestApply(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for want, text := range map[string]string{
-		"1: want a line that begins with mutant": "file f",
-		"2: want file, tests, first, fault or @@":       "mutant m\nwhat x",
-		"5: m: want file":                        "mutant m\nfile f\n@@\n-a",
-		"8: m: the hunk changes nothing":         "mutant m\nfile f\ntests ./p\nfault F.\n@@\n-a\n+\ta\n",
-		"want a name of one word":                "mutant a b\nfile f\ntests ./p\nfault F.\n@@\n-a",
-		"want a space, a minus or a plus":        "mutant m\n@@\na",
+		"1: want a line that begins with mutant":  "file f",
+		"2: want file, tests, first, fault or @@": "mutant m\nwhat x",
+		"5: m: want file":                         "mutant m\nfile f\n@@\n-a",
+		"8: m: the hunk changes nothing":          "mutant m\nfile f\ntests ./p\nfault F.\n@@\n-a\n+\ta\n",
+		"want a name of one word":                 "mutant a b\nfile f\ntests ./p\nfault F.\n@@\n-a",
+		"want a space, a minus or a plus":         "mutant m\n@@\na",
 	} {
 		if _, err := parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want an error with %q", text, err, want)
