@@ -39,24 +39,22 @@ type judge struct {
 	suites *suites
 }
 
-// suites has the suites of packages that were measured.
+// suites has the suites of packages that were measured, or are measured now.
 type suites struct {
 	mu  sync.Mutex
-	all map[string]suite
+	all map[string]func() (suite, error)
 }
 
 // suite measures the tests of a package when it is asked for them for the first time. The copy must be without a mutant.
 func (j judge) suite(ctx context.Context, p string) (suite, error) {
 	j.suites.mu.Lock()
-	defer j.suites.mu.Unlock()
-	if s, ok := j.suites.all[p]; ok {
-		return s, nil
+	get := j.suites.all[p]
+	if get == nil {
+		get = sync.OnceValues(func() (suite, error) { return j.measure(ctx, p, 10*j.limit) })
+		j.suites.all[p] = get
 	}
-	s, err := j.measure(ctx, p, 10*j.limit)
-	if err == nil {
-		j.suites.all[p] = s
-	}
-	return s, err
+	j.suites.mu.Unlock()
+	return get()
 }
 
 // test applies a mutant, runs its tests until some fail, and restores the file. The error says that tests fail without a

@@ -141,7 +141,7 @@ func testAll(ctx context.Context, out io.Writer, mutants []mutant, o options) ([
 		next    int
 		results []result
 		workers sync.WaitGroup
-		known   = suites{all: map[string]suite{}}
+		known   = suites{all: map[string]func() (suite, error){}}
 	)
 	work := func(j judge) {
 		for {
