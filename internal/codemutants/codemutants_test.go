@@ -185,7 +185,7 @@ func TestTestsThatFailAlready(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lists := fstest.MapFS{"list/a.txt": {Data: []byte("mutant m\nfile sums.go\ntests .\nfault F.\n@@\n-return a + b\n")}}
+	lists := fstest.MapFS{"list/a.txt": {Data: []byte("mutant m\nfile sums.go\ntests .\nfault F.\n@@\n-return a + b\n+return a - b\n")}}
 	var out strings.Builder
 	err := run(t.Context(), &out, options{lists: lists, root: from, workers: 1, cache: userCache(t), limit: time.Minute})
 	if err == nil || !strings.Contains(err.Error(), "without a mutant") {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,11 +33,14 @@ func (r result) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%-16s %5.1fs  %s  %s", r.verdict, r.took.Seconds(), r.mutant.name, r.why))
 }
 
-// judge tests mutants in a scratch copy.
+// judge tests mutants, most of them in a copy that has them all: see [switches]. It tests in a copy of its own the others,
+// and those that no test notices in that one.
 type judge struct {
-	scratch
-	limit  time.Duration // for a phase, in addition to three times what it takes without a mutant
-	suites *suites
+	own      scratch
+	switches *switches
+	limit    time.Duration // for a phase, in addition to three times what it takes without a mutant
+	switched *suites       // of the packages of switches
+	plain    *suites       // of the packages of the module
 }
 
 // suites has the suites of packages that were measured, or are measured now.
@@ -45,51 +49,83 @@ type suites struct {
 	all map[string]func() (suite, error)
 }
 
-// suite measures the tests of a package when it is asked for them for the first time. The copy must be without a mutant.
-func (j judge) suite(ctx context.Context, p string) (suite, error) {
-	j.suites.mu.Lock()
-	get := j.suites.all[p]
+func newSuites() *suites { return &suites{all: map[string]func() (suite, error){}} }
+
+// of measures the tests of a package when it is asked for them for the first time. The copy must be without a mutant.
+func (all *suites) of(ctx context.Context, s scratch, p string, limit time.Duration) (suite, error) {
+	all.mu.Lock()
+	get := all.all[p]
 	if get == nil {
-		get = sync.OnceValues(func() (suite, error) { return j.measure(ctx, p, 10*j.limit) })
-		j.suites.all[p] = get
+		get = sync.OnceValues(func() (suite, error) { return s.measure(ctx, p, 10*limit) })
+		all.all[p] = get
 	}
-	j.suites.mu.Unlock()
+	all.mu.Unlock()
 	return get()
 }
 
-// test applies a mutant, runs its tests until some fail, and restores the file. The error says that tests fail without a
-// mutant.
+// test runs the tests of a mutant until some fail. The error says that tests fail without a mutant.
 func (j judge) test(ctx context.Context, m mutant) (result, error) {
-	for _, p := range m.tests {
-		if _, err := j.suite(ctx, p); err != nil {
-			return result{}, err
-		}
-	}
 	began := time.Now()
 	r := result{mutant: m, verdict: unnoticed}
-	err := j.with(m, func() {
-		for _, p := range m.tests {
-			if r.verdict == unnoticed {
-				r.verdict, r.why = j.testPackage(ctx, m, p)
+	var err error
+	if said, ok := j.switches.errors[m.name]; ok {
+		r.verdict, r.why = uncompiled, said
+	} else if _, ok := j.switches.numbers[m.name]; ok {
+		err = j.testSwitched(ctx, &r)
+	}
+	if r.verdict == unnoticed && err == nil {
+		err = j.testApplied(ctx, &r)
+	}
+	r.took = time.Since(began)
+	return r, err
+}
+
+// testSwitched tests a mutant in the copy that has all.
+func (j judge) testSwitched(ctx context.Context, r *result) error {
+	for _, p := range r.mutant.tests {
+		s, err := j.switched.of(ctx, j.switches.scratch, p, j.limit)
+		if err != nil {
+			return err
+		}
+		if r.verdict, r.why = j.testSuite(ctx, j.switches.to(r.mutant), s, r.mutant, p); r.verdict != unnoticed {
+			return nil
+		}
+	}
+	return nil
+}
+
+// testApplied applies a mutant in the judge's own copy, and restores the file.
+func (j judge) testApplied(ctx context.Context, r *result) error {
+	var all []suite
+	for _, p := range r.mutant.tests {
+		s, err := j.plain.of(ctx, j.own, p, j.limit)
+		if err != nil {
+			return err
+		}
+		all = append(all, s)
+	}
+	err := j.own.with(r.mutant, func() {
+		for i, p := range r.mutant.tests {
+			if text, err := j.own.compile(ctx, p); err != nil {
+				r.verdict, r.why = uncompiled, text
+				return
+			}
+			if r.verdict, r.why = j.testSuite(ctx, j.own, all[i], r.mutant, p); r.verdict != unnoticed {
+				return
 			}
 		}
 	})
 	if err != nil {
 		r.verdict, r.why = inapplicable, err.Error()
 	}
-	r.took = time.Since(began)
-	return r, nil
+	return nil
 }
 
-// testPackage runs the tests of a package in the copy with a mutant.
-func (j judge) testPackage(ctx context.Context, m mutant, p string) (verdict, string) {
-	if text, err := j.compile(ctx, p); err != nil {
-		return uncompiled, text
-	}
-	s, _ := j.suite(ctx, p) // measured before
+// testSuite runs the tests of a package with a mutant.
+func (j judge) testSuite(ctx context.Context, in scratch, s suite, m mutant, p string) (verdict, string) {
 	why := ""
 	for _, phase := range s.phases(m.first) {
-		by, chance := j.testPhase(ctx, p, phase)
+		by, chance := in.testPhase(ctx, p, phase, j.limit+3*phase.took)
 		if by != "" {
 			return noticed, by
 		}
@@ -102,11 +138,10 @@ func (j judge) testPackage(ctx context.Context, m mutant, p string) (verdict, st
 
 // testPhase runs a phase, and each test that fails once more: what fails only once, on a busy machine perhaps, notices
 // nothing. It returns the test that fails again, or else the last one that did not.
-func (j judge) testPhase(ctx context.Context, p string, phase phase) (by, chance string) {
-	limit := j.limit + 3*phase.took
-	var apart []string // the tests that failed by chance
+func (s scratch) testPhase(ctx context.Context, p string, phase phase, limit time.Duration) (by, chance string) {
+	apart := slices.Clone(s.apart) // and the tests that failed by chance
 	for {
-		text, err := j.run(ctx, p, limit, phase.arguments(apart)...)
+		text, err := s.run(ctx, p, limit, phase.arguments(apart)...)
 		switch {
 		case err == nil:
 			return "", chance
@@ -115,12 +150,12 @@ func (j judge) testPhase(ctx context.Context, p string, phase phase) (by, chance
 		}
 		test := failureIn(text)
 		if test == "" { // a panic of another goroutine, an exit, a leak
-			if _, err := j.run(ctx, p, limit, phase.arguments(apart)...); err != nil {
+			if _, err := s.run(ctx, p, limit, phase.arguments(apart)...); err != nil {
 				return "(panic, exit or leak)", ""
 			}
 			return "", "(panic, exit or leak)"
 		}
-		if _, err := j.run(ctx, p, limit, "-test.run=^"+test+"$"); err != nil {
+		if _, err := s.run(ctx, p, limit, "-test.run=^"+test+"$"); err != nil {
 			return test, ""
 		}
 		chance, apart = test, append(apart, test)

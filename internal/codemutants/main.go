@@ -31,7 +31,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "apply the mutants whose names match this regular expression")
 	flag.StringVar(&o.root, "root", ".", "the root of the module")
 	flag.IntVar(&o.workers, "j", min(2, goruntime.NumCPU()), "the number of mutants under test at a time")
-	flag.StringVar(&o.cache, "cache", "", "a build cache that remains, and grows by gigabytes; without it a temporary one")
+	flag.StringVar(&o.cache, "cache", "", "a build cache that remains; without it a temporary one")
 	flag.StringVar(&o.resume, "resume", "", "the output of an interrupted run: mutants that it noticed are not tested again")
 	flag.DurationVar(&o.limit, "timeout", 30*time.Second, "the time that tests have, in addition to three times what they take without a mutant")
 	flag.Float64Var(&o.goal, "goal", 95, "the smallest share of noticed mutants, in percent")
@@ -141,7 +141,6 @@ func testAll(ctx context.Context, out io.Writer, mutants []mutant, o options) ([
 		next    int
 		results []result
 		workers sync.WaitGroup
-		known   = suites{all: map[string]func() (suite, error){}}
 	)
 	work := func(j judge) {
 		for {
@@ -165,13 +164,20 @@ func testAll(ctx context.Context, out io.Writer, mutants []mutant, o options) ([
 			mu.Unlock()
 		}
 	}
+	all, err := newScratch(folder, o.root, cache)
+	if err != nil {
+		return nil, err
+	}
+	one := judge{limit: o.limit, switched: newSuites(), plain: newSuites()}
+	if one.switches, err = newSwitches(ctx, all, mutants); err != nil {
+		return nil, err
+	}
 	for range max(1, min(o.workers, len(mutants))) {
-		s, err := newScratch(folder, o.root, cache)
-		if err != nil {
+		if one.own, err = newScratch(folder, o.root, cache); err != nil {
 			fail(err)
 			break
 		}
-		workers.Go(func() { work(judge{scratch: s, limit: o.limit, suites: &known}) })
+		workers.Go(func() { work(one) })
 	}
 	workers.Wait()
 	return results, context.Cause(ctx)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,9 +16,10 @@ import (
 // scratch is a copy of the module, in which one mutant at a time is tested. The copies of a run share a build cache, in
 // which paths play no part (-trimpath).
 type scratch struct {
-	root   string
-	cache  string
-	binary string // where the tests of a package are compiled to
+	root  string
+	cache string
+	apart []string // patterns of the tests that do not run
+	env   []string // variables of the environment of tests
 }
 
 // newScratch copies the module at root to a new folder below to.
@@ -26,7 +28,7 @@ func newScratch(to, root, cache string) (scratch, error) {
 	if err != nil {
 		return scratch{}, err
 	}
-	s := scratch{root: filepath.Join(to, "module"), cache: cache, binary: filepath.Join(to, "tests")}
+	s := scratch{root: filepath.Join(to, "module"), cache: cache}
 	return s, copyModule(s.root, root)
 }
 
@@ -64,7 +66,7 @@ func copyModule(to, root string) error {
 
 // with runs f while the file of a mutant has the fault. The error says that the mutant does not apply.
 func (s scratch) with(m mutant, f func()) (err error) {
-	file := filepath.Join(s.root, filepath.FromSlash(m.file))
+	file := s.path(m.file)
 	before, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -81,9 +83,17 @@ func (s scratch) with(m mutant, f func()) (err error) {
 	return nil
 }
 
+// path returns the path of a file of the copy.
+func (s scratch) path(file string) string { return filepath.Join(s.root, filepath.FromSlash(file)) }
+
+// binary returns where the tests of a package are compiled to.
+func (s scratch) binary(p string) string {
+	return filepath.Join(filepath.Dir(s.root), strings.ReplaceAll(path.Join("tests", p), "/", "-"))
+}
+
 // compile compiles the tests of a package. It returns what the compiler says.
 func (s scratch) compile(ctx context.Context, p string) (output string, err error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", s.binary, p)
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", s.binary(p), p)
 	return s.output(cmd, s.root, "GOGC=400") // the compiler takes a third less time
 }
 
@@ -95,7 +105,7 @@ func (s scratch) run(ctx context.Context, p string, limit time.Duration, args ..
 	within, cancel := context.WithTimeout(ctx, limit+10*time.Second) // for what hangs outside of a test
 	defer cancel()
 	args = append(args, "-test.failfast", "-test.paniconexit0", "-test.timeout="+limit.String())
-	output, err = s.output(exec.CommandContext(within, s.binary, args...), filepath.Join(s.root, filepath.FromSlash(p)))
+	output, err = s.output(exec.CommandContext(within, s.binary(p), args...), s.path(p), s.env...)
 	if strings.Contains(output, "panic: test timed out") || within.Err() != nil && ctx.Err() == nil {
 		return output, fmt.Errorf("%w: no end within %v", errHang, limit)
 	}

@@ -24,7 +24,7 @@ func (s scratch) measure(ctx context.Context, p string, limit time.Duration) (su
 	if err != nil {
 		return suite{}, fmt.Errorf("the tests of %s do not compile without a mutant: %w\n%s", p, err, text)
 	}
-	if text, err = s.run(ctx, p, limit, "-test.v"); err != nil {
+	if text, err = s.run(ctx, p, limit, "-test.v", "-test.skip="+anyOf(s.apart)); err != nil {
 		return suite{}, fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", p, err, text)
 	}
 	measured := suite{took: map[string]time.Duration{}}
