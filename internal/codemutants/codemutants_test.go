@@ -223,7 +223,7 @@ func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct{ test, want, err string }{
 		"by chance": {once, "m  (by chance: TestOnce)", "too few"},
 		"an exit":   {exit, "m  (panic, exit or leak)", ""},
-		"no end":    {hang, "m  (hang: no end within 1s)\nof those noticed, 1 by tests that did not end in time", ""},
+		"no end":    {hang, "m  TestHang  (hang: no end within 1s)\nof those noticed, 1 by tests that did not end in time", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			from := t.TempDir()

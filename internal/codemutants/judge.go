@@ -136,38 +136,51 @@ func (j judge) testSuite(ctx context.Context, in scratch, s suite, m mutant, p s
 	return unnoticed, why
 }
 
-// testPhase runs a phase, and each test that fails once more: what fails only once, on a busy machine perhaps, notices
-// nothing. It returns the test that fails again, or else the last one that did not.
+// testPhase runs a phase, and each test that fails or does not end once more: what happens only once, on a busy machine
+// perhaps, notices nothing. It returns the test that fails again, or else the last one that did not.
 func (s scratch) testPhase(ctx context.Context, p string, phase phase, limit time.Duration) (by, chance string) {
 	apart := slices.Clone(s.apart) // and the tests that failed by chance
 	for {
 		text, err := s.run(ctx, p, limit, phase.arguments(apart)...)
-		switch {
-		case err == nil:
+		if err == nil {
 			return "", chance
-		case errors.Is(err, errHang):
-			return "(" + err.Error() + ")", ""
 		}
 		test := failureIn(text)
-		if test == "" { // a panic of another goroutine, an exit, a leak
-			if _, err := s.run(ctx, p, limit, phase.arguments(apart)...); err != nil {
-				return "(panic, exit or leak)", ""
-			}
-			return "", "(panic, exit or leak)"
+		if errors.Is(err, errHang) {
+			test = runningIn(text)
 		}
-		if _, err := s.run(ctx, p, limit, "-test.run=^"+test+"$"); err != nil {
+		args := []string{"-test.run=^" + test + "$"}
+		if test == "" { // a panic of another goroutine, an exit, a leak
+			test, args = "(panic, exit or leak)", phase.arguments(apart)
+		}
+		switch _, again := s.run(ctx, p, limit, args...); {
+		case errors.Is(again, errHang):
+			return test + "  (" + again.Error() + ")", ""
+		case again != nil:
 			return test, ""
+		case strings.HasPrefix(test, "("):
+			return "", test
+		case errors.Is(err, errHang):
+			limit *= 2
 		}
 		chance, apart = test, append(apart, test)
 	}
 }
 
-var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+var (
+	failedTest  = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+	runningTest = regexp.MustCompile(`(?m)^\s*running tests:\n\s*([^\s/]+)`)
+)
 
 // failureIn returns the first failed test of an output, or nothing.
-func failureIn(text string) string {
-	if failed := failedTest.FindStringSubmatch(text); failed != nil {
-		return failed[1]
+func failureIn(text string) string { return firstOf(failedTest, text) }
+
+// runningIn returns the test that did not end by the time limit, or nothing.
+func runningIn(text string) string { return firstOf(runningTest, text) }
+
+func firstOf(pattern *regexp.Regexp, text string) string {
+	if found := pattern.FindStringSubmatch(text); found != nil {
+		return found[1]
 	}
 	return ""
 }

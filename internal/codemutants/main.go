@@ -190,7 +190,7 @@ func summarize(out io.Writer, results []result, goal float64) error {
 	hung := 0
 	for _, r := range results {
 		count[r.verdict]++
-		if strings.HasPrefix(r.why, "("+errHang.Error()) {
+		if strings.Contains(r.why, "("+errHang.Error()) {
 			hung++
 		}
 		if r.verdict != noticed {
