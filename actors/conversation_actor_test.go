@@ -95,6 +95,15 @@ func recordingSystem(t *testing.T, o Options, all map[performatives.Conversation
 	return s, self
 }
 
+// twoWorkers has the dispatcher run two actors at a time also on one processor, for a test that holds one of them.
+func twoWorkers(t *testing.T) {
+	t.Helper()
+	if before := goruntime.GOMAXPROCS(0); before < 2 {
+		goruntime.GOMAXPROCS(2)
+		t.Cleanup(func() { goruntime.GOMAXPROCS(before) })
+	}
+}
+
 // recordedMessage is a REQUEST of a conversation from "x" to "a".
 func recordedMessage(t *testing.T, conversation, id string, p performatives.Priority) *performatives.Message {
 	t.Helper()
@@ -168,6 +177,7 @@ func TestConversationBegunBeforeTheStop(t *testing.T) {
 // The messages of a conversation are served like those of a mailbox: by band, and in order
 // within one.
 func TestConversationServesBands(t *testing.T) {
+	twoWorkers(t)
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
 		c := &recording{receive: func(m any) {
@@ -201,6 +211,7 @@ func TestConversationServesBands(t *testing.T) {
 // A conversation's mailbox is bounded as an agent's is, except for what the conversation is told by its
 // own side.
 func TestConversationRefusesWhatExceedsItsBounds(t *testing.T) {
+	twoWorkers(t)
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
 		c := &recording{}

@@ -140,6 +140,7 @@ func (*urgentTalk) Priority() performatives.Priority { return performatives.Urge
 // A conversation begins under the key of one that has ended, although the agent has not handled that end
 // yet: it handles the end first, whatever else it has to do.
 func TestBeginAfterAnEndThatIsNotHandled(t *testing.T) {
+	twoWorkers(t)
 	synctest.Test(t, func(t *testing.T) {
 		s, a := numberedSystem(t, &numbers{})
 		key := Key{ID: "c", Peer: "x", Initiator: true}

@@ -163,7 +163,9 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, k := newPlacing(t)
 		c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
-		links := &sentLinks{offered: func(to cluster.Incarnation, h note) { p.answered(to, note{Step: stepTaken, Offer: h.Offer, Agent: h.Agent}) }}
+		links := &sentLinks{offered: func(to cluster.Incarnation, h note) {
+			p.answered(to, note{Step: stepTaken, Offer: h.Offer, Agent: h.Agent})
+		}}
 		c.links, c.members = links, aloneMembership{cluster.Member{Incarnation: c.self}}
 		p.node.cluster.Store(c)
 		close(c.ready)

@@ -15,8 +15,10 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	goruntime "runtime"
+	"strings"
 	"sync"
 	"time"
 )
@@ -25,11 +27,13 @@ import (
 var lists embed.FS
 
 func main() {
-	o := options{lists: lists, ownCache: true}
+	o := options{lists: lists}
 	flag.StringVar(&o.only, "only", "", "apply the mutants whose names match this regular expression")
 	flag.StringVar(&o.root, "root", ".", "the root of the module")
 	flag.IntVar(&o.workers, "j", min(2, goruntime.NumCPU()), "the number of mutants under test at a time")
-	flag.DurationVar(&o.timeout, "timeout", time.Minute, "the time that the tests of one package have")
+	flag.StringVar(&o.cache, "cache", "", "a build cache that remains; without it a temporary one")
+	flag.StringVar(&o.resume, "resume", "", "the output of an interrupted run: mutants that it noticed are not tested again")
+	flag.DurationVar(&o.limit, "timeout", 30*time.Second, "the time that tests have, in addition to three times what they take without a mutant")
 	flag.Float64Var(&o.goal, "goal", 95, "the smallest share of noticed mutants, in percent")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) //nolint:forbidigo // a program owns its context
@@ -46,11 +50,10 @@ type options struct {
 	root    string // the root of the module
 	only    string // a regular expression for the names of the mutants; empty for all
 	workers int
-	// ownCache gives each worker a build cache that is emptied after each mutant, because a run of all mutants compiles tens of
-	// gigabytes and uses none of it twice.
-	ownCache bool
-	timeout  time.Duration // for the tests of one package
-	goal     float64       // the smallest share of noticed mutants, in percent
+	cache   string        // the build cache; empty for one that is removed at the end
+	resume  string        // a file with the output of an interrupted run; empty for none
+	limit   time.Duration // see judge
+	goal    float64       // the smallest share of noticed mutants, in percent
 }
 
 // run tests the mutants of the lists and writes a line for each. The error says that the goal was missed, or that a mutant
@@ -73,75 +76,129 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	if len(mutants) == 0 {
 		return fmt.Errorf("no mutant has a name that matches %q", o.only)
 	}
-	results, err := testAll(ctx, out, mutants, o)
+	results, mutants, err := resume(o.resume, mutants)
 	if err != nil {
 		return err
 	}
-	return summarize(out, results, o.goal)
+	for _, r := range results {
+		fmt.Fprintln(out, r)
+	}
+	tested, err := testAll(ctx, out, mutants, o)
+	if err != nil {
+		return err
+	}
+	return summarize(out, append(results, tested...), o.goal)
+}
+
+var noticedLine = regexp.MustCompile(`(?m)^` + string(noticed) + ` +([0-9.]+s)  (\S+)  ?(.*)$`)
+
+// resume returns the results of the mutants that an interrupted run noticed, by its output, and the other mutants.
+func resume(file string, mutants []mutant) (results []result, others []mutant, err error) {
+	if file == "" {
+		return nil, mutants, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	lines := map[string][]string{} // by mutant
+	for _, line := range noticedLine.FindAllStringSubmatch(string(text), -1) {
+		lines[line[2]] = line
+	}
+	for _, m := range mutants {
+		line, ok := lines[m.name]
+		if !ok {
+			others = append(others, m)
+			continue
+		}
+		took, err := time.ParseDuration(line[1])
+		if err != nil {
+			return nil, nil, err
+		}
+		results = append(results, result{mutant: m, verdict: noticed, why: line[3], took: took})
+	}
+	return results, others, nil
 }
 
 // testAll tests the mutants, each worker in a scratch copy of its own.
 func testAll(ctx context.Context, out io.Writer, mutants []mutant, o options) ([]result, error) {
-	var copies []scratch
-	defer func() {
-		for _, s := range copies {
-			s.remove()
-		}
-	}()
-	for range max(1, min(o.workers, len(mutants))) {
-		s, err := newScratch(o.root, o)
-		if err != nil {
-			return nil, err
-		}
-		copies = append(copies, s)
+	if len(mutants) == 0 {
+		return nil, nil
 	}
-	for i := range copies {
-		if err := copies[i].build(ctx, packagesOf(mutants)); err != nil {
-			return nil, err
-		}
-	}
-	if err := copies[0].checkUnchanged(ctx, packagesOf(mutants)); err != nil {
+	folder, err := os.MkdirTemp("", "codemutants-")
+	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = os.RemoveAll(folder) }() // a folder of temporary files
+	cache := o.cache
+	if cache == "" {
+		cache = filepath.Join(folder, "cache")
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	var (
 		mu      sync.Mutex // orders the lines, and guards next and results
 		next    int
 		results []result
 		workers sync.WaitGroup
 	)
-	for _, s := range copies {
-		workers.Go(func() {
-			for {
-				mu.Lock()
-				if next == len(mutants) || ctx.Err() != nil {
-					mu.Unlock()
-					return
-				}
-				m := mutants[next]
-				next++
+	work := func(j judge) {
+		for {
+			mu.Lock()
+			if next == len(mutants) || ctx.Err() != nil {
 				mu.Unlock()
-				r := s.test(ctx, m)
-				mu.Lock()
-				if ctx.Err() == nil { // else the tests were interrupted
-					fmt.Fprintln(out, r)
-					results = append(results, r)
-				}
-				mu.Unlock()
+				return
 			}
-		})
+			m := mutants[next]
+			next++
+			mu.Unlock()
+			r, err := j.test(ctx, m)
+			if err != nil {
+				fail(err)
+			}
+			mu.Lock()
+			if ctx.Err() == nil { // else the tests were interrupted
+				fmt.Fprintln(out, r)
+				results = append(results, r)
+			}
+			mu.Unlock()
+		}
+	}
+	all, err := newScratch(folder, o.root, cache)
+	if err != nil {
+		return nil, err
+	}
+	one := judge{limit: o.limit, switched: newSuites(), plain: newSuites()}
+	if one.switches, err = newSwitches(ctx, all, mutants); err != nil {
+		return nil, err
+	}
+	for range max(1, min(o.workers, len(mutants))) {
+		if one.own, err = newScratch(folder, o.root, cache); err != nil {
+			fail(err)
+			break
+		}
+		workers.Go(func() { work(one) })
 	}
 	workers.Wait()
-	return results, ctx.Err()
+	return results, context.Cause(ctx)
 }
 
-// summarize writes the mutants that were not noticed, and the share of those that were, as the last line.
+// summarize writes the mutants that were not noticed, how many were noticed by a hang, and the share of those that were
+// noticed, as the last line.
 func summarize(out io.Writer, results []result, goal float64) error {
 	count := map[verdict]int{}
+	hung := 0
 	for _, r := range results {
 		count[r.verdict]++
-		if r.verdict != noticed {
-			fmt.Fprintf(out, "%s: %s: %s\n", r.mutant.name, r.verdict, r.mutant.fault)
+		if strings.Contains(r.why, "("+errHang.Error()) {
+			hung++
 		}
+		if r.verdict != noticed {
+			fmt.Fprintf(out, "%s: %s: %s %s\n", r.mutant.name, r.verdict, r.mutant.fault, r.why)
+		}
+	}
+	if hung > 0 {
+		fmt.Fprintf(out, "of those noticed, %d by tests that did not end in time\n", hung)
 	}
 	share := 100 * float64(count[noticed]) / float64(len(results))
 	fmt.Fprintf(out, "code mutants noticed: %.1f%% (%d of %d)\n", share, count[noticed], len(results))

@@ -13,6 +13,7 @@ import (
 //	mutant scope-deadline
 //	file codons/scope.go
 //	tests ./codons ./codons/delegation
+//	first TestTreeDeadline
 //	fault A child does not inherit the deadline of its parent.
 //	@@
 //	 	if by := s.childDeadline(e.Timestamp, reserve); !detached {
@@ -22,11 +23,13 @@ import (
 //
 // The lines after @@ are a hunk of a diff without line numbers: a space begins a line that stays, a minus one that goes, a
 // plus one that comes. An empty line ends the mutant. The lines that stay or go must be in the file exactly once, in that
-// order and without others between them. Their indentation does not count. A line that begins with # is a comment.
+// order and without others between them. Their indentation does not count. A line that begins with # is a comment. The line
+// first may be missing.
 type mutant struct {
 	name  string
 	file  string   // the path from the root of the module
 	tests []string // the packages whose tests must notice the fault, the narrowest first
+	first []string // the tests that are known to notice the fault and run before the others; may be empty
 	fault string   // why it is a fault
 	old   []string // the lines of the file, without indentation
 	new   []string // the lines in their place
@@ -97,10 +100,12 @@ func (m *mutant) set(key, value string) error {
 		m.file = value
 	case "tests":
 		m.tests = strings.Fields(value)
+	case "first":
+		m.first = strings.Fields(value)
 	case "fault":
 		m.fault = value
 	default:
-		return fmt.Errorf("want file, tests, fault or @@, got %q", key)
+		return fmt.Errorf("want file, tests, first, fault or @@, got %q", key)
 	}
 	return nil
 }
