@@ -129,33 +129,24 @@ func (b *Batches) wake() {
 	}
 }
 
-// offerLocked queues an event and reports whether there was room. Events.mu is held.
-func (b *Batches) offerLocked(r Record) bool {
+// offerLocked queues an event or counts it. Events.mu is held.
+func (b *Batches) offerLocked(t recipient, r Record) {
 	if len(b.pending) >= b.full {
-		return false
+		b.s.lost.Add(1)
+	} else if b.columns[t.column].offerLocked(r.Event) {
+		b.queuedLocked(r.Seq, t.column)
 	}
-	for i, c := range b.columns {
-		if c.offerLocked(r.Event) {
-			b.queuedLocked(r.Seq, i)
-			break
-		}
-	}
-	return true
 }
 
 // offerValueLocked is offerLocked for an event whose type is known.
-func offerValueLocked[E Event](b *Batches, seq uint64, ev *E) bool {
+func offerValueLocked[E Event](t recipient, seq uint64, ev *E) {
+	b := t.s.batches
 	if len(b.pending) >= b.full {
-		return false
+		b.s.lost.Add(1)
+	} else if c, ok := b.columns[t.column].(*column[E]); ok {
+		c.pending = append(c.pending, *ev)
+		b.queuedLocked(seq, t.column)
 	}
-	for i := range b.columns {
-		if c, ok := b.columns[i].(*column[E]); ok {
-			c.pending = append(c.pending, *ev)
-			b.queuedLocked(seq, i)
-			break
-		}
-	}
-	return true
 }
 
 func (b *Batches) queuedLocked(seq uint64, column int) {

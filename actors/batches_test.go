@@ -63,7 +63,7 @@ func TestBatches(t *testing.T) {
 		t.Errorf("handled %s at the end", got)
 	}
 	also.Close()
-	if e.subscriptions.Load() != nil {
+	if e.routes.Load() != nil {
 		t.Error("a closed subscription is kept")
 	}
 	n := uint64(0)

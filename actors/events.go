@@ -14,7 +14,7 @@ import (
 // subscription it costs one atomic load, and a publisher that asks [Wants] first does
 // not even make the event.
 type Events struct {
-	subscriptions atomic.Pointer[[]*Subscription] // replaced, never changed; under mu
+	routes atomic.Pointer[routes] // nil without a subscription; replaced, never changed; under mu
 
 	mu  sync.Mutex // what one publication numbers and queues, no other comes between
 	seq uint64     // of the event that was published last
@@ -24,34 +24,21 @@ type Events struct {
 // event that happens for every message is made and published only then, so that a
 // subscription to rare events costs messages nothing.
 func Wants[E Event](e *Events) bool {
-	all := e.subscriptions.Load()
-	return all != nil && anyWantsEvent[E](*all) // apart, so that this is inlined
+	all := e.routes.Load()
+	return all != nil && wantsEvent[E](all) // apart, so that this is inlined
 }
 
-func anyWantsEvent[E Event](all []*Subscription) bool {
+func wantsEvent[E Event](all *routes) bool {
 	var event E
-	return anyWants(all, event.Kind())
-}
-
-func anyWants(all []*Subscription, kind Kind) bool {
-	for _, s := range all {
-		if s.wants(kind) {
-			return true
-		}
-	}
-	return false
+	return len(all.to(event.Kind())) > 0
 }
 
 // Publish numbers ev and puts it into the queue of every subscription that wants its
 // kind; one whose queue is full counts it as lost. An event that no subscription wants
 // gets no number. Publish does not block.
 func (e *Events) Publish(ev Event) {
-	all := e.subscriptions.Load()
-	if all == nil {
-		return
-	}
 	kind := ev.Kind()
-	if anyWants(*all, kind) {
+	if len(e.routes.Load().to(kind)) > 0 {
 		e.deliver(kind, ev)
 	}
 }
@@ -59,7 +46,7 @@ func (e *Events) Publish(ev Event) {
 // Publish is [Events.Publish] of an event whose type is known. It makes no interface value for a [Batches], which
 // other subscriptions need. Ask [Wants] first.
 func Publish[E Event](e *Events, ev E) {
-	if e.subscriptions.Load() != nil {
+	if e.routes.Load() != nil {
 		publish(e, &ev)
 	}
 }
@@ -70,38 +57,41 @@ func publish[E Event](e *Events, ev *E) {
 	var r Record
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	seq := e.seq + 1
-	for _, s := range e.listLocked() {
-		switch {
-		case !s.wants(kind):
+	recipients := e.routes.Load().to(kind)
+	if len(recipients) > 0 {
+		e.seq++
+	}
+	for _, t := range recipients {
+		if t.s.batches != nil {
+			offerValueLocked(t, e.seq, ev)
 			continue
-		case s.batches == nil:
-			if r.Event == nil {
-				r = Record{seq, *ev}
-			}
-			s.offerLocked(r)
-		case !offerValueLocked(s.batches, seq, ev):
-			s.lost.Add(1)
 		}
-		e.seq = seq
+		if r.Event == nil {
+			r = Record{e.seq, *ev}
+		}
+		t.s.offerLocked(r)
 	}
 }
 
 func (e *Events) deliver(kind Kind, ev Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := Record{e.seq + 1, ev}
-	for _, s := range e.listLocked() {
-		if s.wants(kind) {
-			s.offerLocked(r)
-			e.seq = r.Seq
+	recipients := e.routes.Load().to(kind)
+	if len(recipients) > 0 {
+		e.seq++
+	}
+	for _, t := range recipients {
+		if t.s.batches != nil {
+			t.s.batches.offerLocked(t, Record{e.seq, ev})
+			continue
 		}
+		t.s.offerLocked(Record{e.seq, ev})
 	}
 }
 
 func (e *Events) listLocked() []*Subscription {
-	if all := e.subscriptions.Load(); all != nil {
-		return *all
+	if r := e.routes.Load(); r != nil {
+		return r.all
 	}
 	return nil
 }
@@ -109,16 +99,7 @@ func (e *Events) listLocked() []*Subscription {
 func (e *Events) add(s *Subscription) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.storeLocked(append(slices.Clone(e.listLocked()), s))
-}
-
-// storeLocked stores nil for an empty list, so that Wants is one load again.
-func (e *Events) storeLocked(all []*Subscription) {
-	if len(all) == 0 {
-		e.subscriptions.Store(nil)
-		return
-	}
-	e.subscriptions.Store(&all)
+	e.routes.Store(newRoutes(append(slices.Clone(e.listLocked()), s)))
 }
 
 // remove ends the subscription s, once.
@@ -126,9 +107,9 @@ func (e *Events) remove(s *Subscription) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if all := e.listLocked(); slices.Contains(all, s) {
-		e.storeLocked(slices.DeleteFunc(slices.Clone(all), func(x *Subscription) bool { return x == s }))
+		e.routes.Store(newRoutes(slices.DeleteFunc(slices.Clone(all), func(x *Subscription) bool { return x == s })))
 		if s.records != nil {
-			close(s.records) // only deliver sends, and it finds s no more
+			close(s.records) // only publications send, and they find s no more
 		}
 	}
 }

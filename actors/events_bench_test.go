@@ -15,7 +15,7 @@ func BenchmarkPublish(b *testing.B) {
 		var e Events
 		n := 0
 		for b.Loop() {
-			if e.subscriptions.Load() != nil {
+			if e.routes.Load() != nil {
 				n++
 			}
 		}

@@ -138,7 +138,7 @@ func TestWants(t *testing.T) {
 	wants(true, true)
 	all.Close()
 	wants(false, false)
-	if e.subscriptions.Load() != nil {
+	if e.routes.Load() != nil {
 		t.Error("an empty list is kept")
 	}
 }

@@ -98,29 +98,14 @@ func (s *Subscription) Lost() uint64 { return s.lost.Load() }
 // does nothing.
 func (s *Subscription) Close() { s.events.remove(s) }
 
-func (s *Subscription) wants(kind Kind) bool {
-	return s.kinds == nil || slices.Contains(s.kinds, kind)
-}
-
 // offerLocked queues r, or counts it. Events.mu is held.
 func (s *Subscription) offerLocked(r Record) {
-	if s.queueLocked(r) {
-		return
-	}
-	s.lost.Add(1)
-	if s.losses != nil {
-		s.losses.note(r)
-	}
-}
-
-func (s *Subscription) queueLocked(r Record) bool {
-	if s.batches != nil {
-		return s.batches.offerLocked(r)
-	}
 	select {
 	case s.records <- r:
-		return true
 	default:
-		return false
+		s.lost.Add(1)
+		if s.losses != nil {
+			s.losses.note(r)
+		}
 	}
 }

@@ -24,7 +24,10 @@ type metrics struct {
 	duration, job                                                     metric.Float64Histogram
 	registration                                                      metric.Registration // of the gauges
 
-	options map[labels]options // of the goroutine that handles events
+	// Of the goroutine that handles events.
+	series  map[labels]*series
+	recent  [recentSeries]*series // the latest one with each hash
+	counted []*series             // those with counts that no counter has yet
 
 	mu     sync.Mutex
 	agents map[performatives.AgentID]bool // those that have metrics of their own
@@ -35,7 +38,7 @@ type metrics struct {
 var seconds = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200}
 
 func newMetrics(meter metric.Meter, agents int) (*metrics, error) {
-	m := &metrics{meter: meter, options: map[labels]options{}, agents: map[performatives.AgentID]bool{}, most: agents}
+	m := &metrics{meter: meter, series: map[labels]*series{}, agents: map[performatives.AgentID]bool{}, most: agents}
 	var errs []error
 	for _, c := range []struct {
 		into       *metric.Int64Counter
@@ -86,23 +89,48 @@ type labels struct {
 	code     performatives.Code // a known one
 }
 
-// options are the options of a measurement with [labels]. They are made once: sorting attributes takes longer than counting.
-type options struct {
-	add    []metric.AddOption
-	record []metric.RecordOption
+// series counts what has the same [labels]. The options of its measurements are made once: sorting attributes takes longer than counting. Its counts are
+// added to the counters once for many events: an addition takes longer than the rest of the work for an event.
+type series struct {
+	labels
+	add                  []metric.AddOption
+	record               []metric.RecordOption
+	begun, ended, resent int64 // what no counter has yet
+	counted              bool  // it is in metrics.counted
 }
 
-// maxOptions is how many options are kept. Codons, their states and jobs, and codes are few.
-const maxOptions = 4096
+// maxSeries is how many series are kept. Codons, their states and jobs, and codes are few.
+const maxSeries = 4096
 
-// with returns the options of a measurement.
-func (m *metrics) with(l labels) options {
+// recentSeries is how many series are found without their hash in a map.
+const recentSeries = 32
+
+// slot spreads the labels that differ by role and by state, which most do.
+func (l *labels) slot() int {
+	return (int(l.role) + len(l.state)<<1 + len(l.job)<<2 + len(l.protocol)) % recentSeries
+}
+
+// of returns the series of the labels.
+func (m *metrics) of(l labels) *series {
 	if l.code != "" {
 		l.code = performatives.Code(known(l.code))
 	}
-	if o, ok := m.options[l]; ok {
-		return o
+	slot := l.slot()
+	if s := m.recent[slot]; s != nil && s.labels == l {
+		return s
 	}
+	s := m.series[l]
+	if s == nil {
+		s = newSeries(l)
+		if len(m.series) < maxSeries {
+			m.series[l] = s
+		}
+	}
+	m.recent[slot] = s
+	return s
+}
+
+func newSeries(l labels) *series {
 	all := []attribute.KeyValue{attribute.String(attrProtocol, l.protocol), attribute.String(attrRole, l.role.String())}
 	for _, a := range []attribute.KeyValue{attribute.String(attrState, string(l.state)), attribute.String(attrJob, l.job), attribute.String(attrErrorType, string(l.code))} {
 		if a.Value.AsString() != "" {
@@ -110,32 +138,55 @@ func (m *metrics) with(l labels) options {
 		}
 	}
 	measurement := metric.WithAttributeSet(attribute.NewSet(all...))
-	o := options{[]metric.AddOption{measurement}, []metric.RecordOption{measurement}}
-	if len(m.options) < maxOptions {
-		m.options[l] = o
+	return &series{labels: l, add: []metric.AddOption{measurement}, record: []metric.RecordOption{measurement}}
+}
+
+// count returns the series, to count an event in it until the next flush.
+func (m *metrics) count(l labels) *series {
+	s := m.of(l)
+	if !s.counted {
+		s.counted = true
+		m.counted = append(m.counted, s)
 	}
-	return o
+	return s
+}
+
+// flush adds what was counted to the counters.
+func (m *metrics) flush() {
+	for _, s := range m.counted {
+		for _, c := range []struct {
+			to metric.Int64Counter
+			n  int64
+		}{{m.begun, s.begun}, {m.ended, s.ended}, {m.resent, s.resent}} {
+			if c.n > 0 {
+				c.to.Add(none, c.n, s.add...)
+			}
+		}
+		s.begun, s.ended, s.resent, s.counted = 0, 0, 0, false
+	}
+	clear(m.counted)
+	m.counted = m.counted[:0]
 }
 
 // none is the context of measurements. The ones of a node belong to no call.
 var none = context.Background() //nolint:forbidigo // nothing below it waits
 
 func (m *metrics) conversationBegan(_ uint64, e *codons.Began) {
-	m.begun.Add(none, 1, m.with(labels{protocol: e.Protocol, role: e.Role}).add...)
+	m.count(labels{protocol: e.Protocol, role: e.Role}).begun++
 }
 
 func (m *metrics) conversationEnded(e *codons.Ended) {
-	o := m.with(labels{protocol: e.Protocol, role: e.Role, state: e.State, code: e.Code})
-	m.ended.Add(none, 1, o.add...)
-	m.duration.Record(none, e.Time.Sub(e.Began).Seconds(), o.record...)
+	s := m.count(labels{protocol: e.Protocol, role: e.Role, state: e.State, code: e.Code})
+	s.ended++
+	m.duration.Record(none, e.Time.Sub(e.Began).Seconds(), s.record...)
 }
 
 func (m *metrics) messageResent(_ uint64, e *codons.Resent) {
-	m.resent.Add(none, 1, m.with(labels{protocol: e.Protocol, role: e.Role}).add...)
+	m.count(labels{protocol: e.Protocol, role: e.Role}).resent++
 }
 
 func (m *metrics) jobEnded(e *codons.JobEnded) {
-	m.job.Record(none, e.Time.Sub(e.Began).Seconds(), m.with(labels{protocol: e.Protocol, role: e.Role, job: e.Job, code: e.Code}).record...)
+	m.job.Record(none, e.Time.Sub(e.Began).Seconds(), m.of(labels{protocol: e.Protocol, role: e.Role, job: e.Job, code: e.Code}).record...)
 }
 
 func (m *metrics) jobFailed(_ uint64, e *codons.JobFailed) {

@@ -131,6 +131,9 @@ func (t *Telemetry) handleAll() {
 	t.handle.Lock()
 	defer t.handle.Unlock()
 	t.events.Handle()
+	if t.metrics != nil {
+		t.metrics.flush()
+	}
 }
 
 func (t *Telemetry) ended(_ uint64, e *codons.Ended) {

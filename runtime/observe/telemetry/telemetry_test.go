@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,7 @@ import (
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric/noop"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -441,6 +443,44 @@ func TestOptionsRefused(t *testing.T) {
 	} {
 		if _, err := telemetry.New(n, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// Counts reach the counters when the metrics are read, also those of labels beyond the number that is kept.
+func TestCountsOfManyLabels(t *testing.T) {
+	const most = 5000
+	n := newNode(t, nil)
+	reader := sdkmetric.NewManualReader()
+	x, err := telemetry.New(n, telemetry.Options{Meters: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithCardinalityLimit(2*most)), Queue: 4 * most})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for range 2 {
+		for i := range most {
+			of := codons.Subject{Protocol: strconv.Itoa(i)}
+			n.Events().Publish(codons.Began{Subject: of})
+			n.Events().Publish(codons.Ended{Subject: of, State: "answered"})
+		}
+	}
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(within(t), &all); err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string][]int64{}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if s, ok := m.Data.(metricdata.Sum[int64]); ok {
+				for _, p := range s.DataPoints {
+					sums[m.Name] = append(sums[m.Name], p.Value)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"ribosome.conversations.begun", "ribosome.conversations.ended"} {
+		if got := sums[name]; len(got) != most || slices.Min(got) != 2 || slices.Max(got) != 2 || x.Lost() != 0 {
+			t.Errorf("%s has %d series, lost %d: %v", name, len(got), x.Lost(), sums)
 		}
 	}
 }
