@@ -255,7 +255,7 @@ func (m *Model) Update(labels map[string]string, leaving bool) error {
 	return nil
 }
 
-// announce gossips what this node says of itself.
+// announce gossips this node's description of itself.
 func (m *Model) announce() {
 	self := m.self()
 	self.version++
