@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// verdict is what became of a mutant.
+// verdict is the outcome of a mutant.
 type verdict string
 
 const (
