@@ -63,7 +63,7 @@ type peer struct {
 	version uint32 // memberlist's incarnation: the peer itself raises it to contradict
 	state   peerState
 	since   time.Time
-	// Of a suspect: who confirms, and until when.
+	// Of a suspect: since when, the members that confirm the suspicion, and the function that stops its timer.
 	suspected time.Time
 	confirmed map[token]bool
 	stop      func() bool
