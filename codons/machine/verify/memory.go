@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// memory is what a side of a [Run] remembers.
+// memory says how much of its state a side of a [Run] has kept.
 type memory uint8
 
 const (
