@@ -69,7 +69,7 @@ func (c *column[E]) handle(seq uint64) {
 	c.fn(seq, &c.taken[c.next-1])
 }
 
-// clear lets go of what the handled events refer to.
+// clear drops the references of the handled events.
 func (c *column[E]) clear() { clear(c.taken) }
 
 // SubscribeBatches returns a queue of the events that are published from now on and that have a column. The memory of the queue is

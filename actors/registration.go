@@ -36,7 +36,7 @@ func (l *Load) Conversations() int { return int(l.conversations.Load()) }
 // Weight returns the sum of the [performatives.Message.Weight] of the messages that opened them, in bytes.
 func (l *Load) Weight() int { return int(l.weight.Load()) }
 
-// add counts n conversations that a message of that weight opened.
+// add counts n more conversations, each opened by a message of that weight.
 func (l *Load) add(n, weight int) {
 	if l != nil {
 		l.conversations.Add(int64(n))
@@ -44,7 +44,7 @@ func (l *Load) add(n, weight int) {
 	}
 }
 
-// loadOf returns the load in which conversations with that peer count, nil for an agent of this process.
+// loadOf returns the load in which conversations with that peer are counted, or nil for an agent of this process.
 func (s *System) loadOf(peer performatives.AgentID) *Load {
 	if s.remote.value() == 0 {
 		return nil

@@ -39,7 +39,7 @@ type tombstones struct {
 	ring   []grave           // circular, in the order of the ends
 	next   int
 	bytes  int // of the replies
-	oldest int // the place where shedding goes on
+	oldest int // the place at which the next shedding of replies begins
 }
 
 // grave is the place of one tombstone.

@@ -59,7 +59,7 @@ func Withdraw(system *actors.System, id performatives.ConversationID, cause erro
 	return found
 }
 
-// progress is what other goroutines may know of a conversation.
+// progress is the part of a conversation's state that other goroutines may read.
 type progress struct {
 	mu       sync.Mutex
 	state    machine.State

@@ -272,7 +272,7 @@ func (g *Group) fail(err error) {
 	g.Cancel(err)
 }
 
-// Failed returns the fault of a decision, which has withdrawn all members; nil without one.
+// Failed returns the error of the decision that made the group withdraw all its members, or nil if there was none.
 func (g *Group) Failed() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

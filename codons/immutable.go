@@ -39,7 +39,7 @@ func sum(payload any) (uint64, bool) {
 	return maphash.Bytes(fingerprintSeed, text), err == nil
 }
 
-// fingerprint keeps what the payload of a message is, which is about to be sent.
+// fingerprint records the hash of the payload of a message that is about to be sent.
 func (c *Conversation) fingerprint(m *performatives.Message) {
 	if !c.checks {
 		return
@@ -49,7 +49,7 @@ func (c *Conversation) fingerprint(m *performatives.Message) {
 	}
 }
 
-// checkFingerprints compares the payloads that were sent with what they are now.
+// checkFingerprints compares the hashes of sent payloads with those that they have now.
 func (c *Conversation) checkFingerprints() {
 	for _, s := range c.fingerprints {
 		if n, ok := sum(s.message.Payload()); ok && n == s.sum {

@@ -116,7 +116,7 @@ func (c *completion) addWin(wins []machine.Row, win machine.Row) []machine.Row {
 	return append(wins, win)
 }
 
-// reported returns what a row reports to the agent.
+// reported returns the effects by which a row reports to the agent.
 func reported(r machine.Row) []machine.Effect {
 	return slices.DeleteFunc(slices.Clone(r.Do), func(e machine.Effect) bool { return e.Kind != machine.EffectReport })
 }

@@ -97,7 +97,7 @@ type repeat struct {
 	act   performatives.Performative
 }
 
-// repeatsOf returns what the rows of the terminal states repeat.
+// repeatsOf returns the messages that the rows of the terminal states repeat.
 func repeatsOf(t machine.Table) map[repeat]bool {
 	all := make(map[repeat]bool)
 	for _, r := range t.Rows {

@@ -243,7 +243,7 @@ func (c *clustered) renew(peer cluster.Incarnation) {
 	c.outdateLocked(c.replica.Of(peer)...)
 }
 
-// linkTo returns the link to a node, also while what it had taken is being returned, and nil if there is none.
+// linkTo returns the link to a node, or nil if there is none. It also returns a lost link while its undelivered messages are being returned.
 func (c *clustered) linkTo(peer cluster.Incarnation) *nodeLink {
 	for _, l := range *c.current.Load() {
 		if l.peer == peer {

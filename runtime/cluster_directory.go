@@ -113,7 +113,7 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 // maxCapabilities is the length of the longest text of capabilities that a link carries, in bytes.
 const maxCapabilities = nodelink.MaxMessage - 1 // the first byte of a control text is its kind
 
-// capabilitiesOf returns the text by which other nodes get the capabilities of an agent.
+// capabilitiesOf returns the JSON by which other nodes get the capabilities of an agent.
 func capabilitiesOf(id performatives.AgentID, capabilities performatives.Capabilities) ([]byte, error) {
 	text, err := json.Marshal(capabilities)
 	switch {
@@ -141,7 +141,7 @@ func (c *clustered) Received(delta []byte) {
 	c.changedLocked(c.replica.Receive(delta))
 }
 
-// State returns what the node knows of all agents: see [membership.Gossiped].
+// State returns the node's state of the directory: see [membership.Gossiped].
 func (c *clustered) State() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()

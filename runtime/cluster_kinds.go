@@ -215,7 +215,7 @@ func (c *clustered) heardFarewell(peer cluster.Incarnation) {
 	c.settledLocked()
 }
 
-// leaves takes in what a node that leaves has in the directory.
+// leaves merges the directory state of a node that leaves.
 func (c *clustered) leaves(state []byte) {
 	c.Merge(state)
 	c.refresh()

@@ -151,7 +151,7 @@ func dialing(config *tls.Config) func(context.Context, cluster.Member) (nodelink
 	}
 }
 
-// stop leaves the cluster: what the node has said is delivered, the others are told, and nothing runs any more.
+// stop leaves the cluster. It delivers the messages of the node, tells the other nodes, and returns when nothing of the cluster runs any more.
 func (c *clustered) stop(ctx context.Context) (err error) {
 	if c == nil {
 		return nil

@@ -50,7 +50,7 @@
 // A node's broadcast reaches the agents that have introduced themselves, and does not leave the node by an uplink. The loss of one
 // of them is told to the sender, its silence is not.
 //
-// [performatives.Message.Principal] says who authenticated where a message came in.
+// [performatives.Message.Principal] is the identity that a peer has proved to the node at which the message came in.
 //
 // # Cluster
 //

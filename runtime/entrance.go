@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// entrance is the router of what the agents of this process send, on a node with middleware.
+// entrance is the router of the messages of this process's agents on a node with middleware.
 type entrance struct {
 	node *Node
 	next actors.Router

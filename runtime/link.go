@@ -244,7 +244,7 @@ func (l *link) substitute(m *performatives.Message, why *performatives.Refusal) 
 	return failure
 }
 
-// sendEndings sends what remains to be said of ended records. At the stop of the node it does so before it returns, and once.
+// sendEndings sends the last messages of ended records. At the stop of the node, it tries each message once, before it returns.
 func (n *Node) sendEndings(all []ending, stopping bool) {
 	if len(all) == 0 {
 		return

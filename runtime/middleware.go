@@ -324,7 +324,7 @@ func (l *chainLink) call(ctx context.Context, m *performatives.Message) (next *p
 	return next, err
 }
 
-// check checks what a middleware has made of a message.
+// check checks a middleware's change of a message.
 func (l *chainLink) check(m, next *performatives.Message) (*performatives.Message, error) {
 	switch next {
 	case m:

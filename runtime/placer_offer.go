@@ -57,7 +57,7 @@ func (h note) takenOn() (all []actors.TakenOn) {
 	return all
 }
 
-// step is what a note says.
+// step is the kind of a note.
 type step string
 
 const (

@@ -112,7 +112,7 @@ func (r *records) finishLocked(ended []*record, why performatives.Failure) {
 	r.say(last, r.closed)
 }
 
-// ending is what remains to be said of a record.
+// ending describes the last messages of a record that has ended.
 type ending struct {
 	record                *record
 	why                   performatives.Failure

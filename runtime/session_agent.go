@@ -18,8 +18,8 @@ type sessionAgent struct {
 	known        atomic.Bool            // the peer has introduced itself; registration is set
 	health       atomic.Pointer[Health] // its latest report; nil without one
 
-	asked performatives.MessageID // what the node has asked it; of the session's reader
-	left  bool                    // it has withdrawn its capabilities, and said nothing since; of the session's reader
+	asked performatives.MessageID // the node's query for its capabilities; only the session's reader uses it
+	left  bool                    // it has withdrawn its capabilities, and has sent nothing since; only the session's reader uses it
 }
 
 var _ remote = (*sessionAgent)(nil)
@@ -122,7 +122,7 @@ func hasTools(c performatives.Capabilities) bool {
 	return true
 }
 
-// ask asks the peer what it can do.
+// ask asks the peer for its capabilities.
 func (a *sessionAgent) ask(m *performatives.Message) {
 	s := a.link.node.system.Stamp()
 	question, err := performatives.New(performatives.Envelope{

@@ -61,7 +61,7 @@ func (e Entry) Continues(other Entry) bool {
 // first returns the number of the activation that this one continues, itself if none.
 func (e Entry) first() uint64 { return cmp.Or(e.First, e.Since) }
 
-// before returns what a comparison returns if the first one is before the other.
+// before returns the result of a comparison: negative if the first entry comes before the other.
 func before(first bool) int {
 	if first {
 		return -1
@@ -76,7 +76,7 @@ type change struct {
 	removed bool
 }
 
-// part is what a replica knows of one node.
+// part is a replica's knowledge of one node.
 type part struct {
 	owner    cluster.Incarnation
 	complete uint64                             // all changes up to this number are known
@@ -356,8 +356,8 @@ func (r *Replica) Receive(delta []byte) ([]performatives.AgentID, error) {
 	return slices.Sorted(maps.Keys(touched)), nil
 }
 
-// State returns what the replica knows of the nodes that have [Replica.Joined], and of its own. What it knows of others it does not pass on:
-// two replicas would tell each other of a node for ever that has long gone.
+// State returns the parts of the nodes that have [Replica.Joined], and the part of this node. It leaves out the parts of other nodes, because
+// two replicas would otherwise tell each other for ever of a node that has long gone.
 func (r *Replica) State() []byte {
 	out := []byte{formState}
 	for _, name := range slices.Sorted(maps.Keys(r.parts)) {
@@ -390,7 +390,7 @@ func (r *Replica) Merge(state []byte) ([]performatives.AgentID, error) {
 	return slices.Sorted(maps.Keys(touched)), nil
 }
 
-// mergePart takes in what another replica knows of a node.
+// mergePart merges another replica's part of a node.
 func (r *Replica) mergePart(p *part, of stateOfPart, touched map[performatives.AgentID]struct{}) {
 	known := p.complete
 	there := make(map[performatives.AgentID]struct{}, len(of.changes))

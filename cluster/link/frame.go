@@ -78,7 +78,7 @@ type originOf struct {
 	performatives.Origin
 }
 
-// hello is what each end says first.
+// hello is the first frame of each end.
 type hello struct {
 	from, to               cluster.Incarnation
 	session                uint64 // in which the sender sends

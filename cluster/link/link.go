@@ -265,7 +265,7 @@ func (in Inbound) Local(m *performatives.Message) *performatives.Message {
 	return m
 }
 
-// Received is what a frame has brought.
+// Received is the content of a frame, and its effect on the session.
 type Received struct {
 	Messages []Inbound
 	Controls [][]byte // parts of the frame
@@ -325,7 +325,7 @@ func (l *Link) unpack(f *frame, r *Received, now time.Time) {
 	}
 }
 
-// acknowledge drops what the peer has received.
+// acknowledge drops the messages that the peer has received.
 func (l *Link) acknowledge(number uint64) {
 	first := l.next - uint64(len(l.flight))
 	if number < first {
@@ -344,7 +344,7 @@ func (l *Link) acknowledge(number uint64) {
 	}
 }
 
-// hello returns what this end says first.
+// hello returns the first frame of this end.
 func (l *Link) hello() *frame {
 	h := &hello{
 		from: l.o.Self, to: l.o.Peer, session: l.session, floor: l.floor, minVersion: minVersion, maxVersion: maxVersion, tables: l.o.Tables,

@@ -59,7 +59,7 @@ type LinksOptions struct {
 	Timeout time.Duration
 	// Backoff returns the delay after a number of failed attempts to open a stream. Nil means 50 ms, doubled up to 2 s, with jitter.
 	Backoff func(attempt int) time.Duration
-	// Logger gets what happens to streams. Nil discards it.
+	// Logger gets the events of streams. Nil discards them.
 	Logger *slog.Logger
 }
 
@@ -351,7 +351,7 @@ func (e *end) leave(stream Stream) bool {
 	return true
 }
 
-// write writes what the link has, until the stream ends.
+// write writes the frames of the link, until the stream ends.
 func (e *end) write(stream Stream, over <-chan struct{}) {
 	for {
 		e.mu.Lock()

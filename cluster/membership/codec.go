@@ -25,7 +25,7 @@ const (
 
 var errFormat = errors.New("membership: malformed data")
 
-// meta is what a member says of itself besides its name and its address.
+// meta is a member's description of itself, without its name and its address.
 type meta struct {
 	epoch   uint64
 	links   string

@@ -129,7 +129,7 @@ func (g *Gossip) wasRaised(raised bool) {
 // NotifyJoin records a member.
 func (d delegate) NotifyJoin(n *memberlist.Node) { d.note(n, (*view).joined) }
 
-// NotifyUpdate records what a member says of itself.
+// NotifyUpdate records a member's new description of itself.
 func (d delegate) NotifyUpdate(n *memberlist.Node) { d.note(n, (*view).updated) }
 
 func (d delegate) note(n *memberlist.Node, record func(*view, announcement, time.Time)) {

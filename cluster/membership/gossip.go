@@ -236,7 +236,7 @@ func (g *Gossip) Update(labels map[string]string, leaving bool) error {
 	return g.announce(func(a *announcement) { a.member.Labels, a.member.Leaving = labels, leaving })
 }
 
-// announce changes what this node says of itself, and gossips it.
+// announce changes this node's description of itself, and gossips it.
 func (g *Gossip) announce(change func(*announcement)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

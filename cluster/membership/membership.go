@@ -19,7 +19,7 @@ type Membership interface {
 	// Errors: [ErrMetadata] when it is too long; [ErrStopped].
 	Update(labels map[string]string, leaving bool) error
 	// Broadcast hands a delta to Gossiped.Received of each other member, best effort: it may be lost, repeated and reordered.
-	// At most MaxBroadcast bytes, which it copies. When more than Options.BroadcastQueue wait, the oldest of them is dropped.
+	// At most MaxBroadcast bytes, which it copies. When more than Options.BroadcastQueue wait, one of those that were sent most often is dropped.
 	// Errors: [ErrTooLong], [ErrStopped].
 	Broadcast(delta []byte) error
 	// SendBulk hands data to Gossiped.Received of one other member over a stream of its own. It may block for the connection

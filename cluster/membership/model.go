@@ -63,7 +63,7 @@ type peer struct {
 	version uint32 // memberlist's incarnation: the peer itself raises it to contradict
 	state   peerState
 	since   time.Time
-	// Of a suspect: who confirms, and until when.
+	// Of a suspect: since when, the members that confirm the suspicion, and the function that stops its timer.
 	suspected time.Time
 	confirmed map[token]bool
 	stop      func() bool
@@ -255,7 +255,7 @@ func (m *Model) Update(labels map[string]string, leaving bool) error {
 	return nil
 }
 
-// announce gossips what this node says of itself.
+// announce gossips this node's description of itself.
 func (m *Model) announce() {
 	self := m.self()
 	self.version++

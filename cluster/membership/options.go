@@ -47,13 +47,13 @@ type Options struct {
 	Notify func(Event)
 	// Profile is of the timing. Zero: LAN.
 	Profile Profile
-	// BroadcastQueue is the number of deltas that wait to be broadcast. When it is full, the oldest is dropped: push/pull
-	// brings what it said. Zero: DefaultBroadcastQueue.
+	// BroadcastQueue is the largest number of deltas that wait to be broadcast. When the queue is full, the oldest of those that
+	// were sent most often is dropped: push/pull brings its content. Zero: DefaultBroadcastQueue.
 	BroadcastQueue int
 	// Epoch is the least epoch of this incarnation. Zero: the clock's time in microseconds. The epoch becomes greater than that when a
 	// member that this node joins knows a greater one of its name; see [Gossip.Join].
 	Epoch uint64
-	// Logger gets what happens, and what memberlist logs. Nil: discarded.
+	// Logger gets the events of the membership, and the log of memberlist. Nil: discarded.
 	Logger *slog.Logger
 
 	// The rest is for Gossip only.

@@ -108,7 +108,7 @@ func (v *view) joined(a announcement, now time.Time) {
 	v.beginLocked(r, a)
 }
 
-// updated records what a member says of itself now.
+// updated records a member's new description of itself.
 func (v *view) updated(a announcement, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -406,7 +406,7 @@ func (v *view) takeConflict() error {
 	return err
 }
 
-// change replaces what this node says of itself, if the metadata of it is valid, and returns that.
+// change changes this node's description of itself, if its metadata stays valid, and returns the metadata.
 func (v *view) change(f func(*announcement)) ([]byte, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -419,7 +419,7 @@ func (v *view) change(f func(*announcement)) ([]byte, error) {
 	return b, err
 }
 
-// current returns what this node says of itself.
+// current returns this node's description of itself.
 func (v *view) current() announcement {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -161,7 +161,7 @@ func (w *world) play(ctx context.Context) {
 	if chance.IntN(3) == 0 {
 		stops = chance.IntN(moments)
 	}
-	loses := w.dice.of("loss").IntN(3 * moments) // in two of three seeds never
+	loses := w.dice.of("loss").IntN(3 * moments) // in two of three seeds, no peer is lost
 	for i := 0; i < moments && len(w.faults) == 0; i++ {
 		time.Sleep(upTo(chance, time.Minute)) //nolint:forbidigo // the clock of a synctest bubble
 		synctest.Wait()

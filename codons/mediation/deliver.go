@@ -69,7 +69,7 @@ func deliverTo(t performatives.TaskRequest) (DeliverTo, bool, error) {
 	return d, true, d.Validate()
 }
 
-// deliveryNote is the member delivery of a delivered INFORM_RESULT: what the delivery is about.
+// deliveryNote is the member delivery of a delivered INFORM_RESULT: the subject of the delivery.
 type deliveryNote struct {
 	Conversation performatives.ConversationID `json:"conversation_id"`   // of the PROXY
 	Recruit      performatives.AgentID        `json:"recruit,omitempty"` // if it is not the sender

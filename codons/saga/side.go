@@ -12,8 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// progress is what a saga has come to. It is the content of the first event of a record: of a
-// new saga it has the steps alone, of a resumed one what the record before came to.
+// progress is the state of a saga. It is the content of the first event of a record: for a new
+// saga it has the steps alone, for a resumed one the last state in the earlier record.
 type progress struct {
 	Steps   []string       `json:"steps"`             // the names of all steps
 	Results map[string]any `json:"results,omitempty"` // of the steps that were done, by their names

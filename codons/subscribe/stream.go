@@ -12,7 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Stream is the initiator's side of a subscription or of a standing request: events of type T,
+// Stream is the initiator's side of a subscription or of a REQUEST_WHENEVER: events of type T,
 // until its context ends, [Stream.Unsubscribe] is called, or the publisher ends it for good.
 // All its methods may be called from any goroutine.
 //

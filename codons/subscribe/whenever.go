@@ -25,7 +25,7 @@ func StartRequestWhenever[T any](ctx context.Context, p codons.Party, to perform
 	return newStream[T](ctx, p, WheneverCodon, performatives.ActRequestWhenever, to, sub, opts)
 }
 
-// WheneverHandler is an agent that accepts standing requests: the responder of [WheneverCodon].
+// WheneverHandler is an agent that accepts REQUEST_WHENEVER: the responder of [WheneverCodon].
 type WheneverHandler interface {
 	actors.Agent
 	// ConsiderWhenever returns the feed for the initiator, usually made by
@@ -35,7 +35,7 @@ type WheneverHandler interface {
 }
 
 // WheneverRole makes every [WheneverHandler] answer REQUEST_WHENEVER. No time limit of the role
-// applies to a standing request.
+// applies to such a request, because its conversation is long-lived.
 var WheneverRole = codons.NewRole(WheneverCodon, codons.RoleOptions{Usual: true}, func(self actors.Self, role WheneverHandler, t codons.Times) actors.Responding {
 	return newPublisher(self, role, WheneverCodon, t, role.ConsiderWhenever)
 })

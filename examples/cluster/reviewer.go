@@ -12,7 +12,7 @@ import (
 // reviewer reviews changes. A long review ends only when it is cancelled.
 type reviewer struct{ node string }
 
-// Describe returns what it can do.
+// Describe returns the capabilities of the reviewer.
 func (reviewer) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"Code Review"}, Actions: []performatives.Action{{Name: "review"}}}
 }

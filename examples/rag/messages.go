@@ -42,7 +42,7 @@ type chunk struct {
 }
 
 // ingestion is the payload of DOCUMENT_INGESTION: some of the chunks of a document. The first message of a document, with
-// Offset 0, replaces what the index had of it.
+// Offset 0, replaces the chunks of the document in the index.
 type ingestion struct {
 	ID          string    `json:"document_id"` // the path below the folder, with slashes
 	Name        string    `json:"document_name"`

@@ -29,7 +29,7 @@ type task struct {
 // payload is the parameters of a task.
 type payload interface{ validate() error }
 
-// performs makes a task of a function that gets its parameters as a P.
+// performs returns a task that decodes and validates its parameters as a P, and performs the task by calling do.
 func performs[P payload](description string, do func(context.Context, delegation.Task, P) (details any, summary string, err error)) task {
 	return task{
 		description: description,
@@ -86,7 +86,8 @@ func (w worker) PerformTask(ctx context.Context, t delegation.Task) (performativ
 	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: summary, Details: performatives.ContentOf(details)}, nil
 }
 
-// tellable returns the error as one whose text travels. An end of the context, or of a task below, keeps its code.
+// tellable returns err as a refusal, whose text reaches the asker. The end of the context, or of a task that this one has started, keeps
+// its code.
 func tellable(err error) error {
 	var end *codons.EndError
 	var refusal *performatives.Refusal

@@ -1,4 +1,4 @@
-// Package account counts what becomes of the messages of a test, so that each layer's tests
+// Package account counts the outcomes of the messages of a test, so that each layer's tests
 // check in one way that every message is accounted for.
 package account
 

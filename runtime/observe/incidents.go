@@ -2,7 +2,7 @@ package observe
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Incidents is what a recorder has counted of one agent since the agent started, or since the recorder began.
+// Incidents are a recorder's counts of one agent since the agent started, or since the recorder began.
 type Incidents struct {
 	Errors   uint64 // jobs and handlers that failed or panicked
 	Restarts uint64

@@ -24,7 +24,7 @@ func (l *listener) listen(node *runtime.Node, queue int, columns ...actors.Colum
 	go l.run()
 }
 
-// end returns when the events that are queued are taken, and none will be any more. Calling it again does nothing.
+// end ends the subscription, and returns when all queued events have been taken. Calling it again does nothing.
 func (l *listener) end() {
 	l.close.Do(func() {
 		l.events.Close()

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Masked is what stands in the place of a masked value.
+// Masked replaces each masked value.
 const Masked = "***"
 
 // DefaultMask returns the names that a [Recorder] masks when its options name none.

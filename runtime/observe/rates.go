@@ -13,7 +13,7 @@ const RateInterval = 5 * time.Second
 // rateIntervals is how many intervals that are over are kept: ten minutes.
 const rateIntervals = 120
 
-// Sample is what a recorder has counted in one interval.
+// Sample has a recorder's counts of one interval.
 type Sample struct {
 	Time        time.Time `json:"time"`         // the begin of the interval
 	Messages    uint64    `json:"messages"`     // sent by agents of the node, or come to it from others

@@ -31,7 +31,7 @@ type Recorder struct {
 	live    func() []codons.Info
 	health  func(performatives.AgentID) (runtime.Health, bool) // without counts
 
-	listener // its lock guards what follows
+	listener // its lock guards the following fields
 
 	byID   map[performatives.ConversationID]*entry
 	recent entries

@@ -61,7 +61,7 @@ type introspection struct {
 	opts      IntrospectionOptions
 	url       *url.URL
 	client    *http.Client
-	questions chan struct{} // holds one for each question under way
+	questions chan struct{} // holds one value for each request under way
 
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]*introspected

@@ -1,2 +1,2 @@
-// Package explore has what the explorations of several codons share.
+// Package explore has the code that the explorations of several codons share.
 package explore

@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// memory is what a side of a [Run] remembers.
+// memory says how much of its state a side of a [Run] has kept.
 type memory uint8
 
 const (
@@ -187,8 +187,8 @@ func (x *fair) endedApart(j fairJoint) bool {
 	return initiator && (x.Terminal(p.Responder) || p.Responder == machine.Idle && j.joint[machine.Initiator].out == 0)
 }
 
-// awaits returns the pairs of states in which only a deadline brings the end: with nothing under way, and no
-// end by the moves that must happen.
+// awaits returns the pairs of states that only a deadline ends: no message is under way, and the moves that must
+// happen lead to no end.
 func (x *fair) awaits(ends []bool) []string {
 	var all []string
 	for at, free := range ends {

@@ -191,14 +191,14 @@ func (s Suite) try(t machine.Table, original map[event]outcome) (same, noticed b
 	return false, s.check(m) != nil
 }
 
-// event is what a machine looks up.
+// event is the key by which a machine finds a transition.
 type event struct {
 	role machine.Role
 	from machine.State
 	on   machine.Symbol
 }
 
-// outcome is what a machine does.
+// outcome is the effect of a transition: the next state and the effects of the row.
 type outcome struct {
 	to machine.State
 	do []machine.Effect
@@ -206,7 +206,7 @@ type outcome struct {
 
 func (o outcome) equal(p outcome) bool { return o.to == p.to && slices.Equal(o.do, p.do) }
 
-// behaviour returns what a machine does on all events. It leaves out effects without an effect: the
+// behaviour returns the outcomes of all events of a machine. It leaves out effects that change nothing: the
 // Disarm of a timer that the same row arms afterwards, or that ends with the conversation.
 func behaviour(m *machine.Machine) map[event]outcome {
 	all := map[event]outcome{}

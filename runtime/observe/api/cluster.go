@@ -276,7 +276,7 @@ func (g *gathered[T]) add(node string, a *answered, err error) {
 	}
 }
 
-// mergeAgents takes of each agent what its own node says.
+// mergeAgents returns the view of each agent from its own node.
 func mergeAgents(_ *http.Request, parts []part[agentList]) (v agentList) {
 	by := make(map[performatives.AgentID]agentView)
 	for i, p := range parts {
@@ -323,7 +323,7 @@ func mergePages(r *http.Request, parts []part[page]) page {
 	return all
 }
 
-// join puts into c what another node knows of the same conversation.
+// join merges another node's record of the same conversation into c.
 func join(c *observe.Conversation, other observe.Conversation) {
 	c.Parent, c.Protocol, c.Live = cmp.Or(c.Parent, other.Parent), cmp.Or(c.Protocol, other.Protocol), c.Live || other.Live
 	if c.From == "" || other.From != "" && other.Began.Before(c.Began) {
@@ -366,7 +366,7 @@ func joinMessages(a, b []observe.Message) []observe.Message {
 	return a
 }
 
-// mergeConversation puts together what the nodes know of one conversation.
+// mergeConversation merges the records of one conversation from several nodes.
 func mergeConversation(_ *http.Request, parts []part[conversationView]) conversationView {
 	v := parts[0].view
 	for _, p := range parts[1:] {

@@ -244,7 +244,7 @@ type conversationView struct {
 	partial
 }
 
-// nextView says what the table of the codon expects of one side.
+// nextView has the next moves of one side that the table of the codon allows.
 type nextView struct {
 	Agent performatives.AgentID `json:"agent"`
 	Role  string                `json:"role"`

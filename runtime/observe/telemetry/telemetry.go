@@ -41,7 +41,7 @@ type Options struct {
 	Sessions func() int
 }
 
-// Telemetry exports what happens on a node. Its owner must call Close.
+// Telemetry exports metrics and traces of a node. Its owner must call Close.
 type Telemetry struct {
 	events  *actors.Batches
 	metrics *metrics

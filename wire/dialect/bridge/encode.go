@@ -23,7 +23,7 @@ type writer struct {
 	err         error // the first error
 }
 
-// extras is what a session knows of a message that it writes.
+// extras has the session's data about a message that it writes.
 type extras struct {
 	session    bool       // there is a session
 	extensions extensions // of a handshake

@@ -73,7 +73,7 @@ type session struct {
 	mu      sync.Mutex
 	pending pending
 	hellos  hellos
-	nacked  performatives.MessageID // the last refused message; of the reader
+	nacked  performatives.MessageID // the last refused message; only the reader uses it
 }
 
 // Decode reads one message, or the messages of a batch.
@@ -107,7 +107,7 @@ func (s *session) decodeOne(frame []byte, take func(wire.Inbound)) {
 	s.acknowledge(&d, s.received(&d, in), take)
 }
 
-// received does what a message means for the session.
+// received applies a message to the state of the session.
 func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// registration is what an agent of the peer says of itself (Custom Agent Extensions).
+// registration is the description that an agent of the peer gives of itself (Custom Agent Extensions).
 type registration struct {
 	capabilities performatives.Capabilities
 	status       string

@@ -6,7 +6,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// relation is what a message of the peer refers to.
+// relation is the request to which a message of the peer refers.
 type relation struct {
 	answers *exchange // a request to the peer
 	follows *exchange // a request of the peer, for example with its CANCEL
@@ -68,8 +68,8 @@ func (d *decoder) aboutCancel() bool {
 	return act == performatives.ActInform || isRefusal(act) && d.relation.kind == performatives.ActCancel.String()
 }
 
-// apart gives a request a conversation of its own, when another one of its sender to the same agent is open in the conversation of the
-// trace id: an agent has one conversation of an id with each peer.
+// apart gives a request a conversation of its own, if its sender has another open request to the same agent in the conversation of the
+// trace id. With each peer, an agent has at most one conversation of an id.
 func (d *decoder) apart() {
 	d.refer()
 	if !startsWork(d.out.Performative) || d.out.Performative == performatives.ActCancel {
@@ -88,7 +88,7 @@ func (d *decoder) exchange() *exchange {
 	}
 }
 
-// address returns what the answer to the message is made of.
+// address returns the parts of the message from which its answer is made.
 func (d *decoder) address() *origin {
 	return &origin{
 		kind: d.kind, trace: d.trace, sender: d.out.Sender, receiver: d.out.Receiver,

@@ -24,7 +24,7 @@ func (d *decoder) result(payload []byte) {
 	d.out.Payload = r
 }
 
-// readResult reads what a result has beside its details, which are the payload.
+// readResult reads the members of a result besides its details, which are the payload.
 func readResult(kind string, v, payload []byte) (r performatives.InformResult, bad *performatives.Refusal) {
 	if begins(v, '{') {
 		if bad := elsewhere(metaResult, v, "result_details"); bad != nil {
@@ -46,7 +46,7 @@ func readResult(kind string, v, payload []byte) (r performatives.InformResult, b
 	return r, nil
 }
 
-// resultRest returns what a result of that type has beside its payload, and whether it must be written.
+// resultRest returns the members of a result of that type besides its payload, and whether they must be written.
 func resultRest(kind string, r performatives.InformResult, payload []byte) (rest performatives.InformResult, needed bool) {
 	r.Details = performatives.Content{}
 	if kind == typeResponded && textOf(memberIn(payload, memberResponse)) == r.Summary {

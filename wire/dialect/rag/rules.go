@@ -10,8 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// rule is what a member of a payload must be. The specification gives examples only: required is what the receiver cannot do
-// without, and what else the examples have must be of the kind that they show. null stands for an absent member.
+// rule is a condition on a member of a payload. The specification gives examples only. A member is required if the receiver cannot do
+// without it. Each other member of the examples must be of the kind that they show. null stands for an absent member.
 type rule struct {
 	name     string
 	kind     valueKind

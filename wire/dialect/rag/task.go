@@ -22,7 +22,7 @@ func (d *decoder) task(payload []byte) {
 	d.out.Payload = t
 }
 
-// readTask reads what a task has beside its type and parameters.
+// readTask reads the members of a task besides its type and its parameters.
 func readTask(v []byte) (t performatives.TaskRequest, bad *performatives.Refusal) {
 	if !begins(v, '{') {
 		return t, nil
@@ -68,7 +68,7 @@ func (d *decoder) drop(name string, v any, needed bool) {
 	}
 }
 
-// task writes the parameters of a task, and what it has beside them in the metadata.
+// task writes the parameters of a task as the payload, and its other members into the metadata.
 func (w *writer) task() {
 	t, err := performatives.PayloadAs[performatives.TaskRequest](w.m)
 	if err != nil {

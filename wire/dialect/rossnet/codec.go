@@ -47,7 +47,7 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	}
 }
 
-// origin is what the answer to a message of the peer is made of. It is the Ref of a [wire.Inbound].
+// origin has the parts of a message of the peer from which its answer is made. It is the Ref of a [wire.Inbound].
 type origin struct {
 	kind, id, correlation, subtask string
 	sender, receiver               performatives.AgentID

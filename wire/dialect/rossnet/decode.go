@@ -285,7 +285,7 @@ func (d *decoder) exchange() *exchange {
 	}
 }
 
-// address returns what the answer to the message is made of.
+// address returns the parts of the message from which its answer is made.
 func (d *decoder) address() *origin {
 	o := &origin{
 		kind: d.kind, correlation: d.correlation, subtask: d.subtask, sender: d.out.Sender, receiver: d.out.Receiver, field: d.field,

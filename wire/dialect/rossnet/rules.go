@@ -9,7 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// rule is what a member of a payload must be (addenda §4). null stands for an absent member.
+// rule is a condition on a member of a payload (addenda §4). null stands for an absent member.
 type rule struct {
 	name     string
 	kind     valueKind

@@ -40,7 +40,7 @@ type Class struct {
 	Methods []string `json:"methods,omitempty"`
 }
 
-// Block is what the statements of a function do, without those of the functions in it.
+// Block describes the statements of a function, without those of the functions in it.
 type Block struct {
 	Loops    []string `json:"loops,omitempty"`   // the headers
 	Branches int      `json:"branches"`          // if and elif
