@@ -45,22 +45,41 @@ type judge struct {
 
 // suites has the suites of packages that were measured, or are measured now.
 type suites struct {
-	mu  sync.Mutex
-	all map[string]func() (suite, error)
+	mu       sync.Mutex
+	compiled map[string]func() (struct{}, error) // by where they are
+	measured map[string]func() (suite, error)    // by package and names
 }
 
-func newSuites() *suites { return &suites{all: map[string]func() (suite, error){}} }
+func newSuites() *suites {
+	return &suites{compiled: map[string]func() (struct{}, error){}, measured: map[string]func() (suite, error){}}
+}
 
-// of measures the tests of a package when it is asked for them for the first time. The copy must be without a mutant.
-func (all *suites) of(ctx context.Context, s scratch, p string, limit time.Duration) (suite, error) {
-	all.mu.Lock()
-	get := all.all[p]
-	if get == nil {
-		get = sync.OnceValues(func() (suite, error) { return s.measure(ctx, p, 10*limit) })
-		all.all[p] = get
+// of compiles and measures tests of a package when it is asked for them for the first time: those named, or all. The copy must be
+// without a mutant.
+func (all *suites) of(ctx context.Context, s scratch, p string, limit time.Duration, names ...string) (suite, error) {
+	_, err := once(&all.mu, all.compiled, s.binary(p), func() (struct{}, error) {
+		text, err := s.compile(ctx, p)
+		if err != nil {
+			err = fmt.Errorf("the tests of %s do not compile without a mutant: %w\n%s", p, err, text)
+		}
+		return struct{}{}, err
+	})
+	if err != nil {
+		return suite{}, err
 	}
-	all.mu.Unlock()
-	return get()
+	return once(&all.mu, all.measured, p+" "+strings.Join(names, " "), func() (suite, error) { return s.measure(ctx, p, 10*limit, names) })
+}
+
+// once returns what get returned for the key. It calls get for the first one that asks; others wait for that.
+func once[T any](mu *sync.Mutex, all map[string]func() (T, error), key string, get func() (T, error)) (T, error) {
+	mu.Lock()
+	known := all[key]
+	if known == nil {
+		known = sync.OnceValues(get)
+		all[key] = known
+	}
+	mu.Unlock()
+	return known()
 }
 
 // test runs the tests of a mutant until some fail. The error says that tests fail without a mutant.
@@ -80,14 +99,35 @@ func (j judge) test(ctx context.Context, m mutant) (result, error) {
 	return r, err
 }
 
-// testSwitched tests a mutant in the copy that has all.
+// testSwitched tests a mutant in the copy that has all: with the tests that are known to notice it, and then with all others.
 func (j judge) testSwitched(ctx context.Context, r *result) error {
+	with := j.switches.to(r.mutant)
+	for _, p := range r.mutant.tests {
+		if len(r.mutant.first) == 0 {
+			break
+		}
+		s, err := j.switched.of(ctx, j.switches.scratch, p, j.limit, r.mutant.first...)
+		if err != nil {
+			return err
+		}
+		first := phase{names: s.tests}
+		for _, took := range s.took {
+			first.took += took
+		}
+		if len(first.names) == 0 {
+			continue // they are in another package
+		}
+		if by, _ := with.testPhase(ctx, p, first, j.limit+3*first.took); by != "" {
+			r.verdict, r.why = noticed, by
+			return nil
+		}
+	}
 	for _, p := range r.mutant.tests {
 		s, err := j.switched.of(ctx, j.switches.scratch, p, j.limit)
 		if err != nil {
 			return err
 		}
-		if r.verdict, r.why = j.testSuite(ctx, j.switches.to(r.mutant), s, r.mutant, p); r.verdict != unnoticed {
+		if r.verdict, r.why = j.testSuite(ctx, with, s, r.mutant, p); r.verdict != unnoticed {
 			return nil
 		}
 	}

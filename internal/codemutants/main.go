@@ -83,7 +83,7 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	for _, r := range results {
 		fmt.Fprintln(out, r)
 	}
-	tested, err := testAll(ctx, out, mutants, o)
+	tested, err := testAll(ctx, out, all, mutants, o)
 	if err != nil {
 		return err
 	}
@@ -120,8 +120,9 @@ func resume(file string, mutants []mutant) (results []result, others []mutant, e
 	return results, others, nil
 }
 
-// testAll tests the mutants, each worker in a scratch copy of its own.
-func testAll(ctx context.Context, out io.Writer, mutants []mutant, o options) ([]result, error) {
+// testAll tests mutants, each worker in a scratch copy of its own. The copy that the workers share has all mutants, so that what is
+// compiled there does not depend on which of them are tested.
+func testAll(ctx context.Context, out io.Writer, all, mutants []mutant, o options) ([]result, error) {
 	if len(mutants) == 0 {
 		return nil, nil
 	}
@@ -164,12 +165,12 @@ func testAll(ctx context.Context, out io.Writer, mutants []mutant, o options) ([
 			mu.Unlock()
 		}
 	}
-	all, err := newScratch(folder, o.root, cache)
+	shared, err := newScratch(folder, o.root, cache)
 	if err != nil {
 		return nil, err
 	}
 	one := judge{limit: o.limit, switched: newSuites(), plain: newSuites()}
-	if one.switches, err = newSwitches(ctx, all, mutants); err != nil {
+	if one.switches, err = newSwitches(ctx, shared, all); err != nil {
 		return nil, err
 	}
 	for range max(1, min(o.workers, len(mutants))) {
