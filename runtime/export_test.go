@@ -55,6 +55,15 @@ func (n *Node) OpenRecords() int { return n.records.open() }
 // NodeLinks returns to how many incarnations of other nodes there are links.
 func (n *Node) NodeLinks() int { return len(*n.cluster.Load().current.Load()) }
 
+// Gossiped returns the number of bytes that the node has sent by gossip, which is none for a node without a cluster.
+func (n *Node) Gossiped() uint64 {
+	c := n.cluster.Load()
+	if c == nil {
+		return 0
+	}
+	return c.members.(*membership.Gossip).Sent()
+}
+
 // HeardOver returns the nodes over whose links agents are known that are not in the directory, and that are no members any more.
 func (n *Node) HeardOver() (lost []cluster.Incarnation) {
 	c := n.cluster.Load()

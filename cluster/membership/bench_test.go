@@ -9,12 +9,12 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 )
 
-// BenchmarkRealNodes measures how long it takes until all others have seen that a node joined, and that one was killed.
+// BenchmarkRealNodes measures how long it takes until all others have seen that a node joined, that one was killed, and that one has left.
 func BenchmarkRealNodes(b *testing.B) {
 	for _, size := range []int{10, 50} {
 		b.Run(fmt.Sprint("nodes=", size), func(b *testing.B) {
 			all := realSwarm(b, size)
-			var joined, killed time.Duration
+			var joined, killed, left time.Duration
 			for i := 0; b.Loop(); i++ {
 				begin := time.Now()
 				late := start(b, Options{Name: fmt.Sprint("late", i), Seeds: []string{all[0].Self().Gossip}})
@@ -24,9 +24,18 @@ func BenchmarkRealNodes(b *testing.B) {
 				late.kill(b)
 				waitFor(b, func() bool { return count(all, size) })
 				killed += time.Since(begin)
+				leaver := start(b, Options{Name: fmt.Sprint("leaver", i), Seeds: []string{all[0].Self().Gossip}})
+				waitFor(b, func() bool { return count(all, size+1) })
+				begin = time.Now()
+				if err := leaver.Leave(b.Context()); err != nil {
+					b.Error(err)
+				}
+				waitFor(b, func() bool { return count(all, size) })
+				left += time.Since(begin)
 			}
 			b.ReportMetric(float64(joined.Milliseconds())/float64(b.N), "ms/join-seen-by-all")
 			b.ReportMetric(float64(killed.Milliseconds())/float64(b.N), "ms/kill-seen-by-all")
+			b.ReportMetric(float64(left.Milliseconds())/float64(b.N), "ms/leave-seen-by-all")
 		})
 	}
 }

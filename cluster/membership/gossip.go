@@ -230,6 +230,9 @@ func (g *Gossip) Dropped() uint64 {
 	return g.queue.dropped
 }
 
+// Sent returns the number of bytes that this node has sent to others, in packets and over streams, without the heads of IP, UDP and TCP.
+func (g *Gossip) Sent() uint64 { return g.transport.sent.Load() }
+
 // Update replaces the labels of this node and says whether it is leaving.
 func (g *Gossip) Update(labels map[string]string, leaving bool) error {
 	labels = maps.Clone(labels)

@@ -97,6 +97,29 @@ func TestToldAgain(t *testing.T) {
 	})
 }
 
+// What is sent is counted, in packets and over streams.
+func TestSent(t *testing.T) {
+	t.Parallel()
+	a := start(t, Options{Name: "a"})
+	if n := a.Sent(); n != 0 {
+		t.Errorf("alone, it has sent %d bytes", n)
+	}
+	b := start(t, Options{Name: "b", Seeds: []string{a.Self().Gossip}})
+	a.await(t, "b", "Joined 1")
+	const long = 1 << 20
+	before := a.Sent()
+	if err := a.SendBulk(b.Self().Incarnation, make([]byte, long)); err != nil {
+		t.Fatal(err)
+	}
+	streamed := a.Sent()
+	if _, err := a.transport.WriteTo(make([]byte, 1000), b.Self().Gossip); err != nil {
+		t.Fatal(err)
+	}
+	if packet := a.Sent() - streamed; streamed-before < long || streamed-before > long+long/2 || packet < 1000 {
+		t.Errorf("%d bytes of a stream, and %d of a packet", streamed-before, packet)
+	}
+}
+
 func TestAKilledMemberFails(t *testing.T) {
 	t.Parallel()
 	a := start(t, Options{Name: "a"})

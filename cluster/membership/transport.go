@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/memberlist"
@@ -22,6 +23,7 @@ type transport struct {
 	ctx    context.Context // ends with Shutdown
 	cancel context.CancelFunc
 	limit  time.Duration // of one stream
+	sent   atomic.Uint64 // bytes, without the heads of IP, UDP and TCP
 
 	accepted chan net.Conn
 	done     sync.WaitGroup
@@ -95,6 +97,7 @@ func (t *transport) WriteToAddress(b []byte, to memberlist.Address) (time.Time, 
 	if t.cut != nil && t.cut(to.Addr) {
 		return time.Now(), nil
 	}
+	t.sent.Add(uint64(len(b)))
 	return t.NetTransport.WriteToAddress(b, to)
 }
 
@@ -149,6 +152,13 @@ type stream struct {
 	net.Conn
 	transport *transport
 	once      sync.Once
+}
+
+// Write writes to the connection.
+func (s *stream) Write(b []byte) (int, error) {
+	n, err := s.Conn.Write(b)
+	s.transport.sent.Add(uint64(n))
+	return n, err
 }
 
 // Close closes the connection.
