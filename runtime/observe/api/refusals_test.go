@@ -96,7 +96,7 @@ func past() time.Time { return time.Now().Add(-2 * observe.RateInterval) }
 func TestRates(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	at := actors.At{Time: past()}
-	n.Events().Publish(codons.Transition{At: at, Conversation: "c", Agent: "a", From: "asked", To: codons.StateTimedOut, Ended: true})
+	n.Events().Publish(codons.Transition{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, From: "asked", To: codons.StateTimedOut, Ended: true})
 	n.Events().Publish(actors.DeadLetter{At: at, To: "x", Code: performatives.CodeStopped})
 	v := read[rates](t, h, "/api/rates")
 	if sum := v.sum(); v.Interval != 5 || sum["ended"] != 1 || sum["failed"] != 1 || sum["dead_letters"] != 1 || len(sum) != 6 {
@@ -140,7 +140,7 @@ func TestRefusalsOfTwoNodes(t *testing.T) {
 	}
 	at := actors.At{Time: past()}
 	for _, n := range c.nodes {
-		n.Events().Publish(codons.Transition{At: at, Conversation: "c", Agent: "a", From: "asked", To: "answered", Ended: true})
+		n.Events().Publish(codons.Transition{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, From: "asked", To: "answered", Ended: true})
 	}
 	v := view[rates](c, "/api/rates")
 	together := 0
