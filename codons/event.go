@@ -22,17 +22,12 @@ const (
 
 // Transition is published after each step of one side of a conversation.
 type Transition struct {
-	actors.At                                 // At is the time of the step.
-	Agent        performatives.AgentID        // Agent is the agent on this side.
-	Peer         performatives.AgentID        // Peer is the agent on the other side.
-	Conversation performatives.ConversationID // Conversation is the id of the conversation.
-	Parent       performatives.ConversationID // Parent is the id of the parent conversation; empty without one.
-	Protocol     string                       // Protocol is the name of the codon.
-	Role         machine.Role                 // Role is the role of this side.
-	From, To     machine.State                // From and To are the states before and after the step.
-	On           machine.Symbol               // On is the symbol of the event.
-	Message      performatives.MessageID      // Message is the id of the received message; empty without one.
-	Ended        bool                         // Ended says that To is terminal.
+	actors.At                         // At is the time of the step.
+	*Subject                          // Subject is the side.
+	From, To  machine.State           // From and To are the states before and after the step.
+	On        machine.Symbol          // On is the symbol of the event.
+	Message   performatives.MessageID // Message is the id of the received message; empty without one.
+	Ended     bool                    // Ended says that To is terminal.
 }
 
 // Kind returns KindTransition.

@@ -19,20 +19,20 @@ const (
 	KindJobEnded actors.Kind = "job.ended"           // KindJobEnded is the kind of [JobEnded].
 )
 
-// Subject names one side of a conversation.
+// Subject names one side of a conversation. The events of a side refer to the same Subject, which is not to be changed: it is long, and there are many.
 type Subject struct {
 	Agent        performatives.AgentID        `json:"agent"`          // the agent on this side
 	Peer         performatives.AgentID        `json:"peer,omitempty"` // the agent on the other side
 	Conversation performatives.ConversationID `json:"conversation_id"`
-	Protocol     string                       `json:"protocol"` // the name of the codon
-	Role         machine.Role                 `json:"role"`     // of this side
+	Protocol     string                       `json:"protocol"`                         // the name of the codon
+	Role         machine.Role                 `json:"role"`                             // of this side
+	Parent       performatives.ConversationID `json:"parent_conversation_id,omitempty"` // in whose work it was begun; empty without one
 }
 
 // Began is published with the first step of one side of a conversation.
 type Began struct {
 	actors.At
-	Subject
-	Parent performatives.ConversationID `json:"parent_conversation_id,omitempty"` // in whose work it was begun; empty without one
+	*Subject
 }
 
 // Kind returns KindBegan.
@@ -42,12 +42,11 @@ func (Began) Kind() actors.Kind { return KindBegan }
 // [StateAbandoned].
 type Ended struct {
 	actors.At
-	Subject
-	Parent performatives.ConversationID // in whose work it was begun; empty without one
-	State  machine.State                // the terminal state
-	Code   performatives.Code           // why it is no good end; empty for a good one
-	Began  time.Time                    // when it began
-	Span   Span                         // of this side; zero without tracing
+	*Subject
+	State machine.State      // the terminal state
+	Code  performatives.Code // why it is no good end; empty for a good one
+	Began time.Time          // when it began
+	Span  Span               // of this side; zero without tracing
 }
 
 // Kind returns KindEnded.
@@ -56,19 +55,18 @@ func (Ended) Kind() actors.Kind { return KindEnded }
 // MarshalJSON writes the members of the event: "duration_seconds" since it began, and "traceparent" where it has a span.
 func (e Ended) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Subject
-		Parent   performatives.ConversationID `json:"parent_conversation_id,omitempty"`
-		State    machine.State                `json:"state"`
-		Code     performatives.Code           `json:"code,omitempty"`
-		Duration float64                      `json:"duration_seconds"`
-		Trace    string                       `json:"traceparent,omitempty"`
-	}{e.Subject, e.Parent, e.State, e.Code, e.Time.Sub(e.Began).Seconds(), e.Span.Traceparent()})
+		*Subject
+		State    machine.State      `json:"state"`
+		Code     performatives.Code `json:"code,omitempty"`
+		Duration float64            `json:"duration_seconds"`
+		Trace    string             `json:"traceparent,omitempty"`
+	}{e.Subject, e.State, e.Code, e.Time.Sub(e.Began).Seconds(), e.Span.Traceparent()})
 }
 
 // Resent is published when one side repeats a message: the initiator because no answer has come, the responder because it was asked again.
 type Resent struct {
 	actors.At
-	Subject
+	*Subject
 	Message      performatives.MessageID    `json:"message_id"`
 	Performative performatives.Performative `json:"performative"`
 }
@@ -79,7 +77,7 @@ func (Resent) Kind() actors.Kind { return KindResent }
 // JobEnded is published when the code of a job has returned, and all that it began has ended.
 type JobEnded struct {
 	actors.At
-	Subject
+	*Subject
 	Job     string             // the name of the job in the table
 	Command string             // its last command; empty for a job of the initiator that has none
 	Code    performatives.Code // why it is no good end; empty for a good one
@@ -93,7 +91,7 @@ func (JobEnded) Kind() actors.Kind { return KindJobEnded }
 // MarshalJSON writes the members of the event: "duration_seconds" since it began, and "traceparent" where it has a span.
 func (e JobEnded) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Subject
+		*Subject
 		Job      string             `json:"job"`
 		Command  string             `json:"command,omitempty"`
 		Code     performatives.Code `json:"code,omitempty"`
@@ -102,20 +100,26 @@ func (e JobEnded) MarshalJSON() ([]byte, error) {
 	}{e.Subject, e.Job, e.Command, e.Code, e.Time.Sub(e.Began).Seconds(), e.Span.Traceparent()})
 }
 
-func (c *Conversation) subject() Subject {
-	return Subject{Agent: c.agent.ID(), Peer: c.key.Peer, Conversation: c.key.ID, Protocol: c.machine.Name(), Role: c.role}
+// subject returns what the events of the conversation are about. Safe for concurrent use.
+func (c *Conversation) subject() *Subject {
+	if s := c.about.Load(); s != nil {
+		return s
+	}
+	s := &Subject{Agent: c.agent.ID(), Peer: c.key.Peer, Conversation: c.key.ID, Protocol: c.machine.Name(), Role: c.role, Parent: c.parent}
+	c.about.Store(s) // another one, made at the same time, is equal
+	return s
 }
 
 func (c *Conversation) publishBegan() {
 	if events := &c.agent.System().Events; actors.Wants[Began](events) {
-		actors.Publish(events, Began{actors.At{Time: c.at.Updated}, c.subject(), c.parent})
+		actors.Publish(events, Began{actors.At{Time: c.at.Updated}, c.subject()})
 	}
 }
 
 // publishEnded publishes the end in a state. code is asked only when there is a subscription.
 func (c *Conversation) publishEnded(at time.Time, state machine.State, code func() performatives.Code) {
 	if events := &c.agent.System().Events; actors.Wants[Ended](events) {
-		actors.Publish(events, Ended{actors.At{Time: at}, c.subject(), c.parent, state, code(), c.began, c.Span()})
+		actors.Publish(events, Ended{actors.At{Time: at}, c.subject(), state, code(), c.began, c.Span()})
 	}
 }
 

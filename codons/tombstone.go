@@ -196,8 +196,9 @@ func (t *tombstone) publish(self actors.Self, at machine.State, on machine.Symbo
 		id = performatives.ConversationID(m.InReplyTo())
 	}
 	events.Publish(Transition{
-		At: actors.At{Time: time.Now()}, Agent: self.ID(), Peer: m.Sender(), Conversation: id,
-		Protocol: t.codon.Name(), Role: t.role, From: at, To: at, On: on, Ended: true, Message: m.ID(),
+		At:      actors.At{Time: time.Now()},
+		Subject: &Subject{Agent: self.ID(), Peer: m.Sender(), Conversation: id, Protocol: t.codon.Name(), Role: t.role},
+		From:    at, To: at, On: on, Ended: true, Message: m.ID(),
 	})
 }
 

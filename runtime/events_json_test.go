@@ -70,7 +70,8 @@ func eventSamples(t *testing.T) []actors.Event {
 		Topics: []string{"Debugging"}, Actions: []performatives.Action{{Name: "debug_code", Description: "secret"}},
 		Extra: performatives.Members{"token": []byte(`"secret"`)},
 	}
-	subject := codons.Subject{Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Role: machine.Responder}
+	subject := &codons.Subject{Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Role: machine.Responder}
+	child := &codons.Subject{Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Role: machine.Responder, Parent: "c0"}
 	span := codons.Span{Trace: codons.TraceID{15: 1}, ID: codons.SpanID{7: 2}, Sampled: true}
 	return []actors.Event{
 		actors.MessageSent{At: at, Message: m},
@@ -99,8 +100,7 @@ func eventSamples(t *testing.T) []actors.Event {
 		actors.AgentStopped{At: at, Agent: "Jules"},
 		actors.WorkAbandoned{At: at, Agent: "Jules", Conversation: "c1"},
 		codons.Transition{
-			At: at, Agent: "Jules", Peer: "Eddy", Conversation: "c1", Parent: "c0", Protocol: "request", Role: machine.Responder,
-			From: machine.Idle, To: "agreed", On: machine.Receive(performatives.ActRequest), Message: "m1",
+			At: at, Subject: child, From: machine.Idle, To: "agreed", On: machine.Receive(performatives.ActRequest), Message: "m1",
 		},
 		codons.Violation{At: at, Sender: "Jules", Receiver: "Eddy", Message: m, Conversation: "c1", ViolationError: violation},
 		codons.Recorded{
@@ -111,11 +111,11 @@ func eventSamples(t *testing.T) []actors.Event {
 		},
 		codons.JobFailed{At: at, Agent: "Jules", Conversation: "c1", Protocol: "request", After: 250 * time.Millisecond, Err: errors.New("oh")},
 		codons.JobFailed{At: at, Agent: "Jules", Conversation: "c1", Protocol: "request"},
-		codons.Began{At: at, Subject: subject, Parent: "c0"},
-		codons.Began{At: at, Subject: codons.Subject{Agent: "Jules", Conversation: "c1", Protocol: "notify", Role: machine.Initiator}},
+		codons.Began{At: at, Subject: child},
+		codons.Began{At: at, Subject: &codons.Subject{Agent: "Jules", Conversation: "c1", Protocol: "notify", Role: machine.Initiator}},
 		codons.Resent{At: at, Subject: subject, Message: "m1", Performative: performatives.ActRequest},
 		codons.Ended{
-			At: at, Subject: subject, Parent: "c0", State: codons.StateTimedOut, Code: performatives.CodeTimeout,
+			At: at, Subject: child, State: codons.StateTimedOut, Code: performatives.CodeTimeout,
 			Began: at.Time.Add(-1500 * time.Millisecond), Span: span,
 		},
 		codons.Ended{At: at, Subject: subject, State: codons.StateAnswered, Began: at.Time},

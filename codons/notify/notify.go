@@ -132,11 +132,10 @@ func publishStep(self actors.Self, peer performatives.AgentID, m *performatives.
 		panic(err) // unreachable: the table has this row
 	}
 	at := actors.At{Time: now}
-	of := codons.Subject{Agent: self.ID(), Peer: peer, Conversation: m.ConversationID(), Protocol: Codon.Name(), Role: role}
+	of := &codons.Subject{Agent: self.ID(), Peer: peer, Conversation: m.ConversationID(), Protocol: Codon.Name(), Role: role}
 	events.Publish(codons.Began{At: at, Subject: of})
 	events.Publish(codons.Transition{
-		At: at, Agent: self.ID(), Peer: peer, Conversation: m.ConversationID(), Protocol: Codon.Name(),
-		Role: role, From: before.State, To: after.State, On: on, Ended: Codon.Machine().Terminal(after.State),
+		At: at, Subject: of, From: before.State, To: after.State, On: on, Ended: Codon.Machine().Terminal(after.State),
 	})
 	events.Publish(codons.Ended{At: at, Subject: of, State: after.State, Began: now})
 }

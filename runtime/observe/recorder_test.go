@@ -275,22 +275,24 @@ func TestOptionsRefused(t *testing.T) {
 // The record has the parent of a conversation, and its sides count toward the bound on memory.
 func TestRecordsTransitions(t *testing.T) {
 	n, r := record(t, observe.Options{Conversations: 1})
-	step := codons.Transition{At: actors.At{Time: time.Unix(1, 0)}, Agent: "a", Peer: "b", Conversation: "old", Protocol: "p", To: "open"}
-	n.Events().Publish(step)
-	step.Conversation, step.Parent = "c", "top"
-	n.Events().Publish(step)
-	step.Time, step.Parent = time.Unix(2, 0), ""
-	n.Events().Publish(step) // stays in the state
-	one := step
-	one.Peer, one.Ended = "d", true
-	n.Events().Publish(one)
+	of := codons.Subject{Agent: "a", Peer: "b", Conversation: "old", Protocol: "p"}
+	publish := func(n *runtime.Node, of codons.Subject, at int64, ended bool) {
+		n.Events().Publish(codons.Transition{At: actors.At{Time: time.Unix(at, 0)}, Subject: &of, To: "open", Ended: ended})
+	}
+	publish(n, of, 1, false)
+	of.Conversation, of.Parent = "c", "top"
+	publish(n, of, 1, false)
+	of.Parent = ""
+	publish(n, of, 2, false) // stays in the state
+	of.Peer = "d"
+	publish(n, of, 2, true)
 	r.Close()
 	c, _ := r.Conversation("c")
 	if len(c.Sides) != 2 || c.Parent != "top" || c.Protocol != "p" || c.Sides[0].Ended || !c.Sides[1].Ended || !c.Sides[0].Since.Equal(time.Unix(1, 0)) {
 		t.Errorf("%+v", c)
 	}
 	alone, lone := record(t, observe.Options{})
-	alone.Events().Publish(step)
+	publish(alone, of, 1, false)
 	lone.Close()
 	if two, one := r.Counts().Bytes, lone.Counts().Bytes; two <= one {
 		t.Errorf("two sides have %d bytes, one has %d", two, one)
@@ -341,7 +343,7 @@ func TestLiveChild(t *testing.T) {
 func TestPath(t *testing.T) {
 	n, r := record(t, observe.Options{Conversations: 1})
 	step := func(conversation string, from, to machine.State) {
-		n.Events().Publish(codons.Transition{Conversation: performatives.ConversationID(conversation), Protocol: "p", Agent: "a", Peer: "b", Role: machine.Initiator, From: from, To: to})
+		n.Events().Publish(codons.Transition{Subject: &codons.Subject{Conversation: performatives.ConversationID(conversation), Protocol: "p", Agent: "a", Peer: "b", Role: machine.Initiator}, From: from, To: to})
 	}
 	path := func(conversation string) string {
 		t.Helper()

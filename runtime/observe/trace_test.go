@@ -46,7 +46,8 @@ func TestTrace(t *testing.T) {
 	say("other", "else", "", "", "UI", "System", task)
 	for child, parent := range map[string]string{"ret-" + base + "-002": base, "own-1": "ret-" + base + "-002"} {
 		n.Events().Publish(codons.Transition{
-			At: actors.At{Time: time.Unix(1, 0)}, Conversation: performatives.ConversationID(child), Parent: performatives.ConversationID(parent), Agent: "a", To: "open",
+			At:      actors.At{Time: time.Unix(1, 0)},
+			Subject: &codons.Subject{Conversation: performatives.ConversationID(child), Parent: performatives.ConversationID(parent), Agent: "a"}, To: "open",
 		})
 	}
 	want := strings.Join([]string{

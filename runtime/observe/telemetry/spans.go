@@ -86,7 +86,7 @@ func (s *spans) job(e *codons.JobEnded) {
 	s.span(e.Span, name, trace.SpanKindInternal, e.Began, e.Time, e.Code, all)
 }
 
-func attributes(s codons.Subject) []attribute.KeyValue {
+func attributes(s *codons.Subject) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String(attrConversation, string(s.Conversation)), attribute.String(attrPeer, string(s.Peer)),
 		attribute.String(attrProtocol, s.Protocol), attribute.String(attrRole, s.Role.String()),

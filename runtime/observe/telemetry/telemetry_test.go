@@ -153,7 +153,7 @@ func TestPrometheusScrape(t *testing.T) {
 	n.Events().Publish(actors.MessageRefused{Refusal: &performatives.Refusal{Code: canary}})
 	n.Events().Publish(codons.JobFailed{Agent: "x1"})
 	n.Events().Publish(codons.JobFailed{Agent: "x2"})
-	n.Events().Publish(codons.Resent{Subject: codons.Subject{Protocol: "task-delegation", Role: 1}})
+	n.Events().Publish(codons.Resent{Subject: &codons.Subject{Protocol: "task-delegation", Role: 1}})
 	if families, _ := scraped(t, registry); len(samples(families["ribosome_messages_resent_total"])) != 1 {
 		t.Error("a scrape lacks what has happened before")
 	}
@@ -422,7 +422,7 @@ func TestLost(t *testing.T) {
 	}
 	defer tel.Close()
 	for deadline := time.Now().Add(time.Minute); tel.Lost() == 0 && time.Now().Before(deadline); {
-		n.Events().Publish(codons.Began{})
+		n.Events().Publish(codons.Began{Subject: &codons.Subject{}})
 	}
 	if tel.Lost() == 0 {
 		t.Error("nothing was lost")
@@ -459,7 +459,7 @@ func TestCountsOfManyLabels(t *testing.T) {
 	defer x.Close()
 	for range 2 {
 		for i := range most {
-			of := codons.Subject{Protocol: strconv.Itoa(i)}
+			of := &codons.Subject{Protocol: strconv.Itoa(i)}
 			n.Events().Publish(codons.Began{Subject: of})
 			n.Events().Publish(codons.Ended{Subject: of, State: "answered"})
 		}
