@@ -235,7 +235,7 @@ func (s *askedSide) Run(c *Conversation, job string) {
 		returned := false
 		ended := Command{Data: performatives.Failure{ErrorCode: performatives.CodeInternal}}
 		defer func() { // also when do panics or calls runtime.Goexit
-			c.publishJob(job, m, began, ended)
+			c.publishJob(job, "", m, began, ended)
 			if v := recover(); v != nil || !returned {
 				c.Panicked(v, debug.Stack())
 				c.withdraw(fmt.Errorf("codons: the job %s of %s panicked", job, c.Protocol()))

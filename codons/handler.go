@@ -22,6 +22,7 @@ type Handler struct {
 	conversation *Conversation
 	request      *performatives.Message
 	job          string                                  // its name in the table
+	label        string                                  // of what it runs, see Label
 	do           func(context.Context, *Handler) Command // its code; it returns the last command
 	hold         func(*Handler, string) bool             // reports whether the conversation keeps the slot after a last command; nil for never
 	slot         *slot
@@ -65,6 +66,10 @@ func (h *Handler) Conversation() *Conversation { return h.conversation }
 
 // Message returns the message that the job answers.
 func (h *Handler) Message() *performatives.Message { return h.request }
+
+// Label says what the job runs, such as the name of a tool: [JobEnded] has it, and so has the span of the job. It has to be one of few texts of the agent's own,
+// and none of a message. Only the goroutine of the job may call it.
+func (h *Handler) Label(text string) { h.label = text }
 
 // Agent returns the handle of the agent that runs the job.
 func (h *Handler) Agent() actors.Self { return h.conversation.agent }
@@ -111,7 +116,7 @@ func (h *Handler) finish(last Command, stopped bool) {
 		h.slot.release()
 	}
 	c := h.conversation
-	c.publishJob(h.job, h.request, h.began, last)
+	c.publishJob(h.job, h.label, h.request, h.began, last)
 	c.actor.Tell(&command{Command: last, band: c.priority, final: true, unstopped: !stopped})
 }
 

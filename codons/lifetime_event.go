@@ -83,6 +83,7 @@ type JobEnded struct {
 	Code    performatives.Code // why it is no good end; empty for a good one
 	Began   time.Time          // when it began
 	Span    Span               // of the job; zero without tracing
+	Label   string             // that of [Handler.Label]; empty without one
 }
 
 // Kind returns KindJobEnded.
@@ -94,10 +95,11 @@ func (e JobEnded) MarshalJSON() ([]byte, error) {
 		*Subject
 		Job      string             `json:"job"`
 		Command  string             `json:"command,omitempty"`
+		Label    string             `json:"label,omitempty"`
 		Code     performatives.Code `json:"code,omitempty"`
 		Duration float64            `json:"duration_seconds"`
 		Trace    string             `json:"traceparent,omitempty"`
-	}{e.Subject, e.Job, e.Command, e.Code, e.Time.Sub(e.Began).Seconds(), e.Span.Traceparent()})
+	}{e.Subject, e.Job, e.Command, e.Label, e.Code, e.Time.Sub(e.Began).Seconds(), e.Span.Traceparent()})
 }
 
 // subject returns what the events of the conversation are about. Safe for concurrent use.
@@ -130,9 +132,9 @@ func (c *Conversation) publishResent(m *performatives.Message) {
 }
 
 // publishJob publishes the end of a job that m has started; m is nil for none.
-func (c *Conversation) publishJob(job string, m *performatives.Message, began time.Time, last Command) {
+func (c *Conversation) publishJob(job, label string, m *performatives.Message, began time.Time, last Command) {
 	if events := &c.agent.System().Events; actors.Wants[JobEnded](events) {
-		actors.Publish(events, JobEnded{actors.At{Time: time.Now()}, c.subject(), job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m)})
+		actors.Publish(events, JobEnded{actors.At{Time: time.Now()}, c.subject(), job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m), label})
 	}
 }
 

@@ -27,6 +27,7 @@ var Role = codons.NewRole(Codon, codons.RoleOptions{}, func(self actors.Self, ag
 		if err != nil {
 			return h.TurnDown(err)
 		}
+		h.Label(tools.name(task.TaskType))
 		result, err := tools.call(ctx, Caller{h.Message(), self}, task)
 		if err != nil {
 			return h.TurnDown(err)

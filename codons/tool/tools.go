@@ -54,6 +54,14 @@ func (t *Tools) Describe() performatives.Capabilities {
 // Has reports whether the set has a tool of that name.
 func (t *Tools) Has(name string) bool { return t.byName[performatives.FoldCapability(name)] != nil }
 
+// name returns the name of a tool in its own letter case; empty for one that is not there.
+func (t *Tools) name(of string) string {
+	if tool := t.byName[performatives.FoldCapability(of)]; tool != nil {
+		return tool.action.Name
+	}
+	return ""
+}
+
 // ConsiderTask accepts a task that is a call of one of the tools with arguments that fit. A task
 // for another tool is rejected with [performatives.CodeIncapable]. Arguments that do not fit are
 // not understood, and the text gives the place and the reason.

@@ -40,7 +40,7 @@ type Options struct {
 	Megabytes int
 
 	// Keep is how long a line is kept at least: rotated files that are older are deleted at the next rotation, and the file is rotated
-	// at least once a day. It is rounded up to whole days. Zero means [DefaultKeep].
+	// at least every 25 hours. It is rounded up to whole days. Zero means [DefaultKeep].
 	Keep time.Duration
 
 	// Queue is how many events may wait to be written. Zero means [DefaultQueue].

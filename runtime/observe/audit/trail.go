@@ -29,10 +29,14 @@ type Trail struct {
 	events  *actors.Subscription
 	handler *actors.EventHandler
 
+	closing chan struct{} // closed by Close
+	idle    chan struct{} // closed when the goroutine of keepAlive has ended
+
 	mu      sync.Mutex
 	counts  Counts
-	noted   uint64 // of the lost events: those that a line has
-	failing bool   // the last line could not be written
+	last    time.Time // when the last line was written
+	noted   uint64    // of the lost events: those that a line has
+	failing bool      // the last line could not be written
 	closed  error
 	close   sync.Once
 }
@@ -44,7 +48,7 @@ func Open(node *runtime.Node, o Options) (*Trail, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trail{options: o, file: &timberjack.Logger{
+	t := &Trail{options: o, closing: make(chan struct{}), idle: make(chan struct{}), file: &timberjack.Logger{
 		Filename: o.File, MaxSize: o.Megabytes, MaxAge: o.days(), RotationInterval: day, FileMode: 0o600,
 	}}
 	opened := struct {
@@ -62,7 +66,31 @@ func Open(node *runtime.Node, o Options) (*Trail, error) {
 	}
 	t.events = node.Events().Subscribe(actors.SubscribeOptions{Capacity: o.Queue, Kinds: o.Kinds})
 	t.handler = t.events.Handle(t.event)
+	go t.keepAlive()
 	return t, nil
+}
+
+// keepAlive writes a line when none was written for a day, so that the file of a node without events is rotated, and old files are deleted, as those of any other.
+func (t *Trail) keepAlive() {
+	defer close(t.idle)
+	check := time.NewTicker(time.Hour)
+	defer check.Stop()
+	for {
+		select {
+		case <-t.closing:
+			return
+		case <-check.C:
+		}
+		t.mu.Lock()
+		silent := time.Since(t.last) >= day
+		t.mu.Unlock()
+		if silent {
+			_ = t.line(struct { // it is counted and logged
+				Kind string `json:"kind"`
+				Time string `json:"time"`
+			}{"audit.alive", now()})
+		}
+	}
 }
 
 // check returns an error for a file that cannot be written. It does not create the folder, as timberjack would.
@@ -88,6 +116,8 @@ func (t *Trail) Counts() Counts {
 // Close writes the events that are queued, until ctx ends, and closes the file. The error says that lines are missing. Closing again returns the same.
 func (t *Trail) Close(ctx context.Context) error {
 	t.close.Do(func() {
+		close(t.closing)
+		<-t.idle
 		err := t.handler.Stop(ctx)
 		t.noteLost()
 		if closed := t.file.Close(); err == nil {
@@ -142,7 +172,7 @@ func (t *Trail) line(value any) error {
 	defer t.mu.Unlock()
 	if err == nil {
 		t.counts.Written++
-		t.failing = false
+		t.failing, t.last = false, time.Now()
 		return nil
 	}
 	t.counts.Failed++

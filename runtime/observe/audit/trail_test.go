@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -270,6 +272,35 @@ func TestRotation(t *testing.T) {
 	if _, err := os.Stat(kept); err != nil {
 		t.Errorf("%v: it is younger than two days", err)
 	}
+}
+
+// The file of a node without events is rotated, too, and old files are deleted.
+func TestRotationWithoutEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "audit.jsonl")
+		old := filepath.Join(dir, "audit-"+time.Now().Add(-time.Hour).UTC().Format("2006-01-02T15-04-05.000")+"-size.jsonl")
+		if err := os.WriteFile(old, []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := newNode(t)
+		trail := open(t, n, audit.Options{File: file, Keep: 24 * time.Hour, Kinds: []actors.Kind{actors.KindAgentStopped}})
+		time.Sleep(23 * time.Hour)
+		if _, err := os.Stat(old); err != nil {
+			t.Errorf("after 23 hours: %v", err)
+		}
+		time.Sleep(27 * time.Hour) // two rotations
+		if err := trail.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a file that is two days older than it may be is there: %v", err)
+		}
+		if got := trail.Counts(); got != (audit.Counts{Written: 3}) {
+			t.Errorf("%+v, want the beginning and two days", got)
+		}
+	})
 }
 
 func TestAFileIsContinued(t *testing.T) {

@@ -47,6 +47,7 @@ const (
 
 	attrOperation    = "gen_ai.operation.name"
 	attrAgent        = "gen_ai.agent.name"
+	attrTool         = "gen_ai.tool.name"
 	attrConversation = "gen_ai.conversation.id"
 
 	operationAgent = "invoke_agent"

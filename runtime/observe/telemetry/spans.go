@@ -82,6 +82,9 @@ func (s *spans) job(e *codons.JobEnded) {
 	name, all := e.Protocol+" "+e.Job, append(attributes(e.Subject), attribute.String(attrAgent, string(e.Agent)), attribute.String(attrJob, e.Job))
 	if e.Protocol == tool.Codon.Name() {
 		name, all = operationTool, append(all, attribute.String(attrOperation, operationTool))
+		if e.Label != "" {
+			name, all = operationTool+" "+e.Label, append(all, attribute.String(attrTool, e.Label))
+		}
 	}
 	s.span(e.Span, name, trace.SpanKindInternal, e.Began, e.Time, e.Code, all)
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/tool"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -377,6 +378,64 @@ func TestSpansOverOTLP(t *testing.T) {
 	}
 	if !slices.Equal(chain, want) {
 		t.Errorf("%q", chain)
+	}
+}
+
+// toolbox is an agent with the tool add.
+type toolbox struct{ *tool.Tools }
+
+// The span of a job that calls a tool has the name of the tool. A name that only the caller knows is in no span.
+func TestSpanOfATool(t *testing.T) {
+	r := newReceiver(t, func() {})
+	provider := newProvider(t, r)
+	n := newNode(t, nil)
+	add, err := tool.New("Add", "", func(_ context.Context, in struct{ A int }) (struct{ Sum int }, error) {
+		return struct{ Sum int }{in.A}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := tool.NewSet(add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Spawn(within(t), "till", func() actors.Agent { return toolbox{tools} }); err != nil {
+		t.Fatal(err)
+	}
+	tel, err := telemetry.New(n, telemetry.Options{Tracers: provider})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tool.Call[any, any](within(t), n, "till", "add", struct{ A int }{3}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tool.Call[map[string]any, any](within(t), n, "till", canary, map[string]any{}); err == nil {
+		t.Error("there is a tool that is not there")
+	}
+	if err := n.StopAgent(within(t), "till"); err != nil { // its sides have ended then
+		t.Fatal(err)
+	}
+	tel.Close()
+	if err := provider.Shutdown(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var got []string
+	for _, s := range r.spans {
+		for _, a := range s.GetAttributes() {
+			if a.GetKey() == "gen_ai.tool.name" || a.GetKey() == "gen_ai.operation.name" && s.GetKind() == otlp.Span_SPAN_KIND_INTERNAL {
+				got = append(got, s.GetName()+": "+a.GetKey()+" "+a.GetValue().GetStringValue())
+			}
+		}
+	}
+	slices.Sort(got)
+	want := []string{"execute_tool Add: gen_ai.operation.name execute_tool", "execute_tool Add: gen_ai.tool.name Add", "execute_tool: gen_ai.operation.name execute_tool"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if strings.Contains(string(r.raw), canary) {
+		t.Error("a span has the name of a tool that the agent does not have")
 	}
 }
 

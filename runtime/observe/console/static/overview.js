@@ -29,8 +29,7 @@ export function overview(root, { signal }) {
     const dead = sum((n) => n.dead_letters);
     const lost = sum((n) => n.recorder.events_lost);
     replace(numbers, [
-      card('Nodes', cluster.members.length), card('Agents', sum((n) => n.agents), '#/agents'),
-      cluster.members.length > 1 ? null : card('Agents elsewhere', sum((n) => n.remote_agents)),
+      cluster.members.length > 1 ? card('Nodes', cluster.members.length) : card('Agents elsewhere', sum((n) => n.remote_agents)), card('Agents', sum((n) => n.agents), '#/agents'),
       card('Conversations under way', sum((n) => n.open_conversations), '#/conversations?live=true'), card('Handlers running', sum((n) => n.running_handlers)),
       card('Messages refused', refusedCount, '#/refusals', refusedCount > 0), card('Dead letters', dead, '#/refusals?kind=dead_letter', dead > 0),
       card('Conversations recorded', sum((n) => n.recorder.conversations), '#/conversations'), card('Events not recorded', lost, null, lost > 0), missing(nodes),
