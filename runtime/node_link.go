@@ -300,12 +300,10 @@ func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	if later := to.cluster.heard.from(a.id); later != nil {
 		to = later
 	}
-	if !to.ended() {
-		if err := to.send(m, a.id, a.labelled); err == nil || !to.ended() {
-			return err
-		}
-	}
-	if a.placed && to.sendLater(m) {
+	switch {
+	case !to.ended(): // should it end now, the router looks the agent up again
+		return to.send(m, a.id, a.labelled)
+	case a.placed && to.sendLater(m):
 		return nil
 	}
 	return refusedCopy(m, errNodeLost.Code, errNodeLost.Text)

@@ -257,6 +257,7 @@ func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
 		}{{"k/a", true, false, 1}, {"other/a", true, false, 1}, {"k/a", true, true, 1}, {"plain", false, false, 0}} {
 			p, _ := newPlacing(t)
 			c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
+			c.links = &sentLinks{} // for the CANCEL of a record that is open when the node stops
 			c.addLocked(peer)
 			l := c.peers[peer]
 			if !one.heard {
