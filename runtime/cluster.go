@@ -272,12 +272,18 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.agents)) {
-		if l.agents[id].placed && left {
-			c.node.records.moved(id, l.link, nil)
-		} else {
+		if !l.agents[id].placed || !left {
 			lost = append(lost, id)
 		}
-		l.agents[id].registration.Remove()
+		l.agents[id].registration.Remove() // before the records move, which end with an agent of this node
+	}
+	if left {
+		for _, id := range c.node.records.workers(l.link) {
+			a := l.agents[id]
+			if _, placed := c.node.placer.pick(id); placed || a != nil && a.placed {
+				c.node.records.moved(id, l.link, nil)
+			}
+		}
 	}
 	clear(l.agents)
 	slices.Sort(lost)

@@ -255,11 +255,9 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 	case want.link == nil && a != nil:
 		if a.placed { // it comes again, at another node
 			c.heard.forget(id)
-			c.node.records.moved(id, a.link.link, nil)
 			c.node.placer.changed() // it may be a singleton of this one
 		}
-		delete(a.link.agents, id)
-		a.registration.Remove()
+		c.removeLocked(a)
 		return
 	case want.link == nil:
 		return

@@ -61,9 +61,17 @@ func (c *clustered) withdrawLocked(id performatives.AgentID) {
 	if !a.placed {
 		return
 	}
-	c.node.records.moved(id, a.link.link, nil)
-	delete(a.link.agents, id.Fold())
-	r.Remove()
+	c.removeLocked(a)
+}
+
+// removeLocked takes an agent of another node off this node's directory. The records of one that is placed stay, for its next activation: they move only
+// when it has been removed, because the records of an agent of this node end with that. It is called with Node.handover.
+func (c *clustered) removeLocked(a *nodeAgent) {
+	delete(a.link.agents, a.id.Fold())
+	a.registration.Remove()
+	if a.placed {
+		c.node.records.moved(a.id, a.link.link, nil)
+	}
 }
 
 // incarnation returns that of this node.

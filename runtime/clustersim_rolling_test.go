@@ -5,8 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -84,14 +84,20 @@ func (t *topic) Restore(state []byte) (err error) {
 	return err
 }
 
-// TestRollingSim restarts each host of placed agents in turn, by a drain, while notes are taken over a network that is slow and breaks streams. No
-// request is lost, none is performed twice, and each agent keeps its state.
+// TestRollingSim restarts each host of placed agents in turn, by a drain, while notes are taken over a network that is slow and breaks streams: one after
+// the other, or each joins while the next one drains. No request is lost, none is performed twice, and each agent keeps its state.
 func TestRollingSim(t *testing.T) {
-	testRolling(t, 3, (*rolling).run) // each has an answer that takes the way of its request, through a node that has passed it on
+	for _, how := range []struct {
+		name  string
+		first uint64 // of two seeds, without flags
+		run   func(*rolling)
+	}{
+		{"in turn", 3, (*rolling).run}, // each has an answer that takes the way of its request, through a node that has passed it on
+		{"joining", 2, (*rolling).runJoining},
+	} {
+		t.Run(how.name, func(t *testing.T) { testRolling(t, how.first, how.run) })
+	}
 }
-
-// TestJoinDuringDrainSim is TestRollingSim, but each host joins while the next one drains.
-func TestJoinDuringDrainSim(t *testing.T) { testRolling(t, 2, (*rolling).runJoining) }
 
 // testRolling simulates two seeds from the given one on, one under the race detector, or those of the flags.
 func testRolling(t *testing.T, first uint64, run func(*rolling)) {
@@ -112,7 +118,7 @@ func testRolling(t *testing.T, first uint64, run func(*rolling)) {
 				t.Error(problem)
 			}
 			if len(r.problems) > 0 {
-				t.Logf("to repeat: go test ./runtime -run '^%s$' -v -rolling-seed %d", strings.Split(t.Name(), "/")[0], seed)
+				t.Logf("to repeat: go test ./runtime -run '^%s$' -v -rolling-seed %d", path.Dir(t.Name()), seed)
 			}
 			if *rollingSeed != 0 && testing.Verbose() {
 				t.Logf("%s\n%s", &r.text, &r.deeds)

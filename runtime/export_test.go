@@ -90,6 +90,26 @@ func (n *Node) Crash() {
 	}
 }
 
+// LoseLeft gives another node up as one that has left in order.
+func (n *Node) LoseLeft(name string) {
+	c := n.cluster.Load()
+	for _, l := range *c.current.Load() {
+		if l.peer.Name == name {
+			c.lose(l.peer, nodeLeft)
+		}
+	}
+}
+
+// Hear notes that an agent was heard over the link to another node.
+func (n *Node) Hear(id performatives.AgentID, name string) {
+	c := n.cluster.Load()
+	for _, l := range *c.current.Load() {
+		if l.peer.Name == name {
+			c.heard.note(id, heardOver{l, false})
+		}
+	}
+}
+
 // LoseSlowly gives another node up. In the middle, when the link has ended and its agents are still in the directory, it calls a function.
 func (n *Node) LoseSlowly(name string, meanwhile func()) {
 	c := n.cluster.Load()

@@ -121,7 +121,7 @@ func waits(err error) bool { return errors.Is(err, errUnsettled) || errors.Is(er
 func (l *nodeLink) receiveOnce(m *performatives.Message, waited time.Duration) error {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
-	if l.over && (m.Forwards() == 0 || waited == 0) { // the conversations over the link have ended; a message that another node has passed on, and that waited here, is of none of them
+	if l.over && m.Forwards() == 0 { // the conversations have lost their peers; those of what was passed on have theirs on a third node
 		return l.node.recordRefusal(m, errNodeGone)
 	}
 	err := l.route(m, waited)
@@ -162,10 +162,14 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) error {
 	passes := opensAnything(m) && (placed || !ok) || !placed && m.InReplyTo() != ""
 	switch {
 	case on != nil && (m.Forwards() < maxForwards || waited > 0) && passes:
-		if err := on.Send(m.Forward()); err != nil {
+		switch err := on.Send(m.Forward()); {
+		case err == nil:
+			return nil
+		case on.ended() && placed && opensAnything(m):
+			return errUnsettled
+		default:
 			return n.recordRefusal(m, err)
 		}
-		return nil
 	case placed && opensAnything(m): // it is on its way, and not all nodes know where
 		return errUnsettled
 	case ok:
@@ -297,20 +301,21 @@ func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	if later := to.cluster.heard.from(a.id); later != nil {
 		to = later
 	}
-	if to.ended() {
-		return a.deliverLater(m, to)
-	}
-	return to.send(m, a.id, a.labelled)
-}
-
-// deliverLater routes a message anew, in a while, that was for an agent behind a link that has ended.
-func (a *nodeAgent) deliverLater(m *performatives.Message, l *nodeLink) error {
-	p := l.node.placer
-	giveUp := func() { l.undelivered(m, errNodeLost) }
-	if a.placed && opensAnything(m) && p.later(0, longWait, func(waited time.Duration) { p.routeAfter(m, waited, giveUp) }) {
+	switch {
+	case !to.ended(): // should it end now, the router looks the agent up again
+		return to.send(m, a.id, a.labelled)
+	case a.placed && to.sendLater(m):
 		return nil
 	}
 	return refusedCopy(m, errNodeLost.Code, errNodeLost.Text)
+}
+
+// sendLater routes a message for a placed agent anew, in a while, that the link has not taken because it has ended. It reports false if the message is
+// for a run that has ended, or too many wait.
+func (l *nodeLink) sendLater(m *performatives.Message) bool {
+	p := l.node.placer
+	giveUp := func() { l.undelivered(m, errNodeLost) }
+	return opensAnything(m) && p.later(0, longWait, func(waited time.Duration) { p.routeAfter(m, waited, giveUp) })
 }
 
 // announce lets discovery find the agent, as long as it is to be found.

@@ -676,6 +676,98 @@ func (l *holding) Remove(peer cluster.Incarnation) {
 	}
 }
 
+// parting is the links of a node that loses n2, as one that has left, just before it sends a task there.
+type parting struct {
+	runtime.NodeLinks
+	handler nodelink.Handler
+	loses   atomic.Pointer[func()]
+}
+
+func (l *parting) Send(peer cluster.Incarnation, m *p.Message) error {
+	if peer.Name == "n2" && m.Performative() == p.ActTaskRequest {
+		if loses := l.loses.Swap(nil); loses != nil {
+			(*loses)()
+		}
+	}
+	return l.NodeLinks.Send(peer, m)
+}
+
+// A task whose node leaves just as it is sent there reaches another node: it is for an agent that the directory has there, that is to be activated there, or that
+// was heard from there, of an agent of this node or of another one. So does one that a node has passed on whose link has just ended.
+func TestSentAsTheLinkEnds(t *testing.T) {
+	for _, way := range []string{"listed", "picked", "heard", "passed on by this node", "passed on to this node"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel() // it waits for gossip, mostly
+			links := &parting{}
+			options := runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}
+			n1 := newNode(t, runtime.Options{Name: "n1", Cluster: options.Over(runtime.SimNetwork{
+				Membership: func(o membership.Options) (runtime.Joining, error) { return membership.Start(o) },
+				Links: func(o nodelink.LinksOptions) (runtime.NodeLinks, error) {
+					all, err := nodelink.NewLinks(o)
+					links.NodeLinks, links.handler = all, o.Handler
+					return links, err
+				},
+			})})
+			n2, n3 := newPatientMember(t, "n2", n1.Members()[0].Gossip), newPatientMember(t, "n3", n1.Members()[0].Gossip)
+			h := newHall()
+			h.host(t, n1, n2)
+			id := p.AgentID("counter/0")
+			for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
+				id = p.AgentID(fmt.Sprint("counter/", i))
+			}
+			answers := make(chan *p.Message, 10)
+			asker := func(n *runtime.Node) {
+				spawn(t, n, "asker", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) { answers <- m }}))
+				knowsTopic(t, n1, "asker")
+			}
+			task := message(t, "asker", id, p.ActTaskRequest, func(e *p.Envelope) { e.Payload = p.TaskRequest{TaskType: "count"} })
+			leaves := func() { n1.LoseLeft("n2") }
+			links.loses.Store(&leaves)
+			runs := []string{"n1"}
+			var err error
+			switch way {
+			case "listed", "passed on by this node":
+				count(t, n2, id)
+				listed(t, n1, "n2", id)
+				runs = []string{"n2", "n1"}
+				if way == "listed" {
+					asker(n1)
+					err = n1.Send(task)
+				} else {
+					asker(n3)
+					err = n3.SendTo("n1", task)
+				}
+			case "heard":
+				n1.Hear(id, "n2")
+				fallthrough
+			case "picked":
+				asker(n1)
+				err = n1.Send(task)
+			case "passed on to this node":
+				asker(n3)
+				n1.LoseSlowly("n2", func() { links.handler.Received(n2.Members()[1].Incarnation, task.Forward()) })
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for done := false; !done; {
+				select {
+				case m := <-answers:
+					if r := m.AsRefusal(); r != nil {
+						t.Fatal(r)
+					}
+					done = m.Performative() == p.ActInformResult
+				case <-within(t).Done():
+					t.Fatal("no answer has come")
+				}
+			}
+			if got := h.runsOf(id); !slices.Equal(got, runs) {
+				t.Errorf("it ran on %v, want %v", got, runs)
+			}
+		})
+	}
+}
+
 // A request that waits for a link to a node which is lost has not arrived. It reaches the next activation, whether this node has passed it on or sent
 // it to an agent of which the directory knows nothing.
 func TestWaitsForALinkThatIsLost(t *testing.T) {

@@ -215,9 +215,14 @@ func (p *placer) route(m *performatives.Message) (handled bool, err error) {
 	case at.link == nil:
 		return true, refusedCopy(m, performatives.CodeStopped, "no node hosts the kind "+placement.KindOf(m.Receiver()))
 	case m.Forwards() > 0: // its record is where it entered
-		return true, at.link.Send(m.Forward())
+		err = at.link.Send(m.Forward())
+	default:
+		err = at.link.send(m, m.Receiver(), unchanged)
 	}
-	return true, at.link.send(m, m.Receiver(), unchanged)
+	if err != nil && at.link.ended() && at.link.sendLater(m) { // since it was picked
+		return true, nil
+	}
+	return true, err
 }
 
 // maxReroutes is how often a message is passed on, at most, that comes back.

@@ -241,6 +241,48 @@ func TestLossOfANodeThatHasLeft(t *testing.T) {
 	}
 }
 
+// A request to a placed agent of another node stays open when that node has left, when the directory does not have the agent there any more, and when
+// this node is about to run it: the agent comes again. One to an agent that this node has only heard from does so, too. A request to any other agent
+// ends.
+func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
+	for name, leave := range map[string]func(*clustered, *nodeLink, performatives.AgentID){
+		"its node has left":  func(c *clustered, l *nodeLink, _ performatives.AgentID) { c.endLocked(l, true) },
+		"it is not there":    func(c *clustered, _ *nodeLink, id performatives.AgentID) { c.refreshLocked(id) },
+		"this node takes it": func(c *clustered, _ *nodeLink, id performatives.AgentID) { c.withdrawLocked(id) },
+	} {
+		for _, one := range []struct {
+			id            performatives.AgentID
+			placed, heard bool
+			open          int
+		}{{"k/a", true, false, 1}, {"other/a", true, false, 1}, {"k/a", true, true, 1}, {"plain", false, false, 0}} {
+			p, _ := newPlacing(t)
+			c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
+			c.links = &sentLinks{} // for the CANCEL of a record that is open when the node stops
+			c.addLocked(peer)
+			l := c.peers[peer]
+			if !one.heard {
+				c.registerLocked(wanted{entry: directory.Entry{Agent: one.id, Owner: peer, Placed: one.placed}, link: l}).
+					registration.Announce(performatives.Capabilities{Topics: []string{"x"}})
+			}
+			m, err := performatives.New(performatives.Envelope{
+				ID: "m", Timestamp: time.Now(), Performative: performatives.ActRequest, Sender: "asker", Receiver: one.id, ConversationID: "c", Payload: performatives.Raw("{}"),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.node.records.note(passage{message: m, from: party{id: "asker"}, to: party{one.id, l.link}}, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if !one.placed && name != "its node has left" {
+				continue // it is not taken, or has no other place
+			}
+			if leave(c, l, one.id); p.node.records.open() != one.open {
+				t.Errorf("%s, %s, only heard %t: %d records are open, want %d", name, one.id, one.heard, p.node.records.open(), one.open)
+			}
+		}
+	}
+}
+
 // The entry of the run that a run has followed is no rival, and neither is one of an earlier run of that node.
 func TestFormerRun(t *testing.T) {
 	n1, n2 := cluster.Incarnation{Name: "n1", Epoch: 1}, cluster.Incarnation{Name: "n2", Epoch: 1}

@@ -63,6 +63,19 @@ func (r *records) moved(id performatives.AgentID, from, to *link) {
 	}
 }
 
+// workers returns the agents behind a link that have open records, by folded id.
+func (r *records) workers(l *link) (ids []performatives.AgentID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for t := range r.of[l] {
+		if t.worker.via == l {
+			ids = append(ids, t.worker.id.Fold())
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 // handedOver notes that an agent of this process continues behind the link to. A record of an asker of another node ends: the one of that
 // node stands.
 func (r *records) handedOver(id performatives.AgentID, to *link) {

@@ -21,7 +21,9 @@ func (r router) Route(m *performatives.Message) error {
 		return err
 	}
 	if l := r.n.cluster.Load().heardFrom(m.Receiver()); l != nil {
-		return l.send(m, m.Receiver(), unchanged)
+		if err = l.send(m, m.Receiver(), unchanged); err == nil || !l.ended() {
+			return err
+		}
 	}
 	if handled, err := r.n.placer.route(m); handled {
 		return err
