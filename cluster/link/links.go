@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,9 @@ import (
 
 // Stream carries frames between two nodes, in order. [github.com/ribosome-agents/ribosome/wire/grpc.LinkStream] is one.
 type Stream interface {
+	// Send writes a frame, which is not changed afterwards. Only one goroutine calls it.
 	Send(frame []byte) error
-	// Recv waits for the next frame, which the caller owns. Only one goroutine calls it.
+	// Recv waits for the next frame, which is valid until the next call, and is not changed. Only one goroutine calls it.
 	Recv() ([]byte, error)
 	// CheckName returns an error if the peer has authenticated as another node than that one.
 	CheckName(node string) error
@@ -195,7 +197,7 @@ func (ls *Links) Send(peer cluster.Incarnation, m *performatives.Message) error 
 	if e == nil {
 		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "there is no link to the node " + peer.Name}
 	}
-	data, err := ls.codec.Encode(nil, m)
+	data, err := ls.codec.Encode(make([]byte, 0, envelopeSize(m)), m)
 	if err != nil {
 		return wire.AsRefusal(err)
 	}
@@ -209,6 +211,13 @@ func (ls *Links) Send(peer cluster.Incarnation, m *performatives.Message) error 
 	}
 	e.signal()
 	return nil
+}
+
+// envelopeSize returns a length that an encoded message hardly has, or that of its first part: it saves the encoder some allocations.
+func envelopeSize(m *performatives.Message) int {
+	const fields = 384 // without the payload
+	raw, _ := m.Payload().(performatives.Raw)
+	return fields + len(raw)
 }
 
 // Control sends a text to the owner of the links of a node. It passes all messages, and may be lost. It reports false if there
@@ -409,7 +418,7 @@ func (e *end) receive(stream Stream, frame []byte, late *time.Timer, met *bool) 
 		h.Connected(peer, differ)
 	}
 	for _, text := range r.Controls {
-		h.Control(peer, text)
+		h.Control(peer, bytes.Clone(text)) // the frame is not ours
 	}
 	for _, m := range r.Messages {
 		e.deliver(m)

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	stdcmp "cmp"
 	"context"
 	"errors"
@@ -28,12 +29,13 @@ type pipe struct {
 	out  chan<- []byte
 	over chan struct{}
 	once *sync.Once
+	last []byte // that Recv has returned
 }
 
 // newPipe returns the ends of a stream of node a to node b.
 func newPipe(a, b string) (atA, atB *pipe) {
 	toA, toB, over, once := make(chan []byte), make(chan []byte), make(chan struct{}), new(sync.Once)
-	return &pipe{b, toA, toB, over, once}, &pipe{a, toB, toA, over, once}
+	return &pipe{b, toA, toB, over, once, nil}, &pipe{a, toB, toA, over, once, nil}
 }
 
 func (p *pipe) Send(frame []byte) error {
@@ -45,12 +47,15 @@ func (p *pipe) Send(frame []byte) error {
 	}
 }
 
+// Recv destroys the frame before, which is valid until now.
 func (p *pipe) Recv() ([]byte, error) {
+	clear(p.last)
 	select {
 	case <-p.over:
 		return nil, io.EOF
 	case frame := <-p.in:
-		return frame, nil
+		p.last = bytes.Clone(frame)
+		return p.last, nil
 	}
 }
 
@@ -67,6 +72,7 @@ func (p *pipe) Close() { p.once.Do(func() { close(p.over) }) }
 type recorder struct {
 	mu        sync.Mutex
 	events    []string // without messages
+	controls  [][]byte // the texts, which are the handler's
 	received  []*performatives.Message
 	returned  []Returned
 	hold      chan struct{} // Received waits for it, unless it is nil
@@ -88,6 +94,9 @@ func (r *recorder) Connected(peer cluster.Incarnation, differ []string) {
 
 func (r *recorder) Control(peer cluster.Incarnation, text []byte) {
 	r.note("control %s %s", peer.Name, text)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.controls = append(r.controls, text)
 }
 
 func (r *recorder) Lost(peer cluster.Incarnation) { r.note("lost %s", peer.Name) }
@@ -281,6 +290,14 @@ func TestLinks(t *testing.T) {
 		synctest.Wait()
 		equal(t, "controls at a", atA.seen(), []string{"control b y"})
 		equal(t, "controls at b", atB.seen(), []string{"control a x"})
+		if !b.Control(nodeA, []byte("z")) { // over the frame of the one before
+			t.Fatal("the control is not taken")
+		}
+		synctest.Wait()
+		if got := bytes.Join(atA.controls, nil); string(got) != "yz" {
+			t.Errorf("the texts have become %q", got)
+		}
+		equal(t, "controls at a", atA.seen(), []string{"control b z"})
 		equal(t, "messages at a", atA.messages(), []string{"2"})
 		equal(t, "messages at b", atB.messages(), []string{"1"})
 		a.Add(cluster.Member{Incarnation: nodeB}) // nothing

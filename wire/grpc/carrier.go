@@ -1,6 +1,8 @@
 package grpc
 
 import (
+	"slices"
+
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
@@ -26,19 +28,59 @@ func newPassing() passing { return passing{encoding.GetCodecV2(proto.Name)} }
 // Name returns "proto": the bytes are the same.
 func (passing) Name() string { return proto.Name }
 
-// Marshal copies the bytes of a carrier.
+// Marshal copies the bytes of a carrier, and passes on those of a loan.
 func (p passing) Marshal(v any) (mem.BufferSlice, error) {
-	if c, ok := v.(*carrier); ok {
+	switch c := v.(type) {
+	case *carrier:
 		return mem.BufferSlice{mem.Copy(c.bytes(), mem.DefaultBufferPool())}, nil
+	case *loan:
+		return mem.BufferSlice{mem.SliceBuffer(c.frame)}, nil
 	}
 	return p.CodecV2.Marshal(v)
 }
 
-// Unmarshal puts a copy of the received bytes into a carrier.
+// Unmarshal puts a copy of the received bytes into a carrier, and the bytes themselves into a loan.
 func (p passing) Unmarshal(data mem.BufferSlice, v any) error {
-	if c, ok := v.(*carrier); ok {
+	switch c := v.(type) {
+	case *carrier:
 		c.set(data.Materialize())
+		return nil
+	case *loan:
+		c.take(data)
 		return nil
 	}
 	return p.CodecV2.Unmarshal(data, v)
+}
+
+// loan transports the bytes of a LinkFrame without a copy where gRPC has them in one piece. What is sent belongs to gRPC. What was received is valid
+// until the next one is.
+type loan struct {
+	frame  []byte
+	of     mem.Buffer // has frame; nil: joined has it
+	joined []byte     // reused
+}
+
+// maxJoined is the length of the longest frame whose memory is used for the next one. The first one in one piece gives it back.
+const maxJoined = 320 << 10
+
+// take takes what was received in place of what was received before.
+func (l *loan) take(data mem.BufferSlice) {
+	if l.of != nil {
+		l.of.Free()
+		l.of = nil
+	}
+	if len(data) == 1 {
+		data.Ref()
+		l.of, l.joined = data[0], nil
+		l.frame = l.of.ReadOnlyData()
+		return
+	}
+	n := data.Len()
+	if n > maxJoined {
+		l.frame = data.Materialize()
+		return
+	}
+	l.joined = slices.Grow(l.joined[:0], n)[:n]
+	data.CopyTo(l.joined)
+	l.frame = l.joined
 }

@@ -41,7 +41,7 @@ type LinkStream struct {
 	once      sync.Once
 	hangUp    func()
 	late      atomic.Bool // a write took too long
-	in, out   carrier
+	in, out   loan
 }
 
 // Addr returns the address of the other end.
@@ -62,7 +62,7 @@ func (s *LinkStream) CheckName(node string) error {
 }
 
 // Send writes a frame. It blocks while the other end does not read, for a bounded time, which is longer after a long frame: a
-// network needs to carry 1 MiB in that time. Only one goroutine may call it.
+// network needs to carry 1 MiB in that time. The frame must not be changed afterwards. Only one goroutine may call it.
 func (s *LinkStream) Send(frame []byte) error {
 	// gRPC blocks until it has written the frame before.
 	timer := time.AfterFunc(s.patience*time.Duration(1+s.behind>>20), func() {
@@ -70,9 +70,9 @@ func (s *LinkStream) Send(frame []byte) error {
 		s.Close()
 	})
 	defer timer.Stop()
-	s.out.set(frame)
+	s.out.frame = frame
 	err := s.stream.SendMsg(&s.out)
-	s.out.set(nil)
+	s.out.frame = nil
 	s.behind = len(frame)
 	switch {
 	case s.late.Load():
@@ -85,12 +85,12 @@ func (s *LinkStream) Send(frame []byte) error {
 	return nil
 }
 
-// Recv waits for the next frame.
+// Recv waits for the next frame, which is valid until Recv is called again. It must not be changed.
 func (s *LinkStream) Recv() ([]byte, error) {
 	if err := s.stream.RecvMsg(&s.in); err != nil {
 		return nil, fmt.Errorf("grpc: read from the node at %s: %w", s.addr, err)
 	}
-	return s.in.bytes(), nil
+	return s.in.frame, nil
 }
 
 // Close ends the stream.

@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -104,6 +105,18 @@ func TestLinkStream(t *testing.T) {
 		t.Errorf("no session: %v", err)
 	} else {
 		_ = conn.Close()
+	}
+}
+
+// A received frame is as it was sent, in one piece or in many, after longer and after shorter ones.
+func TestLinkStreamFrames(t *testing.T) {
+	l := listenNodes(t, Options{Links: echoFrames})
+	s, err := dialLink(t, l, "b", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, size := range []int{1, 20 << 10, 100, 300 << 10, 40 << 10, 2 << 20, 200 << 10, 1, 40 << 10, maxJoined, maxJoined + 1, 3} {
+		checkEcho(t, s, bytes.Repeat([]byte{byte('a' + i)}, size))
 	}
 }
 
@@ -240,7 +253,7 @@ func (n *narrow) SendMsg(m any) error {
 	case <-n.closed:
 		return io.EOF
 	}
-	n.backlog = len(m.(*carrier).bytes())
+	n.backlog = len(m.(*loan).frame)
 	return nil
 }
 
