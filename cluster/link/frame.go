@@ -100,12 +100,42 @@ func appendBytes[T string | []byte](out []byte, field protowire.Number, b T) []b
 	return append(out, b...)
 }
 
-func (f *frame) append(out []byte) []byte {
-	size := 64
+// short is the length in bytes below which an envelope is copied rather than being a part of its own.
+const short = 512
+
+// parts returns the frame in parts that follow one another. Long envelopes are parts themselves, so that they are not copied.
+func (f *frame) parts() [][]byte {
+	copied, long := 64, 0
 	for _, e := range f.envelopes {
-		size += len(e)
+		if len(e) < short {
+			copied += len(e)
+		} else {
+			long++
+		}
 	}
-	out = slices.Grow(out, size)
+	all := make([][]byte, 0, 1+2*long)
+	out, begin := f.appendHead(make([]byte, 0, copied)), 0
+	for _, e := range f.envelopes {
+		if len(e) < short {
+			out = append(out, e...)
+			continue
+		}
+		if begin < len(out) {
+			all = append(all, out[begin:])
+			begin = len(out)
+		}
+		all = append(all, e)
+	}
+	if begin < len(out) {
+		all = append(all, out[begin:])
+	}
+	return all
+}
+
+func (f *frame) append(out []byte) []byte { return append(out, slices.Concat(f.parts()...)...) }
+
+// appendHead appends all but the envelopes.
+func (f *frame) appendHead(out []byte) []byte {
 	if f.hello != nil {
 		out = appendBytes(out, fieldHello, f.hello.append(nil))
 	}
@@ -120,9 +150,6 @@ func (f *frame) append(out []byte) []byte {
 	}
 	if f.bye != "" {
 		out = appendBytes(out, fieldBye, f.bye)
-	}
-	for _, e := range f.envelopes {
-		out = append(out, e...)
 	}
 	return out
 }

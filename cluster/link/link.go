@@ -175,13 +175,16 @@ func (l *Link) SendControl(text []byte) bool {
 
 // Next returns the next frame to be written to the stream, and nil when there is none for now. now is the clock of this node, by
 // which the peer translates deadlines.
-func (l *Link) Next(now time.Time) []byte {
+func (l *Link) Next(now time.Time) []byte { return slices.Concat(l.NextParts(now)...) }
+
+// NextParts is Next for a stream that takes a frame in parts, which follow one another. They must not be changed.
+func (l *Link) NextParts(now time.Time) [][]byte {
 	switch {
 	case !l.open:
 		return nil
 	case l.greets:
 		l.greets = false
-		return l.hello().append(nil)
+		return l.hello().parts()
 	case !l.met:
 		return nil
 	}
@@ -195,7 +198,7 @@ func (l *Link) Next(now time.Time) []byte {
 	if f.ack == 0 && len(f.controls) == 0 && len(f.envelopes) == 0 {
 		return nil
 	}
-	return f.append(nil)
+	return f.parts()
 }
 
 // pack puts messages into a frame that has size bytes: first those to be sent again, then new ones as long as the window has

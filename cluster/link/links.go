@@ -2,7 +2,6 @@ package link
 
 import (
 	"bytes"
-
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +19,8 @@ import (
 
 // Stream carries frames between two nodes, in order. [github.com/ribosome-agents/ribosome/wire/grpc.LinkStream] is one.
 type Stream interface {
-	// Send writes a frame, which is not changed afterwards. Only one goroutine calls it.
-	Send(frame []byte) error
+	// Send writes a frame, of parts that follow one another and are not changed afterwards. Only one goroutine calls it.
+	Send(parts ...[]byte) error
 	// Recv waits for the next frame, which is valid until the next call, and is not changed. Only one goroutine calls it.
 	Recv() ([]byte, error)
 	// CheckName returns an error if the peer has authenticated as another node than that one.
@@ -370,10 +369,10 @@ func (e *end) write(stream Stream, over <-chan struct{}) {
 			e.signal() // this writer may have taken the signal for the next one
 			return
 		}
-		frame := e.link.Next(time.Now())
+		frame := e.link.NextParts(time.Now())
 		e.mu.Unlock()
 		if frame != nil {
-			if stream.Send(frame) != nil {
+			if stream.Send(frame...) != nil {
 				stream.Close() // the reader sees it
 				return
 			}

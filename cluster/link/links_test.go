@@ -38,11 +38,11 @@ func newPipe(a, b string) (atA, atB *pipe) {
 	return &pipe{b, toA, toB, over, once, nil}, &pipe{a, toB, toA, over, once, nil}
 }
 
-func (p *pipe) Send(frame []byte) error {
+func (p *pipe) Send(parts ...[]byte) error {
 	select {
 	case <-p.over:
 		return io.ErrClosedPipe
-	case p.out <- frame:
+	case p.out <- slices.Concat(parts...):
 		return nil
 	}
 }

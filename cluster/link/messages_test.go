@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -133,6 +134,30 @@ func TestLongestMessage(t *testing.T) {
 	receive(t, a, b.Next(noon), noon)
 	if a.Next(noon) == nil {
 		t.Error("the second is not sent")
+	}
+}
+
+// A frame in parts has the bytes of the frame. Long messages are not copied, and short ones are joined.
+func TestParts(t *testing.T) {
+	long := envelope(7, short)
+	for _, c := range []struct {
+		envelopes   [][]byte
+		parts, same int
+	}{{nil, 1, 0}, {[][]byte{long}, 2, 1}, {[][]byte{envelope(1, 1), long, long, envelope(2, 2), envelope(3, 3), long, envelope(4, 4)}, 6, 3}} {
+		f := &frame{first: 1, sent: 2, envelopes: c.envelopes}
+		parts := f.parts()
+		if got := slices.Concat(parts...); len(parts) != c.parts || !bytes.Equal(got, append(f.appendHead(nil), slices.Concat(c.envelopes...)...)) {
+			t.Errorf("%d parts, want %d: %x", len(parts), c.parts, got)
+		}
+		same := 0
+		for _, p := range parts {
+			if &p[0] == &long[0] {
+				same++
+			}
+		}
+		if same != c.same {
+			t.Errorf("%d long messages are not copied, want %d", same, c.same)
+		}
 	}
 }
 

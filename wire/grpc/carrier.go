@@ -34,7 +34,7 @@ func (p passing) Marshal(v any) (mem.BufferSlice, error) {
 	case *carrier:
 		return mem.BufferSlice{mem.Copy(c.bytes(), mem.DefaultBufferPool())}, nil
 	case *loan:
-		return mem.BufferSlice{mem.SliceBuffer(c.frame)}, nil
+		return c.give(), nil
 	}
 	return p.CodecV2.Marshal(v)
 }
@@ -55,13 +55,23 @@ func (p passing) Unmarshal(data mem.BufferSlice, v any) error {
 // loan transports the bytes of a LinkFrame without a copy where gRPC has them in one piece. What is sent belongs to gRPC. What was received is valid
 // until the next one is.
 type loan struct {
-	frame  []byte
+	parts  [][]byte   // to be sent
+	frame  []byte     // received
 	of     mem.Buffer // has frame; nil: joined has it
 	joined []byte     // reused
 }
 
 // maxJoined is the length of the longest frame whose memory is used for the next one. The first one in one piece gives it back.
 const maxJoined = 320 << 10
+
+// give returns the parts.
+func (l *loan) give() mem.BufferSlice {
+	all := make(mem.BufferSlice, len(l.parts))
+	for i, p := range l.parts {
+		all[i] = mem.SliceBuffer(p)
+	}
+	return all
+}
 
 // take takes what was received in place of what was received before.
 func (l *loan) take(data mem.BufferSlice) {

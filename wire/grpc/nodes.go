@@ -61,19 +61,21 @@ func (s *LinkStream) CheckName(node string) error {
 	return nil
 }
 
-// Send writes a frame. It blocks while the other end does not read, for a bounded time, which is longer after a long frame: a
-// network needs to carry 1 MiB in that time. The frame must not be changed afterwards. Only one goroutine may call it.
-func (s *LinkStream) Send(frame []byte) error {
+// Send writes a frame, of parts that follow one another. It blocks while the other end does not read, for a bounded time, which is longer after a long frame: a
+// network needs to carry 1 MiB in that time. They must not be changed afterwards. Only one goroutine may call it.
+func (s *LinkStream) Send(parts ...[]byte) error {
 	// gRPC blocks until it has written the frame before.
 	timer := time.AfterFunc(s.patience*time.Duration(1+s.behind>>20), func() {
 		s.late.Store(true)
 		s.Close()
 	})
 	defer timer.Stop()
-	s.out.frame = frame
+	s.out.parts = parts
 	err := s.stream.SendMsg(&s.out)
-	s.out.frame = nil
-	s.behind = len(frame)
+	s.out.parts, s.behind = nil, 0
+	for _, p := range parts {
+		s.behind += len(p)
+	}
 	switch {
 	case s.late.Load():
 		return wire.ErrSlow

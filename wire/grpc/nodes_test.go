@@ -118,6 +118,12 @@ func TestLinkStreamFrames(t *testing.T) {
 	for i, size := range []int{1, 20 << 10, 100, 300 << 10, 40 << 10, 2 << 20, 200 << 10, 1, 40 << 10, maxJoined, maxJoined + 1, 3} {
 		checkEcho(t, s, bytes.Repeat([]byte{byte('a' + i)}, size))
 	}
+	if err := s.Send([]byte("in "), nil, bytes.Repeat([]byte{'x'}, 1<<20), []byte(" parts")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Recv(); err != nil || !bytes.HasPrefix(got, []byte("in xx")) || !bytes.HasSuffix(got, []byte("xx parts")) || len(got) != 9+1<<20 {
+		t.Errorf("got %d bytes, %v", len(got), err)
+	}
 }
 
 // Without Links, there is no such service.
@@ -253,7 +259,10 @@ func (n *narrow) SendMsg(m any) error {
 	case <-n.closed:
 		return io.EOF
 	}
-	n.backlog = len(m.(*loan).frame)
+	n.backlog = 0
+	for _, part := range m.(*loan).parts {
+		n.backlog += len(part)
+	}
 	return nil
 }
 
@@ -263,7 +272,7 @@ func TestLinkStreamLongFrame(t *testing.T) {
 		n := &narrow{closed: make(chan struct{})}
 		s := &LinkStream{stream: n, patience: 5 * time.Second, hangUp: func() { close(n.closed) }}
 		for _, size := range []int{1, MaxLinkFrame, 1, 1 << 20, 1 << 20, 1} {
-			if err := s.Send(make([]byte, size)); err != nil {
+			if err := s.Send(make([]byte, size/2), make([]byte, size-size/2)); err != nil {
 				t.Fatalf("%d bytes: %v", size, err)
 			}
 		}
