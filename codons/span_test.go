@@ -321,3 +321,43 @@ func TestResentPublished(t *testing.T) {
 		}
 	})
 }
+
+// The events of a side share one Subject, which names its parent, also where the handler's goroutine publishes them.
+func TestEventsShareTheirSubject(t *testing.T) {
+	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+		steps := kit.Recording(&w.Events, codons.KindTransition)
+		w.Add("Leaf", &kit.Worker{})
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			return delegation.Delegate(ctx, t.Agent, "Leaf", kit.Task())
+		}})
+		if _, err := w.Delegate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		all, sides := events(), map[codons.Subject]*codons.Subject{}
+		for _, e := range of[codons.Began](all) {
+			sides[*e.Subject] = e.Subject
+		}
+		check := func(kind actors.Kind, s *codons.Subject) {
+			t.Helper()
+			if sides[*s] != s {
+				t.Errorf("%s has a Subject of its own: %+v", kind, *s)
+			}
+			if inner := s.Agent == "Leaf" || s.Peer == "Leaf"; (s.Parent != "") != inner {
+				t.Errorf("%s of %s with %s has the parent %q", kind, s.Agent, s.Peer, s.Parent)
+			}
+		}
+		ends, jobs := of[codons.Ended](all), of[codons.JobEnded](all)
+		for _, e := range ends {
+			check(e.Kind(), e.Subject)
+		}
+		for _, e := range jobs {
+			check(e.Kind(), e.Subject)
+		}
+		for _, e := range kit.Published[codons.Transition](t, steps) {
+			check(e.Kind(), e.Subject)
+		}
+		if len(sides) != 4 || len(ends) != 4 || len(jobs) != 2 {
+			t.Errorf("%d sides, %d ends, %d jobs", len(sides), len(ends), len(jobs))
+		}
+	})
+}

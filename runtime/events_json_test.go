@@ -120,7 +120,7 @@ func eventSamples(t *testing.T) []actors.Event {
 		},
 		codons.Ended{At: at, Subject: subject, State: codons.StateAnswered, Began: at.Time},
 		codons.JobEnded{At: at, Subject: subject, Job: "answer", Command: "fail", Code: performatives.CodeFailed, Began: at.Time.Add(-time.Second), Span: span, Label: "add"},
-		codons.JobEnded{At: at, Subject: subject, Job: "answer", Began: at.Time},
+		codons.JobEnded{At: at, Subject: child, Job: "answer", Began: at.Time},
 		codons.PayloadChanged{At: at, Agent: "Jules", Conversation: "c1", Message: "m1", Type: "main.Change"},
 		codons.HandlerPanicked{At: at, Agent: "Jules", Conversation: "c1", Value: "oh", Stack: []byte("goroutine 1")},
 		codons.HandlerPanicked{At: at, Agent: "Jules", Conversation: "c1"},

@@ -2,6 +2,7 @@ package observe_test
 
 import (
 	"context"
+	goruntime "runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -26,19 +28,7 @@ func BenchmarkDelegate(b *testing.B) {
 }
 
 func benchmarkDelegate(b *testing.B, observed string, many bool) {
-	n, err := runtime.New(runtime.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = n.Stop(context.Background()) }()
-	err = n.Spawn(b.Context(), "w", func() actors.Agent {
-		return worker(func(context.Context) (performatives.InformResult, error) {
-			return performatives.InformResult{Status: performatives.StatusSuccess}, nil
-		})
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	n := nodeWithWorker(b)
 	if observed == "counted" {
 		c := observe.NewHealthCounter(n)
 		defer c.Close()
@@ -86,6 +76,24 @@ func benchmarkDelegate(b *testing.B, observed string, many bool) {
 	})
 }
 
+// nodeWithWorker returns a node with an agent w whose tasks take no time. It is stopped when the benchmark ends.
+func nodeWithWorker(b *testing.B) *runtime.Node {
+	n, err := runtime.New(runtime.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = n.Stop(context.Background()) })
+	err = n.Spawn(b.Context(), "w", func() actors.Agent {
+		return worker(func(context.Context) (performatives.InformResult, error) {
+			return performatives.InformResult{Status: performatives.StatusSuccess}, nil
+		})
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
 // cpuTime returns the time that the processors have spent on the process: other than the time of the clock, it hardly depends on what
 // else the machine does.
 func cpuTime(b *testing.B) time.Duration {
@@ -94,4 +102,98 @@ func cpuTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkReplay publishes the events of delegations again, on one goroutine, to a recorder, to metrics, and to both. It measures what they add to
+// BenchmarkDelegate, without the contention of two cores and without the garbage of the delegations, which vary more.
+func BenchmarkReplay(b *testing.B) {
+	all := delegated(b)
+	for _, observed := range []string{"recorded", "metrics", "both"} {
+		b.Run(observed, func(b *testing.B) {
+			n := nodeWithWorker(b)
+			if observed != "metrics" {
+				r, err := observe.New(n, observe.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer r.Close()
+				defer func() { b.ReportMetric(float64(r.Counts().Lost)/float64(b.N), "lost/op") }()
+			}
+			if observed != "recorded" {
+				m, err := telemetry.New(n, telemetry.Options{Meters: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer m.Close()
+				defer func() { b.ReportMetric(float64(m.Lost())/float64(b.N), "uncounted/op") }()
+			}
+			b.ReportAllocs()
+			i, began := 0, cpuTime(b)
+			defer func() { b.ReportMetric(float64((cpuTime(b)-began).Nanoseconds())/float64(b.N), "cpu-ns/op") }()
+			for b.Loop() {
+				for _, ev := range all[i] {
+					republish(n.Events(), ev)
+				}
+				if i++; i == len(all) {
+					i = 0
+				}
+				if i%32 == 0 {
+					goruntime.Gosched() // the receivers of the events, which are woken after 512
+				}
+			}
+		})
+	}
+}
+
+// delegated returns the events of each of 2,048 delegations.
+func delegated(b *testing.B) [][]actors.Event {
+	n := nodeWithWorker(b)
+	const most = 32
+	s := n.Events().Subscribe(actors.SubscribeOptions{Capacity: most, Kinds: []actors.Kind{
+		actors.KindMessageSent, actors.KindMessageReceived, codons.KindTransition, codons.KindBegan, codons.KindEnded, codons.KindJobEnded,
+	}})
+	defer s.Close()
+	all := make([][]actors.Event, 2048)
+	for i := range all {
+		if _, err := n.Delegate(b.Context(), "w", performatives.TaskRequest{TaskType: "work"}); err != nil {
+			b.Fatal(err)
+		}
+		for sides := 0; sides < 2; {
+			r := <-s.C
+			all[i] = append(all[i], r.Event)
+			if _, ended := r.Event.(codons.Ended); ended {
+				sides++
+			}
+		}
+	}
+	return all
+}
+
+func republish(events *actors.Events, ev actors.Event) {
+	switch ev := ev.(type) {
+	case actors.MessageSent:
+		if actors.Wants[actors.MessageSent](events) {
+			actors.Publish(events, ev)
+		}
+	case actors.MessageReceived:
+		if actors.Wants[actors.MessageReceived](events) {
+			actors.Publish(events, ev)
+		}
+	case codons.Transition:
+		if actors.Wants[codons.Transition](events) {
+			actors.Publish(events, ev)
+		}
+	case codons.Began:
+		if actors.Wants[codons.Began](events) {
+			actors.Publish(events, ev)
+		}
+	case codons.Ended:
+		if actors.Wants[codons.Ended](events) {
+			actors.Publish(events, ev)
+		}
+	case codons.JobEnded:
+		if actors.Wants[codons.JobEnded](events) {
+			actors.Publish(events, ev)
+		}
+	}
 }
