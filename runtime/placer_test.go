@@ -102,6 +102,28 @@ func TestFormerRun(t *testing.T) {
 	}
 }
 
+// The next run of an agent on the same node has a later number and is of the same line. An agent that another node may have taken begins a
+// new line.
+func TestNumbersOfTheNextRun(t *testing.T) {
+	p, k := newPlacing(t)
+	_, a, err := p.reserve(k, "k/a", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := p.runOf("k/a")
+	p.mu.Lock()
+	a.renewLocked()
+	p.mu.Unlock()
+	next := p.runOf("k/a")
+	if next.number <= before.number || next.first != before.first {
+		t.Errorf("the next run is %+v, want a later one in the line of %+v", next, before)
+	}
+	p.branch(a)
+	if r := p.runOf("k/a"); r.number <= next.number || r.first != r.number {
+		t.Errorf("after an offer without an answer it is %+v, want the first one of a line later than %+v", r, next)
+	}
+}
+
 // A record of an agent that leaves goes along with it. That of one that stops by itself ends.
 func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	p, k := newPlacing(t)
