@@ -193,3 +193,28 @@ func TestOffers(t *testing.T) {
 		}
 	}
 }
+
+// A message for an agent that only this node has heard of goes over the link over which it was heard, and not back over it.
+func TestWayToAnAgentThatWasHeard(t *testing.T) {
+	p, _ := newPlacing(t)
+	c := newClustered(p.node)
+	first, second := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
+	c.addLocked(first)
+	c.addLocked(second)
+	m, err := performatives.New(performatives.Envelope{
+		ID: "m", Timestamp: time.Now(), Performative: performatives.ActInform, Sender: "asker", Receiver: "Worker", Payload: performatives.Raw(`{}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to := c.peers[first].whereIs(m, nil); to != nil {
+		t.Errorf("it is at %v before it was heard", to.peer)
+	}
+	c.heard.note("worker", heardOver{link: c.peers[second]})
+	if to := c.peers[first].whereIs(m, nil); to != c.peers[second] {
+		t.Errorf("a message of n2 goes to %v, want n3", to)
+	}
+	if to := c.peers[second].whereIs(m, nil); to != nil {
+		t.Errorf("a message of n3 goes back to %v", to.peer)
+	}
+}
