@@ -218,3 +218,35 @@ func TestWayToAnAgentThatWasHeard(t *testing.T) {
 		t.Errorf("a message of n3 goes back to %v", to.peer)
 	}
 }
+
+// listening is an agent that passes on what it gets.
+type listening struct {
+	still
+	heard chan *performatives.Message
+}
+
+// Receive handles a message.
+func (l listening) Receive(_ *actors.Context, m *performatives.Message) { l.heard <- m }
+
+// A request that this node has passed on, and that was not delivered, is refused: for good when the other node may have got it and is lost,
+// else as a copy that can be sent again.
+func TestUndeliveredAfterItWasPassedOn(t *testing.T) {
+	p, _ := newPlacing(t)
+	heard := make(chan *performatives.Message, 1)
+	if err := p.node.Spawn(t.Context(), "asker", func() actors.Agent { return listening{heard: heard} }); err != nil {
+		t.Fatal(err)
+	}
+	m, err := performatives.New(performatives.Envelope{
+		ID: "m", Timestamp: time.Now(), Performative: performatives.ActRequest, Sender: "asker", Receiver: "k/a", Payload: performatives.Raw(`{}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, copied := range map[performatives.Code]bool{performatives.CodeDisconnected: false, performatives.CodeBusy: true} {
+		(&link{node: p.node}).undelivered(m.Forward(), &performatives.Refusal{Code: code, Text: "lost"})
+		got := <-heard
+		if r := got.AsRefusal(); r == nil || r.Code != code || got.Undeliverable() != copied {
+			t.Errorf("%s: got %+v, want a refusal, of a copy: %t", code, got, copied)
+		}
+	}
+}
