@@ -127,18 +127,31 @@ func TestNumbersOfTheNextRun(t *testing.T) {
 // A record of an agent that leaves goes along with it. That of one that stops by itself ends.
 func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	p, k := newPlacing(t)
-	_, a, err := p.reserve(k, "k/a", 0, 0)
+	v, a, err := p.reserve(k, "k/a", 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p.leaves("K/A") {
 		t.Error("it leaves before anything")
 	}
+	request := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/a" })
+	asker := party{"ann", &link{node: p.node, limits: testLimits}}
+	if _, err := p.node.records.note(passage{message: request, from: asker, to: party{id: "k/a"}}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
 	close(a.starting)
 	if !p.leave(a) || !p.leaves("K/A") {
 		t.Error("it does not leave")
 	}
+	v.Release(func(*performatives.Message) error { return nil }) // nobody has the id here now
+	p.node.agentChanged("k/a")
+	if open := p.node.records.open(); open != 1 {
+		t.Errorf("%d records are open after it has stopped to leave, want 1", open)
+	}
 	p.ended(a)
+	if open := p.node.records.open(); open != 0 {
+		t.Errorf("%d records are open after it has ended", open)
+	}
 	if p.leaves("k/a") || p.runOf("k/a").number != 0 {
 		t.Error("it is not forgotten")
 	}
