@@ -301,21 +301,56 @@ func TestFormerRun(t *testing.T) {
 	}
 }
 
+// The next run of an agent on the same node has a later number and is of the same line. An agent that another node may have taken begins a
+// new line.
+func TestNumbersOfTheNextRun(t *testing.T) {
+	p, k := newPlacing(t)
+	_, a, err := p.reserve(k, "k/a", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := p.runOf("k/a")
+	p.mu.Lock()
+	a.renewLocked()
+	p.mu.Unlock()
+	next := p.runOf("k/a")
+	if next.number <= before.number || next.first != before.first {
+		t.Errorf("the next run is %+v, want a later one in the line of %+v", next, before)
+	}
+	p.branch(a)
+	if r := p.runOf("k/a"); r.number <= next.number || r.first != r.number {
+		t.Errorf("after an offer without an answer it is %+v, want the first one of a line later than %+v", r, next)
+	}
+}
+
 // A record of an agent that leaves goes along with it. That of one that stops by itself ends.
 func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	p, k := newPlacing(t)
-	_, a, err := p.reserve(k, "k/a", 0, 0)
+	v, a, err := p.reserve(k, "k/a", 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p.leaves("K/A") {
 		t.Error("it leaves before anything")
 	}
+	request := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/a" })
+	asker := party{"ann", &link{node: p.node, limits: testLimits}}
+	if _, err := p.node.records.note(passage{message: request, from: asker, to: party{id: "k/a"}}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
 	close(a.starting)
 	if !p.leave(a) || !p.leaves("K/A") {
 		t.Error("it does not leave")
 	}
+	v.Release(func(*performatives.Message) error { return nil }) // nobody has the id here now
+	p.node.agentChanged("k/a")
+	if open := p.node.records.open(); open != 1 {
+		t.Errorf("%d records are open after it has stopped to leave, want 1", open)
+	}
 	p.ended(a)
+	if open := p.node.records.open(); open != 0 {
+		t.Errorf("%d records are open after it has ended", open)
+	}
 	if p.leaves("k/a") || p.runOf("k/a").number != 0 {
 		t.Error("it is not forgotten")
 	}
@@ -367,6 +402,63 @@ func TestOffers(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A message for an agent that only this node has heard of goes over the link over which it was heard, and not back over it.
+func TestWayToAnAgentThatWasHeard(t *testing.T) {
+	p, _ := newPlacing(t)
+	c := newClustered(p.node)
+	first, second := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
+	c.addLocked(first)
+	c.addLocked(second)
+	m, err := performatives.New(performatives.Envelope{
+		ID: "m", Timestamp: time.Now(), Performative: performatives.ActInform, Sender: "asker", Receiver: "Worker", Payload: performatives.Raw(`{}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to := c.peers[first].whereIs(m, nil); to != nil {
+		t.Errorf("it is at %v before it was heard", to.peer)
+	}
+	c.heard.note("worker", heardOver{link: c.peers[second]})
+	if to := c.peers[first].whereIs(m, nil); to != c.peers[second] {
+		t.Errorf("a message of n2 goes to %v, want n3", to)
+	}
+	if to := c.peers[second].whereIs(m, nil); to != nil {
+		t.Errorf("a message of n3 goes back to %v", to.peer)
+	}
+}
+
+// listening is an agent that passes on what it gets.
+type listening struct {
+	still
+	heard chan *performatives.Message
+}
+
+// Receive handles a message.
+func (l listening) Receive(_ *actors.Context, m *performatives.Message) { l.heard <- m }
+
+// A request that this node has passed on, and that was not delivered, is refused: for good when the other node may have got it and is lost,
+// else as a copy that can be sent again.
+func TestUndeliveredAfterItWasPassedOn(t *testing.T) {
+	p, _ := newPlacing(t)
+	heard := make(chan *performatives.Message, 1)
+	if err := p.node.Spawn(t.Context(), "asker", func() actors.Agent { return listening{heard: heard} }); err != nil {
+		t.Fatal(err)
+	}
+	m, err := performatives.New(performatives.Envelope{
+		ID: "m", Timestamp: time.Now(), Performative: performatives.ActRequest, Sender: "asker", Receiver: "k/a", Payload: performatives.Raw(`{}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, copied := range map[performatives.Code]bool{performatives.CodeDisconnected: false, performatives.CodeBusy: true} {
+		(&link{node: p.node}).undelivered(m.Forward(), &performatives.Refusal{Code: code, Text: "lost"})
+		got := <-heard
+		if r := got.AsRefusal(); r == nil || r.Code != code || got.Undeliverable() != copied {
+			t.Errorf("%s: got %+v, want a refusal, of a copy: %t", code, got, copied)
 		}
 	}
 }

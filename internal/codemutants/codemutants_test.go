@@ -245,6 +245,24 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestUnreliable has a test that fails once without a mutant: it is left out, and the others notice the mutant.
+func TestUnreliable(t *testing.T) {
+	const once = "package sums\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestOnce(t *testing.T) {\n" +
+		"\tif _, err := os.Stat(\"failed\"); err != nil {\n\t\t_ = os.WriteFile(\"failed\", nil, 0o600)\n\t\tt.Error(\"wrong\")\n\t}\n}\n"
+	from := t.TempDir()
+	for name, text := range map[string]string{"go.mod": module["go.mod"], "sums.go": module["sums.go"], "a_test.go": once, "go_test.go": module["go_test.go"]} {
+		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lists := fstest.MapFS{"list/a.txt": {Data: []byte("mutant m\nfile sums.go\ntests .\nfault F.\n@@\n-return a + b\n+return a - b\n")}}
+	var out strings.Builder
+	err := run(t.Context(), &out, options{lists: lists, root: from, workers: 1, cache: userCache(t), limit: time.Minute, goal: 95})
+	if err != nil || !strings.Contains(out.String(), "m  TestSum") {
+		t.Errorf("got %v\n%s", err, out.String())
+	}
+}
+
 // TestResume takes what an interrupted run noticed, and tests the rest.
 func TestResume(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out")

@@ -164,6 +164,7 @@ func (j judge) testApplied(ctx context.Context, r *result) error {
 // testSuite runs the tests of a package with a mutant.
 func (j judge) testSuite(ctx context.Context, in scratch, s suite, m mutant, p string) (verdict, string) {
 	why := ""
+	in.apart = slices.Concat(in.apart, s.unreliable)
 	for _, phase := range s.phases(m.first) {
 		by, chance := in.testPhase(ctx, p, phase, j.limit+3*phase.took)
 		if by != "" {

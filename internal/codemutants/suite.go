@@ -12,24 +12,34 @@ import (
 // suite is what is known of the tests of a package without a mutant. The quick tests run before the others: most mutants are
 // noticed by one of them.
 type suite struct {
-	tests []string // the names, with those of examples and fuzz targets
-	took  map[string]time.Duration
+	tests      []string // the names, with those of examples and fuzz targets
+	took       map[string]time.Duration
+	unreliable []string // the tests that failed once
 }
 
 var testEnded = regexp.MustCompile(`(?m)^--- (?:PASS|SKIP): (\S+) \((\S+)\)$`)
 
 // measure runs tests of a package that were compiled without a mutant: those named, or all. A test that fails without a mutant
-// notices nothing.
+// notices nothing. One that fails only once does not run with the mutants either.
 func (s scratch) measure(ctx context.Context, p string, limit time.Duration, names []string) (suite, error) {
 	run := "."
 	if len(names) > 0 {
 		run = anyOf(names)
 	}
+	var unreliable []string
 	text, err := s.run(ctx, p, limit, "-test.v", "-test.run="+run, "-test.skip="+anyOf(s.apart))
-	if err != nil {
-		return suite{}, fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", p, err, text)
+	for err != nil {
+		test := failureIn(text)
+		if test == "" {
+			return suite{}, fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", p, err, text)
+		}
+		if said, again := s.run(ctx, p, limit, "-test.run="+anyOf([]string{test})); again != nil {
+			return suite{}, fmt.Errorf("%s of %s fails without a mutant: %w\n%s", test, p, again, said)
+		}
+		unreliable = append(unreliable, test)
+		text, err = s.run(ctx, p, limit, "-test.v", "-test.run="+run, "-test.skip="+anyOf(slices.Concat(s.apart, unreliable)))
 	}
-	measured := suite{took: map[string]time.Duration{}}
+	measured := suite{took: map[string]time.Duration{}, unreliable: unreliable}
 	for _, found := range testEnded.FindAllStringSubmatch(text, -1) {
 		name := found[1]
 		took, err := time.ParseDuration(found[2])
