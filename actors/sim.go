@@ -66,7 +66,24 @@ type simTask struct {
 	order uint64 // of a mailbox, timer or handler; namedOrder for a task with a name
 	name  string
 	fn    func()
+	fork  bool          // fn runs on a new goroutine
+	turn  chan struct{} // in place of fn: closed, so that a waiting goroutine continues
 	part  *Sim
+}
+
+// runs reports whether the task runs fn itself, so that it may block.
+func (t *simTask) runs() bool { return t.turn == nil && !t.fork }
+
+// start runs the task. It does not block unless the task runs fn itself.
+func (t *simTask) start() {
+	switch {
+	case t.turn != nil:
+		close(t.turn)
+	case t.fork:
+		go t.fn()
+	default:
+		t.fn()
+	}
 }
 
 // namedOrder is the order of tasks that are sorted by name.
@@ -116,7 +133,7 @@ func (s *Sim) Throughput() int { return s.throughput }
 
 // Go queues a step that starts fn on its own goroutine, where it may block.
 func (s *Sim) Go(fn func()) {
-	s.add(simTask{order: s.source(), fn: func() { go fn() }})
+	s.add(simTask{order: s.source(), fn: fn, fork: true})
 }
 
 // AfterFunc queues fn as a step after d, unless stop is called first. stop reports
@@ -130,7 +147,7 @@ func (s *Sim) AfterFunc(d time.Duration, fn func()) (stop func() bool) {
 // name must be unique among the goroutines that yield, and the same in every run.
 func (s *Sim) Yield(name string) {
 	turn := make(chan struct{})
-	s.add(simTask{order: namedOrder, name: name, fn: func() { close(turn) }})
+	s.add(simTask{order: namedOrder, name: name, turn: turn})
 	<-turn
 }
 
@@ -140,7 +157,7 @@ func (s *Sim) Turn() func() {
 	order := s.source()
 	return func() {
 		turn := make(chan struct{})
-		s.add(simTask{order: order, fn: func() { close(turn) }})
+		s.add(simTask{order: order, turn: turn})
 		<-turn
 	}
 }
@@ -161,23 +178,39 @@ func (s *Sim) own() (release func()) {
 }
 
 func (s *Sim) step() bool {
+	s.settleAll()
+	return s.next()
+}
+
+// settleAll blocks until every other goroutine is blocked.
+func (s *Sim) settleAll() {
 	if s.settle != nil {
 		s.settle()
 	}
-	fn := s.pick()
-	switch {
-	case fn == nil:
-		return false
-	case s.settle == nil:
-		fn()
+}
+
+// next runs one queued function, after which every other goroutine is blocked, as it was before. It reports false
+// when the queue is empty.
+func (s *Sim) next() bool {
+	select {
+	case <-s.woken: // the queue has what this signals
 	default:
-		s.runStep(fn)
 	}
+	t, ok := s.pick()
+	if !ok {
+		return false
+	}
+	if s.settle != nil && t.runs() {
+		s.runOnWorker(t.fn)
+	} else {
+		t.start()
+	}
+	s.settleAll()
 	return true
 }
 
-// runStep runs fn on the worker, until it blocks or returns.
-func (s *Sim) runStep(fn func()) {
+// runOnWorker has the worker run fn, which may block.
+func (s *Sim) runOnWorker(fn func()) {
 	if s.worker == nil || s.worker.busy.Load() {
 		s.stopWorker()
 		s.worker = &simWorker{tasks: make(chan func(), 1)}
@@ -185,7 +218,6 @@ func (s *Sim) runStep(fn func()) {
 	}
 	s.worker.busy.Store(true)
 	s.worker.tasks <- fn
-	s.settle()
 }
 
 // stopWorker makes the worker end after its current step.
@@ -218,8 +250,9 @@ func (s *Sim) Run() int {
 }
 
 func (s *Sim) run() int {
+	s.settleAll()
 	n := 0
-	for s.step() {
+	for s.next() {
 		n++
 	}
 	return n
@@ -311,8 +344,9 @@ func (s *Sim) wake() {
 	}
 }
 
-// pick removes a random function from the queue and returns it, or nil. It holds back those of paused parts.
-func (s *Sim) pick() func() {
+// pick removes a random task from the queue and returns it. It holds back those of paused parts. It reports false
+// when no task is left.
+func (s *Sim) pick() (simTask, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slices.SortStableFunc(s.added, func(a, b simTask) int {
@@ -329,11 +363,11 @@ func (s *Sim) pick() func() {
 		s.ready[last] = simTask{}
 		s.ready = s.ready[:last]
 		if !picked.part.paused {
-			return picked.fn
+			return picked, true
 		}
 		picked.part.held = append(picked.part.held, picked)
 	}
-	return nil
+	return simTask{}, false
 }
 
 // waiting returns true: a mailbox yields after each step.

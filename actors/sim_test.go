@@ -296,3 +296,33 @@ func TestSimOrdersWaitsForAStop(t *testing.T) {
 		}
 	}
 }
+
+// TestSimSettles counts how often a simulation waits until all goroutines are blocked: once before the first step and once
+// after each, whether or not the step may block.
+func TestSimSettles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		settled := 0
+		sim := NewSim(SimOptions{Settle: func() {
+			settled++
+			synctest.Wait()
+		}})
+		done := false
+		sim.Go(func() {
+			sim.Yield("begun")
+			done = true
+		})
+		for range 5 {
+			sim.Schedule(func() {})
+		}
+		const steps = 5 + 2 // the goroutine's start and its turn
+		if n := sim.Run(); n != steps || !done {
+			t.Errorf("%d steps, want %d; done: %t", n, steps, done)
+		}
+		if settled != 1+steps {
+			t.Errorf("settled %d times, want %d", settled, 1+steps)
+		}
+		if sim.Step() || settled != 2+steps {
+			t.Errorf("settled %d times in an empty step", settled-1-steps)
+		}
+	})
+}
