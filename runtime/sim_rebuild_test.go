@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/notify"
 	"github.com/ribosome-agents/ribosome/internal/rebuilt"
+	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
 // rebuildProblems rebuilds every conversation of the run from its events, and every fourth also
@@ -57,6 +58,67 @@ func (c *simRecorder) recordsOf(n int) []codons.Recorded {
 		taken[kind]++
 		return taken[kind] > n
 	})
+}
+
+// TestRebuildNotices changes recorded conversations, of each of which the checks must notice what was changed.
+func TestRebuildNotices(t *testing.T) {
+	run := simulate(t, 1, true)
+	if run == nil {
+		return
+	}
+	changed := func(m *p.Message, change func(*p.Envelope)) []*p.Message {
+		other, err := m.With(change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []*p.Message{other}
+	}
+	for name, change := range map[string]struct {
+		applies func(codons.Recorded) bool
+		do      func(*codons.Recorded)
+		same    bool
+	}{
+		"nothing": {func(codons.Recorded) bool { return true }, func(*codons.Recorded) {}, true},
+		"state":   {func(codons.Recorded) bool { return true }, func(r *codons.Recorded) { r.State += "?" }, false},
+		"data":    {func(r codons.Recorded) bool { return r.Data != nil }, func(r *codons.Recorded) { r.Data = "other" }, false},
+		"fewer messages": {
+			func(r codons.Recorded) bool { return len(r.Sent) > 0 },
+			func(r *codons.Recorded) { r.Sent = r.Sent[1:] }, false,
+		},
+		"another message": {
+			func(r codons.Recorded) bool { return len(r.Sent) == 1 },
+			func(r *codons.Recorded) {
+				r.Sent = changed(r.Sent[0], func(e *p.Envelope) { e.Language = "other" })
+			}, false,
+		},
+		"another form of a message": { // the JSON is the same
+			func(r codons.Recorded) bool { return len(r.Sent) == 1 },
+			func(r *codons.Recorded) { r.Sent = changed(r.Sent[0], func(e *p.Envelope) { e.Shape = "other" }) }, true,
+		},
+		"fewer events": {
+			func(r codons.Recorded) bool { return len(r.Record.Events) > 3 },
+			func(r *codons.Recorded) { r.Record.Events = r.Record.Events[:len(r.Record.Events)-1] }, false,
+		},
+	} {
+		applied := 0
+		for _, r := range run.recordsOf(1) {
+			if !change.applies(r) {
+				continue
+			}
+			applied++
+			change.do(&r)
+			for check, err := range map[string]error{
+				"CheckEvents": rebuilt.CheckEvents(r, library.Codons()...), "Check": rebuilt.Check(r, library.Codons()...),
+			} {
+				if change.same != (err == nil) {
+					t.Errorf("%s: %s of %+v: %v", name, check, sideOf(r.Record), err)
+				}
+			}
+		}
+		if applied == 0 {
+			t.Errorf("%s: no conversation to change", name)
+		}
+	}
 }
 
 // rebuildVariable makes the test binary the process that TestRebuildInProcess starts.

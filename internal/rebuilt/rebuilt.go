@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -91,7 +92,7 @@ func Check(e codons.Recorded, cs ...*codons.Codon) error {
 	if err := CheckEvents(e, cs...); err != nil {
 		return err
 	}
-	text, err := json.Marshal(e.Record)
+	text, err := e.Record.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("%s: %w", name(e), err)
 	}
@@ -99,7 +100,11 @@ func Check(e codons.Recorded, cs ...*codons.Codon) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name(e), err)
 	}
-	return compare(e, "the JSON of its events", c, decoded)
+	v, sent, err := codons.Rebuild(c, decoded)
+	if err != nil {
+		return fmt.Errorf("%s: from the JSON of its events: %w", name(e), err)
+	}
+	return compare(e, "the JSON of its events", v, sent)
 }
 
 // CheckEvents is Check without the JSON.
@@ -108,7 +113,14 @@ func CheckEvents(e codons.Recorded, cs ...*codons.Codon) error {
 	if i < 0 {
 		return fmt.Errorf("%s: no such codon", name(e))
 	}
-	return compare(e, "its events", cs[i], e.Record)
+	v, sent, err := codons.Rebuild(cs[i], e.Record)
+	if err != nil {
+		return fmt.Errorf("%s: from its events: %w", name(e), err)
+	}
+	if e.State == v.State() && reflect.DeepEqual(e.Data, v.Data()) && reflect.DeepEqual(e.Sent, sent) {
+		return nil // equal values have the same JSON
+	}
+	return compare(e, "its events", v, sent)
 }
 
 // name names a recorded conversation in an error.
@@ -116,13 +128,14 @@ func name(e codons.Recorded) string {
 	return fmt.Sprintf("%s of %s with %s, %s (%s)", e.Record.ID, e.Record.Agent, e.Record.Peer, e.Record.Protocol, e.Record.Role)
 }
 
-// compare rebuilds a conversation from one form of its record.
-func compare(e codons.Recorded, form string, c *codons.Codon, r codons.Record) error {
+// compare compares the JSON of a recorded conversation with that of the value and the messages that were rebuilt from
+// one form of its record.
+func compare(e codons.Recorded, form string, v *codons.Value, sent []*performatives.Message) error {
 	live, err := Live(e)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name(e), err)
 	}
-	again, err := From(c, r)
+	again, err := outcome(v.State(), v.Data(), sent)
 	if err != nil {
 		return fmt.Errorf("%s: from %s: %w", name(e), form, err)
 	}
