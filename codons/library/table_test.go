@@ -205,13 +205,25 @@ func BenchmarkMonitor(b *testing.B) {
 	acts := []performatives.Performative{
 		performatives.ActTaskRequest, performatives.ActTaskAccept, performatives.ActStatusUpdate, performatives.ActInformResult,
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		monitor := machine.NewMonitor(m)
+	conversation := func(b *testing.B, observe func(machine.Utterance) error) {
 		for i, act := range acts {
-			if err := monitor.Observe(machine.Utterance{From: machine.Role(min(i, 1)), Act: act}); err != nil {
+			if err := observe(machine.Utterance{From: machine.Role(min(i, 1)), Act: act}); err != nil {
 				b.Fatal(err)
 			}
 		}
 	}
+	b.Run("own", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			conversation(b, machine.NewMonitor(m).Observe)
+		}
+	})
+	b.Run("shared", func(b *testing.B) {
+		monitors := machine.NewMonitors(m)
+		b.ReportAllocs()
+		for b.Loop() {
+			monitor := monitors.New()
+			conversation(b, monitor.Observe)
+		}
+	})
 }

@@ -12,3 +12,9 @@ func (m *Machine) Corrupt(t Transition) {
 func (o *Monitor) Size(r Role) (hypotheses, positions int) {
 	return len(o.hypotheses), len(o.reachable(o.hypotheses[0], r))
 }
+
+// MaxSharedTraces is maxSharedTraces.
+const MaxSharedTraces = maxSharedTraces
+
+// Traces returns the number of traces that are shared.
+func (s *Monitors) Traces() int { return s.traces }

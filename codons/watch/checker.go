@@ -14,14 +14,14 @@ import (
 // Only the handler's goroutine uses it.
 type checker struct {
 	options   Options
-	protocols map[string]*codons.Codon
+	protocols map[string]*protocol
 	watching  map[key]*conversation // each conversation under every name that a message may use for it
 	idle      *list.List            // of *conversation, the longest without a message first
 	gaps      *gaps
 	watch     *Watch
 }
 
-func newChecker(o Options, protocols map[string]*codons.Codon, w *Watch) checker {
+func newChecker(o Options, protocols map[string]*protocol, w *Watch) checker {
 	return checker{
 		options: o, protocols: protocols, watching: map[key]*conversation{}, idle: list.New(),
 		gaps: newGaps(w.missed), watch: w,

@@ -14,8 +14,8 @@ import (
 type conversation struct {
 	key      key
 	keys     []key // all keys that find it
-	protocol *codons.Codon
-	monitor  *machine.Monitor
+	protocol *protocol
+	monitor  machine.SharedMonitor
 	opening  performatives.MessageID
 	ids      []performatives.MessageID // of its messages
 	length   int                       // number of its messages, duplicates included
@@ -23,6 +23,12 @@ type conversation struct {
 	cancel   *performatives.Message    // the latest CANCEL
 	refusals []runtimeRefusal          // expected, not seen yet
 	place    *list.Element             // in checker.idle
+}
+
+// protocol is a codon with the monitors of its conversations.
+type protocol struct {
+	*codons.Codon
+	monitors *machine.Monitors
 }
 
 // key finds a conversation. The agent ids are folded.
@@ -41,11 +47,11 @@ func keyOf(name string, m *performatives.Message, role machine.Role) key {
 }
 
 // newConversation returns the conversation that a message opens.
-func newConversation(p *codons.Codon, o observation) *conversation {
+func newConversation(p *protocol, o observation) *conversation {
 	m := o.message
 	return &conversation{
 		key:      keyOf(string(m.ConversationID()), m, machine.Initiator),
-		protocol: p, monitor: machine.NewMonitor(p.Machine()), opening: m.ID(), begun: o.seq,
+		protocol: p, monitor: p.monitors.New(), opening: m.ID(), begun: o.seq,
 	}
 }
 

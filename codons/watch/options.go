@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 )
 
 // Defaults of [Options].
@@ -62,18 +63,18 @@ func (o Options) validate() error {
 }
 
 // protocols returns the codons that have a table, by name.
-func (o Options) protocols() (map[string]*codons.Codon, error) {
-	all := make(map[string]*codons.Codon, len(o.Codons))
+func (o Options) protocols() (map[string]*protocol, error) {
+	all := make(map[string]*protocol, len(o.Codons))
 	for i, c := range o.Codons {
 		switch {
 		case c == nil:
 			return nil, fmt.Errorf("watch: Options.Codons[%d] is nil", i)
 		case c.Machine() == nil:
 			continue
-		case all[c.Name()] != nil && all[c.Name()] != c:
+		case all[c.Name()] != nil && all[c.Name()].Codon != c:
 			return nil, fmt.Errorf("watch: Options.Codons has two codons with the name %q", c.Name())
 		}
-		all[c.Name()] = c
+		all[c.Name()] = &protocol{c, machine.NewMonitors(c.Machine())}
 	}
 	return all, nil
 }
