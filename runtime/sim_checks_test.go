@@ -42,19 +42,29 @@ type simConversation struct {
 	opening p.MessageID // of a responder
 	answer  *simRefusal // the refusal of the runtime that ended it; nil where another event did
 
-	began, endedAt int                     // numbers of events
-	met            map[machine.Symbol]bool // the events of its steps
+	began, endedAt int        // numbers of events
+	met            simSymbols // the events of its steps
+}
+
+// simSymbols is a set of few symbols.
+type simSymbols []machine.Symbol
+
+func (s *simSymbols) add(on machine.Symbol) {
+	if !slices.Contains(*s, on) {
+		*s = append(*s, on)
+	}
 }
 
 func (c *simRecorder) stepLocked(e codons.Transition) {
 	side := simSide{e.Conversation, e.Protocol, e.Agent.Fold(), e.Peer.Fold(), e.Role}
-	if c.conversations[side] == nil {
+	conversations := c.conversations[side]
+	if conversations == nil {
 		c.order = append(c.order, side)
 	}
 	if e.From == machine.Idle {
-		c.conversations[side] = append(c.conversations[side], &simConversation{opening: e.Message, began: c.seen, met: map[machine.Symbol]bool{}})
+		conversations = append(conversations, &simConversation{opening: e.Message, began: c.seen})
+		c.conversations[side] = conversations
 	}
-	conversations := c.conversations[side]
 	if len(conversations) == 0 {
 		c.broken = append(c.broken, fmt.Sprintf("%s of %s: a step from %s before any other", e.Conversation, e.Agent, e.From))
 		return
@@ -67,7 +77,7 @@ func (c *simRecorder) stepLocked(e codons.Transition) {
 		}
 	}
 	last.state, last.ended = e.To, e.Ended
-	last.met[e.On] = true
+	last.met.add(e.On)
 }
 
 // problems returns the errors of the run.
@@ -136,10 +146,10 @@ func (c *simRecorder) agreement(side simSide, conversation *simConversation) str
 	agree := simTables[side.protocol].Agree
 	how := fmt.Sprintf("%s: %s, and %v", side.protocol, conversation.state, ends)
 	for _, run := range runs {
-		met := [2]map[machine.Symbol]bool{machine.Initiator: conversation.met, machine.Responder: run.met}
+		met := [2]simSymbols{machine.Initiator: conversation.met, machine.Responder: run.met}
 		i := slices.IndexFunc(agree, func(p machine.Pair) bool {
 			return p.Initiator == conversation.state && p.Responder == run.state &&
-				p.Allowed(func(r machine.Role, on machine.Symbol) bool { return met[r][on] })
+				p.Allowed(func(r machine.Role, on machine.Symbol) bool { return slices.Contains(met[r], on) })
 		})
 		if i >= 0 {
 			c.pairs.count(fmt.Sprintf("%s (%s)", how, agree[i].Note))

@@ -1,8 +1,8 @@
 package runtime_test
 
 import (
-	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
@@ -20,7 +20,7 @@ func (s *simStamper) Stamp() p.Stamp {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.n++
-	return p.Stamp{ID: p.MessageID(fmt.Sprintf("m%d", s.n)), Time: time.Now()}
+	return p.Stamp{ID: p.MessageID("m" + strconv.Itoa(s.n)), Time: time.Now()}
 }
 
 // simDice is the random generator of one run.

@@ -228,7 +228,15 @@ func (s *simSwarm) pause(ctx context.Context, name string, d time.Duration) erro
 	return ctx.Err()
 }
 
-func simID(i int) p.AgentID { return p.AgentID(fmt.Sprintf("a%02d", i)) }
+// simIDs are the ids of the agents.
+var simIDs = func() (ids [simAgents]p.AgentID) {
+	for i := range ids {
+		ids[i] = p.AgentID(fmt.Sprintf("a%02d", i))
+	}
+	return ids
+}()
+
+func simID(i int) p.AgentID { return simIDs[i] }
 
 // randomAgent returns the id of an agent that may or may not be running.
 func (s *simSwarm) randomAgent() p.AgentID { return simID(s.dice.n(simAgents)) }
