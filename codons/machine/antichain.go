@@ -10,25 +10,27 @@ import (
 // left out: everything that it can do, the covering side can do too.
 type antichain struct {
 	inert bitset.Set // messages of which a duplicate is inert
-	kept  map[side][]side
+	sides []side     // in no order
 }
 
-func newAntichain(inert bitset.Set) *antichain {
-	return &antichain{inert: inert, kept: map[side][]side{}}
-}
+func newAntichain(inert bitset.Set) *antichain { return &antichain{inert: inert} }
 
 // add adds s and removes the sides that s covers. It reports false when s is covered
 // by a side of the set, which then stays as it is.
 func (a *antichain) add(s side) bool {
-	key := s
-	key.activity.armed, key.received = 0, s.received&^a.inert
-	alike := a.kept[key]
-	if slices.ContainsFunc(alike, func(o side) bool { return covers(o, s) }) {
+	if slices.ContainsFunc(a.sides, func(o side) bool { return a.alike(o, s) && covers(o, s) }) {
 		return false
 	}
-	alike = slices.DeleteFunc(alike, func(o side) bool { return covers(s, o) })
-	a.kept[key] = append(alike, s)
+	a.sides = slices.DeleteFunc(a.sides, func(o side) bool { return a.alike(o, s) && covers(s, o) })
+	a.sides = append(a.sides, s)
 	return true
+}
+
+// alike reports whether two sides differ only in what covers compares.
+func (a *antichain) alike(s, t side) bool {
+	s.activity.armed, s.received = t.activity.armed, s.received&^a.inert
+	t.received &^= a.inert
+	return s == t
 }
 
 // covers reports whether a can do everything that b can, where the two differ only
@@ -37,13 +39,4 @@ func (a *antichain) add(s side) bool {
 // more, since each of them can still arrive.
 func covers(a, b side) bool {
 	return b.activity.armed&^a.activity.armed == 0 && a.received&^b.received == 0
-}
-
-// sides returns the sides, in no order.
-func (a *antichain) sides() []side {
-	var sides []side
-	for _, alike := range a.kept {
-		sides = append(sides, alike...)
-	}
-	return sides
 }

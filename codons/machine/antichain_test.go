@@ -30,7 +30,7 @@ func TestAntichainDropsCoveredSides(t *testing.T) {
 		for _, s := range c.add {
 			a.add(s)
 		}
-		got := a.sides()
+		got := a.sides
 		if len(got) != len(c.want) || slices.ContainsFunc(c.want, func(s side) bool { return !slices.Contains(got, s) }) {
 			t.Errorf("after %v: %v", c.add, got)
 		}

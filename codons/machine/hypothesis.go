@@ -44,21 +44,19 @@ func (h hypothesis) after(u Utterance, answers uint8, senders []side) hypothesis
 // senders returns the positions of the sender of u after it, by the message that u
 // answers.
 func (o *Monitor) senders(h hypothesis, u Utterance) map[uint8][]side {
-	found, kinds := map[uint8]*antichain{}, o.kinds(h, u.From)
-	for _, from := range o.reachable(h, u.From) {
-		for out, to := range o.steps(h, u.From, from, kinds) {
-			if out.Utterance != u {
-				continue
-			}
-			if found[out.answers] == nil {
-				found[out.answers] = newAntichain(o.inertMessages(u.From))
-			}
-			found[out.answers].add(to)
+	found, inert := map[uint8]*antichain{}, o.inertMessages(u.From)
+	o.reach(h, u.From, func(out output, to side) {
+		if out.Utterance != u {
+			return
 		}
-	}
+		if found[out.answers] == nil {
+			found[out.answers] = newAntichain(inert)
+		}
+		found[out.answers].add(to)
+	})
 	senders := make(map[uint8][]side, len(found))
 	for answers, a := range found {
-		senders[answers] = a.sides()
+		senders[answers] = a.sides
 	}
 	return senders
 }
@@ -66,24 +64,29 @@ func (o *Monitor) senders(h hypothesis, u Utterance) map[uint8][]side {
 // reachable returns the positions in which a role may be now: after its latest
 // message and any number of steps that send nothing.
 func (o *Monitor) reachable(h hypothesis, r Role) []side {
+	return o.reach(h, r, func(output, side) {})
+}
+
+// reach is reachable. It calls sends for each step from such a position that sends a message.
+func (o *Monitor) reach(h hypothesis, r Role, sends func(output, side)) []side {
 	reached, kinds := newAntichain(o.inertMessages(r)), o.kinds(h, r)
 	var todo []side
-	add := func(s side) {
-		if reached.add(s) {
+	for _, s := range h.sides[r] {
+		if s = canonical(s, kinds); reached.add(s) {
 			todo = append(todo, s)
 		}
 	}
-	for _, s := range h.sides[r] {
-		add(canonical(s, kinds))
-	}
 	for ; len(todo) > 0; todo = todo[1:] {
 		for out, to := range o.steps(h, r, todo[0], kinds) {
-			if out == (output{}) {
-				add(to)
+			switch {
+			case out != (output{}):
+				sends(out, to)
+			case reached.add(to):
+				todo = append(todo, to)
 			}
 		}
 	}
-	return reached.sides()
+	return reached.sides
 }
 
 // inertMessages returns the messages to a role of which a duplicate is inert.

@@ -12,8 +12,8 @@ type cause struct {
 	message int  // the index of a message with a new id, negative for every other event
 }
 
-// steps yields every step that a role can take from a position: the message that the
-// step sends, and the position after it. An event without a row changes nothing.
+// steps yields every step that a role can take from a canonical position: the message that the
+// step sends, and the position after it, which is canonical. An event without a row changes nothing.
 func (o *Monitor) steps(h hypothesis, r Role, from side, kinds []kind) iter.Seq2[output, side] {
 	return func(yield func(output, side) bool) {
 		for c := range o.causes(h, r, from, kinds) {
@@ -21,7 +21,7 @@ func (o *Monitor) steps(h hypothesis, r Role, from side, kinds []kind) iter.Seq2
 			if t == nil {
 				continue
 			}
-			if out, to := o.apply(r, t, c); !yield(out, canonical(to, kinds)) {
+			if !yield(o.apply(r, t, c)) {
 				return
 			}
 		}
@@ -127,7 +127,7 @@ func (o *Monitor) arrivals(h hypothesis, r Role, from side, k kind, yield func(c
 		return true
 	}
 	to, i := from, k.first
-	if !first.many {
+	if !first.many { // the first that has not arrived, so that the position stays canonical
 		i = (k.messages &^ from.received).First()
 		to.received = from.received.With(i)
 	}
