@@ -77,6 +77,7 @@ func (*sentLinks) Add(cluster.Member)                       {}
 func (*sentLinks) Remove(cluster.Incarnation)               {}
 func (*sentLinks) Control(cluster.Incarnation, []byte) bool { return true }
 func (*sentLinks) Stop(context.Context) error               { return nil }
+func (*sentLinks) Up() int                                  { return 0 }
 
 func (l *sentLinks) Send(peer cluster.Incarnation, m *performatives.Message) error {
 	h, err := performatives.PayloadAs[note](m)
