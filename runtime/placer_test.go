@@ -288,3 +288,21 @@ func TestPickForAMessageOfTheHost(t *testing.T) {
 		t.Errorf("a message of n2 goes back there: %v", at.link)
 	}
 }
+
+// The last messages of a run that another node has handed over to this one come from an agent that runs here by now.
+func TestHearAnEarlierRun(t *testing.T) {
+	p, k := newPlacing(t)
+	_, a, err := p.reserve(k, "k/a", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
+	c.addLocked(peer)
+	for number, forbidden := range map[uint64]bool{a.number - 1: false, a.number + 1: true} {
+		m := act(t, "q", performatives.ActInform, func(e *performatives.Envelope) { e.Sender = "k/a" })
+		m.Activate(number)
+		if err := c.peers[peer].hear(m, 0); (err != nil) != forbidden {
+			t.Errorf("run %d, while %d runs here: %v, forbidden: %t", number, a.number, err, forbidden)
+		}
+	}
+}
