@@ -283,6 +283,7 @@ func TestIdempotencyKey(t *testing.T) {
 					t.Fatal(err)
 				}
 				seen[run] = append(seen[run], <-keys)
+				synctest.Wait() // the next request is of the same conversation, which has to end before
 			}
 		})
 	}

@@ -463,3 +463,46 @@ func TestUndeliveredAfterItWasPassedOn(t *testing.T) {
 		}
 	}
 }
+
+// A message from the only node that hosts a kind does not go back there.
+func TestPickForAMessageOfTheHost(t *testing.T) {
+	p, _ := newPlacing(t)
+	c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
+	c.addLocked(peer)
+	theirs := directory.New(peer)
+	theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
+	c.replica.Joined(peer)
+	if _, err := c.replica.Merge(theirs.State()); err != nil {
+		t.Fatal(err)
+	}
+	p.node.cluster.Store(c)
+	defer p.node.cluster.Store(nil)
+	p.mu.Lock()
+	p.draining = true // this node hosts nothing
+	p.mu.Unlock()
+	m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/a" })
+	if at, placed := p.pickFor(m, nil); !placed || at.link != c.peers[peer] {
+		t.Errorf("a message of this node goes to %v, want n2", at.link)
+	}
+	if at, placed := p.pickFor(m, c.peers[peer]); !placed || at.link != nil {
+		t.Errorf("a message of n2 goes back there: %v", at.link)
+	}
+}
+
+// The last messages of a run that another node has handed over to this one come from an agent that runs here by now.
+func TestHearAnEarlierRun(t *testing.T) {
+	p, k := newPlacing(t)
+	_, a, err := p.reserve(k, "k/a", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
+	c.addLocked(peer)
+	for number, forbidden := range map[uint64]bool{a.number - 1: false, a.number + 1: true} {
+		m := act(t, "q", performatives.ActInform, func(e *performatives.Envelope) { e.Sender = "k/a" })
+		m.Activate(number)
+		if err := c.peers[peer].hear(m, 0); (err != nil) != forbidden {
+			t.Errorf("run %d, while %d runs here: %v, forbidden: %t", number, a.number, err, forbidden)
+		}
+	}
+}
