@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
@@ -207,6 +208,7 @@ func TestLoopbackBrokenConnections(t *testing.T) {
 
 // The longest message arrives. One byte more is refused to its sender at once, and the stream and the messages around it are as they were.
 func TestLoopbackLongestMessage(t *testing.T) {
+	racetest.Skip(t)
 	var dialled atomic.Int64
 	a := newNode(t, nodeA, nil, 0, func(o *LinksOptions) {
 		dial := o.Dial
