@@ -178,7 +178,8 @@ func testAll(ctx context.Context, out io.Writer, all, mutants []mutant, o option
 			fail(err)
 			break
 		}
-		workers.Go(func() { work(one) })
+		own := one
+		workers.Go(func() { work(own) })
 	}
 	workers.Wait()
 	return results, context.Cause(ctx)
