@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -180,11 +181,15 @@ func TestDelegateOverTransports(t *testing.T) {
 	everywhere(t, crew{"team/Ada": worker}, crew{"Bob": worker}, func(t *testing.T, h *hub, o *outpost, _ **wire.Session) {
 		for _, way := range bothWays(h, o) {
 			for _, to := range way.to {
-				progress := 0.0
-				got, err := delegation.Delegate(within(t), way.asker, to, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
-					delegation.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
-				if err != nil || got.Summary != "done: x" || progress != 50 {
-					t.Errorf("%s: %+v, %v, %v %%", to, got, err, progress)
+				ctx, progress := within(t), 0.0
+				for again := true; again; {
+					got, err := delegation.Delegate(ctx, way.asker, to, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
+						delegation.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
+					// An agent over bridge has agreed on progress when the answer to its handshake has come, which may be after the first request.
+					again = err == nil && progress == 0 && strings.Contains(t.Name(), "bridge")
+					if !again && (err != nil || got.Summary != "done: x" || progress != 50) {
+						t.Errorf("%s: %+v, %v, %v %%", to, got, err, progress)
+					}
 				}
 			}
 		}
