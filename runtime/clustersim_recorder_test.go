@@ -28,6 +28,7 @@ type clusterRecorder struct {
 	// The conversations whose requests a node has passed on to one that was lost then. The asker gets FAILURE(disconnected), which stands for
 	// the loss of a peer: the request may have arrived, or not.
 	lostOnTheWay map[p.ConversationID]bool
+	passedOn     map[p.MessageID]bool // requests that a node has passed to a further one
 
 	jumps []time.Time // of the clocks of nodes
 
@@ -76,7 +77,7 @@ func newClusterRecorder() *clusterRecorder {
 	return &clusterRecorder{
 		sent: make(map[p.MessageID]clusterSent), uncertain: make(map[p.MessageID]int), passed: make(map[p.MessageID]int),
 		refused: make(map[p.MessageID]int), answered: make(map[p.MessageID]int),
-		sides: make(map[simSide][]*clusterRun), lostOnTheWay: make(map[p.ConversationID]bool),
+		sides: make(map[simSide][]*clusterRun), lostOnTheWay: make(map[p.ConversationID]bool), passedOn: make(map[p.MessageID]bool),
 	}
 }
 
@@ -111,9 +112,18 @@ func (s *clusterSwarm) passes(m *p.Message) {
 	if m.AsRefusal() != nil {
 		s.recorder.answered[p.MessageID(m.InReplyTo())]++
 	}
-	if f, err := p.PayloadAs[p.Failure](m); err == nil && f.ErrorCode == p.CodeDisconnected && placement.KindOf(m.Sender()) == clusterKind {
+	if m.Forwards() > 0 {
+		s.recorder.passedOn[m.ID()] = true
+	}
+	if saysLost(m) {
 		s.recorder.lostOnTheWay[m.ConversationID()] = true
 	}
+}
+
+// saysLost reports whether m is the FAILURE of a node that has passed a request for a placed agent to a node that was lost.
+func saysLost(m *p.Message) bool {
+	f, err := p.PayloadAs[p.Failure](m)
+	return err == nil && f.ErrorCode == p.CodeDisconnected && placement.KindOf(m.Sender()) == clusterKind
 }
 
 // observe takes in what was published since the last call.
@@ -142,6 +152,9 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 	case actors.MessageReceived:
 		of.handling = ""
 		r.checkDeadline(of, e)
+		if saysLost(e.Message) && r.passedOn[p.MessageID(e.Message.InReplyTo())] { // by the agent's own node
+			r.lostOnTheWay[e.Message.ConversationID()] = true
+		}
 		of.noteDeadline(e.Agent, e.Message)
 		if e.Agent.Is(p.AgentID(of.node.Name())) { // it has no conversations: it asks
 			of.handling, of.handledAt = e.Message.ID(), e.Time
@@ -176,7 +189,7 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 
 // ended counts a message that was refused or dead-lettered, unless a conversation has failed on it, or has dropped it by its table.
 func (r *clusterRecorder) ended(of *clusterEvents, at time.Time, m *p.Message, how account.Outcome, code p.Code) {
-	if m.ID() == of.handling && at.Equal(of.handledAt) {
+	if m.ID() == of.handling && at.Equal(of.handledAt) && code != p.CodeStopped { // nor is it another copy, for which an agent that stops has no time
 		return
 	}
 	r.messages.Count(m.ID(), how)
