@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -47,6 +48,17 @@ func (c *clustered) hostsOf(kind string) (links []*nodeLink) {
 		}
 	}
 	return links
+}
+
+// runsElsewhere reports whether the directory has a placed agent at another node. If the agent is not registered here, that node has not joined yet:
+// the others may know it already. To activate the agent here would begin a second run of it.
+func (c *clustered) runsElsewhere(id performatives.AgentID) bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.replica.Lookup(id), func(e directory.Entry) bool { return e.Placed && e.Owner != c.self })
 }
 
 // withdrawLocked takes a placed agent of another node off this node's directory, because this node is about to run it. It is called with

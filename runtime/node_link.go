@@ -150,7 +150,9 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) error {
 	begun := false
 	if !ok {
 		var err error
-		if begun, err = n.placer.begin(m, l); err != nil {
+		if begun, err = n.placer.begin(m, l, waited); waits(err) {
+			return err
+		} else if err != nil {
 			return n.recordRefusal(m, err)
 		}
 	}
@@ -249,7 +251,8 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 }
 
 // whereIs returns the link to the node where an agent of another node runs, where a placed one is to be activated, or where one was heard that
-// the directory does not know; nil: to none but that at the other end of l, which has sent the message for the agent.
+// the directory does not know; nil: to none but that at the other end of l, which has sent the message for the agent. It is l if the agent runs
+// nowhere and only that node hosts its kind: it sees by the way of the message that this one does not.
 func (l *nodeLink) whereIs(m *performatives.Message, r *actors.Registration) *nodeLink {
 	c, id := l.cluster, m.Receiver()
 	if r != nil {
@@ -266,10 +269,14 @@ func (l *nodeLink) whereIs(m *performatives.Message, r *actors.Registration) *no
 	if heard := c.heard.from(id); heard != nil && heard != l {
 		return heard
 	}
-	if to, handed := c.handedTo(id); handed && to != l.peer {
+	to, handed := c.handedTo(id)
+	if handed && to != l.peer {
 		return c.linkTo(to)
 	}
 	at, _ := c.node.placer.pickFor(m, l)
+	if at.link == nil && !at.here && r == nil && !handed { // the only host took this node for one, which drains
+		at, _ = c.node.placer.pick(id)
+	}
 	return at.link
 }
 

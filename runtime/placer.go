@@ -177,11 +177,14 @@ func opensAnything(m *performatives.Message) bool {
 }
 
 // begin activates the receiver of a message of another node, which is not in the directory, if it is for this one to run it. It reports false
-// if it is not.
-func (p *placer) begin(m *performatives.Message, from *nodeLink) (here bool, err error) {
+// if it is not, and errUnsettled if the message, which has waited so long, is to wait until the node where the agent runs joins.
+func (p *placer) begin(m *performatives.Message, from *nodeLink, waited time.Duration) (here bool, err error) {
 	at, placed := p.pickFor(m, from)
 	if !placed || !at.here || !opensAnything(m) {
 		return false, nil
+	}
+	if waited < longWait && p.node.cluster.Load().runsElsewhere(m.Receiver()) {
+		return false, errUnsettled
 	}
 	switch err := p.activate(at.kind, m.Receiver(), nil); {
 	case err == nil, errors.Is(err, actors.ErrExists): // it is there by now
@@ -196,10 +199,17 @@ func (p *placer) begin(m *performatives.Message, from *nodeLink) (here bool, err
 // route routes a message for an agent that is not in the directory: it activates it, or passes the message to the node that
 // does. It reports false when no kind has such an id, or the message is for a run that has ended.
 func (p *placer) route(m *performatives.Message) (handled bool, err error) {
+	return p.routeWaited(m, 0)
+}
+
+// routeWaited is route for a message that has waited so long until the node where the agent runs joins.
+func (p *placer) routeWaited(m *performatives.Message, waited time.Duration) (handled bool, err error) {
 	at, placed := p.pickFor(m, nil)
 	switch {
 	case !placed || !opensAnything(m):
 		return false, nil
+	case at.here && p.node.cluster.Load().runsElsewhere(m.Receiver()) && p.awaitRun(m, waited):
+		return true, nil
 	case at.here:
 		switch err := p.activate(at.kind, m.Receiver(), m); {
 		case err == nil:
@@ -223,6 +233,23 @@ func (p *placer) route(m *performatives.Message) (handled bool, err error) {
 		return true, nil
 	}
 	return true, err
+}
+
+// awaitRun has a message routed again in a while. It reports false if the message has waited long enough.
+func (p *placer) awaitRun(m *performatives.Message, waited time.Duration) bool {
+	return p.later(waited, longWait, func(next time.Duration) {
+		handled, err := false, error(nil)
+		if _, found := p.node.system.Find(m.Receiver()); !found {
+			handled, err = p.routeWaited(m, next)
+		}
+		if !handled {
+			err = router{p.node}.Route(m)
+		}
+		if err != nil {
+			r := asRefusal(err)
+			p.node.system.RefuseCopy(m.Receiver(), m, r.Code, r.Text)
+		}
+	})
 }
 
 // maxReroutes is how often a message is passed on, at most, that comes back.

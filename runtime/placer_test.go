@@ -487,6 +487,57 @@ func TestPickForAMessageOfTheHost(t *testing.T) {
 	if at, placed := p.pickFor(m, c.peers[peer]); !placed || at.link != nil {
 		t.Errorf("a message of n2 goes back there: %v", at.link)
 	}
+	if to := c.peers[peer].whereIs(m, nil); to != c.peers[peer] {
+		t.Errorf("a message of n2, the only host, which takes this node for one, goes to %v", to)
+	}
+	c.handed = map[performatives.AgentID]*cluster.Incarnation{"k/a": &peer}
+	if to := c.peers[peer].whereIs(m, nil); to != nil {
+		t.Errorf("a message for an agent that n2 has got goes back there: %v", to.peer)
+	}
+}
+
+// A message for an agent of a node that has not joined yet waits for it, as long as any message waits, and activates no second run before.
+func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
+	for _, how := range []struct {
+		joins  bool
+		remote bool // the message is of another node
+	}{{false, false}, {false, true}, {true, false}, {true, true}} {
+		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, _ := newPlacing(t)
+				c, links := newClustered(p.node), &sentLinks{}
+				c.links = links
+				p.node.cluster.Store(c)
+				asker, host := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
+				c.join(cluster.Member{Incarnation: asker})
+				theirs := directory.New(host)
+				theirs.Put(directory.Entry{Agent: "k/a", Hidden: true, Placed: true, Since: 1}, nil)
+				c.Merge(theirs.State())
+				m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/a" })
+				if how.remote {
+					c.peers[asker].receive(m)
+				} else if err := (router{p.node}).Route(m); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+				if run := p.runOf("k/a"); run.number != 0 {
+					t.Error("it is activated at once")
+				}
+				if how.joins {
+					c.join(cluster.Member{Incarnation: host})
+				}
+				time.Sleep(2 * longWait)
+				synctest.Wait()
+				if activated := p.runOf("k/a").number != 0; activated == how.joins {
+					t.Errorf("it is activated here: %t", activated)
+				}
+				if passed := slices.Contains(links.all(), "n3 "); passed != how.joins {
+					t.Errorf("the message is passed on to n3: %t", passed)
+				}
+				_ = p.node.Stop(t.Context())
+			})
+		})
+	}
 }
 
 // The last messages of a run that another node has handed over to this one come from an agent that runs here by now.
