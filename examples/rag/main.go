@@ -122,7 +122,7 @@ func (o *options) ask(ctx context.Context, node *runtime.Node, root performative
 	switch {
 	case ctx.Err() != nil:
 		return answer{}, errors.New("interrupted")
-	case within.Err() != nil, errors.Is(err, performatives.CodeTimeout): // an agent may notice its end first
+	case within.Err() != nil, errors.Is(err, performatives.CodeTimeout), errors.Is(err, performatives.CodeExpired): // an agent may notice its end first
 		return answer{}, fmt.Errorf("not ready after %v; give it more --timeout", o.timeout)
 	case errors.As(err, &end) && end.Refusal.Text != "":
 		return answer{}, errors.New(end.Refusal.Text)
