@@ -55,10 +55,11 @@ type unsure struct {
 }
 
 func (c *unsure) Write(frames []wire.Frame) error {
+	fails := c.fails.Load() // before the other end can answer the frames
 	if err := c.Conn.Write(frames); err != nil {
 		return err
 	}
-	if c.fails.Load() {
+	if fails {
 		return io.ErrClosedPipe
 	}
 	return nil
