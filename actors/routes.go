@@ -2,7 +2,7 @@ package actors
 
 import "slices"
 
-// routes are the subscriptions of a stream, and by kind, those that want it. It is never changed.
+// routes has the subscriptions of a stream, and for each kind the subscriptions that want it. It is never changed.
 type routes struct {
 	all   []*Subscription
 	every []recipient        // for kinds that no subscription names
@@ -24,7 +24,7 @@ type recipient struct {
 
 const routeSlots = 64
 
-// slot spreads kinds: what follows the subject, and how long they are, differs most.
+// slot returns the slot of a kind. It uses the last letter, a middle one and the length, in which kinds differ most.
 func (k Kind) slot() int {
 	n := len(k)
 	if n == 0 {

@@ -41,7 +41,7 @@ type Conversation struct {
 	timers       timers
 	withdrawn    atomic.Pointer[func() error] // returns the cause for which the caller withdrew it; nil otherwise
 	over         atomic.Bool                  // it has ended
-	about        atomic.Pointer[Subject]      // nil before its first event that somebody wants
+	about        atomic.Pointer[Subject]      // nil before the first event that a subscription wants
 	longLived    bool                         // it has no deadline
 	event        Event                        // of the current step, or of the latest one
 	pending      []Event                      // events that the current step has caused

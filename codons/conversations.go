@@ -26,8 +26,8 @@ type Info struct {
 	Deadline time.Time                    `json:"deadline,omitzero"` // when the deadline timer is due; zero while none runs
 	Budget   Budget                       `json:"budget,omitempty"`  // what the work may use; nil without a limit
 
-	// Left is what is left of Budget, without what is lent to conversations that the work has under way, as [Left] returns it. Nil on the
-	// initiator's side, which learns at the end what the work has used. The map is the caller's.
+	// Left is the unused part of Budget, without the parts lent to conversations that the work has under way, as [Left] returns it. Nil on the
+	// initiator's side, which learns the use at the end. The map is the caller's.
 	Left Budget `json:"budget_left,omitempty"`
 }
 
@@ -83,7 +83,7 @@ func (c *Conversation) Info() Info {
 	return i
 }
 
-// left returns what is left of an allowance. s is nil before the first job.
+// left returns the unused part of an allowance. s is nil before the first job.
 func (s *scope) left(allowance Budget) Budget {
 	if s == nil || allowance == nil {
 		return maps.Clone(allowance)

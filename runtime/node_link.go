@@ -121,7 +121,7 @@ func waits(err error) bool { return errors.Is(err, errUnsettled) || errors.Is(er
 func (l *nodeLink) receiveOnce(m *performatives.Message, waited time.Duration) error {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
-	if l.over && m.Forwards() == 0 { // the conversations have lost their peers; those of what was passed on have theirs on a third node
+	if l.over && m.Forwards() == 0 { // the conversations have lost their peers; a message that was passed on belongs to a peer on a third node
 		return l.node.recordRefusal(m, errNodeGone)
 	}
 	err := l.route(m, waited)

@@ -51,7 +51,7 @@ func (r router) deliver(m *performatives.Message) (here bool, err error) {
 
 // broadcast delivers m to every agent of the directory except its sender. To the agents of other nodes goes one copy a node,
 // unless m came from one. Each agent that cannot take m causes a refusal. When no agent can, the first refusal is returned as
-// the error. A message that is too long for the links to other nodes reaches nobody.
+// the error. A message that is too long for the links to other nodes reaches no agent.
 func (n *Node) broadcast(m *performatives.Message, fromNode bool) error {
 	var failed []*performatives.Refusal
 	reached := false

@@ -120,8 +120,8 @@ func resume(file string, mutants []mutant) (results []result, others []mutant, e
 	return results, others, nil
 }
 
-// testAll tests mutants, each worker in a scratch copy of its own. The copy that the workers share has all mutants, so that what is
-// compiled there does not depend on which of them are tested.
+// testAll tests mutants, each worker in a scratch copy of its own. The copy that the workers share has all mutants, so that its
+// packages are compiled once, whichever mutants are tested.
 func testAll(ctx context.Context, out io.Writer, all, mutants []mutant, o options) ([]result, error) {
 	if len(mutants) == 0 {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// suite is what is known of the tests of a package without a mutant. The quick tests run before the others: most mutants are
+// suite describes the tests of a package as they run without a mutant. The quick tests run before the others: most mutants are
 // noticed by one of them.
 type suite struct {
 	tests      []string // the names, with those of examples and fuzz targets

@@ -36,7 +36,7 @@ type Side struct {
 	Deadline time.Time             `json:"deadline,omitzero"` // of a live side; zero without one
 	Budget   codons.Budget         `json:"budget,omitempty"`  // of a live side; nil without a limit
 
-	// Left is what is left of Budget, without what is lent to conversations under way; nil on the initiator's side.
+	// Left is the unused part of Budget, without the parts lent to conversations under way; nil on the initiator's side.
 	Left codons.Budget `json:"budget_left,omitempty"`
 }
 

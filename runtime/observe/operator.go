@@ -13,7 +13,7 @@ type OperatorActed struct {
 	actors.At
 	Who     string `json:"who"`    // the name that the operator has authenticated as; empty without authentication
 	Host    string `json:"host"`   // the address of the operator's client
-	What    string `json:"what"`   // cancel, drain, approve or deny; decide for a decision that cannot be read; forward for what was passed on to another node
+	What    string `json:"what"`   // cancel, drain, approve or deny; decide for a decision that cannot be read; forward for a request that was passed on to another node
 	Of      string `json:"of"`     // the id of the conversation, the name of the node or the number of the step; the request that was passed on
 	Outcome string `json:"result"` // such as receipt, or the code of the error
 

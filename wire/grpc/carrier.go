@@ -52,8 +52,8 @@ func (p passing) Unmarshal(data mem.BufferSlice, v any) error {
 	return p.CodecV2.Unmarshal(data, v)
 }
 
-// loan transports the bytes of a LinkFrame without a copy where gRPC has them in one piece. What is sent belongs to gRPC. What was received is valid
-// until the next one is.
+// loan transports the bytes of a LinkFrame without a copy where gRPC has them in one piece. gRPC owns the parts of a sent frame. A received frame is valid
+// until the next one is received.
 type loan struct {
 	parts  [][]byte   // to be sent
 	frame  []byte     // received
@@ -73,7 +73,7 @@ func (l *loan) give() mem.BufferSlice {
 	return all
 }
 
-// take takes what was received in place of what was received before.
+// take replaces the received frame by the next one.
 func (l *loan) take(data mem.BufferSlice) {
 	if l.of != nil {
 		l.of.Free()

@@ -95,7 +95,7 @@ type series struct {
 	labels
 	add                  []metric.AddOption
 	record               []metric.RecordOption
-	begun, ended, resent int64 // what no counter has yet
+	begun, ended, resent int64 // counts that were not added to the counters yet
 	counted              bool  // it is in metrics.counted
 }
 
@@ -151,7 +151,7 @@ func (m *metrics) count(l labels) *series {
 	return s
 }
 
-// flush adds what was counted to the counters.
+// flush adds the counts of the series to the counters.
 func (m *metrics) flush() {
 	for _, s := range m.counted {
 		for _, c := range []struct {
@@ -270,13 +270,13 @@ type mailbox struct {
 	band  performatives.Priority
 }
 
-// backlog is what waits in a [mailbox]. Of several agents, it has the sum of their depths, and the longest wait.
+// backlog describes the queued messages of a [mailbox]. Of several agents, it has the sum of their depths, and the longest wait.
 type backlog struct {
 	depth int64
 	wait  float64 // of the oldest message, in seconds
 }
 
-// backlogs returns what waits for the agents of this node.
+// backlogs returns the backlogs of the agents of this node.
 func (m *metrics) backlogs(system *actors.System, now time.Time) map[mailbox]backlog {
 	all := map[mailbox]backlog{}
 	for r := range system.Agents() {
