@@ -89,7 +89,7 @@ type labels struct {
 	code     performatives.Code // a known one
 }
 
-// series counts what has the same [labels]. The options of its measurements are made once: sorting attributes takes longer than counting. Its counts are
+// series has the counts of events with the same [labels]. The options of its measurements are made once: sorting attributes takes longer than counting. Its counts are
 // added to the counters once for many events: an addition takes longer than the rest of the work for an event.
 type series struct {
 	labels
