@@ -16,7 +16,8 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
-// survivors are the deleted rows and dropped effects that no check notices, by table, with the reason.
+// survivors are the mistakes that no check notices, by table, with the reason: the deleted rows and dropped effects of
+// all tables and, where a table has them, further mistakes of ALL.
 var survivors = map[string]map[string]string{
 	"contract-net": {
 		"no row responder in completed on duplicate CFP":          resultAgain,
@@ -25,6 +26,14 @@ var survivors = map[string]map[string]string{
 	"iterated-contract-net": {
 		"no row responder in completed on duplicate CFP":          resultAgain,
 		"no row responder in lapsed on duplicate ACCEPT_PROPOSAL": lapseAgain,
+	},
+	"task-delegation": {
+		"initiator in requested, input_given on receive TASK_ACCEPT: stays":                                  knownAgain,
+		"initiator in requested, input_given on receive TASK_ACCEPT: leads to requested":                     knownAgain,
+		"initiator in requested, input_given on receive STATUS_UPDATE: leads to requested":                   knownAgain,
+		"initiator in input_given, working on stale TASK_ACCEPT, stale STATUS_UPDATE: without state working": "the late message is reported as one of this round, and no check compares what is reported",
+		"initiator in input_given, input_needed, declining on command misread: stays":                        "the worker has ended, and the deadline ends the initiator in the same state",
+		"responder in awaiting on receive TASK_REQUEST: stays":                                               "the handler goes on with the answer; that its progress is dropped then is nothing that a check demands",
 	},
 	"english-auction":  lateBidder(true),
 	"dutch-auction":    lateBidder(false),
@@ -38,6 +47,7 @@ var survivors = map[string]map[string]string{
 
 const (
 	resultAgain = "a caller with a proposal repeats its award and not the CFP, and the award is answered by the result"
+	knownAgain  = "the initiator repeats a request that the worker knows, and takes the same answers"
 	lapseAgain  = "it matters only after a deadline and two losses, of the FAILURE and of its repetition; no run has that many faults"
 )
 
@@ -56,12 +66,12 @@ var standardSurvivors = []struct {
 		"the initiator's own deadline, or the loss of its peer, ends it when the FAILURE of that end is lost",
 	},
 	{
-		regexp.MustCompile(`^responder in .* on duplicate [A-Z_]+, receive CANCEL, duplicate CANCEL: without symbol receive CANCEL$`),
+		regexp.MustCompile(`^responder in .* on duplicate [A-Z_]+, receive CANCEL, duplicate CANCEL: (without symbol receive CANCEL|takes receive [A-Z_]+ in place of receive CANCEL)$`),
 		"the repetition of CANCEL gets the FAILURE",
 	},
 	{
-		regexp.MustCompile(`^responder in agreed on receive NOT_UNDERSTOOD: stays$`),
-		"the initiator has ended; the responder works in vain and ends by its answer",
+		regexp.MustCompile(`^responder in (agreed|settling) on receive NOT_UNDERSTOOD: stays$`),
+		"the initiator has ended; the responder works in vain and ends by its answer, or by its receipt",
 	},
 	{
 		regexp.MustCompile(`^initiator in cancelling on duplicate AGREE: takes duplicate [A-Z_]+ in place of duplicate AGREE$`),
