@@ -109,9 +109,9 @@ func (e Exception) Covers(rule string, t *Transition) bool {
 // CommandKind returns the kind of a command of a role's agent in a state. A command without a
 // declaration opens the conversation in [Idle], and is one that the agent may give elsewhere.
 func (m *Machine) CommandKind(r Role, s State, name string) CommandKind {
-	for _, c := range m.table.Commands {
-		if c.Role == r && c.Name == name && slices.Contains(c.In, s) {
-			return c.Kind
+	if i, known := m.layout().index[s]; known {
+		if kind, declared := m.layout().kinds[r][i][name]; declared {
+			return kind
 		}
 	}
 	if s == Idle {

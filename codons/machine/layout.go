@@ -14,6 +14,7 @@ type layout struct {
 	timers   [2][]string
 	jobs     [2][]Job
 	commands [2][][]Symbol                          // by state: the commands of the agent, without those of jobs
+	kinds    [2][]map[string]CommandKind            // by state: the kinds of the commands that the table declares
 	failures [2][]Symbol                            // Undeliverable, Undelivered and PeerLost, where they have an effect
 	inert    [2]map[performatives.Performative]bool // acts of which a duplicate is inert in every state
 }
@@ -31,6 +32,7 @@ func newLayout(m *Machine) *layout {
 	}
 	for _, r := range Roles() {
 		l.commands[r] = l.agentCommands(m, r)
+		l.kinds[r] = l.commandKinds(m, r)
 		l.failures[r] = failures(m, r)
 		l.inert[r] = l.inertDuplicates(m, r)
 	}
@@ -48,6 +50,25 @@ func (l *layout) agentCommands(m *Machine, r Role) [][]Symbol {
 		}
 	}
 	return commands
+}
+
+// commandKinds returns the kinds of the commands that the table declares for a role, in each state. Of two declarations, the
+// first counts.
+func (l *layout) commandKinds(m *Machine, r Role) []map[string]CommandKind {
+	kinds := make([]map[string]CommandKind, len(l.states))
+	for _, c := range slices.Backward(m.table.Commands) {
+		if c.Role != r {
+			continue
+		}
+		for _, s := range c.In {
+			if i := l.index[s]; kinds[i] == nil {
+				kinds[i] = map[string]CommandKind{c.Name: c.Kind}
+			} else {
+				kinds[i][c.Name] = c.Kind
+			}
+		}
+	}
+	return kinds
 }
 
 // failures returns the symbols [Undeliverable], [Undelivered] and [PeerLost] of which a role has a
