@@ -540,6 +540,36 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 	}
 }
 
+// A node forgets the agents of one that has not joined in a while. Messages for them wait no longer.
+func TestStrangersAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		c := newClustered(p.node)
+		c.links = &sentLinks{}
+		p.node.cluster.Store(c)
+		for _, name := range []string{"n2", "n3"} {
+			theirs := directory.New(cluster.Incarnation{Name: name, Epoch: 1})
+			theirs.Put(directory.Entry{Agent: performatives.AgentID("k/" + name), Hidden: true, Placed: true, Since: 1}, nil)
+			c.Merge(theirs.State())
+		}
+		c.join(cluster.Member{Incarnation: cluster.Incarnation{Name: "n2", Epoch: 1}})
+		time.Sleep(strangerTime)
+		synctest.Wait()
+		for id, known := range map[performatives.AgentID]bool{"k/n2": true, "k/n3": false} {
+			if c.runsElsewhere(id) != known {
+				t.Errorf("%s runs at another node: %t, want %t", id, !known, known)
+			}
+		}
+		if err := (router{p.node}).Route(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/n3" })); err != nil {
+			t.Error(err)
+		}
+		if p.runOf("k/n3").number == 0 {
+			t.Error("the message waits")
+		}
+		_ = p.node.Stop(t.Context())
+	})
+}
+
 // The last messages of a run that another node has handed over to this one come from an agent that runs here by now.
 func TestHearAnEarlierRun(t *testing.T) {
 	p, k := newPlacing(t)
