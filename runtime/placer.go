@@ -413,7 +413,7 @@ func (p *placer) agentStopped(id performatives.AgentID) {
 	}
 }
 
-// retryTime is how long a singleton that has stopped, or could not start, waits for its next start.
+// retryTime is how long a singleton that has stopped, could not start, or runs on a node that has not joined yet waits for its next start.
 const retryTime = 5 * time.Second
 
 // retryLater starts the singletons that do not run, after a while.
@@ -503,7 +503,12 @@ func (p *placer) settle() {
 		if _, runs := p.node.system.Find(id); !k.Singleton || runs {
 			continue
 		}
-		if at, placed := p.pick(id); placed && at.here {
+		at, placed := p.pick(id)
+		switch {
+		case !placed || !at.here:
+		case p.node.cluster.Load().runsElsewhere(id): // until that node joins, or is forgotten
+			p.retryLater()
+		default:
 			if err := p.activate(k, id, nil); err != nil && !errors.Is(err, actors.ErrExists) {
 				p.node.system.Logger().Warn("a singleton was not activated", "agent", id, "err", err)
 			}

@@ -540,6 +540,41 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 	}
 }
 
+// A singleton of a node that has not joined yet is not activated until it is clear that the node does not join.
+func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
+	for _, joins := range []bool{true, false} {
+		t.Run(fmt.Sprintf("it joins: %t", joins), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, _ := newPlacing(t)
+				c := newClustered(p.node)
+				c.links = &sentLinks{}
+				p.node.cluster.Store(c)
+				host := cluster.Incarnation{Name: "n3", Epoch: 1}
+				theirs := directory.New(host)
+				theirs.Put(directory.Entry{Agent: "boss", Hidden: true, Placed: true, Since: 1}, nil)
+				c.Merge(theirs.State())
+				if err := p.node.RegisterKind("boss", Kind{New: func(performatives.AgentID) actors.Agent { return still{} }, Singleton: true}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(strangerTime - time.Second)
+				synctest.Wait()
+				if run := p.runOf("boss"); run.number != 0 {
+					t.Error("it is activated before the other node can have joined")
+				}
+				if joins {
+					c.join(cluster.Member{Incarnation: host})
+				}
+				time.Sleep(2 * strangerTime)
+				synctest.Wait()
+				if activated := p.runOf("boss").number != 0; activated == joins {
+					t.Errorf("it is activated: %t", activated)
+				}
+				_ = p.node.Stop(t.Context())
+			})
+		})
+	}
+}
+
 // A node forgets the agents of one that has not joined in a while. Messages for them wait no longer.
 func TestStrangersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
