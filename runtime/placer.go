@@ -268,16 +268,20 @@ func (p *placer) reroute(m *performatives.Message, giveUp func()) bool {
 
 // routeAfter routes a message that has waited so long since its last attempt, now or in a while. It calls giveUp if that fails.
 func (p *placer) routeAfter(m *performatives.Message, waited time.Duration, giveUp func()) {
-	if err := (router{p.node}).Route(m); err == nil {
+	limit := longWait
+	if p.node.cluster.Load().strays(m.Receiver()) {
+		limit = strangerWait
+	}
+	if err := (router{p.node}).route(m); err == nil {
 		return
 	}
-	if !p.later(waited, longWait, func(next time.Duration) { p.routeAfter(m, next, giveUp) }) {
+	if !p.later(waited, limit, func(next time.Duration) { p.routeAfter(m, next, giveUp) }) {
 		giveUp()
 	}
 }
 
 // The time for which a message waits whose receiver moves while the nodes have yet to learn where: first, and at most. How long one may that was
-// passed on by a node that this one knows, and whose sender it does not. And how many may.
+// passed on by a node that this one knows, and whose sender it does not, or that goes to such a sender. And how many may.
 const (
 	firstWait    = 10 * time.Millisecond
 	longWait     = 640 * time.Millisecond

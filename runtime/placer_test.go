@@ -67,6 +67,9 @@ func TestFarewellToNobody(t *testing.T) {
 // sentLinks are links over which nothing is delivered. They note the steps of the notes that were sent.
 type sentLinks struct {
 	offered func(to cluster.Incarnation, h note) // is called with each offer, if it is not nil
+	removed func(peer cluster.Incarnation)       // is called as a link ends, if it is not nil
+
+	gone bool // nothing can be sent
 
 	mu   sync.Mutex
 	sent []string
@@ -74,12 +77,21 @@ type sentLinks struct {
 
 func (*sentLinks) Rename(cluster.Incarnation)               {}
 func (*sentLinks) Add(cluster.Member)                       {}
-func (*sentLinks) Remove(cluster.Incarnation)               {}
 func (*sentLinks) Control(cluster.Incarnation, []byte) bool { return true }
 func (*sentLinks) Stop(context.Context) error               { return nil }
 func (*sentLinks) Up() int                                  { return 0 }
 
+// Remove ends a link.
+func (l *sentLinks) Remove(peer cluster.Incarnation) {
+	if l.removed != nil {
+		l.removed(peer)
+	}
+}
+
 func (l *sentLinks) Send(peer cluster.Incarnation, m *performatives.Message) error {
+	if l.gone {
+		return errNodeGone
+	}
 	h, err := performatives.PayloadAs[note](m)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -432,6 +444,88 @@ func TestWayToAnAgentThatWasHeard(t *testing.T) {
 	}
 }
 
+// An answer to an agent of n3, whose request n2 has passed on and which this node has not linked to, reaches it though n2 has gone, or is a dead letter. One to
+// an agent of n2 is refused.
+func TestAnswerByANodeThatHasGone(t *testing.T) {
+	n2, n3, n4 := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}, cluster.Incarnation{Name: "n4", Epoch: 1}
+	for name, sends := range map[string]func(c *clustered, links *sentLinks, m *performatives.Message) error{
+		"after n2 has gone": func(c *clustered, _ *sentLinks, m *performatives.Message) error {
+			c.lose(n2, "failed")
+			return router{c.node}.Route(m)
+		},
+		"as n2 goes": func(c *clustered, links *sentLinks, m *performatives.Message) error {
+			c.peers[n2].beginLossLocked()
+			links.gone = true
+			err := router{c.node}.Route(m)
+			links.gone = false
+			c.lose(n2, "failed")
+			return err
+		},
+		"by n4, after n2 has gone": func(c *clustered, _ *sentLinks, m *performatives.Message) error {
+			c.lose(n2, "failed")
+			c.peers[n4].receive(m)
+			return nil
+		},
+		"by n4, as n2 goes": func(c *clustered, links *sentLinks, m *performatives.Message) error {
+			c.peers[n2].beginLossLocked()
+			links.gone = true
+			c.peers[n4].receive(m)
+			links.gone = false
+			c.lose(n2, "failed")
+			return nil
+		},
+		"and n2 had not got it": func(c *clustered, links *sentLinks, m *performatives.Message) error {
+			links.removed = func(peer cluster.Incarnation) {
+				(*linkHandler)(c).Undelivered(peer, m, &performatives.Refusal{Code: performatives.CodeStopped, Text: "lost"})
+			}
+			c.lose(n2, "failed")
+			return nil
+		},
+	} {
+		for _, how := range []string{"n3 joins", "n3 does not join", "an agent of n2"} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					p, _ := newPlacing(t)
+					c, links := newClustered(p.node), &sentLinks{}
+					c.links = links
+					p.node.cluster.Store(c)
+					for _, peer := range []cluster.Incarnation{n2, n4} {
+						c.join(cluster.Member{Incarnation: peer})
+					}
+					lost := p.node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindMessageDeadLettered, actors.KindMessageRefused}})
+					defer lost.Close()
+					c.heard.note("asker", heardOver{c.peers[n2], how != "an agent of n2"})
+					m := act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" })
+					err := sends(c, links, m)
+					synctest.Wait()
+					if refused := err != nil || len(lost.C) > 0; refused != (how == "an agent of n2") {
+						t.Errorf("it is refused at once: %t: %v", refused, err)
+					}
+					if how == "n3 joins" {
+						time.Sleep(strangerWait) // which is longer than longWait and all waits before it
+						theirs := directory.New(n3)
+						theirs.Put(directory.Entry{Agent: "asker", Hidden: true, Since: 1}, nil)
+						c.Merge(theirs.State())
+						c.join(cluster.Member{Incarnation: n3})
+					}
+					time.Sleep(2 * strangerWait)
+					synctest.Wait()
+					if passed := slices.Contains(links.all(), "n3 "); passed != (how == "n3 joins") {
+						t.Errorf("it is sent to n3: %t", passed)
+					}
+					if ended := err != nil || len(lost.C) > 0; ended != (how != "n3 joins") {
+						t.Errorf("it was refused or is a dead letter: %t", ended)
+					}
+					if n := len(c.heard.behind); n != 0 {
+						t.Errorf("%d agents are remembered", n)
+					}
+					_ = p.node.Stop(t.Context())
+				})
+			})
+		}
+	}
+}
+
 // listening is an agent that passes on what it gets.
 type listening struct {
 	still
@@ -489,6 +583,14 @@ func TestPickForAMessageOfTheHost(t *testing.T) {
 	}
 	if to := c.peers[peer].whereIs(m, nil); to != c.peers[peer] {
 		t.Errorf("a message of n2, the only host, which takes this node for one, goes to %v", to)
+	}
+	there, err := p.node.system.Register("k/a", &nodeAgent{id: "k/a", link: c.peers[peer], placed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Remove()
+	if to := c.peers[peer].whereIs(m, there); to != c.peers[peer] {
+		t.Errorf("a message of n2 for an agent that by the directory runs there, and has left, goes to %v", to)
 	}
 	c.handed = map[performatives.AgentID]*cluster.Incarnation{"k/a": &peer}
 	if to := c.peers[peer].whereIs(m, nil); to != nil {
