@@ -538,24 +538,27 @@ func (l listening) Receive(_ *actors.Context, m *performatives.Message) { l.hear
 // A request that this node has passed on, and that was not delivered, is refused: for good when the other node may have got it and is lost,
 // else as a copy that can be sent again.
 func TestUndeliveredAfterItWasPassedOn(t *testing.T) {
-	p, _ := newPlacing(t)
-	heard := make(chan *performatives.Message, 1)
-	if err := p.node.Spawn(t.Context(), "asker", func() actors.Agent { return listening{heard: heard} }); err != nil {
-		t.Fatal(err)
-	}
-	m, err := performatives.New(performatives.Envelope{
-		ID: "m", Timestamp: time.Now(), Performative: performatives.ActRequest, Sender: "asker", Receiver: "k/a", Payload: performatives.Raw(`{}`),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for code, copied := range map[performatives.Code]bool{performatives.CodeDisconnected: false, performatives.CodeBusy: true} {
-		(&link{node: p.node}).undelivered(m.Forward(), &performatives.Refusal{Code: code, Text: "lost"})
-		got := <-heard
-		if r := got.AsRefusal(); r == nil || r.Code != code || got.Undeliverable() != copied {
-			t.Errorf("%s: got %+v, want a refusal, of a copy: %t", code, got, copied)
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		heard := make(chan *performatives.Message, 1)
+		if err := p.node.Spawn(t.Context(), "asker", func() actors.Agent { return listening{heard: heard} }); err != nil {
+			t.Fatal(err)
 		}
-	}
+		m := act(t, "m", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "k/a" })
+		for code, copied := range map[performatives.Code]bool{performatives.CodeDisconnected: false, performatives.CodeBusy: true} {
+			(&link{node: p.node}).undelivered(m.Forward(), &performatives.Refusal{Code: code, Text: "lost"})
+			synctest.Wait()
+			select {
+			case got := <-heard:
+				if r := got.AsRefusal(); r == nil || r.Code != code || got.Undeliverable() != copied {
+					t.Errorf("%s: got %+v, want a refusal, of a copy: %t", code, got, copied)
+				}
+			default:
+				t.Errorf("%s: the request %s of %s has no end", code, m.ID(), m.Sender())
+			}
+		}
+		_ = p.node.Stop(t.Context())
+	})
 }
 
 // A message from the only node that hosts a kind does not go back there.
