@@ -104,7 +104,7 @@ func TestRollingSim(t *testing.T) {
 		first uint64 // of two seeds, without flags
 		run   func(*rolling)
 	}{
-		{"in turn", 3, (*rolling).run}, // each has an answer that takes the way of its request, through a node that has passed it on
+		{"in turn", 2, (*rolling).run}, // it has a request that is passed on to a node which does not know yet where its sender is
 		{"joining", 2, (*rolling).runJoining},
 	} {
 		t.Run(how.name, func(t *testing.T) { testRolling(t, how.first, how.run) })
