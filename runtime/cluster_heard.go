@@ -18,7 +18,7 @@ type heard struct {
 	n      atomic.Int64 // how many there are, and in behind
 	mu     sync.Mutex
 	by     map[performatives.AgentID]heardOver // by folded id
-	behind map[performatives.AgentID]struct{}  // the folded ids of agents that are of third nodes, and were heard over a link that has ended, until release is called
+	behind map[performatives.AgentID]struct{}  // the folded ids of agents that are of third nodes, and were heard over a link that has ended, until they are heard again, the directory has them, or release is called
 }
 
 // heardOver is the link over which an agent was heard.
@@ -45,6 +45,7 @@ func (h *heard) note(id performatives.AgentID, over heardOver) {
 		}
 	}
 	h.by[cloned(key)] = over
+	delete(h.behind, key)
 	h.countLocked()
 }
 
@@ -68,6 +69,7 @@ func (h *heard) forget(id performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.by, id.Fold())
+	delete(h.behind, id.Fold())
 	h.countLocked()
 }
 

@@ -526,6 +526,28 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 	}
 }
 
+// An agent that was heard over a link which has ended is sought no longer when it is heard again, or the directory has it: what its node refuses is refused.
+func TestAgentThatIsHeardAgain(t *testing.T) {
+	p, _ := newPlacing(t)
+	c := newClustered(p.node)
+	gone, other := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
+	for name, happens := range map[string]func(){
+		"heard":            func() { c.heard.note("Asker", heardOver{c.peers[other], true}) },
+		"in the directory": func() { c.heard.forget("Asker") },
+	} {
+		c.addLocked(gone)
+		c.addLocked(other)
+		c.heard.note("asker", heardOver{c.peers[gone], true})
+		c.heard.lose(c.peers[gone])
+		if !c.heard.strays("asker") {
+			t.Errorf("%s: it is not sought", name)
+		}
+		if happens(); c.heard.strays("asker") {
+			t.Errorf("%s: it is still sought", name)
+		}
+	}
+}
+
 // listening is an agent that passes on what it gets.
 type listening struct {
 	still
