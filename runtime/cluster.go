@@ -98,6 +98,9 @@ func (c *clustered) heardFrom(id performatives.AgentID) *nodeLink {
 	return c.heard.from(id)
 }
 
+// strays is [heard.strays].
+func (c *clustered) strays(id performatives.AgentID) bool { return c != nil && c.heard.strays(id) }
+
 // broadcast sends one copy to each other node, and reports whether one takes it. The error is that of a message which no link can carry.
 func (c *clustered) broadcast(m *performatives.Message) (reached bool, err error) {
 	if c == nil {
@@ -266,7 +269,11 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	l.left = left
 	l.beginLossLocked()
 	var lost []performatives.AgentID
-	for _, id := range c.heard.lose(l) {
+	heard, behind := c.heard.lose(l)
+	if len(behind) > 0 {
+		c.node.system.AfterFunc(strangerTime, func() { c.heard.release(behind) })
+	}
+	for _, id := range heard {
 		if _, placed := c.node.placer.pick(id); !placed || !left {
 			lost = append(lost, id)
 		}

@@ -168,16 +168,7 @@ func (w working) PerformTask(ctx context.Context, _ delegation.Task) (p.InformRe
 // A tree of 121 delegations over three nodes is cancelled at any moment: when the receipt has come, no handler runs any more.
 func TestCancelledTreeOverNodes(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
-	nodes := newCluster(t, 3)
-	tree := &treeOfTasks{nodes: nodes}
-	for i, n := range nodes {
-		spawn(t, n, tree.agent(i), func() actors.Agent { return branch{tree, i} })
-	}
-	for _, n := range nodes {
-		for i := range nodes {
-			knowsTopic(t, n, tree.agent(i))
-		}
-	}
+	tree := newTreeOfTasks(t)
 	runs := 5
 	if exhaustive.Enabled() {
 		runs = 200
@@ -189,7 +180,7 @@ func TestCancelledTreeOverNodes(t *testing.T) {
 		tree.begin(1 + random.IntN(121))
 		over := make(chan error, 1)
 		go func() {
-			_, err := nodes[run%3].Delegate(ctx, tree.agent(1), p.TaskRequest{TaskType: "review", Description: "4"})
+			_, err := tree.nodes[run%3].Delegate(ctx, tree.agent(1), p.TaskRequest{TaskType: "review", Description: "4"})
 			over <- err
 		}()
 		<-tree.grown
@@ -207,12 +198,73 @@ func TestCancelledTreeOverNodes(t *testing.T) {
 	t.Logf("%d trees, the longest cancelled in %v", runs, worst)
 }
 
+// Both sides of each conversation of a tree over three nodes name the one in whose work it was begun. When the tree is cancelled, no side stays.
+func TestParentsInATreeOverNodes(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	tree := newTreeOfTasks(t)
+	ctx, cancel := context.WithCancel(within(t))
+	tree.begin(121)
+	over := make(chan error, 1)
+	go func() {
+		_, err := tree.nodes[0].Delegate(ctx, tree.agent(1), p.TaskRequest{TaskType: "review", Description: "4"})
+		over <- err
+	}()
+	<-tree.grown
+	parents, sides := make(map[p.ConversationID]p.ConversationID), 0
+	for _, n := range tree.nodes {
+		for _, c := range n.Conversations() {
+			if parent, known := parents[c.ID]; known && parent != c.Parent {
+				t.Errorf("the %s of %s on %s has the parent %q, the other side %q", c.Role, c.ID, n.Name(), c.Parent, parent)
+			}
+			parents[c.ID] = c.Parent
+			sides++
+		}
+	}
+	children := make(map[p.ConversationID]int)
+	for id, parent := range parents {
+		children[parent]++
+		if _, known := parents[parent]; !known && parent != "" {
+			t.Errorf("the parent %q of %s is none of the tree", parent, id)
+		}
+	}
+	if len(parents) != 121 || sides != 242 || children[""] != 1 || len(children) != 41 {
+		t.Errorf("%d conversations with %d sides, of which %d have no parent, and %d have children", len(parents), sides, children[""], len(children)-1)
+	}
+	cancel()
+	if err := <-over; err == nil {
+		t.Error("a cancelled delegation succeeded")
+	}
+	for _, n := range tree.nodes {
+		eventually(t, n, func() error {
+			if left := n.Conversations(); len(left) > 0 {
+				return fmt.Errorf("%d conversations are left on %s: %+v", len(left), n.Name(), left[0])
+			}
+			return nil
+		})
+	}
+}
+
 // treeOfTasks are the handlers of a tree of delegations, each of which has three children, down to a depth.
 type treeOfTasks struct {
 	nodes   []*runtime.Node
 	running atomic.Int64
 	left    atomic.Int64  // how many handlers are to begin until grown
 	grown   chan struct{} // gets a value when so many have begun
+}
+
+// newTreeOfTasks starts three nodes, each with an agent of trees, that know one another.
+func newTreeOfTasks(t *testing.T) *treeOfTasks {
+	t.Helper()
+	tree := &treeOfTasks{nodes: newCluster(t, 3)}
+	for i, n := range tree.nodes {
+		spawn(t, n, tree.agent(i), func() actors.Agent { return branch{tree, i} })
+	}
+	for _, n := range tree.nodes {
+		for i := range tree.nodes {
+			knowsTopic(t, n, tree.agent(i))
+		}
+	}
+	return tree
 }
 
 func (*treeOfTasks) agent(node int) p.AgentID { return p.AgentID(fmt.Sprint("branch", node)) }

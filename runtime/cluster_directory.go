@@ -162,7 +162,21 @@ func (c *clustered) changedLocked(ids []performatives.AgentID, err error) {
 		c.node.system.Logger().Warn("a part of the directory was not understood", "err", err)
 		return
 	}
+	for _, node := range c.replica.Strangers() {
+		c.node.system.AfterFunc(strangerTime, func() { c.forget(node) })
+	}
 	c.outdateLocked(ids...)
+}
+
+// strangerTime is how long the agents of a node are in the replica before the node has joined. A node that lives joins sooner. One that has died just
+// before this node began is not a member here, and never becomes one: the others no longer tell of it.
+const strangerTime = 5 * time.Second
+
+// forget drops the agents of a node that has not joined.
+func (c *clustered) forget(node cluster.Incarnation) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outdateLocked(c.replica.Forget(node)...)
 }
 
 // outdateLocked has the registrations of agents compared with the replica, soon.

@@ -15,9 +15,10 @@ const maxHeard = 65_536
 // just begun or moved, a client of a session, or an agent beyond another node's uplink. Replies go there. The directory
 // corrects it.
 type heard struct {
-	n  atomic.Int64 // how many there are
-	mu sync.Mutex
-	by map[performatives.AgentID]heardOver // by folded id
+	n      atomic.Int64 // how many there are, and in behind
+	mu     sync.Mutex
+	by     map[performatives.AgentID]heardOver // by folded id
+	behind map[performatives.AgentID]struct{}  // the folded ids of agents that are of third nodes, and were heard over a link that has ended, until they are heard again, the directory has them, or release is called
 }
 
 // heardOver is the link over which an agent was heard.
@@ -44,8 +45,11 @@ func (h *heard) note(id performatives.AgentID, over heardOver) {
 		}
 	}
 	h.by[cloned(key)] = over
-	h.n.Store(int64(len(h.by)))
+	delete(h.behind, key)
+	h.countLocked()
 }
+
+func (h *heard) countLocked() { h.n.Store(int64(len(h.by) + len(h.behind))) }
 
 // from returns the link over which an agent was heard, or nil.
 func (h *heard) from(id performatives.AgentID) *nodeLink {
@@ -65,11 +69,37 @@ func (h *heard) forget(id performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.by, id.Fold())
-	h.n.Store(int64(len(h.by)))
+	delete(h.behind, id.Fold())
+	h.countLocked()
 }
 
-// lose removes the agents that were heard over a link, and returns the ids of those that are behind it, sorted.
-func (h *heard) lose(l *nodeLink) (lost []performatives.AgentID) {
+// strays reports whether an agent is of a third node, and was heard over a link which has ended. The directory will have it as soon as its own node has
+// joined.
+func (h *heard) strays(id performatives.AgentID) bool {
+	if h.n.Load() == 0 {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	key := id.Fold()
+	_, behind := h.behind[key]
+	over := h.by[key]
+	return behind || over.passed && over.link.ended() // which lose is about to find
+}
+
+// release forgets agents that were heard over a link which has ended.
+func (h *heard) release(ids []performatives.AgentID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, id := range ids {
+		delete(h.behind, id)
+	}
+	h.countLocked()
+}
+
+// lose removes the agents that were heard over a link. It returns the folded ids of those that are lost with it, sorted, and of those of
+// third nodes.
+func (h *heard) lose(l *nodeLink) (lost, behind []performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id, by := range h.by {
@@ -79,9 +109,15 @@ func (h *heard) lose(l *nodeLink) (lost []performatives.AgentID) {
 		delete(h.by, id)
 		if !by.passed {
 			lost = append(lost, id)
+			continue
 		}
+		behind = append(behind, id)
+		if h.behind == nil {
+			h.behind = make(map[performatives.AgentID]struct{})
+		}
+		h.behind[id] = struct{}{}
 	}
-	h.n.Store(int64(len(h.by)))
+	h.countLocked()
 	slices.Sort(lost)
-	return lost
+	return lost, behind
 }

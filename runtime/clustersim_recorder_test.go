@@ -54,6 +54,7 @@ type clusterEvents struct {
 	handling  p.MessageID // what a conversation has just handled
 	handledAt time.Time
 	replyBy   map[p.AgentID]map[string]deadline // of the conversations of its agents
+	lost      map[string]time.Time              // when the node has last lost each of the others
 }
 
 type deadline = time.Time
@@ -88,7 +89,7 @@ func (r *clusterRecorder) follow(c *clusterNode) {
 			actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition,
 			runtime.KindMemberLost,
 		}}),
-		node: c, replyBy: make(map[p.AgentID]map[string]deadline),
+		node: c, replyBy: make(map[p.AgentID]map[string]deadline), lost: make(map[string]time.Time),
 	})
 }
 
@@ -174,9 +175,13 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 			if m.AsRefusal() != nil && e.Code == p.CodeConversationEnded { // its receiver was told an end before
 				r.answered[p.MessageID(m.InReplyTo())]++
 			}
+			if asker := r.sent[p.MessageID(m.InReplyTo())].node; asker != nil && e.Code == p.CodeStopped && of.lost[asker.Name()].Equal(e.Time) {
+				r.answered[p.MessageID(m.InReplyTo())]++ // a refusal to an agent of the node that is lost at this moment, which loses this one
+			}
 			r.ended(of, e.Time, m, account.Dead, e.Code)
 		}
 	case runtime.MemberLost:
+		of.lost[e.Node] = e.Time
 		r.losses.count("a node " + e.Reason)
 	case codons.Transition:
 		of.handling, of.handledAt = e.Message, e.Time

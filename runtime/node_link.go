@@ -100,7 +100,7 @@ func (l *nodeLink) receiveAgain(m *performatives.Message, waited time.Duration) 
 	switch {
 	case !waits(err):
 		return
-	case errors.Is(err, errStranger):
+	case errors.Is(err, errStranger), errors.Is(err, errStray):
 		limit = strangerWait
 	}
 	if !l.node.placer.later(waited, limit, func(next time.Duration) { l.receiveAgain(m, next) }) {
@@ -112,10 +112,13 @@ func (l *nodeLink) receiveAgain(m *performatives.Message, waited time.Duration) 
 var (
 	errUnsettled = refused(performatives.CodeBusy, "the agent moves, and this node does not know where it is")
 	errStranger  = refused(performatives.CodeBusy, "another node has passed the message on, and this node does not know where its sender is")
+	errStray     = refused(performatives.CodeStopped, "the node by which the agent was reached has gone")
 )
 
 // waits reports whether a message that was not routed for that reason may be in a while.
-func waits(err error) bool { return errors.Is(err, errUnsettled) || errors.Is(err, errStranger) }
+func waits(err error) bool {
+	return errors.Is(err, errUnsettled) || errors.Is(err, errStranger) || errors.Is(err, errStray)
+}
 
 // receiveOnce routes a message. It reports an error that waits says, or has answered the sender.
 func (l *nodeLink) receiveOnce(m *performatives.Message, waited time.Duration) error {
@@ -167,13 +170,15 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) error {
 		switch err := on.Send(m.Forward()); {
 		case err == nil:
 			return nil
-		case on.ended() && placed && opensAnything(m):
+		case on.ended() && (opensAnything(m) && placed || l.cluster.strays(to)):
 			return errUnsettled
 		default:
 			return n.recordRefusal(m, err)
 		}
 	case placed && opensAnything(m): // it is on its way, and not all nodes know where
 		return errUnsettled
+	case l.cluster.strays(to):
+		return errStray
 	case ok:
 		return n.recordRefusal(m, refused(performatives.CodeStopped, fmt.Sprintf("the agent %q is not on the node %s", to, n.Name())))
 	case n.system.HasRun(to):
@@ -251,8 +256,8 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 }
 
 // whereIs returns the link to the node where an agent of another node runs, where a placed one is to be activated, or where one was heard that
-// the directory does not know; nil: to none but that at the other end of l, which has sent the message for the agent. It is l if the agent runs
-// nowhere and only that node hosts its kind: it sees by the way of the message that this one does not.
+// the directory does not know; nil: to none but that at the other end of l, which has sent the message for the agent. It is l if only that node
+// hosts the agent's kind, and does not run the agent any more: it sees by the way of the message that this one does not.
 func (l *nodeLink) whereIs(m *performatives.Message, r *actors.Registration) *nodeLink {
 	c, id := l.cluster, m.Receiver()
 	if r != nil {
@@ -274,7 +279,7 @@ func (l *nodeLink) whereIs(m *performatives.Message, r *actors.Registration) *no
 		return c.linkTo(to)
 	}
 	at, _ := c.node.placer.pickFor(m, l)
-	if at.link == nil && !at.here && r == nil && !handed { // the only host took this node for one, which drains
+	if at.link == nil && !at.here && !handed { // the only host took this node for one, which drains
 		at, _ = c.node.placer.pick(id)
 	}
 	return at.link

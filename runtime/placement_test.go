@@ -290,10 +290,7 @@ func TestForgedNote(t *testing.T) {
 	h, nodes := newHall(), join(t, 2, newPatientMember)
 	h.keepState = true
 	h.host(t, nodes...)
-	id := p.AgentID("counter/0")
-	for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
-		id = p.AgentID(fmt.Sprint("counter/", i))
-	}
+	id := counters(1)[0]
 	spawn(t, nodes[0], "mallory", func() actors.Agent { return colleague{} })
 	listed(t, nodes[0], "n2", "n2") // later than what it hosts
 	letters := listen(t, nodes[1], actors.KindMessageReceived)
@@ -331,10 +328,7 @@ func TestAgentThatCannotMove(t *testing.T) {
 		}})
 	}
 	kind(n1)
-	id := p.AgentID("counter/0")
-	for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
-		id = p.AgentID(fmt.Sprint("counter/", i))
-	}
+	id := counters(1)[0]
 	count(t, n1, id)
 	again := n1.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindAgentActivated}})
 	defer again.Close()
@@ -364,12 +358,7 @@ func TestMoveWithOpenConversations(t *testing.T) {
 		register(t, n, "counter", k)
 	}
 	moves(n1, time.Minute)
-	var ids []p.AgentID // that n2 is to get
-	for i := 0; len(ids) < 2; i++ {
-		if id := p.AgentID(fmt.Sprint("counter/", i)); placement.Pick(id, []string{"n1", "n2"}) == "n2" {
-			ids = append(ids, id)
-		}
-	}
+	ids := counters(2)
 	ends := make(chan error, 2)
 	for _, id := range ids {
 		go func() {
@@ -448,10 +437,7 @@ func TestDrainAlone(t *testing.T) {
 func TestHostDies(t *testing.T) {
 	h, nodes := newHall(), join(t, 2, newMember)
 	h.host(t, nodes...)
-	id := p.AgentID("counter/0")
-	for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
-		id = p.AgentID(fmt.Sprint("counter/", i))
-	}
+	id := counters(1)[0]
 	for want := 1; want <= 2; want++ {
 		if got := count(t, nodes[0], id); got != want {
 			t.Fatalf("it counts %d, want %d", got, want)
@@ -560,10 +546,7 @@ func TestAskedWhileItsHostIsLost(t *testing.T) {
 	h := newHall()
 	h.block = release
 	h.host(t, n1, n2)
-	id := p.AgentID("counter/0")
-	for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
-		id = p.AgentID(fmt.Sprint("counter/", i))
-	}
+	id := counters(1)[0]
 	ask := func(client p.AgentID) (end chan error) {
 		self, err := n1.Client(t.Context(), client)
 		if err != nil {
@@ -603,10 +586,7 @@ func TestSentWhileItsHostIsLost(t *testing.T) {
 	h, nodes := newHall(), join(t, 2, newPatientMember)
 	h.host(t, nodes...)
 	register(t, nodes[1], "elsewhere", h.kind("n2"))
-	id := p.AgentID("counter/0")
-	for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
-		id = p.AgentID(fmt.Sprint("counter/", i))
-	}
+	id := counters(1)[0]
 	spawn(t, nodes[1], "plain", func() actors.Agent { return &counter{hall: h} })
 	for _, id := range []p.AgentID{id, "elsewhere/a"} {
 		count(t, nodes[1], id)
@@ -641,11 +621,44 @@ func TestSentWhileItsHostIsLost(t *testing.T) {
 	}
 }
 
-// holding is the links of a node of which the one to n2 never has a stream: what it takes comes back when it ends.
-type holding struct {
+// wrapped are the links of a node of which another type changes something.
+type wrapped struct {
 	runtime.NodeLinks
 	handler nodelink.Handler
-	took    chan *p.Message // gets a copy of what it holds
+}
+
+// hallOver starts three nodes, of which n1 and n2 host counters. The links of n1 are those given, which wrap real ones.
+func hallOver(t *testing.T, links runtime.NodeLinks, w *wrapped) (h *hall, n1, n2, n3 *runtime.Node) {
+	t.Helper()
+	options := runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}
+	n1 = newNode(t, runtime.Options{Name: "n1", Cluster: options.Over(runtime.SimNetwork{
+		Membership: func(o membership.Options) (runtime.Joining, error) { return membership.Start(o) },
+		Links: func(o nodelink.LinksOptions) (runtime.NodeLinks, error) {
+			all, err := nodelink.NewLinks(o)
+			w.NodeLinks, w.handler = all, o.Handler
+			return links, err
+		},
+	})})
+	n2, n3 = newPatientMember(t, "n2", n1.Members()[0].Gossip), newPatientMember(t, "n3", n1.Members()[0].Gossip)
+	h = newHall()
+	h.host(t, n1, n2)
+	return h, n1, n2, n3
+}
+
+// counters returns the ids of so many counters that are to run on n2, if it and n1 host them.
+func counters(n int) (ids []p.AgentID) {
+	for i := 0; len(ids) < n; i++ {
+		if id := p.AgentID(fmt.Sprint("counter/", i)); placement.Pick(id, []string{"n1", "n2"}) == "n2" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// holding is the links of a node of which the one to n2 never has a stream: what it takes comes back when it ends.
+type holding struct {
+	wrapped
+	took chan *p.Message // gets a copy of what it holds
 
 	mu   sync.Mutex
 	held []*p.Message
@@ -678,9 +691,8 @@ func (l *holding) Remove(peer cluster.Incarnation) {
 
 // parting is the links of a node that loses n2, as one that has left, just before it sends a task there.
 type parting struct {
-	runtime.NodeLinks
-	handler nodelink.Handler
-	loses   atomic.Pointer[func()]
+	wrapped
+	loses atomic.Pointer[func()]
 }
 
 func (l *parting) Send(peer cluster.Incarnation, m *p.Message) error {
@@ -699,22 +711,8 @@ func TestSentAsTheLinkEnds(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel() // it waits for gossip, mostly
 			links := &parting{}
-			options := runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}
-			n1 := newNode(t, runtime.Options{Name: "n1", Cluster: options.Over(runtime.SimNetwork{
-				Membership: func(o membership.Options) (runtime.Joining, error) { return membership.Start(o) },
-				Links: func(o nodelink.LinksOptions) (runtime.NodeLinks, error) {
-					all, err := nodelink.NewLinks(o)
-					links.NodeLinks, links.handler = all, o.Handler
-					return links, err
-				},
-			})})
-			n2, n3 := newPatientMember(t, "n2", n1.Members()[0].Gossip), newPatientMember(t, "n3", n1.Members()[0].Gossip)
-			h := newHall()
-			h.host(t, n1, n2)
-			id := p.AgentID("counter/0")
-			for i := 1; placement.Pick(id, []string{"n1", "n2"}) != "n2"; i++ {
-				id = p.AgentID(fmt.Sprint("counter/", i))
-			}
+			h, n1, n2, n3 := hallOver(t, links, &links.wrapped)
+			id := counters(1)[0]
 			answers := make(chan *p.Message, 10)
 			asker := func(n *runtime.Node) {
 				spawn(t, n, "asker", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) { answers <- m }}))
@@ -773,24 +771,8 @@ func TestSentAsTheLinkEnds(t *testing.T) {
 func TestWaitsForALinkThatIsLost(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	links := &holding{took: make(chan *p.Message, 2)}
-	options := runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}
-	n1 := newNode(t, runtime.Options{Name: "n1", Cluster: options.Over(runtime.SimNetwork{
-		Membership: func(o membership.Options) (runtime.Joining, error) { return membership.Start(o) },
-		Links: func(o nodelink.LinksOptions) (runtime.NodeLinks, error) {
-			all, err := nodelink.NewLinks(o)
-			links.NodeLinks, links.handler = all, o.Handler
-			return links, err
-		},
-	})})
-	n2, n3 := newPatientMember(t, "n2", n1.Members()[0].Gossip), newPatientMember(t, "n3", n1.Members()[0].Gossip)
-	h := newHall()
-	h.host(t, n1, n2)
-	var ids []p.AgentID
-	for i := 0; len(ids) < 2; i++ {
-		if id := p.AgentID(fmt.Sprint("counter/", i)); placement.Pick(id, []string{"n1", "n2"}) == "n2" {
-			ids = append(ids, id)
-		}
-	}
+	h, n1, n2, n3 := hallOver(t, links, &links.wrapped)
+	ids := counters(2)
 	answers := make(chan *p.Message, 10)
 	spawn(t, n3, "asker", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) { answers <- m }}))
 	knowsTopic(t, n1, "asker")

@@ -268,16 +268,20 @@ func (p *placer) reroute(m *performatives.Message, giveUp func()) bool {
 
 // routeAfter routes a message that has waited so long since its last attempt, now or in a while. It calls giveUp if that fails.
 func (p *placer) routeAfter(m *performatives.Message, waited time.Duration, giveUp func()) {
-	if err := (router{p.node}).Route(m); err == nil {
+	limit := longWait
+	if p.node.cluster.Load().strays(m.Receiver()) {
+		limit = strangerWait
+	}
+	if err := (router{p.node}).route(m); err == nil {
 		return
 	}
-	if !p.later(waited, longWait, func(next time.Duration) { p.routeAfter(m, next, giveUp) }) {
+	if !p.later(waited, limit, func(next time.Duration) { p.routeAfter(m, next, giveUp) }) {
 		giveUp()
 	}
 }
 
 // The time for which a message waits whose receiver moves while the nodes have yet to learn where: first, and at most. How long one may that was
-// passed on by a node that this one knows, and whose sender it does not. And how many may.
+// passed on by a node that this one knows, and whose sender it does not, or that goes to such a sender. And how many may.
 const (
 	firstWait    = 10 * time.Millisecond
 	longWait     = 640 * time.Millisecond
@@ -413,7 +417,7 @@ func (p *placer) agentStopped(id performatives.AgentID) {
 	}
 }
 
-// retryTime is how long a singleton that has stopped, or could not start, waits for its next start.
+// retryTime is how long a singleton that has stopped, could not start, or runs on a node that has not joined yet waits for its next start.
 const retryTime = 5 * time.Second
 
 // retryLater starts the singletons that do not run, after a while.
@@ -503,7 +507,12 @@ func (p *placer) settle() {
 		if _, runs := p.node.system.Find(id); !k.Singleton || runs {
 			continue
 		}
-		if at, placed := p.pick(id); placed && at.here {
+		at, placed := p.pick(id)
+		switch {
+		case !placed || !at.here:
+		case p.node.cluster.Load().runsElsewhere(id): // until that node joins, or is forgotten
+			p.retryLater()
+		default:
 			if err := p.activate(k, id, nil); err != nil && !errors.Is(err, actors.ErrExists) {
 				p.node.system.Logger().Warn("a singleton was not activated", "agent", id, "err", err)
 			}

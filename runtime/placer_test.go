@@ -67,6 +67,9 @@ func TestFarewellToNobody(t *testing.T) {
 // sentLinks are links over which nothing is delivered. They note the steps of the notes that were sent.
 type sentLinks struct {
 	offered func(to cluster.Incarnation, h note) // is called with each offer, if it is not nil
+	removed func(peer cluster.Incarnation)       // is called as a link ends, if it is not nil
+
+	gone bool // nothing can be sent
 
 	mu   sync.Mutex
 	sent []string
@@ -74,12 +77,21 @@ type sentLinks struct {
 
 func (*sentLinks) Rename(cluster.Incarnation)               {}
 func (*sentLinks) Add(cluster.Member)                       {}
-func (*sentLinks) Remove(cluster.Incarnation)               {}
 func (*sentLinks) Control(cluster.Incarnation, []byte) bool { return true }
 func (*sentLinks) Stop(context.Context) error               { return nil }
 func (*sentLinks) Up() int                                  { return 0 }
 
+// Remove ends a link.
+func (l *sentLinks) Remove(peer cluster.Incarnation) {
+	if l.removed != nil {
+		l.removed(peer)
+	}
+}
+
 func (l *sentLinks) Send(peer cluster.Incarnation, m *performatives.Message) error {
+	if l.gone {
+		return errNodeGone
+	}
 	h, err := performatives.PayloadAs[note](m)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -432,6 +444,110 @@ func TestWayToAnAgentThatWasHeard(t *testing.T) {
 	}
 }
 
+// An answer to an agent of n3, whose request n2 has passed on and which this node has not linked to, reaches it though n2 has gone, or is a dead letter. One to
+// an agent of n2 is refused.
+func TestAnswerByANodeThatHasGone(t *testing.T) {
+	n2, n3, n4 := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}, cluster.Incarnation{Name: "n4", Epoch: 1}
+	for name, sends := range map[string]func(c *clustered, links *sentLinks, m *performatives.Message) error{
+		"after n2 has gone": func(c *clustered, _ *sentLinks, m *performatives.Message) error {
+			c.lose(n2, "failed")
+			return router{c.node}.Route(m)
+		},
+		"as n2 goes": func(c *clustered, links *sentLinks, m *performatives.Message) error {
+			c.peers[n2].beginLossLocked()
+			links.gone = true
+			err := router{c.node}.Route(m)
+			links.gone = false
+			c.lose(n2, "failed")
+			return err
+		},
+		"by n4, after n2 has gone": func(c *clustered, _ *sentLinks, m *performatives.Message) error {
+			c.lose(n2, "failed")
+			c.peers[n4].receive(m)
+			return nil
+		},
+		"by n4, as n2 goes": func(c *clustered, links *sentLinks, m *performatives.Message) error {
+			c.peers[n2].beginLossLocked()
+			links.gone = true
+			c.peers[n4].receive(m)
+			links.gone = false
+			c.lose(n2, "failed")
+			return nil
+		},
+		"and n2 had not got it": func(c *clustered, links *sentLinks, m *performatives.Message) error {
+			links.removed = func(peer cluster.Incarnation) {
+				(*linkHandler)(c).Undelivered(peer, m, &performatives.Refusal{Code: performatives.CodeStopped, Text: "lost"})
+			}
+			c.lose(n2, "failed")
+			return nil
+		},
+	} {
+		for _, how := range []string{"n3 joins", "n3 does not join", "an agent of n2"} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					p, _ := newPlacing(t)
+					c, links := newClustered(p.node), &sentLinks{}
+					c.links = links
+					p.node.cluster.Store(c)
+					for _, peer := range []cluster.Incarnation{n2, n4} {
+						c.join(cluster.Member{Incarnation: peer})
+					}
+					lost := p.node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindMessageDeadLettered, actors.KindMessageRefused}})
+					defer lost.Close()
+					c.heard.note("asker", heardOver{c.peers[n2], how != "an agent of n2"})
+					m := act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" })
+					err := sends(c, links, m)
+					synctest.Wait()
+					if refused := err != nil || len(lost.C) > 0; refused != (how == "an agent of n2") {
+						t.Errorf("it is refused at once: %t: %v", refused, err)
+					}
+					if how == "n3 joins" {
+						time.Sleep(strangerWait) // which is longer than longWait and all waits before it
+						theirs := directory.New(n3)
+						theirs.Put(directory.Entry{Agent: "asker", Hidden: true, Since: 1}, nil)
+						c.Merge(theirs.State())
+						c.join(cluster.Member{Incarnation: n3})
+					}
+					time.Sleep(2 * strangerWait)
+					synctest.Wait()
+					if passed := slices.Contains(links.all(), "n3 "); passed != (how == "n3 joins") {
+						t.Errorf("it is sent to n3: %t", passed)
+					}
+					if ended := err != nil || len(lost.C) > 0; ended != (how != "n3 joins") {
+						t.Errorf("it was refused or is a dead letter: %t", ended)
+					}
+					if n := len(c.heard.behind); n != 0 {
+						t.Errorf("%d agents are remembered", n)
+					}
+					_ = p.node.Stop(t.Context())
+				})
+			})
+		}
+	}
+}
+
+// An agent that was heard over a link which has ended is sought no longer when it is heard again, or the directory has it: what its node refuses is refused.
+func TestAgentThatIsHeardAgain(t *testing.T) {
+	p, _ := newPlacing(t)
+	c := newClustered(p.node)
+	gone, other := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
+	for name, happens := range map[string]func(){
+		"heard":            func() { c.heard.note("Asker", heardOver{c.peers[other], true}) },
+		"in the directory": func() { c.heard.forget("Asker") },
+	} {
+		c.addLocked(gone)
+		c.addLocked(other)
+		c.heard.note("asker", heardOver{c.peers[gone], true})
+		c.heard.lose(c.peers[gone])
+		if !c.heard.strays("asker") {
+			t.Errorf("%s: it is not sought", name)
+		}
+		if happens(); c.heard.strays("asker") {
+			t.Errorf("%s: it is still sought", name)
+		}
+	}
+}
+
 // listening is an agent that passes on what it gets.
 type listening struct {
 	still
@@ -444,24 +560,27 @@ func (l listening) Receive(_ *actors.Context, m *performatives.Message) { l.hear
 // A request that this node has passed on, and that was not delivered, is refused: for good when the other node may have got it and is lost,
 // else as a copy that can be sent again.
 func TestUndeliveredAfterItWasPassedOn(t *testing.T) {
-	p, _ := newPlacing(t)
-	heard := make(chan *performatives.Message, 1)
-	if err := p.node.Spawn(t.Context(), "asker", func() actors.Agent { return listening{heard: heard} }); err != nil {
-		t.Fatal(err)
-	}
-	m, err := performatives.New(performatives.Envelope{
-		ID: "m", Timestamp: time.Now(), Performative: performatives.ActRequest, Sender: "asker", Receiver: "k/a", Payload: performatives.Raw(`{}`),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for code, copied := range map[performatives.Code]bool{performatives.CodeDisconnected: false, performatives.CodeBusy: true} {
-		(&link{node: p.node}).undelivered(m.Forward(), &performatives.Refusal{Code: code, Text: "lost"})
-		got := <-heard
-		if r := got.AsRefusal(); r == nil || r.Code != code || got.Undeliverable() != copied {
-			t.Errorf("%s: got %+v, want a refusal, of a copy: %t", code, got, copied)
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		heard := make(chan *performatives.Message, 1)
+		if err := p.node.Spawn(t.Context(), "asker", func() actors.Agent { return listening{heard: heard} }); err != nil {
+			t.Fatal(err)
 		}
-	}
+		m := act(t, "m", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "k/a" })
+		for code, copied := range map[performatives.Code]bool{performatives.CodeDisconnected: false, performatives.CodeBusy: true} {
+			(&link{node: p.node}).undelivered(m.Forward(), &performatives.Refusal{Code: code, Text: "lost"})
+			synctest.Wait()
+			select {
+			case got := <-heard:
+				if r := got.AsRefusal(); r == nil || r.Code != code || got.Undeliverable() != copied {
+					t.Errorf("%s: got %+v, want a refusal, of a copy: %t", code, got, copied)
+				}
+			default:
+				t.Errorf("%s: the request %s of %s has no end", code, m.ID(), m.Sender())
+			}
+		}
+		_ = p.node.Stop(t.Context())
+	})
 }
 
 // A message from the only node that hosts a kind does not go back there.
@@ -489,6 +608,14 @@ func TestPickForAMessageOfTheHost(t *testing.T) {
 	}
 	if to := c.peers[peer].whereIs(m, nil); to != c.peers[peer] {
 		t.Errorf("a message of n2, the only host, which takes this node for one, goes to %v", to)
+	}
+	there, err := p.node.system.Register("k/a", &nodeAgent{id: "k/a", link: c.peers[peer], placed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Remove()
+	if to := c.peers[peer].whereIs(m, there); to != c.peers[peer] {
+		t.Errorf("a message of n2 for an agent that by the directory runs there, and has left, goes to %v", to)
 	}
 	c.handed = map[performatives.AgentID]*cluster.Incarnation{"k/a": &peer}
 	if to := c.peers[peer].whereIs(m, nil); to != nil {
@@ -538,6 +665,71 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A singleton of a node that has not joined yet is not activated until it is clear that the node does not join.
+func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
+	for _, joins := range []bool{true, false} {
+		t.Run(fmt.Sprintf("it joins: %t", joins), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, _ := newPlacing(t)
+				c := newClustered(p.node)
+				c.links = &sentLinks{}
+				p.node.cluster.Store(c)
+				host := cluster.Incarnation{Name: "n3", Epoch: 1}
+				theirs := directory.New(host)
+				theirs.Put(directory.Entry{Agent: "boss", Hidden: true, Placed: true, Since: 1}, nil)
+				c.Merge(theirs.State())
+				if err := p.node.RegisterKind("boss", Kind{New: func(performatives.AgentID) actors.Agent { return still{} }, Singleton: true}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(strangerTime - time.Second)
+				synctest.Wait()
+				if run := p.runOf("boss"); run.number != 0 {
+					t.Error("it is activated before the other node can have joined")
+				}
+				if joins {
+					c.join(cluster.Member{Incarnation: host})
+				}
+				time.Sleep(2 * strangerTime)
+				synctest.Wait()
+				if activated := p.runOf("boss").number != 0; activated == joins {
+					t.Errorf("it is activated: %t", activated)
+				}
+				_ = p.node.Stop(t.Context())
+			})
+		})
+	}
+}
+
+// A node forgets the agents of one that has not joined in a while. Messages for them wait no longer.
+func TestStrangersAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		c := newClustered(p.node)
+		c.links = &sentLinks{}
+		p.node.cluster.Store(c)
+		for _, name := range []string{"n2", "n3"} {
+			theirs := directory.New(cluster.Incarnation{Name: name, Epoch: 1})
+			theirs.Put(directory.Entry{Agent: performatives.AgentID("k/" + name), Hidden: true, Placed: true, Since: 1}, nil)
+			c.Merge(theirs.State())
+		}
+		c.join(cluster.Member{Incarnation: cluster.Incarnation{Name: "n2", Epoch: 1}})
+		time.Sleep(strangerTime)
+		synctest.Wait()
+		for id, known := range map[performatives.AgentID]bool{"k/n2": true, "k/n3": false} {
+			if c.runsElsewhere(id) != known {
+				t.Errorf("%s runs at another node: %t, want %t", id, !known, known)
+			}
+		}
+		if err := (router{p.node}).Route(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/n3" })); err != nil {
+			t.Error(err)
+		}
+		if p.runOf("k/n3").number == 0 {
+			t.Error("the message waits")
+		}
+		_ = p.node.Stop(t.Context())
+	})
 }
 
 // The last messages of a run that another node has handed over to this one come from an agent that runs here by now.

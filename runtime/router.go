@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -11,11 +12,28 @@ import (
 // router routes messages to their destinations: of the directory, or beyond an [Uplink].
 type router struct{ n *Node }
 
-// Route delivers m to its receiver, or to all agents when it has none.
+// Route delivers m to its receiver, or to all agents when it has none. A message for an agent of a third node, of which this node has only heard
+// over a link that has ended, waits until this node knows the third one.
 func (r router) Route(m *performatives.Message) error {
 	if m.Receiver() == "" {
 		return r.n.broadcast(m, false)
 	}
+	err := r.route(m)
+	if err == nil || !r.n.cluster.Load().strays(m.Receiver()) {
+		return err
+	}
+	refuse := func() {
+		why := asRefusal(err)
+		r.n.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
+	}
+	if r.n.placer.later(0, strangerWait, func(waited time.Duration) { r.n.placer.routeAfter(m, waited, refuse) }) {
+		return nil
+	}
+	return err
+}
+
+// route delivers m to its receiver, now.
+func (r router) route(m *performatives.Message) error {
 	here, err := r.deliver(m)
 	if err == nil || here {
 		return err

@@ -100,6 +100,7 @@ type Replica struct {
 	parts    map[string]*part                              // by the name of the node
 	joined   map[string]uint64                             // the epochs of the other nodes that take part
 	gone     map[string]uint64                             // the last epoch of nodes that have gone
+	strange  []cluster.Incarnation                         // see Strangers
 	where    map[performatives.AgentID]map[string]struct{} // the names of the nodes that have an agent, by folded id
 	contents map[Digest]*content
 	missing  map[Digest]struct{} // those of contents that are to be fetched
@@ -282,7 +283,8 @@ func (r *Replica) partOf(owner cluster.Incarnation, touched map[performatives.Ag
 		}
 	}
 	if r.joined[owner.Name] != owner.Epoch {
-		r.forgetStranger(touched)
+		r.makeRoom(touched)
+		r.strange = append(r.strange, owner)
 	}
 	p = newPart(owner)
 	r.parts[owner.Name] = p
@@ -294,9 +296,9 @@ func (r *Replica) member(p *part) bool {
 	return p.owner == r.self || r.joined[p.owner.Name] == p.owner.Epoch
 }
 
-// forgetStranger makes room for the part of a node that has not joined yet. If there are maxStrangers such parts, it drops one of them, and
+// makeRoom makes room for the part of a node that has not joined yet. If there are maxStrangers such parts, it drops one of them, and
 // adds the agents of that part to touched.
-func (r *Replica) forgetStranger(touched map[performatives.AgentID]struct{}) {
+func (r *Replica) makeRoom(touched map[performatives.AgentID]struct{}) {
 	var names []string
 	for name, p := range r.parts {
 		if !r.member(p) {
@@ -310,6 +312,21 @@ func (r *Replica) forgetStranger(touched map[performatives.AgentID]struct{}) {
 	for _, key := range r.dropPart(name) {
 		touched[key] = struct{}{}
 	}
+}
+
+// Strangers returns the nodes of which the replica has heard, since the last call, before they have joined. One that never joins may have died
+// before this node could learn of it: see [Replica.Forget].
+func (r *Replica) Strangers() (all []cluster.Incarnation) {
+	all, r.strange = r.strange, nil
+	return all
+}
+
+// Forget is [Replica.Gone] for a node that has not joined, and does nothing for one that has.
+func (r *Replica) Forget(node cluster.Incarnation) []performatives.AgentID {
+	if p := r.parts[node.Name]; p == nil || p.owner != node || r.member(p) {
+		return nil
+	}
+	return r.Gone(node)
 }
 
 // dropPart drops the part of a node, and returns the folded ids of its agents, sorted.

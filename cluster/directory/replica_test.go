@@ -184,6 +184,36 @@ func TestStrangersAreBounded(t *testing.T) {
 	}
 }
 
+// A node is named once as a stranger, and is forgotten only if it has not joined since.
+func TestStrangersAreForgotten(t *testing.T) {
+	b := directory.New(node("b", 1))
+	b.Joined(node("member", 1))
+	for _, of := range []cluster.Incarnation{node("member", 1), node("joins", 1), node("dies", 1), node("member", 2)} {
+		a := directory.New(of)
+		a.Put(agent(performatives.AgentID(fmt.Sprint("of ", of)), 1), nil)
+		merge(t, b, a)
+		merge(t, b, a)
+	}
+	if got, want := b.Strangers(), []cluster.Incarnation{node("joins", 1), node("dies", 1), node("member", 2)}; !slices.Equal(got, want) {
+		t.Errorf("strangers: %v, want %v", got, want)
+	}
+	if again := b.Strangers(); len(again) > 0 {
+		t.Errorf("strangers again: %v", again)
+	}
+	b.Joined(node("joins", 1))
+	for _, of := range []cluster.Incarnation{node("b", 1), node("joins", 1), node("dies", 2), node("member", 1)} {
+		if forgotten := b.Forget(of); len(forgotten) > 0 {
+			t.Errorf("of %v it forgets %v", of, forgotten)
+		}
+	}
+	if forgotten := b.Forget(node("dies", 1)); len(forgotten) != 1 {
+		t.Errorf("of the stranger it forgets %v", forgotten)
+	}
+	if b.Len() != 2 {
+		t.Errorf("%d entries are left", b.Len())
+	}
+}
+
 // The same entry is in force on each node, whichever it has heard of first.
 func TestOrderOfEntries(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -192,35 +192,35 @@ func TestClusterUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "short", "c2hvcnQ=\n")
 	writeFile(t, "none", "# nothing\n")
-	for want, args := range map[string][]string{
-		"are about a cluster; add --gossip":                                      {"--join", "127.0.0.1:7946"},
-		"--gossip needs --grpc":                                                  {"--gossip", "127.0.0.1:0"},
-		"want a host and a port":                                                 {"--gossip", "127.0.0.1", "--grpc", "127.0.0.1:0"},
-		"say with --advertise":                                                   {"--gossip", "0.0.0.0:0", "--grpc", "127.0.0.1:0"},
-		"add --gossip-key, or use 127.0.0.1 or [::1]":                            {"--gossip", "192.0.2.1:0", "--grpc", "127.0.0.1:0"},
-		"add --tls-cert, --tls-key and --client-ca":                              {"--gossip", "192.0.2.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "short"},
-		"--join nowhere: want a host":                                            {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--join", "nowhere"},
-		"--label zone: want a name and a value":                                  {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--label", "zone"},
-		"this label is set by --http":                                            {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--label", "http=x"},
-		"a line is no key of 16, 24 or 32 bytes":                                 {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "short"},
-		"has no key in it":                                                       {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "none"},
-		"--gossip-key missing: no such file":                                     {"--gossip", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip-key", "missing"},
-		"--join [::1]: want a host and a port, with an IPv6 address in brackets": {"--gossip", "[::1]:0", "--grpc", "[::1]:0", "--join", "[::1]"},
-		"--gossip ::1:7946: want a host and a port, with an IPv6 address":        {"--gossip", "::1:7946", "--grpc", "[::1]:0"},
-		"--grpc [::g]:0: the host is no IP address, and no name either":          {"--gossip", "[::1]:0", "--grpc", "[::g]:0"},
-		"--join [[::1]]:1: want a host and a port":                               {"--gossip", "[::1]:0", "--grpc", "[::1]:0", "--join", "[[::1]]:1"},
-		"--join [::1]:0: want the address of another node":                       {"--gossip", "[::1]:0", "--grpc", "[::1]:0", "--join", "[::1]:0"},
-		"--join :7946: want the address of another node":                         {"--gossip", "[::1]:0", "--grpc", "[::1]:0", "--join", ":7946"},
-		"--join [fe80::1%lo]:1: want the address of another node":                {"--gossip", "[::1]:0", "--grpc", "[::1]:0", "--join", "[fe80::1%lo]:1"},
-		"--advertise [::1]:7946: want the host alone":                            {"--gossip", "[::]:0", "--grpc", "[::1]:0", "--advertise", "[::1]:7946"},
-		"--advertise [::1: want the host alone":                                  {"--gossip", "[::]:0", "--grpc", "[::1]:0", "--advertise", "[::1"},
-		"--advertise ::: want the host alone":                                    {"--gossip", "[::1]:0", "--grpc", "[::1]:0", "--advertise", "[::]"},
-		"members cannot use an address of IPv6 with a zone":                      {"--gossip", "[::1%lo]:0", "--grpc", "[::1]:0"},
-		"--gossip [::]:0 is all addresses of this machine":                       {"--gossip", "[::]:0", "--grpc", "[::1]:0"},
+	for want, args := range map[string]string{
+		"are about a cluster; add --gossip":                                      "--join 127.0.0.1:7946",
+		"--gossip needs --grpc":                                                  "--gossip 127.0.0.1:0",
+		"want a host and a port":                                                 "--gossip 127.0.0.1 --grpc 127.0.0.1:0",
+		"say with --advertise":                                                   "--gossip 0.0.0.0:0 --grpc 127.0.0.1:0",
+		"add --gossip-key, or use 127.0.0.1 or [::1]":                            "--gossip 192.0.2.1:0 --grpc 127.0.0.1:0",
+		"add --tls-cert, --tls-key and --client-ca":                              "--gossip 192.0.2.1:0 --grpc 127.0.0.1:0 --gossip-key short",
+		"--join nowhere: want a host":                                            "--gossip 127.0.0.1:0 --grpc 127.0.0.1:0 --join nowhere",
+		"--label zone: want a name and a value":                                  "--gossip 127.0.0.1:0 --grpc 127.0.0.1:0 --label zone",
+		"this label is set by --http":                                            "--gossip 127.0.0.1:0 --grpc 127.0.0.1:0 --label http=x",
+		"a line is no key of 16, 24 or 32 bytes":                                 "--gossip 127.0.0.1:0 --grpc 127.0.0.1:0 --gossip-key short",
+		"has no key in it":                                                       "--gossip 127.0.0.1:0 --grpc 127.0.0.1:0 --gossip-key none",
+		"--gossip-key missing: no such file":                                     "--gossip 127.0.0.1:0 --grpc 127.0.0.1:0 --gossip-key missing",
+		"--join [::1]: want a host and a port, with an IPv6 address in brackets": "--gossip [::1]:0 --grpc [::1]:0 --join [::1]",
+		"--gossip ::1:7946: want a host and a port, with an IPv6 address":        "--gossip ::1:7946 --grpc [::1]:0",
+		"--grpc [::g]:0: the host is no IP address, and no name either":          "--gossip [::1]:0 --grpc [::g]:0",
+		"--join [[::1]]:1: want a host and a port":                               "--gossip [::1]:0 --grpc [::1]:0 --join [[::1]]:1",
+		"--join [::1]:0: want the address of another node":                       "--gossip [::1]:0 --grpc [::1]:0 --join [::1]:0",
+		"--join :7946: want the address of another node":                         "--gossip [::1]:0 --grpc [::1]:0 --join :7946",
+		"--join [fe80::1%lo]:1: want the address of another node":                "--gossip [::1]:0 --grpc [::1]:0 --join [fe80::1%lo]:1",
+		"--advertise [::1]:7946: want the host alone":                            "--gossip [::]:0 --grpc [::1]:0 --advertise [::1]:7946",
+		"--advertise [::1: want the host alone":                                  "--gossip [::]:0 --grpc [::1]:0 --advertise [::1",
+		"--advertise ::: want the host alone":                                    "--gossip [::1]:0 --grpc [::1]:0 --advertise [::]",
+		"members cannot use an address of IPv6 with a zone":                      "--gossip [::1%lo]:0 --grpc [::1]:0",
+		"--gossip [::]:0 is all addresses of this machine":                       "--gossip [::]:0 --grpc [::1]:0",
 	} {
-		r := runs(t, append([]string{"node", "--tcp", "127.0.0.1:0", "--no-auth"}, args...)...)
+		r := runs(t, strings.Fields("node --tcp 127.0.0.1:0 --no-auth "+args)...)
 		if r.code != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("%v: got %+v, want %q", args, r, want)
+			t.Errorf("%s: got %+v, want %q", args, r, want)
 		}
 	}
 }

@@ -27,7 +27,6 @@ func TestInterjectedRefusals(t *testing.T) {
 			answers("going").When(machine.Receive(performatives.ActCancel)).Goto("over"),
 		},
 	}.MustCompile()
-	refusal := machine.Utterance{From: machine.Responder, Act: no}
 	for name, interjected := range map[string]bool{"with a refusal": true, "without one": false} {
 		t.Run(name, func(t *testing.T) {
 			monitor := machine.NewMonitor(m)
@@ -39,7 +38,7 @@ func TestInterjectedRefusals(t *testing.T) {
 			}
 			say(true, machine.Initiator, ask)
 			if interjected {
-				monitor.Interject(refusal)
+				monitor.Interject(machine.Responder, no)
 			}
 			say(true, machine.Responder, yes) // it has not refused
 			say(interjected, machine.Initiator, performatives.ActCancel)

@@ -108,11 +108,13 @@ func (o *Monitor) observe(u Utterance, after []hypothesis) error {
 // Interject records a refusal that the runtime has sent in the name of a role: of a
 // message that found a full mailbox, or that was still queued when the agent stopped.
 // The other side receives it as a message of that role, and that role keeps its
-// state. It is not part of the table, so it is not checked.
-func (o *Monitor) Interject(u Utterance) {
+// state. It is not part of the table, so it is not checked. Each refusal is a message of
+// its own: the monitor does not get one a second time.
+func (o *Monitor) Interject(from Role, act performatives.Performative) {
 	if o.full {
 		return
 	}
+	u := Utterance{From: from, Act: act}
 	o.hypotheses = o.unexplained(u)
 	o.record(u)
 }

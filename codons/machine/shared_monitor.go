@@ -1,5 +1,7 @@
 package machine
 
+import "github.com/ribosome-agents/ribosome/performatives"
+
 const (
 	// maxSharedTraces is the largest number of traces that the monitors of one [Monitors] share.
 	maxSharedTraces = 512
@@ -50,7 +52,9 @@ func (s *Monitors) New() SharedMonitor { return SharedMonitor{of: s, at: s.begin
 func (o *SharedMonitor) Observe(u Utterance) error { return o.take(traceStep{Utterance: u}) }
 
 // Interject is [Monitor.Interject].
-func (o *SharedMonitor) Interject(u Utterance) { _ = o.take(traceStep{u, true}) } // Interject has no error
+func (o *SharedMonitor) Interject(from Role, act performatives.Performative) {
+	_ = o.take(traceStep{Utterance{From: from, Act: act}, true}) // Interject has no error
+}
 
 // States is [Monitor.States].
 func (o *SharedMonitor) States(r Role) []State {
@@ -91,7 +95,7 @@ func (t *sharedTrace) after(s traceStep) *sharedTrace {
 
 func (o *Monitor) take(s traceStep) error {
 	if s.interjected {
-		o.Interject(s.Utterance)
+		o.Interject(s.From, s.Act)
 		return nil
 	}
 	return o.Observe(s.Utterance)

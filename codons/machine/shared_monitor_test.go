@@ -24,8 +24,8 @@ func TestSharedMonitors(t *testing.T) {
 				for range 1 + random.IntN(8) {
 					u := said[random.IntN(min(len(said), 1+random.IntN(len(said))))] // the first ones most often
 					if random.IntN(8) == 0 {
-						one.Interject(u)
-						own.Interject(u)
+						one.Interject(u.From, u.Act)
+						own.Interject(u.From, u.Act)
 						continue
 					}
 					u.Again = random.IntN(8) == 0

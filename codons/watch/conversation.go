@@ -107,7 +107,7 @@ func (c *conversation) expectRefusal(role machine.Role, m *performatives.Message
 	}
 	r := runtimeRefusal{role: role.Other(), act: act, about: [2]string{string(m.ID()), m.ReplyWith()}}
 	c.refusals = append(c.refusals, r)
-	c.monitor.Interject(machine.Utterance{From: r.role, Act: r.act})
+	c.monitor.Interject(r.role, r.act)
 }
 
 // isRuntimeRefusal reports whether a message is a recorded refusal by the runtime, and

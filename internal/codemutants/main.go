@@ -137,34 +137,6 @@ func testAll(ctx context.Context, out io.Writer, all, mutants []mutant, o option
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	var (
-		mu      sync.Mutex // orders the lines, and guards next and results
-		next    int
-		results []result
-		workers sync.WaitGroup
-	)
-	work := func(j judge) {
-		for {
-			mu.Lock()
-			if next == len(mutants) || ctx.Err() != nil {
-				mu.Unlock()
-				return
-			}
-			m := mutants[next]
-			next++
-			mu.Unlock()
-			r, err := j.test(ctx, m)
-			if err != nil {
-				fail(err)
-			}
-			mu.Lock()
-			if ctx.Err() == nil { // else the tests were interrupted
-				fmt.Fprintln(out, r)
-				results = append(results, r)
-			}
-			mu.Unlock()
-		}
-	}
 	shared, err := newScratch(folder, o.root, cache)
 	if err != nil {
 		return nil, err
@@ -173,16 +145,67 @@ func testAll(ctx context.Context, out io.Writer, all, mutants []mutant, o option
 	if one.switches, err = newSwitches(ctx, shared, all); err != nil {
 		return nil, err
 	}
+	q := &queue{out: out, left: mutants}
+	var workers sync.WaitGroup
 	for range max(1, min(o.workers, len(mutants))) {
 		if one.own, err = newScratch(folder, o.root, cache); err != nil {
 			fail(err)
 			break
 		}
 		own := one
-		workers.Go(func() { work(own) })
+		workers.Go(func() {
+			if err := q.work(ctx, own); err != nil {
+				fail(err)
+			}
+		})
 	}
 	workers.Wait()
-	return results, context.Cause(ctx)
+	return q.results, context.Cause(ctx)
+}
+
+// queue is the mutants that workers have yet to test, and the results of the others.
+type queue struct {
+	mu      sync.Mutex
+	out     io.Writer // gets a line for each result
+	left    []mutant
+	results []result
+}
+
+// work tests mutants until none is left, ctx ends, or one cannot be tested, which is the error.
+func (q *queue) work(ctx context.Context, j judge) error {
+	for ctx.Err() == nil {
+		m, ok := q.next()
+		if !ok {
+			break
+		}
+		r, err := j.test(ctx, m)
+		if err != nil {
+			return err
+		}
+		if ctx.Err() == nil { // else the tests were interrupted
+			q.add(r)
+		}
+	}
+	return nil
+}
+
+// next takes a mutant out of the queue. It reports false if there is none.
+func (q *queue) next() (m mutant, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.left) == 0 {
+		return m, false
+	}
+	m, q.left = q.left[0], q.left[1:]
+	return m, true
+}
+
+// add writes the line of a result and keeps it.
+func (q *queue) add(r result) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	fmt.Fprintln(q.out, r)
+	q.results = append(q.results, r)
 }
 
 // summarize writes the mutants that were not noticed, how many were noticed by a hang, and the share of those that were
