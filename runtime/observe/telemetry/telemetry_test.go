@@ -213,7 +213,7 @@ func TestPrometheusScrape(t *testing.T) {
 	}
 }
 
-// The jobs that run are counted for each agent.
+// The jobs that run are counted for each agent. The sides under way have begun, which counts once.
 func TestRunningJobs(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
@@ -242,8 +242,23 @@ func TestRunningJobs(t *testing.T) {
 			t.Errorf("%s runs %v, want %v", agent, got, want)
 		}
 	}
+	begins := func() {
+		t.Helper()
+		families, _ := scraped(t, registry)
+		for _, role := range []string{"initiator", "responder"} {
+			if got := samples(families["ribosome_conversations_begun_total"], "ribosome_protocol=task-delegation", "ribosome_role="+role); len(got) != 1 || got[0] != 2 {
+				t.Errorf("%v sides of the %s have begun, want 2", got, role)
+			}
+		}
+	}
+	begins()
 	close(end)
 	tasks.Wait()
+	begins()
+	if err := n.StopAgent(within(t), "busy"); err != nil { // its sides have ended
+		t.Fatal(err)
+	}
+	begins()
 }
 
 // The page lists the metrics that there are, and no others.
@@ -481,7 +496,7 @@ func TestLost(t *testing.T) {
 	}
 	defer tel.Close()
 	for deadline := time.Now().Add(time.Minute); tel.Lost() == 0 && time.Now().Before(deadline); {
-		n.Events().Publish(codons.Began{Subject: &codons.Subject{}})
+		n.Events().Publish(codons.Ended{Subject: &codons.Subject{}})
 	}
 	if tel.Lost() == 0 {
 		t.Error("nothing was lost")
@@ -519,7 +534,6 @@ func TestCountsOfManyLabels(t *testing.T) {
 	for range 2 {
 		for i := range most {
 			of := &codons.Subject{Protocol: strconv.Itoa(i)}
-			n.Events().Publish(codons.Began{Subject: of})
 			n.Events().Publish(codons.Ended{Subject: of, State: "answered"})
 		}
 	}
