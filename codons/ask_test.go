@@ -323,6 +323,9 @@ func TestConversationsUnderWay(t *testing.T) {
 		if len(all) != 2 {
 			t.Fatalf("got %+v", all)
 		}
+		if all[0].Path != nil || all[1].Path != nil {
+			t.Errorf("nobody wants to know the paths %q and %q", all[0].Path, all[1].Path)
+		}
 		for i, want := range []codons.Info{
 			{Role: machine.Initiator, Agent: "Asker", Peer: "Rev", State: "waiting"}, {Role: machine.Responder, Agent: "Rev", Peer: "Asker", State: "reviewing"},
 		} {

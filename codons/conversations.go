@@ -23,6 +23,7 @@ type Info struct {
 	State    machine.State                `json:"state"`
 	Began    time.Time                    `json:"began"`
 	Since    time.Time                    `json:"since"`             // when it came to the state
+	Path     []machine.State              `json:"path,omitempty"`    // its last states, as in [Ended]; the caller's
 	Deadline time.Time                    `json:"deadline,omitzero"` // when the deadline timer is due; zero while none runs
 	Budget   Budget                       `json:"budget,omitempty"`  // what the work may use; nil without a limit
 
@@ -64,6 +65,7 @@ type progress struct {
 	mu       sync.Mutex
 	state    machine.State
 	since    time.Time
+	path     []machine.State // see [Ended]; nil while no subscription has wanted it
 	deadline time.Time
 	work     *scope // that of the conversation
 }
@@ -75,7 +77,8 @@ func (c *Conversation) Info() Info {
 	defer c.progress.mu.Unlock()
 	i := Info{
 		ID: c.key.ID, Parent: c.parent, Protocol: c.codon.Name(), Role: c.role, Agent: c.self, Peer: c.key.Peer,
-		State: c.progress.state, Began: c.began, Since: c.progress.since, Deadline: c.progress.deadline, Budget: allowance,
+		State: c.progress.state, Began: c.began, Since: c.progress.since, Path: slices.Clone(c.progress.path), Deadline: c.progress.deadline,
+		Budget: allowance,
 	}
 	if c.role == machine.Responder {
 		i.Left = c.progress.work.left(allowance)
@@ -100,7 +103,31 @@ func (c *Conversation) show() {
 	c.progress.mu.Lock()
 	defer c.progress.mu.Unlock()
 	if c.progress.state != c.at.State {
+		if actors.Wants[Ended](&c.agent.System().Events) {
+			c.enterLocked(c.at.State)
+		}
 		c.progress.state, c.progress.since = c.at.State, c.at.Updated
 	}
 	c.progress.deadline = c.Value.deadline
+}
+
+// MaxPath is how many states the path of a side has at most: the last ones.
+const MaxPath = 32
+
+// enterLocked enters a new state into the path, which begins with the state before the first one that is entered.
+func (c *Conversation) enterLocked(state machine.State) {
+	p := &c.progress
+	if p.path == nil {
+		p.path = append(c.newAbout().room[:0], p.state)
+	}
+	p.path = entered(p.path, state)
+}
+
+// entered returns the path with a further state. It overwrites a path that is full.
+func entered(path []machine.State, state machine.State) []machine.State {
+	if len(path) == MaxPath {
+		copy(path, path[1:])
+		path = path[:MaxPath-1]
+	}
+	return append(path, state)
 }

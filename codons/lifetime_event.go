@@ -47,6 +47,10 @@ type Ended struct {
 	Code  performatives.Code // why it is no good end; empty for a good one
 	Began time.Time          // when it began
 	Span  Span               // of this side; zero without tracing
+
+	// Path has the states that the side has come through, in their order, the last [MaxPath] of them. It begins when a subscription wants the ends of
+	// sides, and is nil for a side that ended without a step since. It is not to be changed.
+	Path []machine.State
 }
 
 // Kind returns KindEnded.
@@ -60,7 +64,8 @@ func (e Ended) MarshalJSON() ([]byte, error) {
 		Code     performatives.Code `json:"code,omitempty"`
 		Duration float64            `json:"duration_seconds"`
 		Trace    string             `json:"traceparent,omitempty"`
-	}{e.Subject, e.State, e.Code, e.Time.Sub(e.Began).Seconds(), e.Span.Traceparent()})
+		Path     []machine.State    `json:"path,omitempty"`
+	}{e.Subject, e.State, e.Code, e.Time.Sub(e.Began).Seconds(), e.Span.Traceparent(), e.Path})
 }
 
 // Resent is published when one side repeats a message: the initiator because no answer has come, the responder because it was asked again.
@@ -107,9 +112,23 @@ func (c *Conversation) subject() *Subject {
 	if s := c.about.Load(); s != nil {
 		return s
 	}
-	s := &Subject{Agent: c.agent.ID(), Peer: c.key.Peer, Conversation: c.key.ID, Protocol: c.machine.Name(), Role: c.role, Parent: c.parent}
-	c.about.Store(s) // another one, made at the same time, is equal
-	return s
+	return &c.newAbout().Subject
+}
+
+// about is what the events of a side refer to, in one piece of memory.
+type about struct {
+	Subject
+	room [usualPath]machine.State // for the path
+}
+
+// usualPath is the length of the path of most sides: idle, two states that are live, and an end.
+const usualPath = 4
+
+// newAbout stores a new Subject. Another one, made at the same time, is equal.
+func (c *Conversation) newAbout() *about {
+	a := &about{Subject: Subject{Agent: c.agent.ID(), Peer: c.key.Peer, Conversation: c.key.ID, Protocol: c.machine.Name(), Role: c.role, Parent: c.parent}}
+	c.about.Store(&a.Subject)
+	return a
 }
 
 func (c *Conversation) publishBegan() {
@@ -121,7 +140,10 @@ func (c *Conversation) publishBegan() {
 // publishEnded publishes the end in a state. code is asked only when there is a subscription.
 func (c *Conversation) publishEnded(at time.Time, state machine.State, code func() performatives.Code) {
 	if events := &c.agent.System().Events; actors.Wants[Ended](events) {
-		actors.Publish(events, Ended{actors.At{Time: at}, c.subject(), state, code(), c.began, c.Span()})
+		c.progress.mu.Lock()
+		path := c.progress.path
+		c.progress.mu.Unlock()
+		actors.Publish(events, Ended{actors.At{Time: at}, c.subject(), state, code(), c.began, c.Span(), path})
 	}
 }
 

@@ -322,6 +322,56 @@ func TestResentPublished(t *testing.T) {
 	})
 }
 
+// A side that has ended tells the states that it has come through, and one under way those until then. The path of one that was under way when the subscription
+// was made begins with its state at that time.
+func TestPathOfASide(t *testing.T) {
+	kit.InWorldWith(t, actors.Options{}, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+			time.Sleep(time.Second)
+			return p.InformResult{Status: p.StatusSuccess}, nil
+		}})
+		var ends *actors.Subscription
+		for _, want := range []map[machine.Role]string{
+			{machine.Initiator: "working completed", machine.Responder: "working completed"},
+			{machine.Initiator: "idle requested working completed", machine.Responder: "idle considering working completed"},
+		} {
+			done := make(chan error)
+			go func() {
+				_, err := w.Delegate(t.Context())
+				done <- err
+			}()
+			synctest.Wait()
+			if ends == nil {
+				ends = kit.Recording(&w.Events, codons.KindEnded)
+				defer ends.Close()
+			}
+			for _, i := range codons.Conversations(w.System) {
+				if got := pathOf(i.Path); got+" completed" != want[i.Role] && got != "" {
+					t.Errorf("the path of the %s under way is %q", i.Role, got)
+				}
+			}
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			for range want {
+				e := (<-ends.C).Event.(codons.Ended)
+				if got := pathOf(e.Path); got != want[e.Role] {
+					t.Errorf("the path of the %s is %q, want %q", e.Role, got, want[e.Role])
+				}
+			}
+		}
+	})
+}
+
+func pathOf(path []machine.State) string {
+	var texts []string
+	for _, state := range path {
+		texts = append(texts, string(state))
+	}
+	return strings.Join(texts, " ")
+}
+
 // The events of a side share one Subject, which names its parent, also where the handler's goroutine publishes them.
 func TestEventsShareTheirSubject(t *testing.T) {
 	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {

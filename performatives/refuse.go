@@ -1,6 +1,9 @@
 package performatives
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // Refuse makes the refusal of m for its sender: a NOT_UNDERSTOOD, TASK_REJECT, REFUSE,
 // REJECT_PROPOSAL or FAILURE, depending on the act of m and the code. from is the agent
@@ -70,30 +73,28 @@ func (m *Message) refusalPayload(code Code, text string) any {
 // TASK_REJECT, REFUSE, REJECT_PROPOSAL, NOT_UNDERSTOOD or FAILURE. One without a code has
 // [CodeUnspecified], and one without a text an empty text (addenda §7).
 func (m *Message) AsRefusal() *Refusal {
-	r := &Refusal{Act: m.e.Performative, From: m.e.Sender, About: MessageID(m.e.InReplyTo)}
+	var code Code
+	var text string
 	switch m.e.Performative { //nolint:exhaustive // the acts that refuse
 	case ActTaskReject:
 		p, _ := PayloadAs[TaskReject](m)
-		r.Code, r.Text = p.ReasonCode, p.ReasonText
+		code, text = p.ReasonCode, p.ReasonText
 	case ActRefuse:
 		p, _ := PayloadAs[Refuse](m)
-		r.Code, r.Text = p.ReasonCode, p.ReasonText
+		code, text = p.ReasonCode, p.ReasonText
 	case ActRejectProposal:
 		p, _ := PayloadAs[RejectProposal](m)
-		r.Code, r.Text = p.ReasonCode, p.ReasonText
+		code, text = p.ReasonCode, p.ReasonText
 	case ActNotUnderstood:
 		p, _ := PayloadAs[NotUnderstood](m)
-		r.Code, r.Text = p.ReasonCode, p.ReasonText
+		code, text = p.ReasonCode, p.ReasonText
 	case ActFailure:
 		p, _ := PayloadAs[Failure](m)
-		r.Code, r.Text = p.ErrorCode, p.ErrorText
+		code, text = p.ErrorCode, p.ErrorText
 	default:
 		return nil
 	}
-	if r.Code == "" {
-		r.Code = CodeUnspecified
-	}
-	return r
+	return &Refusal{Act: m.e.Performative, From: m.e.Sender, About: MessageID(m.e.InReplyTo), Code: cmp.Or(code, CodeUnspecified), Text: text}
 }
 
 // RefusalWith returns the payload of a refusal with extra in place of its unknown members, and

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -134,5 +135,22 @@ func TestRefusalWith(t *testing.T) {
 	}
 	if got := p.RefusalWith("text", extra); got != "text" {
 		t.Errorf("got %v", got)
+	}
+}
+
+// A message that carries no refusal is asked for one at each end of a conversation.
+func TestAsRefusalOfAnotherActAllocatesNothing(t *testing.T) {
+	m, err := p.New(p.Envelope{
+		ID: "1", Sender: "a", Receiver: "b", Timestamp: time.Unix(1, 0), InReplyTo: "0", Payload: p.InformResult{Status: p.StatusSuccess},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if m.AsRefusal() != nil {
+			t.Error("a refusal")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

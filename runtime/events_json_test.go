@@ -116,7 +116,7 @@ func eventSamples(t *testing.T) []actors.Event {
 		codons.Resent{At: at, Subject: subject, Message: "m1", Performative: performatives.ActRequest},
 		codons.Ended{
 			At: at, Subject: child, State: codons.StateTimedOut, Code: performatives.CodeTimeout,
-			Began: at.Time.Add(-1500 * time.Millisecond), Span: span,
+			Began: at.Time.Add(-1500 * time.Millisecond), Span: span, Path: []machine.State{machine.Idle, codons.StateTimedOut},
 		},
 		codons.Ended{At: at, Subject: subject, State: codons.StateAnswered, Began: at.Time},
 		codons.JobEnded{At: at, Subject: subject, Job: "answer", Command: "fail", Code: performatives.CodeFailed, Began: at.Time.Add(-time.Second), Span: span, Label: "add"},

@@ -137,5 +137,5 @@ func publishStep(self actors.Self, peer performatives.AgentID, m *performatives.
 	events.Publish(codons.Transition{
 		At: at, Subject: of, From: before.State, To: after.State, On: on, Ended: Codon.Machine().Terminal(after.State),
 	})
-	events.Publish(codons.Ended{At: at, Subject: of, State: after.State, Began: now})
+	events.Publish(codons.Ended{At: at, Subject: of, State: after.State, Began: now, Path: []machine.State{before.State, after.State}})
 }

@@ -150,7 +150,7 @@ func delegated(b *testing.B) [][]actors.Event {
 	n := nodeWithWorker(b)
 	const most = 32
 	s := n.Events().Subscribe(actors.SubscribeOptions{Capacity: most, Kinds: []actors.Kind{
-		actors.KindMessageSent, actors.KindMessageReceived, codons.KindTransition, codons.KindBegan, codons.KindEnded, codons.KindJobEnded,
+		actors.KindMessageSent, actors.KindMessageReceived, codons.KindTransition, codons.KindEnded, codons.KindJobEnded,
 	}})
 	defer s.Close()
 	all := make([][]actors.Event, 2048)
@@ -172,28 +172,20 @@ func delegated(b *testing.B) [][]actors.Event {
 func republish(events *actors.Events, ev actors.Event) {
 	switch ev := ev.(type) {
 	case actors.MessageSent:
-		if actors.Wants[actors.MessageSent](events) {
-			actors.Publish(events, ev)
-		}
+		publish(events, ev)
 	case actors.MessageReceived:
-		if actors.Wants[actors.MessageReceived](events) {
-			actors.Publish(events, ev)
-		}
+		publish(events, ev)
 	case codons.Transition:
-		if actors.Wants[codons.Transition](events) {
-			actors.Publish(events, ev)
-		}
-	case codons.Began:
-		if actors.Wants[codons.Began](events) {
-			actors.Publish(events, ev)
-		}
+		publish(events, ev)
 	case codons.Ended:
-		if actors.Wants[codons.Ended](events) {
-			actors.Publish(events, ev)
-		}
+		publish(events, ev)
 	case codons.JobEnded:
-		if actors.Wants[codons.JobEnded](events) {
-			actors.Publish(events, ev)
-		}
+		publish(events, ev)
+	}
+}
+
+func publish[E actors.Event](events *actors.Events, ev E) {
+	if actors.Wants[E](events) {
+		actors.Publish(events, ev)
 	}
 }

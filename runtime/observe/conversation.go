@@ -18,7 +18,7 @@ type Conversation struct {
 	From      performatives.AgentID        `json:"from,omitempty"`                   // the sender of the first message that is kept; empty without one
 	To        performatives.AgentID        `json:"to,omitempty"`                     // its receiver; empty for a broadcast
 	Live      bool                         `json:"live"`                             // a side of it is under way
-	Sides     []Side                       `json:"sides"`                            // those on this node, in the order of their first events
+	Sides     []Side                       `json:"sides"`                            // those on this node, the first that began first
 	Messages  []Message                    `json:"messages,omitempty"`               // the last ones, the oldest first; nil in a list
 	Count     int                          `json:"message_count"`                    // how many messages were recorded
 	Forgotten int                          `json:"messages_forgotten,omitempty"`     // how many of them Messages has no more
@@ -38,10 +38,12 @@ type Side struct {
 
 	// Left is the unused part of Budget, without the parts lent to conversations under way; nil on the initiator's side.
 	Left codons.Budget `json:"budget_left,omitempty"`
+
+	began time.Time
 }
 
 // MaxPath is how many states [Side].Path has at most: the last ones.
-const MaxPath = 32
+const MaxPath = codons.MaxPath
 
 // step enters a state into the path, unless the side is in it already.
 func (s *Side) step(state string) (grown bool) {

@@ -158,13 +158,18 @@ func (h *health) of(folded performatives.AgentID) *vitals {
 
 func (h *health) forget(agent performatives.AgentID) { delete(h.agents, agent.Fold()) }
 
-// received counts a message that an agent has taken out of its mailbox.
+// received counts a message that an agent has taken out of its mailbox, and notes a request.
 func (h *health) received(ev *actors.MessageReceived) {
+	h.taken(ev)
+	h.ask(ev.Message, ev.Time)
+}
+
+// taken counts a message that an agent has taken out of its mailbox.
+func (h *health) taken(ev *actors.MessageReceived) {
 	if v := h.of(ev.Agent.Fold()); v != nil {
 		v.taken++
 		v.last = ev.Time
 	}
-	h.ask(ev.Message, ev.Time)
 }
 
 // sent counts a message that was sent.

@@ -106,7 +106,7 @@ func TestResponseTime(t *testing.T) {
 	n, r := record(t, observe.Options{})
 	spawn(t, n, "w", nil)
 	spawn(t, n, "other", nil)
-	publish := func(second int64, from, to performatives.AgentID, id, about, ref string, payload any) *performatives.Message {
+	say := func(second int64, from, to performatives.AgentID, id, about, ref string, payload any) *performatives.Message {
 		t.Helper()
 		m, err := performatives.New(performatives.Envelope{
 			ID: performatives.MessageID(id), Sender: from, Receiver: to, InReplyTo: about, ReplyWith: ref, Timestamp: time.Unix(second, 0), Payload: payload,
@@ -114,6 +114,11 @@ func TestResponseTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		return m
+	}
+	publish := func(second int64, from, to performatives.AgentID, id, about, ref string, payload any) *performatives.Message {
+		t.Helper()
+		m := say(second, from, to, id, about, ref, payload)
 		sent(n, m)
 		return m
 	}
@@ -133,6 +138,11 @@ func TestResponseTime(t *testing.T) {
 	publish(20, "asker", "w", "q2", "", "", task)
 	publish(28, "w", "asker", "a6", "q2", "", performatives.Failure{ErrorCode: performatives.CodeFailed})
 	if h, _ := r.Health("w"); h.ResponseMillis != 6000 || h.Processed != 2 || h.ErrorRate != 0.5 {
+		t.Errorf("got %+v", h)
+	}
+	n.Events().Publish(actors.MessageReceived{At: actors.At{Time: time.Unix(30, 0)}, Agent: "w", Message: say(30, "asker", "w", "q3", "", "", task)}) // of another node
+	publish(36, "w", "asker", "a7", "q3", "", done)
+	if h, _ := r.Health("w"); h.ResponseMillis != 6000 || h.Processed != 3 {
 		t.Errorf("got %+v", h)
 	}
 	if h, _ := r.Health("other"); h.Processed != 0 || h.ResponseMillis != 0 {

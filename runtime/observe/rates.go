@@ -28,8 +28,19 @@ type Sample struct {
 // Rates returns a sample for each of the last intervals that are over, the oldest first: those of ten minutes, or since the recorder began.
 // The caller owns the result.
 func (r *Recorder) Rates() []Sample {
-	defer r.lock().Unlock()
-	return r.rates.samples(time.Now())
+	mu := r.lock()
+	all := r.rates.samples(time.Now())
+	mu.Unlock()
+	if len(all) == 0 {
+		return all
+	}
+	first := numberOf(all[0].Time)
+	for _, i := range r.live() { // those that have ended are counted already
+		if at := numberOf(i.Began) - first; i.State != machine.Idle && !i.Began.Before(r.vitals.since) && at >= 0 && at < int64(len(all)) {
+			all[at].Begun++
+		}
+	}
+	return all
 }
 
 // rates counts by intervals.
@@ -86,16 +97,10 @@ func (s *Sample) Add(other Sample) {
 	s.Errors += other.Errors
 }
 
-// step counts the begin or the end of a side.
-func (s *Sample) step(t *codons.Transition) {
-	if t.From == machine.Idle {
-		s.Begun++
-	}
-	if !t.Ended {
-		return
-	}
+// end counts the end of a side in a state.
+func (s *Sample) end(state machine.State) {
 	s.Ended++
-	switch t.To { //nolint:exhaustive // the terminal states of all tables that count as failed
+	switch state { //nolint:exhaustive // the terminal states of all tables that count as failed
 	case codons.StateFailed, codons.StateTimedOut, codons.StateAbandoned, codons.StateMisread:
 		s.Failed++
 	}

@@ -4,8 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Each event counts in the interval of its time; an interval that is not over is not listed, and what is too old is not counted.
@@ -43,24 +45,40 @@ func TestRatesByInterval(t *testing.T) {
 	}
 }
 
-// A side counts when it begins, when it ends, and as failed when nobody wanted this end.
-func TestRatesOfSides(t *testing.T) {
-	for _, test := range []struct {
-		step codons.Transition
-		want Sample
-	}{
-		{codons.Transition{From: machine.Idle, To: "asked"}, Sample{Begun: 1}},
-		{codons.Transition{From: "asked", To: "working"}, Sample{}},
-		{codons.Transition{From: "asked", To: codons.StateAnswered, Ended: true}, Sample{Ended: 1}},
-		{codons.Transition{From: "asked", To: codons.StateTimedOut, Ended: true}, Sample{Ended: 1, Failed: 1}},
-		{codons.Transition{From: machine.Idle, To: codons.StateFailed, Ended: true}, Sample{Begun: 1, Ended: 1, Failed: 1}},
-		{codons.Transition{From: "asked", To: codons.StateFailed}, Sample{}},
+// A side counts as failed when nobody wanted its end.
+func TestRatesOfEnds(t *testing.T) {
+	for state, want := range map[machine.State]Sample{
+		codons.StateAnswered:  {Ended: 1},
+		codons.StateTimedOut:  {Ended: 1, Failed: 1},
+		codons.StateFailed:    {Ended: 1, Failed: 1},
+		codons.StateAbandoned: {Ended: 1, Failed: 1},
 	} {
 		var got, sum Sample
-		got.step(&test.step)
+		got.end(state)
 		sum.Add(got)
-		if got != test.want || sum != got {
-			t.Errorf("%s to %s: %+v, %+v", test.step.From, test.step.To, got, sum)
+		if got != want || sum != got {
+			t.Errorf("%s: %+v, %+v", state, got, sum)
 		}
+	}
+}
+
+// A side counts in the interval in which it began, also while it is under way; not one that has no step yet, nor one that began before the recorder.
+func TestRatesOfBegins(t *testing.T) {
+	r := &Recorder{vitals: newHealth(), byID: map[performatives.ConversationID]*entry{}, options: Options{Conversations: 1, Bytes: 1 << 20}}
+	last := beginOf(numberOf(time.Now()) - 1)
+	r.rates.first, r.vitals.since = numberOf(last)-1, last
+	r.events = new(actors.Events).SubscribeBatches(1)
+	under := func(began time.Time, state machine.State) codons.Info { return codons.Info{State: state, Began: began} }
+	r.live = func() []codons.Info {
+		return []codons.Info{
+			under(last, "asked"), under(last.Add(time.Second), "asked"), under(last, machine.Idle), under(last.Add(-1), "asked"), under(time.Now().Add(time.Hour), "asked"),
+		}
+	}
+	for _, began := range []time.Time{last, last.Add(-1)} {
+		r.endedLocked(0, &codons.Ended{At: actors.At{Time: last}, Subject: &codons.Subject{}, Began: began})
+	}
+	all := r.Rates()
+	if n := len(all); n < 2 || all[0].Begun != 0 || all[1].Begun != 3 || all[1].Ended != 2 || n > 2 && all[2].Begun != 0 {
+		t.Errorf("%+v", all)
 	}
 }

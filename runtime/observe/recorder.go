@@ -56,7 +56,7 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 		byID: map[performatives.ConversationID]*entry{}, incidents: map[performatives.AgentID]*Incidents{},
 		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
-	r.listen(node, o.Queue, actors.On(r.transitionLocked), actors.On(r.messageSentLocked), actors.On(r.messageReceivedLocked),
+	r.listen(node, o.Queue, actors.On(r.endedLocked), actors.On(r.messageSentLocked), actors.On(r.messageReceivedLocked),
 		actors.On(r.messageRefusedLocked), actors.On(r.deadLetterLocked), actors.On(r.jobFailedLocked), actors.On(r.handlerPanickedLocked),
 		actors.On(r.supervisedLocked), actors.On(r.agentStartedLocked), actors.On(r.agentStoppedLocked))
 	return r, nil
@@ -83,10 +83,12 @@ func (r *Recorder) messageSentLocked(_ uint64, ev *actors.MessageSent) {
 }
 
 func (r *Recorder) messageReceivedLocked(_ uint64, ev *actors.MessageReceived) {
-	r.vitals.received(ev)
-	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
-		m.received++
+	m := r.messageLocked(ev.Time, ev.Message)
+	r.vitals.taken(ev)
+	if m.sent == 0 { // else its request is known
+		r.vitals.ask(ev.Message, ev.Time)
 	}
+	m.received++
 	r.boundLocked()
 }
 
@@ -167,24 +169,28 @@ func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 	return &e.messages[len(e.messages)-1]
 }
 
-func (r *Recorder) transitionLocked(_ uint64, t *codons.Transition) {
-	r.rates.at(t.Time).step(t)
-	e := r.entryLocked(t.Time, t.Conversation)
-	e.protocol = t.Protocol
-	if t.Parent != "" {
-		e.parent = t.Parent
+// endedLocked records a side that has ended. What a side is like before comes from the node.
+func (r *Recorder) endedLocked(_ uint64, ev *codons.Ended) {
+	r.rates.at(ev.Time).end(ev.State)
+	if !ev.Began.Before(r.vitals.since) {
+		r.rates.at(ev.Began).Begun++
+	}
+	e := r.entryLocked(ev.Time, ev.Conversation)
+	e.protocol = ev.Protocol
+	if ev.Parent != "" {
+		e.parent = ev.Parent
 	}
 	sides := len(e.sides)
-	s := sideOf(&e.sides, t.Agent, t.Peer, t.Role.String())
+	s := sideOf(&e.sides, ev.Agent, ev.Peer, ev.Role.String())
 	r.growLocked(e, (len(e.sides)-sides)*sideBytes)
-	for _, state := range [...]string{string(t.From), string(t.To)} { // they follow one another, unless an event was lost
-		if s.step(state) {
+	for _, state := range ev.Path {
+		if s.step(string(state)) {
 			r.growLocked(e, stateBytes)
 		}
 	}
-	if s.State != string(t.To) {
-		s.State, s.Since = string(t.To), t.Time
+	if s.step(string(ev.State)) { // the one of a side that failed is in no path
+		r.growLocked(e, stateBytes)
 	}
-	s.Ended = t.Ended
+	s.State, s.Since, s.Ended, s.began = string(ev.State), ev.Time, true, ev.Began
 	r.boundLocked()
 }

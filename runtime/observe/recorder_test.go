@@ -112,9 +112,15 @@ func TestRecordsADelegation(t *testing.T) {
 	}
 	for _, c := range live {
 		for _, s := range c.Sides {
-			if s.Ended || s.State == "" || s.Since.IsZero() || s.Role == "initiator" && s.Deadline.IsZero() {
+			if s.Ended || s.Path != nil || s.State == "" || s.Since.IsZero() || s.Role == "initiator" && s.Deadline.IsZero() {
 				t.Errorf("under way: %+v", s)
 			}
+		}
+	}
+	c, _ := r.Conversation(live[0].ID)
+	for i, want := range []string{"initiator idle requested", "responder idle considering working"} { // it may be later before the initiator knows of the work
+		if s := c.Sides[i]; !strings.HasPrefix(s.Role+" "+strings.Join(s.Path, " "), want) {
+			t.Errorf("under way: the %s has come through %q, want %q", s.Role, s.Path, want)
 		}
 	}
 	close(finish)
@@ -272,27 +278,32 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
-// The record has the parent of a conversation, and its sides count toward the bound on memory.
-func TestRecordsTransitions(t *testing.T) {
+// The record has the parent of a conversation, and its sides count toward the bound on memory. Of two ends of one side, the later one counts.
+func TestRecordsEnds(t *testing.T) {
 	n, r := record(t, observe.Options{Conversations: 1})
 	of := codons.Subject{Agent: "a", Peer: "b", Conversation: "old", Protocol: "p"}
-	publish := func(n *runtime.Node, of codons.Subject, at int64, ended bool) {
-		n.Events().Publish(codons.Transition{At: actors.At{Time: time.Unix(at, 0)}, Subject: &of, To: "open", Ended: ended})
+	publish := func(n *runtime.Node, of codons.Subject, began, at int64, state machine.State) {
+		n.Events().Publish(codons.Ended{At: actors.At{Time: time.Unix(at, 0)}, Subject: &of, State: state, Began: time.Unix(began, 0)})
 	}
-	publish(n, of, 1, false)
+	publish(n, of, 0, 1, "done")
 	of.Conversation, of.Parent = "c", "top"
-	publish(n, of, 1, false)
+	publish(n, of, 2, 3, "done")
 	of.Parent = ""
-	publish(n, of, 2, false) // stays in the state
+	publish(n, of, 3, 4, "failed")
 	of.Peer = "d"
-	publish(n, of, 2, true)
+	publish(n, of, 1, 5, "done")
 	r.Close()
 	c, _ := r.Conversation("c")
-	if len(c.Sides) != 2 || c.Parent != "top" || c.Protocol != "p" || c.Sides[0].Ended || !c.Sides[1].Ended || !c.Sides[0].Since.Equal(time.Unix(1, 0)) {
-		t.Errorf("%+v", c)
+	if len(c.Sides) != 2 || c.Parent != "top" || c.Protocol != "p" || !c.Updated.Equal(time.Unix(5, 0)) {
+		t.Fatalf("%+v", c)
+	}
+	for i, want := range []observe.Side{{Peer: "d", State: "done", Since: time.Unix(5, 0)}, {Peer: "b", State: "failed", Since: time.Unix(4, 0)}} { // the first that began first
+		if s := c.Sides[i]; !s.Ended || s.Agent != "a" || s.Peer != want.Peer || s.State != want.State || !s.Since.Equal(want.Since) {
+			t.Errorf("%+v, want %+v", s, want)
+		}
 	}
 	alone, lone := record(t, observe.Options{})
-	publish(alone, of, 1, false)
+	publish(alone, of, 1, 2, "done")
 	lone.Close()
 	if two, one := r.Counts().Bytes, lone.Counts().Bytes; two <= one {
 		t.Errorf("two sides have %d bytes, one has %d", two, one)
@@ -303,6 +314,11 @@ func TestRecordsTransitions(t *testing.T) {
 func TestLiveChild(t *testing.T) {
 	n, r := record(t, observe.Options{})
 	r.Close() // records nothing from here on
+	recording, err := observe.New(n, observe.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer recording.Close()
 	begun, finish := make(chan struct{}), make(chan struct{})
 	for id, perform := range map[performatives.AgentID]worker{
 		"top": func(ctx context.Context) (performatives.InformResult, error) {
@@ -332,18 +348,22 @@ func TestLiveChild(t *testing.T) {
 	if !ok || child.Parent != all[1].ID || !child.Live || len(child.Sides) != 2 || child.Sides[0].Budget == nil || child.Began.IsZero() {
 		t.Errorf("%+v", child)
 	}
+	if trace, ok := recording.Trace(string(child.ID)); !ok || trace.ID != child.Parent || trace.Messages[0].Conversation != child.Parent {
+		t.Errorf("the trace of the child: %+v", trace)
+	}
 	close(finish)
 	if err := <-result; err != nil {
 		t.Fatal(err)
 	}
 }
 
-// The path of a side has its last states in their order, also those of which an event was lost, and is not in lists. A conversation that takes the memory of
-// a forgotten one has none of its path.
+// The path of a side has its last states in their order, and is not in lists. A conversation that takes the memory of a forgotten one has none of its path.
 func TestPath(t *testing.T) {
 	n, r := record(t, observe.Options{Conversations: 1})
-	step := func(conversation string, from, to machine.State) {
-		n.Events().Publish(codons.Transition{Subject: &codons.Subject{Conversation: performatives.ConversationID(conversation), Protocol: "p", Agent: "a", Peer: "b", Role: machine.Initiator}, From: from, To: to})
+	end := func(conversation string, state machine.State, path ...machine.State) {
+		n.Events().Publish(codons.Ended{
+			Subject: &codons.Subject{Conversation: performatives.ConversationID(conversation), Protocol: "p", Agent: "a", Peer: "b", Role: machine.Initiator}, State: state, Path: path,
+		})
 	}
 	path := func(conversation string) string {
 		t.Helper()
@@ -354,29 +374,28 @@ func TestPath(t *testing.T) {
 		c.Sides[0].Path = append(c.Sides[0].Path, "the caller's") // it owns the result
 		return strings.Join(c.Sides[0].Path[:len(c.Sides[0].Path)-1], " ")
 	}
-	step("one", "idle", "asked")
-	step("one", "asked", "asked")
-	step("one", "answered", "asked") // the step between was lost
+	end("one", "answered", "idle", "asked", "answered")
+	end("one", "abandoned", "asked") // of an actor that failed, after a step of which nothing is known
 	for range 2 {
-		if got := path("one"); got != "idle asked answered asked" {
+		if got := path("one"); got != "idle asked answered asked abandoned" {
 			t.Error(got)
 		}
 	}
 	before := r.Counts().Bytes
 	for i := range 2 * observe.MaxPath {
-		step("one", machine.State(fmt.Sprint(i)), machine.State(fmt.Sprint(i+1)))
+		end("one", machine.State(fmt.Sprint(i+1)))
 	}
 	if got := strings.Fields(path("one")); len(got) != observe.MaxPath || got[0] != fmt.Sprint(observe.MaxPath+1) || got[observe.MaxPath-1] != fmt.Sprint(2*observe.MaxPath) {
 		t.Errorf("%d: %q", len(got), got)
 	}
-	if got := r.Counts().Bytes - before; got != 16*(observe.MaxPath-4) {
+	if got := r.Counts().Bytes - before; got != 16*(observe.MaxPath-5) {
 		t.Errorf("the longer path counts %d bytes", got)
 	}
 	if all := r.Conversations(); len(all) != 1 || all[0].Sides[0].Path != nil {
 		t.Errorf("a list has %+v", all)
 	}
-	step("two", "idle", "asked")
-	step("three", "idle", "told")
+	end("two", "told", "idle", "asked", "told")
+	end("three", "told", "idle", "told")
 	if got := path("three"); got != "idle told" {
 		t.Error(got)
 	}

@@ -45,9 +45,9 @@ func TestTrace(t *testing.T) {
 	say(base, "answer", "ask", "", "System", "UI", done)
 	say("other", "else", "", "", "UI", "System", task)
 	for child, parent := range map[string]string{"ret-" + base + "-002": base, "own-1": "ret-" + base + "-002"} {
-		n.Events().Publish(codons.Transition{
+		n.Events().Publish(codons.Ended{
 			At:      actors.At{Time: time.Unix(1, 0)},
-			Subject: &codons.Subject{Conversation: performatives.ConversationID(child), Parent: performatives.ConversationID(parent), Agent: "a"}, To: "open",
+			Subject: &codons.Subject{Conversation: performatives.ConversationID(child), Parent: performatives.ConversationID(parent), Agent: "a"}, State: "done",
 		})
 	}
 	want := strings.Join([]string{

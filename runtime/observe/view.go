@@ -22,6 +22,7 @@ func (r *Recorder) Conversations() []Conversation {
 	}
 	mu.Unlock()
 	for _, i := range r.live() {
+		i.Path = nil
 		if all[i.ID] == nil {
 			all[i.ID] = &Conversation{ID: i.ID}
 		}
@@ -29,6 +30,7 @@ func (r *Recorder) Conversations() []Conversation {
 	}
 	sorted := make([]Conversation, 0, len(all))
 	for _, c := range all {
+		c.order()
 		sorted = append(sorted, *c)
 	}
 	slices.SortFunc(sorted, func(a, b Conversation) int { return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.ID, b.ID)) })
@@ -60,10 +62,13 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 			found = true
 		}
 	}
-	for i := range c.Sides {
-		c.Sides[i].step(c.Sides[i].State) // the node may be further than the events
-	}
+	c.order()
 	return c, found
+}
+
+// order puts the sides into the order in which they began.
+func (c *Conversation) order() {
+	slices.SortStableFunc(c.Sides, func(a, b Side) int { return a.began.Compare(b.began) })
 }
 
 // view returns a copy without the messages. The paths of its sides are those of the entry.
@@ -92,7 +97,10 @@ func (c *Conversation) update(i codons.Info) {
 		c.Updated = i.Since
 	}
 	s := sideOf(&c.Sides, i.Agent, i.Peer, i.Role.String())
-	s.State, s.Since, s.Ended, s.Deadline, s.Budget, s.Left = string(i.State), i.Since, false, i.Deadline, i.Budget, i.Left
+	for _, state := range i.Path {
+		s.step(string(state))
+	}
+	s.State, s.Since, s.Ended, s.Deadline, s.Budget, s.Left, s.began = string(i.State), i.Since, false, i.Deadline, i.Budget, i.Left, i.Began
 }
 
 // sideOf returns the side of an agent, which it adds if there is none.

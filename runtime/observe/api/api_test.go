@@ -198,7 +198,7 @@ func actedOn(t *testing.T, published *actors.Subscription) (act observe.Operator
 func TestPages(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	for _, id := range []string{"c1", "c2", "c3", "c", "d"} {
-		n.Events().Publish(codons.Transition{At: actors.At{Time: time.Unix(1, 0)}, Subject: &codons.Subject{Conversation: performatives.ConversationID(id), Agent: "a"}, To: "open", Ended: true})
+		n.Events().Publish(codons.Ended{At: actors.At{Time: time.Unix(1, 0)}, Subject: &codons.Subject{Conversation: performatives.ConversationID(id), Agent: "a"}, State: "done"})
 	}
 	var ids []string
 	for cursor := ""; ; {

@@ -7,3 +7,33 @@ func (h *Handler) Patterns() []string { return h.patterns }
 
 // Frame returns the text of an event for a reader without filters.
 func (h *Handler) Frame(record actors.Record) string { return h.event(filter{}, record) }
+
+// Answers has a value of the type of the answer of each route that answers with JSON.
+var Answers = map[string]any{
+	"GET /healthz": status{}, "GET /readyz": readiness{}, "GET /api/node": nodeView{}, "GET /api/nodes": nodeList{}, "POST /api/node/drain": drainView{},
+	"GET /api/members": memberList{}, "GET /api/agents": agentList{}, "GET /api/refusals": refusalList{}, "GET /api/rates": rateView{},
+	"GET /api/conversations": page{}, "GET /api/conversations/{id}": conversationView{}, "GET /api/traces/{id}": traceView{},
+	"POST /api/conversations/{id}/cancel": cancelView{}, "GET /api/codons/{name}": codonView{}, "GET /api/approvals": approvalList{},
+	"POST /api/approvals/{id}": status{},
+}
+
+// Values of the types of other JSON texts: a refused request, the body of a decision, and the data of two kinds of events.
+var (
+	Failed  = failure{}
+	Decided = decision{}
+	Live    = liveMessage{}
+	Stands  = nodeState{}
+)
+
+// Complete returns an answer all of whose members have values as the handler can make it: a list has no messages, and the keys of what is queued are priorities.
+func Complete(answer any) any {
+	switch v := answer.(type) {
+	case page:
+		v.Conversations[0].Messages = nil
+		return v
+	case agentList:
+		v.Agents[0].Queued = map[string]int{"low": 1, "normal": 1, "high": 1, "urgent": 1}
+		return v
+	}
+	return answer
+}

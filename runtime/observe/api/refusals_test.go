@@ -96,7 +96,7 @@ func past() time.Time { return time.Now().Add(-2 * observe.RateInterval) }
 func TestRates(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	at := actors.At{Time: past()}
-	n.Events().Publish(codons.Transition{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, From: "asked", To: codons.StateTimedOut, Ended: true})
+	n.Events().Publish(codons.Ended{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: codons.StateTimedOut})
 	n.Events().Publish(actors.DeadLetter{At: at, To: "x", Code: performatives.CodeStopped})
 	n.Events().Publish(codons.JobFailed{At: at, Agent: "a"})
 	n.Events().Publish(codons.HandlerPanicked{At: at, Agent: "a"})
@@ -142,7 +142,7 @@ func TestRefusalsOfTwoNodes(t *testing.T) {
 	}
 	at := actors.At{Time: past()}
 	for _, n := range c.nodes {
-		n.Events().Publish(codons.Transition{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, From: "asked", To: "answered", Ended: true})
+		n.Events().Publish(codons.Ended{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: "answered"})
 	}
 	v := view[rates](c, "/api/rates")
 	together := 0

@@ -73,6 +73,11 @@ type memberView struct {
 	Leaving bool              `json:"leaving"`
 }
 
+// memberList is the answer of GET /api/members.
+type memberList struct {
+	Members []memberView `json:"members"`
+}
+
 func (h *Handler) members(w http.ResponseWriter, _ *http.Request) {
 	all := []memberView{}
 	for _, m := range h.options.Node.Members() {
@@ -81,9 +86,7 @@ func (h *Handler) members(w http.ResponseWriter, _ *http.Request) {
 	if len(all) == 0 {
 		all = append(all, memberView{Node: h.options.Node.Name()})
 	}
-	answer(w, http.StatusOK, struct {
-		Members []memberView `json:"members"`
-	}{all})
+	answer(w, http.StatusOK, memberList{all})
 }
 
 // agentView is an agent that discovery finds.

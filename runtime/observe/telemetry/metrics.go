@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -28,6 +29,8 @@ type metrics struct {
 	series  map[labels]*series
 	recent  [recentSeries]*series // the latest one with each hash
 	counted []*series             // those with counts that no counter has yet
+	ends    map[sideKind]int64    // sides that have ended
+	begins  map[sideKind]int64    // sides that m.begun has
 
 	mu     sync.Mutex
 	agents map[performatives.AgentID]bool // those that have metrics of their own
@@ -38,7 +41,10 @@ type metrics struct {
 var seconds = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200}
 
 func newMetrics(meter metric.Meter, agents int) (*metrics, error) {
-	m := &metrics{meter: meter, series: map[labels]*series{}, agents: map[performatives.AgentID]bool{}, most: agents}
+	m := &metrics{
+		meter: meter, series: map[labels]*series{}, ends: map[sideKind]int64{}, begins: map[sideKind]int64{},
+		agents: map[performatives.AgentID]bool{}, most: agents,
+	}
 	var errs []error
 	for _, c := range []struct {
 		into       *metric.Int64Counter
@@ -93,10 +99,10 @@ type labels struct {
 // added to the counters once for many events: an addition takes longer than the rest of the work for an event.
 type series struct {
 	labels
-	add                  []metric.AddOption
-	record               []metric.RecordOption
-	begun, ended, resent int64 // counts that were not added to the counters yet
-	counted              bool  // it is in metrics.counted
+	add           []metric.AddOption
+	record        []metric.RecordOption
+	ended, resent int64 // counts that were not added to the counters yet
+	counted       bool  // it is in metrics.counted
 }
 
 // maxSeries is how many series are kept. Codons, their states and jobs, and codes are few.
@@ -157,23 +163,43 @@ func (m *metrics) flush() {
 		for _, c := range []struct {
 			to metric.Int64Counter
 			n  int64
-		}{{m.begun, s.begun}, {m.ended, s.ended}, {m.resent, s.resent}} {
+		}{{m.ended, s.ended}, {m.resent, s.resent}} {
 			if c.n > 0 {
 				c.to.Add(none, c.n, s.add...)
 			}
 		}
-		s.begun, s.ended, s.resent, s.counted = 0, 0, 0, false
+		m.ends[sideKind{s.protocol, s.role}] += s.ended
+		s.ended, s.resent, s.counted = 0, 0, false
 	}
 	clear(m.counted)
 	m.counted = m.counted[:0]
 }
 
+// sideKind has the labels of a side that has begun.
+type sideKind struct {
+	protocol string
+	role     machine.Role
+}
+
+// begin counts the sides that have begun: those that have ended, which flush has counted, and those that are under way. A side that ends meanwhile is
+// perhaps among neither. The next call counts it.
+func (m *metrics) begin(live []codons.Info) {
+	all := maps.Clone(m.ends)
+	for _, i := range live {
+		if i.State != machine.Idle {
+			all[sideKind{i.Protocol, i.Role}]++
+		}
+	}
+	for kind, n := range all {
+		if more := n - m.begins[kind]; more > 0 {
+			m.begun.Add(none, more, m.of(labels{protocol: kind.protocol, role: kind.role}).add...)
+			m.begins[kind] = n
+		}
+	}
+}
+
 // none is the context of measurements. The ones of a node belong to no call.
 var none = context.Background() //nolint:forbidigo // nothing below it waits
-
-func (m *metrics) conversationBegan(_ uint64, e *codons.Began) {
-	m.count(labels{protocol: e.Protocol, role: e.Role}).begun++
-}
 
 func (m *metrics) conversationEnded(e *codons.Ended) {
 	s := m.count(labels{protocol: e.Protocol, role: e.Role, state: e.State, code: e.Code})

@@ -43,6 +43,7 @@ type Options struct {
 
 // Telemetry exports metrics and traces of a node. Its owner must call Close.
 type Telemetry struct {
+	node    *runtime.Node
 	events  *actors.Batches
 	metrics *metrics
 	spans   *spans
@@ -64,7 +65,7 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 	case o.Tracers != nil && node.System().Tracing() == nil:
 		return nil, errors.New("telemetry: Options.Tracers needs a node with runtime.Options.Tracing")
 	}
-	t := &Telemetry{closed: make(chan struct{}), done: make(chan struct{})}
+	t := &Telemetry{node: node, closed: make(chan struct{}), done: make(chan struct{})}
 	columns := []actors.Column{actors.On(t.ended), actors.On(t.jobEnded)}
 	if o.Tracers != nil {
 		t.spans = &spans{o.Tracers.Tracer(scope)}
@@ -75,13 +76,13 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 			return nil, fmt.Errorf("telemetry: %w", err)
 		}
 		t.metrics = m
-		columns = append(columns, actors.On(m.conversationBegan), actors.On(m.messageResent), actors.On(m.jobFailed), actors.On(m.handlerPanicked),
+		columns = append(columns, actors.On(m.messageResent), actors.On(m.jobFailed), actors.On(m.handlerPanicked),
 			actors.On(m.supervised), actors.On(m.messageRefused), actors.On(m.deadLetter))
 	}
 	t.events = node.Events().SubscribeBatches(cmp.Or(o.Queue, DefaultQueue), columns...)
 	if t.metrics != nil {
 		lost := func() uint64 {
-			t.handleAll() // a reader of the metrics gets all that has happened
+			t.read()
 			return t.Lost()
 		}
 		if err := t.metrics.watch(node, o.Sessions, lost); err != nil {
@@ -104,6 +105,7 @@ func (t *Telemetry) Close() {
 	})
 	<-t.done
 	if t.metrics != nil {
+		t.read()
 		t.metrics.close()
 	}
 }
@@ -130,6 +132,18 @@ func (t *Telemetry) run() {
 func (t *Telemetry) handleAll() {
 	t.handle.Lock()
 	defer t.handle.Unlock()
+	t.handleLocked()
+}
+
+// read is handleAll for a reader of the metrics, who gets all that has happened, also the begins of conversations.
+func (t *Telemetry) read() {
+	t.handle.Lock()
+	defer t.handle.Unlock()
+	t.handleLocked()
+	t.metrics.begin(t.node.Conversations())
+}
+
+func (t *Telemetry) handleLocked() {
 	t.events.Handle()
 	if t.metrics != nil {
 		t.metrics.flush()
