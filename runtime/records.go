@@ -25,6 +25,7 @@ type records struct {
 	of         map[any]map[*record]struct{} // the records by *link, or by the folded id of an agent of this process; tombstones are not in it
 	due        dueHeap
 	tombstones []*record // the oldest first, and some that are gone
+	goneTombstones int // how many of tombstones are gone
 	wake       time.Time // for which the timer is set; zero: it is not
 	stopTimer  func() bool
 	closed     bool

@@ -8,6 +8,9 @@
 //
 // [Links] are the links of one node over real streams: they dial, accept, read and write.
 //
+// An acknowledgement goes along with the next frame, if there is one within a millisecond, and alone otherwise or when a quarter of the window
+// was received.
+//
 // # Opening a stream
 //
 // The node whose name is smaller opens the streams. The first frame in each direction is a hello: the incarnation of the node, the sessions
@@ -17,7 +20,7 @@
 //
 // A simulation drives each [Link] itself. It calls [Link.Open] at both ends, passes the frames of [Link.Next] to [Link.Receive] of the
 // other end, in order and after any delay, and calls [Link.Close] at both ends when the stream breaks. It calls Next again after
-// each Send and each Receive. [Link.End] is the loss of the other node.
+// each Send and each Receive, and after [Link.Acknowledge] if it sets [Options].DelayAcks. [Link.End] is the loss of the other node.
 //
 // # Limits
 //

@@ -101,11 +101,28 @@ func appendBytes[T string | []byte](out []byte, field protowire.Number, b T) []b
 }
 
 // short is the length in bytes below which an envelope is copied rather than being a part of its own.
-const short = 512
+const short = 8 << 10
 
-// parts returns the frame in parts that follow one another. Long envelopes are parts themselves, so that they are not copied.
-func (f *frame) parts() [][]byte {
-	copied, long := 64, 0
+// reset empties a frame, and keeps the memory of its lists.
+func (f *frame) reset() {
+	clear(f.envelopes)
+	clear(f.origins)
+	*f = frame{envelopes: f.envelopes[:0], origins: f.origins[:0]}
+}
+
+// headSize returns a length that the bytes of appendHead seldom exceed.
+func (f *frame) headSize() int {
+	n := 64 + 64*len(f.origins)
+	for _, c := range f.controls {
+		n += 8 + len(c)
+	}
+	return n
+}
+
+// parts returns the frame in parts that follow one another. Long envelopes are parts themselves, so that they are not copied. The others are in a
+// slice of memory.
+func (f *frame) parts(memory func(capacity int) []byte) [][]byte {
+	copied, long := f.headSize(), 0
 	for _, e := range f.envelopes {
 		if len(e) < short {
 			copied += len(e)
@@ -114,7 +131,7 @@ func (f *frame) parts() [][]byte {
 		}
 	}
 	all := make([][]byte, 0, 1+2*long)
-	out, begin := f.appendHead(make([]byte, 0, copied)), 0
+	out, begin := f.appendHead(memory(copied)), 0
 	for _, e := range f.envelopes {
 		if len(e) < short {
 			out = append(out, e...)
@@ -132,7 +149,9 @@ func (f *frame) parts() [][]byte {
 	return all
 }
 
-func (f *frame) append(out []byte) []byte { return append(out, slices.Concat(f.parts()...)...) }
+func (f *frame) append(out []byte) []byte {
+	return append(out, slices.Concat(f.parts(newMemory)...)...)
+}
 
 // appendHead appends all but the envelopes.
 func (f *frame) appendHead(out []byte) []byte {
@@ -208,7 +227,16 @@ func eachField(in []byte, yield func(value)) bool {
 
 // readFrame reads a frame, whose parts are those of in.
 func readFrame(in []byte) (*frame, error) {
-	f, valid := &frame{}, true
+	f := new(frame)
+	if err := f.read(in); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// read is readFrame for a frame that is empty.
+func (f *frame) read(in []byte) error {
+	valid := true
 	ok := eachField(in, func(v value) {
 		switch v.field {
 		case fieldEnvelope:
@@ -237,14 +265,14 @@ func readFrame(in []byte) (*frame, error) {
 	})
 	alone := f.hello == nil || len(f.envelopes)+len(f.controls) == 0 && f.ack == 0 && f.bye == ""
 	if !ok || !valid || !alone {
-		return nil, streamError("the frame is malformed")
+		return streamError("the frame is malformed")
 	}
 	for i, o := range f.origins {
 		if o.index >= len(f.envelopes) || i > 0 && o.index <= f.origins[i-1].index {
-			return nil, streamError("the frame is malformed")
+			return streamError("the frame is malformed")
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // text returns a text that is valid and not too long, else nothing.

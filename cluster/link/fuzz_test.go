@@ -2,7 +2,6 @@ package link
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,13 +73,15 @@ func FuzzReceive(f *testing.F) {
 func checkCounts(t *testing.T, l *Link) {
 	t.Helper()
 	weight, waiting := 0, 0
-	for _, p := range l.flight {
+	for _, p := range l.flight.all() {
 		weight += len(p.data)
 	}
-	for _, p := range slices.Concat(l.bands[:]...) {
-		waiting += len(p.data)
+	for i := range l.bands {
+		for _, p := range l.bands[i].all() {
+			waiting += len(p.data)
+		}
 	}
-	if l.weight != weight || l.bytes != waiting || l.resent > len(l.flight) || l.resent < 0 || l.next <= uint64(len(l.flight)) {
+	if l.weight != weight || l.bytes != waiting || l.resent > l.flight.len() || l.resent < 0 || l.next <= uint64(l.flight.len()) {
 		t.Fatalf("flight of %d bytes, %d wait: %+v", weight, waiting, *l)
 	}
 }

@@ -46,6 +46,9 @@ type Options struct {
 	// Capacity is how many messages may wait in each band, and Bytes how many bytes in all bands. Zero means DefaultCapacity
 	// and DefaultBytes.
 	Capacity, Bytes int
+	// DelayAcks holds an acknowledgement back until there is a frame to go with, a quarter of DefaultWindow was received, or
+	// [Link.Acknowledge] is called.
+	DelayAcks bool
 }
 
 func (o Options) withDefaults() Options {
@@ -58,12 +61,6 @@ func (o Options) withDefaults() Options {
 		}
 	}
 	return o
-}
-
-// parcel is a message with its encoded form.
-type parcel struct {
-	message *performatives.Message
-	data    []byte
 }
 
 // Returned is a message that was not delivered, as far as this end knows.
@@ -85,13 +82,13 @@ type Link struct {
 	o Options
 
 	session uint64 // the number of the session in which this end sends
-	bands   [performatives.Bands][]parcel
-	bytes   int      // in the bands
-	flight  []parcel // sent and not acknowledged, in order
-	weight  int      // bytes in flight
-	resent  int      // how many of flight were sent over the present stream
-	batch   int      // the present Options.Batch
-	next    uint64   // the sequence number of the next message; those of flight precede it
+	bands   [performatives.Bands]queue
+	bytes   int    // in the bands
+	flight  queue  // sent and not acknowledged, in order
+	weight  int    // bytes in flight
+	resent  int    // how many of flight were sent over the present stream
+	batch   int    // the present Options.Batch
+	next    uint64 // the sequence number of the next message; those of flight precede it
 
 	theirs   uint64 // the session in which the peer sends; zero: none yet
 	floor    uint64 // the least session of the peer that is taken
@@ -101,16 +98,25 @@ type Link struct {
 	met      bool // the peer's hello was taken, over the present stream
 	greets   bool // a hello is to be sent
 	acks     bool // an acknowledgement is to be sent
+	owed     int  // bytes of the messages to be acknowledged
+	presses  bool // the acknowledgement does not wait for a frame to go with
 	controls [][]byte
 	// controlBytes is the length of controls.
 	controlBytes int
 	differ       []string // the codons of which the two nodes have different versions
+	scratch      *scratch
+}
+
+// scratch has memory that is used for each frame anew.
+type scratch struct {
+	in, out  frame
+	messages []Inbound
 }
 
 // New returns a link without a stream.
 func New(o Options) *Link {
 	o = o.withDefaults()
-	return &Link{o: o, session: max(o.Session, 1), next: 1, batch: o.Batch}
+	return &Link{o: o, session: max(o.Session, 1), next: 1, batch: o.Batch, scratch: new(scratch)}
 }
 
 // Peer returns the other end.
@@ -127,8 +133,8 @@ func (l *Link) Close() {
 	if l.resent > 0 && l.batch > 1 { // a shorter frame may arrive before the next one breaks
 		l.batch /= 2
 	}
-	l.open, l.met, l.greets, l.acks = false, false, false, false
-	l.controls, l.controlBytes, l.resent = nil, 0, 0
+	l.open, l.met, l.greets, l.acks, l.presses = false, false, false, false, false
+	l.controls, l.controlBytes, l.resent, l.owed = nil, 0, 0, 0
 }
 
 // Met reports whether both ends know each other over the present stream, so that messages pass.
@@ -138,11 +144,14 @@ func (l *Link) Met() bool { return l.met }
 func (l *Link) Differ() []string { return l.differ }
 
 // Idle reports whether everything was acknowledged.
-func (l *Link) Idle() bool { return len(l.flight) == 0 && l.bytes == 0 }
+func (l *Link) Idle() bool { return l.flight.len() == 0 && l.bytes == 0 }
 
 // Send queues a message in the band of its priority. data is its form, as package grpc writes it. The error is a
 // [*performatives.Refusal].
-func (l *Link) Send(m *performatives.Message, data []byte) error {
+func (l *Link) Send(m *performatives.Message, data []byte) error { return l.send(m, data, nil) }
+
+// send is [Link.Send] for a form that is in memory of forms, unless memory is nil. The link takes it over if it takes the message.
+func (l *Link) send(m *performatives.Message, data []byte, memory *[]byte) error {
 	band := m.Priority().Band()
 	switch {
 	case text([]byte(m.Principal())) != m.Principal():
@@ -151,10 +160,10 @@ func (l *Link) Send(m *performatives.Message, data []byte) error {
 		return &performatives.Refusal{
 			Code: performatives.CodeInvalidPayload, About: m.ID(), Text: fmt.Sprintf("the message has %d bytes, and a link takes %d", len(data), MaxMessage),
 		}
-	case len(l.bands[band]) >= l.o.Capacity, l.bytes > 0 && l.bytes+len(data) > l.o.Bytes:
+	case l.bands[band].len() >= l.o.Capacity, l.bytes > 0 && l.bytes+len(data) > l.o.Bytes:
 		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "too many messages wait for the node " + l.o.Peer.Name}
 	}
-	l.bands[band] = append(l.bands[band], parcel{m, data})
+	l.bands[band].push(parcel{m, data, memory})
 	l.bytes += len(data)
 	return nil
 }
@@ -173,47 +182,65 @@ func (l *Link) SendControl(text []byte) bool {
 	return true
 }
 
+// Acknowledge has the next frame acknowledge what was received, also if there is nothing else to send. It reports whether there is anything to
+// acknowledge.
+func (l *Link) Acknowledge() bool {
+	l.presses = l.acks
+	return l.acks
+}
+
+// Owes reports whether an acknowledgement waits for a frame to go with, or for [Link.Acknowledge].
+func (l *Link) Owes() bool { return l.acks && !l.pressing() }
+
+// pressing reports whether the acknowledgement is sent alone.
+func (l *Link) pressing() bool { return !l.o.DelayAcks || l.presses || l.owed >= DefaultWindow/4 }
+
 // Next returns the next frame to be written to the stream, and nil when there is none for now. now is the clock of this node, by
 // which the peer translates deadlines.
-func (l *Link) Next(now time.Time) []byte { return slices.Concat(l.NextParts(now)...) }
+func (l *Link) Next(now time.Time) []byte { return slices.Concat(l.NextParts(now, newMemory)...) }
 
-// NextParts is Next for a stream that takes a frame in parts, which follow one another. They must not be changed.
-func (l *Link) NextParts(now time.Time) [][]byte {
+func newMemory(capacity int) []byte { return make([]byte, 0, capacity) }
+
+// NextParts is Next for a stream that takes a frame in parts, which follow one another. They must not be changed. What is not a part by itself is
+// in a slice of memory, which returns one of no length and of that capacity or more.
+func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]byte {
 	switch {
 	case !l.open:
 		return nil
 	case l.greets:
 		l.greets = false
-		return l.hello().parts()
+		return l.hello().parts(memory)
 	case !l.met:
 		return nil
 	}
-	f := frame{controls: l.controls}
+	f := &l.scratch.out
+	defer f.reset()
+	f.controls = l.controls
 	size := l.controlBytes
 	l.controls, l.controlBytes = nil, 0
-	if l.acks {
-		l.acks, f.ack = false, l.received
-	}
-	l.pack(&f, size, now)
-	if f.ack == 0 && len(f.controls) == 0 && len(f.envelopes) == 0 {
+	l.pack(f, size, now)
+	if len(f.controls) == 0 && len(f.envelopes) == 0 && (!l.acks || !l.pressing()) {
 		return nil
 	}
-	return f.parts()
+	if l.acks {
+		l.acks, l.presses, l.owed, f.ack = false, false, 0, l.received
+	}
+	return f.parts(memory)
 }
 
 // pack puts messages into a frame that has size bytes: first those to be sent again, then new ones as long as the window has
 // room.
 func (l *Link) pack(f *frame, size int, now time.Time) {
 	for {
-		if l.resent == len(l.flight) && !l.take() {
+		if l.resent == l.flight.len() && !l.take() {
 			return
 		}
-		p := l.flight[l.resent]
+		p := l.flight.all()[l.resent]
 		if size > 0 && size+len(p.data) > l.batch {
 			return
 		}
 		if len(f.envelopes) == 0 {
-			f.first, f.sent = l.next-uint64(len(l.flight)-l.resent), now.UnixNano()
+			f.first, f.sent = l.next-uint64(l.flight.len()-l.resent), now.UnixNano()
 		}
 		if origin := p.message.Origin(); origin != (performatives.Origin{}) {
 			f.origins = append(f.origins, originOf{len(f.envelopes), origin})
@@ -228,19 +255,16 @@ func (l *Link) pack(f *frame, size int, now time.Time) {
 // window.
 func (l *Link) take() bool {
 	for band := range slices.Backward(l.bands[:]) {
-		if len(l.bands[band]) == 0 {
+		if l.bands[band].len() == 0 {
 			continue
 		}
-		p := l.bands[band][0]
+		p := l.bands[band].all()[0]
 		if l.weight > 0 && l.weight+len(p.data) > l.o.Window {
 			return false
 		}
-		l.bands[band][0] = parcel{}
-		if l.bands[band] = l.bands[band][1:]; len(l.bands[band]) == 0 {
-			l.bands[band] = nil // the memory of a burst is given back
-		}
+		l.bands[band].pop()
 		l.bytes -= len(p.data)
-		l.flight = append(l.flight, p)
+		l.flight.push(p)
 		l.weight += len(p.data)
 		l.next++
 		return true
@@ -268,7 +292,7 @@ func (in Inbound) Local(m *performatives.Message) *performatives.Message {
 	return m
 }
 
-// Received is the content of a frame, and its effect on the session.
+// Received is the content of a frame, and its effect on the session. Messages is valid until the next call of [Link.Receive].
 type Received struct {
 	Messages []Inbound
 	Controls [][]byte // parts of the frame
@@ -286,11 +310,13 @@ func streamError(format string, args ...any) error {
 
 // Receive takes in a frame of the stream. After an error the stream must be closed; nothing of the frame has been taken in.
 func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
-	f, err := readFrame(data)
-	if err != nil {
+	f := &l.scratch.in
+	defer f.reset()
+	if err := f.read(data); err != nil {
 		return Received{}, err
 	}
 	var r Received
+	var err error
 	if f.hello != nil {
 		if r, err = l.meet(*f.hello); err != nil {
 			return Received{}, err
@@ -314,6 +340,10 @@ func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 
 // unpack takes the messages of a frame that are new.
 func (l *Link) unpack(f *frame, r *Received, now time.Time) {
+	if len(f.envelopes) == 0 {
+		return
+	}
+	r.Messages = l.scratch.messages[:0]
 	origins := f.origins
 	for i, envelope := range f.envelopes {
 		m := Inbound{Data: envelope, Ahead: time.Duration(now.UnixNano() - f.sent)}
@@ -321,30 +351,29 @@ func (l *Link) unpack(f *frame, r *Received, now time.Time) {
 			m.Origin, origins = origins[0].Origin, origins[1:]
 		}
 		l.acks = true
+		l.owed += len(envelope)
 		if number := f.first + uint64(i); number > l.received {
 			l.received = number
 			r.Messages = append(r.Messages, m)
 		}
 	}
+	l.scratch.messages = r.Messages[:0]
 }
 
 // acknowledge drops the messages that the peer has received.
 func (l *Link) acknowledge(number uint64) {
-	first := l.next - uint64(len(l.flight))
+	first := l.next - uint64(l.flight.len())
 	if number < first {
 		return
 	}
 	l.batch = min(2*l.batch, l.o.Batch)
 	n := int(number - first + 1)
-	for i, p := range l.flight[:n] {
+	for range n {
+		p := l.flight.pop()
 		l.weight -= len(p.data)
-		l.flight[i] = parcel{}
+		p.release()
 	}
-	l.flight = l.flight[n:]
 	l.resent = max(0, l.resent-n)
-	if len(l.flight) == 0 {
-		l.flight = nil
-	}
 }
 
 // hello returns the first frame of this end.
@@ -387,6 +416,7 @@ func (l *Link) meet(h hello) (r Received, err error) {
 	}
 	if h.session > l.theirs {
 		l.theirs, l.received = h.session, 0
+		l.acks, l.presses, l.owed = false, false, 0 // they were of the session before
 	}
 	l.met, r.Met = true, true
 	l.differ = differing(l.o.Tables, h.tables)
@@ -405,16 +435,19 @@ func differing(ours, theirs map[string]uint64) (names []string) {
 
 // restart begins a new session of this end, and returns the unacknowledged messages of the previous one.
 func (l *Link) restart(session uint64) (all []Returned) {
-	for _, p := range l.flight {
+	for l.flight.len() > 0 {
+		p := l.flight.pop()
 		all = append(all, Returned{p.message, true})
+		p.release()
 	}
 	for band := range l.bands {
-		for _, p := range l.bands[band] {
+		for l.bands[band].len() > 0 {
+			p := l.bands[band].pop()
 			all = append(all, Returned{p.message, false})
+			p.release()
 		}
-		l.bands[band] = nil
 	}
-	l.flight, l.weight, l.resent, l.bytes = nil, 0, 0, 0
+	l.weight, l.resent, l.bytes = 0, 0, 0
 	l.session, l.next, l.greets = session, 1, true
 	return all
 }

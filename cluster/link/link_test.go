@@ -89,7 +89,7 @@ func newWorld(t require) *world {
 
 func (w *world) fresh(i int, session uint64) *Link {
 	nodes := [2]cluster.Incarnation{nodeA, nodeB}
-	return New(Options{Self: nodes[i], Peer: nodes[1-i], Session: session, Window: 400, Batch: 150, Capacity: 12, Bytes: 1500})
+	return New(Options{Self: nodes[i], Peer: nodes[1-i], Session: session, Window: 400, Batch: 150, Capacity: 12, Bytes: 1500, DelayAcks: i == 1})
 }
 
 // send queues a message. It reports whether the link has accepted it.
@@ -106,6 +106,9 @@ func (w *world) send(i int, priority performatives.Priority, size int, principal
 // write moves the next frame of a link to the stream. It reports whether there was one.
 func (w *world) write(i int) bool {
 	data := w.links[i].Next(noon)
+	if data == nil && w.links[i].Acknowledge() { // its time is up
+		data = w.links[i].Next(noon)
+	}
 	if data == nil {
 		return false
 	}
@@ -260,7 +263,7 @@ func (w *world) settle() {
 	}
 	for i, l := range w.links {
 		if !l.Met() || !l.Idle() {
-			w.t.Fatalf("node %d: met %v, %d in flight, %d bytes wait", i, l.Met(), len(l.flight), l.bytes)
+			w.t.Fatalf("node %d: met %v, %d in flight, %d bytes wait", i, l.Met(), l.flight.len(), l.bytes)
 		}
 	}
 	for id, m := range w.fates {
@@ -345,12 +348,12 @@ var faults = map[string]func(l *Link, f *frame, before bool){
 	},
 	"nothing is sent again": func(l *Link, f *frame, before bool) {
 		if !before && f.hello != nil {
-			l.resent = len(l.flight)
+			l.resent = l.flight.len()
 		}
 	},
 	"the last message is not sent again": func(l *Link, f *frame, before bool) {
-		if !before && f.hello != nil && len(l.flight) > 0 {
-			l.flight = l.flight[:len(l.flight)-1]
+		if !before && f.hello != nil && l.flight.len() > 0 {
+			l.flight.items = l.flight.items[:len(l.flight.items)-1]
 			l.next--
 		}
 	},
@@ -366,11 +369,12 @@ var faults = map[string]func(l *Link, f *frame, before bool){
 	},
 	"an ended session returns nothing": func(l *Link, f *frame, before bool) {
 		if before && f.hello != nil && l.session < f.hello.floor {
-			l.flight, l.weight, l.next = nil, 0, 1
+			l.flight, l.weight, l.next = queue{}, 0, 1
 		}
 	},
 	"the bands have no order": func(l *Link, _ *frame, before bool) {
-		for _, b := range l.bands {
+		for i := range l.bands {
+			b := l.bands[i].all()
 			if before && len(b) > 1 {
 				slices.Reverse(b)
 			}

@@ -19,6 +19,9 @@ import (
 
 // Stream carries frames between two nodes, in order. [github.com/ribosome-agents/ribosome/wire/grpc.LinkStream] is one.
 type Stream interface {
+	// Memory returns a slice of no length, and of that capacity or more, for a part of the next frame. The goroutine that calls Send calls it once at most
+	// before each Send, and uses no such slice after Send.
+	Memory(capacity int) []byte
 	// Send writes a frame, of parts that follow one another and are not changed afterwards. Only one goroutine calls it.
 	Send(parts ...[]byte) error
 	// Recv waits for the next frame, which is valid until the next call, and is not changed. Only one goroutine calls it.
@@ -67,6 +70,9 @@ type LinksOptions struct {
 
 // DefaultTimeout is the default of [LinksOptions].Timeout.
 const DefaultTimeout = 10 * time.Second
+
+// ackTime is how long an acknowledgement waits for a frame to go with.
+const ackTime = time.Millisecond
 
 // greetTime is how long a new stream may take until both ends know each other.
 const greetTime = 5 * time.Second
@@ -126,7 +132,9 @@ type end struct {
 	stream Stream // nil: none
 	gone   bool
 	down   *time.Timer   // set while there is no stream
-	idle   chan struct{} // closed when all messages are acknowledged; nil: Stop does not wait
+	late   *time.Timer   // for an acknowledgement that no frame takes along
+	owing  bool          // late is set
+	idle   chan struct{} // closed when all messages of both ends are acknowledged; nil: Stop does not wait
 }
 
 // Rename sets the incarnation of this node. The links to all nodes must have been removed.
@@ -146,7 +154,10 @@ func (ls *Links) Add(m cluster.Member) {
 	o := ls.o.Link
 	ls.added++
 	o.Self, o.Peer, o.Session = ls.self, m.Incarnation, ls.added<<32 // a link has fewer sessions
+	o.DelayAcks = true
 	e := &end{links: ls, member: m, wake: make(chan struct{}, 1), link: New(o)}
+	e.late = time.AfterFunc(time.Hour, e.acknowledge)
+	e.late.Stop()
 	e.ctx, e.cancel = context.WithCancel(ls.ctx)
 	e.down = time.AfterFunc(ls.o.Timeout, e.expire)
 	ls.peers[m.Incarnation] = e
@@ -174,17 +185,23 @@ func (e *end) remove() {
 	e.mu.Lock()
 	e.gone = true
 	e.down.Stop()
+	e.late.Stop()
 	if e.stream != nil {
 		e.stream.Close()
 		e.stream = nil
 	}
+	e.stopWaitingLocked()
+	returned := e.link.End()
+	e.mu.Unlock()
+	e.undelivered(returned)
+}
+
+// stopWaitingLocked lets Stop go on.
+func (e *end) stopWaitingLocked() {
 	if e.idle != nil {
 		close(e.idle)
 		e.idle = nil
 	}
-	returned := e.link.End()
-	e.mu.Unlock()
-	e.undelivered(returned)
 }
 
 func (ls *Links) find(peer cluster.Incarnation) *end {
@@ -199,16 +216,46 @@ func (ls *Links) Send(peer cluster.Incarnation, m *performatives.Message) error 
 	if e == nil {
 		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "there is no link to the node " + peer.Name}
 	}
-	data, err := ls.codec.Encode(make([]byte, 0, envelopeSize(m)), m)
+	data, memory, err := ls.encode(m)
 	if err != nil {
 		return wire.AsRefusal(err)
 	}
+	if err := e.send(m, data, memory); err != nil {
+		if memory != nil {
+			forms.Put(memory)
+		}
+		return err
+	}
+	return nil
+}
+
+// encode returns the form of a message. A short one is in memory of forms.
+func (ls *Links) encode(m *performatives.Message) (data []byte, memory *[]byte, err error) {
+	size := envelopeSize(m)
+	if size >= short {
+		data, err = ls.codec.Encode(make([]byte, 0, size), m)
+		return data, nil, err
+	}
+	memory = forms.Get().(*[]byte) //nolint:forcetypeassert // there are no others
+	data, err = ls.codec.Encode(slices.Grow((*memory)[:0], size), m)
+	switch {
+	case err != nil:
+		forms.Put(memory)
+		return nil, nil, err
+	case len(data) >= short: // a frame may refer to it
+		return data, nil, nil
+	}
+	*memory = data
+	return data, memory, nil
+}
+
+func (e *end) send(m *performatives.Message, data []byte, memory *[]byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.gone {
-		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "the node " + peer.Name + " has gone"}
+		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "the node " + e.member.Name + " has gone"}
 	}
-	if err := e.link.Send(m, data); err != nil {
+	if err := e.link.send(m, data, memory); err != nil {
 		return err
 	}
 	e.signal()
@@ -353,10 +400,7 @@ func (e *end) leave(stream Stream) bool {
 	e.stream = nil
 	e.link.Close()
 	e.down.Reset(e.links.o.Timeout)
-	if e.idle != nil { // Stop does not wait for another stream
-		close(e.idle)
-		e.idle = nil
-	}
+	e.stopWaitingLocked() // for another stream
 	return true
 }
 
@@ -369,7 +413,10 @@ func (e *end) write(stream Stream, over <-chan struct{}) {
 			e.signal() // this writer may have taken the signal for the next one
 			return
 		}
-		frame := e.link.NextParts(time.Now())
+		frame := e.link.NextParts(time.Now(), stream.Memory)
+		if frame == nil && e.link.Idle() { // Stop waits, if it does, for the last acknowledgement to be written
+			e.stopWaitingLocked()
+		}
 		e.mu.Unlock()
 		if frame != nil {
 			if stream.Send(frame...) != nil {
@@ -420,9 +467,12 @@ func (e *end) receive(stream Stream, frame []byte, late *time.Timer, met *bool) 
 		late.Stop()
 		e.down.Stop()
 	}
-	if e.idle != nil && e.link.Idle() {
-		close(e.idle)
-		e.idle = nil
+	switch {
+	case e.idle != nil && !e.link.Acknowledge() && e.link.Idle():
+		e.stopWaitingLocked()
+	case !e.owing && e.link.Owes():
+		e.owing = true
+		e.late.Reset(ackTime)
 	}
 	e.mu.Unlock()
 	e.signal() // an acknowledgement, or room in the window
@@ -437,28 +487,45 @@ func (e *end) receive(stream Stream, frame []byte, late *time.Timer, met *bool) 
 	for _, text := range r.Controls {
 		h.Control(peer, bytes.Clone(text)) // the frame is not ours
 	}
-	for _, m := range r.Messages {
-		e.deliver(m)
-	}
+	e.deliver(r.Messages)
 	return true, err
 }
 
-// deliver decodes a message and passes it on. One that cannot be read is answered.
-func (e *end) deliver(in Inbound) {
-	e.links.codec.Decode(in.Data, func(item wire.Inbound) {
-		switch m := item.Message; {
-		case m == nil && len(item.Answer) > 0:
-			e.links.codec.Decode(item.Answer, func(answer wire.Inbound) { // in the form in which a session would send it
-				if answer.Message != nil {
-					_ = e.links.Send(e.member.Incarnation, answer.Message) // the link is full, or has ended
-				}
-			})
-		case m == nil:
-			e.links.o.Logger.Warn("a message of a node cannot be read", "peer", e.member.Name, "err", item.Err)
-		default:
-			e.links.o.Handler.Received(e.member.Incarnation, in.Local(m))
-		}
-	})
+// acknowledge sends an acknowledgement that no frame has taken along.
+func (e *end) acknowledge() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.owing = false
+	if e.link.Acknowledge() {
+		e.signal()
+	}
+}
+
+// deliver decodes messages and passes them on, and forgets them.
+func (e *end) deliver(all []Inbound) {
+	var in *Inbound
+	take := func(item wire.Inbound) { e.take(*in, item) }
+	for i := range all {
+		in = &all[i]
+		e.links.codec.Decode(in.Data, take)
+	}
+	clear(all)
+}
+
+// take passes a message on. One that cannot be read is answered.
+func (e *end) take(in Inbound, item wire.Inbound) {
+	switch m := item.Message; {
+	case m == nil && len(item.Answer) > 0:
+		e.links.codec.Decode(item.Answer, func(answer wire.Inbound) { // in the form in which a session would send it
+			if answer.Message != nil {
+				_ = e.links.Send(e.member.Incarnation, answer.Message) // the link is full, or has ended
+			}
+		})
+	case m == nil:
+		e.links.o.Logger.Warn("a message of a node cannot be read", "peer", e.member.Name, "err", item.Err)
+	default:
+		e.links.o.Handler.Received(e.member.Incarnation, in.Local(m))
+	}
 }
 
 // undelivered returns messages to the owner. The caller holds handling.
@@ -526,9 +593,11 @@ func (e *end) flushed() <-chan struct{} {
 		e.idle = make(chan struct{})
 	}
 	done := e.idle
-	if e.link.Idle() || !e.link.Met() {
-		close(e.idle)
-		e.idle = nil
+	switch owes := e.link.Acknowledge(); {
+	case !e.link.Met(), !owes && e.link.Idle():
+		e.stopWaitingLocked()
+	default:
+		e.signal()
 	}
 	return done
 }

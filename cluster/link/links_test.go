@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -37,6 +38,8 @@ func newPipe(a, b string) (atA, atB *pipe) {
 	toA, toB, over, once := make(chan []byte), make(chan []byte), make(chan struct{}), new(sync.Once)
 	return &pipe{b, toA, toB, over, once, nil}, &pipe{a, toB, toA, over, once, nil}
 }
+
+func (p *pipe) Memory(capacity int) []byte { return make([]byte, 0, capacity) }
 
 func (p *pipe) Send(parts ...[]byte) error {
 	select {
@@ -248,6 +251,12 @@ func (n *network) finish(t testing.TB, all ...*Links) {
 	n.serving.Wait()
 }
 
+// settle waits until nothing happens any more, also no acknowledgement that has waited for a frame to go with.
+func settle() {
+	time.Sleep(2 * ackTime)
+	synctest.Wait()
+}
+
 // numbered returns a message that is known by a number.
 func numbered(t testing.TB, number int, p performatives.Priority) *performatives.Message {
 	t.Helper()
@@ -338,7 +347,7 @@ func TestLinksDeadlinesAndPrincipals(t *testing.T) {
 			t.Errorf("reply by %v, principal %q", got.ReplyBy(), got.Principal())
 		}
 		e := b.find(nodeA)
-		e.deliver(Inbound{Data: mustEncode(t, b, m), Ahead: time.Hour})
+		e.deliver([]Inbound{{Data: mustEncode(t, b, m), Ahead: time.Hour}})
 		if got := atB.received[2]; !got.ReplyBy().Equal(m.ReplyBy().Add(time.Hour)) {
 			t.Errorf("with the clock an hour ahead: reply by %v, want an hour after %v", got.ReplyBy(), m.ReplyBy())
 		}
@@ -428,8 +437,8 @@ func TestLinksOneEndExpires(t *testing.T) {
 		n.links = make(map[string]*Links)
 		a, atA := n.newLinks(t, nodeA, func(o *LinksOptions) { o.Timeout = time.Second })
 		b, atB := n.newLinks(t, nodeB, func(o *LinksOptions) { o.Timeout = time.Hour })
+		b.Add(cluster.Member{Incarnation: nodeA}) // first: see both
 		a.Add(cluster.Member{Incarnation: nodeB})
-		b.Add(cluster.Member{Incarnation: nodeA})
 		synctest.Wait()
 		n.cut(true)
 		synctest.Wait()
@@ -451,7 +460,7 @@ func TestLinksRemoveAndAdd(t *testing.T) {
 		a, b, atA, atB := n.both(t, nil)
 		mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
 		mustSend(t, b, nodeA, numbered(t, 2, performatives.Normal))
-		synctest.Wait()
+		settle()
 		n.cut(true)
 		synctest.Wait()
 		mustSend(t, a, nodeB, numbered(t, 3, performatives.Normal))
@@ -672,7 +681,7 @@ func TestLinksStopFlushes(t *testing.T) {
 				synctest.Wait()
 				for i := range 3 { // the first is acknowledged, and its owner is slow
 					mustSend(t, a, nodeB, numbered(t, i, performatives.Normal))
-					synctest.Wait()
+					settle()
 				}
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
@@ -696,7 +705,7 @@ func TestLinksStopFlushes(t *testing.T) {
 				case "removed":
 					go a.Remove(nodeB)
 				}
-				synctest.Wait()
+				settle()
 				select {
 				case err := <-stopped:
 					if (err != nil) != (end == "context") {
@@ -816,6 +825,135 @@ func TestLinksLifecycle(t *testing.T) {
 			t.Errorf("%d of %d messages are accounted for", len(once), taken.Load())
 		}
 	})
+}
+
+// counting is a stream that counts its frames.
+type counting struct {
+	Stream
+	sent *atomic.Int64
+}
+
+func (c counting) Send(parts ...[]byte) error {
+	c.sent.Add(1)
+	return c.Stream.Send(parts...)
+}
+
+// An acknowledgement goes with a reply, if one comes soon, and with all that comes soon.
+func TestLinksAcknowledgements(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		var sent atomic.Int64 // by a, which dials
+		a, b, atA, atB := n.both(t, func(o *LinksOptions) {
+			dial := o.Dial
+			o.Dial = func(ctx context.Context, m cluster.Member) (Stream, error) {
+				s, err := dial(ctx, m)
+				if err != nil {
+					return nil, err
+				}
+				return counting{s, &sent}, nil
+			}
+		})
+		settle()
+		frames := func(what string, want int64) {
+			t.Helper()
+			if got := sent.Swap(0); got != want {
+				t.Errorf("%s: %d frames, want %d", what, got, want)
+			}
+		}
+		frames("hello", 1)
+		for i := range 5 {
+			mustSend(t, b, nodeA, numbered(t, i, performatives.Normal))
+			synctest.Wait()
+		}
+		frames("at once", 0)
+		settle()
+		frames("later", 1)
+		if b.find(nodeA).link.flight.len() > 0 {
+			t.Error("not acknowledged")
+		}
+		if all := a.find(nodeB).link.scratch.messages; len(all[:cap(all)]) == 0 || all[:1][0].Data != nil {
+			t.Error("the last frame is kept")
+		}
+		for i := range 5 {
+			mustSend(t, b, nodeA, numbered(t, i, performatives.Normal))
+			synctest.Wait()
+			mustSend(t, a, nodeB, numbered(t, i, performatives.Normal))
+			synctest.Wait()
+		}
+		frames("with replies", 5)
+		settle()
+		frames("later", 0)
+		n.finish(t, a, b)
+		if len(atA.received) != 10 || len(atB.received) != 5 {
+			t.Errorf("%d and %d messages", len(atA.received), len(atB.received))
+		}
+	})
+}
+
+// A node that stops acknowledges what it has received before it closes the stream.
+func TestLinksStopAcknowledges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		a, b, _, atB := n.both(t, nil)
+		synctest.Wait()
+		mustSend(t, b, nodeA, numbered(t, 1, performatives.Normal))
+		synctest.Wait()
+		n.finish(t, a)
+		synctest.Wait()
+		b.Remove(nodeA)
+		equal(t, "returned", atB.undelivered(), nil)
+		n.finish(t, b)
+	})
+	synctest.Test(t, func(t *testing.T) { // also what comes while it waits for an acknowledgement itself
+		var n network
+		a, b, _, atB := n.both(t, nil)
+		synctest.Wait()
+		mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
+		synctest.Wait()
+		stopped := make(chan struct{})
+		go func() {
+			_ = a.Stop(t.Context())
+			close(stopped)
+		}()
+		synctest.Wait()
+		mustSend(t, b, nodeA, numbered(t, 2, performatives.Normal)) // with the acknowledgement
+		<-stopped
+		synctest.Wait()
+		b.Remove(nodeA)
+		equal(t, "returned", atB.undelivered(), nil)
+		n.finish(t, a, b)
+	})
+}
+
+// Messages of all lengths around those at which a frame copies them, or has them as parts, arrive as they were while their memory is used again.
+func TestLinksContents(t *testing.T) {
+	a, b := newNode(t, nodeA, nil, 0, nil), newNode(t, nodeB, nil, 3000, nil)
+	a.links.Add(b.member(nodeB))
+	b.links.Add(a.member(nodeA))
+	var want []string
+	for i := range 3000 {
+		size := i % 700
+		if i%10 == 0 {
+			size = short - 400 + i%500
+		}
+		if i%100 == 0 {
+			size = 3 * short
+		}
+		m, err := numbered(t, i, performatives.Normal).With(func(e *performatives.Envelope) {
+			e.Payload = performatives.Raw(fmt.Sprintf(`{"text":%q}`, strings.Repeat(string(rune('a'+i%26)), size)))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustSend(t, a.links, nodeB, m)
+		want = append(want, string(m.Payload().(performatives.Raw)))
+	}
+	await(t, "the messages", b.recorder.reached)
+	for i, m := range b.recorder.received {
+		if got := string(m.Payload().(performatives.Raw)); got != want[i] {
+			t.Fatalf("message %d has changed: %d bytes, want %d", i, len(got), len(want[i]))
+		}
+	}
 }
 
 func TestDefaultBackoff(t *testing.T) {

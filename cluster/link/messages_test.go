@@ -11,7 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
 func TestBandsAreEmptiedFromTheHighest(t *testing.T) {
@@ -145,7 +147,7 @@ func TestParts(t *testing.T) {
 		parts, same int
 	}{{nil, 1, 0}, {[][]byte{long}, 2, 1}, {[][]byte{envelope(1, 1), long, long, envelope(2, 2), envelope(3, 3), long, envelope(4, 4)}, 6, 3}} {
 		f := &frame{first: 1, sent: 2, envelopes: c.envelopes}
-		parts := f.parts()
+		parts := f.parts(newMemory)
 		if got := slices.Concat(parts...); len(parts) != c.parts || !bytes.Equal(got, append(f.appendHead(nil), slices.Concat(c.envelopes...)...)) {
 			t.Errorf("%d parts, want %d: %x", len(parts), c.parts, got)
 		}
@@ -358,5 +360,207 @@ func TestMalformedFramesChangeNothing(t *testing.T) {
 	exchange(t, a, b)
 	if got := receive(t, a, whole, noon); len(got.Messages) != 2 || len(got.Controls) != 1 || !a.Idle() {
 		t.Errorf("the valid frame brings %+v", got)
+	}
+}
+
+// An acknowledgement goes along with the next frame, or alone when it is asked for or when much was received.
+func TestDelayedAcknowledgements(t *testing.T) {
+	a, b := pair(func(a, b *Options) { a.DelayAcks, b.DelayAcks = true, true })
+	meet(t, a, b)
+	written := func(l *Link) *frame {
+		t.Helper()
+		data := l.Next(noon)
+		if data == nil {
+			return nil
+		}
+		f, err := readFrame(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	if b.Owes() || b.Acknowledge() || written(b) != nil {
+		t.Error("an acknowledgement of nothing")
+	}
+	send(t, a, 1, performatives.Normal)
+	receive(t, b, a.Next(noon), noon)
+	if !b.Owes() || written(b) != nil {
+		t.Error("the acknowledgement does not wait")
+	}
+	send(t, b, 2, performatives.Normal)
+	if f := written(b); f == nil || f.ack != 1 || len(f.envelopes) != 1 || b.Owes() {
+		t.Errorf("the frame is %+v", f)
+	}
+	if f := written(b); b.Acknowledge() || f != nil {
+		t.Errorf("again: %+v", f)
+	}
+	send(t, a, 3, performatives.Normal)
+	receive(t, b, a.Next(noon), noon)
+	if !b.Acknowledge() || b.Owes() {
+		t.Error("the acknowledgement goes on waiting")
+	}
+	if f := written(b); f == nil || f.ack != 2 || len(f.envelopes) != 0 {
+		t.Errorf("the frame is %+v", f)
+	}
+	for sent := 0; sent < DefaultWindow/4; sent += 1 << 16 {
+		if b.owed != sent || sent > 0 && !b.Owes() {
+			t.Fatalf("%d bytes are owed, want %d", b.owed, sent)
+		}
+		data := envelope(1, 1<<16)
+		if err := a.Send(message(t, performatives.Normal, ""), data[:1<<16]); err != nil {
+			t.Fatal(err)
+		}
+		f := &frame{first: b.received + 1, envelopes: [][]byte{appendBytes([]byte(nil), fieldEnvelope, make([]byte, 1<<16-4))}}
+		receive(t, b, f.append(nil), noon)
+	}
+	if f := written(b); f == nil || f.ack != b.received {
+		t.Errorf("the frame is %+v", f)
+	}
+	// The next session of the peer has nothing to be acknowledged yet.
+	receive(t, b, (&frame{first: b.received + 1, envelopes: [][]byte{envelope(1, 1)}}).append(nil), noon)
+	b.Acknowledge()
+	receive(t, b, (&frame{hello: &hello{from: nodeA, to: nodeB, session: 7, theirs: 1, minVersion: minVersion, maxVersion: maxVersion}}).append(nil), noon)
+	if b.Acknowledge() {
+		t.Error("a message of the session before is to be acknowledged")
+	}
+	receive(t, b, (&frame{first: 1, envelopes: [][]byte{envelope(1, 1)}}).append(nil), noon)
+	// A stream that ends takes the wish for an acknowledgement along: the next hello has the number.
+	b.Open()
+	if b.Owes() || b.Acknowledge() {
+		t.Error("an acknowledgement outlives the stream")
+	}
+}
+
+// A message on its way over a link needs no memory besides its own.
+func TestLinkAllocs(t *testing.T) {
+	racetest.Skip(t) // which drops memory of pools
+	ls, err := NewLinks(LinksOptions{Self: nodeA, Dialect: grpc.Dialect{}, Stamper: stamper{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop(t, ls)
+	a, b := pair(nil)
+	meet(t, a, b)
+	m, memory := sized(t, 1000), make([]byte, 0, 1<<20)
+	reused := func(capacity int) []byte {
+		if capacity > cap(memory) {
+			t.Fatalf("a frame of %d bytes", capacity)
+		}
+		return memory
+	}
+	const many = 100
+	pass := func(from, to *Link) (messages int) {
+		for _, frame := range from.NextParts(noon, reused) {
+			r, err := to.Receive(frame, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			messages += len(r.Messages)
+		}
+		return messages
+	}
+	allocs := testing.AllocsPerRun(20, func() {
+		for range many {
+			data, memory, err := ls.encode(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.send(m, data, memory); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := pass(a, b); got != many {
+			t.Fatalf("%d messages", got)
+		}
+		pass(b, a)
+		if !a.Idle() {
+			t.Fatal("not acknowledged")
+		}
+	})
+	if allocs > 10 { // of each frame, the list of its parts; of a pool, at times
+		t.Errorf("%v allocations for %d messages and their acknowledgement", allocs, many)
+	}
+}
+
+// A queue is one of first in, first out, whose memory does not grow as long as it is short.
+func TestQueue(t *testing.T) {
+	var q queue
+	pushed, popped := 0, 0
+	push := func(n int) {
+		for range n {
+			q.push(parcel{data: make([]byte, pushed)})
+			pushed++
+		}
+	}
+	pop := func(n int) {
+		for range n {
+			if got := len(q.pop().data); got != popped {
+				t.Fatalf("got %d, want %d", got, popped)
+			}
+			popped++
+			for i, p := range q.all() {
+				if len(p.data) != popped+i {
+					t.Fatalf("parcel %d is %d", popped+i, len(p.data))
+				}
+			}
+		}
+	}
+	push(20)
+	for range 100 {
+		pop(3)
+		push(3)
+	}
+	if q.len() != 20 || cap(q.items) > 64 {
+		t.Errorf("%d parcels in memory for %d", q.len(), cap(q.items))
+	}
+	pop(20)
+	if q.len() != 0 || cap(q.items) == 0 || q.head != 0 {
+		t.Errorf("%+v", q)
+	}
+	for _, p := range q.items[:cap(q.items)] {
+		if p.data != nil {
+			t.Fatal("a parcel is kept")
+		}
+	}
+	push(maxIdle + 1)
+	for range maxIdle + 1 {
+		q.pop()
+	}
+	if cap(q.items) != 0 {
+		t.Errorf("memory for %d parcels is kept", cap(q.items))
+	}
+}
+
+// A form that a frame may refer to is not in memory that is used again.
+func TestEncode(t *testing.T) {
+	ls, err := NewLinks(LinksOptions{Self: nodeA, Dialect: grpc.Dialect{}, Stamper: stamper{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop(t, ls)
+	for _, c := range []struct {
+		payload any
+		pooled  bool
+	}{
+		{performatives.Raw(`{}`), true},
+		{map[string]string{"x": "y"}, true},
+		{performatives.Raw(`{"x":"` + strings.Repeat("x", short) + `"}`), false},
+		{map[string]string{"x": strings.Repeat("x", short)}, false}, // of which the length is not known before
+	} {
+		for range 2 {
+			m, err := sized(t, 0).With(func(e *performatives.Envelope) { e.Payload = c.payload })
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, memory, err := ls.encode(m)
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case (memory != nil) != c.pooled, c.pooled != (len(data) < short):
+				t.Errorf("%d bytes are pooled: %v", len(data), memory != nil)
+			case c.pooled && &(*memory)[0] != &data[0]:
+				t.Error("the form is in other memory")
+			}
+		}
 	}
 }

@@ -274,26 +274,71 @@ func (s *Scanner) Name(quoted []byte) ([]byte, bool) {
 	return quoted[1 : len(quoted)-1], true
 }
 
+// longRun is the length of a run of plain bytes from which on PlainRun looks for the next quote and the next backslash on their own, in at most
+// wideStep bytes at a time.
+const (
+	longRun  = 64
+	wideStep = 512
+)
+
 // PlainRun returns the length of the longest prefix of b that needs no escape in a string. It
-// checks eight bytes at a time, because most of a message is string contents. In each of the
-// three terms of stop, the lowest set high bit marks the first byte below 0x20, the first
-// quote, or the first backslash.
+// checks eight bytes at a time, or 32 in a long run, because most of a message is string contents.
 func PlainRun(b []byte) int {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
-	rest := b
-	for ; len(rest) >= 8; rest = rest[8:] {
-		x := binary.LittleEndian.Uint64(rest)
-		quote, backslash := x^(ones*'"'), x^(ones*'\\')
-		stop := ((x-ones*' ')&^x | (quote-ones)&^quote | (backslash-ones)&^backslash) & high
-		if stop != 0 {
-			return len(b) - len(rest) + bits.TrailingZeros64(stop)/8
+	n := 0
+	for limit := longRun; ; limit = len(b) {
+		for ; n < limit && len(b)-n >= 8; n += 8 {
+			if stop := escapes(binary.LittleEndian.Uint64(b[n:])); stop != 0 {
+				return n + bits.TrailingZeros64(stop)/8
+			}
+		}
+		if n < limit || limit == len(b) {
+			break
+		}
+		n += longPlainRun(b[n:])
+	}
+	for n < len(b) && plain[b[n]] {
+		n++
+	}
+	return n
+}
+
+// escapes marks the bytes of a word that need an escape in a string, and perhaps some after the first of them. In each of
+// the three terms, the lowest set high bit marks the first byte below 0x20, the first quote, or the first backslash.
+func escapes(x uint64) uint64 {
+	quote, backslash := x^(ones*'"'), x^(ones*'\\')
+	return ((x-ones*' ')&^x | (quote-ones)&^quote | (backslash-ones)&^backslash) & high
+}
+
+// longPlainRun returns the length of a prefix of b that needs no escape, and that is not the longest one. The next byte to be escaped is at most 31
+// bytes behind it, or beyond.
+func longPlainRun(b []byte) (n int) {
+	for {
+		step := b[n:min(len(b), n+wideStep)]
+		if i := bytes.IndexByte(step, '"'); i >= 0 {
+			step = step[:i]
+		}
+		if i := bytes.IndexByte(step, '\\'); i >= 0 {
+			step = step[:i]
+		}
+		whole := len(step) == wideStep
+		for ; len(step) >= 32; step, n = step[32:], n+32 {
+			w, x := binary.LittleEndian.Uint64(step), binary.LittleEndian.Uint64(step[8:])
+			y, z := binary.LittleEndian.Uint64(step[16:]), binary.LittleEndian.Uint64(step[24:])
+			if ((w-ones*' ')&^w|(x-ones*' ')&^x|(y-ones*' ')&^y|(z-ones*' ')&^z)&high != 0 {
+				return n
+			}
+		}
+		if !whole {
+			return n
 		}
 	}
-	for len(rest) > 0 && plain[rest[0]] {
-		rest = rest[1:]
-	}
-	return len(b) - len(rest)
 }
+
+// The bytes 0x01 and 0x80, in each byte of a word.
+const (
+	ones = 0x0101010101010101
+	high = 0x8080808080808080
+)
 
 // escapeLen returns the length of the escape sequence at the front of b, or 0 if it is
 // malformed.

@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"slices"
+	"sync"
 
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
@@ -56,6 +57,7 @@ func (p passing) Unmarshal(data mem.BufferSlice, v any) error {
 // until the next one is received.
 type loan struct {
 	parts  [][]byte   // to be sent
+	memory *[]byte    // of frames; lent for the next frame; nil: it was not
 	frame  []byte     // received
 	of     mem.Buffer // has frame; nil: joined has it
 	joined []byte     // reused
@@ -64,8 +66,51 @@ type loan struct {
 // maxJoined is the length of the longest frame whose memory is used for the next one. The first one in one piece gives it back.
 const maxJoined = 320 << 10
 
-// give returns the parts.
+// frames has memory for sent frames. gRPC gives it back when it has written the frame.
+var frames framePool
+
+type framePool struct{ pool sync.Pool }
+
+// maxPooledFrame is the largest capacity that returns to frames.
+const maxPooledFrame = 512 << 10
+
+// leastFrame is the least capacity of memory of frames. gRPC gives memory back only if it is longer than 1 KiB.
+const leastFrame = 4 << 10
+
+// Get returns memory of no length and of that capacity or more.
+func (p *framePool) Get(capacity int) *[]byte {
+	b, ok := p.pool.Get().(*[]byte)
+	if !ok {
+		b = new([]byte)
+	}
+	*b = slices.Grow((*b)[:0], max(capacity, leastFrame))
+	return b
+}
+
+// Put takes memory back.
+func (p *framePool) Put(b *[]byte) {
+	if cap(*b) <= maxPooledFrame {
+		p.pool.Put(b)
+	}
+}
+
+// lend returns memory for a part of the next frame.
+func (l *loan) lend(capacity int) []byte {
+	if l.memory == nil || cap(*l.memory) < capacity {
+		l.memory = frames.Get(capacity)
+	}
+	return (*l.memory)[:0]
+}
+
+// give returns the parts. A frame of one part in lent memory gives that back when it is written; that of a frame in more parts is left to the garbage
+// collector.
 func (l *loan) give() mem.BufferSlice {
+	memory := l.memory
+	l.memory = nil
+	if len(l.parts) == 1 && memory != nil && cap(l.parts[0]) > 0 && &l.parts[0][:1][0] == &(*memory)[:1][0] {
+		*memory = l.parts[0]
+		return mem.BufferSlice{mem.NewBuffer(memory, &frames)}
+	}
 	all := make(mem.BufferSlice, len(l.parts))
 	for i, p := range l.parts {
 		all[i] = mem.SliceBuffer(p)

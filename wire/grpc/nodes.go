@@ -38,6 +38,7 @@ type LinkStream struct {
 	certs     []*x509.Certificate
 	patience  time.Duration // for one write, and for each MiB of the frame before
 	behind    int           // bytes of the last frame, of which gRPC may have written nothing yet
+	timer     *time.Timer
 	once      sync.Once
 	hangUp    func()
 	late      atomic.Bool // a write took too long
@@ -65,11 +66,13 @@ func (s *LinkStream) CheckName(node string) error {
 // network needs to carry 1 MiB in that time. They must not be changed afterwards. Only one goroutine may call it.
 func (s *LinkStream) Send(parts ...[]byte) error {
 	// gRPC blocks until it has written the frame before.
-	timer := time.AfterFunc(s.patience*time.Duration(1+s.behind>>20), func() {
-		s.late.Store(true)
-		s.Close()
-	})
-	defer timer.Stop()
+	patience := s.patience * time.Duration(1+s.behind>>20)
+	if s.timer == nil {
+		s.timer = time.AfterFunc(patience, s.tooLate)
+	} else {
+		s.timer.Reset(patience)
+	}
+	defer s.timer.Stop()
 	s.out.parts = parts
 	err := s.stream.SendMsg(&s.out)
 	s.out.parts, s.behind = nil, 0
@@ -86,6 +89,15 @@ func (s *LinkStream) Send(parts ...[]byte) error {
 	}
 	return nil
 }
+
+func (s *LinkStream) tooLate() {
+	s.late.Store(true)
+	s.Close()
+}
+
+// Memory returns a slice of no length, and of that capacity or more, for a part of the next frame, which the stream uses again once the frame is written.
+// Only the goroutine that calls Send may call it, and it uses no such slice after Send.
+func (s *LinkStream) Memory(capacity int) []byte { return s.out.lend(capacity) }
 
 // Recv waits for the next frame, which is valid until Recv is called again. It must not be changed.
 func (s *LinkStream) Recv() ([]byte, error) {

@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/mem"
+
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
@@ -394,5 +396,72 @@ func TestDialLinkFails(t *testing.T) {
 	_ = silent.Close()
 	if _, err := DialLink(t.Context(), silent.Addr().String(), "b", nil, patience); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("nobody listens: %v", err)
+	}
+}
+
+// Memory of frames is used again only when the frame is written, also that of a frame in parts, and that of one which has outgrown it.
+func TestLinkStreamMemory(t *testing.T) {
+	const many, longest = 200, 100 << 10
+	frames := make(chan []byte, many)
+	l := listenNodes(t, Options{Links: func(s *LinkStream) {
+		for range many {
+			frame, err := s.Recv()
+			if err != nil {
+				break
+			}
+			frames <- bytes.Clone(frame)
+		}
+		close(frames)
+	}})
+	s, err := dialLink(t, l, "b", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := func(i int) []byte { return bytes.Repeat([]byte{byte(i)}, 1+i*7919%longest) }
+	for i := range many {
+		want := content(i)
+		b := s.Memory(len(want) / (1 + i%2))
+		if len(b) != 0 || cap(b) < len(want)/(1+i%2) {
+			t.Fatalf("memory of length %d and capacity %d for %d", len(b), cap(b), len(want))
+		}
+		b = append(b, want...)
+		if i%3 == 0 {
+			err = s.Send(b[:len(b)/2], b[len(b)/2:])
+		} else {
+			err = s.Send(b)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := 0
+	for frame := range frames {
+		if !bytes.Equal(frame, content(i)) {
+			t.Fatalf("frame %d has changed", i)
+		}
+		i++
+	}
+	if i != many {
+		t.Errorf("%d frames of %d", i, many)
+	}
+}
+
+// A frame that is not in the memory of the stream stays the caller's.
+func TestLinkStreamOwnMemory(t *testing.T) {
+	var l loan
+	lent, own := l.lend(10), make([]byte, 4096)
+	if mem.IsBelowBufferPoolingThreshold(cap(lent)) {
+		t.Errorf("gRPC does not give memory of %d bytes back", cap(lent))
+	}
+	l.parts = [][]byte{own}
+	l.give().Free()
+	if got := *frames.Get(1); cap(got) > 0 && &got[:1][0] == &own[0] {
+		t.Error("the frame is used again")
+	}
+	l.memory = nil
+	lent = append(l.lend(10), lent...)
+	l.parts = [][]byte{append(lent, 1)}
+	if l.give().Free(); l.memory != nil {
+		t.Error("the memory is lent twice")
 	}
 }
