@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,8 +27,7 @@ type nodeLink struct {
 
 	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Node.handover
 
-	mu     sync.Mutex
-	differ map[string]struct{} // the codons of which the two nodes have different versions
+	differ atomic.Pointer[map[string]struct{}] // the codons of which the two nodes have different versions; nil: none
 }
 
 var _ messageSender = (*nodeLink)(nil)
@@ -52,9 +50,12 @@ func (l *nodeLink) toldSender(m *performatives.Message) bool {
 
 // Send queues a message for the other node. It refuses one of a codon of which the nodes have different versions.
 func (l *nodeLink) Send(m *performatives.Message) error {
-	if codon := l.node.codonOf(m); l.differs(codon) {
-		return refusedCopy(m, performatives.CodeIncapable,
-			fmt.Sprintf("the nodes %s and %s have different versions of the codon %s", l.node.Name(), l.peer.Name, codon))
+	if differ := l.differ.Load(); differ != nil {
+		codon := l.node.codonOf(m)
+		if _, differs := (*differ)[codon]; differs {
+			return refusedCopy(m, performatives.CodeIncapable,
+				fmt.Sprintf("the nodes %s and %s have different versions of the codon %s", l.node.Name(), l.peer.Name, codon))
+		}
 	}
 	return l.cluster.links.Send(l.peer, m)
 }
@@ -67,23 +68,22 @@ func (n *Node) codonOf(m *performatives.Message) string {
 	return n.system.ProtocolOf(m)
 }
 
-func (l *nodeLink) differs(codon string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, differs := l.differ[codon]
-	return differs
-}
-
-// connected notes the codons of which the two nodes have different versions, each time that they have met.
+// connected notes the codons of which the two nodes have different versions, each time that they have met. The calls come one at a time.
 func (l *nodeLink) connected(differ []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before := slices.Sorted(maps.Keys(l.differ))
-	l.differ = make(map[string]struct{}, len(differ))
-	for _, name := range differ {
-		l.differ[name] = struct{}{}
+	var before []string
+	if last := l.differ.Load(); last != nil {
+		before = slices.Sorted(maps.Keys(*last))
 	}
-	if len(differ) > 0 && !slices.Equal(before, slices.Sorted(slices.Values(differ))) {
+	if len(differ) == 0 {
+		l.differ.Store(nil)
+		return
+	}
+	names := make(map[string]struct{}, len(differ))
+	for _, name := range differ {
+		names[name] = struct{}{}
+	}
+	l.differ.Store(&names)
+	if !slices.Equal(before, slices.Sorted(slices.Values(differ))) {
 		l.node.system.Logger().Warn("the nodes have different versions of codons, whose messages are refused", "peer", l.peer.Name, "codons", differ)
 	}
 }
