@@ -156,15 +156,24 @@ func (r *records) tombstoneLocked(t *record, why performatives.Failure) ending {
 	if until := time.Now().Add(t.limits().patience); t.due.Before(until) {
 		r.scheduleLocked(t, until)
 	}
-	if len(r.tombstones) >= maxTombstones {
-		r.tombstones = slices.DeleteFunc(r.tombstones, func(t *record) bool { return t.gone })
-	}
-	if len(r.tombstones) >= maxTombstones {
-		r.removeLocked(r.tombstones[0])
+	r.keepLocked(t)
+	return e
+}
+
+// keepLocked adds a tombstone, in place of the oldest one if there are too many. It takes constant time on average.
+func (r *records) keepLocked(t *record) {
+	for len(r.tombstones)-r.goneTombstones >= maxTombstones {
+		oldest := r.tombstones[0]
+		r.removeLocked(oldest) // does nothing if it is gone
+		r.tombstones[0] = nil
 		r.tombstones = r.tombstones[1:]
+		r.goneTombstones--
+	}
+	if r.goneTombstones > maxTombstones {
+		r.tombstones = slices.DeleteFunc(r.tombstones, func(t *record) bool { return t.gone })
+		r.goneTombstones = 0
 	}
 	r.tombstones = append(r.tombstones, t)
-	return e
 }
 
 func cloned(id performatives.AgentID) performatives.AgentID {

@@ -87,6 +87,9 @@ func (r *records) removeLocked(t *record) {
 	}
 	r.unlistLocked(t)
 	t.gone = true
+	if t.tombstone {
+		r.goneTombstones++
+	}
 	if t.place != 0 {
 		heap.Remove(&r.due, t.place-1)
 	}

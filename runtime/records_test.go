@@ -19,7 +19,7 @@ var epoch = time.Unix(1_000_000, 0)
 var testLimits = linkLimits{open: 4, bytes: 25_000, grace: time.Second, patience: time.Minute}
 
 // act makes a message from "ann" to "bob".
-func act(t *testing.T, id string, a p.Performative, mod func(*p.Envelope)) *p.Message {
+func act(t testing.TB, id string, a p.Performative, mod func(*p.Envelope)) *p.Message {
 	t.Helper()
 	e := p.Envelope{ID: p.MessageID(id), Performative: a, Sender: "ann", Receiver: "bob", ConversationID: "c", Timestamp: epoch, Payload: p.Raw(`{}`)}
 	if a.IsReply() {
@@ -37,14 +37,14 @@ func act(t *testing.T, id string, a p.Performative, mod func(*p.Envelope)) *p.Me
 
 // recordsFixture is a node with records between the peers ann and bob, each behind a session.
 type recordsFixture struct {
-	t *testing.T
+	t testing.TB
 	*records
 	ann, bob party
 	now      time.Time
 	said     []ending
 }
 
-func newRecordsFixture(t *testing.T) *recordsFixture {
+func newRecordsFixture(t testing.TB) *recordsFixture {
 	t.Helper()
 	n, err := New(Options{})
 	if err != nil {
@@ -540,18 +540,77 @@ func TestReceiptOfTheLost(t *testing.T) {
 	}
 }
 
-// Tombstones are bounded; the latest are kept.
-func TestTombstonesAreBounded(t *testing.T) {
-	d := newRecordsFixture(t)
-	d.ann.via.limits.open, d.bob.via.limits.open = 1<<30, 1<<30
-	for i := range maxTombstones + 2 {
-		d.must(act(t, fmt.Sprint(i), p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(fmt.Sprint(i)) }))
+// bury ends so many requests, the first of which has the number from.
+func (d *recordsFixture) bury(t testing.TB, from, many int) {
+	t.Helper()
+	for i := range many {
+		id := fmt.Sprint(from + i)
+		d.must(act(t, id, p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(id) }))
 		d.mu.Lock()
 		for r := range d.of[d.bob.via] {
 			d.finishLocked([]*record{r}, disconnected)
 		}
 		d.mu.Unlock()
 	}
+	d.said = nil
+}
+
+// A tombstone that is gone makes room for another one, and leaves the list before there are too many.
+func TestGoneTombstones(t *testing.T) {
+	d := newRecordsFixture(t)
+	d.ann.via.limits.open, d.bob.via.limits.open = 1<<30, 1<<30
+	next := 0
+	check := func(live, listed int) {
+		t.Helper()
+		gone := 0
+		for _, r := range d.records.tombstones {
+			if r.gone {
+				gone++
+			}
+		}
+		if n := len(d.records.tombstones); n-gone != live || n != listed || d.goneTombstones != gone {
+			t.Fatalf("%d are listed and %d of them gone, want %d and %d; counted are %d", n, gone, listed, listed-live, d.goneTombstones)
+		}
+	}
+	remove := func(every int) {
+		for i, r := range d.records.tombstones {
+			if i%every == 0 {
+				d.removeLocked(r)
+			}
+		}
+	}
+	bury := func(many int) {
+		d.bury(t, next, many)
+		next += many
+	}
+	bury(maxTombstones)
+	check(maxTombstones, maxTombstones)
+	remove(2)
+	bury(maxTombstones / 2) // in their place
+	check(maxTombstones, maxTombstones*3/2)
+	bury(1) // the first two, of which one was gone, make room
+	check(maxTombstones, maxTombstones*3/2-1)
+	remove(1)
+	bury(1)
+	check(1, 1)
+}
+
+// BenchmarkTombstones ends a request when all tombstones are in use.
+func BenchmarkTombstones(b *testing.B) {
+	d := newRecordsFixture(b)
+	d.ann.via.limits.open, d.bob.via.limits.open = 1<<30, 1<<30
+	d.bury(b, 0, maxTombstones)
+	b.ReportAllocs()
+	for next := maxTombstones; b.Loop(); next++ {
+		d.bury(b, next, 1)
+	}
+}
+
+// Tombstones are bounded; the latest are kept.
+func TestTombstonesAreBounded(t *testing.T) {
+	d := newRecordsFixture(t)
+	d.ann.via.limits.open, d.bob.via.limits.open = 1<<30, 1<<30
+	d.bury(t, 0, maxTombstones+2)
 	if len(d.records.tombstones) != maxTombstones || len(d.due) != maxTombstones {
 		t.Errorf("%d are kept, with %d deadlines", len(d.records.tombstones), len(d.due))
 	}
