@@ -437,8 +437,8 @@ func TestLinksOneEndExpires(t *testing.T) {
 		n.links = make(map[string]*Links)
 		a, atA := n.newLinks(t, nodeA, func(o *LinksOptions) { o.Timeout = time.Second })
 		b, atB := n.newLinks(t, nodeB, func(o *LinksOptions) { o.Timeout = time.Hour })
+		b.Add(cluster.Member{Incarnation: nodeA}) // first: see both
 		a.Add(cluster.Member{Incarnation: nodeB})
-		b.Add(cluster.Member{Incarnation: nodeA})
 		synctest.Wait()
 		n.cut(true)
 		synctest.Wait()
