@@ -20,15 +20,15 @@ type records struct {
 	tables map[string]table // by the name of the codon
 	say    func([]ending, bool)
 
-	mu         sync.Mutex
-	index      map[recordKey]*record
-	of         map[any]map[*record]struct{} // the records by *link, or by the folded id of an agent of this process; tombstones are not in it
-	due        dueHeap
-	tombstones []*record // the oldest first, and some that are gone
-	goneTombstones int // how many of tombstones are gone
-	wake       time.Time // for which the timer is set; zero: it is not
-	stopTimer  func() bool
-	closed     bool
+	mu             sync.Mutex
+	index          map[recordKey]*record
+	of             map[any]map[*record]struct{} // the records by *link, or by the folded id of an agent of this process; tombstones are not in it
+	due            dueHeap
+	tombstones     []*record // the oldest first, and some that are gone
+	goneTombstones int       // how many of tombstones are gone
+	wake           time.Time // for which the timer is set; zero: it is not
+	stopTimer      func() bool
+	closed         bool
 }
 
 // table is a codon and the beginning of its conversations.
