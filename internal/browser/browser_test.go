@@ -153,22 +153,30 @@ func eval[T any](b *tab, expression string) T {
 	return v
 }
 
-// until waits until a condition of the page holds; what throws does not hold. chromedp.Poll makes code of a text, which the policy of the console forbids.
+// until waits until a condition of the page holds; what throws does not hold.
 func (b *tab) until(condition string) {
+	b.t.Helper()
+	await[bool](b, "Boolean("+condition+")")
+}
+
+// await waits until an expression of JavaScript has a value that is true, and returns it; what throws is not. chromedp.Poll makes code
+// of a text, which the policy of the console forbids.
+func await[T any](b *tab, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`new Promise((done) => {
-		const holds = () => { try { return `+condition+`; } catch { return false; } };
-		const look = () => { if (holds()) done(true); else setTimeout(look, 20); };
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](`new Promise((done) => {
+		const value = () => { try { return `+expression+`; } catch { return null; } };
+		const look = () => { const v = value(); if (v) done(v); else setTimeout(look, 20); };
 		look();
 	})`, chromedp.EvalAwaitPromise))
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
-			b.t.Fatalf("the page never has: %s\nit shows:\n%s", condition, eval[string](b, "document.body.innerText"))
+			b.t.Fatalf("the page never has: %s\nit shows:\n%s", expression, eval[string](b, "document.body.innerText"))
 		}
-		b.t.Fatalf("%s: %v", condition, err)
+		b.t.Fatalf("%s: %v", expression, err)
 	}
+	return v
 }
 
 // shows waits until an element has a text.
@@ -181,8 +189,7 @@ func (b *tab) shows(selector, text string) {
 func (b *tab) click(selector, text string) {
 	b.t.Helper()
 	find := fmt.Sprintf("[...document.querySelectorAll(%s)].find((e) => e.textContent.includes(%s) && !e.disabled)", js(selector), js(text))
-	b.until(find)
-	at := eval[[]float64](b, `(() => { const e = `+find+`; e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	at := await[[]float64](b, `(() => { const e = `+find+`; e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
 	if err := b.run(chromedp.MouseClickXY(at[0], at[1])); err != nil {
 		b.t.Fatal(err)
 	}

@@ -52,8 +52,10 @@ func testSwarm(t *testing.T, browser context.Context) {
 		t.Fatal(err)
 	}
 	b := open(t, browser, n.url)
-	b.goTo(conversationOf(d.Conversation()))
+	above := conversationOf(d.Conversation())
+	b.goTo(above)
 	b.click(".tree li li a", "") // any child: they are in the order of their begin, and the last one is Jules's
+	b.until("document.getElementById('main').dataset.at !== " + js(above))
 	b.until(`document.querySelectorAll('.tree li li a').length >= 3`)
 	b.click(".tree li li:last-child a", "")
 	b.shows(".agent", "Jules")
