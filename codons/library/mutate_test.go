@@ -46,14 +46,17 @@ var survivors = map[string]map[string]string{
 }
 
 const (
-	resultAgain = "a caller with a proposal repeats its award and not the CFP, and the award is answered by the result"
-	knownAgain  = "the initiator repeats a request that the worker knows, and takes the same answers"
-	lapseAgain  = "it matters only after a deadline and two losses, of the FAILURE and of its repetition; no run has that many faults"
+	resultAgain   = "a caller with a proposal repeats its award and not the CFP, and the award is answered by the result"
+	laterDeadline = "its own deadline, which then runs, ends it later"
+	absentAgain   = "it matters only after the bidder has left and its refusal is lost; only the forgetful runs have both, and mutants do not take them"
+	failedAgain   = "the wildcard answers both by a FAILURE, too"
+	knownAgain    = "the initiator repeats a request that the worker knows, and takes the same answers"
+	lapseAgain    = "it matters only after a deadline and two losses, of the FAILURE and of its repetition; no run has that many faults"
 )
 
-// standardSurvivors are patterns of mistakes in the standard rows that no check notices, in any table, with the reason. They are
-// among all kinds of mistakes (ALL), which the tables above do not list.
-var standardSurvivors = []struct {
+// survivorPatterns are patterns of mistakes that no check notices, in the standard rows of any table and in the rows of the auctions,
+// with the reason. They are among all kinds of mistakes (ALL).
+var survivorPatterns = []struct {
 	mistake *regexp.Regexp
 	reason  string
 }{
@@ -62,16 +65,64 @@ var standardSurvivors = []struct {
 		"an initiator that has cancelled repeats its CANCEL, which gets the receipt, and not its request",
 	},
 	{
-		regexp.MustCompile(`^responder in .* on duplicate [A-Z_]+, receive CANCEL, duplicate CANCEL: without state (timed_out|lost)$`),
+		regexp.MustCompile(`^responder in .* on (duplicate [A-Z_]+, )+receive CANCEL, duplicate CANCEL: without state (timed_out|lost)$`),
 		"the initiator's own deadline, or the loss of its peer, ends it when the FAILURE of that end is lost",
 	},
 	{
-		regexp.MustCompile(`^responder in .* on duplicate [A-Z_]+, receive CANCEL, duplicate CANCEL: (without symbol receive CANCEL|takes receive [A-Z_]+ in place of receive CANCEL)$`),
+		regexp.MustCompile(`^responder in .* on (duplicate [A-Z_]+, )+receive CANCEL, duplicate CANCEL: (without symbol receive CANCEL|takes receive [A-Z_]+ in place of receive CANCEL)$`),
 		"the repetition of CANCEL gets the FAILURE",
 	},
 	{
 		regexp.MustCompile(`^responder in (agreed|settling) on receive NOT_UNDERSTOOD: stays$`),
 		"the initiator has ended; the responder works in vain and ends by its answer, or by its receipt",
+	},
+	{
+		regexp.MustCompile(`^responder in failed, timed_out on duplicate CFP, .*: without symbol duplicate ACCEPT_PROPOSAL$`),
+		"the auctioneer awaits no answer to it: the next price or the REQUEST gets the FAILURE",
+	},
+	{
+		regexp.MustCompile(`^responder in announced, .* on any other refused copy: without state (announced|recalled|absent)$`),
+		"no copy that the bidder has sent before can be refused in that state: it has sent none, or has heard from the auctioneer since",
+	},
+	{
+		regexp.MustCompile(`^initiator in waiting, .* on stale (PROPOSE|REFUSE \(pass\)): without state waiting$`),
+		"the row of a late answer does the same, and only counts it as late",
+	},
+	{
+		regexp.MustCompile(`^initiator in waiting, .* on stale REFUSE \(pass\): without state called$`),
+		"it counts as the answer to this price, so the bidder is not heard in this round, as if it had been silent",
+	},
+	{
+		regexp.MustCompile(`^initiator in outbid on command restore: leads to won$`),
+		"the REQUEST says that the bidder has won",
+	},
+	{
+		regexp.MustCompile(`^responder in waiting, passed, .* on stale CFP: without state (waiting|passed|silent|missed)$`),
+		"the bidder considers a price that is over, and its bid is refused as expired",
+	},
+	{
+		regexp.MustCompile(`^responder in (considering|missed, recalled) on receive CFP: (stays|leads to missed)$`),
+		"the bidder does not answer this price: silence is no bid",
+	},
+	{
+		regexp.MustCompile(`^responder in (considering|missed, recalled|waiting, passed, silent, proposed, leading) on receive INFORM \(closed\): (stays|leads to considering|without state (missed|recalled|silent))$`),
+		laterDeadline,
+	},
+	{
+		regexp.MustCompile(`^responder in proposed, waiting, leading on receive INFORM \(won\): without state (proposed|waiting)$`),
+		"the REQUEST says the same, and is taken in each of these states",
+	},
+	{
+		regexp.MustCompile(`^responder in absent on duplicate CFP, duplicate CANCEL: (without symbol|takes duplicate [A-Z_]+ in place of) duplicate [A-Z_]+$`),
+		absentAgain,
+	},
+	{
+		regexp.MustCompile(`^responder in failed, timed_out on receive REQUEST, receive ACCEPT_PROPOSAL: without (state (failed|timed_out)|symbol receive [A-Z_]+)$`),
+		failedAgain,
+	},
+	{
+		regexp.MustCompile(`^responder in completed, over, refused, not_understood on receive ACCEPT_PROPOSAL: without state over$`),
+		"nobody awaits an answer to an ACCEPT_PROPOSAL after the end of the auction",
 	},
 	{
 		regexp.MustCompile(`^initiator in cancelling on duplicate AGREE: takes duplicate [A-Z_]+ in place of duplicate AGREE$`),
@@ -84,7 +135,7 @@ func reasonOf(survivors map[string]string, mistake string) (reason string, known
 	if reason, known := survivors[mistake]; known {
 		return reason, true
 	}
-	for _, s := range standardSurvivors {
+	for _, s := range survivorPatterns {
 		if s.mistake.MatchString(mistake) {
 			return s.reason, true
 		}
@@ -96,14 +147,13 @@ func reasonOf(survivors map[string]string, mistake string) (reason string, known
 // considers only after its round.
 func lateBidder(rising bool) map[string]string {
 	all := map[string]string{
-		"no row responder in failed, timed_out on receive REQUEST, receive ACCEPT_PROPOSAL": "the wildcard answers both by a FAILURE, too",
-		"no row responder in absent on duplicate CFP, duplicate CANCEL":                     "it matters only after the bidder has left and its refusal is lost; only the forgetful runs have both, and mutants do not take them",
+		"no row responder in failed, timed_out on receive REQUEST, receive ACCEPT_PROPOSAL": failedAgain,
+		"no row responder in absent on duplicate CFP, duplicate CANCEL":                     absentAgain,
 		"initiator in proposed on command reject: without send REJECT_PROPOSAL":             "the next price, or the end, says the same later",
 	}
 	if rising {
-		const later = "its own deadline, which then runs, ends it later"
-		all["no row responder in considering on receive INFORM (closed)"] = later
-		all["no row responder in missed, recalled on receive INFORM (closed)"] = later
+		all["no row responder in considering on receive INFORM (closed)"] = laterDeadline
+		all["no row responder in missed, recalled on receive INFORM (closed)"] = laterDeadline
 	}
 	return all
 }
