@@ -526,6 +526,26 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 	}
 }
 
+// An answer from n3 to an agent that was heard over the link to n2 is passed on to n2.
+func TestAnswerToAnAgentHeardOverALink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		c, links := newClustered(p.node), &sentLinks{}
+		c.links = links
+		p.node.cluster.Store(c)
+		n2, n3 := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
+		for _, peer := range []cluster.Incarnation{n2, n3} {
+			c.join(cluster.Member{Incarnation: peer})
+		}
+		c.heard.note("asker", heardOver{c.peers[n2], true})
+		c.peers[n3].receive(act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" }))
+		if sent := links.all(); !slices.Equal(sent, []string{"n2 "}) {
+			t.Errorf("sent to %q", sent)
+		}
+		_ = p.node.Stop(t.Context())
+	})
+}
+
 // An agent that was heard over a link which has ended is sought no longer when it is heard again, or the directory has it: what its node refuses is refused.
 func TestAgentThatIsHeardAgain(t *testing.T) {
 	p, _ := newPlacing(t)
