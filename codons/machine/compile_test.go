@@ -107,6 +107,12 @@ func TestCompileRefuses(t *testing.T) {
 			}, "the initiator has no row for its declared command start in asked",
 		},
 		{
+			"a command that is declared twice", func(t *machine.Table) {
+				start := machine.AgentCommand{Name: "start", In: []machine.State{machine.Idle}}
+				t.Commands = []machine.AgentCommand{start, start}
+			}, "the initiator's command start is declared twice in idle",
+		},
+		{
 			"a pair of rest of unknown states", func(t *machine.Table) { t.Rest = []machine.Rest{{Initiator: []machine.State{"limbo"}}} },
 			`the declaration of a pair of rest names state "limbo"`,
 		},

@@ -138,8 +138,8 @@ func (t Table) End(r Role, s State, on Symbol) (to State, declared bool) {
 
 // checkDeclarations compares the declarations with the rows.
 func (c *compiler) checkDeclarations() {
-	for _, command := range c.table.Commands {
-		c.checkCommand(command)
+	for i, command := range c.table.Commands {
+		c.checkCommand(command, c.table.Commands[:i])
 	}
 	for _, r := range c.table.Rest {
 		c.checkStates("a pair of rest", r.Initiator)
@@ -176,10 +176,15 @@ func (c *compiler) checkDeclarations() {
 	}
 }
 
-// checkCommand checks that each state of a declared command has a row for it.
-func (c *compiler) checkCommand(command AgentCommand) {
+// checkCommand checks that each state of a declared command has a row for it, and that no earlier declaration names the state.
+func (c *compiler) checkCommand(command AgentCommand, earlier []AgentCommand) {
 	c.checkStates("command "+command.Name, command.In)
 	for _, s := range command.In {
+		if slices.ContainsFunc(earlier, func(o AgentCommand) bool {
+			return o.Role == command.Role && o.Name == command.Name && slices.Contains(o.In, s)
+		}) {
+			c.fault("the %s's command %s is declared twice in %s", command.Role, command.Name, s)
+		}
 		if _, ok := c.machine.index.find(key{command.Role, s, Command(command.Name)}); !ok {
 			c.fault("the %s has no row for its declared command %s in %s", command.Role, command.Name, s)
 		}

@@ -52,11 +52,10 @@ func (l *layout) agentCommands(m *Machine, r Role) [][]Symbol {
 	return commands
 }
 
-// commandKinds returns the kinds of the commands that the table declares for a role, in each state. Of two declarations, the
-// first counts.
+// commandKinds returns the kinds of the commands that the table declares for a role, in each state.
 func (l *layout) commandKinds(m *Machine, r Role) []map[string]CommandKind {
 	kinds := make([]map[string]CommandKind, len(l.states))
-	for _, c := range slices.Backward(m.table.Commands) {
+	for _, c := range m.table.Commands {
 		if c.Role != r {
 			continue
 		}
