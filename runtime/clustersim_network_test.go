@@ -56,6 +56,7 @@ type linkEnd struct {
 	stream *linkStream // nil: none
 	gone   bool
 	down   func() bool // stops the timer of a link that is down
+	owing  bool        // an acknowledgement waits for a frame to go with, or for its time
 }
 
 // linkStream is a stream between two ends: each has a queue of frames on their way to it.
@@ -87,6 +88,9 @@ var _ runtime.NodeLinks = (*simLinks)(nil)
 
 // ackOnly is the length in bytes of the longest frame that has nothing but an acknowledgement.
 const ackOnly = 11
+
+// ackTime is how long an acknowledgement waits for a frame to go with, as those of [nodelink.Links] do.
+const ackTime = time.Millisecond
 
 // newLinks returns the links of a node.
 func (n *linkNetwork) newLinks(o nodelink.LinksOptions, c *clusterNode) (*simLinks, error) {
@@ -122,7 +126,7 @@ func (ls *simLinks) Add(m cluster.Member) {
 	}
 	o := ls.o.Link
 	ls.session++
-	o.Self, o.Peer, o.Session = ls.o.Self, m.Incarnation, ls.session<<32
+	o.Self, o.Peer, o.Session, o.DelayAcks = ls.o.Self, m.Incarnation, ls.session<<32, true
 	e := &linkEnd{links: ls, peer: m.Incarnation, link: nodelink.New(o)}
 	n.ends[key] = e
 	e.waitLocked()
@@ -244,6 +248,10 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 		e.down = nil
 	}
 	n.flushLocked(e)
+	if !e.owing && e.link.Owes() {
+		e.owing = true
+		n.after(e.links.o.Self.Name, ackTime, e.acknowledge)
+	}
 	differ := e.link.Differ()
 	n.mu.Unlock()
 	h := e.links.o.Handler
@@ -269,6 +277,17 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 	if err != nil {
 		n.swarm.problem("%v to %v: %v", e.peer, e.links.o.Self, err)
 		n.breakStream(s)
+	}
+}
+
+// acknowledge sends an acknowledgement that no frame has taken along.
+func (e *linkEnd) acknowledge() {
+	n := e.links.net
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e.owing = false
+	if e.link.Acknowledge() {
+		n.flushLocked(e)
 	}
 }
 
@@ -420,16 +439,28 @@ func (ls *simLinks) peers() (peers []cluster.Incarnation) {
 	return peers
 }
 
-// idle reports whether nothing waits for a node that is connected.
+// idle reports whether nothing waits for a node that is connected, and no acknowledgement to it is owed.
 func (ls *simLinks) idle() bool {
-	ls.net.mu.Lock()
-	defer ls.net.mu.Unlock()
-	for key, e := range ls.net.ends {
-		if key[0] == ls.o.Self && e.link.Met() && !e.link.Idle() && !ls.crashed {
-			return false
-		}
+	idle := true
+	for _, peer := range ls.peers() {
+		idle = ls.idleTo(peer) && idle
 	}
-	return true
+	return idle
+}
+
+func (ls *simLinks) idleTo(peer cluster.Incarnation) bool {
+	n := ls.net
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e := n.ends[[2]cluster.Incarnation{ls.o.Self, peer}]
+	switch {
+	case e == nil, !e.link.Met(), ls.crashed:
+		return true
+	case e.link.Acknowledge():
+		n.flushLocked(e)
+		return false
+	}
+	return e.link.Idle()
 }
 
 // crash ends a node's links at once: nothing is told to it, and nothing that it says arrives.
