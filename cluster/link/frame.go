@@ -104,10 +104,18 @@ func appendBytes[T string | []byte](out []byte, field protowire.Number, b T) []b
 const short = 8 << 10
 
 // reset empties a frame, and keeps the memory of its lists.
-func (f *frame) reset() {
-	clear(f.envelopes)
-	clear(f.origins)
-	*f = frame{envelopes: f.envelopes[:0], origins: f.origins[:0]}
+func (f *frame) reset() { *f = frame{envelopes: emptied(f.envelopes), origins: emptied(f.origins)} }
+
+// maxKept is the largest number of elements for which an emptied list keeps memory. A frame of 17 MiB can have millions of messages of no length.
+const maxKept = 4096
+
+// emptied empties a list that is used again.
+func emptied[T any](list []T) []T {
+	if cap(list) > maxKept {
+		return nil
+	}
+	clear(list)
+	return list[:0]
 }
 
 // headSize returns a length that the bytes of appendHead seldom exceed.

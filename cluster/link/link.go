@@ -47,7 +47,7 @@ type Options struct {
 	// and DefaultBytes.
 	Capacity, Bytes int
 	// DelayAcks holds an acknowledgement back until there is a frame to go with, a quarter of DefaultWindow was received, or
-	// [Link.Acknowledge] is called.
+	// [Link.Acknowledge] is called. A message for which the window has no room may wait for that.
 	DelayAcks bool
 }
 
@@ -343,7 +343,7 @@ func (l *Link) unpack(f *frame, r *Received, now time.Time) {
 	if len(f.envelopes) == 0 {
 		return
 	}
-	r.Messages = l.scratch.messages[:0]
+	r.Messages = emptied(l.scratch.messages)
 	origins := f.origins
 	for i, envelope := range f.envelopes {
 		m := Inbound{Data: envelope, Ahead: time.Duration(now.UnixNano() - f.sent)}
@@ -357,7 +357,7 @@ func (l *Link) unpack(f *frame, r *Received, now time.Time) {
 			r.Messages = append(r.Messages, m)
 		}
 	}
-	l.scratch.messages = r.Messages[:0]
+	l.scratch.messages = r.Messages
 }
 
 // acknowledge drops the messages that the peer has received.

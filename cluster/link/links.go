@@ -58,7 +58,7 @@ type LinksOptions struct {
 	Dialect wire.Dialect
 	// Stamper is for the answers to messages that cannot be read.
 	Stamper performatives.Stamper
-	// Link has the limits and the Tables; Self, Peer and Session are filled in.
+	// Link has the limits and the Tables; Self, Peer, Session and DelayAcks are filled in.
 	Link Options
 	// Timeout is how long a link may be down before its agents are lost. Zero means DefaultTimeout.
 	Timeout time.Duration
@@ -127,14 +127,15 @@ type end struct {
 
 	handling sync.Mutex // held while the handler is called; taken before mu
 
-	mu     sync.Mutex
-	link   *Link
-	stream Stream // nil: none
-	gone   bool
-	down   *time.Timer   // set while there is no stream
-	late   *time.Timer   // for an acknowledgement that no frame takes along
-	owing  bool          // late is set
-	idle   chan struct{} // closed when all messages of both ends are acknowledged; nil: Stop does not wait
+	mu       sync.Mutex
+	link     *Link
+	stream   Stream // nil: none
+	gone     bool
+	down     *time.Timer   // set while there is no stream
+	late     *time.Timer   // for an acknowledgement that no frame takes along
+	owing    bool          // late is set
+	stopping bool          // Stop was called: acknowledgements are not delayed
+	idle     chan struct{} // closed when the peer has acknowledged all messages, and this end all of the peer; nil: Stop does not wait
 }
 
 // Rename sets the incarnation of this node. The links to all nodes must have been removed.
@@ -467,8 +468,9 @@ func (e *end) receive(stream Stream, frame []byte, late *time.Timer, met *bool) 
 		late.Stop()
 		e.down.Stop()
 	}
+	owes := e.stopping && e.link.Acknowledge()
 	switch {
-	case e.idle != nil && !e.link.Acknowledge() && e.link.Idle():
+	case e.idle != nil && !owes && e.link.Idle():
 		e.stopWaitingLocked()
 	case !e.owing && e.link.Owes():
 		e.owing = true
@@ -585,10 +587,12 @@ func (ls *Links) Stop(ctx context.Context) error {
 	return late
 }
 
-// flushed returns a channel that is closed when the peer has acknowledged everything, or if there is no connection.
+// flushed returns a channel that is closed when the peer has acknowledged everything and this end owes it no acknowledgement, or if there is no
+// connection. From now on, this end acknowledges at once.
 func (e *end) flushed() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.stopping = true
 	if e.idle == nil {
 		e.idle = make(chan struct{})
 	}

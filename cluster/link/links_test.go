@@ -963,3 +963,95 @@ func TestDefaultBackoff(t *testing.T) {
 		}
 	}
 }
+
+// Stop also acknowledges what a node sends while Stop waits for another node.
+func TestLinksStopOfSeveral(t *testing.T) {
+	lost := 0
+	const rounds = 20
+	for range rounds { // Stop takes the links in the order of a map
+		synctest.Test(t, func(t *testing.T) {
+			nodeC := cluster.Incarnation{Name: "c", Epoch: 1}
+			n := network{links: make(map[string]*Links)}
+			a, atA := n.newLinks(t, nodeA, nil)
+			b, atB := n.newLinks(t, nodeB, nil)
+			c, atC := n.newLinks(t, nodeC, nil)
+			atC.hold = make(chan struct{}) // its reader is slow
+			b.Add(cluster.Member{Incarnation: nodeA})
+			c.Add(cluster.Member{Incarnation: nodeA})
+			a.Add(cluster.Member{Incarnation: nodeB})
+			a.Add(cluster.Member{Incarnation: nodeC})
+			synctest.Wait()
+			for i := range 2 {
+				mustSend(t, a, nodeC, numbered(t, i, performatives.Normal))
+				settle()
+			}
+			stopped := make(chan error, 1)
+			go func() { stopped <- a.Stop(context.Background()) }()
+			settle()
+			close(atC.hold) // c acknowledges ackTime later
+			time.Sleep(ackTime / 2)
+			mustSend(t, b, nodeA, numbered(t, 7, performatives.Normal))
+			synctest.Wait()
+			if len(atA.messages()) != 1 {
+				t.Fatal("not received")
+			}
+			if err := <-stopped; err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			b.Remove(nodeA)
+			if len(atB.undelivered()) > 0 {
+				lost++
+			}
+			n.finish(t, a, b, c)
+		})
+	}
+	if lost > 0 {
+		t.Errorf("%d of %d: a received message comes back as perhaps not received", lost, rounds)
+	}
+}
+
+// Messages arrive as they were over connections that break, in both directions.
+func TestLinksContentsOverBrokenConnections(t *testing.T) {
+	const many = 3000
+	short := func(o *LinksOptions) { o.Link = Options{Batch: 32 << 10, Window: 128 << 10} }
+	a := newNode(t, nodeA, nil, many, short)
+	b := newNode(t, nodeB, nil, many, short)
+	p := newProxy(t, b.listener.Addr().String(), 100<<10)
+	b.links.Add(a.member(nodeA))
+	a.links.Add(cluster.Member{Incarnation: nodeB, Links: p.Addr().String()})
+	text := func(side, i int) string {
+		return fmt.Sprintf(`{"text":%q}`, strings.Repeat(string(rune('a'+(i*7+side)%26)), i*977%(10<<10)))
+	}
+	var senders sync.WaitGroup
+	for side, s := range []struct {
+		from *Links
+		to   cluster.Incarnation
+	}{{a.links, nodeB}, {b.links, nodeA}} {
+		senders.Go(func() {
+			for i := range many {
+				m, err := numbered(t, i, performatives.Normal).With(func(e *performatives.Envelope) { e.Payload = performatives.Raw(text(side, i)) })
+				if err != nil {
+					t.Error(err)
+				}
+				if err := s.from.Send(s.to, m); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	senders.Wait()
+	await(t, "b", b.recorder.reached)
+	await(t, "a", a.recorder.reached)
+	for side, r := range []*recorder{b.recorder, a.recorder} {
+		if len(r.returned) > 0 || len(r.received) != many {
+			t.Fatalf("%d received, %d returned", len(r.received), len(r.returned))
+		}
+		for i, m := range r.received {
+			if got := string(m.Payload().(performatives.Raw)); got != text(side, i) {
+				t.Fatalf("message %d has changed", i)
+			}
+		}
+	}
+	_ = p.Close()
+}

@@ -564,3 +564,17 @@ func TestEncode(t *testing.T) {
 		}
 	}
 }
+
+// The lists of one frame with very many messages are not kept for the life of the link.
+func TestListsOfALongFrame(t *testing.T) {
+	a, b := pair(nil)
+	meet(t, a, b)
+	const many = 1 << 19 // in 1 MiB; a frame may have 17
+	f := (&frame{first: 1}).append(nil)
+	f = append(f, bytes.Repeat([]byte{fieldEnvelope<<3 | 2, 0}, many)...)
+	receive(t, b, f, noon)
+	receive(t, b, (&frame{first: many + 1, envelopes: [][]byte{envelope(1, 1)}}).append(nil), noon)
+	if cap(b.scratch.in.envelopes) > maxKept || cap(b.scratch.messages) > maxKept {
+		t.Errorf("%d envelopes and %d messages are kept", cap(b.scratch.in.envelopes), cap(b.scratch.messages))
+	}
+}
