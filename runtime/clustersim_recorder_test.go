@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +55,14 @@ type clusterEvents struct {
 	handling  p.MessageID // what a conversation has just handled
 	handledAt time.Time
 	replyBy   map[p.AgentID]map[string]deadline // of the conversations of its agents
-	lost      map[string]time.Time              // when the node has last lost each of the others
+	lost      map[string]bool                   // the nodes that it has lost, and that have not joined again
+	unsent    map[string][]unsentRefusal        // by the node of the asker
+}
+
+// unsentRefusal is a refusal that had no way to its asker.
+type unsentRefusal struct {
+	at    time.Time
+	about p.MessageID
 }
 
 type deadline = time.Time
@@ -87,9 +95,9 @@ func (r *clusterRecorder) follow(c *clusterNode) {
 	r.sources = append(r.sources, &clusterEvents{
 		Subscription: c.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 12, Kinds: []actors.Kind{
 			actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition,
-			runtime.KindMemberLost,
+			runtime.KindMemberLost, runtime.KindMemberJoined,
 		}}),
-		node: c, replyBy: make(map[p.AgentID]map[string]deadline), lost: make(map[string]time.Time),
+		node: c, replyBy: make(map[p.AgentID]map[string]deadline), lost: make(map[string]bool), unsent: make(map[string][]unsentRefusal),
 	})
 }
 
@@ -162,7 +170,7 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 			r.messages.Count(of.handling, account.Handled)
 		}
 	case actors.MessageRefused:
-		if sent, ok := r.inStep(of, e.Message.ID()); ok && e.Refusal.Code == p.CodeExpired && e.Time.Before(sent.message.ReplyBy()) {
+		if sent, ok := r.inStep(of, e.Message); ok && e.Refusal.Code == p.CodeExpired && e.Time.Before(sent.message.ReplyBy()) {
 			r.broken = append(r.broken, fmt.Sprintf("%s: %s expires at %s, %v too early", of.node.Name(), e.Message.ID(), e.Message.Receiver(), sent.message.ReplyBy().Sub(e.Time)))
 		}
 		if sent, ok := r.sent[e.Message.ID()]; ok && sent.node != of.node && sent.message.Performative().ExpectsReply() &&
@@ -175,14 +183,26 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 			if m.AsRefusal() != nil && e.Code == p.CodeConversationEnded { // its receiver was told an end before
 				r.answered[p.MessageID(m.InReplyTo())]++
 			}
-			if asker := r.sent[p.MessageID(m.InReplyTo())].node; asker != nil && e.Code == p.CodeStopped && of.lost[asker.Name()].Equal(e.Time) {
-				r.answered[p.MessageID(m.InReplyTo())]++ // a refusal to an agent of the node that is lost at this moment, which loses this one
+			if asker := r.sent[p.MessageID(m.InReplyTo())].node; asker != nil && e.Code == p.CodeStopped { // to an agent of a node that is lost, which loses this one
+				if of.lost[asker.Name()] {
+					r.answered[p.MessageID(m.InReplyTo())]++
+				} else {
+					of.unsent[asker.Name()] = append(of.unsent[asker.Name()], unsentRefusal{e.Time, p.MessageID(m.InReplyTo())})
+				}
 			}
 			r.ended(of, e.Time, m, account.Dead, e.Code)
 		}
 	case runtime.MemberLost:
-		of.lost[e.Node] = e.Time
+		of.lost[e.Node] = true
+		for _, u := range of.unsent[e.Node] {
+			if u.at.Equal(e.Time) {
+				r.answered[u.about]++
+			}
+		}
+		delete(of.unsent, e.Node)
 		r.losses.count("a node " + e.Reason)
+	case runtime.MemberJoined:
+		delete(of.lost, e.Node)
 	case codons.Transition:
 		of.handling, of.handledAt = e.Message, e.Time
 		if e.Message != "" {
@@ -203,15 +223,16 @@ func (r *clusterRecorder) ended(of *clusterEvents, at time.Time, m *p.Message, h
 	}
 }
 
-// inStep returns how a message was sent, if the clocks of both nodes have not jumped since.
-func (r *clusterRecorder) inStep(of *clusterEvents, id p.MessageID) (clusterSent, bool) {
-	sent, ok := r.sent[id]
-	return sent, ok && sent.node.jumped.Before(sent.first) && of.node.jumped.Before(sent.first)
+// inStep returns how a message was sent, if the clocks of both nodes have not jumped since, nor those of others if it was passed on.
+func (r *clusterRecorder) inStep(of *clusterEvents, m *p.Message) (clusterSent, bool) {
+	sent, ok := r.sent[m.ID()]
+	passedOn := m.Forwards() > 0 && slices.ContainsFunc(r.jumps, sent.first.Before)
+	return sent, ok && sent.node.jumped.Before(sent.first) && of.node.jumped.Before(sent.first) && !passedOn
 }
 
 // checkDeadline checks that a message has the same time left at its receiver, but for the time on the way.
 func (r *clusterRecorder) checkDeadline(of *clusterEvents, e actors.MessageReceived) {
-	sent, ok := r.inStep(of, e.Message.ID())
+	sent, ok := r.inStep(of, e.Message)
 	if !ok {
 		return
 	}
