@@ -117,8 +117,11 @@ const MaxPath = 32
 // enterLocked enters a new state into the path, which begins with the state before the first one that is entered.
 func (c *Conversation) enterLocked(state machine.State) {
 	p := &c.progress
-	if p.path == nil {
+	switch n := len(p.path); {
+	case n == 0:
 		p.path = append(c.newAbout().room[:0], p.state)
+	case p.path[n-1] != p.state: // for a while no subscription wanted the ends: begin anew
+		p.path = append(p.path[:0], p.state)
 	}
 	p.path = entered(p.path, state)
 }

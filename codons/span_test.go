@@ -364,6 +364,44 @@ func TestPathOfASide(t *testing.T) {
 	})
 }
 
+// A path has no step that the side did not take: it begins anew where nobody wanted the ends of sides for a while.
+func TestPathAfterAPause(t *testing.T) {
+	kit.InWorldWith(t, actors.Options{}, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &slowToDecide{&kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+			time.Sleep(time.Second)
+			return p.InformResult{Status: p.StatusSuccess}, nil
+		}}})
+		first := kit.Recording(&w.Events, codons.KindEnded)
+		done := make(chan error)
+		go func() {
+			_, err := w.Delegate(t.Context())
+			done <- err
+		}()
+		synctest.Wait() // the worker considers
+		first.Close()
+		time.Sleep(1500 * time.Millisecond) // it works
+		second := kit.Recording(&w.Events, codons.KindEnded)
+		defer second.Close()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for range 2 {
+			if e := (<-second.C).Event.(codons.Ended); pathOf(e.Path) != "working completed" {
+				t.Errorf("the path of the %s is %q", e.Role, e.Path)
+			}
+		}
+	})
+}
+
+// slowToDecide takes a second to accept a task.
+type slowToDecide struct{ *kit.Worker }
+
+func (s *slowToDecide) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	time.Sleep(time.Second)
+	return delegation.Accept()
+}
+
 func pathOf(path []machine.State) string {
 	var texts []string
 	for _, state := range path {

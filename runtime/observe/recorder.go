@@ -177,6 +177,9 @@ func (r *Recorder) endedLocked(_ uint64, ev *codons.Ended) {
 	}
 	e := r.entryLocked(ev.Time, ev.Conversation)
 	e.protocol = ev.Protocol
+	if ev.Began.Before(e.began) { // its first events were lost, forgotten, or before the recorder
+		e.began = ev.Began
+	}
 	if ev.Parent != "" {
 		e.parent = ev.Parent
 	}

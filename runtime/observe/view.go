@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -12,8 +13,13 @@ import (
 // latest begun first, without their messages. The caller owns the result.
 func (r *Recorder) Conversations() []Conversation {
 	all := map[performatives.ConversationID]*Conversation{}
+	asked := time.Now()
+	live := r.live() // before the events are taken: a side that ends meanwhile is live, recorded, or both
 	mu := r.lock()
 	for e := r.recent.newest; e != nil; e = e.older {
+		if e.began.After(asked) {
+			continue // its sides were perhaps not listed yet
+		}
 		c := e.view()
 		for i := range c.Sides {
 			c.Sides[i].Path = nil
@@ -21,7 +27,7 @@ func (r *Recorder) Conversations() []Conversation {
 		all[c.ID] = &c
 	}
 	mu.Unlock()
-	for _, i := range r.live() {
+	for _, i := range live {
 		i.Path = nil
 		if all[i.ID] == nil {
 			all[i.ID] = &Conversation{ID: i.ID}
@@ -41,6 +47,7 @@ func (r *Recorder) Conversations() []Conversation {
 // the result.
 func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, bool) {
 	c := Conversation{ID: id}
+	live := r.live() // as in Conversations
 	mu := r.lock()
 	e := r.byID[id]
 	var messages []kept
@@ -56,7 +63,10 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 		c.Messages = append(c.Messages, r.message(&messages[i]))
 	}
 	found := e != nil
-	for _, i := range r.live() {
+	if e != nil && len(c.Sides) == 0 {
+		live = r.live() // it began after the first list was made
+	}
+	for _, i := range live {
 		if i.ID == id {
 			c.update(i)
 			found = true
@@ -84,8 +94,12 @@ func (e *entry) view() Conversation {
 	return c
 }
 
-// update enters a side that is under way.
+// update enters a side that the node listed as under way, unless it has ended since.
 func (c *Conversation) update(i codons.Info) {
+	s := sideOf(&c.Sides, i.Agent, i.Peer, i.Role.String())
+	if s.Ended && !s.began.Before(i.Began) { // a later side with the same id began later
+		return
+	}
 	c.Live, c.Protocol = true, i.Protocol
 	if i.Parent != "" {
 		c.Parent = i.Parent
@@ -96,7 +110,6 @@ func (c *Conversation) update(i codons.Info) {
 	if i.Since.After(c.Updated) {
 		c.Updated = i.Since
 	}
-	s := sideOf(&c.Sides, i.Agent, i.Peer, i.Role.String())
 	for _, state := range i.Path {
 		s.step(string(state))
 	}
@@ -116,4 +129,18 @@ func sideOf(sides *[]Side, agent, peer performatives.AgentID, role string) *Side
 	}
 	*sides = append(*sides, Side{Agent: agent, Peer: peer, Role: role, Path: path})
 	return &(*sides)[len(*sides)-1]
+}
+
+// Messages returns the messages of a conversation that are kept, the oldest first; nil when it is not recorded. The caller owns the result.
+func (r *Recorder) Messages(id performatives.ConversationID) (all []Message) {
+	mu := r.lock()
+	var messages []kept
+	if e := r.byID[id]; e != nil {
+		messages = slices.Clone(e.messages)
+	}
+	mu.Unlock()
+	for i := range messages {
+		all = append(all, r.message(&messages[i]))
+	}
+	return all
 }

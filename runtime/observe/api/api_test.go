@@ -348,6 +348,35 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// A reader of events hears of the end of a side that took no step to it: its actor failed.
+func TestEventsOfEnds(t *testing.T) {
+	n, h, _ := serve(t, nil)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	r, err := http.NewRequestWithContext(within(t), http.MethodGet, server.URL+"/api/events?conversation=c", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = got.Body.Close() }()
+	lines := bufio.NewScanner(got.Body)
+	lines.Scan() // it has subscribed
+	for _, id := range []performatives.ConversationID{"other", "c"} {
+		n.Events().Publish(codons.Ended{At: actors.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: id, Agent: "a"}, State: codons.StateAbandoned})
+	}
+	var text strings.Builder
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+		text.WriteString(lines.Text() + "\n")
+	}
+	if data := lines.Text(); !strings.Contains(text.String(), "event: conversation.ended") || !strings.Contains(data, `"conversation_id":"c"`) || !strings.Contains(data, `"state":"abandoned"`) {
+		t.Errorf("%s%s", text.String(), data)
+	}
+	h.Close()
+}
+
 // A stream has the messages that its filter selects, masked, and ends with the handler.
 func TestEvents(t *testing.T) {
 	n, h, w := serve(t, nil)

@@ -92,7 +92,7 @@ func (h *Handler) streamed(w http.ResponseWriter, r *http.Request) (kinds []acto
 		return []actors.Kind{noKind}, func() []Peer { return []Peer{p} }
 	}
 	return []actors.Kind{
-		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition, codons.KindJobFailed,
+		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition, codons.KindEnded, codons.KindJobFailed,
 	}, func() []Peer { return h.peers(r) }
 }
 
@@ -146,6 +146,10 @@ func (h *Handler) event(f filter, record actors.Record) string {
 		m, _ := ev.Message.(*performatives.Message)
 		data = h.live(f, record, m, ev.Code)
 	case codons.Transition:
+		if f.act != "" || !f.takes(string(ev.Conversation), ev.Protocol, ev.Agent, ev.Peer) {
+			return ""
+		}
+	case codons.Ended:
 		if f.act != "" || !f.takes(string(ev.Conversation), ev.Protocol, ev.Agent, ev.Peer) {
 			return ""
 		}

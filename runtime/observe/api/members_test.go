@@ -13,6 +13,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
@@ -78,7 +79,12 @@ func TestMembersOfAnswers(t *testing.T) {
 	at := actors.At{Time: time.Unix(1, 0)}
 	subject := filled(reflect.TypeFor[codons.Subject]()).Interface().(codons.Subject)
 	for _, ev := range []actors.Event{
-		codons.Transition{At: at, Subject: &subject, From: "a", To: "b", Message: "m"}, codons.JobFailed{At: at, Agent: "a", Conversation: "c", Protocol: "p"},
+		codons.Transition{At: at, Subject: &subject, From: "a", To: "b", Message: "m"},
+		codons.JobFailed{At: at, Agent: "a", Conversation: "c", Protocol: "p"},
+		codons.Ended{
+			At: at, Subject: &subject, State: "b", Code: performatives.CodeFailed, Began: time.Unix(0, 0), Path: []machine.State{"a", "b"},
+			Span: codons.Span{Trace: codons.TraceID{1}, ID: codons.SpanID{1}},
+		},
 	} {
 		text, err := json.Marshal(actors.Record{Seq: 1, Event: ev})
 		if err != nil {

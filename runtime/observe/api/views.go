@@ -233,8 +233,7 @@ func (h *Handler) matches(c observe.Conversation, get func(string) string) bool 
 	if act == "" && text == "" {
 		return true
 	}
-	full, _ := h.options.Recorder.Conversation(c.ID)
-	return slices.ContainsFunc(full.Messages, func(m observe.Message) bool {
+	return slices.ContainsFunc(h.options.Recorder.Messages(c.ID), func(m observe.Message) bool {
 		return (act == "" || act == m.Performative || act == m.MessageType) && (text == "" || bytes.Contains(bytes.ToLower(m.Payload), []byte(text)))
 	})
 }

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
@@ -183,8 +182,7 @@ type sideKind struct {
 
 // begin counts the sides that have begun: those that have ended, which flush has counted, and those that are under way. A side that ends meanwhile is
 // perhaps among neither. The next call counts it.
-func (m *metrics) begin(live []codons.Info) {
-	all := maps.Clone(m.ends)
+func (m *metrics) begin(all map[sideKind]int64, live []codons.Info) {
 	for _, i := range live {
 		if i.State != machine.Idle {
 			all[sideKind{i.Protocol, i.Role}]++

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -48,6 +49,7 @@ type Telemetry struct {
 	metrics *metrics
 	spans   *spans
 	handle  sync.Mutex    // held while events are handled
+	reading sync.Mutex    // held by read; taken before handle
 	closed  chan struct{} // closed by Close
 	close   sync.Once
 	done    chan struct{} // closed when the goroutine has ended
@@ -137,10 +139,16 @@ func (t *Telemetry) handleAll() {
 
 // read is handleAll for a reader of the metrics, who gets all that has happened, also the begins of conversations.
 func (t *Telemetry) read() {
+	t.reading.Lock()
+	defer t.reading.Unlock()
+	t.handle.Lock()
+	t.handleLocked()
+	ends := maps.Clone(t.metrics.ends) // before the live sides are listed, so that none counts twice
+	t.handle.Unlock()
+	live := t.node.Conversations() // takes long with many; events are handled meanwhile
 	t.handle.Lock()
 	defer t.handle.Unlock()
-	t.handleLocked()
-	t.metrics.begin(t.node.Conversations())
+	t.metrics.begin(ends, live)
 }
 
 func (t *Telemetry) handleLocked() {

@@ -1,0 +1,97 @@
+package observe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// newEndRecorder returns a recorder of ends alone, and what it listens to. Its node lists the sides that live returns.
+func newEndRecorder(live func(*actors.Events) []codons.Info) (*Recorder, *actors.Events) {
+	events := new(actors.Events)
+	r := &Recorder{vitals: newHealth(), byID: map[performatives.ConversationID]*entry{}, options: Options{Conversations: 10, Bytes: 1 << 20}}
+	r.rates.first = numberOf(time.Now())
+	r.events = events.SubscribeBatches(16, actors.On(r.endedLocked))
+	r.live = func() []codons.Info { return live(events) }
+	return r, events
+}
+
+// A side that ends while a view is made has ended in that view.
+func TestEndsDuringAView(t *testing.T) {
+	began := time.Now()
+	end := codons.Ended{
+		At: actors.At{Time: began.Add(time.Second)}, Subject: &codons.Subject{Conversation: "c", Agent: "a", Peer: "b"},
+		State: "done", Began: began, Path: []machine.State{"idle", "working", "done"},
+	}
+	side := codons.Info{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}
+	for name, live := range map[string]func(*actors.Events) []codons.Info{
+		"before the node lists it": func(events *actors.Events) []codons.Info {
+			events.Publish(end)
+			return nil
+		},
+		"after the node has listed it": func(events *actors.Events) []codons.Info {
+			defer events.Publish(end)
+			return []codons.Info{side}
+		},
+	} {
+		r, _ := newEndRecorder(live)
+		one, found := r.Conversation("c")
+		if !found {
+			t.Errorf("%s: there is no such conversation", name)
+		}
+		r, _ = newEndRecorder(live)
+		for _, c := range append(r.Conversations(), one) {
+			if len(c.Sides) != 1 || !c.Sides[0].Ended || c.Sides[0].State != "done" || c.Live {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+	}
+}
+
+// A side that begins after the node has listed its sides is in the view of its conversation.
+func TestBeginsDuringAView(t *testing.T) {
+	began, lists := time.Now().Add(time.Hour), 0 // after any view
+	r, _ := newEndRecorder(func(*actors.Events) []codons.Info {
+		if lists++; lists == 1 {
+			return nil
+		}
+		return []codons.Info{{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}}
+	})
+	r.entryLocked(began, "c") // by its first message
+	if c, _ := r.Conversation("c"); len(c.Sides) != 1 || !c.Live {
+		t.Errorf("%+v", c)
+	}
+	lists = 0
+	if all := r.Conversations(); len(all) > 0 {
+		t.Errorf("it is listed, and the list of its sides is older: %+v", all)
+	}
+}
+
+// A conversation whose record begins with its end began when the side began.
+func TestBeganOfAnEnd(t *testing.T) {
+	r, events := newEndRecorder(func(*actors.Events) []codons.Info { return nil })
+	events.Publish(codons.Ended{At: actors.At{Time: time.Unix(3600, 0)}, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: "done", Began: time.Unix(1, 0)})
+	if c, _ := r.Conversation("c"); !c.Began.Equal(time.Unix(1, 0)) {
+		t.Errorf("it began at %v", c.Began)
+	}
+}
+
+// The messages of a conversation are had without asking the node for its live sides, as a search through all conversations needs.
+func TestMessages(t *testing.T) {
+	r, _ := newEndRecorder(func(*actors.Events) []codons.Info {
+		t.Error("the node is asked")
+		return nil
+	})
+	e := r.entryLocked(time.Now(), "c")
+	e.messages = append(e.messages, kept{facts: &Message{ID: "m1"}}, kept{facts: &Message{ID: "m2"}})
+	if all := r.Messages("c"); len(all) != 2 || all[0].ID != "m1" || all[1].ID != "m2" {
+		t.Errorf("%+v", all)
+	}
+	if all := r.Messages("other"); all != nil {
+		t.Errorf("of a conversation that is not recorded: %+v", all)
+	}
+}
