@@ -41,7 +41,7 @@ type live struct {
 	To    string `json:"to"`
 	On    string `json:"on"`
 
-	// Of what the node says about the stream.
+	// Of what the node says about the stream. State is that of a side that has ended, too.
 	Node  string `json:"node"`
 	State string `json:"state"`
 	Why   string `json:"why"`
@@ -130,8 +130,11 @@ func (v *live) line() string {
 		return fmt.Sprintf("%s  %s → %s  %s  %s  %s", at, m.Sender, cmp.Or(m.Receiver, "all"), m.what(), cmp.Or(v.Conversation, "-"), m.content())
 	}
 	text := fmt.Sprintf("%s  %s  %s", at, v.Agent, v.Kind)
-	if v.To != "" {
+	switch {
+	case v.To != "":
 		text += fmt.Sprintf("  %s  %s → %s", v.Role, cmp.Or(v.From, "idle"), v.To)
+	case v.State != "":
+		text += fmt.Sprintf("  %s  %s", v.Role, v.State)
 	}
 	return text + "  " + cmp.Or(v.Conversation, "-")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -74,4 +75,21 @@ func TestAgainIsInterrupted(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
+}
+
+// A step and the end of a side are one line each.
+func TestLinesOfSteps(t *testing.T) {
+	for want, data := range map[string]string{
+		"a  conversation.transition  initiator  idle → asked  c": `{"kind":"conversation.transition","agent":"a","role":"initiator","to":"asked","conversation_id":"c"}`,
+		"a  conversation.ended  responder  abandoned  c":         `{"kind":"conversation.ended","agent":"a","role":"responder","state":"abandoned","conversation_id":"c"}`,
+		"a  job.failed  c": `{"kind":"job.failed","agent":"a","conversation_id":"c"}`,
+	} {
+		var v live
+		if err := json.Unmarshal([]byte(data), &v); err != nil {
+			t.Fatal(err)
+		}
+		if _, got, _ := strings.Cut(v.line(), "  "); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 }
