@@ -182,8 +182,8 @@ func (l *Link) SendControl(text []byte) bool {
 	return true
 }
 
-// Acknowledge has the next frame acknowledge what was received, also if there is nothing else to send. It reports whether there is anything to
-// acknowledge.
+// Acknowledge has the next frame acknowledge all received messages, also if there is nothing else to send. It reports whether there are any
+// without an acknowledgement.
 func (l *Link) Acknowledge() bool {
 	l.presses = l.acks
 	return l.acks
@@ -201,8 +201,8 @@ func (l *Link) Next(now time.Time) []byte { return slices.Concat(l.NextParts(now
 
 func newMemory(capacity int) []byte { return make([]byte, 0, capacity) }
 
-// NextParts is Next for a stream that takes a frame in parts, which follow one another. They must not be changed. What is not a part by itself is
-// in a slice of memory, which returns one of no length and of that capacity or more.
+// NextParts is Next for a stream that takes a frame in parts, which follow one another. They must not be changed. Short parts are joined
+// in a slice from memory, which returns one of no length and of that capacity or more.
 func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]byte {
 	switch {
 	case !l.open:
