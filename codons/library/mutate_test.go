@@ -154,6 +154,8 @@ func lateBidder(rising bool) map[string]string {
 	if rising {
 		all["no row responder in considering on receive INFORM (closed)"] = laterDeadline
 		all["no row responder in missed, recalled on receive INFORM (closed)"] = laterDeadline
+	} else {
+		all["initiator in proposed on command reject: stays"] = "the bidder is told, and the end of the auction ends the side from there, too"
 	}
 	return all
 }
