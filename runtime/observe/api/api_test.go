@@ -348,12 +348,10 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// A reader of events hears of the end of a side that took no step to it: its actor failed.
-func TestEventsOfEnds(t *testing.T) {
-	n, h, _ := serve(t, nil)
-	server := httptest.NewServer(h)
-	defer server.Close()
-	r, err := http.NewRequestWithContext(within(t), http.MethodGet, server.URL+"/api/events?conversation=c", http.NoBody)
+// streamOf reads the stream of events with that query. It has subscribed.
+func streamOf(t *testing.T, server *httptest.Server, query string) *bufio.Scanner {
+	t.Helper()
+	r, err := http.NewRequestWithContext(within(t), http.MethodGet, server.URL+"/api/events?"+query, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,9 +359,20 @@ func TestEventsOfEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = got.Body.Close() }()
+	t.Cleanup(func() { _ = got.Body.Close() })
 	lines := bufio.NewScanner(got.Body)
-	lines.Scan() // it has subscribed
+	if !lines.Scan() || !strings.HasPrefix(lines.Text(), ": events of") {
+		t.Fatalf("%q", lines.Text())
+	}
+	return lines
+}
+
+// A reader of events hears of the end of a side that took no step to it: its actor failed.
+func TestEventsOfEnds(t *testing.T) {
+	n, h, _ := serve(t, nil)
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	lines := streamOf(t, server, "conversation=c")
 	for _, id := range []performatives.ConversationID{"other", "c"} {
 		n.Events().Publish(codons.Ended{At: actors.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: id, Agent: "a"}, State: codons.StateAbandoned})
 	}
@@ -381,20 +390,8 @@ func TestEventsOfEnds(t *testing.T) {
 func TestEvents(t *testing.T) {
 	n, h, w := serve(t, nil)
 	server := httptest.NewServer(h)
-	defer server.Close()
-	r, err := http.NewRequestWithContext(within(t), http.MethodGet, server.URL+"/api/events?act=TASK_REQUEST&agent=w", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = got.Body.Close() }()
-	lines := bufio.NewScanner(got.Body)
-	if !lines.Scan() || !strings.HasPrefix(lines.Text(), ": events of") {
-		t.Fatalf("%q", lines.Text())
-	}
+	t.Cleanup(server.Close)
+	lines := streamOf(t, server, "act=TASK_REQUEST&agent=w")
 	ctx, cancel := context.WithCancel(within(t))
 	go func() {
 		_, _ = n.Delegate(ctx, "w", performatives.TaskRequest{TaskType: "work", Parameters: performatives.ContentOf(map[string]string{"password": "canary", "text": "a\nb"})})

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
@@ -235,19 +235,11 @@ func TestEventParametersHaveEffect(t *testing.T) {
 	of := o.parameters(o.Paths["/api/events"]["get"], "query")
 	delete(of, "node")
 	for name := range of {
-		r, err := http.NewRequestWithContext(within(t), http.MethodGet, server.URL+"/api/events?"+name+"="+values[name], http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := server.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = got.Body.Close() }()
-		lines := bufio.NewScanner(got.Body)
-		if !lines.Scan() {
-			t.Fatal(lines.Err())
-		}
+		lines := streamOf(t, server, name+"="+values[name])
+		n.Events().Publish(codons.Ended{
+			At: actors.At{Time: time.Now()}, State: codons.StateCompleted,
+			Subject: &codons.Subject{Conversation: "wrong-conversation", Protocol: "wrong-codon", Agent: "wrong", Peer: "wrong too"},
+		})
 		n.Events().Publish(message("wrong-conversation", "wrong", "wrong too", "wrong-codon", performatives.ActRequest))
 		n.Events().Publish(message("right-conversation", "x", "right", "right-codon", performatives.ActInform))
 		for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
