@@ -126,7 +126,7 @@ func (c *Conversation) enterLocked(state machine.State) {
 	p.path = entered(p.path, state)
 }
 
-// entered returns the path with a further state. It overwrites a path that is full.
+// entered appends a state to a path. A full path loses its oldest state, in place.
 func entered(path []machine.State, state machine.State) []machine.State {
 	if len(path) == MaxPath {
 		copy(path, path[1:])
