@@ -169,7 +169,7 @@ func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 	return &e.messages[len(e.messages)-1]
 }
 
-// endedLocked records a side that has ended. What a side is like before comes from the node.
+// endedLocked records a side that has ended. While a side is under way, its state, path and parent are read from the node.
 func (r *Recorder) endedLocked(_ uint64, ev *codons.Ended) {
 	r.rates.at(ev.Time).end(ev.State)
 	if !ev.Began.Before(r.vitals.since) {
