@@ -114,7 +114,7 @@ func pairs() []machine.Pair {
 		rough(stateLapsed, stateLapsed, "", bidderLate),
 		rough(codons.StateRejected, stateLapsed, "the proposal lapsed before its rejection arrived", bidderLate),
 		rough(codons.StateRejected, codons.StateFailed, "the bidder stopped before the rejection arrived", bidderGone),
-		rough(stateLapsed, codons.StateFailed, "the bidder stopped before the proposal lapsed for the caller", bidderGone),
+		rough(stateLapsed, codons.StateFailed, "the bidder stopped before the proposal lapsed for the caller", callerLate),
 		rough(stateLapsed, codons.StateRejected, "the proposal lapsed for the caller first", callerLate),
 	}
 }

@@ -100,7 +100,23 @@ func FindTable() machine.Table {
 			{Initiator: stateImpossible, Responder: machine.Idle, Note: "the error says why"},
 			{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Command(codons.CommandStop))}, Note: "the program stopped"},
 		},
+		Declarations: findDeclarations(),
 	})
+}
+
+// findDeclarations say to which end an event leads, apart from the rows.
+func findDeclarations() machine.Declarations {
+	var d machine.Declarations
+	end := func(to machine.State, on []machine.Symbol, in ...machine.State) {
+		for _, symbol := range on {
+			d.Ends = append(d.Ends, machine.End{Role: machine.Initiator, On: symbol, To: to, In: in})
+		}
+	}
+	end(codons.StateCompleted, ended(codons.StateCompleted))
+	end(stateUnperformed, slices.Concat(ended(failures...), lost, []machine.Symbol{machine.Command(commandNone)}))
+	end(stateImpossible, []machine.Symbol{machine.Command(commandImpossible)})
+	end(stateUnperformed, []machine.Symbol{machine.Command(commandImpossible)}, stateStopping)
+	return d
 }
 
 func names(states []machine.State) []string {

@@ -3,6 +3,7 @@ package library
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -101,6 +102,52 @@ func TestExploreRules(t *testing.T) {
 		}
 	}
 }
+
+// TestRulesFindBrokenTables breaks tables of one role, whose mistakes no exploration of two sides can find.
+func TestRulesFindBrokenTables(t *testing.T) {
+	for _, c := range []struct {
+		table, rule, fault string
+		from               machine.State
+		on                 machine.Symbol
+		mistake            func(*machine.Row)
+	}{
+		{
+			"saga", verify.RuleEnds, "does not end the conversation", "doing_1", machine.Command(codons.CommandStop),
+			func(r *machine.Row) { r.To = "doing_1" },
+		},
+		{
+			"saga", verify.RuleTimers, "does not renew bound", "undoing_2", machine.Command("undone_2"),
+			func(r *machine.Row) { r.Do = slices.DeleteFunc(slices.Clone(r.Do), isArm) },
+		},
+		{
+			"discover-and-delegate", verify.RuleEnds, "not in impossible", "trying", machine.Command("impossible"),
+			func(r *machine.Row) { r.To = "unperformed" },
+		},
+	} {
+		broken := 0
+		for _, table := range tables() {
+			if table.Name != c.table {
+				continue
+			}
+			table.Rows = slices.Clone(table.Rows)
+			for i := range table.Rows {
+				if r := &table.Rows[i]; slices.Contains(r.From, c.from) && slices.Contains(r.On, c.on) {
+					broken++
+					c.mistake(r)
+				}
+			}
+			var found *verify.RuleError
+			if err := verify.CheckRules(table.MustCompile()); !errors.As(err, &found) || found.Rule != c.rule || !strings.Contains(found.Fault, c.fault) {
+				t.Errorf("%s, %s on %s: %v", c.table, c.from, c.on, err)
+			}
+		}
+		if broken != 1 {
+			t.Errorf("%s, %s on %s: %d rows", c.table, c.from, c.on, broken)
+		}
+	}
+}
+
+func isArm(e machine.Effect) bool { return e.Kind == machine.EffectArm }
 
 // On a network that delivers every message, a conversation ends without a timer, and in no pair of
 // end states that the table calls rough.

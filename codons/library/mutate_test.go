@@ -128,6 +128,42 @@ var survivorPatterns = []struct {
 		regexp.MustCompile(`^initiator in cancelling on duplicate AGREE: takes duplicate [A-Z_]+ in place of duplicate AGREE$`),
 		"the wildcard drops it, too, and counts it as a duplicate",
 	},
+	{
+		regexp.MustCompile(`^responder in answering, .* on any other refused copy: without state (answering|agreed|cancelling|rejected|cancelled|refused|not_understood|failed|timed_out)$`),
+		"it is told of refused copies of an ACCEPT_PROPOSAL alone, and has sent one only in accepted",
+	},
+	{
+		regexp.MustCompile(`^responder in considering, .* on any other refused copy: without state (considering|refused|not_understood)$`),
+		"it is told of refused copies of a PROPOSE alone, and has sent none before it is in proposed",
+	},
+	{
+		regexp.MustCompile(`^responder in (failed|failed, lapsed) on receive ACCEPT_PROPOSAL(, receive CFP)?: without state failed$`),
+		failedAgain,
+	},
+	{
+		regexp.MustCompile(`^responder in lapsed on duplicate CFP, receive CANCEL, duplicate CANCEL: (without symbol|takes duplicate [A-Z_]+ in place of) duplicate (CFP|CANCEL)$`),
+		lapseAgain,
+	},
+	{
+		regexp.MustCompile(`^responder in cancelled on duplicate CANCEL, receive (INFORM_RESULT|QUERY_CAPABILITIES), .*: without symbol receive [A-Z_]+$`),
+		"the CANCEL that overtook it has been answered by the receipt, and is repeated until the receipt arrives, if the initiator awaits one",
+	},
+	{
+		regexp.MustCompile(`^responder in .* on duplicate QUERY_CAPABILITIES, receive CANCEL, duplicate CANCEL: (without symbol|takes duplicate NOT_UNDERSTOOD in place of) duplicate CANCEL$`),
+		"the initiator has ended when it sends CANCEL, and awaits no answer",
+	},
+	{
+		regexp.MustCompile(`^responder in .* on receive NOT_UNDERSTOOD: does send FAILURE \(lapsed\) in place of send FAILURE$`),
+		"the caller has ended when it says NOT_UNDERSTOOD",
+	},
+	{
+		regexp.MustCompile(`^initiator in asked on receive AGREE: stays$`),
+		knownAgain,
+	},
+	{
+		regexp.MustCompile(`^initiator in asking on command accepted: leads to waiting$`),
+		"both states have the same rows but for a second acceptance, which leads from waiting to performing",
+	},
 }
 
 // reasonOf returns why no check notices a mistake in a table, and whether that is known.
@@ -209,7 +245,7 @@ func mutateWanted(t *testing.T, wanted func(name string) bool) {
 	t.Helper()
 	all := os.Getenv("ALL") != ""
 	var mutants, missed int
-	mutate := func(name string, mutate func() (verify.Mutated, error), survivors map[string]string, listed bool) {
+	mutate := func(name string, mutate func() (verify.Mutated, error), survivors map[string]string) {
 		began := time.Now()
 		result, err := mutate()
 		if err != nil {
@@ -220,7 +256,7 @@ func mutateWanted(t *testing.T, wanted func(name string) bool) {
 		for _, change := range result.Survivors {
 			reason, known := reasonOf(survivors, change)
 			fmt.Printf("    survives: %s: %s\n", change, reason)
-			if !known && listed {
+			if !known {
 				t.Errorf("%s: no check notices this mistake: %s", name, change)
 			}
 		}
@@ -230,12 +266,12 @@ func mutateWanted(t *testing.T, wanted func(name string) bool) {
 		if wanted(table.Name) {
 			s := suite(table)
 			s.All = all
-			mutate(table.Name, s.Mutate, survivors[table.Name], !all)
+			mutate(table.Name, s.Mutate, survivors[table.Name])
 		}
 	}
 	for _, c := range coordinations() {
 		if wanted(c.name) {
-			mutate(c.name, c.suite.Mutate, c.survivors, true)
+			mutate(c.name, c.suite.Mutate, c.survivors)
 		}
 	}
 	if mutants == 0 {

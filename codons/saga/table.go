@@ -68,6 +68,7 @@ func Table(n int) machine.Table {
 			{Initiator: stateIncomplete, Responder: machine.Idle, Note: "the result names the steps that could not be undone"},
 			{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Command(codons.CommandStop))}, Note: "it crashed; it can be resumed from its last state"},
 		},
+		Declarations: machine.Declarations{Renewals: []machine.Renewal{{Role: machine.Initiator, Timer: timerBound, On: s.undoes()}}},
 	})
 }
 
@@ -109,6 +110,15 @@ func (s steps) backTo(r machine.Row, i int, lossy bool, before ...machine.Effect
 		return r.Goto(stateIncomplete, before...)
 	}
 	return r.Goto(stateUndone, before...)
+}
+
+// undoes returns the last commands of the jobs that undo a step. Each step has the whole time for it.
+func (s steps) undoes() []machine.Symbol {
+	var on []machine.Symbol
+	for i := 1; i <= s.n; i++ {
+		on = append(on, machine.Command(commandUndone(i)), machine.Command(commandLost(i)))
+	}
+	return on
 }
 
 func (s steps) begin() []machine.Row {
@@ -160,9 +170,9 @@ func (s steps) undoing(lossy bool) []machine.Row {
 		}
 		undoing := codons.Asks(undoing(i, lossy))
 		rows = append(rows,
-			s.backTo(undoing.When(machine.Command(commandUndone(i))), i-1, lossy, machine.Disarm(timerBound)).
+			s.backTo(undoing.When(machine.Command(commandUndone(i))), i-1, lossy).
 				Because("the step before is undone next"),
-			s.backTo(undoing.When(machine.Command(commandLost(i))), i-1, true, machine.Disarm(timerBound)).
+			s.backTo(undoing.When(machine.Command(commandLost(i))), i-1, true).
 				Because("the step cannot be undone; the steps before it can"),
 			s.backTo(undoing.When(machine.Timeout(timerBound)), i-1, true, machine.Stop(jobUndo(i))).
 				Because("the step was not undone in time"),

@@ -14,7 +14,7 @@ const (
 	RuleSilence  = "silence"  // an event that changes nothing is at least dropped; a side that cannot read a message, and a responder that ends by its clock or a stop, say so
 	RuleComplete = "complete" // each state has a row for every message, and a request is answered
 	RuleReports  = "reports"  // an event is reported as declared
-	RuleEnds     = "ends"     // an event that ends the conversation leads to the declared state
+	RuleEnds     = "ends"     // an event that ends the conversation leads to the declared state, and the stop of the agent ends it
 	RuleTimers   = "timers"   // a timer is armed by what renews it, and by what it sends again
 	RuleWildcard = "wildcard" // a fresh message of a correct peer has a row of its own in a live state
 	RuleArmed    = "armed"    // a timer with a row in a live state is armed there
@@ -131,8 +131,12 @@ func (c *ruleChecker) checkReports(t *machine.Transition) {
 	}
 }
 
-// checkEnd finds an event that ends the conversation in another state than declared.
+// checkEnd finds an event that ends the conversation in another state than declared, and a stop of the agent
+// that does not end it.
 func (c *ruleChecker) checkEnd(t *machine.Transition) {
+	if t.On.Kind == machine.KindCommand && c.CommandKind(t.Role, t.From, t.On.Name) == machine.CommandStops && !c.Terminal(t.To) {
+		c.fault(RuleEnds, t, "does not end the conversation, although the agent stops")
+	}
 	if to, declared := c.table.End(t.Role, t.From, t.On); declared && !t.Wildcard && !c.Terminal(t.From) && c.Terminal(t.To) && t.To != to {
 		c.fault(RuleEnds, t, "ends in %s, not in %s", t.To, to)
 	}
