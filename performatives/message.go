@@ -40,11 +40,10 @@ type Envelope struct {
 // lock, and it is serialised only where it leaves the process.
 // The zero Message is not valid.
 type Message struct {
-	e        Envelope
-	weight   int // see Weigh
-	forwards int // see Forwards
-
-	authentic bool // see Authentic
+	e         Envelope
+	weight    int32 // see Weigh
+	forwards  uint8 // see Forwards
+	authentic bool  // see Authentic
 }
 
 // New makes a message of e. The error is a [*Refusal] that names the wrong field and

@@ -1,5 +1,10 @@
 package performatives
 
+import (
+	"math"
+	"time"
+)
+
 // Origin is what a message has beside its envelope and content where it passes between nodes. No peer can set it.
 type Origin struct {
 	Principal  string // see [Message.Principal]
@@ -10,12 +15,19 @@ type Origin struct {
 
 // Origin returns the origin of m.
 func (m *Message) Origin() Origin {
-	return Origin{m.e.Principal, m.e.Activation, m.e.Answers, m.forwards}
+	return Origin{m.e.Principal, m.e.Activation, m.e.Answers, int(m.forwards)}
 }
 
 // SetOrigin stores the origin of m. Only the link to another node that has just read m may call it, before it passes m on.
 func (m *Message) SetOrigin(o Origin) {
-	m.e.Principal, m.e.Activation, m.e.Answers, m.forwards = o.Principal, o.Activation, o.Answers, o.Forwards
+	m.e.Principal, m.e.Activation, m.e.Answers, m.forwards = o.Principal, o.Activation, o.Answers, uint8(min(max(o.Forwards, 0), MaxForwards))
+}
+
+// ShiftReplyBy adds a duration to the deadline of m, if it has one. Only the link to another node that has just read m may call it, before it passes m on.
+func (m *Message) ShiftReplyBy(by time.Duration) {
+	if !m.e.ReplyBy.IsZero() {
+		m.e.ReplyBy = m.e.ReplyBy.Add(by)
+	}
 }
 
 // Activation returns the number of the run of the sender, an agent that a cluster places: each run has a greater one than those before
@@ -34,12 +46,17 @@ func (m *Message) Activate(activation uint64) {
 // is refused.
 func (m *Message) Answered() uint64 { return m.e.Answers }
 
-// Forwards returns how many nodes have passed m on, because its receiver was not there any more.
-func (m *Message) Forwards() int { return m.forwards }
+// MaxForwards is the largest number that [Message.Forwards] counts to.
+const MaxForwards = math.MaxUint8
+
+// Forwards returns how many nodes have passed m on, because its receiver was not there any more. It is at most [MaxForwards].
+func (m *Message) Forwards() int { return int(m.forwards) }
 
 // Forward returns m as it is passed on to another node, where its receiver is expected.
 func (m *Message) Forward() *Message {
 	f := *m
-	f.forwards++
+	if f.forwards < MaxForwards {
+		f.forwards++
+	}
 	return &f
 }

@@ -1,6 +1,9 @@
 package performatives
 
-import "reflect"
+import (
+	"math"
+	"reflect"
+)
 
 // maxSized is the number of values of a payload that [Message.Size] visits.
 const maxSized = 256
@@ -29,11 +32,11 @@ func (m *Message) Size() int {
 // Weigh stores the size of m, so that mailboxes and records can bound the memory of long
 // messages from peers. Only the session that has just read m may call it, before it
 // passes m on.
-func (m *Message) Weigh() { m.weight = m.Size() }
+func (m *Message) Weigh() { m.weight = int32(min(m.Size(), math.MaxInt32)) }
 
 // Weight returns the size that Weigh stored, in bytes. It is zero for a message of usual
 // length, and for a message that was made in this process.
-func (m *Message) Weight() int { return m.weight }
+func (m *Message) Weight() int { return int(m.weight) }
 
 // sizer adds up the sizes of values, of which it visits a bounded number.
 type sizer struct{ left int }

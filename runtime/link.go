@@ -139,7 +139,7 @@ func unchanged(m *performatives.Message) *performatives.Message { return m }
 // pass notes a message in the records and passes it on with the function on. The reply of a worker that the asker has called by
 // a namespace is sent under the namespace's name.
 func (n *Node) pass(p passage, on func(*performatives.Message) error) error {
-	noted, err := n.records.note(p, time.Now())
+	noted, err := n.records.note(p, time.Now)
 	if err != nil {
 		return err
 	}

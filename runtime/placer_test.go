@@ -283,7 +283,7 @@ func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := p.node.records.note(passage{message: m, from: party{id: "asker"}, to: party{one.id, l.link}}, time.Now()); err != nil {
+			if _, err := p.node.records.note(passage{message: m, from: party{id: "asker"}, to: party{one.id, l.link}}, time.Now); err != nil {
 				t.Fatal(err)
 			}
 			if !one.placed && name != "its node has left" {
@@ -348,7 +348,7 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	}
 	request := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/a" })
 	asker := party{"ann", &link{node: p.node, limits: testLimits}}
-	if _, err := p.node.records.note(passage{message: request, from: asker, to: party{id: "k/a"}}, time.Now()); err != nil {
+	if _, err := p.node.records.note(passage{message: request, from: asker, to: party{id: "k/a"}}, time.Now); err != nil {
 		t.Fatal(err)
 	}
 	close(a.starting)

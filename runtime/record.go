@@ -58,6 +58,12 @@ type recordKey struct {
 	worker performatives.AgentID // the agent that is asked, or its namespace; empty: see name
 }
 
+// recordRoom is the first memory of the ids and the keys of a record: most need no more.
+type recordRoom struct {
+	ids  [3]performatives.MessageID
+	keys [2]recordKey
+}
+
 // maxRecordIDs is the largest number of messages of one record whose repetition is recognized.
 const maxRecordIDs = 64
 

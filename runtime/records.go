@@ -69,8 +69,8 @@ type noted struct {
 }
 
 // note notes a message before it is passed on, because its receiver may act on it at once. The error is a
-// [*performatives.Refusal]: the session is over, too many requests are open, or the asker was told an end before.
-func (r *records) note(p passage, now time.Time) (noted, error) {
+// [*performatives.Refusal]: the session is over, too many requests are open, or the asker was told an end before. now is called for a request only.
+func (r *records) note(p passage, now func() time.Time) (noted, error) {
 	begins := r.begins(p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,12 +161,14 @@ func (r *records) voiced(m *performatives.Message) bool {
 }
 
 // openLocked begins a record.
-func (r *records) openLocked(p passage, now time.Time) (noted, error) {
+func (r *records) openLocked(p passage, now func() time.Time) (noted, error) {
 	if !r.roomLocked(nil, p) {
 		return noted{}, refusedCopy(p.message, performatives.CodeBusy, textTooMany)
 	}
 	m := p.message
 	t := &record{asker: p.from, worker: p.to, as: p.as, first: m, asked: m}
+	room := new(recordRoom)
+	t.ids, t.keys = room.ids[:0], room.keys[:0]
 	t.broadcast = m.Receiver() == ""
 	t.conversing = p.as != "" && p.to.via == nil && r.node.system.Converses(p.to.id, m)
 	name := m.Protocol()
@@ -197,14 +199,14 @@ func (p party) key() any {
 }
 
 // askLocked notes that the asker has sent a message that expects a reply, for the first time or again.
-func (r *records) askLocked(t *record, m *performatives.Message, now time.Time) {
+func (r *records) askLocked(t *record, m *performatives.Message, now func() time.Time) {
 	further := m.ID() != t.asked.ID()
 	if further {
 		t.copies = copies{}
 	}
 	t.copies.passed++
 	r.setAskedLocked(t, m)
-	r.scheduleLocked(t, t.deadline(m, further, now))
+	r.scheduleLocked(t, t.deadline(m, further, now()))
 	r.referLocked(t, recordKey{name: string(m.ID()), asker: t.asker.id})
 	if with := m.ReplyWith(); with != "" && with != string(m.ID()) {
 		r.referLocked(t, recordKey{name: with, asker: t.asker.id})

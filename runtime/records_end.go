@@ -145,7 +145,8 @@ func (r *records) tombstoneLocked(t *record, why performatives.Failure) ending {
 		r.removeLocked(t)
 		return ending{}
 	}
-	for i, k := range t.keys { // which may be parts of messages
+	t.keys = slices.Clone(t.keys) // of the same length, so that the recordRoom is freed
+	for i, k := range t.keys {    // which may be parts of messages
 		if r.index[k] == t {
 			delete(r.index, k)
 			k = recordKey{strings.Clone(k.name), cloned(k.asker), cloned(k.worker)}

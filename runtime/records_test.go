@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -66,8 +67,10 @@ func (d *recordsFixture) party(id p.AgentID) party {
 	return party{id, d.bob.via}
 }
 
+func (d *recordsFixture) clock() time.Time { return d.now }
+
 func (d *recordsFixture) note(m *p.Message) (noted, error) {
-	return d.records.note(passage{message: m, from: d.party(m.Sender()), to: d.party(m.Receiver())}, d.now)
+	return d.records.note(passage{message: m, from: d.party(m.Sender()), to: d.party(m.Receiver())}, d.clock)
 }
 
 func (d *recordsFixture) must(m *p.Message) noted {
@@ -338,7 +341,7 @@ func TestRecordOfABroadcast(t *testing.T) {
 		for _, lost := range []bool{false, true} {
 			d := newRecordsFixture(t)
 			m := act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Receiver = "" })
-			if _, err := d.records.note(passage{message: m, from: d.ann, to: d.bob}, d.now); err != nil {
+			if _, err := d.records.note(passage{message: m, from: d.ann, to: d.bob}, d.clock); err != nil {
 				t.Fatal(err)
 			}
 			if d.wantOpen(1); lost {
@@ -632,9 +635,70 @@ func TestConversationsHaveNoRecord(t *testing.T) {
 		e.Receiver, e.Payload = "worker", p.QueryCapabilities{Type: p.QuerySummary}
 	})
 	for _, m := range []*p.Message{query, act(t, "r", p.ActRequest, func(e *p.Envelope) { e.Receiver = "worker" })} {
-		if _, err := d.records.note(passage{message: m, from: d.ann, to: party{id: "worker"}}, d.now); err != nil {
+		if _, err := d.records.note(passage{message: m, from: d.ann, to: party{id: "worker"}}, d.clock); err != nil {
 			t.Fatal(err)
 		}
 	}
 	d.wantOpen(1) // the REQUEST, for which the agent has no role
+}
+
+// The time is asked for when a request begins or is sent again, and for no other message.
+func TestNoteNeedsTheTimeOfRequestsOnly(t *testing.T) {
+	d := newRecordsFixture(t)
+	calls := 0
+	clock := func() time.Time { calls++; return d.now }
+	for _, m := range []struct {
+		message *p.Message
+		calls   int
+	}{
+		{act(t, "i", p.ActInform, nil), 0},
+		{act(t, "q", p.ActRequest, nil), 1},
+		{act(t, "a", p.ActAgree, nil), 0},
+		{act(t, "q", p.ActRequest, nil), 1},
+	} {
+		calls = 0
+		if _, err := d.records.note(passage{message: m.message, from: d.party(m.message.Sender()), to: d.party(m.message.Receiver())}, clock); err != nil {
+			t.Fatal(err)
+		}
+		if calls != m.calls {
+			t.Errorf("%s asked for the time %d times, want %d", m.message.ID(), calls, m.calls)
+		}
+	}
+}
+
+// A request with two replies takes memory twice: of the record, and of its ids and keys.
+func TestRecordAllocs(t *testing.T) {
+	racetest.Skip(t) // which allocates
+	d := newRecordsFixture(t)
+	replied := func(id string, act p.Performative) *p.Message {
+		m, err := p.New(p.Envelope{
+			ID: p.MessageID(id), Performative: act, Sender: "bob", Receiver: "ann", ConversationID: "c", Timestamp: epoch, InReplyTo: "q", Payload: p.Raw(`{}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	request, agree, inform := act(t, "q", p.ActRequest, nil), replied("a", p.ActAgree), replied("r", p.ActInform)
+	d.must(act(t, "other", p.ActRequest, func(e *p.Envelope) { e.ConversationID = "other" })) // the agents keep their lists
+	allocs := testing.AllocsPerRun(100, func() {
+		d.must(request)
+		d.must(agree)
+		d.must(inform)
+	})
+	if d.wantOpen(1); allocs > 2 {
+		t.Errorf("%v allocations, want 2", allocs)
+	}
+}
+
+// A tombstone does not keep the memory of the ids, which may be parts of messages.
+func TestTombstoneLetsIDsGo(t *testing.T) {
+	d := newRecordsFixture(t)
+	record := d.must(act(t, "q", p.ActRequest, nil)).record
+	before := &record.keys[0]
+	d.records.lose(d.bob.via, disconnected)
+	d.wantEnds("q disconnected asker")
+	if !record.tombstone || len(record.keys) < 2 || &record.keys[0] == before || record.ids != nil {
+		t.Errorf("the tombstone has %d keys in the memory of the record, and %d ids", len(record.keys), len(record.ids))
+	}
 }

@@ -279,15 +279,10 @@ type Inbound struct {
 	Ahead  time.Duration // how far the clock of this node is ahead of the sender's, and the time on the way: to be added to deadlines
 }
 
-// Local returns the message that Data is the form of, as it is for this node: with its deadline by the clock of this node, and with its
-// principal.
+// Local changes the message that was read from Data to what it is for this node, and returns it: with its deadline by the clock of this node, and
+// with its principal.
 func (in Inbound) Local(m *performatives.Message) *performatives.Message {
-	if !m.ReplyBy().IsZero() {
-		by, err := m.With(func(e *performatives.Envelope) { e.ReplyBy = e.ReplyBy.Add(in.Ahead) })
-		if err == nil { // no other field has changed
-			m = by
-		}
-	}
+	m.ShiftReplyBy(in.Ahead)
 	m.SetOrigin(in.Origin)
 	return m
 }

@@ -70,20 +70,21 @@ func (d *decoder) message(data []byte) *performatives.Message {
 // fields reads the fields; of a field that occurs twice the last counts. It ignores a field
 // with another type than in ribosome.proto, as an unknown field.
 func (d *decoder) fields(data []byte) {
-	ok := eachField(data, func(num protowire.Number, text []byte, n uint64) {
-		if text != nil {
-			d.text(num, text)
+	for len(data) > 0 {
+		num, text, n, size := nextField(data)
+		if size < 0 {
+			d.refuse(performatives.CodeParsingError, "", "the envelope is no protobuf")
 			return
 		}
-		switch num {
-		case fieldPerformative:
+		switch {
+		case text != nil:
+			d.text(num, text)
+		case num == fieldPerformative:
 			d.act = int32(n)
-		case fieldPriority:
+		case num == fieldPriority:
 			d.priority = int32(n)
 		}
-	})
-	if !ok {
-		d.refuse(performatives.CodeParsingError, "", "the envelope is no protobuf")
+		data = data[size:]
 	}
 }
 
@@ -91,32 +92,63 @@ func (d *decoder) fields(data []byte) {
 // data is well-formed. text is nil for a varint only.
 func eachField(data []byte, f func(num protowire.Number, text []byte, n uint64)) bool {
 	for len(data) > 0 {
-		num, typ, tag := protowire.ConsumeTag(data)
-		if tag < 0 {
-			return false
-		}
-		data = data[tag:]
-		var size int
-		switch typ { // ribosome.proto has fields of the first two types only
-		case protowire.BytesType:
-			var text []byte
-			if text, size = protowire.ConsumeBytes(data); size >= 0 {
-				f(num, text, 0)
-			}
-		case protowire.VarintType:
-			var n uint64
-			if n, size = protowire.ConsumeVarint(data); size >= 0 {
-				f(num, nil, n)
-			}
-		default:
-			size = protowire.ConsumeFieldValue(num, typ, data)
-		}
+		num, text, n, size := nextField(data)
 		if size < 0 {
 			return false
+		}
+		if num != 0 {
+			f(num, text, n)
 		}
 		data = data[size:]
 	}
 	return true
+}
+
+// nextField reads the first field of data, which has at least one byte. size is the length of
+// the field with its tag, and negative for malformed protobuf. text is the content of a field
+// that has a length, else nil; n is that of a varint. num is 0 for a field of another type.
+//
+// Nearly all fields have a number below 16, and at most 16,383 bytes or a number below 128.
+func nextField(data []byte) (num protowire.Number, text []byte, n uint64, size int) {
+	if len(data) < 3 || data[0] < 1<<3 || data[0] >= 1<<7 {
+		return anyField(data)
+	}
+	num = protowire.Number(data[0] >> 3)
+	begin, length := 2, int(data[1])
+	if length >= 1<<7 {
+		if data[2] >= 1<<7 {
+			return anyField(data)
+		}
+		begin, length = 3, length&(1<<7-1)|int(data[2])<<7
+	}
+	switch {
+	case protowire.Type(data[0]&7) == protowire.BytesType && length <= len(data)-begin:
+		return num, data[begin : begin+length], 0, begin + length
+	case protowire.Type(data[0]&7) == protowire.VarintType:
+		return num, nil, uint64(length), begin
+	}
+	return anyField(data)
+}
+
+// anyField is [nextField] for a field of any form.
+func anyField(data []byte) (num protowire.Number, text []byte, n uint64, size int) {
+	num, typ, tag := protowire.ConsumeTag(data)
+	if tag < 0 {
+		return 0, nil, 0, tag
+	}
+	switch typ { // ribosome.proto has fields of the first two types only
+	case protowire.BytesType:
+		text, size = protowire.ConsumeBytes(data[tag:])
+	case protowire.VarintType:
+		n, size = protowire.ConsumeVarint(data[tag:])
+	default:
+		size = protowire.ConsumeFieldValue(num, typ, data[tag:])
+		num = 0
+	}
+	if size < 0 {
+		return 0, nil, 0, size
+	}
+	return num, text, n, tag + size
 }
 
 // text reads a field that has a length.
@@ -129,19 +161,19 @@ func (d *decoder) text(num protowire.Number, text []byte) {
 	case fieldReceiver:
 		d.e.Receiver = performatives.AgentID(text)
 	case fieldConversationID:
-		d.conversation(text)
+		d.e.ConversationID = performatives.ConversationID(same(text, string(d.e.ID)))
 	case fieldProtocol:
 		d.e.Protocol = string(text)
 	case fieldInReplyTo:
-		d.e.InReplyTo = string(text)
+		d.e.InReplyTo = same(text, string(d.e.ConversationID))
 	case fieldReplyWith:
-		d.e.ReplyWith = string(text)
+		d.e.ReplyWith = same(text, string(d.e.ID))
 	case fieldReplyBy:
 		d.moment(&d.replyBy, "reply_by", text)
 	case fieldTimestamp:
 		d.moment(&d.timestamp, "timestamp", text)
 	case fieldLanguage:
-		d.language(text)
+		d.e.Language = same(text, performatives.LanguageJSON)
 	case fieldOntology:
 		d.e.Ontology = string(text)
 	case fieldTrace:
@@ -159,21 +191,12 @@ func (d *decoder) text(num protowire.Number, text []byte) {
 	}
 }
 
-// conversation and language copy nothing for the usual values.
-func (d *decoder) conversation(text []byte) {
-	if string(text) == string(d.e.ID) {
-		d.e.ConversationID = performatives.ConversationID(d.e.ID)
-		return
+// same returns text as a string: usual, without a copy, if that is the same.
+func same(text []byte, usual string) string {
+	if string(text) == usual {
+		return usual
 	}
-	d.e.ConversationID = performatives.ConversationID(text)
-}
-
-func (d *decoder) language(text []byte) {
-	if string(text) == performatives.LanguageJSON {
-		d.e.Language = performatives.LanguageJSON
-		return
-	}
-	d.e.Language = string(text)
+	return string(text)
 }
 
 func (d *decoder) authToken(text []byte) {

@@ -37,20 +37,15 @@ type codec struct{ opts wire.CodecOptions }
 // NOT_UNDERSTOOD to its sender; it does not affect the other envelopes.
 func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 	for len(frame) > 0 {
-		num, typ, tag := protowire.ConsumeTag(frame)
-		size := -1
-		if tag >= 0 {
-			size = protowire.ConsumeFieldValue(num, typ, frame[tag:])
-		}
+		num, envelope, _, size := nextField(frame)
 		if size < 0 {
 			take(c.broken(&decoder{refusal: &performatives.Refusal{Code: performatives.CodeParsingError, Text: "the message is no protobuf Frame"}}))
 			return
 		}
-		if num == frameEnvelopes && typ == protowire.BytesType {
-			envelope, _ := protowire.ConsumeBytes(frame[tag:])
+		if num == frameEnvelopes && envelope != nil {
 			take(c.envelope(envelope))
 		}
-		frame = frame[tag+size:]
+		frame = frame[size:]
 	}
 }
 

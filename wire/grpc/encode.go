@@ -16,7 +16,7 @@ import (
 // is empty. On an error it returns dst unchanged.
 func appendFrame(dst []byte, m *performatives.Message, token string) ([]byte, error) {
 	start := len(dst)
-	out := append(protowire.AppendTag(dst, frameEnvelopes, protowire.BytesType), 0)
+	out := append(protowire.AppendTag(dst, frameEnvelopes, protowire.BytesType), 0, 0) // nearly all envelopes have 128 to 16,383 bytes
 	body := len(out)
 	out, err := appendEnvelope(out, m)
 	if err != nil {
@@ -24,19 +24,22 @@ func appendFrame(dst []byte, m *performatives.Message, token string) ([]byte, er
 	}
 	out = appendString(out, fieldAuthToken, token)
 	out = appendString(out, fieldMessageType, m.MessageType())
-	return lengthen(out, body), nil
+	return lengthen(out, body, 2), nil
 }
 
-// lengthen writes the length of the bytes from body on in front of them. One byte has been
-// reserved for it; a longer length moves the bytes.
-func lengthen(out []byte, body int) []byte {
+// lengthen writes the length of the bytes from body on in front of them. So many bytes have been
+// reserved for it; a length of another size moves the bytes.
+func lengthen(out []byte, body, reserved int) []byte {
 	n := len(out) - body
-	if more := protowire.SizeVarint(uint64(n)) - 1; more > 0 {
+	more := protowire.SizeVarint(uint64(n)) - reserved
+	if more > 0 {
 		out = append(out, make([]byte, more)...)
+	}
+	if more != 0 {
 		copy(out[body+more:], out[body:body+n])
 	}
-	protowire.AppendVarint(out[:body-1], uint64(n))
-	return out
+	protowire.AppendVarint(out[:body-reserved], uint64(n))
+	return out[:body+more+n]
 }
 
 // appendEnvelope appends the fields of m below fieldAuthToken, in the order of their
@@ -129,7 +132,7 @@ func appendMetadata(out []byte, m *performatives.Message) ([]byte, error) {
 		out = append(protowire.AppendTag(out, fieldMetadata, protowire.BytesType), 0)
 		body := len(out)
 		out = appendString(out, entryKey, name)
-		out = lengthen(appendBytes(out, entryValue, value), body)
+		out = lengthen(appendBytes(out, entryValue, value), body, 1)
 	}
 	return out, nil
 }
@@ -139,14 +142,22 @@ func appendString(out []byte, num protowire.Number, s string) []byte {
 	if s == "" {
 		return out
 	}
-	return protowire.AppendString(protowire.AppendTag(out, num, protowire.BytesType), s)
+	return append(appendHead(out, num, len(s)), s...)
+}
+
+// appendHead appends the tag of a field that has a length, and the length.
+func appendHead(out []byte, num protowire.Number, length int) []byte {
+	if num < 1<<4 && length < 1<<7 {
+		return append(out, byte(num)<<3|byte(protowire.BytesType), byte(length))
+	}
+	return protowire.AppendVarint(protowire.AppendTag(out, num, protowire.BytesType), uint64(length))
 }
 
 func appendBytes(out []byte, num protowire.Number, b []byte) []byte {
 	if len(b) == 0 {
 		return out
 	}
-	return protowire.AppendBytes(protowire.AppendTag(out, num, protowire.BytesType), b)
+	return append(appendHead(out, num, len(b)), b...)
 }
 
 // appendNumber appends a field, unless it is zero.
@@ -170,7 +181,7 @@ func appendTime(out []byte, num protowire.Number, t time.Time) ([]byte, error) {
 	body := len(out)
 	out = appendNumber(out, timestampSeconds, uint64(seconds))
 	out = appendNumber(out, timestampNanos, uint64(t.Nanosecond()))
-	return lengthen(out, body), nil
+	return lengthen(out, body, 1), nil
 }
 
 // The range of a google.protobuf.Timestamp: the years 1 to 9999.

@@ -21,6 +21,13 @@ func FuzzDecode(f *testing.F) {
 		f.Add(frame[:len(frame)*2/3])
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		for rest := data; len(rest) > 0; {
+			size := checkField(t, rest)
+			if size < 0 {
+				break
+			}
+			rest = rest[size:]
+		}
 		all := decodeAll(c, data)
 		for _, in := range all {
 			if in.Message == nil {

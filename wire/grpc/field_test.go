@@ -1,0 +1,95 @@
+package grpc
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/grpc/ribosomev1"
+)
+
+// The usual forms of a field are read as protowire reads them.
+func TestNextField(t *testing.T) {
+	racetest.Skip(t)
+	for tag := range 0x100 {
+		for first := range 0x100 {
+			for _, second := range []byte{0, 1, 0x7f, 0x80, 0x81, 0xff} {
+				data := append([]byte{byte(tag), byte(first), second, 1}, make([]byte, 300)...)
+				for _, n := range []int{1, 2, 3, 4, 5, first&0x7f + 1, first&0x7f + 2, first&0x7f + 3, len(data)} {
+					checkField(t, data[:n])
+				}
+			}
+		}
+	}
+}
+
+// checkField compares nextField with anyField.
+func checkField(t *testing.T, data []byte) (size int) {
+	t.Helper()
+	num, text, n, size := nextField(data)
+	wantNum, wantText, wantN, wantSize := anyField(data)
+	if num != wantNum || n != wantN || size != wantSize || (text == nil) != (wantText == nil) || !bytes.Equal(text, wantText) {
+		t.Fatalf("%x: got field %d, text %x, number %d, size %d, want %d, %x, %d, %d", data, num, text, n, size, wantNum, wantText, wantN, wantSize)
+	}
+	return size
+}
+
+// An envelope is as generated code writes it, whatever the size of its length.
+func TestLengthOfAnEnvelope(t *testing.T) {
+	racetest.Skip(t)
+	c := newCodec(t)
+	sizes := make(map[int]bool)
+	for _, around := range []int{1 << 7, 1 << 14, 1 << 21} {
+		for payload := max(around-80, len(`{"x":""}`)); payload < around+4; payload++ {
+			m := message(t, performatives.Envelope{
+				ID: "1", Sender: "a", Performative: performatives.ActInform, Timestamp: noon, InReplyTo: "0",
+				Payload: performatives.Raw(`{"x":"` + strings.Repeat("x", payload-len(`{"x":""}`)) + `"}`),
+			})
+			frame := encode(t, c, m)
+			var f ribosomev1.Frame
+			if err := proto.Unmarshal(frame, &f); err != nil || len(f.Envelopes) != 1 {
+				t.Fatalf("a payload of %d bytes: %v", payload, err)
+			}
+			again, err := proto.MarshalOptions{Deterministic: true}.Marshal(&f)
+			if err != nil || !bytes.Equal(again, frame) {
+				t.Fatalf("a payload of %d bytes: generated code writes %d bytes, not %d: %v", payload, len(again), len(frame), err)
+			}
+			sizes[protowire.SizeBytes(proto.Size(f.Envelopes[0]))-proto.Size(f.Envelopes[0])] = true
+		}
+	}
+	for size := 1; size <= 4; size++ {
+		if !sizes[size] {
+			t.Errorf("no length had %d bytes", size)
+		}
+	}
+}
+
+// An id that an envelope repeats takes memory once.
+func TestDecodeAllocs(t *testing.T) {
+	c := newCodec(t)
+	const id, conversation = "019ac0de-7b1e-7d2a-9f41-6f1d2c3b4a59", "019ac0de-7b1e-7d2a-9f41-000000000001"
+	request := performatives.Envelope{
+		ID: id, ConversationID: id, ReplyWith: id, Sender: "Eddy", Receiver: "Jules", Performative: performatives.ActRequest,
+		Timestamp: noon, ReplyBy: noon, Language: performatives.LanguageJSON, Payload: performatives.Raw(`{"x":1}`),
+	}
+	reply := request
+	reply.Performative, reply.ConversationID, reply.InReplyTo, reply.ReplyWith = performatives.ActInform, conversation, conversation, ""
+	for name, want := range map[string]struct {
+		e performatives.Envelope
+		n float64
+	}{
+		"a request": {request, 6}, // the message, the id, both agents, the payload and its interface
+		"a reply":   {reply, 7},   // the conversation, too
+	} {
+		frame := encode(t, c, message(t, want.e))
+		if got := testing.AllocsPerRun(100, func() { c.Decode(frame, func(wire.Inbound) {}) }); got != want.n {
+			t.Errorf("%s: %v allocations, want %v", name, got, want.n)
+		}
+	}
+}
