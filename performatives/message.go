@@ -35,8 +35,8 @@ type Envelope struct {
 }
 
 // Message is one act of communication between two agents. [New], a dialect, and
-// [Message.Reply] and its variants make one. It is immutable: it travels by pointer
-// through mailboxes, routers and conversations, any goroutine reads it without a
+// [Message.Reply] and its variants make one. It is immutable, except by the methods for the link or
+// session that has just read it: it travels by pointer through mailboxes, routers and conversations, any goroutine reads it without a
 // lock, and it is serialised only where it leaves the process.
 // The zero Message is not valid.
 type Message struct {

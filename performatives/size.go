@@ -35,7 +35,7 @@ func (m *Message) Size() int {
 func (m *Message) Weigh() { m.weight = int32(min(m.Size(), math.MaxInt32)) }
 
 // Weight returns the size that Weigh stored, in bytes. It is zero for a message of usual
-// length, and for a message that was made in this process.
+// length, and for a message that was made in this process. It is at most [math.MaxInt32].
 func (m *Message) Weight() int { return int(m.weight) }
 
 // sizer adds up the sizes of values, of which it visits a bounded number.

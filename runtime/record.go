@@ -58,7 +58,8 @@ type recordKey struct {
 	worker performatives.AgentID // the agent that is asked, or its namespace; empty: see name
 }
 
-// recordRoom is the first memory of the ids and the keys of a record: most need no more.
+// recordRoom is the first memory of the ids and the keys of a record: most need no more. A record with three keys, such as that of a
+// request to a namespace, gets other memory for them, and keeps this one, too.
 type recordRoom struct {
 	ids  [3]performatives.MessageID
 	keys [2]recordKey

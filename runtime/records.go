@@ -69,7 +69,7 @@ type noted struct {
 }
 
 // note notes a message before it is passed on, because its receiver may act on it at once. The error is a
-// [*performatives.Refusal]: the session is over, too many requests are open, or the asker was told an end before. now is called for a request only.
+// [*performatives.Refusal]: the session is over, too many requests are open, or the asker was told an end before. note calls now only if the message opens a record or expects a reply.
 func (r *records) note(p passage, now func() time.Time) (noted, error) {
 	begins := r.begins(p)
 	r.mu.Lock()

@@ -145,7 +145,7 @@ func (r *records) tombstoneLocked(t *record, why performatives.Failure) ending {
 		r.removeLocked(t)
 		return ending{}
 	}
-	t.keys = slices.Clone(t.keys) // of the same length, so that the recordRoom is freed
+	t.keys = slices.Clone(t.keys) // a copy, so that the tombstone does not keep the recordRoom
 	for i, k := range t.keys {    // which may be parts of messages
 		if r.index[k] == t {
 			delete(r.index, k)

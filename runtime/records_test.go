@@ -666,9 +666,9 @@ func TestNoteNeedsTheTimeOfRequestsOnly(t *testing.T) {
 	}
 }
 
-// A request with two replies takes memory twice: of the record, and of its ids and keys.
+// A request with two replies allocates twice: the record, and its ids and keys.
 func TestRecordAllocs(t *testing.T) {
-	racetest.Skip(t) // which allocates
+	racetest.Skip(t) // the race detector allocates
 	d := newRecordsFixture(t)
 	replied := func(id string, act p.Performative) *p.Message {
 		m, err := p.New(p.Envelope{
@@ -692,7 +692,7 @@ func TestRecordAllocs(t *testing.T) {
 }
 
 // A tombstone does not keep the memory of the ids, which may be parts of messages.
-func TestTombstoneLetsIDsGo(t *testing.T) {
+func TestTombstoneFreesRecordRoom(t *testing.T) {
 	d := newRecordsFixture(t)
 	record := d.must(act(t, "q", p.ActRequest, nil)).record
 	before := &record.keys[0]

@@ -313,14 +313,11 @@ func readOrigin(in []byte) (o originOf, ok bool) {
 		case originAnswers:
 			o.Answers = v.number
 		case originForwards:
-			o.Forwards = int(min(v.number, maxForwards))
+			o.Forwards = int(min(v.number, performatives.MaxForwards))
 		}
 	})
 	return o, ok && o.Origin != (performatives.Origin{})
 }
-
-// maxForwards is the largest number of forwards that is read.
-const maxForwards = 255
 
 func readHello(in []byte) (*hello, bool) {
 	h, valid := &hello{tables: make(map[string]uint64)}, true

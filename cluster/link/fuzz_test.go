@@ -121,7 +121,7 @@ func checkGenerated(t *testing.T, f *frame, g *ribosomev1.LinkFrame) {
 	}
 	for _, o := range g.GetOrigins() {
 		want.origins = append(want.origins, originOf{int(o.GetIndex()), performatives.Origin{
-			Principal: o.GetPrincipal(), Activation: o.GetActivation(), Answers: o.GetAnswers(), Forwards: int(min(o.GetForwards(), maxForwards)),
+			Principal: o.GetPrincipal(), Activation: o.GetActivation(), Answers: o.GetAnswers(), Forwards: int(min(o.GetForwards(), performatives.MaxForwards)),
 		}})
 	}
 	if h := g.GetHello(); h != nil {

@@ -280,7 +280,7 @@ type Inbound struct {
 }
 
 // Local changes the message that was read from Data to what it is for this node, and returns it: with its deadline by the clock of this node, and
-// with its principal.
+// with its principal. It is called once for each message, before any other goroutine has it.
 func (in Inbound) Local(m *performatives.Message) *performatives.Message {
 	m.ShiftReplyBy(in.Ahead)
 	m.SetOrigin(in.Origin)

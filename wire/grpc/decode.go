@@ -68,7 +68,7 @@ func (d *decoder) message(data []byte) *performatives.Message {
 }
 
 // fields reads the fields; of a field that occurs twice the last counts. It ignores a field
-// with another type than in ribosome.proto, as an unknown field.
+// with another type than in ribosome.proto, as an unknown field: its number is read as 0, which no case has.
 func (d *decoder) fields(data []byte) {
 	for len(data) > 0 {
 		num, text, n, size := nextField(data)
@@ -108,7 +108,7 @@ func eachField(data []byte, f func(num protowire.Number, text []byte, n uint64))
 // the field with its tag, and negative for malformed protobuf. text is the content of a field
 // that has a length, else nil; n is that of a varint. num is 0 for a field of another type.
 //
-// Nearly all fields have a number below 16, and at most 16,383 bytes or a number below 128.
+// The first lines read the usual form: a field number below 16, and a length or a varint of at most two bytes.
 func nextField(data []byte) (num protowire.Number, text []byte, n uint64, size int) {
 	if len(data) < 3 || data[0] < 1<<3 || data[0] >= 1<<7 {
 		return anyField(data)

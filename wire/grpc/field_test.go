@@ -14,7 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/grpc/ribosomev1"
 )
 
-// The usual forms of a field are read as protowire reads them.
+// The usual forms of a field are read as anyField reads them.
 func TestNextField(t *testing.T) {
 	racetest.Skip(t)
 	for tag := range 0x100 {
