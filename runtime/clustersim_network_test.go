@@ -56,7 +56,8 @@ type linkEnd struct {
 	stream *linkStream // nil: none
 	gone   bool
 	down   func() bool // stops the timer of a link that is down
-	owing  bool        // an acknowledgement waits for a frame to go with, or for its time
+	// ackTimed says that an acknowledgement waits for a frame to go with, or for its time.
+	ackTimed bool
 }
 
 // linkStream is a stream between two ends: each has a queue of frames on their way to it.
@@ -248,8 +249,8 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 		e.down = nil
 	}
 	n.flushLocked(e)
-	if !e.owing && e.link.Owes() {
-		e.owing = true
+	if !e.ackTimed && e.link.AckWaits() {
+		e.ackTimed = true
 		n.after(e.links.o.Self.Name, ackTime, e.acknowledge)
 	}
 	differ := e.link.Differ()
@@ -285,7 +286,7 @@ func (e *linkEnd) acknowledge() {
 	n := e.links.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	e.owing = false
+	e.ackTimed = false
 	if e.link.Acknowledge() {
 		n.flushLocked(e)
 	}
@@ -439,7 +440,7 @@ func (ls *simLinks) peers() (peers []cluster.Incarnation) {
 	return peers
 }
 
-// idle reports whether nothing waits for a node that is connected, and no acknowledgement to it is owed.
+// idle reports whether nothing waits for a node that is connected, and no acknowledgement to it is pending.
 func (ls *simLinks) idle() bool {
 	idle := true
 	for _, peer := range ls.peers() {

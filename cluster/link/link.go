@@ -94,13 +94,13 @@ type Link struct {
 	floor    uint64 // the least session of the peer that is taken
 	received uint64 // the last sequence number received in it
 
-	open     bool // there is a stream
-	met      bool // the peer's hello was taken, over the present stream
-	greets   bool // a hello is to be sent
-	acks     bool // an acknowledgement is to be sent
-	owed     int  // bytes of the messages to be acknowledged
-	presses  bool // the acknowledgement does not wait for a frame to go with
-	controls [][]byte
+	open         bool // there is a stream
+	met          bool // the peer's hello was taken, over the present stream
+	greets       bool // a hello is to be sent
+	ackPending   bool // an acknowledgement is to be sent
+	unackedBytes int  // of the messages to be acknowledged
+	ackNow       bool // the acknowledgement does not wait for a frame to go with
+	controls     [][]byte
 	// controlBytes is the length of controls.
 	controlBytes int
 	differ       []string // the codons of which the two nodes have different versions
@@ -133,8 +133,8 @@ func (l *Link) Close() {
 	if l.resent > 0 && l.batch > 1 { // a shorter frame may arrive before the next one breaks
 		l.batch /= 2
 	}
-	l.open, l.met, l.greets, l.acks, l.presses = false, false, false, false, false
-	l.controls, l.controlBytes, l.resent, l.owed = nil, 0, 0, 0
+	l.open, l.met, l.greets, l.ackPending, l.ackNow = false, false, false, false, false
+	l.controls, l.controlBytes, l.resent, l.unackedBytes = nil, 0, 0, 0
 }
 
 // Met reports whether both ends know each other over the present stream, so that messages pass.
@@ -185,15 +185,15 @@ func (l *Link) SendControl(text []byte) bool {
 // Acknowledge has the next frame acknowledge all received messages, also if there is nothing else to send. It reports whether there are any
 // without an acknowledgement.
 func (l *Link) Acknowledge() bool {
-	l.presses = l.acks
-	return l.acks
+	l.ackNow = l.ackPending
+	return l.ackPending
 }
 
-// Owes reports whether an acknowledgement waits for a frame to go with, or for [Link.Acknowledge].
-func (l *Link) Owes() bool { return l.acks && !l.pressing() }
+// AckWaits reports whether an acknowledgement waits for a frame to go with, or for [Link.Acknowledge].
+func (l *Link) AckWaits() bool { return l.ackPending && !l.ackDue() }
 
-// pressing reports whether the acknowledgement is sent alone.
-func (l *Link) pressing() bool { return !l.o.DelayAcks || l.presses || l.owed >= DefaultWindow/4 }
+// ackDue reports whether a pending acknowledgement is sent alone.
+func (l *Link) ackDue() bool { return !l.o.DelayAcks || l.ackNow || l.unackedBytes >= DefaultWindow/4 }
 
 // Next returns the next frame to be written to the stream, and nil when there is none for now. now is the clock of this node, by
 // which the peer translates deadlines.
@@ -219,11 +219,11 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 	size := l.controlBytes
 	l.controls, l.controlBytes = nil, 0
 	l.pack(f, size, now)
-	if len(f.controls) == 0 && len(f.envelopes) == 0 && (!l.acks || !l.pressing()) {
+	if len(f.controls) == 0 && len(f.envelopes) == 0 && (!l.ackPending || !l.ackDue()) {
 		return nil
 	}
-	if l.acks {
-		l.acks, l.presses, l.owed, f.ack = false, false, 0, l.received
+	if l.ackPending {
+		l.ackPending, l.ackNow, l.unackedBytes, f.ack = false, false, 0, l.received
 	}
 	return f.parts(memory)
 }
@@ -350,8 +350,8 @@ func (l *Link) unpack(f *frame, r *Received, now time.Time) {
 		if len(origins) > 0 && origins[0].index == i {
 			m.Origin, origins = origins[0].Origin, origins[1:]
 		}
-		l.acks = true
-		l.owed += len(envelope)
+		l.ackPending = true
+		l.unackedBytes += len(envelope)
 		if number := f.first + uint64(i); number > l.received {
 			l.received = number
 			r.Messages = append(r.Messages, m)
@@ -416,7 +416,7 @@ func (l *Link) meet(h hello) (r Received, err error) {
 	}
 	if h.session > l.theirs {
 		l.theirs, l.received = h.session, 0
-		l.acks, l.presses, l.owed = false, false, 0 // they were of the session before
+		l.ackPending, l.ackNow, l.unackedBytes = false, false, 0 // they were of the session before
 	}
 	l.met, r.Met = true, true
 	l.differ = differing(l.o.Tables, h.tables)

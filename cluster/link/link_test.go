@@ -338,7 +338,7 @@ var faults = map[string]func(l *Link, f *frame, before bool){
 	},
 	"acknowledgements are not sent": func(l *Link, _ *frame, before bool) {
 		if !before {
-			l.acks = false
+			l.ackPending = false
 		}
 	},
 	"more is acknowledged than was received": func(l *Link, f *frame, before bool) {

@@ -132,8 +132,8 @@ type end struct {
 	stream   Stream // nil: none
 	gone     bool
 	down     *time.Timer   // set while there is no stream
-	late     *time.Timer   // for an acknowledgement that no frame takes along
-	owing    bool          // late is set
+	ackTimer *time.Timer   // for an acknowledgement that no frame takes along
+	ackTimed bool          // ackTimer is set
 	stopping bool          // Stop was called: acknowledgements are not delayed
 	idle     chan struct{} // closed when the peer has acknowledged all messages, and this end all of the peer; nil: Stop does not wait
 }
@@ -157,8 +157,8 @@ func (ls *Links) Add(m cluster.Member) {
 	o.Self, o.Peer, o.Session = ls.self, m.Incarnation, ls.added<<32 // a link has fewer sessions
 	o.DelayAcks = true
 	e := &end{links: ls, member: m, wake: make(chan struct{}, 1), link: New(o)}
-	e.late = time.AfterFunc(time.Hour, e.acknowledge)
-	e.late.Stop()
+	e.ackTimer = time.AfterFunc(time.Hour, e.acknowledge)
+	e.ackTimer.Stop()
 	e.ctx, e.cancel = context.WithCancel(ls.ctx)
 	e.down = time.AfterFunc(ls.o.Timeout, e.expire)
 	ls.peers[m.Incarnation] = e
@@ -186,7 +186,7 @@ func (e *end) remove() {
 	e.mu.Lock()
 	e.gone = true
 	e.down.Stop()
-	e.late.Stop()
+	e.ackTimer.Stop()
 	if e.stream != nil {
 		e.stream.Close()
 		e.stream = nil
@@ -336,9 +336,9 @@ var ErrUnknownNode = errors.New("link: the node is not known here")
 // Accept serves a stream that another node has opened, until it ends.
 func (ls *Links) Accept(stream Stream) error {
 	defer stream.Close()
-	late := time.AfterFunc(greetTime, stream.Close)
+	greeting := time.AfterFunc(greetTime, stream.Close)
 	first, err := stream.Recv()
-	late.Stop()
+	greeting.Stop()
 	if err != nil {
 		return err
 	}
@@ -436,8 +436,8 @@ func (e *end) write(stream Stream, over <-chan struct{}) {
 
 // read receives the frames of a stream until the stream ends. It sets met when both ends know each other.
 func (e *end) read(stream Stream, first []byte, met *bool) error {
-	late := time.AfterFunc(greetTime, stream.Close)
-	defer late.Stop()
+	greeting := time.AfterFunc(greetTime, stream.Close)
+	defer greeting.Stop()
 	for frame := first; ; frame = nil {
 		if frame == nil {
 			var err error
@@ -445,7 +445,7 @@ func (e *end) read(stream Stream, first []byte, met *bool) error {
 				return err
 			}
 		}
-		current, err := e.receive(stream, frame, late, met)
+		current, err := e.receive(stream, frame, greeting, met)
 		if err != nil || !current {
 			return err
 		}
@@ -453,7 +453,7 @@ func (e *end) read(stream Stream, first []byte, met *bool) error {
 }
 
 // receive takes in one frame. It reports false if the stream is no longer the link's.
-func (e *end) receive(stream Stream, frame []byte, late *time.Timer, met *bool) (current bool, err error) {
+func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bool) (current bool, err error) {
 	e.handling.Lock()
 	defer e.handling.Unlock()
 	e.mu.Lock()
@@ -465,16 +465,16 @@ func (e *end) receive(stream Stream, frame []byte, late *time.Timer, met *bool) 
 	differ := e.link.Differ()
 	if r.Met {
 		*met = true
-		late.Stop()
+		greeting.Stop()
 		e.down.Stop()
 	}
-	owes := e.stopping && e.link.Acknowledge()
+	ackPending := e.stopping && e.link.Acknowledge()
 	switch {
-	case e.idle != nil && !owes && e.link.Idle():
+	case e.idle != nil && !ackPending && e.link.Idle():
 		e.stopWaitingLocked()
-	case !e.owing && e.link.Owes():
-		e.owing = true
-		e.late.Reset(ackTime)
+	case !e.ackTimed && e.link.AckWaits():
+		e.ackTimed = true
+		e.ackTimer.Reset(ackTime)
 	}
 	e.mu.Unlock()
 	e.signal() // an acknowledgement, or room in the window
@@ -497,7 +497,7 @@ func (e *end) receive(stream Stream, frame []byte, late *time.Timer, met *bool) 
 func (e *end) acknowledge() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.owing = false
+	e.ackTimed = false
 	if e.link.Acknowledge() {
 		e.signal()
 	}
@@ -571,12 +571,12 @@ func (ls *Links) Stop(ctx context.Context) error {
 		all = append(all, e)
 	}
 	ls.mu.Unlock()
-	var late error
+	var unfinished error
 	for _, e := range all {
 		select {
 		case <-e.flushed():
 		case <-ctx.Done():
-			late = fmt.Errorf("link: stop: %w", context.Cause(ctx))
+			unfinished = fmt.Errorf("link: stop: %w", context.Cause(ctx))
 		}
 	}
 	for _, e := range all {
@@ -584,10 +584,10 @@ func (ls *Links) Stop(ctx context.Context) error {
 	}
 	ls.cancel()
 	ls.tasks.Wait()
-	return late
+	return unfinished
 }
 
-// flushed returns a channel that is closed when the peer has acknowledged everything and this end owes it no acknowledgement, or if there is no
+// flushed returns a channel that is closed when the peer has acknowledged everything and no acknowledgement to it is pending, or if there is no
 // connection. From now on, this end acknowledges at once.
 func (e *end) flushed() <-chan struct{} {
 	e.mu.Lock()
@@ -597,8 +597,8 @@ func (e *end) flushed() <-chan struct{} {
 		e.idle = make(chan struct{})
 	}
 	done := e.idle
-	switch owes := e.link.Acknowledge(); {
-	case !e.link.Met(), !owes && e.link.Idle():
+	switch ackPending := e.link.Acknowledge(); {
+	case !e.link.Met(), !ackPending && e.link.Idle():
 		e.stopWaitingLocked()
 	default:
 		e.signal()

@@ -379,16 +379,16 @@ func TestDelayedAcknowledgements(t *testing.T) {
 		}
 		return f
 	}
-	if b.Owes() || b.Acknowledge() || written(b) != nil {
+	if b.AckWaits() || b.Acknowledge() || written(b) != nil {
 		t.Error("an acknowledgement of nothing")
 	}
 	send(t, a, 1, performatives.Normal)
 	receive(t, b, a.Next(noon), noon)
-	if !b.Owes() || written(b) != nil {
+	if !b.AckWaits() || written(b) != nil {
 		t.Error("the acknowledgement does not wait")
 	}
 	send(t, b, 2, performatives.Normal)
-	if f := written(b); f == nil || f.ack != 1 || len(f.envelopes) != 1 || b.Owes() {
+	if f := written(b); f == nil || f.ack != 1 || len(f.envelopes) != 1 || b.AckWaits() {
 		t.Errorf("the frame is %+v", f)
 	}
 	if f := written(b); b.Acknowledge() || f != nil {
@@ -396,15 +396,15 @@ func TestDelayedAcknowledgements(t *testing.T) {
 	}
 	send(t, a, 3, performatives.Normal)
 	receive(t, b, a.Next(noon), noon)
-	if !b.Acknowledge() || b.Owes() {
+	if !b.Acknowledge() || b.AckWaits() {
 		t.Error("the acknowledgement goes on waiting")
 	}
 	if f := written(b); f == nil || f.ack != 2 || len(f.envelopes) != 0 {
 		t.Errorf("the frame is %+v", f)
 	}
 	for sent := 0; sent < DefaultWindow/4; sent += 1 << 16 {
-		if b.owed != sent || sent > 0 && !b.Owes() {
-			t.Fatalf("%d bytes are owed, want %d", b.owed, sent)
+		if b.unackedBytes != sent || sent > 0 && !b.AckWaits() {
+			t.Fatalf("%d bytes are unacknowledged, want %d", b.unackedBytes, sent)
 		}
 		data := envelope(1, 1<<16)
 		if err := a.Send(message(t, performatives.Normal, ""), data[:1<<16]); err != nil {
@@ -426,7 +426,7 @@ func TestDelayedAcknowledgements(t *testing.T) {
 	receive(t, b, (&frame{first: 1, envelopes: [][]byte{envelope(1, 1)}}).append(nil), noon)
 	// A stream that ends takes the wish for an acknowledgement along: the next hello has the number.
 	b.Open()
-	if b.Owes() || b.Acknowledge() {
+	if b.AckWaits() || b.Acknowledge() {
 		t.Error("an acknowledgement outlives the stream")
 	}
 }
