@@ -37,8 +37,8 @@ type Options struct {
 	// Tables are the hashes of this node's codons and their payload types, by the name of the codon. Two nodes can converse by a
 	// codon if they have the same hash of it.
 	Tables map[string]uint64
-	// Window is the largest number of bytes that are sent and not acknowledged. A message within it can no longer be overtaken.
-	// Zero means DefaultWindow.
+	// Window is the largest number of bytes that are sent and not acknowledged. A message within it can no longer be overtaken. While less
+	// than a quarter of it is unacknowledged, one more message is sent, whatever its length. Zero means DefaultWindow.
 	Window int
 	// Batch is the largest number of bytes in a frame with more than one message. Zero means DefaultBatch. The link halves it after a
 	// stream that has ended with unacknowledged messages, down to one message a frame. Each acknowledgement doubles it again.
@@ -46,8 +46,8 @@ type Options struct {
 	// Capacity is how many messages may wait in each band, and Bytes how many bytes in all bands. Zero means DefaultCapacity
 	// and DefaultBytes.
 	Capacity, Bytes int
-	// DelayAcks holds an acknowledgement back until there is a frame to go with, a quarter of DefaultWindow was received, or
-	// [Link.Acknowledge] is called. A message for which the window has no room may wait for that.
+	// DelayAcks holds an acknowledgement back until there is a frame to go with, a quarter of Window was received (at most a quarter of
+	// DefaultWindow), or [Link.Acknowledge] is called. A peer whose window is full does not need that call, unless its Window is smaller.
 	DelayAcks bool
 }
 
@@ -193,7 +193,11 @@ func (l *Link) Acknowledge() bool {
 func (l *Link) AckWaits() bool { return l.ackPending && !l.ackDue() }
 
 // ackDue reports whether a pending acknowledgement is sent alone.
-func (l *Link) ackDue() bool { return !l.o.DelayAcks || l.ackNow || l.unackedBytes >= DefaultWindow/4 }
+func (l *Link) ackDue() bool { return !l.o.DelayAcks || l.ackNow || l.unackedBytes >= l.ackBytes() }
+
+// ackBytes returns the number of received bytes at which an acknowledgement is sent alone. A sender with fewer unacknowledged bytes sends the next message,
+// whatever its length: otherwise it would wait for an acknowledgement that the peer delays.
+func (l *Link) ackBytes() int { return max(1, min(l.o.Window, DefaultWindow)/4) }
 
 // Next returns the next frame to be written to the stream, and nil when there is none for now. now is the clock of this node, by
 // which the peer translates deadlines.
@@ -259,7 +263,7 @@ func (l *Link) take() bool {
 			continue
 		}
 		p := l.bands[band].all()[0]
-		if l.weight > 0 && l.weight+len(p.data) > l.o.Window {
+		if l.weight >= l.ackBytes() && l.weight+len(p.data) > l.o.Window {
 			return false
 		}
 		l.bands[band].pop()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -428,6 +429,39 @@ func TestDelayedAcknowledgements(t *testing.T) {
 	b.Open()
 	if b.AckWaits() || b.Acknowledge() {
 		t.Error("an acknowledgement outlives the stream")
+	}
+}
+
+// A message that the window has no room for does not wait for an acknowledgement which the other end delays: whatever the lengths, all messages arrive
+// without a call of Acknowledge.
+func TestWindowDoesNotWaitForDelayedAcknowledgements(t *testing.T) {
+	for _, windows := range [][2]int{{0, 0}, {4 * DefaultWindow, 0}, {4 * DefaultWindow, 2 * DefaultWindow}, {1000, 1000}, {1000, 500}, {1, 1}} {
+		t.Run(fmt.Sprint(windows), func(t *testing.T) {
+			dice := rand.New(rand.NewPCG(1, 2))
+			rounds := 300
+			if windows[0] != 1000 && windows[0] != 1 {
+				rounds = 10
+			}
+			for range rounds {
+				a, b := pair(func(a, b *Options) {
+					a.DelayAcks, b.DelayAcks = true, true
+					a.Window, b.Window = windows[0], windows[1]
+				})
+				meet(t, a, b)
+				window, many := min(a.o.Window, DefaultWindow), 1+dice.IntN(8)
+				var sizes []int
+				for range many {
+					size := []int{0, 1, window / 8, window/4 - 20, window / 4, window / 2, window - 20, window, window + 1, 2 * window}[dice.IntN(10)]
+					sizes = append(sizes, size)
+					if err := a.Send(message(t, performatives.Normal, ""), envelope(1, max(0, size))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if exchange(t, a, b); b.received != uint64(many) {
+					t.Fatalf("%d of %d messages with %v bytes arrive; %d bytes are not acknowledged", b.received, many, sizes, a.weight)
+				}
+			}
+		})
 	}
 }
 
