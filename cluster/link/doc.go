@@ -16,6 +16,11 @@
 // The node whose name is smaller opens the streams. The first frame in each direction is a hello: the incarnation of the node, the sessions
 // and numbers that it knows, the versions of the form of frames, and the hashes of its codons. No other frame passes before.
 //
+// # Closing
+//
+// A node that stops waits until its peer has acknowledged all messages, says that it stops ([Link.Finish]), and waits until the peer has ended the stream. So
+// the peer has read the last acknowledgement.
+//
 // # Simulations
 //
 // A simulation drives each [Link] itself. It calls [Link.Open] at both ends, passes the frames of [Link.Next] to [Link.Receive] of the

@@ -100,6 +100,9 @@ type Link struct {
 	ackPending   bool // an acknowledgement is to be sent
 	unackedBytes int  // of the messages to be acknowledged
 	ackNow       bool // the acknowledgement does not wait for a frame to go with
+	finishing    bool // Finish was called
+	closed       bool // nothing more is taken in, over the present stream: all was acknowledged
+	saidBye      bool // Next has returned the last frame, over the present stream
 	controls     [][]byte
 	// controlBytes is the length of controls.
 	controlBytes int
@@ -133,9 +136,14 @@ func (l *Link) Close() {
 	if l.resent > 0 && l.batch > 1 { // a shorter frame may arrive before the next one breaks
 		l.batch /= 2
 	}
-	l.open, l.met, l.greets, l.ackPending, l.ackNow = false, false, false, false, false
+	l.open, l.met, l.greets, l.ackPending, l.ackNow, l.closed, l.saidBye = false, false, false, false, false, false, false
 	l.controls, l.controlBytes, l.resent, l.unackedBytes = nil, 0, 0, 0
 }
+
+// Finish has the link closed in order. Messages that wait are not sent any more, and acknowledgements are not delayed. Once the peer has acknowledged the
+// messages that were sent, Next returns the last acknowledgement and a last frame, and nothing more is taken in. The peer gets an error from Receive when it has read all, and ends
+// the stream. To end it before may lose frames that are on their way.
+func (l *Link) Finish() { l.finishing = true }
 
 // Met reports whether both ends know each other over the present stream, so that messages pass.
 func (l *Link) Met() bool { return l.met }
@@ -193,7 +201,9 @@ func (l *Link) Acknowledge() bool {
 func (l *Link) AckWaits() bool { return l.ackPending && !l.ackDue() }
 
 // ackDue reports whether a pending acknowledgement is sent alone.
-func (l *Link) ackDue() bool { return !l.o.DelayAcks || l.ackNow || l.unackedBytes >= l.ackBytes() }
+func (l *Link) ackDue() bool {
+	return !l.o.DelayAcks || l.ackNow || l.finishing || l.unackedBytes >= l.ackBytes()
+}
 
 // ackBytes returns the number of received bytes at which an acknowledgement is sent alone. A sender with fewer unacknowledged bytes sends the next message,
 // whatever its length: otherwise it would wait for an acknowledgement that the peer delays.
@@ -214,7 +224,7 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 	case l.greets:
 		l.greets = false
 		return l.hello().parts(memory)
-	case !l.met:
+	case !l.met, l.saidBye:
 		return nil
 	}
 	f := &l.scratch.out
@@ -223,8 +233,12 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 	size := l.controlBytes
 	l.controls, l.controlBytes = nil, 0
 	l.pack(f, size, now)
+	l.closed = l.finishing && l.flight.len() == 0
 	if len(f.controls) == 0 && len(f.envelopes) == 0 && (!l.ackPending || !l.ackDue()) {
-		return nil
+		if !l.closed {
+			return nil
+		}
+		l.saidBye, f.bye = true, "it stops"
 	}
 	if l.ackPending {
 		l.ackPending, l.ackNow, l.unackedBytes, f.ack = false, false, 0, l.received
@@ -233,10 +247,10 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 }
 
 // pack puts messages into a frame that has size bytes: first those to be sent again, then new ones as long as the window has
-// room.
+// room, and the link is not finished.
 func (l *Link) pack(f *frame, size int, now time.Time) {
 	for {
-		if l.resent == l.flight.len() && !l.take() {
+		if l.resent == l.flight.len() && (l.finishing || !l.take()) {
 			return
 		}
 		p := l.flight.all()[l.resent]
@@ -318,6 +332,9 @@ func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	defer f.reset()
 	if err := f.read(data); err != nil {
 		return Received{}, err
+	}
+	if l.closed && f.bye == "" {
+		return Received{}, nil
 	}
 	var r Received
 	var err error
@@ -466,5 +483,5 @@ func (l *Link) End() []Returned {
 	return all
 }
 
-// Bye returns the frame that closes the link in order, with the reason. The stream must be closed after it.
+// Bye returns a frame that refuses a link, with the reason. The stream must be closed after it.
 func Bye(reason string) []byte { return (&frame{bye: reason}).append(nil) }

@@ -76,6 +76,7 @@ type world struct {
 	ends   int                            // sessions that were ended on purpose
 	over   int
 	plant  func(l *Link, f *frame, before bool) // breaks a link, or the frame, around a call of Receive
+	bye    [2]bool                              // this end has written its last frame
 }
 
 func newWorld(t require) *world {
@@ -116,6 +117,10 @@ func (w *world) write(i int) bool {
 	if err != nil {
 		w.t.Fatalf("node %d has written a frame that cannot be read: %v", i, err)
 	}
+	if w.bye[i] {
+		w.t.Fatalf("node %d has written a frame after the last one: %+v", i, f)
+	}
+	w.bye[i] = f.bye != ""
 	for k, e := range f.envelopes {
 		w.numbered(i, idOf(e), f.first+uint64(k))
 	}
@@ -160,6 +165,11 @@ func (w *world) read(i int) bool {
 		data = f.append(nil)
 	}
 	r, err := l.Receive(data, noon)
+	if err != nil && f.bye != "" { // what is on its way to the other end is lost
+		w.cut(0)
+		w.cut(1)
+		return true
+	}
 	if err != nil {
 		w.t.Fatalf("node %d refuses the frame %+v: %v", i, f, err)
 	}
@@ -214,7 +224,7 @@ func (w *world) returned(all []Returned) {
 // cut ends the stream at one end. What it has written may still arrive.
 func (w *world) cut(i int) {
 	w.links[i].Close()
-	w.open[i], w.flight[i] = false, nil
+	w.open[i], w.flight[i], w.bye[i] = false, nil, false
 }
 
 // connect opens a stream at both ends, unless it is open at either.
@@ -310,6 +320,57 @@ func (w *world) run(t *rapid.T, steps int) {
 func TestLinkProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		newWorld(t).run(t, rapid.IntRange(1, 150).Draw(t, "steps"))
+	})
+}
+
+// Of a link that one end or both close in order, no message is returned that was delivered, although messages are sent until the end, and a stream may break.
+func TestLinkClosedInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.connect()
+		closes := rapid.SampledFrom([][]int{{0}, {1}, {0, 1}, {1, 0}}).Draw(t, "closes")
+		step := func() {
+			i := rapid.IntRange(0, 1).Draw(t, "end")
+			switch op := rapid.IntRange(0, 9).Draw(t, "op"); {
+			case op < 3:
+				w.send(i, performatives.Normal, 50, "")
+			case op < 6:
+				w.write(i)
+			default:
+				w.read(i)
+			}
+		}
+		for _, i := range closes {
+			for range rapid.IntRange(0, 40).Draw(t, "steps") {
+				step()
+			}
+			w.links[i].Finish()
+		}
+		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+			step()
+		}
+		if rapid.Bool().Draw(t, "breaks") {
+			w.cut(0)
+			w.cut(1)
+			w.connect()
+		}
+		for rounds := 0; w.open[0] || w.open[1]; rounds++ {
+			for i := range w.links {
+				w.send(i, performatives.Normal, 50, "")
+				w.write(i)
+				w.read(i)
+			}
+			if rounds > 1000 {
+				t.Fatalf("the link does not end")
+			}
+		}
+		w.end(0, false)
+		w.end(1, false)
+		for id, m := range w.fates {
+			if m.delivered+m.returned != 1 {
+				t.Fatalf("message %d of node %d was delivered %d times, and returned %d times", id, m.from, m.delivered, m.returned)
+			}
+		}
 	})
 }
 

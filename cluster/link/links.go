@@ -121,7 +121,7 @@ func NewLinks(o LinksOptions) (*Links, error) {
 type end struct {
 	links  *Links
 	member cluster.Member
-	ctx    context.Context // ends with Remove
+	ctx    context.Context // ends with Remove, and when Stop closes the link
 	cancel context.CancelFunc
 	wake   chan struct{} // has a value when the link may have something to send
 
@@ -134,8 +134,8 @@ type end struct {
 	down     *time.Timer   // set while there is no stream
 	ackTimer *time.Timer   // for an acknowledgement that no frame takes along
 	ackTimed bool          // ackTimer is set
-	stopping bool          // Stop was called: acknowledgements are not delayed
-	idle     chan struct{} // closed when the peer has acknowledged all messages, and this end all of the peer; nil: Stop does not wait
+	closing  bool          // Stop closes the link in order: it gets no other stream
+	awaited  chan struct{} // closed when the peer has acknowledged all messages or, with closing, when it has ended the stream; nil: Stop does not wait
 }
 
 // Rename sets the incarnation of this node. The links to all nodes must have been removed.
@@ -199,9 +199,9 @@ func (e *end) remove() {
 
 // stopWaitingLocked lets Stop go on.
 func (e *end) stopWaitingLocked() {
-	if e.idle != nil {
-		close(e.idle)
-		e.idle = nil
+	if e.awaited != nil {
+		close(e.awaited)
+		e.awaited = nil
 	}
 }
 
@@ -368,7 +368,7 @@ func (ls *Links) Accept(stream Stream) error {
 // knew each other.
 func (e *end) run(stream Stream, first []byte) (met bool) {
 	e.mu.Lock()
-	if e.gone {
+	if e.gone || e.closing {
 		e.mu.Unlock()
 		return false
 	}
@@ -401,7 +401,7 @@ func (e *end) leave(stream Stream) bool {
 	e.stream = nil
 	e.link.Close()
 	e.down.Reset(e.links.o.Timeout)
-	e.stopWaitingLocked() // for another stream
+	e.stopWaitingLocked() // there may be no other stream
 	return true
 }
 
@@ -415,9 +415,6 @@ func (e *end) write(stream Stream, over <-chan struct{}) {
 			return
 		}
 		frame := e.link.NextParts(time.Now(), stream.Memory)
-		if frame == nil && e.link.Idle() { // Stop waits, if it does, for the last acknowledgement to be written
-			e.stopWaitingLocked()
-		}
 		e.mu.Unlock()
 		if frame != nil {
 			if stream.Send(frame...) != nil {
@@ -468,11 +465,10 @@ func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bo
 		greeting.Stop()
 		e.down.Stop()
 	}
-	ackPending := e.stopping && e.link.Acknowledge()
-	switch {
-	case e.idle != nil && !ackPending && e.link.Idle():
+	if e.link.Idle() && !e.closing {
 		e.stopWaitingLocked()
-	case !e.ackTimed && e.link.AckWaits():
+	}
+	if !e.ackTimed && e.link.AckWaits() {
 		e.ackTimed = true
 		e.ackTimer.Reset(ackTime)
 	}
@@ -561,22 +557,25 @@ func (e *end) expire() {
 	e.undelivered(returned)
 }
 
-// Stop waits until the connected nodes have acknowledged all messages, closes all links, and returns undelivered messages to the
-// handler. When ctx ends first, Stop stops waiting, and returns the cause.
+// Stop waits until the connected nodes have acknowledged all messages, then until they have read all frames and ended their streams. It closes all links, and
+// returns undelivered messages to the handler. When ctx ends first, Stop stops waiting, and returns the cause.
 func (ls *Links) Stop(ctx context.Context) error {
 	ls.mu.Lock()
 	ls.stopped = true
-	all := make([]*end, 0, len(ls.peers))
-	for _, e := range ls.peers {
-		all = append(all, e)
-	}
+	all := slices.Collect(maps.Values(ls.peers))
 	ls.mu.Unlock()
 	var unfinished error
-	for _, e := range all {
-		select {
-		case <-e.flushed():
-		case <-ctx.Done():
-			unfinished = fmt.Errorf("link: stop: %w", context.Cause(ctx))
+	for _, begin := range []func(*end) <-chan struct{}{(*end).flush, (*end).close} {
+		var awaited []<-chan struct{}
+		for _, e := range all {
+			awaited = append(awaited, begin(e))
+		}
+		for _, c := range awaited {
+			select {
+			case <-c:
+			case <-ctx.Done():
+				unfinished = fmt.Errorf("link: stop: %w", context.Cause(ctx))
+			}
 		}
 	}
 	for _, e := range all {
@@ -587,21 +586,32 @@ func (ls *Links) Stop(ctx context.Context) error {
 	return unfinished
 }
 
-// flushed returns a channel that is closed when the peer has acknowledged everything and no acknowledgement to it is pending, or if there is no
-// connection. From now on, this end acknowledges at once.
-func (e *end) flushed() <-chan struct{} {
+// flush returns a channel that is closed when the peer has acknowledged all messages, or if there is no connection.
+func (e *end) flush() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.stopping = true
-	if e.idle == nil {
-		e.idle = make(chan struct{})
+	return e.awaitLocked(!e.link.Idle())
+}
+
+// close has the link closed in order, and returns a channel that is closed when the peer has ended the stream, or if there is no connection.
+func (e *end) close() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closing = true
+	e.cancel() // it dials no more
+	e.link.Finish()
+	e.signal()
+	return e.awaitLocked(true)
+}
+
+// awaitLocked returns a channel that stopWaitingLocked closes. It is closed at once if Stop needs not wait for the peer, or there is no connection.
+func (e *end) awaitLocked(needed bool) <-chan struct{} {
+	if e.awaited == nil {
+		e.awaited = make(chan struct{})
 	}
-	done := e.idle
-	switch ackPending := e.link.Acknowledge(); {
-	case !e.link.Met(), !ackPending && e.link.Idle():
+	awaited := e.awaited
+	if !needed || !e.link.Met() {
 		e.stopWaitingLocked()
-	default:
-		e.signal()
 	}
-	return done
+	return awaited
 }
