@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 // Returned is a message that was not delivered, as far as this end knows.
 type Returned struct {
 	Message *performatives.Message
-	// Sent means that it was sent and not acknowledged: it may have arrived.
+	// Sent means that it may have arrived: it was sent and not acknowledged, and the peer has not said that it has acknowledged all.
 	Sent bool
 }
 
@@ -103,6 +103,7 @@ type Link struct {
 	finishing    bool // Finish was called
 	closed       bool // nothing more is taken in, over the present stream: all was acknowledged
 	saidBye      bool // Next has returned the last frame, over the present stream
+	gotBye       bool // the peer has closed the link in order: it has not taken in what it has not acknowledged
 	controls     [][]byte
 	// controlBytes is the length of controls.
 	controlBytes int
@@ -345,6 +346,7 @@ func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	}
 	switch last := f.first + uint64(len(f.envelopes)); {
 	case f.bye != "":
+		l.gotBye = l.met
 		return r, streamError("the node %s has closed the link: %s", l.o.Peer.Name, f.bye)
 	case !l.met && (f.ack != 0 || len(f.envelopes) > 0 || len(f.controls) > 0):
 		return Received{}, streamError("the node %s has sent messages before its hello", l.o.Peer.Name)
@@ -439,7 +441,7 @@ func (l *Link) meet(h hello) (r Received, err error) {
 		l.theirs, l.received = h.session, 0
 		l.ackPending, l.ackNow, l.unackedBytes = false, false, 0 // they were of the session before
 	}
-	l.met, r.Met = true, true
+	l.met, r.Met, l.gotBye = true, true, false
 	l.differ = differing(l.o.Tables, h.tables)
 	return r, nil
 }
@@ -458,7 +460,7 @@ func differing(ours, theirs map[string]uint64) (names []string) {
 func (l *Link) restart(session uint64) (all []Returned) {
 	for l.flight.len() > 0 {
 		p := l.flight.pop()
-		all = append(all, Returned{p.message, true})
+		all = append(all, Returned{p.message, !l.gotBye})
 		p.release()
 	}
 	for band := range l.bands {

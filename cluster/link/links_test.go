@@ -970,7 +970,7 @@ func TestLinksStopWaitsForTheReader(t *testing.T) {
 				}
 				stays.links.Remove(stops.self)
 				equal(t, "received", stops.is.messages(), []string{"2"})
-				equal(t, "returned", stays.is.undelivered(), []string{"3 true"})
+				equal(t, "returned", stays.is.undelivered(), []string{"3 false"})
 				dialled := n.dials()
 				n.finish(t, a, b)
 				if got := n.dials(); dialled != 1 || got != dialled {
