@@ -55,6 +55,7 @@ type linkEnd struct {
 	link   *nodelink.Link
 	stream *linkStream // nil: none
 	gone   bool
+	closes bool        // Stop closes the link in order: it gets no other stream
 	down   func() bool // stops the timer of a link that is down
 	// ackTimed says that an acknowledgement waits for a frame to go with, or for its time.
 	ackTimed bool
@@ -196,9 +197,9 @@ func (n *linkNetwork) dial(e *linkEnd) {
 	self, peer := e.links.o.Self, e.peer
 	other := n.ends[[2]cluster.Incarnation{peer, self}]
 	switch {
-	case e.gone, e.links.crashed, e.stream != nil && !e.stream.broken:
+	case e.gone, e.closes, e.links.crashed, e.stream != nil && !e.stream.broken:
 		return
-	case other == nil, other.gone, other.links.crashed, n.paused[peer.Name], n.cut[[2]string{self.Name, peer.Name}], n.cut[[2]string{peer.Name, self.Name}]:
+	case other == nil, other.gone, other.closes, other.links.crashed, n.paused[peer.Name], n.cut[[2]string{self.Name, peer.Name}], n.cut[[2]string{peer.Name, self.Name}]:
 		n.redialLocked(e)
 		return
 	}
@@ -254,6 +255,8 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 		n.after(e.links.o.Self.Name, ackTime, e.acknowledge)
 	}
 	differ := e.link.Differ()
+	_, peer := s.other(e)
+	closes := peer.closes
 	n.mu.Unlock()
 	h := e.links.o.Handler
 	if r.Over && !n.bugs.unlost {
@@ -276,7 +279,9 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 		}
 	}
 	if err != nil {
-		n.swarm.problem("%v to %v: %v", e.peer, e.links.o.Self, err)
+		if !closes {
+			n.swarm.problem("%v to %v: %v", e.peer, e.links.o.Self, err)
+		}
 		n.breakStream(s)
 	}
 }
@@ -417,10 +422,12 @@ func (n *linkNetwork) wakeLocked(e *linkEnd) {
 	})
 }
 
-// Stop waits until the nodes that are connected have acknowledged everything, and ends all links of a node.
+// Stop waits until the nodes that are connected have acknowledged everything, and then until they have ended their streams. It ends all links of a node.
 func (ls *simLinks) Stop(ctx context.Context) error {
-	for !ls.idle() && ctx.Err() == nil {
-		ls.net.swarm.idle("stop the links of "+ls.node.prefix, 20*time.Millisecond)
+	for _, done := range []func(cluster.Incarnation) bool{ls.idleTo, ls.closedTo} {
+		for !ls.all(done) && ctx.Err() == nil {
+			ls.net.swarm.idle("stop the links of "+ls.node.prefix, 20*time.Millisecond)
+		}
 	}
 	for _, peer := range ls.peers() {
 		ls.Remove(peer)
@@ -440,28 +447,37 @@ func (ls *simLinks) peers() (peers []cluster.Incarnation) {
 	return peers
 }
 
-// idle reports whether nothing waits for a node that is connected, and no acknowledgement to it is pending.
-func (ls *simLinks) idle() bool {
-	idle := true
+// all reports whether something is done for all peers.
+func (ls *simLinks) all(done func(cluster.Incarnation) bool) bool {
+	all := true
 	for _, peer := range ls.peers() {
-		idle = ls.idleTo(peer) && idle
+		all = done(peer) && all
 	}
-	return idle
+	return all
 }
 
+// idleTo reports whether a node that is connected has acknowledged all messages.
 func (ls *simLinks) idleTo(peer cluster.Incarnation) bool {
 	n := ls.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.ends[[2]cluster.Incarnation{ls.o.Self, peer}]
-	switch {
-	case e == nil, !e.link.Met(), ls.crashed:
+	return e == nil || ls.crashed || !e.link.Met() || e.link.Idle()
+}
+
+// closedTo has the link to a node closed in order. It reports whether the node has ended the stream.
+func (ls *simLinks) closedTo(peer cluster.Incarnation) bool {
+	n := ls.net
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e := n.ends[[2]cluster.Incarnation{ls.o.Self, peer}]
+	if e == nil || ls.crashed {
 		return true
-	case e.link.Acknowledge():
-		n.flushLocked(e)
-		return false
 	}
-	return e.link.Idle()
+	e.closes = true
+	e.link.Finish()
+	n.flushLocked(e)
+	return !e.link.Met()
 }
 
 // crash ends a node's links at once: nothing is told to it, and nothing that it says arrives.

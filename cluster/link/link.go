@@ -239,7 +239,7 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 		if !l.closed {
 			return nil
 		}
-		l.saidBye, f.bye = true, "it stops"
+		l.saidBye, f.bye = true, "the node stops"
 	}
 	if l.ackPending {
 		l.ackPending, l.ackNow, l.unackedBytes, f.ack = false, false, 0, l.received
