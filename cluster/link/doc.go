@@ -25,7 +25,7 @@
 //
 // A simulation drives each [Link] itself. It calls [Link.Open] at both ends, passes the frames of [Link.Next] to [Link.Receive] of the
 // other end, in order and after any delay, and calls [Link.Close] at both ends when the stream breaks. It calls Next again after
-// each Send and each Receive, and after [Link.Acknowledge] if it sets [Options].DelayAcks. [Link.End] is the loss of the other node.
+// each Send and each Receive, after [Link.Finish], and after [Link.Acknowledge] if it sets [Options].DelayAcks. [Link.End] is the loss of the other node.
 //
 // # Limits
 //

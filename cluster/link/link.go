@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 // Returned is a message that was not delivered, as far as this end knows.
 type Returned struct {
 	Message *performatives.Message
-	// Sent means that it may have arrived: it was sent and not acknowledged, and the peer has not said that it has acknowledged all.
+	// Sent means that it may have arrived: it was sent and not acknowledged, and the peer has not closed the link in order.
 	Sent bool
 }
 
@@ -142,8 +142,8 @@ func (l *Link) Close() {
 }
 
 // Finish has the link closed in order. Messages that wait are not sent any more, and acknowledgements are not delayed. Once the peer has acknowledged the
-// messages that were sent, Next returns the last acknowledgement and a last frame, and nothing more is taken in. The peer gets an error from Receive when it has read all, and ends
-// the stream. To end it before may lose frames that are on their way.
+// messages that were sent, Next returns the last acknowledgement and a last frame, and nothing more is taken in. When the peer has read all, its Receive returns
+// an error, and it ends the stream. This end must not do so before: frames that the peer has not read may be lost with the stream.
 func (l *Link) Finish() { l.finishing = true }
 
 // Met reports whether both ends know each other over the present stream, so that messages pass.
@@ -334,7 +334,7 @@ func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	if err := f.read(data); err != nil {
 		return Received{}, err
 	}
-	if l.closed && f.bye == "" {
+	if l.closed && f.bye == "" { // of two ends that both close the link, each waits for the other one to end the stream
 		return Received{}, nil
 	}
 	var r Received
