@@ -37,8 +37,8 @@ type Options struct {
 	// Tables are the hashes of this node's codons and their payload types, by the name of the codon. Two nodes can converse by a
 	// codon if they have the same hash of it.
 	Tables map[string]uint64
-	// Window is the largest number of bytes that are sent and not acknowledged. A message within it can no longer be overtaken. While less
-	// than a quarter of it is unacknowledged, one more message is sent, whatever its length. Zero means DefaultWindow.
+	// Window bounds the bytes that are sent and not acknowledged. A message within it can no longer be overtaken. A message is sent if it fits, or if
+	// less than a quarter is unacknowledged; so there may be a quarter and one message ([MaxMessage]) unacknowledged. Zero means DefaultWindow.
 	Window int
 	// Batch is the largest number of bytes in a frame with more than one message. Zero means DefaultBatch. The link halves it after a
 	// stream that has ended with unacknowledged messages, down to one message a frame. Each acknowledgement doubles it again.
@@ -141,9 +141,10 @@ func (l *Link) Close() {
 	l.controls, l.controlBytes, l.resent, l.unackedBytes = nil, 0, 0, 0
 }
 
-// Finish has the link closed in order. Messages that wait are not sent any more, and acknowledgements are not delayed. Once the peer has acknowledged the
-// messages that were sent, Next returns the last acknowledgement and a last frame, and nothing more is taken in. When the peer has read all, its Receive returns
-// an error, and it ends the stream. This end must not do so before: frames that the peer has not read may be lost with the stream.
+// Finish has the link closed in order. It holds for all later streams. Messages that wait are not sent any more, and acknowledgements are not delayed. Once
+// the peer has acknowledged the messages that were sent, Next returns the last acknowledgement, and then a frame with a bye. From then on, nothing more is
+// taken in: Receive returns nothing. When the peer has read all, its Receive returns [ErrClosed], and it ends the stream. This end must not do so before: frames
+// that the peer has not read may be lost with the stream.
 func (l *Link) Finish() { l.finishing = true }
 
 // Met reports whether both ends know each other over the present stream, so that messages pass.
@@ -183,7 +184,7 @@ const maxControls = 4096
 // SendControl queues a text for the owner of the other end. The text overtakes all messages, has no number and is lost with the stream.
 // SendControl reports false if the link does not take the text.
 func (l *Link) SendControl(text []byte) bool {
-	if !l.met || len(l.controls) >= maxControls || l.controlBytes+len(text) > MaxMessage {
+	if !l.met || l.saidBye || len(l.controls) >= maxControls || l.controlBytes+len(text) > MaxMessage {
 		return false
 	}
 	l.controls = append(l.controls, text)
@@ -320,6 +321,9 @@ type Received struct {
 	Returned []Returned
 }
 
+// ErrClosed is wrapped by the error of [Link.Receive] for the frame by which the peer closes or refuses the link.
+var ErrClosed = errors.New("has closed the link")
+
 // errStream is wrapped by the errors that end a stream.
 var errStream = errors.New("link")
 
@@ -327,14 +331,15 @@ func streamError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errStream, fmt.Sprintf(format, args...))
 }
 
-// Receive takes in a frame of the stream. After an error the stream must be closed; nothing of the frame has been taken in.
+// Receive takes in a frame of the stream. After an error the stream must be closed. An error leaves the link unchanged, except that a bye is recorded.
 func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	f := &l.scratch.in
 	defer f.reset()
 	if err := f.read(data); err != nil {
 		return Received{}, err
 	}
-	if l.closed && f.bye == "" { // of two ends that both close the link, each waits for the other one to end the stream
+	// A bye is still read: when both ends close the link, each waits until the other one ends the stream.
+	if l.closed && f.bye == "" {
 		return Received{}, nil
 	}
 	var r Received
@@ -346,8 +351,8 @@ func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	}
 	switch last := f.first + uint64(len(f.envelopes)); {
 	case f.bye != "":
-		l.gotBye = l.met
-		return r, streamError("the node %s has closed the link: %s", l.o.Peer.Name, f.bye)
+		l.gotBye = l.gotBye || l.met // a refusal later changes nothing: no message is sent until the ends have met again
+		return r, fmt.Errorf("%w: the node %s %w: %s", errStream, l.o.Peer.Name, ErrClosed, f.bye)
 	case !l.met && (f.ack != 0 || len(f.envelopes) > 0 || len(f.controls) > 0):
 		return Received{}, streamError("the node %s has sent messages before its hello", l.o.Peer.Name)
 	case f.ack >= l.next:

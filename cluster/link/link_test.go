@@ -2,6 +2,7 @@ package link
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -381,6 +382,81 @@ func TestLinkClosedInOrder(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A message that was sent and not acknowledged comes back as not received only if the peer has closed the link in order since then.
+func TestWhatAByeSaysOfMessages(t *testing.T) {
+	bye := func(l *Link, data []byte) {
+		t.Helper()
+		if _, err := l.Receive(data, noon); !errors.Is(err, ErrClosed) {
+			t.Fatalf("got %v, want %v", err, ErrClosed)
+		}
+	}
+	sends := func(a, b *Link) {
+		t.Helper()
+		send(t, a, 1, performatives.Normal)
+		if data := a.Next(noon); b != nil && len(receive(t, b, data, noon).Messages) != 1 {
+			t.Fatal("not received")
+		}
+	}
+	for name, c := range map[string]struct {
+		run  func(a, b *Link)
+		sent bool
+	}{
+		"closed": {func(a, b *Link) {
+			b.Finish()
+			sends(a, nil)
+			bye(a, b.Next(noon))
+		}, false},
+		"closed, then refused": {func(a, b *Link) {
+			b.Finish()
+			sends(a, nil)
+			bye(a, b.Next(noon))
+			a.Open()
+			bye(a, Bye("x"))
+		}, false},
+		"refused": {func(a, b *Link) {
+			sends(a, b)
+			a.Open()
+			bye(a, Bye("x"))
+		}, true},
+		"closed before it is sent, over a later stream": {func(a, b *Link) {
+			b.Finish()
+			bye(a, b.Next(noon))
+			a.Open()
+			b.Open()
+			toA, toB := b.Next(noon), a.Next(noon)
+			receive(t, a, toA, noon)
+			receive(t, b, toB, noon)
+			sends(a, b)
+		}, true},
+	} {
+		a, b := pair(nil)
+		meet(t, a, b)
+		c.run(a, b)
+		if got := a.End(); len(got) != 1 || got[0].Sent != c.sent {
+			t.Errorf("%s: %+v is returned, want Sent %t", name, got, c.sent)
+		}
+	}
+}
+
+// A text that is no longer sent is not taken.
+func TestControlAfterTheLastFrame(t *testing.T) {
+	a, b := pair(nil)
+	meet(t, a, b)
+	a.Finish()
+	if !a.SendControl([]byte("x")) {
+		t.Error("a text before the last frame is not taken")
+	}
+	if r := receive(t, b, a.Next(noon), noon); len(r.Controls) != 1 {
+		t.Error("the text does not arrive")
+	}
+	if _, err := b.Receive(a.Next(noon), noon); !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want %v", err, ErrClosed)
+	}
+	if a.SendControl([]byte("x")) {
+		t.Error("a text after the last frame is taken")
+	}
 }
 
 // What has been received and is sent again, since the peer was told of less, is dropped.

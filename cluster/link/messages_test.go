@@ -345,7 +345,7 @@ func TestMalformedFramesChangeNothing(t *testing.T) {
 		t.Fatalf("only %d frames", len(frames))
 	}
 	for name, data := range frames {
-		before := fmt.Sprintf("%+v", *a)
+		before, gotBye := fmt.Sprintf("%+v", *a), a.gotBye
 		r, err := a.Receive(data, noon)
 		if err == nil {
 			t.Errorf("%s: no error", name)
@@ -353,7 +353,12 @@ func TestMalformedFramesChangeNothing(t *testing.T) {
 		if diff := cmp.Diff(Received{}, r); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		a.gotBye = false // the one change, by a frame that closes the link in order
+		if f, err := readFrame(data); err == nil && f.bye != "" { // the one change
+			if !a.gotBye {
+				t.Errorf("%s: the bye is not recorded", name)
+			}
+			a.gotBye = gotBye
+		}
 		if after := fmt.Sprintf("%+v", *a); after != before {
 			t.Errorf("%s: was\n%s, is\n%s", name, before, after)
 		}
