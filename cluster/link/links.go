@@ -52,7 +52,8 @@ type Handler interface {
 type LinksOptions struct {
 	Self    cluster.Incarnation
 	Handler Handler
-	// Dial opens a stream to a member. It is called again, with a growing delay, as long as there is none.
+	// Dial opens a stream to a member. It is called again, with a growing delay, as long as there is none. The context bounds the dialling only, not the
+	// stream.
 	Dial func(context.Context, cluster.Member) (Stream, error)
 	// Dialect is the form of the messages, that of package grpc.
 	Dialect wire.Dialect
@@ -76,6 +77,10 @@ const ackTime = time.Millisecond
 
 // greetTime is how long a new stream may take until both ends know each other.
 const greetTime = 5 * time.Second
+
+// closeTime is how long Stop waits until the peers have read all and ended their streams. A peer that takes longer gets what it has not received an
+// acknowledgement of back as perhaps received.
+const closeTime = 5 * time.Second
 
 func defaultBackoff(attempt int) time.Duration {
 	most := min(2*time.Second, 50*time.Millisecond<<min(attempt-1, 6))
@@ -368,12 +373,12 @@ func (ls *Links) Accept(stream Stream) error {
 // knew each other.
 func (e *end) run(stream Stream, first []byte) (met bool) {
 	e.mu.Lock()
+	if e.stream != nil {
+		e.stream.Close() // the peer has ended it, or it would not open another one
+	}
 	if e.gone || e.closing {
 		e.mu.Unlock()
 		return false
-	}
-	if e.stream != nil {
-		e.stream.Close()
 	}
 	e.stream = stream
 	e.link.Open()
@@ -551,46 +556,57 @@ func (e *end) expire() {
 		e.stream.Close()
 		e.stream = nil
 	}
+	e.stopWaitingLocked()
 	e.down.Reset(e.links.o.Timeout)
 	e.mu.Unlock()
 	e.links.o.Handler.Lost(e.member.Incarnation)
 	e.undelivered(returned)
 }
 
-// Stop waits until the connected nodes have acknowledged all messages, then until they have read all frames and ended their streams. It closes all links, and
-// returns undelivered messages to the handler. When ctx ends first, Stop stops waiting, and returns the cause.
+// Stop waits until the connected nodes have acknowledged all messages, then, for five seconds at most, until they have read all frames and ended their streams.
+// It closes all links, and returns undelivered messages to the handler. When ctx ends first, Stop stops waiting, and returns the cause.
 func (ls *Links) Stop(ctx context.Context) error {
 	ls.mu.Lock()
 	ls.stopped = true
 	all := slices.Collect(maps.Values(ls.peers))
 	ls.mu.Unlock()
-	var unfinished error
-	for _, begin := range []func(*end) <-chan struct{}{(*end).flush, (*end).close} {
-		var awaited []<-chan struct{}
-		for _, e := range all {
-			awaited = append(awaited, begin(e))
-		}
-		for _, c := range awaited {
-			select {
-			case <-c:
-			case <-ctx.Done():
-				unfinished = fmt.Errorf("link: stop: %w", context.Cause(ctx))
-			}
-		}
-	}
+	flushed := awaitAll(ctx, all, (*end).flush)
+	closing, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	closed := awaitAll(closing, all, (*end).close) || ctx.Err() == nil // it is no error if only closeTime has run out
 	for _, e := range all {
 		ls.Remove(e.member.Incarnation)
 	}
 	ls.cancel()
 	ls.tasks.Wait()
-	return unfinished
+	if !flushed || !closed {
+		return fmt.Errorf("link: stop: %w", context.Cause(ctx))
+	}
+	return nil
 }
 
-// flush returns a channel that is closed when the peer has acknowledged all messages, or if there is no connection.
+// awaitAll begins something at each end, and waits until all of it is done. It reports false if ctx ends first.
+func awaitAll(ctx context.Context, all []*end, begin func(*end) <-chan struct{}) bool {
+	var awaited []<-chan struct{}
+	for _, e := range all {
+		awaited = append(awaited, begin(e))
+	}
+	for _, c := range awaited {
+		select {
+		case <-c:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// flush returns a channel that is closed when the peer has acknowledged all messages, or if there is no connection. While another Stop closes the link, that
+// is when the peer has ended the stream.
 func (e *end) flush() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.awaitLocked(!e.link.Idle())
+	return e.awaitLocked(e.closing || !e.link.Idle())
 }
 
 // close has the link closed in order, and returns a channel that is closed when the peer has ended the stream, or if there is no connection.
@@ -604,7 +620,7 @@ func (e *end) close() <-chan struct{} {
 	return e.awaitLocked(true)
 }
 
-// awaitLocked returns a channel that stopWaitingLocked closes. It is closed at once if Stop needs not wait for the peer, or there is no connection.
+// awaitLocked returns a channel that stopWaitingLocked closes. It is closed at once if Stop need not wait for the peer, or there is no connection.
 func (e *end) awaitLocked(needed bool) <-chan struct{} {
 	if e.awaited == nil {
 		e.awaited = make(chan struct{})

@@ -968,17 +968,147 @@ func TestLinksStopWaitsForTheReader(t *testing.T) {
 				if err := <-stopped; err != nil {
 					t.Error(err)
 				}
+				time.Sleep(time.Second) // if the other node dials, it is refused
 				stays.links.Remove(stops.self)
 				equal(t, "received", stops.is.messages(), []string{"2"})
 				equal(t, "returned", stays.is.undelivered(), []string{"3 false"})
 				dialled := n.dials()
 				n.finish(t, a, b)
-				if got := n.dials(); dialled != 1 || got != dialled {
+				if got := n.dials(); (dialled == 1) != dials || got != dialled {
 					t.Errorf("dialled %d times, then %d times", dialled, got)
 				}
 			})
 		})
 	}
+}
+
+// A node that stops waits for a node that does not read for a bounded time, without an error unless its context ends first.
+func TestLinksStopOfOneThatDoesNotRead(t *testing.T) {
+	for _, c := range []struct {
+		limit, want time.Duration
+		is          error
+	}{{time.Hour, closeTime, nil}, {time.Second, time.Second, context.DeadlineExceeded}} {
+		t.Run(c.limit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := network{buffer: 10}
+				a, b, _, atB := n.both(t, nil)
+				atB.hold = make(chan struct{})
+				synctest.Wait()
+				mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
+				settle() // it is acknowledged, and b is busy with it
+				ctx, cancel := context.WithTimeout(t.Context(), c.limit)
+				defer cancel()
+				begun := time.Now()
+				if err := a.Stop(ctx); !errors.Is(err, c.is) {
+					t.Errorf("stop: %v, want %v", err, c.is)
+				}
+				if took := time.Since(begun); took != c.want {
+					t.Errorf("Stop took %v, want %v", took, c.want)
+				}
+				close(atB.hold)
+				n.finish(t, b)
+			})
+		})
+	}
+}
+
+// A second Stop at the same time does not cut the first one short.
+func TestLinksStopTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{buffer: 10}
+		a, b, _, atB := n.both(t, nil)
+		atB.hold = make(chan struct{})
+		synctest.Wait()
+		mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
+		settle() // it is acknowledged, and b is busy with it
+		stopped := make(chan error, 2)
+		for range 2 {
+			go func() { stopped <- a.Stop(t.Context()) }()
+			synctest.Wait()
+		}
+		if len(stopped) > 0 {
+			t.Errorf("%d calls of Stop have returned before b has read all", len(stopped))
+		}
+		close(atB.hold)
+		for range 2 {
+			if err := <-stopped; err != nil {
+				t.Error(err)
+			}
+		}
+		n.finish(t, b)
+	})
+}
+
+// A node that stops does not wait for a stream that has broken at the other end only, when that end has opened another one.
+func TestLinksStopOfAHalfOpenStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{links: make(map[string]*Links), buffer: 10}
+		var first *pipe // at a
+		a, _ := n.newLinks(t, nodeA, func(o *LinksOptions) {
+			dial := o.Dial
+			o.Dial = func(ctx context.Context, m cluster.Member) (Stream, error) {
+				s, err := dial(ctx, m)
+				if err != nil || first != nil {
+					return s, err
+				}
+				half := *s.(*pipe) // b does not notice its end
+				half.over, half.once = make(chan struct{}), new(sync.Once)
+				first = &half
+				return first, nil
+			}
+		})
+		b, _ := n.newLinks(t, nodeB, nil)
+		b.Add(cluster.Member{Incarnation: nodeA})
+		a.Add(cluster.Member{Incarnation: nodeB})
+		synctest.Wait()
+		first.Close()
+		begun := time.Now()
+		if err := b.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took == 0 || took >= closeTime/2 {
+			t.Errorf("Stop took %v", took)
+		}
+		n.finish(t, a)
+	})
+}
+
+// A link that is given up while Stop waits does not hold Stop.
+func TestLinksStopOfALinkThatExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{buffer: 10}
+		a, b, atA, _ := n.both(t, nil)
+		atA.hold = make(chan struct{})
+		synctest.Wait()
+		for i := range 2 { // the second is not acknowledged
+			mustSend(t, b, nodeA, numbered(t, i, performatives.Normal))
+			settle()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		stopped := make(chan error, 1)
+		go func() { stopped <- b.Stop(ctx) }()
+		synctest.Wait()
+		e := b.find(nodeA)
+		// The ends no longer know each other, over the stream that they have.
+		earlier := &hello{from: nodeA, to: nodeB, session: 1, theirs: e.link.session, minVersion: 1, maxVersion: 1}
+		if err := n.streams[0].Send((&frame{hello: earlier}).append(nil)); err != nil { // as if a had written it
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		e.expire()
+		synctest.Wait()
+		select {
+		case err := <-stopped:
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Errorf("Stop returns only with its context: %v", <-stopped)
+		}
+		close(atA.hold)
+		n.finish(t, a)
+	})
 }
 
 // A node that stops opens and takes no further stream while it waits for a node that is busy.
@@ -1009,7 +1139,7 @@ func TestLinksStopTakesNoFurtherStream(t *testing.T) {
 		synctest.Wait()
 		stopped := make(chan error, 1)
 		go func() { stopped <- b.Stop(t.Context()) }()
-		time.Sleep(DefaultTimeout / 2)
+		time.Sleep(closeTime / 2)
 		select {
 		case err := <-stopped:
 			t.Errorf("stopped before d has read all: %v", err)
