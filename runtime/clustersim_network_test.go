@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -93,6 +94,9 @@ const ackOnly = 11
 
 // ackTime is how long an acknowledgement waits for a frame to go with, as those of [nodelink.Links] do.
 const ackTime = time.Millisecond
+
+// closeTime is how long Stop waits until the peers have ended their streams, as that of [nodelink.Links] does.
+const closeTime = 5 * time.Second
 
 // newLinks returns the links of a node.
 func (n *linkNetwork) newLinks(o nodelink.LinksOptions, c *clusterNode) (*simLinks, error) {
@@ -279,7 +283,9 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 		}
 	}
 	if err != nil {
-		if !closes {
+		if closes && errors.Is(err, nodelink.ErrClosed) {
+			n.swarm.count("a link closed in order")
+		} else {
 			n.swarm.problem("%v to %v: %v", e.peer, e.links.o.Self, err)
 		}
 		n.breakStream(s)
@@ -422,12 +428,15 @@ func (n *linkNetwork) wakeLocked(e *linkEnd) {
 	})
 }
 
-// Stop waits until the nodes that are connected have acknowledged everything, and then until they have ended their streams. It ends all links of a node.
+// Stop waits until the nodes that are connected have acknowledged everything, and then, for closeTime at most, until they have ended their streams. It ends all
+// links of a node.
 func (ls *simLinks) Stop(ctx context.Context) error {
-	for _, done := range []func(cluster.Incarnation) bool{ls.idleTo, ls.closedTo} {
-		for !ls.all(done) && ctx.Err() == nil {
-			ls.net.swarm.idle("stop the links of "+ls.node.prefix, 20*time.Millisecond)
-		}
+	const step = 20 * time.Millisecond
+	for !ls.all(ls.idleTo) && ctx.Err() == nil {
+		ls.net.swarm.idle("stop the links of "+ls.node.prefix, step)
+	}
+	for waited := time.Duration(0); !ls.all(ls.closedTo) && ctx.Err() == nil && waited < closeTime; waited += step {
+		ls.net.swarm.idle("stop the links of "+ls.node.prefix, step)
 	}
 	for _, peer := range ls.peers() {
 		ls.Remove(peer)
