@@ -142,9 +142,9 @@ func (l *Link) Close() {
 }
 
 // Finish has the link closed in order. It holds for all later streams. Messages that wait are not sent any more, and acknowledgements are not delayed. Once
-// the peer has acknowledged the messages that were sent, Next returns the last acknowledgement, and then a frame with a bye. From then on, nothing more is
-// taken in: Receive returns nothing. When the peer has read all, its Receive returns [ErrClosed], and it ends the stream. This end must not do so before: frames
-// that the peer has not read may be lost with the stream.
+// the peer has acknowledged the messages that were sent, Next returns the last acknowledgement, and then a frame with a bye. From the last acknowledgement on,
+// Receive takes nothing in, and returns nothing. When the peer has read all, its Receive returns [ErrClosed], and it ends the stream. This end must not do so
+// before: frames that the peer has not read may be lost with the stream.
 func (l *Link) Finish() { l.finishing = true }
 
 // Met reports whether both ends know each other over the present stream, so that messages pass.
