@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -55,8 +56,10 @@ type linkEnd struct {
 	link   *nodelink.Link
 	stream *linkStream // nil: none
 	gone   bool
+	closes bool        // Stop closes the link in order: it gets no other stream
 	down   func() bool // stops the timer of a link that is down
-	owing  bool        // an acknowledgement waits for a frame to go with, or for its time
+	// ackTimed says that an acknowledgement waits for a frame to go with, or for its time.
+	ackTimed bool
 }
 
 // linkStream is a stream between two ends: each has a queue of frames on their way to it.
@@ -91,6 +94,9 @@ const ackOnly = 11
 
 // ackTime is how long an acknowledgement waits for a frame to go with, as those of [nodelink.Links] do.
 const ackTime = time.Millisecond
+
+// closeTime is how long Stop waits until the peers have ended their streams, as that of [nodelink.Links] does.
+const closeTime = 5 * time.Second
 
 // newLinks returns the links of a node.
 func (n *linkNetwork) newLinks(o nodelink.LinksOptions, c *clusterNode) (*simLinks, error) {
@@ -195,9 +201,9 @@ func (n *linkNetwork) dial(e *linkEnd) {
 	self, peer := e.links.o.Self, e.peer
 	other := n.ends[[2]cluster.Incarnation{peer, self}]
 	switch {
-	case e.gone, e.links.crashed, e.stream != nil && !e.stream.broken:
+	case e.gone, e.closes, e.links.crashed, e.stream != nil && !e.stream.broken:
 		return
-	case other == nil, other.gone, other.links.crashed, n.paused[peer.Name], n.cut[[2]string{self.Name, peer.Name}], n.cut[[2]string{peer.Name, self.Name}]:
+	case other == nil, other.gone, other.closes, other.links.crashed, n.paused[peer.Name], n.cut[[2]string{self.Name, peer.Name}], n.cut[[2]string{peer.Name, self.Name}]:
 		n.redialLocked(e)
 		return
 	}
@@ -248,11 +254,13 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 		e.down = nil
 	}
 	n.flushLocked(e)
-	if !e.owing && e.link.Owes() {
-		e.owing = true
+	if !e.ackTimed && e.link.AckWaits() {
+		e.ackTimed = true
 		n.after(e.links.o.Self.Name, ackTime, e.acknowledge)
 	}
 	differ := e.link.Differ()
+	_, peer := s.other(e)
+	closes := peer.closes
 	n.mu.Unlock()
 	h := e.links.o.Handler
 	if r.Over && !n.bugs.unlost {
@@ -275,7 +283,11 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 		}
 	}
 	if err != nil {
-		n.swarm.problem("%v to %v: %v", e.peer, e.links.o.Self, err)
+		if closes && errors.Is(err, nodelink.ErrClosed) {
+			n.swarm.count("a link closed in order")
+		} else {
+			n.swarm.problem("%v to %v: %v", e.peer, e.links.o.Self, err)
+		}
 		n.breakStream(s)
 	}
 }
@@ -285,7 +297,7 @@ func (e *linkEnd) acknowledge() {
 	n := e.links.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	e.owing = false
+	e.ackTimed = false
 	if e.link.Acknowledge() {
 		n.flushLocked(e)
 	}
@@ -416,10 +428,15 @@ func (n *linkNetwork) wakeLocked(e *linkEnd) {
 	})
 }
 
-// Stop waits until the nodes that are connected have acknowledged everything, and ends all links of a node.
+// Stop waits until the nodes that are connected have acknowledged everything, and then, for closeTime at most, until they have ended their streams. It ends all
+// links of a node.
 func (ls *simLinks) Stop(ctx context.Context) error {
-	for !ls.idle() && ctx.Err() == nil {
-		ls.net.swarm.idle("stop the links of "+ls.node.prefix, 20*time.Millisecond)
+	const step = 20 * time.Millisecond
+	for !ls.all(ls.idleTo) && ctx.Err() == nil {
+		ls.net.swarm.idle("stop the links of "+ls.node.prefix, step)
+	}
+	for waited := time.Duration(0); !ls.all(ls.closedTo) && ctx.Err() == nil && waited < closeTime; waited += step {
+		ls.net.swarm.idle("stop the links of "+ls.node.prefix, step)
 	}
 	for _, peer := range ls.peers() {
 		ls.Remove(peer)
@@ -439,28 +456,37 @@ func (ls *simLinks) peers() (peers []cluster.Incarnation) {
 	return peers
 }
 
-// idle reports whether nothing waits for a node that is connected, and no acknowledgement to it is owed.
-func (ls *simLinks) idle() bool {
-	idle := true
+// all reports whether something is done for all peers.
+func (ls *simLinks) all(done func(cluster.Incarnation) bool) bool {
+	all := true
 	for _, peer := range ls.peers() {
-		idle = ls.idleTo(peer) && idle
+		all = done(peer) && all
 	}
-	return idle
+	return all
 }
 
+// idleTo reports whether a node that is connected has acknowledged all messages.
 func (ls *simLinks) idleTo(peer cluster.Incarnation) bool {
 	n := ls.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.ends[[2]cluster.Incarnation{ls.o.Self, peer}]
-	switch {
-	case e == nil, !e.link.Met(), ls.crashed:
+	return e == nil || ls.crashed || !e.link.Met() || e.link.Idle()
+}
+
+// closedTo has the link to a node closed in order. It reports whether the node has ended the stream.
+func (ls *simLinks) closedTo(peer cluster.Incarnation) bool {
+	n := ls.net
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e := n.ends[[2]cluster.Incarnation{ls.o.Self, peer}]
+	if e == nil || ls.crashed {
 		return true
-	case e.link.Acknowledge():
-		n.flushLocked(e)
-		return false
 	}
-	return e.link.Idle()
+	e.closes = true
+	e.link.Finish()
+	n.flushLocked(e)
+	return !e.link.Met()
 }
 
 // crash ends a node's links at once: nothing is told to it, and nothing that it says arrives.

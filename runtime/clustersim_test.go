@@ -52,7 +52,7 @@ func TestClusterSim(t *testing.T) {
 			})
 		}
 	})
-	for _, deed := range []string{"partition", "cut one way", "slow one way", "burst loss", "clock jump", "raise an epoch", "pause", "crash", "leave", "drain", "an activation", "two activations", "a state that was taken over", "stop a placed agent", "move", "stop and spawn", "break streams", "give a link up", "a node left", "a node failed", "a node unreachable", "a job", "success"} {
+	for _, deed := range []string{"partition", "cut one way", "slow one way", "burst loss", "clock jump", "raise an epoch", "pause", "crash", "leave", "drain", "an activation", "two activations", "a state that was taken over", "stop a placed agent", "move", "stop and spawn", "break streams", "give a link up", "a link closed in order", "a node left", "a node failed", "a node unreachable", "a job", "success"} {
 		if n >= 4 && all.of(deed) == 0 {
 			t.Errorf("there was never a %q: the simulation is too mild", deed)
 		}

@@ -625,6 +625,33 @@ func TestSentWhileItsHostIsLost(t *testing.T) {
 type wrapped struct {
 	runtime.NodeLinks
 	handler nodelink.Handler
+	routed  chan struct{} // gets a value when the node has routed a task of another node for the first time
+}
+
+// taskObserver is the handler of the links of a node. It tells of the tasks that the node has routed.
+type taskObserver struct {
+	nodelink.Handler
+	routed chan<- struct{}
+}
+
+func (o taskObserver) Received(peer cluster.Incarnation, m *p.Message) {
+	o.Handler.Received(peer, m)
+	if m.Performative() == p.ActTaskRequest {
+		select {
+		case o.routed <- struct{}{}:
+		default: // none waits for it
+		}
+	}
+}
+
+// awaitRouted waits until the node has routed a task of another node.
+func (w *wrapped) awaitRouted(t *testing.T) {
+	t.Helper()
+	select {
+	case <-w.routed:
+	case <-within(t).Done():
+		t.Fatal("no task has come from another node")
+	}
 }
 
 // hallOver starts three nodes, of which n1 and n2 host counters. The links of n1 are those given, which wrap real ones.
@@ -634,6 +661,8 @@ func hallOver(t *testing.T, links runtime.NodeLinks, w *wrapped) (h *hall, n1, n
 	n1 = newNode(t, runtime.Options{Name: "n1", Cluster: options.Over(runtime.SimNetwork{
 		Membership: func(o membership.Options) (runtime.Joining, error) { return membership.Start(o) },
 		Links: func(o nodelink.LinksOptions) (runtime.NodeLinks, error) {
+			w.routed = make(chan struct{}, 1)
+			o.Handler = taskObserver{o.Handler, w.routed}
 			all, err := nodelink.NewLinks(o)
 			w.NodeLinks, w.handler = all, o.Handler
 			return links, err
@@ -748,6 +777,11 @@ func TestSentAsTheLinkEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if way == "passed on by this node" {
+				if links.awaitRouted(t); links.loses.Load() != nil {
+					t.Fatal("it is not passed on")
+				}
+			}
 			for done := false; !done; {
 				select {
 				case m := <-answers:
@@ -782,13 +816,21 @@ func TestWaitsForALinkThatIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	links.awaitRouted(t)
+	select {
+	case <-links.took:
+	default:
+		t.Fatal("the request of another node is not passed on")
+	}
 	sent := make(chan error, 1)
 	go func() {
 		_, err := n1.Delegate(within(t), ids[1], p.TaskRequest{TaskType: "count"})
 		sent <- err
 	}()
-	for range 2 {
-		<-links.took
+	select {
+	case <-links.took:
+	case err := <-sent:
+		t.Fatalf("a request of this node ends before it is sent: %v", err)
 	}
 	n1.LoseSlowly("n2", func() {})
 	if err := <-sent; err != nil {

@@ -16,11 +16,16 @@
 // The node whose name is smaller opens the streams. The first frame in each direction is a hello: the incarnation of the node, the sessions
 // and numbers that it knows, the versions of the form of frames, and the hashes of its codons. No other frame passes before.
 //
+// # Closing
+//
+// A node that stops waits until its peer has acknowledged all messages, says that it stops ([Link.Finish]), and waits until the peer has ended the stream, for
+// five seconds at most. So the peer has read the last acknowledgement, unless this time or the context ends first, or the stream breaks.
+//
 // # Simulations
 //
 // A simulation drives each [Link] itself. It calls [Link.Open] at both ends, passes the frames of [Link.Next] to [Link.Receive] of the
 // other end, in order and after any delay, and calls [Link.Close] at both ends when the stream breaks. It calls Next again after
-// each Send and each Receive, and after [Link.Acknowledge] if it sets [Options].DelayAcks. [Link.End] is the loss of the other node.
+// each Send and each Receive, after [Link.Finish], and after [Link.Acknowledge] if it sets [Options].DelayAcks. [Link.End] is the loss of the other node.
 //
 // # Limits
 //

@@ -31,7 +31,7 @@ func seeds() [][]byte {
 	return all
 }
 
-// FuzzReceive passes any frame to a link that has met its peer. If it is refused, the link is as it was; else, the link works on
+// FuzzReceive passes any frame to a link that has met its peer. If it is refused, the link is as it was, except that a bye is recorded; else, the link works on
 // with a peer that begins anew.
 func FuzzReceive(f *testing.F) {
 	for _, s := range seeds() {
@@ -47,10 +47,16 @@ func FuzzReceive(f *testing.F) {
 		valid := a.Next(noon)
 		send(t, a, 3, performatives.Low)
 		for _, data := range [][]byte{first, second} {
-			before := fmt.Sprintf("%+v", *a)
+			before, gotBye := fmt.Sprintf("%+v", *a), a.gotBye
 			r, err := a.Receive(data, noon)
 			if err == nil {
 				continue
+			}
+			if f, err := readFrame(data); err == nil && f.bye != "" { // the one change
+				if a.gotBye != (gotBye || a.met) {
+					t.Fatalf("met %t: gotBye was %t, is %t", a.met, gotBye, a.gotBye)
+				}
+				a.gotBye = gotBye
 			}
 			if after := fmt.Sprintf("%+v", *a); after != before {
 				t.Fatalf("%v: was\n%s, is\n%s", err, before, after)

@@ -37,8 +37,8 @@ type Options struct {
 	// Tables are the hashes of this node's codons and their payload types, by the name of the codon. Two nodes can converse by a
 	// codon if they have the same hash of it.
 	Tables map[string]uint64
-	// Window is the largest number of bytes that are sent and not acknowledged. A message within it can no longer be overtaken.
-	// Zero means DefaultWindow.
+	// Window bounds the bytes that are sent and not acknowledged. A message within it can no longer be overtaken. A message is sent if it fits, or if
+	// less than a quarter is unacknowledged; so there may be a quarter and one message ([MaxMessage]) unacknowledged. Zero means DefaultWindow.
 	Window int
 	// Batch is the largest number of bytes in a frame with more than one message. Zero means DefaultBatch. The link halves it after a
 	// stream that has ended with unacknowledged messages, down to one message a frame. Each acknowledgement doubles it again.
@@ -46,8 +46,8 @@ type Options struct {
 	// Capacity is how many messages may wait in each band, and Bytes how many bytes in all bands. Zero means DefaultCapacity
 	// and DefaultBytes.
 	Capacity, Bytes int
-	// DelayAcks holds an acknowledgement back until there is a frame to go with, a quarter of DefaultWindow was received, or
-	// [Link.Acknowledge] is called. A message for which the window has no room may wait for that.
+	// DelayAcks holds an acknowledgement back until there is a frame to go with, a quarter of Window was received (at most a quarter of
+	// DefaultWindow), or [Link.Acknowledge] is called. A peer whose window is full does not need that call, unless its Window is smaller.
 	DelayAcks bool
 }
 
@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 // Returned is a message that was not delivered, as far as this end knows.
 type Returned struct {
 	Message *performatives.Message
-	// Sent means that it was sent and not acknowledged: it may have arrived.
+	// Sent means that it may have arrived: it was sent and not acknowledged, and the peer has not closed the link in order.
 	Sent bool
 }
 
@@ -94,13 +94,17 @@ type Link struct {
 	floor    uint64 // the least session of the peer that is taken
 	received uint64 // the last sequence number received in it
 
-	open     bool // there is a stream
-	met      bool // the peer's hello was taken, over the present stream
-	greets   bool // a hello is to be sent
-	acks     bool // an acknowledgement is to be sent
-	owed     int  // bytes of the messages to be acknowledged
-	presses  bool // the acknowledgement does not wait for a frame to go with
-	controls [][]byte
+	open         bool // there is a stream
+	met          bool // the peer's hello was taken, over the present stream
+	greets       bool // a hello is to be sent
+	ackPending   bool // an acknowledgement is to be sent
+	unackedBytes int  // of the messages to be acknowledged
+	ackNow       bool // the acknowledgement does not wait for a frame to go with
+	finishing    bool // Finish was called
+	closed       bool // nothing more is taken in, over the present stream: all was acknowledged
+	saidBye      bool // Next has returned the last frame, over the present stream
+	gotBye       bool // the peer has closed the link in order: it has not taken in what it has not acknowledged
+	controls     [][]byte
 	// controlBytes is the length of controls.
 	controlBytes int
 	differ       []string // the codons of which the two nodes have different versions
@@ -133,9 +137,15 @@ func (l *Link) Close() {
 	if l.resent > 0 && l.batch > 1 { // a shorter frame may arrive before the next one breaks
 		l.batch /= 2
 	}
-	l.open, l.met, l.greets, l.acks, l.presses = false, false, false, false, false
-	l.controls, l.controlBytes, l.resent, l.owed = nil, 0, 0, 0
+	l.open, l.met, l.greets, l.ackPending, l.ackNow, l.closed, l.saidBye = false, false, false, false, false, false, false
+	l.controls, l.controlBytes, l.resent, l.unackedBytes = nil, 0, 0, 0
 }
+
+// Finish has the link closed in order. It holds for all later streams. Messages that wait are not sent any more, and acknowledgements are not delayed. Once
+// the peer has acknowledged the messages that were sent, Next returns the last acknowledgement, and then a frame with a bye. From the last acknowledgement on,
+// Receive takes nothing in, and returns nothing. When the peer has read all, its Receive returns [ErrClosed], and it ends the stream. This end must not do so
+// before: frames that the peer has not read may be lost with the stream.
+func (l *Link) Finish() { l.finishing = true }
 
 // Met reports whether both ends know each other over the present stream, so that messages pass.
 func (l *Link) Met() bool { return l.met }
@@ -174,7 +184,7 @@ const maxControls = 4096
 // SendControl queues a text for the owner of the other end. The text overtakes all messages, has no number and is lost with the stream.
 // SendControl reports false if the link does not take the text.
 func (l *Link) SendControl(text []byte) bool {
-	if !l.met || len(l.controls) >= maxControls || l.controlBytes+len(text) > MaxMessage {
+	if !l.met || l.saidBye || len(l.controls) >= maxControls || l.controlBytes+len(text) > MaxMessage {
 		return false
 	}
 	l.controls = append(l.controls, text)
@@ -185,15 +195,21 @@ func (l *Link) SendControl(text []byte) bool {
 // Acknowledge has the next frame acknowledge all received messages, also if there is nothing else to send. It reports whether there are any
 // without an acknowledgement.
 func (l *Link) Acknowledge() bool {
-	l.presses = l.acks
-	return l.acks
+	l.ackNow = l.ackPending
+	return l.ackPending
 }
 
-// Owes reports whether an acknowledgement waits for a frame to go with, or for [Link.Acknowledge].
-func (l *Link) Owes() bool { return l.acks && !l.pressing() }
+// AckWaits reports whether an acknowledgement waits for a frame to go with, or for [Link.Acknowledge].
+func (l *Link) AckWaits() bool { return l.ackPending && !l.ackDue() }
 
-// pressing reports whether the acknowledgement is sent alone.
-func (l *Link) pressing() bool { return !l.o.DelayAcks || l.presses || l.owed >= DefaultWindow/4 }
+// ackDue reports whether a pending acknowledgement is sent alone.
+func (l *Link) ackDue() bool {
+	return !l.o.DelayAcks || l.ackNow || l.finishing || l.unackedBytes >= l.ackBytes()
+}
+
+// ackBytes returns the number of received bytes at which an acknowledgement is sent alone. A sender with fewer unacknowledged bytes sends the next message,
+// whatever its length: otherwise it would wait for an acknowledgement that the peer delays.
+func (l *Link) ackBytes() int { return max(1, min(l.o.Window, DefaultWindow)/4) }
 
 // Next returns the next frame to be written to the stream, and nil when there is none for now. now is the clock of this node, by
 // which the peer translates deadlines.
@@ -210,7 +226,7 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 	case l.greets:
 		l.greets = false
 		return l.hello().parts(memory)
-	case !l.met:
+	case !l.met, l.saidBye:
 		return nil
 	}
 	f := &l.scratch.out
@@ -219,20 +235,24 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 	size := l.controlBytes
 	l.controls, l.controlBytes = nil, 0
 	l.pack(f, size, now)
-	if len(f.controls) == 0 && len(f.envelopes) == 0 && (!l.acks || !l.pressing()) {
-		return nil
+	l.closed = l.finishing && l.flight.len() == 0
+	if len(f.controls) == 0 && len(f.envelopes) == 0 && (!l.ackPending || !l.ackDue()) {
+		if !l.closed {
+			return nil
+		}
+		l.saidBye, f.bye = true, "the node stops"
 	}
-	if l.acks {
-		l.acks, l.presses, l.owed, f.ack = false, false, 0, l.received
+	if l.ackPending {
+		l.ackPending, l.ackNow, l.unackedBytes, f.ack = false, false, 0, l.received
 	}
 	return f.parts(memory)
 }
 
 // pack puts messages into a frame that has size bytes: first those to be sent again, then new ones as long as the window has
-// room.
+// room, and the link is not finished.
 func (l *Link) pack(f *frame, size int, now time.Time) {
 	for {
-		if l.resent == l.flight.len() && !l.take() {
+		if l.resent == l.flight.len() && (l.finishing || !l.take()) {
 			return
 		}
 		p := l.flight.all()[l.resent]
@@ -259,7 +279,7 @@ func (l *Link) take() bool {
 			continue
 		}
 		p := l.bands[band].all()[0]
-		if l.weight > 0 && l.weight+len(p.data) > l.o.Window {
+		if l.weight >= l.ackBytes() && l.weight+len(p.data) > l.o.Window {
 			return false
 		}
 		l.bands[band].pop()
@@ -296,6 +316,9 @@ type Received struct {
 	Returned []Returned
 }
 
+// ErrClosed is wrapped by the error of [Link.Receive] for the frame by which the peer closes or refuses the link.
+var ErrClosed = errors.New("has closed the link")
+
 // errStream is wrapped by the errors that end a stream.
 var errStream = errors.New("link")
 
@@ -303,12 +326,16 @@ func streamError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errStream, fmt.Sprintf(format, args...))
 }
 
-// Receive takes in a frame of the stream. After an error the stream must be closed; nothing of the frame has been taken in.
+// Receive takes in a frame of the stream. After an error the stream must be closed. An error leaves the link unchanged, except that a bye is recorded.
 func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	f := &l.scratch.in
 	defer f.reset()
 	if err := f.read(data); err != nil {
 		return Received{}, err
+	}
+	// A bye is still read: when both ends close the link, each waits until the other one ends the stream.
+	if l.closed && f.bye == "" {
+		return Received{}, nil
 	}
 	var r Received
 	var err error
@@ -319,7 +346,8 @@ func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	}
 	switch last := f.first + uint64(len(f.envelopes)); {
 	case f.bye != "":
-		return r, streamError("the node %s has closed the link: %s", l.o.Peer.Name, f.bye)
+		l.gotBye = l.gotBye || l.met // a refusal later changes nothing: no message is sent until the ends have met again
+		return r, fmt.Errorf("%w: the node %s %w: %s", errStream, l.o.Peer.Name, ErrClosed, f.bye)
 	case !l.met && (f.ack != 0 || len(f.envelopes) > 0 || len(f.controls) > 0):
 		return Received{}, streamError("the node %s has sent messages before its hello", l.o.Peer.Name)
 	case f.ack >= l.next:
@@ -345,8 +373,8 @@ func (l *Link) unpack(f *frame, r *Received, now time.Time) {
 		if len(origins) > 0 && origins[0].index == i {
 			m.Origin, origins = origins[0].Origin, origins[1:]
 		}
-		l.acks = true
-		l.owed += len(envelope)
+		l.ackPending = true
+		l.unackedBytes += len(envelope)
 		if number := f.first + uint64(i); number > l.received {
 			l.received = number
 			r.Messages = append(r.Messages, m)
@@ -411,9 +439,9 @@ func (l *Link) meet(h hello) (r Received, err error) {
 	}
 	if h.session > l.theirs {
 		l.theirs, l.received = h.session, 0
-		l.acks, l.presses, l.owed = false, false, 0 // they were of the session before
+		l.ackPending, l.ackNow, l.unackedBytes = false, false, 0 // they were of the session before
 	}
-	l.met, r.Met = true, true
+	l.met, r.Met, l.gotBye = true, true, false
 	l.differ = differing(l.o.Tables, h.tables)
 	return r, nil
 }
@@ -432,7 +460,7 @@ func differing(ours, theirs map[string]uint64) (names []string) {
 func (l *Link) restart(session uint64) (all []Returned) {
 	for l.flight.len() > 0 {
 		p := l.flight.pop()
-		all = append(all, Returned{p.message, true})
+		all = append(all, Returned{p.message, !l.gotBye})
 		p.release()
 	}
 	for band := range l.bands {
@@ -457,5 +485,5 @@ func (l *Link) End() []Returned {
 	return all
 }
 
-// Bye returns the frame that closes the link in order, with the reason. The stream must be closed after it.
+// Bye returns a frame that refuses a link, with the reason. The stream must be closed after it.
 func Bye(reason string) []byte { return (&frame{bye: reason}).append(nil) }

@@ -2,6 +2,7 @@ package link
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -76,6 +77,8 @@ type world struct {
 	ends   int                            // sessions that were ended on purpose
 	over   int
 	plant  func(l *Link, f *frame, before bool) // breaks a link, or the frame, around a call of Receive
+	bye    [2]bool                              // this end has written its last frame
+	parted bool                                 // the other end has read it
 }
 
 func newWorld(t require) *world {
@@ -116,6 +119,10 @@ func (w *world) write(i int) bool {
 	if err != nil {
 		w.t.Fatalf("node %d has written a frame that cannot be read: %v", i, err)
 	}
+	if w.bye[i] {
+		w.t.Fatalf("node %d has written a frame after the last one: %+v", i, f)
+	}
+	w.bye[i] = f.bye != ""
 	for k, e := range f.envelopes {
 		w.numbered(i, idOf(e), f.first+uint64(k))
 	}
@@ -160,6 +167,12 @@ func (w *world) read(i int) bool {
 		data = f.append(nil)
 	}
 	r, err := l.Receive(data, noon)
+	if err != nil && f.bye != "" { // what is on its way to the other end is lost
+		w.cut(0)
+		w.cut(1)
+		w.parted = true
+		return true
+	}
 	if err != nil {
 		w.t.Fatalf("node %d refuses the frame %+v: %v", i, f, err)
 	}
@@ -205,7 +218,7 @@ func (w *world) returned(all []Returned) {
 			w.t.Fatalf("message %d was returned twice", w.byID[r.Message])
 		case m.delivered > 0 && !r.Sent:
 			w.t.Fatalf("message %d was delivered, and is returned as not sent", w.byID[r.Message])
-		case m.session != 0 && !r.Sent:
+		case m.session != 0 && !r.Sent && !w.parted:
 			w.t.Fatalf("message %d was sent, and is returned as not sent", w.byID[r.Message])
 		}
 	}
@@ -214,7 +227,7 @@ func (w *world) returned(all []Returned) {
 // cut ends the stream at one end. What it has written may still arrive.
 func (w *world) cut(i int) {
 	w.links[i].Close()
-	w.open[i], w.flight[i] = false, nil
+	w.open[i], w.flight[i], w.bye[i] = false, nil, false
 }
 
 // connect opens a stream at both ends, unless it is open at either.
@@ -313,6 +326,139 @@ func TestLinkProperty(t *testing.T) {
 	})
 }
 
+// Of a link that one end or both close in order, no message is returned that was delivered, although messages are sent until the end, and a stream may break.
+func TestLinkClosedInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.connect()
+		closes := rapid.SampledFrom([][]int{{0}, {1}, {0, 1}, {1, 0}}).Draw(t, "closes")
+		step := func() {
+			i := rapid.IntRange(0, 1).Draw(t, "end")
+			switch op := rapid.IntRange(0, 9).Draw(t, "op"); {
+			case op < 3:
+				w.send(i, performatives.Normal, 50, "")
+			case op < 6:
+				w.write(i)
+			default:
+				w.read(i)
+			}
+		}
+		for _, i := range closes {
+			for range rapid.IntRange(0, 40).Draw(t, "steps") {
+				step()
+			}
+			w.links[i].Finish()
+		}
+		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+			step()
+		}
+		if rapid.Bool().Draw(t, "breaks") {
+			w.cut(0)
+			w.cut(1)
+			w.connect()
+		}
+		for rounds := 0; w.open[0] || w.open[1]; rounds++ {
+			for i := range w.links {
+				w.send(i, performatives.Normal, 50, "")
+				w.write(i)
+				w.read(i)
+			}
+			if rounds > 1000 {
+				t.Fatalf("the link does not end")
+			}
+		}
+		opensAgain := rapid.Bool().Draw(t, "opens again") // and breaks
+		if opensAgain {
+			w.connect()
+			for range rapid.IntRange(0, 40).Draw(t, "steps") {
+				step()
+			}
+		}
+		w.end(0, false)
+		w.end(1, false)
+		for id, m := range w.fates {
+			if m.delivered+m.returned == 0 || !opensAgain && (m.delivered+m.returned > 1 || m.maybe) {
+				t.Fatalf("message %d of node %d was delivered %d times, and returned %d times, as perhaps received: %t", id, m.from, m.delivered, m.returned, m.maybe)
+			}
+		}
+	})
+}
+
+// A message that was sent and not acknowledged comes back as not received only if the peer has closed the link in order since then.
+func TestWhatAByeSaysOfMessages(t *testing.T) {
+	bye := func(l *Link, data []byte) {
+		t.Helper()
+		if _, err := l.Receive(data, noon); !errors.Is(err, ErrClosed) {
+			t.Fatalf("got %v, want %v", err, ErrClosed)
+		}
+	}
+	sends := func(a, b *Link) {
+		t.Helper()
+		send(t, a, 1, performatives.Normal)
+		if data := a.Next(noon); b != nil && len(receive(t, b, data, noon).Messages) != 1 {
+			t.Fatal("not received")
+		}
+	}
+	for name, c := range map[string]struct {
+		run  func(a, b *Link)
+		sent bool
+	}{
+		"closed": {func(a, b *Link) {
+			b.Finish()
+			sends(a, nil)
+			bye(a, b.Next(noon))
+		}, false},
+		"closed, then refused": {func(a, b *Link) {
+			b.Finish()
+			sends(a, nil)
+			bye(a, b.Next(noon))
+			a.Open()
+			bye(a, Bye("x"))
+		}, false},
+		"refused": {func(a, b *Link) {
+			sends(a, b)
+			a.Open()
+			bye(a, Bye("x"))
+		}, true},
+		"closed before it is sent, over a later stream": {func(a, b *Link) {
+			b.Finish()
+			bye(a, b.Next(noon))
+			a.Open()
+			b.Open()
+			toA, toB := b.Next(noon), a.Next(noon)
+			receive(t, a, toA, noon)
+			receive(t, b, toB, noon)
+			sends(a, b)
+		}, true},
+	} {
+		a, b := pair(nil)
+		meet(t, a, b)
+		c.run(a, b)
+		if got := a.End(); len(got) != 1 || got[0].Sent != c.sent {
+			t.Errorf("%s: %+v is returned, want Sent %t", name, got, c.sent)
+		}
+	}
+}
+
+// A text that is no longer sent is not taken.
+func TestControlAfterTheLastFrame(t *testing.T) {
+	a, b := pair(nil)
+	meet(t, a, b)
+	a.Finish()
+	if !a.SendControl([]byte("x")) {
+		t.Error("a text before the last frame is not taken")
+	}
+	if r := receive(t, b, a.Next(noon), noon); len(r.Controls) != 1 {
+		t.Error("the text does not arrive")
+	}
+	if _, err := b.Receive(a.Next(noon), noon); !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want %v", err, ErrClosed)
+	}
+	if a.SendControl([]byte("x")) {
+		t.Error("a text after the last frame is taken")
+	}
+}
+
 // What has been received and is sent again, since the peer was told of less, is dropped.
 func TestDuplicatesAreDropped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -338,7 +484,7 @@ var faults = map[string]func(l *Link, f *frame, before bool){
 	},
 	"acknowledgements are not sent": func(l *Link, _ *frame, before bool) {
 		if !before {
-			l.acks = false
+			l.ackPending = false
 		}
 	},
 	"more is acknowledged than was received": func(l *Link, f *frame, before bool) {

@@ -52,7 +52,8 @@ type Handler interface {
 type LinksOptions struct {
 	Self    cluster.Incarnation
 	Handler Handler
-	// Dial opens a stream to a member. It is called again, with a growing delay, as long as there is none.
+	// Dial opens a stream to a member. It is called again, with a growing delay, as long as there is none. The context bounds the dialling only, not the
+	// stream.
 	Dial func(context.Context, cluster.Member) (Stream, error)
 	// Dialect is the form of the messages, that of package grpc.
 	Dialect wire.Dialect
@@ -76,6 +77,10 @@ const ackTime = time.Millisecond
 
 // greetTime is how long a new stream may take until both ends know each other.
 const greetTime = 5 * time.Second
+
+// closeTime is how long Stop waits until the peers have read all and ended their streams. A peer that takes longer gets what it has not received an
+// acknowledgement of back as perhaps received.
+const closeTime = 5 * time.Second
 
 func defaultBackoff(attempt int) time.Duration {
 	most := min(2*time.Second, 50*time.Millisecond<<min(attempt-1, 6))
@@ -121,7 +126,7 @@ func NewLinks(o LinksOptions) (*Links, error) {
 type end struct {
 	links  *Links
 	member cluster.Member
-	ctx    context.Context // ends with Remove
+	ctx    context.Context // ends with Remove, and when Stop closes the link
 	cancel context.CancelFunc
 	wake   chan struct{} // has a value when the link may have something to send
 
@@ -132,10 +137,10 @@ type end struct {
 	stream   Stream // nil: none
 	gone     bool
 	down     *time.Timer   // set while there is no stream
-	late     *time.Timer   // for an acknowledgement that no frame takes along
-	owing    bool          // late is set
-	stopping bool          // Stop was called: acknowledgements are not delayed
-	idle     chan struct{} // closed when the peer has acknowledged all messages, and this end all of the peer; nil: Stop does not wait
+	ackTimer *time.Timer   // for an acknowledgement that no frame takes along
+	ackTimed bool          // ackTimer is set
+	closing  bool          // Stop closes the link in order: it gets no other stream
+	awaited  chan struct{} // closed when the peer has acknowledged all messages or, with closing, when it has ended the stream; nil: Stop does not wait
 }
 
 // Rename sets the incarnation of this node. The links to all nodes must have been removed.
@@ -157,8 +162,8 @@ func (ls *Links) Add(m cluster.Member) {
 	o.Self, o.Peer, o.Session = ls.self, m.Incarnation, ls.added<<32 // a link has fewer sessions
 	o.DelayAcks = true
 	e := &end{links: ls, member: m, wake: make(chan struct{}, 1), link: New(o)}
-	e.late = time.AfterFunc(time.Hour, e.acknowledge)
-	e.late.Stop()
+	e.ackTimer = time.AfterFunc(time.Hour, e.acknowledge)
+	e.ackTimer.Stop()
 	e.ctx, e.cancel = context.WithCancel(ls.ctx)
 	e.down = time.AfterFunc(ls.o.Timeout, e.expire)
 	ls.peers[m.Incarnation] = e
@@ -186,7 +191,7 @@ func (e *end) remove() {
 	e.mu.Lock()
 	e.gone = true
 	e.down.Stop()
-	e.late.Stop()
+	e.ackTimer.Stop()
 	if e.stream != nil {
 		e.stream.Close()
 		e.stream = nil
@@ -199,9 +204,9 @@ func (e *end) remove() {
 
 // stopWaitingLocked lets Stop go on.
 func (e *end) stopWaitingLocked() {
-	if e.idle != nil {
-		close(e.idle)
-		e.idle = nil
+	if e.awaited != nil {
+		close(e.awaited)
+		e.awaited = nil
 	}
 }
 
@@ -336,9 +341,9 @@ var ErrUnknownNode = errors.New("link: the node is not known here")
 // Accept serves a stream that another node has opened, until it ends.
 func (ls *Links) Accept(stream Stream) error {
 	defer stream.Close()
-	late := time.AfterFunc(greetTime, stream.Close)
+	greeting := time.AfterFunc(greetTime, stream.Close)
 	first, err := stream.Recv()
-	late.Stop()
+	greeting.Stop()
 	if err != nil {
 		return err
 	}
@@ -368,12 +373,12 @@ func (ls *Links) Accept(stream Stream) error {
 // knew each other.
 func (e *end) run(stream Stream, first []byte) (met bool) {
 	e.mu.Lock()
-	if e.gone {
+	if e.stream != nil {
+		e.stream.Close() // the peer has ended it, or it would not open another one
+	}
+	if e.gone || e.closing {
 		e.mu.Unlock()
 		return false
-	}
-	if e.stream != nil {
-		e.stream.Close()
 	}
 	e.stream = stream
 	e.link.Open()
@@ -401,7 +406,7 @@ func (e *end) leave(stream Stream) bool {
 	e.stream = nil
 	e.link.Close()
 	e.down.Reset(e.links.o.Timeout)
-	e.stopWaitingLocked() // for another stream
+	e.stopWaitingLocked() // there may be no other stream
 	return true
 }
 
@@ -415,9 +420,6 @@ func (e *end) write(stream Stream, over <-chan struct{}) {
 			return
 		}
 		frame := e.link.NextParts(time.Now(), stream.Memory)
-		if frame == nil && e.link.Idle() { // Stop waits, if it does, for the last acknowledgement to be written
-			e.stopWaitingLocked()
-		}
 		e.mu.Unlock()
 		if frame != nil {
 			if stream.Send(frame...) != nil {
@@ -436,8 +438,8 @@ func (e *end) write(stream Stream, over <-chan struct{}) {
 
 // read receives the frames of a stream until the stream ends. It sets met when both ends know each other.
 func (e *end) read(stream Stream, first []byte, met *bool) error {
-	late := time.AfterFunc(greetTime, stream.Close)
-	defer late.Stop()
+	greeting := time.AfterFunc(greetTime, stream.Close)
+	defer greeting.Stop()
 	for frame := first; ; frame = nil {
 		if frame == nil {
 			var err error
@@ -445,7 +447,7 @@ func (e *end) read(stream Stream, first []byte, met *bool) error {
 				return err
 			}
 		}
-		current, err := e.receive(stream, frame, late, met)
+		current, err := e.receive(stream, frame, greeting, met)
 		if err != nil || !current {
 			return err
 		}
@@ -453,7 +455,7 @@ func (e *end) read(stream Stream, first []byte, met *bool) error {
 }
 
 // receive takes in one frame. It reports false if the stream is no longer the link's.
-func (e *end) receive(stream Stream, frame []byte, late *time.Timer, met *bool) (current bool, err error) {
+func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bool) (current bool, err error) {
 	e.handling.Lock()
 	defer e.handling.Unlock()
 	e.mu.Lock()
@@ -465,16 +467,15 @@ func (e *end) receive(stream Stream, frame []byte, late *time.Timer, met *bool) 
 	differ := e.link.Differ()
 	if r.Met {
 		*met = true
-		late.Stop()
+		greeting.Stop()
 		e.down.Stop()
 	}
-	owes := e.stopping && e.link.Acknowledge()
-	switch {
-	case e.idle != nil && !owes && e.link.Idle():
+	if e.link.Idle() && !e.closing {
 		e.stopWaitingLocked()
-	case !e.owing && e.link.Owes():
-		e.owing = true
-		e.late.Reset(ackTime)
+	}
+	if !e.ackTimed && e.link.AckWaits() {
+		e.ackTimed = true
+		e.ackTimer.Reset(ackTime)
 	}
 	e.mu.Unlock()
 	e.signal() // an acknowledgement, or room in the window
@@ -497,7 +498,7 @@ func (e *end) receive(stream Stream, frame []byte, late *time.Timer, met *bool) 
 func (e *end) acknowledge() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.owing = false
+	e.ackTimed = false
 	if e.link.Acknowledge() {
 		e.signal()
 	}
@@ -555,53 +556,78 @@ func (e *end) expire() {
 		e.stream.Close()
 		e.stream = nil
 	}
+	e.stopWaitingLocked()
 	e.down.Reset(e.links.o.Timeout)
 	e.mu.Unlock()
 	e.links.o.Handler.Lost(e.member.Incarnation)
 	e.undelivered(returned)
 }
 
-// Stop waits until the connected nodes have acknowledged all messages, closes all links, and returns undelivered messages to the
-// handler. When ctx ends first, Stop stops waiting, and returns the cause.
+// Stop waits until the connected nodes have acknowledged all messages, then, for five seconds at most, until they have read all frames and ended their streams.
+// It closes all links, and returns undelivered messages to the handler. When ctx ends first, Stop stops waiting, and returns the cause.
 func (ls *Links) Stop(ctx context.Context) error {
 	ls.mu.Lock()
 	ls.stopped = true
-	all := make([]*end, 0, len(ls.peers))
-	for _, e := range ls.peers {
-		all = append(all, e)
-	}
+	all := slices.Collect(maps.Values(ls.peers))
 	ls.mu.Unlock()
-	var late error
-	for _, e := range all {
-		select {
-		case <-e.flushed():
-		case <-ctx.Done():
-			late = fmt.Errorf("link: stop: %w", context.Cause(ctx))
-		}
-	}
+	flushed := awaitAll(ctx, all, (*end).flush)
+	closing, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	closed := awaitAll(closing, all, (*end).close) || ctx.Err() == nil // it is no error if only closeTime has run out
 	for _, e := range all {
 		ls.Remove(e.member.Incarnation)
 	}
 	ls.cancel()
 	ls.tasks.Wait()
-	return late
+	if !flushed || !closed {
+		return fmt.Errorf("link: stop: %w", context.Cause(ctx))
+	}
+	return nil
 }
 
-// flushed returns a channel that is closed when the peer has acknowledged everything and this end owes it no acknowledgement, or if there is no
-// connection. From now on, this end acknowledges at once.
-func (e *end) flushed() <-chan struct{} {
+// awaitAll begins something at each end, and waits until all of it is done. It reports false if ctx ends first.
+func awaitAll(ctx context.Context, all []*end, begin func(*end) <-chan struct{}) bool {
+	var awaited []<-chan struct{}
+	for _, e := range all {
+		awaited = append(awaited, begin(e))
+	}
+	for _, c := range awaited {
+		select {
+		case <-c:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// flush returns a channel that is closed when the peer has acknowledged all messages, or if there is no connection. While another Stop closes the link, that
+// is when the peer has ended the stream.
+func (e *end) flush() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.stopping = true
-	if e.idle == nil {
-		e.idle = make(chan struct{})
+	return e.awaitLocked(e.closing || !e.link.Idle())
+}
+
+// close has the link closed in order, and returns a channel that is closed when the peer has ended the stream, or if there is no connection.
+func (e *end) close() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closing = true
+	e.cancel() // it dials no more
+	e.link.Finish()
+	e.signal()
+	return e.awaitLocked(true)
+}
+
+// awaitLocked returns a channel that stopWaitingLocked closes. It is closed at once if Stop need not wait for the peer, or there is no connection.
+func (e *end) awaitLocked(needed bool) <-chan struct{} {
+	if e.awaited == nil {
+		e.awaited = make(chan struct{})
 	}
-	done := e.idle
-	switch owes := e.link.Acknowledge(); {
-	case !e.link.Met(), !owes && e.link.Idle():
+	awaited := e.awaited
+	if !needed || !e.link.Met() {
 		e.stopWaitingLocked()
-	default:
-		e.signal()
 	}
-	return done
+	return awaited
 }

@@ -33,9 +33,9 @@ type pipe struct {
 	last []byte // that Recv has returned
 }
 
-// newPipe returns the ends of a stream of node a to node b.
-func newPipe(a, b string) (atA, atB *pipe) {
-	toA, toB, over, once := make(chan []byte), make(chan []byte), make(chan struct{}), new(sync.Once)
+// newPipe returns the ends of a stream of node a to node b. In each direction, it takes so many frames before they are read.
+func newPipe(a, b string, buffer int) (atA, atB *pipe) {
+	toA, toB, over, once := make(chan []byte, buffer), make(chan []byte, buffer), make(chan struct{}), new(sync.Once)
 	return &pipe{b, toA, toB, over, once, nil}, &pipe{a, toB, toA, over, once, nil}
 }
 
@@ -50,9 +50,14 @@ func (p *pipe) Send(parts ...[]byte) error {
 	}
 }
 
-// Recv destroys the frame before, which is valid until now.
+// Recv destroys the frame before, which is valid until now. Frames that were not read when the stream ends are lost, as with gRPC.
 func (p *pipe) Recv() ([]byte, error) {
 	clear(p.last)
+	select {
+	case <-p.over:
+		return nil, io.EOF
+	default:
+	}
 	select {
 	case <-p.over:
 		return nil, io.EOF
@@ -163,6 +168,7 @@ type network struct {
 	streams []*pipe
 	dialled int
 	down    bool
+	buffer  int    // of streams, in frames
 	name    string // by which dialling nodes authenticate; empty: their own
 	other   string // by which dialled nodes authenticate; empty: their own
 	serving sync.WaitGroup
@@ -178,7 +184,7 @@ func (n *network) dial(from string) func(context.Context, cluster.Member) (Strea
 			return nil, errors.New("the network is down")
 		}
 		caller := stdcmp.Or(n.name, from)
-		near, far := newPipe(caller, stdcmp.Or(n.other, m.Name))
+		near, far := newPipe(caller, stdcmp.Or(n.other, m.Name), n.buffer)
 		n.streams = append(n.streams, near)
 		n.serving.Go(func() { _ = to.Accept(far) })
 		return near, nil
@@ -531,7 +537,7 @@ func TestAcceptRefuses(t *testing.T) {
 				b, atB := n.newLinks(t, nodeB, nil)
 				b.Add(cluster.Member{Incarnation: nodeA})
 				b.Add(cluster.Member{Incarnation: nodeC})
-				near, far := newPipe(c.name, "b")
+				near, far := newPipe(c.name, "b", 0)
 				done := make(chan error, 1)
 				go func() { done <- b.Accept(far) }()
 				if c.first != nil {
@@ -922,6 +928,235 @@ func TestLinksStopAcknowledges(t *testing.T) {
 		b.Remove(nodeA)
 		equal(t, "returned", atB.undelivered(), nil)
 		n.finish(t, a, b)
+	})
+}
+
+// A node that stops ends a stream only when the other node has read all, however busy that is: with the stream, the last acknowledgement would be lost.
+func TestLinksStopWaitsForTheReader(t *testing.T) {
+	type at struct {
+		links *Links
+		self  cluster.Incarnation
+		is    *recorder
+	}
+	for _, dials := range []bool{true, false} {
+		t.Run(fmt.Sprintf("the node that dials stops: %t", dials), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := network{buffer: 10}
+				a, b, atA, atB := n.both(t, nil)
+				stops, stays := at{a, nodeA, atA}, at{b, nodeB, atB}
+				if !dials {
+					stops, stays = stays, stops
+				}
+				stays.is.hold = make(chan struct{})
+				synctest.Wait()
+				mustSend(t, stops.links, stays.self, numbered(t, 1, performatives.Normal)) // the other node is busy with it
+				synctest.Wait()
+				mustSend(t, stays.links, stops.self, numbered(t, 2, performatives.Normal)) // with an acknowledgement
+				synctest.Wait()
+				stopped := make(chan error, 1)
+				go func() { stopped <- stops.links.Stop(t.Context()) }()
+				synctest.Wait()
+				select {
+				case err := <-stopped:
+					t.Errorf("stopped before the other node has read all: %v", err)
+					stopped <- err
+				default:
+				}
+				mustSend(t, stays.links, stops.self, numbered(t, 3, performatives.Normal)) // too late
+				synctest.Wait()
+				close(stays.is.hold)
+				if err := <-stopped; err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Second) // if the other node dials, it is refused
+				stays.links.Remove(stops.self)
+				equal(t, "received", stops.is.messages(), []string{"2"})
+				equal(t, "returned", stays.is.undelivered(), []string{"3 false"})
+				dialled := n.dials()
+				n.finish(t, a, b)
+				if got := n.dials(); (dialled == 1) != dials || got != dialled {
+					t.Errorf("dialled %d times, then %d times", dialled, got)
+				}
+			})
+		})
+	}
+}
+
+// A node that stops waits for a node that does not read for a bounded time, without an error unless its context ends first.
+func TestLinksStopOfOneThatDoesNotRead(t *testing.T) {
+	for _, c := range []struct {
+		limit, want time.Duration
+		is          error
+	}{{time.Hour, closeTime, nil}, {time.Second, time.Second, context.DeadlineExceeded}} {
+		t.Run(c.limit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := network{buffer: 10}
+				a, b, _, atB := n.both(t, nil)
+				atB.hold = make(chan struct{})
+				synctest.Wait()
+				mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
+				settle() // it is acknowledged, and b is busy with it
+				ctx, cancel := context.WithTimeout(t.Context(), c.limit)
+				defer cancel()
+				begun := time.Now()
+				if err := a.Stop(ctx); !errors.Is(err, c.is) {
+					t.Errorf("stop: %v, want %v", err, c.is)
+				}
+				if took := time.Since(begun); took != c.want {
+					t.Errorf("Stop took %v, want %v", took, c.want)
+				}
+				close(atB.hold)
+				n.finish(t, b)
+			})
+		})
+	}
+}
+
+// A second Stop at the same time does not cut the first one short.
+func TestLinksStopTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{buffer: 10}
+		a, b, _, atB := n.both(t, nil)
+		atB.hold = make(chan struct{})
+		synctest.Wait()
+		mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
+		settle() // it is acknowledged, and b is busy with it
+		stopped := make(chan error, 2)
+		for range 2 {
+			go func() { stopped <- a.Stop(t.Context()) }()
+			synctest.Wait()
+		}
+		if len(stopped) > 0 {
+			t.Errorf("%d calls of Stop have returned before b has read all", len(stopped))
+		}
+		close(atB.hold)
+		for range 2 {
+			if err := <-stopped; err != nil {
+				t.Error(err)
+			}
+		}
+		n.finish(t, b)
+	})
+}
+
+// A node that stops does not wait for a stream that has broken at the other end only, when that end has opened another one.
+func TestLinksStopOfAHalfOpenStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{links: make(map[string]*Links), buffer: 10}
+		var first *pipe // at a
+		a, _ := n.newLinks(t, nodeA, func(o *LinksOptions) {
+			dial := o.Dial
+			o.Dial = func(ctx context.Context, m cluster.Member) (Stream, error) {
+				s, err := dial(ctx, m)
+				if err != nil || first != nil {
+					return s, err
+				}
+				half := *s.(*pipe) // b does not notice its end
+				half.over, half.once = make(chan struct{}), new(sync.Once)
+				first = &half
+				return first, nil
+			}
+		})
+		b, _ := n.newLinks(t, nodeB, nil)
+		b.Add(cluster.Member{Incarnation: nodeA})
+		a.Add(cluster.Member{Incarnation: nodeB})
+		synctest.Wait()
+		first.Close()
+		begun := time.Now()
+		if err := b.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took == 0 || took >= closeTime/2 {
+			t.Errorf("Stop took %v", took)
+		}
+		n.finish(t, a)
+	})
+}
+
+// A link that is given up while Stop waits does not hold Stop.
+func TestLinksStopOfALinkThatExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{buffer: 10}
+		a, b, atA, _ := n.both(t, nil)
+		atA.hold = make(chan struct{})
+		synctest.Wait()
+		for i := range 2 { // the second is not acknowledged
+			mustSend(t, b, nodeA, numbered(t, i, performatives.Normal))
+			settle()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		stopped := make(chan error, 1)
+		go func() { stopped <- b.Stop(ctx) }()
+		synctest.Wait()
+		e := b.find(nodeA)
+		// The ends no longer know each other, over the stream that they have.
+		earlier := &hello{from: nodeA, to: nodeB, session: 1, theirs: e.link.session, minVersion: 1, maxVersion: 1}
+		if err := n.streams[0].Send((&frame{hello: earlier}).append(nil)); err != nil { // as if a had written it
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		e.expire()
+		synctest.Wait()
+		select {
+		case err := <-stopped:
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Errorf("Stop returns only with its context: %v", <-stopped)
+		}
+		close(atA.hold)
+		n.finish(t, a)
+	})
+}
+
+// A node that stops opens and takes no further stream while it waits for a node that is busy.
+func TestLinksStopTakesNoFurtherStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{links: make(map[string]*Links), buffer: 10}
+		var dialled atomic.Int64 // by b
+		b, _ := n.newLinks(t, nodeB, func(o *LinksOptions) {
+			dial := o.Dial
+			o.Dial = func(ctx context.Context, m cluster.Member) (Stream, error) {
+				dialled.Add(1)
+				return dial(ctx, m)
+			}
+		})
+		all := map[string]*recorder{}
+		peers := []*Links{b}
+		for _, name := range []string{"a", "c", "d"} { // a dials b, and b dials the others
+			peer := cluster.Incarnation{Name: name, Epoch: 1}
+			ls, r := n.newLinks(t, peer, nil)
+			ls.Add(cluster.Member{Incarnation: nodeB})
+			b.Add(cluster.Member{Incarnation: peer})
+			all[name], peers = r, append(peers, ls)
+		}
+		all["d"].hold = make(chan struct{})
+		synctest.Wait()
+		time.Sleep(time.Second) // a may have dialled too early
+		mustSend(t, b, cluster.Incarnation{Name: "d", Epoch: 1}, numbered(t, 1, performatives.Normal))
+		synctest.Wait()
+		stopped := make(chan error, 1)
+		go func() { stopped <- b.Stop(t.Context()) }()
+		time.Sleep(closeTime / 2)
+		select {
+		case err := <-stopped:
+			t.Errorf("stopped before d has read all: %v", err)
+			stopped <- err
+		default:
+		}
+		for name, r := range all {
+			equal(t, "at "+name, r.seen(), []string{"connected b []"})
+		}
+		if got := dialled.Load(); got != 2 {
+			t.Errorf("b has dialled %d times", got)
+		}
+		close(all["d"].hold)
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		n.finish(t, peers...)
 	})
 }
 

@@ -8,11 +8,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/big"
 	mathrand "math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,6 +46,7 @@ type node struct {
 	links    *Links
 	recorder *recorder
 	listener *grpc.Listener
+	wrap     func(Stream) Stream // the streams that it accepts; nil: not at all
 }
 
 // newNode returns a node that expects that many messages.
@@ -65,7 +68,13 @@ func newNode(t testing.TB, self cluster.Incarnation, config *tls.Config, expects
 		t.Fatal(err)
 	}
 	n.listener, err = grpc.ListenNodes(grpc.Options{
-		Addr: "127.0.0.1:0", TLS: config, Links: func(s *grpc.LinkStream) { _ = n.links.Accept(s) }, // the other end sees the error
+		Addr: "127.0.0.1:0", TLS: config, Links: func(s *grpc.LinkStream) {
+			var accepted Stream = s
+			if n.wrap != nil {
+				accepted = n.wrap(s)
+			}
+			_ = n.links.Accept(accepted) // the other end sees the error
+		},
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -336,6 +345,78 @@ func TestLoopbackStopWhileTheOtherIsSlow(t *testing.T) {
 	stop(t, b.links)
 	if got := len(a.recorder.returned) + len(b.recorder.received); got < 20_000 {
 		t.Errorf("%d of 20000 are accounted for", got)
+	}
+}
+
+// ending is a stream that closes a channel when its last frame is written, or when it is closed without one.
+type ending struct {
+	Stream
+	ends func()
+}
+
+func newEnding(s Stream, over chan<- struct{}) *ending {
+	return &ending{s, sync.OnceFunc(func() { close(over) })}
+}
+
+func (e *ending) Send(parts ...[]byte) error {
+	f, err := readFrame(slices.Concat(parts...))
+	if err != nil {
+		return err
+	}
+	err = e.Stream.Send(parts...)
+	if f.bye != "" {
+		e.ends()
+	}
+	return err
+}
+
+func (e *ending) Close() {
+	e.Stream.Close()
+	e.ends()
+}
+
+// The last acknowledgement of a node that stops arrives at one that is busy until the other one has nothing more to say.
+func TestLoopbackStopAcknowledges(t *testing.T) {
+	for _, dials := range []bool{true, false} {
+		t.Run(fmt.Sprintf("the node that dials stops: %t", dials), func(t *testing.T) {
+			for range 10 { // without the last frame, gRPC drops an acknowledgement now and then
+				over := make(chan struct{})
+				a := newNode(t, nodeA, nil, 1, func(o *LinksOptions) {
+					dial := o.Dial
+					o.Dial = func(ctx context.Context, m cluster.Member) (Stream, error) {
+						s, err := dial(ctx, m)
+						if err == nil && dials {
+							s = newEnding(s, over)
+						}
+						return s, err
+					}
+				})
+				b := newNode(t, nodeB, nil, 1, nil)
+				stops, stays, stopsID, staysID := a, b, nodeA, nodeB
+				if !dials {
+					stops, stays, stopsID, staysID = b, a, nodeB, nodeA
+					b.wrap = func(s Stream) Stream { return newEnding(s, over) }
+				}
+				stays.recorder.hold = make(chan struct{})
+				b.links.Add(a.member(nodeA))
+				a.links.Add(b.member(nodeB))
+				mustSend(t, stops.links, staysID, numbered(t, 1, performatives.Normal))
+				mustSend(t, stays.links, stopsID, numbered(t, 2, performatives.Normal))
+				await(t, "the message", stops.recorder.reached)
+				stopped := make(chan struct{})
+				go func() {
+					stop(t, stops.links)
+					close(stopped)
+				}()
+				await(t, "what the node says", over)
+				close(stays.recorder.hold)
+				await(t, "Stop", stopped)
+				stays.links.Remove(stopsID)
+				if all := stays.recorder.undelivered(); len(all) > 0 {
+					t.Fatalf("returned: %q", all)
+				}
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -344,13 +345,19 @@ func TestMalformedFramesChangeNothing(t *testing.T) {
 		t.Fatalf("only %d frames", len(frames))
 	}
 	for name, data := range frames {
-		before := fmt.Sprintf("%+v", *a)
+		before, gotBye := fmt.Sprintf("%+v", *a), a.gotBye
 		r, err := a.Receive(data, noon)
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if diff := cmp.Diff(Received{}, r); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+		if f, err := readFrame(data); err == nil && f.bye != "" { // the one change
+			if !a.gotBye {
+				t.Errorf("%s: the bye is not recorded", name)
+			}
+			a.gotBye = gotBye
 		}
 		if after := fmt.Sprintf("%+v", *a); after != before {
 			t.Errorf("%s: was\n%s, is\n%s", name, before, after)
@@ -379,16 +386,16 @@ func TestDelayedAcknowledgements(t *testing.T) {
 		}
 		return f
 	}
-	if b.Owes() || b.Acknowledge() || written(b) != nil {
+	if b.AckWaits() || b.Acknowledge() || written(b) != nil {
 		t.Error("an acknowledgement of nothing")
 	}
 	send(t, a, 1, performatives.Normal)
 	receive(t, b, a.Next(noon), noon)
-	if !b.Owes() || written(b) != nil {
+	if !b.AckWaits() || written(b) != nil {
 		t.Error("the acknowledgement does not wait")
 	}
 	send(t, b, 2, performatives.Normal)
-	if f := written(b); f == nil || f.ack != 1 || len(f.envelopes) != 1 || b.Owes() {
+	if f := written(b); f == nil || f.ack != 1 || len(f.envelopes) != 1 || b.AckWaits() {
 		t.Errorf("the frame is %+v", f)
 	}
 	if f := written(b); b.Acknowledge() || f != nil {
@@ -396,15 +403,15 @@ func TestDelayedAcknowledgements(t *testing.T) {
 	}
 	send(t, a, 3, performatives.Normal)
 	receive(t, b, a.Next(noon), noon)
-	if !b.Acknowledge() || b.Owes() {
+	if !b.Acknowledge() || b.AckWaits() {
 		t.Error("the acknowledgement goes on waiting")
 	}
 	if f := written(b); f == nil || f.ack != 2 || len(f.envelopes) != 0 {
 		t.Errorf("the frame is %+v", f)
 	}
 	for sent := 0; sent < DefaultWindow/4; sent += 1 << 16 {
-		if b.owed != sent || sent > 0 && !b.Owes() {
-			t.Fatalf("%d bytes are owed, want %d", b.owed, sent)
+		if b.unackedBytes != sent || sent > 0 && !b.AckWaits() {
+			t.Fatalf("%d bytes are unacknowledged, want %d", b.unackedBytes, sent)
 		}
 		data := envelope(1, 1<<16)
 		if err := a.Send(message(t, performatives.Normal, ""), data[:1<<16]); err != nil {
@@ -426,8 +433,41 @@ func TestDelayedAcknowledgements(t *testing.T) {
 	receive(t, b, (&frame{first: 1, envelopes: [][]byte{envelope(1, 1)}}).append(nil), noon)
 	// A stream that ends takes the wish for an acknowledgement along: the next hello has the number.
 	b.Open()
-	if b.Owes() || b.Acknowledge() {
+	if b.AckWaits() || b.Acknowledge() {
 		t.Error("an acknowledgement outlives the stream")
+	}
+}
+
+// A message that the window has no room for does not wait for an acknowledgement which the other end delays: whatever the lengths, all messages arrive
+// without a call of Acknowledge.
+func TestWindowDoesNotWaitForDelayedAcknowledgements(t *testing.T) {
+	for _, windows := range [][2]int{{0, 0}, {4 * DefaultWindow, 0}, {4 * DefaultWindow, 2 * DefaultWindow}, {1000, 1000}, {1000, 500}, {1, 1}} {
+		t.Run(fmt.Sprint(windows), func(t *testing.T) {
+			dice := rand.New(rand.NewPCG(1, 2))
+			rounds := 300
+			if windows[0] != 1000 && windows[0] != 1 {
+				rounds = 10
+			}
+			for range rounds {
+				a, b := pair(func(a, b *Options) {
+					a.DelayAcks, b.DelayAcks = true, true
+					a.Window, b.Window = windows[0], windows[1]
+				})
+				meet(t, a, b)
+				window, many := min(a.o.Window, DefaultWindow), 1+dice.IntN(8)
+				var sizes []int
+				for range many {
+					size := []int{0, 1, window / 8, window/4 - 20, window / 4, window / 2, window - 20, window, window + 1, 2 * window}[dice.IntN(10)]
+					sizes = append(sizes, size)
+					if err := a.Send(message(t, performatives.Normal, ""), envelope(1, max(0, size))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if exchange(t, a, b); b.received != uint64(many) {
+					t.Fatalf("%d of %d messages with %v bytes arrive; %d bytes are not acknowledged", b.received, many, sizes, a.weight)
+				}
+			}
+		})
 	}
 }
 

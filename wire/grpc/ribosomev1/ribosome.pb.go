@@ -339,7 +339,7 @@ type LinkFrame struct {
 	Origins []*LinkOrigin `protobuf:"bytes,10,rep,name=origins,proto3" json:"origins,omitempty"`
 	// A request or an answer of the directory. It has no number, passes all messages and is lost with the stream.
 	Controls [][]byte `protobuf:"bytes,11,rep,name=controls,proto3" json:"controls,omitempty"`
-	// The sender closes the stream for this reason.
+	// The link ends for this reason: the sender takes nothing more in, and the receiver ends the stream.
 	Bye           string `protobuf:"bytes,12,opt,name=bye,proto3" json:"bye,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
