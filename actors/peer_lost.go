@@ -146,9 +146,14 @@ func (a *ConversationActor) losePeer(p *PeerLost) {
 func (o *openSet) hasPeer(peers map[performatives.AgentID]bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for k := range o.all {
-		if peers[k.Peer] {
+	for _, s := range o.all {
+		if s.first != nil && peers[s.first.Key().Peer.Fold()] {
 			return true
+		}
+		for k := range s.more {
+			if peers[k.Peer] {
+				return true
+			}
 		}
 	}
 	return false

@@ -238,8 +238,8 @@ func (s *scope) childDeadline(now time.Time, reserve time.Duration) time.Time {
 	return s.deadline.Add(-reserve)
 }
 
-// parentOf returns the parent conversation that m names, empty for none.
-func parentOf(m *performatives.Message) performatives.ConversationID {
+// ParentOf returns the conversation in whose work the conversation that m opens was begun, as m names it; empty for none.
+func ParentOf(m *performatives.Message) performatives.ConversationID {
 	raw, ok := m.Metadata(memberParent)
 	if !ok {
 		return ""
