@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -72,6 +73,47 @@ func benchmarkDelegate(b *testing.B, observed string, many bool) {
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
 			delegate()
+		}
+	})
+}
+
+// BenchmarkView makes the views of a node with 10,000 conversations under way, of which the recorder keeps 1,000: the list of all, and one of them with its children.
+func BenchmarkView(b *testing.B) {
+	n := nodeWithWorker(b)
+	r, err := observe.New(n, observe.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	err = n.Spawn(b.Context(), "busy", func() actors.Agent {
+		return worker(func(ctx context.Context) (performatives.InformResult, error) {
+			<-ctx.Done()
+			return performatives.InformResult{}, context.Cause(ctx)
+		})
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var one performatives.ConversationID
+	for range 10_000 {
+		d, err := delegation.Start(b.Context(), n, "busy", performatives.TaskRequest{TaskType: "work"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		one = d.Conversation()
+	}
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			if len(r.Conversations()) < 10_000 {
+				b.Fatal("not all are listed")
+			}
+		}
+	})
+	b.Run("one", func(b *testing.B) {
+		for b.Loop() {
+			if _, found := r.Conversation(one); !found || len(r.Children(one)) > 0 {
+				b.Fatal("it is not found")
+			}
 		}
 	})
 }

@@ -114,11 +114,13 @@ type conversation struct {
 	From     string           `json:"from"`
 	To       string           `json:"to"`
 	Parent   string           `json:"parent_conversation_id"`
+	Began    string           `json:"began"`
 	Live     bool             `json:"live"`
 	Sides    []map[string]any `json:"sides"`
 	Messages []map[string]any `json:"messages"`
 	Children []string         `json:"children"`
 	Next     []struct {
+		Role  string   `json:"role"`
 		Moves []string `json:"moves"`
 	} `json:"next_moves"`
 }
