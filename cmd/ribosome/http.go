@@ -133,6 +133,9 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 	if err != nil {
 		return nil, err
 	}
+	if c.readOnly() {
+		p.log.Info("everyone on this machine may read by --http, and nobody act, since no flag says who may connect")
+	}
 	socket := p.operators
 	if socket == nil {
 		if socket, err = net.Listen("tcp", addr); err != nil {
@@ -192,8 +195,14 @@ func bounded(next http.Handler) http.Handler {
 }
 
 // permits returns a function that reports whether an operator has a right by the rules of --rules. Without rules it returns nil, which
-// gives all rights to each authenticated operator.
+// gives all rights to each authenticated operator, and so it does for --no-auth.
 func (c *nodeCmd) permits() (func(wire.Identity, auth.Right) bool, error) {
+	switch {
+	case c.readOnly():
+		return func(_ wire.Identity, right auth.Right) bool { return right == auth.RightRead }, nil
+	case c.NoAuth:
+		return nil, nil
+	}
 	rules, err := c.rules()
 	if rules == nil || err != nil {
 		return nil, err

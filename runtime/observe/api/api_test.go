@@ -19,6 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
@@ -304,6 +305,20 @@ func TestRights(t *testing.T) {
 	}
 	if got := ask(h, "GET", "/api/node?token="+reader, "", "Cookie", "token="+reader); got.Code != 401 {
 		t.Errorf("a token outside of the header: %d", got.Code)
+	}
+}
+
+// Without authentication, everyone on this machine has the rights that Permits gives the identity without a name.
+func TestRightsWithoutAuthentication(t *testing.T) {
+	_, h, _ := serve(t, func(o *api.Options) {
+		o.Permits = func(who wire.Identity, right auth.Right) bool { return who.Name == "" && right == auth.RightRead }
+	})
+	if got := ask(h, "GET", "/api/node", ""); got.Code != http.StatusOK {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	got := ask(h, "POST", "/api/conversations/x/cancel", "", "Content-Type", jsonType)
+	if got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), "without authentication nobody has the right to act here") {
+		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
 
