@@ -174,6 +174,23 @@ func TestHTTPAlone(t *testing.T) {
 	}
 }
 
+// With --no-auth everyone on this machine may read and act, also when rules say what peers may.
+func TestHTTPNoAuth(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "rules", `[{"agent":"ann","allow":["*"],"operator":["read"]}]`)
+	n := begins(t, "node", "--no-auth", "--http", "127.0.0.1:0", "--rules", "rules")
+	c, url := browser(t, nil), served(n)
+	if code, body := ask(t, c, "GET", url+"/api/node", ""); code != http.StatusOK {
+		t.Errorf("%d %s", code, body)
+	}
+	if code, body := ask(t, c, "POST", url+"/api/conversations/x/cancel", ""); code != http.StatusNotFound || !strings.Contains(body, "unknown_conversation") {
+		t.Errorf("%d %s", code, body)
+	}
+	if r := n.end(); r.code != exitDone || strings.Contains(r.stderr, "may read by --http") {
+		t.Errorf("got %+v", r)
+	}
+}
+
 // A name of this machine that is not one of loopback is found when the listener is open.
 func TestOpenedAddress(t *testing.T) {
 	away, here := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
