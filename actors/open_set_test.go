@@ -60,7 +60,7 @@ func TestOpenSet(t *testing.T) {
 			}
 		}
 	}
-	for range 200 {
+	for range 100 {
 		var o openSet
 		model, all := map[Key]Conversation{}, []*side{{}}
 		for range 40 {
