@@ -1,7 +1,8 @@
 package actors
 
-// OnOrLost is [On] with a second function, which is called for each event of the type that finds the queue full, so that something of it can be counted. Its
-// publisher calls it, and waits for it with the stream locked: it must be short, and must neither publish nor subscribe. Several publishers may call it at once.
+// OnOrLost is [On] with a second function, which is called for each event of the type that finds the queue full, so that something of it can be counted.
+// The publisher calls lost while it holds the lock of the stream: calls come one at a time, perhaps while fn runs. lost must be short, and must neither
+// publish nor subscribe.
 func OnOrLost[E Event](fn func(seq uint64, ev *E), lost func(ev E)) Column {
 	return &column[E]{fn: fn, lost: lost}
 }

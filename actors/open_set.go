@@ -16,10 +16,10 @@ type openSet struct {
 	all map[performatives.ConversationID]sameID
 }
 
-// sameID holds the open conversations that have one id: mostly a single one.
+// sameID holds the open conversations that have one id: mostly a single one, or the two sides of an agent that asks itself.
 type sameID struct {
-	first Conversation         // nil when it has ended before the others
-	more  map[Key]Conversation // the others, by the key with the folded peer; nil without any
+	few  [2]Conversation      // nil where there is none
+	more map[Key]Conversation // the others, by the key with the folded peer; nil without any
 }
 
 func (o *openSet) add(c Conversation) {
@@ -30,15 +30,26 @@ func (o *openSet) add(c Conversation) {
 	}
 	k := c.Key()
 	s := o.all[k.ID]
-	switch {
-	case s.first == nil && s.more[k.folded()] == nil, s.first != nil && s.first.Key().is(k):
-		s.first = c
-	case s.more == nil:
-		s.more = map[Key]Conversation{k.folded(): c}
-	default:
-		s.more[k.folded()] = c
-	}
+	s.put(k, c)
 	o.all[k.ID] = s
+}
+
+// put adds c, in place of a conversation that has its key.
+func (s *sameID) put(k Key, c Conversation) {
+	for i, other := range s.few {
+		if other != nil && other.Key().is(k) {
+			s.few[i] = c
+			return
+		}
+	}
+	if free := slices.Index(s.few[:], nil); free >= 0 && (s.more == nil || s.more[k.folded()] == nil) {
+		s.few[free] = c
+		return
+	}
+	if s.more == nil {
+		s.more = make(map[Key]Conversation)
+	}
+	s.more[k.folded()] = c
 }
 
 func (o *openSet) remove(c Conversation) {
@@ -46,12 +57,12 @@ func (o *openSet) remove(c Conversation) {
 	defer o.mu.Unlock()
 	k := c.Key()
 	s := o.all[k.ID]
-	if s.first == c {
-		s.first = nil
+	if i := slices.Index(s.few[:], c); i >= 0 {
+		s.few[i] = nil
 	} else if f := k.folded(); s.more[f] == c { // else a later conversation has the key
 		delete(s.more, f)
 	}
-	if s.first == nil && len(s.more) == 0 {
+	if s.few == [2]Conversation{} && len(s.more) == 0 {
 		delete(o.all, k.ID)
 		return
 	}
@@ -82,8 +93,10 @@ func (o *openSet) with(id performatives.ConversationID) []Conversation {
 }
 
 func (s sameID) appendTo(all []Conversation) []Conversation {
-	if s.first != nil {
-		all = append(all, s.first)
+	for _, c := range s.few {
+		if c != nil {
+			all = append(all, c)
+		}
 	}
 	return slices.AppendSeq(all, maps.Values(s.more))
 }
@@ -93,8 +106,10 @@ func (o *openSet) has(id performatives.ConversationID, peer performatives.AgentI
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s := o.all[id]
-	if s.first != nil && s.first.Key().Peer.Is(peer) {
-		return true
+	for _, c := range s.few {
+		if c != nil && c.Key().Peer.Is(peer) {
+			return true
+		}
 	}
 	if len(s.more) == 0 {
 		return false

@@ -45,11 +45,11 @@ func TestOpenSet(t *testing.T) {
 			}
 		}
 		for _, peer := range []performatives.AgentID{"a", "B", "É", "none"} {
-			any := false
+			found := false
 			for k := range model {
-				any = any || k.Peer == peer.Fold()
+				found = found || k.Peer == peer.Fold()
 			}
-			if got := o.hasPeer(map[performatives.AgentID]bool{peer.Fold(): true}); got != any {
+			if got := o.hasPeer(map[performatives.AgentID]bool{peer.Fold(): true}); got != found {
 				t.Fatalf("%s: it has the peer %s: %v in %v", what, peer, got, model)
 			}
 			k := Key{ID: "1", Peer: peer}.folded()
@@ -83,7 +83,7 @@ func TestOpenSet(t *testing.T) {
 			o.remove(c)
 		}
 		if len(o.all) > 0 {
-			t.Fatalf("what is empty is kept: %v", o.all)
+			t.Fatalf("empty entries are kept: %v", o.all)
 		}
 		o.add(all[0])
 		o.clear()
@@ -97,6 +97,36 @@ func sameConversations(a, b []Conversation) bool {
 	slices.SortFunc(a, byAddress)
 	slices.SortFunc(b, byAddress)
 	return slices.Equal(a, b)
+}
+
+// An agent that asks itself has two conversations with one id. Neither takes memory, and a search for a peer takes none, whatever the letters of the ids.
+func TestOpenSetAllocatesNothing(t *testing.T) {
+	var o openSet
+	asking, asked := &side{key: Key{"1", "Eddy", true}}, &side{key: Key{"1", "Eddy", false}}
+	peers := map[performatives.AgentID]bool{"jules": true}
+	if allocs := testing.AllocsPerRun(100, func() {
+		o.add(asking)
+		o.add(asked)
+		if o.hasPeer(peers) {
+			t.Error("it has a peer that it has not")
+		}
+		o.remove(asking)
+		o.add(asking)
+		o.remove(asked)
+		o.remove(asking)
+	}); allocs != 0 {
+		t.Errorf("it takes %v allocations", allocs)
+	}
+}
+
+// Ids are compared as they are folded, also those that are longer than a valid one or have letters outside of ASCII.
+func TestHasFolded(t *testing.T) {
+	long := strings.Repeat("A", performatives.MaxIDLength+1)
+	for _, id := range []performatives.AgentID{"", "a-1", "Jules", "ÉCOLE", "\u212a", performatives.AgentID(long), performatives.AgentID(long[1:])} {
+		if !hasFolded(map[performatives.AgentID]bool{id.Fold(): true}, id) || hasFolded(map[performatives.AgentID]bool{id.Fold() + "-": true}, id) {
+			t.Errorf("%q is not found, or where it is not", id)
+		}
+	}
 }
 
 // BenchmarkOpenSet adds a conversation to the set of an agent that has 100 open ones, and removes it.
