@@ -56,20 +56,16 @@ func infos(of iter.Seq[actors.Conversation]) (all []Info) {
 	return all
 }
 
-// Children returns the conversations under way in a system that were begun in the work of a conversation, by their ids, each with its begin: that of its first
-// side here. It compares the parent of each conversation under way. It may be called from any goroutine.
-func Children(system *actors.System, of performatives.ConversationID) map[performatives.ConversationID]time.Time {
-	children := make(map[performatives.ConversationID]time.Time)
+// Children returns the ids of the conversations under way in a system that were begun in the work of a conversation, sorted. It compares the parent of each
+// conversation under way. It may be called from any goroutine. The caller owns the result.
+func Children(system *actors.System, of performatives.ConversationID) (ids []performatives.ConversationID) {
 	for c := range system.Conversations() {
-		c, ok := c.(*Conversation)
-		if !ok || c.parent != of || c.Over() {
-			continue
-		}
-		if at, known := children[c.key.ID]; !known || c.began.Before(at) {
-			children[c.key.ID] = c.began
+		if c, ok := c.(*Conversation); ok && c.parent == of && !c.Over() {
+			ids = append(ids, c.key.ID)
 		}
 	}
-	return children
+	slices.Sort(ids)
+	return slices.Compact(ids) // a conversation has two sides
 }
 
 // Withdraw cancels the conversation with an id on behalf of its caller, who gets cause in the error: the peer gets CANCEL. It returns at

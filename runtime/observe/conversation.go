@@ -44,8 +44,12 @@ type Side struct {
 }
 
 // Order puts the sides into the order in which they began, by the clocks of their nodes. Of those that began at once, the initiator's is first. Sides of
-// several nodes may be together: their order is the same whichever node they were added from first.
+// several nodes may be together: their order is the same whichever node they were added from first. Order removes the readings of the monotonic clock from the
+// times at which they began, since a time from another node has none.
 func (c *Conversation) Order() {
+	for i := range c.Sides {
+		c.Sides[i].Began = c.Sides[i].Began.Round(0)
+	}
 	slices.SortStableFunc(c.Sides, func(a, b Side) int {
 		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Peer, b.Peer),
 			a.Since.Compare(b.Since), cmp.Compare(a.State, b.State))

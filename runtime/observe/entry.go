@@ -12,7 +12,7 @@ import (
 // entry is a recorded conversation.
 type entry struct {
 	id        performatives.ConversationID
-	parent    performatives.ConversationID // of an ended side, or of the first message once learnParent was called; see above
+	parent    performatives.ConversationID // of an ended side, or of the first message once learnParentLocked was called
 	protocol  string
 	began     time.Time
 	updated   time.Time
@@ -184,24 +184,24 @@ func (r *Recorder) forgetLocked(e *entry) {
 	r.free = e
 }
 
-// above returns the conversation in whose work e was begun; empty without one. It is known from the first message, also when the events of the ends of sides
-// were lost.
-func (e *entry) above() performatives.ConversationID {
+// learnParentLocked returns the conversation in whose work e was begun; empty without one. It is known from the first message, also when the events of the ends
+// of sides were lost.
+func (e *entry) learnParentLocked() performatives.ConversationID {
 	if len(e.messages) > 0 && e.messages[0].source != nil {
-		e.learnParent(e.messages[0].source)
+		e.learnParentOfLocked(e.messages[0].source)
 	}
 	return e.parent
 }
 
-// learnParent takes the parent from a message, if that is the first of the conversation: the one that opens it.
-func (e *entry) learnParent(m *performatives.Message) {
+// learnParentOfLocked takes the parent from a message, if that is the first of the conversation: the one that opens it.
+func (e *entry) learnParentOfLocked(m *performatives.Message) {
 	if e.parent == "" && e.forgotten == 0 && e.messages[0].is(m) {
 		e.parent = codons.ParentOf(m)
 	}
 }
 
 func (r *Recorder) forgetMessageLocked(e *entry) {
-	e.above()
+	e.learnParentLocked()
 	r.growLocked(e, -e.messages[0].bytes)
 	e.messages[0] = kept{} // its payload can be collected before the list grows again
 	e.messages = e.messages[1:]

@@ -101,3 +101,36 @@ func TestParentOfALostEnd(t *testing.T) {
 		}
 	}
 }
+
+// A parent that is longer than an id may be is none, and the record of the conversation keeps nothing of it.
+func TestParentIsBounded(t *testing.T) {
+	n, err := runtime.New(runtime.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Stop(t.Context()); err != nil { // the events of its own agent are over
+		t.Fatal(err)
+	}
+	r, err := New(n, Options{Messages: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, id := range []performatives.MessageID{"1", "2"} { // with the second, the first is forgotten
+		m, err := performatives.New(performatives.Envelope{
+			ID: id, Performative: performatives.ActInform, Sender: "a", Receiver: "b", ConversationID: "c", Timestamp: time.Unix(1, 0),
+			Metadata: performatives.Members{"parent_conversation_id": json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+		c, _ := r.Conversation("c")
+		if parent := r.byID["c"].parent; c.Parent != "" || parent != "" || c.Messages[0].LeftOut == "" {
+			t.Errorf("the view has a parent of %d bytes, the record of %d", len(c.Parent), len(parent))
+		}
+	}
+	if kept := r.Counts().Bytes; kept > 2<<10 {
+		t.Errorf("the record has %d bytes", kept)
+	}
+}

@@ -24,18 +24,18 @@ type Counts struct {
 	Uncounted         uint64 `json:"incidents_uncounted"` // incidents of agents beyond the bound, which have no counts of their own
 }
 
-// sides finds the sides of conversations that are under way on a node.
-type sides struct {
+// liveSides finds the sides of conversations that are under way on a node.
+type liveSides struct {
 	all      func() []codons.Info
-	with     func(performatives.ConversationID) []codons.Info                              // those with an id
-	children func(performatives.ConversationID) map[performatives.ConversationID]time.Time // see [codons.Children]
+	with     func(performatives.ConversationID) []codons.Info                  // those with an id
+	children func(performatives.ConversationID) []performatives.ConversationID // see [codons.Children]
 }
 
 // Recorder keeps the last conversations of a node. Its owner must call Close.
 type Recorder struct {
 	options Options
 	mask    Mask
-	node    sides
+	node    liveSides
 	health  func(performatives.AgentID) (runtime.Health, bool) // without counts
 
 	listener // its lock guards the following fields
@@ -58,11 +58,11 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	children := func(of performatives.ConversationID) map[performatives.ConversationID]time.Time {
+	children := func(of performatives.ConversationID) []performatives.ConversationID {
 		return codons.Children(node.System(), of)
 	}
 	r := &Recorder{
-		options: o, mask: NewMask(o.Mask), node: sides{node.Conversations, node.Conversation, children}, health: node.Health,
+		options: o, mask: NewMask(o.Mask), node: liveSides{node.Conversations, node.Conversation, children}, health: node.Health,
 		byID: map[performatives.ConversationID]*entry{}, incidents: map[performatives.AgentID]*Incidents{},
 		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
@@ -173,7 +173,7 @@ func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 	}
 	e.messages = append(e.messages, r.keep(at, m))
 	if e.messages[len(e.messages)-1].source == nil {
-		e.learnParent(m)
+		e.learnParentOfLocked(m)
 	}
 	r.growLocked(e, e.messages[len(e.messages)-1].bytes)
 	if len(e.messages) > r.options.Messages {

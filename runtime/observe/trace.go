@@ -42,7 +42,7 @@ func (r *Recorder) Trace(id string) (Trace, bool) {
 		}
 	}
 	for e := r.recent.newest; e != nil; e = e.older {
-		e.above()
+		e.learnParentLocked()
 	}
 	if e := r.byID[performatives.ConversationID(id)]; e != nil { // one begun in the work of another belongs to that
 		for seen := 0; e.parent != "" && r.byID[e.parent] != nil && seen < len(r.byID); seen++ {

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -21,7 +20,7 @@ func (r *Recorder) Conversations() []Conversation {
 		if e.began.After(asked) {
 			continue // its sides were perhaps not listed yet
 		}
-		c := e.view()
+		c := e.viewLocked()
 		for i := range c.Sides {
 			c.Sides[i].Path = nil
 		}
@@ -53,7 +52,7 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 	e := r.byID[id]
 	var messages []kept
 	if e != nil {
-		c = e.view()
+		c = e.viewLocked()
 		for i := range c.Sides {
 			c.Sides[i].Path = slices.Clone(c.Sides[i].Path)
 		}
@@ -64,7 +63,7 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 		c.Messages = append(c.Messages, r.message(&messages[i]))
 	}
 	found := e != nil
-	if e != nil && len(c.Sides) == 0 {
+	if e != nil && len(c.Sides) == 0 && len(live) == 0 {
 		live = r.node.with(id) // it began after the first list was made
 	}
 	for _, i := range live {
@@ -75,29 +74,25 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 	return c, found
 }
 
-// Children returns the conversations, under way on the node or recorded, that were begun in the work of a conversation, the latest begun first. The caller
-// owns the result.
+// Children returns the ids of the conversations, under way on the node or recorded, that were begun in the work of a conversation, sorted. The caller owns the
+// result.
 func (r *Recorder) Children(of performatives.ConversationID) []performatives.ConversationID {
-	began := r.node.children(of) // before the events are taken, as in Conversations
+	ids := r.node.children(of) // before the events are taken, as in Conversations
 	mu := r.lock()
 	for e := r.recent.newest; e != nil; e = e.older {
-		if e.above() != of {
-			continue
-		}
-		if at, live := began[e.id]; !live || e.began.Before(at) {
-			began[e.id] = e.began
+		if e.learnParentLocked() == of {
+			ids = append(ids, e.id)
 		}
 	}
 	mu.Unlock()
-	return slices.SortedFunc(maps.Keys(began), func(a, b performatives.ConversationID) int {
-		return cmp.Or(began[b].Compare(began[a]), cmp.Compare(a, b))
-	})
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
-// view returns a copy without the messages. The paths of its sides are those of the entry.
-func (e *entry) view() Conversation {
+// viewLocked returns a copy without the messages. The paths of its sides are those of the entry.
+func (e *entry) viewLocked() Conversation {
 	c := Conversation{
-		ID: e.id, Parent: e.above(), Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: append([]Side{}, e.sides...),
+		ID: e.id, Parent: e.learnParentLocked(), Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: append([]Side{}, e.sides...),
 		Count: e.forgotten + len(e.messages), Forgotten: e.forgotten,
 	}
 	if len(e.messages) > 0 {

@@ -18,7 +18,7 @@ func newEndRecorder(live func(*actors.Events) []codons.Info) (*Recorder, *actors
 	r := &Recorder{vitals: newHealth(), byID: map[performatives.ConversationID]*entry{}, options: Options{Conversations: 10, Bytes: 1 << 20}}
 	r.rates.first = numberOf(time.Now())
 	r.events = events.SubscribeBatches(16, actors.On(r.endedLocked))
-	r.node = sides{
+	r.node = liveSides{
 		all:  func() []codons.Info { return live(events) },
 		with: func(performatives.ConversationID) []codons.Info { return live(events) },
 	}
@@ -76,6 +76,22 @@ func TestBeginsDuringAView(t *testing.T) {
 	}
 }
 
+// A side whose end is published only after the recorder has taken the events is in the view of its conversation as the node listed it.
+func TestEndsAfterTheEventsOfAView(t *testing.T) {
+	began, lists := time.Now(), 0
+	r, _ := newEndRecorder(func(events *actors.Events) []codons.Info {
+		if lists++; lists == 1 {
+			return []codons.Info{{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}}
+		}
+		events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: "c", Agent: "a", Peer: "b"}, State: "done", Began: began})
+		return nil
+	})
+	r.entryLocked(began, "c") // by its first message
+	if c, _ := r.Conversation("c"); len(c.Sides) != 1 || !c.Live || c.Sides[0].State != "working" {
+		t.Errorf("%+v", c)
+	}
+}
+
 // A conversation whose record begins with its end began when the side began.
 func TestBeganOfAnEnd(t *testing.T) {
 	r, events := newEndRecorder(func(*actors.Events) []codons.Info { return nil })
@@ -95,8 +111,8 @@ func TestViewOfOne(t *testing.T) {
 	r.node.with = func(id performatives.ConversationID) []codons.Info {
 		return []codons.Info{{ID: id, Agent: "a", Peer: "b", State: "working", Began: began, Since: began}}
 	}
-	r.node.children = func(of performatives.ConversationID) map[performatives.ConversationID]time.Time {
-		return map[performatives.ConversationID]time.Time{of + "-old": began, of + "-new": began.Add(time.Second), of + "-as-new": began.Add(time.Second)}
+	r.node.children = func(of performatives.ConversationID) []performatives.ConversationID {
+		return []performatives.ConversationID{of + "-as-new", of + "-new", of + "-old"}
 	}
 	if c, found := r.Conversation("c"); !found || c.ID != "c" || len(c.Sides) != 1 || !c.Live {
 		t.Errorf("%+v", c)
@@ -105,7 +121,7 @@ func TestViewOfOne(t *testing.T) {
 		events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: id, Agent: "a", Parent: "c"}, State: "done", Began: began.Add(-time.Second)})
 	}
 	events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: "d", Agent: "a", Parent: "other"}, State: "done", Began: began})
-	if got := r.Children("c"); !slices.Equal(got, []performatives.ConversationID{"c-as-new", "c-new", "c-ended", "c-old"}) {
+	if got := r.Children("c"); !slices.Equal(got, []performatives.ConversationID{"c-as-new", "c-ended", "c-new", "c-old"}) {
 		t.Errorf("the children are %v", got)
 	}
 }
@@ -129,6 +145,21 @@ func TestOrder(t *testing.T) {
 			if c.Order(); !reflect.DeepEqual(c.Sides, all) {
 				t.Errorf("%+v", c.Sides)
 			}
+		}
+	}
+}
+
+// The sides of a view have no readings of the monotonic clock, which would order them otherwise than the times that are written do, once the clock was set.
+func TestBeganHasNoMonotonicTime(t *testing.T) {
+	began := time.Now()
+	r, events := newEndRecorder(func(*actors.Events) []codons.Info {
+		return []codons.Info{{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}}
+	})
+	events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: "c", Agent: "b", Peer: "a"}, State: "done", Began: began})
+	one, _ := r.Conversation("c")
+	for _, c := range append(r.Conversations(), one) {
+		if len(c.Sides) != 2 || c.Sides[0].Began != began.Round(0) || c.Sides[1].Began != began.Round(0) {
+			t.Errorf("%+v", c.Sides)
 		}
 	}
 }

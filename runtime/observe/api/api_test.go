@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +123,7 @@ type conversation struct {
 	Messages []map[string]any `json:"messages"`
 	Children []string         `json:"children"`
 	Next     []struct {
+		Agent string   `json:"agent"`
 		Role  string   `json:"role"`
 		Moves []string `json:"moves"`
 	} `json:"next_moves"`
@@ -140,6 +143,49 @@ func delegate(t *testing.T, n *runtime.Node, w worker, task performatives.TaskRe
 	}()
 	<-w.begun
 	return result
+}
+
+// The next moves of a node alone are in the order of those of a cluster, by role and agent, and not in that in which the sides began. So are the children, by id.
+func TestOrderOfNextMovesAndChildren(t *testing.T) {
+	n, h, w := serve(t, nil)
+	if err := n.Spawn(within(t), "v", func() actors.Agent { return w }); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []performatives.AgentID{"w", "v"} {
+		d, err := delegation.Start(within(t), n, id, performatives.TaskRequest{TaskType: "x", Description: "x"}, codons.WithConversation("c"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-w.begun
+		defer func() {
+			d.Cancel()
+			_, _ = d.Wait() // it is cancelled
+		}()
+	}
+	for i, id := range []performatives.ConversationID{"c-a", "c-b"} {
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.NewID(), Performative: performatives.ActInform, Sender: "a", Receiver: "b", ConversationID: id, Timestamp: time.Unix(int64(i), 0),
+			Metadata: performatives.Members{"parent_conversation_id": json.RawMessage(`"c"`)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+	}
+	c := read[conversation](t, h, "/api/conversations/c")
+	var got, sides []string
+	for _, next := range c.Next {
+		got = append(got, next.Role+" "+next.Agent)
+	}
+	for _, s := range c.Sides {
+		sides = append(sides, fmt.Sprint(s["role"], " ", s["agent"]))
+	}
+	if !slices.IsSorted(got) || len(got) != 4 || slices.Equal(got, sides) {
+		t.Errorf("the next moves are of %q, the sides of %q", got, sides)
+	}
+	if !slices.Equal(c.Children, []string{"c-a", "c-b"}) {
+		t.Errorf("the children are %q", c.Children)
+	}
 }
 
 // A conversation is listed, shown with its legal moves, and cancelled with a receipt; no secret is in any answer.

@@ -376,9 +376,7 @@ func mergeConversation(_ *http.Request, parts []part[conversationView]) conversa
 	}
 	slices.Sort(v.Children)
 	v.Children = slices.Compact(v.Children)
-	slices.SortFunc(v.Next, func(a, b nextView) int { // the same from any node
-		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.State, b.State))
-	})
+	v.orderNext()
 	return v
 }
 

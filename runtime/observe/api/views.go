@@ -254,6 +254,13 @@ type nextView struct {
 	Moves []string              `json:"moves"`
 }
 
+// orderNext puts the next moves into an order that is the same from any node.
+func (v *conversationView) orderNext() {
+	slices.SortStableFunc(v.Next, func(a, b nextView) int {
+		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.State, b.State))
+	})
+}
+
 func (h *Handler) conversation(w http.ResponseWriter, r *http.Request) {
 	id := performatives.ConversationID(r.PathValue("id"))
 	c, ok := h.options.Recorder.Conversation(id)
@@ -267,6 +274,7 @@ func (h *Handler) conversation(w http.ResponseWriter, r *http.Request) {
 			v.Next = append(v.Next, nextView{s.Agent, s.Role, s.State, moves(m, s)})
 		}
 	}
+	v.orderNext()
 	answer(w, http.StatusOK, v)
 }
 
