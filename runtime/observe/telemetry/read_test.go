@@ -41,6 +41,13 @@ func newMeasured(t *testing.T, queue int, live func() []codons.Info) *measured {
 	return m
 }
 
+// stopTicks ends the goroutine that handles the events from time to time, so that only the test and readers of the metrics lock anything.
+func (m *measured) stopTicks() {
+	m.close.Do(func() { close(m.closed) })
+	<-m.done
+	m.t.Cleanup(m.Telemetry.events.Close)
+}
+
 // end publishes the end of a side.
 func (m *measured) end(state machine.State, code performatives.Code) {
 	now := time.Now()
@@ -107,6 +114,7 @@ func TestReadingHoldsUpNothing(t *testing.T) {
 		}
 		return listed
 	})
+	m.stopTicks()
 	m.want("two sides, one of which ends during the reading, as does one that is not listed", map[string]int64{"begun": 2, "ended answered": 2, "duration": 2})
 	m.want("the next reading", map[string]int64{"begun": 3, "ended answered": 2, "duration": 2})
 	if lists != 2 {
