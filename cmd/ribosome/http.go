@@ -133,9 +133,6 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 	if err != nil {
 		return nil, err
 	}
-	if c.readOnly() {
-		p.log.Info("everyone on this machine may read by --http, and nobody act, since no flag says who may connect")
-	}
 	socket := p.operators
 	if socket == nil {
 		if socket, err = net.Listen("tcp", addr); err != nil {
@@ -195,7 +192,7 @@ func bounded(next http.Handler) http.Handler {
 }
 
 // permits returns a function that reports whether an operator has a right by the rules of --rules. Without rules it returns nil, which
-// gives all rights to each authenticated operator, and so it does for --no-auth.
+// gives all rights to each authenticated operator. With --no-auth it returns nil, too.
 func (c *nodeCmd) permits() (func(wire.Identity, auth.Right) bool, error) {
 	switch {
 	case c.readOnly():

@@ -271,10 +271,18 @@ func (c *nodeCmd) authenticates() bool {
 
 // readOnly reports whether everyone on this machine may read by --http, and nobody act: when that is the only listener, and no flag says who may connect.
 func (c *nodeCmd) readOnly() bool {
-	return !c.NoAuth && !c.authenticates() && c.HTTP != "" && c.WS == "" && c.TCP == "" && c.GRPC == ""
+	return !c.NoAuth && !c.authenticates() && c.HTTP != "" && len(c.addresses()) == 1
 }
 
-// checkReadOnly returns an error for flags that have no effect while nobody may act, and for an address that another machine could reach.
+// readers returns what is printed behind the address of the operator's interface: who may read there without authentication, and nothing more.
+func (c *nodeCmd) readers() string {
+	if c.readOnly() {
+		return " (read-only, everyone on this machine)"
+	}
+	return ""
+}
+
+// checkReadOnly returns an error for flags about acting, which have no effect while nobody may act, and for an address that another machine could reach.
 func (c *nodeCmd) checkReadOnly(addresses [][2]string) error {
 	const nobody = "without a flag that says who may connect, nobody may do more than read by --http; add --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca"
 	switch {
@@ -288,12 +296,12 @@ func (c *nodeCmd) checkReadOnly(addresses [][2]string) error {
 	return onLoopback(addresses, "without a flag that says who may connect, everyone who reaches %s %s may read")
 }
 
-// onLoopback returns an error for an address that another machine could reach. It begins with what could happen then, a format for a flag and its value.
-func onLoopback(addresses [][2]string, could string) error {
+// onLoopback returns an error for an address that another machine could reach. risk is the beginning of its text: a format for a flag and its value.
+func onLoopback(addresses [][2]string, risk string) error {
 	for _, a := range addresses {
 		host, port, _ := net.SplitHostPort(a[1])
 		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return usagef(could+"; use 127.0.0.1:%s, or say who may connect with --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca", a[0], a[1], port)
+			return usagef(risk+"; use 127.0.0.1:%s, or say who may connect with --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca", a[0], a[1], port)
 		}
 	}
 	return nil
